@@ -52,14 +52,19 @@ pub struct Parallel {
 
 impl Default for Parallel {
     fn default() -> Parallel {
-        Parallel {
-            tensor: 1,
-            pipeline: 1,
-        }
+        Parallel::tensor(1)
     }
 }
 
 impl Parallel {
+    /// One group of cards that share each layer.
+    pub fn tensor(tensor: u32) -> Parallel {
+        Parallel {
+            tensor,
+            pipeline: 1,
+        }
+    }
+
     /// Cards in all; at least 1.
     pub fn cards(&self) -> f64 {
         f64::from(self.tensor.max(1)) * f64::from(self.pipeline.max(1))

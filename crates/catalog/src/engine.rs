@@ -39,8 +39,22 @@ pub use version::Version;
 use serde::{Deserialize, Serialize};
 
 /// The engines that we know; anything else is [`EngineKind::Custom`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::Display,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum EngineKind {
     Vllm,
@@ -50,28 +64,14 @@ pub enum EngineKind {
     /// llama.cpp's `llama-server`.
     LlamaServer,
     /// Any other command: no flag of it is understood.
+    #[default]
     Custom,
 }
 
 impl EngineKind {
-    /// Every kind, in the order of the documentation.
-    pub const ALL: [Self; 5] = [
-        Self::Vllm,
-        Self::Sglang,
-        Self::Mindie,
-        Self::LlamaServer,
-        Self::Custom,
-    ];
-
     /// The word for it on our own command line.
     pub fn word(self) -> &'static str {
-        match self {
-            Self::Vllm => "vllm",
-            Self::Sglang => "sglang",
-            Self::Mindie => "mindie",
-            Self::LlamaServer => "llama-server",
-            Self::Custom => "custom",
-        }
+        self.into()
     }
 
     /// The newest version whose facts the tables hold.
@@ -93,11 +93,5 @@ impl EngineKind {
             Self::Mindie => 1025,
             Self::LlamaServer => 8080,
         }
-    }
-}
-
-impl std::fmt::Display for EngineKind {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.word())
     }
 }

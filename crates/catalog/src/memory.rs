@@ -17,7 +17,7 @@ pub use layout::KvLayout;
 pub use mindie::{MindieMemory, mindie_max_batch};
 pub use overhead::{Activations, Sampler};
 
-use overhead::{ASCEND_SYSTEM, Overhead, overhead, seen_by_framework};
+use overhead::{ASCEND_SYSTEM, overhead, seen_by_framework};
 use thiserror::Error;
 
 use crate::model::Dtype;
@@ -138,10 +138,7 @@ mod tests {
     }
 
     fn divided(model: &Model, device: &str, tensor: u32, settings: &MemorySettings) -> Division {
-        let parallel = Parallel {
-            tensor,
-            pipeline: 1,
-        };
+        let parallel = Parallel::tensor(tensor);
         divide_settings(settings, &parallel, model, Device::named(device).unwrap())
     }
 

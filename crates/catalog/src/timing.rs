@@ -214,10 +214,7 @@ mod tests {
 
     fn step_time(model: &str, device: &str, tensor: u32) -> StepTime {
         let device = Device::named(device).unwrap();
-        let parallel = Parallel {
-            tensor,
-            pipeline: 1,
-        };
+        let parallel = Parallel::tensor(tensor);
         StepTime::new(
             &Model::named(model).unwrap(),
             device,

@@ -7,11 +7,10 @@
 //!   infinity and writes `null`. There are none where nothing failed.
 
 use crate::object::Object;
-use crate::{DialectError, Source, start};
+use crate::{DialectError, Source, millis, start, successes};
 use inferometer_core::quantile::{quantile, sort};
 use inferometer_core::record::Record;
 use inferometer_core::units::Offset;
-use std::time::Duration;
 
 /// A run in the tool's numbers.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,12 +81,7 @@ impl Values {
 /// The run's numbers as the tool would have had them.
 pub fn measure(source: &Source<'_>) -> Result<Numbers, DialectError> {
     let records = source.measured();
-    let done: Vec<&Record> = (records.iter().copied())
-        .filter(|record| record.is_done())
-        .collect();
-    if done.is_empty() {
-        return Err(DialectError::NoSuccess("aiperf"));
-    }
+    let done = successes(&records, "aiperf")?;
     let failed = records.len() - done.len();
     let sample = |value: &dyn Fn(&Record) -> Option<f64>| {
         let mut values: Vec<f64> = done.iter().filter_map(|record| value(record)).collect();
@@ -105,86 +99,63 @@ pub fn measure(source: &Source<'_>) -> Result<Numbers, DialectError> {
     let rate = |amount: f64| seconds.filter(|&all| all > 0.0).map(|all| amount / all);
     let outputs = sample(&|record| record.output_tokens().map(f64::from));
     let total: f64 = outputs.iter().sum();
-    let mut metrics = vec![
-        times("time_to_first_token", "Time to First Token", first.clone()),
-        times(
-            "time_to_second_token",
-            "Time to Second Token",
-            sample(&|record| record.second_token().map(millis)),
-        ),
-        times(
-            "time_to_first_output_token",
-            "Time to First Output Token",
-            sample(&|record| {
-                let answer = record.first_answer.or(record.first_token())?;
-                Some(millis(answer.since(start(record))))
-            }),
-        ),
-        times("request_latency", "Request Latency", latencies.clone()),
-        times(
-            "inter_token_latency",
-            "Inter Token Latency",
-            between.clone(),
-        ),
-        metric(
-            "output_token_throughput_per_user",
+    let second = sample(&|record| record.second_token().map(millis));
+    let first_output = sample(&|record| {
+        let answer = record.first_answer.or(record.first_token())?;
+        Some(millis(answer.since(start(record))))
+    });
+    let speeds = sample(&|record| {
+        let gap = between_tokens(record).filter(|&gap| gap > 0.0)?;
+        Some(1e3 / gap)
+    });
+    let inputs = sample(&|record| {
+        let asked = record.input_tokens_asked;
+        record.input_tokens().or(asked).map(f64::from)
+    });
+    let samples = [
+        ("Time to First Token", "ms", first.clone()),
+        ("Time to Second Token", "ms", second),
+        ("Time to First Output Token", "ms", first_output),
+        ("Request Latency", "ms", latencies.clone()),
+        ("Inter Token Latency", "ms", between.clone()),
+        (
             "Output Token Throughput Per User",
             "tokens/sec/user",
-            Values::Sample(sample(&|record| {
-                let gap = between_tokens(record).filter(|&gap| gap > 0.0)?;
-                Some(1e3 / gap)
-            })),
+            speeds,
         ),
-        metric(
-            "output_sequence_length",
-            "Output Sequence Length",
-            "tokens",
-            Values::Sample(outputs),
-        ),
-        metric(
-            "input_sequence_length",
-            "Input Sequence Length",
-            "tokens",
-            Values::Sample(sample(&|record| {
-                let asked = record.input_tokens_asked;
-                record.input_tokens().or(asked).map(f64::from)
-            })),
-        ),
+        ("Output Sequence Length", "tokens", outputs),
+        ("Input Sequence Length", "tokens", inputs),
     ];
     let totals = [
+        ("Output Token Throughput", "tokens/sec", rate(total)),
         (
-            "output_token_throughput",
-            "Output Token Throughput",
-            "tokens/sec",
-            rate(total),
-        ),
-        (
-            "request_throughput",
             "Request Throughput",
             "requests/sec",
             rate(done.len() as f64),
         ),
-        (
-            "request_count",
-            "Request Count",
-            "requests",
-            Some(done.len() as f64),
-        ),
+        ("Request Count", "requests", Some(done.len() as f64)),
     ];
-    metrics.extend(totals.into_iter().filter_map(|(tag, header, unit, value)| {
-        Some(metric(tag, header, unit, Values::Total(value?)))
-    }));
+    let samples = samples.into_iter();
+    let samples =
+        samples.map(|(header, unit, values)| metric(header, unit, Values::Sample(values)));
+    let totals = totals.into_iter();
+    let totals = totals
+        .filter_map(|(header, unit, value)| Some(metric(header, unit, Values::Total(value?))));
+    let mut metrics: Vec<Metric> = samples.chain(totals).collect();
     if failed > 0 {
         let adjusted = [
-            ("time_to_first_token", "Time to First Token", first),
-            ("request_latency", "Request Latency", latencies),
-            ("inter_token_latency", "Inter Token Latency", between),
+            ("Time to First Token", first),
+            ("Request Latency", latencies),
+            ("Inter Token Latency", between),
         ];
-        metrics.extend(adjusted.into_iter().map(|(tag, header, mut values)| {
+        metrics.extend(adjusted.into_iter().map(|(header, mut values)| {
             values.resize(values.len() + failed, f64::INFINITY);
-            let header = format!("{header} (error-adjusted)");
-            let tag = format!("adj_{tag}");
-            metric(&tag, &header, "ms", Values::WithFailures(values))
+            Metric {
+                tag: format!("adj_{}", tag(header)),
+                header: format!("{header} (error-adjusted)"),
+                unit: "ms",
+                values: Values::WithFailures(values),
+            }
         }));
     }
     // The tool has no row for what no request has.
@@ -192,21 +163,18 @@ pub fn measure(source: &Source<'_>) -> Result<Numbers, DialectError> {
     Ok(Numbers { metrics })
 }
 
-fn metric(tag: &str, header: &str, unit: &'static str, values: Values) -> Metric {
+fn metric(header: &str, unit: &'static str, values: Values) -> Metric {
     Metric {
-        tag: tag.to_owned(),
+        tag: tag(header),
         header: header.to_owned(),
         unit,
         values,
     }
 }
 
-fn times(tag: &str, header: &str, sample: Vec<f64>) -> Metric {
-    metric(tag, header, "ms", Values::Sample(sample))
-}
-
-fn millis(span: Duration) -> f64 {
-    span.as_secs_f64() * 1e3
+/// `Request Latency` as `request_latency`.
+fn tag(header: &str) -> String {
+    header.to_lowercase().replace(' ', "_")
 }
 
 /// The last message with text; without a stream, the end.

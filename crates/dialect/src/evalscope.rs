@@ -174,43 +174,37 @@ impl Numbers {
         let gaps: Vec<f64> = self.answers.iter().flat_map(|a| a.gaps.clone()).collect();
         let speculated = self.answers.iter().filter_map(|a| a.tokens_per_message);
         let speculated: Vec<f64> = speculated.filter(|&tokens| tokens > 1.0).collect();
+        let count = self.answers.len() as f64;
+        let short = |value| rounded(value, 4);
+        let total = tokens.0 + tokens.1;
         let mut summary = vec![
-            ("Test Duration (s)", rounded(self.duration.as_secs_f64(), 4)),
+            ("Test Duration (s)", short(self.duration.as_secs_f64())),
             ("Concurrency", f64::from(self.concurrency)),
             ("Request Rate (req/s)", self.rate),
             ("Total Requests", self.total as f64),
-            ("Success Requests", self.answers.len() as f64),
+            ("Success Requests", count),
             ("Failed Requests", self.failed() as f64),
             ("Stream Requests", self.streams as f64),
             ("Non-Stream Requests", (self.total - self.streams) as f64),
-            (
-                "Req Throughput (req/s)",
-                rounded(self.per_second(self.answers.len() as f64), 4),
-            ),
-            (
-                "Avg Latency (s)",
-                rounded(average(&all(|answer| answer.latency)), 4),
-            ),
-            ("Avg Input Tokens", rounded(average(&input), 4)),
+            ("Req Throughput (req/s)", short(self.per_second(count))),
+            ("Avg Latency (s)", short(average(&all(|a| a.latency)))),
+            ("Avg Input Tokens", short(average(&input))),
             (
                 "Output Throughput (tok/s)",
-                rounded(self.per_second(tokens.1), 4),
+                short(self.per_second(tokens.1)),
             ),
-            (
-                "Total Throughput (tok/s)",
-                rounded(self.per_second(tokens.0 + tokens.1), 4),
-            ),
+            ("Total Throughput (tok/s)", short(self.per_second(total))),
             ("Avg TTFT (ms)", rounded(average(&ttft) * 1e3, 2)),
             ("Avg TPOT (ms)", rounded(mean(&tpot) * 1e3, 2)),
             ("Avg ITL (ms)", rounded(mean(&gaps) * 1e3, 2)),
-            ("Avg Output Tokens", rounded(average(&output), 4)),
+            ("Avg Output Tokens", short(average(&output))),
             ("Input Throughput (tok/s)", 0.0),
         ];
         if !speculated.is_empty() {
             let tokens = mean(&speculated);
-            summary.push(("Avg Decoded Tok/Iter", rounded(tokens, 4)));
             let share = (1.0 - 1.0 / tokens).clamp(0.0, 1.0);
-            summary.push(("Spec. Accept Rate", rounded(share, 4)));
+            summary.push(("Avg Decoded Tok/Iter", short(tokens)));
+            summary.push(("Spec. Accept Rate", short(share)));
         }
         summary
     }
@@ -226,38 +220,23 @@ impl Numbers {
         let of = |value: &dyn Fn(&Answer) -> Option<f64>| {
             timed.iter().filter_map(|a| value(a)).collect::<Vec<_>>()
         };
+        let gaps = self.answers.iter().flat_map(|a| &a.gaps);
+        let gaps: Vec<f64> = gaps.map(|gap| gap * 1e3).collect();
+        let tpot = of(&|a| (a.tpot > 0.0 || !streams).then_some(a.tpot * 1e3));
+        let output_speed = each(&|a| known(f64::from(a.output) / a.latency));
+        let both = |a: &Answer| f64::from(a.input) + f64::from(a.output);
+        let total_speed = each(&|a| known(both(a) / a.latency));
+        let decode_speed = of(&|a| known(1.0 / a.tpot).filter(|_| a.tpot > 0.0));
         let mut samples = vec![
             ("Latency (s)", 3, each(&|a| Some(a.latency))),
             ("TTFT (ms)", 2, of(&|a| Some(a.ttft * 1e3))),
-            (
-                "ITL (ms)",
-                2,
-                (self.answers.iter())
-                    .flat_map(|a| a.gaps.iter().map(|gap| gap * 1e3))
-                    .collect(),
-            ),
-            (
-                "TPOT (ms)",
-                2,
-                of(&|a| (a.tpot > 0.0 || !streams).then_some(a.tpot * 1e3)),
-            ),
+            ("ITL (ms)", 2, gaps),
+            ("TPOT (ms)", 2, tpot),
             ("Input tokens", 2, each(&|a| Some(f64::from(a.input)))),
             ("Output tokens", 2, each(&|a| Some(f64::from(a.output)))),
-            (
-                "Output (tok/s)",
-                2,
-                each(&|a| known(f64::from(a.output) / a.latency)),
-            ),
-            (
-                "Total (tok/s)",
-                2,
-                each(&|a| known((f64::from(a.input) + f64::from(a.output)) / a.latency)),
-            ),
-            (
-                "Decode (tok/s)",
-                2,
-                of(&|a| known(1.0 / a.tpot).filter(|_| a.tpot > 0.0)),
-            ),
+            ("Output (tok/s)", 2, output_speed),
+            ("Total (tok/s)", 2, total_speed),
+            ("Decode (tok/s)", 2, decode_speed),
         ];
         for (_, _, sample) in &mut samples {
             sort(sample);

@@ -11,7 +11,7 @@
 
 use crate::object::Object;
 use crate::python::{mean, rounded};
-use crate::{DialectError, Source, all_messages, start};
+use crate::{DialectError, Source, all_messages, input_tokens, latency, start, successes};
 use inferometer_core::quantile::sort;
 use inferometer_core::record::Record;
 use inferometer_core::units::Offset;
@@ -45,29 +45,18 @@ struct Packages {
 /// The run's numbers as the tool would have had them. The tool breaks off without a success.
 pub fn measure(source: &Source<'_>) -> Result<Numbers, DialectError> {
     let records = source.measured();
-    let done: Vec<&Record> = (records.iter().copied())
-        .filter(|record| record.is_done())
-        .collect();
-    let Some(last) = done.last() else {
-        return Err(DialectError::NoSuccess("evalscope-2024"));
-    };
+    let done = successes(&records, "evalscope-2024")?;
     let packages: Vec<Packages> = done.iter().map(|record| packages(record)).collect();
     let counted: u64 = packages.iter().map(|one| one.counted).sum();
     let time: f64 = packages.iter().map(|one| one.time.as_secs_f64()).sum();
     // The tool adds the first and the last package again if the last answer was a stream.
-    let ends = if all_messages(last).len() > 1 {
-        2.0
-    } else {
-        0.0
-    };
+    let streams = done.last().is_some_and(|last| all_messages(last).len() > 1);
+    let ends = if streams { 2.0 } else { 0.0 };
     let ascending = |mut values: Vec<f64>| {
         sort(&mut values);
         values
     };
-    let total = |count: fn(&Record) -> Option<u32>| {
-        let counts = done.iter().filter_map(|record| count(record));
-        counts.map(u64::from).sum()
-    };
+    let total = |count: fn(&Record) -> u32| done.iter().map(|r| u64::from(count(r))).sum();
     Ok(Numbers {
         duration: source.duration(&records),
         expected: source.ending.planned.max(records.len() as u64),
@@ -76,8 +65,8 @@ pub fn measure(source: &Source<'_>) -> Result<Numbers, DialectError> {
         failed: (records.len() - done.len()) as u64,
         latencies: ascending(done.iter().map(|r| latency(r).as_secs_f64()).collect()),
         first_packages: ascending(packages.iter().map(|p| p.first.as_secs_f64()).collect()),
-        input: total(|record| record.input_tokens().or(record.input_tokens_asked)),
-        output: total(Record::output_tokens),
+        input: total(input_tokens),
+        output: total(|record| record.output_tokens().unwrap_or(0)),
         packages_per_request: counted as f64 / done.len() as f64 + ends,
         // Python would break off here; there is no such number.
         package_latency: match counted {
@@ -85,12 +74,6 @@ pub fn measure(source: &Source<'_>) -> Result<Numbers, DialectError> {
             counted => time / counted as f64,
         },
     })
-}
-
-fn latency(record: &Record) -> Duration {
-    let start = start(record);
-    let end = record.end.max(record.completed()).unwrap_or(start);
-    end.since(start)
 }
 
 fn packages(record: &Record) -> Packages {

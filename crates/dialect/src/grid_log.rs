@@ -24,9 +24,8 @@
 
 use crate::object::Object;
 use crate::python::Real;
-use crate::{DialectError, Source, start};
+use crate::{DialectError, Source, input_tokens, latency, start, successes};
 use inferometer_core::record::Record;
-use inferometer_core::units::Offset;
 use inferometer_core::work::{PromptLength, PromptSource};
 use jiff::civil::DateTime;
 use std::fmt::Display;
@@ -55,14 +54,12 @@ pub struct Numbers {
 /// whole seconds, and breaks off where there are none.
 pub fn measure(source: &Source<'_>) -> Result<Numbers, DialectError> {
     let records = source.measured();
-    let done: Vec<&Record> = (records.iter().copied())
-        .filter(|record| record.is_done())
-        .collect();
-    if done.is_empty() {
-        return Err(DialectError::NoSuccess("grid-log"));
-    }
+    let done = successes(&records, "grid-log")?;
     let begin = records.iter().map(|record| start(record)).min();
-    let end = records.iter().filter_map(|record| end(record)).max();
+    let end = records
+        .iter()
+        .filter_map(|record| record.end.max(record.completed()))
+        .max();
     let began = source.wall_time(begin.unwrap_or_default());
     let ended = source.wall_time(end.unwrap_or_default());
     let duration = whole_seconds(began, ended);
@@ -86,9 +83,7 @@ pub fn measure(source: &Source<'_>) -> Result<Numbers, DialectError> {
         pieces: source.ending.planned,
         concurrency: source.max_concurrency(),
         duration,
-        prompt_tokens: total(|record| {
-            u64::from((record.input_tokens().or(record.input_tokens_asked)).unwrap_or(0))
-        }),
+        prompt_tokens: total(|record| u64::from(input_tokens(record))),
         completion_tokens: total(|record| u64::from(record.output_tokens().unwrap_or(0))),
         prompt_chars: total(|record| record.input_chars),
         completion_chars: total(|record| record.output_chars),
@@ -97,15 +92,10 @@ pub fn measure(source: &Source<'_>) -> Result<Numbers, DialectError> {
     })
 }
 
-fn end(record: &Record) -> Option<Offset> {
-    record.end.max(record.completed())
-}
-
 fn speed(record: &Record) -> f64 {
-    let took = end(record).map(|end| end.since(start(record)).as_secs_f64());
-    match took.filter(|&took| took > 0.0) {
-        Some(took) => f64::from(record.output_tokens().unwrap_or(0)) / took,
-        None => 0.0,
+    match latency(record).as_secs_f64() {
+        0.0 => 0.0,
+        took => f64::from(record.output_tokens().unwrap_or(0)) / took,
     }
 }
 
@@ -121,12 +111,12 @@ fn known(value: Option<u32>) -> String {
 }
 
 impl Numbers {
-    fn rate(&self, amount: u64) -> f64 {
-        amount as f64 / self.duration as f64
+    fn rate(&self, amount: u64) -> Real {
+        Real(amount as f64 / self.duration as f64)
     }
 
-    fn tokens_per_request(&self) -> f64 {
-        self.completion_tokens as f64 / self.requests as f64
+    fn tokens_per_request(&self) -> Real {
+        Real(self.completion_tokens as f64 / self.requests as f64)
     }
 
     pub fn text(&self) -> String {
@@ -134,47 +124,41 @@ impl Numbers {
         let (chunk, generate) = (known(self.chunk_size), known(self.generate_size));
         let sizes = format!("chunk_size: {chunk}, generate_size: {generate}");
         log.line(self.began, 261, &sizes);
-        let mut line = |number, label: &str, value: &dyn Display| {
+        let rows: [(u32, &str, &dyn Display); 14] = [
+            (243, "总测试文本块数目", &self.pieces),
+            (244, "并发", &known(self.concurrency)),
+            (245, "单个文本块长度", &chunk),
+            (246, "生成文本长度", &generate),
+            (46, "duration", &self.duration),
+            (47, "prompt-tokens/second", &self.rate(self.prompt_tokens)),
+            (
+                48,
+                "completion-tokens/second",
+                &self.rate(self.completion_tokens),
+            ),
+            (49, "prompt-chars/second", &self.rate(self.prompt_chars)),
+            (
+                50,
+                "completion-chars/second",
+                &self.rate(self.completion_chars),
+            ),
+            (51, "total completion tokens", &self.completion_tokens),
+            (
+                52,
+                "completion tokens per request",
+                &self.tokens_per_request(),
+            ),
+            (53, "n-request", &self.requests),
+            (54, "QPS", &self.rate(self.requests)),
+            (
+                55,
+                "tokens-speed-per-request/second(终端用户视角)",
+                &Real(self.speed),
+            ),
+        ];
+        for (number, label, value) in rows {
             log.line(self.ended, number, &format!("{label}: {value}"));
-        };
-        line(243, "总测试文本块数目", &self.pieces);
-        line(244, "并发", &known(self.concurrency));
-        line(245, "单个文本块长度", &chunk);
-        line(246, "生成文本长度", &generate);
-        line(46, "duration", &self.duration);
-        line(
-            47,
-            "prompt-tokens/second",
-            &Real(self.rate(self.prompt_tokens)),
-        );
-        line(
-            48,
-            "completion-tokens/second",
-            &Real(self.rate(self.completion_tokens)),
-        );
-        line(
-            49,
-            "prompt-chars/second",
-            &Real(self.rate(self.prompt_chars)),
-        );
-        line(
-            50,
-            "completion-chars/second",
-            &Real(self.rate(self.completion_chars)),
-        );
-        line(51, "total completion tokens", &self.completion_tokens);
-        line(
-            52,
-            "completion tokens per request",
-            &Real(self.tokens_per_request()),
-        );
-        line(53, "n-request", &self.requests);
-        line(54, "QPS", &Real(self.rate(self.requests)));
-        line(
-            55,
-            "tokens-speed-per-request/second(终端用户视角)",
-            &Real(self.speed),
-        );
+        }
         // What the log's own function returned.
         log.line(self.ended, 247, "None");
         log.line(self.ended, 248, &"-".repeat(120));
@@ -189,17 +173,20 @@ impl Numbers {
         object.put("总测试文本块数目", self.pieces);
         object.put("并发", self.concurrency);
         object.put("duration", self.duration);
-        object.put("prompt-tokens/second", self.rate(self.prompt_tokens));
+        object.put("prompt-tokens/second", self.rate(self.prompt_tokens).0);
         object.put(
             "completion-tokens/second",
-            self.rate(self.completion_tokens),
+            self.rate(self.completion_tokens).0,
         );
-        object.put("prompt-chars/second", self.rate(self.prompt_chars));
-        object.put("completion-chars/second", self.rate(self.completion_chars));
+        object.put("prompt-chars/second", self.rate(self.prompt_chars).0);
+        object.put(
+            "completion-chars/second",
+            self.rate(self.completion_chars).0,
+        );
         object.put("total completion tokens", self.completion_tokens);
-        object.put("completion tokens per request", self.tokens_per_request());
+        object.put("completion tokens per request", self.tokens_per_request().0);
         object.put("n-request", self.requests);
-        object.put("QPS", self.rate(self.requests));
+        object.put("QPS", self.rate(self.requests).0);
         object.put("tokens-speed-per-request/second(终端用户视角)", self.speed);
         object.finished()
     }

@@ -8,11 +8,10 @@
 //! - Tokens that nobody counted are the number of messages with text.
 
 use crate::object::Object;
-use crate::{DialectError, Source, start};
+use crate::{DialectError, Source, input_tokens, latency, millis, start, successes};
 use inferometer_core::record::{Outcome, Record};
 use inferometer_core::scenario::{Arrival, Shape};
 use inferometer_core::units::Offset;
-use std::time::Duration;
 
 /// A run in the tool's numbers.
 #[derive(Clone, Debug, PartialEq)]
@@ -100,12 +99,7 @@ impl Weighted {
 /// The run's numbers as the tool would have had them.
 pub fn measure(source: &Source<'_>) -> Result<Numbers, DialectError> {
     let records = source.measured();
-    let done: Vec<&Record> = (records.iter().copied())
-        .filter(|record| record.is_done())
-        .collect();
-    if done.is_empty() {
-        return Err(DialectError::NoSuccess("guidellm"));
-    }
+    let done = successes(&records, "guidellm")?;
     let cut = |record: &&&Record| record.outcome == Outcome::Cut;
     let incomplete = records.iter().filter(cut).count() as u64;
     let equal = |value: &dyn Fn(&Record) -> Option<f64>| {
@@ -113,6 +107,11 @@ pub fn measure(source: &Source<'_>) -> Result<Numbers, DialectError> {
         values.map(|value| (value, 1.0)).collect::<Weighted>()
     };
     let count = |count: &dyn Fn(&Record) -> u32| equal(&|record| Some(f64::from(count(record))));
+    let whole = equal(&|r| Some(latency(r).as_secs_f64()));
+    let first = equal(&|r| since(r, r.first_token()));
+    let first_output = equal(&|r| since(r, r.first_answer.or(r.first_token())));
+    let per_token = done.iter().map(|r| time_per_token(r)).collect();
+    let between = done.iter().filter_map(|r| between_tokens(r)).collect();
     Ok(Numbers {
         strategy: match &source.scenario.load.shape {
             Shape::Closed { concurrency: 1, .. } => "synchronous",
@@ -128,45 +127,20 @@ pub fn measure(source: &Source<'_>) -> Result<Numbers, DialectError> {
         incomplete,
         errored: records.len() as u64 - done.len() as u64 - incomplete,
         metrics: vec![
-            (
-                "request_latency",
-                equal(&|r| Some(latency(r).as_secs_f64())),
-            ),
-            ("prompt_token_count", count(&input)),
+            ("request_latency", whole),
+            ("prompt_token_count", count(&input_tokens)),
             ("output_token_count", count(&output)),
-            ("total_token_count", count(&|r| input(r) + output(r))),
-            (
-                "time_to_first_token_ms",
-                equal(&|r| since(r, r.first_token())),
-            ),
-            (
-                "time_to_first_output_token_ms",
-                equal(&|r| since(r, r.first_answer.or(r.first_token()))),
-            ),
-            (
-                "time_per_output_token_ms",
-                done.iter().map(|r| time_per_token(r)).collect(),
-            ),
-            (
-                "inter_token_latency_ms",
-                done.iter().filter_map(|r| between_tokens(r)).collect(),
-            ),
+            ("total_token_count", count(&|r| input_tokens(r) + output(r))),
+            ("time_to_first_token_ms", first),
+            ("time_to_first_output_token_ms", first_output),
+            ("time_per_output_token_ms", per_token),
+            ("inter_token_latency_ms", between),
         ],
     })
 }
 
-fn latency(record: &Record) -> Duration {
-    let start = start(record);
-    let end = record.end.max(record.completed()).unwrap_or(start);
-    end.since(start)
-}
-
 fn since(record: &Record, at: Option<Offset>) -> Option<f64> {
-    Some(at?.since(start(record)).as_secs_f64() * 1e3)
-}
-
-fn input(record: &Record) -> u32 {
-    (record.input_tokens().or(record.input_tokens_asked)).unwrap_or(0)
+    Some(millis(at?.since(start(record))))
 }
 
 fn output(record: &Record) -> u32 {
@@ -185,14 +159,14 @@ fn time_per_token(record: &Record) -> (f64, f64) {
 
 /// With its weight; absent where no token was seen.
 fn between_tokens(record: &Record) -> Option<(f64, f64)> {
-    let first = *record.chunks.at.first()?;
-    let last = *record.chunks.at.last()?;
+    let (first, last) = (record.chunks.at.first()?, record.chunks.at.last()?);
     let gaps = f64::from(output(record).saturating_sub(1));
-    if gaps > 0.0 {
-        Some((last.since(first).as_secs_f64() * 1e3 / gaps, gaps))
+    let gap = if gaps > 0.0 {
+        millis(last.since(*first)) / gaps
     } else {
-        Some((0.0, 0.0))
-    }
+        0.0
+    };
+    Some((gap, gaps))
 }
 
 /// Columns of the table: group, unit, and the metric.

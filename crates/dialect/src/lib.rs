@@ -27,17 +27,28 @@ use jiff::SignedDuration;
 use jiff::civil::DateTime;
 use jiff::fmt::temporal::Pieces;
 use std::time::Duration;
+use strum::VariantArray as _;
 
 /// Whose definitions and words a report uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Dialect {
     #[default]
     Ours,
+    Foreign(Foreign),
+}
+
+/// A dialect that is not our own.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, strum::EnumString, strum::IntoStaticStr, strum::VariantArray,
+)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Foreign {
     /// `vllm bench serve`.
     Vllm,
     /// `sglang.bench_serving`.
     Sglang,
     /// `evalscope perf` of 2024.
+    #[strum(serialize = "evalscope-2024")]
     Evalscope2024,
     /// `evalscope perf` of today.
     Evalscope,
@@ -50,38 +61,27 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    pub const ALL: &'static [Dialect] = &[
-        Dialect::Ours,
-        Dialect::Vllm,
-        Dialect::Sglang,
-        Dialect::Evalscope2024,
-        Dialect::Evalscope,
-        Dialect::Mindie,
-        Dialect::GridLog,
-        Dialect::Aiperf,
-        Dialect::Guidellm,
-    ];
+    const OURS: &'static str = "ours";
 
-    /// The word that `--dialect` takes.
-    pub fn word(self) -> &'static str {
-        match self {
-            Dialect::Ours => "ours",
-            Dialect::Vllm => "vllm",
-            Dialect::Sglang => "sglang",
-            Dialect::Evalscope2024 => "evalscope-2024",
-            Dialect::Evalscope => "evalscope",
-            Dialect::Mindie => "mindie",
-            Dialect::GridLog => "grid-log",
-            Dialect::Aiperf => "aiperf",
-            Dialect::Guidellm => "guidellm",
-        }
+    /// The words that `--dialect` takes.
+    pub fn words() -> impl Iterator<Item = &'static str> {
+        let foreign = Foreign::VARIANTS.iter().map(|foreign| foreign.into());
+        std::iter::once(Self::OURS).chain(foreign)
     }
 
     pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL
-            .iter()
-            .copied()
-            .find(|dialect| dialect.word() == word)
+        match word {
+            Self::OURS => Some(Dialect::Ours),
+            _ => word.parse().ok().map(Dialect::Foreign),
+        }
+    }
+
+    /// The foreign dialect; absent for our own, which is composed from the summary.
+    pub fn foreign(self) -> Option<Foreign> {
+        match self {
+            Dialect::Ours => None,
+            Dialect::Foreign(foreign) => Some(foreign),
+        }
     }
 }
 
@@ -136,42 +136,6 @@ pub fn json(dialect: Foreign, source: &Source<'_>) -> Result<String, DialectErro
         Foreign::GridLog => Ok(grid_log::measure(source)?.json()),
         Foreign::Aiperf => Ok(aiperf::measure(source)?.json()),
         Foreign::Guidellm => Ok(guidellm::measure(source)?.json()),
-    }
-}
-
-/// A dialect that is not our own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Foreign {
-    /// `vllm bench serve`.
-    Vllm,
-    /// `sglang.bench_serving`.
-    Sglang,
-    /// `evalscope perf` of 2024.
-    Evalscope2024,
-    /// `evalscope perf` of today.
-    Evalscope,
-    /// MindIE's `benchmark`.
-    Mindie,
-    /// The log of the length-grid study.
-    GridLog,
-    Aiperf,
-    Guidellm,
-}
-
-impl Dialect {
-    /// The foreign dialect; absent for our own, which is composed from the summary.
-    pub fn foreign(self) -> Option<Foreign> {
-        match self {
-            Dialect::Ours => None,
-            Dialect::Vllm => Some(Foreign::Vllm),
-            Dialect::Sglang => Some(Foreign::Sglang),
-            Dialect::Evalscope2024 => Some(Foreign::Evalscope2024),
-            Dialect::Evalscope => Some(Foreign::Evalscope),
-            Dialect::Mindie => Some(Foreign::Mindie),
-            Dialect::GridLog => Some(Foreign::GridLog),
-            Dialect::Aiperf => Some(Foreign::Aiperf),
-            Dialect::Guidellm => Some(Foreign::Guidellm),
-        }
     }
 }
 
@@ -305,6 +269,36 @@ impl GoodputMetric {
 fn start(record: &Record) -> Offset {
     let sent = record.sent.or(record.due).unwrap_or_default();
     sent - record.connect.unwrap_or_default()
+}
+
+/// The successes, for tools that break off where there is none.
+fn successes<'a>(
+    records: &[&'a Record],
+    tool: &'static str,
+) -> Result<Vec<&'a Record>, DialectError> {
+    let done = records.iter().copied().filter(|record| record.is_done());
+    let done: Vec<&Record> = done.collect();
+    if done.is_empty() {
+        Err(DialectError::NoSuccess(tool))
+    } else {
+        Ok(done)
+    }
+}
+
+/// From the start to the end of the stream.
+fn latency(record: &Record) -> Duration {
+    let start = start(record);
+    let end = record.end.max(record.completed()).unwrap_or(start);
+    end.since(start)
+}
+
+/// The server's count, else what was asked for, else 0.
+fn input_tokens(record: &Record) -> u32 {
+    (record.input_tokens().or(record.input_tokens_asked)).unwrap_or(0)
+}
+
+fn millis(span: Duration) -> f64 {
+    span.as_secs_f64() * 1e3
 }
 
 /// Every message of an answer, in order: tokens, roles, finish and usage. An answer without a

@@ -10,7 +10,7 @@
 use crate::object::Object;
 use crate::outline::ascii_box;
 use crate::python::{Real, mean, rounded};
-use crate::{DialectError, Source, start};
+use crate::{DialectError, Source, input_tokens, millis, start, successes};
 use inferometer_core::quantile::{quantile, sort};
 use inferometer_core::record::Record;
 use inferometer_core::work::PromptSource;
@@ -29,12 +29,7 @@ const COLUMNS: [&str; 8] = ["average", "max", "min", "P75", "P90", "SLO_P90", "P
 /// The run's numbers as the tool would have had them.
 pub fn measure(source: &Source<'_>) -> Result<Numbers, DialectError> {
     let records = source.measured();
-    let done: Vec<&Record> = (records.iter().copied())
-        .filter(|record| record.is_done())
-        .collect();
-    if done.is_empty() {
-        return Err(DialectError::NoSuccess("mindie"));
-    }
+    let done = successes(&records, "mindie")?;
     Ok(Numbers {
         performance: performance(&done),
         common: common(source, &records, &done),
@@ -76,7 +71,6 @@ impl Kind {
 fn performance(done: &[&Record]) -> Vec<(&'static str, [String; 8])> {
     let n = done.len().to_string();
     let ms = Kind::Measured("ms");
-    let millis = |span: Duration| span.as_secs_f64() * 1e3;
     let gaps = |record: &Record| record.gaps().map(millis).collect::<Vec<f64>>();
     let first = done.iter().map(|record| millis(first_token(record)));
     let pooled = done.iter().flat_map(|record| gaps(record));
@@ -176,7 +170,7 @@ fn generate_time(record: &Record) -> Duration {
 }
 
 fn input(record: &Record) -> u64 {
-    u64::from((record.input_tokens().or(record.input_tokens_asked)).unwrap_or(0))
+    u64::from(input_tokens(record))
 }
 
 fn output(record: &Record) -> u64 {
@@ -193,7 +187,7 @@ fn common(
     let tokens: u64 = done.iter().map(|record| output(record)).sum();
     let inputs: u64 = done.iter().map(|record| input(record)).sum();
     let waited: f64 = (done.iter())
-        .map(|record| first_token(record).as_secs_f64() * 1e3)
+        .map(|record| millis(first_token(record)))
         .sum();
     let planned = source.ending.planned.max(records.len() as u64);
     let share = |count: usize, of: u64| {

@@ -7,16 +7,25 @@
 
 use crate::block::{Sample, TextBlock};
 use crate::object::Object;
-use crate::{Answer, DialectError, GoodputMetric, Source, peaks, start};
+use crate::{
+    Answer, DialectError, GoodputMetric, Source, latency, millis, peaks, start, successes,
+};
 use inferometer_core::length::{Distribution, LengthSpec};
 use inferometer_core::record::Record;
-use inferometer_core::work::{Output, PromptSource, SyntheticLengths};
+use inferometer_core::work::{Output, PromptSource, SyntheticLengths, Work};
 use std::time::Duration;
 
 /// A run in the tool's numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Numbers {
-    about: About,
+    tag: Option<String>,
+    backend: &'static str,
+    dataset: &'static str,
+    rate: f64,
+    max_concurrency: Option<u32>,
+    input_length: Option<u32>,
+    output_length: Option<u32>,
+    range_ratio: Option<f64>,
     completed: u64,
     duration: Duration,
     input: u64,
@@ -31,19 +40,6 @@ pub struct Numbers {
     tpot: Sample,
     itl: Sample,
     goodput: Option<Goodput>,
-}
-
-/// Settings that the tool repeats.
-#[derive(Clone, Debug, PartialEq)]
-struct About {
-    tag: Option<String>,
-    backend: &'static str,
-    dataset: &'static str,
-    rate: f64,
-    max_concurrency: Option<u32>,
-    input_length: Option<u32>,
-    output_length: Option<u32>,
-    range_ratio: Option<f64>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -66,21 +62,30 @@ impl Goodput {
 /// The run's numbers as the tool would have had them. The tool breaks off without a success.
 pub fn measure(source: &Source<'_>) -> Result<Numbers, DialectError> {
     let records = source.measured();
-    let done: Vec<&Record> = records
-        .iter()
-        .copied()
-        .filter(|record| record.is_done())
-        .collect();
+    let done = successes(&records, "sglang")?;
     let answers: Vec<Answer> = done.iter().map(|record| answer(record)).collect();
-    if answers.is_empty() {
-        return Err(DialectError::NoSuccess("sglang"));
-    }
     let duration = source.duration(&records);
     let latencies: Duration = answers.iter().map(|answer| answer.latency).sum();
     let (peak_messages, peak_requests) = peaks(&answers);
     let total = |count: fn(&Answer) -> u32| answers.iter().map(|a| u64::from(count(a))).sum();
+    let work = &source.scenario.work;
+    let [input, output] = lengths(work);
     Ok(Numbers {
-        about: about(source),
+        tag: source.scenario.label.clone(),
+        backend: if source.is_chat() {
+            "sglang-oai-chat"
+        } else {
+            "sglang-oai"
+        },
+        dataset: match work.prompts {
+            PromptSource::Synthetic(_) => "random",
+            _ => "custom",
+        },
+        rate: source.rate(),
+        max_concurrency: source.max_concurrency(),
+        input_length: input.and_then(longest),
+        output_length: output.and_then(longest),
+        range_ratio: input.and_then(range_ratio),
         completed: answers.len() as u64,
         duration,
         input: total(|answer| answer.input),
@@ -102,8 +107,7 @@ pub fn measure(source: &Source<'_>) -> Result<Numbers, DialectError> {
 
 fn answer(record: &Record) -> Answer {
     let start = start(record);
-    let end = record.end.max(record.completed()).unwrap_or(start);
-    let latency = end.since(start);
+    let latency = latency(record);
     Answer {
         start,
         // Without a stream, the tool's TTFT is the latency.
@@ -138,8 +142,8 @@ fn goodput(source: &Source<'_>, answers: &[Answer], sent: u64) -> Option<Goodput
     })
 }
 
-fn about(source: &Source<'_>) -> About {
-    let work = &source.scenario.work;
+/// How the lengths of prompts and of answers are drawn, where they are.
+fn lengths(work: &Work) -> [Option<Distribution>; 2] {
     let input = match &work.prompts {
         PromptSource::Synthetic(synthetic) => match &synthetic.lengths {
             SyntheticLengths::Input(length) => drawn(length),
@@ -151,23 +155,7 @@ fn about(source: &Source<'_>) -> About {
         Output::Tokens(length) => drawn(length),
         Output::FromWork | Output::AtMost(_) | Output::Free => None,
     };
-    About {
-        tag: source.scenario.label.clone(),
-        backend: if source.is_chat() {
-            "sglang-oai-chat"
-        } else {
-            "sglang-oai"
-        },
-        dataset: match work.prompts {
-            PromptSource::Synthetic(_) => "random",
-            _ => "custom",
-        },
-        rate: source.rate(),
-        max_concurrency: source.max_concurrency(),
-        input_length: input.and_then(longest),
-        output_length: output.and_then(longest),
-        range_ratio: input.and_then(range_ratio),
-    }
+    [input, output]
 }
 
 fn drawn(length: &LengthSpec) -> Option<Distribution> {
@@ -215,9 +203,9 @@ impl Numbers {
     /// The text block, to the column; an empty line precedes it.
     pub fn text(&self) -> String {
         let mut block = TextBlock::titled();
-        block.line("Backend:", self.about.backend);
-        block.line("Traffic request rate:", &format!("{:?}", self.about.rate));
-        let limit = self.about.max_concurrency.map(|limit| limit.to_string());
+        block.line("Backend:", self.backend);
+        block.line("Traffic request rate:", &format!("{:?}", self.rate));
+        let limit = self.max_concurrency.map(|limit| limit.to_string());
         block.line(
             "Max request concurrency:",
             limit.as_deref().unwrap_or("not set"),
@@ -271,15 +259,15 @@ impl Numbers {
     /// The line that the tool appends to its result file.
     pub fn json(&self) -> String {
         let mut object = Object::default();
-        object.put("tag", self.about.tag.clone());
-        object.put("backend", self.about.backend);
-        object.put("dataset_name", self.about.dataset);
-        object.put_unbounded("request_rate", self.about.rate);
-        object.put("max_concurrency", self.about.max_concurrency);
+        object.put("tag", self.tag.clone());
+        object.put("backend", self.backend);
+        object.put("dataset_name", self.dataset);
+        object.put_unbounded("request_rate", self.rate);
+        object.put("max_concurrency", self.max_concurrency);
         object.put("sharegpt_output_len", serde_json::Value::Null);
-        object.put("random_input_len", self.about.input_length);
-        object.put("random_output_len", self.about.output_length);
-        object.put("random_range_ratio", self.about.range_ratio);
+        object.put("random_input_len", self.input_length);
+        object.put("random_output_len", self.output_length);
+        object.put("random_range_ratio", self.range_ratio);
         object.put("server_info", serde_json::Value::Null);
         object.put("duration", self.duration.as_secs_f64());
         object.put("completed", self.completed);
@@ -326,10 +314,6 @@ impl Numbers {
         }
         object.finished()
     }
-}
-
-fn millis(span: Duration) -> f64 {
-    span.as_secs_f64() * 1e3
 }
 
 fn section(block: &mut TextBlock, title: &str, label: &str, sample: &Sample) {

@@ -7,11 +7,12 @@
 
 use crate::block::{Sample, TextBlock};
 use crate::object::Object;
-use crate::{Answer, Source, peaks, start};
+use crate::{Answer, Source, input_tokens, peaks, start};
 use inferometer_core::record::{BareKind, FailureClass, Outcome, Record};
 use inferometer_core::scenario::Shape;
 use inferometer_core::units::Offset;
 use std::time::Duration;
+use strum::VariantArray as _;
 
 /// Which release's end of a chat answer is meant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,7 +42,8 @@ impl Default for Selection {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The sections, in the tool's order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::VariantArray)]
 pub enum Metric {
     Ttft,
     /// Time per output token.
@@ -55,46 +57,23 @@ pub enum Metric {
 }
 
 impl Metric {
-    /// Every section, in the tool's order.
-    pub const ALL: &'static [Metric] = &[
-        Metric::Ttft,
-        Metric::Tpot,
-        Metric::Itl,
-        Metric::E2el,
-        Metric::ClientQueueTime,
-        Metric::QueueInclusive,
-    ];
-
-    fn title(self) -> &'static str {
+    /// Title of its section, name of its lines, and part of its keys.
+    fn words(self) -> [&'static str; 3] {
         match self {
-            Metric::Ttft => "Time to First Token",
-            Metric::Tpot => "Time per Output Token (excl. 1st token)",
-            Metric::Itl => "Inter-token Latency",
-            Metric::E2el => "End-to-end Latency",
-            Metric::ClientQueueTime => "Client-side Queueing",
-            Metric::QueueInclusive => "Queue-inclusive End-to-end Latency",
-        }
-    }
-
-    fn label(self) -> &'static str {
-        match self {
-            Metric::Ttft => "TTFT",
-            Metric::Tpot => "TPOT",
-            Metric::Itl => "ITL",
-            Metric::E2el => "E2EL",
-            Metric::ClientQueueTime => "Client Queue Time",
-            Metric::QueueInclusive => "E2EL incl. Client Queue",
-        }
-    }
-
-    fn key(self) -> &'static str {
-        match self {
-            Metric::Ttft => "ttft",
-            Metric::Tpot => "tpot",
-            Metric::Itl => "itl",
-            Metric::E2el => "e2el",
-            Metric::ClientQueueTime => "client_queue_time",
-            Metric::QueueInclusive => "e2el_including_client_queue",
+            Metric::Ttft => ["Time to First Token", "TTFT", "ttft"],
+            Metric::Tpot => ["Time per Output Token (excl. 1st token)", "TPOT", "tpot"],
+            Metric::Itl => ["Inter-token Latency", "ITL", "itl"],
+            Metric::E2el => ["End-to-end Latency", "E2EL", "e2el"],
+            Metric::ClientQueueTime => [
+                "Client-side Queueing",
+                "Client Queue Time",
+                "client_queue_time",
+            ],
+            Metric::QueueInclusive => [
+                "Queue-inclusive End-to-end Latency",
+                "E2EL incl. Client Queue",
+                "e2el_including_client_queue",
+            ],
         }
     }
 }
@@ -102,7 +81,14 @@ impl Metric {
 /// A run in the tool's numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Numbers {
-    about: About,
+    date: String,
+    backend: &'static str,
+    label: Option<String>,
+    model: String,
+    prompts: u64,
+    rate: f64,
+    burstiness: f64,
+    max_concurrency: Option<u32>,
     completed: u64,
     failed: u64,
     duration: Duration,
@@ -117,19 +103,6 @@ pub struct Numbers {
     samples: [Sample; 6],
 }
 
-/// Settings that the tool repeats.
-#[derive(Clone, Debug, PartialEq)]
-struct About {
-    date: String,
-    backend: &'static str,
-    label: Option<String>,
-    model: String,
-    prompts: u64,
-    rate: f64,
-    burstiness: f64,
-    max_concurrency: Option<u32>,
-}
-
 /// The run's numbers as the tool would have had them.
 pub fn measure(source: &Source<'_>, release: Release) -> Numbers {
     let records = source.measured();
@@ -139,10 +112,9 @@ pub fn measure(source: &Source<'_>, release: Release) -> Numbers {
     let queue_times: Vec<Duration> = (records.iter())
         .map(|record| queue_time(source, record))
         .collect();
-    let latencies = seen
-        .iter()
-        .map(|seen| seen.as_ref().map_or(Duration::ZERO, |a| a.latency));
-    let latencies: Vec<Duration> = latencies.collect();
+    let latencies = (seen.iter())
+        .map(|seen| seen.as_ref().map_or(Duration::ZERO, |a| a.latency))
+        .collect();
     let inclusive: Sample = (seen.iter().zip(&queue_times))
         .filter_map(|(seen, &queued)| Some(seen.as_ref()?.latency + queued))
         .collect();
@@ -155,7 +127,18 @@ pub fn measure(source: &Source<'_>, release: Release) -> Numbers {
         |answer: &&Answer| (limits.iter()).all(|&(metric, limit)| answer.meets(metric, limit));
     let (peak_messages, peak_requests) = peaks(&answers);
     Numbers {
-        about: about(source, records.len() as u64),
+        date: date(&source.environment.started),
+        backend: if source.is_chat() {
+            "openai-chat"
+        } else {
+            "openai"
+        },
+        label: source.scenario.label.clone(),
+        model: source.model(),
+        prompts: source.ending.planned.max(records.len() as u64),
+        rate: source.rate(),
+        burstiness: source.burstiness(),
+        max_concurrency: source.max_concurrency(),
         completed: answers.len() as u64,
         failed: (records.len() - answers.len()) as u64,
         duration: source.duration(&records),
@@ -174,23 +157,6 @@ pub fn measure(source: &Source<'_>, release: Release) -> Numbers {
             queued,
             inclusive,
         ],
-    }
-}
-
-fn about(source: &Source<'_>, sent: u64) -> About {
-    About {
-        date: date(&source.environment.started),
-        backend: if source.is_chat() {
-            "openai-chat"
-        } else {
-            "openai"
-        },
-        label: source.scenario.label.clone(),
-        model: source.model(),
-        prompts: source.ending.planned.max(sent),
-        rate: source.rate(),
-        burstiness: source.burstiness(),
-        max_concurrency: source.max_concurrency(),
     }
 }
 
@@ -236,10 +202,7 @@ fn answer(source: &Source<'_>, record: &Record, release: Release) -> Option<Answ
         latency: last.since(start),
         messages,
         output: output_length(record),
-        input: record
-            .input_tokens()
-            .or(record.input_tokens_asked)
-            .unwrap_or(0),
+        input: input_tokens(record),
     })
 }
 
@@ -287,14 +250,14 @@ impl Numbers {
     }
 
     fn shown<'a>(&'a self, selection: &'a Selection) -> impl Iterator<Item = (Metric, &'a Sample)> {
-        let capped = self.about.max_concurrency.is_some();
-        let finite = self.about.rate.is_finite();
+        let capped = self.max_concurrency.is_some();
+        let finite = self.rate.is_finite();
         let possible = move |metric: Metric| match metric {
             Metric::Ttft | Metric::Tpot | Metric::Itl | Metric::E2el => true,
             Metric::ClientQueueTime => capped,
             Metric::QueueInclusive => capped && finite,
         };
-        (Metric::ALL.iter().copied().zip(&self.samples))
+        (Metric::VARIANTS.iter().copied().zip(&self.samples))
             .filter(move |&(metric, _)| selection.metrics.contains(&metric) && possible(metric))
     }
 
@@ -303,11 +266,11 @@ impl Numbers {
         let mut block = TextBlock::titled();
         block.whole("Successful requests:", self.completed);
         block.whole("Failed requests:", self.failed);
-        if let Some(limit) = self.about.max_concurrency {
+        if let Some(limit) = self.max_concurrency {
             block.whole("Maximum request concurrency:", u64::from(limit));
         }
-        if self.about.rate.is_finite() {
-            block.real("Request rate configured (RPS):", self.about.rate);
+        if self.rate.is_finite() {
+            block.real("Request rate configured (RPS):", self.rate);
         }
         block.real("Benchmark duration (s):", self.duration.as_secs_f64());
         block.whole("Total input tokens:", self.input);
@@ -331,8 +294,8 @@ impl Numbers {
         let total = self.per_second(self.input + self.output);
         block.real("Total token throughput (tok/s):", total);
         for (metric, sample) in self.shown(selection) {
-            let label = metric.label();
-            block.section(metric.title());
+            let [title, label, _] = metric.words();
+            block.section(title);
             block.real(&format!("Mean {label} (ms):"), sample.mean());
             block.real(&format!("Median {label} (ms):"), sample.percentile(50.0));
             for &percent in &selection.percentiles {
@@ -350,20 +313,20 @@ impl Numbers {
         let seconds =
             |spans: &[Duration]| -> Vec<f64> { spans.iter().map(Duration::as_secs_f64).collect() };
         let mut object = Object::default();
-        object.put("date", self.about.date.as_str());
-        object.put("endpoint_type", self.about.backend);
-        object.put("backend", self.about.backend);
-        object.put("label", self.about.label.clone());
-        object.put("model_id", self.about.model.as_str());
+        object.put("date", self.date.as_str());
+        object.put("endpoint_type", self.backend);
+        object.put("backend", self.backend);
+        object.put("label", self.label.clone());
+        object.put("model_id", self.model.as_str());
         object.put("tokenizer_id", serde_json::Value::Null);
-        object.put("num_prompts", self.about.prompts);
-        if self.about.rate.is_finite() {
-            object.put("request_rate", self.about.rate)
+        object.put("num_prompts", self.prompts);
+        if self.rate.is_finite() {
+            object.put("request_rate", self.rate)
         } else {
             object.put("request_rate", "inf")
         }
-        object.put_unbounded("burstiness", self.about.burstiness);
-        object.put("max_concurrency", self.about.max_concurrency);
+        object.put_unbounded("burstiness", self.burstiness);
+        object.put("max_concurrency", self.max_concurrency);
         object.put("duration", self.duration.as_secs_f64());
         object.put("completed", self.completed);
         object.put("failed", self.failed);
@@ -385,7 +348,7 @@ impl Numbers {
         object.put("max_concurrent_requests", self.peak_requests);
         object.put("rtfx", 0.0);
         for (metric, sample) in self.shown(selection) {
-            let key = metric.key();
+            let [_, _, key] = metric.words();
             object.put(&format!("mean_{key}_ms"), sample.mean());
             object.put(&format!("median_{key}_ms"), sample.percentile(50.0));
             object.put(&format!("std_{key}_ms"), sample.std());

@@ -39,7 +39,7 @@ impl std::fmt::Display for Objection {
 }
 
 /// An engine, by the command that starts it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Engine {
     command: LaunchCommand,
     installed: Installed,
@@ -56,9 +56,7 @@ impl Engine {
     pub fn of(command: LaunchCommand) -> Self {
         Engine {
             command,
-            installed: Installed::default(),
-            rules: Vec::new(),
-            readiness: None,
+            ..Engine::default()
         }
     }
 
@@ -145,15 +143,12 @@ impl Engine {
 
     pub fn stop_command(&self) -> Option<Vec<String>> {
         let name = self.command.container.as_ref()?.name.clone()?;
-        let is_tool = |word: &&String| {
+        let is_tool = |word: &String| {
             let base = word.rsplit('/').next().unwrap_or(word);
             matches!(base, "docker" | "podman" | "nerdctl")
         };
-        let at = self
-            .command
-            .wrapper
-            .iter()
-            .position(|word| is_tool(&word))?;
+        let mut before = self.command.wrapper.iter();
+        let at = before.position(is_tool)?;
         // What stands in front, such as sudo, is needed to stop it too.
         let mut words = self.command.wrapper[..=at].to_vec();
         words.extend(["stop".to_owned(), name]);
@@ -192,11 +187,7 @@ impl Engine {
             Some(text) => Model::from_config_json(name, &text).ok()?,
             None => Model::named(name)?,
         };
-        Some(ModelLimits {
-            max_position: model.max_position.into(),
-            heads: model.heads,
-            multimodal: false,
-        })
+        Some(ModelLimits::of(&model))
     }
 
     /// All that is known to keep it from starting on these devices; empty if nothing is. Without
@@ -272,20 +263,14 @@ impl Engine {
         }
         let hidden = self.known_only_to_help();
         let mut repaired = repair(&self.without(&hidden), self.version(), device, model)?;
-        let only_here = self
-            .command
-            .flags
-            .iter()
-            .filter(|given| hidden.contains(&given.spelled));
+        let flags = self.command.flags.iter();
+        let only_here = flags.filter(|given| hidden.contains(&given.spelled));
         repaired.command.flags.extend(only_here.cloned());
         let is_open =
             |given: &&GivenFlag| given.values.iter().any(|value| value.contains("{port}"));
         for open in self.command.flags.iter().filter(is_open) {
-            let same = repaired
-                .command
-                .flags
-                .iter_mut()
-                .filter(|given| given.name == open.name);
+            let flags = repaired.command.flags.iter_mut();
+            let same = flags.filter(|given| given.name == open.name);
             same.for_each(|given| given.values.clone_from(&open.values));
         }
         Ok(repaired)
@@ -300,9 +285,7 @@ impl Engine {
         let mut command = self.without(&self.known_only_to_help());
         let help = self.installed.help.as_ref();
         // What the engine itself does not know is named already.
-        command
-            .flags
-            .retain(|given| help.is_none_or(|help| help.knows(base(&given.spelled))));
+        command.retain(|given| help.is_none_or(|help| help.knows(base(&given.spelled))));
         match model {
             Some(model) => resolve(&command, version, device, model).err(),
             None => {
@@ -333,12 +316,9 @@ impl Engine {
         let Some(help) = &self.installed.help else {
             return Vec::new();
         };
-        let unknown = self
-            .command
-            .flags
-            .iter()
-            .filter(|given| !help.knows(base(&given.spelled)));
-        unknown
+        let flags = self.command.flags.iter();
+        flags
+            .filter(|given| !help.knows(base(&given.spelled)))
             .map(|given| Objection {
                 flag: given.name.clone(),
                 message: format!("the installed engine does not know {}", given.spelled),
@@ -364,19 +344,9 @@ impl Engine {
 
     /// The command for the tables: without these flags, and with some port.
     fn without(&self, spelled: &[String]) -> LaunchCommand {
-        let mut command = self.command.clone();
-        command
-            .flags
-            .retain(|given| !spelled.contains(&given.spelled));
         // Any port will do for the check of a command whose port is still open.
-        let port = self.kind().default_port().to_string();
-        for value in command.flags.iter_mut().flat_map(|given| &mut given.values) {
-            *value = value.replace("{port}", &port);
-        }
-        let most = command.flags.len();
-        for stray in &mut command.extra {
-            stray.after = stray.after.min(most);
-        }
+        let mut command = self.command.clone().with_port(self.kind().default_port());
+        command.retain(|given| !spelled.contains(&given.spelled));
         command
     }
 

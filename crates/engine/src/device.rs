@@ -55,12 +55,9 @@ impl DeviceTool {
 
     /// Memory in use on all devices together, in MiB.
     pub fn memory_used_mib(&self) -> Option<f64> {
-        let used: Vec<f64> = self
-            .look()
-            .iter()
-            .filter_map(|device| device.memory_used_mib)
-            .collect();
-        (!used.is_empty()).then(|| used.iter().sum())
+        let devices = self.look();
+        let used = devices.iter().filter_map(|device| device.memory_used_mib);
+        used.reduce(|sum, used| sum + used)
     }
 
     pub fn kind(&self) -> DeviceKind {
@@ -112,19 +109,14 @@ pub fn read_npu_smi(text: &str) -> Vec<DeviceState> {
     let mut held: Vec<(u32, u32, f64)> = Vec::new();
     let mut places: Vec<(u32, u32)> = Vec::new();
     for row in text.lines().filter(|row| row.trim_start().starts_with('|')) {
-        let cells: Vec<&str> = row
-            .trim()
-            .trim_matches('|')
-            .split('|')
-            .map(str::trim)
-            .collect();
+        let cells = row.trim().trim_matches('|').split('|');
+        let cells: Vec<&str> = cells.map(str::trim).collect();
         if row.contains("Process id") || row.contains("Process memory") {
             in_processes = true;
             continue;
         }
-        let first: Vec<&str> = cells
-            .first()
-            .map_or(Vec::new(), |cell| cell.split_whitespace().collect());
+        let first = cells.first().copied().unwrap_or_default();
+        let first: Vec<&str> = first.split_whitespace().collect();
         let Some(number) = first.first().and_then(|word| word.parse::<u32>().ok()) else {
             continue;
         };
@@ -137,32 +129,23 @@ pub fn read_npu_smi(text: &str) -> Vec<DeviceState> {
         }
         // What a chip does not tell is a dash, and keeps its place.
         let numbers = |cell: usize| -> Vec<Option<f64>> {
-            let cell = cells
-                .get(cell)
-                .copied()
-                .unwrap_or_default()
-                .replace('/', " ");
-            cell.split_whitespace().map(finite).collect()
+            let cell = cells.get(cell).copied().unwrap_or_default();
+            let words = cell.split(['/', ' ']).filter(|word| !word.is_empty());
+            words.map(finite).collect()
         };
         match upper.take() {
             None => upper = Some((number, first.get(1).unwrap_or(&"").to_string(), numbers(2))),
             Some((npu, name, power_and_heat)) => {
                 // AICore share, then memory as used and total; the last pair is the HBM.
                 let last = numbers(2);
-                let hbm = last
-                    .len()
-                    .checked_sub(2)
-                    .filter(|at| *at >= 1)
-                    .map(|at| &last[at..]);
+                let at = last.len().checked_sub(2).filter(|at| *at >= 1);
+                let hbm = at.map(|at| &last[at..]);
+                let busy = last.first().copied().flatten();
                 places.push((npu, number));
                 devices.push(DeviceState {
                     index: devices.len() as u32,
                     name: printable(&name, 80),
-                    busy: last
-                        .first()
-                        .copied()
-                        .flatten()
-                        .map(|percent| percent / 100.0),
+                    busy: busy.map(|percent| percent / 100.0),
                     memory_used_mib: hbm.and_then(|pair| pair[0]),
                     memory_total_mib: hbm.and_then(|pair| pair[1]),
                     memory_system_mib: None,
@@ -176,9 +159,8 @@ pub fn read_npu_smi(text: &str) -> Vec<DeviceState> {
         for (device, (npu, chip)) in devices.iter_mut().zip(&places) {
             let own = held.iter().filter(|(n, c, _)| (n, c) == (npu, chip));
             let processes: f64 = own.map(|(_, _, memory)| memory).sum();
-            device.memory_system_mib = device
-                .memory_used_mib
-                .map(|used| (used - processes).max(0.0));
+            let used = device.memory_used_mib;
+            device.memory_system_mib = used.map(|used| (used - processes).max(0.0));
         }
     }
     devices

@@ -7,7 +7,6 @@ use serde::Serialize;
 use std::fs::File;
 use std::io;
 use std::path::Path;
-use std::time::Duration;
 
 /// Facts of a start, from the log and the metrics; absent where nothing says it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -37,29 +36,21 @@ impl StartFacts {
     pub fn of_log(path: &Path) -> io::Result<Option<(EngineKind, Self)>> {
         File::open(path)?;
         let lines = excerpt(path);
-        let read = |engine| {
-            let lines = lines.iter().map(String::as_str);
-            let known = lines.filter_map(|line| read_line(engine, line)).count();
-            (known, engine)
+        let text = || lines.iter().map(String::as_str);
+        let known = |engine: &EngineKind| {
+            let facts = text().filter_map(|line| read_line(*engine, line));
+            facts.count()
         };
+        // Of those that know as many lines, `max_by_key` takes the last.
         let engines = [
-            EngineKind::Vllm,
-            EngineKind::Sglang,
-            EngineKind::LlamaServer,
             EngineKind::Mindie,
+            EngineKind::LlamaServer,
+            EngineKind::Sglang,
+            EngineKind::Vllm,
         ];
-        let (known, engine) =
-            engines
-                .map(read)
-                .into_iter()
-                .fold(
-                    (0, EngineKind::Custom),
-                    |a, b| {
-                        if b.0 > a.0 { b } else { a }
-                    },
-                );
-        let facts = || Self::read(engine, lines.iter().map(String::as_str));
-        Ok((known > 0).then(|| (engine, facts())))
+        let engine = engines.into_iter().max_by_key(known);
+        let engine = engine.filter(|engine| known(engine) > 0);
+        Ok(engine.map(|engine| (engine, Self::read(engine, text()))))
     }
 
     pub fn read<'a>(engine: EngineKind, lines: impl IntoIterator<Item = &'a str>) -> Self {
@@ -126,11 +117,6 @@ impl StartFacts {
             Fact::EngineStarted { seconds } => self.engine_s = Some(*seconds),
             _ => {}
         }
-    }
-
-    /// Time from our start to the first good answer.
-    pub(crate) fn ready_after(&mut self, span: Duration) {
-        self.ready_s = Some(span.as_secs_f64());
     }
 }
 

@@ -12,10 +12,8 @@ pub struct CpuTimes {
 impl CpuTimes {
     /// Share of the time since `earlier` in which cores were busy.
     pub fn share_since(self, earlier: CpuTimes) -> Option<f64> {
-        let total = self
-            .total
-            .checked_sub(earlier.total)
-            .filter(|total| *total > 0)?;
+        let total = self.total.checked_sub(earlier.total);
+        let total = total.filter(|total| *total > 0)?;
         let busy = self.busy.saturating_sub(earlier.busy);
         Some((busy as f64 / total as f64).min(1.0))
     }
@@ -24,15 +22,11 @@ impl CpuTimes {
 /// The first line of `/proc/stat`.
 pub fn read_cpu_times(text: &str) -> Option<CpuTimes> {
     let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
-    let ticks: Vec<u64> = line
-        .split_whitespace()
-        .filter_map(|tick| tick.parse().ok())
-        .collect();
+    let ticks = line.split_whitespace();
+    let ticks: Vec<u64> = ticks.filter_map(|tick| tick.parse().ok()).collect();
     // user nice system idle iowait irq softirq steal; guest time is in user already.
-    let total: u64 = ticks
-        .iter()
-        .take(8)
-        .fold(0, |sum, tick| sum.saturating_add(*tick));
+    let counted = ticks.iter().take(8);
+    let total = counted.fold(0, |sum: u64, tick| sum.saturating_add(*tick));
     let idle = ticks.get(3)?.saturating_add(*ticks.get(4)?);
     Some(CpuTimes {
         busy: total.saturating_sub(idle),

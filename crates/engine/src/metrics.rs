@@ -17,16 +17,6 @@ struct Gathered {
     series: u32,
 }
 
-impl Gathered {
-    fn sum(&self) -> f64 {
-        self.total.sum
-    }
-
-    fn mean(&self) -> f64 {
-        self.total.sum / f64::from(self.series.max(1))
-    }
-}
-
 /// Reads the text of `/metrics`; `None` if it has nothing that we know.
 pub fn engine_state(text: &str) -> Option<EngineState> {
     let mut seen: HashMap<Meaning, Gathered> = HashMap::new();
@@ -60,8 +50,8 @@ pub fn engine_state(text: &str) -> Option<EngineState> {
     if seen.is_empty() {
         return None;
     }
-    let sum = |meaning| seen.get(&meaning).map(Gathered::sum);
-    let mean = |meaning| seen.get(&meaning).map(Gathered::mean);
+    let sum = |meaning| seen.get(&meaning).map(|it: &Gathered| it.total.sum);
+    let mean = |meaning| Some(sum(meaning)? / f64::from(seen.get(&meaning)?.series.max(1)));
     let total = |meaning| {
         let gathered: &Gathered = seen.get(&meaning)?;
         (gathered.kind == MetricKind::Histogram).then_some(gathered.total)
@@ -89,10 +79,8 @@ pub fn engine_state(text: &str) -> Option<EngineState> {
     if let (None, Some(hits), Some(prompts)) =
         (state.prefix_queries, state.prefix_hits, state.prompt_tokens)
     {
-        let prompt_engine = seen
-            .get(&Meaning::PromptTokens)
-            .map(|gathered| gathered.engine);
-        if prompt_engine == Some(EngineKind::LlamaServer) {
+        let counted = seen.get(&Meaning::PromptTokens);
+        if counted.is_some_and(|it| it.engine == EngineKind::LlamaServer) {
             // Its prompt tokens leave out the cached ones.
             state.prompt_tokens = Some(prompts + hits);
         }

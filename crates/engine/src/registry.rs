@@ -144,14 +144,9 @@ impl Leftover {
 
 impl std::fmt::Display for Leftover {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let command: Vec<&str> = self
-            .entry
-            .command
-            .iter()
-            .map(String::as_str)
-            .take(6)
-            .collect();
-        let command = inferometer_text::hostile::printable(&command.join(" "), 120);
+        let words = &self.entry.command;
+        let command = words[..words.len().min(6)].join(" ");
+        let command = inferometer_text::hostile::printable(&command, 120);
         let pid = self.entry.pid;
         match self.state {
             LeftoverState::InUse => {

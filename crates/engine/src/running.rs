@@ -1,16 +1,15 @@
 //! An engine that runs, and its end.
 
-use crate::device::DeviceTool;
 use crate::exit::Exit;
 use crate::facts::StartFacts;
 use crate::failure::Failure;
-use crate::launch::{Launch, LaunchTimeouts};
+use crate::launch::Launch;
 use crate::processes::wait_until;
 use crate::supervisor::{Event, SupervisedCommand};
 use crate::supervisor_handle::{Received, SUPERVISOR_EXTRA, SupervisorHandle};
-use inferometer_catalog::engine::{EngineKind, FailureClass};
+use inferometer_catalog::engine::FailureClass;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Memory that may be more than before without meaning anything.
@@ -57,11 +56,7 @@ enum Death {
 #[derive(Debug)]
 pub struct Running {
     supervisor: SupervisorHandle,
-    engine: EngineKind,
-    log: PathBuf,
-    url: String,
-    timeouts: LaunchTimeouts,
-    devices: Option<DeviceTool>,
+    launch: Launch,
     level: Option<f64>,
     began: Instant,
     death: Option<(Death, Instant)>,
@@ -79,11 +74,7 @@ impl Running {
     ) -> io::Result<Self> {
         Ok(Running {
             supervisor: SupervisorHandle::new(&launch.supervisor, command)?,
-            engine: launch.engine,
-            log: launch.log.clone(),
-            url: launch.url.clone(),
-            timeouts: launch.timeouts,
-            devices: launch.devices.clone(),
+            launch: launch.clone(),
             level,
             began,
             death: None,
@@ -94,7 +85,7 @@ impl Running {
     }
 
     pub fn url(&self) -> &str {
-        &self.url
+        &self.launch.url
     }
 
     /// Its process, which leads a group of its own.
@@ -108,7 +99,7 @@ impl Running {
     }
 
     pub fn log(&self) -> &Path {
-        &self.log
+        &self.launch.log
     }
 
     pub fn has_ended(&mut self) -> bool {
@@ -121,11 +112,12 @@ impl Running {
         self.has_ended();
         let (death, at) = self.death?;
         let after = at.saturating_duration_since(self.began);
+        let log = &self.launch.log;
         Some(match death {
-            Death::Exited(exit) => Failure::of_exit(self.engine, &self.log, exit, after),
+            Death::Exited(exit) => Failure::of_exit(self.launch.engine, log, exit, after),
             Death::Orphaned => {
                 let what = "its supervisor died, so that it was ended".to_owned();
-                Failure::observed(FailureClass::Crash, what, &self.log, after)
+                Failure::observed(FailureClass::Crash, what, log, after)
             }
         })
     }
@@ -135,7 +127,7 @@ impl Running {
     pub fn stop(mut self) -> Stopped {
         let began = Instant::now();
         self.supervisor.stop();
-        let limit = self.timeouts.stop + SUPERVISOR_EXTRA;
+        let limit = self.launch.timeouts.stop + SUPERVISOR_EXTRA;
         while self.ended.is_none() && began.elapsed() < limit && self.supervisor.is_alive() {
             self.next_event(Duration::from_millis(50));
         }
@@ -156,12 +148,12 @@ impl Running {
 
     /// Waits until the devices hold no more memory than before the start.
     fn settle(&self) -> MemoryAfter {
-        let (Some(devices), Some(level)) = (&self.devices, self.level) else {
+        let (Some(devices), Some(level)) = (&self.launch.devices, self.level) else {
             return MemoryAfter::NotAsked;
         };
         let began = Instant::now();
         let mut above = 0.0;
-        let is_back = wait_until(self.timeouts.memory, || {
+        let is_back = wait_until(self.launch.timeouts.memory, || {
             above = devices.memory_used_mib().map_or(0.0, |used| used - level);
             above <= MEMORY_SLACK_MIB
         });

@@ -92,7 +92,7 @@ impl Launch {
         };
         match watch.wait(&mut running, progress) {
             Ok(()) => {
-                watch.facts.ready_after(began.elapsed());
+                watch.facts.ready_s = Some(began.elapsed().as_secs_f64());
                 running.facts = watch.facts;
                 Ok(running)
             }

@@ -124,24 +124,12 @@ pub fn supervise(input: impl Read + Send + 'static, mut output: impl Write) -> i
             return Ok(());
         }
     };
-    report(
-        &mut output,
-        &Event::Started {
-            pid: supervised.group,
-        },
-    );
-    loop {
+    let pid = supervised.group;
+    report(&mut output, &Event::Started { pid });
+    let ended = loop {
         match orders.recv_timeout(Duration::from_millis(50)) {
-            Ok(Order::Stop) => {
-                let ended = supervised.stop_gracefully();
-                report(&mut output, &ended);
-                return Ok(());
-            }
-            Err(RecvTimeoutError::Disconnected) => {
-                let ended = supervised.stop_quickly();
-                report(&mut output, &ended);
-                return Ok(());
-            }
+            Ok(StopOrder) => break supervised.stop_gracefully(),
+            Err(RecvTimeoutError::Disconnected) => break supervised.stop_quickly(),
             Err(RecvTimeoutError::Timeout) => {}
         }
         let Some(exit) = supervised.exited() else {
@@ -153,18 +141,16 @@ pub fn supervise(input: impl Read + Send + 'static, mut output: impl Write) -> i
             continue;
         }
         report(&mut output, &Event::Exited(exit));
-        let ended = supervised.stop_quickly();
-        report(&mut output, &ended);
-        return Ok(());
-    }
+        break supervised.stop_quickly();
+    };
+    report(&mut output, &ended);
+    Ok(())
 }
 
-enum Order {
-    Stop,
-}
+struct StopOrder;
 
 /// Orders from the tuner; the channel closes with the pipe.
-fn listen(mut input: impl BufRead + Send + 'static) -> mpsc::Receiver<Order> {
+fn listen(mut input: impl BufRead + Send + 'static) -> mpsc::Receiver<StopOrder> {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
         let mut line = String::new();
@@ -173,7 +159,7 @@ fn listen(mut input: impl BufRead + Send + 'static) -> mpsc::Receiver<Order> {
             match (&mut input).take(LONGEST_LINE).read_line(&mut line) {
                 Ok(0) | Err(_) => return,
                 Ok(_) if line.trim() == "stop" => {
-                    if sender.send(Order::Stop).is_err() {
+                    if sender.send(StopOrder).is_err() {
                         return;
                     }
                 }
@@ -317,12 +303,6 @@ impl Supervised {
     /// Ends the group and all descendants: whether they had to be killed, and how many survived
     /// even that.
     fn end_group(&mut self, grace: Duration) -> (bool, usize) {
-        let ended = self.ask_then_kill(grace);
-        self.reap();
-        ended
-    }
-
-    fn ask_then_kill(&mut self, grace: Duration) -> (bool, usize) {
         if !self.members().is_empty() {
             signal_group(self.group, self.command.signal.signal());
             wait_until(grace, || self.members().is_empty());

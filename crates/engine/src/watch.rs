@@ -12,7 +12,7 @@ use inferometer_store::samples_file::SampleWriter;
 use rustix::time::{ClockId, clock_gettime};
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -87,11 +87,7 @@ impl Shared {
 
     fn with(&self, act: impl FnOnce(&mut Kept)) {
         // A thread that panicked while it held the lock left whole lines behind.
-        let mut kept = self
-            .kept
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
-        act(&mut kept);
+        act(&mut self.kept.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
     fn store(&self, sample: &Sample) {
@@ -215,10 +211,8 @@ fn scrape(shared: &Shared, client: &Client, url: &str) {
     let seen = match client.get(url) {
         Ok(reply) if reply.status == 200 => {
             let at = shared.now();
-            let state = engine_state(&reply.body);
-            state
-                .map(|state| (at, state))
-                .ok_or("the answer has no metric that we know".to_owned())
+            let state = engine_state(&reply.body).map(|state| (at, state));
+            state.ok_or("the answer has no metric that we know".to_owned())
         }
         Ok(reply) => Err(format!("the answer has status {}", reply.status)),
         Err(error) => Err(error.to_string()),

@@ -15,6 +15,8 @@ use ureq::{Agent, Proxy};
 
 const MAX_REDIRECTS: usize = 10;
 
+type Answer = Result<ureq::http::Response<ureq::Body>, ureq::Error>;
+
 /// How long to wait for each thing.
 #[derive(Clone, Copy, Debug)]
 pub struct Timeouts {
@@ -137,15 +139,7 @@ impl Client {
             for (name, value) in own.chain(headers.iter().copied()) {
                 request = request.header(name, value);
             }
-            let response = request
-                .call()
-                .map_err(|error| FetchError::of_call(error, &url, &self.secrets))?;
-            let (parts, body) = response.into_parts();
-            let head = Head {
-                url: url.clone(),
-                status: parts.status.as_u16(),
-                headers: parts.headers,
-            };
+            let (head, body) = self.answered(&url, request.call())?;
             let moved = matches!(head.status, 301 | 302 | 303 | 307 | 308);
             if !moved || self.redirects == Redirects::Return {
                 return Ok(Response::new(redirects, head, body, self.secrets.clone()));
@@ -178,24 +172,26 @@ impl Client {
     fn send(
         &self,
         url: &str,
-        send: impl FnOnce(
-            ureq::RequestBuilder<ureq::typestate::WithBody>,
-        ) -> Result<ureq::http::Response<ureq::Body>, ureq::Error>,
+        send: impl FnOnce(ureq::RequestBuilder<ureq::typestate::WithBody>) -> Answer,
     ) -> Result<Reply, FetchError> {
         let url = parse(url)?;
         let mut request = self.agent.post(&url);
         for (name, value) in &self.headers {
             request = request.header(name, value);
         }
-        let response =
-            send(request).map_err(|error| FetchError::of_call(error, &url, &self.secrets))?;
-        let (parts, body) = response.into_parts();
+        let (head, body) = self.answered(&url, send(request))?;
+        Response::new(Vec::new(), head, body, self.secrets.clone()).into_reply()
+    }
+
+    fn answered(&self, url: &Uri, answer: Answer) -> Result<(Head, ureq::Body), FetchError> {
+        let answer = answer.map_err(|error| FetchError::of_call(error, url, &self.secrets))?;
+        let (parts, body) = answer.into_parts();
         let head = Head {
-            url,
+            url: url.clone(),
             status: parts.status.as_u16(),
             headers: parts.headers,
         };
-        Response::new(Vec::new(), head, body, self.secrets.clone()).into_reply()
+        Ok((head, body))
     }
 }
 
@@ -268,19 +264,13 @@ mod tests {
     #[test]
     fn nobody_there_is_an_error_that_names_the_place() {
         let client = Client::for_server(Access::default(), LONG).unwrap();
-        let port = std::net::TcpListener::bind("127.0.0.1:0")
-            .unwrap()
-            .local_addr()
-            .unwrap()
-            .port();
-        let error = client
-            .get(&format!("http://127.0.0.1:{port}/health?key=s3cr3t"))
-            .unwrap_err()
-            .to_string();
-        assert!(
-            error.contains("/health") && !error.contains("s3cr3t"),
-            "{error}"
-        );
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        drop(listener);
+        let error = client.get(&format!("http://{address}/health?key=s3cr3t"));
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains("/health"), "{error}");
+        assert!(!error.contains("s3cr3t"), "{error}");
         assert!(matches!(
             client.get("nonsense"),
             Err(FetchError::BadUrl { .. })

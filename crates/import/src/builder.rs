@@ -208,6 +208,7 @@ impl ResultBuilder {
 
     fn place(&mut self, field: Field, value: f64, share: Option<f64>) {
         let summary = &mut self.summary;
+        let mut point = |key: &str| drop(self.point.insert(key.into(), number(value)));
         match field {
             Field::Planned => summary.requests.planned = count(value),
             Field::Total => {
@@ -224,13 +225,11 @@ impl ResultBuilder {
             Field::Window => summary.window_s = Some(value),
             Field::Concurrency => {
                 summary.concurrency.configured = count(value);
-                self.point.insert("concurrency".into(), number(value));
+                point("concurrency");
             }
             Field::BareConcurrency => self.bare_concurrency = Some(value),
             Field::PeakConcurrency => summary.concurrency.peak = count(value),
-            Field::Rate => {
-                self.point.insert("rate".into(), number(value));
-            }
+            Field::Rate => point("rate"),
             Field::InputTokens => summary.tokens.input = count(value),
             Field::OutputTokens => summary.tokens.output = count(value),
             Field::RequestsPerS => summary.throughput.requests_per_s = Some(value),
@@ -245,18 +244,10 @@ impl ResultBuilder {
                     goodput_per_s: Some(value),
                 });
             }
-            Field::InputChars => {
-                self.point.insert("input_chars".into(), number(value));
-            }
-            Field::AskChars => {
-                self.point.insert("ask_chars".into(), number(value));
-            }
-            Field::InputSize => {
-                self.point.insert("input_tokens".into(), number(value));
-            }
-            Field::OutputSize => {
-                self.point.insert("output_tokens".into(), number(value));
-            }
+            Field::InputChars => point("input_chars"),
+            Field::AskChars => point("ask_chars"),
+            Field::InputSize => point("input_tokens"),
+            Field::OutputSize => point("output_tokens"),
             Field::OutputCap => summary.tokens.output_asked = Some(value),
             Field::Cards => self.cards = Some(value),
             Field::Of(sample, stat) => {

@@ -66,11 +66,8 @@ fn points(results: &[&ImportedResult]) -> Vec<Point> {
     let points = results.iter().map(|found| {
         let mut point = found.point.clone();
         let flags = found.flags.iter().flatten();
-        point.extend(
-            flags
-                .filter(|(name, _)| varying.contains(*name))
-                .map(|(name, value)| (name.clone(), value.clone())),
-        );
+        let varied = flags.filter(|(name, _)| varying.contains(*name));
+        point.extend(varied.map(|(name, value)| (name.clone(), value.clone())));
         if named && let Some(label) = &found.label {
             point.insert("name".to_owned(), label.as_str().into());
         }
@@ -186,17 +183,18 @@ impl ImportedSummary {
 }
 
 fn sample(spread: &Option<Spread>) -> Option<Distribution> {
+    let known = |value: Option<f64>| value.unwrap_or(f64::NAN);
     spread.as_ref().map(|spread| Distribution {
         n: spread.n.unwrap_or_default(),
-        mean: spread.mean.unwrap_or(f64::NAN),
+        mean: known(spread.mean),
         std: spread.std,
-        min: spread.min.unwrap_or(f64::NAN),
-        p50: spread.p50.unwrap_or(f64::NAN),
-        p75: spread.p75.unwrap_or(f64::NAN),
-        p90: spread.p90.unwrap_or(f64::NAN),
-        p95: spread.p95.unwrap_or(f64::NAN),
-        p99: spread.p99.unwrap_or(f64::NAN),
-        max: spread.max.unwrap_or(f64::NAN),
+        min: known(spread.min),
+        p50: known(spread.p50),
+        p75: known(spread.p75),
+        p90: known(spread.p90),
+        p95: known(spread.p95),
+        p99: known(spread.p99),
+        max: known(spread.max),
         mean_interval: None,
         p50_interval: None,
         p99_interval: None,

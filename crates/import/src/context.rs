@@ -21,28 +21,24 @@ pub(crate) fn attach(
 ) -> Vec<(usize, usize)> {
     let commands = in_notes::find(notes);
     let with = |of: fn(&Command) -> &Option<String>| -> Vec<(&Command, &String)> {
-        let given = commands
-            .iter()
-            .filter_map(|command| Some((command, of(command).as_ref()?)));
+        let commands = commands.iter();
+        let given = commands.filter_map(|command| Some((command, of(command).as_ref()?)));
         given.collect()
     };
     let launches = with(|command| &command.launch);
     let clients = with(|command| &command.client);
     let end_of_notes = notes.lines.len();
     let next = |commands: &[(&Command, &String)], at: usize| {
-        commands
-            .get(at + 1)
-            .map_or(end_of_notes, |(next, _)| next.lines.0)
+        let next = commands.get(at + 1);
+        next.map_or(end_of_notes, |(next, _)| next.lines.0)
     };
     let mut refused = Vec::new();
     let mut without_result = Vec::new();
     for (at, &(command, launch)) in launches.iter().enumerate() {
         let end = next(&launches, at);
         let range = between(results, command.lines.1, end);
-        let first_result = results
-            .get(range.start)
-            .filter(|_| !range.is_empty())
-            .map_or(end, |found| found.span().0);
+        let first_result = results[range.clone()].first();
+        let first_result = first_result.map_or(end, |found| found.span().0);
         let mut errors = (command.lines.1 + 1..first_result.min(command.lines.1 + LARGEST_TRACE))
             .filter(|line| !notes.is_taken(*line))
             .filter(|line| is_error(notes.lines[*line]));
@@ -96,34 +92,29 @@ fn settle(found: &mut ImportedResult, client: &str) {
     };
     let of_vllm = found.tool == Tool::Vllm || found.tool == Tool::Vllm2023;
     if summary.requests.planned.is_none() {
-        let written = ["num-prompts", "number", "n"]
-            .iter()
-            .find_map(|name| flags.get(*name));
+        let mut names = ["num-prompts", "number", "n"].iter();
+        let written = names.find_map(|name| flags.get(*name));
         summary.requests.planned = written.and_then(Value::as_u64);
         if summary.requests.planned.is_none() && of_vllm {
             summary.requests.planned = Some(VLLM_PROMPTS);
-            found.assumed.push(Assumption::DefaultPrompts {
-                count: VLLM_PROMPTS,
-            });
+            let count = VLLM_PROMPTS;
+            found.assumed.push(Assumption::DefaultPrompts { count });
         }
     }
     if !found.point.contains_key("rate") {
-        match flags.get("request-rate") {
-            Some(rate) => {
-                found.point.insert("rate".into(), rate.clone());
-            }
-            None if of_vllm => {
-                found.point.insert("rate".into(), "inf".into());
-                found.assumed.push(Assumption::DefaultRate);
-            }
-            None => {}
+        let mut rate = flags.get("request-rate").cloned();
+        if rate.is_none() && of_vllm {
+            rate = Some("inf".into());
+            found.assumed.push(Assumption::DefaultRate);
         }
+        found
+            .point
+            .extend(rate.map(|rate| ("rate".to_owned(), rate)));
     }
     let cap = flags.get("max-tokens").and_then(Value::as_f64);
     summary.tokens.output_asked = summary.tokens.output_asked.or(cap);
-    let streams = ["max-concurrency", "parallel"]
-        .iter()
-        .find_map(|name| flags.get(*name)?.as_f64());
+    let mut names = ["max-concurrency", "parallel"].iter();
+    let streams = names.find_map(|name| flags.get(*name)?.as_f64());
     if let (None, Some(streams)) = (summary.concurrency.configured, streams) {
         summary.concurrency.configured = count(streams);
         found.point.insert("concurrency".into(), number(streams));

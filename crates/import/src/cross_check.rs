@@ -28,20 +28,15 @@ fn numbers(summary: &ImportedSummary) -> BTreeMap<String, f64> {
         ("ok", summary.requests.ok.map(|n| n as f64)),
         ("failed", summary.requests.failed.map(|n| n as f64)),
     ];
-    let plain = plain
-        .into_iter()
-        .filter_map(|(name, value)| Some((name.to_owned(), value?)));
-    let latencies = summary
-        .latency
-        .known()
-        .into_iter()
-        .flat_map(|(name, spread)| {
-            let mean = spread.mean.map(|mean| (format!("{name}.mean"), mean));
-            let ranks = spread.percentiles().into_iter();
-            mean.into_iter()
-                .chain(ranks.map(move |(rank, value)| (format!("{name}.p{rank}"), value)))
-        });
-    plain.chain(latencies).collect()
+    let plain = plain.into_iter();
+    let plain = plain.filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    let mut all: BTreeMap<String, f64> = plain.collect();
+    for (name, spread) in summary.latency.known() {
+        all.extend(spread.mean.map(|mean| (format!("{name}.mean"), mean)));
+        let ranks = spread.percentiles().into_iter();
+        all.extend(ranks.map(|(rank, value)| (format!("{name}.p{rank}"), value)));
+    }
+    all
 }
 
 /// A table's columns against the blocks below it, up to the next table.

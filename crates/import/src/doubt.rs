@@ -208,11 +208,9 @@ impl ImportDoubt {
                     ("ended", ended.to_string()),
                     ("failed", failed.unwrap_or_default().to_string()),
                 ];
-                let is_reported = failed.is_some();
-                let text = if is_reported {
-                    Text::Lost
-                } else {
-                    Text::LostSilently
+                let text = match failed {
+                    Some(_) => Text::Lost,
+                    None => Text::LostSilently,
                 };
                 (text, values, Text::LostRemedy)
             }

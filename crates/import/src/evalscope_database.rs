@@ -65,9 +65,8 @@ pub(crate) fn read(path: &Path) -> Result<Option<ImportedResult>, DatabaseError>
     while let Some(row) = rows.next()? {
         let mut values = [None; COLUMNS.len()];
         for (at, value) in values.iter_mut().enumerate() {
-            *value = row
-                .get::<_, Option<f64>>(at)?
-                .filter(|value| value.is_finite());
+            let read: Option<f64> = row.get(at)?;
+            *value = read.filter(|value| value.is_finite());
         }
         requests.add(values);
     }

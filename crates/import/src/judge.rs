@@ -104,11 +104,8 @@ pub fn shrunk_concurrency(summary: &ImportedSummary) -> Option<ImportDoubt> {
     };
     let requests = &summary.requests;
     let by_rate = || Some(summary.throughput.requests_per_s? * summary.window_s?);
-    let asked = requests
-        .planned
-        .or(requests.ok)
-        .map(|n| n as f64)
-        .or_else(by_rate);
+    let asked = requests.planned.or(requests.ok).map(|n| n as f64);
+    let asked = asked.or_else(by_rate);
     let expected = asked.map_or(configured, |asked| {
         let longest_s = summary
             .latency
@@ -131,10 +128,8 @@ pub fn shrunk_concurrency(summary: &ImportedSummary) -> Option<ImportDoubt> {
 }
 
 pub(crate) fn not_streamed(summary: &ImportedSummary) -> Option<ImportDoubt> {
-    let (ttft, e2e) = (
-        summary.latency.ttft_ms.as_ref()?,
-        summary.latency.e2e_ms.as_ref()?,
-    );
+    let ttft = summary.latency.ttft_ms.as_ref()?;
+    let e2e = summary.latency.e2e_ms.as_ref()?;
     if summary.tokens.output_mean.is_some_and(|mean| mean <= 1.0) {
         return None;
     }
@@ -158,24 +153,15 @@ pub(crate) fn not_streamed(summary: &ImportedSummary) -> Option<ImportDoubt> {
 /// Three percentiles or more that are equal to the last digit.
 pub(crate) fn not_a_distribution(summary: &ImportedSummary) -> Vec<ImportDoubt> {
     let flat = |spread: &Spread| {
-        let upper: Vec<f64> = spread
-            .percentiles()
-            .iter()
-            .filter(|p| p.0 >= 50.0)
-            .map(|p| p.1)
-            .collect();
+        let mut upper = spread.percentiles();
+        upper.retain(|(rank, _)| *rank >= 50.0);
         let one_request = spread.n == Some(1);
-        upper.len() >= 3
-            && !one_request
-            && upper[0] != 0.0
-            && upper.iter().all(|value| *value == upper[0])
+        let same = upper.windows(2).all(|pair| pair[0].1 == pair[1].1);
+        upper.len() >= 3 && !one_request && same && upper[0].1 != 0.0
     };
-    summary
-        .latency
-        .known()
-        .into_iter()
-        .filter(|(_, spread)| flat(spread))
-        .map(|(metric, _)| ImportDoubt::NotADistribution { metric })
+    let known = summary.latency.known().into_iter();
+    let flat = known.filter(|(_, spread)| flat(spread));
+    flat.map(|(metric, _)| ImportDoubt::NotADistribution { metric })
         .collect()
 }
 
@@ -185,12 +171,8 @@ pub(crate) fn disordered_percentiles(summary: &ImportedSummary) -> Vec<ImportDou
     for (name, spread) in summary.latency.known() {
         let mut ordered: Vec<(String, f64)> = Vec::new();
         ordered.extend(spread.min.map(|min| ("min".into(), min)));
-        ordered.extend(
-            spread
-                .percentiles()
-                .into_iter()
-                .map(|(rank, value)| (format!("p{rank}"), value)),
-        );
+        let ranks = spread.percentiles().into_iter();
+        ordered.extend(ranks.map(|(rank, value)| (format!("p{rank}"), value)));
         ordered.extend(spread.max.map(|max| ("max".into(), max)));
         if let Some(pair) = ordered.windows(2).find(|pair| pair[0].1 > pair[1].1) {
             doubts.push(ImportDoubt::DisorderedPercentiles {
@@ -228,43 +210,14 @@ pub(crate) fn inconsistent(summary: &ImportedSummary) -> Vec<ImportDoubt> {
         .filter(|total| output.is_some_and(|output| output > *total));
     let [of_output, of_input] = [tokens.output, tokens.input].map(per_second);
     let (input, total) = (throughput.input_tokens_per_s, throughput.total_tokens_per_s);
+    use Text::*;
     [
-        (
-            Text::OutputThroughput,
-            output,
-            Text::QpsTimesOutput,
-            product,
-            rough,
-        ),
-        (
-            Text::OutputThroughput,
-            output,
-            Text::OutputOverTime,
-            of_output,
-            0.0,
-        ),
-        (
-            Text::InputThroughput,
-            input,
-            Text::InputOverTime,
-            of_input,
-            0.0,
-        ),
-        (Text::TotalThroughput, total, Text::SumOfBoth, sum, 0.0),
-        (
-            Text::OutputThroughput,
-            output,
-            Text::TotalThroughput,
-            least_total,
-            0.0,
-        ),
-        (
-            Text::Qps,
-            rate,
-            Text::RequestsOverTime,
-            ended_per_second,
-            rough,
-        ),
+        (OutputThroughput, output, QpsTimesOutput, product, rough),
+        (OutputThroughput, output, OutputOverTime, of_output, 0.0),
+        (InputThroughput, input, InputOverTime, of_input, 0.0),
+        (TotalThroughput, total, SumOfBoth, sum, 0.0),
+        (OutputThroughput, output, TotalThroughput, least_total, 0.0),
+        (Qps, rate, RequestsOverTime, ended_per_second, rough),
     ]
     .into_iter()
     .filter_map(|(name, printed, from, follows, rough)| {

@@ -44,11 +44,7 @@ pub(crate) fn read(table: &TextTable, notes: &mut Notes<'_>) -> Vec<ImportedResu
     let units = time_unit::units(&grid.metrics, &loads);
     let names = grid.metrics.iter().map(|(name, _)| *name);
     let meant = column_labels(&names.chain(grid.counts.name()).collect::<Vec<_>>());
-    let mut builders: Vec<ResultBuilder> = grid
-        .heads
-        .iter()
-        .map(|_| ResultBuilder::default())
-        .collect();
+    let mut builders = vec![ResultBuilder::default(); grid.heads.len()];
     let mut names: Vec<Vec<String>> = vec![Vec::new(); builders.len()];
     for ((builder, head), names) in builders.iter_mut().zip(&grid.heads).zip(&mut names) {
         grid.counts.set(builder, head, names);

@@ -80,7 +80,8 @@ impl Pending {
         let mut server = Map::new();
         for row in rows {
             let Some(name) = row.first() else { continue };
-            let (spread, average) = spread(header, row);
+            let spread = spread(header, row);
+            let known = spread.mean.is_some();
             let sample = match name.as_str() {
                 "FirstTokenTime" => Sample::Ttft,
                 "DecodeTime" => Sample::Itl,
@@ -90,26 +91,23 @@ impl Pending {
                 "GeneratedTokens" => Sample::OutputLength,
                 "GeneratedTokenSpeed" => Sample::PerUserSpeed,
                 "CharactersPerToken" => {
-                    self.builder.summary.tokens.chars_per_token = average;
+                    self.builder.summary.tokens.chars_per_token = spread.mean;
                     continue;
                 }
-                "QueueWaitTime" | "PrefillBatchsize" | "DecoderBatchsize" => {
-                    let key = match name.as_str() {
-                        "QueueWaitTime" => "queue_wait_ms",
-                        "PrefillBatchsize" => "prefill_batch_size",
-                        _ => "decode_batch_size",
+                name => {
+                    let spread = known.then(|| json!(spread));
+                    let of_server = match name {
+                        "QueueWaitTime" => Some("queue_wait_ms"),
+                        "PrefillBatchsize" => Some("prefill_batch_size"),
+                        "DecoderBatchsize" => Some("decode_batch_size"),
+                        _ => None,
                     };
-                    if average.is_some() {
-                        server.insert(key.into(), json!(spread));
-                    }
-                    continue;
-                }
-                _ => {
-                    if average.is_some() {
-                        self.builder
-                            .summary
-                            .other
-                            .insert(name.clone(), json!(spread));
+                    match of_server {
+                        Some(key) => server.extend(spread.map(|it| (key.to_owned(), it))),
+                        None => {
+                            let other = &mut self.builder.summary.other;
+                            other.extend(spread.map(|it| (name.to_owned(), it)));
+                        }
                     }
                     continue;
                 }
@@ -142,21 +140,19 @@ impl Pending {
                 "GenerateSpeed" => Field::OutputPerS,
                 "CurrentTime" | "DataSource" | "ModelName" => continue,
                 _ => {
-                    self.builder
-                        .summary
-                        .other
-                        .insert(name.clone(), number(quantity.value));
+                    let other = &mut self.builder.summary.other;
+                    other.insert(name.clone(), number(quantity.value));
                     continue;
                 }
             };
-            self.builder
-                .set(name, Label { field, unit: None }, quantity);
+            let label = Label { field, unit: None };
+            self.builder.set(name, label, quantity);
         }
     }
 }
 
 /// A row as a sample, times in milliseconds; `/` stays unknown.
-fn spread(header: &[String], row: &[String]) -> (Spread, Option<f64>) {
+fn spread(header: &[String], row: &[String]) -> Spread {
     let mut spread = Spread::default();
     for (name, cell) in header.iter().zip(row).skip(1) {
         let Some(quantity) = quantity(cell) else {
@@ -172,6 +168,5 @@ fn spread(header: &[String], row: &[String]) -> (Spread, Option<f64>) {
             spread.set(stat, value);
         }
     }
-    let average = spread.mean;
-    (spread, average)
+    spread
 }

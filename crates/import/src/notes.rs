@@ -73,16 +73,9 @@ pub(crate) fn plain_width(text: &str) -> Cow<'_, str> {
 pub(crate) fn bare(text: &str) -> &str {
     let mut text = text.trim().trim_start_matches('\u{feff}').trim_start();
     loop {
-        let shorter = text
-            .strip_prefix("> ")
-            .or_else(|| text.strip_prefix("- "))
-            .or_else(|| text.strip_prefix("* "))
-            .or_else(|| text.strip_prefix("+ "))
-            .or_else(|| text.strip_prefix("• "))
-            .or_else(|| text.strip_prefix("· "))
-            .or_else(|| text.strip_prefix("(EngineCore)"))
-            .or_else(|| log_tag(text));
-        match shorter {
+        let mut marks = ["> ", "- ", "* ", "+ ", "• ", "· ", "(EngineCore)"].iter();
+        let shorter = marks.find_map(|mark| text.strip_prefix(mark));
+        match shorter.or_else(|| log_tag(text)) {
             Some(shorter) if shorter.len() < text.len() => text = shorter.trim_start(),
             _ => return text,
         }

@@ -69,6 +69,7 @@ fn by_numbers(text: &str) -> Result<Card, BadDevice> {
     for part in text.split(',').map(str::trim) {
         let bad = |form| BadDevice::Number(part.to_owned(), form);
         let (key, value) = part.split_once('=').unwrap_or(("device", part));
+        let number = |unit, usual, form| scaled(value, unit, usual).ok_or_else(|| bad(form));
         match key.trim() {
             // A preset to start from: device=h100,memory=94GiB.
             "device" => {
@@ -79,32 +80,18 @@ fn by_numbers(text: &str) -> Result<Card, BadDevice> {
                 };
                 (speed, bandwidth) = (true, true);
             }
-            "memory" => {
-                let mib = mebibytes(value).ok_or_else(|| bad("memory=80GiB"))?;
-                device.memory_mib = mib;
-            }
+            "memory" => device.memory_mib = mebibytes(value).ok_or_else(|| bad("memory=80GiB"))?,
             "bandwidth" => {
-                device.bandwidth_gbs =
-                    scaled(value, "B/s", 1e9).ok_or_else(|| bad("bandwidth=2039 (GB/s)"))?;
+                device.bandwidth_gbs = number("B/s", 1e9, "bandwidth=2039 (GB/s)")?;
                 bandwidth = true;
             }
             "half" | "flops" => {
-                device.half_tflops =
-                    scaled(value, "FLOPS", 1e12).ok_or_else(|| bad("half=312 (TFLOP/s)"))?;
+                device.half_tflops = number("FLOPS", 1e12, "half=312 (TFLOP/s)")?;
                 speed = true;
             }
-            "fp8" => {
-                let tflops = scaled(value, "FLOPS", 1e12).ok_or_else(|| bad("fp8=1979"))?;
-                device.fp8_tflops = Some(tflops);
-            }
-            "link" => {
-                device.link_gbs =
-                    scaled(value, "B/s", 1e9).ok_or_else(|| bad("link=450 (GB/s)"))?;
-            }
-            "power" => {
-                let read = scaled(value, "W", 1.0).ok_or_else(|| bad("power=700W"))?;
-                watts = Some(read);
-            }
+            "fp8" => device.fp8_tflops = Some(number("FLOPS", 1e12, "fp8=1979")?),
+            "link" => device.link_gbs = number("B/s", 1e9, "link=450 (GB/s)")?,
+            "power" => watts = Some(number("W", 1.0, "power=700W")?),
             "kind" => {
                 device.kind = match value.trim() {
                     "cuda" => Kind::Cuda,

@@ -205,6 +205,12 @@ mod tests {
         }
     }
 
+    fn config(flags: &[Flag]) -> EngineConfig {
+        let subject = subject();
+        let timing = Timing::shipped(&subject.device);
+        subject.start(flags, &timing).unwrap()
+    }
+
     fn work(load: Load, input: u32, output: u32, requests: u32) -> Work {
         Work {
             load,
@@ -218,9 +224,7 @@ mod tests {
 
     #[test]
     fn an_open_loop_delivers_its_rate_and_a_closed_one_its_streams() {
-        let subject = subject();
-        let timing = Timing::shipped(&subject.device);
-        let config = subject.start(&[], &timing).unwrap();
+        let config = config(&[]);
         let work = |load| work(load, 128, 32, 2000);
         let open = Means::of(&simulate(config.clone(), &work(Load::Open(5.0)), 1));
         let rate = open.requests_per_s.unwrap();
@@ -232,9 +236,7 @@ mod tests {
 
     #[test]
     fn a_first_wave_that_is_spread_waits_less_for_its_first_tokens() {
-        let subject = subject();
-        let timing = Timing::shipped(&subject.device);
-        let config = subject.start(&[], &timing).unwrap();
+        let config = config(&[]);
         let ttft = |start| {
             let work = Work {
                 start,
@@ -284,14 +286,12 @@ mod tests {
 
     #[test]
     fn the_requests_of_a_trace_are_served_one_after_another() {
-        let subject = subject();
-        let config = subject.start(&[], &Timing::shipped(&subject.device));
         let sizes = |output| Sizes { input: 100, output };
         let work = Work {
             trace: Some(Arc::new([sizes(2), sizes(10)])),
             ..work(Load::Closed(1), 100, 6, 5)
         };
-        let run = simulate(config.unwrap(), &work, 1);
+        let run = simulate(config(&[]), &work, 1);
         let served: Vec<u32> = run.served.iter().map(|served| served.tokens).collect();
         assert_eq!(served, [2, 10, 2, 10, 2]);
     }
@@ -317,10 +317,7 @@ mod tests {
 
     #[test]
     fn requests_that_are_too_long_are_refused_and_never_cut() {
-        let subject = subject();
-        let timing = Timing::shipped(&subject.device);
-        let flags = [("max-model-len".to_owned(), Some("1024".to_owned()))];
-        let config = subject.start(&flags, &timing).unwrap();
+        let config = config(&[("max-model-len".to_owned(), Some("1024".to_owned()))]);
         let sizes = |input, output| Sizes { input, output };
         let trace = [
             sizes(100, 8),

@@ -46,11 +46,8 @@ pub fn ask(question: &Question<'_>) -> Result<Answers, WhatIfError> {
     {
         return Err(WhatIfError::TooLong(first));
     }
-    let settings: Vec<(Setting, Outcome)> = settings
-        .into_iter()
-        .map(|(setting, _)| setting)
-        .zip(outcomes)
-        .collect();
+    let settings = settings.into_iter().map(|(setting, _)| setting);
+    let settings: Vec<(Setting, Outcome)> = settings.zip(outcomes).collect();
     let recommended = recommend(&settings);
     Ok(Answers {
         settings,

@@ -10,7 +10,7 @@ use tokio::{
 };
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
-use crate::clock::Stamp;
+use crate::{clock::Stamp, http::RequestReader};
 
 const READ_ROOM: usize = 4 << 10;
 /// How much a client may send ahead while its request is being answered.
@@ -18,7 +18,13 @@ const MAX_AHEAD: usize = 64 << 10;
 /// How long a client may go on sending after our last byte before it is cut off.
 const DRAIN: Duration = Duration::from_secs(1);
 
-pub(crate) enum ClientStream {
+pub(crate) struct ClientStream {
+    socket: Socket,
+    /// Takes what comes; a client may send ahead while its request is being answered.
+    pub(crate) requests: RequestReader,
+}
+
+enum Socket {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
 }
@@ -38,23 +44,26 @@ impl ClientStream {
         tls: Option<&TlsAcceptor>,
     ) -> io::Result<ClientStream> {
         stream.set_nodelay(true)?;
-        Ok(match tls {
-            None => ClientStream::Plain(stream),
-            Some(acceptor) => ClientStream::Tls(Box::new(acceptor.accept(stream).await?)),
-        })
+        let socket = match tls {
+            None => Socket::Plain(stream),
+            Some(acceptor) => Socket::Tls(Box::new(acceptor.accept(stream).await?)),
+        };
+        let requests = RequestReader::default();
+        Ok(ClientStream { socket, requests })
     }
 
     fn socket(&self) -> SockRef<'_> {
-        match self {
-            ClientStream::Plain(stream) => SockRef::from(stream),
-            ClientStream::Tls(stream) => SockRef::from(stream.get_ref().0),
+        match &self.socket {
+            Socket::Plain(stream) => SockRef::from(stream),
+            Socket::Tls(stream) => SockRef::from(stream.get_ref().0),
         }
     }
 
-    /// Appends what has come; 0 at the end. Loses nothing when cancelled.
-    pub(crate) async fn read(&mut self, buf: &mut Vec<u8>) -> io::Result<usize> {
-        match self {
-            ClientStream::Plain(stream) => loop {
+    /// Takes what has come; 0 at the end. Loses nothing when cancelled.
+    pub(crate) async fn read(&mut self) -> io::Result<usize> {
+        let buf = &mut self.requests.buf;
+        match &mut self.socket {
+            Socket::Plain(stream) => loop {
                 // Room is made only once there is something to read: an idle connection
                 // holds no buffer.
                 stream.readable().await?;
@@ -64,17 +73,17 @@ impl ClientStream {
                     result => return result,
                 }
             },
-            ClientStream::Tls(stream) => {
+            Socket::Tls(stream) => {
                 make_room(buf);
                 stream.read_buf(buf).await
             }
         }
     }
 
-    /// Returns when the client has gone away; what it sends meanwhile goes to `ahead`.
-    pub(crate) async fn disconnected(&mut self, ahead: &mut Vec<u8>) {
-        while ahead.len() < MAX_AHEAD {
-            if matches!(self.read(ahead).await, Ok(0) | Err(_)) {
+    /// Returns when the client has gone away.
+    pub(crate) async fn disconnected(&mut self) {
+        while self.requests.buf.len() < MAX_AHEAD {
+            if matches!(self.read().await, Ok(0) | Err(_)) {
                 return;
             }
         }
@@ -84,8 +93,8 @@ impl ClientStream {
     /// Hands bytes to the kernel with one call, which may take only some of them. Under
     /// TLS it takes all, and the time is that before the first call.
     pub(crate) async fn write(&mut self, bytes: &[u8]) -> io::Result<Written> {
-        match self {
-            ClientStream::Plain(stream) => loop {
+        match &mut self.socket {
+            Socket::Plain(stream) => loop {
                 stream.writable().await?;
                 let at = Stamp::now();
                 match stream.try_write(bytes) {
@@ -95,7 +104,7 @@ impl ClientStream {
                     Err(error) => return Err(error),
                 }
             },
-            ClientStream::Tls(stream) => {
+            Socket::Tls(stream) => {
                 let at = Stamp::now();
                 stream.write_all(bytes).await?;
                 stream.flush().await?;
@@ -126,17 +135,16 @@ impl ClientStream {
     /// Ends our side and reads the rest of what the client sends: closing with unread bytes
     /// would reset the connection and could destroy the answer on its way.
     pub(crate) async fn close(mut self) {
-        let ended = match &mut self {
-            ClientStream::Plain(_) => self.socket().shutdown(Shutdown::Write),
-            ClientStream::Tls(stream) => stream.shutdown().await,
+        let ended = match &mut self.socket {
+            Socket::Plain(stream) => SockRef::from(&*stream).shutdown(Shutdown::Write),
+            Socket::Tls(stream) => stream.shutdown().await,
         };
         if ended.is_err() {
             return;
         }
-        let mut rest = Vec::new();
         let drain = async {
-            while matches!(self.read(&mut rest).await, Ok(1..)) {
-                rest.clear();
+            while matches!(self.read().await, Ok(1..)) {
+                self.requests.buf.clear();
             }
         };
         let _ = timeout(DRAIN, drain).await;

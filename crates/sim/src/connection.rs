@@ -10,7 +10,7 @@ use crate::{
     endpoint,
     fault::Switch,
     generate::{Target, generate},
-    http::{ReadProgress, Request, RequestReader},
+    http::{ReadProgress, Request},
     mindie,
     reply::ErrorReply,
     responder::{After, Responder},
@@ -20,27 +20,24 @@ use crate::{
 /// Serves a connection until either side ends it. An error means that the client has gone,
 /// which is its right.
 pub(crate) async fn serve(shared: Arc<Shared>, mut client: ClientStream) -> io::Result<()> {
-    let mut reader = RequestReader::default();
     loop {
-        match reader.advance() {
+        match client.requests.advance() {
             Ok(ReadProgress::More) => {
-                if client.read(&mut reader.buf).await? == 0 {
+                if client.read().await? == 0 {
                     return Ok(());
                 }
             }
             Ok(ReadProgress::Continue) => {
                 client.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").await?;
             }
-            Ok(ReadProgress::Done(request)) => {
-                match answer(&shared, &mut client, &mut reader.buf, request).await? {
-                    After::KeepOpen => {}
-                    After::Close => {
-                        client.close().await;
-                        return Ok(());
-                    }
-                    After::Drop => return Ok(()),
+            Ok(ReadProgress::Done(request)) => match answer(&shared, &mut client, request).await? {
+                After::KeepOpen => {}
+                After::Close => {
+                    client.close().await;
+                    return Ok(());
                 }
-            }
+                After::Drop => return Ok(()),
+            },
             Err(reason) => {
                 let plain = Responder::closing(shared.kind());
                 plain
@@ -56,7 +53,6 @@ pub(crate) async fn serve(shared: Arc<Shared>, mut client: ClientStream) -> io::
 async fn answer(
     shared: &Arc<Shared>,
     client: &mut ClientStream,
-    ahead: &mut Vec<u8>,
     request: Request,
 ) -> io::Result<After> {
     let config = &shared.config;
@@ -75,7 +71,7 @@ async fn answer(
     if let Some(target) = target
         && request.method == "POST"
     {
-        return generate(shared, client, ahead, request, target).await;
+        return generate(shared, client, request, target).await;
     }
     let responder = Responder {
         http10: request.http10 || config.faults.has(Switch::Http10),

@@ -151,7 +151,7 @@ impl EngineDriver {
         if state.died.is_some() {
             return Err(Rejection::Dead);
         }
-        state.metrics.received();
+        state.metrics.received += 1;
         state.take_steps(now);
         state.engine.add(now, request)?;
         state.open.insert(id, open);
@@ -205,7 +205,7 @@ impl EngineDriver {
     pub(crate) fn written(&self, at: Nanos, written: Stamp) {
         let due = self.epoch_stamp.0.saturating_add(at);
         let late = written.0.saturating_sub(due);
-        self.lock().metrics.written_late(late);
+        self.lock().metrics.lateness.observe(late as f64 * 1e-9);
     }
 
     /// Takes steps as they are due; never returns.
@@ -261,10 +261,7 @@ impl DriverState {
             self.hand_out(id, chunk);
         }
         let leaves = self.outbox.front().map(|(_, chunk)| chunk.at);
-        match (self.engine.wake(), leaves) {
-            (Some(wake), Some(leaves)) => Some(wake.min(leaves)),
-            (wake, leaves) => wake.or(leaves),
-        }
+        self.engine.wake().into_iter().chain(leaves).min()
     }
 
     /// Each step is taken at the time it was due, so that a late one delays none after it.
@@ -325,7 +322,7 @@ impl DriverState {
         self.died.get_or_insert(death);
         self.outbox.clear();
         for _ in self.open.drain() {
-            self.metrics.ended(None);
+            self.metrics.finished.add(None);
         }
     }
 
@@ -353,7 +350,7 @@ impl DriverState {
         let first = open.first.is_none();
         let (first_at, first_made) = *open.first.get_or_insert((at, made_at));
         if first {
-            metrics.cached(open.cached_tokens);
+            metrics.cached_tokens += u64::from(open.cached_tokens);
             metrics.observe_time(Quantity::FirstToken, at.saturating_sub(open.arrived));
         } else {
             metrics.observe_time(Quantity::BetweenTokens, at.saturating_sub(open.last));
@@ -403,7 +400,7 @@ impl DriverState {
         ] {
             metrics.observe(quantity, f64::from(count));
         }
-        metrics.ended(Some(finish));
+        metrics.finished.add(Some(finish));
     }
 }
 
@@ -430,7 +427,7 @@ impl Drop for Generation {
         let mut state = self.driver.lock();
         if state.open.remove(&self.id).is_some() {
             state.engine.cancel(self.id);
-            state.metrics.ended(None);
+            state.metrics.finished.add(None);
             drop(state);
             self.driver.changed.notify_one();
         }

@@ -6,7 +6,7 @@ use inferometer_catalog::engine::{
 };
 
 use crate::{
-    engine::{EngineConfig, Finish, Nanos, Stats},
+    engine::{EngineConfig, Nanos, Stats},
     histogram::Histogram,
     metrics::FinishCounts,
 };
@@ -72,10 +72,11 @@ pub(crate) struct EngineMetrics {
     kind: EngineKind,
     known: Vec<&'static Metric>,
     histograms: Vec<(Quantity, &'static Metric, Histogram)>,
-    lateness: Histogram,
-    finished: FinishCounts,
-    received: u64,
-    cached_tokens: u64,
+    /// Seconds by which chunks were written later than they were due.
+    pub(crate) lateness: Histogram,
+    pub(crate) finished: FinishCounts,
+    pub(crate) received: u64,
+    pub(crate) cached_tokens: u64,
 }
 
 impl EngineMetrics {
@@ -113,23 +114,6 @@ impl EngineMetrics {
         self.observe(quantity, time as f64 * 1e-9);
     }
 
-    /// A chunk was written this much later than it was due.
-    pub(crate) fn written_late(&mut self, by: Nanos) {
-        self.lateness.observe(by as f64 * 1e-9);
-    }
-
-    pub(crate) fn received(&mut self) {
-        self.received += 1;
-    }
-
-    pub(crate) fn cached(&mut self, tokens: u32) {
-        self.cached_tokens += u64::from(tokens);
-    }
-
-    pub(crate) fn ended(&mut self, finish: Option<Finish>) {
-        self.finished.add(finish);
-    }
-
     pub(crate) fn render(&self, model: &str, stats: &Stats, config: &EngineConfig) -> String {
         let mut labels = vec![("model_name", model)];
         match self.kind {
@@ -156,18 +140,10 @@ impl EngineMetrics {
     }
 
     fn write_histogram(&self, text: &mut String, metric: &Metric, labels: &[(&str, &str)]) {
-        let found = self
-            .histograms
-            .iter()
-            .find(|(_, of, _)| of.name == metric.name);
-        if let Some((_, _, histogram)) = found {
+        let mut known = self.histograms.iter();
+        if let Some((_, _, known)) = known.find(|(_, of, _)| of.name == metric.name) {
             metric.write_head(text);
-            let Histogram {
-                bounds,
-                counts,
-                sum,
-            } = histogram;
-            metric.write_histogram(text, labels, bounds, counts, *sum);
+            metric.write_histogram(text, labels, &known.bounds, &known.counts, known.sum);
         }
     }
 
@@ -251,9 +227,8 @@ impl EngineMetrics {
     /// Not the engine's but ours: whether the simulator kept its own time.
     fn write_lateness(&self, text: &mut String) {
         const NAME: &str = "inferometer_sim:write_lateness_seconds";
-        text.push_str("# HELP ");
-        text.push_str(NAME);
-        text.push_str(" How much later than due the simulator wrote chunks.\n");
+        let help = "How much later than due the simulator wrote chunks.";
+        text.push_str(&format!("# HELP {NAME} {help}\n"));
         self.lateness.write(text, NAME, "");
     }
 }

@@ -33,8 +33,8 @@ pub(crate) fn count(body: &Map<String, Value>, field: &str) -> Result<Option<u32
         None | Some(Value::Null) => Ok(None),
         Some(value) => {
             let count = value.as_u64().and_then(|count| u32::try_from(count).ok());
-            let count = count.ok_or_else(|| wrong_type(field, "a whole number from 0"))?;
-            Ok(Some(count))
+            let wrong = || wrong_type(field, "a whole number from 0");
+            count.map(Some).ok_or_else(wrong)
         }
     }
 }

@@ -24,6 +24,7 @@ use crate::{
     responder::{After, Responder},
     shared::Shared,
     stream::{Ended, EventWriter, Stream},
+    timing::Pace,
     token_source::{ChunkLimits, TokenSource, wait_or_disconnect},
     truth::TruthEntry,
 };
@@ -43,7 +44,6 @@ pub(crate) enum Target<'a> {
 pub(crate) async fn generate(
     shared: &Arc<Shared>,
     client: &mut ClientStream,
-    ahead: &mut Vec<u8>,
     request: Request,
     target: Target<'_>,
 ) -> io::Result<After> {
@@ -56,14 +56,9 @@ pub(crate) async fn generate(
     {
         driver.kill();
     }
-    let own_id;
-    let id = match request.request_id.as_deref().filter(|id| usable_id(id)) {
-        Some(id) => id,
-        None => {
-            own_id = format!("sim-{number}");
-            &own_id
-        }
-    };
+    let own_id = format!("sim-{number}");
+    let given_id = request.request_id.as_deref();
+    let id = given_id.filter(|id| usable_id(id)).unwrap_or(&own_id);
     let mut random = RandomStream::new(config.seed, number, Purpose::Fault);
     let drawn = config.faults.draw(&mut random);
     let mut entry = shared.truth.entry(id, stamp);
@@ -89,7 +84,7 @@ pub(crate) async fn generate(
             Target::Mindie(endpoint) => endpoint.parse(&request.body, config, number),
         };
         drop(request.body);
-        job.serve(client, ahead, &mut entry, work).await
+        job.serve(client, &mut entry, work).await
     } else {
         entry.fault(None);
         job.refuse(client, &mut entry, &ErrorReply::unauthorized())
@@ -114,7 +109,6 @@ impl Job<'_> {
     async fn serve(
         self,
         client: &mut ClientStream,
-        ahead: &mut Vec<u8>,
         entry: &mut TruthEntry,
         work: Result<CompletionRequest, ErrorReply>,
     ) -> io::Result<After> {
@@ -129,11 +123,11 @@ impl Job<'_> {
                     .await;
             }
             Some(Fault::Hang) => {
-                client.disconnected(ahead).await;
+                client.disconnected().await;
                 return Ok(After::Drop);
             }
             Some(Fault::SlowHeaders(wait)) => {
-                wait_or_disconnect(self.arrival + wait, client, ahead).await?;
+                wait_or_disconnect(self.arrival + wait, client).await?;
             }
             _ => {}
         }
@@ -153,10 +147,10 @@ impl Job<'_> {
         };
         let mut running = self.shared.metrics.start();
         if work.stream {
-            self.stream(client, ahead, entry, (&work, source), &mut running)
+            self.stream(client, entry, (&work, source), &mut running)
                 .await
         } else {
-            self.whole(client, ahead, entry, (&work, source), &mut running)
+            self.whole(client, entry, (&work, source), &mut running)
                 .await
         }
     }
@@ -164,25 +158,23 @@ impl Job<'_> {
     /// Has the tokens made; the engine may refuse to.
     fn source(&self, work: &mut CompletionRequest) -> Result<TokenSource, ErrorReply> {
         let Some(driver) = &self.shared.driver else {
-            let pace = self.shared.timing.pace(self.draw(Purpose::Pace));
+            let pace = Pace::new(&self.shared.config, self.draw(Purpose::Pace));
             return Ok(TokenSource::fixed(pace, self.arrival, work));
         };
         let setup = driver.setup();
         // The answer's tokens are known already, so that a chat which goes on from it finds
         // them cached.
         let mut tokens = std::mem::take(&mut work.prompt);
+        let mut hashes = Vec::new();
         if setup.config.prefix_caching {
             tokens.extend(self.answer_tokens().ids(work.output_tokens));
+            hashes = engine::block_hashes(&tokens, setup.config.block_size);
         }
         let request = engine::Request {
             id: self.number,
             prompt_tokens: work.prompt_tokens,
             output_tokens: work.output_tokens,
-            hashes: if setup.config.prefix_caching {
-                engine::block_hashes(&tokens, setup.config.block_size)
-            } else {
-                Vec::new()
-            },
+            hashes,
             priority: work.priority,
             stops: work.finish == Finish::Stop,
         };
@@ -227,7 +219,6 @@ impl Job<'_> {
     async fn stream(
         &self,
         client: &mut ClientStream,
-        ahead: &mut Vec<u8>,
         entry: &mut TruthEntry,
         (work, source): (&CompletionRequest, TokenSource),
         running: &mut Running<'_>,
@@ -273,7 +264,7 @@ impl Job<'_> {
             source,
             answer_tokens: self.answer_tokens(),
         };
-        Ok(match stream.serve(&mut events, running, ahead).await? {
+        Ok(match stream.serve(&mut events, running).await? {
             Ended::Whole if chunked => self.responder.after(),
             Ended::Whole => After::Close,
             Ended::Broken => After::Drop,
@@ -285,7 +276,6 @@ impl Job<'_> {
     async fn whole(
         &self,
         client: &mut ClientStream,
-        ahead: &mut Vec<u8>,
         entry: &mut TruthEntry,
         (work, mut source): (&CompletionRequest, TokenSource),
         running: &mut Running<'_>,
@@ -307,7 +297,7 @@ impl Job<'_> {
             held_up,
             stalls: true,
         };
-        let Some(ready) = source.next(all, client, ahead).await? else {
+        let Some(ready) = source.next(all, client).await? else {
             return self.refuse(client, entry, &ErrorReply::engine_dead()).await;
         };
         let mut ids = Vec::new();
@@ -348,17 +338,17 @@ impl Job<'_> {
             Some(Fault::Malformed | Fault::CutClean) => body.truncate(body.len() / 2),
             _ => {}
         }
-        let mut bytes = self.responder.head(200, JSON, BodyEnd::Length(body.len()));
-        if self.drawn.fault == Some(Fault::Cut) {
+        let head = self.responder.head(200, JSON, BodyEnd::Length(body.len()));
+        let cut = self.drawn.fault == Some(Fault::Cut);
+        if cut {
             body.truncate(body.len() / 2);
-            bytes.push_str(&body);
-            entry.end(client.write_all(bytes.as_bytes()).await?);
+        }
+        let written = client.write_all((head + &body).as_bytes()).await?;
+        entry.end(written);
+        if cut {
             return Ok(After::Drop);
         }
-        bytes.push_str(&body);
-        let written = client.write_all(bytes.as_bytes()).await?;
         entry.chunk(written, tokens);
-        entry.end(written);
         if tokens > 0 {
             let since = self.arrival.elapsed();
             running.tokens(since, tokens, work.prompt_tokens);

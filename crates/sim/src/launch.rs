@@ -12,7 +12,7 @@ use inferometer_catalog::{
     device::{Device, Parallel},
     engine::{
         DeviceClass, EngineKind, Fact, LaunchCommand, ModelLimits, Refusal, ResolvedFlags, Rule,
-        Version, log, mindie, resolve, write_line,
+        Version, mindie, resolve, write_line,
     },
     memory::{self, Division, MemoryError},
     model::{KnownModel, Model, SourceError},
@@ -210,20 +210,15 @@ impl Launch {
 
     /// What the engine says when it dies, and the status with which its process ends.
     pub fn epitaph(&self, death: Death, stamp: &str) -> (Vec<String>, u8) {
-        let line = |process: &str, fact: &Fact| {
-            let line = write_line(self.engine, self.version, fact)?;
-            Some(match self.engine {
-                EngineKind::Vllm => log::vllm_prefix(self.version, process, 1, stamp, fact) + &line,
-                _ => line,
-            })
-        };
         let amount = match death {
             Death::OutOfMemory(memory) => {
                 format!(" Tried to allocate {:.2} GiB.", memory.needed as f64 / GIB)
             }
             Death::Injected => String::new(),
         };
-        let cause = line("EngineCore", &Fact::DeviceOutOfMemory).map(|line| line + &amount);
+        let engine = (self.engine, self.version);
+        let cause = start_log::line(engine, stamp, "EngineCore", &Fact::DeviceOutOfMemory);
+        let cause = cause.map(|line| line + &amount);
         let dead = match self.engine {
             EngineKind::Vllm => Some(format!(
                 "vllm.v1.engine.exceptions.EngineDeadError: {ENGINE_DEAD}"
@@ -276,7 +271,9 @@ fn step_time(flags: &ResolvedFlags, division: &Division, host: &Host) -> StepTim
         tensor: flags.tensor_parallel.max(1),
         pipeline: flags.pipeline_parallel.max(1),
     };
-    StepTime::new(&division.model, &host.device, &parallel, &host.timing())
+    let shipped = || Timing::shipped(&host.device);
+    let timing = host.timing.clone().unwrap_or_else(shipped);
+    StepTime::new(&division.model, &host.device, &parallel, &timing)
 }
 
 fn order(flags: &ResolvedFlags) -> Order {
@@ -325,14 +322,6 @@ pub const USUAL_DEVICE: &str = "a100-80g";
 
 /// Share of drafted tokens that are accepted; published figures lie around it.
 const USUAL_ACCEPTANCE: f64 = 0.7;
-
-impl Host {
-    fn timing(&self) -> Timing {
-        self.timing
-            .clone()
-            .unwrap_or_else(|| Timing::shipped(&self.device))
-    }
-}
 
 fn u32_of(number: u64) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)

@@ -100,7 +100,7 @@ impl NullServer {
     /// If the listening socket breaks or the truth log cannot be written.
     pub fn run(self, stop: &AtomicBool) -> Result<(), SimError> {
         let truth = self.truth;
-        let sink = truth.as_ref().map_or_else(TruthSink::none, TruthLog::sink);
+        let sink = truth.as_ref().map(TruthLog::sink).unwrap_or_default();
         let shared = Shared {
             chat: Script::new(Api::Chat, &self.config),
             completions: Script::new(Api::Completions, &self.config),
@@ -318,14 +318,8 @@ impl Shared<'_> {
             }
         };
         let number = self.requests.fetch_add(1, Relaxed);
-        let own_id;
-        let id = match &request.request_id {
-            Some(id) => id,
-            None => {
-                own_id = format!("null-{number}");
-                &own_id
-            }
-        };
+        let own_id = format!("null-{number}");
+        let id = request.request_id.as_ref().unwrap_or(&own_id);
         let mut entry = self.truth.entry(id, Stamp::now());
         let begun = Instant::now();
         let head = Head {

@@ -27,9 +27,8 @@ use crate::{
     listen::{is_transient, listen},
     metrics::Metrics,
     shared::Shared,
-    timing::FixedTiming,
     tls::Tls,
-    truth::{TruthLog, TruthSink},
+    truth::TruthLog,
 };
 
 /// How long the server of a dead engine still answers, so that all who wait hear of it.
@@ -63,7 +62,7 @@ impl Server {
         let tls = config.tls.as_ref().map(Tls::acceptor).transpose()?;
         let (listener, address) = listen(address)?;
         let truth = config.truth.as_deref().map(TruthLog::create).transpose()?;
-        let sink = truth.as_ref().map_or_else(TruthSink::none, TruthLog::sink);
+        let sink = truth.as_ref().map(TruthLog::sink).unwrap_or_default();
         let mut steps = None;
         let driver = config.engine.clone().map(|setup| {
             config.max_model_len = setup.config.max_model_len;
@@ -74,14 +73,8 @@ impl Server {
             Ok(Arc::new(EngineDriver::new(setup, config.seed, sender)))
         });
         let driver = driver.transpose()?;
-        let timing = FixedTiming {
-            ttft: config.ttft,
-            itl: config.itl,
-            jitter: config.jitter,
-        };
         let shared = Shared {
             config,
-            timing,
             metrics: Metrics::new(),
             truth: sink,
             driver,

@@ -14,14 +14,12 @@ use crate::{
     engine_driver::{Death, EngineDriver},
     http::Request,
     metrics::Metrics,
-    timing::FixedTiming,
     tokenizer::Vocabulary,
     truth::TruthSink,
 };
 
 pub(crate) struct Shared {
     pub(crate) config: Config,
-    pub(crate) timing: FixedTiming,
     pub(crate) metrics: Metrics,
     pub(crate) truth: TruthSink,
     /// Where an engine decides when tokens come.

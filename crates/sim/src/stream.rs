@@ -48,33 +48,15 @@ struct UsagePlan {
 
 impl UsagePlan {
     fn new(work: &CompletionRequest, faults: &Faults, kind: Option<EngineKind>) -> UsagePlan {
-        let none = UsagePlan {
-            each: false,
-            finish: false,
-            own: false,
+        let (each, finish, own) = match faults.usage {
+            None if kind == Some(EngineKind::Mindie) => (false, true, false),
+            None => (work.usage.continuous, false, work.usage.at_end),
+            Some(UsagePlace::Missing) => (false, false, false),
+            Some(UsagePlace::Finish) => (false, true, false),
+            Some(UsagePlace::Own) => (false, false, true),
+            Some(UsagePlace::Continuous) => (true, false, true),
         };
-        match faults.usage {
-            None if kind == Some(EngineKind::Mindie) => UsagePlan {
-                finish: true,
-                ..none
-            },
-            None => UsagePlan {
-                each: work.usage.continuous,
-                own: work.usage.at_end,
-                ..none
-            },
-            Some(UsagePlace::Missing) => none,
-            Some(UsagePlace::Finish) => UsagePlan {
-                finish: true,
-                ..none
-            },
-            Some(UsagePlace::Own) => UsagePlan { own: true, ..none },
-            Some(UsagePlace::Continuous) => UsagePlan {
-                each: true,
-                own: true,
-                ..none
-            },
-        }
+        UsagePlan { each, finish, own }
     }
 }
 
@@ -84,7 +66,6 @@ impl Stream<'_> {
         mut self,
         events: &mut EventWriter<'_>,
         running: &mut Running<'_>,
-        ahead: &mut Vec<u8>,
     ) -> io::Result<Ended> {
         let (work, faults, renderer) = (self.work, self.faults, self.renderer);
         if self.fault == Some(Fault::Empty) {
@@ -119,7 +100,7 @@ impl Stream<'_> {
                 held_up = wait;
             }
             let limits = self.limits(sent, held_up, matches!(fault_now, Some(Fault::Stall(_))));
-            let Some(ready) = self.source.next(limits, events.client, ahead).await? else {
+            let Some(ready) = self.source.next(limits, events.client).await? else {
                 if work.mindie.is_some() {
                     // What it says there is not known.
                     return Ok(Ended::Broken);
@@ -286,13 +267,11 @@ impl<'a> EventWriter<'a> {
         self.event.extend_from_slice(self.event_end);
         let start = self.frame();
         if let Some(tokens) = tokens {
-            let end = start + length;
-            let due = self.due;
             self.pending.push(Pending {
                 start,
-                end,
+                end: start + length,
                 tokens,
-                due,
+                due: self.due,
             });
         }
     }

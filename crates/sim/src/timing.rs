@@ -2,57 +2,49 @@
 
 use std::time::Duration;
 
-use crate::random::RandomStream;
+use crate::{config::Config, random::RandomStream};
 
-/// A fixed time to first token and a fixed gap, each blurred by ± `jitter`.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct FixedTiming {
-    pub(crate) ttft: Duration,
-    pub(crate) itl: Duration,
-    pub(crate) jitter: Duration,
-}
-
-/// The due times of one request's tokens, as offsets from its arrival.
+/// The due times of one request's tokens, as offsets from its arrival: a fixed time to first
+/// token and a fixed gap, each blurred by ± `jitter`.
 #[derive(Clone, Debug)]
 pub(crate) struct Pace {
-    timing: FixedTiming,
+    ttft: Duration,
+    itl: Duration,
+    jitter: Duration,
     draw: RandomStream,
     last: Option<Duration>,
 }
 
-impl FixedTiming {
-    pub(crate) fn pace(self, draw: RandomStream) -> Pace {
+impl Pace {
+    pub(crate) fn new(config: &Config, draw: RandomStream) -> Pace {
         Pace {
-            timing: self,
+            ttft: config.ttft,
+            itl: config.itl,
+            jitter: config.jitter,
             draw,
             last: None,
         }
     }
-}
 
-impl Pace {
     /// When the next token is due. Offsets count from the arrival, not from the previous
     /// write, so that a late write does not delay the tokens after it.
     pub(crate) fn next_due(&mut self) -> Duration {
         let due = match self.last {
-            None => self.blur(self.timing.ttft),
-            Some(last) => last + self.blur(self.timing.itl),
+            None => self.blur(self.ttft),
+            Some(last) => last + self.blur(self.itl),
         };
         self.last = Some(due);
         due
     }
 
     fn blur(&mut self, gap: Duration) -> Duration {
-        let jitter = self.timing.jitter;
-        if jitter.is_zero() {
+        if self.jitter.is_zero() {
             return gap;
         }
-        let width = u64::try_from(jitter.as_nanos())
-            .unwrap_or(u64::MAX / 2)
-            .min(u64::MAX / 2)
-            * 2;
-        let up = Duration::from_nanos(self.draw.below(width + 1));
-        (gap + up).saturating_sub(jitter)
+        let most = u64::MAX / 2;
+        let jitter = u64::try_from(self.jitter.as_nanos()).map_or(most, |ns| ns.min(most));
+        let up = Duration::from_nanos(self.draw.below(2 * jitter + 1));
+        (gap + up).saturating_sub(self.jitter)
     }
 }
 
@@ -64,12 +56,13 @@ mod tests {
     const MS: Duration = Duration::from_millis(1);
 
     fn pace(jitter: Duration) -> Pace {
-        let timing = FixedTiming {
+        let config = Config {
             ttft: 200 * MS,
             itl: 20 * MS,
             jitter,
+            ..Config::default()
         };
-        timing.pace(RandomStream::new(1, 1, Purpose::Pace))
+        Pace::new(&config, RandomStream::new(1, 1, Purpose::Pace))
     }
 
     #[test]

@@ -83,11 +83,10 @@ impl TokenSource {
         &mut self,
         ask: ChunkLimits,
         client: &mut ClientStream,
-        ahead: &mut Vec<u8>,
     ) -> io::Result<Option<ReadyTokens>> {
         match self {
-            TokenSource::Fixed(fixed) => fixed.next(ask, client, ahead).await.map(Some),
-            TokenSource::Engine(scheduled) => scheduled.next(ask, client, ahead).await,
+            TokenSource::Fixed(fixed) => fixed.next(ask, client).await.map(Some),
+            TokenSource::Engine(scheduled) => scheduled.next(ask, client).await,
         }
     }
 
@@ -108,7 +107,6 @@ impl Fixed {
         &mut self,
         ask: ChunkLimits,
         client: &mut ClientStream,
-        ahead: &mut Vec<u8>,
     ) -> io::Result<ReadyTokens> {
         let tokens = ask.least.min(ask.most).min(self.left);
         let mut due = Duration::ZERO;
@@ -119,7 +117,7 @@ impl Fixed {
         if self.begun && !ask.stalls {
             wait(until).await;
         } else {
-            wait_or_disconnect(until, client, ahead).await?;
+            wait_or_disconnect(until, client).await?;
         }
         self.begun = true;
         self.left -= tokens;
@@ -136,13 +134,12 @@ impl Scheduled {
         &mut self,
         ask: ChunkLimits,
         client: &mut ClientStream,
-        ahead: &mut Vec<u8>,
     ) -> io::Result<Option<ReadyTokens>> {
         while self.waiting < ask.least.min(ask.most) && self.finish.is_none() {
             let delivery = tokio::select! {
                 biased;
                 delivery = self.generation.next() => delivery,
-                () = client.disconnected(ahead) => return Err(io::ErrorKind::ConnectionAborted.into()),
+                () = client.disconnected() => return Err(io::ErrorKind::ConnectionAborted.into()),
             };
             let Some(delivery) = delivery else {
                 return Ok(None);
@@ -163,7 +160,7 @@ impl Scheduled {
         let held_up = !ask.held_up.is_zero();
         if held_up {
             let until = self.generation.driver().instant(self.due) + ask.held_up;
-            wait_or_disconnect(until, client, ahead).await?;
+            wait_or_disconnect(until, client).await?;
         }
         let tokens = self.waiting.min(ask.most);
         self.waiting -= tokens;
@@ -188,11 +185,10 @@ async fn wait(until: Instant) {
 pub(crate) async fn wait_or_disconnect(
     until: Instant,
     client: &mut ClientStream,
-    ahead: &mut Vec<u8>,
 ) -> io::Result<()> {
     tokio::select! {
         biased;
         () = wait(until) => Ok(()),
-        () = client.disconnected(ahead) => Err(io::ErrorKind::ConnectionAborted.into()),
+        () = client.disconnected() => Err(io::ErrorKind::ConnectionAborted.into()),
     }
 }

@@ -26,7 +26,8 @@ pub(crate) struct Chunk {
 /// The open log; closing it waits until everything is on disk.
 pub(crate) struct TruthLog(LineLog<Line>);
 
-#[derive(Clone)]
+/// Without a log, by default: entries cost nothing.
+#[derive(Clone, Default)]
 pub(crate) struct TruthSink {
     sender: Option<Sender<Line>>,
     /// Set when the server dies on purpose: what it interrupts is then a fault.
@@ -76,14 +77,6 @@ impl TruthLog {
 }
 
 impl TruthSink {
-    /// Without a log: entries cost nothing.
-    pub(crate) fn none() -> TruthSink {
-        TruthSink {
-            sender: None,
-            dying: Arc::default(),
-        }
-    }
-
     /// From now on, an entry that is dropped incomplete names `die-after` as its fault.
     pub(crate) fn dying(&self) {
         self.dying.store(true, Relaxed);

@@ -271,9 +271,10 @@ fn lost(accounts: &Accounts, duplicates: u64, lang: Lang) -> (Text, Values) {
         0 => String::new(),
         _ => Text::Duplicates.with(lang, &[("duplicates", duplicates.to_string())]),
     };
-    let text = match found == accounts.planned && duplicates == 0 {
-        true => Text::NeverSent,
-        false => Text::Lost,
+    let text = if found == accounts.planned && duplicates == 0 {
+        Text::NeverSent
+    } else {
+        Text::Lost
     };
     let values = vec![
         ("planned", accounts.planned.to_string()),

@@ -63,7 +63,7 @@ pub struct Container {
 }
 
 /// A launch command, taken apart. It is parsed once and passed on in this form.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LaunchCommand {
     pub engine: EngineKind,
     pub form: Form,
@@ -106,24 +106,12 @@ impl LaunchCommand {
         if words.iter().all(|word| word.trim().is_empty()) {
             return Err(CommandError::Empty);
         }
-        let found = program::find(&words);
-        let mut command = Self {
-            engine: found.engine,
-            form: found.form,
-            wrapper: found.wrapper,
-            environment: found.environment,
-            program: found.program,
-            model: None,
-            flags: Vec::new(),
-            extra: Vec::new(),
-            container: found.container,
-            quoted: found.quoted,
-        };
+        let (mut command, arguments) = program::find(&words);
         if command.engine == EngineKind::Custom {
             let stray = |word| Stray { word, after: 0 };
-            command.extra = found.arguments.into_iter().map(stray).collect();
+            command.extra = arguments.into_iter().map(stray).collect();
         } else {
-            command.take_arguments(&found.arguments);
+            command.take_arguments(&arguments);
         }
         Ok(command)
     }
@@ -149,10 +137,7 @@ impl LaunchCommand {
             {
                 given = self.identify(&format!("-O={value}"));
             }
-            let kind = flag::table(self.engine)
-                .iter()
-                .find(|flag| given.known && flag.name == given.name)
-                .map(|flag| flag.kind);
+            let kind = self.kind_of(&given.name).filter(|_| given.known);
             let mut next_value = || rest.next_if(|next| !looks_like_flag(next)).cloned();
             if given.joined {
                 // Its value came with it.
@@ -252,6 +237,12 @@ impl LaunchCommand {
             .find(|given| given.name == name && given.key.is_none())
     }
 
+    /// How the value of a flag is read, where any version knows it.
+    fn kind_of(&self, name: &str) -> Option<Kind> {
+        let mut flags = flag::table(self.engine).iter();
+        flags.find(|flag| flag.name == name).map(|flag| flag.kind)
+    }
+
     /// Flags that no version of the engine knows.
     pub fn unknown(&self) -> impl Iterator<Item = &GivenFlag> {
         self.flags.iter().filter(|given| !given.known)
@@ -261,10 +252,7 @@ impl LaunchCommand {
     /// off by [`value::switch`]; a word that says neither stays with it, for the engine's rules
     /// to refuse.
     pub fn set(&mut self, name: &str, value: Option<&str>) {
-        let kind = flag::table(self.engine)
-            .iter()
-            .find(|flag| flag.name == name)
-            .map(|f| f.kind);
+        let kind = self.kind_of(name);
         let is_switch = kind.is_some_and(|kind| !kind.takes_value());
         let switched = value.filter(|_| is_switch).and_then(value::switch);
         let off = switched == Some(false);
@@ -278,11 +266,8 @@ impl LaunchCommand {
             values: word.into_iter().collect(),
             known: kind.is_some(),
         };
-        let place = self
-            .flags
-            .iter()
-            .position(|old| old.name == name)
-            .unwrap_or(self.flags.len());
+        let place = self.flags.iter().position(|old| old.name == name);
+        let place = place.unwrap_or(self.flags.len());
         self.remove(name);
         // An `enable` flag has no way to say false but to be absent.
         let absent = kind == Some(Kind::Enable) && off;
@@ -292,7 +277,12 @@ impl LaunchCommand {
     }
 
     pub fn remove(&mut self, name: &str) {
-        self.flags.retain(|given| given.name != name);
+        self.retain(|given| given.name != name);
+    }
+
+    /// Takes out all flags but those that are to be kept.
+    pub fn retain(&mut self, keep: impl FnMut(&GivenFlag) -> bool) {
+        self.flags.retain(keep);
         let most = self.flags.len();
         for stray in &mut self.extra {
             stray.after = stray.after.min(most);

@@ -6,12 +6,6 @@ use super::EngineKind;
 use super::failure_class::FailureClass;
 use super::log::{Fact, read_line};
 
-impl std::fmt::Display for FailureClass {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.word())
-    }
-}
-
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Failure {
     pub class: FailureClass,

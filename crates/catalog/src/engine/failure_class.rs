@@ -3,8 +3,20 @@
 use serde::{Deserialize, Serialize};
 
 /// Classes of failure, as a tuner learns from them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::Display,
+    strum::IntoStaticStr,
+)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum FailureClass {
     IllegalFlags,
     /// Somebody else held the device's memory at the start.
@@ -32,19 +44,6 @@ pub enum FailureClass {
 impl FailureClass {
     /// The word for it in files and reports.
     pub fn word(self) -> &'static str {
-        match self {
-            Self::IllegalFlags => "illegal-flags",
-            Self::MemoryTakenAtStart => "memory-taken-at-start",
-            Self::OutOfMemoryLoading => "out-of-memory-loading",
-            Self::NoRoomForKvCache => "no-room-for-kv-cache",
-            Self::OutOfMemory => "out-of-memory",
-            Self::OutOfMemoryUnderLoad => "out-of-memory-under-load",
-            Self::PortTaken => "port-taken",
-            Self::MissingBinary => "missing-binary",
-            Self::MissingModel => "missing-model",
-            Self::Crash => "crash",
-            Self::Hang => "hang",
-            Self::Timeout => "timeout",
-        }
+        self.into()
     }
 }

@@ -107,13 +107,8 @@ impl Flag {
         self.read(self.kind, text)
     }
 
-    /// Reads a value by the rules of this version. The error is argparse's text, without the
-    /// flag's name.
-    pub fn parse_in(&self, version: Version, text: &str) -> Result<Value, String> {
-        self.read(self.kind_in(version), text)
-    }
-
-    fn read(&self, kind: Kind, text: &str) -> Result<Value, String> {
+    /// Reads a value of this kind. The error is argparse's text, without the flag's name.
+    pub(super) fn read(&self, kind: Kind, text: &str) -> Result<Value, String> {
         let value = value::read(kind, text)?;
         let allowed = |choice: &String| value::read(kind, choice).as_ref() == Ok(&value);
         if self.choices.is_empty() || self.choices.iter().any(allowed) {
@@ -219,13 +214,14 @@ pub fn flag(engine: EngineKind, version: Version, name: &str) -> Option<&'static
 #[cfg(test)]
 mod tests {
     use super::*;
+    use strum::VariantArray as _;
 
     const NEW: Version = Version::new(0, 32, 0);
     const OLD: Version = Version::new(0, 6, 3);
 
     #[test]
     fn all_shipped_tables_parse_and_name_each_flag_once_per_version() {
-        for engine in EngineKind::ALL {
+        for &engine in EngineKind::VARIANTS {
             for flag in table(engine) {
                 let twins = table(engine)
                     .iter()

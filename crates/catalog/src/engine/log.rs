@@ -10,10 +10,11 @@ mod pattern;
 mod slots;
 mod table;
 
-use table::{LINES, Line, Name};
+use table::{LINES, Line};
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, strum::EnumDiscriminants)]
 #[serde(rename_all = "kebab-case")]
+#[strum_discriminants(name(Name), vis(pub(self)))]
 pub enum Fact {
     Version(String),
     /// The length that it serves.
@@ -177,18 +178,28 @@ fn is_of_compiler(line: &str) -> bool {
 /// Writes the line by which this version of an engine tells a fact, without time and process;
 /// `None` where it says nothing of the kind.
 pub fn write_line(engine: EngineKind, version: Version, fact: &Fact) -> Option<String> {
-    let (name, slots) = slots::slots(fact);
-    let line = line_of(engine, version, name)?;
-    pattern::write(line.text, &slots)
+    written(engine, version, fact).map(|(_, text)| text)
+}
+
+/// The first line that has as many places as the fact has values.
+fn written(engine: EngineKind, version: Version, fact: &Fact) -> Option<(&'static Line, String)> {
+    let slots = slots::slots(fact);
+    let mut lines = lines_of(engine, version, fact.into());
+    lines.find_map(|line| Some((line, pattern::write(line.text, &slots)?)))
 }
 
 /// The line after which this engine answers requests.
 pub fn ready_line(engine: EngineKind) -> Option<&'static str> {
-    line_of(engine, engine.newest(), Name::Ready).map(|line| line.text)
+    let mut lines = lines_of(engine, engine.newest(), Name::Ready);
+    lines.next().map(|line| line.text)
 }
 
-fn line_of(engine: EngineKind, version: Version, name: Name) -> Option<&'static Line> {
-    LINES.iter().find(|line| {
+fn lines_of(
+    engine: EngineKind,
+    version: Version,
+    name: Name,
+) -> impl Iterator<Item = &'static Line> {
+    LINES.iter().filter(move |line| {
         line.engine == engine
             && line.name == name
             && line.since.is_none_or(|since| version >= since)
@@ -201,8 +212,7 @@ fn line_of(engine: EngineKind, version: Version, name: Name) -> Option<&'static 
 /// `stamp` is `month-day hour:minute:second`. Lines of its web server have only
 /// `INFO:     ` in front (run: 0.32; the older form without process is of 0.6).
 pub fn vllm_prefix(version: Version, process: &str, pid: u32, stamp: &str, fact: &Fact) -> String {
-    let (name, _) = slots::slots(fact);
-    let Some(line) = line_of(EngineKind::Vllm, version, name) else {
+    let Some((line, _)) = written(EngineKind::Vllm, version, fact) else {
         return String::new();
     };
     if line.source.is_empty() {

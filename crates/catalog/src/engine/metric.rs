@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
+use strum::VariantArray as _;
 
 use super::{EngineKind, Version};
 
@@ -53,8 +54,9 @@ pub enum Meaning {
     CacheTokens,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, strum::Display)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum MetricKind {
     Counter,
     Gauge,
@@ -95,13 +97,8 @@ fn table() -> &'static Table {
 }
 
 pub fn metrics(engine: EngineKind, version: Version) -> Vec<&'static Metric> {
-    let known = table()
-        .engine
-        .get(engine.word())
-        .map(Vec::as_slice)
-        .unwrap_or_default();
+    let known = table().engine.get(engine.word()).into_iter().flatten();
     known
-        .iter()
         .filter(|metric| metric.since.is_none_or(|since| version >= since))
         .filter(|metric| metric.until.is_none_or(|until| version < until))
         .collect()
@@ -111,7 +108,7 @@ pub fn metrics(engine: EngineKind, version: Version) -> Vec<&'static Metric> {
 /// Servers that we only watch are custom.
 pub fn find(name: &str) -> Option<(EngineKind, &'static Metric)> {
     // prometheus_client of 2023 wrote `vllm:…`, some gateways turn the colon into an underscore.
-    EngineKind::ALL.into_iter().find_map(|engine| {
+    EngineKind::VARIANTS.iter().find_map(|&engine| {
         let key = match engine {
             EngineKind::Custom => "tgi",
             known => known.word(),

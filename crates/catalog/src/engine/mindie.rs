@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::resolved::{Policy, ResolvedFlags};
+use super::resolved::ResolvedFlags;
 use super::{EngineKind, Version};
 
 mod rules;
@@ -213,22 +213,13 @@ impl Config {
     /// Settings in the form of the other engines; what only MindIE has is in the file itself.
     pub fn resolved(&self, version: Version) -> ResolvedFlags {
         let schedule = &self.backend.schedule;
-        let model = self
-            .backend
-            .deploy
-            .models
-            .first()
-            .cloned()
-            .unwrap_or_default();
+        let model = self.backend.deploy.models.first();
+        let model = model.cloned().unwrap_or_default();
         ResolvedFlags {
-            engine: EngineKind::Mindie,
-            version,
             model: model.model_weight_path.clone(),
             served_names: vec![model.model_name.clone()],
             host: Some(self.server.ip_address.clone()),
             port: self.server.port,
-            api_keys: Vec::new(),
-            seed: 0,
             max_model_len: self.backend.deploy.max_seq_len,
             max_num_seqs: schedule.max_batch_size,
             max_num_batched_tokens: schedule.max_prefill_tokens,
@@ -238,29 +229,10 @@ impl Config {
             kv_cache_memory_bytes: u64::try_from(model.npu_mem_size)
                 .ok()
                 .map(|gib| gib.saturating_mul(1 << 30)),
-            num_gpu_blocks_override: None,
-            kv_cache_dtype: "auto".into(),
-            dtype: "auto".into(),
-            quantization: None,
             tensor_parallel: model.world_size.max(1),
-            pipeline_parallel: 1,
-            data_parallel: 1,
-            expert_parallel: false,
-            chunked_prefill: false,
-            prefix_caching: false,
             enforce_eager: true,
-            max_graph_batch: 0,
-            async_scheduling: false,
-            long_prefill_token_threshold: 0,
-            stream_interval: 1,
-            policy: Policy::Fcfs,
-            speculative: None,
-            scheduler_delay_factor: 0.0,
-            scheduler_steps: 1,
             max_queued_requests: Some(self.server.max_link_num),
-            given: Default::default(),
-            without_effect: Vec::new(),
-            warnings: Vec::new(),
+            ..ResolvedFlags::plain(EngineKind::Mindie, version)
         }
     }
 }

@@ -92,69 +92,27 @@ impl Voice {
     pub fn argument(self, rule: Rule, flag: &str, spellings: &str, problem: &str) -> Refusal {
         if self.engine == EngineKind::LlamaServer {
             let message = format!("error while handling argument \"--{flag}\": {problem}");
-            return Refusal {
-                rule,
-                flag: flag.into(),
-                printed: message.clone(),
-                message,
-                exit_code: 1,
-            };
+            return self.plain(rule, flag, message);
         }
-        let (command, _) = self.names();
-        let message = format!("argument {spellings}: {problem}");
-        Refusal {
-            rule,
-            flag: flag.into(),
-            printed: format!("{}\n{command}: error: {message}", self.usage(command)),
-            message,
-            exit_code: 2,
-        }
+        self.command(rule, flag, format!("argument {spellings}: {problem}"))
     }
 
     /// argparse's error about words that no argument takes: status 2.
     pub fn unrecognized(self, flag: &str, words: &[String]) -> Refusal {
+        let words = words.join(" ");
         if self.engine == EngineKind::LlamaServer {
-            let message = format!("error: invalid argument: {}", words.join(" "));
-            return Refusal {
-                rule: Rule::UnknownFlag,
-                flag: flag.into(),
-                printed: message.clone(),
-                message,
-                exit_code: 1,
-            };
+            let message = format!("error: invalid argument: {words}");
+            return self.plain(Rule::UnknownFlag, flag, message);
         }
         let (_, program) = self.names();
-        let message = format!("unrecognized arguments: {}", words.join(" "));
-        Refusal {
-            rule: Rule::UnknownFlag,
-            flag: flag.into(),
-            printed: format!("{}\n{program}: error: {message}", self.usage(program)),
-            message,
-            exit_code: 2,
-        }
+        let message = format!("unrecognized arguments: {words}");
+        usage_error(program, Rule::UnknownFlag, flag, message)
     }
 
     /// An error of argparse that names no argument: status 2.
     pub fn command(self, rule: Rule, flag: &str, message: String) -> Refusal {
         let (command, _) = self.names();
-        Refusal {
-            rule,
-            flag: flag.into(),
-            printed: format!("{}\n{command}: error: {message}", self.usage(command)),
-            message,
-            exit_code: 2,
-        }
-    }
-
-    fn usage(self, program: &str) -> String {
-        match program {
-            "vllm serve" => "usage: vllm serve [model_tag] [options]".into(),
-            // Run: vLLM 0.32.
-            "vllm" => "usage: vllm [-h] [-v]\n            {chat,complete,serve,launch,bench,\
-                       collect-env,download-kernels,preload,run-batch,snapshot}\n            ..."
-                .into(),
-            other => format!("usage: {other} [-h] [options]"),
-        }
+        usage_error(command, rule, flag, message)
     }
 
     /// A `ValueError` of a configuration class: status 1. Since 0.9.1 pydantic wraps it.
@@ -219,6 +177,26 @@ impl Voice {
             printed,
             exit_code: 1,
         }
+    }
+}
+
+/// argparse's usage text and an error below it: status 2.
+fn usage_error(program: &str, rule: Rule, flag: &str, message: String) -> Refusal {
+    let usage = match program {
+        "vllm serve" => "usage: vllm serve [model_tag] [options]",
+        // Run: vLLM 0.32.
+        "vllm" => {
+            "usage: vllm [-h] [-v]\n            {chat,complete,serve,launch,bench,\
+             collect-env,download-kernels,preload,run-batch,snapshot}\n            ..."
+        }
+        other => &format!("usage: {other} [-h] [options]"),
+    };
+    Refusal {
+        rule,
+        flag: flag.into(),
+        printed: format!("{usage}\n{program}: error: {message}"),
+        message,
+        exit_code: 2,
     }
 }
 

@@ -74,13 +74,14 @@ fn mend(
         command.set(name, Some(&value));
         Some((name.to_owned(), Some(value)))
     };
+    let remove = |command: &mut LaunchCommand, name: String| {
+        let had = command.flags.len();
+        command.remove(&name);
+        (command.flags.len() < had).then_some((name, None))
+    };
     match refusal.rule {
         Rule::UnknownFlag => mend_unknown(command, version),
-        Rule::AmbiguousFlag | Rule::MissingValue | Rule::BadValue => {
-            let had = command.flags.len();
-            command.remove(&name);
-            (command.flags.len() < had).then_some((name, None))
-        }
+        Rule::AmbiguousFlag | Rule::MissingValue | Rule::BadValue => remove(command, name),
         Rule::OutOfRange => {
             let known = flag::flag(command.engine, version, &name)?;
             let kind = known.kind_in(version);
@@ -94,11 +95,7 @@ fn mend(
             match nearest {
                 Some(nearest) => set(command, &name, nearest.to_string()),
                 // Not above its bound, or not given at all: the default is the nearest we know.
-                None => {
-                    let had = command.flags.len();
-                    command.remove(&name);
-                    (command.flags.len() < had).then_some((name, None))
-                }
+                None => remove(command, name),
             }
         }
         Rule::BatchedTokensBelowModelLen => {
@@ -187,27 +184,19 @@ fn mend_unknown(command: &mut LaunchCommand, version: Version) -> Option<(String
 
 #[cfg(test)]
 mod tests {
-    use super::super::defaults::DeviceKind;
     use super::*;
+    use crate::device::Device;
+    use crate::model::Model;
     use proptest::prelude::*;
 
     const NEW: Version = Version::new(0, 32, 0);
 
     fn h100(count: u32) -> DeviceClass {
-        DeviceClass {
-            kind: DeviceKind::Gpu,
-            name: "NVIDIA H100".into(),
-            memory_gib: 79.6,
-            count,
-        }
+        DeviceClass::of(Device::named("h100").unwrap(), count)
     }
 
     fn model() -> ModelLimits {
-        ModelLimits {
-            max_position: 32768,
-            heads: 28,
-            multimodal: false,
-        }
+        ModelLimits::of(&Model::named("qwen2.5-7b").unwrap())
     }
 
     fn repaired(line: &str) -> String {
@@ -221,48 +210,32 @@ mod tests {
     #[test]
     fn repairs_are_small() {
         for (bad, good) in [
+            ("--max-num-seqs 4", "--max-num-seqs 4"),
             (
-                "vllm serve m --max-num-seqs 4",
-                "vllm serve m --max-num-seqs 4",
+                "--max-num-batched-tokens 64 --max-num-seqs 128",
+                "--max-num-batched-tokens 64 --max-num-seqs 64",
             ),
             (
-                "vllm serve m --max-num-batched-tokens 64 --max-num-seqs 128",
-                "vllm serve m --max-num-batched-tokens 64 --max-num-seqs 64",
+                "--no-enable-chunked-prefill --max-num-batched-tokens 512 --max-num-seqs 8",
+                "--no-enable-chunked-prefill --max-num-batched-tokens 32768 --max-num-seqs 8",
             ),
+            ("--max-model-len 1M", "--max-model-len 32768"),
+            ("-tp 3", "--tensor-parallel-size 2"),
+            ("-tp 4 -pp 2", "-tp 4 --pipeline-parallel-size 1"),
             (
-                "vllm serve m --no-enable-chunked-prefill --max-num-batched-tokens 512 --max-num-seqs 8",
-                "vllm serve m --no-enable-chunked-prefill --max-num-batched-tokens 32768 --max-num-seqs 8",
+                "--enable-chunked-prefill false",
+                "--no-enable-chunked-prefill",
             ),
-            (
-                "vllm serve m --max-model-len 1M",
-                "vllm serve m --max-model-len 32768",
-            ),
-            (
-                "vllm serve m -tp 3",
-                "vllm serve m --tensor-parallel-size 2",
-            ),
-            (
-                "vllm serve m -tp 4 -pp 2",
-                "vllm serve m -tp 4 --pipeline-parallel-size 1",
-            ),
-            (
-                "vllm serve m --enable-chunked-prefill false",
-                "vllm serve m --no-enable-chunked-prefill",
-            ),
-            (
-                "vllm serve m --use-v2-block-manager --nonsense 1 stray",
-                "vllm serve m",
-            ),
-            (
-                "vllm serve m --gpu-memory-utilization 1.5",
-                "vllm serve m --gpu-memory-utilization 1",
-            ),
-            (
-                "vllm serve m --block-size 20",
-                "vllm serve m --block-size 16",
-            ),
+            ("--use-v2-block-manager --nonsense 1 stray", ""),
+            ("--gpu-memory-utilization 1.5", "--gpu-memory-utilization 1"),
+            ("--block-size 20", "--block-size 16"),
         ] {
-            assert_eq!(repaired(bad), good, "{bad}");
+            let good = format!("vllm serve m {good}");
+            assert_eq!(
+                repaired(&format!("vllm serve m {bad}")),
+                good.trim_end(),
+                "{bad}"
+            );
         }
     }
 

@@ -53,15 +53,5 @@ fn no_model(voice: Voice, flag: &str) -> Refusal {
     )
 }
 
-/// Which rule a configuration breaks, for those who do not need the settings.
-pub fn check(
-    command: &LaunchCommand,
-    version: Version,
-    device: &DeviceClass,
-    model: &ModelLimits,
-) -> Option<Refusal> {
-    resolve(command, version, device, model).err()
-}
-
 #[cfg(test)]
 mod tests;

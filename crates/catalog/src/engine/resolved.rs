@@ -91,6 +91,49 @@ pub struct ResolvedFlags {
 }
 
 impl ResolvedFlags {
+    /// One device, first come first served, and no further feature.
+    pub(super) fn plain(engine: EngineKind, version: Version) -> ResolvedFlags {
+        ResolvedFlags {
+            engine,
+            version,
+            model: String::new(),
+            served_names: Vec::new(),
+            host: None,
+            port: engine.default_port(),
+            api_keys: Vec::new(),
+            seed: 0,
+            max_model_len: 0,
+            max_num_seqs: 1,
+            max_num_batched_tokens: 0,
+            block_size: 1,
+            gpu_memory_utilization: 1.0,
+            kv_cache_memory_bytes: None,
+            num_gpu_blocks_override: None,
+            kv_cache_dtype: "auto".into(),
+            dtype: "auto".into(),
+            quantization: None,
+            tensor_parallel: 1,
+            pipeline_parallel: 1,
+            data_parallel: 1,
+            expert_parallel: false,
+            chunked_prefill: false,
+            prefix_caching: false,
+            enforce_eager: false,
+            max_graph_batch: 0,
+            async_scheduling: false,
+            long_prefill_token_threshold: 0,
+            stream_interval: 1,
+            policy: Policy::Fcfs,
+            speculative: None,
+            scheduler_delay_factor: 0.0,
+            scheduler_steps: 1,
+            max_queued_requests: None,
+            given: BTreeMap::new(),
+            without_effect: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.given.get(name)
     }

@@ -165,21 +165,20 @@ pub fn boolean(text: &str) -> Option<bool> {
 
 /// Python's `int()`: blanks around, a sign, single underscores between digits.
 fn int(text: &str) -> Option<i64> {
+    number(text)
+}
+
+/// Python's `float()`, without its spellings of infinity.
+fn float(text: &str) -> Option<f64> {
+    number(text).filter(|number: &f64| number.is_finite())
+}
+
+fn number<T: std::str::FromStr>(text: &str) -> Option<T> {
     let text = text.trim();
     if text.starts_with('_') || text.ends_with('_') || text.contains("__") {
         return None;
     }
     text.replace('_', "").parse().ok()
-}
-
-/// Python's `float()`, without its spellings of infinity.
-fn float(text: &str) -> Option<f64> {
-    let text = text.trim();
-    if text.starts_with('_') || text.ends_with('_') || text.contains("__") {
-        return None;
-    }
-    let number: f64 = text.replace('_', "").parse().ok()?;
-    number.is_finite().then_some(number)
 }
 
 fn human_int(text: &str, reader: &str) -> Result<i64, String> {

@@ -7,7 +7,7 @@ use super::extras::{Extras, Windows};
 use super::format::{UnknownQuantization, formats};
 use super::layout::KvLayout;
 use super::spread::{ExpertSplit, ExtraLayers, Spread, Tile};
-use super::{MemoryError, MemorySettings, Overhead, Reserve, Sampler, overhead, seen_by_framework};
+use super::{MemoryError, MemorySettings, Reserve, Sampler, overhead, seen_by_framework};
 use crate::device::{Device, Kind, Parallel};
 use crate::engine::defaults::sglang_defaults;
 use crate::engine::{DeviceClass, EngineKind, ResolvedFlags};
@@ -189,17 +189,6 @@ pub fn divide_settings(
     divide_by(settings, &spread, Extras::default(), &known, device)
 }
 
-/// A candidate for the card that decides: one of a stage.
-struct StageCard {
-    place: usize,
-    layers: u32,
-    weights: f64,
-    available: f64,
-    kv: f64,
-    room: f64,
-    layout: KvLayout,
-}
-
 fn divide_by(
     settings: &MemorySettings,
     spread: &Spread,
@@ -220,7 +209,9 @@ fn divide_by(
     };
     // The files may hold more or less than the shape says; a card's part is scaled alike.
     let real = known.weights.bytes() / model.weight_bytes().max(1.0);
+    let max_model_len = u64::from(settings.max_model_len);
     let stages = spread.stages(model);
+    let several = stages.len() > 1;
     let cards = stages.iter().enumerate().map(|(place, stage)| {
         let adapters = extras.adapters * stage.share();
         let stored = spread.weight_bytes(model, stage) * real;
@@ -233,53 +224,37 @@ fn divide_by(
             block_size: settings.block_size.max(1),
         };
         let available = over.cache(settings, visible, weights);
-        StageCard {
-            place,
-            layers: stage.layers.len() as u32,
+        let kv = cache_bytes(settings, available, &layout);
+        let asked = (settings.blocks_override)
+            .filter(|_| settings.reserve == Reserve::Profiled && layout.keeps_everything());
+        Division {
+            model: model.clone(),
+            model_weights: known.weights,
+            stage: several.then_some(CardStage {
+                number: place as u32 + 1,
+                of: stages.len() as u32,
+                layers: stage.layers.len() as u32,
+            }),
+            total: device.memory_bytes(),
             weights,
+            activations: over.activations,
+            graphs: over.graphs,
+            system: over.non_torch + device.memory_bytes() - visible,
             available,
-            kv: cache_bytes(settings, available, &layout),
-            room: over.room(visible, weights),
+            kv,
+            blocks: asked.unwrap_or_else(|| layout.blocks(kv, max_model_len)),
             layout,
+            max_model_len,
+            not_counted: extras.not_counted.clone(),
         }
     });
     // Where the flags ask for a number of blocks, the stage with the least room for them.
     let fewest = cards.min_by(|a, b| {
-        let tokens = |card: &StageCard| card.kv / card.layout.token_bytes();
-        let spare = |card: &StageCard| card.room - card.kv;
+        let tokens = |card: &Division| card.kv / card.layout.token_bytes();
+        let spare = |card: &Division| card.room() - card.kv;
         (tokens(a).total_cmp(&tokens(b))).then(spare(a).total_cmp(&spare(b)))
     });
-    let card = fewest.expect("a model has at least one stage");
-    let asked = settings
-        .blocks_override
-        .filter(|_| settings.reserve == Reserve::Profiled && card.layout.keeps_everything());
-    let max_model_len = u64::from(settings.max_model_len);
-    let Overhead {
-        activations,
-        non_torch,
-        graphs,
-    } = over;
-    let several = stages.len() > 1;
-    Division {
-        model: model.clone(),
-        model_weights: known.weights,
-        stage: several.then_some(CardStage {
-            number: card.place as u32 + 1,
-            of: stages.len() as u32,
-            layers: card.layers,
-        }),
-        total: device.memory_bytes(),
-        weights: card.weights,
-        activations,
-        graphs,
-        system: non_torch + device.memory_bytes() - visible,
-        available: card.available,
-        kv: card.kv,
-        blocks: asked.unwrap_or_else(|| card.layout.blocks(card.kv, max_model_len)),
-        layout: card.layout,
-        max_model_len,
-        not_counted: extras.not_counted,
-    }
+    fewest.expect("a model has at least one stage")
 }
 
 /// What the cache of a card gets: as many bytes or blocks as the flags ask for, else what is

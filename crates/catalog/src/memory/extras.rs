@@ -71,15 +71,13 @@ impl Extras {
                 None => not_counted.push("enable-lora".to_owned()),
             }
         }
+        let context = flags.get("decode-context-parallel-size");
+        let context = context.and_then(Value::as_i64);
+        let context = context.and_then(|cards| u32::try_from(cards).ok());
         Extras {
             offloaded: number("cpu-offload-gb").unwrap_or(0.0).max(0.0) * GIB,
             adapters,
-            context: flags
-                .get("decode-context-parallel-size")
-                .and_then(Value::as_i64)
-                .and_then(|cards| u32::try_from(cards).ok())
-                .unwrap_or(1)
-                .max(1),
+            context: context.unwrap_or(1).max(1),
             windows: if flags.is_on("disable-hybrid-kv-cache-manager") {
                 Windows::Ignored
             } else {

@@ -101,11 +101,6 @@ impl Overhead {
             Reserve::Remainder => share,
         }
     }
-
-    /// What the card has for a cache beside `weights` and all else.
-    pub fn room(&self, total: f64, weights: f64) -> f64 {
-        total - weights - self.activations - self.non_torch - self.graphs
-    }
 }
 
 /// What the system of an Ascend card holds at rest: of 64 GiB npu-smi shows 3.3 in use
@@ -173,10 +168,7 @@ mod tests {
     use super::*;
 
     fn held(device: &str, tensor: u32) -> Overhead {
-        let parallel = Parallel {
-            tensor,
-            pipeline: 1,
-        };
+        let parallel = Parallel::tensor(tensor);
         let model = Model::named("llama-3.1-8b").unwrap();
         let device = Device::named(device).unwrap();
         overhead(&model, device, &parallel, &MemorySettings::default())

@@ -15,57 +15,48 @@ use kinds::Routed;
 
 /// Why a `config.json` was not understood.
 #[derive(Debug, Error)]
-pub enum ModelError {
-    /// It is not JSON, or not an object.
-    #[error("config.json of {model}: not a JSON object: {reason}")]
-    Json { model: String, reason: String },
+#[error("config.json of {model}: {problem}")]
+pub struct ModelError {
+    model: String,
+    problem: Problem,
+}
+
+#[derive(Debug, Error)]
+enum Problem {
+    #[error("not a JSON object: {0}")]
+    NotJson(String),
     /// A key is absent that the shape needs.
-    #[error("config.json of {model}: no `{key}`; is this a decoder-only transformer?")]
-    Missing { model: String, key: &'static str },
+    #[error("no `{0}`; is this a decoder-only transformer?")]
+    Missing(&'static str),
     /// A value is not a whole number in its range.
-    #[error(
-        "config.json of {model}: `{key}` is {value}, expected a whole number from {least} to {most}"
-    )]
+    #[error("`{key}` is {value}, expected a whole number from {least} to {most}")]
     Range {
-        model: String,
         key: &'static str,
         value: String,
         least: u32,
         most: u32,
     },
     #[error(
-        "config.json of {model}: a '{kind}' has states and no attention, so that there is no KV cache to plan; choose a model with attention"
+        "a '{0}' has states and no attention, so that there is no KV cache to plan; choose a model with attention"
     )]
-    NoAttention { model: String, kind: String },
+    NoAttention(String),
     /// A word that does not name a kind of layer.
-    #[error(
-        "config.json of {model}: layers of kind '{kind}' are not known, so that their cache cannot be computed"
-    )]
-    Kind { model: String, kind: String },
+    #[error("layers of kind '{0}' are not known, so that their cache cannot be computed")]
+    Kind(String),
     /// As many kinds as layers are needed.
-    #[error("config.json of {model}: {given} kinds are given for {layers} layers")]
-    KindCount {
-        model: String,
-        given: usize,
-        layers: u32,
-    },
+    #[error("{given} kinds are given for {layers} layers")]
+    KindCount { given: usize, layers: u32 },
+    #[error("it has layers with a state, and no `{0}` to compute its size from")]
+    State(&'static str),
     #[error(
-        "config.json of {model}: it has layers with a state, and no `{key}` to compute its size from"
+        "`{0}` speaks of linear or state-space layers, but nothing says which layers they are; add `layer_types`, a word for each layer"
     )]
-    State { model: String, key: &'static str },
+    Which(String),
+    /// Nobody knows how large the weights are; what the file says of them.
     #[error(
-        "config.json of {model}: `{key}` speaks of linear or state-space layers, but nothing says which layers they are; add `layer_types`, a word for each layer"
+        "the weights are quantised ({0}) in a way whose size is not known; give the folder or URL with the safetensors files, whose headers say it"
     )]
-    Which { model: String, key: String },
-    /// Nobody knows how large the weights are.
-    #[error(
-        "config.json of {model}: the weights are quantised ({how}) in a way whose size is not known; give the folder or URL with the safetensors files, whose headers say it"
-    )]
-    Quantisation {
-        model: String,
-        /// What it says of them.
-        how: String,
-    },
+    Quantisation(String),
 }
 
 /// What a `config.json` says of a model.
@@ -146,10 +137,7 @@ impl Config<'_> {
 
     fn without_attention(&self) -> ModelError {
         let kind = self.text("model_type").unwrap_or("model");
-        ModelError::NoAttention {
-            model: self.model.to_owned(),
-            kind: kind.chars().take(40).collect(),
-        }
+        self.refused(Problem::NoAttention(kind.chars().take(40).collect()))
     }
 
     fn kv_heads(&self, heads: u32) -> Result<u32, ModelError> {
@@ -227,9 +215,9 @@ impl Config<'_> {
 }
 
 pub(super) fn read(name: &str, text: &str) -> Result<Described, ModelError> {
-    let json = |reason: String| ModelError::Json {
+    let json = |reason: String| ModelError {
         model: name.to_owned(),
-        reason,
+        problem: Problem::NotJson(reason),
     };
     let value: Value = serde_json::from_str(text).map_err(|error| json(error.to_string()))?;
     let whole = value
@@ -297,10 +285,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Described, ModelError> {
     model.mix = (mix != model.alike()).then_some(mix);
     Ok(Described {
         model,
-        uncountable: unknown.map(|how| ModelError::Quantisation {
-            model: name.to_owned(),
-            how,
-        }),
+        uncountable: unknown.map(|how| config.refused(Problem::Quantisation(how))),
         encoders: config.encoders(),
     })
 }

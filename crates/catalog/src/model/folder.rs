@@ -20,10 +20,8 @@ pub(super) fn stored(folder: &Path) -> Result<Option<f64>, SourceError> {
     } else {
         of_one_set(present(folder)?)
     };
-    let missing: Vec<&String> = names
-        .iter()
-        .filter(|name| !folder.join(name).is_file())
-        .collect();
+    let lacks = |name: &&String| !folder.join(name).is_file();
+    let missing: Vec<&String> = names.iter().filter(lacks).collect();
     if let Some(first) = missing.first() {
         return Err(SourceError::Incomplete {
             folder: folder.display().to_string(),
@@ -71,11 +69,8 @@ fn of_one_set(present: BTreeSet<String>) -> BTreeSet<String> {
         return BTreeSet::from(["model.safetensors".to_owned()]);
     }
     for start in ["model-", "consolidated"] {
-        let set: BTreeSet<String> = present
-            .iter()
-            .filter(|name| name.starts_with(start))
-            .cloned()
-            .collect();
+        let set = present.iter().filter(|name| name.starts_with(start));
+        let set: BTreeSet<String> = set.cloned().collect();
         if let Some(first) = set.first() {
             return parts(first).unwrap_or(set);
         }

@@ -97,7 +97,7 @@ impl std::str::FromStr for Format {
 
 fn dialect(text: &str) -> Result<Dialect, String> {
     Dialect::from_word(text).ok_or_else(|| {
-        let words: Vec<&str> = Dialect::ALL.iter().map(|dialect| dialect.word()).collect();
+        let words: Vec<&str> = Dialect::words().collect();
         format!("choose one of {}", words.join(", "))
     })
 }

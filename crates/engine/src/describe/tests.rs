@@ -1,18 +1,13 @@
 use super::*;
 use crate::probe::Help;
-use inferometer_catalog::engine::DeviceKind;
+use inferometer_catalog::device::Device;
 
 fn engine(line: &str) -> Engine {
     Engine::of(LaunchCommand::parse_line(line).unwrap())
 }
 
 fn gpu() -> DeviceClass {
-    DeviceClass {
-        kind: DeviceKind::Gpu,
-        name: "NVIDIA H200".into(),
-        memory_gib: 140.0,
-        count: 1,
-    }
+    DeviceClass::of(Device::named("h200").unwrap(), 1)
 }
 
 #[test]

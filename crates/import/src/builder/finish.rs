@@ -60,31 +60,14 @@ impl ResultBuilder {
         let (throughput, window) = (&mut summary.throughput, summary.window_s);
         let (input, output) = (tokens.input, tokens.output);
         derive("tokens.input_mean", &mut tokens.input_mean, input, answered);
-        derive(
-            "tokens.output_mean",
-            &mut tokens.output_mean,
-            output,
-            answered,
-        );
-        for (name, place, total) in [
-            (
-                "throughput.requests_per_s",
-                &mut throughput.requests_per_s,
-                ok,
-            ),
-            (
-                "throughput.input_tokens_per_s",
-                &mut throughput.input_tokens_per_s,
-                input,
-            ),
-            (
-                "throughput.output_tokens_per_s",
-                &mut throughput.output_tokens_per_s,
-                output,
-            ),
-        ] {
-            derive(name, place, total, window);
-        }
+        let place = &mut tokens.output_mean;
+        derive("tokens.output_mean", place, output, answered);
+        let place = &mut throughput.requests_per_s;
+        derive("throughput.requests_per_s", place, ok, window);
+        let place = &mut throughput.input_tokens_per_s;
+        derive("throughput.input_tokens_per_s", place, input, window);
+        let place = &mut throughput.output_tokens_per_s;
+        derive("throughput.output_tokens_per_s", place, output, window);
         let latency = &mut summary.latency;
         // Samples with one value per request.
         let samples = [

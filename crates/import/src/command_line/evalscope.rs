@@ -144,7 +144,7 @@ fn work(translator: &mut Translator) -> Result<(), TranslateError> {
         translator.push("output-tokens", limit);
         translator.switch("no-ignore-eos");
         if name.contains("multi_turn") {
-            let low = translator.count("min-turns")?.unwrap_or(1);
+            let low = translator.count_or("min-turns", 1)?;
             let high = translator.count("max-turns")?.unwrap_or(low);
             translator.push("turns", uniform(low as f64, high as f64));
             translator.flag("multi-turn");

@@ -140,18 +140,16 @@ pub(crate) fn safe(text: &str) -> String {
     let mut words: Vec<String> = Vec::new();
     let mut hide_next = false;
     for word in text.split_whitespace() {
-        let (name, value) = word
-            .split_once('=')
-            .map_or((word, None), |(name, value)| (name, Some(value)));
-        if hide_next && !word.starts_with('-') {
+        if std::mem::take(&mut hide_next) && !word.starts_with('-') {
             words.push("…".into());
-            hide_next = false;
             continue;
         }
-        hide_next = is_secret(name) && value.is_none() && name.starts_with('-');
-        match value {
-            Some(_) if is_secret(name) => words.push(format!("{name}=…")),
-            _ => words.push(word.to_owned()),
+        match word.split_once('=') {
+            Some((name, _)) if is_secret(name) => words.push(format!("{name}=…")),
+            given => {
+                hide_next = given.is_none() && is_secret(word) && word.starts_with('-');
+                words.push(word.to_owned());
+            }
         }
     }
     inferometer_text::hostile::printable(&words.join(" "), 4000)
@@ -180,15 +178,10 @@ pub(crate) fn flags(command: &str) -> BTreeMap<String, Value> {
         flags.insert("model".to_owned(), json!(model));
     }
     for option in Options::parse(&words).iter() {
-        let name = option
-            .written
-            .strip_prefix("--")
-            .filter(|name| !name.is_empty());
-        if let Some(name) = name {
-            let given = option
-                .values
-                .first()
-                .map_or(Value::Bool(true), |word| value(word));
+        let name = option.written.strip_prefix("--");
+        if let Some(name) = name.filter(|name| !name.is_empty()) {
+            let given = option.values.first();
+            let given = given.map_or(Value::Bool(true), |word| value(word));
             flags.insert(name.replace('_', "-"), given);
         }
     }

@@ -3,6 +3,7 @@
 //! Names of one option are written `name|alias`.
 
 /// Options in their order.
+#[derive(Default)]
 pub(super) struct Options(Vec<GivenOption>);
 
 pub(super) struct GivenOption {

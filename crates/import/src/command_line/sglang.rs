@@ -57,7 +57,7 @@ fn work(translator: &mut Translator) -> Result<(), TranslateError> {
     let path = translator
         .value("dataset-path")
         .filter(|path| !path.is_empty());
-    let requests = translator.count("num-prompts")?.unwrap_or(1000);
+    let requests = translator.count_or("num-prompts", 1000)?;
     let stops_at_eos = translator.flag("disable-ignore-eos");
     translator.copy_tokenizer("tokenizer");
     match name.as_str() {
@@ -90,11 +90,11 @@ fn work(translator: &mut Translator) -> Result<(), TranslateError> {
             }
         }
         "generated-shared-prefix" => {
-            let groups = translator.count("gsp-num-groups")?.unwrap_or(64);
-            let each = translator.count("gsp-prompts-per-group")?.unwrap_or(16);
-            let prefix = translator.count("gsp-system-prompt-len")?.unwrap_or(2048);
-            let question = translator.count("gsp-question-len")?.unwrap_or(128);
-            let output = translator.count("gsp-output-len")?.unwrap_or(256);
+            let groups = translator.count_or("gsp-num-groups", 64)?;
+            let each = translator.count_or("gsp-prompts-per-group", 16)?;
+            let prefix = translator.count_or("gsp-system-prompt-len", 2048)?;
+            let question = translator.count_or("gsp-question-len", 128)?;
+            let output = translator.count_or("gsp-output-len", 256)?;
             translator.push("input-tokens", prefix.saturating_add(question));
             translator.push("prefix-tokens", prefix);
             translator.push("prefix-groups", groups);

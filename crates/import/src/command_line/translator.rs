@@ -53,6 +53,7 @@ pub(super) enum Client {
     Guidellm,
 }
 
+#[derive(Default)]
 pub(super) struct Translator {
     pub(super) options: Options,
     pub(super) url: Option<String>,
@@ -70,13 +71,7 @@ impl Translator {
     pub(super) fn new(options: Options) -> Self {
         Translator {
             options,
-            url: None,
-            words: Vec::new(),
-            is_sweep: false,
-            extra: Map::new(),
-            not_expressed: Vec::new(),
-            differs: Vec::new(),
-            not_needed: Vec::new(),
+            ..Translator::default()
         }
     }
 
@@ -103,6 +98,10 @@ impl Translator {
         self.number(names, "a whole number")
     }
 
+    pub(super) fn count_or(&mut self, names: &str, default: u64) -> Result<u64, TranslateError> {
+        Ok(self.count(names)?.unwrap_or(default))
+    }
+
     pub(super) fn real(&mut self, names: &str) -> Result<Option<f64>, TranslateError> {
         let real: Option<f64> = self.number(names, "a number")?;
         Ok(real.filter(|number| !number.is_nan()))
@@ -116,10 +115,9 @@ impl Translator {
         let Some(value) = self.value(names) else {
             return Ok(None);
         };
-        let name = || names.split('|').next().unwrap_or_default().to_owned();
         let number = value.parse().map_err(|_| TranslateError::BadValue {
-            name: name(),
-            value: value.clone(),
+            name: names.split('|').next().unwrap_or_default().to_owned(),
+            value,
             expected,
         })?;
         Ok(Some(number))

@@ -63,7 +63,7 @@ fn work(translator: &mut Translator) -> Result<(), TranslateError> {
                 .count("random-output-len")?
                 .or(output)
                 .unwrap_or(128);
-            let prefix = translator.count("random-prefix-len")?.unwrap_or(0);
+            let prefix = translator.count_or("random-prefix-len", 0)?;
             let [input_ratio, output_ratio] = range_ratios(translator)?;
             let drawn = |length: u64, fixed: u64, ratio: f64| {
                 let (length, fixed) = (length as f64, fixed as f64);
@@ -98,15 +98,9 @@ fn work(translator: &mut Translator) -> Result<(), TranslateError> {
             translator.differs("of the trace only the lengths are used, as vLLM does");
         }
         "prefix_repetition" => {
-            let prefix = translator
-                .count("prefix-repetition-prefix-len")?
-                .unwrap_or(256);
-            let suffix = translator
-                .count("prefix-repetition-suffix-len")?
-                .unwrap_or(256);
-            let groups = translator
-                .count("prefix-repetition-num-prefixes")?
-                .unwrap_or(10);
+            let prefix = translator.count_or("prefix-repetition-prefix-len", 256)?;
+            let suffix = translator.count_or("prefix-repetition-suffix-len", 256)?;
+            let groups = translator.count_or("prefix-repetition-num-prefixes", 10)?;
             let output = translator.count("prefix-repetition-output-len")?.or(output);
             translator.push("input-tokens", prefix.saturating_add(suffix));
             translator.push("prefix-tokens", prefix);

@@ -14,12 +14,15 @@ const SOMETHING_ELSE: &str = "package|lpct|retokenized|accept length|accept rate
 const TTFT: &str = "ttft|first token|首token|首 token|首字|首包|首词|首个token|首个 token|\
     firsttoken";
 const TPOT: &str = "tpot|time per output token|每token|每个token|每个 token|单token|每 token";
+const ITL: &str = "itl | itl|inter token|intertoken|token间|token 间|词间|字间";
 const PLANNED: &str = "expected number|num prompts|number of prompts|文本块数|planned requests|\
     期望请求|预期请求|计划请求";
 const TOTAL: &str = "total requests|总请求|请求总数|请求数|number of requests|total request|\
     request count";
 const CONCURRENCY: &str = "max request concurrency|maximum request concurrency|\
     number of concurrency|max concurrency|并发|parallel";
+const BARE_CONCURRENCY: &str = "concurrency|concurrent requests|num concurrency|conc|conc.";
+const OUTPUT_CAP: &str = "max output tokens|max tokens|最大输出|max new tokens";
 const DURATION: &str = "duration|time taken|total time|用时|总时间|耗时|time elapsed|\
     timeelapsed|测试时长|elapsed";
 const CARDS: &str = "gpus|npus|cards|gpu count|npu count|num gpus|num cards|#gpus|# gpus|\
@@ -47,6 +50,11 @@ pub(super) fn field(words: &Words<'_>, stat: Option<Stat>) -> Option<Field> {
         .or_else(|| requests(words))
         .or_else(|| load_and_lengths(words, stat))
         .or_else(|| Stat::of_word(words.text).map(Field::Bare))
+}
+
+fn first_named<T, const N: usize>(named: [(bool, T); N]) -> Option<T> {
+    let mut named = named.into_iter();
+    named.find_map(|(is_named, what)| is_named.then_some(what))
 }
 
 /// By how much something is better or worse than something else.
@@ -110,19 +118,12 @@ fn latency_part(words: &Words<'_>) -> Option<Sample> {
     if words.any("speed|速度|tps|tok/s|tokens/s") && !timed {
         return None;
     }
-    if words.any(TTFT) {
-        Some(Sample::Ttft)
-    } else if words.any("second token|ttst") {
-        Some(Sample::SecondToken)
-    } else if words.any(TPOT) {
-        Some(Sample::Tpot)
-    } else if words.text == "itl"
-        || words.any("itl | itl|inter token|intertoken|token间|token 间|词间|字间")
-    {
-        Some(Sample::Itl)
-    } else {
-        None
-    }
+    first_named([
+        (words.any(TTFT), Sample::Ttft),
+        (words.any("second token|ttst"), Sample::SecondToken),
+        (words.any(TPOT), Sample::Tpot),
+        (words.is("itl") || words.any(ITL), Sample::Itl),
+    ])
 }
 
 /// The latency of whole requests. Only words that say no more than that are taken: a latency
@@ -156,41 +157,29 @@ fn whole_latency(words: &Words<'_>, stat: Option<Stat>) -> Option<Field> {
 }
 
 fn requests(words: &Words<'_>) -> Option<Field> {
-    if words.any(PLANNED) {
-        Some(Field::Planned)
-    } else if words.any("success|succeed|成功|completed") || words.is("n request|returned") {
-        Some(Field::Ok)
-    } else if words.any("failed|失败|error request") || words.is("failures|errors") {
-        Some(Field::Failed)
-    } else if words.any(TOTAL) {
-        Some(Field::Total)
-    } else {
-        None
-    }
+    let ok = words.any("success|succeed|成功|completed") || words.is("n request|returned");
+    let failed = words.any("failed|失败|error request") || words.is("failures|errors");
+    first_named([
+        (words.any(PLANNED), Field::Planned),
+        (ok, Field::Ok),
+        (failed, Field::Failed),
+        (words.any(TOTAL), Field::Total),
+    ])
 }
 
 fn load_and_lengths(words: &Words<'_>, stat: Option<Stat>) -> Option<Field> {
     let (input, output) = (words.input(), words.output());
-    if words.any(CONCURRENCY) {
-        return Some(Field::Concurrency);
-    }
-    if words.is("concurrency|concurrent requests|num concurrency|conc|conc.") {
-        return Some(Field::BareConcurrency);
-    }
-    if words.any(DURATION) {
-        return Some(Field::Window);
-    }
-    if words.is(CARDS) {
-        return Some(Field::Cards);
-    }
-    if words.any("chunk size|文本块长度") {
-        return Some(Field::InputChars);
-    }
-    if words.any("generate size|生成文本长度") {
-        return Some(Field::AskChars);
-    }
-    if words.any("max output tokens|max tokens|最大输出|max new tokens") {
-        return Some(Field::OutputCap);
+    let named = first_named([
+        (words.any(CONCURRENCY), Field::Concurrency),
+        (words.is(BARE_CONCURRENCY), Field::BareConcurrency),
+        (words.any(DURATION), Field::Window),
+        (words.is(CARDS), Field::Cards),
+        (words.any("chunk size|文本块长度"), Field::InputChars),
+        (words.any("generate size|生成文本长度"), Field::AskChars),
+        (words.any(OUTPUT_CAP), Field::OutputCap),
+    ]);
+    if named.is_some() {
+        return named;
     }
     if input == output {
         return None;

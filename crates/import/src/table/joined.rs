@@ -7,12 +7,8 @@ use crate::summary::Stat;
 /// Makes a column, or a row, of each number where names and cells are joined alike.
 pub(super) fn take_apart(rows: &mut Vec<Vec<String>>) {
     let is_joined = |name: &String| name.contains('/');
-    if rows
-        .iter()
-        .filter_map(|row| row.first())
-        .skip(1)
-        .any(is_joined)
-    {
+    let mut names = rows.iter().filter_map(|row| row.first()).skip(1);
+    if names.any(is_joined) {
         let apart = std::mem::take(rows).into_iter().flat_map(row_apart);
         *rows = apart.collect();
     }

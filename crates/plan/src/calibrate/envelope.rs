@@ -45,11 +45,8 @@ impl Envelope {
     pub(super) fn of<'a>(targets: impl IntoIterator<Item = &'a Target<'a>>) -> Envelope {
         let targets: Vec<&Target<'_>> = targets.into_iter().collect();
         let mut envelope = Envelope::default();
-        let names: BTreeSet<&str> = targets
-            .iter()
-            .flat_map(|target| &target.settled)
-            .map(|(name, _)| name.as_str())
-            .collect();
+        let settled = targets.iter().flat_map(|target| &target.settled);
+        let names: BTreeSet<&str> = settled.map(|(name, _)| name.as_str()).collect();
         for target in targets {
             match target.work.load {
                 // More streams than requests were never busy.
@@ -72,29 +69,18 @@ impl Envelope {
     /// What of a setting lies outside; nothing where it is inside. The flags are settled, and
     /// the figures are what is predicted there.
     pub fn beyond(&self, work: &Work, flags: &[Flag], predicted: &Means) -> Vec<Extrapolation> {
-        let load = match work.load {
-            Load::Closed(streams) => match (self.concurrency, self.rate) {
-                (None, Some(rates)) => {
-                    let rate = predicted.requests_per_s;
-                    Some(other_load(
-                        ("concurrency", streams.into()),
-                        ("rate", rates),
-                        rate,
-                    ))
-                }
-                (range, _) => outside("concurrency", streams.into(), range),
-            },
-            Load::Open(rate) => match (self.rate, self.concurrency) {
-                (None, Some(streams)) => {
-                    let in_flight = predicted.in_flight();
-                    Some(other_load(
-                        ("rate", rate),
-                        ("concurrency", streams),
-                        in_flight,
-                    ))
-                }
-                (range, _) => outside("rate", rate, range),
-            },
+        // A load of a kind that was not measured goes by what it comes to in the other.
+        let load = match (work.load, self.concurrency, self.rate) {
+            (Load::Closed(streams), None, Some(rates)) => {
+                let asked = ("concurrency", streams.into());
+                Some(other_load(asked, ("rate", rates), predicted.requests_per_s))
+            }
+            (Load::Closed(streams), range, _) => outside("concurrency", streams.into(), range),
+            (Load::Open(rate), Some(streams), None) => {
+                let measured = ("concurrency", streams);
+                Some(other_load(("rate", rate), measured, predicted.in_flight()))
+            }
+            (Load::Open(rate), _, range) => outside("rate", rate, range),
         };
         let lengths = [
             outside("input-tokens", work.input.mean(), self.input_tokens),
@@ -132,33 +118,33 @@ impl Envelope {
                 ..beyond
             });
         }
-        Some(Extrapolation {
-            what: name.to_owned(),
-            value: value.to_owned(),
-            measured: measured.iter().cloned().collect::<Vec<_>>().join(", "),
-            doublings: UNVARIED,
-        })
+        let measured: Vec<&str> = measured.iter().map(String::as_str).collect();
+        let measured = measured.join(", ");
+        Some(Extrapolation::new(name, value, measured, UNVARIED))
     }
 }
 
 impl Extrapolation {
+    fn new(what: &str, value: &str, measured: String, doublings: f64) -> Extrapolation {
+        Extrapolation {
+            what: what.to_owned(),
+            value: value.to_owned(),
+            measured,
+            doublings,
+        }
+    }
+
     /// Another card than the measured one: the further its speed is from it, the less the
     /// factors of the calibration say, and other makers' kernels are others altogether.
     pub fn card(measured: &Device, asked: &Device) -> Extrapolation {
         let apart = |a: f64, b: f64| (a / b).log2().abs();
         let bandwidth = apart(asked.bandwidth(), measured.bandwidth());
         let arithmetic = apart(asked.half_tflops, measured.half_tflops);
-        let maker = if asked.kind == measured.kind {
-            0.0
-        } else {
-            OTHER_MAKER
-        };
-        Extrapolation {
-            what: "device".to_owned(),
-            value: asked.name.clone(),
-            measured: measured.name.clone(),
-            doublings: UNVARIED + bandwidth.max(arithmetic) + maker,
+        let mut doublings = UNVARIED + bandwidth.max(arithmetic);
+        if asked.kind != measured.kind {
+            doublings += OTHER_MAKER;
         }
+        Extrapolation::new("device", &asked.name, measured.name.clone(), doublings)
     }
 }
 
@@ -196,37 +182,21 @@ fn other_load(
     comes_to: Option<f64>,
 ) -> Extrapolation {
     let beyond = comes_to.and_then(|comes_to| outside(name, comes_to, Some(range)));
-    Extrapolation {
-        what: what.to_owned(),
-        value: brief(value),
-        measured: format!("{name} {}", span(range)),
-        doublings: UNVARIED + beyond.map_or(0.0, |beyond| beyond.doublings),
-    }
+    let doublings = UNVARIED + beyond.map_or(0.0, |beyond| beyond.doublings);
+    let measured = format!("{name} {}", span(range));
+    Extrapolation::new(what, &brief(value), measured, doublings)
 }
 
 fn outside(what: &str, value: f64, range: Option<[f64; 2]>) -> Option<Extrapolation> {
-    let Some([low, high]) = range else {
-        return Some(Extrapolation {
-            what: what.to_owned(),
-            value: brief(value),
-            measured: String::new(),
-            doublings: UNVARIED,
-        });
+    let (measured, doublings) = match range {
+        None => (String::new(), UNVARIED),
+        Some([low, high]) if (low / MARGIN..=high * MARGIN).contains(&value) => return None,
+        Some([low, high]) => {
+            let distance = (low / value).max(value / high);
+            (span([low, high]), distance.log2().max(0.0))
+        }
     };
-    if value >= low / MARGIN && value <= high * MARGIN {
-        return None;
-    }
-    let distance = if value < low {
-        low / value
-    } else {
-        value / high
-    };
-    Some(Extrapolation {
-        what: what.to_owned(),
-        value: brief(value),
-        measured: span([low, high]),
-        doublings: distance.log2().max(0.0),
-    })
+    Some(Extrapolation::new(what, &brief(value), measured, doublings))
 }
 
 fn span([low, high]: [f64; 2]) -> String {

@@ -32,10 +32,8 @@ const FAR: f64 = 2.5;
 
 /// What figures a load point has under some coefficients; `None` where the engine does not start.
 pub(super) fn figures(target: &Target<'_>, timing: &Timing) -> Option<Means> {
-    let config = target
-        .subject
-        .start(&target.observation.flags, timing)
-        .ok()?;
+    let flags = &target.observation.flags;
+    let config = target.subject.start(flags, timing).ok()?;
     Some(Means::of(&simulate(config, &target.work, SEED)))
 }
 
@@ -109,23 +107,14 @@ pub(super) fn linearise(base: &Timing, targets: &[Target<'_>], at: Logarithms) -
     }
     let figures = evaluate(targets, &timings);
     let residuals = residuals(targets, &figures[0]);
-    let slopes = residuals
-        .iter()
-        .map(|residual| {
-            let here = figures[0][residual.target]
-                .as_ref()
-                .and_then(|f| f.get(residual.metric));
-            std::array::from_fn(|index| {
-                let there = figures[index + 1][residual.target]
-                    .as_ref()
-                    .and_then(|figures| figures.get(residual.metric));
-                match (here, there) {
-                    (Some(here), Some(there)) if there > 0.0 => (there / here).ln() / NUDGE,
-                    _ => 0.0,
-                }
-            })
+    let slope = |residual: &Residual| {
+        let figure = |timing: usize| figures[timing][residual.target]?.get(residual.metric);
+        std::array::from_fn(|index| match (figure(0), figure(index + 1)) {
+            (Some(here), Some(there)) if there > 0.0 => (there / here).ln() / NUDGE,
+            _ => 0.0,
         })
-        .collect();
+    };
+    let slopes = residuals.iter().map(slope).collect();
     Linearised {
         at,
         residuals,
@@ -134,16 +123,11 @@ pub(super) fn linearise(base: &Timing, targets: &[Target<'_>], at: Logarithms) -
 }
 
 fn misfit(residuals: &[Residual], at: &Logarithms) -> f64 {
-    let data: f64 = residuals
-        .iter()
-        .map(|residual| robust(residual.error / residual.deviation))
-        .sum();
-    let prior: f64 = at
-        .iter()
-        .zip(&PARAMETERS)
-        .map(|(value, parameter)| (value / parameter.deviation).powi(2))
-        .sum();
-    data + prior
+    let data = residuals.iter();
+    let data = data.map(|residual| robust(residual.error / residual.deviation));
+    let prior = at.iter().zip(&PARAMETERS);
+    let prior = prior.map(|(value, parameter)| (value / parameter.deviation).powi(2));
+    data.sum::<f64>() + prior.sum::<f64>()
 }
 
 /// Square near 0, a straight line far away.

@@ -40,11 +40,11 @@ pub(super) fn leave_one_out(
         let at = fit.step(0.0, |residual| residual.target != left);
         let at = refined(base, targets, left, at);
         let predicted = [figures(target, &applied(base, &at))];
-        let mut errors = residuals(std::slice::from_ref(target), &predicted);
-        errors
-            .iter_mut()
-            .for_each(|residual| residual.target = left);
-        all.append(&mut errors);
+        let errors = residuals(std::slice::from_ref(target), &predicted);
+        all.extend(errors.into_iter().map(|residual| Residual {
+            target: left,
+            ..residual
+        }));
     }
     all
 }
@@ -56,22 +56,15 @@ fn refined(base: &Timing, targets: &[Target<'_>], left: usize, at: Logarithms) -
     if targets.len() > FEW {
         return at;
     }
-    let others: Vec<Target<'_>> = targets
-        .iter()
-        .enumerate()
-        .filter(|(index, _)| *index != left)
-        .map(|(_, target)| target.clone())
-        .collect();
+    let others: Vec<Target<'_>> = others(targets, left).cloned().collect();
     linearise(base, &others, at).step(0.0, |_| true)
 }
 
 pub(super) fn stated(targets: &[Target<'_>], errors: &[Residual]) -> Vec<HeldOut> {
-    let far: Vec<f64> = (0..targets.len())
-        .map(|left| distance(targets, left))
-        .collect();
-    let imported = targets
-        .iter()
-        .any(|target| target.observation.origin == Origin::Import);
+    let far = (0..targets.len()).map(|left| distance(targets, left));
+    let far: Vec<f64> = far.collect();
+    let mut origins = targets.iter().map(|target| target.observation.origin);
+    let imported = origins.any(|origin| origin == Origin::Import);
     let least = if imported { LEAST_IMPORTED } else { LEAST };
     let stated = MeanMetric::all().filter_map(|metric| {
         let of_metric = || errors.iter().filter(|residual| residual.metric == metric);
@@ -97,16 +90,16 @@ pub(super) fn stated(targets: &[Target<'_>], errors: &[Residual]) -> Vec<HeldOut
     stated.collect()
 }
 
+fn others<'a, 'b>(targets: &'a [Target<'b>], left: usize) -> impl Iterator<Item = &'a Target<'b>> {
+    let (before, after) = (&targets[..left], &targets[left + 1..]);
+    before.iter().chain(after)
+}
+
 /// How far a point lies outside what the others span, in doublings.
 fn distance(targets: &[Target<'_>], left: usize) -> f64 {
-    let others = targets
-        .iter()
-        .enumerate()
-        .filter(|(index, _)| *index != left)
-        .map(|(_, target)| target);
     let target = &targets[left];
     let seen = &target.observation.figures;
-    let beyond = Envelope::of(others).beyond(&target.work, &target.settled, seen);
+    let beyond = Envelope::of(others(targets, left)).beyond(&target.work, &target.settled, seen);
     beyond.iter().map(|beyond| beyond.doublings).sum()
 }
 

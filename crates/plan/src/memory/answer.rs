@@ -151,16 +151,10 @@ impl Answer {
 
     /// The object that `plan memory --format json` prints.
     pub fn to_json(&self) -> Value {
-        let parts: Vec<Value> = self
-            .parts
-            .iter()
-            .map(|(part, bytes)| json!({ "name": part, "gib": bytes / GIB }))
-            .collect();
-        let remedies: Vec<Value> = self
-            .remedies
-            .iter()
-            .map(|remedy| remedy.to_json())
-            .collect();
+        let part = |(part, bytes): &(Part, f64)| json!({ "name": part, "gib": bytes / GIB });
+        let parts: Vec<Value> = self.parts.iter().map(part).collect();
+        let remedies = self.remedies.iter().map(|remedy| remedy.to_json());
+        let remedies: Vec<Value> = remedies.collect();
         let weights = self.parts.iter().find(|(part, _)| *part == Part::Weights);
         let varied: serde_json::Map<String, Value> = (self.varied.iter())
             .map(|(name, value)| (name.clone(), json!(value)))

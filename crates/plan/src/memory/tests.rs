@@ -41,6 +41,15 @@ fn question<'a>(
     }
 }
 
+fn vllm(model: &KnownModel, device: &str, flags: &[(&str, &str)]) -> Answer {
+    ask(model, device, EngineKind::Vllm, flags)
+}
+
+fn part(answer: &Answer, wanted: Part) -> f64 {
+    let found = answer.parts.iter().find(|(part, _)| *part == wanted);
+    found.unwrap().1
+}
+
 fn gib(bytes: f64) -> f64 {
     bytes / GIB
 }
@@ -55,17 +64,14 @@ fn an_h200_holds_what_vllm_reported() {
         ("max-model-len", "8192"),
         ("gpu-memory-utilization", "0.92"),
     ];
-    let answer = ask(&model, "h200", EngineKind::Vllm, &flags);
+    let answer = vllm(&model, "h200", &flags);
     let weights = gib(answer.weights.bytes());
     assert!((weights / 12.37 - 1.0).abs() < 0.03, "{weights}");
     let tokens = answer.kv_tokens.unwrap() as f64;
     assert!((tokens / 2_152_576.0 - 1.0).abs() < 0.03, "{tokens}");
     assert_eq!(answer.fit, Fit::Fits);
     let sum: f64 = answer.parts.iter().map(|(_, bytes)| bytes).sum();
-    assert!(
-        (sum / answer.total - 1.0).abs() < 1e-9,
-        "the parts are the card"
-    );
+    assert!((sum / answer.total - 1.0).abs() < 1e-9, "{sum}");
 }
 
 /// The bytes of all tensors that the models' own `model.safetensors.index.json` states.
@@ -75,24 +81,21 @@ fn weights_are_those_of_the_published_files() {
         ("llama-3.1-8b", 16_060_522_496.0),
         ("qwen2.5-7b", 15_231_233_024.0),
     ] {
-        let answer = ask(&preset(name), "h100", EngineKind::Vllm, &[]);
+        let answer = vllm(&preset(name), "h100", &[]);
         let weights = answer.weights.bytes();
-        assert!(
-            (weights / total_size - 1.0).abs() < 0.002,
-            "{name}: {weights}"
-        );
+        assert!((weights / total_size - 1.0).abs() < 0.002, "{name}");
     }
 }
 
 #[test]
 fn the_popular_formula_overstates_grouped_heads_and_latents() {
-    let llama = ask(&preset("llama-3.1-8b"), "h100", EngineKind::Vllm, &[]);
+    let llama = vllm(&preset("llama-3.1-8b"), "h100", &[]);
     assert_eq!(llama.kv_per_token, 131_072.0);
     assert_eq!(llama.popular_kv_per_token, 524_288.0);
     let flags = [("tensor-parallel-size", "8")];
-    let deepseek = ask(&preset("deepseek-v3"), "h200", EngineKind::Vllm, &[]);
+    let deepseek = vllm(&preset("deepseek-v3"), "h200", &[]);
     assert!((deepseek.popular_factor() - 56.9).abs() < 0.1);
-    let shared = ask(&preset("deepseek-v3"), "h200", EngineKind::Vllm, &flags);
+    let shared = vllm(&preset("deepseek-v3"), "h200", &flags);
     assert_eq!(
         shared.kv_per_token, deepseek.kv_per_token,
         "a latent is never divided"
@@ -103,34 +106,22 @@ fn the_popular_formula_overstates_grouped_heads_and_latents() {
 fn heads_are_divided_by_cards_and_repeated_beyond() {
     let per_token = |cards: &str| {
         let flags = [("tensor-parallel-size", cards)];
-        ask(&preset("qwen2.5-32b"), "h100", EngineKind::Vllm, &flags).kv_per_token
+        vllm(&preset("qwen2.5-32b"), "h100", &flags).kv_per_token
     };
     assert_eq!(per_token("2"), 2.0 * per_token("4"));
     assert_eq!(per_token("4"), 2.0 * per_token("8"));
     let mut few = preset("qwen2.5-32b").model;
     few.kv_heads = 4;
     let few = KnownModel::of_shape(few);
-    let at = |cards| {
-        ask(
-            &few,
-            "h100",
-            EngineKind::Vllm,
-            &[("tensor-parallel-size", cards)],
-        )
-    };
+    let at = |cards| vllm(&few, "h100", &[("tensor-parallel-size", cards)]);
     assert_eq!(at("4").kv_per_token, at("8").kv_per_token);
 }
 
 #[test]
 fn an_eight_bit_cache_holds_twice_as_much() {
     let model = preset("llama-3.1-8b");
-    let half = ask(&model, "h100", EngineKind::Vllm, &[]);
-    let eight = ask(
-        &model,
-        "h100",
-        EngineKind::Vllm,
-        &[("kv-cache-dtype", "fp8")],
-    );
+    let half = vllm(&model, "h100", &[]);
+    let eight = vllm(&model, "h100", &[("kv-cache-dtype", "fp8")]);
     assert_eq!(eight.kv_per_token * 2.0, half.kv_per_token);
     assert!(eight.kv_tokens.unwrap() >= 2 * half.kv_tokens.unwrap());
 }
@@ -138,21 +129,17 @@ fn an_eight_bit_cache_holds_twice_as_much() {
 #[test]
 fn what_does_not_fit_says_by_how_much_and_what_would() {
     let model = preset("qwen2.5-72b");
-    let answer = ask(&model, "a100-80g", EngineKind::Vllm, &[]);
+    let answer = vllm(&model, "a100-80g", &[]);
     assert!(answer.lacking().unwrap() > 50.0 * GIB);
     assert_eq!((answer.kv_tokens, answer.max_concurrency), (None, None));
-    assert!(
-        answer.remedies.contains(&Remedy::TensorParallel(4)),
-        "{:?}",
-        answer.remedies
-    );
-    assert!(answer.remedies.contains(&Remedy::Weights(Dtype::Int4)));
-    let long = ask(&preset("llama-3.1-8b"), "l20", EngineKind::Vllm, &[]);
+    for remedy in [Remedy::TensorParallel(4), Remedy::Weights(Dtype::Int4)] {
+        assert!(answer.remedies.contains(&remedy), "{:?}", answer.remedies);
+    }
+    let long = vllm(&preset("llama-3.1-8b"), "l20", &[]);
     assert_eq!(long.fit, Fit::Fits);
-    let short = ask(
+    let short = vllm(
         &preset("llama-3.1-8b"),
         "l20",
-        EngineKind::Vllm,
         &[("gpu-memory-utilization", "0.5")],
     );
     let Some(Remedy::MaxModelLen(tokens)) = short.remedies.first() else {
@@ -163,10 +150,8 @@ fn what_does_not_fit_says_by_how_much_and_what_would() {
         ("gpu-memory-utilization", "0.5"),
         ("max-model-len", tokens.as_str()),
     ];
-    assert_eq!(
-        ask(&preset("llama-3.1-8b"), "l20", EngineKind::Vllm, &flags).fit,
-        Fit::Fits
-    );
+    let shorter = vllm(&preset("llama-3.1-8b"), "l20", &flags);
+    assert_eq!(shorter.fit, Fit::Fits);
 }
 
 #[test]
@@ -191,7 +176,7 @@ fn sglang_keeps_activations_outside_its_share() {
     let model = preset("llama-3.1-8b");
     let flags = [("gpu-memory-utilization", "0.8")];
     let sglang = ask(&model, "h100", EngineKind::Sglang, &flags);
-    let vllm = ask(&model, "h100", EngineKind::Vllm, &flags);
+    let vllm = vllm(&model, "h100", &flags);
     assert!(sglang.kv > vllm.kv);
     let share = 0.8 * gib(sglang.total) - gib(sglang.weights.bytes()) - 0.15;
     assert!((gib(sglang.kv) - share).abs() < 0.01);
@@ -213,19 +198,12 @@ fn sglang_has_as_many_tokens_as_it_logged() {
 #[test]
 fn a_cache_that_the_flags_ask_for_must_have_room() {
     let model = preset("llama-3.1-8b");
+    use EngineKind::{Mindie, Sglang, Vllm};
     for (device, engine, flag) in [
-        (
-            "h100",
-            EngineKind::Vllm,
-            ("num-gpu-blocks-override", "9999999"),
-        ),
-        (
-            "h100",
-            EngineKind::Vllm,
-            ("kv-cache-memory-bytes", "200000000000"),
-        ),
-        ("h100", EngineKind::Sglang, ("mem-fraction-static", "0.999")),
-        ("910b3", EngineKind::Mindie, ("npuMemSize", "100")),
+        ("h100", Vllm, ("num-gpu-blocks-override", "9999999")),
+        ("h100", Vllm, ("kv-cache-memory-bytes", "200000000000")),
+        ("h100", Sglang, ("mem-fraction-static", "0.999")),
+        ("910b3", Mindie, ("npuMemSize", "100")),
     ] {
         let answer = ask(&model, device, engine, &[flag]);
         let beyond: f64 = answer.parts.iter().map(|(_, bytes)| bytes).sum();
@@ -257,7 +235,7 @@ fn a_method_whose_size_nobody_knows_is_refused() {
         "weights":{"num_bits":8,"type":"float"}}}}}"#;
     let own = KnownModel::of_config("m", text).unwrap();
     for flag in [("quantization", "compressed-tensors"), ("dtype", "half")] {
-        let answer = ask(&own, "h100", EngineKind::Vllm, &[flag]);
+        let answer = vllm(&own, "h100", &[flag]);
         assert_eq!(answer.weights, own.weights, "{flag:?}");
     }
 }
@@ -312,11 +290,8 @@ fn mindie_sizes_follow_its_manual() {
     assert_eq!(sizes.max_batch_size, Some(34 * 1024 / 5 / 12));
     assert_eq!(sizes.max_prefill_batch_size, Some(34 * 1024 / 5 / 12 / 2));
     // 64 × 0.8 − 135.4 / 8 − 2 − 3.4
-    assert!(
-        (sizes.npu_mem_size - 28.87).abs() < 0.1,
-        "{}",
-        sizes.npu_mem_size
-    );
+    let size = sizes.npu_mem_size;
+    assert!((size - 28.87).abs() < 0.1, "{size}");
     let unknown = [("maxSpeed", "9")];
     let error = try_ask(&model, "910b3", EngineKind::Mindie, &unknown).unwrap_err();
     assert!(error.to_string().contains("maxSpeed"), "{error}");
@@ -333,9 +308,7 @@ fn windows_and_states_leave_room_for_more() {
     };
     let concurrency = |more: &str| {
         let model = KnownModel::of_config("m", &text(more)).unwrap();
-        ask(&model, "h100", EngineKind::Vllm, &[])
-            .max_concurrency
-            .unwrap()
+        vllm(&model, "h100", &[]).max_concurrency.unwrap()
     };
     let (full, window) = (concurrency(""), concurrency(r#","sliding_window":4096"#));
     assert!((window / full - 8.0).abs() < 0.1, "{window} {full}");
@@ -356,12 +329,9 @@ mod spread_over_cards {
     #[test]
     fn replicas_of_vllm_share_the_experts_and_have_a_cache_each() {
         let model = preset("deepseek-v3");
-        let answer = ask(&model, "h200", EngineKind::Vllm, &EXPERTS_OF_EIGHT);
-        assert!(
-            (90.0..101.0).contains(&weights(&answer)),
-            "{}",
-            weights(&answer)
-        );
+        let answer = vllm(&model, "h200", &EXPERTS_OF_EIGHT);
+        let shared = weights(&answer);
+        assert!((90.0..101.0).contains(&shared), "{shared}");
         assert_eq!((answer.cards, answer.replicas), (8, 8));
         assert_eq!(answer.fit, Fit::Fits);
         assert_eq!(answer.to_json()["replicas"], 8);
@@ -370,14 +340,9 @@ mod spread_over_cards {
             ("data-parallel-size", "2"),
             ("enable-expert-parallel", "true"),
         ];
-        let four = ask(&model, "h200", EngineKind::Vllm, &two_by_two);
+        let four = vllm(&model, "h200", &two_by_two);
         assert_eq!((four.cards, four.replicas), (4, 2));
-        let alone = ask(
-            &model,
-            "h200",
-            EngineKind::Vllm,
-            &[("tensor-parallel-size", "4")],
-        );
+        let alone = vllm(&model, "h200", &[("tensor-parallel-size", "4")]);
         assert!(
             weights(&four) > weights(&alone),
             "half of the rest, not a quarter"
@@ -407,11 +372,8 @@ mod spread_over_cards {
         };
         let answer = ask(&model, "h200", EngineKind::Sglang, &flags(true));
         assert_eq!((answer.cards, answer.replicas), (8, 8));
-        assert!(
-            (90.0..101.0).contains(&weights(&answer)),
-            "{}",
-            weights(&answer)
-        );
+        let shared = weights(&answer);
+        assert!((90.0..101.0).contains(&shared), "{shared}");
         let apart = try_ask(&model, "h200", EngineKind::Sglang, &flags(false));
         assert!(apart.unwrap_err().to_string().contains("64 cards"));
     }
@@ -423,18 +385,14 @@ mod spread_over_cards {
         model.layers = 62;
         let model = KnownModel::of_shape(model);
         let flags = [("pipeline-parallel-size", "4")];
-        let answer = ask(&model, "h100", EngineKind::Vllm, &flags);
+        let answer = vllm(&model, "h100", &flags);
         let stage = answer.stage.unwrap();
         assert_eq!((stage.of, stage.layers), (4, 16));
-        let even = gib(model.weights.bytes()) / 4.0;
-        assert!(
-            (weights(&answer) - even).abs() > 0.2,
-            "{}",
-            weights(&answer)
-        );
+        let uneven = weights(&answer) - gib(model.weights.bytes()) / 4.0;
+        assert!(uneven.abs() > 0.2, "{uneven}");
         let per_token = model.model.kv_bytes_per_token(1, Dtype::Bf16);
         assert!((answer.kv_per_token - per_token * 16.0 / 62.0).abs() < 1e-6);
-        assert_eq!(ask(&model, "h100", EngineKind::Vllm, &[]).stage, None);
+        assert_eq!(vllm(&model, "h100", &[]).stage, None);
     }
 }
 
@@ -443,9 +401,8 @@ mod spread_over_cards {
 fn cards_on_pcie_keep_their_memory() {
     let model = preset("qwen2.5-7b");
     let flags = [("tensor-parallel-size", "2"), ("max-model-len", "8192")];
-    let answer = ask(&model, "rtx-4090", EngineKind::Vllm, &flags);
-    let system = answer.parts.iter().find(|(part, _)| *part == Part::System);
-    assert!(gib(system.unwrap().1) < 0.3);
+    let answer = vllm(&model, "rtx-4090", &flags);
+    assert!(gib(part(&answer, Part::System)) < 0.3);
 }
 
 /// A model of 1 B fits on a card of 24 GB without a flag.
@@ -462,25 +419,15 @@ fn sglang_serves_a_small_model_on_a_small_card() {
 
 #[test]
 fn vllm_on_ascend_leaves_the_system_its_share() {
-    let answer = ask(&preset("qwen2.5-7b"), "910b3", EngineKind::Vllm, &[]);
-    let part = |wanted: Part| {
-        answer
-            .parts
-            .iter()
-            .find(|(part, _)| *part == wanted)
-            .unwrap()
-            .1
-    };
+    let answer = vllm(&preset("qwen2.5-7b"), "910b3", &[]);
+    let part = |wanted| part(&answer, wanted);
     assert!((3.4..4.2).contains(&gib(part(Part::System))));
     let sum: f64 = answer.parts.iter().map(|(_, bytes)| bytes).sum();
     assert!((sum / answer.total - 1.0).abs() < 1e-9);
     let rest =
         0.92 * 60.6 - gib(part(Part::Weights) + part(Part::Activations) + part(Part::Graphs));
-    assert!(
-        (gib(answer.kv) - (rest - 0.15)).abs() < 0.01,
-        "{}",
-        gib(answer.kv)
-    );
+    let kv = gib(answer.kv);
+    assert!((kv - (rest - 0.15)).abs() < 0.01, "{kv}");
 }
 
 #[test]
@@ -498,48 +445,27 @@ fn checkpoints_of_32_bits_run_in_16_unless_32_are_asked_for() {
         assert_eq!(asked.kv_per_token, 262_144.0);
     }
     model.weights = Weights::Stored(32.2e9);
-    let stored = ask(&model, "h100", EngineKind::Vllm, &[]);
+    let stored = vllm(&model, "h100", &[]);
     assert_eq!(stored.weights, Weights::Stored(16.1e9));
 }
 
 mod flags_beside_the_usual {
     use super::*;
 
-    fn part(answer: &Answer, wanted: Part) -> f64 {
-        answer
-            .parts
-            .iter()
-            .find(|(part, _)| *part == wanted)
-            .unwrap()
-            .1
-    }
-
     #[test]
     fn weights_in_the_host_leave_room_for_the_cache() {
         let model = preset("llama-3.1-8b");
-        let plain = ask(&model, "h100", EngineKind::Vllm, &[]);
-        let less = ask(
-            &model,
-            "h100",
-            EngineKind::Vllm,
-            &[("cpu-offload-gb", "10")],
-        );
+        let plain = vllm(&model, "h100", &[]);
+        let less = vllm(&model, "h100", &[("cpu-offload-gb", "10")]);
         assert!((gib(less.kv - plain.kv) - 10.0).abs() < 1e-6);
-        let all = ask(
-            &model,
-            "h100",
-            EngineKind::Vllm,
-            &[("cpu-offload-gb", "1000")],
-        );
+        let all = vllm(&model, "h100", &[("cpu-offload-gb", "1000")]);
         assert_eq!(part(&all, Part::Weights), 0.0);
     }
 
     #[test]
     fn places_for_adapters_grow_with_their_number_and_rank() {
         let model = preset("llama-3.1-8b");
-        let weights = |flags: &[(&str, &str)]| {
-            part(&ask(&model, "h100", EngineKind::Vllm, flags), Part::Weights)
-        };
+        let weights = |flags: &[(&str, &str)]| part(&vllm(&model, "h100", flags), Part::Weights);
         let plain = weights(&[]);
         let one = weights(&[("enable-lora", "true")]) - plain;
         let many = [
@@ -562,8 +488,8 @@ mod flags_beside_the_usual {
                 ("decode-context-parallel-size", cards),
             ]
         };
-        let one = ask(&model, "h200", EngineKind::Vllm, &flags("1"));
-        let four = ask(&model, "h200", EngineKind::Vllm, &flags("4"));
+        let one = vllm(&model, "h200", &flags("1"));
+        let four = vllm(&model, "h200", &flags("4"));
         assert!((four.kv_per_token * 4.0 - one.kv_per_token).abs() < 1e-6);
     }
 
@@ -575,9 +501,7 @@ mod flags_beside_the_usual {
         let model = KnownModel::of_config("gemma-3-27b", text).unwrap();
         let tokens = |flags: &[(&str, &str)]| {
             let flags = [&[("max-model-len", "65536")], flags].concat();
-            ask(&model, "h200", EngineKind::Vllm, &flags)
-                .kv_tokens
-                .unwrap()
+            vllm(&model, "h200", &flags).kv_tokens.unwrap()
         };
         let switch = [("disable-hybrid-kv-cache-manager", "true")];
         assert!(tokens(&[]) > 4 * tokens(&switch));
@@ -588,18 +512,11 @@ mod flags_beside_the_usual {
         let model = preset("llama-3.1-8b");
         let draft = r#"{"method":"eagle3","num_speculative_tokens":3}"#;
         let flags = [("speculative-config", draft), ("max-num-seqs", "64")];
-        let answer = ask(&model, "h100", EngineKind::Vllm, &flags);
+        let answer = vllm(&model, "h100", &flags);
         assert_eq!(answer.not_counted, ["speculative-config"]);
-        assert_eq!(
-            answer.to_json()["flags_not_counted"][0],
-            "speculative-config"
-        );
-        let experts = ask(
-            &preset("qwen3-30b-a3b"),
-            "h200",
-            EngineKind::Vllm,
-            &[("enable-lora", "true")],
-        );
+        let json = answer.to_json();
+        assert_eq!(json["flags_not_counted"][0], "speculative-config");
+        let experts = vllm(&preset("qwen3-30b-a3b"), "h200", &[("enable-lora", "true")]);
         assert_eq!(experts.not_counted, ["enable-lora"]);
     }
 }

@@ -44,10 +44,8 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Observation>, String> {
         if !holds_points(&columns) {
             continue;
         }
-        let unknown = columns
-            .iter()
-            .zip(&table.titles)
-            .find(|(it, _)| it.is_none());
+        let mut named = columns.iter().zip(&table.titles);
+        let unknown = named.find(|(column, _)| column.is_none());
         if let Some((_, title)) = unknown {
             return Err(format!(
                 "its column '{}' is neither a figure nor a flag of an engine; rename it, or call it 'note'",
@@ -65,13 +63,10 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Observation>, String> {
                     )
                 })?;
             }
-            all.push(
-                point
-                    .observation(format!("{name} line {line}"))
-                    .ok_or_else(|| {
-                        format!("line {line} has no load (concurrency or rate) or no figure at all")
-                    })?,
-            );
+            let observation = point.observation(format!("{name} line {line}"));
+            all.push(observation.ok_or_else(|| {
+                format!("line {line} has no load (concurrency or rate) or no figure at all")
+            })?);
         }
     }
     Ok(all)
@@ -91,23 +86,10 @@ fn shortened(text: &str) -> String {
 /// A load, a figure, and what tables of other tools lack: flags or lengths.
 fn holds_points(columns: &[Option<Column>]) -> bool {
     let any = |wanted: fn(&Column) -> bool| columns.iter().flatten().any(wanted);
-    any(|it| matches!(it, Column::Concurrency | Column::Rate))
-        && any(|it| {
-            matches!(
-                it,
-                Column::RequestsPerS
-                    | Column::TokensPerS
-                    | Column::Ttft
-                    | Column::Tpot
-                    | Column::E2e
-            )
-        })
-        && any(|it| {
-            matches!(
-                it,
-                Column::Input | Column::Output | Column::Both | Column::Flags | Column::Flag(_)
-            )
-        })
+    use Column::*;
+    any(|it| matches!(it, Concurrency | Rate))
+        && any(|it| matches!(it, RequestsPerS | TokensPerS | Ttft | Tpot | E2e))
+        && any(|it| matches!(it, Input | Output | Both | Flags | Flag(_)))
 }
 
 fn column(title: &str) -> Option<Column> {

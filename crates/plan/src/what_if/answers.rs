@@ -30,11 +30,9 @@ pub const SCHEMA: &str = "inferometer.what-if/1";
 
 /// The object that `plan what-if --format json` prints.
 pub fn to_json(answers: &Answers) -> Value {
-    let settings: Vec<Value> = answers
-        .settings
-        .iter()
-        .map(|(setting, outcome)| setting_json(setting, outcome))
-        .collect();
+    let settings = answers.settings.iter();
+    let settings = settings.map(|(setting, outcome)| setting_json(setting, outcome));
+    let settings: Vec<Value> = settings.collect();
     json!({ "schema": SCHEMA, "settings": settings, "recommended": answers.recommended })
 }
 

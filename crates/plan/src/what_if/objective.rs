@@ -46,24 +46,19 @@ impl Objectives {
 
     /// Whether a run would meet all if its figures were so many times larger.
     fn met_if(&self, run: &Run, times: &dyn Fn(&Slo) -> f64) -> bool {
-        let mut of_run = self
-            .slos
-            .iter()
-            .filter(|slo| slo.scope != SloScope::Request);
+        let slos = self.slos.iter();
+        let mut of_run = slos.filter(|slo| slo.scope != SloScope::Request);
         of_run.all(|slo| self.strain(slo, run) * times(slo) <= 1.0)
             && self.share(run, times) >= self.attainment.unwrap_or(1.0)
     }
 
     /// Share of requests that meet all objectives of a request.
     fn share(&self, run: &Run, times: &dyn Fn(&Slo) -> f64) -> f64 {
-        let of_request: Vec<&Slo> = self
-            .slos
-            .iter()
-            .filter(|slo| slo.scope == SloScope::Request)
-            .collect();
+        let slos = self.slos.iter();
+        let of_request = slos.filter(|slo| slo.scope == SloScope::Request);
         let meets = |served: &&Served| {
             served.finished.is_some()
-                && of_request.iter().all(|slo| {
+                && of_request.clone().all(|slo| {
                     figure(slo.metric, served).is_none_or(|ms| ms * times(slo) <= limit_ms(slo))
                 })
         };

@@ -38,7 +38,7 @@ struct Block {
     hash: Option<u64>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct BlockPool {
     /// Those that were ever used: a cache may be far larger than what a run touches.
     blocks: Vec<Block>,

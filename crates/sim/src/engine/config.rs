@@ -83,10 +83,7 @@ impl EngineConfig {
     /// An engine whose cache and headroom are those of a divided card.
     pub fn divided(policy: Policy, step_time: StepTime, division: &Division) -> EngineConfig {
         let longest = u32::try_from(division.max_model_len).unwrap_or(u32::MAX);
-        let parallel = Parallel {
-            tensor: division.layout.tensor,
-            pipeline: 1,
-        };
+        let parallel = Parallel::tensor(division.layout.tensor);
         let cache = (division.blocks, division.layout.block_size);
         EngineConfig {
             headroom: Some(Headroom {

@@ -46,9 +46,7 @@ pub(super) struct EngineCore {
 
 impl EngineCore {
     pub(super) fn new(config: EngineConfig, seed: u64) -> EngineCore {
-        let drafts = config
-            .speculation
-            .map_or(0, |speculation| speculation.tokens);
+        let drafts = config.speculation.map_or(0, |drafted| drafted.tokens);
         let pool = BlockPool::new(config.blocks, config.prefix_caching);
         EngineCore {
             state: State::new(pool, config.block_size, drafts),
@@ -94,10 +92,7 @@ impl EngineCore {
             return Some(in_progress.ends_at);
         }
         let arrival = self.state.arriving.front().map(|&(at, _)| at);
-        let next = match (self.retry_at, arrival) {
-            (Some(retry), Some(arrival)) => Some(retry.min(arrival)),
-            (retry, arrival) => retry.or(arrival),
-        };
+        let next = self.retry_at.into_iter().chain(arrival).min();
         next.map(|at| at.max(self.clock))
     }
 
@@ -269,12 +264,8 @@ impl EngineCore {
         let Some(speculation) = self.config.speculation else {
             return seconds;
         };
-        let decoding = self
-            .state
-            .plan
-            .iter()
-            .filter(|planned| planned.decodes)
-            .count() as u32;
+        let decoding = self.state.plan.iter().filter(|planned| planned.decodes);
+        let decoding = decoding.count() as u32;
         if decoding == 0 {
             return seconds;
         }
@@ -298,10 +289,9 @@ impl EngineCore {
             }
             if planned.decodes {
                 let drafted = planned.tokens - 1;
-                let accepted = if drafted > 0 {
-                    self.accepted(drafted)
-                } else {
-                    0
+                let accepted = match drafted {
+                    0 => 0,
+                    drafted => self.accepted(drafted),
                 };
                 let sequence = &mut self.state.sequences[planned.slot as usize];
                 sequence.computed += 1 + accepted;
@@ -343,10 +333,8 @@ impl EngineCore {
 
     /// How many of the drafted tokens hold: each only if all before it do.
     fn accepted(&mut self, drafted: u32) -> u32 {
-        let acceptance = self
-            .config
-            .speculation
-            .map_or(0.0, |speculation| speculation.acceptance);
+        let speculation = self.config.speculation;
+        let acceptance = speculation.map_or(0.0, |speculation| speculation.acceptance);
         let mut accepted = 0;
         while accepted < drafted && unit(&mut self.acceptance) < acceptance {
             accepted += 1;
@@ -374,36 +362,30 @@ impl EngineCore {
         if first {
             self.state.stats.prompt_tokens += u64::from(sequence.prompt);
         }
-        let id = sequence.id;
         if first || last || sequence.unsent >= self.config.stream_interval {
             let count = std::mem::take(&mut sequence.unsent);
+            let preemptions = sequence.preemptions;
+            let finish = if sequence.stops {
+                Finish::Stop
+            } else {
+                Finish::Length
+            };
             let at = api.send(step.ends_at, count);
-            self.state.events.push(Event {
-                request: id,
-                at,
-                kind: EventKind::Tokens {
-                    count,
-                    batch: step.batch,
-                    made_at: step.ends_at,
-                },
-            });
+            let tokens = EventKind::Tokens {
+                count,
+                batch: step.batch,
+                made_at: step.ends_at,
+            };
+            self.state.tell(slot, at, tokens);
             if last {
-                let finish = if sequence.stops {
-                    Finish::Stop
-                } else {
-                    Finish::Length
+                let finished = EventKind::Finished {
+                    finish,
+                    preemptions,
                 };
-                self.state.events.push(Event {
-                    request: id,
-                    at,
-                    kind: EventKind::Finished {
-                        finish,
-                        preemptions: sequence.preemptions,
-                    },
-                });
+                self.state.tell(slot, at, finished);
             }
         }
-        if !sequence.hashes.is_empty() {
+        if !self.state.sequence(slot).hashes.is_empty() {
             self.state.publish(slot);
         }
         last

@@ -12,8 +12,6 @@ pub struct StepOutcome<'a> {
     pub events: &'a [Event],
     pub began: Option<StepRecord>,
     pub died: Option<OutOfMemory>,
-    /// When to call again; `None` while there is nothing to do.
-    pub wake: Option<Nanos>,
 }
 
 /// The simulated engine. Requests go to its replicas in turn. There are as many API servers as
@@ -87,7 +85,6 @@ impl Engine {
         StepOutcome {
             began,
             died: self.died(),
-            wake: self.wake(),
             events: self.cores[rank].events(),
         }
     }

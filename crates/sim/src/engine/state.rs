@@ -127,7 +127,7 @@ impl Stats {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct State {
     pub(super) sequences: Vec<Sequence>,
     vacant: Vec<Slot>,
@@ -152,26 +152,20 @@ pub(super) struct State {
 impl State {
     pub(super) fn new(pool: BlockPool, block_size: u32, drafts: u32) -> State {
         State {
-            sequences: Vec::new(),
-            vacant: Vec::new(),
-            by_id: HashMap::new(),
             pool,
             block_size: block_size.max(1),
             drafts,
-            arriving: VecDeque::new(),
-            waiting: VecDeque::new(),
-            running: Vec::new(),
-            plan: Vec::new(),
-            decode_streak: 0,
-            preempted_now: 0,
-            events: Vec::new(),
-            stats: Stats::default(),
-            numbers: 0,
+            ..State::default()
         }
     }
 
     pub(super) fn sequence(&self, slot: Slot) -> &Sequence {
         &self.sequences[slot as usize]
+    }
+
+    pub(super) fn tell(&mut self, slot: Slot, at: Nanos, kind: EventKind) {
+        let request = self.sequence(slot).id;
+        self.events.push(Event { request, at, kind });
     }
 
     pub(super) fn knows(&self, id: u64) -> bool {
@@ -217,11 +211,6 @@ impl State {
     fn enqueue(&mut self, slot: Slot, order: Order) {
         self.sequences[slot as usize].place = Place::Waiting;
         let rank = self.sequence(slot).rank(order);
-        let behind_all = self.waiting.back();
-        if behind_all.is_none_or(|&last| self.sequence(last).rank(order) < rank) {
-            self.waiting.push_back(slot);
-            return;
-        }
         let sequences = &self.sequences;
         let place = self
             .waiting
@@ -337,13 +326,8 @@ impl State {
         }
         if !sequence.started {
             sequence.started = true;
-            self.events.push(Event {
-                request: sequence.id,
-                at,
-                kind: EventKind::Started {
-                    cached_tokens: cached,
-                },
-            });
+            let cached_tokens = cached;
+            self.tell(slot, at, EventKind::Started { cached_tokens });
         }
         self.plan(slot, tokens);
         true
@@ -432,11 +416,7 @@ impl State {
         sequence.preemptions += 1;
         self.preempted_now += 1;
         self.stats.preemptions += 1;
-        self.events.push(Event {
-            request: sequence.id,
-            at,
-            kind: EventKind::Preempted,
-        });
+        self.tell(slot, at, EventKind::Preempted);
         self.enqueue(slot, order);
         match self.plan.iter().position(|planned| planned.slot == slot) {
             Some(index) => self.plan.remove(index).tokens,

@@ -121,13 +121,10 @@ impl Run {
 
     /// All times between chunks, ms, in rising order; empty where chunk times were not kept.
     pub fn gaps_ms(&self) -> Vec<f64> {
-        let pairs = self
-            .served
-            .iter()
-            .flat_map(|served| served.chunk_times.windows(2));
-        let mut gaps: Vec<f64> = pairs
-            .map(|pair| (pair[1] - pair[0]) as f64 * 1e-6)
-            .collect();
+        let times = self.served.iter().map(|served| &served.chunk_times);
+        let pairs = times.flat_map(|times| times.windows(2));
+        let gaps = pairs.map(|pair| (pair[1] - pair[0]) as f64 * 1e-6);
+        let mut gaps: Vec<f64> = gaps.collect();
         gaps.sort_unstable_by(f64::total_cmp);
         gaps
     }
@@ -273,13 +270,17 @@ pub fn drive(
     keep: Keep,
     mut client: impl FnMut(&mut Agenda, Happening),
 ) -> Run {
-    let mut agenda = Agenda::new(keep);
+    let mut agenda = Agenda {
+        keep,
+        ..Agenda::default()
+    };
     client(&mut agenda, Happening::Begin);
     agenda.drive(engine, client);
     agenda.run
 }
 
 /// The requests of a run that are still to come.
+#[derive(Default)]
 pub struct Agenda {
     run: Run,
     keep: Keep,
@@ -288,15 +289,6 @@ pub struct Agenda {
 }
 
 impl Agenda {
-    fn new(keep: Keep) -> Agenda {
-        Agenda {
-            run: Run::default(),
-            keep,
-            arrivals: BinaryHeap::new(),
-            requests: Vec::new(),
-        }
-    }
-
     pub fn schedule(&mut self, at: Nanos, mut request: Request) {
         let index = self.requests.len();
         self.run.served.push(Served {
@@ -313,10 +305,7 @@ impl Agenda {
     fn drive(&mut self, engine: &mut Engine, mut client: impl FnMut(&mut Agenda, Happening)) {
         let mut ends = Vec::new();
         loop {
-            let arrival = self
-                .arrivals
-                .peek()
-                .map(|&Reverse((at, index))| (at, index));
+            let arrival = self.arrivals.peek().map(|first| first.0);
             match (arrival, engine.wake()) {
                 (Some((at, index)), wake) if wake.is_none_or(|wake| at <= wake) => {
                     self.arrivals.pop();

@@ -1,6 +1,6 @@
 //! What an engine says while it starts, and when.
 
-use inferometer_catalog::engine::{EngineKind, Fact, ResolvedFlags, log, write_line};
+use inferometer_catalog::engine::{EngineKind, Fact, ResolvedFlags, Version, log, write_line};
 use inferometer_catalog::memory::{Division, MemoryError};
 use inferometer_catalog::units::GIB;
 use std::time::Duration;
@@ -10,6 +10,20 @@ pub(super) struct StartLog<'a> {
     flags: &'a ResolvedFlags,
     weights_gib: f64,
     stamp: &'a str,
+}
+
+/// The line by which an engine tells a fact, with what vLLM writes in front.
+pub(super) fn line(
+    (engine, version): (EngineKind, Version),
+    stamp: &str,
+    process: &str,
+    fact: &Fact,
+) -> Option<String> {
+    let line = write_line(engine, version, fact)?;
+    Some(match engine {
+        EngineKind::Vllm => log::vllm_prefix(version, process, 1, stamp, fact) + &line,
+        _ => line,
+    })
 }
 
 /// GiB a second at which weights are read in a start that takes its time.
@@ -32,12 +46,8 @@ impl<'a> StartLog<'a> {
     }
 
     fn line(&self, process: &str, fact: &Fact) -> Option<String> {
-        let (engine, version) = (self.flags.engine, self.flags.version);
-        let line = write_line(engine, version, fact)?;
-        Some(match engine {
-            EngineKind::Vllm => log::vllm_prefix(version, process, 1, self.stamp, fact) + &line,
-            _ => line,
-        })
+        let engine = (self.flags.engine, self.flags.version);
+        line(engine, self.stamp, process, fact)
     }
 
     fn begun(&self) -> Vec<(Duration, Option<String>)> {

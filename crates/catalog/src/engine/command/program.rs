@@ -2,10 +2,10 @@
 
 use super::super::EngineKind;
 use super::super::words;
-use super::Container;
+use super::{Container, LaunchCommand};
 
 /// By which program an engine is started.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
     /// `vllm serve MODEL …`.
     VllmServe,
@@ -20,36 +20,26 @@ pub enum Form {
     /// `llama-server …`.
     LlamaServer,
     /// Anything else.
+    #[default]
     Other,
 }
 
-pub(super) struct Found {
-    pub engine: EngineKind,
-    pub form: Form,
-    pub wrapper: Vec<String>,
-    pub environment: Vec<(String, String)>,
-    pub program: Vec<String>,
-    pub arguments: Vec<String>,
-    pub container: Option<Container>,
-    pub quoted: bool,
-}
-
-/// Finds the engine's program among the words; the first match counts.
-pub(super) fn find(all: &[String]) -> Found {
+/// Finds the engine's program among the words; the first match counts. Gives the command without
+/// its arguments, and those.
+pub(super) fn find(all: &[String]) -> (LaunchCommand, Vec<String>) {
     let mut environment = Vec::new();
     for start in 0..all.len() {
         let words = &all[start..];
         if let Some((engine, form, length)) = program(words) {
-            return Found {
+            let command = LaunchCommand {
                 engine,
                 form,
                 wrapper: all[..start].to_vec(),
                 environment,
                 program: words[..length].to_vec(),
-                arguments: words[length..].to_vec(),
-                container: None,
-                quoted: false,
+                ..LaunchCommand::default()
             };
+            return (command, words[length..].to_vec());
         }
         if is_container_run(words)
             && let Some(found) = contained(all, start, environment.clone())
@@ -66,32 +56,22 @@ pub(super) fn find(all: &[String]) -> Found {
         && inner.len() < last.len()
         && inner.last() != Some(last)
     {
-        let found = find(&inner);
+        let (mut found, arguments) = find(&inner);
         if found.engine != EngineKind::Custom {
             let mut wrapper = all[..all.len() - 1].to_vec();
-            let mut program = found.wrapper;
-            program.extend(found.program);
-            environment.extend(found.environment);
             wrapper.retain(|word| !word.is_empty());
-            return Found {
-                wrapper,
-                program,
-                environment,
-                quoted: true,
-                ..found
-            };
+            let before = std::mem::replace(&mut found.wrapper, wrapper);
+            found.program.splice(0..0, before);
+            found.environment.splice(0..0, environment);
+            found.quoted = true;
+            return (found, arguments);
         }
     }
-    Found {
-        engine: EngineKind::Custom,
-        form: Form::Other,
-        wrapper: Vec::new(),
+    let custom = LaunchCommand {
         environment,
-        program: Vec::new(),
-        arguments: all.to_vec(),
-        container: None,
-        quoted: false,
-    }
+        ..LaunchCommand::default()
+    };
+    (custom, all.to_vec())
 }
 
 /// The engine that these words start, its form, and how many words its program has.
@@ -176,7 +156,7 @@ fn contained(
     all: &[String],
     start: usize,
     mut environment: Vec<(String, String)>,
-) -> Option<Found> {
+) -> Option<(LaunchCommand, Vec<String>)> {
     let mut container = Container::default();
     let mut entry_point = None;
     let mut at = start + 2;
@@ -221,7 +201,7 @@ fn contained(
     // A program named behind the image, or as its entry point, says more than the image.
     let mut inner: Vec<String> = entry_point.clone().into_iter().collect();
     inner.extend(arguments.iter().cloned());
-    let named = find(&inner);
+    let (named, named_arguments) = find(&inner);
     if named.engine != EngineKind::Custom {
         let hidden = usize::from(entry_point.is_some());
         wrapper.extend(named.wrapper.into_iter().skip(hidden));
@@ -231,13 +211,14 @@ fn contained(
             named.program.into_iter().skip(hidden).collect()
         };
         environment.extend(named.environment);
-        return Some(Found {
+        let command = LaunchCommand {
             wrapper,
             environment,
             program,
             container: Some(container),
             ..named
-        });
+        };
+        return Some((command, named_arguments));
     }
     let (engine, form) = if repository.contains("vllm") {
         (EngineKind::Vllm, Form::VllmServe)
@@ -250,16 +231,15 @@ fn contained(
     } else {
         return None;
     };
-    Some(Found {
+    let command = LaunchCommand {
         engine,
         form,
         wrapper,
         environment,
-        program: Vec::new(),
-        arguments: arguments.to_vec(),
         container: Some(container),
-        quoted: false,
-    })
+        ..LaunchCommand::default()
+    };
+    Some((command, arguments.to_vec()))
 }
 
 /// `8001:8000`, `127.0.0.1:8001:8000/tcp`.

@@ -4,39 +4,28 @@ fn class(text: &str, code: i32) -> FailureClass {
     explain(EngineKind::Vllm, text.lines().skip(3), Some(code)).class
 }
 
+fn recorded(name: &str) -> String {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/engine/vllm");
+    std::fs::read_to_string(format!("{folder}/{name}.txt")).unwrap()
+}
+
 #[test]
 fn real_refusals_are_illegal_flags() {
-    for (text, code) in [
-        (
-            include_str!(
-                "../../../../../fixtures/engine/vllm/refused-batched-tokens-below-seqs.txt"
-            ),
-            1,
-        ),
-        (
-            include_str!("../../../../../fixtures/engine/vllm/refused-unknown-flag.txt"),
-            2,
-        ),
-        (
-            include_str!("../../../../../fixtures/engine/vllm/refused-zero-seqs.txt"),
-            1,
-        ),
-        (
-            include_str!("../../../../../fixtures/engine/vllm/refused-bad-block-size.txt"),
-            1,
-        ),
-        (
-            include_str!("../../../../../fixtures/engine/vllm/unforeseen-attention-backend.txt"),
-            1,
-        ),
+    for (name, code) in [
+        ("refused-batched-tokens-below-seqs", 1),
+        ("refused-unknown-flag", 2),
+        ("refused-zero-seqs", 1),
+        ("refused-bad-block-size", 1),
+        ("unforeseen-attention-backend", 1),
     ] {
-        assert_eq!(class(text, code), FailureClass::IllegalFlags, "{text}");
+        let text = recorded(name);
+        assert_eq!(class(&text, code), FailureClass::IllegalFlags, "{name}");
     }
 }
 
 #[test]
 fn the_cause_counts_and_not_its_echo() {
-    let text = include_str!("../../../../../fixtures/engine/vllm/refused-kv-cache-too-small.txt");
+    let text = recorded("refused-kv-cache-too-small");
     let failure = explain(EngineKind::Vllm, text.lines(), Some(1));
     assert_eq!(failure.class, FailureClass::NoRoomForKvCache);
     assert!(matches!(
@@ -46,41 +35,30 @@ fn the_cause_counts_and_not_its_echo() {
             ..
         })
     ));
-    let text = include_str!("../../../../../fixtures/engine/vllm/refused-port-taken.txt");
-    assert_eq!(class(text, 1), FailureClass::PortTaken);
+    let text = recorded("refused-port-taken");
+    assert_eq!(class(&text, 1), FailureClass::PortTaken);
 }
 
 #[test]
 fn out_of_memory_is_told_apart_by_when_it_came() {
     let oom = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.";
-    let at = |before: &str| {
-        explain(
-            EngineKind::Vllm,
-            [
-                before,
-                oom,
-                "Engine core initialization failed. See root cause above.",
-            ],
-            Some(1),
-        )
-        .class
-    };
-    assert_eq!(
-        at("Starting to load model"),
-        FailureClass::OutOfMemoryLoading
-    );
-    assert_eq!(
-        at("Model loading took 12.37 GiB memory and 3.000000 seconds"),
-        FailureClass::OutOfMemory
-    );
-    assert_eq!(
-        at("INFO:     Application startup complete."),
-        FailureClass::OutOfMemoryUnderLoad
-    );
-    assert_eq!(
-        explain(EngineKind::Vllm, [], Some(-9)).class,
-        FailureClass::Crash
-    );
+    let echo = "Engine core initialization failed. See root cause above.";
+    for (before, class) in [
+        ("Starting to load model", FailureClass::OutOfMemoryLoading),
+        (
+            "Model loading took 12.37 GiB memory and 3.000000 seconds",
+            FailureClass::OutOfMemory,
+        ),
+        (
+            "INFO:     Application startup complete.",
+            FailureClass::OutOfMemoryUnderLoad,
+        ),
+    ] {
+        let failure = explain(EngineKind::Vllm, [before, oom, echo], Some(1));
+        assert_eq!(failure.class, class, "{before}");
+    }
+    let killed = explain(EngineKind::Vllm, [], Some(-9));
+    assert_eq!(killed.class, FailureClass::Crash);
 }
 
 fn explained(engine: EngineKind, log: &str) -> (FailureClass, String) {

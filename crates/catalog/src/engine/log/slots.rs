@@ -1,8 +1,7 @@
 //! From the slots of a line to a fact, and back.
 
-use super::Fact;
 use super::pattern::Slot;
-use super::table::Name;
+use super::{Fact, Name};
 
 /// The fact that a line's slots tell.
 pub(super) fn fact(name: Name, slots: &[Slot]) -> Option<Fact> {
@@ -20,10 +19,6 @@ pub(super) fn fact(name: Name, slots: &[Slot]) -> Option<Fact> {
         Name::WeightsLoaded => Fact::WeightsLoaded {
             gib: number(0)?,
             seconds: number(1),
-        },
-        Name::WeightsTook => Fact::WeightsLoaded {
-            gib: number(0)?,
-            seconds: None,
         },
         Name::KvCacheMemory => Fact::KvCacheMemory { gib: number(0)? },
         Name::KvCacheTokens => Fact::KvCacheTokens { tokens: count(0)? },
@@ -54,10 +49,6 @@ pub(super) fn fact(name: Name, slots: &[Slot]) -> Option<Fact> {
             seconds: number(0)?,
             gib: number(1),
         },
-        Name::GraphsTook => Fact::GraphsCaptured {
-            seconds: number(0)?,
-            gib: None,
-        },
         Name::EngineStarted => Fact::EngineStarted {
             seconds: number(0)?,
         },
@@ -81,7 +72,7 @@ pub(super) fn fact(name: Name, slots: &[Slot]) -> Option<Fact> {
         }
         Name::MemoryOccupied => Fact::MemoryOccupied,
         Name::NoMemoryForKvCache => Fact::NoMemoryForKvCache,
-        Name::KvCacheTooSmall | Name::KvCacheTooSmallFor => Fact::KvCacheTooSmall {
+        Name::KvCacheTooSmall => Fact::KvCacheTooSmall {
             max_model_len: count(0)?,
             needed: number(1)?,
             available: number(2)?,
@@ -101,112 +92,84 @@ pub(super) fn fact(name: Name, slots: &[Slot]) -> Option<Fact> {
     })
 }
 
-pub(super) fn slots(fact: &Fact) -> (Name, Vec<Slot>) {
-    let count = |number: u64| Slot::Number(number as f64);
-    let number = Slot::Number;
+/// The values of a fact, in the order in which lines have them.
+pub(super) fn slots(fact: &Fact) -> Vec<Slot> {
+    let count = |number: &u64| Slot::Number(*number as f64);
+    let number = |number: &f64| Slot::Number(*number);
+    let text = |text: &str| Slot::Text(text.to_owned());
     match fact {
-        Fact::Version(version) => (Name::Version, vec![Slot::Text(version.clone())]),
-        Fact::MaxModelLen { tokens } => (Name::MaxModelLen, vec![count(*tokens)]),
-        Fact::WeightsLoaded {
-            gib,
-            seconds: Some(seconds),
-        } => (Name::WeightsLoaded, vec![number(*gib), number(*seconds)]),
-        Fact::WeightsLoaded { gib, seconds: None } => (Name::WeightsTook, vec![number(*gib)]),
-        Fact::KvCacheMemory { gib } => (Name::KvCacheMemory, vec![number(*gib)]),
-        Fact::KvCacheTokens { tokens } => (Name::KvCacheTokens, vec![count(*tokens)]),
-        Fact::KvCacheBlocks { device, host } => {
-            (Name::KvCacheBlocks, vec![count(*device), count(*host)])
+        Fact::Version(word) | Fact::Listening { address: word } | Fact::Refused(word) => {
+            vec![text(word)]
         }
-        Fact::MaxConcurrency { tokens, requests } => (
-            Name::MaxConcurrency,
-            vec![count(*tokens), number(*requests)],
-        ),
+        Fact::MaxModelLen { tokens } | Fact::KvCacheTokens { tokens } => vec![count(tokens)],
+        Fact::KvCacheMemory { gib } => vec![number(gib)],
+        Fact::EngineStarted { seconds } => vec![number(seconds)],
+        Fact::WeightsLoaded { gib, seconds } => [Some(gib), seconds.as_ref()]
+            .into_iter()
+            .flatten()
+            .map(number)
+            .collect(),
+        Fact::GraphsCaptured { seconds, gib } => [Some(seconds), gib.as_ref()]
+            .into_iter()
+            .flatten()
+            .map(number)
+            .collect(),
+        Fact::KvCacheBlocks { device, host } => vec![count(device), count(host)],
+        Fact::Slots { slots, tokens } => vec![count(slots), count(tokens)],
+        Fact::MaxConcurrency { tokens, requests } => vec![count(tokens), number(requests)],
         Fact::KvCacheCapacity {
             tokens,
             request_tokens,
             requests,
-        } => (
-            Name::KvCacheCapacity,
-            vec![count(*tokens), count(*request_tokens), number(*requests)],
-        ),
+        } => vec![count(tokens), count(request_tokens), number(requests)],
         Fact::PoolSized {
             tokens,
             chunk,
             requests,
             request_tokens,
-        } => (
-            Name::PoolSized,
-            vec![
-                count(*tokens),
-                number(*chunk as f64),
-                Slot::Text("16384".into()),
-                count(*requests),
-                count(*request_tokens),
-            ],
-        ),
-        Fact::Slots { slots, tokens } => (Name::Slots, vec![count(*slots), count(*tokens)]),
-        Fact::GraphsCaptured {
-            seconds,
-            gib: Some(gib),
-        } => (Name::GraphsCaptured, vec![number(*seconds), number(*gib)]),
-        Fact::GraphsCaptured { seconds, gib: None } => (Name::GraphsTook, vec![number(*seconds)]),
-        Fact::EngineStarted { seconds } => (Name::EngineStarted, vec![number(*seconds)]),
-        Fact::Listening { address } => (Name::Listening, vec![Slot::Text(address.clone())]),
-        Fact::Ready => (Name::Ready, vec![]),
+        } => vec![
+            count(tokens),
+            Slot::Number(*chunk as f64),
+            text("16384"),
+            count(requests),
+            count(request_tokens),
+        ],
         Fact::Load {
             prompt_rate,
             generation_rate,
             running,
             waiting,
-        } => (
-            Name::Load,
-            vec![
-                number(*prompt_rate),
-                number(*generation_rate),
-                count(*running),
-                count(*waiting),
-            ],
-        ),
+        } => {
+            let rates = [prompt_rate, generation_rate].map(number);
+            rates
+                .into_iter()
+                .chain([running, waiting].map(count))
+                .collect()
+        }
         Fact::FreeMemoryTooSmall {
             free,
             total,
             utilization,
             wanted,
-        } => (
-            Name::FreeMemoryTooSmall,
-            vec![
-                number(*free),
-                number(*total),
-                number(*utilization),
-                number(*wanted),
-            ],
-        ),
-        Fact::MemoryOccupied => (Name::MemoryOccupied, vec![]),
-        Fact::NoMemoryForKvCache => (Name::NoMemoryForKvCache, vec![]),
+        } => [free, total, utilization, wanted].map(number).to_vec(),
         Fact::KvCacheTooSmall {
             max_model_len,
             needed,
             available,
             fitting,
         } => {
-            let mut slots = vec![count(*max_model_len), number(*needed), number(*available)];
-            match fitting {
-                Some(fitting) => {
-                    slots.push(count(*fitting));
-                    (Name::KvCacheTooSmallFor, slots)
-                }
-                None => (Name::KvCacheTooSmall, slots),
-            }
+            let mut slots = vec![count(max_model_len), number(needed), number(available)];
+            slots.extend(fitting.as_ref().map(count));
+            slots
         }
-        Fact::DeviceOutOfMemory => (Name::DeviceOutOfMemory, vec![]),
-        Fact::NoMemoryForWork => (Name::NoMemoryForWork, vec![]),
-        Fact::EngineCoreKilled => (
-            Name::EngineCoreKilled,
-            vec![Slot::Text("{'EngineCore_DP0': -9}".into())],
-        ),
-        Fact::EngineCoreFailed => (Name::EngineCoreFailed, vec![]),
-        Fact::AddressInUse => (Name::AddressInUse, vec![]),
-        Fact::ModelMissing => (Name::ModelMissing, vec![]),
-        Fact::Refused(message) => (Name::Refused, vec![Slot::Text(message.clone())]),
+        Fact::EngineCoreKilled => vec![text("{'EngineCore_DP0': -9}")],
+        Fact::Ready
+        | Fact::MemoryOccupied
+        | Fact::NoMemoryForKvCache
+        | Fact::DeviceOutOfMemory
+        | Fact::NoMemoryForWork
+        | Fact::EngineCoreFailed
+        | Fact::AddressInUse
+        | Fact::ModelMissing => Vec::new(),
     }
 }

@@ -7,39 +7,7 @@
 
 use super::super::EngineKind::{self, *};
 use super::super::Version;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Name {
-    Version,
-    MaxModelLen,
-    WeightsLoaded,
-    WeightsTook,
-    KvCacheMemory,
-    KvCacheTokens,
-    KvCacheBlocks,
-    MaxConcurrency,
-    KvCacheCapacity,
-    PoolSized,
-    Slots,
-    GraphsCaptured,
-    GraphsTook,
-    EngineStarted,
-    Listening,
-    Ready,
-    Load,
-    FreeMemoryTooSmall,
-    MemoryOccupied,
-    NoMemoryForKvCache,
-    KvCacheTooSmall,
-    KvCacheTooSmallFor,
-    DeviceOutOfMemory,
-    NoMemoryForWork,
-    EngineCoreKilled,
-    EngineCoreFailed,
-    AddressInUse,
-    ModelMissing,
-    Refused,
-}
+use super::Name;
 
 pub(super) struct Line {
     pub engine: EngineKind,
@@ -86,7 +54,7 @@ pub(super) const LINES: &[Line] = &[
     line(Vllm, Name::MaxModelLen, "model.py:2152", "Using max model len {n}").since(0, 9, 2),
     line(Vllm, Name::WeightsLoaded, "gpu_model_runner.py:5150", "Model loading took {.2} GiB memory and {.6} seconds").since(0, 11, 1),
     line(Vllm, Name::WeightsLoaded, "gpu_model_runner.py:1347", "Model loading took {.4} GiB and {.6} seconds").since(0, 8, 0).until(0, 11, 1),
-    line(Vllm, Name::WeightsTook, "model_runner.py:1071", "Loading model weights took {.4} GB").until(0, 8, 0),
+    line(Vllm, Name::WeightsLoaded, "model_runner.py:1071", "Loading model weights took {.4} GB").until(0, 8, 0),
     line(Vllm, Name::KvCacheMemory, "gpu_worker.py:760", "Available KV cache memory: {.2} GiB").since(0, 9, 1),
     line(Vllm, Name::KvCacheCapacity, "kv_cache_utils.py:2327", "GPU KV cache size: {,} tokens, Maximum concurrency for {,} tokens per request: {.2}x").since(0, 28, 0),
     line(Vllm, Name::KvCacheCapacity, "kv_cache_utils.py:2327", "CPU KV cache size: {,} tokens, Maximum concurrency for {,} tokens per request: {.2}x").since(0, 28, 0),
@@ -97,7 +65,7 @@ pub(super) const LINES: &[Line] = &[
     line(Vllm, Name::MaxConcurrency, "kv_cache_utils.py:637", "Maximum concurrency for {,} tokens per request: {.2}x").since(0, 8, 0).until(0, 28, 0),
     line(Vllm, Name::MaxConcurrency, "gpu_executor.py:126", "Maximum concurrency for {n} tokens per request: {.2}x").until(0, 8, 0),
     line(Vllm, Name::GraphsCaptured, "gpu_model_runner.py:6582", "Graph capturing finished in {n} secs, took {.2} GiB").since(0, 7, 0),
-    line(Vllm, Name::GraphsTook, "model_runner.py:1530", "Graph capturing finished in {n} secs.").until(0, 7, 0),
+    line(Vllm, Name::GraphsCaptured, "model_runner.py:1530", "Graph capturing finished in {n} secs.").until(0, 7, 0),
     line(Vllm, Name::EngineStarted, "core.py:402", "init engine (profile, create kv cache, warmup model) took {.2} s").since(0, 20, 0),
     line(Vllm, Name::EngineStarted, "llm_engine.py:437", "init engine (profile, create kv cache, warmup model) took {.2} seconds").since(0, 6, 5).until(0, 20, 0),
     line(Vllm, Name::Listening, "entry.py:140", "Starting vLLM server on {}").since(0, 18, 0),
@@ -112,8 +80,8 @@ pub(super) const LINES: &[Line] = &[
     line(Vllm, Name::MemoryOccupied, "", "Error in memory profiling. Initial free memory"),
     line(Vllm, Name::NoMemoryForKvCache, "", "No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine."),
     line(Vllm, Name::NoMemoryForKvCache, "", "No available memory for the cache blocks."),
-    line(Vllm, Name::KvCacheTooSmallFor, "", "To serve at least one request with the model's max seq len ({n}), ({.2} GiB KV cache is needed, which is larger than the available KV cache memory ({.2} GiB). Based on the available memory, the estimated maximum model length is {n}.").since(0, 22, 0),
-    line(Vllm, Name::KvCacheTooSmallFor, "", "To serve at least one request with the models's max seq len ({n}), ({.2} GiB KV cache is needed, which is larger than the available KV cache memory ({.2} GiB). Based on the available memory, the estimated maximum model length is {n}.").since(0, 8, 0).until(0, 22, 0),
+    line(Vllm, Name::KvCacheTooSmall, "", "To serve at least one request with the model's max seq len ({n}), ({.2} GiB KV cache is needed, which is larger than the available KV cache memory ({.2} GiB). Based on the available memory, the estimated maximum model length is {n}.").since(0, 22, 0),
+    line(Vllm, Name::KvCacheTooSmall, "", "To serve at least one request with the models's max seq len ({n}), ({.2} GiB KV cache is needed, which is larger than the available KV cache memory ({.2} GiB). Based on the available memory, the estimated maximum model length is {n}.").since(0, 8, 0).until(0, 22, 0),
     line(Vllm, Name::KvCacheTooSmall, "", "To serve at least one request with the model's max seq len ({n}), ({.2} GiB KV cache is needed, which is larger than the available KV cache memory ({.2} GiB)."),
     // 0.2 to 0.8.
     line(Vllm, Name::NoMemoryForKvCache, "", "is larger than the maximum number of tokens that can be stored in KV cache ({n})").only_read(),
@@ -152,8 +120,8 @@ pub(super) const LINES: &[Line] = &[
     line(Sglang, Name::WeightsLoaded, "", "avail mem={*} GB, mem usage={.2} GB."),
     line(Sglang, Name::PoolSized, "", "max_total_num_tokens={n}, chunked_prefill_size={n}, max_prefill_tokens={*}, max_running_requests={n}, context_len={n}"),
     line(Sglang, Name::KvCacheTokens, "", "KV Cache is allocated. #tokens: {n}, "),
-    line(Sglang, Name::GraphsTook, "", "CUDA graph end. Time elapsed: {.2} s."),
-    line(Sglang, Name::GraphsTook, "", "Capture cuda graph end. Time elapsed: {.2} s."),
+    line(Sglang, Name::GraphsCaptured, "", "CUDA graph end. Time elapsed: {.2} s."),
+    line(Sglang, Name::GraphsCaptured, "", "Capture cuda graph end. Time elapsed: {.2} s."),
     line(Sglang, Name::Listening, "", "Uvicorn running on {} "),
     line(Sglang, Name::Ready, "", "The server is fired up and ready to roll!"),
     line(Sglang, Name::MemoryOccupied, "", "The memory capacity is unbalanced. Some GPUs may be occupied by other processes."),

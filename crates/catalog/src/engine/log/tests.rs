@@ -1,4 +1,5 @@
 use super::*;
+use strum::VariantArray as _;
 
 const NEW: Version = Version::new(0, 32, 0);
 
@@ -88,7 +89,7 @@ fn facts() -> Vec<Fact> {
 #[test]
 fn what_is_written_is_read_back_the_same() {
     let mut written = 0;
-    for engine in EngineKind::ALL {
+    for &engine in EngineKind::VARIANTS {
         for version in [
             Version::new(0, 6, 3),
             Version::new(0, 8, 5),
@@ -119,7 +120,7 @@ fn what_is_written_is_read_back_the_same() {
 #[test]
 fn every_fact_is_logged_by_some_engine() {
     for fact in facts() {
-        let logged = EngineKind::ALL.iter().any(|engine| {
+        let logged = EngineKind::VARIANTS.iter().any(|engine| {
             [
                 Version::new(0, 6, 3),
                 Version::new(0, 26, 0),
@@ -181,7 +182,7 @@ fn a_real_start_of_llama_cpp_is_understood() {
 proptest::proptest! {
     #[test]
     fn any_line_is_read_or_passed_over(line in proptest::prelude::any::<String>()) {
-        for engine in EngineKind::ALL {
+        for &engine in EngineKind::VARIANTS {
             let _ = read_line(engine, &line);
         }
     }
@@ -207,57 +208,46 @@ fn a_written_line_looks_like_a_real_one() {
 
 #[test]
 fn lines_of_other_engines_and_years_are_read() {
-    let read = |engine, line| read_line(engine, line);
-    assert_eq!(
-        read(
-            EngineKind::Sglang,
-            "Load weight end. elapsed=2.10 s, type=Qwen2ForCausalLM, avail mem=60.10 GB, mem usage=15.30 GB."
+    use EngineKind::{Custom, LlamaServer, Mindie, Sglang, Vllm};
+    let weights = Fact::WeightsLoaded {
+        gib: 15.3,
+        seconds: None,
+    };
+    let address = "http://127.0.0.1:8080".into();
+    for (engine, line, fact) in [
+        (
+            Sglang,
+            "Load weight end. elapsed=2.10 s, type=Qwen2ForCausalLM, avail mem=60.10 GB, mem usage=15.30 GB.",
+            Some(weights),
         ),
-        Some(Fact::WeightsLoaded {
-            gib: 15.3,
-            seconds: None
-        })
-    );
-    assert_eq!(
-        read(
-            EngineKind::Sglang,
-            "KV Cache is allocated. #tokens: 1000, K size: 1.00 GB, V size: 1.00 GB"
+        (
+            Sglang,
+            "KV Cache is allocated. #tokens: 1000, K size: 1.00 GB, V size: 1.00 GB",
+            Some(Fact::KvCacheTokens { tokens: 1000 }),
         ),
-        Some(Fact::KvCacheTokens { tokens: 1000 })
-    );
-    assert_eq!(
-        read(
-            EngineKind::LlamaServer,
-            "srv  main: server is listening on http://127.0.0.1:8080 - starting the main loop"
+        (
+            LlamaServer,
+            "srv  main: server is listening on http://127.0.0.1:8080 - starting the main loop",
+            Some(Fact::Listening { address }),
         ),
-        Some(Fact::Listening {
-            address: "http://127.0.0.1:8080".into()
-        })
-    );
-    assert_eq!(
-        read(
-            EngineKind::LlamaServer,
-            "srv  main: listening on http://127.0.0.1:8080"
+        (
+            LlamaServer,
+            "srv  main: listening on http://127.0.0.1:8080",
+            Some(Fact::Ready),
         ),
-        Some(Fact::Ready)
-    );
-    assert_eq!(
-        read(EngineKind::Mindie, "Daemon start success!"),
-        Some(Fact::Ready)
-    );
-    assert_eq!(
-        read(
-            EngineKind::Vllm,
-            "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.25 GiB"
+        (Mindie, "Daemon start success!", Some(Fact::Ready)),
+        (
+            Vllm,
+            "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.25 GiB",
+            Some(Fact::DeviceOutOfMemory),
         ),
-        Some(Fact::DeviceOutOfMemory)
-    );
-    assert_eq!(
-        read(
-            EngineKind::Custom,
-            "The server is fired up and ready to roll!"
+        (
+            Custom,
+            "The server is fired up and ready to roll!",
+            Some(Fact::Ready),
         ),
-        Some(Fact::Ready)
-    );
-    assert_eq!(read(EngineKind::Vllm, "nothing to see"), None);
+        (Vllm, "nothing to see", None),
+    ] {
+        assert_eq!(read_line(engine, line), fact, "{line}");
+    }
 }

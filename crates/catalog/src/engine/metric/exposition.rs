@@ -2,32 +2,19 @@
 
 use std::fmt::Write as _;
 
-use super::{Metric, MetricKind};
+use super::Metric;
 
 impl Metric {
     /// `# HELP` and `# TYPE`.
     pub fn write_head(&self, out: &mut String) {
-        let kind = match self.kind {
-            MetricKind::Counter => "counter",
-            MetricKind::Gauge => "gauge",
-            MetricKind::Histogram => "histogram",
-        };
-        let _ = writeln!(
-            out,
-            "# HELP {} {}\n# TYPE {} {kind}",
-            self.name, self.help, self.name
-        );
+        let (name, kind) = (&self.name, self.kind);
+        let _ = writeln!(out, "# HELP {name} {}\n# TYPE {name} {kind}", self.help);
     }
 
     /// One sample of a counter or gauge.
     pub fn write_value(&self, out: &mut String, labels: &[(&str, &str)], value: f64) {
-        let _ = writeln!(
-            out,
-            "{}{} {}",
-            self.name,
-            braces(labels, None),
-            number(value)
-        );
+        let (labels, value) = (braces(labels, None), number(value));
+        let _ = writeln!(out, "{}{labels} {value}", self.name);
     }
 
     /// The samples of a histogram: `counts` has one entry a bucket, and one for what is above.
@@ -43,14 +30,8 @@ impl Metric {
         let infinity = [f64::INFINITY];
         for (bound, count) in bounds.iter().chain(&infinity).zip(counts) {
             below += count;
-            let bound = number(*bound);
-            let _ = writeln!(
-                out,
-                "{}_bucket{} {}",
-                self.name,
-                braces(labels, Some(&bound)),
-                number(below as f64)
-            );
+            let labels = braces(labels, Some(&number(*bound)));
+            let _ = writeln!(out, "{}_bucket{labels} {}", self.name, number(below as f64));
         }
         let plain = braces(labels, None);
         let _ = writeln!(out, "{}_count{plain} {}", self.name, number(below as f64));
@@ -68,16 +49,11 @@ fn braces(labels: &[(&str, &str)], bound: Option<&str>) -> String {
     if inside.is_empty() {
         return String::new();
     }
-    let pairs: Vec<String> = inside
-        .iter()
-        .map(|(name, value)| {
-            let value = value
-                .replace('\\', "\\\\")
-                .replace('"', "\\\"")
-                .replace('\n', "\\n");
-            format!("{name}=\"{value}\"")
-        })
-        .collect();
+    let pair = |(name, value): &(&str, &str)| {
+        let value = value.replace('\\', "\\\\").replace('"', "\\\"");
+        format!("{name}=\"{}\"", value.replace('\n', "\\n"))
+    };
+    let pairs: Vec<String> = inside.iter().map(pair).collect();
     format!("{{{}}}", pairs.join(","))
 }
 

@@ -44,8 +44,17 @@ impl Given {
         }
     }
 
+    /// Was this switch given, and not switched off?
+    pub fn is_on(&self, name: &str) -> bool {
+        self.switch(name) == Some(true)
+    }
+
     pub fn text(&self, name: &str) -> Option<String> {
         self.values.get(name)?.as_str().map(str::to_owned)
+    }
+
+    pub fn text_or(&self, name: &str, default: &str) -> String {
+        self.text(name).unwrap_or_else(|| default.to_owned())
     }
 
     pub fn list(&self, name: &str) -> Vec<String> {
@@ -219,10 +228,11 @@ fn take(
 /// Choices are known of the newest versions only; older ones may have had others.
 fn read_value(known: &Flag, voice: Voice, text: &str) -> Result<Value, String> {
     let choices_known = voice.engine != EngineKind::Vllm || voice.version >= Version::new(0, 28, 0);
+    let kind = known.kind_in(voice.version);
     if choices_known {
-        known.parse_in(voice.version, text)
+        known.read(kind, text)
     } else {
-        value::read(known.kind_in(voice.version), text)
+        value::read(kind, text)
     }
 }
 

@@ -5,7 +5,7 @@ use super::super::defaults::ModelLimits;
 use super::super::refusal::{Refusal, Rule, Voice};
 use super::given::Given;
 use super::vllm::port;
-use super::{Policy, ResolvedFlags, Speculative};
+use super::{ResolvedFlags, Speculative};
 
 /// Slots when none are named; they share one KV buffer then.
 const AUTO_SLOTS: u64 = 4;
@@ -33,7 +33,7 @@ pub(super) fn resolve(
             "error: invalid value for n_parallel",
         ));
     }
-    let values = given.text("cache-type-v").unwrap_or_else(|| "f16".into());
+    let values = given.text_or("cache-type-v", "f16");
     let flash = given.text("flash-attn");
     let is_off = flash.is_some_and(|word| OFF.contains(&word.as_str()));
     if is_off && !["f32", "f16", "bf16"].contains(&values.as_str()) {
@@ -59,8 +59,6 @@ pub(super) fn resolve(
     let alias = given.text("alias").unwrap_or_else(|| model.clone());
     let draft = given.text("spec-draft-model");
     Ok(ResolvedFlags {
-        engine: voice.engine,
-        version: voice.version,
         served_names: alias.split(',').map(str::to_owned).collect(),
         model,
         host: given.text("host").or_else(|| Some("127.0.0.1".into())),
@@ -73,35 +71,18 @@ pub(super) fn resolve(
         max_model_len,
         max_num_seqs: slots,
         max_num_batched_tokens: batch,
-        block_size: 1,
-        gpu_memory_utilization: 1.0,
-        kv_cache_memory_bytes: None,
         num_gpu_blocks_override: Some(context),
-        kv_cache_dtype: given.text("cache-type-k").unwrap_or_else(|| "f16".into()),
-        dtype: "auto".into(),
-        quantization: None,
-        tensor_parallel: 1,
-        pipeline_parallel: 1,
-        data_parallel: 1,
-        expert_parallel: false,
+        kv_cache_dtype: given.text_or("cache-type-k", "f16"),
         chunked_prefill: true,
         prefix_caching: given.switch("cache-prompt").unwrap_or(true),
-        enforce_eager: false,
         max_graph_batch: 1,
-        async_scheduling: false,
-        long_prefill_token_threshold: 0,
-        stream_interval: 1,
-        policy: Policy::Fcfs,
         speculative: draft.map(|model| Speculative {
             method: "draft_model".into(),
             tokens: given.count("spec-draft-n-max").unwrap_or(3),
             model: Some(model),
         }),
-        scheduler_delay_factor: 0.0,
-        scheduler_steps: 1,
-        max_queued_requests: None,
         given: given.values,
         without_effect: given.without_effect,
-        warnings: Vec::new(),
+        ..ResolvedFlags::plain(voice.engine, voice.version)
     })
 }

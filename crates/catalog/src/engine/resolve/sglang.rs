@@ -53,7 +53,7 @@ pub(super) fn resolve(
         .count("max-prefill-tokens")
         .unwrap_or(16384)
         .max(max_model_len);
-    let eager = given.switch("disable-cuda-graph").unwrap_or(false);
+    let eager = given.is_on("disable-cuda-graph");
     let speculative = given
         .text("speculative-algorithm")
         .map(|method| Speculative {
@@ -62,8 +62,6 @@ pub(super) fn resolve(
             model: given.text("speculative-draft-model-path"),
         });
     Ok(ResolvedFlags {
-        engine: voice.engine,
-        version: voice.version,
         served_names: served_names(&given, "served-model-name", &model),
         model,
         host: given.text("host").or_else(|| Some("127.0.0.1".into())),
@@ -84,19 +82,16 @@ pub(super) fn resolve(
         gpu_memory_utilization: given
             .float("mem-fraction-static")
             .unwrap_or(defaults.memory_fraction),
-        kv_cache_memory_bytes: None,
         num_gpu_blocks_override: given.count("max-total-tokens"),
-        kv_cache_dtype: given
-            .text("kv-cache-dtype")
-            .unwrap_or_else(|| "auto".into()),
-        dtype: given.text("dtype").unwrap_or_else(|| "auto".into()),
+        kv_cache_dtype: given.text_or("kv-cache-dtype", "auto"),
+        dtype: given.text_or("dtype", "auto"),
         quantization: given.text("quantization"),
         tensor_parallel: tensor,
         pipeline_parallel: pipeline,
         data_parallel: given.size("dp-size"),
         expert_parallel: given.count("ep-size").is_some_and(|size| size > 1),
         chunked_prefill: chunked,
-        prefix_caching: !given.switch("disable-radix-cache").unwrap_or(false),
+        prefix_caching: !given.is_on("disable-radix-cache"),
         enforce_eager: eager,
         max_graph_batch: if eager {
             0
@@ -105,8 +100,7 @@ pub(super) fn resolve(
                 .count("cuda-graph-max-bs")
                 .unwrap_or(defaults.graph_batch)
         },
-        async_scheduling: !given.switch("disable-overlap-schedule").unwrap_or(false),
-        long_prefill_token_threshold: 0,
+        async_scheduling: !given.is_on("disable-overlap-schedule"),
         stream_interval: given.count("stream-interval").unwrap_or(1).max(1),
         policy: match given.text("schedule-policy").as_deref() {
             Some("lpm") => Policy::LongestPrefix,
@@ -114,12 +108,10 @@ pub(super) fn resolve(
             _ => Policy::Fcfs,
         },
         speculative,
-        scheduler_delay_factor: 0.0,
-        scheduler_steps: 1,
         max_queued_requests: given.count("max-queued-requests"),
         given: given.values,
         without_effect: given.without_effect,
-        warnings: Vec::new(),
+        ..ResolvedFlags::plain(voice.engine, voice.version)
     })
 }
 
@@ -130,7 +122,7 @@ fn refuse_heads(
     limits: &ModelLimits,
     tensor: u32,
 ) -> Result<(), Refusal> {
-    let is_grouped = given.switch("enable-dp-attention").unwrap_or(false);
+    let is_grouped = given.is_on("enable-dp-attention");
     if is_grouped || limits.heads.is_multiple_of(tensor) {
         return Ok(());
     }

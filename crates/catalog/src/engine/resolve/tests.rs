@@ -1,6 +1,7 @@
 use super::super::Value;
 use super::super::defaults::DeviceKind;
 use super::*;
+use crate::model::Model;
 
 const NEW: Version = Version::new(0, 32, 0);
 const OLD: Version = Version::new(0, 6, 3);
@@ -15,22 +16,11 @@ fn gpu(name: &str, memory_gib: f64, count: u32) -> DeviceClass {
 }
 
 fn model() -> ModelLimits {
-    ModelLimits {
-        max_position: 32768,
-        heads: 28,
-        multimodal: false,
-    }
+    ModelLimits::of(&Model::named("qwen2.5-7b").unwrap())
 }
 
-fn settle(line: &str, version: Version) -> Result<ResolvedFlags, Refusal> {
-    let command = LaunchCommand::parse_line(line).unwrap();
-    resolve(&command, version, &gpu("NVIDIA H200", 139.8, 2), &model())
-}
-
-/// Every recorded refusal: same condition, same words, same exit status.
-#[test]
-fn refusals_are_those_of_the_real_engine() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/engine/vllm");
+/// The device and the model of the recordings.
+fn recorded_host() -> (DeviceClass, ModelLimits) {
     let cpu = DeviceClass {
         kind: DeviceKind::Cpu,
         name: "cpu".into(),
@@ -42,6 +32,26 @@ fn refusals_are_those_of_the_real_engine() {
         heads: 4,
         multimodal: false,
     };
+    (cpu, tiny)
+}
+
+/// The words behind the program of a recorded command.
+fn words<'a>(program: &[&'a str], case: &'a serde_json::Value) -> Vec<&'a str> {
+    let words = case["words"].as_array().unwrap().iter();
+    let words = words.map(|word| word.as_str().unwrap());
+    program.iter().copied().chain(words).collect()
+}
+
+fn settle(line: &str, version: Version) -> Result<ResolvedFlags, Refusal> {
+    let command = LaunchCommand::parse_line(line).unwrap();
+    resolve(&command, version, &gpu("NVIDIA H200", 139.8, 2), &model())
+}
+
+/// Every recorded refusal: same condition, same words, same exit status.
+#[test]
+fn refusals_are_those_of_the_real_engine() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/engine/vllm");
+    let (cpu, tiny) = recorded_host();
     let mut seen = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -81,17 +91,7 @@ fn the_real_start_resolves_to_what_the_server_reported() {
          --load-format auto --max-model-len 4096 --enforce-eager --max-num-seqs 16",
     )
     .unwrap();
-    let cpu = DeviceClass {
-        kind: DeviceKind::Cpu,
-        name: "cpu".into(),
-        memory_gib: 23.5,
-        count: 1,
-    };
-    let tiny = ModelLimits {
-        max_position: 8192,
-        heads: 4,
-        multimodal: false,
-    };
+    let (cpu, tiny) = recorded_host();
     let flags = resolve(&command, NEW, &cpu, &tiny).unwrap();
     assert_eq!(
         (flags.max_num_seqs, flags.max_num_batched_tokens),
@@ -245,12 +245,7 @@ fn arguments_are_read_as_the_real_parser_reads_them() {
     let mut wrong = Vec::new();
     for line in cases.lines() {
         let case: serde_json::Value = serde_json::from_str(line).unwrap();
-        let words = case["words"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|word| word.as_str().unwrap());
-        let words: Vec<&str> = ["vllm", "serve"].into_iter().chain(words).collect();
+        let words = words(&["vllm", "serve"], &case);
         let command = LaunchCommand::parse(&words).unwrap();
         let voice = Voice {
             engine: command.engine,
@@ -266,38 +261,19 @@ fn arguments_are_read_as_the_real_parser_reads_them() {
             wrong.push(format!("{words:?}\n  real: {real}\n  ours: {ours}"));
         }
     }
-    assert!(
-        wrong.is_empty(),
-        "{} differ:\n{}",
-        wrong.len(),
-        wrong.join("\n")
-    );
+    let count = wrong.len();
+    assert!(wrong.is_empty(), "{count} differ:\n{}", wrong.join("\n"));
 }
 
 /// Random flags that vLLM 0.32 made a configuration of, or refused.
 #[test]
 fn configurations_are_those_that_the_real_engine_makes() {
-    let cpu = DeviceClass {
-        kind: DeviceKind::Cpu,
-        name: "cpu".into(),
-        memory_gib: 23.5,
-        count: 1,
-    };
-    let tiny = ModelLimits {
-        max_position: 8192,
-        heads: 4,
-        multimodal: false,
-    };
+    let (cpu, tiny) = recorded_host();
     let cases = include_str!("../../../../../fixtures/engine/vllm/configurations.jsonl");
     let mut wrong = Vec::new();
     for line in cases.lines() {
         let case: serde_json::Value = serde_json::from_str(line).unwrap();
-        let words = case["words"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|word| word.as_str().unwrap());
-        let words: Vec<&str> = ["vllm", "serve", "m"].into_iter().chain(words).collect();
+        let words = words(&["vllm", "serve", "m"], &case);
         let command = LaunchCommand::parse(&words).unwrap();
         let ours = match resolve(&command, NEW, &cpu, &tiny) {
             // Found in the workers only, after the configuration is made.
@@ -339,12 +315,8 @@ fn configurations_are_those_that_the_real_engine_makes() {
             ));
         }
     }
-    assert!(
-        wrong.is_empty(),
-        "{} differ:\n{}",
-        wrong.len(),
-        wrong.join("\n")
-    );
+    let count = wrong.len();
+    assert!(wrong.is_empty(), "{count} differ:\n{}", wrong.join("\n"));
 }
 
 #[test]

@@ -49,16 +49,14 @@ pub(super) fn resolve(
         refuse_out_of_range(&given.out_of_range, voice, &broken.class)?;
     }
     let threshold = given.count("long-prefill-token-threshold").unwrap_or(0);
-    check_batch(
-        voice,
-        Batch {
-            tokens,
-            seqs,
-            max_model_len,
-            chunked,
-            threshold,
-        },
-    )?;
+    let batch = Batch {
+        tokens,
+        seqs,
+        max_model_len,
+        chunked,
+        threshold,
+    };
+    check_batch(voice, batch)?;
     if !limits.heads.is_multiple_of(tensor) {
         return Err(voice.value_error(
             Rule::HeadsNotDivisible,
@@ -82,7 +80,7 @@ pub(super) fn resolve(
             seqs.saturating_mul(max_model_len)
         ));
     }
-    let eager = given.switch("enforce-eager").unwrap_or(false)
+    let eager = given.is_on("enforce-eager")
         || given.text("optimization-level").as_deref() == Some("0")
         || device.kind == DeviceKind::Cpu;
     let utilization = given.float("gpu-memory-utilization").unwrap_or_else(|| {
@@ -109,15 +107,13 @@ pub(super) fn resolve(
         gpu_memory_utilization: utilization,
         kv_cache_memory_bytes: given.count("kv-cache-memory-bytes"),
         num_gpu_blocks_override: given.count("num-gpu-blocks-override"),
-        kv_cache_dtype: given
-            .text("kv-cache-dtype")
-            .unwrap_or_else(|| "auto".into()),
-        dtype: given.text("dtype").unwrap_or_else(|| "auto".into()),
+        kv_cache_dtype: given.text_or("kv-cache-dtype", "auto"),
+        dtype: given.text_or("dtype", "auto"),
         quantization: given.text("quantization"),
         tensor_parallel: tensor,
         pipeline_parallel: pipeline,
         data_parallel: data,
-        expert_parallel: given.switch("enable-expert-parallel").unwrap_or(false),
+        expert_parallel: given.is_on("enable-expert-parallel"),
         chunked_prefill: chunked,
         prefix_caching: given
             .switch("enable-prefix-caching")
@@ -175,15 +171,12 @@ fn max_model_len(
             format!("max_model_len must be a positive integer, got int: {asked}. Example: max_model_len=2048"),
         ));
     };
-    let overridden = command
-        .environment
-        .iter()
-        .any(|(name, value)| name == "VLLM_ALLOW_LONG_MAX_MODEL_LEN" && is_yes(value));
+    let mut environment = command.environment.iter();
+    let overridden =
+        environment.any(|(name, value)| name == "VLLM_ALLOW_LONG_MAX_MODEL_LEN" && is_yes(value));
     // A longer context by YaRN and its like: how long it becomes, only the engine can say.
     let stretched = ["hf-overrides", "rope-scaling"];
-    let stretched = stretched
-        .iter()
-        .any(|name| given.values.contains_key(*name));
+    let stretched = (stretched.iter()).any(|name| given.values.contains_key(*name));
     if asked <= limits.max_position || overridden || stretched {
         return Ok(asked);
     }
@@ -340,14 +333,9 @@ fn speculative(given: &Given) -> Option<Speculative> {
         return None;
     }
     let ngram = model.as_deref() == Some("[ngram]");
+    let usual = if ngram { "ngram" } else { "draft_model" };
     Some(Speculative {
-        method: method.unwrap_or_else(|| {
-            if ngram {
-                "ngram".into()
-            } else {
-                "draft_model".into()
-            }
-        }),
+        method: method.unwrap_or_else(|| usual.into()),
         tokens: given
             .count("spec-tokens")
             .or_else(|| given.count("num-speculative-tokens"))

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::super::FeedForward;
-use super::ModelError;
+use super::{ModelError, Problem};
 
 /// Bound on every dimension: above any model, below any overflow.
 const MOST: u32 = 1 << 24;
@@ -40,7 +40,7 @@ const LANGUAGE: [&str; 3] = ["text_config", "llm_config", "language_config"];
 
 /// A `config.json`, or the part of it that describes the language model.
 pub(super) struct Config<'a> {
-    pub model: &'a str,
+    model: &'a str,
     map: &'a Map<String, Value>,
     whole: &'a Map<String, Value>,
     known: Option<&'static ModelType>,
@@ -113,8 +113,7 @@ impl<'a> Config<'a> {
         let number = value.as_u64().and_then(|number| u32::try_from(number).ok());
         match number.filter(|number| (least..=most).contains(number)) {
             Some(number) => Ok(Some(number)),
-            None => Err(ModelError::Range {
-                model: self.model.to_owned(),
+            None => Err(self.refused(Problem::Range {
                 key: keys
                     .iter()
                     .find(|key| self.map.contains_key(**key))
@@ -122,7 +121,7 @@ impl<'a> Config<'a> {
                 value: value.to_string().chars().take(40).collect(),
                 least,
                 most,
-            }),
+            })),
         }
     }
 
@@ -131,9 +130,13 @@ impl<'a> Config<'a> {
     }
 
     pub fn missing(&self, key: &'static str) -> ModelError {
-        ModelError::Missing {
+        self.refused(Problem::Missing(key))
+    }
+
+    pub fn refused(&self, problem: Problem) -> ModelError {
+        ModelError {
             model: self.model.to_owned(),
-            key,
+            problem,
         }
     }
 

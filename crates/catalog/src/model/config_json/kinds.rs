@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::Layers;
 use super::keys::Config;
-use super::{ModelError, recurrent};
+use super::{ModelError, Problem, recurrent};
 
 /// What a layer is. Where some layers are nothing but a feed-forward part, all layers are one
 /// thing only; elsewhere each has a feed-forward part as well.
@@ -109,10 +109,7 @@ fn kinds(config: &Config<'_>, layers: u32, window: Option<u32>) -> Result<Vec<Ki
     }
     // States without a word on which layers have them: all alike would be an invention.
     if let Some(key) = state_key(config) {
-        return Err(ModelError::Which {
-            model: config.model.to_owned(),
-            key,
-        });
+        return Err(config.refused(Problem::Which(key)));
     }
     if window.is_none() {
         return Ok(vec![Kind::Full; layers as usize]);
@@ -160,19 +157,13 @@ fn counted(config: &Config<'_>, layers: u32, kinds: Vec<Kind>) -> Result<Vec<Kin
     if kinds.len() == layers as usize {
         Ok(kinds)
     } else {
-        Err(ModelError::KindCount {
-            model: config.model.to_owned(),
-            given: kinds.len(),
-            layers,
-        })
+        let given = kinds.len();
+        Err(config.refused(Problem::KindCount { given, layers }))
     }
 }
 
 fn unknown(config: &Config<'_>, kind: &str) -> ModelError {
-    ModelError::Kind {
-        model: config.model.to_owned(),
-        kind: kind.chars().take(40).collect(),
-    }
+    config.refused(Problem::Kind(kind.chars().take(40).collect()))
 }
 
 fn of_word(config: &Config<'_>, word: &str) -> Result<Kind, ModelError> {

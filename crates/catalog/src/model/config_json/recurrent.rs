@@ -1,18 +1,15 @@
 //! Layers with a state: how many parameters they have and how large the state is.
 
 use super::super::Recurrent;
-use super::ModelError;
 use super::keys::Config;
+use super::{ModelError, Problem};
 
 /// Reads the layers of linear attention or of a state-space model. The state is that of the
 /// recurrence, in 32 bits, and that of the short convolution before it, in 16.
 pub(super) fn read(config: &Config<'_>, layers: u32, hidden: u32) -> Result<Recurrent, ModelError> {
     let number = |keys: &[&'static str]| -> Result<f64, ModelError> {
-        let found = config.number(keys, 1)?;
-        found.map(f64::from).ok_or_else(|| ModelError::State {
-            model: config.model.to_owned(),
-            key: keys[0],
-        })
+        let found = config.number(keys, 1)?.map(f64::from);
+        found.ok_or_else(|| config.refused(Problem::State(keys[0])))
     };
     let hidden = f64::from(hidden);
     let of = |parameters: f64, state_bytes: f64| Recurrent {
