@@ -1,14 +1,28 @@
 //! How a command ends.
 
-/// Errors are the fifth way: 2.
+use std::process::ExitCode;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// 0: fine.
     Fine,
-    /// 1: ran, but invalid or an objective missed.
+    /// It ran, but is invalid, or an objective was missed.
     Doubtful,
-    /// 130: interrupted, results saved.
+    /// Interrupted, results saved.
     Interrupted,
+    /// Nothing could be done: one line said why.
+    Error,
     /// The simulated engine gave up at its start, with the status that the real one has.
     Engine(u8),
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(match exit {
+            Exit::Fine => 0,
+            Exit::Doubtful => 1,
+            Exit::Error => 2,
+            Exit::Interrupted => 130,
+            Exit::Engine(status) => status,
+        })
+    }
 }

@@ -28,8 +28,8 @@ fn main() -> ExitCode {
         .is_some_and(|word| word == SUPERVISOR_WORD)
     {
         return match supervise(std::io::stdin(), std::io::stdout()) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(_) => ExitCode::from(2),
+            Ok(()) => Exit::Fine.into(),
+            Err(_) => Exit::Error.into(),
         };
     }
     // What is caught is told as an error; its trace would only frighten.
@@ -63,15 +63,12 @@ fn main() -> ExitCode {
         Command::NullServer(arguments) => command::null_server::run(arguments),
     };
     match ended {
-        Ok(Exit::Fine) => ExitCode::SUCCESS,
-        Ok(Exit::Doubtful) => ExitCode::from(1),
-        Ok(Exit::Interrupted) => ExitCode::from(130),
-        Ok(Exit::Engine(status)) => ExitCode::from(status),
+        Ok(exit) => exit.into(),
         // The reader of our output left; that is not a failure of the measurement.
-        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) if is_broken_pipe(&error) => Exit::Fine.into(),
         Err(error) => {
             eprintln!("error: {}", one_line(&with_causes(error.as_ref())));
-            ExitCode::from(2)
+            Exit::Error.into()
         }
     }
 }
@@ -85,12 +82,12 @@ fn parse() -> Result<Cli, ExitCode> {
     parsed.map_err(|error| {
         if !error.use_stderr() {
             let _ = error.print();
-            return ExitCode::SUCCESS;
+            return Exit::Fine.into();
         }
         let text = error.render().to_string();
         if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
             eprint!("{text}");
-            return ExitCode::from(2);
+            return Exit::Error.into();
         }
         // What follows `--` is an engine's command line, so that advice would mislead.
         let lines = text.lines().filter(|line| !line.contains("tip: to pass '"));
@@ -103,7 +100,7 @@ fn parse() -> Result<Cli, ExitCode> {
             .or_else(|| text.find("\n\nFor more"));
         let said = one_line(&text[..end.unwrap_or(text.len())]);
         eprintln!("{said}; see inferometer help");
-        ExitCode::from(2)
+        Exit::Error.into()
     })
 }
 

@@ -54,10 +54,12 @@ fn recognise(words: &[String]) -> Option<(Client, usize)> {
         let name = word.rsplit('/').next().unwrap_or(word);
         let is_at = |offset: usize, word: &str| words.get(at + offset).is_some_and(|w| w == word);
         let (client, length) = match name {
-            "vllm" if is_at(1, "bench") && is_at(2, "serve") => (Client::Vllm, 3),
+            "vllm" | "vllm-rs" if is_at(1, "bench") && is_at(2, "serve") => (Client::Vllm, 3),
             "benchmark_serving.py" | "vllm.benchmarks.benchmark_serving" => (Client::Vllm, 1),
             "evalscope" | "llmuses" if is_at(1, "perf") => (Client::Evalscope, 2),
-            "sglang.bench_serving" | "bench_serving.py" => (Client::Sglang, 1),
+            "sglang.bench_serving" | "sglang.benchmark.serving" | "bench_serving.py" => {
+                (Client::Sglang, 1)
+            }
             "sglang" if is_at(1, "bench_serving") => (Client::Sglang, 2),
             "benchmark" if words.iter().any(|word| is_mindie_option(word)) => (Client::Mindie, 1),
             "aiperf" if is_at(1, "profile") => (Client::Aiperf, 2),

@@ -38,8 +38,7 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
     }
     translator.push_some("requests", count.or((!has_duration).then_some(10)));
     translator.copy_seconds("duration", "benchmark-duration")?;
-    let warmup = translator.count("warmup-request-count|num-warmup-requests")?;
-    translator.push_some("warmup", warmup.filter(|n| *n > 0));
+    translator.sends_first("warmup-request-count|num-warmup-requests")?;
     let mean = translator.real("synthetic-input-tokens-mean|prompt-input-tokens-mean|isl")?;
     let deviation =
         translator.real("synthetic-input-tokens-stddev|prompt-input-tokens-stddev|isl-stddev")?;

@@ -67,13 +67,7 @@ fn load(translator: &mut Translator) -> Result<(), TranslateError> {
     };
     translator.axis(axis, &levels);
     requests(translator, axis, &levels, &number);
-    match translator.real("warmup-num")? {
-        Some(warmup) if warmup >= 1.0 => translator.push("warmup", warmup),
-        Some(warmup) if warmup > 0.0 => {
-            translator.lacks("--warmup-num as a share: give --warmup N");
-        }
-        _ => {}
-    }
+    translator.sends_first("warmup-num")?;
     translator.copy_seconds("duration", "duration")?;
     let rest = translator.real("sleep-interval")?;
     if translator.is_sweep {

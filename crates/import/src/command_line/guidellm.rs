@@ -74,7 +74,9 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
     translator.copy_tokenizer_path("processor");
     translator.copy_count("seed", "random-seed")?;
     if translator.value("warmup|warmup-percent").is_some() {
-        translator.lacks("--warmup as a share: give --warmup N or a time");
+        translator.lacks(
+            "--warmup as a share of the burst: leave out --warmup none --hold none for a window",
+        );
     }
     translator.differs("GuideLLM's TPOT counts the first token too; ours does not");
     translator.skip(

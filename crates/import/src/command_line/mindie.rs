@@ -43,8 +43,7 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
         translator.axis("concurrency", &concurrency);
     }
     translator.copy_count("requests", "requestcount|requestnum")?;
-    let warmup = translator.count("warmupsize")?;
-    translator.push_some("warmup", warmup.filter(|n| *n > 0));
+    translator.sends_first("warmupsize")?;
     let sampling = translator.value("samplingparams");
     if let Some(sampling) = &sampling {
         translator.body("SamplingParams", sampling);

@@ -29,8 +29,7 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
     let rate = translator.real("request-rate")?.unwrap_or(f64::INFINITY);
     let cap = translator.count("max-concurrency")?;
     translator.push_load(rate, cap, "SGLang");
-    let warmup = translator.count("warmup-requests")?;
-    translator.push("warmup", warmup.filter(|n| *n > 0).unwrap_or(1));
+    translator.sends_first("warmup-requests")?;
     translator.copy_body("extra-request-body");
     let temperature = translator.value_or("temperature", "0");
     translator.push("temperature", temperature);

@@ -266,8 +266,7 @@ impl Translator {
         match cap {
             Some(cap) if rate.is_infinite() => {
                 self.push("concurrency", cap);
-                self.push("stagger", "none");
-                self.differs("--max-concurrency with an infinite rate is a closed loop with that many streams; all start at once, as there (leave out --stagger none for a smoother start)");
+                self.differs("--max-concurrency with an infinite rate is a closed loop with that many streams");
             }
             None if rate.is_infinite() => {
                 self.push("rate", "inf");
@@ -283,7 +282,31 @@ impl Translator {
         }
     }
 
+    /// Requests that their tool sends and waits for before it measures.
+    pub(super) fn sends_first(&mut self, names: &str) -> Result<(), TranslateError> {
+        if self.real(names)?.is_some_and(|count| count > 0.0) {
+            let name = names.split('|').next().unwrap_or(names);
+            self.lacks(format!(
+                "--{name}: a burst has no warm-up here; the preflight sends one request"
+            ));
+        }
+        Ok(())
+    }
+
+    /// What every other tool measures: a load that begins and ends with the measured requests.
+    fn push_burst(&mut self) {
+        let closed = self.words.iter().any(|word| word == "--concurrency");
+        self.push("warmup", "none");
+        self.push("hold", "none");
+        if closed {
+            self.push("stagger", "none");
+        }
+        let streams = if closed { " --stagger none" } else { "" };
+        self.differs(format!("a burst, as there: throughput counts from the first send to the last completion, start and end included; leave out --warmup none --hold none{streams} for the server's own rate, in a load that is steady around the measured window"));
+    }
+
     pub(super) fn finish(mut self, client: Client) -> Translation {
+        self.push_burst();
         let mut words = vec![if self.is_sweep { "sweep" } else { "run" }.to_owned()];
         words.extend(self.url);
         words.append(&mut self.words);

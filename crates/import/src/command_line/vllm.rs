@@ -154,8 +154,7 @@ fn load(translator: &mut Translator) -> Result<(), TranslateError> {
         translator.push("arrival", "gamma");
         translator.push("burstiness", shape);
     }
-    let warmup = translator.count("num-warmups")?;
-    translator.push("warmup", warmup.filter(|n| *n > 0).unwrap_or(1));
+    translator.sends_first("num-warmups")?;
     Ok(())
 }
 
