@@ -128,6 +128,16 @@ pub struct Table {
     pub footnotes: Vec<String>,
 }
 
+impl Table {
+    pub fn new(columns: Vec<Column>, rows: impl IntoIterator<Item = Vec<Cell>>) -> Self {
+        Table {
+            columns,
+            rows: rows.into_iter().collect(),
+            footnotes: Vec::new(),
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
     /// Its title; may be empty.

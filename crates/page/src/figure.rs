@@ -29,6 +29,23 @@ pub struct Figure {
     pub footnotes: Vec<String>,
 }
 
+impl Figure {
+    pub fn new(
+        id: impl Into<String>,
+        title: impl Into<String>,
+        panels: Vec<Panel>,
+        footnotes: Vec<String>,
+    ) -> Self {
+        Figure {
+            id: id.into(),
+            title: title.into(),
+            panels,
+            arrangement: Arrangement::Grid,
+            footnotes,
+        }
+    }
+}
+
 /// How the charts of a sheet lie.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Arrangement {
@@ -120,6 +137,16 @@ pub struct Series {
     pub colour: Colour,
     /// How it is drawn, and its values.
     pub shape: Shape,
+}
+
+impl Series {
+    pub fn new(name: impl Into<String>, colour: Colour, shape: Shape) -> Self {
+        Series {
+            name: name.into(),
+            colour,
+            shape,
+        }
+    }
 }
 
 /// Colours by meaning; a theme says which they are.
@@ -259,6 +286,17 @@ pub struct Mark {
     pub at: f64,
     pub label: String,
     pub kind: MarkKind,
+}
+
+impl Mark {
+    pub fn new(on: On, at: f64, label: impl Into<String>, kind: MarkKind) -> Self {
+        Mark {
+            on,
+            at,
+            label: label.into(),
+            kind,
+        }
+    }
 }
 
 /// An axis by its direction.

@@ -333,8 +333,8 @@ fn tiers(found: &Capacity, lang: Lang) -> Table {
             Cell::text(tier.objectives.join(", ")),
         ]
     };
-    Table {
-        columns: vec![
+    Table::new(
+        vec![
             Column::left(say(CapacityText::Tier)),
             Column::right(say(CapacityText::Value)),
             Column::right(say(CapacityText::Low)),
@@ -343,9 +343,8 @@ fn tiers(found: &Capacity, lang: Lang) -> Table {
             Column::left(say(CapacityText::Binding)),
             Column::wrapped(say(CapacityText::Objectives)),
         ],
-        rows: found.tiers.iter().map(row).collect(),
-        footnotes: Vec::new(),
-    }
+        found.tiers.iter().map(row),
+    )
 }
 
 fn ended(ending: SearchEnding) -> CapacityText {

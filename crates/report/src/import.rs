@@ -278,11 +278,7 @@ fn overview(report: &ImportReport<'_>) -> Table {
             Cell::Toned(doubts, tone),
         ]
     });
-    Table {
-        columns,
-        rows: rows.collect(),
-        footnotes: Vec::new(),
-    }
+    Table::new(columns, rows)
 }
 
 /// How grave its gravest doubt is.
@@ -428,11 +424,7 @@ fn latencies(result: &ReportedResult<'_>, lang: Lang) -> Table {
             Some(value) => Cell::brief(Some(value)),
             None => Cell::blank(),
         });
-        Some(std::iter::once(Cell::text(name)).chain(values).collect())
+        Some(Vec::from_iter([Cell::text(name)].into_iter().chain(values)))
     });
-    Table {
-        columns,
-        rows: rows.collect(),
-        footnotes: Vec::new(),
-    }
+    Table::new(columns, rows)
 }

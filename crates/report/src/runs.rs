@@ -132,11 +132,7 @@ fn table(runs: &[ListedResult], lang: Lang) -> Table {
         row.push(Cell::text(&run.name));
         row
     });
-    Table {
-        columns,
-        rows: rows.collect(),
-        footnotes: Vec::new(),
-    }
+    Table::new(columns, rows)
 }
 
 fn row(run: &ListedResult, lang: Lang) -> Vec<Cell> {

@@ -437,13 +437,12 @@ fn failures(report: &StudyReport<'_>) -> Table {
             Cell::text(words.chars().take(WORDS).collect::<String>()),
         ]
     };
-    Table {
-        columns: vec![
+    Table::new(
+        vec![
             Column::left(StudyText::Class.text(lang)),
             Column::right(StudyText::Count.text(lang)),
             Column::wrapped(StudyText::Words.text(lang)),
         ],
-        rows: report.result.failures.iter().map(row).collect(),
-        footnotes: Vec::new(),
-    }
+        report.result.failures.iter().map(row),
+    )
 }

@@ -162,11 +162,7 @@ mod tests {
         let samples = ys.iter().map(|&y| Sample::new(1.0, Some(y))).collect();
         Panel {
             y: Axis::new("", "", scale),
-            series: vec![Series {
-                name: String::new(),
-                colour: Colour::Nth(0),
-                shape: Shape::Line(samples),
-            }],
+            series: vec![Series::new("", Colour::Nth(0), Shape::Line(samples))],
             ..Panel::default()
         }
     }
@@ -198,14 +194,16 @@ mod tests {
     #[test]
     fn an_axis_reaches_to_the_top_of_the_highest_stack() {
         let mut panel = panel(Scale::FromZero, &[]);
-        let part = |ys: [f64; 2]| Series {
-            name: String::new(),
-            colour: Colour::Nth(0),
-            shape: Shape::Stack(
-                (ys.iter().enumerate())
-                    .map(|(place, &y)| Sample::new(place as f64, Some(y)))
-                    .collect(),
-            ),
+        let part = |ys: [f64; 2]| {
+            Series::new(
+                "",
+                Colour::Nth(0),
+                Shape::Stack(
+                    (ys.iter().enumerate())
+                        .map(|(place, &y)| Sample::new(place as f64, Some(y)))
+                        .collect(),
+                ),
+            )
         };
         panel.series = vec![part([10.0, 20.0]), part([5.0, 30.0])];
         let high = limits(&panel, On::Y).high;

@@ -76,21 +76,16 @@ fn one_figure() -> Figure {
     let panel = |shape| Panel {
         title: "TTFT".to_owned(),
         y: Axis::new("", "ms", Scale::FromZero),
-        series: vec![Series {
-            name: "a".to_owned(),
-            colour: Colour::Nth(0),
-            shape,
-        }],
+        series: vec![Series::new("a", Colour::Nth(0), shape)],
         when_empty: "no data".to_owned(),
         ..Panel::default()
     };
-    Figure {
-        id: "one".to_owned(),
-        title: "One".to_owned(),
-        panels: vec![panel(Shape::Line(samples)), panel(Shape::Line(Vec::new()))],
-        footnotes: vec!["Note <1>.".to_owned()],
-        ..Figure::default()
-    }
+    Figure::new(
+        "one",
+        "One",
+        vec![panel(Shape::Line(samples)), panel(Shape::Line(Vec::new()))],
+        vec!["Note <1>.".to_owned()],
+    )
 }
 
 #[test]

@@ -384,11 +384,7 @@ mod tests {
             let values = titles.map(|_| Cell::text(value));
             std::iter::once(Cell::text(name)).chain(values).collect()
         };
-        let table = Table {
-            columns,
-            rows: vec![row("first", "123456"), row("second", "7")],
-            footnotes: Vec::new(),
-        };
+        let table = Table::new(columns, vec![row("first", "123456"), row("second", "7")]);
         let style = TextStyle {
             width: 40,
             ..TextStyle::default()
@@ -416,11 +412,7 @@ mod tests {
             cells.push(Cell::text(mark));
             cells
         };
-        let table = Table {
-            columns,
-            rows: vec![row("64", ""), row("77", "INVALID")],
-            footnotes: Vec::new(),
-        };
+        let table = Table::new(columns, vec![row("64", ""), row("77", "INVALID")]);
         let style = TextStyle {
             width: 40,
             ..TextStyle::default()
@@ -445,11 +437,7 @@ mod tests {
             cells.extend(titles.map(|title| Cell::text(format!("{title}{value}"))));
             cells
         };
-        let table = Table {
-            columns,
-            rows: vec![row("2048"), row("4096")],
-            footnotes: Vec::new(),
-        };
+        let table = Table::new(columns, vec![row("2048"), row("4096")]);
         let style = TextStyle {
             width: 60,
             ..TextStyle::default()
@@ -474,11 +462,10 @@ mod tests {
             "max-num-batched-tokens",
             "TTFT p50",
         ];
-        let table = Table {
-            columns: names.map(Column::right).to_vec(),
-            rows: vec![["true", "4096", "113"].map(Cell::text).to_vec()],
-            footnotes: Vec::new(),
-        };
+        let table = Table::new(
+            names.map(Column::right).to_vec(),
+            vec![["true", "4096", "113"].map(Cell::text).to_vec()],
+        );
         let style = TextStyle {
             width: 40,
             paint: Paint::Plain,

@@ -230,13 +230,12 @@ pub fn distributions(sides: &[ComparedRuns<'_>], lang: Lang) -> Option<Figure> {
         ];
         footnotes.push(Text::SomeLoads.with(lang, &values));
     }
-    Some(Figure {
-        id: "distributions".to_owned(),
-        title: Text::Distributions.text(lang).to_owned(),
+    Some(Figure::new(
+        "distributions",
+        Text::Distributions.text(lang),
         panels,
         footnotes,
-        ..Figure::default()
-    })
+    ))
 }
 
 /// Loads at which two sides or more know their requests, in the order of the first of them.
@@ -296,11 +295,11 @@ fn shares(
     let series = series.map(|(place, (side, sample))| {
         let steps = thin::cumulative(sample, thin::MOST).into_iter();
         let steps = steps.map(|[ms, share]| [unit.of_ms(ms), 100.0 * share]);
-        Series {
-            name: side.label.clone(),
-            colour: Colour::Nth(place),
-            shape: Shape::Step(steps.collect()),
-        }
+        Series::new(
+            side.label.clone(),
+            Colour::Nth(place),
+            Shape::Step(steps.collect()),
+        )
     });
     Panel {
         title: metric.text(lang).to_owned(),

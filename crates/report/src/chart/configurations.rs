@@ -43,14 +43,14 @@ impl Configurations<'_> {
             Sample::new(place as f64, value).between(interval)
         });
         let samples: Vec<Sample> = samples.collect();
-        Series {
-            name: name.to_owned(),
-            colour: Colour::Nth(colour),
-            shape: match self.style {
+        Series::new(
+            name,
+            Colour::Nth(colour),
+            match self.style {
                 Style::Bars => Shape::Bars(samples),
                 Style::Lines => Shape::Line(samples),
             },
-        }
+        )
     }
 
     fn panel(&self, title: Text, unit: &str, series: Vec<Series>, lang: Lang) -> Panel {
@@ -111,13 +111,7 @@ impl Configurations<'_> {
             footnotes.push(Text::Intervals.text(lang).to_owned());
         }
         footnotes.extend(omitted::footnote(Text::LeftOut, &left_out, lang));
-        Figure {
-            id: id.to_owned(),
-            title: title.text(lang).to_owned(),
-            panels,
-            footnotes,
-            ..Figure::default()
-        }
+        Figure::new(id, title.text(lang), panels, footnotes)
     }
 }
 

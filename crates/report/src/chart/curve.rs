@@ -123,12 +123,12 @@ pub fn throughput_latency(tradeoff: &Tradeoff<'_>, lang: Lang) -> Figure {
     };
     let mut marks = Vec::new();
     if let Some((objective, ms)) = &tradeoff.objective {
-        marks.push(Mark {
-            on: On::Y,
-            at: time.of_ms(*ms),
-            label: Text::Objective.with(lang, &[("objective", objective.clone())]),
-            kind: MarkKind::Objective,
-        });
+        marks.push(Mark::new(
+            On::Y,
+            time.of_ms(*ms),
+            Text::Objective.with(lang, &[("objective", objective.clone())]),
+            MarkKind::Objective,
+        ));
     }
     let x_unit = match unit_of(tradeoff.rate) {
         MetricUnit::Sign(sign) => sign,
@@ -136,12 +136,12 @@ pub fn throughput_latency(tradeoff: &Tradeoff<'_>, lang: Lang) -> Figure {
     };
     if let Some(at) = tradeoff.capacity.filter(|at| at.is_finite()) {
         let value = format!("{} {x_unit}", number::brief(at));
-        marks.push(Mark {
-            on: On::X,
+        marks.push(Mark::new(
+            On::X,
             at,
-            label: Text::Capacity.with(lang, &[("value", value)]),
-            kind: MarkKind::Capacity,
-        });
+            Text::Capacity.with(lang, &[("value", value)]),
+            MarkKind::Capacity,
+        ));
     }
     marks.retain(|mark| mark.at.is_finite());
     let panel = Panel {
@@ -162,13 +162,12 @@ pub fn throughput_latency(tradeoff: &Tradeoff<'_>, lang: Lang) -> Figure {
     if let Some(least) = needed.filter(|_| drawn.any(|(_, summary)| few(summary))) {
         footnotes.push(Text::FewSamples.with(lang, &[("least", number::count(least))]));
     }
-    Figure {
-        id: "throughput-latency".to_owned(),
-        title: Text::ThroughputLatency.text(lang).to_owned(),
-        panels: vec![panel],
+    Figure::new(
+        "throughput-latency",
+        Text::ThroughputLatency.text(lang),
+        vec![panel],
         footnotes,
-        ..Figure::default()
-    }
+    )
 }
 
 /// Tokens per second of one user against those of all, with the points that none beats in both.
@@ -187,11 +186,11 @@ pub fn pareto(ladder: &Ladder<'_>, lang: Lang) -> Figure {
     let front = front(&mut found);
     if front.len() > 1 {
         let samples = front.iter().map(|&[x, y]| Sample::new(x, Some(y)));
-        let front = Series {
-            name: Text::ParetoFront.text(lang).to_owned(),
-            colour: Colour::Quiet,
-            shape: Shape::Line(samples.collect()),
-        };
+        let front = Series::new(
+            Text::ParetoFront.text(lang),
+            Colour::Quiet,
+            Shape::Line(samples.collect()),
+        );
         series.insert(0, front);
     }
     let panel = Panel {
@@ -201,13 +200,12 @@ pub fn pareto(ladder: &Ladder<'_>, lang: Lang) -> Figure {
         when_empty: Text::NoData.text(lang).to_owned(),
         ..Panel::default()
     };
-    Figure {
-        id: "pareto".to_owned(),
-        title: Text::Pareto.text(lang).to_owned(),
-        panels: vec![panel],
-        footnotes: footnotes(ladder, lang),
-        ..Figure::default()
-    }
+    Figure::new(
+        "pareto",
+        Text::Pareto.text(lang),
+        vec![panel],
+        footnotes(ladder, lang),
+    )
 }
 
 fn samples_of(series: &Series) -> &[Sample] {
@@ -236,15 +234,15 @@ fn points(
             let star = if few(summary) { "*" } else { "" };
             Some(Sample::new(x, Some(y)).labelled(format!("{}{star}", level.text())))
         });
-        Series {
-            name: if alone {
+        Series::new(
+            if alone {
                 String::new()
             } else {
                 series.label.clone()
             },
-            colour: Colour::Nth(number),
-            shape: shape(thin::course(samples.collect(), thin::MOST)),
-        }
+            Colour::Nth(number),
+            shape(thin::course(samples.collect(), thin::MOST)),
+        )
     })
     .collect()
 }

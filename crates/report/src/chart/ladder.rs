@@ -206,9 +206,9 @@ pub fn overlay_per_card(ladder: &Ladder<'_>, lang: Lang) -> Option<Figure> {
         .collect();
     let mut footnotes = footnotes(ladder, &places, &panels, lang);
     footnotes.extend(omitted::footnote(Text::NoCards, &unknown, lang));
-    Some(Figure {
-        id: "overlay-per-card".to_owned(),
-        title: match ladder.series.as_slice() {
+    Some(Figure::new(
+        "overlay-per-card",
+        match ladder.series.as_slice() {
             [_] => Text::LadderPerCard,
             _ => Text::OverlayPerCard,
         }
@@ -216,8 +216,7 @@ pub fn overlay_per_card(ladder: &Ladder<'_>, lang: Lang) -> Option<Figure> {
         .to_owned(),
         panels,
         footnotes,
-        ..Figure::default()
-    })
+    ))
 }
 
 /// The number of cards that the runs of a series tag.
@@ -263,16 +262,15 @@ fn figure(id: &str, title: String, ladder: &Ladder<'_>, drawn: &[Drawn], lang: L
         })
         .collect();
     let footnotes = footnotes(ladder, &places, &panels, lang);
-    Figure {
-        id: id.to_owned(),
-        title: match &ladder.series[..] {
+    Figure::new(
+        id,
+        match &ladder.series[..] {
             [alone] if !alone.label.is_empty() => format!("{title} – {}", alone.label),
             _ => title,
         },
         panels,
         footnotes,
-        ..Figure::default()
-    }
+    )
 }
 
 fn line_samples(series: &Series) -> &[Sample] {
@@ -289,14 +287,16 @@ fn lines<'a>(
     let alone = ladder.series.len() == 1;
     let series = ladder.series.iter().enumerate();
     series
-        .map(|(number, series)| Series {
-            name: if alone {
-                String::new()
-            } else {
-                series.label.clone()
-            },
-            colour: Colour::Nth(number),
-            shape: Shape::Line(thin::course(samples(series), thin::MOST)),
+        .map(|(number, series)| {
+            Series::new(
+                if alone {
+                    String::new()
+                } else {
+                    series.label.clone()
+                },
+                Colour::Nth(number),
+                Shape::Line(thin::course(samples(series), thin::MOST)),
+            )
         })
         .collect()
 }
@@ -307,12 +307,12 @@ fn marks(ladder: &Ladder<'_>, places: &Places, lang: Lang) -> Vec<Mark> {
     }
     let mark = |at: Option<f64>, text: Text, kind| {
         let at = at.filter(|at| at.is_finite())?;
-        Some(Mark {
-            on: On::X,
+        Some(Mark::new(
+            On::X,
             at,
-            label: text.with(lang, &[("value", Level::Number(at).text())]),
+            text.with(lang, &[("value", Level::Number(at).text())]),
             kind,
-        })
+        ))
     };
     let knee = mark(
         lone_knee(ladder).map(|knee| knee.about()),

@@ -127,10 +127,12 @@ fn panel(
     ];
     let series = series
         .into_iter()
-        .map(|(verdict, name, colour)| Series {
-            name: name.text(lang).to_owned(),
-            colour,
-            shape: Shape::Ranges(ranges(&rows, verdict)),
+        .map(|(verdict, name, colour)| {
+            Series::new(
+                name.text(lang),
+                colour,
+                Shape::Ranges(ranges(&rows, verdict)),
+            )
         })
         .filter(|series| !series.shape.is_empty())
         .collect();
@@ -145,12 +147,7 @@ fn panel(
         x: Axis::new(Text::Ratio.text(lang), "", Scale::Log),
         y: Axis::of_names(side, names),
         series,
-        marks: vec![Mark {
-            on: On::X,
-            at: 1.0,
-            label: String::new(),
-            kind: MarkKind::Reference,
-        }],
+        marks: vec![Mark::new(On::X, 1.0, "", MarkKind::Reference)],
         shades: shade.into_iter().collect(),
         when_empty: Text::NoData.text(lang).to_owned(),
     }

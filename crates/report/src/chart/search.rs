@@ -125,18 +125,17 @@ pub fn probes(search: &Search<'_>, lang: Lang) -> Figure {
     let title = Text::Search.text(lang);
     let interval = search.interval.map(|_| Text::CapacityInterval.text(lang));
     let tiers = (!search.tiers.is_empty()).then(|| Text::TierMarks.text(lang));
-    Figure {
-        id: "search".to_owned(),
-        title: match search.label.filter(|label| !label.is_empty()) {
+    Figure::new(
+        "search",
+        match search.label.filter(|label| !label.is_empty()) {
             Some(label) => format!("{title} – {label}"),
             None => title.to_owned(),
         },
         panels,
-        footnotes: (interval.into_iter().chain(tiers))
+        (interval.into_iter().chain(tiers))
             .map(str::to_owned)
             .collect(),
-        ..Figure::default()
-    }
+    )
 }
 
 fn panel(search: &Search<'_>, drawn: &Drawn<'_>, lang: Lang) -> Panel {
@@ -164,33 +163,33 @@ fn panel(search: &Search<'_>, drawn: &Drawn<'_>, lang: Lang) -> Panel {
     let series = outcomes.map(|(outcome, name, colour)| {
         let samples = known.iter().filter(|(_, verdict, _)| *verdict == outcome);
         let samples = samples.map(|(level, _, value)| Sample::new(*level, Some(placed(*value))));
-        Series {
-            name: name.text(lang).to_owned(),
-            colour,
-            shape: Shape::Scatter(samples.collect()),
-        }
+        Series::new(name.text(lang), colour, Shape::Scatter(samples.collect()))
     });
-    let objective = limit.map(|(objective, at)| Mark {
-        on: On::Y,
-        at: placed(at),
-        label: Text::Objective.with(lang, &[("objective", objective)]),
-        kind: MarkKind::Objective,
+    let objective = limit.map(|(objective, at)| {
+        Mark::new(
+            On::Y,
+            placed(at),
+            Text::Objective.with(lang, &[("objective", objective)]),
+            MarkKind::Objective,
+        )
     });
-    let capacity = search.capacity.filter(|at| at.is_finite()).map(|at| Mark {
-        on: On::X,
-        at,
-        label: Text::Capacity.with(lang, &[("value", Level::Number(at).text())]),
-        kind: MarkKind::Capacity,
+    let capacity = search.capacity.filter(|at| at.is_finite()).map(|at| {
+        Mark::new(
+            On::X,
+            at,
+            Text::Capacity.with(lang, &[("value", Level::Number(at).text())]),
+            MarkKind::Capacity,
+        )
     });
     let further = search.tiers.iter().filter(|(_, at)| at.is_finite());
     let further = further.map(|&(tier, at)| {
         let value = Level::Number(at).text();
-        Mark {
-            on: On::X,
+        Mark::new(
+            On::X,
             at,
-            label: Text::TierCapacity.with(lang, &[("value", value), ("tier", tier.to_owned())]),
-            kind: MarkKind::Reference,
-        }
+            Text::TierCapacity.with(lang, &[("value", value), ("tier", tier.to_owned())]),
+            MarkKind::Reference,
+        )
     });
     let (title, load_unit) = axis_name(search.over, lang);
     let levels = search.probes.iter().map(|(level, ..)| *level);

@@ -60,24 +60,20 @@ pub fn sections(
         rows: rows.collect(),
         footnotes,
     };
-    let stated = Table {
-        columns: vec![
+    let stated = Table::new(
+        vec![
             Column::left(Text::Metric.text(lang)),
             Column::right(Text::MedianError.text(lang)),
             Column::right(Text::Bound.text(lang)),
         ],
-        rows: held_out
-            .iter()
-            .map(|known| {
-                vec![
-                    Cell::text(metric_text(known.metric).text(lang)),
-                    Cell::text(percent(known.median)),
-                    Cell::text(percent(known.bound)),
-                ]
-            })
-            .collect(),
-        footnotes: Vec::new(),
-    };
+        held_out.iter().map(|known| {
+            vec![
+                Cell::text(metric_text(known.metric).text(lang)),
+                Cell::text(percent(known.median)),
+                Cell::text(percent(known.bound)),
+            ]
+        }),
+    );
     let too_fast = calibration.too_fast.as_ref().map(|broken| {
         let said = Text::TooFast.with(
             lang,

@@ -177,23 +177,23 @@ impl Drawn {
                     sample.hollow()
                 }
             });
-            Series {
-                name: group.name.clone(),
-                colour: Colour::Nth(number),
-                shape: Shape::Line(samples.collect()),
-            }
+            Series::new(
+                group.name.clone(),
+                Colour::Nth(number),
+                Shape::Line(samples.collect()),
+            )
         });
         each.collect()
     }
 }
 
 fn mark(slo: &Slo, lang: Lang) -> Mark {
-    Mark {
-        on: On::Y,
-        at: slo.limit.0.as_secs_f64() * 1e3,
-        label: Text::Objective.with(lang, &[("objective", slo.to_string())]),
-        kind: MarkKind::Objective,
-    }
+    Mark::new(
+        On::Y,
+        slo.limit.0.as_secs_f64() * 1e3,
+        Text::Objective.with(lang, &[("objective", slo.to_string())]),
+        MarkKind::Objective,
+    )
 }
 
 fn over_load(groups: &[Group<'_>], objectives: &[Slo], lang: Lang) -> Figure {
@@ -213,13 +213,12 @@ fn over_load(groups: &[Group<'_>], objectives: &[Slo], lang: Lang) -> Figure {
     }
     let x = Across { axis, at: level };
     let panels = [TOKENS, TTFT, TPOT].map(|drawn| drawn.panel(groups, objectives, &x, lang));
-    Figure {
-        id: "what-if-load".to_owned(),
-        title: PlanText::OverLoad.text(lang).to_owned(),
-        panels: panels.into(),
-        footnotes: footnotes(groups, PlanText::Bands.text(lang).to_owned(), lang),
-        ..Figure::default()
-    }
+    Figure::new(
+        "what-if-load",
+        PlanText::OverLoad.text(lang),
+        panels.into(),
+        footnotes(groups, PlanText::Bands.text(lang).to_owned(), lang),
+    )
 }
 
 fn over_throughput(groups: &[Group<'_>], objectives: &[Slo], lang: Lang) -> Figure {
@@ -228,13 +227,12 @@ fn over_throughput(groups: &[Group<'_>], objectives: &[Slo], lang: Lang) -> Figu
         at: |it| it.requests_per_s,
     };
     let panels = [TTFT, E2E].map(|drawn| drawn.panel(groups, objectives, &x, lang));
-    Figure {
-        id: "what-if-throughput-latency".to_owned(),
-        title: Text::ThroughputLatency.text(lang).to_owned(),
-        panels: panels.into(),
-        footnotes: footnotes(groups, bands(groups, lang), lang),
-        ..Figure::default()
-    }
+    Figure::new(
+        "what-if-throughput-latency",
+        Text::ThroughputLatency.text(lang),
+        panels.into(),
+        footnotes(groups, bands(groups, lang), lang),
+    )
 }
 
 /// What the bands are where both axes are predicted.

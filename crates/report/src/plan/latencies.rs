@@ -47,11 +47,7 @@ pub(super) fn latencies(answers: &Answers, judged: &[Slo], lang: Lang) -> Option
         shown.collect::<Vec<_>>()
     });
     let rows: Vec<Vec<Cell>> = rows.collect();
-    let table = Table {
-        columns,
-        rows,
-        footnotes: Vec::new(),
-    };
+    let table = Table::new(columns, rows);
     let heading = Text::Latencies.text(lang);
     (!table.rows.is_empty()).then(|| Section::headed(heading, vec![Block::Table(table)]))
 }

@@ -70,17 +70,16 @@ pub fn section(verification: &Verification, file: &Path, lang: Lang) -> Section 
         Some(_) => Text::Measured,
         None => Text::Simulated,
     };
-    let table = Table {
-        columns: vec![
+    let table = Table::new(
+        vec![
             Column::left(Text::Metric.text(lang)),
             Column::right(Text::Predicted.text(lang)),
             Column::right(counterpart.text(lang)),
             Column::right(Text::Error.text(lang)),
             Column::left(Text::Interval.text(lang)),
         ],
-        rows: rows.collect(),
-        footnotes: Vec::new(),
-    };
+        rows,
+    );
     let kept = Text::VerifiedKept.with(lang, &[("file", file.display().to_string())]);
     let mut blocks = vec![Block::Table(table), Block::Paragraph(kept)];
     let how = match &verification.run {

@@ -8,8 +8,8 @@ use inferometer_page::number;
 
 pub(super) fn section(report: &RunReport<'_>) -> Option<Section> {
     let found = report.summary.continuation.as_ref()?;
-    let table = Table {
-        columns: vec![
+    let table = Table::new(
+        vec![
             Column::left(report.say(NumbersText::OfAsked)),
             Column::right(report.say(NumbersText::Answers)),
             Column::right(report.say(NumbersText::MeanChars)),
@@ -17,11 +17,8 @@ pub(super) fn section(report: &RunReport<'_>) -> Option<Section> {
             Column::right(report.say(NumbersText::PerUserRate)),
             Column::right(report.say(NumbersText::MeanE2e)),
         ],
-        rows: (found.groups.iter())
-            .map(|group| row(report, group))
-            .collect(),
-        footnotes: Vec::new(),
-    };
+        (found.groups.iter()).map(|group| row(report, group)),
+    );
     Some(Section::headed(
         &heading(report, NumbersText::ByActualLength),
         vec![Block::Table(table), Block::Pairs(pairs(report, found))],

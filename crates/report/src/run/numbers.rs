@@ -148,19 +148,16 @@ fn laid_out(report: &RunReport<'_>, rows: Vec<Row>) -> Table {
         .map(|column| rows.iter().any(|row| row[column] != Cell::blank()))
         .collect();
     let keep = |column: &usize| used[*column];
-    Table {
-        columns: (columns.into_iter().enumerate())
+    Table::new(
+        (columns.into_iter().enumerate())
             .filter_map(|(column, about)| keep(&column).then_some(about))
             .collect(),
-        rows: (rows.into_iter())
-            .map(|row| {
-                (row.into_iter().enumerate())
-                    .filter_map(|(column, cell)| keep(&column).then_some(cell))
-                    .collect()
-            })
-            .collect(),
-        footnotes: Vec::new(),
-    }
+        (rows.into_iter()).map(|row| {
+            (row.into_iter().enumerate())
+                .filter_map(|(column, cell)| keep(&column).then_some(cell))
+                .collect()
+        }),
+    )
 }
 
 fn accounts(report: &RunReport<'_>) -> Vec<Pair> {

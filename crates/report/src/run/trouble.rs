@@ -69,15 +69,10 @@ fn counted(report: &RunReport<'_>, failure: &FailureCount) -> Note {
 
 pub(super) fn objectives(report: &RunReport<'_>) -> Option<Section> {
     let slo = report.summary.slo.as_ref()?;
-    let table = Table {
-        columns: vec![Column::left(""), Column::right(""), Column::left("")],
-        rows: slo
-            .objectives
-            .iter()
-            .map(|one| objective(report, one))
-            .collect(),
-        footnotes: Vec::new(),
-    };
+    let table = Table::new(
+        vec![Column::left(""), Column::right(""), Column::left("")],
+        slo.objectives.iter().map(|one| objective(report, one)),
+    );
     let attainment = slo.attainment.map(|share| {
         let asked = report.scenario.objectives.least_share();
         let shares = [
@@ -132,17 +127,16 @@ pub(super) fn drift(report: &RunReport<'_>) -> Option<Section> {
             },
         ]
     });
-    let table = Table {
-        columns: vec![
+    let table = Table::new(
+        vec![
             Column::right(report.say(NumbersText::From)),
             Column::right(report.say(NumbersText::Ok)),
             Column::right(report.say(NumbersText::Failed)),
             Column::right(report.say(NumbersText::OutputRate)),
             Column::right(report.say(NumbersText::TtftMedian)),
         ],
-        rows: rows.collect(),
-        footnotes: Vec::new(),
-    };
+        rows,
+    );
     Some(Section::headed(
         report.say(NumbersText::Drift),
         vec![Block::Table(table)],

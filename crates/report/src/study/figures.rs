@@ -91,12 +91,7 @@ impl StudyCharts<'_> {
     }
 
     fn figure(&self, id: &str, title: StudyText, panels: Vec<Panel>) -> Figure {
-        Figure {
-            id: id.to_owned(),
-            title: self.say(title),
-            panels,
-            ..Figure::default()
-        }
+        Figure::new(id, self.say(title), panels, Vec::new())
     }
 
     /// The default's figure as a line to compare with.
@@ -104,12 +99,12 @@ impl StudyCharts<'_> {
         let default = self
             .trials()
             .find(|trial| trial.origin == Origin::Default)?;
-        Some(Mark {
-            on: On::Y,
-            at: first_figure(default)?,
-            label: self.say(StudyText::Default),
-            kind: MarkKind::Reference,
-        })
+        Some(Mark::new(
+            On::Y,
+            first_figure(default)?,
+            self.say(StudyText::Default),
+            MarkKind::Reference,
+        ))
     }
 
     /// The objective over the trials, with the best until then.
@@ -272,11 +267,7 @@ impl StudyCharts<'_> {
                 } else {
                     String::new()
                 };
-                series.push(Series {
-                    name,
-                    colour,
-                    shape: Shape::Line(samples),
-                });
+                series.push(Series::new(name, colour, Shape::Line(samples)));
             }
         };
         group(StudyText::OtherTrials, Colour::Quiet, &|trial| {
@@ -300,12 +291,8 @@ impl StudyCharts<'_> {
         y.bounds = Some([FOOT - 0.05, TOP + 0.05]);
         // Every flag has a scale of its own, so that the common one has no tick inside.
         y.ticks_at = vec![2.0];
-        let uprights = (0..names.len()).map(|at| Mark {
-            on: On::X,
-            at: at as f64,
-            label: String::new(),
-            kind: MarkKind::Reference,
-        });
+        let uprights =
+            (0..names.len()).map(|at| Mark::new(On::X, at as f64, "", MarkKind::Reference));
         let uprights: Vec<Mark> = uprights.collect();
         let mut panel = self.panel("", Axis::of_names("", names), y, series);
         panel.marks = uprights;
@@ -380,11 +367,7 @@ impl StudyCharts<'_> {
 }
 
 fn series(name: String, colour: Colour, shape: Shape) -> Series {
-    Series {
-        name,
-        colour,
-        shape,
-    }
+    Series::new(name, colour, shape)
 }
 
 /// Keys of a configuration file are known without the tables that they stand in.

@@ -104,18 +104,9 @@ mod tests {
         let samples = [0.0, 100.0].map(|x| Sample::new(x, Some(x)));
         Panel {
             x: Axis::new("", "", Scale::FromZero),
-            series: vec![Series {
-                name: String::new(),
-                colour: Colour::Nth(0),
-                shape: Shape::Line(samples.into()),
-            }],
+            series: vec![Series::new("", Colour::Nth(0), Shape::Line(samples.into()))],
             marks: (marks.iter())
-                .map(|&(at, label)| Mark {
-                    on: On::X,
-                    at,
-                    label: label.to_owned(),
-                    kind: MarkKind::Capacity,
-                })
+                .map(|&(at, label)| Mark::new(On::X, at, label, MarkKind::Capacity))
                 .collect(),
             ..Panel::default()
         }
