@@ -12,3 +12,9 @@ pub enum Exit {
     /// The simulated engine gave up at its start, with the status that the real one has.
     Engine(u8),
 }
+
+impl Exit {
+    pub fn fine_if(fine: bool) -> Exit {
+        if fine { Exit::Fine } else { Exit::Doubtful }
+    }
+}

@@ -115,14 +115,25 @@ impl Progress {
 
     /// Something takes its time, and this is where it stands.
     pub fn wait(&mut self, text: impl FnOnce() -> String) {
-        let every = match self.mode {
-            Mode::Live => LIVE_EVERY,
-            Mode::Plain => PLAIN_EVERY,
-            Mode::Quiet => return,
-        };
-        if self.shown.elapsed() >= every {
-            self.shown = Instant::now();
+        if self.is_due() {
             self.say(&text());
+        }
+    }
+
+    /// Whether a line is to be shown now; the next is then counted from here.
+    fn is_due(&mut self) -> bool {
+        let due = self.mode != Mode::Quiet && self.shown.elapsed() >= self.every();
+        if due {
+            self.shown = Instant::now();
+        }
+        due
+    }
+
+    fn every(&self) -> Duration {
+        if self.mode == Mode::Live {
+            LIVE_EVERY
+        } else {
+            PLAIN_EVERY
         }
     }
 
@@ -144,24 +155,14 @@ impl Progress {
     }
 
     pub fn show(&mut self, now: &Snapshot) {
-        let every = match self.mode {
-            Mode::Live => LIVE_EVERY,
-            Mode::Plain => PLAIN_EVERY,
-            Mode::Quiet => return,
-        };
-        if self.shown.elapsed() < every {
+        if !self.is_due() {
             return;
         }
-        self.shown = Instant::now();
         let line = self.line(now);
+        let window = WINDOW.max(self.every() * 2);
         self.past.push((Instant::now(), now.clone()));
-        self.past
-            .retain(|(at, _)| at.elapsed() < WINDOW.max(every * 2));
-        match self.mode {
-            Mode::Live => self.print(&format!("\r\x1b[2K{line}")),
-            Mode::Plain => self.print(&format!("{line}\n")),
-            Mode::Quiet => {}
-        }
+        self.past.retain(|(at, _)| at.elapsed() < window);
+        self.say(&line);
     }
 
     /// The run is over; the line makes room for the report.

@@ -1,8 +1,5 @@
 //! `inferometer capacity`: the highest load that still meets the objectives.
 
-// Comments of options are their help texts, where `[…]` is a default and no link.
-#![allow(rustdoc::broken_intra_doc_links)]
-
 mod stored;
 
 pub use stored::{exit, page, read, show};

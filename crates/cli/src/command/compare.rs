@@ -37,21 +37,15 @@ pub struct CompareArguments {
 }
 
 /// What makes the comparison fail.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString)]
+#[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = no_failure)]
 pub enum FailOn {
     Worse,
     PrimaryWorse,
 }
 
-impl std::str::FromStr for FailOn {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "worse" => Ok(FailOn::Worse),
-            "primary-worse" => Ok(FailOn::PrimaryWorse),
-            _ => Err("choose worse or primary-worse".into()),
-        }
-    }
+fn no_failure(_: &str) -> String {
+    "choose worse or primary-worse".to_owned()
 }
 
 /// `3%` or `0.03`.
@@ -162,16 +156,8 @@ fn verdict(comparison: &Comparison, fail_on: Option<FailOn>) -> anyhow::Result<E
             .map_or("no metric is known of both", String::as_str);
         bail!("nothing can be compared: {reason}");
     }
-    let worse = match fail_on {
-        Some(FailOn::Worse) => comparison.is_worse(false),
-        Some(FailOn::PrimaryWorse) => comparison.is_worse(true),
-        None => false,
-    };
-    Ok(if worse || !comparison.comparable {
-        Exit::Doubtful
-    } else {
-        Exit::Fine
-    })
+    let worse = fail_on.is_some_and(|on| comparison.is_worse(on == FailOn::PrimaryWorse));
+    Ok(Exit::fine_if(!worse && comparison.comparable))
 }
 
 #[cfg(test)]

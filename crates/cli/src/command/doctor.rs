@@ -1,9 +1,6 @@
 //! `inferometer doctor`: the instrument measures itself, against a null server on loopback that
 //! does nothing but write. With a URL: what that server understands.
 
-// Comments of options are their help texts, where `[…]` is a default and no link.
-#![allow(rustdoc::broken_intra_doc_links)]
-
 use crate::exit::Exit;
 use crate::options::{Format, lang};
 use crate::output::{language, print, style};

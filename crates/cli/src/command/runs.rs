@@ -1,8 +1,5 @@
 //! `inferometer runs`: what is in the runs folder.
 
-// Comments of options are their help texts, where `[…]` is a default and no link.
-#![allow(rustdoc::broken_intra_doc_links)]
-
 use crate::command::{capacity, tune};
 use crate::exit::Exit;
 use crate::options::{RUNS, lang};

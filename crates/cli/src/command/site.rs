@@ -4,13 +4,11 @@ use crate::command::runs::{Known, name};
 use crate::command::{capacity, import, sweep, tune};
 use crate::exit::Exit;
 use crate::options::OutputOptions;
-use crate::output::{Shown, check_output, language, page_of};
+use crate::output::{check_output, language, page_of, read_again};
 use anyhow::{Context, bail};
-use inferometer_analysis::context::RunContext;
 use inferometer_page::text::{TextStyle, render};
 use inferometer_report::run::{Detail, RunReport};
 use inferometer_report::site::{Entry, index, page_name, plain_page};
-use inferometer_runner::measure::read;
 use inferometer_runner::sweep::read as read_sweep;
 use inferometer_runner::with_causes;
 use inferometer_store::run_dir::RunDir;
@@ -135,24 +133,10 @@ fn write(file: &Path, text: &str) -> anyhow::Result<()> {
 
 fn run_page(path: &Path, lang: Lang) -> anyhow::Result<String> {
     let directory = RunDir::open(path)?;
-    let (scenario, environment) = (directory.scenario()?, directory.environment()?);
-    let ending = directory.ending()?;
-    let context = RunContext {
-        scenario: &scenario,
-        environment: &environment,
-        ending: &ending,
-        lang,
-    };
-    let reading = read(&directory, &context)?;
-    let shown = Shown {
-        directory: &directory,
-        scenario: &scenario,
-        environment: &environment,
-        ending: &ending,
-        summary: &directory.summary()?,
-        reading: &reading,
-    };
-    Ok(page_of(&shown, lang))
+    let scenario = directory.scenario()?;
+    // One that has not ended has no page.
+    directory.summary()?;
+    Ok(page_of(&read_again(directory, scenario, lang)?, lang))
 }
 
 /// The numbers of a run whose records are gone.

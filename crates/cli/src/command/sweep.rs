@@ -309,11 +309,7 @@ pub fn exit(visited: &[Visited]) -> Exit {
         (Some(summary), TrialState::Done) => crate::output::verdict(summary) == Exit::Fine,
         _ => false,
     };
-    if visited.iter().all(fine) && nothing_measured(visited).is_none() {
-        Exit::Fine
-    } else {
-        Exit::Doubtful
-    }
+    Exit::fine_if(visited.iter().all(fine) && nothing_measured(visited).is_none())
 }
 
 /// Why the last point was not measured, if none was.

@@ -77,9 +77,5 @@ pub fn exit(found: &Capacity) -> Exit {
             SearchEnding::Confirmed | SearchEnding::AtCeiling
         )
     };
-    if all.into_iter().all(fine) {
-        Exit::Fine
-    } else {
-        Exit::Doubtful
-    }
+    Exit::fine_if(all.into_iter().all(fine))
 }

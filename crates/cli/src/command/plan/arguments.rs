@@ -1,10 +1,7 @@
 //! The options of `inferometer plan`.
 
-// Comments of options are their help texts, where `[…]` is a default and no link.
-#![allow(rustdoc::broken_intra_doc_links)]
-
 use super::verify::Bench;
-use crate::options::{DataView, Format, theme};
+use crate::options::{DataView, Format, lang, theme};
 use clap::{Args, Subcommand};
 use inferometer_catalog::engine::{EngineKind, Version};
 use inferometer_core::length::Distribution;
@@ -223,10 +220,6 @@ fn engine(text: &str) -> Result<EngineKind, String> {
 
 fn version(text: &str) -> Result<Version, String> {
     text.parse().map_err(|_| "write it as in 0.11.0".to_owned())
-}
-
-fn lang(text: &str) -> Result<Lang, String> {
-    text.parse().map_err(|_| "choose en or zh".to_owned())
 }
 
 fn flag(text: &str) -> Result<(String, Option<String>), String> {

@@ -64,11 +64,8 @@ pub fn run(arguments: &MemoryArguments) -> anyhow::Result<Exit> {
         figures: &|lang| vec![stacks(&answers, lang)],
     };
     sheet.show(&arguments.view)?;
-    Ok(if answers.iter().all(|answer| answer.fit == Fit::Fits) {
-        Exit::Fine
-    } else {
-        Exit::Doubtful
-    })
+    let all_fit = answers.iter().all(|answer| answer.fit == Fit::Fits);
+    Ok(Exit::fine_if(all_fit))
 }
 
 /// The model, and the commands whose engines divide the cards.
