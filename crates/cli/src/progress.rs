@@ -3,7 +3,7 @@
 
 use inferometer_campaign::capacity::stored::{ProbeVerdict, StoredProbe};
 use inferometer_load::live::Snapshot;
-use inferometer_report::message::progress::ProgressText;
+use inferometer_report::message::ProgressText;
 use inferometer_runner::capacity::short;
 use inferometer_runner::observer::{Event, Observer, PhaseKind};
 use inferometer_text::Lang;

@@ -184,15 +184,23 @@ pub enum Shape {
 impl Shape {
     pub fn is_empty(&self) -> bool {
         match self {
+            Shape::Step(points) => points.is_empty(),
+            Shape::Ranges(ranges) => ranges.is_empty(),
+            Shape::Heat(cells) => cells.iter().all(|cell| cell.value.is_none()),
+            shape => shape.samples().iter().all(|sample| sample.y.is_none()),
+        }
+    }
+
+    /// Its values, where they are samples.
+    pub fn samples(&self) -> &[Sample] {
+        match self {
             Shape::Line(samples)
             | Shape::Area(samples)
             | Shape::Scatter(samples)
             | Shape::Bars(samples)
             | Shape::Stack(samples)
-            | Shape::Words(samples) => samples.iter().all(|sample| sample.y.is_none()),
-            Shape::Step(points) => points.is_empty(),
-            Shape::Ranges(ranges) => ranges.is_empty(),
-            Shape::Heat(cells) => cells.iter().all(|cell| cell.value.is_none()),
+            | Shape::Words(samples) => samples,
+            Shape::Step(_) | Shape::Ranges(_) | Shape::Heat(_) => &[],
         }
     }
 }

@@ -16,7 +16,7 @@ mod texts;
 use crate::doc::{Block, Doc, Section};
 use crate::figure::Figure;
 use element::both;
-use escape::{attribute, escaped};
+use escape::escaped;
 pub use glossary::Glossary;
 pub use headline::Headline;
 use inferometer_text::Lang;
@@ -159,7 +159,7 @@ fn figures(editions: &[Edition; 2]) -> String {
         let of = |text: fn(&Figure) -> String| [text(pair.0), text(pair.1)];
         out.push_str(&format!(
             "<section class=\"figure\" id=\"{}\">\n<h2>{}</h2>\n<div class=\"panels {}\">\n",
-            attribute(&pair.0.id),
+            escaped(&pair.0.id),
             both("span", &of(|figure| escaped(&figure.title))),
             match pair.0.arrangement {
                 crate::figure::Arrangement::Grid => "grid",

@@ -9,9 +9,7 @@ pub use csv::csv;
 pub use points::{figures, findings};
 
 use crate::findings::section as findings_section;
-use crate::message::import::ImportText;
-use crate::message::numbers::NumbersText;
-use crate::message::verdict::VerdictText;
+use crate::message::{ImportText, NumbersText, VerdictText};
 use crate::severity;
 use inferometer_core::doubt::Severity;
 use inferometer_core::point::Point;
@@ -169,13 +167,13 @@ fn flags(flags: &BTreeMap<String, Value>) -> String {
 
 pub fn compose(report: &ImportReport<'_>) -> Doc {
     let lang = report.lang;
-    let mut sections = vec![Section::plain(vec![Block::Verdict(verdict(report))])];
+    let mut sections = vec![Section::plain([verdict(report)])];
     let notes = notes::notes(report);
     if !notes.is_empty() {
         let heading = ImportText::DoubtsHeading.text(lang);
-        sections.push(Section::headed(heading, vec![Block::Notes(notes)]));
+        sections.push(Section::headed(heading, [notes]));
     }
-    sections.push(Section::plain(vec![Block::Table(overview(report))]));
+    sections.push(Section::plain([overview(report)]));
     sections.extend(findings_section(&findings(report), lang));
     let numbered = report.results.iter().enumerate();
     sections.extend(numbered.map(|(place, result)| detail(place + 1, result, lang)));
@@ -185,11 +183,11 @@ pub fn compose(report: &ImportReport<'_>) -> Doc {
         let values = [("file", report.stored.source.clone()), ("lines", lines)];
         let text = ImportText::UnreadLines.with(lang, &values);
         let heading = ImportText::Unread.text(lang);
-        sections.push(Section::headed(heading, vec![Block::Paragraph(text)]));
+        sections.push(Section::headed(heading, [Block::Paragraph(text)]));
     }
     if let Some(kept) = report.kept {
         let pair = Pair::new(ImportText::Kept.text(lang), kept.display().to_string());
-        sections.push(Section::plain(vec![Block::Pairs(vec![pair])]));
+        sections.push(Section::plain([vec![pair]]));
     }
     Doc { sections }
 }
@@ -252,10 +250,7 @@ fn overview(report: &ImportReport<'_>) -> Table {
         Column::left(ImportText::Doubts.text(lang)),
     ];
     let rows = report.results.iter().enumerate().map(|(place, result)| {
-        let time = |value: Option<f64>| match value {
-            Some(value) => Cell::text(number::whole_millis(value)),
-            None => Cell::Absent,
-        };
+        let time = |value: Option<f64>| Cell::known(value.map(number::whole_millis));
         let (doubts, tone) = match &result.found.error {
             Some(_) => (ImportText::Refused.text(lang).to_owned(), Tone::Bad),
             None => worst(result, lang),

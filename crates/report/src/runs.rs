@@ -1,10 +1,7 @@
 //! The list that `inferometer runs` shows: one line per run, sweep or search, the newest
 //! first.
 
-use crate::message::numbers::NumbersText;
-use crate::message::runs::RunsText;
-use crate::message::setup::SetupText;
-use crate::message::verdict::VerdictText;
+use crate::message::{NumbersText, RunsText, SetupText, VerdictText};
 use inferometer_core::scenario::Shape;
 use inferometer_page::doc::{Block, Cell, Column, Doc, Section, Table, Tone, Unit};
 use inferometer_page::number;
@@ -100,7 +97,7 @@ pub fn compose(runs: &[ListedResult], lang: Lang) -> Doc {
         Block::Table(table(runs, lang))
     };
     Doc {
-        sections: vec![Section::plain(vec![block])],
+        sections: vec![Section::plain([block])],
     }
 }
 
@@ -142,19 +139,14 @@ fn row(run: &ListedResult, lang: Lang) -> Vec<Cell> {
         RunState::Unfinished => (VerdictText::Unfinished.text(lang).to_owned(), Tone::Caution),
         RunState::Foreign => (VerdictText::Foreign.text(lang).to_owned(), Tone::Plain),
     };
-    let rate =
-        |value: Option<f64>, unit| Cell::number(value, unit, value.map_or(0, number::decimals));
     vec![
         Cell::text(run.started.as_deref().map(minute).unwrap_or_default()),
         Cell::text(run.what.kind().text(lang)),
         Cell::Toned(state, tone),
         Cell::text(run.what.load(lang)),
-        rate(run.requests_per_s, Unit::RequestsPerSecond),
-        rate(run.output_tokens_per_s, Unit::TokensPerSecond),
-        match run.ttft_p50_ms {
-            Some(median) => Cell::text(number::whole_millis(median)),
-            None => Cell::Absent,
-        },
+        Cell::rate(run.requests_per_s, Unit::RequestsPerSecond),
+        Cell::rate(run.output_tokens_per_s, Unit::TokensPerSecond),
+        Cell::known(run.ttft_p50_ms.map(number::whole_millis)),
     ]
 }
 

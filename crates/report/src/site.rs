@@ -5,10 +5,7 @@
 //! can end the script element, and the script writes text, never markup.
 
 use crate::chart::metric_name::{MetricUnit, metric_name, unit_of};
-use crate::message::numbers::NumbersText;
-use crate::message::runs::RunsText;
-use crate::message::site::SiteText;
-use crate::message::verdict::VerdictText;
+use crate::message::{NumbersText, RunsText, SiteText, VerdictText};
 use crate::runs::{Listed, RunState, minute};
 use inferometer_analysis::compare::Metric;
 use inferometer_core::scenario::Shape;

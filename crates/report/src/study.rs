@@ -8,9 +8,7 @@ mod tests;
 pub use figures::figures;
 
 use crate::chart::metric_name::name_and_unit;
-use crate::message::notes::NoteText;
-use crate::message::setup::SetupText;
-use crate::message::study::StudyText;
+use crate::message::{NoteText, SetupText, StudyText};
 use inferometer_campaign::space::command_with;
 use inferometer_campaign::study::{
     Direction, Effect, FailureCount, Finding, Importance, Objective, Study, StudyResult, TrialRow,
@@ -58,14 +56,14 @@ impl<'a> StudyReport<'a> {
 pub fn compose(report: &StudyReport<'_>) -> Doc {
     let say = |text: StudyText| text.text(report.lang);
     let mut sections = vec![
-        Section::plain(vec![Block::Verdict(verdict(report))]),
+        Section::plain([verdict(report)]),
         Section::plain(best(report)),
-        Section::plain(vec![Block::Pairs(pairs(report))]),
+        Section::plain([pairs(report)]),
     ];
     let mut table = |heading: StudyText, table: Table| {
         if !table.rows.is_empty() {
             let block = Block::Table(table);
-            sections.push(Section::headed(say(heading), vec![block]));
+            sections.push(Section::headed(say(heading), [block]));
         }
     };
     let front: Vec<&TrialRow> = (report.result.trials.iter())
@@ -80,7 +78,7 @@ pub fn compose(report: &StudyReport<'_>) -> Doc {
         say(StudyText::Saved),
         report.directory.display().to_string(),
     );
-    sections.push(Section::plain(vec![Block::Pairs(vec![saved])]));
+    sections.push(Section::plain([vec![saved]]));
     Doc { sections }
 }
 

@@ -13,7 +13,7 @@ use inferometer_core::work::{
 };
 use inferometer_page::text::{self, Paint, TextStyle};
 use inferometer_report::data::{Conversion, compose, in_brief};
-use inferometer_report::message::progress::ProgressText;
+use inferometer_report::message::ProgressText;
 use inferometer_runner::work;
 use inferometer_text::Lang;
 use inferometer_workload::data::{Surveyor, to_custom};

@@ -23,7 +23,7 @@ use inferometer_load::setup::{Job, Route, Setup, WARMUP_SESSION};
 use inferometer_load::stop_rules::StopRules;
 use inferometer_page::text;
 use inferometer_report::doctor;
-use inferometer_report::message::progress::ProgressText;
+use inferometer_report::message::ProgressText;
 use inferometer_runner::embedded::EmbeddedServer;
 use inferometer_runner::keys::Keys;
 use inferometer_runner::measure::look_at;

@@ -101,21 +101,6 @@ fn values(panel: &Panel, on: On) -> Vec<f64> {
     let mut values = Vec::new();
     for series in &panel.series {
         match &series.shape {
-            Shape::Line(samples)
-            | Shape::Area(samples)
-            | Shape::Scatter(samples)
-            | Shape::Words(samples)
-            | Shape::Bars(samples) => {
-                for sample in samples.iter().filter(|sample| sample.y.is_some()) {
-                    match on {
-                        On::X => values.push(sample.x),
-                        On::Y => {
-                            values.extend(sample.y);
-                            values.extend(sample.interval.into_iter().flatten());
-                        }
-                    }
-                }
-            }
             // The whole of a stack is what its highest part reaches.
             Shape::Stack(_) if on == On::Y => values.extend(stacked(panel).into_values()),
             Shape::Stack(samples) => values.extend(samples.iter().map(|sample| sample.x)),
@@ -132,6 +117,17 @@ fn values(panel: &Panel, on: On) -> Vec<f64> {
                 }
             }
             Shape::Heat(_) => {}
+            shape => {
+                for sample in shape.samples().iter().filter(|sample| sample.y.is_some()) {
+                    match on {
+                        On::X => values.push(sample.x),
+                        On::Y => {
+                            values.extend(sample.y);
+                            values.extend(sample.interval.into_iter().flatten());
+                        }
+                    }
+                }
+            }
         }
     }
     if on == On::X {

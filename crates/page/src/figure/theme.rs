@@ -13,7 +13,8 @@ pub enum Theme {
 }
 
 /// The colours of a theme as `#rrggbb`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Look {
     pub background: &'static str,
     pub text: &'static str,

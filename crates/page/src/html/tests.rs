@@ -12,18 +12,18 @@ fn of_everything() -> Page {
         headlines: vec![Headline::new("TTFT p50", "81.2".to_owned(), "ms")],
         doc: Doc {
             sections: vec![
-                Section::plain(vec![Block::Verdict(Verdict {
+                Section::plain([Verdict {
                     word: "VALID".to_owned(),
                     tone: Tone::Good,
                     reason: "no doubts".to_owned(),
                     rest: "more".to_owned(),
-                })]),
-                Section::plain(vec![Block::Pairs(vec![Pair::new("Model", "a & b")])]),
-                Section::headed("Result", vec![Block::Table(one_table())]),
-                Section::headed("Doubts", vec![Block::Notes(vec![one_note()])]),
+                }]),
+                Section::plain([vec![Pair::new("Model", "a & b")]]),
+                Section::headed("Result", [one_table()]),
+                Section::headed("Doubts", [vec![one_note()]]),
                 Section::headed(
                     "Rest",
-                    vec![
+                    [
                         Block::Paragraph("A line.".to_owned()),
                         Block::Histogram(vec![Bar {
                             from: 1,

@@ -371,29 +371,33 @@ fn row_lines(
 
 #[cfg(test)]
 mod tests {
-    use super::super::Paint;
     use super::*;
     use crate::doc::Column;
 
+    const TITLES: [&str; 6] = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta"];
+
+    fn on_page(table: &Table, width: usize) -> Vec<String> {
+        let style = TextStyle {
+            width,
+            ..TextStyle::default()
+        };
+        lines(table, None, style)
+    }
+
     #[test]
     fn a_table_too_wide_for_the_page_goes_on_below_with_its_names() {
-        let titles = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta"];
         let mut columns = vec![Column::left("setting")];
-        columns.extend(titles.map(Column::right));
+        columns.extend(TITLES.map(Column::right));
         let row = |name: &str, value: &str| {
-            let values = titles.map(|_| Cell::text(value));
+            let values = TITLES.map(|_| Cell::text(value));
             std::iter::once(Cell::text(name)).chain(values).collect()
         };
         let table = Table::new(columns, vec![row("first", "123456"), row("second", "7")]);
-        let style = TextStyle {
-            width: 40,
-            ..TextStyle::default()
-        };
-        let lines = lines(&table, None, style);
+        let lines = on_page(&table, 40);
         assert!(lines.iter().all(|line| width(line) <= 40), "{lines:#?}");
         let text = lines.join("\n");
-        assert!(titles.iter().all(|title| text.contains(title)), "{text}");
-        assert_eq!(text.matches("123456").count(), titles.len());
+        assert!(TITLES.iter().all(|title| text.contains(title)), "{text}");
+        assert_eq!(text.matches("123456").count(), TITLES.len());
         assert_eq!(
             text.matches("first").count(),
             text.matches("setting").count()
@@ -402,22 +406,17 @@ mod tests {
 
     #[test]
     fn all_keys_and_the_marks_stand_in_every_part_of_a_broken_table() {
-        let titles = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta"];
         let mut columns = ["in", "out"].map(Column::key).to_vec();
-        columns.extend(titles.map(Column::right));
+        columns.extend(TITLES.map(Column::right));
         columns.push(Column::mark());
         let row = |out: &str, mark: &str| {
             let mut cells = vec![Cell::text("512"), Cell::text(out)];
-            cells.extend(titles.map(|_| Cell::text("123456")));
+            cells.extend(TITLES.map(|_| Cell::text("123456")));
             cells.push(Cell::text(mark));
             cells
         };
         let table = Table::new(columns, vec![row("64", ""), row("77", "INVALID")]);
-        let style = TextStyle {
-            width: 40,
-            ..TextStyle::default()
-        };
-        let lines = lines(&table, None, style);
+        let lines = on_page(&table, 40);
         assert!(lines.iter().all(|line| width(line) <= 40), "{lines:#?}");
         let parts = lines.iter().filter(|line| line.contains("out")).count();
         assert!(parts > 1, "{lines:#?}");
@@ -427,22 +426,17 @@ mod tests {
 
     #[test]
     fn rows_whose_names_are_too_long_to_repeat_have_numbers_in_every_part() {
-        let titles = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta"];
         let mut columns = ["enable-chunked-prefill", "max-num-batched-tokens"]
             .map(Column::left)
             .to_vec();
-        columns.extend(titles.map(Column::right));
+        columns.extend(TITLES.map(Column::right));
         let row = |value: &str| {
             let mut cells = vec![Cell::text("true"), Cell::text(value)];
-            cells.extend(titles.map(|title| Cell::text(format!("{title}{value}"))));
+            cells.extend(TITLES.map(|title| Cell::text(format!("{title}{value}"))));
             cells
         };
         let table = Table::new(columns, vec![row("2048"), row("4096")]);
-        let style = TextStyle {
-            width: 60,
-            ..TextStyle::default()
-        };
-        let lines = lines(&table, None, style);
+        let lines = on_page(&table, 60);
         let of = |row: &'static str| (lines.iter()).filter(move |line| line.contains(row));
         assert!(of("2048").count() > 1, "{lines:#?}");
         assert!(
@@ -466,11 +460,7 @@ mod tests {
             names.map(Column::right).to_vec(),
             vec![["true", "4096", "113"].map(Cell::text).to_vec()],
         );
-        let style = TextStyle {
-            width: 40,
-            paint: Paint::Plain,
-        };
-        let lines = lines(&table, None, style);
+        let lines = on_page(&table, 40);
         assert!(lines.iter().all(|line| width(line) <= 40), "{lines:#?}");
         let whole: String = lines.join(" ");
         for piece in [

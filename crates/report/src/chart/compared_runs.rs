@@ -3,7 +3,7 @@
 use super::ladder::{self, Ladder, LadderSeries};
 use super::omitted::{self, Shown};
 use crate::chart::Level;
-use crate::message::figures::FigureText as Text;
+use crate::message::FigureText as Text;
 use inferometer_analysis::compare::RunSample;
 use inferometer_core::point::Point;
 use inferometer_core::quantile::sort;
@@ -157,22 +157,8 @@ fn levels<'a>(
 
 /// A footnote that names the points that are drawn though they are invalid.
 pub fn doubtful(ladder: &Ladder<'_>, lang: Lang) -> Option<String> {
-    let several = ladder.series.len() > 1;
-    let named = ladder.series.iter().flat_map(|series| {
-        let invalid = series.points.iter().filter(|(_, summary)| !summary.valid);
-        invalid.map(move |(level, summary)| {
-            let name = omitted::name(&level.text(), summary);
-            if several {
-                format!("{} {name}", series.label)
-            } else {
-                name
-            }
-        })
-    });
-    let named: Vec<String> = named.collect();
-    (ladder.shown == Shown::All)
-        .then(|| omitted::footnote(Text::Doubtful, &named, lang))
-        .flatten()
+    let named = ladder.named(|summary| !summary.valid);
+    omitted::footnote(Text::Doubtful, &named, lang).filter(|_| ladder.shown == Shown::All)
 }
 
 /// The column of a run's requests that a distribution is of.

@@ -1,11 +1,11 @@
 //! Trade-offs along a ladder: latency over throughput, and one user against all.
 
 use super::ladder::Ladder;
-use super::load_level::Places;
+use super::load_level::{Places, ratio, scale};
 use super::metric_name::{MetricUnit, metric_name, unit_of};
 use super::omitted;
 use crate::chart::Level;
-use crate::message::figures::FigureText as Text;
+use crate::message::FigureText as Text;
 use inferometer_analysis::compare::Metric;
 use inferometer_core::quantile::least_samples;
 use inferometer_core::summary::Summary;
@@ -94,33 +94,16 @@ pub fn throughput_latency(tradeoff: &Tradeoff<'_>, lang: Lang) -> Figure {
     let few = |summary: &Summary| needed.is_some_and(|least| summary.requests.ok < least);
     let mut series = points(tradeoff.ladder, of, few, tradeoff.shape);
     let limit = tradeoff.objective.as_ref().map(|(_, ms)| *ms);
-    let samples = series.iter().flat_map(samples_of);
+    let samples = series.iter().flat_map(|series| series.shape.samples());
     let unit = TimeUnit::of(samples.filter_map(|sample| sample.y).chain(limit));
     let (y_unit, time) = match tradeoff.latency.unit() {
         MetricUnit::Time => (unit.sign(), unit),
         MetricUnit::Sign(sign) => (sign, TimeUnit::Milliseconds),
     };
-    for series in &mut series {
-        if let Shape::Line(samples) | Shape::Scatter(samples) = &mut series.shape {
-            let old = std::mem::take(samples);
-            *samples = old.into_iter().map(|sample| time.sample(sample)).collect();
-        }
-    }
+    time.rescale(&mut series);
     // Beyond saturation latency grows without bound, and would leave the rest a flat line.
-    let known = || {
-        series
-            .iter()
-            .flat_map(samples_of)
-            .filter_map(|sample| sample.y)
-    };
-    let (least, most) = known().fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), y| {
-        (least.min(y), most.max(y))
-    });
-    let scale = if least > 0.0 && most / least > WIDE {
-        Scale::Log
-    } else {
-        Scale::FromZero
-    };
+    let known = series.iter().flat_map(|series| series.shape.samples());
+    let scale = scale(ratio(known.filter_map(|sample| sample.y)) > WIDE);
     let mut marks = Vec::new();
     if let Some((objective, ms)) = &tradeoff.objective {
         marks.push(Mark::new(
@@ -180,7 +163,7 @@ pub fn pareto(ladder: &Ladder<'_>, lang: Lang) -> Figure {
     let mut series = points(ladder, of, |_| false, Shape::Scatter);
     let mut found: Vec<[f64; 2]> = series
         .iter()
-        .flat_map(samples_of)
+        .flat_map(|series| series.shape.samples())
         .filter_map(|sample| Some([sample.x, sample.y?]))
         .collect();
     let front = front(&mut found);
@@ -206,13 +189,6 @@ pub fn pareto(ladder: &Ladder<'_>, lang: Lang) -> Figure {
         vec![panel],
         footnotes(ladder, lang),
     )
-}
-
-fn samples_of(series: &Series) -> &[Sample] {
-    match &series.shape {
-        Shape::Line(samples) | Shape::Scatter(samples) => samples,
-        _ => &[],
-    }
 }
 
 /// A labelled point for each level, the lowest first; starred where there are too few samples.

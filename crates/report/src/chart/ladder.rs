@@ -4,9 +4,10 @@ pub use super::load_level::{Ladder, LadderSeries};
 use super::omitted::{self, Shown};
 
 use super::load_level::Places;
+use super::metric_name::statistic;
 use crate::chart::Level;
 use crate::knee::Knee;
-use crate::message::figures::FigureText as Text;
+use crate::message::FigureText as Text;
 use inferometer_core::summary::{Distribution, Summary};
 use inferometer_page::figure::thin;
 use inferometer_page::figure::time_unit::TimeUnit;
@@ -54,12 +55,8 @@ enum Drawn {
 
 impl Drawn {
     fn title(self, lang: Lang) -> String {
-        let mean = |of: Text| Text::MeanOf.with(lang, &[("metric", of.text(lang).to_owned())]);
-        let percentile = |p: &str| {
-            let e2e = Text::E2e.text(lang).to_owned();
-            let values = [("metric", e2e), ("p", p.to_owned())];
-            Text::PercentileOf.with(lang, &values)
-        };
+        let mean = |of: Text| statistic(of, None, lang);
+        let percentile = |p: &str| statistic(Text::E2e, Some(p), lang);
         match self {
             Drawn::Duration => Text::Duration.text(lang).to_owned(),
             Drawn::Qps => Text::RequestThroughput.text(lang).to_owned(),
@@ -244,14 +241,9 @@ fn figure(id: &str, title: String, ladder: &Ladder<'_>, drawn: &[Drawn], lang: L
             let mut lines = lines(ladder, own);
             let mut unit = drawn.unit();
             if drawn.is_time() {
-                let time = TimeUnit::of_samples(lines.iter().flat_map(line_samples));
+                let time = TimeUnit::of_series(&lines);
                 unit = time.sign();
-                for line in &mut lines {
-                    if let Shape::Line(samples) = &mut line.shape {
-                        let old = std::mem::take(samples);
-                        *samples = old.into_iter().map(|sample| time.sample(sample)).collect();
-                    }
-                }
+                time.rescale(&mut lines);
             }
             let mut panel = places.panel(drawn.title(lang), unit, lines, lang);
             if matches!(drawn, Drawn::Qps | Drawn::Throughput) {
@@ -271,13 +263,6 @@ fn figure(id: &str, title: String, ladder: &Ladder<'_>, drawn: &[Drawn], lang: L
         panels,
         footnotes,
     )
-}
-
-fn line_samples(series: &Series) -> &[Sample] {
-    match &series.shape {
-        Shape::Line(samples) => samples,
-        _ => &[],
-    }
 }
 
 fn lines<'a>(
@@ -364,14 +349,7 @@ fn knees(ladder: &Ladder<'_>, lang: Lang) -> Option<String> {
 fn footnotes(ladder: &Ladder<'_>, places: &Places, panels: &[Panel], lang: Lang) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(mean_lengths(ladder, lang));
-    let samples = || {
-        panels
-            .iter()
-            .flat_map(|panel| panel.series.iter().flat_map(line_samples))
-    };
-    if samples().any(|sample| sample.interval.is_some()) {
-        notes.push(Text::Intervals.text(lang).to_owned());
-    }
+    notes.extend(omitted::intervals(panels, lang));
     let rising = Drawn::Throughput.title(lang);
     if panels.iter().any(|panel| panel.title == rising) {
         notes.extend(knees(ladder, lang));

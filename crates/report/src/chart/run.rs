@@ -1,7 +1,7 @@
 //! Figures of one run: distributions, the course of time, every request, gaps between tokens.
 
 use super::sketch::{Drawing, Sketch};
-use crate::message::figures::FigureText as Text;
+use crate::message::FigureText as Text;
 use inferometer_core::quantile::least_samples;
 use inferometer_core::scenario::SimClock;
 use inferometer_core::summary::{Distribution, Summary};

@@ -1,19 +1,18 @@
 //! The figure of a search for capacity: every probe at its load, by whether it met the
 //! objectives. Probes differ in length and lie close to each other, so that no line joins them.
 
-use super::load_level::{axis_name, by_ratio};
-use super::metric_name::{MetricUnit, metric_name, unit_of};
+use super::load_level::{axis_name, by_ratio, ratio, scale};
+use super::metric_name::{MetricUnit, metric_name, statistic, unit_of};
 use crate::chart::Level;
-use crate::message::figures::FigureText as Text;
+use crate::message::FigureText as Text;
 use inferometer_analysis::compare::Metric;
 use inferometer_campaign::capacity::ProbeVerdict;
 use inferometer_core::slo::{Slo, SloMetric, SloScope};
 use inferometer_core::summary::Summary;
 use inferometer_page::figure::time_unit::TimeUnit;
 use inferometer_page::figure::{
-    Axis, Colour, Figure, Mark, MarkKind, On, Panel, Sample, Scale, Series,
+    Axis, Colour, Figure, Mark, MarkKind, On, Panel, Sample, Series, Shade, Shape,
 };
-use inferometer_page::figure::{Shade, Shape};
 use inferometer_text::Lang;
 
 /// From this ratio of the largest to the least value on, a latency is drawn by ratio.
@@ -78,21 +77,18 @@ impl Drawn<'_> {
             }
             Drawn::Objective(Objective::Limit(slo)) => slo,
         };
-        let base = match slo.metric {
-            SloMetric::Ttft => Text::Ttft.text(lang),
-            SloMetric::Tpot => Text::Tpot.text(lang),
-            SloMetric::Itl => Text::Itl.text(lang),
-            SloMetric::MaxGap => Text::MaxGap.text(lang),
-            SloMetric::E2e => Text::E2e.text(lang),
-            SloMetric::FirstAnswer => Text::FirstAnswer.text(lang),
+        let latency = match slo.metric {
+            SloMetric::Ttft => Text::Ttft,
+            SloMetric::Tpot => Text::Tpot,
+            SloMetric::Itl => Text::Itl,
+            SloMetric::MaxGap => Text::MaxGap,
+            SloMetric::E2e => Text::E2e,
+            SloMetric::FirstAnswer => Text::FirstAnswer,
         };
-        let metric = ("metric", base.to_owned());
         match slo.scope {
-            SloScope::Percentile(percent) => {
-                Text::PercentileOf.with(lang, &[metric, ("p", format!("p{percent}"))])
-            }
-            SloScope::Mean => Text::MeanOf.with(lang, &[metric]),
-            SloScope::Request => base.to_owned(),
+            SloScope::Percentile(percent) => statistic(latency, Some(&format!("p{percent}")), lang),
+            SloScope::Mean => statistic(latency, None, lang),
+            SloScope::Request => latency.text(lang).to_owned(),
         }
     }
 
@@ -153,8 +149,7 @@ fn panel(search: &Search<'_>, drawn: &Drawn<'_>, lang: Lang) -> Panel {
         }
     };
     let placed = |value: f64| time.map_or(value, |unit| unit.of_ms(value));
-    let least = values().fold(f64::INFINITY, f64::min);
-    let wide = time.is_some() && least > 0.0 && values().fold(0.0, f64::max) / least > WIDE;
+    let wide = time.is_some() && ratio(values()) > WIDE;
     let outcomes = [
         (ProbeVerdict::Met, Text::Meets, Colour::Good),
         (ProbeVerdict::Missed, Text::Misses, Colour::Bad),
@@ -201,7 +196,7 @@ fn panel(search: &Search<'_>, drawn: &Drawn<'_>, lang: Lang) -> Panel {
     Panel {
         title: drawn.name(lang),
         x: Axis::new(title, load_unit, by_ratio(levels)),
-        y: Axis::new("", unit, if wide { Scale::Log } else { Scale::FromZero }),
+        y: Axis::new("", unit, scale(wide)),
         series: (series.into_iter())
             .filter(|series| !series.shape.is_empty())
             .collect(),

@@ -4,7 +4,7 @@ use super::environment;
 use super::title;
 use crate::capacity::{compose, figures};
 use crate::chart::Level;
-use crate::message::page::PageText;
+use crate::message::PageText;
 use inferometer_campaign::capacity::stored::Capacity;
 use inferometer_core::environment::Environment;
 use inferometer_core::summary::Summary;

@@ -3,8 +3,7 @@
 use super::run::duration;
 use super::title;
 use crate::import::{ImportReport, ReportedResult, compose, figures};
-use crate::message::import::ImportText;
-use crate::message::page::PageText;
+use crate::message::{ImportText, PageText};
 use inferometer_core::doubt::Severity;
 use inferometer_import::Stored;
 use inferometer_page::doc::Tone;

@@ -1,7 +1,7 @@
 //! The page of a study of launch flags.
 
 use crate::chart::metric_name::name_and_unit;
-use crate::message::study::StudyText;
+use crate::message::StudyText;
 use crate::study::{StudyReport, compose, figures, percent};
 use inferometer_page::html::Headline;
 use inferometer_page::html::{Edition, Page, page};

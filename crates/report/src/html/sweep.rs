@@ -3,7 +3,7 @@
 use super::environment;
 use super::run::{duration, failed};
 use super::title;
-use crate::message::page::PageText;
+use crate::message::PageText;
 use crate::sweep::{SweepReport, compose, figures, value};
 use inferometer_core::summary::Summary;
 use inferometer_page::html::Headline;

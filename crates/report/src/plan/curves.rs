@@ -2,8 +2,8 @@
 //! the intervals in which they lie in 9 of 10 cases.
 
 use super::labels::{flags, predicted};
-use crate::message::figures::FigureText as Text;
-use crate::message::plan::PlanText;
+use crate::chart::metric_name::statistic;
+use crate::message::{FigureText as Text, PlanText};
 use inferometer_core::slo::{Slo, SloMetric, SloScope};
 use inferometer_page::figure::{
     Axis, Colour, Figure, Mark, MarkKind, On, Panel, Sample, Scale, Series, Shape, in_readable_time,
@@ -126,23 +126,14 @@ impl Drawn {
             .clone()
             .filter(|slo| slo.scope == SloScope::Percentile(99.0));
         let tails: Vec<&Slo> = tails.collect();
-        let name = self.name.text(lang).to_owned();
-        let metric = ("metric", name.clone());
+        let of_latency = |p| statistic(self.name, p, lang);
         let (title, of, wider, limits) = match (self.objective, tails.is_empty()) {
-            (None, _) => (name, self.mean, 1.0, Vec::new()),
+            (None, _) => (self.name.text(lang).to_owned(), self.mean, 1.0, Vec::new()),
             (_, true) => {
                 let limits = own.filter(|slo| slo.scope == SloScope::Mean).collect();
-                (Text::MeanOf.with(lang, &[metric]), self.mean, 1.0, limits)
+                (of_latency(None), self.mean, 1.0, limits)
             }
-            (_, false) => {
-                let p = ("p", "p99".to_owned());
-                (
-                    Text::PercentileOf.with(lang, &[metric, p]),
-                    self.p99,
-                    TAIL,
-                    tails,
-                )
-            }
+            (_, false) => (of_latency(Some("p99")), self.p99, TAIL, tails),
         };
         let panel = Panel {
             title,

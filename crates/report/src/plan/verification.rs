@@ -1,7 +1,7 @@
 //! A prediction beside its measurement.
 
 use super::labels::{brief, metric_text};
-use crate::message::plan::PlanText as Text;
+use crate::message::PlanText as Text;
 use inferometer_page::doc::{Block, Cell, Column, Section, Table, Tone, Verdict};
 use inferometer_plan::calibrate::Verified;
 use inferometer_plan::means::{MeanMetric, Means};
@@ -34,16 +34,11 @@ pub fn earlier(record: &Verified, lang: Lang) -> Section {
     } else {
         not_verified(Text::LastFailed.with(lang, &values), lang)
     };
-    Section::plain(vec![block])
+    Section::plain([block])
 }
 
 fn not_verified(reason: String, lang: Lang) -> Block {
-    Block::Verdict(Verdict {
-        word: Text::NotVerified.text(lang).to_owned(),
-        tone: Tone::Bad,
-        reason,
-        rest: String::new(),
-    })
+    Verdict::new(Text::NotVerified.text(lang), Tone::Bad, reason).into()
 }
 
 /// The document of a verification that was kept in a calibration's file.

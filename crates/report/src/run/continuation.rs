@@ -1,7 +1,7 @@
 //! Answers to a template that asks for a length in words, by the length that came.
 
 use super::{RunReport, heading};
-use crate::message::numbers::NumbersText;
+use crate::message::NumbersText;
 use inferometer_core::summary::{ContinuationGroup, ContinuationResult};
 use inferometer_page::doc::{Block, Cell, Column, Pair, Section, Table, Unit};
 use inferometer_page::number;
@@ -21,7 +21,7 @@ pub(super) fn section(report: &RunReport<'_>) -> Option<Section> {
     );
     Some(Section::headed(
         &heading(report, NumbersText::ByActualLength),
-        vec![Block::Table(table), Block::Pairs(pairs(report, found))],
+        [Block::Table(table), Block::Pairs(pairs(report, found))],
     ))
 }
 

@@ -1,8 +1,7 @@
 //! The table of latencies.
 
 use super::{Detail, RunReport, heading};
-use crate::message::metric::MetricText;
-use crate::message::numbers::NumbersText;
+use crate::message::{MetricText, NumbersText};
 use inferometer_core::quantile::least_samples;
 use inferometer_core::summary::Distribution;
 use inferometer_page::doc::{Block, Cell, Column, Number, Section, Support, Table, Unit};
@@ -24,7 +23,7 @@ pub(super) fn section(report: &RunReport<'_>) -> Option<Section> {
     let table = Block::Table(table(report, &rows));
     Some(Section::headed(
         &heading(report, NumbersText::Latency),
-        vec![table],
+        [table],
     ))
 }
 

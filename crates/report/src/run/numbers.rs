@@ -3,13 +3,12 @@
 use super::latency::row_unit;
 use super::{RunReport, heading};
 use crate::chart::ladder::cards_of;
-use crate::message::figures::FigureText;
-use crate::message::metric::MetricText;
-use crate::message::numbers::NumbersText;
+use crate::message::{FigureText, MetricText, NumbersText};
 use inferometer_core::record::TokenSource;
 use inferometer_core::summary::Distribution;
 use inferometer_page::doc::{Block, Cell, Column, Pair, Section, Table, Unit};
 use inferometer_page::number;
+use inferometer_text::punctuation::PunctuationText;
 
 pub(super) fn section(report: &RunReport<'_>) -> Section {
     let first = match report.summary.requests.ok {
@@ -110,14 +109,9 @@ fn rate(
 }
 
 fn median(name: String, sample: Option<&Distribution>) -> Row {
+    let blank = Cell::blank;
     let Some(sample) = sample else {
-        return [
-            Cell::text(name),
-            Cell::Absent,
-            Cell::blank(),
-            Cell::blank(),
-            Cell::blank(),
-        ];
+        return [Cell::text(name), Cell::Absent, blank(), blank(), blank()];
     };
     let (unit, scale, decimals) = row_unit(sample);
     let interval = sample.p50_interval.map(|ends| ends.map(|end| end * scale));
@@ -126,17 +120,14 @@ fn median(name: String, sample: Option<&Distribution>) -> Row {
         Cell::number(Some(sample.p50 * scale), unit, decimals),
         Cell::text(unit.sign()),
         Cell::range(interval, unit, decimals),
-        Cell::blank(),
+        blank(),
     ]
 }
 
 /// The rows with only those columns that hold something.
 fn laid_out(report: &RunReport<'_>, rows: Vec<Row>) -> Table {
-    let length = report
-        .summary
-        .steady_s
-        .map(number::seconds)
-        .unwrap_or_default();
+    let length = report.summary.steady_s;
+    let length = length.map(number::seconds).unwrap_or_default();
     let columns = [
         Column::left(""),
         Column::right(""),
@@ -144,20 +135,17 @@ fn laid_out(report: &RunReport<'_>, rows: Vec<Row>) -> Table {
         Column::right(report.say(MetricText::Interval)),
         Column::right(&report.fill(NumbersText::SteadyState, &[("time", length)])),
     ];
-    let used: Vec<bool> = (0..columns.len())
-        .map(|column| rows.iter().any(|row| row[column] != Cell::blank()))
-        .collect();
-    let keep = |column: &usize| used[*column];
+    let used: [bool; 5] =
+        std::array::from_fn(|column| rows.iter().any(|row| row[column] != Cell::blank()));
     Table::new(
-        (columns.into_iter().enumerate())
-            .filter_map(|(column, about)| keep(&column).then_some(about))
-            .collect(),
-        (rows.into_iter()).map(|row| {
-            (row.into_iter().enumerate())
-                .filter_map(|(column, cell)| keep(&column).then_some(cell))
-                .collect()
-        }),
+        kept(columns, used),
+        rows.into_iter().map(|row| kept(row, used)),
     )
+}
+
+fn kept<T>(all: [T; 5], used: [bool; 5]) -> Vec<T> {
+    let all = all.into_iter().zip(used);
+    all.filter_map(|(one, used)| used.then_some(one)).collect()
 }
 
 fn accounts(report: &RunReport<'_>) -> Vec<Pair> {
@@ -248,7 +236,7 @@ fn lengths(report: &RunReport<'_>) -> Option<String> {
             None => report.fill(plain, &[mean]),
         })
     };
-    let parts: Vec<String> = [
+    let parts = [
         said(
             tokens.input_mean,
             tokens.input_asked_mean,
@@ -264,11 +252,8 @@ fn lengths(report: &RunReport<'_>) -> Option<String> {
         tokens
             .chars_per_token
             .map(|mean| report.fill(NumbersText::CharsPerToken, &[("mean", number::brief(mean))])),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    (!parts.is_empty()).then(|| report.list(&parts))
+    ];
+    report.known(PunctuationText::Comma, parts)
 }
 
 /// As one user gets the tokens. Here the smallest value is the worst, so it is shown in place
@@ -284,14 +269,11 @@ fn speed(report: &RunReport<'_>) -> Option<String> {
         ];
         Some(report.fill(label, &values))
     };
-    let parts: Vec<String> = [
+    let parts = [
         said(NumbersText::PerUserOf, &speed.per_user_tokens_per_s),
         said(NumbersText::DecodeOf, &speed.decode_tokens_per_s),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    (!parts.is_empty()).then(|| report.clauses(&parts))
+    ];
+    report.known(PunctuationText::Semicolon, parts)
 }
 
 fn client(report: &RunReport<'_>) -> Option<String> {
@@ -299,15 +281,12 @@ fn client(report: &RunReport<'_>) -> Option<String> {
     let share =
         |label, share: Option<f64>| Some(report.fill(label, &[("share", number::percent(share?))]));
     let lag = client.lag_p99_ms.filter(|_| report.is_open());
-    let parts: Vec<String> = [
+    let parts = [
         lag.map(|lag| report.fill(NumbersText::ClientLag, &[("lag", number::millis(lag))])),
         share(NumbersText::ClientCpu, client.cpu_share),
         share(NumbersText::ClientCeiling, client.ceiling_share),
         (client.pulse_p99_ms)
             .map(|late| report.fill(NumbersText::ClientPulse, &[("late", number::millis(late))])),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    (!parts.is_empty()).then(|| report.list(&parts))
+    ];
+    report.known(PunctuationText::Comma, parts)
 }

@@ -1,9 +1,7 @@
 //! What went wrong or may mislead: doubts, failures, missed objectives, drift.
 
 use super::RunReport;
-use crate::message::metric::MetricText;
-use crate::message::numbers::NumbersText;
-use crate::message::verdict::VerdictText;
+use crate::message::{MetricText, NumbersText, VerdictText};
 use crate::severity;
 use inferometer_core::summary::{FailureCount, ObjectiveResult, StatedDoubt};
 use inferometer_page::doc::{Block, Cell, Column, Follow, Note, Pair, Section, Table, Tone, Unit};
@@ -19,10 +17,10 @@ pub(super) fn doubts(report: &RunReport<'_>) -> Option<Section> {
     } else {
         VerdictText::WhyInvalid
     };
-    let notes = doubts.iter().map(|doubt| stated(report, doubt)).collect();
+    let notes = doubts.iter().map(|doubt| stated(report, doubt));
     Some(Section::headed(
         report.say(heading),
-        vec![Block::Notes(notes)],
+        [Vec::from_iter(notes)],
     ))
 }
 
@@ -41,13 +39,10 @@ pub(super) fn failures(report: &RunReport<'_>) -> Option<Section> {
     if failures.is_empty() {
         return None;
     }
-    let notes = failures
-        .iter()
-        .map(|failure| counted(report, failure))
-        .collect();
+    let notes = failures.iter().map(|failure| counted(report, failure));
     Some(Section::headed(
         report.say(VerdictText::Failures),
-        vec![Block::Notes(notes)],
+        [Vec::from_iter(notes)],
     ))
 }
 
@@ -111,20 +106,12 @@ pub(super) fn drift(report: &RunReport<'_>) -> Option<Section> {
         .as_ref()
         .filter(|parts| !parts.is_empty())?;
     let rows = parts.iter().map(|part| {
-        let rate = part.output_tokens_per_s;
         vec![
             Cell::text(number::seconds(part.from_s)),
             Cell::count(part.ok),
             Cell::count(part.failed),
-            Cell::number(
-                rate,
-                Unit::TokensPerSecond,
-                rate.map_or(0, number::decimals),
-            ),
-            match part.ttft_p50_ms {
-                Some(median) => Cell::text(number::whole_millis(median)),
-                None => Cell::Absent,
-            },
+            Cell::rate(part.output_tokens_per_s, Unit::TokensPerSecond),
+            Cell::known(part.ttft_p50_ms.map(number::whole_millis)),
         ]
     });
     let table = Table::new(
@@ -137,8 +124,5 @@ pub(super) fn drift(report: &RunReport<'_>) -> Option<Section> {
         ],
         rows,
     );
-    Some(Section::headed(
-        report.say(NumbersText::Drift),
-        vec![Block::Table(table)],
-    ))
+    Some(Section::headed(report.say(NumbersText::Drift), [table]))
 }

@@ -4,8 +4,7 @@
 use super::flag_axis::{FlagAxis, ends, share_of_range};
 use super::{StudyReport, is_failure, is_repeat, outcome};
 use crate::chart::metric_name::name_and_unit;
-use crate::message::figures::FigureText;
-use crate::message::study::StudyText;
+use crate::message::{FigureText, StudyText};
 use inferometer_campaign::study::{Direction, TrialRow};
 use inferometer_campaign::trial::Origin;
 use inferometer_page::figure::{

@@ -1,9 +1,7 @@
 //! A ladder as people keep it in their notes: a row per metric, a column per load.
 
 use super::{SweepReport, compose, measured};
-use crate::message::figures::FigureText;
-use crate::message::numbers::NumbersText;
-use crate::message::sweep::SweepText;
+use crate::message::{FigureText, NumbersText, SweepText};
 use crate::points::MeasuredPoint;
 use crate::points::ladder::{LoadLadder, ladders};
 use inferometer_core::quantile::least_samples;

@@ -2,9 +2,7 @@
 
 use super::{SweepReport, notes};
 use crate::chart::ladder::cards_of;
-use crate::message::numbers::NumbersText;
-use crate::message::sweep::SweepText;
-use crate::message::verdict::VerdictText;
+use crate::message::{NumbersText, SweepText, VerdictText};
 use crate::points::MeasuredPoint;
 use inferometer_analysis::statistics::batch_means;
 use inferometer_core::doubt::Severity;

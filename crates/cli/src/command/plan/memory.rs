@@ -12,7 +12,7 @@ use inferometer_plan::device::Card;
 use inferometer_plan::flags::{Flag, command, with_flags};
 use inferometer_plan::memory::{Answer, Fit, Lengths, MemoryError, Question, answer};
 use inferometer_plan::model::{KnownModel, find};
-use inferometer_report::message::plan::PlanText as Text;
+use inferometer_report::message::PlanText as Text;
 use inferometer_report::plan::memory::{sections, stacks};
 use inferometer_text::Lang;
 use serde_json::json;

@@ -15,7 +15,7 @@ use inferometer_page::doc::Section;
 use inferometer_plan::calibrate::Calibration;
 use inferometer_plan::what_if::{Objectives, Question, ask, to_json};
 use inferometer_plan::work::Load;
-use inferometer_report::message::plan::PlanText as Text;
+use inferometer_report::message::PlanText as Text;
 use inferometer_report::plan::curves::curves;
 use inferometer_report::plan::predictions::sections;
 use inferometer_report::plan::verification;

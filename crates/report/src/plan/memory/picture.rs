@@ -1,7 +1,7 @@
 //! The parts of a card as a picture: drawn, or of signs.
 
 use super::{PARTS, gib, name, part_text};
-use crate::message::plan::PlanText as Text;
+use crate::message::PlanText as Text;
 use inferometer_catalog::units::GIB;
 use inferometer_page::doc::{Cell, Column, Table};
 use inferometer_page::figure::{
