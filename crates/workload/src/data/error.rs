@@ -1,7 +1,7 @@
 //! Why a data set cannot be had, and what is wrong with a row.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, thiserror::Error)]
 pub enum DataError {
@@ -77,6 +77,17 @@ pub enum DataError {
     },
 }
 
+impl DataError {
+    pub(super) fn unreadable(path: &Path, source: io::Error) -> Self {
+        DataError::Unreadable {
+            path: path.to_owned(),
+            source,
+        }
+    }
+}
+
+/// Bytes of rows that are kept at most.
+pub(super) const KEPT_BYTES: usize = 512 << 20;
 /// Longest row that is held in memory, in bytes.
 pub const LONGEST_ROW: usize = 32 << 20;
 
