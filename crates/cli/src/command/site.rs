@@ -1,6 +1,6 @@
 //! `inferometer report DIR… -o SITE`: a static index of many results, with a page for each.
 
-use crate::command::runs::{Known, name};
+use crate::command::runs::{known, name};
 use crate::command::{capacity, import, sweep, tune};
 use crate::exit::Exit;
 use crate::options::OutputOptions;
@@ -48,18 +48,9 @@ pub fn publish(paths: &[PathBuf], options: &OutputOptions) -> anyhow::Result<Exi
     for stored in &results {
         let file = page_name(&name(stored), &mut taken);
         write_page(stored, &pages.join(&file), lang)?;
-        let known = Known::of(stored);
         entries.push(Entry {
-            name: name(stored),
             page: format!("{PAGES}/{file}"),
-            label: known.label,
-            tags: known.tags,
-            started: stored.started.clone(),
-            state: known.state,
-            what: known.what,
-            point: known.point,
-            figures: known.figures,
-            computed: known.computed,
+            result: known(stored),
         });
     }
     write(&site.join("index.html"), &index(&entries, lang))?;
