@@ -321,6 +321,21 @@ impl Cell {
         Cell::number(Some(value as f64), Unit::Count, 0)
     }
 
+    /// Marks a number for which there are too few samples.
+    pub fn starred(self) -> Self {
+        match self {
+            Cell::Number(number) => Cell::Number(Number {
+                support: Support::TooFew,
+                ..number
+            }),
+            cell => cell,
+        }
+    }
+
+    pub fn is_starred(&self) -> bool {
+        matches!(self, Cell::Number(number) if number.support == Support::TooFew)
+    }
+
     /// An interval; blank where there is none.
     pub fn range(interval: Option<[f64; 2]>, unit: Unit, decimals: usize) -> Self {
         let number = |value| Cell::number(Some(value), unit, decimals);

@@ -10,6 +10,8 @@ pub(crate) mod setup;
 mod trouble;
 mod work;
 
+pub(crate) use trouble::seen;
+
 use crate::findings;
 use crate::message::{SetupText, VerdictText};
 use inferometer_core::doubt::Severity;

@@ -119,16 +119,12 @@ fn verdict(report: &StudyReport<'_>) -> Verdict {
         ("trial", trial),
         ("repeats", report.study.last_stage.repeats.to_string()),
     ];
-    Verdict {
-        word: word.text(lang).to_owned(),
-        tone: match word {
-            StudyText::Better | StudyText::DefaultBest | StudyText::DefaultMisses => Tone::Good,
-            StudyText::Nothing => Tone::Bad,
-            _ => Tone::Caution,
-        },
-        reason: reason.with(lang, &values),
-        rest: String::new(),
-    }
+    let tone = match word {
+        StudyText::Better | StudyText::DefaultBest | StudyText::DefaultMisses => Tone::Good,
+        StudyText::Nothing => Tone::Bad,
+        _ => Tone::Caution,
+    };
+    Verdict::new(word.text(lang), tone, reason.with(lang, &values))
 }
 
 pub(crate) fn percent(share: f64) -> String {

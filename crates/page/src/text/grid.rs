@@ -2,7 +2,7 @@
 
 use super::lines::{pad_left, pad_right, shorten, width, wrap};
 use super::{INDENT, TextStyle, clean, paint, paint_tone};
-use crate::doc::{Align, Cell, Column, Fit, Number, Place, Support, Table, Tone};
+use crate::doc::{Align, Cell, Column, Fit, Place, Table, Tone};
 
 /// Blanks between columns, and where the page is too narrow for them.
 const GAP: usize = 2;
@@ -165,7 +165,7 @@ fn shown(table: &Table, row: &[Cell]) -> Vec<String> {
         .map(|(column, cell)| {
             let right = (table.columns.get(column)).is_some_and(|at| at.align == Align::Right);
             let mut text = clean(&cell.shown());
-            if right && !starred(cell) && column_has_star(table, column) {
+            if right && !cell.is_starred() && column_has_star(table, column) {
                 text.push(' ');
             }
             text
@@ -173,18 +173,8 @@ fn shown(table: &Table, row: &[Cell]) -> Vec<String> {
         .collect()
 }
 
-fn starred(cell: &Cell) -> bool {
-    matches!(
-        cell,
-        Cell::Number(Number {
-            support: Support::TooFew,
-            ..
-        })
-    )
-}
-
 fn column_has_star(table: &Table, column: usize) -> bool {
-    (table.rows.iter()).any(|row| row.get(column).is_some_and(starred))
+    (table.rows.iter()).any(|row| row.get(column).is_some_and(Cell::is_starred))
 }
 
 /// What each column would take.

@@ -6,6 +6,7 @@ use crate::severity;
 use inferometer_core::summary::{FailureCount, ObjectiveResult, StatedDoubt};
 use inferometer_page::doc::{Block, Cell, Column, Follow, Note, Pair, Section, Table, Tone, Unit};
 use inferometer_page::number;
+use inferometer_text::Lang;
 
 pub(super) fn doubts(report: &RunReport<'_>) -> Option<Section> {
     let doubts = &report.summary.doubts;
@@ -83,20 +84,27 @@ pub(super) fn objectives(report: &RunReport<'_>) -> Option<Section> {
 }
 
 fn objective(report: &RunReport<'_>, one: &ObjectiveResult) -> Vec<Cell> {
-    let seen = match (one.value_ms, one.share) {
+    let (outcome, tone) = match one.met {
+        Some(true) => (VerdictText::Met, Tone::Good),
+        Some(false) => (VerdictText::Missed, Tone::Bad),
+        None => (VerdictText::Undecided, Tone::Caution),
+    };
+    vec![
+        Cell::text(&one.objective),
+        Cell::text(seen(one, report.lang)),
+        Cell::Toned(report.say(outcome).to_owned(), tone),
+    ]
+}
+
+/// What was measured of an objective.
+pub(crate) fn seen(one: &ObjectiveResult, lang: Lang) -> String {
+    match (one.value_ms, one.share) {
         (Some(value), _) => number::whole_millis(value),
-        (None, Some(share)) => report.fill(
-            VerdictText::ShareOfRequests,
-            &[("share", number::percent(share))],
-        ),
+        (None, Some(share)) => {
+            VerdictText::ShareOfRequests.with(lang, &[("share", number::percent(share))])
+        }
         (None, None) => number::ABSENT.to_owned(),
-    };
-    let outcome = match one.met {
-        Some(true) => Cell::Toned(report.say(VerdictText::Met).to_owned(), Tone::Good),
-        Some(false) => Cell::Toned(report.say(VerdictText::Missed).to_owned(), Tone::Bad),
-        None => Cell::Toned(report.say(VerdictText::Undecided).to_owned(), Tone::Caution),
-    };
-    vec![Cell::text(&one.objective), Cell::text(seen), outcome]
+    }
 }
 
 pub(super) fn drift(report: &RunReport<'_>) -> Option<Section> {

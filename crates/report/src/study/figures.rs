@@ -74,7 +74,7 @@ impl StudyCharts<'_> {
     fn drawn<const N: usize>(&self, series: [(StudyText, Colour, Shape); N]) -> Vec<Series> {
         (series.into_iter())
             .filter(|(.., shape)| !shape.is_empty())
-            .map(|(name, colour, shape)| self::series(self.say(name), colour, shape))
+            .map(|(name, colour, shape)| Series::new(self.say(name), colour, shape))
             .collect()
     }
 
@@ -283,7 +283,7 @@ impl StudyCharts<'_> {
             [(FOOT, low), (TOP, high)].map(|(y, word)| Sample::new(at, Some(y)).labelled(word))
         });
         let labels = Shape::Words(labels.collect());
-        series.push(self::series(String::new(), Colour::Quiet, labels));
+        series.push(Series::new("", Colour::Quiet, labels));
         let mut names: Vec<String> = flags.iter().map(|flag| key(flag).to_owned()).collect();
         names.push(self.objective(Scale::Linear).caption());
         let mut y = Axis::new("", "", Scale::Linear);
@@ -347,10 +347,10 @@ impl StudyCharts<'_> {
         let mut series: Vec<Series> = (measured.into_iter())
             .filter(|(_, _, samples)| !samples.is_empty())
             .map(|(state, colour, samples)| {
-                self::series(self.say(state), colour, Shape::Scatter(samples))
+                Series::new(self.say(state), colour, Shape::Scatter(samples))
             })
             .collect();
-        series.push(self::series(
+        series.push(Series::new(
             self.say(StudyText::Pareto),
             Colour::Good,
             Shape::Line(front),
@@ -363,10 +363,6 @@ impl StudyCharts<'_> {
         figure.footnotes.push(labels);
         Some(figure)
     }
-}
-
-fn series(name: String, colour: Colour, shape: Shape) -> Series {
-    Series::new(name, colour, shape)
 }
 
 /// Keys of a configuration file are known without the tables that they stand in.
