@@ -26,7 +26,6 @@ pub struct Cli {
     pub command: Command,
 }
 
-/// The commands.
 #[derive(Subcommand)]
 pub enum Command {
     /// Measure one load point

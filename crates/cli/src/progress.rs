@@ -21,7 +21,6 @@ const LIVE_EVERY: Duration = Duration::from_millis(250);
 /// Rates are over this much time, so that they follow the run without flickering.
 const WINDOW: Duration = Duration::from_secs(3);
 
-/// The view of a run under way.
 pub struct Progress {
     mode: Mode,
     lang: Lang,
@@ -48,7 +47,6 @@ enum Mode {
 }
 
 impl Progress {
-    /// A view on standard error.
     pub fn new(quiet: bool, lang: Lang) -> Progress {
         let mode = match (quiet, std::io::stderr().is_terminal()) {
             (true, _) => Mode::Quiet,

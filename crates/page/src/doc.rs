@@ -8,7 +8,6 @@ pub struct Doc {
     pub sections: Vec<Section>,
 }
 
-/// A part of a report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Section {
     pub heading: Option<String>,
@@ -31,7 +30,6 @@ impl Section {
     }
 }
 
-/// A piece of a section.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Block {
     /// The judgement that everything else stands under; one line.
@@ -146,7 +144,6 @@ pub struct Command {
     pub words: Vec<String>,
 }
 
-/// A bar of a histogram.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bar {
     pub from: u64,
@@ -192,7 +189,6 @@ impl Table {
 pub struct Column {
     /// Its title; may be empty.
     pub title: String,
-    /// To which side it is set.
     pub align: Align,
     /// What may happen to it on a narrow page.
     pub fit: Fit,
@@ -250,7 +246,6 @@ pub enum Place {
     Everywhere,
 }
 
-/// To which side a column is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
     Left,
@@ -266,7 +261,6 @@ pub enum Fit {
     Wrap,
 }
 
-/// A cell of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
     /// Text; an empty one means that nothing belongs here.
@@ -391,9 +385,7 @@ pub enum Unit {
     Count,
     Milliseconds,
     Seconds,
-    /// Requests a second.
     RequestsPerSecond,
-    /// Tokens a second.
     TokensPerSecond,
 }
 

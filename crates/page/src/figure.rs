@@ -46,7 +46,6 @@ impl Figure {
     }
 }
 
-/// How the charts of a sheet lie.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Arrangement {
     /// Side by side, as many as fit.
@@ -85,7 +84,6 @@ pub struct Axis {
     pub title: String,
     /// Sign of the unit; may be empty.
     pub unit: String,
-    /// How values lie on it.
     pub scale: Scale,
     /// Values that must be inside, beside those of the series.
     pub bounds: Option<[f64; 2]>,
@@ -135,7 +133,6 @@ pub struct Series {
     /// Its name in the legend; an empty one has no entry.
     pub name: String,
     pub colour: Colour,
-    /// How it is drawn, and its values.
     pub shape: Shape,
 }
 
@@ -159,7 +156,6 @@ pub enum Colour {
     Quiet,
 }
 
-/// How a series is drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
     /// Points joined by a line that breaks where a value is absent.
@@ -216,7 +212,6 @@ pub struct Sample {
     pub fill: Fill,
 }
 
-/// How a marker is filled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fill {
     #[default]
@@ -245,7 +240,6 @@ impl Sample {
         }
     }
 
-    /// The same with an interval.
     pub fn between(self, interval: Option<[f64; 2]>) -> Self {
         let finite = |ends: &[f64; 2]| ends.iter().all(|end| end.is_finite());
         Sample {
@@ -254,7 +248,6 @@ impl Sample {
         }
     }
 
-    /// The same with a word beside it.
     pub fn labelled(self, label: impl Into<String>) -> Self {
         Sample {
             label: Some(label.into()),
@@ -267,13 +260,11 @@ impl Sample {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Range {
     pub value: f64,
-    /// Its interval, where known.
     pub interval: Option<[f64; 2]>,
     /// Height: number of its name on the vertical axis.
     pub row: usize,
 }
 
-/// A cell of a heat map.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
     /// Number of its name on the horizontal axis.
@@ -289,7 +280,6 @@ pub struct Cell {
 /// A line through the chart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mark {
-    /// The axis that it stands on.
     pub on: On,
     pub at: f64,
     pub label: String,
@@ -307,7 +297,6 @@ impl Mark {
     }
 }
 
-/// An axis by its direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum On {
     /// The horizontal axis: the line is upright.

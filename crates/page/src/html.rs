@@ -23,7 +23,6 @@ use inferometer_text::Lang;
 use serde_json::{Value, json};
 pub use texts::ControlText;
 
-/// What a page is made of.
 #[derive(Clone, Debug)]
 pub struct Page {
     /// The language that it opens in.
@@ -60,7 +59,6 @@ const SCRIPT: &str = include_str!("html/page.js");
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; \
                       script-src 'unsafe-inline'; img-src data: blob:; font-src data:";
 
-/// The page as one file.
 pub fn render(page: &Page) -> String {
     let library = packed::library();
     let mut out = skeleton(page);

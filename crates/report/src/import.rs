@@ -117,7 +117,6 @@ impl<'a> ReportedResult<'a> {
         spread?.mean.or(spread?.p50)
     }
 
-    /// The gravest of its doubts.
     pub(crate) fn severity(&self) -> Option<Severity> {
         self.doubts.iter().map(|doubt| doubt.severity).max()
     }

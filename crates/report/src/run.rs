@@ -28,7 +28,6 @@ use std::path::Path;
 pub struct RunReport<'a> {
     pub summary: &'a Summary,
     pub scenario: &'a Scenario,
-    /// Where and against what it ran.
     pub environment: &'a Environment,
     pub ending: &'a Ending,
     pub directory: Option<&'a Path>,

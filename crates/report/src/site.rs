@@ -179,7 +179,6 @@ fn tags(result: &KnownResult) -> Vec<String> {
         .collect()
 }
 
-/// What the script works on.
 fn data(entries: &[Entry]) -> Value {
     let languages =
         |text: &dyn Fn(Lang) -> String| json!({"en": text(Lang::En), "zh": text(Lang::Zh)});

@@ -29,7 +29,6 @@ const WORDS: usize = 160;
 /// Most flags that are named in every row of a table.
 const FEW_FLAGS: usize = 1;
 
-/// What a study's report is made of.
 #[derive(Clone, Copy, Debug)]
 pub struct StudyReport<'a> {
     pub study: &'a Study,

@@ -28,7 +28,6 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// What a sweep's report is made of.
 #[derive(Clone, Copy)]
 pub struct SweepReport<'a> {
     pub plan: &'a SweepPlan,

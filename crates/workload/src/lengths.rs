@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 
 #[derive(Debug, thiserror::Error)]
 pub enum LengthError {
-    /// The file cannot be read.
     #[error("cannot read the lengths in {path}: {source}; check the path and its permissions")]
     Unreadable { path: PathBuf, source: io::Error },
     #[error("{path} is longer than {} MiB, too long for lengths; give a file of lines {form}", TOO_LONG >> 20)]
@@ -224,7 +223,6 @@ fn read(path: &Path, form: &'static str) -> Result<String, LengthError> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// A line as an error shows it.
 fn shown(line: &str) -> String {
     const ENOUGH: usize = 40;
     let printable = |c: char| if c.is_control() { ' ' } else { c };

@@ -47,19 +47,14 @@ pub struct Workload {
 
 #[derive(Debug, thiserror::Error)]
 pub enum WorkloadError {
-    /// A tokenizer that cannot be had.
     #[error(transparent)]
     Tokenizer(#[from] TokenizerError),
-    /// Lengths that cannot be drawn.
     #[error(transparent)]
     Length(#[from] LengthError),
-    /// Synthetic prompts that cannot be made.
     #[error(transparent)]
     Synthetic(#[from] SyntheticError),
-    /// A text that cannot be continued.
     #[error(transparent)]
     Continuation(#[from] ContinuationError),
-    /// A data set that gives none.
     #[error(transparent)]
     Data(#[from] crate::data::DataError),
 }

@@ -7,7 +7,6 @@ use crate::search::ranking;
 use crate::trial::{Ending, Origin, Trial};
 use serde::Deserialize;
 
-/// How many are repeated, and how often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LastStage {

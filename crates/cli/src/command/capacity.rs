@@ -28,7 +28,6 @@ use inferometer_store::run_dir::RunDir;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// `inferometer capacity`.
 #[derive(clap::Args)]
 pub struct CapacityArguments {
     #[command(flatten)]
@@ -82,7 +81,6 @@ pub struct CapacityArguments {
     pub engine: EngineArguments,
 }
 
-/// Searches and shows the answer.
 pub fn run(arguments: CapacityArguments) -> anyhow::Result<Exit> {
     check_output(&arguments.output)?;
     let lang = language(arguments.output.lang);

@@ -11,7 +11,6 @@ use inferometer_page::{html, markdown, text};
 use inferometer_report::compare::{CompareReport, compose, csv, figures};
 use std::collections::BTreeSet;
 
-/// `inferometer compare`.
 #[derive(clap::Args)]
 pub struct CompareArguments {
     /// The baseline, then what to compare with it: run directories, folders of repeated runs,
@@ -59,7 +58,6 @@ fn margin(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "give a share above 0 and below 1, such as 3% or 0.03".to_owned())
 }
 
-/// Compares and shows what was found.
 pub fn run(arguments: &CompareArguments) -> anyhow::Result<Exit> {
     let output = arguments.output.options();
     check_output(&output)?;

@@ -24,7 +24,6 @@ use std::io::{BufWriter, Write, stdout};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// `inferometer data`.
 #[derive(Args)]
 pub struct DataArguments {
     /// A file (also .gz, .zst), hf://datasets/ORG/NAME/FILE, ms://datasets/ORG/NAME/FILE or

@@ -37,7 +37,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// `inferometer doctor`.
 #[derive(Args)]
 pub struct DoctorArguments {
     #[command(flatten)]

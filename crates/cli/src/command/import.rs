@@ -14,7 +14,6 @@ use inferometer_text::Lang;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// `inferometer import`.
 #[derive(clap::Args)]
 pub struct ImportArguments {
     /// Files or folders of other tools: vLLM, SGLang, EvalScope, MindIE, GuideLLM, AIPerf, notes

@@ -15,7 +15,6 @@ use inferometer_store::stored::{Kind, Stored, latest, list};
 use inferometer_store::sweep_dir::SweepDir;
 use std::path::PathBuf;
 
-/// `inferometer report`.
 #[derive(Args)]
 pub struct ReportArguments {
     /// A run, sweep or search [the latest]; several, or a folder of many, with -o DIR make an

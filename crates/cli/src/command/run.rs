@@ -16,7 +16,6 @@ use inferometer_runner::servers::Servers;
 use inferometer_store::run_dir::RunDir;
 use std::path::PathBuf;
 
-/// `inferometer run`.
 #[derive(Args)]
 pub struct RunArguments {
     #[command(flatten)]
@@ -36,7 +35,6 @@ pub struct RunArguments {
     pub engine: EngineArguments,
 }
 
-/// Measures and shows the report.
 pub fn run(arguments: RunArguments) -> anyhow::Result<Exit> {
     let options = arguments.measurement.layered()?;
     check_output(&arguments.output)?;

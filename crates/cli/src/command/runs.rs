@@ -21,7 +21,6 @@ use inferometer_text::Lang;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// `inferometer runs`.
 #[derive(Args)]
 pub struct RunsArguments {
     /// Folder with the runs
@@ -32,7 +31,6 @@ pub struct RunsArguments {
     pub lang: Option<Lang>,
 }
 
-/// Lists the runs, sweeps and searches of a folder.
 pub fn run(arguments: &RunsArguments) -> anyhow::Result<Exit> {
     let lines: Vec<KnownResult> = list(&arguments.folder)?.iter().map(known).collect();
     print(&text::render(

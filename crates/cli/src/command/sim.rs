@@ -19,7 +19,6 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tokio::signal::unix::{SignalKind, signal};
 
-/// `inferometer sim`.
 #[derive(Args)]
 pub struct SimArguments {
     /// Address to serve on; port 0 takes a free one [the engine command's, or 127.0.0.1:8000]
@@ -268,7 +267,6 @@ fn simulated_host(arguments: &SimArguments) -> anyhow::Result<Host> {
     })
 }
 
-/// The version that was asked for.
 fn version(arguments: &SimArguments) -> anyhow::Result<Option<Version>> {
     let parsed = |text: &String| text.parse().with_context(|| format!("--as-version {text}"));
     arguments.as_version.as_ref().map(parsed).transpose()

@@ -24,7 +24,6 @@ const OWN_PAGE: &str = "report.html";
 /// Folder of the pages, below the index.
 const PAGES: &str = "pages";
 
-/// Writes the index and the pages.
 pub fn publish(paths: &[PathBuf], options: &OutputOptions) -> anyhow::Result<Exit> {
     let Some(site) = options.to.as_deref().filter(|to| *to != Path::new("-")) else {
         bail!("several results make an index: give its folder with -o DIR");

@@ -36,7 +36,6 @@ use std::time::Duration;
 use table::{SweepView, Table};
 use typed::Typed;
 
-/// `inferometer sweep`.
 #[derive(clap::Args)]
 pub struct SweepArguments {
     #[command(flatten)]

@@ -96,7 +96,6 @@ pub fn theme(text: &str) -> Result<Theme, String> {
     }
 }
 
-/// A language by its word.
 pub fn lang(text: &str) -> Result<Lang, String> {
     text.parse().map_err(|_| "choose en or zh".into())
 }

@@ -42,7 +42,6 @@ pub fn render(figure: &Figure, theme: Theme) -> String {
     markup.out
 }
 
-/// A panel and where it lies.
 struct Placed<'a> {
     panel: &'a Panel,
     header: Header,

@@ -78,7 +78,6 @@ impl Theme {
 }
 
 impl Look {
-    /// The colour of a series.
     pub fn of(&self, colour: Colour) -> &'static str {
         match colour {
             Colour::Nth(number) => self.palette[number % self.palette.len()],

@@ -24,7 +24,6 @@ const MOST_LOADS: usize = 3;
 /// From this ratio of the largest to the least value on, a distribution is drawn by ratio.
 const WIDE: f64 = 30.0;
 
-/// One side of a comparison.
 #[derive(Clone, Debug)]
 pub struct ComparedRuns<'a> {
     pub label: String,

@@ -38,7 +38,6 @@ pub fn legend(summary: &Summary) -> String {
     }
 }
 
-/// What is drawn over the levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Drawn {
     Duration,

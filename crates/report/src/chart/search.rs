@@ -18,7 +18,6 @@ use inferometer_text::Lang;
 /// From this ratio of the largest to the least value on, a latency is drawn by ratio.
 const WIDE: f64 = 20.0;
 
-/// A search and what it found.
 #[derive(Clone, Debug)]
 pub struct Search<'a> {
     /// What was raised: `rate` or `concurrency`.

@@ -6,7 +6,6 @@ use crate::message::{
 use inferometer_page::html::Glossary;
 use inferometer_text::Lang;
 
-/// The metrics and what they mean.
 pub fn glossary(lang: Lang) -> Glossary {
     use DefinitionText as Meaning;
     use MetricText as Name;

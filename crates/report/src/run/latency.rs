@@ -144,7 +144,6 @@ pub(super) fn row_unit(sample: &Distribution) -> (Unit, f64, usize) {
     (unit, scale, number::decimals(typical * scale))
 }
 
-/// The footnote to starred percentiles.
 fn too_few(report: &RunReport<'_>, rows: &[Vec<Cell>]) -> Option<String> {
     let first = 3;
     let starred =

@@ -22,7 +22,6 @@ const WIDE: f64 = 10.0;
 const FOOT: f64 = -0.07;
 const TOP: f64 = 1.07;
 
-/// Every figure that the trials carry.
 pub fn figures(report: &StudyReport<'_>) -> Vec<Figure> {
     let study = StudyCharts { report };
     let figures = [
@@ -70,7 +69,6 @@ impl StudyCharts<'_> {
         }
     }
 
-    /// The series that are not empty.
     fn drawn<const N: usize>(&self, series: [(StudyText, Colour, Shape); N]) -> Vec<Series> {
         (series.into_iter())
             .filter(|(.., shape)| !shape.is_empty())

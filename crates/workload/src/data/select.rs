@@ -21,7 +21,6 @@ const BAD_ROWS_KEPT: usize = 100;
 pub(super) const BATCH_ROWS: usize = 1_024;
 pub(super) const BATCH_BYTES: usize = 16 << 20;
 
-/// What to take from a data set.
 #[derive(Clone, Copy)]
 pub struct Selection<'a> {
     pub data: &'a DataSource,

@@ -113,7 +113,6 @@ impl Surveyor<'_> {
     }
 }
 
-/// Where rows come from.
 enum Rows {
     Read(Box<Opened>),
     Pieces(std::vec::IntoIter<Piece>),

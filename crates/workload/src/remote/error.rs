@@ -23,7 +23,6 @@ pub enum RemoteError {
         host: String,
         reason: String,
     },
-    /// The connection is not secure.
     #[error(
         "no secure connection to {host} ({reason}); if a proxy opens TLS here, add its \
          certificate to the system's, or download {address} elsewhere and give the file"

@@ -24,7 +24,6 @@ pub(super) struct Note {
     pub sha256: Option<String>,
 }
 
-/// What there is to go on from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Resume {
     pub from: u64,
@@ -81,7 +80,6 @@ impl Partial {
             .filter(|note| note.total == Some(len) && len > 0))
     }
 
-    /// What there is to go on from.
     pub fn resumable(&self) -> Result<Option<Resume>, RemoteError> {
         let from = self.len()?;
         Ok(self.note().and_then(|note| {
@@ -91,7 +89,6 @@ impl Partial {
         }))
     }
 
-    /// Throws away what is there.
     pub fn discard(&mut self) -> Result<(), RemoteError> {
         for path in [&self.note, &self.part] {
             delete(path)?;
@@ -109,7 +106,6 @@ impl Partial {
             .map_err(|e| RemoteError::cache("write", &self.note, e))
     }
 
-    /// The file, to write at its end.
     pub fn append(&self) -> Result<File, RemoteError> {
         File::options()
             .append(true)

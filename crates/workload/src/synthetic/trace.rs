@@ -9,7 +9,6 @@ use inferometer_core::length::LONGEST;
 use inferometer_core::work::Language;
 use std::sync::Arc;
 
-/// One request of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceRow {
     pub input_tokens: u32,

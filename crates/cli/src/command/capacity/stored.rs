@@ -41,7 +41,6 @@ fn probed(found: &Capacity, folder: &Path) -> Vec<(f64, Summary)> {
         .collect()
 }
 
-/// The page of a search.
 pub fn page(found: &Capacity, folder: &Path, lang: Lang) -> String {
     let probes = probed(found, folder);
     let mut runs = found.probes.iter();

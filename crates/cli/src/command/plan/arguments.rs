@@ -10,7 +10,6 @@ use inferometer_page::figure::theme::Theme;
 use inferometer_text::Lang;
 use std::path::PathBuf;
 
-/// `inferometer plan`.
 #[derive(Args)]
 pub struct PlanArguments {
     /// What to plan.
@@ -38,7 +37,6 @@ pub enum PlanQuestion {
     WhatIf(Box<WhatIfArguments>),
 }
 
-/// `inferometer plan memory`.
 #[derive(Args)]
 pub struct MemoryArguments {
     /// Model: a preset, a config.json, a model folder, a .safetensors file, hf://ORG/NAME, or a URL
@@ -115,7 +113,6 @@ pub struct ViewArguments {
     pub lang: Option<Lang>,
 }
 
-/// `inferometer plan calibrate`.
 #[derive(Args)]
 pub struct CalibrateArguments {
     /// Runs, sweeps, folders of runs, or files that `import` reads
@@ -159,7 +156,6 @@ pub struct CalibrateArguments {
     pub view: ViewArguments,
 }
 
-/// `inferometer plan what-if`.
 #[derive(Args)]
 pub struct WhatIfArguments {
     /// What `plan calibrate` wrote

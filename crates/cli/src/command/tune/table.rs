@@ -14,7 +14,6 @@ pub struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    /// A table of a study's trials.
     pub fn new(study: &'a Study, quiet: bool) -> Self {
         Table { study, quiet }
     }

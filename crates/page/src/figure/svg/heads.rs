@@ -13,7 +13,6 @@ const MOST_ROWS: usize = 5;
 const BEYOND: f64 = 16.0;
 const GAP: f64 = 4.0;
 
-/// A label and its place.
 #[derive(Clone, Debug)]
 pub(super) struct Head<'a> {
     pub(super) mark: &'a Mark,
@@ -88,7 +87,6 @@ fn head<'a>(
     })
 }
 
-/// The height of all rows.
 pub(super) fn height(heads: &[Head<'_>]) -> f64 {
     let rows = heads.iter().map(|head| head.row + 1).max();
     rows.unwrap_or(0) as f64 * ROW

@@ -60,7 +60,6 @@ impl<'a> Stroke<'a> {
     }
 }
 
-/// How a path is painted.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::figure) enum Paint<'a> {
     /// A line with round ends and corners.
