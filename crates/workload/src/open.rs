@@ -347,8 +347,8 @@ impl<P: Prompts> Prompts for AsTokenIds<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::file;
     use inferometer_core::options::Options;
-    use std::io::Write;
 
     fn work(toml: &str) -> Work {
         let options = Options::from_toml(&format!("[work]\n{toml}")).unwrap();
@@ -366,12 +366,6 @@ mod tests {
             counts: None,
         };
         opening.open().unwrap()
-    }
-
-    fn file(text: &str) -> tempfile::NamedTempFile {
-        let mut file = tempfile::NamedTempFile::new().unwrap();
-        file.write_all(text.as_bytes()).unwrap();
-        file
     }
 
     #[test]

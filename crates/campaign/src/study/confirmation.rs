@@ -57,7 +57,7 @@ impl LastStage {
     /// The default, if it could be measured, and the best few that meet the SLOs.
     pub(super) fn candidates(&self, trials: &[Trial], goal: &Goal) -> Vec<u64> {
         let searched: Vec<&Trial> = (trials.iter())
-            .filter(|trial| !matches!(trial.proposal.origin, Origin::Confirm { .. }))
+            .filter(|trial| trial.is_searched())
             .collect();
         let owned: Vec<Trial> = searched.iter().map(|&trial| trial.clone()).collect();
         let observed = observations(&owned, goal);

@@ -418,9 +418,9 @@ impl Times {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::file;
     use crate::tokenizer::Bytes;
     use inferometer_core::work::Window;
-    use std::io::Write;
 
     fn source(format: Option<DataFormat>) -> DataSource {
         DataSource {
@@ -438,8 +438,7 @@ mod tests {
     }
 
     fn surveyed(text: &str, data: &DataSource) -> (Survey, Vec<String>) {
-        let mut file = tempfile::NamedTempFile::new().unwrap();
-        file.write_all(text.as_bytes()).unwrap();
+        let file = file(text);
         let surveyor = Surveyor {
             data,
             path: file.path(),

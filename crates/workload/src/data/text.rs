@@ -260,9 +260,10 @@ fn longest_prefix(text: &str, tokens: u32, tokenizer: &dyn Tokenizer) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::file;
     use crate::tokenizer::Bytes;
     use proptest::prelude::*;
-    use std::io::{BufReader, Cursor, Write};
+    use std::io::{BufReader, Cursor};
 
     /// A word is a token, with the blank before it.
     struct Words;
@@ -280,8 +281,7 @@ mod tests {
     }
 
     fn cut(text: &[u8], length: PromptLength, wanted: Option<u64>) -> Vec<(String, u64)> {
-        let mut file = tempfile::NamedTempFile::new().unwrap();
-        file.write_all(text).unwrap();
+        let file = file(text);
         let (pieces, _) = pieces(file.path(), length, wanted, Some(&Words)).unwrap();
         pieces
             .into_iter()
@@ -317,8 +317,7 @@ mod tests {
 
     #[test]
     fn tokens_without_a_tokenizer_and_invalid_text_are_refused() {
-        let mut file = tempfile::NamedTempFile::new().unwrap();
-        file.write_all(b"good\n\xff").unwrap();
+        let file = file(b"good\n\xff");
         let refused = |length| {
             let result = pieces(file.path(), length, None, None);
             result.unwrap_err().to_string()

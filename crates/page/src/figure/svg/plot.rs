@@ -13,6 +13,10 @@ use crate::number;
 /// Size of a panel's title.
 const TITLE: f64 = 14.0;
 
+fn tick_words(look: &Look, anchor: Anchor) -> Words<'_> {
+    Words::plain(TICK, look.muted, anchor)
+}
+
 /// What a panel says above its plot.
 #[derive(Debug, Default)]
 pub(super) struct Header {
@@ -126,7 +130,7 @@ fn draw_header(
         below += 22.0;
         if !has_caption(panel) {
             let after = x + font::width(&shown, TITLE) + 8.0;
-            let unit = Words::plain(TICK, look.muted, Anchor::Start);
+            let unit = tick_words(look, Anchor::Start);
             surface.text([after, y + TITLE], unit, &panel.y.unit);
         }
     }
@@ -134,11 +138,7 @@ fn draw_header(
     let base = frame.top - 9.0 - heads;
     if has_caption(panel) {
         let caption = font::fit(&panel.y.caption(), TICK, width * 0.6);
-        surface.text(
-            [x, base],
-            Words::plain(TICK, look.muted, Anchor::Start),
-            &caption,
-        );
+        surface.text([x, base], tick_words(look, Anchor::Start), &caption);
     }
     if let Some(ends) = heat_of(panel) {
         draw_heat_key(surface, ends, [frame.right, base], look);
@@ -149,11 +149,7 @@ fn draw_header(
 fn draw_heat_key(surface: &mut dyn Surface, ends: [f64; 2], [right, base]: [f64; 2], look: &Look) {
     let high = number::brief(ends[1]);
     let edge = right - font::width(&high, TICK) - 6.0;
-    surface.text(
-        [right, base],
-        Words::plain(TICK, look.muted, Anchor::End),
-        &high,
-    );
+    surface.text([right, base], tick_words(look, Anchor::End), &high);
     let steps = 24;
     let step = 4.0;
     let left = edge - step * f64::from(steps);
@@ -168,11 +164,7 @@ fn draw_heat_key(surface: &mut dyn Surface, ends: [f64; 2], [right, base]: [f64;
         );
     }
     let label = number::brief(ends[0]);
-    surface.text(
-        [left - 6.0, base],
-        Words::plain(TICK, look.muted, Anchor::End),
-        &label,
-    );
+    surface.text([left - 6.0, base], tick_words(look, Anchor::End), &label);
 }
 
 fn draw_shades(surface: &mut dyn Surface, panel: &Panel, frame: &Frame, look: &Look) {
@@ -221,7 +213,7 @@ fn draw_y_axis(surface: &mut dyn Surface, panel: &Panel, frame: &Frame, look: &L
         }
         let label = shown_name(&tick.label);
         let place = [frame.left - 7.0, y + 4.0];
-        surface.text(place, Words::plain(TICK, look.muted, Anchor::End), &label);
+        surface.text(place, tick_words(look, Anchor::End), &label);
     }
 }
 
@@ -260,7 +252,7 @@ fn draw_x_axis(surface: &mut dyn Surface, panel: &Panel, frame: &Frame, foot: Fo
         if frame.names != NameStyle::Level {
             let aslant = Words {
                 extra: Extra::Turned(ASLANT),
-                ..Words::plain(TICK, look.muted, Anchor::End)
+                ..tick_words(look, Anchor::End)
             };
             surface.text(
                 [x + 4.0, frame.bottom + 14.0],
@@ -273,11 +265,7 @@ fn draw_x_axis(surface: &mut dyn Surface, panel: &Panel, frame: &Frame, foot: Fo
         let leaves_room = last.is_none_or(|(at, left)| tick.at == at || x + half <= left);
         if x - half >= free_from && leaves_room {
             let place = [x, frame.bottom + 17.0];
-            surface.text(
-                place,
-                Words::plain(TICK, look.muted, Anchor::Middle),
-                &tick.label,
-            );
+            surface.text(place, tick_words(look, Anchor::Middle), &tick.label);
             free_from = x + half + 6.0;
         }
     }
@@ -288,11 +276,7 @@ fn draw_x_axis(surface: &mut dyn Surface, panel: &Panel, frame: &Frame, foot: Fo
         };
         let place = [(frame.left + frame.right) / 2.0, frame.bottom + below];
         let caption = font::fit(&panel.x.caption(), TICK, frame.right - frame.left);
-        surface.text(
-            place,
-            Words::plain(TICK, look.muted, Anchor::Middle),
-            &caption,
-        );
+        surface.text(place, tick_words(look, Anchor::Middle), &caption);
     }
 }
 
@@ -315,17 +299,12 @@ fn draw_mark_line(surface: &mut dyn Surface, mark: &Mark, frame: &Frame, look: &
         },
         dash: (mark.kind != MarkKind::Reference).then_some([5.0, 4.0]),
     };
-    match mark.on {
-        On::X => {
-            if let Some(x) = frame.x.at(mark.at) {
-                surface.line([x, frame.top], [x, frame.bottom], stroke);
-            }
-        }
-        On::Y => {
-            if let Some(y) = frame.y.at(mark.at) {
-                surface.line([frame.left, y], [frame.right, y], stroke);
-            }
-        }
+    let ends = match mark.on {
+        On::X => (frame.x.at(mark.at)).map(|x| [[x, frame.top], [x, frame.bottom]]),
+        On::Y => (frame.y.at(mark.at)).map(|y| [[frame.left, y], [frame.right, y]]),
+    };
+    if let Some([from, to]) = ends {
+        surface.line(from, to, stroke);
     }
 }
 
