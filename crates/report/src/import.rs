@@ -177,7 +177,7 @@ pub fn compose(report: &ImportReport<'_>) -> Doc {
     let numbered = report.results.iter().enumerate();
     sections.extend(numbered.map(|(place, result)| detail(place + 1, result, lang)));
     if !report.stored.unread.is_empty() {
-        let spans = (report.stored.unread.iter()).map(|(first, last)| span(*first, *last));
+        let spans = report.stored.unread.iter().copied().map(span);
         let lines = spans.collect::<Vec<_>>().join(", ");
         let values = [("file", report.stored.source.clone()), ("lines", lines)];
         let text = ImportText::UnreadLines.with(lang, &values);
@@ -200,10 +200,7 @@ fn verdict(report: &ImportReport<'_>) -> Verdict {
     };
     let (invalid, doubtful) = (count(Severity::Invalid), count(Severity::Warn));
     let noted = count(Severity::Note);
-    let refused = report
-        .results
-        .iter()
-        .filter(|result| result.found.error.is_some());
+    let refused = (report.results.iter()).filter(|result| result.found.error.is_some());
     let (word, tone) = match (invalid, doubtful, noted) {
         (0, 0, 0) => (ImportText::NoDoubts.text(lang), Tone::Good),
         (0, 0, _) => (ImportText::NotesOnly.text(lang), Tone::Good),
@@ -220,14 +217,12 @@ fn verdict(report: &ImportReport<'_>) -> Verdict {
     let counts = counts.into_iter().filter(|(_, count)| *count > 0);
     let counts = counts.map(|(text, count)| text.with(lang, &[("count", count.to_string())]));
     Verdict {
-        word: word.to_owned(),
-        tone,
-        reason: report.stored.source.clone(),
         rest: PunctuationText::Comma.join(lang, &Vec::from_iter(counts)),
+        ..Verdict::new(word, tone, &report.stored.source)
     }
 }
 
-fn span(first: u64, last: u64) -> String {
+fn span((first, last): (u64, u64)) -> String {
     if first == last {
         first.to_string()
     } else {
@@ -258,12 +253,7 @@ fn overview(report: &ImportReport<'_>) -> Table {
         vec![
             Cell::count(place as u64 + 1),
             Cell::text(result.found.tool.name()),
-            Cell::text(
-                result
-                    .lines()
-                    .map(|(first, last)| span(first, last))
-                    .unwrap_or_default(),
-            ),
+            Cell::text(result.lines().map(span).unwrap_or_default()),
             Cell::text(result.load()),
             Cell::brief(throughput.requests_per_s),
             Cell::brief(throughput.output_tokens_per_s),

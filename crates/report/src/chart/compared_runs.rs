@@ -1,10 +1,12 @@
 //! The sides of a comparison in one chart: over the loads, and request by request.
 
 use super::ladder::{self, Ladder, LadderSeries};
+use super::load_level::scale;
 use super::omitted::{self, Shown};
 use crate::chart::Level;
 use crate::message::FigureText as Text;
-use inferometer_analysis::compare::RunSample;
+use crate::points::distinct;
+use inferometer_analysis::compare::{RunSample, Series as RequestSeries};
 use inferometer_core::point::Point;
 use inferometer_core::quantile::sort;
 use inferometer_core::summary::Summary;
@@ -42,12 +44,7 @@ pub fn overlays(sides: &[ComparedRuns<'_>], lang: Lang) -> Vec<Figure> {
         point.0.remove(&axis);
         point
     };
-    let mut settings: Vec<Point> = Vec::new();
-    for setting in runs().map(rest) {
-        if !settings.contains(&setting) {
-            settings.push(setting);
-        }
-    }
+    let settings = distinct(runs().map(rest));
     // Another tool's run cannot be measured again, so that even a doubtful one is drawn.
     let shown = if runs().any(|run| run.definition.tool.is_some()) {
         Shown::All
@@ -91,21 +88,10 @@ pub fn overlays(sides: &[ComparedRuns<'_>], lang: Lang) -> Vec<Figure> {
 
 /// The axis with several numbers: one of load, else the first.
 fn climbed(sides: &[ComparedRuns<'_>]) -> Option<String> {
-    let mut axes: Vec<&String> = Vec::new();
-    for run in sides.iter().flat_map(|side| side.runs) {
-        axes.extend(
-            run.point
-                .0
-                .keys()
-                .filter(|axis| !axes.contains(axis))
-                .collect::<Vec<_>>(),
-        );
-    }
-    axes.sort_by_key(|axis| {
-        LOAD.iter()
-            .position(|load| load == axis)
-            .unwrap_or(LOAD.len())
-    });
+    let runs = sides.iter().flat_map(|side| side.runs);
+    let mut axes = distinct(runs.flat_map(|run| run.point.0.keys()));
+    let place = |axis: &&String| LOAD.iter().position(|load| load == axis);
+    axes.sort_by_key(|axis| place(axis).unwrap_or(LOAD.len()));
     let is_climbed = |axis: &&String| {
         sides.iter().any(|side| {
             let values: Option<Vec<f64>> = (side.runs.iter())
@@ -161,21 +147,15 @@ pub fn doubtful(ladder: &Ladder<'_>, lang: Lang) -> Option<String> {
 }
 
 /// The column of a run's requests that a distribution is of.
-type Column = fn(&RunSample) -> &[f64];
+type Column = fn(&RequestSeries) -> &[f64];
 
 /// Shares of answers by TTFT and latency at the loads that several sides have; absent where
 /// requests are not known one by one.
 pub fn distributions(sides: &[ComparedRuns<'_>], lang: Lang) -> Option<Figure> {
     let columns: [(Text, Column); 3] = [
-        (Text::Ttft, |run| {
-            run.series.as_ref().map_or(&[], |it| it.ttft_ms())
-        }),
-        (Text::Tpot, |run| {
-            run.series.as_ref().map_or(&[], |it| it.tpot_ms())
-        }),
-        (Text::E2e, |run| {
-            run.series.as_ref().map_or(&[], |it| it.e2e_ms())
-        }),
+        (Text::Ttft, |it| it.ttft_ms()),
+        (Text::Tpot, |it| it.tpot_ms()),
+        (Text::E2e, |it| it.e2e_ms()),
     ];
     let common = common_loads(sides);
     let mut loads: Vec<&Point> = match common.len() {
@@ -225,17 +205,9 @@ pub fn distributions(sides: &[ComparedRuns<'_>], lang: Lang) -> Option<Figure> {
 
 /// Loads at which two sides or more know their requests, in the order of the first of them.
 fn common_loads(sides: &[ComparedRuns<'_>]) -> Vec<Point> {
-    let mut loads: Vec<&Point> = Vec::new();
-    let known = |run: &&RunSample| {
-        run.series
-            .as_ref()
-            .is_some_and(|it| !it.e2e_ms().is_empty())
-    };
-    for run in sides.iter().flat_map(|side| side.runs).filter(known) {
-        if !loads.contains(&&run.point) {
-            loads.push(&run.point);
-        }
-    }
+    let known = |run: &&RunSample| (run.series.as_ref()).is_some_and(|it| !it.e2e_ms().is_empty());
+    let runs = sides.iter().flat_map(|side| side.runs).filter(known);
+    let loads = distinct(runs.map(|run| &run.point));
     let sides_at = |load: &Point| {
         let has =
             |side: &&ComparedRuns<'_>| side.runs.iter().filter(known).any(|run| run.point == *load);
@@ -262,7 +234,8 @@ fn shares(
     let samples: Vec<Vec<f64>> = (sides.iter())
         .map(|side| {
             let runs = side.runs.iter().filter(|run| run.point == *load);
-            let mut values: Vec<f64> = runs.flat_map(|run| column(run).iter().copied()).collect();
+            let known = runs.filter_map(|run| run.series.as_ref());
+            let mut values: Vec<f64> = known.flat_map(column).copied().collect();
             values.retain(|ms| ms.is_finite());
             sort(&mut values);
             values
@@ -271,10 +244,9 @@ fn shares(
     let all = || samples.iter().flatten().copied();
     let least = all().filter(|ms| *ms > 0.0).fold(f64::INFINITY, f64::min);
     let wide = all().fold(0.0, f64::max) / least > WIDE;
-    let unit = if wide {
-        TimeUnit::Milliseconds
-    } else {
-        TimeUnit::of(all())
+    let unit = match wide {
+        true => TimeUnit::Milliseconds,
+        false => TimeUnit::of(all()),
     };
     let series = sides.iter().zip(&samples).enumerate();
     let series = series.map(|(place, (side, sample))| {
@@ -288,11 +260,7 @@ fn shares(
     });
     Panel {
         title: metric.text(lang).to_owned(),
-        x: Axis::new(
-            "",
-            unit.sign(),
-            if wide { Scale::Log } else { Scale::FromZero },
-        ),
+        x: Axis::new("", unit.sign(), scale(wide)),
         y: Axis {
             bounds: Some([0.0, 100.0]),
             ..Axis::new(Text::ShareOfAnswers.text(lang), "%", Scale::FromZero)

@@ -1,7 +1,7 @@
 //! Trade-offs along a ladder: latency over throughput, and one user against all.
 
 use super::ladder::Ladder;
-use super::load_level::{Places, ratio, scale};
+use super::load_level::{Places, capacity_mark, objective_mark, ratio, scale};
 use super::metric_name::{MetricUnit, metric_name, unit_of};
 use super::omitted;
 use crate::chart::Level;
@@ -9,11 +9,8 @@ use crate::message::FigureText as Text;
 use inferometer_analysis::compare::Metric;
 use inferometer_core::quantile::least_samples;
 use inferometer_core::summary::Summary;
-use inferometer_page::figure::thin;
 use inferometer_page::figure::time_unit::TimeUnit;
-use inferometer_page::figure::{
-    Axis, Colour, Figure, Mark, MarkKind, On, Panel, Sample, Scale, Series, Shape,
-};
+use inferometer_page::figure::{Axis, Colour, Figure, Panel, Sample, Scale, Series, Shape, thin};
 use inferometer_page::number;
 use inferometer_text::Lang;
 
@@ -106,12 +103,7 @@ pub fn throughput_latency(tradeoff: &Tradeoff<'_>, lang: Lang) -> Figure {
     let scale = scale(ratio(known.filter_map(|sample| sample.y)) > WIDE);
     let mut marks = Vec::new();
     if let Some((objective, ms)) = &tradeoff.objective {
-        marks.push(Mark::new(
-            On::Y,
-            time.of_ms(*ms),
-            Text::Objective.with(lang, &[("objective", objective.clone())]),
-            MarkKind::Objective,
-        ));
+        marks.push(objective_mark(time.of_ms(*ms), objective.clone(), lang));
     }
     let x_unit = match unit_of(tradeoff.rate) {
         MetricUnit::Sign(sign) => sign,
@@ -119,12 +111,7 @@ pub fn throughput_latency(tradeoff: &Tradeoff<'_>, lang: Lang) -> Figure {
     };
     if let Some(at) = tradeoff.capacity.filter(|at| at.is_finite()) {
         let value = format!("{} {x_unit}", number::brief(at));
-        marks.push(Mark::new(
-            On::X,
-            at,
-            Text::Capacity.with(lang, &[("value", value)]),
-            MarkKind::Capacity,
-        ));
+        marks.push(capacity_mark(at, value, lang));
     }
     marks.retain(|mark| mark.at.is_finite());
     let panel = Panel {
@@ -136,11 +123,7 @@ pub fn throughput_latency(tradeoff: &Tradeoff<'_>, lang: Lang) -> Figure {
         ..Panel::default()
     };
     let mut footnotes = footnotes(tradeoff.ladder, lang);
-    let drawn = tradeoff
-        .ladder
-        .series
-        .iter()
-        .flat_map(|series| &series.points);
+    let drawn = (tradeoff.ladder.series.iter()).flat_map(|series| &series.points);
     let mut drawn = drawn.filter(|(_, summary)| tradeoff.ladder.shown.takes(summary));
     if let Some(least) = needed.filter(|_| drawn.any(|(_, summary)| few(summary))) {
         footnotes.push(Text::FewSamples.with(lang, &[("least", number::count(least))]));
@@ -198,7 +181,6 @@ fn points(
     few: impl Fn(&Summary) -> bool,
     shape: fn(Vec<Sample>) -> Shape,
 ) -> Vec<Series> {
-    let alone = ladder.series.len() == 1;
     let all = ladder.series.iter().enumerate();
     all.map(|(number, series)| {
         let mut shown: Vec<&(Level, &Summary)> = (series.points.iter())
@@ -210,15 +192,8 @@ fn points(
             let star = if few(summary) { "*" } else { "" };
             Some(Sample::new(x, Some(y)).labelled(format!("{}{star}", level.text())))
         });
-        Series::new(
-            if alone {
-                String::new()
-            } else {
-                series.label.clone()
-            },
-            Colour::Nth(number),
-            shape(thin::course(samples.collect(), thin::MOST)),
-        )
+        let shape = shape(thin::course(samples.collect(), thin::MOST));
+        Series::new(ladder.legend_of(series), Colour::Nth(number), shape)
     })
     .collect()
 }

@@ -9,10 +9,9 @@ use crate::chart::Level;
 use crate::knee::Knee;
 use crate::message::FigureText as Text;
 use inferometer_core::summary::{Distribution, Summary};
-use inferometer_page::figure::thin;
 use inferometer_page::figure::time_unit::TimeUnit;
 use inferometer_page::figure::{
-    Colour, Figure, Mark, MarkKind, On, Panel, Sample, Series, Shade, Shape,
+    Colour, Figure, Mark, MarkKind, On, Panel, Sample, Series, Shade, Shape, thin,
 };
 use inferometer_page::number;
 use inferometer_text::Lang;
@@ -149,13 +148,8 @@ pub fn failures(ladder: &Ladder<'_>, lang: Lang) -> Figure {
         shown: Shown::All,
         ..ladder.clone()
     };
-    figure(
-        "ladder-failures",
-        Text::LadderFailures.text(lang).to_owned(),
-        &ladder,
-        &drawn,
-        lang,
-    )
+    let title = Text::LadderFailures.text(lang).to_owned();
+    figure("ladder-failures", title, &ladder, &drawn, lang)
 }
 
 /// Several engines: QPS, latency, throughput, TTFT, TPOT and failures over the levels.
@@ -174,8 +168,7 @@ pub fn overlay(ladder: &Ladder<'_>, lang: Lang) -> Figure {
 
 /// QPS and throughput divided by the number of cards; absent where no run tags `cards`.
 pub fn overlay_per_card(ladder: &Ladder<'_>, lang: Lang) -> Option<Figure> {
-    let with_cards = |series: &&LadderSeries<'_>| cards(series).is_some();
-    if !ladder.series.iter().any(|series| with_cards(&series)) {
+    if ladder.series.iter().all(|series| cards(series).is_none()) {
         return None;
     }
     let places = Places::new(ladder, lang);
@@ -194,33 +187,24 @@ pub fn overlay_per_card(ladder: &Ladder<'_>, lang: Lang) -> Option<Figure> {
             places.panel(title, drawn.unit(), lines, lang)
         })
         .to_vec();
-    let unknown: Vec<String> = ladder
+    let unknown = ladder
         .series
         .iter()
-        .filter(|series| cards(series).is_none())
-        .map(|series| series.label.clone())
-        .collect();
+        .filter(|series| cards(series).is_none());
+    let unknown: Vec<String> = unknown.map(|series| series.label.clone()).collect();
     let mut footnotes = footnotes(ladder, &places, &panels, lang);
     footnotes.extend(omitted::footnote(Text::NoCards, &unknown, lang));
-    Some(Figure::new(
-        "overlay-per-card",
-        match ladder.series.as_slice() {
-            [_] => Text::LadderPerCard,
-            _ => Text::OverlayPerCard,
-        }
-        .text(lang)
-        .to_owned(),
-        panels,
-        footnotes,
-    ))
+    let title = match ladder.series.as_slice() {
+        [_] => Text::LadderPerCard,
+        _ => Text::OverlayPerCard,
+    };
+    let title = title.text(lang);
+    Some(Figure::new("overlay-per-card", title, panels, footnotes))
 }
 
 /// The number of cards that the runs of a series tag.
 fn cards(series: &LadderSeries<'_>) -> Option<f64> {
-    series
-        .points
-        .iter()
-        .find_map(|(_, summary)| cards_of(summary))
+    (series.points.iter()).find_map(|(_, summary)| cards_of(summary))
 }
 
 /// The number of cards that a run tags.
@@ -268,19 +252,11 @@ fn lines<'a>(
     ladder: &Ladder<'a>,
     samples: impl Fn(&LadderSeries<'a>) -> Vec<Sample>,
 ) -> Vec<Series> {
-    let alone = ladder.series.len() == 1;
     let series = ladder.series.iter().enumerate();
     series
         .map(|(number, series)| {
-            Series::new(
-                if alone {
-                    String::new()
-                } else {
-                    series.label.clone()
-                },
-                Colour::Nth(number),
-                Shape::Line(thin::course(samples(series), thin::MOST)),
-            )
+            let shape = Shape::Line(thin::course(samples(series), thin::MOST));
+            Series::new(ladder.legend_of(series), Colour::Nth(number), shape)
         })
         .collect()
 }
@@ -387,15 +363,11 @@ fn mean_lengths(ladder: &Ladder<'_>, lang: Lang) -> Option<String> {
         let alike = !means.is_empty() && least >= (1.0 - SAME_LENGTH) * most;
         weighted(&known.concat()).filter(|_| alike)
     };
+    let input = mean(|summary| summary.tokens.input_mean)?;
+    let output = mean(|summary| summary.tokens.output_mean)?;
     let values = [
-        (
-            "input",
-            number::mean(mean(|summary| summary.tokens.input_mean)?),
-        ),
-        (
-            "output",
-            number::mean(mean(|summary| summary.tokens.output_mean)?),
-        ),
+        ("input", number::mean(input)),
+        ("output", number::mean(output)),
     ];
     Some(Text::MeanLengths.with(lang, &values))
 }

@@ -4,7 +4,7 @@ use super::omitted::{self, Shown};
 use crate::knee::Knee;
 use crate::message::FigureText as Text;
 use inferometer_core::summary::Summary;
-use inferometer_page::figure::{Axis, Panel, Sample, Scale, Series};
+use inferometer_page::figure::{Axis, Mark, MarkKind, On, Panel, Sample, Scale, Series};
 use inferometer_page::number;
 use inferometer_text::Lang;
 use std::cmp::Ordering;
@@ -48,6 +48,14 @@ pub struct Ladder<'a> {
 }
 
 impl Ladder<'_> {
+    /// The name of a series in the legend, which a lone one does not need.
+    pub(super) fn legend_of<'s>(&self, series: &'s LadderSeries<'_>) -> &'s str {
+        match self.series.len() {
+            1 => "",
+            _ => &series.label,
+        }
+    }
+
     /// The names of some points, with that of their series where there are several.
     pub(super) fn named(&self, which: impl Fn(&Summary) -> bool) -> Vec<String> {
         let several = self.series.len() > 1;
@@ -187,6 +195,18 @@ pub(super) fn ratio(values: impl Iterator<Item = f64>) -> f64 {
         (least.min(value), most.max(value))
     });
     if least > 0.0 { most / least } else { 0.0 }
+}
+
+/// A limit of the values.
+pub(crate) fn objective_mark(at: f64, objective: String, lang: Lang) -> Mark {
+    let label = Text::Objective.with(lang, &[("objective", objective)]);
+    Mark::new(On::Y, at, label, MarkKind::Objective)
+}
+
+/// The highest load that meets the objectives, `value` in words.
+pub(super) fn capacity_mark(at: f64, value: String, lang: Lang) -> Mark {
+    let label = Text::Capacity.with(lang, &[("value", value)]);
+    Mark::new(On::X, at, label, MarkKind::Capacity)
 }
 
 pub(super) fn scale(wide: bool) -> Scale {

@@ -5,11 +5,10 @@ use crate::message::FigureText as Text;
 use inferometer_core::quantile::least_samples;
 use inferometer_core::scenario::SimClock;
 use inferometer_core::summary::{Distribution, Summary};
-use inferometer_page::figure::thin;
 use inferometer_page::figure::time_unit::TimeUnit;
 use inferometer_page::figure::{
     Arrangement, Axis, Colour, Figure, Mark, MarkKind, On, Panel, Sample, Scale, Series, Shade,
-    Shape,
+    Shape, thin,
 };
 use inferometer_page::number;
 use inferometer_text::Lang;

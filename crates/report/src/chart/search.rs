@@ -1,7 +1,7 @@
 //! The figure of a search for capacity: every probe at its load, by whether it met the
 //! objectives. Probes differ in length and lie close to each other, so that no line joins them.
 
-use super::load_level::{axis_name, by_ratio, ratio, scale};
+use super::load_level::{axis_name, by_ratio, capacity_mark, objective_mark, ratio, scale};
 use super::metric_name::{MetricUnit, metric_name, statistic, unit_of};
 use crate::chart::Level;
 use crate::message::FigureText as Text;
@@ -159,31 +159,17 @@ fn panel(search: &Search<'_>, drawn: &Drawn<'_>, lang: Lang) -> Panel {
         let samples = samples.map(|(level, _, value)| Sample::new(*level, Some(placed(*value))));
         Series::new(name.text(lang), colour, Shape::Scatter(samples.collect()))
     });
-    let objective = limit.map(|(objective, at)| {
-        Mark::new(
-            On::Y,
-            placed(at),
-            Text::Objective.with(lang, &[("objective", objective)]),
-            MarkKind::Objective,
-        )
-    });
-    let capacity = search.capacity.filter(|at| at.is_finite()).map(|at| {
-        Mark::new(
-            On::X,
-            at,
-            Text::Capacity.with(lang, &[("value", Level::Number(at).text())]),
-            MarkKind::Capacity,
-        )
-    });
+    let objective = limit.map(|(objective, at)| objective_mark(placed(at), objective, lang));
+    let capacity = (search.capacity.filter(|at| at.is_finite()))
+        .map(|at| capacity_mark(at, Level::Number(at).text(), lang));
     let further = search.tiers.iter().filter(|(_, at)| at.is_finite());
     let further = further.map(|&(tier, at)| {
-        let value = Level::Number(at).text();
-        Mark::new(
-            On::X,
-            at,
-            Text::TierCapacity.with(lang, &[("value", value), ("tier", tier.to_owned())]),
-            MarkKind::Reference,
-        )
+        let values = [
+            ("value", Level::Number(at).text()),
+            ("tier", tier.to_owned()),
+        ];
+        let label = Text::TierCapacity.with(lang, &values);
+        Mark::new(On::X, at, label, MarkKind::Reference)
     });
     let (title, load_unit) = axis_name(search.over, lang);
     let levels = search.probes.iter().map(|(level, ..)| *level);
@@ -199,11 +185,7 @@ fn panel(search: &Search<'_>, drawn: &Drawn<'_>, lang: Lang) -> Panel {
         series: (series.into_iter())
             .filter(|series| !series.shape.is_empty())
             .collect(),
-        marks: objective
-            .into_iter()
-            .chain(capacity)
-            .chain(further)
-            .collect(),
+        marks: (objective.into_iter().chain(capacity).chain(further)).collect(),
         shades: search.interval.map(shade).into_iter().collect(),
         when_empty: Text::NoData.text(lang).to_owned(),
     }

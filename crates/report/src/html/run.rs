@@ -1,7 +1,6 @@
 //! The page of one run.
 
-use super::environment;
-use super::title;
+use super::{environment, title};
 use crate::chart;
 use crate::chart::Drawing;
 use crate::message::{MetricText, PageText};
@@ -10,8 +9,7 @@ use inferometer_analysis::fold::Folded;
 use inferometer_core::quantile::least_samples;
 use inferometer_core::summary::{Distribution, Summary};
 use inferometer_page::doc::Tone;
-use inferometer_page::html::Headline;
-use inferometer_page::html::{Edition, Page, page};
+use inferometer_page::html::{Edition, Headline, Page, page};
 use inferometer_page::number;
 use inferometer_text::Lang;
 use serde_json::json;

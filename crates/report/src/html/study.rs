@@ -3,8 +3,7 @@
 use crate::chart::metric_name::name_and_unit;
 use crate::message::StudyText;
 use crate::study::{StudyReport, compose, figures, percent};
-use inferometer_page::html::Headline;
-use inferometer_page::html::{Edition, Page, page};
+use inferometer_page::html::{Edition, Headline, Page, page};
 use inferometer_page::number;
 
 /// The page of a study, which opens in the report's language.

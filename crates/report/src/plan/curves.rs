@@ -2,11 +2,12 @@
 //! the intervals in which they lie in 9 of 10 cases.
 
 use super::labels::{flags, predicted};
+use crate::chart::load_level::objective_mark;
 use crate::chart::metric_name::statistic;
 use crate::message::{FigureText as Text, PlanText};
 use inferometer_core::slo::{Slo, SloMetric, SloScope};
 use inferometer_page::figure::{
-    Axis, Colour, Figure, Mark, MarkKind, On, Panel, Sample, Scale, Series, Shape, in_readable_time,
+    Axis, Colour, Figure, Mark, Panel, Sample, Scale, Series, Shape, in_readable_time,
 };
 use inferometer_plan::means::MeanMetric;
 use inferometer_plan::what_if::{Answers, Prediction, Setting, TAIL};
@@ -179,12 +180,7 @@ impl Drawn {
 }
 
 fn mark(slo: &Slo, lang: Lang) -> Mark {
-    Mark::new(
-        On::Y,
-        slo.limit.0.as_secs_f64() * 1e3,
-        Text::Objective.with(lang, &[("objective", slo.to_string())]),
-        MarkKind::Objective,
-    )
+    objective_mark(slo.limit.0.as_secs_f64() * 1e3, slo.to_string(), lang)
 }
 
 fn over_load(groups: &[Group<'_>], objectives: &[Slo], lang: Lang) -> Figure {

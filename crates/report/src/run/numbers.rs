@@ -63,17 +63,13 @@ fn table(report: &RunReport<'_>) -> Table {
                 .map(each),
         ));
     }
-    if let Some(slo) = &summary.slo
-        && slo.goodput_per_s.is_some()
+    if let Some(slo) = summary
+        .slo
+        .as_ref()
+        .filter(|slo| slo.goodput_per_s.is_some())
     {
-        let name = report.say(MetricText::Goodput);
-        rows.push(rate(
-            name,
-            slo.goodput_per_s,
-            Unit::RequestsPerSecond,
-            None,
-            None,
-        ));
+        let (name, unit) = (report.say(MetricText::Goodput), Unit::RequestsPerSecond);
+        rows.push(rate(name, slo.goodput_per_s, unit, None, None));
     }
     let latency = &summary.latency;
     for (metric, sample) in [
@@ -181,16 +177,15 @@ fn accounts(report: &RunReport<'_>) -> Vec<Pair> {
     pairs
 }
 
+fn count(value: Option<u64>) -> String {
+    value.map_or(number::ABSENT.to_owned(), number::count)
+}
+
 fn in_flight(report: &RunReport<'_>) -> Option<String> {
     let concurrency = report.summary.concurrency;
     let mut values = vec![
         ("mean", number::mean(concurrency.mean?)),
-        (
-            "peak",
-            concurrency
-                .peak
-                .map_or(number::ABSENT.to_owned(), number::count),
-        ),
+        ("peak", count(concurrency.peak)),
     ];
     Some(match concurrency.configured {
         Some(configured) => {
@@ -206,7 +201,6 @@ fn tokens(report: &RunReport<'_>) -> Option<String> {
         return None;
     }
     let tokens = report.summary.tokens;
-    let count = |value: Option<u64>| value.map_or(number::ABSENT.to_owned(), number::count);
     let totals = [
         ("input", count(tokens.input)),
         ("output", count(tokens.output)),

@@ -5,6 +5,7 @@ use super::flag_axis::{FlagAxis, ends, share_of_range};
 use super::{StudyReport, is_failure, is_repeat, outcome};
 use crate::chart::metric_name::name_and_unit;
 use crate::message::{FigureText, StudyText};
+use crate::points::distinct;
 use inferometer_campaign::study::{Direction, TrialRow};
 use inferometer_campaign::trial::Origin;
 use inferometer_page::figure::{
@@ -157,15 +158,9 @@ impl StudyCharts<'_> {
 
     /// The flags, the most important first.
     fn flags(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = (self.report.result.importance.iter())
-            .map(|line| line.flag.as_str())
-            .collect();
-        for name in self.trials().flat_map(|trial| trial.flags.0.keys()) {
-            if !names.contains(&name.as_str()) {
-                names.push(name);
-            }
-        }
-        names
+        let importance = self.report.result.importance.iter();
+        let others = self.trials().flat_map(|trial| trial.flags.0.keys());
+        distinct((importance.map(|line| line.flag.as_str())).chain(others.map(String::as_str)))
     }
 
     fn slices(&self) -> Option<Figure> {

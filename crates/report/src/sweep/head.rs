@@ -79,10 +79,8 @@ fn verdict(report: &SweepReport<'_>, rows: &[MeasuredPoint<'_>]) -> Verdict {
     let rest: Vec<String> = objectives.into_iter().chain(incomplete).collect();
     let rest = PunctuationText::Semicolon.join(lang, &rest);
     Verdict {
-        word: word.text(lang).to_owned(),
-        tone,
-        reason,
         rest,
+        ..Verdict::new(word.text(lang), tone, reason)
     }
 }
 
