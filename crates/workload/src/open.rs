@@ -435,7 +435,7 @@ mod tests {
                 format!(r#"{{"role":"{role}","content":"said {turn}"}}"#)
             })
             .collect();
-        let data = file(&format!("{{\"messages\":[{}]}}\n", turns.join(",")));
+        let data = file(format!("{{\"messages\":[{}]}}\n", turns.join(",")));
         let toml = "data = 'x'\ndata-format = 'conversations'";
         assert_eq!(opened(toml, Some(data.path())).prompts.turns(0), 3);
         let capped = opened(&format!("{toml}\nturns = 2"), Some(data.path()));
