@@ -78,12 +78,9 @@ impl Setting {
                 (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
             });
         let readable: String = (text.join("-").chars())
-            .map(|c| {
-                if c.is_ascii_alphanumeric() || c == '.' || c == '-' {
-                    c
-                } else {
-                    '_'
-                }
+            .map(|c| match c {
+                c if c.is_ascii_alphanumeric() || ".-".contains(c) => c,
+                _ => '_',
             })
             .take(60)
             .collect();
@@ -93,18 +90,12 @@ impl Setting {
     /// As `compare` pairs it: numbers as numbers.
     pub fn point(&self) -> Point {
         let values = self.0.iter().map(|(name, text)| {
-            let number = match text.parse::<i64>() {
-                Ok(whole) => Some(Value::from(whole)),
-                Err(_) => text
-                    .parse::<f64>()
-                    .ok()
-                    .filter(|n| n.is_finite())
-                    .map(Value::from),
+            let value = match (text.parse::<i64>(), text.parse::<f64>()) {
+                (Ok(whole), _) => Value::from(whole),
+                (_, Ok(number)) if number.is_finite() => Value::from(number),
+                _ => Value::from(text.as_str()),
             };
-            (
-                name.clone(),
-                number.unwrap_or_else(|| Value::from(text.as_str())),
-            )
+            (name.clone(), value)
         });
         Point(values.collect())
     }
@@ -165,10 +156,8 @@ fn zip(lists: &[(&str, &[String])]) -> Result<Vec<Setting>, AxesError> {
     let Some((first, values)) = longest.clone().next() else {
         return product(lists);
     };
-    if let Some((other, others)) = longest
-        .clone()
-        .find(|(_, others)| others.len() != values.len())
-    {
+    let mut unequal = longest.filter(|(_, others)| others.len() != values.len());
+    if let Some((other, others)) = unequal.next() {
         return Err(AxesError::UnequalZip {
             a: (*first).to_owned(),
             a_count: values.len(),

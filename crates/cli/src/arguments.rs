@@ -1,9 +1,6 @@
 //! The command line: the program and its commands. Each command has its own arguments; what
 //! several share is in `options`.
 
-// Comments of options are their help texts, where `[…]` is a default and no link.
-#![allow(rustdoc::broken_intra_doc_links)]
-
 use crate::command::capacity::CapacityArguments;
 use crate::command::compare::CompareArguments;
 use crate::command::data::DataArguments;
@@ -29,7 +26,6 @@ pub struct Cli {
     pub command: Command,
 }
 
-/// The commands.
 #[derive(Subcommand)]
 pub enum Command {
     /// Measure one load point

@@ -15,6 +15,12 @@ pub enum Exit {
     Engine(u8),
 }
 
+impl Exit {
+    pub fn fine_if(fine: bool) -> Exit {
+        if fine { Exit::Fine } else { Exit::Doubtful }
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> ExitCode {
         ExitCode::from(match exit {

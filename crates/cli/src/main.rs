@@ -1,5 +1,8 @@
 //! The binary `inferometer`: parses, runs one command, and turns its end into an exit code.
 
+// Comments of options are their help texts, where `[…]` is a default and no link.
+#![allow(rustdoc::broken_intra_doc_links)]
+
 mod arguments;
 mod command;
 mod exit;

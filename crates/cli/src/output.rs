@@ -4,7 +4,7 @@ use crate::exit::Exit;
 use crate::options::{Format, OutputOptions};
 use crate::pictures::{self, Kind};
 use anyhow::{Context, bail};
-use inferometer_core::environment::{Ending, Environment};
+use inferometer_analysis::context::RunContext;
 use inferometer_core::scenario::Scenario;
 use inferometer_core::summary::{SloOutcome, Summary};
 use inferometer_dialect::Source;
@@ -15,7 +15,7 @@ use inferometer_report::chart::Drawing;
 use inferometer_report::html::run::RunPage;
 use inferometer_report::run::{Detail, RunReport, compose};
 use inferometer_report::{csv, json};
-use inferometer_runner::measure::{Reading, records};
+use inferometer_runner::measure::{Measured, read, records};
 use inferometer_runner::with_causes;
 use inferometer_store::run_dir::RunDir;
 use inferometer_text::Lang;
@@ -26,26 +26,35 @@ use terminal_size::terminal_size_of;
 
 const PAGE: &str = "report.html";
 
-/// A run to be shown.
-pub struct Shown<'a> {
-    pub directory: &'a RunDir,
-    pub scenario: &'a Scenario,
-    pub environment: &'a Environment,
-    pub ending: &'a Ending,
-    pub summary: &'a Summary,
-    /// What its records say.
-    pub reading: &'a Reading,
+/// A stored run, judged again by its records.
+pub fn read_again(directory: RunDir, scenario: Scenario, lang: Lang) -> anyhow::Result<Measured> {
+    let (environment, ending) = (directory.environment()?, directory.ending()?);
+    let context = RunContext {
+        scenario: &scenario,
+        environment: &environment,
+        ending: &ending,
+        lang,
+    };
+    let reading = read(&directory, &context)?;
+    Ok(Measured {
+        summary: reading.folded.summary(lang),
+        directory,
+        scenario,
+        environment,
+        ending,
+        reading,
+    })
 }
 
 /// Shows a run in every format that was asked for.
-pub fn show(run: &Shown<'_>, options: &OutputOptions) -> anyhow::Result<()> {
+pub fn show(run: &Measured, options: &OutputOptions) -> anyhow::Result<()> {
     deliver(options, run.directory.path(), |format| {
         render(run, options, format)
     })
 }
 
 /// Writes the page of a run into its folder.
-pub fn keep_page(run: &Shown<'_>, options: &OutputOptions) {
+pub fn keep_page(run: &Measured, options: &OutputOptions) {
     let lang = language(options.lang);
     keep(options, run.directory.path(), || Ok(page_of(run, lang)));
 }
@@ -112,11 +121,7 @@ pub fn keep(options: &OutputOptions, folder: &Path, page: impl FnOnce() -> anyho
 /// judged is not met, so that a gate does not open by accident.
 pub fn verdict(summary: &Summary) -> Exit {
     let met = (summary.slo.as_ref()).is_none_or(|slo| slo.outcome() == SloOutcome::Met);
-    if summary.valid && met {
-        Exit::Fine
-    } else {
-        Exit::Doubtful
-    }
+    Exit::fine_if(summary.valid && met)
 }
 
 /// What cannot be shown or written is said before the work is done.
@@ -178,38 +183,31 @@ fn target(
     }
 }
 
-fn render(run: &Shown<'_>, options: &OutputOptions, format: Format) -> anyhow::Result<Rendered> {
+fn render(run: &Measured, options: &OutputOptions, format: Format) -> anyhow::Result<Rendered> {
     let lang = language(options.lang);
     match format {
         Format::Html => return Ok(Rendered::Whole(page_of(run, lang))),
         Format::Svg | Format::Png => {
             let drawing = Drawing::of(&run.reading.trace);
             let clock = run.scenario.connection.sim_clock;
-            let figures = inferometer_report::chart::run::all(run.summary, &drawing, clock, lang);
+            let figures = inferometer_report::chart::run::all(&run.summary, &drawing, clock, lang);
             return Ok(Rendered::Figures(figures));
         }
         Format::Text | Format::Md | Format::Json | Format::Csv => {}
     }
-    let report = RunReport {
-        summary: run.summary,
-        scenario: run.scenario,
-        environment: run.environment,
-        ending: run.ending,
-        directory: Some(run.directory.path()),
-        lang,
-        detail: if options.definitions {
-            Detail::Definitions
-        } else {
-            Detail::Numbers
-        },
+    let detail = if options.definitions {
+        Detail::Definitions
+    } else {
+        Detail::Numbers
     };
+    let report = report(run, detail, lang);
     if let Some(foreign) = options.dialect.foreign() {
-        let records = records(run.directory)?;
+        let records = records(&run.directory)?;
         let source = Source {
             records: &records,
-            scenario: run.scenario,
-            environment: run.environment,
-            ending: run.ending,
+            scenario: &run.scenario,
+            environment: &run.environment,
+            ending: &run.ending,
         };
         return Ok(Rendered::Whole(match format {
             Format::Json => inferometer_dialect::json(foreign, &source)? + "\n",
@@ -218,20 +216,29 @@ fn render(run: &Shown<'_>, options: &OutputOptions, format: Format) -> anyhow::R
     }
     Ok(Rendered::Whole(match format {
         Format::Md => markdown::render(&compose(&report)),
-        Format::Json => json::render(run.summary),
+        Format::Json => json::render(&run.summary),
         Format::Csv => csv::render(&report),
         _ => text::render(&compose(&report), style()),
     }))
 }
 
-pub fn page_of(run: &Shown<'_>, lang: Lang) -> String {
+fn report(run: &Measured, detail: Detail, lang: Lang) -> RunReport<'_> {
+    RunReport {
+        summary: &run.summary,
+        scenario: &run.scenario,
+        environment: &run.environment,
+        ending: &run.ending,
+        directory: Some(run.directory.path()),
+        lang,
+        detail,
+    }
+}
+
+pub fn page_of(run: &Measured, lang: Lang) -> String {
     let page = RunPage {
         folded: &run.reading.folded,
         drawing: &Drawing::of(&run.reading.trace),
-        scenario: run.scenario,
-        environment: run.environment,
-        ending: run.ending,
-        directory: run.directory.path(),
+        report: report(run, Detail::Definitions, lang),
     };
     html::render(&inferometer_report::html::run::compose_page(&page, lang))
 }

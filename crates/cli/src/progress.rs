@@ -3,7 +3,7 @@
 
 use inferometer_campaign::capacity::stored::{ProbeVerdict, StoredProbe};
 use inferometer_load::live::Snapshot;
-use inferometer_report::message::progress::ProgressText;
+use inferometer_report::message::ProgressText;
 use inferometer_runner::capacity::short;
 use inferometer_runner::observer::{Event, Observer, PhaseKind};
 use inferometer_text::Lang;
@@ -21,7 +21,6 @@ const LIVE_EVERY: Duration = Duration::from_millis(250);
 /// Rates are over this much time, so that they follow the run without flickering.
 const WINDOW: Duration = Duration::from_secs(3);
 
-/// The view of a run under way.
 pub struct Progress {
     mode: Mode,
     lang: Lang,
@@ -48,7 +47,6 @@ enum Mode {
 }
 
 impl Progress {
-    /// A view on standard error.
     pub fn new(quiet: bool, lang: Lang) -> Progress {
         let mode = match (quiet, std::io::stderr().is_terminal()) {
             (true, _) => Mode::Quiet,
@@ -115,14 +113,25 @@ impl Progress {
 
     /// Something takes its time, and this is where it stands.
     pub fn wait(&mut self, text: impl FnOnce() -> String) {
-        let every = match self.mode {
-            Mode::Live => LIVE_EVERY,
-            Mode::Plain => PLAIN_EVERY,
-            Mode::Quiet => return,
-        };
-        if self.shown.elapsed() >= every {
-            self.shown = Instant::now();
+        if self.is_due() {
             self.say(&text());
+        }
+    }
+
+    /// Whether a line is to be shown now; the next is then counted from here.
+    fn is_due(&mut self) -> bool {
+        let due = self.mode != Mode::Quiet && self.shown.elapsed() >= self.every();
+        if due {
+            self.shown = Instant::now();
+        }
+        due
+    }
+
+    fn every(&self) -> Duration {
+        if self.mode == Mode::Live {
+            LIVE_EVERY
+        } else {
+            PLAIN_EVERY
         }
     }
 
@@ -144,24 +153,14 @@ impl Progress {
     }
 
     pub fn show(&mut self, now: &Snapshot) {
-        let every = match self.mode {
-            Mode::Live => LIVE_EVERY,
-            Mode::Plain => PLAIN_EVERY,
-            Mode::Quiet => return,
-        };
-        if self.shown.elapsed() < every {
+        if !self.is_due() {
             return;
         }
-        self.shown = Instant::now();
         let line = self.line(now);
+        let window = WINDOW.max(self.every() * 2);
         self.past.push((Instant::now(), now.clone()));
-        self.past
-            .retain(|(at, _)| at.elapsed() < WINDOW.max(every * 2));
-        match self.mode {
-            Mode::Live => self.print(&format!("\r\x1b[2K{line}")),
-            Mode::Plain => self.print(&format!("{line}\n")),
-            Mode::Quiet => {}
-        }
+        self.past.retain(|(at, _)| at.elapsed() < window);
+        self.say(&line);
     }
 
     /// The run is over; the line makes room for the report.

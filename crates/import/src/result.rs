@@ -12,19 +12,9 @@ use std::collections::BTreeMap;
 pub const SCHEMA: &str = "inferometer.import/1";
 
 /// Where a result comes from; its numbers are as this tool defines them.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    Hash,
-    Serialize,
-    Deserialize,
-    strum::Display,
-    strum::IntoStaticStr,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[derive(strum::Display, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Tool {
     /// vLLM's serving benchmark of 2023: total time, throughput, average latencies.

@@ -8,7 +8,6 @@ pub struct Doc {
     pub sections: Vec<Section>,
 }
 
-/// A part of a report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Section {
     pub heading: Option<String>,
@@ -16,23 +15,21 @@ pub struct Section {
 }
 
 impl Section {
-    pub fn headed(heading: &str, blocks: Vec<Block>) -> Self {
+    pub fn headed(heading: &str, blocks: impl IntoIterator<Item = impl Into<Block>>) -> Self {
         Section {
             heading: Some(heading.to_owned()),
-            blocks,
+            ..Section::plain(blocks)
         }
     }
 
-    /// A part without one.
-    pub fn plain(blocks: Vec<Block>) -> Self {
+    pub fn plain(blocks: impl IntoIterator<Item = impl Into<Block>>) -> Self {
         Section {
             heading: None,
-            blocks,
+            blocks: blocks.into_iter().map(Into::into).collect(),
         }
     }
 }
 
-/// A piece of a section.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Block {
     /// The judgement that everything else stands under; one line.
@@ -47,6 +44,30 @@ pub enum Block {
     Histogram(Vec<Bar>),
     /// Short texts of somebody else, one a line, which renderers may shorten.
     Quotes(Vec<String>),
+}
+
+impl From<Verdict> for Block {
+    fn from(verdict: Verdict) -> Self {
+        Block::Verdict(verdict)
+    }
+}
+
+impl From<Vec<Pair>> for Block {
+    fn from(pairs: Vec<Pair>) -> Self {
+        Block::Pairs(pairs)
+    }
+}
+
+impl From<Table> for Block {
+    fn from(table: Table) -> Self {
+        Block::Table(table)
+    }
+}
+
+impl From<Vec<Note>> for Block {
+    fn from(notes: Vec<Note>) -> Self {
+        Block::Notes(notes)
+    }
 }
 
 /// How something is meant, for renderers that have colours.
@@ -69,6 +90,17 @@ pub struct Verdict {
     pub reason: String,
     /// What else there is; kept on a narrow page. May be empty.
     pub rest: String,
+}
+
+impl Verdict {
+    pub fn new(word: &str, tone: Tone, reason: impl Into<String>) -> Self {
+        Verdict {
+            word: word.to_owned(),
+            tone,
+            reason: reason.into(),
+            rest: String::new(),
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -112,12 +144,27 @@ pub struct Command {
     pub words: Vec<String>,
 }
 
-/// A bar of a histogram.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bar {
     pub from: u64,
     pub to: u64,
     pub count: u64,
+}
+
+impl Bar {
+    /// The values of each bar in words: a number where every bar is of one value.
+    pub(crate) fn ranges(bars: &[Bar]) -> Vec<String> {
+        let single = bars.iter().all(|bar| bar.from == bar.to);
+        let range = |bar: &Bar| {
+            let [from, to] = [bar.from, bar.to].map(number::count);
+            if single {
+                from
+            } else {
+                format!("{from} – {to}")
+            }
+        };
+        bars.iter().map(range).collect()
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -128,11 +175,20 @@ pub struct Table {
     pub footnotes: Vec<String>,
 }
 
+impl Table {
+    pub fn new(columns: Vec<Column>, rows: impl IntoIterator<Item = Vec<Cell>>) -> Self {
+        Table {
+            columns,
+            rows: rows.into_iter().collect(),
+            footnotes: Vec::new(),
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
     /// Its title; may be empty.
     pub title: String,
-    /// To which side it is set.
     pub align: Align,
     /// What may happen to it on a narrow page.
     pub fit: Fit,
@@ -190,7 +246,6 @@ pub enum Place {
     Everywhere,
 }
 
-/// To which side a column is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
     Left,
@@ -206,7 +261,6 @@ pub enum Fit {
     Wrap,
 }
 
-/// A cell of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
     /// Text; an empty one means that nothing belongs here.
@@ -244,25 +298,43 @@ impl Cell {
 
     /// A number in about three digits, whose unit the titles say.
     pub fn brief(value: Option<f64>) -> Self {
-        Cell::number(value, Unit::Count, value.map_or(0, number::decimals))
+        Cell::rate(value, Unit::Count)
+    }
+
+    /// A number in about three digits, with its unit.
+    pub fn rate(value: Option<f64>, unit: Unit) -> Self {
+        Cell::number(value, unit, value.map_or(0, number::decimals))
+    }
+
+    /// Words of a value, or that it is not known.
+    pub fn known(text: Option<impl Into<String>>) -> Self {
+        text.map_or(Cell::Absent, Cell::text)
     }
 
     pub fn count(value: u64) -> Self {
         Cell::number(Some(value as f64), Unit::Count, 0)
     }
 
+    /// Marks a number for which there are too few samples.
+    pub fn starred(self) -> Self {
+        match self {
+            Cell::Number(number) => Cell::Number(Number {
+                support: Support::TooFew,
+                ..number
+            }),
+            cell => cell,
+        }
+    }
+
+    pub fn is_starred(&self) -> bool {
+        matches!(self, Cell::Number(number) if number.support == Support::TooFew)
+    }
+
     /// An interval; blank where there is none.
     pub fn range(interval: Option<[f64; 2]>, unit: Unit, decimals: usize) -> Self {
-        let number = |value| Number {
-            value,
-            unit,
-            decimals,
-            support: Support::Enough,
-        };
-        match interval {
-            Some([low, high]) if low.is_finite() && high.is_finite() => {
-                Cell::Range(number(low), number(high))
-            }
+        let number = |value| Cell::number(Some(value), unit, decimals);
+        match interval.map(|ends| ends.map(number)) {
+            Some([Cell::Number(low), Cell::Number(high)]) => Cell::Range(low, high),
             _ => Cell::blank(),
         }
     }
@@ -313,9 +385,7 @@ pub enum Unit {
     Count,
     Milliseconds,
     Seconds,
-    /// Requests a second.
     RequestsPerSecond,
-    /// Tokens a second.
     TokensPerSecond,
 }
 

@@ -29,7 +29,23 @@ pub struct Figure {
     pub footnotes: Vec<String>,
 }
 
-/// How the charts of a sheet lie.
+impl Figure {
+    pub fn new(
+        id: impl Into<String>,
+        title: impl Into<String>,
+        panels: Vec<Panel>,
+        footnotes: Vec<String>,
+    ) -> Self {
+        Figure {
+            id: id.into(),
+            title: title.into(),
+            panels,
+            arrangement: Arrangement::Grid,
+            footnotes,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Arrangement {
     /// Side by side, as many as fit.
@@ -68,7 +84,6 @@ pub struct Axis {
     pub title: String,
     /// Sign of the unit; may be empty.
     pub unit: String,
-    /// How values lie on it.
     pub scale: Scale,
     /// Values that must be inside, beside those of the series.
     pub bounds: Option<[f64; 2]>,
@@ -118,8 +133,17 @@ pub struct Series {
     /// Its name in the legend; an empty one has no entry.
     pub name: String,
     pub colour: Colour,
-    /// How it is drawn, and its values.
     pub shape: Shape,
+}
+
+impl Series {
+    pub fn new(name: impl Into<String>, colour: Colour, shape: Shape) -> Self {
+        Series {
+            name: name.into(),
+            colour,
+            shape,
+        }
+    }
 }
 
 /// Colours by meaning; a theme says which they are.
@@ -132,7 +156,6 @@ pub enum Colour {
     Quiet,
 }
 
-/// How a series is drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
     /// Points joined by a line that breaks where a value is absent.
@@ -157,15 +180,23 @@ pub enum Shape {
 impl Shape {
     pub fn is_empty(&self) -> bool {
         match self {
+            Shape::Step(points) => points.is_empty(),
+            Shape::Ranges(ranges) => ranges.is_empty(),
+            Shape::Heat(cells) => cells.iter().all(|cell| cell.value.is_none()),
+            shape => shape.samples().iter().all(|sample| sample.y.is_none()),
+        }
+    }
+
+    /// Its values, where they are samples.
+    pub fn samples(&self) -> &[Sample] {
+        match self {
             Shape::Line(samples)
             | Shape::Area(samples)
             | Shape::Scatter(samples)
             | Shape::Bars(samples)
             | Shape::Stack(samples)
-            | Shape::Words(samples) => samples.iter().all(|sample| sample.y.is_none()),
-            Shape::Step(points) => points.is_empty(),
-            Shape::Ranges(ranges) => ranges.is_empty(),
-            Shape::Heat(cells) => cells.iter().all(|cell| cell.value.is_none()),
+            | Shape::Words(samples) => samples,
+            Shape::Step(_) | Shape::Ranges(_) | Shape::Heat(_) => &[],
         }
     }
 }
@@ -181,7 +212,6 @@ pub struct Sample {
     pub fill: Fill,
 }
 
-/// How a marker is filled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fill {
     #[default]
@@ -210,7 +240,6 @@ impl Sample {
         }
     }
 
-    /// The same with an interval.
     pub fn between(self, interval: Option<[f64; 2]>) -> Self {
         let finite = |ends: &[f64; 2]| ends.iter().all(|end| end.is_finite());
         Sample {
@@ -219,7 +248,6 @@ impl Sample {
         }
     }
 
-    /// The same with a word beside it.
     pub fn labelled(self, label: impl Into<String>) -> Self {
         Sample {
             label: Some(label.into()),
@@ -232,13 +260,11 @@ impl Sample {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Range {
     pub value: f64,
-    /// Its interval, where known.
     pub interval: Option<[f64; 2]>,
     /// Height: number of its name on the vertical axis.
     pub row: usize,
 }
 
-/// A cell of a heat map.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
     /// Number of its name on the horizontal axis.
@@ -254,14 +280,23 @@ pub struct Cell {
 /// A line through the chart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mark {
-    /// The axis that it stands on.
     pub on: On,
     pub at: f64,
     pub label: String,
     pub kind: MarkKind,
 }
 
-/// An axis by its direction.
+impl Mark {
+    pub fn new(on: On, at: f64, label: impl Into<String>, kind: MarkKind) -> Self {
+        Mark {
+            on,
+            at,
+            label: label.into(),
+            kind,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum On {
     /// The horizontal axis: the line is upright.

@@ -16,14 +16,13 @@ mod texts;
 use crate::doc::{Block, Doc, Section};
 use crate::figure::Figure;
 use element::both;
-use escape::{attribute, escaped};
+use escape::escaped;
 pub use glossary::Glossary;
 pub use headline::Headline;
 use inferometer_text::Lang;
 use serde_json::{Value, json};
 pub use texts::ControlText;
 
-/// What a page is made of.
 #[derive(Clone, Debug)]
 pub struct Page {
     /// The language that it opens in.
@@ -60,7 +59,6 @@ const SCRIPT: &str = include_str!("html/page.js");
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; \
                       script-src 'unsafe-inline'; img-src data: blob:; font-src data:";
 
-/// The page as one file.
 pub fn render(page: &Page) -> String {
     let library = packed::library();
     let mut out = skeleton(page);
@@ -159,7 +157,7 @@ fn figures(editions: &[Edition; 2]) -> String {
         let of = |text: fn(&Figure) -> String| [text(pair.0), text(pair.1)];
         out.push_str(&format!(
             "<section class=\"figure\" id=\"{}\">\n<h2>{}</h2>\n<div class=\"panels {}\">\n",
-            attribute(&pair.0.id),
+            escaped(&pair.0.id),
             both("span", &of(|figure| escaped(&figure.title))),
             match pair.0.arrangement {
                 crate::figure::Arrangement::Grid => "grid",

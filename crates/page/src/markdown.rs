@@ -81,15 +81,8 @@ fn row(cells: impl Iterator<Item = String>) -> String {
 }
 
 fn histogram(bars: &[Bar]) -> String {
-    let single = bars.iter().all(|bar| bar.from == bar.to);
-    let rows = bars.iter().map(|bar| {
-        let range = if single {
-            number::count(bar.from)
-        } else {
-            format!("{} – {}", number::count(bar.from), number::count(bar.to))
-        };
-        row([range, number::count(bar.count)].into_iter())
-    });
+    let rows = (bars.iter().zip(Bar::ranges(bars)))
+        .map(|(bar, range)| row([range, number::count(bar.count)].into_iter()));
     format!("|  |  |\n| --: | --: |\n{}", rows.collect::<String>())
 }
 
@@ -186,7 +179,7 @@ mod tests {
 
     fn one(block: Block) -> String {
         render(&Doc {
-            sections: vec![Section::plain(vec![block])],
+            sections: vec![Section::plain([block])],
         })
     }
 

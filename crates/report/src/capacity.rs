@@ -3,14 +3,10 @@
 use crate::chart::curve::{Latency, throughput_latency};
 use crate::chart::ladder::{Ladder, LadderSeries};
 use crate::chart::load_level::axis_name;
-use crate::chart::points::tradeoff;
+use crate::chart::points::{of_objective, tradeoff};
 use crate::chart::search::{self, Objective, Search};
 use crate::chart::{Level, Shown};
-use crate::message::capacity::CapacityText;
-use crate::message::figures::FigureText;
-use crate::message::notes::NoteText;
-use crate::message::setup::SetupText;
-use crate::message::sweep::SweepText;
+use crate::message::{CapacityText, FigureText, NoteText, SetupText, SweepText};
 use crate::run::shell_word;
 use inferometer_analysis::compare::Metric;
 use inferometer_campaign::capacity::stored::{
@@ -30,28 +26,21 @@ use std::path::Path;
 
 pub fn compose(found: &Capacity, directory: &Path, lang: Lang) -> Doc {
     let mut sections = vec![
-        Section::plain(vec![Block::Verdict(verdict(found, lang))]),
-        Section::plain(vec![Block::Pairs(pairs(found, lang))]),
+        Section::plain([verdict(found, lang)]),
+        Section::plain([pairs(found, lang)]),
     ];
     if !found.tiers.is_empty() {
-        let heading = CapacityText::Tiers.text(lang);
         sections.push(Section::headed(
-            heading,
-            vec![Block::Table(tiers(found, lang))],
+            CapacityText::Tiers.text(lang),
+            [tiers(found, lang)],
         ));
     }
     if let Some(summary) = &found.confirmed {
         let heading = CapacityText::AtTheAnswer.text(lang);
-        sections.push(Section::headed(
-            heading,
-            vec![Block::Table(confirmed(summary, lang))],
-        ));
+        sections.push(Section::headed(heading, [confirmed(summary, lang)]));
     }
     let heading = CapacityText::Probes.text(lang);
-    sections.push(Section::headed(
-        heading,
-        vec![Block::Table(probes(found, lang))],
-    ));
+    sections.push(Section::headed(heading, [probes(found, lang)]));
     let saved = Pair::new(
         CapacityText::Saved.text(lang),
         directory.display().to_string(),
@@ -165,10 +154,7 @@ fn binding(found: &Capacity) -> Option<Objective> {
 
 /// The metric that an objective limits, where comparisons know it.
 fn limited(slo: &Slo) -> Option<Metric> {
-    let SloScope::Percentile(percent) = slo.scope else {
-        return None;
-    };
-    format!("latency.{}_ms.p{percent}", slo.metric).parse().ok()
+    of_objective(slo).filter(|_| matches!(slo.scope, SloScope::Percentile(_)))
 }
 
 /// Output tokens per second at the answer: those of the probe nearest to it.
@@ -254,13 +240,10 @@ fn verdict(found: &Capacity, lang: Lang) -> Verdict {
         SearchEnding::Interrupted => Some(CapacityText::Interrupted),
         _ => None,
     };
+    let said = |text: CapacityText| without_gaps(&text.with(lang, &values));
     Verdict {
-        word: word.text(lang).to_owned(),
-        tone,
-        reason: without_gaps(&text.with(lang, &values)),
-        rest: rest.map_or(String::new(), |text| {
-            without_gaps(&text.with(lang, &values))
-        }),
+        rest: rest.map_or(String::new(), said),
+        ..Verdict::new(word.text(lang), tone, said(text))
     }
 }
 
@@ -321,7 +304,7 @@ fn pairs(found: &Capacity, lang: Lang) -> Vec<Pair> {
 
 fn tiers(found: &Capacity, lang: Lang) -> Table {
     let say = |text: CapacityText| text.text(lang);
-    let cell = |value: Option<f64>| value.map_or(Cell::Absent, |value| Cell::text(level(value)));
+    let cell = |value: Option<f64>| Cell::known(value.map(level));
     let row = |tier: &TierCapacity| {
         vec![
             Cell::text(tier.tier.clone().unwrap_or_default()),
@@ -333,8 +316,8 @@ fn tiers(found: &Capacity, lang: Lang) -> Table {
             Cell::text(tier.objectives.join(", ")),
         ]
     };
-    Table {
-        columns: vec![
+    Table::new(
+        vec![
             Column::left(say(CapacityText::Tier)),
             Column::right(say(CapacityText::Value)),
             Column::right(say(CapacityText::Low)),
@@ -343,9 +326,8 @@ fn tiers(found: &Capacity, lang: Lang) -> Table {
             Column::left(say(CapacityText::Binding)),
             Column::wrapped(say(CapacityText::Objectives)),
         ],
-        rows: found.tiers.iter().map(row).collect(),
-        footnotes: Vec::new(),
-    }
+        found.tiers.iter().map(row),
+    )
 }
 
 fn ended(ending: SearchEnding) -> CapacityText {

@@ -7,7 +7,7 @@ mod table;
 pub use csv::csv;
 pub use figures::figures;
 
-use crate::message::compare::{CompareText, ComparedMetric};
+use crate::message::{CompareText, ComparedMetric};
 use inferometer_analysis::compare::{Comparison, Group, Metric, Row, Verdict};
 use inferometer_core::point::Point;
 use inferometer_page::doc::{Block, Doc, Note, Pair, Section, Tone, Verdict as Judgement};
@@ -32,7 +32,7 @@ pub fn compose(report: &CompareReport<'_>) -> Doc {
     let comparison = report.comparison;
     let mut sections = vec![
         Section::plain(verdicts(report)),
-        Section::plain(vec![legend(report)]),
+        Section::plain([legend(report)]),
     ];
     if !comparison.reasons.is_empty() {
         let notes = comparison
@@ -40,10 +40,7 @@ pub fn compose(report: &CompareReport<'_>) -> Doc {
             .iter()
             .map(|reason| note(reason.text(lang)));
         let heading = CompareText::WhyNot.text(lang);
-        sections.push(Section::headed(
-            heading,
-            vec![Block::Notes(notes.collect())],
-        ));
+        sections.push(Section::headed(heading, [Block::Notes(notes.collect())]));
     }
     let mut place = 0;
     while let Some(first) = comparison.rows.get(place) {
@@ -58,10 +55,7 @@ pub fn compose(report: &CompareReport<'_>) -> Doc {
         let alone = comparison.unpaired.iter();
         let lines = alone.map(|alone| format!("{}: {}", alone.group, shown(&alone.point)));
         let heading = CompareText::Unpaired.text(lang);
-        sections.push(Section::headed(
-            heading,
-            vec![Block::Quotes(lines.collect())],
-        ));
+        sections.push(Section::headed(heading, [Block::Quotes(lines.collect())]));
     }
     Doc { sections }
 }
@@ -144,7 +138,7 @@ fn described(group: &Group, label: &str, lang: Lang) -> String {
 }
 
 /// One line for each group, by its primary metric.
-fn verdicts(report: &CompareReport<'_>) -> Vec<Block> {
+fn verdicts(report: &CompareReport<'_>) -> Vec<Judgement> {
     let lang = report.lang;
     let comparison = report.comparison;
     let names = report.groups.iter().map(|group| &group.name);
@@ -201,12 +195,7 @@ fn verdicts(report: &CompareReport<'_>) -> Vec<Block> {
                     CompareText::AtPoints.with(lang, &values)
                 }
             };
-            Block::Verdict(Judgement {
-                word: word.text(lang).to_owned(),
-                tone,
-                reason,
-                rest: String::new(),
-            })
+            Judgement::new(word.text(lang), tone, reason)
         })
         .collect()
 }

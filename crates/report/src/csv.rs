@@ -16,36 +16,24 @@ pub fn rows(reports: &[(Vec<(String, String)>, RunReport<'_>)]) -> String {
     for (own, report) in reports {
         let own = own
             .iter()
-            .map(|(name, text)| (name.clone(), Value::Text(text.clone())));
-        let columns: Vec<(String, Value)> = own.chain(columns(report)).collect();
+            .map(|(name, text)| (field(name), field(&harmless(text))));
+        let columns = own.chain(columns(report));
+        let (names, values): (Vec<String>, Vec<String>) = columns.unzip();
         if lines.is_empty() {
-            let names: Vec<String> = columns.iter().map(|(name, _)| field(name)).collect();
             lines.push(names.join(","));
         }
-        let values: Vec<String> = columns.iter().map(|(_, value)| value.shown()).collect();
         lines.push(values.join(","));
     }
     lines.iter().map(|line| format!("{line}\r\n")).collect()
 }
 
-enum Value {
-    Text(String),
-    Real(Option<f64>),
-    Whole(Option<u64>),
-    Truth(Option<bool>),
+/// What is not known is empty, never 0.
+fn known(value: Option<impl ToString>) -> String {
+    value.map(|value| value.to_string()).unwrap_or_default()
 }
 
-impl Value {
-    fn shown(&self) -> String {
-        match self {
-            Value::Text(text) => field(&harmless(text)),
-            Value::Real(Some(value)) if value.is_finite() => value.to_string(),
-            Value::Whole(Some(value)) => value.to_string(),
-            Value::Truth(Some(value)) => value.to_string(),
-            // What is not known is empty, never 0.
-            Value::Real(_) | Value::Whole(None) | Value::Truth(None) => String::new(),
-        }
-    }
+fn finite(value: Option<f64>) -> String {
+    known(value.filter(|value| value.is_finite()))
 }
 
 /// A text that a spreadsheet does not take for a formula.
@@ -67,7 +55,7 @@ pub(crate) fn field(text: &str) -> String {
     }
 }
 
-fn columns(report: &RunReport<'_>) -> Vec<(String, Value)> {
+fn columns(report: &RunReport<'_>) -> Vec<(String, String)> {
     let mut columns = Columns(Vec::new());
     columns.identity(report);
     columns.load(&report.scenario.load.shape);
@@ -75,24 +63,20 @@ fn columns(report: &RunReport<'_>) -> Vec<(String, Value)> {
     columns.0
 }
 
-struct Columns(Vec<(String, Value)>);
+/// Names and values, as they stand in a line.
+struct Columns(Vec<(String, String)>);
 
 impl Columns {
     fn text(&mut self, name: &str, value: &str) {
-        self.0
-            .push((name.to_owned(), Value::Text(value.to_owned())));
+        self.0.push((name.to_owned(), field(&harmless(value))));
     }
 
     fn real(&mut self, name: &str, value: Option<f64>) {
-        self.0.push((name.to_owned(), Value::Real(value)));
+        self.0.push((name.to_owned(), finite(value)));
     }
 
-    fn whole(&mut self, name: &str, value: Option<u64>) {
-        self.0.push((name.to_owned(), Value::Whole(value)));
-    }
-
-    fn truth(&mut self, name: &str, value: Option<bool>) {
-        self.0.push((name.to_owned(), Value::Truth(value)));
+    fn known(&mut self, name: &str, value: Option<impl ToString>) {
+        self.0.push((name.to_owned(), known(value)));
     }
 
     fn identity(&mut self, report: &RunReport<'_>) {
@@ -106,8 +90,8 @@ impl Columns {
         self.text("url", &report.environment.server.endpoints.join(" "));
         self.text("model", &report.environment.server.model);
         self.text("api", &report.environment.server.api);
-        self.truth("streamed", Some(report.scenario.connection.stream));
-        self.truth("valid", Some(summary.valid));
+        self.known("streamed", Some(report.scenario.connection.stream));
+        self.known("valid", Some(summary.valid));
         let doubts: Vec<&str> = summary
             .doubts
             .iter()
@@ -130,11 +114,8 @@ impl Columns {
             } => ("replay", None, None, None, *max_concurrency),
         };
         self.text("load", word);
-        self.whole("concurrency", concurrency.map(u64::from));
-        self.text(
-            "rate_per_s",
-            &rate.map(|rate| rate.to_string()).unwrap_or_default(),
-        );
+        self.known("concurrency", concurrency);
+        self.text("rate_per_s", &known(rate));
         self.text(
             "arrival",
             match arrival {
@@ -144,7 +125,7 @@ impl Columns {
                 None => "",
             },
         );
-        self.whole("max_concurrency", cap.map(u64::from));
+        self.known("max_concurrency", cap);
     }
 
     fn summary(&mut self, report: &RunReport<'_>) {
@@ -157,7 +138,7 @@ impl Columns {
             ("cut", requests.cut),
             ("unsent", requests.unsent),
         ] {
-            self.whole(name, Some(value));
+            self.known(name, Some(value));
         }
         self.real("window_s", summary.window_s);
         self.real("steady_s", summary.steady_s);
@@ -174,23 +155,19 @@ impl Columns {
         self.real("input_chars_per_s", throughput.input_chars_per_s);
         self.real("output_chars_per_s", throughput.output_chars_per_s);
         let steady = summary.steady;
-        self.real(
-            "steady_requests_per_s",
-            steady.and_then(|steady| steady.requests_per_s),
-        );
-        self.real(
-            "steady_output_tokens_per_s",
-            steady.and_then(|steady| steady.output_tokens_per_s),
-        );
+        let requests = steady.and_then(|steady| steady.requests_per_s);
+        self.real("steady_requests_per_s", requests);
+        let tokens = steady.and_then(|steady| steady.output_tokens_per_s);
+        self.real("steady_output_tokens_per_s", tokens);
         let concurrency = summary.concurrency;
         self.real("in_flight_mean", concurrency.mean);
-        self.whole("in_flight_peak", concurrency.peak);
-        self.whole("tokens_input", summary.tokens.input);
-        self.whole("tokens_output", summary.tokens.output);
-        self.whole("tokens_cached", summary.tokens.cached);
+        self.known("in_flight_peak", concurrency.peak);
+        self.known("tokens_input", summary.tokens.input);
+        self.known("tokens_output", summary.tokens.output);
+        self.known("tokens_cached", summary.tokens.cached);
         self.text("tokens_source", summary.tokens.source.into_str());
         self.real("chars_per_token", summary.tokens.chars_per_token);
-        let latency = &summary.latency;
+        let (latency, speed) = (&summary.latency, &summary.speed);
         for (name, sample) in [
             ("ttft_ms", &latency.ttft_ms),
             ("ttft_from_sent_ms", &latency.ttft_from_sent_ms),
@@ -204,23 +181,16 @@ impl Columns {
             ("connect_ms", &latency.connect_ms),
             ("lag_ms", &latency.lag_ms),
             ("cap_wait_ms", &latency.cap_wait_ms),
+            ("per_user_tokens_per_s", &speed.per_user_tokens_per_s),
+            ("decode_tokens_per_s", &speed.decode_tokens_per_s),
         ] {
             self.sample(name, sample.as_ref());
         }
-        for (name, sample) in [
-            (
-                "per_user_tokens_per_s",
-                &summary.speed.per_user_tokens_per_s,
-            ),
-            ("decode_tokens_per_s", &summary.speed.decode_tokens_per_s),
-        ] {
-            self.sample(name, sample.as_ref());
-        }
-        self.truth("itl_is_per_token", Some(latency.itl_is_per_token));
+        self.known("itl_is_per_token", Some(latency.itl_is_per_token));
         let slo = summary.slo.as_ref();
         self.real("attainment", slo.and_then(|slo| slo.attainment));
         self.real("goodput_per_s", slo.and_then(|slo| slo.goodput_per_s));
-        self.truth("objectives_met", slo.and_then(|slo| slo.met));
+        self.known("objectives_met", slo.and_then(|slo| slo.met));
         self.real("client_cpu_share", summary.client.cpu_share);
         self.real("client_lag_p99_ms", summary.client.lag_p99_ms);
         self.real("client_pulse_p99_ms", summary.client.pulse_p99_ms);
@@ -232,7 +202,7 @@ impl Columns {
     }
 
     fn sample(&mut self, name: &str, sample: Option<&Distribution>) {
-        self.whole(&format!("{name}_n"), sample.map(|sample| sample.n));
+        self.known(&format!("{name}_n"), sample.map(|sample| sample.n));
         let mut part = |part: &str, value: fn(&Distribution) -> Option<f64>| {
             self.real(&format!("{name}_{part}"), sample.and_then(value));
         };
@@ -270,8 +240,8 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_empty_and_never_nought() {
-        assert_eq!(Value::Real(None).shown(), "");
-        assert_eq!(Value::Real(Some(f64::NAN)).shown(), "");
-        assert_eq!(Value::Whole(Some(0)).shown(), "0");
+        assert_eq!(finite(None), "");
+        assert_eq!(finite(Some(f64::NAN)), "");
+        assert_eq!(known(Some(0)), "0");
     }
 }

@@ -1,11 +1,10 @@
 //! What `inferometer data` shows: a data set at a glance, and what is wrong with it.
 
-use crate::message::data::DataText;
-use crate::message::numbers::NumbersText;
+use crate::message::{DataText, NumbersText};
 use inferometer_page::doc::{Bar, Block, Doc, Note, Pair, Section, Tone};
 use inferometer_page::number;
+use inferometer_text::Lang;
 use inferometer_text::punctuation::PunctuationText;
-use inferometer_text::{Lang, fill};
 use inferometer_workload::survey::{Arrivals, Lengths, Packing, Survey};
 
 /// Fewest lengths that are drawn as a distribution.
@@ -21,9 +20,7 @@ pub struct Conversion {
 }
 
 pub fn compose(survey: &Survey, conversion: Option<&Conversion>, lang: Lang) -> Doc {
-    let mut sections = vec![Section::plain(vec![Block::Pairs(facts(
-        survey, conversion, lang,
-    ))])];
+    let mut sections = vec![Section::plain([facts(survey, conversion, lang)])];
     if !survey.bad_rows.is_empty() {
         sections.push(bad_rows(survey, lang));
     }
@@ -40,10 +37,7 @@ pub fn compose(survey: &Survey, conversion: Option<&Conversion>, lang: Lang) -> 
     }
     if !survey.first_prompts.is_empty() {
         let quotes = Block::Quotes(survey.first_prompts.clone());
-        sections.push(Section::headed(
-            DataText::FirstPrompts.text(lang),
-            vec![quotes],
-        ));
+        sections.push(Section::headed(DataText::FirstPrompts.text(lang), [quotes]));
     }
     Doc { sections }
 }
@@ -52,10 +46,7 @@ pub fn compose(survey: &Survey, conversion: Option<&Conversion>, lang: Lang) -> 
 pub fn in_brief(survey: &Survey, conversion: &Conversion, lang: Lang) -> String {
     let mut parts = vec![rows(survey, lang)];
     parts.extend(survey.bad_rows.first().map(|bad| {
-        let line = fill(
-            DataText::BadLine.text(lang),
-            &[("line", bad.line.to_string())],
-        );
+        let line = DataText::BadLine.with(lang, &[("line", bad.line.to_string())]);
         format!("{line}: {}", bad.reason)
     }));
     parts.push(written(conversion, lang));
@@ -92,21 +83,18 @@ fn recognised(survey: &Survey, lang: Lang) -> String {
     } else {
         DataText::FormatFound
     };
-    let mut parts = vec![fill(
-        label.text(lang),
-        &[("format", survey.format.to_string())],
-    )];
+    let mut parts = vec![label.with(lang, &[("format", survey.format.to_string())])];
     if survey.packing != Packing::Plain {
         let packing = [("packing", survey.packing.to_string())];
-        parts.push(fill(DataText::PackedWith.text(lang), &packing));
+        parts.push(DataText::PackedWith.with(lang, &packing));
     }
     PunctuationText::Comma.join(lang, &parts)
 }
 
 fn rows(survey: &Survey, lang: Lang) -> String {
     let rows = survey.rows;
-    let mut parts = vec![fill(
-        DataText::RowsUsable.text(lang),
+    let mut parts = vec![DataText::RowsUsable.with(
+        lang,
         &[
             ("usable", number::count(rows.usable)),
             ("seen", number::count(rows.seen)),
@@ -120,9 +108,7 @@ fn rows(survey: &Survey, lang: Lang) -> String {
         (DataText::RowsByFilter, rows.by_filter),
     ];
     let others = others.into_iter().filter(|(_, count)| *count > 0);
-    parts.extend(
-        others.map(|(label, count)| fill(label.text(lang), &[("count", number::count(count))])),
-    );
+    parts.extend(others.map(|(label, count)| label.with(lang, &[("count", number::count(count))])));
     if survey.partial {
         parts.push(DataText::RowsLimited.text(lang).to_owned());
     }
@@ -141,12 +127,9 @@ fn tokens(survey: &Survey, lang: Lang) -> Option<String> {
         && tokens.mean > 0.0
     {
         let mean = number::brief(chars.mean / tokens.mean);
-        parts.push(fill(
-            NumbersText::CharsPerToken.text(lang),
-            &[("mean", mean)],
-        ));
+        parts.push(NumbersText::CharsPerToken.with(lang, &[("mean", mean)]));
     }
-    parts.push(fill(label.text(lang), &[("tokenizer", tokenizer)]));
+    parts.push(label.with(lang, &[("tokenizer", tokenizer)]));
     Some(PunctuationText::Comma.join(lang, &parts))
 }
 
@@ -158,10 +141,10 @@ fn arrivals(found: &Arrivals, lang: Lang) -> String {
         ("time", number::seconds(found.span_s)),
         ("rate", number::brief(rate)),
     ];
-    let mut parts = vec![fill(DataText::ArrivalsOf.text(lang), &values)];
+    let mut parts = vec![DataText::ArrivalsOf.with(lang, &values)];
     parts.extend(found.gap_variation.map(|variation| {
         let variation = number::brief(variation);
-        fill(DataText::GapsVary.text(lang), &[("variation", variation)])
+        DataText::GapsVary.with(lang, &[("variation", variation)])
     }));
     PunctuationText::Comma.join(lang, &parts)
 }
@@ -171,10 +154,10 @@ fn written(conversion: &Conversion, lang: Lang) -> String {
         ("count", number::count(conversion.written)),
         ("file", conversion.file.clone()),
     ];
-    let mut parts = vec![fill(DataText::WrittenTo.text(lang), &values)];
+    let mut parts = vec![DataText::WrittenTo.with(lang, &values)];
     if conversion.left_out > 0 {
         let count = number::count(conversion.left_out);
-        parts.push(fill(DataText::WrittenNot.text(lang), &[("count", count)]));
+        parts.push(DataText::WrittenNot.with(lang, &[("count", count)]));
     }
     PunctuationText::Comma.join(lang, &parts)
 }
@@ -193,13 +176,10 @@ fn picture(label: DataText, lengths: &Lengths, lang: Lang) -> Section {
             ("count", number::count(lengths.n)),
             ("length", number::count(lengths.min)),
         ];
-        let all = Block::Paragraph(fill(DataText::LengthAll.text(lang), &values));
-        return Section::headed(label.text(lang), vec![all]);
+        let all = Block::Paragraph(DataText::LengthAll.with(lang, &values));
+        return Section::headed(label.text(lang), [all]);
     }
-    let mut blocks = vec![Block::Paragraph(fill(
-        DataText::LengthsOf.text(lang),
-        &values,
-    ))];
+    let mut blocks = vec![Block::Paragraph(DataText::LengthsOf.with(lang, &values))];
     if lengths.n >= LEAST_FOR_PICTURE {
         let bars = lengths.bins.iter().map(|bin| Bar {
             from: bin.from,
@@ -213,10 +193,7 @@ fn picture(label: DataText, lengths: &Lengths, lang: Lang) -> Section {
 
 fn bad_rows(survey: &Survey, lang: Lang) -> Section {
     let notes = survey.bad_rows.iter().map(|bad| Note {
-        tag: fill(
-            DataText::BadLine.text(lang),
-            &[("line", bad.line.to_string())],
-        ),
+        tag: DataText::BadLine.with(lang, &[("line", bad.line.to_string())]),
         tone: Tone::Bad,
         subject: bad.reason.clone(),
         text: String::new(),
@@ -225,10 +202,7 @@ fn bad_rows(survey: &Survey, lang: Lang) -> Section {
     let mut blocks = vec![Block::Notes(notes.collect())];
     let more = survey.rows.bad.saturating_sub(survey.bad_rows.len() as u64);
     if more > 0 {
-        let more = fill(
-            DataText::MoreBadRows.text(lang),
-            &[("count", number::count(more))],
-        );
+        let more = DataText::MoreBadRows.with(lang, &[("count", number::count(more))]);
         blocks.push(Block::Paragraph(more));
     }
     blocks.push(Block::Paragraph(

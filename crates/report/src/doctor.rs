@@ -1,18 +1,16 @@
 //! What `inferometer doctor` shows: the certificate of a client's host, and what a server
 //! understands.
 
-use crate::message::doctor::DoctorText;
-use crate::message::notes;
-use crate::message::setup::SetupText;
+use crate::message::{DoctorText, SetupText, notes};
 use inferometer_core::environment::Probe;
 use inferometer_load::certificate::Certificate;
 use inferometer_page::doc::{Block, Cell, Column, Doc, Pair, Section, Table, Unit};
 use inferometer_page::number;
-use inferometer_text::{Lang, fill};
+use inferometer_text::Lang;
 
 pub fn certificate(certificate: &Certificate, kept: Option<&str>, lang: Lang) -> Doc {
-    let host = fill(
-        DoctorText::HostIs.text(lang),
+    let host = DoctorText::HostIs.with(
+        lang,
         &[
             ("cores", certificate.cores.to_string()),
             (
@@ -24,8 +22,8 @@ pub fn certificate(certificate: &Certificate, kept: Option<&str>, lang: Lang) ->
             ),
         ],
     );
-    let ceiling = fill(
-        DoctorText::CeilingIs.text(lang),
+    let ceiling = DoctorText::CeilingIs.with(
+        lang,
         &[
             ("one", number::grouped(certificate.ceiling_tokens_per_s, 0)),
             (
@@ -39,7 +37,7 @@ pub fn certificate(certificate: &Certificate, kept: Option<&str>, lang: Lang) ->
         Pair::new(DoctorText::Ceiling.text(lang), ceiling),
     ];
     if let Some(path) = kept {
-        let kept = fill(DoctorText::KeptFor.text(lang), &[("path", path.to_owned())]);
+        let kept = DoctorText::KeptFor.with(lang, &[("path", path.to_owned())]);
         pairs.push(Pair::new(DoctorText::Kept.text(lang), kept));
     }
     let mut columns = vec![
@@ -77,11 +75,8 @@ pub fn certificate(certificate: &Certificate, kept: Option<&str>, lang: Lang) ->
     };
     Doc {
         sections: vec![
-            Section::plain(vec![Block::Pairs(pairs)]),
-            Section::headed(
-                DoctorText::StampErrors.text(lang),
-                vec![Block::Table(table)],
-            ),
+            Section::plain([pairs]),
+            Section::headed(DoctorText::StampErrors.text(lang), [table]),
         ],
     }
 }
@@ -127,10 +122,8 @@ pub fn server(probe: &Probe, notes: &[inferometer_core::note::Note], lang: Lang)
         ),
     ];
     if let Some(count) = probe.max_model_len {
-        let context = fill(
-            DoctorText::ContextIs.text(lang),
-            &[("count", number::grouped(count as f64, 0))],
-        );
+        let context =
+            DoctorText::ContextIs.with(lang, &[("count", number::grouped(count as f64, 0))]);
         pairs.push(Pair::new(DoctorText::Context.text(lang), context));
     }
     let mut blocks = vec![Block::Pairs(pairs)];

@@ -7,11 +7,11 @@ mod grid;
 mod ladder;
 mod run;
 
-use crate::message::findings::FindingText as Text;
+use crate::message::FindingText as Text;
 use crate::points::MeasuredPoints;
 use crate::points::ladder::ladders;
 use inferometer_core::summary::Summary;
-use inferometer_page::doc::{Block, Pair, Section};
+use inferometer_page::doc::{Pair, Section};
 use inferometer_text::Lang;
 use inferometer_text::punctuation::PunctuationText;
 use serde::Serialize;
@@ -102,16 +102,14 @@ pub fn section(findings: &[Finding], lang: Lang) -> Option<Section> {
         let more = (findings.len() - MOST).to_string();
         pairs.push(Pair::new("…", Text::More.with(lang, &[("count", more)])));
     }
-    (!pairs.is_empty())
-        .then(|| Section::headed(Text::Heading.text(lang), vec![Block::Pairs(pairs)]))
+    (!pairs.is_empty()).then(|| Section::headed(Text::Heading.text(lang), [pairs]))
 }
 
 /// Some of many pieces of evidence, and how many more there are.
-fn some(pieces: &[String], most: usize, lang: Lang) -> String {
+pub(crate) fn some(pieces: &[String], most: usize, between: PunctuationText, lang: Lang) -> String {
     let mut shown: Vec<String> = pieces.iter().take(most).cloned().collect();
-    if pieces.len() > most {
-        let more = (pieces.len() - most).to_string();
-        shown.push(Text::More.with(lang, &[("count", more)]));
+    if let more @ 1.. = pieces.len().saturating_sub(most) {
+        shown.push(Text::More.with(lang, &[("count", more.to_string())]));
     }
-    PunctuationText::Semicolon.join(lang, &shown)
+    between.join(lang, &shown)
 }

@@ -9,9 +9,7 @@ pub use csv::csv;
 pub use points::{figures, findings};
 
 use crate::findings::section as findings_section;
-use crate::message::import::ImportText;
-use crate::message::numbers::NumbersText;
-use crate::message::verdict::VerdictText;
+use crate::message::{ImportText, NumbersText, VerdictText};
 use crate::severity;
 use inferometer_core::doubt::Severity;
 use inferometer_core::point::Point;
@@ -119,7 +117,6 @@ impl<'a> ReportedResult<'a> {
         spread?.mean.or(spread?.p50)
     }
 
-    /// The gravest of its doubts.
     pub(crate) fn severity(&self) -> Option<Severity> {
         self.doubts.iter().map(|doubt| doubt.severity).max()
     }
@@ -169,27 +166,27 @@ fn flags(flags: &BTreeMap<String, Value>) -> String {
 
 pub fn compose(report: &ImportReport<'_>) -> Doc {
     let lang = report.lang;
-    let mut sections = vec![Section::plain(vec![Block::Verdict(verdict(report))])];
+    let mut sections = vec![Section::plain([verdict(report)])];
     let notes = notes::notes(report);
     if !notes.is_empty() {
         let heading = ImportText::DoubtsHeading.text(lang);
-        sections.push(Section::headed(heading, vec![Block::Notes(notes)]));
+        sections.push(Section::headed(heading, [notes]));
     }
-    sections.push(Section::plain(vec![Block::Table(overview(report))]));
+    sections.push(Section::plain([overview(report)]));
     sections.extend(findings_section(&findings(report), lang));
     let numbered = report.results.iter().enumerate();
     sections.extend(numbered.map(|(place, result)| detail(place + 1, result, lang)));
     if !report.stored.unread.is_empty() {
-        let spans = (report.stored.unread.iter()).map(|(first, last)| span(*first, *last));
+        let spans = report.stored.unread.iter().copied().map(span);
         let lines = spans.collect::<Vec<_>>().join(", ");
         let values = [("file", report.stored.source.clone()), ("lines", lines)];
         let text = ImportText::UnreadLines.with(lang, &values);
         let heading = ImportText::Unread.text(lang);
-        sections.push(Section::headed(heading, vec![Block::Paragraph(text)]));
+        sections.push(Section::headed(heading, [Block::Paragraph(text)]));
     }
     if let Some(kept) = report.kept {
         let pair = Pair::new(ImportText::Kept.text(lang), kept.display().to_string());
-        sections.push(Section::plain(vec![Block::Pairs(vec![pair])]));
+        sections.push(Section::plain([vec![pair]]));
     }
     Doc { sections }
 }
@@ -203,10 +200,7 @@ fn verdict(report: &ImportReport<'_>) -> Verdict {
     };
     let (invalid, doubtful) = (count(Severity::Invalid), count(Severity::Warn));
     let noted = count(Severity::Note);
-    let refused = report
-        .results
-        .iter()
-        .filter(|result| result.found.error.is_some());
+    let refused = (report.results.iter()).filter(|result| result.found.error.is_some());
     let (word, tone) = match (invalid, doubtful, noted) {
         (0, 0, 0) => (ImportText::NoDoubts.text(lang), Tone::Good),
         (0, 0, _) => (ImportText::NotesOnly.text(lang), Tone::Good),
@@ -223,14 +217,12 @@ fn verdict(report: &ImportReport<'_>) -> Verdict {
     let counts = counts.into_iter().filter(|(_, count)| *count > 0);
     let counts = counts.map(|(text, count)| text.with(lang, &[("count", count.to_string())]));
     Verdict {
-        word: word.to_owned(),
-        tone,
-        reason: report.stored.source.clone(),
         rest: PunctuationText::Comma.join(lang, &Vec::from_iter(counts)),
+        ..Verdict::new(word, tone, &report.stored.source)
     }
 }
 
-fn span(first: u64, last: u64) -> String {
+fn span((first, last): (u64, u64)) -> String {
     if first == last {
         first.to_string()
     } else {
@@ -252,10 +244,7 @@ fn overview(report: &ImportReport<'_>) -> Table {
         Column::left(ImportText::Doubts.text(lang)),
     ];
     let rows = report.results.iter().enumerate().map(|(place, result)| {
-        let time = |value: Option<f64>| match value {
-            Some(value) => Cell::text(number::whole_millis(value)),
-            None => Cell::Absent,
-        };
+        let time = |value: Option<f64>| Cell::known(value.map(number::whole_millis));
         let (doubts, tone) = match &result.found.error {
             Some(_) => (ImportText::Refused.text(lang).to_owned(), Tone::Bad),
             None => worst(result, lang),
@@ -264,12 +253,7 @@ fn overview(report: &ImportReport<'_>) -> Table {
         vec![
             Cell::count(place as u64 + 1),
             Cell::text(result.found.tool.name()),
-            Cell::text(
-                result
-                    .lines()
-                    .map(|(first, last)| span(first, last))
-                    .unwrap_or_default(),
-            ),
+            Cell::text(result.lines().map(span).unwrap_or_default()),
             Cell::text(result.load()),
             Cell::brief(throughput.requests_per_s),
             Cell::brief(throughput.output_tokens_per_s),
@@ -278,11 +262,7 @@ fn overview(report: &ImportReport<'_>) -> Table {
             Cell::Toned(doubts, tone),
         ]
     });
-    Table {
-        columns,
-        rows: rows.collect(),
-        footnotes: Vec::new(),
-    }
+    Table::new(columns, rows)
 }
 
 /// How grave its gravest doubt is.
@@ -428,11 +408,7 @@ fn latencies(result: &ReportedResult<'_>, lang: Lang) -> Table {
             Some(value) => Cell::brief(Some(value)),
             None => Cell::blank(),
         });
-        Some(std::iter::once(Cell::text(name)).chain(values).collect())
+        Some(Vec::from_iter([Cell::text(name)].into_iter().chain(values)))
     });
-    Table {
-        columns,
-        rows: rows.collect(),
-        footnotes: Vec::new(),
-    }
+    Table::new(columns, rows)
 }

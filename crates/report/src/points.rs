@@ -138,6 +138,17 @@ pub(crate) fn groups<'a>(
     groups
 }
 
+/// Each of some things once, in the order in which they come.
+pub(crate) fn distinct<T: PartialEq>(things: impl Iterator<Item = T>) -> Vec<T> {
+    let mut known = Vec::new();
+    for thing in things {
+        if !known.contains(&thing) {
+            known.push(thing);
+        }
+    }
+    known
+}
+
 pub(crate) fn is_load(axis: &str) -> bool {
     LOAD.contains(&axis)
 }

@@ -10,9 +10,10 @@ pub(crate) mod setup;
 mod trouble;
 mod work;
 
+pub(crate) use trouble::seen;
+
 use crate::findings;
-use crate::message::setup::SetupText;
-use crate::message::verdict::VerdictText;
+use crate::message::{SetupText, VerdictText};
 use inferometer_core::doubt::Severity;
 use inferometer_core::environment::{Ending, Environment};
 use inferometer_core::scenario::{Scenario, Shape};
@@ -27,7 +28,6 @@ use std::path::Path;
 pub struct RunReport<'a> {
     pub summary: &'a Summary,
     pub scenario: &'a Scenario,
-    /// Where and against what it ran.
     pub environment: &'a Environment,
     pub ending: &'a Ending,
     pub directory: Option<&'a Path>,
@@ -58,6 +58,16 @@ impl RunReport<'_> {
         PunctuationText::Comma.join(self.lang, parts)
     }
 
+    /// What is known of several things; absent where nothing is.
+    fn known<const N: usize>(
+        &self,
+        between: PunctuationText,
+        parts: [Option<String>; N],
+    ) -> Option<String> {
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        (!parts.is_empty()).then(|| between.join(self.lang, &parts))
+    }
+
     fn clauses<S: AsRef<str>>(&self, parts: &[S]) -> String {
         PunctuationText::Semicolon.join(self.lang, parts)
     }
@@ -75,7 +85,7 @@ impl RunReport<'_> {
 
 /// The report of a run. An invalid run says why before it says anything else.
 pub fn compose(report: &RunReport<'_>) -> Doc {
-    let verdict = Section::plain(vec![Block::Verdict(verdict(report))]);
+    let verdict = Section::plain([verdict(report)]);
     let doubts = trouble::doubts(report);
     let setup = setup::section(report);
     let failures = trouble::failures(report);
@@ -107,67 +117,37 @@ pub fn compose(report: &RunReport<'_>) -> Doc {
 }
 
 fn verdict(report: &RunReport<'_>) -> Verdict {
-    let (word, tone, reason) = if report.summary.valid {
-        (
-            VerdictText::Valid,
-            Tone::Good,
-            (valid_reason(report), String::new()),
-        )
-    } else {
-        (VerdictText::Invalid, Tone::Bad, invalid_reason(report))
-    };
-    let (reason, rest) = reason;
-    let met = report
-        .summary
-        .slo
-        .as_ref()
-        .is_none_or(|slo| slo.outcome() == SloOutcome::Met);
-    Verdict {
-        word: report.say(word).to_owned(),
-        tone: match met {
-            false if tone == Tone::Good => Tone::Caution,
-            _ => tone,
-        },
-        reason,
-        rest,
+    if !report.summary.valid {
+        let (reason, rest) = invalid_reason(report);
+        let word = report.say(VerdictText::Invalid);
+        return Verdict {
+            rest,
+            ..Verdict::new(word, Tone::Bad, reason)
+        };
     }
+    let slo = report.summary.slo.as_ref();
+    let met = slo.is_none_or(|slo| slo.outcome() == SloOutcome::Met);
+    let tone = if met { Tone::Good } else { Tone::Caution };
+    Verdict::new(report.say(VerdictText::Valid), tone, valid_reason(report))
 }
 
 /// What a reader of a valid run should still look at.
 fn valid_reason(report: &RunReport<'_>) -> String {
     let doubts = &report.summary.doubts;
-    let of = |severity| {
-        doubts
-            .iter()
-            .filter(|doubt| doubt.severity == severity)
-            .count()
-    };
+    let of = |severity| (doubts.iter().filter(|it| it.severity == severity)).count();
     let counted = |count: usize, one, many| match count {
         0 => None,
         1 => Some(report.say(one).to_owned()),
         _ => Some(report.fill(many, &[("count", number::count(count as u64))])),
     };
-    let parts: Vec<String> = [
-        report
-            .summary
-            .slo
-            .as_ref()
-            .map(|slo| objectives_in_brief(report, slo)),
-        counted(
-            of(Severity::Warn),
-            VerdictText::OneWarning,
-            VerdictText::Warnings,
-        ),
+    let warned = of(Severity::Warn);
+    let parts = [
+        (report.summary.slo.as_ref()).map(|slo| objectives_in_brief(report, slo)),
+        counted(warned, VerdictText::OneWarning, VerdictText::Warnings),
         counted(of(Severity::Note), VerdictText::OneNote, VerdictText::Notes),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    if parts.is_empty() {
-        report.say(VerdictText::NoDoubts).to_owned()
-    } else {
-        report.clauses(&parts)
-    }
+    ];
+    let said = report.known(PunctuationText::Semicolon, parts);
+    said.unwrap_or_else(|| report.say(VerdictText::NoDoubts).to_owned())
 }
 
 fn objectives_in_brief(report: &RunReport<'_>, slo: &SloResult) -> String {
@@ -233,7 +213,7 @@ fn stored(report: &RunReport<'_>) -> Option<Section> {
     if let Some(engine) = &report.environment.engine {
         words.extend(started(&engine.options, &engine.command));
     }
-    Some(Section::plain(vec![
+    Some(Section::plain([
         Block::Pairs(vec![Pair::new(
             report.say(SetupText::Saved),
             directory.to_string_lossy(),

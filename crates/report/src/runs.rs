@@ -1,28 +1,68 @@
 //! The list that `inferometer runs` shows: one line per run, sweep or search, the newest
 //! first.
 
-use crate::message::numbers::NumbersText;
-use crate::message::runs::RunsText;
-use crate::message::setup::SetupText;
-use crate::message::verdict::VerdictText;
+use crate::message::{NumbersText, RunsText, SetupText, VerdictText};
 use inferometer_core::scenario::Shape;
+use inferometer_core::summary::Summary;
 use inferometer_page::doc::{Block, Cell, Column, Doc, Section, Table, Tone, Unit};
 use inferometer_page::number;
 use inferometer_text::Lang;
+use std::collections::BTreeMap;
 
-/// One stored run, sweep or search.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ListedResult {
+/// What is known of one stored run, sweep or search; what cannot be read is absent.
+#[derive(Clone, Debug)]
+pub struct KnownResult {
     pub name: String,
+    /// The user's name for it.
     pub label: Option<String>,
-    /// Wall time of its beginning, RFC 3339; absent where it cannot be read.
+    /// Facts given by the user.
+    pub tags: BTreeMap<String, String>,
+    /// Wall time of its beginning, RFC 3339.
     pub started: Option<String>,
     pub state: RunState,
     /// What it is, and how large.
     pub what: Listed,
-    pub requests_per_s: Option<f64>,
-    pub output_tokens_per_s: Option<f64>,
-    pub ttft_p50_ms: Option<f64>,
+    /// Where its figures were measured, if it is a sweep.
+    pub point: Option<String>,
+    /// Its figures: of a sweep its best point's, of a search the confirmed run's.
+    pub figures: Option<Summary>,
+    /// Whether the simulated engine was computed in virtual time, and nothing measured.
+    pub computed: bool,
+}
+
+impl KnownResult {
+    pub fn new(name: &str, what: Listed, state: RunState) -> Self {
+        KnownResult {
+            name: name.to_owned(),
+            label: None,
+            tags: BTreeMap::new(),
+            started: None,
+            state,
+            what,
+            point: None,
+            figures: None,
+            computed: false,
+        }
+    }
+
+    /// Requests and output tokens a second.
+    pub(crate) fn rates(&self) -> [Option<f64>; 2] {
+        let rates = self.figures.as_ref().map(|summary| &summary.throughput);
+        [
+            rates.and_then(|rates| rates.requests_per_s),
+            rates.and_then(|rates| rates.output_tokens_per_s),
+        ]
+    }
+
+    pub(crate) fn ttft_median(&self) -> Option<String> {
+        let ttft = self.figures.as_ref()?.latency.ttft_ms?;
+        Some(number::whole_millis(ttft.p50))
+    }
+
+    /// The minute of its beginning.
+    pub(crate) fn when(&self) -> String {
+        self.started.as_deref().map(minute).unwrap_or_default()
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -80,7 +120,8 @@ impl Listed {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase", const_into_str)]
 pub enum RunState {
     /// It has a summary without a grave doubt.
     Valid,
@@ -92,20 +133,31 @@ pub enum RunState {
     Foreign,
 }
 
+impl RunState {
+    pub(crate) fn text(self) -> VerdictText {
+        match self {
+            RunState::Valid => VerdictText::Valid,
+            RunState::Invalid => VerdictText::Invalid,
+            RunState::Unfinished => VerdictText::Unfinished,
+            RunState::Foreign => VerdictText::Foreign,
+        }
+    }
+}
+
 /// The list as a document; without runs, it says so.
-pub fn compose(runs: &[ListedResult], lang: Lang) -> Doc {
+pub fn compose(runs: &[KnownResult], lang: Lang) -> Doc {
     let block = if runs.is_empty() {
         Block::Paragraph(RunsText::NoRuns.text(lang).to_owned())
     } else {
         Block::Table(table(runs, lang))
     };
     Doc {
-        sections: vec![Section::plain(vec![block])],
+        sections: vec![Section::plain([block])],
     }
 }
 
-fn table(runs: &[ListedResult], lang: Lang) -> Table {
-    let mut runs: Vec<&ListedResult> = runs.iter().collect();
+fn table(runs: &[KnownResult], lang: Lang) -> Table {
+    let mut runs: Vec<&KnownResult> = runs.iter().collect();
     runs.sort_by(|a, b| (&b.started, &b.name).cmp(&(&a.started, &a.name)));
     // Names of directories end with the label unless the user chose the directory.
     let labels = (runs.iter())
@@ -132,38 +184,29 @@ fn table(runs: &[ListedResult], lang: Lang) -> Table {
         row.push(Cell::text(&run.name));
         row
     });
-    Table {
-        columns,
-        rows: rows.collect(),
-        footnotes: Vec::new(),
-    }
+    Table::new(columns, rows)
 }
 
-fn row(run: &ListedResult, lang: Lang) -> Vec<Cell> {
-    let (state, tone) = match run.state {
-        RunState::Valid => (VerdictText::Valid.text(lang).to_owned(), Tone::Plain),
-        RunState::Invalid => (VerdictText::Invalid.text(lang).to_owned(), Tone::Bad),
-        RunState::Unfinished => (VerdictText::Unfinished.text(lang).to_owned(), Tone::Caution),
-        RunState::Foreign => (VerdictText::Foreign.text(lang).to_owned(), Tone::Plain),
+fn row(run: &KnownResult, lang: Lang) -> Vec<Cell> {
+    let tone = match run.state {
+        RunState::Valid | RunState::Foreign => Tone::Plain,
+        RunState::Invalid => Tone::Bad,
+        RunState::Unfinished => Tone::Caution,
     };
-    let rate =
-        |value: Option<f64>, unit| Cell::number(value, unit, value.map_or(0, number::decimals));
+    let [requests, tokens] = run.rates();
     vec![
-        Cell::text(run.started.as_deref().map(minute).unwrap_or_default()),
+        Cell::text(run.when()),
         Cell::text(run.what.kind().text(lang)),
-        Cell::Toned(state, tone),
+        Cell::Toned(run.state.text().text(lang).to_owned(), tone),
         Cell::text(run.what.load(lang)),
-        rate(run.requests_per_s, Unit::RequestsPerSecond),
-        rate(run.output_tokens_per_s, Unit::TokensPerSecond),
-        match run.ttft_p50_ms {
-            Some(median) => Cell::text(number::whole_millis(median)),
-            None => Cell::Absent,
-        },
+        Cell::rate(requests, Unit::RequestsPerSecond),
+        Cell::rate(tokens, Unit::TokensPerSecond),
+        Cell::known(run.ttft_median()),
     ]
 }
 
 /// `2026-11-15T02:23:34Z` as `11-15 02:23`: the directory's name has the rest.
-pub(crate) fn minute(started: &str) -> String {
+fn minute(started: &str) -> String {
     match (started.get(5..10), started.get(11..16)) {
         (Some(day), Some(minute)) => format!("{day} {minute}"),
         _ => started.to_owned(),

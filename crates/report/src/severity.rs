@@ -1,6 +1,6 @@
 //! How much a doubt matters, as a word and as a tone.
 
-use crate::message::verdict::VerdictText;
+use crate::message::VerdictText;
 use inferometer_core::doubt::Severity;
 use inferometer_page::doc::Tone;
 

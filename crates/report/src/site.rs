@@ -5,20 +5,16 @@
 //! can end the script element, and the script writes text, never markup.
 
 use crate::chart::metric_name::{MetricUnit, metric_name, unit_of};
-use crate::message::numbers::NumbersText;
-use crate::message::runs::RunsText;
-use crate::message::site::SiteText;
-use crate::message::verdict::VerdictText;
-use crate::runs::{Listed, RunState, minute};
+use crate::message::{NumbersText, RunsText, SiteText};
+use crate::runs::{KnownResult, Listed};
 use inferometer_analysis::compare::Metric;
 use inferometer_core::scenario::Shape;
-use inferometer_core::summary::Summary;
 use inferometer_page::html::ControlText;
 use inferometer_page::number;
 use inferometer_text::hostile::printable;
 use inferometer_text::{Lang, Text};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use strum::VariantArray as _;
 
 const STYLE: &str = include_str!("site/site.css");
@@ -29,22 +25,9 @@ const MOST_CHARS: usize = 200;
 
 #[derive(Clone, Debug)]
 pub struct Entry {
-    pub name: String,
     /// Its page, as a path from the index; [`page_name`] makes one.
     pub page: String,
-    pub label: Option<String>,
-    /// Facts given by the user.
-    pub tags: BTreeMap<String, String>,
-    /// Wall time of its beginning, RFC 3339.
-    pub started: Option<String>,
-    pub state: RunState,
-    pub what: Listed,
-    /// Where its figures were measured, if it is a sweep.
-    pub point: Option<String>,
-    /// Its figures: of a sweep, those of its best point.
-    pub figures: Option<Summary>,
-    /// Whether the simulated engine was computed in virtual time, and nothing measured.
-    pub computed: bool,
+    pub result: KnownResult,
 }
 
 /// A file name for a result: letters, digits and `._-` only, and none twice.
@@ -67,7 +50,10 @@ pub fn page_name(name: &str, taken: &mut HashSet<String>) -> String {
 
 /// The index, opened in one language and switched in the browser.
 pub fn index(entries: &[Entry], lang: Lang) -> String {
-    let tags: BTreeSet<String> = entries.iter().flat_map(tags).collect();
+    let tags: BTreeSet<String> = entries
+        .iter()
+        .flat_map(|entry| tags(&entry.result))
+        .collect();
     let tags: String = (tags.iter())
         .map(|tag| format!("<option>{}</option>", escaped(tag)))
         .collect();
@@ -145,28 +131,24 @@ fn document(title: &str, body: &str, lang: Lang) -> String {
     )
 }
 
-fn row((at, entry): (usize, &Entry)) -> String {
-    let tags: String = tags(entry)
+fn row((at, Entry { page, result }): (usize, &Entry)) -> String {
+    let tags: String = tags(result)
         .iter()
         .map(|tag| format!("<span class=\"tag\">{}</span>", escaped(tag)))
         .collect();
-    let (state, class) = state(entry);
-    let figures = entry.figures.as_ref();
-    let rate = |value: Option<f64>| value.map_or_else(String::new, number::brief);
-    let requests = figures.and_then(|summary| summary.throughput.requests_per_s);
-    let tokens = figures.and_then(|summary| summary.throughput.output_tokens_per_s);
-    let ttft = figures.and_then(|summary| summary.latency.ttft_ms);
-    let ttft = ttft.map_or_else(String::new, |ttft| number::whole_millis(ttft.p50));
-    let load = [Lang::En, Lang::Zh].map(|lang| entry.what.load(lang));
+    let class: &str = result.state.into();
+    let [requests, tokens] =
+        (result.rates()).map(|rate| rate.map_or_else(String::new, number::brief));
+    let load = [Lang::En, Lang::Zh].map(|lang| result.what.load(lang));
     // What has no figures can be compared with nothing.
-    let chosen = match figures {
+    let chosen = match &result.figures {
         Some(_) => format!(
             "<input type=\"checkbox\" aria-label=\"{}\">",
-            shown(&entry.name)
+            shown(&result.name)
         ),
         None => String::new(),
     };
-    let computed = if entry.computed {
+    let computed = if result.computed {
         format!(
             " <span class=\"tag faint\">{}</span>",
             both(SiteText::Computed)
@@ -180,34 +162,23 @@ fn row((at, entry): (usize, &Entry)) -> String {
          <td class=\"aside tags\">{tags}</td><td class=\"aside\">{when}</td><td class=\"{class}\">{state}{computed}</td><td class=\"number\">{load}</td>\
          <td class=\"number\">{requests}</td><td class=\"number\">{tokens}</td>\
          <td class=\"number\">{ttft}</td></tr>\n",
-        name = shown(&entry.name),
-        page = escaped(&entry.page),
-        kind = both(entry.what.kind()),
-        label = shown(entry.label.as_deref().unwrap_or_default()),
-        when = shown(&entry.started.as_deref().map(minute).unwrap_or_default()),
-        state = both(state),
+        name = shown(&result.name),
+        page = escaped(page),
+        kind = both(result.what.kind()),
+        label = shown(result.label.as_deref().unwrap_or_default()),
+        when = shown(&result.when()),
+        state = both(result.state.text()),
         load = spans(&load),
-        requests = rate(requests),
-        tokens = rate(tokens),
+        ttft = result.ttft_median().unwrap_or_default(),
     )
 }
 
-fn state(entry: &Entry) -> (VerdictText, &'static str) {
-    match entry.state {
-        RunState::Valid => (VerdictText::Valid, "valid"),
-        RunState::Invalid => (VerdictText::Invalid, "invalid"),
-        RunState::Unfinished => (VerdictText::Unfinished, "unfinished"),
-        RunState::Foreign => (VerdictText::Foreign, "foreign"),
-    }
-}
-
-fn tags(entry: &Entry) -> Vec<String> {
-    (entry.tags.iter())
+fn tags(result: &KnownResult) -> Vec<String> {
+    (result.tags.iter())
         .map(|(key, value)| clean(&format!("{key}={value}")))
         .collect()
 }
 
-/// What the script works on.
 fn data(entries: &[Entry]) -> Value {
     let languages =
         |text: &dyn Fn(Lang) -> String| json!({"en": text(Lang::En), "zh": text(Lang::Zh)});
@@ -223,24 +194,23 @@ fn data(entries: &[Entry]) -> Value {
         })
         .collect();
     let entries: Vec<Value> = (entries.iter())
-        .map(|entry| {
-            let tags = tags(entry);
-            let label = clean(entry.label.as_deref().unwrap_or_default());
-            let name = clean(&entry.name);
-            let figures = entry.figures.as_ref();
+        .map(|Entry { page, result }| {
+            let tags = tags(result);
+            let label = clean(result.label.as_deref().unwrap_or_default());
+            let name = clean(&result.name);
+            let figures = result.figures.as_ref();
             let values: Vec<Option<f64>> = (Metric::VARIANTS.iter())
                 .map(|metric| figures.and_then(|summary| metric.of(summary)))
                 .collect();
             let title = if label.is_empty() { name.clone() } else { label.clone() };
-            let (state, _) = state(entry);
             json!({
-                "page": entry.page,
+                "page": page,
                 "title": title,
-                "kind": entry.what.kind().text(Lang::En),
-                "point": entry.point.as_deref().map(clean),
-                "state": languages(&|lang| state.text(lang).to_owned()),
-                "computed": entry.computed,
-                "climbs": climbs(entry),
+                "kind": result.what.kind().text(Lang::En),
+                "point": result.point.as_deref().map(clean),
+                "state": languages(&|lang| result.state.text().text(lang).to_owned()),
+                "computed": result.computed,
+                "climbs": climbs(result),
                 "lengths": figures.map(|summary| [summary.tokens.input_mean, summary.tokens.output_mean]),
                 "words": format!("{name} {label} {}", tags.join(" ")).to_lowercase(),
                 "tags": tags,
@@ -257,18 +227,18 @@ fn data(entries: &[Entry]) -> Value {
 }
 
 /// Whether its load is held as streams or as a rate, where that is known.
-fn climbs(entry: &Entry) -> Option<&'static str> {
+fn climbs(result: &KnownResult) -> Option<&'static str> {
     let named = |text: &str| {
         let mut known = ["concurrency", "rate"].into_iter();
         known.find(|axis| text.contains(axis))
     };
-    match &entry.what {
+    match &result.what {
         Listed::Run(shape) => match shape.as_ref()? {
             Shape::Closed { .. } => Some("concurrency"),
             _ => Some("rate"),
         },
         Listed::Capacity { over, .. } => named(over),
-        _ => named(entry.point.as_deref()?),
+        _ => named(result.point.as_deref()?),
     }
 }
 
@@ -324,19 +294,15 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::runs::RunState;
 
     fn entry(name: &str, taken: &mut HashSet<String>) -> Entry {
         Entry {
-            name: name.to_owned(),
             page: page_name(name, taken),
-            label: None,
-            tags: BTreeMap::new(),
-            started: Some("2026-11-15T02:23:34Z".to_owned()),
-            state: RunState::Valid,
-            what: Listed::Run(None),
-            point: None,
-            figures: None,
-            computed: false,
+            result: KnownResult {
+                started: Some("2026-11-15T02:23:34Z".to_owned()),
+                ..KnownResult::new(name, Listed::Run(None), RunState::Valid)
+            },
         }
     }
 
@@ -344,9 +310,9 @@ mod tests {
     fn hostile_names_labels_and_tags_are_text_wherever_they_stand() {
         let evil = "</script><script>alert(1)</script><img src=x onerror='a'>\"";
         let mut one = entry(evil, &mut HashSet::new());
-        one.label = Some(evil.to_owned());
-        one.tags.insert(evil.to_owned(), evil.to_owned());
-        one.point = Some(evil.to_owned());
+        one.result.label = Some(evil.to_owned());
+        one.result.tags.insert(evil.to_owned(), evil.to_owned());
+        one.result.point = Some(evil.to_owned());
         let page = index(&[one], Lang::En);
         assert_eq!(page.matches("<script").count(), 2, "data and our script");
         assert_eq!(page.matches("</script>").count(), 2);
@@ -372,11 +338,11 @@ mod tests {
     #[test]
     fn what_has_no_figures_cannot_be_chosen_and_what_was_computed_says_so() {
         let mut import = entry("notes", &mut HashSet::new());
-        import.what = Listed::Import { results: 3 };
+        import.result.what = Listed::Import { results: 3 };
         let page = index(&[import.clone()], Lang::En);
         assert!(!page.contains("type=\"checkbox\""), "{page}");
         assert!(!page.contains("class=\"tag faint\">"), "{page}");
-        import.computed = true;
+        import.result.computed = true;
         let page = index(&[import], Lang::En);
         assert!(page.contains("class=\"tag faint\"><span lang=\"en\">computed, not measured"));
     }

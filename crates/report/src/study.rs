@@ -8,9 +8,7 @@ mod tests;
 pub use figures::figures;
 
 use crate::chart::metric_name::name_and_unit;
-use crate::message::notes::NoteText;
-use crate::message::setup::SetupText;
-use crate::message::study::StudyText;
+use crate::message::{NoteText, SetupText, StudyText};
 use inferometer_campaign::space::command_with;
 use inferometer_campaign::study::{
     Direction, Effect, FailureCount, Finding, Importance, Objective, Study, StudyResult, TrialRow,
@@ -31,7 +29,6 @@ const WORDS: usize = 160;
 /// Most flags that are named in every row of a table.
 const FEW_FLAGS: usize = 1;
 
-/// What a study's report is made of.
 #[derive(Clone, Copy, Debug)]
 pub struct StudyReport<'a> {
     pub study: &'a Study,
@@ -58,14 +55,14 @@ impl<'a> StudyReport<'a> {
 pub fn compose(report: &StudyReport<'_>) -> Doc {
     let say = |text: StudyText| text.text(report.lang);
     let mut sections = vec![
-        Section::plain(vec![Block::Verdict(verdict(report))]),
+        Section::plain([verdict(report)]),
         Section::plain(best(report)),
-        Section::plain(vec![Block::Pairs(pairs(report))]),
+        Section::plain([pairs(report)]),
     ];
     let mut table = |heading: StudyText, table: Table| {
         if !table.rows.is_empty() {
             let block = Block::Table(table);
-            sections.push(Section::headed(say(heading), vec![block]));
+            sections.push(Section::headed(say(heading), [block]));
         }
     };
     let front: Vec<&TrialRow> = (report.result.trials.iter())
@@ -80,7 +77,7 @@ pub fn compose(report: &StudyReport<'_>) -> Doc {
         say(StudyText::Saved),
         report.directory.display().to_string(),
     );
-    sections.push(Section::plain(vec![Block::Pairs(vec![saved])]));
+    sections.push(Section::plain([vec![saved]]));
     Doc { sections }
 }
 
@@ -121,16 +118,12 @@ fn verdict(report: &StudyReport<'_>) -> Verdict {
         ("trial", trial),
         ("repeats", report.study.last_stage.repeats.to_string()),
     ];
-    Verdict {
-        word: word.text(lang).to_owned(),
-        tone: match word {
-            StudyText::Better | StudyText::DefaultBest | StudyText::DefaultMisses => Tone::Good,
-            StudyText::Nothing => Tone::Bad,
-            _ => Tone::Caution,
-        },
-        reason: reason.with(lang, &values),
-        rest: String::new(),
-    }
+    let tone = match word {
+        StudyText::Better | StudyText::DefaultBest | StudyText::DefaultMisses => Tone::Good,
+        StudyText::Nothing => Tone::Bad,
+        _ => Tone::Caution,
+    };
+    Verdict::new(word.text(lang), tone, reason.with(lang, &values))
 }
 
 pub(crate) fn percent(share: f64) -> String {
@@ -437,13 +430,12 @@ fn failures(report: &StudyReport<'_>) -> Table {
             Cell::text(words.chars().take(WORDS).collect::<String>()),
         ]
     };
-    Table {
-        columns: vec![
+    Table::new(
+        vec![
             Column::left(StudyText::Class.text(lang)),
             Column::right(StudyText::Count.text(lang)),
             Column::wrapped(StudyText::Words.text(lang)),
         ],
-        rows: report.result.failures.iter().map(row).collect(),
-        footnotes: Vec::new(),
-    }
+        report.result.failures.iter().map(row),
+    )
 }

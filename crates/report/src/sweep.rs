@@ -11,10 +11,7 @@ use table::{mark, table};
 
 use crate::chart::{self, Shown, omitted};
 use crate::findings::{self, Finding};
-use crate::message::figures::FigureText;
-use crate::message::page::PageText;
-use crate::message::setup::SetupText;
-use crate::message::sweep::SweepText;
+use crate::message::{FigureText, PageText, SetupText, SweepText};
 use crate::points::{LOAD, MeasuredPoint, MeasuredPoints, groups};
 use inferometer_core::doubt::DoubtCode;
 use inferometer_core::environment::Environment;
@@ -31,7 +28,6 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// What a sweep's report is made of.
 #[derive(Clone, Copy)]
 pub struct SweepReport<'a> {
     pub plan: &'a SweepPlan,
@@ -90,7 +86,7 @@ pub fn compose(report: &SweepReport<'_>) -> Doc {
     sections.extend(grid::sections(report, rows));
     let best = best(report, rows);
     if !best.is_empty() {
-        let blocks = best.into_iter().map(Block::Paragraph).collect();
+        let blocks = best.into_iter().map(Block::Paragraph);
         sections.push(Section::headed(SweepText::Best.text(report.lang), blocks));
     }
     let mut end = vec![Pair::new(
@@ -194,13 +190,11 @@ fn ladders(report: &SweepReport<'_>, rows: &[MeasuredPoint<'_>]) -> Vec<Section>
     let Some(climbed) = climbed.filter(|_| is_climbed) else {
         let table = table(report, axes, rows.iter().collect());
         let heading = SweepText::Table.text(report.lang);
-        return vec![Section::headed(heading, vec![Block::Table(table)])];
+        return vec![Section::headed(heading, [table])];
     };
     let climbed = std::slice::from_ref(climbed);
     (ladders.into_iter())
-        .map(|(name, rows)| {
-            Section::headed(&name, vec![Block::Table(table(report, climbed, rows))])
-        })
+        .map(|(name, rows)| Section::headed(&name, [table(report, climbed, rows)]))
         .collect()
 }
 

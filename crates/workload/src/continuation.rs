@@ -66,10 +66,10 @@ impl Prompts for Continued {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{file, text};
     use crate::tokenizer::Bytes;
     use inferometer_core::work::{Language, PromptLength, Template};
     use std::collections::HashSet;
-    use std::io::Write;
 
     fn spec(piece: PromptLength, template: Template) -> work::Continuation {
         work::Continuation {
@@ -77,13 +77,6 @@ mod tests {
             piece,
             ask_chars: 300,
             template,
-        }
-    }
-
-    fn text(prompt: &Prompt) -> &str {
-        match &prompt.content {
-            Content::Text(text) => text,
-            other => panic!("{other:?}"),
         }
     }
 
@@ -133,12 +126,6 @@ mod tests {
             let refused = Pieces::embedded(&spec, None).err().unwrap().to_string();
             assert!(refused.contains("--tokenizer"), "{refused}");
         }
-    }
-
-    fn file(content: &[u8]) -> tempfile::NamedTempFile {
-        let mut file = tempfile::NamedTempFile::new().unwrap();
-        file.write_all(content).unwrap();
-        file
     }
 
     #[test]

@@ -7,7 +7,6 @@ use crate::{Prompt, Prompts};
 pub struct Fixed(Prompt);
 
 impl Fixed {
-    /// Sends `text` each time.
     pub fn new(text: &str) -> Self {
         Fixed(Prompt::of_text(text.into()))
     }

@@ -1,18 +1,17 @@
 //! Lengths drawn by seed: from a formula, from a histogram that somebody measured, or prompt
 //! and answer together.
 
+use crate::bounded::read_at_most;
 use crate::weighted::Weighted;
 use inferometer_core::length::{Distribution, LONGEST, LengthSpec};
 use inferometer_core::work::{LengthPair, LengthPairs};
 use rand::Rng;
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, thiserror::Error)]
 pub enum LengthError {
-    /// The file cannot be read.
     #[error("cannot read the lengths in {path}: {source}; check the path and its permissions")]
     Unreadable { path: PathBuf, source: io::Error },
     #[error("{path} is longer than {} MiB, too long for lengths; give a file of lines {form}", TOO_LONG >> 20)]
@@ -207,24 +206,16 @@ fn rows(path: &Path, form: &'static str) -> Result<Vec<Row>, LengthError> {
 }
 
 fn read(path: &Path, form: &'static str) -> Result<String, LengthError> {
-    let unreadable = |source| LengthError::Unreadable {
-        path: path.to_owned(),
-        source,
+    let path = path.to_owned();
+    let bytes = match read_at_most(&path, TOO_LONG) {
+        Ok(Some(bytes)) => bytes,
+        Ok(None) => return Err(LengthError::TooLong { path, form }),
+        Err(source) => return Err(LengthError::Unreadable { path, source }),
     };
-    let mut bytes = Vec::new();
-    let mut file = File::open(path).map_err(unreadable)?.take(TOO_LONG + 1);
-    file.read_to_end(&mut bytes).map_err(unreadable)?;
-    if bytes.len() as u64 > TOO_LONG {
-        return Err(LengthError::TooLong {
-            path: path.to_owned(),
-            form,
-        });
-    }
     // Bytes that are not text are not a number either; the line that holds them is named.
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// A line as an error shows it.
 fn shown(line: &str) -> String {
     const ENOUGH: usize = 40;
     let printable = |c: char| if c.is_control() { ' ' } else { c };
@@ -239,14 +230,8 @@ fn whole(number: f64) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::file;
     use inferometer_core::seed::{Dimension, rng};
-    use std::io::Write;
-
-    fn file(content: &str) -> tempfile::NamedTempFile {
-        let mut file = tempfile::NamedTempFile::new().unwrap();
-        file.write_all(content.as_bytes()).unwrap();
-        file
-    }
 
     fn histogram(content: &str) -> Result<Sampler, LengthError> {
         Sampler::new(&LengthSpec::Histogram(file(content).path().into()))

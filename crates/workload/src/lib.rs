@@ -2,6 +2,7 @@
 //!
 //! A source of prompts is one file that implements [`Prompts`] and one arm in [`Opening::open`].
 
+mod bounded;
 mod continuation;
 pub mod data;
 mod fixed;
@@ -12,6 +13,8 @@ mod output;
 pub mod remote;
 pub mod survey;
 mod synthetic;
+#[cfg(test)]
+mod testing;
 pub mod tokenizer;
 mod weighted;
 

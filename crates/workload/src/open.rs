@@ -47,19 +47,14 @@ pub struct Workload {
 
 #[derive(Debug, thiserror::Error)]
 pub enum WorkloadError {
-    /// A tokenizer that cannot be had.
     #[error(transparent)]
     Tokenizer(#[from] TokenizerError),
-    /// Lengths that cannot be drawn.
     #[error(transparent)]
     Length(#[from] LengthError),
-    /// Synthetic prompts that cannot be made.
     #[error(transparent)]
     Synthetic(#[from] SyntheticError),
-    /// A text that cannot be continued.
     #[error(transparent)]
     Continuation(#[from] ContinuationError),
-    /// A data set that gives none.
     #[error(transparent)]
     Data(#[from] crate::data::DataError),
 }
@@ -352,8 +347,8 @@ impl<P: Prompts> Prompts for AsTokenIds<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::file;
     use inferometer_core::options::Options;
-    use std::io::Write;
 
     fn work(toml: &str) -> Work {
         let options = Options::from_toml(&format!("[work]\n{toml}")).unwrap();
@@ -371,12 +366,6 @@ mod tests {
             counts: None,
         };
         opening.open().unwrap()
-    }
-
-    fn file(text: &str) -> tempfile::NamedTempFile {
-        let mut file = tempfile::NamedTempFile::new().unwrap();
-        file.write_all(text.as_bytes()).unwrap();
-        file
     }
 
     #[test]
@@ -446,7 +435,7 @@ mod tests {
                 format!(r#"{{"role":"{role}","content":"said {turn}"}}"#)
             })
             .collect();
-        let data = file(&format!("{{\"messages\":[{}]}}\n", turns.join(",")));
+        let data = file(format!("{{\"messages\":[{}]}}\n", turns.join(",")));
         let toml = "data = 'x'\ndata-format = 'conversations'";
         assert_eq!(opened(toml, Some(data.path())).prompts.turns(0), 3);
         let capped = opened(&format!("{toml}\nturns = 2"), Some(data.path()));

@@ -46,7 +46,6 @@ impl Default for DownloadPatience {
     }
 }
 
-/// How far a download has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DownloadProgress {
     /// Another process downloads the same file; it is waited for.
@@ -59,7 +58,6 @@ pub enum DownloadProgress {
     },
 }
 
-/// Downloads data sets and keeps them.
 #[derive(Clone, Debug)]
 pub struct Fetcher {
     /// Folder of what was downloaded.

@@ -22,7 +22,6 @@ pub struct Visit {
     pub repeat: usize,
 }
 
-/// Every point `repeats` times, in order.
 pub fn visits(points: usize, repeats: usize, order: Order) -> Vec<Visit> {
     if order == Order::Sequential {
         let all = |point| (0..repeats).map(move |repeat| Visit { point, repeat });

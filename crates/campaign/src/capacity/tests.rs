@@ -3,16 +3,11 @@ use super::*;
 use inferometer_core::seed::{Dimension, rng};
 use rand::RngExt;
 use std::collections::VecDeque;
-use std::ops::Deref;
 
 fn settings(share: f64, start: f64) -> Settings {
     Settings {
         over: "rate".to_owned(),
-        targets: vec![Target {
-            name: format!("ttft.p{}", 100.0 * share),
-            share,
-            tier: 0,
-        }],
+        targets: vec![target(&format!("ttft.p{}", 100.0 * share), share, 0)],
         start,
         floor: start / 4096.0,
         ceiling: 1e6,
@@ -22,48 +17,29 @@ fn settings(share: f64, start: f64) -> Settings {
     }
 }
 
-/// The answer for a tier, and the requests of the whole search.
-#[derive(Debug)]
-struct Answer {
-    found: TierCapacity,
-    requests_spent: u64,
-}
-
-impl Deref for Answer {
-    type Target = TierCapacity;
-
-    fn deref(&self) -> &TierCapacity {
-        &self.found
-    }
-}
-
-fn answers(tiers: Vec<TierCapacity>, search: &Search) -> Vec<Answer> {
-    let requests_spent = search.spent();
-    let answer = |found| Answer {
-        found,
-        requests_spent,
-    };
-    tiers.into_iter().map(answer).collect()
-}
-
 /// When a request was sent, requests under way, TTFT, and whether it met each target.
 type Served = (Option<f64>, u64, f64, Vec<bool>);
 
-/// Runs a search; `serve` gives the next request of a probe, as that number of the probe.
-fn run(settings: Settings, mut serve: impl FnMut(u64, f64) -> Served) -> Vec<Answer> {
+/// Runs a search; `serve` gives the next request of a probe, as that number of the probe. The
+/// answers for the tiers, and the requests of the whole search.
+fn run(settings: Settings, mut serve: impl FnMut(u64, f64) -> Served) -> (Vec<TierCapacity>, u64) {
     let mut search = Search::new(settings).unwrap();
     for _ in 0..1000 {
-        if let Some(answers) = probe(&mut search, &mut serve) {
-            return answers;
+        match probe(&mut search, &mut serve) {
+            Ok(outcome) => search.tell(outcome),
+            Err(tiers) => return (tiers, search.spent()),
         }
     }
     panic!("the search does not end");
 }
 
 /// Makes the next probe of a search; the answers, if it has ended.
-fn probe(search: &mut Search, mut serve: impl FnMut(u64, f64) -> Served) -> Option<Vec<Answer>> {
+fn probe(
+    search: &mut Search,
+    mut serve: impl FnMut(u64, f64) -> Served,
+) -> Result<ProbeOutcome, Vec<TierCapacity>> {
     let mut probe = match search.ask() {
-        Next::Done(tiers) => return Some(answers(tiers, search)),
+        Next::Done(tiers) => return Err(tiers),
         Next::Probe(probe) => *probe,
     };
     let mut sent = 0;
@@ -81,18 +57,39 @@ fn probe(search: &mut Search, mut serve: impl FnMut(u64, f64) -> Served) -> Opti
             break;
         }
     }
-    search.tell(probe.finish(sent));
-    None
+    Ok(probe.finish(sent))
 }
 
 /// Runs a search on a server that is a formula: attainment of each target at a level.
-fn search(settings: Settings, seed: u64, attainment: impl Fn(f64) -> Vec<f64>) -> Vec<Answer> {
+fn search(
+    settings: Settings,
+    seed: u64,
+    attainment: impl Fn(f64) -> Vec<f64>,
+) -> (Vec<TierCapacity>, u64) {
     let mut random = rng(seed, Dimension::Words, 3);
     run(settings, |_, level| {
         let within = attainment(level);
         let within = within.into_iter().map(|p| random.random_bool(p));
         (None, 1, 0.1, within.collect())
     })
+}
+
+/// The same with one target.
+fn search_one(
+    settings: Settings,
+    seed: u64,
+    attainment: impl Fn(f64) -> f64,
+) -> (TierCapacity, u64) {
+    let (mut tiers, spent) = search(settings, seed, |level| vec![attainment(level)]);
+    (tiers.remove(0), spent)
+}
+
+fn target(name: &str, share: f64, tier: usize) -> Target {
+    Target {
+        name: name.to_owned(),
+        share,
+        tier,
+    }
 }
 
 /// Doubling and bisection with probes of one length, as a script would do it.
@@ -144,23 +141,11 @@ fn cliff(edge: f64) -> impl Fn(f64) -> f64 {
 
 /// Errors of ten seeds, endless where nothing was claimed, and the requests spent.
 fn errors(share: f64, start: f64, truth: f64, attainment: impl Fn(f64) -> f64) -> (Vec<f64>, u64) {
-    let answers: Vec<Answer> = (0..10)
-        .map(|seed| {
-            search(settings(share, start), seed, |level| {
-                vec![attainment(level)]
-            })
-            .remove(0)
-        })
-        .collect();
-    let error = |answer: &Answer| {
-        answer
-            .value
-            .map_or(f64::INFINITY, |value| value / truth - 1.0)
-    };
-    (
-        answers.iter().map(error).collect(),
-        answers.iter().map(|answer| answer.requests_spent).sum(),
-    )
+    let found = (0..10).map(|seed| search_one(settings(share, start), seed, &attainment));
+    let error = |found: TierCapacity| (found.value).map_or(f64::INFINITY, |it| it / truth - 1.0);
+    let (errors, spent): (Vec<f64>, Vec<u64>) =
+        found.map(|(found, spent)| (error(found), spent)).unzip();
+    (errors, spent.iter().sum())
 }
 
 #[test]
@@ -216,12 +201,9 @@ fn nine_of_ten_searches_are_within_five_percent_at_half_the_requests() {
 
 #[test]
 fn a_cliff_is_told_from_a_slope() {
-    let one = |server: &dyn Fn(f64) -> f64| {
-        search(settings(0.95, 4.0), 1, |level| vec![server(level)]).remove(0)
-    };
-    let steep = one(&cliff(23.0));
+    let (steep, _) = search_one(settings(0.95, 4.0), 1, cliff(23.0));
     assert_eq!(steep.edge, Some(Edge::Cliff));
-    let slow = one(&queue(100.0, 0.1));
+    let (slow, _) = search_one(settings(0.95, 4.0), 1, queue(100.0, 0.1));
     assert_eq!(
         (slow.edge, slow.ending),
         (Some(Edge::Slope), SearchEnding::Confirmed)
@@ -233,11 +215,6 @@ fn a_cliff_is_told_from_a_slope() {
 
 #[test]
 fn the_objective_that_is_missed_first_binds_and_tiers_have_their_own_capacity() {
-    let target = |name: &str, share, tier| Target {
-        name: name.to_owned(),
-        share,
-        tier,
-    };
     let settings = Settings {
         targets: vec![
             target("ttft.p99", 0.99, 0),
@@ -246,14 +223,15 @@ fn the_objective_that_is_missed_first_binds_and_tiers_have_their_own_capacity() 
         ],
         ..settings(0.99, 4.0)
     };
-    let found = search(settings, 5, |rate| {
+    let (found, _) = search(settings, 5, |rate| {
         vec![
             queue(100.0, 0.5)(rate),
             queue(60.0, 0.2)(rate),
             queue(200.0, 0.1)(rate),
         ]
     });
-    let close = |answer: &Answer, truth: f64| (answer.value.unwrap() / truth - 1.0).abs() < 0.08;
+    let close =
+        |answer: &TierCapacity, truth: f64| (answer.value.unwrap() / truth - 1.0).abs() < 0.08;
     assert_eq!(found[0].binding.as_deref(), Some("tpot.p95"));
     assert!(
         close(&found[0], queue_capacity(60.0, 0.2, 0.95)),
@@ -269,7 +247,7 @@ fn the_objective_that_is_missed_first_binds_and_tiers_have_their_own_capacity() 
 #[test]
 fn overload_ends_a_probe_whatever_the_first_requests_said() {
     // Every request is in time; above 50 the queue only grows.
-    let found = run(settings(0.95, 64.0), |order, level| {
+    let (found, _) = run(settings(0.95, 64.0), |order, level| {
         let grown = if level > 50.0 { order / 3 } else { 0 };
         (
             None,
@@ -285,29 +263,32 @@ fn overload_ends_a_probe_whatever_the_first_requests_said() {
 
 #[test]
 fn a_server_that_never_meets_or_always_meets_is_said_so() {
-    let never = search(settings(0.95, 4.0), 1, |_| vec![0.3]).remove(0);
+    let (never, _) = search_one(settings(0.95, 4.0), 1, |_| 0.3);
     assert_eq!((never.value, never.ending), (None, SearchEnding::NeverMet));
     assert_eq!(never.high, Some(4.0 / 4096.0));
     let bounded = Settings {
         ceiling: 100.0,
         ..settings(0.95, 4.0)
     };
-    let always = search(bounded, 1, |_| vec![1.0]).remove(0);
+    let (always, _) = search_one(bounded, 1, |_| 1.0);
     assert_eq!((always.value, always.high), (Some(100.0), None));
     assert_eq!(always.ending, SearchEnding::AtCeiling);
 }
 
 #[test]
 fn a_search_that_is_stopped_says_what_it_knows() {
-    let up_to = |level: f64| vec![level <= 20.0];
+    let probe_once = |search: &mut Search| {
+        let outcome = probe(search, |_, level| (None, 1, 0.1, vec![level <= 20.0]));
+        search.tell(outcome.unwrap());
+    };
     let mut search = Search::new(settings(0.95, 4.0)).unwrap();
     let nothing = search.clone().stop().remove(0);
     assert_eq!((nothing.low, nothing.high), (None, None));
-    probe(&mut search, |_, level| (None, 1, 0.1, up_to(level)));
+    probe_once(&mut search);
     let met = search.clone().stop().remove(0);
     assert_eq!((met.low, met.high), (Some(4.0), None));
     for _ in 0..5 {
-        probe(&mut search, |_, level| (None, 1, 0.1, up_to(level)));
+        probe_once(&mut search);
     }
     let between = search.stop().remove(0);
     assert_eq!(
@@ -325,11 +306,11 @@ fn concurrency_is_a_whole_number() {
         whole: true,
         ..settings(0.9, 1.0)
     };
-    let found = search(whole, 2, |level| {
+    let (found, _) = search_one(whole, 2, |level| {
         assert_eq!(level.fract(), 0.0);
-        vec![if level <= 6.0 { 0.99 } else { 0.1 }]
+        if level <= 6.0 { 0.99 } else { 0.1 }
     });
-    assert_eq!(found[0].value, Some(6.0), "{found:?}");
+    assert_eq!(found.value, Some(6.0), "{found:?}");
 }
 
 #[test]
@@ -344,13 +325,13 @@ fn a_tail_that_the_sample_cannot_carry_is_not_claimed() {
         budget: 700,
         ..settings(0.99, 4.0)
     };
-    let found = search(spent, 1, |level| vec![queue(40.0, 0.5)(level)]).remove(0);
+    let (found, requests) = search_one(spent, 1, queue(40.0, 0.5));
     assert_eq!(found.value, None, "{found:?}");
     assert!(matches!(
         found.ending,
         SearchEnding::BudgetSpent | SearchEnding::TooFewSamples
     ));
-    assert!(found.requests_spent <= 700);
+    assert!(requests <= 700);
 }
 
 #[test]
@@ -367,12 +348,12 @@ fn a_search_that_makes_no_sense_is_refused() {
 }
 
 /// A server with one place and a queue before it, empty at the beginning of each probe.
-fn search_of_a_queue(share: f64, speed: f64, limit: f64, seed: u64) -> Answer {
+fn search_of_a_queue(share: f64, speed: f64, limit: f64, seed: u64) -> TierCapacity {
     let mut random = rng(seed, Dimension::Words, 8);
     let mut exponential = move |rate: f64| -(1.0 - random.random::<f64>()).ln() / rate;
     let (mut now, mut free_at) = (0f64, 0f64);
     let mut under_way = VecDeque::new();
-    let found = run(settings(share, 16.0), |order, rate| {
+    let (mut found, _) = run(settings(share, 16.0), |order, rate| {
         if order == 0 {
             (now, free_at) = (0.0, 0.0);
             under_way.clear();
@@ -386,19 +367,19 @@ fn search_of_a_queue(share: f64, speed: f64, limit: f64, seed: u64) -> Answer {
         let stay = free_at - now;
         (Some(now), under_way.len() as u64, stay, vec![stay <= limit])
     });
-    found.into_iter().next().unwrap()
+    found.remove(0)
 }
 
 #[test]
 fn a_queue_whose_answers_share_their_fate_is_not_believed_too_soon() {
     for (share, speed, limit) in [(0.95, 100.0, 0.1), (0.99, 100.0, 0.2)] {
         let truth = queue_capacity(speed, limit, share);
-        let found: Vec<(f64, u64)> = (0..10)
+        let errors: Vec<f64> = (0..10)
             .map(|seed| search_of_a_queue(share, speed, limit, seed))
-            .map(|answer| (answer.value.unwrap() / truth - 1.0, answer.requests_spent))
+            .map(|answer| answer.value.unwrap() / truth - 1.0)
             .collect();
-        let close = (found.iter()).filter(|(error, _)| error.abs() <= 0.05);
-        assert!(close.count() >= 9, "{share}: {found:.3?}");
+        let close = errors.iter().filter(|error| error.abs() <= 0.05);
+        assert!(close.count() >= 9, "{share}: {errors:.3?}");
     }
 }
 
@@ -409,7 +390,7 @@ fn only_what_a_long_run_has_met_is_called_confirmed() {
     for (share, speed, limit) in servers {
         let server = queue(speed, limit);
         for seed in 0..10 {
-            let found = search(settings(share, 4.0), seed, |level| vec![server(level)]).remove(0);
+            let (found, _) = search_one(settings(share, 4.0), seed, &server);
             let run = found.long_run.unwrap();
             assert_eq!(run.met, run.within >= share, "{found:?}");
             assert_eq!(
@@ -428,27 +409,15 @@ fn only_what_a_long_run_has_met_is_called_confirmed() {
 fn a_run_that_misses_as_a_whole_confirms_nothing() {
     let mut random = rng(1, Dimension::Words, 3);
     let mut search = Search::new(settings(0.95, 4.0)).unwrap();
+    let server = queue(100.0, 0.1);
     let answers = loop {
-        let mut probe = match search.ask() {
-            Next::Done(answers) => break answers,
-            Next::Probe(probe) => *probe,
-        };
-        let mut sent = 0;
-        while sent < probe.most_requests {
-            let within = [random.random_bool(queue(100.0, 0.1)(probe.level))];
-            let seen = ObservedRequest {
-                order: sent,
-                sent_s: None,
-                in_flight: 1,
-                ttft_s: Some(0.1),
-                within: &within,
-            };
-            sent += 1;
-            if probe.observe(seen) != Step::Continue {
-                break;
-            }
+        let outcome = probe(&mut search, |_, level| {
+            (None, 1, 0.1, vec![random.random_bool(server(level))])
+        });
+        match outcome {
+            Ok(outcome) => search.tell(outcome.with_stored(100, vec![90])),
+            Err(answers) => break answers,
         }
-        search.tell(probe.finish(sent).with_stored(100, vec![90]));
     };
     assert_eq!(answers[0].ending, SearchEnding::Missed);
     assert!(answers[0].value.is_some());
@@ -456,11 +425,6 @@ fn a_run_that_misses_as_a_whole_confirms_nothing() {
 
 #[test]
 fn tiers_share_the_budget_and_none_of_them_overruns_it() {
-    let target = |name: &str, share, tier| Target {
-        name: name.to_owned(),
-        share,
-        tier,
-    };
     for budget in [3_000, 10_000, 40_000] {
         let settings = Settings {
             targets: vec![
@@ -471,11 +435,11 @@ fn tiers_share_the_budget_and_none_of_them_overruns_it() {
             budget,
             ..settings(0.99, 4.0)
         };
-        let found = search(settings, 5, |rate| {
+        let (found, spent) = search(settings, 5, |rate| {
             let speeds = [100.0, 60.0, 200.0];
             speeds.map(|speed| queue(speed, 0.2)(rate)).to_vec()
         });
-        assert!(found[0].requests_spent <= budget, "{found:?}");
+        assert!(spent <= budget, "{found:?}");
         // The last tier needs few requests, and has them, whatever the first one would like.
         assert!(found[2].value.is_some(), "{budget}: {found:?}");
     }

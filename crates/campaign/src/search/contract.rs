@@ -124,12 +124,13 @@ fn searched(
 #[test]
 fn points_are_legal_and_in_the_space_and_never_repeated() {
     for searcher in searchers() {
+        let name = searcher.name();
         let space = mixed();
         let past = searched(&*searcher, &space, &SeqsBelowTokens, 1, 25, outcome);
-        assert_eq!(past.len(), 25, "{}", searcher.name());
+        assert_eq!(past.len(), 25, "{name}");
         for (at, observation) in past.iter().enumerate() {
             let point = &observation.point;
-            assert!(space.contains(point), "{} {point}", searcher.name());
+            assert!(space.contains(point), "{name} {point}");
             assert!(
                 SeqsBelowTokens
                     .admit(&space, point.clone())
@@ -138,8 +139,7 @@ fn points_are_legal_and_in_the_space_and_never_repeated() {
             );
             assert!(
                 !past[..at].iter().any(|earlier| earlier.point.same(point)),
-                "{}",
-                searcher.name()
+                "{name}"
             );
         }
     }
@@ -148,6 +148,7 @@ fn points_are_legal_and_in_the_space_and_never_repeated() {
 #[test]
 fn the_same_seed_gives_the_same_points_and_a_resumed_one_goes_on_with_it() {
     for searcher in searchers() {
+        let name = searcher.name();
         let space = mixed();
         let whole = searched(&*searcher, &space, &NoRules, 5, 20, outcome);
         assert_eq!(
@@ -165,16 +166,14 @@ fn the_same_seed_gives_the_same_points_and_a_resumed_one_goes_on_with_it() {
             assert_eq!(
                 searcher.next(&ask),
                 Some(whole[cut].point.clone()),
-                "{}",
-                searcher.name()
+                "{name}"
             );
         }
-        if searcher.name() != "grid" {
+        if name != "grid" {
             assert_ne!(
                 whole,
                 searched(&*searcher, &space, &NoRules, 6, 20, outcome),
-                "{}",
-                searcher.name()
+                "{name}"
             );
         }
     }
@@ -183,18 +182,20 @@ fn the_same_seed_gives_the_same_points_and_a_resumed_one_goes_on_with_it() {
 #[test]
 fn a_history_of_crashes_does_not_end_the_search() {
     for searcher in searchers() {
+        let name = searcher.name();
         let past = searched(&*searcher, &mixed(), &NoRules, 2, 20, |_| Outcome::Failed);
-        assert_eq!(past.len(), 20, "{}", searcher.name());
+        assert_eq!(past.len(), 20, "{name}");
         let past = searched(&*searcher, &mixed(), &NoRules, 2, 20, |_| {
             Outcome::Dominated
         });
-        assert_eq!(past.len(), 20, "{}", searcher.name());
+        assert_eq!(past.len(), 20, "{name}");
     }
 }
 
 #[test]
 fn several_suggestions_at_once_differ() {
     for searcher in searchers() {
+        let name = searcher.name();
         let space = mixed();
         let past = searched(&*searcher, &space, &NoRules, 3, 12, outcome);
         let mut pending: Vec<Point> = Vec::new();
@@ -207,16 +208,8 @@ fn several_suggestions_at_once_differ() {
                 seed: 3,
             };
             let point = searcher.next(&ask).unwrap();
-            assert!(
-                !pending.iter().any(|other| other.same(&point)),
-                "{}",
-                searcher.name()
-            );
-            assert!(
-                !past.iter().any(|other| other.point.same(&point)),
-                "{}",
-                searcher.name()
-            );
+            assert!(!pending.iter().any(|other| other.same(&point)), "{name}");
+            assert!(!past.iter().any(|other| other.point.same(&point)), "{name}");
             pending.push(point);
         }
     }
@@ -225,20 +218,22 @@ fn several_suggestions_at_once_differ() {
 #[test]
 fn a_small_space_is_exhausted_and_then_the_search_ends() {
     for searcher in searchers() {
+        let name = searcher.name();
         let past = searched(&*searcher, &small(), &NoRules, 4, 100, outcome);
-        assert_eq!(past.len(), 12, "{}", searcher.name());
+        assert_eq!(past.len(), 12, "{name}");
     }
 }
 
 #[test]
 fn a_space_of_one_point_is_tried_once() {
     for searcher in searchers() {
+        let name = searcher.name();
         let only = space(vec![(
             "a",
             Domain::int(7, 7, Spacing::Linear(None)).unwrap(),
         )]);
         let past = searched(&*searcher, &only, &NoRules, 4, 10, outcome);
-        assert_eq!(past.len(), 1, "{}", searcher.name());
+        assert_eq!(past.len(), 1, "{name}");
         let only = space(vec![(
             "a",
             Domain::float(0.5, 0.5, Spacing::Log(None)).unwrap(),
@@ -246,8 +241,7 @@ fn a_space_of_one_point_is_tried_once() {
         assert_eq!(
             searched(&*searcher, &only, &NoRules, 4, 10, outcome).len(),
             1,
-            "{}",
-            searcher.name()
+            "{name}"
         );
     }
 }
@@ -263,8 +257,9 @@ fn figures_that_are_no_numbers_harm_nobody() {
         violation: f64::NAN,
     };
     for searcher in searchers() {
+        let name = searcher.name();
         let past = searched(&*searcher, &mixed(), &NoRules, 2, 15, odd);
-        assert_eq!(past.len(), 15, "{}", searcher.name());
+        assert_eq!(past.len(), 15, "{name}");
     }
 }
 
@@ -278,11 +273,11 @@ fn several_objectives_are_searched_together() {
         }
     };
     for searcher in searchers() {
+        let name = searcher.name();
         assert_eq!(
             searched(&*searcher, &mixed(), &NoRules, 2, 15, two).len(),
             15,
-            "{}",
-            searcher.name()
+            "{name}"
         );
     }
 }

@@ -5,7 +5,7 @@
 //! `finished`; a `tell` is not answered. `docs/optuna-searcher.py` is an example.
 
 use super::ask::{Observation, Outcome};
-use crate::space::{Domain, Point, Space, Value};
+use crate::space::{Point, Space, Value};
 use serde::{Deserialize, Serialize};
 
 pub const FORM: &str = "inferometer.searcher/1";
@@ -85,13 +85,10 @@ pub enum AnswerError {
 const SHOWN: usize = 200;
 
 pub fn study(space: &Space, objectives: usize, seed: u64) -> ToSearcher {
-    let searched = space.dimensions().iter().map(|dimension| {
-        let domain: &Domain = &dimension.domain;
-        SearchedFlag {
-            flag: dimension.name.clone(),
-            ordered: !domain.is_unordered(),
-            values: domain.levels(),
-        }
+    let searched = space.dimensions().iter().map(|dimension| SearchedFlag {
+        flag: dimension.name.clone(),
+        ordered: !dimension.domain.is_unordered(),
+        values: dimension.domain.levels(),
     });
     ToSearcher::Study {
         form: FORM.to_owned(),
@@ -153,7 +150,7 @@ pub fn answer(space: &Space, line: &str) -> Result<Option<Point>, AnswerError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::space::{Dimension, Spacing};
+    use crate::space::{Dimension, Domain, Spacing};
     use proptest::prelude::*;
 
     fn space() -> Space {
@@ -202,12 +199,8 @@ mod tests {
                 "{bad}"
             );
         }
-        assert!(
-            answer(&space(), "Traceback")
-                .unwrap_err()
-                .to_string()
-                .contains("Traceback")
-        );
+        let said = answer(&space(), "Traceback").unwrap_err().to_string();
+        assert!(said.contains("Traceback"), "{said}");
     }
 
     proptest! {

@@ -88,10 +88,9 @@ impl Halving {
         };
         let ahead = company.iter().filter(better).count();
         let places = (((company.len() + 1) as f64) * self.keep).ceil() as usize;
-        if ahead < places {
-            Race::GoOn
-        } else {
-            Race::Stop
+        match ahead < places {
+            true => Race::GoOn,
+            false => Race::Stop,
         }
     }
 }

@@ -7,7 +7,6 @@ use crate::search::ranking;
 use crate::trial::{Ending, Origin, Trial};
 use serde::Deserialize;
 
-/// How many are repeated, and how often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LastStage {
@@ -57,19 +56,13 @@ impl LastStage {
 
     /// The default, if it could be measured, and the best few that meet the SLOs.
     pub(super) fn candidates(&self, trials: &[Trial], goal: &Goal) -> Vec<u64> {
-        let searched: Vec<&Trial> = (trials.iter())
-            .filter(|trial| !matches!(trial.proposal.origin, Origin::Confirm { .. }))
-            .collect();
-        let owned: Vec<Trial> = searched.iter().map(|&trial| trial.clone()).collect();
-        let observed = observations(&owned, goal);
+        let searched: Vec<&Trial> = trials.iter().filter(|it| it.is_searched()).collect();
+        let observed = observations(trials, goal);
         let ranked = ranking(&observed);
         let id = |at: &usize| searched[*at].proposal.id;
         let default = ranked.iter().map(id).find(|&id| id == DEFAULT);
-        let best = ranked
-            .iter()
-            .filter(|&&at| observed[at].meets_slos())
-            .map(id)
-            .filter(|&id| id != DEFAULT);
+        let met = ranked.iter().filter(|&&at| observed[at].meets_slos());
+        let best = met.map(id).filter(|&id| id != DEFAULT);
         default.into_iter().chain(best.take(self.best)).collect()
     }
 }

@@ -1,7 +1,7 @@
 //! What a study wants.
 
 use crate::trial::{Ending, Level, Measurement};
-use inferometer_core::slo::{Slo, SloMetric, SloScope};
+use inferometer_core::slo::{Slo, SloScope};
 use inferometer_core::value::Tag;
 
 /// What is wanted: one objective or several, and limits that must be kept.
@@ -84,13 +84,11 @@ impl Goal {
     /// SLOs: milliseconds, or the share of requests that meet it. Absent where it is not known at
     /// every level.
     pub fn slo_figures(&self, ending: &Ending) -> Vec<Option<f64>> {
-        let levels = || {
-            let all = ending.measurements.iter();
-            all.filter(|measurement| measurement.load != Level::Capacity)
-        };
         let worst = |slo: &Slo| {
-            let figures = levels().map(|measurement| slo_figure(slo, measurement));
-            let figures: Option<Vec<f64>> = figures.collect();
+            let figures: Option<Vec<f64>> = (ending.measurements.iter())
+                .filter(|measurement| measurement.load != Level::Capacity)
+                .map(|measurement| slo_figure(slo, measurement))
+                .collect();
             figures?.into_iter().reduce(|a, b| match slo.scope {
                 SloScope::Request => a.min(b),
                 SloScope::Percentile(_) | SloScope::Mean => a.max(b),
@@ -113,14 +111,8 @@ impl Goal {
 
 /// What an SLO is about, as it was measured: milliseconds, or the share of requests that meet it.
 fn slo_figure(slo: &Slo, measurement: &Measurement) -> Option<f64> {
-    let name = match slo.metric {
-        SloMetric::Ttft => "ttft_ms",
-        SloMetric::FirstAnswer => "first_answer_ms",
-        SloMetric::Tpot => "tpot_ms",
-        SloMetric::Itl => "itl_ms",
-        SloMetric::MaxGap => "max_gap_ms",
-        SloMetric::E2e => "e2e_ms",
-    };
+    // Summaries name latencies as objectives do, with their unit.
+    let name = slo.metric.to_string().replace('-', "_") + "_ms";
     // The summary lists the run's own objectives with any percentile, so it is asked first.
     let written = slo.to_string();
     let objectives = measurement.summary.pointer("/slo/objectives");

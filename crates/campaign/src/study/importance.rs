@@ -85,12 +85,9 @@ pub fn importance(
         let least = rows.iter().map(|row| row.value).reduce(f64::min);
         let least = least.unwrap_or(0.0);
         let step = least.abs().max(1.0);
-        rows = rows_of(&|objective, violation| {
-            if violation <= 0.0 {
-                Some(objective)
-            } else {
-                Some(least - step * violation)
-            }
+        rows = rows_of(&|objective, violation| match violation <= 0.0 {
+            true => Some(objective),
+            false => Some(least - step * violation),
         });
     }
     if rows.len() < LEAST_TRIALS {
@@ -172,22 +169,16 @@ fn curve(space: &Space, forest: &Forest, rows: &[Row], flag: usize) -> (Vec<Valu
         tried().fold(f64::INFINITY, f64::min),
         tried().fold(f64::NEG_INFINITY, f64::max),
     );
+    let number = |level: &Value| domain.coordinate(level).map(|at| numbers(&[at])[0]);
     let is_known = |level: &Value| {
-        let Some(at) = domain.coordinate(level).map(|at| numbers(&[at])[0]) else {
-            return false;
-        };
-        if domain.is_unordered() {
-            tried().any(|tried| tried == at)
-        } else {
-            (least..=most).contains(&at)
-        }
+        number(level).is_some_and(|at| match domain.is_unordered() {
+            true => tried().any(|tried| tried == at),
+            false => (least..=most).contains(&at),
+        })
     };
     let levels: Vec<Value> = domain.levels().into_iter().filter(is_known).collect();
     let mean_at = |level: &Value| {
-        let set = domain
-            .coordinate(level)
-            .map(|at| numbers(&[at])[0])
-            .unwrap_or_default();
+        let set = number(level).unwrap_or_default();
         let predicted = rows.iter().map(|row| {
             let mut at = row.at.clone();
             at[flag] = set;
@@ -212,11 +203,8 @@ fn correlation(a: &[bool], b: &[bool]) -> f64 {
 
 fn variance(curve: &[f64]) -> f64 {
     let mean = curve.iter().sum::<f64>() / curve.len() as f64;
-    curve
-        .iter()
-        .map(|value| (value - mean).powi(2))
-        .sum::<f64>()
-        / curve.len() as f64
+    let squares = curve.iter().map(|value| (value - mean).powi(2));
+    squares.sum::<f64>() / curve.len() as f64
 }
 
 fn range(curve: &[f64]) -> f64 {
@@ -231,14 +219,9 @@ fn highest(curve: &[f64]) -> Option<usize> {
 
 /// Which way a curve goes and where it is best: a direction only where it ends there.
 fn direction(curve: &[f64]) -> (Effect, Option<usize>) {
-    let up: f64 = curve
-        .windows(2)
-        .map(|pair| (pair[1] - pair[0]).max(0.0))
-        .sum();
-    let down: f64 = curve
-        .windows(2)
-        .map(|pair| (pair[0] - pair[1]).max(0.0))
-        .sum();
+    let steps = || curve.windows(2).map(|pair| pair[1] - pair[0]);
+    let up: f64 = steps().map(|step| step.max(0.0)).sum();
+    let down: f64 = steps().map(|step| (-step).max(0.0)).sum();
     let best = highest(curve);
     let near = NEAR * range(curve);
     let is_best = |at: usize| best.is_some_and(|best| curve[at] >= curve[best] - near);

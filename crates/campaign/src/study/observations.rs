@@ -2,12 +2,11 @@
 
 use super::goal::Goal;
 use crate::search::{Observation, Outcome};
-use crate::trial::{Origin, State, Trial};
+use crate::trial::{State, Trial};
 
 /// What a searcher is to know of trials that ended.
 pub fn observations(trials: &[Trial], goal: &Goal) -> Vec<Observation> {
-    let searched = |trial: &&Trial| !matches!(trial.proposal.origin, Origin::Confirm { .. });
-    (trials.iter().filter(searched))
+    (trials.iter().filter(|trial| trial.is_searched()))
         .map(|trial| Observation {
             point: trial.proposal.point.clone(),
             outcome: match trial.ending.state {

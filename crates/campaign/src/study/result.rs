@@ -9,6 +9,7 @@ use crate::space::Point;
 use crate::trial::{Measurement, Origin, State, Trial};
 use serde::Serialize;
 use serde_json::Value as Json;
+use std::collections::BTreeMap;
 
 pub const SCHEMA: &str = "inferometer.study/1";
 
@@ -97,9 +98,7 @@ impl Study {
         ordered.sort_by_key(|trial| trial.proposal.id);
         let verdict = self.last_stage.verdict(trials, &self.goal);
         let observed = observations(trials, &self.goal);
-        let searched: Vec<&Trial> = (trials.iter())
-            .filter(|trial| !matches!(trial.proposal.origin, Origin::Confirm { .. }))
-            .collect();
+        let searched: Vec<&Trial> = trials.iter().filter(|it| it.is_searched()).collect();
         let mut ranked = ranking(&observed).into_iter();
         let unconfirmed = ranked.find(|&at| observed[at].meets_slos());
         let unconfirmed = unconfirmed.map(|at| searched[at].proposal.id);
@@ -212,19 +211,18 @@ impl Study {
 }
 
 fn failures(trials: &[Trial]) -> Vec<FailureCount> {
-    let mut found: Vec<FailureCount> = Vec::new();
+    let mut counts: BTreeMap<&String, usize> = BTreeMap::new();
     for class in trials
         .iter()
         .filter_map(|trial| trial.ending.class.as_ref())
     {
-        match found.iter_mut().find(|count| count.class == *class) {
-            Some(known) => known.count += 1,
-            None => found.push(FailureCount {
-                class: class.clone(),
-                count: 1,
-            }),
-        }
+        *counts.entry(class).or_default() += 1;
     }
-    found.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.class.cmp(&b.class)));
+    let counts = counts.into_iter().map(|(class, count)| FailureCount {
+        class: class.clone(),
+        count,
+    });
+    let mut found: Vec<FailureCount> = counts.collect();
+    found.sort_by_key(|failure| std::cmp::Reverse(failure.count));
     found
 }

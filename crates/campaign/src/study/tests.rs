@@ -28,18 +28,36 @@ trials = 30
 hours = 3
 "#;
 
+/// A second objective.
+const TTFT: (&str, &str) = ("[budget]", "minimize = \"latency.ttft_ms.p99\"\n[budget]");
+/// Two limits, in the words of the study.
+const SLOS: &str = r#"slo = ["ttft.p99=1s", "tpot.p99=50ms"]"#;
+
 fn study() -> Study {
     STUDY.parse().unwrap()
 }
 
-/// The error of the study with one text in place of another.
-fn error(old: &str, new: &str) -> String {
-    assert!(STUDY.contains(old), "{old}");
-    STUDY
-        .replace(old, new)
-        .parse::<Study>()
-        .unwrap_err()
-        .to_string()
+/// The study with other texts in place of some.
+fn changed<const N: usize>(changes: [(&str, &str); N]) -> Result<Study, String> {
+    let text = changes.iter().fold(STUDY.to_owned(), |text, (old, new)| {
+        assert!(text.contains(old), "{old}");
+        text.replace(old, new)
+    });
+    text.parse().map_err(|error: StudyError| error.to_string())
+}
+
+fn observed(point: Point, value: f64, violation: f64) -> Observation {
+    Observation {
+        point,
+        outcome: Outcome::Measured {
+            objectives: vec![value],
+            violation,
+        },
+    }
+}
+
+fn of<'a>(found: &'a [Importance], flag: &str) -> &'a Importance {
+    found.iter().find(|one| one.flag == flag).unwrap()
 }
 
 #[test]
@@ -60,11 +78,11 @@ fn the_study_of_the_manual_is_read() {
 
 #[test]
 fn presets_and_derived_flags_make_a_space() {
-    let text = STUDY.replace(
+    let study = changed([(
         "max-num-seqs = { int = [16, 1024], log = true }",
         "preset = \"vllm-scheduler\"\nmax-num-seqs = \"min(256, max-num-batched-tokens)\"",
-    );
-    let study: Study = text.parse().unwrap();
+    )]);
+    let study = study.unwrap();
     assert_eq!(study.space.derived()[0].name, "max-num-seqs");
     let names: Vec<&str> = study
         .space
@@ -136,32 +154,19 @@ fn what_is_wrong_is_named_with_a_remedy() {
         ),
         ("command = \"vllm", "command = \"'", "[engine] command"),
     ] {
-        let message = error(old, new);
+        let message = changed([(old, new)]).unwrap_err();
         assert!(message.contains(expected), "{old} → {new}: {message}");
         assert!(!message.contains('\n'), "{message}");
     }
     let space = STUDY.find("max-num-seqs").unwrap()..STUDY.find("[work]").unwrap();
-    let mut empty = STUDY.to_owned();
-    empty.replace_range(space, "");
-    assert!(
-        empty
-            .parse::<Study>()
-            .unwrap_err()
-            .to_string()
-            .contains("the space is empty")
-    );
-    let capacity = STUDY
-        .replace("concurrency = [64]", "capacity = true")
-        .replace("throughput.output_tokens_per_s", "value");
-    assert_eq!(capacity.parse::<Study>().unwrap().levels, [Level::Capacity]);
-    let unlimited = capacity.replace(r#"slo = ["ttft.p99=1s", "tpot.p99=50ms"]"#, "");
-    assert!(
-        unlimited
-            .parse::<Study>()
-            .unwrap_err()
-            .to_string()
-            .contains("needs a limit")
-    );
+    let empty = changed([(&STUDY[space], "")]).unwrap_err();
+    assert!(empty.contains("the space is empty"), "{empty}");
+    let load = ("concurrency = [64]", "capacity = true");
+    let goal = ("throughput.output_tokens_per_s", "value");
+    let capacity = changed([load, goal]).unwrap();
+    assert_eq!(capacity.levels, [Level::Capacity]);
+    let unlimited = changed([load, goal, (SLOS, "")]).unwrap_err();
+    assert!(unlimited.contains("needs a limit"), "{unlimited}");
 }
 
 #[test]
@@ -179,13 +184,8 @@ fn the_template_of_every_engine_is_a_study() {
             .parse()
             .unwrap_or_else(|error| panic!("{error}\n{text}"));
         assert_eq!(study.engine.command, command, "{text}");
-        assert!(
-            !study
-                .space
-                .dimensions()
-                .iter()
-                .any(|dimension| dimension.name == "max-num-seqs")
-        );
+        let mut dimensions = study.space.dimensions().iter();
+        assert!(dimensions.all(|dimension| dimension.name != "max-num-seqs"));
     }
 }
 
@@ -241,9 +241,9 @@ fn the_default_comes_first_and_presets_before_the_search() {
             ending: served(1.0, 1.0),
         });
     }
+    let presets = ["throughput", "latency"].map(|name| Origin::Preset(name.into()));
     assert_eq!(origins[0], Origin::Default);
-    assert_eq!(origins[1], Origin::Preset("throughput".into()));
-    assert_eq!(origins[2], Origin::Preset("latency".into()));
+    assert_eq!(origins[1..3], presets);
     assert_eq!(origins[3], Origin::Search);
     assert!(trials[0].proposal.flags.0.is_empty());
     // A pending trial is not proposed again.
@@ -357,17 +357,12 @@ fn the_result_has_the_command_and_the_failures_by_class() {
     let trials = confirmed([[100.0; 4], [130.0; 4], [120.0; 4], [110.0; 4]]);
     let result = study().result(&trials);
     let best = result.best.as_ref().unwrap();
+    let command = &best.command;
     assert!(
-        best.command
-            .starts_with("vllm serve Qwen/Qwen2.5-7B-Instruct --port"),
-        "{}",
-        best.command
+        command.starts_with("vllm serve Qwen/Qwen2.5-7B-Instruct --port"),
+        "{command}"
     );
-    assert!(
-        best.command.contains("--max-num-seqs 17"),
-        "{}",
-        best.command
-    );
+    assert!(command.contains("--max-num-seqs 17"), "{command}");
     assert_eq!(
         result.failures,
         [FailureCount {
@@ -385,10 +380,7 @@ fn the_result_has_the_command_and_the_failures_by_class() {
 
 #[test]
 fn the_front_holds_what_nothing_beats_in_everything() {
-    let text = STUDY
-        .replace("[budget]", "minimize = \"latency.ttft_ms.p99\"\n[budget]")
-        .replace(r#"slo = ["ttft.p99=1s", "tpot.p99=50ms"]"#, "");
-    let study: Study = text.parse().unwrap();
+    let study = changed([TTFT, (SLOS, "")]).unwrap();
     let figures = [
         (100.0, 50.0),
         (120.0, 80.0),
@@ -421,13 +413,7 @@ fn importance_finds_the_flags_of_a_known_function() {
         let value =
             100.0 - 6.0 * (log("max-num-batched-tokens") - 11.0).abs() - 2.0 * log("max-num-seqs")
                 + 3.0 * caching;
-        past.push(Observation {
-            point,
-            outcome: Outcome::Measured {
-                objectives: vec![value],
-                violation: 0.0,
-            },
-        });
+        past.push(observed(point, value, 0.0));
     }
     let found = importance(&study.space, &past, None, 1);
     let order: Vec<&str> = found.iter().map(|one| one.flag.as_str()).collect();
@@ -436,7 +422,7 @@ fn importance_finds_the_flags_of_a_known_function() {
         ["max-num-batched-tokens", "max-num-seqs"],
         "{found:?}"
     );
-    let of = |flag: &str| found.iter().find(|one| one.flag == flag).unwrap();
+    let of = |flag| of(&found, flag);
     assert_eq!(of("max-num-batched-tokens").effect, Effect::Mixed);
     assert!(matches!(
         of("max-num-batched-tokens").best_at,
@@ -458,10 +444,7 @@ fn importance_finds_the_flags_of_a_known_function() {
 
 #[test]
 fn a_misspelt_objective_is_refused_with_its_neighbour_before_anything_starts() {
-    let said = |path: &str| {
-        let text = STUDY.replace("throughput.output_tokens_per_s", path);
-        text.parse::<Study>().map_err(|error| error.to_string())
-    };
+    let said = |path| changed([("throughput.output_tokens_per_s", path)]);
     for slip in ["throughput.output_tok_per_s", "output_tokens_per_s"] {
         let said = said(slip).unwrap_err();
         assert!(said.contains(slip), "{said}");
@@ -482,14 +465,7 @@ fn a_misspelt_objective_is_refused_with_its_neighbour_before_anything_starts() {
 
 #[test]
 fn one_load_needs_no_brackets() {
-    let text = STUDY.lines().map(|line| {
-        if line.starts_with("concurrency") {
-            "concurrency = 96"
-        } else {
-            line
-        }
-    });
-    let study: Study = text.collect::<Vec<_>>().join("\n").parse().unwrap();
+    let study = changed([("concurrency = [64]", "concurrency = 96")]).unwrap();
     assert_eq!(study.levels, [Level::Concurrency(96)]);
 }
 
@@ -505,18 +481,13 @@ fn tried(trials: &[(i64, i64, &str, f64)]) -> (Space, Vec<Observation>) {
         dimension("b", Domain::int(1, 64, Spacing::Linear(None)).unwrap()),
         dimension("mode", Domain::choice(words.to_vec()).unwrap()),
     ];
-    let past = trials.iter().map(|&(a, b, mode, value)| Observation {
-        point: [
+    let past = trials.iter().map(|&(a, b, mode, value)| {
+        let point = [
             ("a", Value::Int(a)),
             ("b", Value::Int(b)),
             ("mode", Value::Text(mode.into())),
-        ]
-        .into_iter()
-        .collect(),
-        outcome: Outcome::Measured {
-            objectives: vec![value],
-            violation: 0.0,
-        },
+        ];
+        observed(point.into_iter().collect(), value, 0.0)
     });
     (Space::new(dimensions, Vec::new()).unwrap(), past.collect())
 }
@@ -538,7 +509,7 @@ fn flags_that_changed_together_share_what_they_explain_and_are_named() {
     ]);
     for seed in 0..5 {
         let found = importance(&space, &past, Some(0.04), seed);
-        let of = |flag: &str| found.iter().find(|one| one.flag == flag).unwrap();
+        let of = |flag| of(&found, flag);
         assert!((0.25..0.75).contains(&of("mode").share), "{found:?}");
         assert!((0.25..0.75).contains(&of("a").share), "{found:?}");
         assert!(of("b").share < 0.1, "{found:?}");
@@ -560,31 +531,22 @@ fn a_flag_of_one_value_was_not_varied_and_one_odd_trial_is_no_effect() {
         (1, 35, "exact", 164.6),
     ]);
     let found = importance(&space, &past, Some(0.001), 1);
-    let of = |flag: &str| found.iter().find(|one| one.flag == flag).unwrap().effect;
-    assert_eq!(of("mode"), Effect::NotVaried);
-    assert_eq!(of("a"), Effect::None);
-    assert_eq!(of("b"), Effect::None);
+    let effects = ["mode", "a", "b"].map(|flag| of(&found, flag).effect);
+    assert_eq!(effects, [Effect::NotVaried, Effect::None, Effect::None]);
 }
 
 #[test]
 fn importance_speaks_of_what_meets_the_slos() {
     let study = study();
-    let observation = |seqs: i64| Observation {
-        point: point(seqs),
-        outcome: Outcome::Measured {
-            // Throughput rises with the batch, and beyond 64 the limit is missed.
-            objectives: vec![if seqs <= 64 {
-                100.0 - seqs as f64
-            } else {
-                seqs as f64
-            }],
-            violation: if seqs <= 64 { 0.0 } else { 0.5 },
-        },
+    // Throughput rises with the batch, and beyond 64 the limit is missed.
+    let observation = |seqs: i64| match seqs {
+        ..=64 => observed(point(seqs), 100.0 - seqs as f64, 0.0),
+        _ => observed(point(seqs), seqs as f64, 0.5),
     };
     let seqs = [16, 20, 24, 28, 32, 40, 48, 64, 128, 256, 512, 1024];
     let past: Vec<Observation> = seqs.into_iter().map(observation).collect();
     let found = importance(&study.space, &past, None, 1);
-    let seqs = found.iter().find(|one| one.flag == "max-num-seqs").unwrap();
+    let seqs = of(&found, "max-num-seqs");
     assert_eq!(seqs.effect, Effect::Falls, "{seqs:?}");
     let Some(Value::Int(best)) = seqs.best_at else {
         panic!("{seqs:?}");
@@ -592,14 +554,13 @@ fn importance_speaks_of_what_meets_the_slos() {
     assert!(best <= 64, "no trial beyond met the limit: {best}");
     // With too few that met it, a miss is still worse than any of them.
     let found = importance(&study.space, &past[4..], None, 1);
-    let seqs = found.iter().find(|one| one.flag == "max-num-seqs").unwrap();
+    let seqs = of(&found, "max-num-seqs");
     assert_eq!(seqs.effect, Effect::Falls, "{seqs:?}");
 }
 
 #[test]
 fn a_trial_replaces_what_the_command_sets_and_the_first_keeps_it() {
-    let text = STUDY.replace("--port {port}", "--port {port} --max-num-seqs 4");
-    let study: Study = text.parse().unwrap();
+    let study = changed([("--port {port}", "--port {port} --max-num-seqs 4")]).unwrap();
     let default = study.propose(&Tpe, &NoRules, &[], &[], 0).unwrap();
     let line = study.engine.command_line(&default.flags);
     assert!(line.contains("--max-num-seqs 4"), "{line}");

@@ -57,6 +57,13 @@ pub struct Trial {
     pub ending: Ending,
 }
 
+impl Trial {
+    /// Whether it chose a configuration, and is no fresh start of an earlier one.
+    pub fn is_searched(&self) -> bool {
+        !matches!(self.proposal.origin, Origin::Confirm { .. })
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ending {

@@ -1,8 +1,5 @@
 //! `inferometer capacity`: the highest load that still meets the objectives.
 
-// Comments of options are their help texts, where `[…]` is a default and no link.
-#![allow(rustdoc::broken_intra_doc_links)]
-
 mod stored;
 
 pub use stored::{exit, page, read, show};
@@ -31,7 +28,6 @@ use inferometer_store::run_dir::RunDir;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// `inferometer capacity`.
 #[derive(clap::Args)]
 pub struct CapacityArguments {
     #[command(flatten)]
@@ -85,7 +81,6 @@ pub struct CapacityArguments {
     pub engine: EngineArguments,
 }
 
-/// Searches and shows the answer.
 pub fn run(arguments: CapacityArguments) -> anyhow::Result<Exit> {
     check_output(&arguments.output)?;
     let lang = language(arguments.output.lang);

@@ -11,7 +11,6 @@ use inferometer_page::{html, markdown, text};
 use inferometer_report::compare::{CompareReport, compose, csv, figures};
 use std::collections::BTreeSet;
 
-/// `inferometer compare`.
 #[derive(clap::Args)]
 pub struct CompareArguments {
     /// The baseline, then what to compare with it: run directories, folders of repeated runs,
@@ -37,21 +36,15 @@ pub struct CompareArguments {
 }
 
 /// What makes the comparison fail.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString)]
+#[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = no_failure)]
 pub enum FailOn {
     Worse,
     PrimaryWorse,
 }
 
-impl std::str::FromStr for FailOn {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "worse" => Ok(FailOn::Worse),
-            "primary-worse" => Ok(FailOn::PrimaryWorse),
-            _ => Err("choose worse or primary-worse".into()),
-        }
-    }
+fn no_failure(_: &str) -> String {
+    "choose worse or primary-worse".to_owned()
 }
 
 /// `3%` or `0.03`.
@@ -65,7 +58,6 @@ fn margin(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "give a share above 0 and below 1, such as 3% or 0.03".to_owned())
 }
 
-/// Compares and shows what was found.
 pub fn run(arguments: &CompareArguments) -> anyhow::Result<Exit> {
     let output = arguments.output.options();
     check_output(&output)?;
@@ -162,16 +154,8 @@ fn verdict(comparison: &Comparison, fail_on: Option<FailOn>) -> anyhow::Result<E
             .map_or("no metric is known of both", String::as_str);
         bail!("nothing can be compared: {reason}");
     }
-    let worse = match fail_on {
-        Some(FailOn::Worse) => comparison.is_worse(false),
-        Some(FailOn::PrimaryWorse) => comparison.is_worse(true),
-        None => false,
-    };
-    Ok(if worse || !comparison.comparable {
-        Exit::Doubtful
-    } else {
-        Exit::Fine
-    })
+    let worse = fail_on.is_some_and(|on| comparison.is_worse(on == FailOn::PrimaryWorse));
+    Ok(Exit::fine_if(!worse && comparison.comparable))
 }
 
 #[cfg(test)]

@@ -23,8 +23,7 @@ pub fn run(arguments: &CompletionsArguments, mut program: clap::Command) -> anyh
 mod tests {
     use super::*;
     use crate::arguments::Cli;
-    use clap::CommandFactory;
-    use clap::ValueEnum;
+    use clap::{CommandFactory, ValueEnum};
 
     #[test]
     fn every_shell_completes_an_option_of_a_command() {

@@ -1,8 +1,5 @@
 //! `inferometer data`: a data set at a glance, and its rows in another format.
 
-// Comments of options are their help texts, where `[…]` is a default and no link.
-#![allow(rustdoc::broken_intra_doc_links)]
-
 use crate::exit::Exit;
 use crate::options::{DataView, lang};
 use crate::output::{language, print, style};
@@ -10,13 +7,13 @@ use crate::progress::Progress;
 use crate::session::session;
 use anyhow::{Context, bail};
 use clap::Args;
-use inferometer_core::options::{Count, FormatName};
-use inferometer_core::options::{Options, RunOptions, WorkOptions};
-use inferometer_core::work::{DataFormat, DataSource, PromptSource, TokenizerName, Window};
-use inferometer_core::work::{Filter, PromptLength};
+use inferometer_core::options::{Count, FormatName, Options, RunOptions, WorkOptions};
+use inferometer_core::work::{
+    DataFormat, DataSource, Filter, PromptLength, PromptSource, TokenizerName, Window,
+};
 use inferometer_page::text::{self, Paint, TextStyle};
 use inferometer_report::data::{Conversion, compose, in_brief};
-use inferometer_report::message::progress::ProgressText;
+use inferometer_report::message::ProgressText;
 use inferometer_runner::work;
 use inferometer_text::Lang;
 use inferometer_workload::data::{Surveyor, to_custom};
@@ -24,11 +21,9 @@ use inferometer_workload::survey::Survey;
 use inferometer_workload::tokenizer;
 use std::fs::File;
 use std::io::{BufWriter, Write, stdout};
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// `inferometer data`.
 #[derive(Args)]
 pub struct DataArguments {
     /// A file (also .gz, .zst), hf://datasets/ORG/NAME/FILE, ms://datasets/ORG/NAME/FILE or
@@ -88,20 +83,15 @@ pub struct DataArguments {
     pub lang: Option<Lang>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString)]
+#[strum(serialize_all = "lowercase", parse_err_ty = String, parse_err_fn = no_target)]
 pub enum ConvertTo {
     /// `{"prompt", "output_tokens"?}` a line.
     Custom,
 }
 
-impl std::str::FromStr for ConvertTo {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "custom" => Ok(ConvertTo::Custom),
-            _ => Err("choose custom".into()),
-        }
-    }
+fn no_target(_: &str) -> String {
+    "choose custom".to_owned()
 }
 
 /// Time between lines that say how far it is.
@@ -132,10 +122,8 @@ pub fn run(arguments: &DataArguments) -> anyhow::Result<Exit> {
         tokenizer_given: arguments.tokenizer.is_some(),
         all_rows: arguments.to.is_some(),
     };
-    let mut rows = match arguments.to {
-        Some(ConvertTo::Custom) => Some(Converted::open(arguments.output.as_deref(), &path)?),
-        None => None,
-    };
+    let convert = |ConvertTo::Custom| Converted::open(arguments.output.as_deref(), &path);
+    let mut rows = arguments.to.map(convert).transpose()?;
     let mut said = Instant::now();
     let survey = surveyor.run(
         |taken| match &mut rows {
@@ -152,17 +140,10 @@ pub fn run(arguments: &DataArguments) -> anyhow::Result<Exit> {
     );
     progress.end();
     let survey = survey?;
-    let conversion = match rows {
-        Some(rows) => Some(rows.finish()?),
-        None => None,
-    };
+    let conversion = rows.map(Converted::finish).transpose()?;
     show(arguments, &survey, conversion.as_ref())?;
     let sound = survey.rows.bad == 0 || arguments.skip_bad;
-    Ok(if sound && survey.rows.usable > 0 {
-        Exit::Fine
-    } else {
-        Exit::Doubtful
-    })
+    Ok(Exit::fine_if(sound && survey.rows.usable > 0))
 }
 
 /// What the options mean, judged as those of a run are. A text has no rows to choose from.

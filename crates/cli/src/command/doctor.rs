@@ -1,9 +1,6 @@
 //! `inferometer doctor`: the instrument measures itself, against a null server on loopback that
 //! does nothing but write. With a URL: what that server understands.
 
-// Comments of options are their help texts, where `[…]` is a default and no link.
-#![allow(rustdoc::broken_intra_doc_links)]
-
 use crate::exit::Exit;
 use crate::options::{Format, lang};
 use crate::output::{language, print, style};
@@ -27,7 +24,7 @@ use inferometer_load::setup::{Job, Route, Setup, WARMUP_SESSION};
 use inferometer_load::stop_rules::StopRules;
 use inferometer_page::text;
 use inferometer_report::doctor;
-use inferometer_report::message::progress::ProgressText;
+use inferometer_report::message::ProgressText;
 use inferometer_runner::embedded::EmbeddedServer;
 use inferometer_runner::keys::Keys;
 use inferometer_runner::measure::look_at;
@@ -41,7 +38,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// `inferometer doctor`.
 #[derive(Args)]
 pub struct DoctorArguments {
     #[command(flatten)]

@@ -9,7 +9,6 @@ use inferometer_import::{Translation, translate};
 use std::fmt::Write as _;
 use std::process::Command;
 
-/// `inferometer from`.
 #[derive(clap::Args)]
 pub struct FromArguments {
     /// The command line, quoted

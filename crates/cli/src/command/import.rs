@@ -1,6 +1,7 @@
 //! `inferometer import`: other tools' results as runs.
 
 use crate::exit::Exit;
+use crate::folder::{folder_name, free_folder};
 use crate::options::{Format, OutputOptions, RUNS, TableOutput};
 use crate::output::{Rendered, check_output, deliver, keep, language, print, style};
 use anyhow::{Context, bail};
@@ -13,7 +14,6 @@ use inferometer_text::Lang;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// `inferometer import`.
 #[derive(clap::Args)]
 pub struct ImportArguments {
     /// Files or folders of other tools: vLLM, SGLang, EvalScope, MindIE, GuideLLM, AIPerf, notes
@@ -40,13 +40,9 @@ pub fn run(arguments: &ImportArguments) -> anyhow::Result<Exit> {
     if beside.is_some() && output.format.is_empty() {
         output.to = Some("-".into());
     }
-    let version = match &arguments.engine_version {
-        Some(text) => Some(
-            text.parse::<Version>()
-                .with_context(|| format!("--engine-version {text}"))?,
-        ),
-        None => None,
-    };
+    let version = (arguments.engine_version.as_ref())
+        .map(|text| (text.parse::<Version>()).with_context(|| format!("--engine-version {text}")))
+        .transpose()?;
     let mut imports = Vec::new();
     for file in &arguments.files {
         let mut imported = read_path(file)?;
@@ -138,30 +134,14 @@ fn folder(arguments: &ImportArguments, beside: Option<&Path>, stored: &Stored) -
         .file_stem()
         .unwrap_or_default()
         .to_string_lossy();
-    let name: String = (stem.chars())
-        .map(|c| {
-            if c.is_alphanumeric() || "._-".contains(c) {
-                c
-            } else {
-                '-'
-            }
-        })
-        .take(60)
-        .collect();
-    let free = |name: String, folder: PathBuf| {
-        let names = std::iter::once(name.clone()).chain((2..).map(|n| format!("{name}-{n}")));
-        let mut paths = names.map(|name| folder.join(name));
-        paths
-            .find(|path| !path.exists())
-            .expect("numbers do not end")
-    };
+    let name = folder_name(&stem);
     match (arguments.out.as_deref().or(beside), arguments.files.len()) {
         (Some(out), 1) => out.to_owned(),
-        (Some(out), _) => free(name, out.to_owned()),
-        (None, _) => free(
-            format!("{}-import-{name}", host::folder_time()),
-            RUNS.into(),
-        ),
+        (Some(out), _) => free_folder(&name, out),
+        (None, _) => {
+            let name = format!("{}-import-{name}", host::folder_time());
+            free_folder(&name, Path::new(RUNS))
+        }
     }
 }
 

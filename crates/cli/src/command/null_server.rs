@@ -1,9 +1,6 @@
 //! The hidden `inferometer null-server`: does nothing but write. Ends when standard input
 //! closes.
 
-// Comments of options are their help texts, where `[…]` is a default and no link.
-#![allow(rustdoc::broken_intra_doc_links)]
-
 use crate::exit::Exit;
 use crate::output::print;
 use clap::Args;

@@ -1,19 +1,13 @@
 //! `inferometer report`: a stored run, sweep or search again.
 
-// Comments of options are their help texts, where `[…]` is a default and no link.
-#![allow(rustdoc::broken_intra_doc_links)]
-
 use crate::command::{capacity, import, site, sweep, tune};
 use crate::exit::Exit;
 use crate::options::{OutputOptions, RUNS};
-use crate::output::{Shown, check_output, language, show, verdict};
+use crate::output::{check_output, language, read_again, show, verdict};
 use anyhow::bail;
 use clap::Args;
-use inferometer_analysis::context::RunContext;
 use inferometer_core::note::Known;
-use inferometer_core::slo::Slo;
-use inferometer_core::slo::SloScope;
-use inferometer_runner::measure::read;
+use inferometer_core::slo::{Slo, SloScope};
 use inferometer_runner::sweep::read as read_sweep;
 use inferometer_store::error::StorageError;
 use inferometer_store::run_dir::RunDir;
@@ -21,7 +15,6 @@ use inferometer_store::stored::{Kind, Stored, latest, list};
 use inferometer_store::sweep_dir::SweepDir;
 use std::path::PathBuf;
 
-/// `inferometer report`.
 #[derive(Args)]
 pub struct ReportArguments {
     /// A run, sweep or search [the latest]; several, or a folder of many, with -o DIR make an
@@ -102,30 +95,12 @@ fn show_run(directory: RunDir, arguments: &ReportArguments) -> anyhow::Result<Ex
     {
         bail!("--attainment needs --slo: give a request objective such as --slo ttft=500ms");
     }
-    let environment = directory.environment()?;
-    let ending = directory.ending()?;
-    let lang = language(arguments.output.lang);
-    let context = RunContext {
-        scenario: &scenario,
-        environment: &environment,
-        ending: &ending,
-        lang,
-    };
-    let reading = read(&directory, &context)?;
-    let summary = reading.folded.summary(lang);
-    let lines = reading.damaged_lines;
-    let mut environment = environment.clone();
+    let mut run = read_again(directory, scenario, language(arguments.output.lang))?;
+    let lines = run.reading.damaged_lines;
     if lines > 0 {
-        environment.notes.push(Known::DamagedLines { lines }.into());
+        let notes = &mut run.environment.notes;
+        notes.push(Known::DamagedLines { lines }.into());
     }
-    let shown = Shown {
-        directory: &directory,
-        scenario: &scenario,
-        environment: &environment,
-        ending: &ending,
-        summary: &summary,
-        reading: &reading,
-    };
-    show(&shown, &arguments.output)?;
-    Ok(verdict(&summary))
+    show(&run, &arguments.output)?;
+    Ok(verdict(&run.summary))
 }

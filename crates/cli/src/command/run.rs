@@ -1,12 +1,9 @@
 //! `inferometer run`: one load point.
 
-// Comments of options are their help texts, where `[…]` is a default and no link.
-#![allow(rustdoc::broken_intra_doc_links)]
-
 use crate::exit::Exit;
 use crate::folder::new_folder;
 use crate::options::{EngineArguments, MeasurementOptions, OutputOptions};
-use crate::output::{Shown, check_output, keep_page, language, show, verdict};
+use crate::output::{check_output, keep_page, language, show, verdict};
 use crate::progress::Progress;
 use crate::session::session;
 use crate::signals::interrupt_on_signals;
@@ -14,12 +11,11 @@ use clap::Args;
 use inferometer_core::environment::EndCause;
 use inferometer_load::instrument::Control;
 use inferometer_runner::launch::Flags;
-use inferometer_runner::measure::{Measured, Point, PrefixCache};
+use inferometer_runner::measure::{Point, PrefixCache};
 use inferometer_runner::servers::Servers;
 use inferometer_store::run_dir::RunDir;
 use std::path::PathBuf;
 
-/// `inferometer run`.
 #[derive(Args)]
 pub struct RunArguments {
     #[command(flatten)]
@@ -39,7 +35,6 @@ pub struct RunArguments {
     pub engine: EngineArguments,
 }
 
-/// Measures and shows the report.
 pub fn run(arguments: RunArguments) -> anyhow::Result<Exit> {
     let options = arguments.measurement.layered()?;
     check_output(&arguments.output)?;
@@ -63,28 +58,13 @@ pub fn run(arguments: RunArguments) -> anyhow::Result<Exit> {
     let measured = servers.measure(point, &out, &control, &mut progress);
     servers.stop(&mut progress);
     progress.end();
-    let Measured {
-        directory,
-        scenario,
-        environment,
-        ending,
-        reading,
-        summary,
-    } = measured?;
-    let shown = Shown {
-        directory: &directory,
-        scenario: &scenario,
-        environment: &environment,
-        ending: &ending,
-        summary: &summary,
-        reading: &reading,
-    };
-    show(&shown, &arguments.output)?;
+    let measured = measured?;
+    show(&measured, &arguments.output)?;
     if !arguments.no_html {
-        keep_page(&shown, &arguments.output);
+        keep_page(&measured, &arguments.output);
     }
-    Ok(match ending.cause {
+    Ok(match measured.ending.cause {
         EndCause::Signal => Exit::Interrupted,
-        _ => verdict(&summary),
+        _ => verdict(&measured.summary),
     })
 }

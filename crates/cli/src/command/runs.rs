@@ -1,8 +1,5 @@
 //! `inferometer runs`: what is in the runs folder.
 
-// Comments of options are their help texts, where `[…]` is a default and no link.
-#![allow(rustdoc::broken_intra_doc_links)]
-
 use crate::command::{capacity, tune};
 use crate::exit::Exit;
 use crate::options::{RUNS, lang};
@@ -14,7 +11,7 @@ use inferometer_core::scenario::SimClock;
 use inferometer_core::summary::Summary;
 use inferometer_core::value::Tag;
 use inferometer_page::text;
-use inferometer_report::runs::{Listed, ListedResult, RunState, compose};
+use inferometer_report::runs::{KnownResult, Listed, RunState, compose};
 use inferometer_report::sweep::Visited;
 use inferometer_runner::sweep::read as read_sweep;
 use inferometer_store::run_dir::RunDir;
@@ -24,7 +21,6 @@ use inferometer_text::Lang;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// `inferometer runs`.
 #[derive(Args)]
 pub struct RunsArguments {
     /// Folder with the runs
@@ -35,32 +31,13 @@ pub struct RunsArguments {
     pub lang: Option<Lang>,
 }
 
-/// Lists the runs, sweeps and searches of a folder.
 pub fn run(arguments: &RunsArguments) -> anyhow::Result<Exit> {
-    let lines: Vec<ListedResult> = list(&arguments.folder)?.iter().map(line).collect();
+    let lines: Vec<KnownResult> = list(&arguments.folder)?.iter().map(known).collect();
     print(&text::render(
         &compose(&lines, language(arguments.lang)),
         style(),
     ))?;
     Ok(Exit::Fine)
-}
-
-/// What a list says of a stored result; what cannot be read is absent.
-fn line(stored: &Stored) -> ListedResult {
-    let known = Known::of(stored);
-    let figures = known.figures.as_ref();
-    ListedResult {
-        name: name(stored),
-        label: known.label,
-        started: stored.started.clone(),
-        state: known.state,
-        what: known.what,
-        requests_per_s: figures.and_then(|summary| summary.throughput.requests_per_s),
-        output_tokens_per_s: figures.and_then(|summary| summary.throughput.output_tokens_per_s),
-        ttft_p50_ms: figures
-            .and_then(|summary| summary.latency.ttft_ms)
-            .map(|ttft| ttft.p50),
-    }
 }
 
 /// The name of its directory.
@@ -69,31 +46,18 @@ pub fn name(stored: &Stored) -> String {
     name.to_string_lossy().into_owned()
 }
 
-/// What is known of a result, whatever its kind.
-pub struct Known {
-    /// The user's name for it.
-    pub label: Option<String>,
-    pub tags: BTreeMap<String, String>,
-    pub state: RunState,
-    pub what: Listed,
-    /// Where its figures were measured, if it is a sweep.
-    pub point: Option<String>,
-    /// Its figures: of a sweep its best point's, of a search the confirmed run's.
-    pub figures: Option<Summary>,
-    /// Whether the simulated engine was computed in virtual time, and nothing measured.
-    pub computed: bool,
-}
-
-impl Known {
-    /// Reads a result; what cannot be read is absent.
-    pub fn of(stored: &Stored) -> Self {
-        match stored.kind {
-            Kind::Run => run_of(stored),
-            Kind::Sweep => sweep_of(stored),
-            Kind::Capacity => capacity_of(stored),
-            Kind::Study => study_of(stored),
-            Kind::Import => import_of(stored),
-        }
+/// What is known of a result, whatever its kind; what cannot be read is absent.
+pub fn known(stored: &Stored) -> KnownResult {
+    let known = match stored.kind {
+        Kind::Run => run_of(stored),
+        Kind::Sweep => sweep_of(stored),
+        Kind::Capacity => capacity_of(stored),
+        Kind::Study => study_of(stored),
+        Kind::Import => import_of(stored),
+    };
+    KnownResult {
+        started: stored.started.clone(),
+        ..known
     }
 }
 
@@ -103,75 +67,61 @@ fn by_key(tags: &[Tag]) -> BTreeMap<String, String> {
 }
 
 /// The figures are those of the best configuration.
-fn study_of(stored: &Stored) -> Known {
+fn study_of(stored: &Stored) -> KnownResult {
     let found = tune::read_stored(&stored.path).ok();
     let figures = (found.as_ref()).and_then(|found| {
         let best = found.best.as_ref()?.trial;
         let row = found.trials.iter().find(|row| row.id == best)?;
         serde_json::from_value(row.summary.clone()?).ok()
     });
-    Known {
-        label: None,
-        tags: BTreeMap::new(),
-        state: match &found {
-            Some(found) if found.best.is_some() && found.finding != Finding::Unconfirmed => {
-                RunState::Valid
-            }
-            Some(_) | None => RunState::Unfinished,
-        },
-        what: Listed::Study {
-            trials: found.map_or(0, |found| found.trials.len()),
-        },
-        point: None,
+    let state = match &found {
+        Some(found) if found.best.is_some() && found.finding != Finding::Unconfirmed => {
+            RunState::Valid
+        }
+        Some(_) | None => RunState::Unfinished,
+    };
+    let trials = found.map_or(0, |found| found.trials.len());
+    KnownResult {
         figures,
         computed: tune::is_virtual(&stored.path),
+        ..KnownResult::new(&name(stored), Listed::Study { trials }, state)
     }
 }
 
 /// The figures of one result can stand in a line; of several, the report shows them.
-fn import_of(stored: &Stored) -> Known {
+fn import_of(stored: &Stored) -> KnownResult {
     let import = inferometer_import::Stored::open(&stored.path).ok();
     let results = import.map(|import| import.results).unwrap_or_default();
-    Known {
-        label: None,
-        tags: BTreeMap::new(),
-        state: if (results.iter().flat_map(|result| &result.doubts))
-            .any(|doubt| doubt.severity == Severity::Invalid)
-        {
-            RunState::Invalid
-        } else {
-            RunState::Foreign
-        },
-        what: Listed::Import {
-            results: results.len(),
-        },
-        point: None,
-        figures: None,
-        computed: false,
-    }
+    let mut doubts = results.iter().flat_map(|result| &result.doubts);
+    let state = match doubts.any(|doubt| doubt.severity == Severity::Invalid) {
+        true => RunState::Invalid,
+        false => RunState::Foreign,
+    };
+    let results = results.len();
+    KnownResult::new(&name(stored), Listed::Import { results }, state)
 }
 
-fn run_of(stored: &Stored) -> Known {
+fn run_of(stored: &Stored) -> KnownResult {
     let run = RunDir::open(&stored.path).ok();
     let scenario = run.as_ref().and_then(|run| run.scenario().ok());
     let summary = run.as_ref().and_then(|run| run.summary().ok());
+    let state = match &summary {
+        Some(summary) if summary.valid => RunState::Valid,
+        Some(_) => RunState::Invalid,
+        None => RunState::Unfinished,
+    };
     let asked = scenario.as_ref();
-    Known {
+    let shape = asked.map(|scenario| scenario.load.shape.clone());
+    KnownResult {
         label: asked.and_then(|scenario| scenario.label.clone()),
         tags: asked.map_or_else(BTreeMap::new, |scenario| by_key(&scenario.tags)),
-        state: match &summary {
-            Some(summary) if summary.valid => RunState::Valid,
-            Some(_) => RunState::Invalid,
-            None => RunState::Unfinished,
-        },
         computed: asked.is_some_and(|it| it.connection.sim_clock == SimClock::Virtual),
-        what: Listed::Run(scenario.map(|scenario| scenario.load.shape)),
-        point: None,
         figures: summary,
+        ..KnownResult::new(&name(stored), Listed::Run(shape), state)
     }
 }
 
-fn sweep_of(stored: &Stored) -> Known {
+fn sweep_of(stored: &Stored) -> KnownResult {
     let opened = SweepDir::open(&stored.path).ok();
     let visited = (opened.as_ref())
         .and_then(|dir| read_sweep(dir).ok())
@@ -183,17 +133,15 @@ fn sweep_of(stored: &Stored) -> Known {
         let planned = plan?.points.iter().find(|point| point.id == *id)?;
         Some(planned.point.to_string())
     });
-    Known {
+    let points = plan.map_or(0, |plan| plan.points.len());
+    KnownResult {
         label: plan.and_then(|plan| plan.label.clone()),
         tags: plan.map_or_else(BTreeMap::new, |plan| by_key(&plan.tags)),
-        state,
-        what: Listed::Sweep {
-            points: plan.map_or(0, |plan| plan.points.len()),
-        },
         point,
         figures: best.map(|(_, summary)| summary),
         computed: (plan.and_then(|plan| plan.points.first()))
             .is_some_and(|it| it.options.connection.sim_clock == Some(SimClock::Virtual)),
+        ..KnownResult::new(&name(stored), Listed::Sweep { points }, state)
     }
 }
 
@@ -227,25 +175,25 @@ fn best(visited: Vec<Visited>) -> Option<(String, Summary)> {
         })
 }
 
-fn capacity_of(stored: &Stored) -> Known {
+fn capacity_of(stored: &Stored) -> KnownResult {
     let found = capacity::read(&stored.path).ok();
     let known = found.as_ref();
-    Known {
+    let state = match known.map(capacity::exit) {
+        Some(Exit::Fine) => RunState::Valid,
+        Some(_) => RunState::Invalid,
+        None => RunState::Unfinished,
+    };
+    let what = Listed::Capacity {
+        over: known.map_or_else(String::new, |found| found.over.clone()),
+        value: known.and_then(|found| found.answer.value),
+    };
+    KnownResult {
         label: known.and_then(|found| found.label.clone()),
         tags: known
             .and_then(|found| found.confirmed.as_ref())
             .map_or_else(BTreeMap::new, |summary| summary.tags.clone()),
-        state: match known.map(capacity::exit) {
-            Some(Exit::Fine) => RunState::Valid,
-            Some(_) => RunState::Invalid,
-            None => RunState::Unfinished,
-        },
-        what: Listed::Capacity {
-            over: known.map_or_else(String::new, |found| found.over.clone()),
-            value: known.and_then(|found| found.answer.value),
-        },
-        point: None,
         computed: known.is_some_and(|found| found.sim_clock == SimClock::Virtual),
         figures: found.and_then(|found| found.confirmed),
+        ..KnownResult::new(&name(stored), what, state)
     }
 }

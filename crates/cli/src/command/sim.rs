@@ -1,8 +1,5 @@
 //! `inferometer sim`: the simulated engine as a server.
 
-// Comments of options are their help texts, where `[…]` is a default and no link.
-#![allow(rustdoc::broken_intra_doc_links)]
-
 use crate::exit::Exit;
 use crate::output::print;
 use anyhow::{Context, bail};
@@ -18,12 +15,10 @@ use inferometer_sim::{Config, Ending, EngineSetup, Faults, Server, Tls, Tokenize
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tokio::signal::unix::{SignalKind, signal};
 
-/// `inferometer sim`.
 #[derive(Args)]
 pub struct SimArguments {
     /// Address to serve on; port 0 takes a free one [the engine command's, or 127.0.0.1:8000]
@@ -263,29 +258,24 @@ fn simulated_host(arguments: &SimArguments) -> anyhow::Result<Host> {
         let known = Device::preset_names();
         bail!("--device {name} is not known; choose one of: {known}");
     };
-    let version = match &arguments.as_version {
-        Some(text) => Some(
-            text.parse::<Version>()
-                .with_context(|| format!("--as-version {text}"))?,
-        ),
-        None => None,
-    };
-    let timing = match &arguments.timing {
-        Some(file) => {
-            let text = std::fs::read_to_string(file)
-                .with_context(|| format!("cannot read --timing {}", file.display()))?;
-            let read = Timing::from_toml(&text);
-            Some(read.with_context(|| format!("--timing {}", file.display()))?)
-        }
-        None => None,
-    };
     Ok(Host {
         device: device.clone(),
         cards: arguments.cards,
-        version,
-        timing,
+        version: version(arguments)?,
+        timing: arguments.timing.as_deref().map(timing).transpose()?,
         stamp: host::log_time(),
     })
+}
+
+fn version(arguments: &SimArguments) -> anyhow::Result<Option<Version>> {
+    let parsed = |text: &String| text.parse().with_context(|| format!("--as-version {text}"));
+    arguments.as_version.as_ref().map(parsed).transpose()
+}
+
+fn timing(file: &Path) -> anyhow::Result<Timing> {
+    let text = std::fs::read_to_string(file)
+        .with_context(|| format!("cannot read --timing {}", file.display()))?;
+    Timing::from_toml(&text).with_context(|| format!("--timing {}", file.display()))
 }
 
 fn config(arguments: &SimArguments, launch: Option<&Launch>) -> anyhow::Result<Config> {
@@ -405,12 +395,7 @@ fn explain_flags(arguments: &SimArguments) -> anyhow::Result<Exit> {
     } else {
         LaunchCommand::parse(&arguments.engine)?.engine
     };
-    let version = match &arguments.as_version {
-        Some(text) => text
-            .parse()
-            .with_context(|| format!("--as-version {text}"))?,
-        None => engine.newest(),
-    };
+    let version = version(arguments)?.unwrap_or(engine.newest());
     let all = flags(engine, version);
     let (modelled, without): (Vec<_>, Vec<_>) = all.into_iter().partition(|flag| flag.modelled);
     let mut text = format!("{engine} {version}: flags that the simulated engine acts on\n\n");

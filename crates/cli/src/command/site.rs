@@ -1,16 +1,14 @@
 //! `inferometer report DIR… -o SITE`: a static index of many results, with a page for each.
 
-use crate::command::runs::{Known, name};
+use crate::command::runs::{known, name};
 use crate::command::{capacity, import, sweep, tune};
 use crate::exit::Exit;
 use crate::options::OutputOptions;
-use crate::output::{Shown, check_output, language, page_of};
+use crate::output::{check_output, language, page_of, read_again};
 use anyhow::{Context, bail};
-use inferometer_analysis::context::RunContext;
 use inferometer_page::text::{TextStyle, render};
 use inferometer_report::run::{Detail, RunReport};
 use inferometer_report::site::{Entry, index, page_name, plain_page};
-use inferometer_runner::measure::read;
 use inferometer_runner::sweep::read as read_sweep;
 use inferometer_runner::with_causes;
 use inferometer_store::run_dir::RunDir;
@@ -26,7 +24,6 @@ const OWN_PAGE: &str = "report.html";
 /// Folder of the pages, below the index.
 const PAGES: &str = "pages";
 
-/// Writes the index and the pages.
 pub fn publish(paths: &[PathBuf], options: &OutputOptions) -> anyhow::Result<Exit> {
     let Some(site) = options.to.as_deref().filter(|to| *to != Path::new("-")) else {
         bail!("several results make an index: give its folder with -o DIR");
@@ -50,18 +47,9 @@ pub fn publish(paths: &[PathBuf], options: &OutputOptions) -> anyhow::Result<Exi
     for stored in &results {
         let file = page_name(&name(stored), &mut taken);
         write_page(stored, &pages.join(&file), lang)?;
-        let known = Known::of(stored);
         entries.push(Entry {
-            name: name(stored),
             page: format!("{PAGES}/{file}"),
-            label: known.label,
-            tags: known.tags,
-            started: stored.started.clone(),
-            state: known.state,
-            what: known.what,
-            point: known.point,
-            figures: known.figures,
-            computed: known.computed,
+            result: known(stored),
         });
     }
     write(&site.join("index.html"), &index(&entries, lang))?;
@@ -135,24 +123,10 @@ fn write(file: &Path, text: &str) -> anyhow::Result<()> {
 
 fn run_page(path: &Path, lang: Lang) -> anyhow::Result<String> {
     let directory = RunDir::open(path)?;
-    let (scenario, environment) = (directory.scenario()?, directory.environment()?);
-    let ending = directory.ending()?;
-    let context = RunContext {
-        scenario: &scenario,
-        environment: &environment,
-        ending: &ending,
-        lang,
-    };
-    let reading = read(&directory, &context)?;
-    let shown = Shown {
-        directory: &directory,
-        scenario: &scenario,
-        environment: &environment,
-        ending: &ending,
-        summary: &directory.summary()?,
-        reading: &reading,
-    };
-    Ok(page_of(&shown, lang))
+    let scenario = directory.scenario()?;
+    // One that has not ended has no page.
+    directory.summary()?;
+    Ok(page_of(&read_again(directory, scenario, lang)?, lang))
 }
 
 /// The numbers of a run whose records are gone.

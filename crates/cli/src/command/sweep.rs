@@ -36,7 +36,6 @@ use std::time::Duration;
 use table::{SweepView, Table};
 use typed::Typed;
 
-/// `inferometer sweep`.
 #[derive(clap::Args)]
 pub struct SweepArguments {
     #[command(flatten)]
@@ -309,11 +308,7 @@ pub fn exit(visited: &[Visited]) -> Exit {
         (Some(summary), TrialState::Done) => crate::output::verdict(summary) == Exit::Fine,
         _ => false,
     };
-    if visited.iter().all(fine) && nothing_measured(visited).is_none() {
-        Exit::Fine
-    } else {
-        Exit::Doubtful
-    }
+    Exit::fine_if(visited.iter().all(fine) && nothing_measured(visited).is_none())
 }
 
 /// Why the last point was not measured, if none was.

@@ -30,7 +30,6 @@ use view::StudyView;
 
 const MOST_PARALLEL: u32 = 64;
 
-/// `inferometer tune`.
 #[derive(clap::Args)]
 pub struct TuneArguments {
     /// The study
@@ -156,7 +155,6 @@ pub fn run(arguments: TuneArguments) -> anyhow::Result<Exit> {
     }
 }
 
-/// Prints a study to start from.
 fn init(words: &[String]) -> anyhow::Result<Exit> {
     if words.is_empty() {
         bail!(

@@ -1,8 +1,5 @@
 //! The options of engines that we start.
 
-// Comments of options are their help texts, where `[…]` is a default and no link.
-#![allow(rustdoc::broken_intra_doc_links)]
-
 use anyhow::bail;
 use inferometer_catalog::engine::{LaunchCommand, Version};
 use inferometer_core::options::ConnectionOptions;
@@ -44,13 +41,10 @@ pub struct EngineArguments {
 impl EngineArguments {
     /// The same with the command parsed.
     pub fn options(&self) -> anyhow::Result<EngineOptions> {
-        let command = if self.engine.is_empty() {
-            None
-        } else {
-            Some(LaunchCommand::parse(&self.engine)?)
-        };
+        let given = !self.engine.is_empty();
+        let command = given.then(|| LaunchCommand::parse(&self.engine));
         Ok(EngineOptions {
-            command,
+            command: command.transpose()?,
             url: self.engine_url.clone(),
             stop: self.engine_stop.clone(),
             version: self.engine_version,

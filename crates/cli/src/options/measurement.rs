@@ -1,8 +1,5 @@
 //! The options of a measurement, from flags, the environment and a file.
 
-// Comments of options are their help texts, where `[…]` is a default and no link.
-#![allow(rustdoc::broken_intra_doc_links)]
-
 use anyhow::Context;
 use clap::{Args, FromArgMatches};
 use inferometer_core::options::{

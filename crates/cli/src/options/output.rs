@@ -1,8 +1,5 @@
 //! How results are shown.
 
-// Comments of options are their help texts, where `[…]` is a default and no link.
-#![allow(rustdoc::broken_intra_doc_links)]
-
 use clap::Args;
 use inferometer_dialect::Dialect;
 use inferometer_page::figure::theme::Theme;
@@ -67,7 +64,8 @@ impl TableOutput {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString)]
+#[strum(serialize_all = "lowercase", parse_err_ty = String, parse_err_fn = no_format)]
 pub enum Format {
     Text,
     Md,
@@ -79,20 +77,8 @@ pub enum Format {
     Png,
 }
 
-impl std::str::FromStr for Format {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "text" => Ok(Format::Text),
-            "md" => Ok(Format::Md),
-            "json" => Ok(Format::Json),
-            "csv" => Ok(Format::Csv),
-            "html" => Ok(Format::Html),
-            "svg" => Ok(Format::Svg),
-            "png" => Ok(Format::Png),
-            _ => Err("choose text, md, json, csv, html, svg or png".into()),
-        }
-    }
+fn no_format(_: &str) -> String {
+    "choose text, md, json, csv, html, svg or png".to_owned()
 }
 
 fn dialect(text: &str) -> Result<Dialect, String> {
@@ -110,24 +96,17 @@ pub fn theme(text: &str) -> Result<Theme, String> {
     }
 }
 
-/// A language by its word.
 pub fn lang(text: &str) -> Result<Lang, String> {
     text.parse().map_err(|_| "choose en or zh".into())
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString)]
+#[strum(serialize_all = "lowercase", parse_err_ty = String, parse_err_fn = no_view)]
 pub enum DataView {
     Text,
     Json,
 }
 
-impl std::str::FromStr for DataView {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "text" => Ok(DataView::Text),
-            "json" => Ok(DataView::Json),
-            _ => Err("choose text or json".into()),
-        }
-    }
+fn no_view(_: &str) -> String {
+    "choose text or json".to_owned()
 }

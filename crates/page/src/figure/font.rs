@@ -139,17 +139,10 @@ fn texts(figure: &Figure) -> Vec<&str> {
         texts.extend(panel.shades.iter().map(|shade| shade.label.as_str()));
         for series in &panel.series {
             texts.push(&series.name);
-            match &series.shape {
-                Shape::Line(samples)
-                | Shape::Area(samples)
-                | Shape::Scatter(samples)
-                | Shape::Stack(samples)
-                | Shape::Words(samples)
-                | Shape::Bars(samples) => {
-                    texts.extend(samples.iter().filter_map(|sample| sample.label.as_deref()));
-                }
-                Shape::Heat(cells) => texts.extend(cells.iter().map(|cell| cell.label.as_str())),
-                Shape::Step(_) | Shape::Ranges(_) => {}
+            let samples = series.shape.samples().iter();
+            texts.extend(samples.filter_map(|sample| sample.label.as_deref()));
+            if let Shape::Heat(cells) = &series.shape {
+                texts.extend(cells.iter().map(|cell| cell.label.as_str()));
             }
         }
     }

@@ -19,7 +19,6 @@ const LONGEST: f32 = 16_000.0;
 /// How far a curve's handles reach along the tangent to make a quarter of a circle.
 const QUARTER: f32 = 0.552_285;
 
-/// Why there is no picture.
 #[derive(Debug, thiserror::Error)]
 #[error("the figure '{id}' cannot be drawn as PNG ({reason}); write it as SVG")]
 pub struct PngError {

@@ -101,21 +101,6 @@ fn values(panel: &Panel, on: On) -> Vec<f64> {
     let mut values = Vec::new();
     for series in &panel.series {
         match &series.shape {
-            Shape::Line(samples)
-            | Shape::Area(samples)
-            | Shape::Scatter(samples)
-            | Shape::Words(samples)
-            | Shape::Bars(samples) => {
-                for sample in samples.iter().filter(|sample| sample.y.is_some()) {
-                    match on {
-                        On::X => values.push(sample.x),
-                        On::Y => {
-                            values.extend(sample.y);
-                            values.extend(sample.interval.into_iter().flatten());
-                        }
-                    }
-                }
-            }
             // The whole of a stack is what its highest part reaches.
             Shape::Stack(_) if on == On::Y => values.extend(stacked(panel).into_values()),
             Shape::Stack(samples) => values.extend(samples.iter().map(|sample| sample.x)),
@@ -132,6 +117,17 @@ fn values(panel: &Panel, on: On) -> Vec<f64> {
                 }
             }
             Shape::Heat(_) => {}
+            shape => {
+                for sample in shape.samples().iter().filter(|sample| sample.y.is_some()) {
+                    match on {
+                        On::X => values.push(sample.x),
+                        On::Y => {
+                            values.extend(sample.y);
+                            values.extend(sample.interval.into_iter().flatten());
+                        }
+                    }
+                }
+            }
         }
     }
     if on == On::X {
@@ -162,11 +158,7 @@ mod tests {
         let samples = ys.iter().map(|&y| Sample::new(1.0, Some(y))).collect();
         Panel {
             y: Axis::new("", "", scale),
-            series: vec![Series {
-                name: String::new(),
-                colour: Colour::Nth(0),
-                shape: Shape::Line(samples),
-            }],
+            series: vec![Series::new("", Colour::Nth(0), Shape::Line(samples))],
             ..Panel::default()
         }
     }
@@ -198,14 +190,16 @@ mod tests {
     #[test]
     fn an_axis_reaches_to_the_top_of_the_highest_stack() {
         let mut panel = panel(Scale::FromZero, &[]);
-        let part = |ys: [f64; 2]| Series {
-            name: String::new(),
-            colour: Colour::Nth(0),
-            shape: Shape::Stack(
-                (ys.iter().enumerate())
-                    .map(|(place, &y)| Sample::new(place as f64, Some(y)))
-                    .collect(),
-            ),
+        let part = |ys: [f64; 2]| {
+            Series::new(
+                "",
+                Colour::Nth(0),
+                Shape::Stack(
+                    (ys.iter().enumerate())
+                        .map(|(place, &y)| Sample::new(place as f64, Some(y)))
+                        .collect(),
+                ),
+            )
         };
         panel.series = vec![part([10.0, 20.0]), part([5.0, 30.0])];
         let high = limits(&panel, On::Y).high;

@@ -42,7 +42,6 @@ pub fn render(figure: &Figure, theme: Theme) -> String {
     markup.out
 }
 
-/// A panel and where it lies.
 struct Placed<'a> {
     panel: &'a Panel,
     header: Header,
@@ -178,10 +177,8 @@ impl<'a> Sheet<'a> {
         let inside = self.width - 2.0 * EDGE;
         if !self.figure.title.is_empty() {
             let words = Words {
-                size: TITLE,
-                fill: look.text,
-                anchor: Anchor::Start,
                 extra: Extra::Heavy,
+                ..Words::plain(TITLE, look.text, Anchor::Start)
             };
             let title = font::fit(&self.figure.title, TITLE, inside);
             surface.text([EDGE, top + TITLE - 3.0], words, &title);
@@ -199,12 +196,7 @@ impl<'a> Sheet<'a> {
                 look,
             );
         }
-        let words = Words {
-            size: FOOTNOTE,
-            fill: look.muted,
-            anchor: Anchor::Start,
-            extra: Extra::None,
-        };
+        let words = Words::plain(FOOTNOTE, look.muted, Anchor::Start);
         let first = self.height - EDGE - (self.footnotes.len() as f64 - 1.0) * FOOTNOTE_LINE;
         for (line, note) in self.footnotes.iter().enumerate() {
             surface.text([EDGE, first + line as f64 * FOOTNOTE_LINE], words, note);

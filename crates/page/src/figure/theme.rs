@@ -13,7 +13,8 @@ pub enum Theme {
 }
 
 /// The colours of a theme as `#rrggbb`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Look {
     pub background: &'static str,
     pub text: &'static str,
@@ -77,7 +78,6 @@ impl Theme {
 }
 
 impl Look {
-    /// The colour of a series.
     pub fn of(&self, colour: Colour) -> &'static str {
         match colour {
             Colour::Nth(number) => self.palette[number % self.palette.len()],

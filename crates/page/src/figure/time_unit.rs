@@ -1,6 +1,6 @@
 //! Milliseconds or seconds: whichever a chart reads better in.
 
-use super::{On, Panel, Sample, Shape};
+use super::{On, Panel, Sample, Series, Shape};
 use crate::number;
 
 /// From here on a chart counts seconds.
@@ -8,22 +8,8 @@ const SECONDS_FROM_MS: f64 = 5_000.0;
 
 /// A panel of lines whose vertical axis counts milliseconds, in seconds where these read better.
 pub fn in_readable_time(mut panel: Panel) -> Panel {
-    let lines = |panel: &mut Panel, change: &mut dyn FnMut(&mut Vec<Sample>)| {
-        for series in &mut panel.series {
-            if let Shape::Line(samples) | Shape::Scatter(samples) = &mut series.shape {
-                change(samples);
-            }
-        }
-    };
-    let mut values = Vec::new();
-    lines(&mut panel, &mut |samples| {
-        values.extend(samples.iter().filter_map(|sample| sample.y));
-    });
-    let unit = TimeUnit::of(values);
-    lines(&mut panel, &mut |samples| {
-        let old = std::mem::take(samples);
-        *samples = old.into_iter().map(|sample| unit.sample(sample)).collect();
-    });
+    let unit = TimeUnit::of_series(&panel.series);
+    unit.rescale(&mut panel.series);
     for mark in panel.marks.iter_mut().filter(|mark| mark.on == On::Y) {
         mark.at = unit.of_ms(mark.at);
     }
@@ -49,9 +35,20 @@ impl TimeUnit {
         }
     }
 
-    /// The unit that suits all samples, in milliseconds.
-    pub fn of_samples<'a>(samples: impl IntoIterator<Item = &'a Sample>) -> Self {
-        Self::of(samples.into_iter().filter_map(|sample| sample.y))
+    /// The unit that suits all samples of series, in milliseconds.
+    pub fn of_series(series: &[Series]) -> Self {
+        let samples = series.iter().flat_map(|series| series.shape.samples());
+        Self::of(samples.filter_map(|sample| sample.y))
+    }
+
+    /// Puts lines and points in milliseconds into this unit.
+    pub fn rescale(self, series: &mut [Series]) {
+        for series in series {
+            if let Shape::Line(samples) | Shape::Scatter(samples) = &mut series.shape {
+                let old = std::mem::take(samples);
+                *samples = old.into_iter().map(|sample| self.sample(sample)).collect();
+            }
+        }
     }
 
     pub fn sign(self) -> &'static str {

@@ -2,7 +2,7 @@
 //! the moment. Numbers stand once; texts stand in both languages.
 
 use super::{Edition, script_words};
-use crate::figure::theme::{Look, Theme};
+use crate::figure::theme::Theme;
 use crate::figure::{
     Axis, Colour, Figure, Fill, Mark, MarkKind, On, Panel, Sample, Scale, Series, Shade, Shape,
 };
@@ -17,8 +17,8 @@ pub(super) fn json([en, zh]: &[Edition; 2]) -> Value {
     json!({
         "figures": merged(figures(en), figures(zh)),
         "themes": {
-            "light": look(Theme::Light.look()),
-            "dark": look(Theme::Dark.look()),
+            "light": Theme::Light.look(),
+            "dark": Theme::Dark.look(),
         },
         "words": script_words(),
     })
@@ -41,23 +41,6 @@ fn merged(en: Value, zh: Value) -> Value {
         (en, zh) if en == zh => en,
         (en, zh) => json!({"en": en, "zh": zh}),
     }
-}
-
-fn look(look: &Look) -> Value {
-    json!({
-        "background": look.background,
-        "text": look.text,
-        "muted": look.muted,
-        "grid": look.grid,
-        "axis": look.axis,
-        "shade": look.shade,
-        "shadeStrength": look.shade_strength,
-        "palette": look.palette,
-        "good": look.good,
-        "bad": look.bad,
-        "heat": look.heat,
-        "knee": look.of_mark(MarkKind::Knee),
-    })
 }
 
 fn figure(figure: &Figure) -> Value {

@@ -120,13 +120,7 @@ fn command(command: &Command, lang: Lang) -> String {
 
 fn histogram(bars: &[Bar]) -> String {
     let most = bars.iter().map(|bar| bar.count).max().unwrap_or(0).max(1);
-    let single = bars.iter().all(|bar| bar.from == bar.to);
-    let rows = bars.iter().map(|bar| {
-        let range = if single {
-            number::count(bar.from)
-        } else {
-            format!("{} – {}", number::count(bar.from), number::count(bar.to))
-        };
+    let rows = bars.iter().zip(Bar::ranges(bars)).map(|(bar, range)| {
         let share = 100.0 * bar.count as f64 / most as f64;
         format!(
             "<dt>{range}</dt><dd><span class=\"bar\" style=\"width:{share:.1}%\"></span> {}</dd>\n",

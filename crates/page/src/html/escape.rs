@@ -17,8 +17,3 @@ pub(super) fn escaped(text: &str) -> String {
     }
     out
 }
-
-/// A text between the double quotes of an attribute.
-pub(super) fn attribute(text: &str) -> String {
-    escaped(text)
-}

@@ -1,6 +1,6 @@
 //! What the names on a page mean, shown where a name stands.
 
-use super::escape::{attribute, escaped};
+use super::escape::escaped;
 use crate::doc::{Block, Doc};
 
 /// Characters by which definitions of one term begin alike.
@@ -49,7 +49,7 @@ impl Glossary {
         match self.meaning(text) {
             Some(meaning) => format!(
                 "<abbr tabindex=\"0\" title=\"{0}\" data-meaning=\"{0}\">{1}</abbr>",
-                attribute(meaning),
+                escaped(meaning),
                 escaped(text)
             ),
             None => escaped(text),

@@ -4,7 +4,6 @@ use super::escape::escaped;
 use super::glossary::Glossary;
 use crate::doc::Tone;
 
-/// One of the first numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Headline {
     pub name: String,

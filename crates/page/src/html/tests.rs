@@ -12,18 +12,18 @@ fn of_everything() -> Page {
         headlines: vec![Headline::new("TTFT p50", "81.2".to_owned(), "ms")],
         doc: Doc {
             sections: vec![
-                Section::plain(vec![Block::Verdict(Verdict {
+                Section::plain([Verdict {
                     word: "VALID".to_owned(),
                     tone: Tone::Good,
                     reason: "no doubts".to_owned(),
                     rest: "more".to_owned(),
-                })]),
-                Section::plain(vec![Block::Pairs(vec![Pair::new("Model", "a & b")])]),
-                Section::headed("Result", vec![Block::Table(one_table())]),
-                Section::headed("Doubts", vec![Block::Notes(vec![one_note()])]),
+                }]),
+                Section::plain([vec![Pair::new("Model", "a & b")]]),
+                Section::headed("Result", [one_table()]),
+                Section::headed("Doubts", [vec![one_note()]]),
                 Section::headed(
                     "Rest",
-                    vec![
+                    [
                         Block::Paragraph("A line.".to_owned()),
                         Block::Histogram(vec![Bar {
                             from: 1,
@@ -76,21 +76,16 @@ fn one_figure() -> Figure {
     let panel = |shape| Panel {
         title: "TTFT".to_owned(),
         y: Axis::new("", "ms", Scale::FromZero),
-        series: vec![Series {
-            name: "a".to_owned(),
-            colour: Colour::Nth(0),
-            shape,
-        }],
+        series: vec![Series::new("a", Colour::Nth(0), shape)],
         when_empty: "no data".to_owned(),
         ..Panel::default()
     };
-    Figure {
-        id: "one".to_owned(),
-        title: "One".to_owned(),
-        panels: vec![panel(Shape::Line(samples)), panel(Shape::Line(Vec::new()))],
-        footnotes: vec!["Note <1>.".to_owned()],
-        ..Figure::default()
-    }
+    Figure::new(
+        "one",
+        "One",
+        vec![panel(Shape::Line(samples)), panel(Shape::Line(Vec::new()))],
+        vec!["Note <1>.".to_owned()],
+    )
 }
 
 #[test]

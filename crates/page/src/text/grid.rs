@@ -2,7 +2,7 @@
 
 use super::lines::{pad_left, pad_right, shorten, width, wrap};
 use super::{INDENT, TextStyle, clean, paint, paint_tone};
-use crate::doc::{Align, Cell, Column, Fit, Number, Place, Support, Table, Tone};
+use crate::doc::{Align, Cell, Column, Fit, Place, Table, Tone};
 
 /// Blanks between columns, and where the page is too narrow for them.
 const GAP: usize = 2;
@@ -165,7 +165,7 @@ fn shown(table: &Table, row: &[Cell]) -> Vec<String> {
         .map(|(column, cell)| {
             let right = (table.columns.get(column)).is_some_and(|at| at.align == Align::Right);
             let mut text = clean(&cell.shown());
-            if right && !starred(cell) && column_has_star(table, column) {
+            if right && !cell.is_starred() && column_has_star(table, column) {
                 text.push(' ');
             }
             text
@@ -173,18 +173,8 @@ fn shown(table: &Table, row: &[Cell]) -> Vec<String> {
         .collect()
 }
 
-fn starred(cell: &Cell) -> bool {
-    matches!(
-        cell,
-        Cell::Number(Number {
-            support: Support::TooFew,
-            ..
-        })
-    )
-}
-
 fn column_has_star(table: &Table, column: usize) -> bool {
-    (table.rows.iter()).any(|row| row.get(column).is_some_and(starred))
+    (table.rows.iter()).any(|row| row.get(column).is_some_and(Cell::is_starred))
 }
 
 /// What each column would take.
@@ -371,33 +361,33 @@ fn row_lines(
 
 #[cfg(test)]
 mod tests {
-    use super::super::Paint;
     use super::*;
     use crate::doc::Column;
 
-    #[test]
-    fn a_table_too_wide_for_the_page_goes_on_below_with_its_names() {
-        let titles = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta"];
-        let mut columns = vec![Column::left("setting")];
-        columns.extend(titles.map(Column::right));
-        let row = |name: &str, value: &str| {
-            let values = titles.map(|_| Cell::text(value));
-            std::iter::once(Cell::text(name)).chain(values).collect()
-        };
-        let table = Table {
-            columns,
-            rows: vec![row("first", "123456"), row("second", "7")],
-            footnotes: Vec::new(),
-        };
+    const TITLES: [&str; 6] = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta"];
+
+    fn on_page(table: &Table, width: usize) -> Vec<String> {
         let style = TextStyle {
-            width: 40,
+            width,
             ..TextStyle::default()
         };
-        let lines = lines(&table, None, style);
+        lines(table, None, style)
+    }
+
+    #[test]
+    fn a_table_too_wide_for_the_page_goes_on_below_with_its_names() {
+        let mut columns = vec![Column::left("setting")];
+        columns.extend(TITLES.map(Column::right));
+        let row = |name: &str, value: &str| {
+            let values = TITLES.map(|_| Cell::text(value));
+            std::iter::once(Cell::text(name)).chain(values).collect()
+        };
+        let table = Table::new(columns, vec![row("first", "123456"), row("second", "7")]);
+        let lines = on_page(&table, 40);
         assert!(lines.iter().all(|line| width(line) <= 40), "{lines:#?}");
         let text = lines.join("\n");
-        assert!(titles.iter().all(|title| text.contains(title)), "{text}");
-        assert_eq!(text.matches("123456").count(), titles.len());
+        assert!(TITLES.iter().all(|title| text.contains(title)), "{text}");
+        assert_eq!(text.matches("123456").count(), TITLES.len());
         assert_eq!(
             text.matches("first").count(),
             text.matches("setting").count()
@@ -406,26 +396,17 @@ mod tests {
 
     #[test]
     fn all_keys_and_the_marks_stand_in_every_part_of_a_broken_table() {
-        let titles = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta"];
         let mut columns = ["in", "out"].map(Column::key).to_vec();
-        columns.extend(titles.map(Column::right));
+        columns.extend(TITLES.map(Column::right));
         columns.push(Column::mark());
         let row = |out: &str, mark: &str| {
             let mut cells = vec![Cell::text("512"), Cell::text(out)];
-            cells.extend(titles.map(|_| Cell::text("123456")));
+            cells.extend(TITLES.map(|_| Cell::text("123456")));
             cells.push(Cell::text(mark));
             cells
         };
-        let table = Table {
-            columns,
-            rows: vec![row("64", ""), row("77", "INVALID")],
-            footnotes: Vec::new(),
-        };
-        let style = TextStyle {
-            width: 40,
-            ..TextStyle::default()
-        };
-        let lines = lines(&table, None, style);
+        let table = Table::new(columns, vec![row("64", ""), row("77", "INVALID")]);
+        let lines = on_page(&table, 40);
         assert!(lines.iter().all(|line| width(line) <= 40), "{lines:#?}");
         let parts = lines.iter().filter(|line| line.contains("out")).count();
         assert!(parts > 1, "{lines:#?}");
@@ -435,26 +416,17 @@ mod tests {
 
     #[test]
     fn rows_whose_names_are_too_long_to_repeat_have_numbers_in_every_part() {
-        let titles = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta"];
         let mut columns = ["enable-chunked-prefill", "max-num-batched-tokens"]
             .map(Column::left)
             .to_vec();
-        columns.extend(titles.map(Column::right));
+        columns.extend(TITLES.map(Column::right));
         let row = |value: &str| {
             let mut cells = vec![Cell::text("true"), Cell::text(value)];
-            cells.extend(titles.map(|title| Cell::text(format!("{title}{value}"))));
+            cells.extend(TITLES.map(|title| Cell::text(format!("{title}{value}"))));
             cells
         };
-        let table = Table {
-            columns,
-            rows: vec![row("2048"), row("4096")],
-            footnotes: Vec::new(),
-        };
-        let style = TextStyle {
-            width: 60,
-            ..TextStyle::default()
-        };
-        let lines = lines(&table, None, style);
+        let table = Table::new(columns, vec![row("2048"), row("4096")]);
+        let lines = on_page(&table, 60);
         let of = |row: &'static str| (lines.iter()).filter(move |line| line.contains(row));
         assert!(of("2048").count() > 1, "{lines:#?}");
         assert!(
@@ -474,16 +446,11 @@ mod tests {
             "max-num-batched-tokens",
             "TTFT p50",
         ];
-        let table = Table {
-            columns: names.map(Column::right).to_vec(),
-            rows: vec![["true", "4096", "113"].map(Cell::text).to_vec()],
-            footnotes: Vec::new(),
-        };
-        let style = TextStyle {
-            width: 40,
-            paint: Paint::Plain,
-        };
-        let lines = lines(&table, None, style);
+        let table = Table::new(
+            names.map(Column::right).to_vec(),
+            vec![["true", "4096", "113"].map(Cell::text).to_vec()],
+        );
+        let lines = on_page(&table, 40);
         assert!(lines.iter().all(|line| width(line) <= 40), "{lines:#?}");
         let whole: String = lines.join(" ");
         for piece in [

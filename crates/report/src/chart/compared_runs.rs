@@ -1,10 +1,12 @@
 //! The sides of a comparison in one chart: over the loads, and request by request.
 
 use super::ladder::{self, Ladder, LadderSeries};
+use super::load_level::scale;
 use super::omitted::{self, Shown};
 use crate::chart::Level;
-use crate::message::figures::FigureText as Text;
-use inferometer_analysis::compare::RunSample;
+use crate::message::FigureText as Text;
+use crate::points::distinct;
+use inferometer_analysis::compare::{RunSample, Series as RequestSeries};
 use inferometer_core::point::Point;
 use inferometer_core::quantile::sort;
 use inferometer_core::summary::Summary;
@@ -24,7 +26,6 @@ const MOST_LOADS: usize = 3;
 /// From this ratio of the largest to the least value on, a distribution is drawn by ratio.
 const WIDE: f64 = 30.0;
 
-/// One side of a comparison.
 #[derive(Clone, Debug)]
 pub struct ComparedRuns<'a> {
     pub label: String,
@@ -43,12 +44,7 @@ pub fn overlays(sides: &[ComparedRuns<'_>], lang: Lang) -> Vec<Figure> {
         point.0.remove(&axis);
         point
     };
-    let mut settings: Vec<Point> = Vec::new();
-    for setting in runs().map(rest) {
-        if !settings.contains(&setting) {
-            settings.push(setting);
-        }
-    }
+    let settings = distinct(runs().map(rest));
     // Another tool's run cannot be measured again, so that even a doubtful one is drawn.
     let shown = if runs().any(|run| run.definition.tool.is_some()) {
         Shown::All
@@ -92,21 +88,10 @@ pub fn overlays(sides: &[ComparedRuns<'_>], lang: Lang) -> Vec<Figure> {
 
 /// The axis with several numbers: one of load, else the first.
 fn climbed(sides: &[ComparedRuns<'_>]) -> Option<String> {
-    let mut axes: Vec<&String> = Vec::new();
-    for run in sides.iter().flat_map(|side| side.runs) {
-        axes.extend(
-            run.point
-                .0
-                .keys()
-                .filter(|axis| !axes.contains(axis))
-                .collect::<Vec<_>>(),
-        );
-    }
-    axes.sort_by_key(|axis| {
-        LOAD.iter()
-            .position(|load| load == axis)
-            .unwrap_or(LOAD.len())
-    });
+    let runs = sides.iter().flat_map(|side| side.runs);
+    let mut axes = distinct(runs.flat_map(|run| run.point.0.keys()));
+    let place = |axis: &&String| LOAD.iter().position(|load| load == axis);
+    axes.sort_by_key(|axis| place(axis).unwrap_or(LOAD.len()));
     let is_climbed = |axis: &&String| {
         sides.iter().any(|side| {
             let values: Option<Vec<f64>> = (side.runs.iter())
@@ -157,40 +142,20 @@ fn levels<'a>(
 
 /// A footnote that names the points that are drawn though they are invalid.
 pub fn doubtful(ladder: &Ladder<'_>, lang: Lang) -> Option<String> {
-    let several = ladder.series.len() > 1;
-    let named = ladder.series.iter().flat_map(|series| {
-        let invalid = series.points.iter().filter(|(_, summary)| !summary.valid);
-        invalid.map(move |(level, summary)| {
-            let name = omitted::name(&level.text(), summary);
-            if several {
-                format!("{} {name}", series.label)
-            } else {
-                name
-            }
-        })
-    });
-    let named: Vec<String> = named.collect();
-    (ladder.shown == Shown::All)
-        .then(|| omitted::footnote(Text::Doubtful, &named, lang))
-        .flatten()
+    let named = ladder.named(|summary| !summary.valid);
+    omitted::footnote(Text::Doubtful, &named, lang).filter(|_| ladder.shown == Shown::All)
 }
 
 /// The column of a run's requests that a distribution is of.
-type Column = fn(&RunSample) -> &[f64];
+type Column = fn(&RequestSeries) -> &[f64];
 
 /// Shares of answers by TTFT and latency at the loads that several sides have; absent where
 /// requests are not known one by one.
 pub fn distributions(sides: &[ComparedRuns<'_>], lang: Lang) -> Option<Figure> {
     let columns: [(Text, Column); 3] = [
-        (Text::Ttft, |run| {
-            run.series.as_ref().map_or(&[], |it| it.ttft_ms())
-        }),
-        (Text::Tpot, |run| {
-            run.series.as_ref().map_or(&[], |it| it.tpot_ms())
-        }),
-        (Text::E2e, |run| {
-            run.series.as_ref().map_or(&[], |it| it.e2e_ms())
-        }),
+        (Text::Ttft, |it| it.ttft_ms()),
+        (Text::Tpot, |it| it.tpot_ms()),
+        (Text::E2e, |it| it.e2e_ms()),
     ];
     let common = common_loads(sides);
     let mut loads: Vec<&Point> = match common.len() {
@@ -230,28 +195,19 @@ pub fn distributions(sides: &[ComparedRuns<'_>], lang: Lang) -> Option<Figure> {
         ];
         footnotes.push(Text::SomeLoads.with(lang, &values));
     }
-    Some(Figure {
-        id: "distributions".to_owned(),
-        title: Text::Distributions.text(lang).to_owned(),
+    Some(Figure::new(
+        "distributions",
+        Text::Distributions.text(lang),
         panels,
         footnotes,
-        ..Figure::default()
-    })
+    ))
 }
 
 /// Loads at which two sides or more know their requests, in the order of the first of them.
 fn common_loads(sides: &[ComparedRuns<'_>]) -> Vec<Point> {
-    let mut loads: Vec<&Point> = Vec::new();
-    let known = |run: &&RunSample| {
-        run.series
-            .as_ref()
-            .is_some_and(|it| !it.e2e_ms().is_empty())
-    };
-    for run in sides.iter().flat_map(|side| side.runs).filter(known) {
-        if !loads.contains(&&run.point) {
-            loads.push(&run.point);
-        }
-    }
+    let known = |run: &&RunSample| (run.series.as_ref()).is_some_and(|it| !it.e2e_ms().is_empty());
+    let runs = sides.iter().flat_map(|side| side.runs).filter(known);
+    let loads = distinct(runs.map(|run| &run.point));
     let sides_at = |load: &Point| {
         let has =
             |side: &&ComparedRuns<'_>| side.runs.iter().filter(known).any(|run| run.point == *load);
@@ -278,7 +234,8 @@ fn shares(
     let samples: Vec<Vec<f64>> = (sides.iter())
         .map(|side| {
             let runs = side.runs.iter().filter(|run| run.point == *load);
-            let mut values: Vec<f64> = runs.flat_map(|run| column(run).iter().copied()).collect();
+            let known = runs.filter_map(|run| run.series.as_ref());
+            let mut values: Vec<f64> = known.flat_map(column).copied().collect();
             values.retain(|ms| ms.is_finite());
             sort(&mut values);
             values
@@ -287,28 +244,23 @@ fn shares(
     let all = || samples.iter().flatten().copied();
     let least = all().filter(|ms| *ms > 0.0).fold(f64::INFINITY, f64::min);
     let wide = all().fold(0.0, f64::max) / least > WIDE;
-    let unit = if wide {
-        TimeUnit::Milliseconds
-    } else {
-        TimeUnit::of(all())
+    let unit = match wide {
+        true => TimeUnit::Milliseconds,
+        false => TimeUnit::of(all()),
     };
     let series = sides.iter().zip(&samples).enumerate();
     let series = series.map(|(place, (side, sample))| {
         let steps = thin::cumulative(sample, thin::MOST).into_iter();
         let steps = steps.map(|[ms, share]| [unit.of_ms(ms), 100.0 * share]);
-        Series {
-            name: side.label.clone(),
-            colour: Colour::Nth(place),
-            shape: Shape::Step(steps.collect()),
-        }
+        Series::new(
+            side.label.clone(),
+            Colour::Nth(place),
+            Shape::Step(steps.collect()),
+        )
     });
     Panel {
         title: metric.text(lang).to_owned(),
-        x: Axis::new(
-            "",
-            unit.sign(),
-            if wide { Scale::Log } else { Scale::FromZero },
-        ),
+        x: Axis::new("", unit.sign(), scale(wide)),
         y: Axis {
             bounds: Some([0.0, 100.0]),
             ..Axis::new(Text::ShareOfAnswers.text(lang), "%", Scale::FromZero)

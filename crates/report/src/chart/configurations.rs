@@ -1,7 +1,7 @@
 //! Figures over configurations: latency and throughput of each, with short names.
 
 use super::omitted::{self, Shown};
-use crate::message::figures::FigureText as Text;
+use crate::message::FigureText as Text;
 use inferometer_core::quantile::least_samples;
 use inferometer_core::summary::{Distribution, Summary};
 use inferometer_page::figure::time_unit::TimeUnit;
@@ -43,14 +43,14 @@ impl Configurations<'_> {
             Sample::new(place as f64, value).between(interval)
         });
         let samples: Vec<Sample> = samples.collect();
-        Series {
-            name: name.to_owned(),
-            colour: Colour::Nth(colour),
-            shape: match self.style {
+        Series::new(
+            name,
+            Colour::Nth(colour),
+            match self.style {
                 Style::Bars => Shape::Bars(samples),
                 Style::Lines => Shape::Line(samples),
             },
-        }
+        )
     }
 
     fn panel(&self, title: Text, unit: &str, series: Vec<Series>, lang: Lang) -> Panel {
@@ -102,29 +102,9 @@ impl Configurations<'_> {
             .map(|(name, summary)| omitted::name(name, summary))
             .collect();
         let mut footnotes = Vec::new();
-        let samples = || {
-            panels
-                .iter()
-                .flat_map(|panel| panel.series.iter().flat_map(samples_of))
-        };
-        if samples().any(|sample| sample.interval.is_some()) {
-            footnotes.push(Text::Intervals.text(lang).to_owned());
-        }
+        footnotes.extend(omitted::intervals(&panels, lang));
         footnotes.extend(omitted::footnote(Text::LeftOut, &left_out, lang));
-        Figure {
-            id: id.to_owned(),
-            title: title.text(lang).to_owned(),
-            panels,
-            footnotes,
-            ..Figure::default()
-        }
-    }
-}
-
-fn samples_of(series: &Series) -> &[Sample] {
-    match &series.shape {
-        Shape::Bars(samples) | Shape::Line(samples) => samples,
-        _ => &[],
+        Figure::new(id, title.text(lang), panels, footnotes)
     }
 }
 

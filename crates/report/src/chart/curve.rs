@@ -1,19 +1,16 @@
 //! Trade-offs along a ladder: latency over throughput, and one user against all.
 
 use super::ladder::Ladder;
-use super::load_level::Places;
+use super::load_level::{Places, capacity_mark, objective_mark, ratio, scale};
 use super::metric_name::{MetricUnit, metric_name, unit_of};
 use super::omitted;
 use crate::chart::Level;
-use crate::message::figures::FigureText as Text;
+use crate::message::FigureText as Text;
 use inferometer_analysis::compare::Metric;
 use inferometer_core::quantile::least_samples;
 use inferometer_core::summary::Summary;
-use inferometer_page::figure::thin;
 use inferometer_page::figure::time_unit::TimeUnit;
-use inferometer_page::figure::{
-    Axis, Colour, Figure, Mark, MarkKind, On, Panel, Sample, Scale, Series, Shape,
-};
+use inferometer_page::figure::{Axis, Colour, Figure, Panel, Sample, Scale, Series, Shape, thin};
 use inferometer_page::number;
 use inferometer_text::Lang;
 
@@ -94,41 +91,19 @@ pub fn throughput_latency(tradeoff: &Tradeoff<'_>, lang: Lang) -> Figure {
     let few = |summary: &Summary| needed.is_some_and(|least| summary.requests.ok < least);
     let mut series = points(tradeoff.ladder, of, few, tradeoff.shape);
     let limit = tradeoff.objective.as_ref().map(|(_, ms)| *ms);
-    let samples = series.iter().flat_map(samples_of);
+    let samples = series.iter().flat_map(|series| series.shape.samples());
     let unit = TimeUnit::of(samples.filter_map(|sample| sample.y).chain(limit));
     let (y_unit, time) = match tradeoff.latency.unit() {
         MetricUnit::Time => (unit.sign(), unit),
         MetricUnit::Sign(sign) => (sign, TimeUnit::Milliseconds),
     };
-    for series in &mut series {
-        if let Shape::Line(samples) | Shape::Scatter(samples) = &mut series.shape {
-            let old = std::mem::take(samples);
-            *samples = old.into_iter().map(|sample| time.sample(sample)).collect();
-        }
-    }
+    time.rescale(&mut series);
     // Beyond saturation latency grows without bound, and would leave the rest a flat line.
-    let known = || {
-        series
-            .iter()
-            .flat_map(samples_of)
-            .filter_map(|sample| sample.y)
-    };
-    let (least, most) = known().fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), y| {
-        (least.min(y), most.max(y))
-    });
-    let scale = if least > 0.0 && most / least > WIDE {
-        Scale::Log
-    } else {
-        Scale::FromZero
-    };
+    let known = series.iter().flat_map(|series| series.shape.samples());
+    let scale = scale(ratio(known.filter_map(|sample| sample.y)) > WIDE);
     let mut marks = Vec::new();
     if let Some((objective, ms)) = &tradeoff.objective {
-        marks.push(Mark {
-            on: On::Y,
-            at: time.of_ms(*ms),
-            label: Text::Objective.with(lang, &[("objective", objective.clone())]),
-            kind: MarkKind::Objective,
-        });
+        marks.push(objective_mark(time.of_ms(*ms), objective.clone(), lang));
     }
     let x_unit = match unit_of(tradeoff.rate) {
         MetricUnit::Sign(sign) => sign,
@@ -136,12 +111,7 @@ pub fn throughput_latency(tradeoff: &Tradeoff<'_>, lang: Lang) -> Figure {
     };
     if let Some(at) = tradeoff.capacity.filter(|at| at.is_finite()) {
         let value = format!("{} {x_unit}", number::brief(at));
-        marks.push(Mark {
-            on: On::X,
-            at,
-            label: Text::Capacity.with(lang, &[("value", value)]),
-            kind: MarkKind::Capacity,
-        });
+        marks.push(capacity_mark(at, value, lang));
     }
     marks.retain(|mark| mark.at.is_finite());
     let panel = Panel {
@@ -153,22 +123,17 @@ pub fn throughput_latency(tradeoff: &Tradeoff<'_>, lang: Lang) -> Figure {
         ..Panel::default()
     };
     let mut footnotes = footnotes(tradeoff.ladder, lang);
-    let drawn = tradeoff
-        .ladder
-        .series
-        .iter()
-        .flat_map(|series| &series.points);
+    let drawn = (tradeoff.ladder.series.iter()).flat_map(|series| &series.points);
     let mut drawn = drawn.filter(|(_, summary)| tradeoff.ladder.shown.takes(summary));
     if let Some(least) = needed.filter(|_| drawn.any(|(_, summary)| few(summary))) {
         footnotes.push(Text::FewSamples.with(lang, &[("least", number::count(least))]));
     }
-    Figure {
-        id: "throughput-latency".to_owned(),
-        title: Text::ThroughputLatency.text(lang).to_owned(),
-        panels: vec![panel],
+    Figure::new(
+        "throughput-latency",
+        Text::ThroughputLatency.text(lang),
+        vec![panel],
         footnotes,
-        ..Figure::default()
-    }
+    )
 }
 
 /// Tokens per second of one user against those of all, with the points that none beats in both.
@@ -181,17 +146,17 @@ pub fn pareto(ladder: &Ladder<'_>, lang: Lang) -> Figure {
     let mut series = points(ladder, of, |_| false, Shape::Scatter);
     let mut found: Vec<[f64; 2]> = series
         .iter()
-        .flat_map(samples_of)
+        .flat_map(|series| series.shape.samples())
         .filter_map(|sample| Some([sample.x, sample.y?]))
         .collect();
     let front = front(&mut found);
     if front.len() > 1 {
         let samples = front.iter().map(|&[x, y]| Sample::new(x, Some(y)));
-        let front = Series {
-            name: Text::ParetoFront.text(lang).to_owned(),
-            colour: Colour::Quiet,
-            shape: Shape::Line(samples.collect()),
-        };
+        let front = Series::new(
+            Text::ParetoFront.text(lang),
+            Colour::Quiet,
+            Shape::Line(samples.collect()),
+        );
         series.insert(0, front);
     }
     let panel = Panel {
@@ -201,20 +166,12 @@ pub fn pareto(ladder: &Ladder<'_>, lang: Lang) -> Figure {
         when_empty: Text::NoData.text(lang).to_owned(),
         ..Panel::default()
     };
-    Figure {
-        id: "pareto".to_owned(),
-        title: Text::Pareto.text(lang).to_owned(),
-        panels: vec![panel],
-        footnotes: footnotes(ladder, lang),
-        ..Figure::default()
-    }
-}
-
-fn samples_of(series: &Series) -> &[Sample] {
-    match &series.shape {
-        Shape::Line(samples) | Shape::Scatter(samples) => samples,
-        _ => &[],
-    }
+    Figure::new(
+        "pareto",
+        Text::Pareto.text(lang),
+        vec![panel],
+        footnotes(ladder, lang),
+    )
 }
 
 /// A labelled point for each level, the lowest first; starred where there are too few samples.
@@ -224,7 +181,6 @@ fn points(
     few: impl Fn(&Summary) -> bool,
     shape: fn(Vec<Sample>) -> Shape,
 ) -> Vec<Series> {
-    let alone = ladder.series.len() == 1;
     let all = ladder.series.iter().enumerate();
     all.map(|(number, series)| {
         let mut shown: Vec<&(Level, &Summary)> = (series.points.iter())
@@ -236,15 +192,8 @@ fn points(
             let star = if few(summary) { "*" } else { "" };
             Some(Sample::new(x, Some(y)).labelled(format!("{}{star}", level.text())))
         });
-        Series {
-            name: if alone {
-                String::new()
-            } else {
-                series.label.clone()
-            },
-            colour: Colour::Nth(number),
-            shape: shape(thin::course(samples.collect(), thin::MOST)),
-        }
+        let shape = shape(thin::course(samples.collect(), thin::MOST));
+        Series::new(ladder.legend_of(series), Colour::Nth(number), shape)
     })
     .collect()
 }

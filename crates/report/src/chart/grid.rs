@@ -3,7 +3,7 @@
 use super::metric_name::{MetricUnit, metric_name, unit_of};
 use super::omitted::{self, Shown};
 use crate::chart::Level;
-use crate::message::figures::FigureText as Text;
+use crate::message::FigureText as Text;
 use inferometer_analysis::compare::Metric;
 use inferometer_core::summary::Summary;
 use inferometer_page::figure::time_unit::TimeUnit;
@@ -55,15 +55,14 @@ pub fn heat_maps(grid: &Grid<'_>, metrics: &[Metric], lang: Lang) -> Figure {
             omitted::name(&pair, summary)
         })
         .collect();
-    Figure {
-        id: "grid".to_owned(),
-        title: Text::Grid.text(lang).to_owned(),
+    Figure::new(
+        "grid",
+        Text::Grid.text(lang),
         panels,
-        footnotes: omitted::footnote(Text::LeftOut, &left_out, lang)
+        omitted::footnote(Text::LeftOut, &left_out, lang)
             .into_iter()
             .collect(),
-        ..Figure::default()
-    }
+    )
 }
 
 pub const USUAL: [Metric; 4] = [
@@ -137,11 +136,7 @@ fn panel(
             unit: grid.counts[1].sign(lang),
             ..Axis::of_names(Text::OutputLength.text(lang), rows.to_vec())
         },
-        series: vec![Series {
-            name: String::new(),
-            colour: Colour::Nth(0),
-            shape: Shape::Heat(cells),
-        }],
+        series: vec![Series::new("", Colour::Nth(0), Shape::Heat(cells))],
         when_empty: Text::NoData.text(lang).to_owned(),
         ..Panel::default()
     }

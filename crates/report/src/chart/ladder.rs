@@ -4,14 +4,14 @@ pub use super::load_level::{Ladder, LadderSeries};
 use super::omitted::{self, Shown};
 
 use super::load_level::Places;
+use super::metric_name::statistic;
 use crate::chart::Level;
 use crate::knee::Knee;
-use crate::message::figures::FigureText as Text;
+use crate::message::FigureText as Text;
 use inferometer_core::summary::{Distribution, Summary};
-use inferometer_page::figure::thin;
 use inferometer_page::figure::time_unit::TimeUnit;
 use inferometer_page::figure::{
-    Colour, Figure, Mark, MarkKind, On, Panel, Sample, Series, Shade, Shape,
+    Colour, Figure, Mark, MarkKind, On, Panel, Sample, Series, Shade, Shape, thin,
 };
 use inferometer_page::number;
 use inferometer_text::Lang;
@@ -37,7 +37,6 @@ pub fn legend(summary: &Summary) -> String {
     }
 }
 
-/// What is drawn over the levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Drawn {
     Duration,
@@ -54,12 +53,8 @@ enum Drawn {
 
 impl Drawn {
     fn title(self, lang: Lang) -> String {
-        let mean = |of: Text| Text::MeanOf.with(lang, &[("metric", of.text(lang).to_owned())]);
-        let percentile = |p: &str| {
-            let e2e = Text::E2e.text(lang).to_owned();
-            let values = [("metric", e2e), ("p", p.to_owned())];
-            Text::PercentileOf.with(lang, &values)
-        };
+        let mean = |of: Text| statistic(of, None, lang);
+        let percentile = |p: &str| statistic(Text::E2e, Some(p), lang);
         match self {
             Drawn::Duration => Text::Duration.text(lang).to_owned(),
             Drawn::Qps => Text::RequestThroughput.text(lang).to_owned(),
@@ -153,13 +148,8 @@ pub fn failures(ladder: &Ladder<'_>, lang: Lang) -> Figure {
         shown: Shown::All,
         ..ladder.clone()
     };
-    figure(
-        "ladder-failures",
-        Text::LadderFailures.text(lang).to_owned(),
-        &ladder,
-        &drawn,
-        lang,
-    )
+    let title = Text::LadderFailures.text(lang).to_owned();
+    figure("ladder-failures", title, &ladder, &drawn, lang)
 }
 
 /// Several engines: QPS, latency, throughput, TTFT, TPOT and failures over the levels.
@@ -178,8 +168,7 @@ pub fn overlay(ladder: &Ladder<'_>, lang: Lang) -> Figure {
 
 /// QPS and throughput divided by the number of cards; absent where no run tags `cards`.
 pub fn overlay_per_card(ladder: &Ladder<'_>, lang: Lang) -> Option<Figure> {
-    let with_cards = |series: &&LadderSeries<'_>| cards(series).is_some();
-    if !ladder.series.iter().any(|series| with_cards(&series)) {
+    if ladder.series.iter().all(|series| cards(series).is_none()) {
         return None;
     }
     let places = Places::new(ladder, lang);
@@ -198,34 +187,24 @@ pub fn overlay_per_card(ladder: &Ladder<'_>, lang: Lang) -> Option<Figure> {
             places.panel(title, drawn.unit(), lines, lang)
         })
         .to_vec();
-    let unknown: Vec<String> = ladder
+    let unknown = ladder
         .series
         .iter()
-        .filter(|series| cards(series).is_none())
-        .map(|series| series.label.clone())
-        .collect();
+        .filter(|series| cards(series).is_none());
+    let unknown: Vec<String> = unknown.map(|series| series.label.clone()).collect();
     let mut footnotes = footnotes(ladder, &places, &panels, lang);
     footnotes.extend(omitted::footnote(Text::NoCards, &unknown, lang));
-    Some(Figure {
-        id: "overlay-per-card".to_owned(),
-        title: match ladder.series.as_slice() {
-            [_] => Text::LadderPerCard,
-            _ => Text::OverlayPerCard,
-        }
-        .text(lang)
-        .to_owned(),
-        panels,
-        footnotes,
-        ..Figure::default()
-    })
+    let title = match ladder.series.as_slice() {
+        [_] => Text::LadderPerCard,
+        _ => Text::OverlayPerCard,
+    };
+    let title = title.text(lang);
+    Some(Figure::new("overlay-per-card", title, panels, footnotes))
 }
 
 /// The number of cards that the runs of a series tag.
 fn cards(series: &LadderSeries<'_>) -> Option<f64> {
-    series
-        .points
-        .iter()
-        .find_map(|(_, summary)| cards_of(summary))
+    (series.points.iter()).find_map(|(_, summary)| cards_of(summary))
 }
 
 /// The number of cards that a run tags.
@@ -245,14 +224,9 @@ fn figure(id: &str, title: String, ladder: &Ladder<'_>, drawn: &[Drawn], lang: L
             let mut lines = lines(ladder, own);
             let mut unit = drawn.unit();
             if drawn.is_time() {
-                let time = TimeUnit::of_samples(lines.iter().flat_map(line_samples));
+                let time = TimeUnit::of_series(&lines);
                 unit = time.sign();
-                for line in &mut lines {
-                    if let Shape::Line(samples) = &mut line.shape {
-                        let old = std::mem::take(samples);
-                        *samples = old.into_iter().map(|sample| time.sample(sample)).collect();
-                    }
-                }
+                time.rescale(&mut lines);
             }
             let mut panel = places.panel(drawn.title(lang), unit, lines, lang);
             if matches!(drawn, Drawn::Qps | Drawn::Throughput) {
@@ -263,40 +237,26 @@ fn figure(id: &str, title: String, ladder: &Ladder<'_>, drawn: &[Drawn], lang: L
         })
         .collect();
     let footnotes = footnotes(ladder, &places, &panels, lang);
-    Figure {
-        id: id.to_owned(),
-        title: match &ladder.series[..] {
+    Figure::new(
+        id,
+        match &ladder.series[..] {
             [alone] if !alone.label.is_empty() => format!("{title} – {}", alone.label),
             _ => title,
         },
         panels,
         footnotes,
-        ..Figure::default()
-    }
-}
-
-fn line_samples(series: &Series) -> &[Sample] {
-    match &series.shape {
-        Shape::Line(samples) => samples,
-        _ => &[],
-    }
+    )
 }
 
 fn lines<'a>(
     ladder: &Ladder<'a>,
     samples: impl Fn(&LadderSeries<'a>) -> Vec<Sample>,
 ) -> Vec<Series> {
-    let alone = ladder.series.len() == 1;
     let series = ladder.series.iter().enumerate();
     series
-        .map(|(number, series)| Series {
-            name: if alone {
-                String::new()
-            } else {
-                series.label.clone()
-            },
-            colour: Colour::Nth(number),
-            shape: Shape::Line(thin::course(samples(series), thin::MOST)),
+        .map(|(number, series)| {
+            let shape = Shape::Line(thin::course(samples(series), thin::MOST));
+            Series::new(ladder.legend_of(series), Colour::Nth(number), shape)
         })
         .collect()
 }
@@ -307,12 +267,12 @@ fn marks(ladder: &Ladder<'_>, places: &Places, lang: Lang) -> Vec<Mark> {
     }
     let mark = |at: Option<f64>, text: Text, kind| {
         let at = at.filter(|at| at.is_finite())?;
-        Some(Mark {
-            on: On::X,
+        Some(Mark::new(
+            On::X,
             at,
-            label: text.with(lang, &[("value", Level::Number(at).text())]),
+            text.with(lang, &[("value", Level::Number(at).text())]),
             kind,
-        })
+        ))
     };
     let knee = mark(
         lone_knee(ladder).map(|knee| knee.about()),
@@ -364,14 +324,7 @@ fn knees(ladder: &Ladder<'_>, lang: Lang) -> Option<String> {
 fn footnotes(ladder: &Ladder<'_>, places: &Places, panels: &[Panel], lang: Lang) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(mean_lengths(ladder, lang));
-    let samples = || {
-        panels
-            .iter()
-            .flat_map(|panel| panel.series.iter().flat_map(line_samples))
-    };
-    if samples().any(|sample| sample.interval.is_some()) {
-        notes.push(Text::Intervals.text(lang).to_owned());
-    }
+    notes.extend(omitted::intervals(panels, lang));
     let rising = Drawn::Throughput.title(lang);
     if panels.iter().any(|panel| panel.title == rising) {
         notes.extend(knees(ladder, lang));
@@ -410,15 +363,11 @@ fn mean_lengths(ladder: &Ladder<'_>, lang: Lang) -> Option<String> {
         let alike = !means.is_empty() && least >= (1.0 - SAME_LENGTH) * most;
         weighted(&known.concat()).filter(|_| alike)
     };
+    let input = mean(|summary| summary.tokens.input_mean)?;
+    let output = mean(|summary| summary.tokens.output_mean)?;
     let values = [
-        (
-            "input",
-            number::mean(mean(|summary| summary.tokens.input_mean)?),
-        ),
-        (
-            "output",
-            number::mean(mean(|summary| summary.tokens.output_mean)?),
-        ),
+        ("input", number::mean(input)),
+        ("output", number::mean(output)),
     ];
     Some(Text::MeanLengths.with(lang, &values))
 }

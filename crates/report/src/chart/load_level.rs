@@ -2,9 +2,9 @@
 
 use super::omitted::{self, Shown};
 use crate::knee::Knee;
-use crate::message::figures::FigureText as Text;
+use crate::message::FigureText as Text;
 use inferometer_core::summary::Summary;
-use inferometer_page::figure::{Axis, Panel, Sample, Scale, Series};
+use inferometer_page::figure::{Axis, Mark, MarkKind, On, Panel, Sample, Scale, Series};
 use inferometer_page::number;
 use inferometer_text::Lang;
 use std::cmp::Ordering;
@@ -47,6 +47,34 @@ pub struct Ladder<'a> {
     pub capacity: Option<f64>,
 }
 
+impl Ladder<'_> {
+    /// The name of a series in the legend, which a lone one does not need.
+    pub(super) fn legend_of<'s>(&self, series: &'s LadderSeries<'_>) -> &'s str {
+        match self.series.len() {
+            1 => "",
+            _ => &series.label,
+        }
+    }
+
+    /// The names of some points, with that of their series where there are several.
+    pub(super) fn named(&self, which: impl Fn(&Summary) -> bool) -> Vec<String> {
+        let several = self.series.len() > 1;
+        let points = (self.series.iter())
+            .flat_map(|series| series.points.iter().map(move |point| (series, point)))
+            .filter(|(_, (_, summary))| which(summary));
+        points
+            .map(|(series, (level, summary))| {
+                let name = omitted::name(&level.text(), summary);
+                if several {
+                    format!("{} {name}", series.label)
+                } else {
+                    name
+                }
+            })
+            .collect()
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct LadderSeries<'a> {
     /// Its name in the legend; [`legend`](super::ladder::legend) makes one from tags.
@@ -76,21 +104,7 @@ impl Places {
                 _ => None,
             })
             .collect();
-        let several = ladder.series.len() > 1;
-        let left_out = ladder
-            .series
-            .iter()
-            .flat_map(|series| series.points.iter().map(move |point| (series, point)))
-            .filter(|(_, (_, summary))| !ladder.shown.takes(summary))
-            .map(|(series, (level, summary))| {
-                let name = omitted::name(&level.text(), summary);
-                if several {
-                    format!("{} {name}", series.label)
-                } else {
-                    name
-                }
-            })
-            .collect();
+        let left_out = ladder.named(|summary| !ladder.shown.takes(summary));
         let mut names = HashMap::new();
         let axis = match numbers {
             Some(mut numbers) => {
@@ -172,14 +186,31 @@ impl Places {
 
 /// How levels lie on an axis: by ratio where they are far apart.
 pub(super) fn by_ratio(levels: impl Iterator<Item = f64>) -> Scale {
-    let (least, most) = levels.fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), level| {
-        (least.min(level), most.max(level))
+    scale(ratio(levels) >= BY_RATIO)
+}
+
+/// The largest value over the least; 0 where there is no such ratio.
+pub(super) fn ratio(values: impl Iterator<Item = f64>) -> f64 {
+    let (least, most) = values.fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), value| {
+        (least.min(value), most.max(value))
     });
-    if least > 0.0 && most / least >= BY_RATIO {
-        Scale::Log
-    } else {
-        Scale::FromZero
-    }
+    if least > 0.0 { most / least } else { 0.0 }
+}
+
+/// A limit of the values.
+pub(crate) fn objective_mark(at: f64, objective: String, lang: Lang) -> Mark {
+    let label = Text::Objective.with(lang, &[("objective", objective)]);
+    Mark::new(On::Y, at, label, MarkKind::Objective)
+}
+
+/// The highest load that meets the objectives, `value` in words.
+pub(super) fn capacity_mark(at: f64, value: String, lang: Lang) -> Mark {
+    let label = Text::Capacity.with(lang, &[("value", value)]);
+    Mark::new(On::X, at, label, MarkKind::Capacity)
+}
+
+pub(super) fn scale(wide: bool) -> Scale {
+    if wide { Scale::Log } else { Scale::FromZero }
 }
 
 /// The name of an axis of load, and its unit.

@@ -1,17 +1,20 @@
 //! Metrics of the summary by name and unit.
 
-use crate::message::figures::FigureText as Text;
+use crate::message::FigureText as Text;
 use inferometer_analysis::compare::Metric;
 use inferometer_text::Lang;
 
+/// The name of a latency's percentile, as `p99`; without one, of its mean.
+pub(crate) fn statistic(latency: Text, p: Option<&str>, lang: Lang) -> String {
+    let metric = ("metric", latency.text(lang).to_owned());
+    match p {
+        None => Text::MeanOf.with(lang, &[metric]),
+        Some(p) => Text::PercentileOf.with(lang, &[metric, ("p", p.to_owned())]),
+    }
+}
+
 pub(crate) fn metric_name(metric: Metric, lang: Lang) -> String {
-    let of = |base: Text, p: Option<&str>| match p {
-        None => Text::MeanOf.with(lang, &[("metric", base.text(lang).to_owned())]),
-        Some(p) => {
-            let values = [("metric", base.text(lang).to_owned()), ("p", p.to_owned())];
-            Text::PercentileOf.with(lang, &values)
-        }
-    };
+    let of = |latency: Text, p: Option<&str>| statistic(latency, p, lang);
     match metric {
         Metric::OutputTokensPerS => Text::OutputThroughput.text(lang).to_owned(),
         Metric::RequestsPerS => Text::RequestThroughput.text(lang).to_owned(),

@@ -1,7 +1,8 @@
 //! Points that are not drawn, and the footnote that names them.
 
-use crate::message::figures::FigureText;
+use crate::message::FigureText;
 use inferometer_core::summary::Summary;
+use inferometer_page::figure::Panel;
 use inferometer_text::Lang;
 
 /// Names in a footnote before it only counts.
@@ -27,6 +28,14 @@ pub(super) fn name(point: &str, summary: &Summary) -> String {
         Some(doubt) => format!("{point} ({})", doubt.code),
         None => point.to_owned(),
     }
+}
+
+/// What bands and whiskers are, where some are drawn.
+pub(super) fn intervals(panels: &[Panel], lang: Lang) -> Option<String> {
+    let series = panels.iter().flat_map(|panel| &panel.series);
+    let mut samples = series.flat_map(|series| series.shape.samples());
+    let drawn = samples.any(|sample| sample.interval.is_some());
+    drawn.then(|| FigureText::Intervals.text(lang).to_owned())
 }
 
 /// A footnote that lists names; absent where there are none.

@@ -7,14 +7,13 @@ use super::grid::{Counted, Grid, USUAL, heat_maps};
 use super::ladder::{self, Ladder, LadderSeries, legend};
 use super::{Level, Shown};
 use crate::knee::knee;
-use crate::message::page::PageText;
-use crate::message::sweep::SweepText;
+use crate::message::{PageText, SweepText};
 use crate::points::ladder::rates;
 use crate::points::{
     MeasuredPoint, MeasuredPoints, confounded, groups, independent, is_load, lengths,
 };
 use inferometer_analysis::compare::Metric;
-use inferometer_core::slo::{Slo, SloMetric, SloScope};
+use inferometer_core::slo::{Slo, SloScope};
 use inferometer_core::summary::Summary;
 use inferometer_page::figure::{Figure, Shape};
 use inferometer_page::number;
@@ -327,38 +326,18 @@ fn usual_latency(ladder: &Ladder<'_>) -> Metric {
     };
     let usual = [Metric::E2eMean, Metric::TtftMean, Metric::TtftP99];
     // Of equals, the last is taken.
-    usual
-        .into_iter()
-        .max_by_key(known)
-        .unwrap_or(Metric::TtftP99)
+    (usual.into_iter().max_by_key(known)).unwrap_or(Metric::TtftP99)
 }
 
 /// The metric that an objective limits, where it is one that is drawn.
-fn of_objective(slo: &Slo) -> Option<Metric> {
-    let percent = match slo.scope {
-        SloScope::Mean => return of_mean(slo.metric),
-        SloScope::Percentile(percent) => percent,
+pub(crate) fn of_objective(slo: &Slo) -> Option<Metric> {
+    let part = match slo.scope {
+        SloScope::Mean => "mean".to_owned(),
+        SloScope::Percentile(percent) => format!("p{percent}"),
         // Of the requests that miss it, the slowest show first.
-        SloScope::Request => 99.0,
+        SloScope::Request => "p99".to_owned(),
     };
-    Some(match (slo.metric, percent) {
-        (SloMetric::Ttft, 50.0) => Metric::TtftP50,
-        (SloMetric::Ttft, 99.0) => Metric::TtftP99,
-        (SloMetric::Tpot, 50.0) => Metric::TpotP50,
-        (SloMetric::Tpot, 99.0) => Metric::TpotP99,
-        (SloMetric::E2e, 50.0) => Metric::E2eP50,
-        (SloMetric::E2e, 99.0) => Metric::E2eP99,
-        _ => return None,
-    })
-}
-
-fn of_mean(metric: SloMetric) -> Option<Metric> {
-    match metric {
-        SloMetric::Ttft => Some(Metric::TtftMean),
-        SloMetric::Tpot => Some(Metric::TpotMean),
-        SloMetric::E2e => Some(Metric::E2eMean),
-        _ => None,
-    }
+    format!("latency.{}_ms.{part}", slo.metric).parse().ok()
 }
 
 #[cfg(test)]

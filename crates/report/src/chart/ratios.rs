@@ -1,7 +1,8 @@
 //! The figure of a comparison: each ratio to the baseline with its interval.
 
 use super::metric_name::metric_name;
-use crate::message::figures::FigureText as Text;
+use crate::message::FigureText as Text;
+use crate::points::distinct;
 use inferometer_analysis::compare::{Comparison, Metric, Row, Verdict};
 use inferometer_page::figure::{
     Axis, Colour, Figure, Mark, MarkKind, On, Panel, Range, Scale, Series, Shade, Shape,
@@ -27,12 +28,7 @@ const USUAL: [Metric; 4] = [
 /// as legends do.
 pub fn ratios(comparison: &Comparison, labels: &BTreeMap<String, String>, lang: Lang) -> Figure {
     let label = |group: &str| labels.get(group).map_or(group, String::as_str).to_owned();
-    let mut groups: Vec<&str> = Vec::new();
-    for row in &comparison.rows {
-        if !groups.contains(&row.group.as_str()) {
-            groups.push(&row.group);
-        }
-    }
+    let groups = distinct(comparison.rows.iter().map(|row| row.group.as_str()));
     let mut panels = Vec::new();
     let mut left = 0;
     for group in &groups {
@@ -60,13 +56,8 @@ pub fn ratios(comparison: &Comparison, labels: &BTreeMap<String, String>, lang: 
         }
     }
     if panels.is_empty() {
-        panels.push(panel(
-            comparison,
-            Default::default(),
-            &[],
-            |_| String::new(),
-            lang,
-        ));
+        let none = Default::default();
+        panels.push(panel(comparison, none, &[], |_| String::new(), lang));
     }
     let more = (left > 0).then(|| Text::MorePanels.with(lang, &[("count", left.to_string())]));
     let reasons = comparison.reasons.iter().map(|reason| reason.text(lang));
@@ -88,13 +79,8 @@ pub fn ratios(comparison: &Comparison, labels: &BTreeMap<String, String>, lang: 
 
 /// The primary metric and the usual ones at every load.
 fn over_loads(comparison: &Comparison, rows: &[&Row], side: &str, lang: Lang) -> Vec<Panel> {
-    let mut metrics: Vec<Metric> = Vec::new();
     let primary = rows.iter().filter(|row| row.primary).map(|row| row.metric);
-    for metric in primary.chain(USUAL) {
-        if !metrics.contains(&metric) {
-            metrics.push(metric);
-        }
-    }
+    let metrics = distinct(primary.chain(USUAL));
     let names = |row: &Row| row.point.to_string();
     let panels = metrics.into_iter().filter_map(|metric| {
         let those = rows.iter().copied().filter(|row| row.metric == metric);
@@ -113,11 +99,9 @@ fn panel(
     name: impl Fn(&Row) -> String,
     lang: Lang,
 ) -> Panel {
-    let drawable = |row: &&&Row| {
-        row.ratio
-            .is_some_and(|ratio| ratio > 0.0 && ratio.is_finite())
-    };
-    let rows: Vec<&Row> = rows.iter().filter(drawable).copied().collect();
+    let drawable = |ratio: f64| ratio > 0.0 && ratio.is_finite();
+    let rows = rows.iter().filter(|row| row.ratio.is_some_and(drawable));
+    let rows: Vec<&Row> = rows.copied().collect();
     let names = rows.iter().map(|row| name(row)).collect();
     let series = [
         (Verdict::Better, Text::Better, Colour::Good),
@@ -127,10 +111,9 @@ fn panel(
     ];
     let series = series
         .into_iter()
-        .map(|(verdict, name, colour)| Series {
-            name: name.text(lang).to_owned(),
-            colour,
-            shape: Shape::Ranges(ranges(&rows, verdict)),
+        .map(|(verdict, name, colour)| {
+            let shape = Shape::Ranges(ranges(&rows, verdict));
+            Series::new(name.text(lang), colour, shape)
         })
         .filter(|series| !series.shape.is_empty())
         .collect();
@@ -145,12 +128,7 @@ fn panel(
         x: Axis::new(Text::Ratio.text(lang), "", Scale::Log),
         y: Axis::of_names(side, names),
         series,
-        marks: vec![Mark {
-            on: On::X,
-            at: 1.0,
-            label: String::new(),
-            kind: MarkKind::Reference,
-        }],
+        marks: vec![Mark::new(On::X, 1.0, "", MarkKind::Reference)],
         shades: shade.into_iter().collect(),
         when_empty: Text::NoData.text(lang).to_owned(),
     }

@@ -1,15 +1,14 @@
 //! Figures of one run: distributions, the course of time, every request, gaps between tokens.
 
 use super::sketch::{Drawing, Sketch};
-use crate::message::figures::FigureText as Text;
+use crate::message::FigureText as Text;
 use inferometer_core::quantile::least_samples;
 use inferometer_core::scenario::SimClock;
 use inferometer_core::summary::{Distribution, Summary};
-use inferometer_page::figure::thin;
 use inferometer_page::figure::time_unit::TimeUnit;
 use inferometer_page::figure::{
     Arrangement, Axis, Colour, Figure, Mark, MarkKind, On, Panel, Sample, Scale, Series, Shade,
-    Shape,
+    Shape, thin,
 };
 use inferometer_page::number;
 use inferometer_text::Lang;
@@ -65,13 +64,12 @@ pub fn distributions(summary: &Summary, drawing: &Drawing<'_>, lang: Lang) -> Fi
     if !panels[2].is_empty() {
         footnotes.push(Text::Counted.text(lang).to_owned());
     }
-    Figure {
-        id: "distributions".to_owned(),
-        title: Text::Distributions.text(lang).to_owned(),
+    Figure::new(
+        "distributions",
+        Text::Distributions.text(lang),
         panels,
         footnotes,
-        ..Figure::default()
-    }
+    )
 }
 
 /// One distribution, given in milliseconds.
@@ -106,11 +104,7 @@ fn cumulative(
             bounds: Some([0.0, 100.0]),
             ..Axis::new(share.text(lang), "%", Scale::FromZero)
         },
-        series: vec![Series {
-            name: String::new(),
-            colour: Colour::Nth(0),
-            shape: Shape::Step(points),
-        }],
+        series: vec![Series::new("", Colour::Nth(0), Shape::Step(points))],
         marks,
         when_empty: Text::NoAnswers.text(lang).to_owned(),
         ..Panel::default()
@@ -124,12 +118,12 @@ fn percentiles(exact: &Distribution, unit: TimeUnit) -> Vec<Mark> {
         .map(|(percent, ms)| {
             let enough = least_samples(percent).is_some_and(|least| exact.n >= least);
             let star = if enough { "" } else { "*" };
-            Mark {
-                on: On::X,
-                at: unit.of_ms(ms),
-                label: format!("p{percent} {}{star}", unit.text(ms)),
-                kind: MarkKind::Percentile,
-            }
+            Mark::new(
+                On::X,
+                unit.of_ms(ms),
+                format!("p{percent} {}{star}", unit.text(ms)),
+                MarkKind::Percentile,
+            )
         })
         .collect()
 }
@@ -198,13 +192,7 @@ pub fn timeline(summary: &Summary, drawing: &Drawing<'_>, lang: Lang) -> Figure 
         when_empty: Text::NoData.text(lang).to_owned(),
         ..Panel::default()
     };
-    let one = |colour: usize, shape: Shape| {
-        vec![Series {
-            name: String::new(),
-            colour: Colour::Nth(colour),
-            shape,
-        }]
-    };
+    let one = |colour: usize, shape: Shape| vec![Series::new("", Colour::Nth(colour), shape)];
     let tokens = if sketch.tokens_per_s.iter().any(|&rate| rate > 0.0) {
         drawn(&sketch.tokens_per_s)
     } else {
@@ -233,11 +221,7 @@ pub fn timeline(summary: &Summary, drawing: &Drawing<'_>, lang: Lang) -> Figure 
             panels.push(panel(
                 Text::Failures,
                 Axis::default(),
-                vec![Series {
-                    name: String::new(),
-                    colour: Colour::Bad,
-                    shape: Shape::Area(over_time(counts)),
-                }],
+                vec![Series::new("", Colour::Bad, Shape::Area(over_time(counts)))],
             ));
         }
     }
@@ -260,16 +244,16 @@ fn ttft_over_time(sketch: &Sketch, lang: Lang) -> (TimeUnit, Vec<Series>) {
     let placed = |points: &[[f64; 2]]| samples(points, unit);
     let (cloud, medians) = (placed(&sketch.ttft_at), placed(&sketch.ttft_medians));
     let series = vec![
-        Series {
-            name: Text::OneRequest.text(lang).to_owned(),
-            colour: Colour::Nth(5),
-            shape: Shape::Scatter(cloud),
-        },
-        Series {
-            name: Text::RollingMedian.text(lang).to_owned(),
-            colour: Colour::Nth(1),
-            shape: Shape::Line(medians),
-        },
+        Series::new(
+            Text::OneRequest.text(lang),
+            Colour::Nth(5),
+            Shape::Scatter(cloud),
+        ),
+        Series::new(
+            Text::RollingMedian.text(lang),
+            Colour::Nth(1),
+            Shape::Line(medians),
+        ),
     ];
     (unit, series)
 }
@@ -283,38 +267,34 @@ pub fn requests(drawing: &Drawing<'_>, lang: Lang) -> Figure {
             title: time.text(lang).to_owned(),
             x: Axis::new(length.text(lang), Text::Tokens.text(lang), Scale::Linear),
             y: Axis::new("", unit.sign(), Scale::FromZero),
-            series: vec![Series {
-                name: String::new(),
-                colour: Colour::Nth(0),
-                shape: Shape::Scatter(samples(cloud, unit)),
-            }],
+            series: vec![Series::new(
+                "",
+                Colour::Nth(0),
+                Shape::Scatter(samples(cloud, unit)),
+            )],
             when_empty: Text::NoAnswers.text(lang).to_owned(),
             ..Panel::default()
         }
     };
-    Figure {
-        id: "requests".to_owned(),
-        title: Text::Requests.text(lang).to_owned(),
-        panels: vec![
+    Figure::new(
+        "requests",
+        Text::Requests.text(lang),
+        vec![
             panel(Text::InputLength, Text::Ttft, &sketch.by_input),
             panel(Text::OutputLength, Text::E2e, &sketch.by_output),
         ],
-        footnotes: thinning_note(drawing.trace.rows.len(), lang)
+        thinning_note(drawing.trace.rows.len(), lang)
             .into_iter()
             .collect(),
-        ..Figure::default()
-    }
+    )
 }
 
 /// The largest gap of each answer over time, stalls marked, and all gaps together.
 pub fn token_gaps(summary: &Summary, drawing: &Drawing<'_>, lang: Lang) -> Figure {
     let sketch = &drawing.sketch;
     let of = |cloud: &[[f64; 2]]| samples(cloud, TimeUnit::Milliseconds);
-    let series = |name: Text, colour, samples| Series {
-        name: name.text(lang).to_owned(),
-        colour,
-        shape: Shape::Scatter(samples),
-    };
+    let series =
+        |name: Text, colour, samples| Series::new(name.text(lang), colour, Shape::Scatter(samples));
     let largest = Panel {
         title: Text::LargestGaps.text(lang).to_owned(),
         x: Axis::new(Text::Time.text(lang), "s", Scale::Linear),
@@ -347,11 +327,10 @@ pub fn token_gaps(summary: &Summary, drawing: &Drawing<'_>, lang: Lang) -> Figur
     let mut footnotes = vec![Text::StallMeans.with(lang, &stall)];
     footnotes.extend(thinning_note(drawing.trace.rows.len(), lang));
     footnotes.push(Text::Counted.text(lang).to_owned());
-    Figure {
-        id: "token-gaps".to_owned(),
-        title: Text::TokenGaps.text(lang).to_owned(),
-        panels: vec![largest, all],
+    Figure::new(
+        "token-gaps",
+        Text::TokenGaps.text(lang),
+        vec![largest, all],
         footnotes,
-        ..Figure::default()
-    }
+    )
 }

@@ -1,25 +1,23 @@
 //! The figure of a search for capacity: every probe at its load, by whether it met the
 //! objectives. Probes differ in length and lie close to each other, so that no line joins them.
 
-use super::load_level::{axis_name, by_ratio};
-use super::metric_name::{MetricUnit, metric_name, unit_of};
+use super::load_level::{axis_name, by_ratio, capacity_mark, objective_mark, ratio, scale};
+use super::metric_name::{MetricUnit, metric_name, statistic, unit_of};
 use crate::chart::Level;
-use crate::message::figures::FigureText as Text;
+use crate::message::FigureText as Text;
 use inferometer_analysis::compare::Metric;
 use inferometer_campaign::capacity::ProbeVerdict;
 use inferometer_core::slo::{Slo, SloMetric, SloScope};
 use inferometer_core::summary::Summary;
 use inferometer_page::figure::time_unit::TimeUnit;
 use inferometer_page::figure::{
-    Axis, Colour, Figure, Mark, MarkKind, On, Panel, Sample, Scale, Series,
+    Axis, Colour, Figure, Mark, MarkKind, On, Panel, Sample, Series, Shade, Shape,
 };
-use inferometer_page::figure::{Shade, Shape};
 use inferometer_text::Lang;
 
 /// From this ratio of the largest to the least value on, a latency is drawn by ratio.
 const WIDE: f64 = 20.0;
 
-/// A search and what it found.
 #[derive(Clone, Debug)]
 pub struct Search<'a> {
     /// What was raised: `rate` or `concurrency`.
@@ -78,21 +76,18 @@ impl Drawn<'_> {
             }
             Drawn::Objective(Objective::Limit(slo)) => slo,
         };
-        let base = match slo.metric {
-            SloMetric::Ttft => Text::Ttft.text(lang),
-            SloMetric::Tpot => Text::Tpot.text(lang),
-            SloMetric::Itl => Text::Itl.text(lang),
-            SloMetric::MaxGap => Text::MaxGap.text(lang),
-            SloMetric::E2e => Text::E2e.text(lang),
-            SloMetric::FirstAnswer => Text::FirstAnswer.text(lang),
+        let latency = match slo.metric {
+            SloMetric::Ttft => Text::Ttft,
+            SloMetric::Tpot => Text::Tpot,
+            SloMetric::Itl => Text::Itl,
+            SloMetric::MaxGap => Text::MaxGap,
+            SloMetric::E2e => Text::E2e,
+            SloMetric::FirstAnswer => Text::FirstAnswer,
         };
-        let metric = ("metric", base.to_owned());
         match slo.scope {
-            SloScope::Percentile(percent) => {
-                Text::PercentileOf.with(lang, &[metric, ("p", format!("p{percent}"))])
-            }
-            SloScope::Mean => Text::MeanOf.with(lang, &[metric]),
-            SloScope::Request => base.to_owned(),
+            SloScope::Percentile(percent) => statistic(latency, Some(&format!("p{percent}")), lang),
+            SloScope::Mean => statistic(latency, None, lang),
+            SloScope::Request => latency.text(lang).to_owned(),
         }
     }
 
@@ -125,18 +120,17 @@ pub fn probes(search: &Search<'_>, lang: Lang) -> Figure {
     let title = Text::Search.text(lang);
     let interval = search.interval.map(|_| Text::CapacityInterval.text(lang));
     let tiers = (!search.tiers.is_empty()).then(|| Text::TierMarks.text(lang));
-    Figure {
-        id: "search".to_owned(),
-        title: match search.label.filter(|label| !label.is_empty()) {
+    Figure::new(
+        "search",
+        match search.label.filter(|label| !label.is_empty()) {
             Some(label) => format!("{title} – {label}"),
             None => title.to_owned(),
         },
         panels,
-        footnotes: (interval.into_iter().chain(tiers))
+        (interval.into_iter().chain(tiers))
             .map(str::to_owned)
             .collect(),
-        ..Figure::default()
-    }
+    )
 }
 
 fn panel(search: &Search<'_>, drawn: &Drawn<'_>, lang: Lang) -> Panel {
@@ -154,8 +148,7 @@ fn panel(search: &Search<'_>, drawn: &Drawn<'_>, lang: Lang) -> Panel {
         }
     };
     let placed = |value: f64| time.map_or(value, |unit| unit.of_ms(value));
-    let least = values().fold(f64::INFINITY, f64::min);
-    let wide = time.is_some() && least > 0.0 && values().fold(0.0, f64::max) / least > WIDE;
+    let wide = time.is_some() && ratio(values()) > WIDE;
     let outcomes = [
         (ProbeVerdict::Met, Text::Meets, Colour::Good),
         (ProbeVerdict::Missed, Text::Misses, Colour::Bad),
@@ -164,33 +157,19 @@ fn panel(search: &Search<'_>, drawn: &Drawn<'_>, lang: Lang) -> Panel {
     let series = outcomes.map(|(outcome, name, colour)| {
         let samples = known.iter().filter(|(_, verdict, _)| *verdict == outcome);
         let samples = samples.map(|(level, _, value)| Sample::new(*level, Some(placed(*value))));
-        Series {
-            name: name.text(lang).to_owned(),
-            colour,
-            shape: Shape::Scatter(samples.collect()),
-        }
+        Series::new(name.text(lang), colour, Shape::Scatter(samples.collect()))
     });
-    let objective = limit.map(|(objective, at)| Mark {
-        on: On::Y,
-        at: placed(at),
-        label: Text::Objective.with(lang, &[("objective", objective)]),
-        kind: MarkKind::Objective,
-    });
-    let capacity = search.capacity.filter(|at| at.is_finite()).map(|at| Mark {
-        on: On::X,
-        at,
-        label: Text::Capacity.with(lang, &[("value", Level::Number(at).text())]),
-        kind: MarkKind::Capacity,
-    });
+    let objective = limit.map(|(objective, at)| objective_mark(placed(at), objective, lang));
+    let capacity = (search.capacity.filter(|at| at.is_finite()))
+        .map(|at| capacity_mark(at, Level::Number(at).text(), lang));
     let further = search.tiers.iter().filter(|(_, at)| at.is_finite());
     let further = further.map(|&(tier, at)| {
-        let value = Level::Number(at).text();
-        Mark {
-            on: On::X,
-            at,
-            label: Text::TierCapacity.with(lang, &[("value", value), ("tier", tier.to_owned())]),
-            kind: MarkKind::Reference,
-        }
+        let values = [
+            ("value", Level::Number(at).text()),
+            ("tier", tier.to_owned()),
+        ];
+        let label = Text::TierCapacity.with(lang, &values);
+        Mark::new(On::X, at, label, MarkKind::Reference)
     });
     let (title, load_unit) = axis_name(search.over, lang);
     let levels = search.probes.iter().map(|(level, ..)| *level);
@@ -202,15 +181,11 @@ fn panel(search: &Search<'_>, drawn: &Drawn<'_>, lang: Lang) -> Panel {
     Panel {
         title: drawn.name(lang),
         x: Axis::new(title, load_unit, by_ratio(levels)),
-        y: Axis::new("", unit, if wide { Scale::Log } else { Scale::FromZero }),
+        y: Axis::new("", unit, scale(wide)),
         series: (series.into_iter())
             .filter(|series| !series.shape.is_empty())
             .collect(),
-        marks: objective
-            .into_iter()
-            .chain(capacity)
-            .chain(further)
-            .collect(),
+        marks: (objective.into_iter().chain(capacity).chain(further)).collect(),
         shades: search.interval.map(shade).into_iter().collect(),
         when_empty: Text::NoData.text(lang).to_owned(),
     }

@@ -4,7 +4,7 @@ use super::{CompareReport, letter};
 use crate::chart::compared_runs::{self, ComparedRuns};
 use crate::chart::ladder::legend;
 use crate::chart::ratios;
-use crate::message::figures::FigureText;
+use crate::message::FigureText;
 use inferometer_analysis::compare::Group;
 use inferometer_page::figure::Figure;
 use inferometer_text::punctuation::PunctuationText;

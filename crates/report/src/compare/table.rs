@@ -1,9 +1,9 @@
 //! The metrics of one group at one load.
 
 use super::{CompareReport, letter, metric, percent, shown, verdict_word};
-use crate::message::compare::CompareText;
+use crate::message::CompareText;
 use inferometer_analysis::compare::{Basis, Row};
-use inferometer_page::doc::{Block, Cell, Column, Section, Table};
+use inferometer_page::doc::{Cell, Column, Section, Table};
 use inferometer_page::number;
 
 /// The metrics of a group at one load.
@@ -48,10 +48,7 @@ pub(super) fn section(report: &CompareReport<'_>, rows: &[&Row]) -> Section {
             Cell::text(format!("{mark}{}", metric(row.metric, lang))),
             Cell::brief(row.a),
             Cell::brief(row.b),
-            match row.ratio {
-                Some(ratio) => Cell::text(percent(ratio)),
-                None => Cell::Absent,
-            },
+            Cell::known(row.ratio.map(percent)),
             Cell::text(interval),
             Cell::Toned(format!("{}{star}", word.text(lang)), tone),
             Cell::text(
@@ -71,7 +68,7 @@ pub(super) fn section(report: &CompareReport<'_>, rows: &[&Row]) -> Section {
         rows: cells.collect(),
         footnotes: footnotes(report, rows),
     };
-    Section::headed(&heading, vec![Block::Table(table)])
+    Section::headed(&heading, [table])
 }
 
 fn footnotes(report: &CompareReport<'_>, rows: &[&Row]) -> Vec<String> {

@@ -2,7 +2,7 @@
 
 use super::estimate::{Compared, Estimate};
 use super::{Finding, FindingKind, some};
-use crate::message::findings::FindingText as Text;
+use crate::message::FindingText as Text;
 use crate::points::{MeasuredPoint, groups, is_length, is_load};
 use inferometer_analysis::compare::Settings;
 use inferometer_page::number;
@@ -209,7 +209,7 @@ fn won(compared: Compared, contests: &[Contest], lang: Lang) -> Option<Finding> 
     Some(Finding {
         kind: FindingKind::Winner,
         text,
-        evidence: some(&pieces, MOST_POINTS, lang),
+        evidence: some(&pieces, MOST_POINTS, PunctuationText::Semicolon, lang),
     })
 }
 

@@ -2,7 +2,7 @@
 
 use super::estimate::{Compared, Estimate};
 use super::{Finding, FindingKind};
-use crate::message::findings::FindingText as Text;
+use crate::message::FindingText as Text;
 use crate::points::{MeasuredPoint, groups, lengths};
 use inferometer_page::number;
 use inferometer_text::Lang;

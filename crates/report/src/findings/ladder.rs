@@ -2,25 +2,16 @@
 
 use super::{Finding, FindingKind, some};
 use crate::knee::{KneeBasis, knee, still_rising};
-use crate::message::findings::FindingText as Text;
+use crate::message::FindingText as Text;
 use crate::points::MeasuredPoint;
 use crate::points::ladder::{LoadLadder, rates};
-use inferometer_page::number;
+use inferometer_page::number::{self, whole_or_brief as level};
 use inferometer_text::Lang;
 use inferometer_text::punctuation::PunctuationText;
 
 /// Chance of a false start of failures.
 const RISK: f64 = 0.05;
 const MOST_LOADS: usize = 4;
-
-/// A load as it is written.
-fn level(value: f64) -> String {
-    if value.fract() == 0.0 {
-        number::grouped(value, 0)
-    } else {
-        number::brief(value)
-    }
-}
 
 /// A claim about one ladder of several.
 fn named(text: String, ladder: &LoadLadder<'_>, lang: Lang) -> String {
@@ -200,6 +191,6 @@ pub(super) fn failures(ladder: &LoadLadder<'_>, lang: Lang) -> Option<Finding> {
     Some(Finding {
         kind: FindingKind::FailuresFrom,
         text: named(text, ladder, lang),
-        evidence: some(&pieces, MOST_LOADS, lang),
+        evidence: some(&pieces, MOST_LOADS, PunctuationText::Semicolon, lang),
     })
 }

@@ -1,8 +1,7 @@
 //! What one run shows, and the same over the points of a sweep.
 
 use super::{Finding, FindingKind};
-use crate::message::findings::FindingText as Text;
-use crate::message::numbers::NumbersText;
+use crate::message::{FindingText as Text, NumbersText};
 use crate::points::MeasuredPoint;
 use inferometer_core::doubt::DoubtCode;
 use inferometer_core::summary::{Distribution, Summary};

@@ -1,15 +1,13 @@
 //! The page of a search for capacity.
 
-use super::environment;
-use super::title;
+use super::{environment, title};
 use crate::capacity::{compose, figures};
 use crate::chart::Level;
-use crate::message::page::PageText;
+use crate::message::PageText;
 use inferometer_campaign::capacity::stored::Capacity;
 use inferometer_core::environment::Environment;
 use inferometer_core::summary::Summary;
-use inferometer_page::html::Headline;
-use inferometer_page::html::{Edition, Page, page};
+use inferometer_page::html::{Edition, Headline, Page, page};
 use inferometer_page::number;
 use inferometer_text::Lang;
 use serde_json::json;

@@ -2,10 +2,9 @@
 
 use super::title;
 use crate::compare::{CompareReport, compose, figures, tiles};
-use crate::message::page::PageText;
+use crate::message::PageText;
 use inferometer_page::doc::Tone;
-use inferometer_page::html::Headline;
-use inferometer_page::html::{Edition, Page, page};
+use inferometer_page::html::{Edition, Headline, Page, page};
 use serde_json::json;
 
 /// The page of a comparison, which opens in the report's language.

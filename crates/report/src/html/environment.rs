@@ -1,8 +1,8 @@
 //! Where a run ran: the client, its host, and what the server said of itself.
 
-use crate::message::page::PageText;
+use crate::message::PageText;
 use inferometer_core::environment::Environment;
-use inferometer_page::doc::{Block, Pair, Section};
+use inferometer_page::doc::{Pair, Section};
 use inferometer_page::number;
 use inferometer_text::Lang;
 use inferometer_text::punctuation::PunctuationText;
@@ -52,5 +52,5 @@ pub(super) fn section(environment: &Environment, lang: Lang) -> Section {
     ];
     let known = of_server.into_iter();
     pairs.extend(known.filter_map(|(key, value)| Some(Pair::new(say(key), value?))));
-    Section::headed(say(PageText::Environment), vec![Block::Pairs(pairs)])
+    Section::headed(say(PageText::Environment), [pairs])
 }

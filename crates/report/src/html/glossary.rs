@@ -1,14 +1,11 @@
 //! The definition behind every name of a metric.
 
-use crate::message::figures::FigureText;
-use crate::message::glossary::GlossaryText as Further;
-use crate::message::metric::{DefinitionText, MetricText};
-use crate::message::page::PageText;
-use crate::message::sweep::SweepText;
+use crate::message::{
+    DefinitionText, FigureText, GlossaryText as Further, MetricText, PageText, SweepText,
+};
 use inferometer_page::html::Glossary;
 use inferometer_text::Lang;
 
-/// The metrics and what they mean.
 pub fn glossary(lang: Lang) -> Glossary {
     use DefinitionText as Meaning;
     use MetricText as Name;

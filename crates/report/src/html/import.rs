@@ -3,13 +3,11 @@
 use super::run::duration;
 use super::title;
 use crate::import::{ImportReport, ReportedResult, compose, figures};
-use crate::message::import::ImportText;
-use crate::message::page::PageText;
+use crate::message::{ImportText, PageText};
 use inferometer_core::doubt::Severity;
 use inferometer_import::Stored;
 use inferometer_page::doc::Tone;
-use inferometer_page::html::Headline;
-use inferometer_page::html::{Edition, Page, page};
+use inferometer_page::html::{Edition, Headline, Page, page};
 use inferometer_page::number;
 use inferometer_text::Lang;
 use serde_json::json;

@@ -1,58 +1,47 @@
 //! The page of one run.
 
-use super::environment;
-use super::title;
+use super::{environment, title};
 use crate::chart;
 use crate::chart::Drawing;
-use crate::message::metric::MetricText;
-use crate::message::page::PageText;
+use crate::message::{MetricText, PageText};
 use crate::run::{Detail, RunReport, compose};
 use inferometer_analysis::fold::Folded;
-use inferometer_core::environment::{Ending, Environment};
 use inferometer_core::quantile::least_samples;
-use inferometer_core::scenario::Scenario;
 use inferometer_core::summary::{Distribution, Summary};
 use inferometer_page::doc::Tone;
-use inferometer_page::html::Headline;
-use inferometer_page::html::{Edition, Page, page};
+use inferometer_page::html::{Edition, Headline, Page, page};
 use inferometer_page::number;
 use inferometer_text::Lang;
 use serde_json::json;
-use std::path::Path;
 
 #[derive(Clone, Copy)]
 pub struct RunPage<'a> {
     pub folded: &'a Folded,
     pub drawing: &'a Drawing<'a>,
-    pub scenario: &'a Scenario,
-    /// Where and against what it ran.
-    pub environment: &'a Environment,
-    pub ending: &'a Ending,
-    pub directory: &'a Path,
+    /// What is said of it; its summary is made anew in each language.
+    pub report: RunReport<'a>,
 }
 
 /// The page of a run, which opens in a language.
 pub fn compose_page(run: &RunPage<'_>, lang: Lang) -> Page {
     let numbers = json!({
         "summary": run.folded.summary(lang),
-        "environment": run.environment,
+        "environment": run.report.environment,
     });
     page(lang, numbers, |lang| edition(run, lang))
 }
 
 fn edition(run: &RunPage<'_>, lang: Lang) -> Edition {
     let summary = run.folded.summary(lang);
-    let mut doc = compose(&RunReport {
+    let report = RunReport {
         summary: &summary,
-        scenario: run.scenario,
-        environment: run.environment,
-        ending: run.ending,
-        directory: Some(run.directory),
         lang,
         detail: Detail::Definitions,
-    });
+        ..run.report
+    };
+    let mut doc = compose(&report);
     doc.sections
-        .push(environment::section(run.environment, lang));
+        .push(environment::section(report.environment, lang));
     Edition {
         glossary: super::glossary(lang),
         lang,
@@ -61,7 +50,7 @@ fn edition(run: &RunPage<'_>, lang: Lang) -> Edition {
         figures: chart::run::all(
             &summary,
             run.drawing,
-            run.scenario.connection.sim_clock,
+            report.scenario.connection.sim_clock,
             lang,
         ),
         doc,

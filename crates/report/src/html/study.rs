@@ -1,10 +1,9 @@
 //! The page of a study of launch flags.
 
 use crate::chart::metric_name::name_and_unit;
-use crate::message::study::StudyText;
+use crate::message::StudyText;
 use crate::study::{StudyReport, compose, figures, percent};
-use inferometer_page::html::Headline;
-use inferometer_page::html::{Edition, Page, page};
+use inferometer_page::html::{Edition, Headline, Page, page};
 use inferometer_page::number;
 
 /// The page of a study, which opens in the report's language.

@@ -3,11 +3,10 @@
 use super::environment;
 use super::run::{duration, failed};
 use super::title;
-use crate::message::page::PageText;
+use crate::message::PageText;
 use crate::sweep::{SweepReport, compose, figures, value};
 use inferometer_core::summary::Summary;
-use inferometer_page::html::Headline;
-use inferometer_page::html::{Edition, Page, page};
+use inferometer_page::html::{Edition, Headline, Page, page};
 use inferometer_page::number;
 
 /// The page of a sweep, which opens in the report's language.

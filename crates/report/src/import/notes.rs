@@ -2,7 +2,7 @@
 
 use super::ImportReport;
 use super::points::some;
-use crate::message::import::ImportText;
+use crate::message::ImportText;
 use crate::severity;
 use inferometer_import::StatedImportDoubt;
 use inferometer_page::doc::{Follow, Note};

@@ -4,10 +4,7 @@
 use super::{ImportReport, ReportedResult};
 use crate::chart::{self, Shown};
 use crate::findings::{self, Finding, FindingKind};
-use crate::message::figures::FigureText;
-use crate::message::findings::FindingText;
-use crate::message::import::ImportText;
-use crate::message::page::PageText;
+use crate::message::{FigureText, FindingText, ImportText, PageText};
 use crate::points::{MeasuredPoint, MeasuredPoints, is_load};
 use inferometer_core::point::Point;
 use inferometer_core::summary::Summary;
@@ -234,9 +231,5 @@ fn lost(report: &ImportReport<'_>) -> Option<Finding> {
 
 /// Some of many, and how many more there are.
 pub(super) fn some(pieces: &[String], between: PunctuationText, lang: Lang) -> String {
-    let mut shown: Vec<String> = pieces.iter().take(MOST_NAMED).cloned().collect();
-    if let more @ 1.. = pieces.len().saturating_sub(MOST_NAMED) {
-        shown.push(FindingText::More.with(lang, &[("count", more.to_string())]));
-    }
-    between.join(lang, &shown)
+    findings::some(pieces, MOST_NAMED, between, lang)
 }

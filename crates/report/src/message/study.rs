@@ -3,7 +3,6 @@
 use inferometer_text::texts;
 
 texts! {
-    /// A text of a study's report.
     pub enum StudyText {
         Better => "BETTER", "有提升";
         NoGain => "NO CERTAIN GAIN", "无确定提升";

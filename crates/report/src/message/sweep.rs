@@ -1,7 +1,6 @@
 //! What reports of sweeps say.
 
 inferometer_text::texts! {
-    /// A text of a sweep's report.
     pub enum SweepText {
         Sweep => "Sweep", "扫描";
         Axes => "Varied", "变化项";

@@ -3,7 +3,6 @@
 use inferometer_text::texts;
 
 texts! {
-    /// Verdicts and the headings over their reasons.
     pub enum VerdictText {
         Valid => "VALID", "有效";
         Invalid => "INVALID", "无效";

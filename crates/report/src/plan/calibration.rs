@@ -1,7 +1,7 @@
 //! A calibration: its points and errors, and the range that it was measured in.
 
 use super::labels::{brief, metric_text};
-use crate::message::plan::PlanText as Text;
+use crate::message::PlanText as Text;
 use inferometer_page::doc::{Block, Cell, Column, Pair, Section, Table};
 use inferometer_plan::calibrate::{Calibration, FittedPoint};
 use inferometer_plan::observation::LeftOut;
@@ -46,9 +46,9 @@ pub fn sections(
         let mut cells = vec![Cell::text(load_text(&point.load, lang))];
         for known in held_out {
             let error = point.errors.get(known.metric.into_str());
-            cells.push(error.map_or(Cell::Absent, |error| {
-                Cell::text(format!("{:+.1} %", error * 100.0))
-            }));
+            cells.push(Cell::known(
+                error.map(|error| format!("{:+.1} %", error * 100.0)),
+            ));
         }
         if several {
             cells.push(Cell::text(source_text(&point.name, lang)));
@@ -60,24 +60,20 @@ pub fn sections(
         rows: rows.collect(),
         footnotes,
     };
-    let stated = Table {
-        columns: vec![
+    let stated = Table::new(
+        vec![
             Column::left(Text::Metric.text(lang)),
             Column::right(Text::MedianError.text(lang)),
             Column::right(Text::Bound.text(lang)),
         ],
-        rows: held_out
-            .iter()
-            .map(|known| {
-                vec![
-                    Cell::text(metric_text(known.metric).text(lang)),
-                    Cell::text(percent(known.median)),
-                    Cell::text(percent(known.bound)),
-                ]
-            })
-            .collect(),
-        footnotes: Vec::new(),
-    };
+        held_out.iter().map(|known| {
+            vec![
+                Cell::text(metric_text(known.metric).text(lang)),
+                Cell::text(percent(known.median)),
+                Cell::text(percent(known.bound)),
+            ]
+        }),
+    );
     let too_fast = calibration.too_fast.as_ref().map(|broken| {
         let said = Text::TooFast.with(
             lang,
@@ -88,7 +84,7 @@ pub fn sections(
                 ("device", calibration.device.clone()),
             ],
         );
-        Section::plain(vec![Block::Paragraph(said)])
+        Section::plain([Block::Paragraph(said)])
     });
     let mut ranges = vec![Block::Pairs(envelope(calibration, lang))];
     let heading = match distrusted(calibration, lang) {
@@ -99,10 +95,10 @@ pub fn sections(
         None => Text::Envelope,
     };
     let sections = [
-        Section::headed(Text::Calibration.text(lang), vec![Block::Table(points)]),
-        Section::headed(Text::HeldOut.text(lang), vec![Block::Table(stated)]),
+        Section::headed(Text::Calibration.text(lang), [points]),
+        Section::headed(Text::HeldOut.text(lang), [stated]),
         Section::headed(heading.text(lang), ranges),
-        Section::plain(vec![Block::Paragraph(
+        Section::plain([Block::Paragraph(
             Text::Written.with(lang, &[("file", written.to_owned())]),
         )]),
     ];

@@ -2,11 +2,12 @@
 //! the intervals in which they lie in 9 of 10 cases.
 
 use super::labels::{flags, predicted};
-use crate::message::figures::FigureText as Text;
-use crate::message::plan::PlanText;
+use crate::chart::load_level::objective_mark;
+use crate::chart::metric_name::statistic;
+use crate::message::{FigureText as Text, PlanText};
 use inferometer_core::slo::{Slo, SloMetric, SloScope};
 use inferometer_page::figure::{
-    Axis, Colour, Figure, Mark, MarkKind, On, Panel, Sample, Scale, Series, Shape, in_readable_time,
+    Axis, Colour, Figure, Mark, Panel, Sample, Scale, Series, Shape, in_readable_time,
 };
 use inferometer_plan::means::MeanMetric;
 use inferometer_plan::what_if::{Answers, Prediction, Setting, TAIL};
@@ -126,23 +127,14 @@ impl Drawn {
             .clone()
             .filter(|slo| slo.scope == SloScope::Percentile(99.0));
         let tails: Vec<&Slo> = tails.collect();
-        let name = self.name.text(lang).to_owned();
-        let metric = ("metric", name.clone());
+        let of_latency = |p| statistic(self.name, p, lang);
         let (title, of, wider, limits) = match (self.objective, tails.is_empty()) {
-            (None, _) => (name, self.mean, 1.0, Vec::new()),
+            (None, _) => (self.name.text(lang).to_owned(), self.mean, 1.0, Vec::new()),
             (_, true) => {
                 let limits = own.filter(|slo| slo.scope == SloScope::Mean).collect();
-                (Text::MeanOf.with(lang, &[metric]), self.mean, 1.0, limits)
+                (of_latency(None), self.mean, 1.0, limits)
             }
-            (_, false) => {
-                let p = ("p", "p99".to_owned());
-                (
-                    Text::PercentileOf.with(lang, &[metric, p]),
-                    self.p99,
-                    TAIL,
-                    tails,
-                )
-            }
+            (_, false) => (of_latency(Some("p99")), self.p99, TAIL, tails),
         };
         let panel = Panel {
             title,
@@ -177,23 +169,18 @@ impl Drawn {
                     sample.hollow()
                 }
             });
-            Series {
-                name: group.name.clone(),
-                colour: Colour::Nth(number),
-                shape: Shape::Line(samples.collect()),
-            }
+            Series::new(
+                group.name.clone(),
+                Colour::Nth(number),
+                Shape::Line(samples.collect()),
+            )
         });
         each.collect()
     }
 }
 
 fn mark(slo: &Slo, lang: Lang) -> Mark {
-    Mark {
-        on: On::Y,
-        at: slo.limit.0.as_secs_f64() * 1e3,
-        label: Text::Objective.with(lang, &[("objective", slo.to_string())]),
-        kind: MarkKind::Objective,
-    }
+    objective_mark(slo.limit.0.as_secs_f64() * 1e3, slo.to_string(), lang)
 }
 
 fn over_load(groups: &[Group<'_>], objectives: &[Slo], lang: Lang) -> Figure {
@@ -213,13 +200,12 @@ fn over_load(groups: &[Group<'_>], objectives: &[Slo], lang: Lang) -> Figure {
     }
     let x = Across { axis, at: level };
     let panels = [TOKENS, TTFT, TPOT].map(|drawn| drawn.panel(groups, objectives, &x, lang));
-    Figure {
-        id: "what-if-load".to_owned(),
-        title: PlanText::OverLoad.text(lang).to_owned(),
-        panels: panels.into(),
-        footnotes: footnotes(groups, PlanText::Bands.text(lang).to_owned(), lang),
-        ..Figure::default()
-    }
+    Figure::new(
+        "what-if-load",
+        PlanText::OverLoad.text(lang),
+        panels.into(),
+        footnotes(groups, PlanText::Bands.text(lang).to_owned(), lang),
+    )
 }
 
 fn over_throughput(groups: &[Group<'_>], objectives: &[Slo], lang: Lang) -> Figure {
@@ -228,13 +214,12 @@ fn over_throughput(groups: &[Group<'_>], objectives: &[Slo], lang: Lang) -> Figu
         at: |it| it.requests_per_s,
     };
     let panels = [TTFT, E2E].map(|drawn| drawn.panel(groups, objectives, &x, lang));
-    Figure {
-        id: "what-if-throughput-latency".to_owned(),
-        title: Text::ThroughputLatency.text(lang).to_owned(),
-        panels: panels.into(),
-        footnotes: footnotes(groups, bands(groups, lang), lang),
-        ..Figure::default()
-    }
+    Figure::new(
+        "what-if-throughput-latency",
+        Text::ThroughputLatency.text(lang),
+        panels.into(),
+        footnotes(groups, bands(groups, lang), lang),
+    )
 }
 
 /// What the bands are where both axes are predicted.

@@ -1,10 +1,10 @@
 //! Percentiles of latencies with their intervals, a row for each metric.
 
 use super::labels::{brief, brief_load, flags, percent, predicted};
-use crate::message::plan::PlanText as Text;
+use crate::message::PlanText as Text;
 use inferometer_core::slo::{Slo, SloMetric};
 use inferometer_core::summary::Distribution;
-use inferometer_page::doc::{Block, Cell, Column, Section, Table};
+use inferometer_page::doc::{Cell, Column, Section, Table};
 use inferometer_plan::means::MeanMetric;
 use inferometer_plan::what_if::{Answers, Prediction, TAIL};
 use inferometer_text::Lang;
@@ -47,13 +47,9 @@ pub(super) fn latencies(answers: &Answers, judged: &[Slo], lang: Lang) -> Option
         shown.collect::<Vec<_>>()
     });
     let rows: Vec<Vec<Cell>> = rows.collect();
-    let table = Table {
-        columns,
-        rows,
-        footnotes: Vec::new(),
-    };
+    let table = Table::new(columns, rows);
     let heading = Text::Latencies.text(lang);
-    (!table.rows.is_empty()).then(|| Section::headed(heading, vec![Block::Table(table)]))
+    (!table.rows.is_empty()).then(|| Section::headed(heading, [table]))
 }
 
 fn of_slo(slo: &Slo) -> MeanMetric {
@@ -74,7 +70,7 @@ fn row(prediction: &Prediction, metric: MeanMetric) -> Option<Vec<Cell>> {
     let sample = sample?;
     let bound = |wider: f64| {
         let bound = prediction.bound(metric);
-        bound.map_or(Cell::Absent, |bound| Cell::text(percent(bound * wider)))
+        Cell::known(bound.map(|bound| percent(bound * wider)))
     };
     Some(vec![
         Cell::text(name),

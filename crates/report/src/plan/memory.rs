@@ -4,7 +4,7 @@ mod picture;
 
 pub use picture::stacks;
 
-use crate::message::plan::PlanText as Text;
+use crate::message::PlanText as Text;
 use inferometer_catalog::engine::EngineKind;
 use inferometer_catalog::units::GIB;
 use inferometer_page::doc::{Block, Cell, Column, Pair, Section, Table, Tone, Unit, Verdict};
@@ -16,7 +16,7 @@ use inferometer_text::Lang;
 /// The document of `plan memory`; bars of characters stand in where no figure is shown.
 pub fn sections(answers: &[Answer], bars: bool, lang: Lang) -> Vec<Section> {
     let verdicts = answers.iter().map(|answer| verdict(answer, lang));
-    let mut sections = vec![Section::plain(verdicts.collect())];
+    let mut sections = vec![Section::plain(verdicts)];
     let mut blocks = vec![Block::Table(numbers(answers, lang))];
     if bars {
         blocks.push(Block::Table(picture::bars(answers, lang)));
@@ -31,7 +31,7 @@ pub fn sections(answers: &[Answer], bars: bool, lang: Lang) -> Vec<Section> {
     sections
 }
 
-fn verdict(answer: &Answer, lang: Lang) -> Block {
+fn verdict(answer: &Answer, lang: Lang) -> Verdict {
     let values = |gib: f64, tokens: u64| {
         [
             ("engine", answer.engine.to_string()),
@@ -41,38 +41,19 @@ fn verdict(answer: &Answer, lang: Lang) -> Block {
             ("replicas", answer.replicas.to_string()),
         ]
     };
-    let (word, tone, reason) = match answer.fit {
-        Fit::Fits => (
-            Text::Fits,
-            Tone::Good,
-            match answer.replicas {
-                1 => Text::Holds,
-                _ => Text::HoldsEach,
-            }
-            .with(lang, &values(0.0, answer.kv_tokens.unwrap_or(0))),
-        ),
-        Fit::NoCache(bytes) => (
-            Text::DoesNotFit,
-            Tone::Bad,
-            Text::NoCache.with(lang, &values(bytes / GIB, 0)),
-        ),
-        Fit::TooLong(bytes) => (
-            Text::DoesNotFit,
-            Tone::Bad,
-            Text::TooLong.with(lang, &values(bytes / GIB, answer.max_model_len)),
-        ),
-        Fit::Cache(bytes) => (
-            Text::DoesNotFit,
-            Tone::Bad,
-            Text::CacheTooLarge.with(lang, &values(bytes / GIB, 0)),
-        ),
+    let (reason, bytes, tokens) = match answer.fit {
+        Fit::Fits if answer.replicas == 1 => (Text::Holds, 0.0, answer.kv_tokens.unwrap_or(0)),
+        Fit::Fits => (Text::HoldsEach, 0.0, answer.kv_tokens.unwrap_or(0)),
+        Fit::NoCache(bytes) => (Text::NoCache, bytes, 0),
+        Fit::TooLong(bytes) => (Text::TooLong, bytes, answer.max_model_len),
+        Fit::Cache(bytes) => (Text::CacheTooLarge, bytes, 0),
     };
-    Block::Verdict(Verdict {
-        word: word.text(lang).to_owned(),
-        tone,
-        reason,
-        rest: String::new(),
-    })
+    let (word, tone) = match answer.fit {
+        Fit::Fits => (Text::Fits, Tone::Good),
+        _ => (Text::DoesNotFit, Tone::Bad),
+    };
+    let reason = reason.with(lang, &values(bytes / GIB, tokens));
+    Verdict::new(word.text(lang), tone, reason)
 }
 
 fn part_text(part: Part) -> Text {
@@ -122,44 +103,34 @@ fn gib(answer: &Answer, part: Part) -> Option<f64> {
 fn numbers(answers: &[Answer], lang: Lang) -> Table {
     let mut columns = vec![Column::left(Text::Gib.text(lang))];
     columns.extend(answers.iter().map(|answer| Column::right(&name(answer))));
-    type Row<'a> = (String, Box<dyn Fn(&Answer) -> (Option<f64>, usize) + 'a>);
-    let mut rows: Vec<Row<'_>> = Vec::new();
+    let mut rows: Vec<(String, Vec<Option<f64>>, usize)> = Vec::new();
+    let mut row = |name: &str, decimals: usize, value: &dyn Fn(&Answer) -> Option<f64>| {
+        rows.push((
+            name.to_owned(),
+            answers.iter().map(value).collect(),
+            decimals,
+        ));
+    };
     for part in PARTS {
-        let find = move |answer: &Answer| (gib(answer, part), 2);
-        rows.push((part_text(part).text(lang).to_owned(), Box::new(find)));
+        row(part_text(part).text(lang), 2, &|answer| gib(answer, part));
     }
-    let count = |value: Option<u64>| (value.map(|value| value as f64), 0);
-    let text = |text: Text| text.text(lang).to_owned();
-    rows.push((text(Text::Total), Box::new(|a| (Some(a.total / GIB), 2))));
-    rows.push((
-        text(Text::KvPerToken),
-        Box::new(|a| (Some(a.kv_per_token / 1024.0), 1)),
-    ));
-    rows.push((
-        text(Text::Popular),
-        Box::new(|a| (Some(a.popular_kv_per_token / 1024.0), 1)),
-    ));
-    rows.push((
-        text(Text::Factor),
-        Box::new(|a| (Some(a.popular_factor()), 1)),
-    ));
-    rows.push((text(Text::KvTokens), Box::new(move |a| count(a.kv_tokens))));
-    rows.push((text(Text::Blocks), Box::new(move |a| count(a.blocks))));
-    rows.push((
-        text(Text::MaxModelLen),
-        Box::new(move |a| count(Some(a.max_model_len))),
-    ));
-    rows.push((text(Text::Longest), Box::new(move |a| count(a.longest))));
+    let kib = |bytes: f64| Some(bytes / 1024.0);
+    let count = |value: Option<u64>| value.map(|value| value as f64);
+    let say = |text: Text| text.text(lang);
+    row(say(Text::Total), 2, &|a| Some(a.total / GIB));
+    row(say(Text::KvPerToken), 1, &|a| kib(a.kv_per_token));
+    row(say(Text::Popular), 1, &|a| kib(a.popular_kv_per_token));
+    row(say(Text::Factor), 1, &|a| Some(a.popular_factor()));
+    row(say(Text::KvTokens), 0, &|a| count(a.kv_tokens));
+    row(say(Text::Blocks), 0, &|a| count(a.blocks));
+    row(say(Text::MaxModelLen), 0, &|a| count(Some(a.max_model_len)));
+    row(say(Text::Longest), 0, &|a| count(a.longest));
     let tokens = answers.first().map_or(0, |answer| answer.request_tokens);
-    rows.push((
-        Text::Concurrency.with(lang, &[("tokens", tokens.to_string())]),
-        Box::new(|a| (a.max_concurrency, 1)),
-    ));
-    let rows = rows.into_iter().map(|(name, value)| {
-        let cells = answers.iter().map(|answer| {
-            let (value, decimals) = value(answer);
-            Cell::number(value, Unit::Count, decimals)
-        });
+    let at_once = Text::Concurrency.with(lang, &[("tokens", tokens.to_string())]);
+    row(&at_once, 1, &|a| a.max_concurrency);
+    let rows = rows.into_iter().map(|(name, values, decimals)| {
+        let cells = values.into_iter();
+        let cells = cells.map(|value| Cell::number(value, Unit::Count, decimals));
         std::iter::once(Cell::text(name)).chain(cells).collect()
     });
     let rows = rows.collect();
@@ -246,12 +217,11 @@ fn remedies(answer: &Answer, lang: Lang) -> Section {
     } else {
         Block::Quotes(lines)
     };
-    Section::headed(&heading, vec![block])
+    Section::headed(&heading, [block])
 }
 
 fn mindie(answer: &Answer, lang: Lang) -> Option<Section> {
     let sizes = answer.mindie?;
-    let pair = |name: &str, value: String| Pair::new(name, value);
     let size = |size: Option<u64>| size.map_or("–".to_owned(), |size| size.to_string());
     let heading = Text::Mindie.with(
         lang,
@@ -260,24 +230,17 @@ fn mindie(answer: &Answer, lang: Lang) -> Option<Section> {
             ("output", sizes.lengths.output.to_string()),
         ],
     );
-    let pairs = vec![
-        pair(
-            "npuMemSize",
-            Text::NpuMemSize.with(
-                lang,
-                &[
-                    ("automatic", format!("{:.1}", sizes.npu_mem_size)),
-                    ("by_hand", format!("{:.0}", sizes.npu_mem_size_by_hand)),
-                ],
-            ),
-        ),
-        pair("maxBatchSize", size(sizes.max_batch_size)),
-        pair("maxPrefillBatchSize", size(sizes.max_prefill_batch_size)),
-        pair("maxPrefillTokens", sizes.max_prefill_tokens.to_string()),
-        pair(
-            Text::Blocks.text(lang),
-            format!("{} / {}", size(answer.blocks), sizes.blocks_per_request),
-        ),
+    let memory = [
+        ("automatic", format!("{:.1}", sizes.npu_mem_size)),
+        ("by_hand", format!("{:.0}", sizes.npu_mem_size_by_hand)),
     ];
-    Some(Section::headed(&heading, vec![Block::Pairs(pairs)]))
+    let blocks = format!("{} / {}", size(answer.blocks), sizes.blocks_per_request);
+    let pairs = vec![
+        Pair::new("npuMemSize", Text::NpuMemSize.with(lang, &memory)),
+        Pair::new("maxBatchSize", size(sizes.max_batch_size)),
+        Pair::new("maxPrefillBatchSize", size(sizes.max_prefill_batch_size)),
+        Pair::new("maxPrefillTokens", sizes.max_prefill_tokens.to_string()),
+        Pair::new(Text::Blocks.text(lang), blocks),
+    ];
+    Some(Section::headed(&heading, [pairs]))
 }

@@ -3,7 +3,7 @@
 use super::calibration::distrusted;
 use super::labels::{brief, brief_load, flags, metric_text, percent, predicted, setting_text};
 use super::latencies::latencies;
-use crate::message::plan::PlanText as Text;
+use crate::message::PlanText as Text;
 use inferometer_core::length::Distribution;
 use inferometer_core::slo::Slo;
 use inferometer_page::doc::{Block, Cell, Column, Section, Table, Tone};
@@ -85,10 +85,7 @@ pub fn sections(
             .chain(footnotes(answers, &served, lang))
             .collect(),
     };
-    let mut sections = vec![Section::headed(
-        Text::WhatIf.text(lang),
-        vec![Block::Table(table)],
-    )];
+    let mut sections = vec![Section::headed(Text::WhatIf.text(lang), [table])];
     sections.extend(latencies(answers, judged, lang));
     sections.push(recommendation(answers, lang));
     sections
@@ -103,12 +100,12 @@ fn range<N: PartialEq + std::fmt::Display>(least: N, most: N) -> String {
 }
 
 fn row(prediction: &Prediction, optional: &[(Text, bool); 4], lang: Lang, cells: &mut Vec<Cell>) {
-    let plain = |value: Option<f64>| value.map_or(Cell::Absent, |value| Cell::text(brief(value)));
+    let plain = |value: Option<f64>| Cell::known(value.map(brief));
     let bound = prediction.bound(MeanMetric::Throughput);
     cells.push(Cell::text(brief_load(prediction.work.load)));
     cells.push(plain(Some(prediction.requests_per_s)));
     cells.push(plain(Some(prediction.output_tokens_per_s)));
-    cells.push(bound.map_or(Cell::Absent, |bound| Cell::text(percent(bound))));
+    cells.push(Cell::known(bound.map(percent)));
     cells.push(plain(prediction.ttft_ms.map(|ttft| ttft.mean)));
     cells.push(plain(prediction.tpot_ms.map(|tpot| tpot.mean)));
     cells.push(plain(prediction.e2e_ms.map(|e2e| e2e.mean)));
@@ -124,12 +121,8 @@ fn row(prediction: &Prediction, optional: &[(Text, bool); 4], lang: Lang, cells:
         prediction
             .replicas
             .map(|replicas| Cell::text(range(replicas.least, replicas.most))),
-        prediction
-            .cost_per_million
-            .map(|cost| Cell::text(brief(cost))),
-        prediction
-            .tokens_per_joule
-            .map(|tokens| Cell::text(brief(tokens))),
+        Some(plain(prediction.cost_per_million)),
+        Some(plain(prediction.tokens_per_joule)),
     ];
     for (value, (_, shown)) in values.into_iter().zip(optional) {
         if *shown {
@@ -268,5 +261,5 @@ fn recommendation(answers: &Answers, lang: Lang) -> Section {
         None => said.push(Text::NothingMeets.text(lang).to_owned()),
     }
     let said = said.into_iter().map(Block::Paragraph);
-    Section::headed(Text::Recommended.text(lang), said.collect())
+    Section::headed(Text::Recommended.text(lang), said)
 }

@@ -1,7 +1,7 @@
 //! A prediction beside its measurement.
 
 use super::labels::{brief, metric_text};
-use crate::message::plan::PlanText as Text;
+use crate::message::PlanText as Text;
 use inferometer_page::doc::{Block, Cell, Column, Section, Table, Tone, Verdict};
 use inferometer_plan::calibrate::Verified;
 use inferometer_plan::means::{MeanMetric, Means};
@@ -34,16 +34,11 @@ pub fn earlier(record: &Verified, lang: Lang) -> Section {
     } else {
         not_verified(Text::LastFailed.with(lang, &values), lang)
     };
-    Section::plain(vec![block])
+    Section::plain([block])
 }
 
 fn not_verified(reason: String, lang: Lang) -> Block {
-    Block::Verdict(Verdict {
-        word: Text::NotVerified.text(lang).to_owned(),
-        tone: Tone::Bad,
-        reason,
-        rest: String::new(),
-    })
+    Verdict::new(Text::NotVerified.text(lang), Tone::Bad, reason).into()
 }
 
 /// The document of a verification that was kept in a calibration's file.
@@ -70,17 +65,16 @@ pub fn section(verification: &Verification, file: &Path, lang: Lang) -> Section 
         Some(_) => Text::Measured,
         None => Text::Simulated,
     };
-    let table = Table {
-        columns: vec![
+    let table = Table::new(
+        vec![
             Column::left(Text::Metric.text(lang)),
             Column::right(Text::Predicted.text(lang)),
             Column::right(counterpart.text(lang)),
             Column::right(Text::Error.text(lang)),
             Column::left(Text::Interval.text(lang)),
         ],
-        rows: rows.collect(),
-        footnotes: Vec::new(),
-    };
+        rows,
+    );
     let kept = Text::VerifiedKept.with(lang, &[("file", file.display().to_string())]);
     let mut blocks = vec![Block::Table(table), Block::Paragraph(kept)];
     let how = match &verification.run {

@@ -1,15 +1,15 @@
 //! Answers to a template that asks for a length in words, by the length that came.
 
 use super::{RunReport, heading};
-use crate::message::numbers::NumbersText;
+use crate::message::NumbersText;
 use inferometer_core::summary::{ContinuationGroup, ContinuationResult};
 use inferometer_page::doc::{Block, Cell, Column, Pair, Section, Table, Unit};
 use inferometer_page::number;
 
 pub(super) fn section(report: &RunReport<'_>) -> Option<Section> {
     let found = report.summary.continuation.as_ref()?;
-    let table = Table {
-        columns: vec![
+    let table = Table::new(
+        vec![
             Column::left(report.say(NumbersText::OfAsked)),
             Column::right(report.say(NumbersText::Answers)),
             Column::right(report.say(NumbersText::MeanChars)),
@@ -17,14 +17,11 @@ pub(super) fn section(report: &RunReport<'_>) -> Option<Section> {
             Column::right(report.say(NumbersText::PerUserRate)),
             Column::right(report.say(NumbersText::MeanE2e)),
         ],
-        rows: (found.groups.iter())
-            .map(|group| row(report, group))
-            .collect(),
-        footnotes: Vec::new(),
-    };
+        (found.groups.iter()).map(|group| row(report, group)),
+    );
     Some(Section::headed(
         &heading(report, NumbersText::ByActualLength),
-        vec![Block::Table(table), Block::Pairs(pairs(report, found))],
+        [Block::Table(table), Block::Pairs(pairs(report, found))],
     ))
 }
 

@@ -1,8 +1,7 @@
 //! The definition of every metric that the report shows, beside its name.
 
 use super::{RunReport, latency};
-use crate::message::metric::{DefinitionText, MetricText};
-use crate::message::numbers::NumbersText;
+use crate::message::{DefinitionText, MetricText, NumbersText};
 use inferometer_page::doc::{Block, Pair, Section};
 
 pub(super) fn section(report: &RunReport<'_>) -> Section {
@@ -42,7 +41,7 @@ pub(super) fn section(report: &RunReport<'_>) -> Section {
         .into_iter()
         .map(|(name, meaning)| Pair::new(report.say(name), report.say(meaning)));
     let heading = report.say(NumbersText::Definitions);
-    Section::headed(heading, vec![Block::Pairs(pairs.collect())])
+    Section::headed(heading, [Block::Pairs(pairs.collect())])
 }
 
 fn meaning(report: &RunReport<'_>, metric: MetricText) -> Option<DefinitionText> {

@@ -1,11 +1,10 @@
 //! The table of latencies.
 
 use super::{Detail, RunReport, heading};
-use crate::message::metric::MetricText;
-use crate::message::numbers::NumbersText;
+use crate::message::{MetricText, NumbersText};
 use inferometer_core::quantile::least_samples;
 use inferometer_core::summary::Distribution;
-use inferometer_page::doc::{Block, Cell, Column, Number, Section, Support, Table, Unit};
+use inferometer_page::doc::{Block, Cell, Column, Section, Table, Unit};
 use inferometer_page::number;
 
 /// Milliseconds from which a row reads better in seconds, by its median and by its maximum.
@@ -24,7 +23,7 @@ pub(super) fn section(report: &RunReport<'_>) -> Option<Section> {
     let table = Block::Table(table(report, &rows));
     Some(Section::headed(
         &heading(report, NumbersText::Latency),
-        vec![table],
+        [table],
     ))
 }
 
@@ -115,12 +114,9 @@ fn cells(name: &str, sample: Option<&Distribution>) -> Vec<Cell> {
     cells.push(plain(sample.mean));
     let values = [sample.p50, sample.p90, sample.p95, sample.p99];
     for (value, percent) in values.into_iter().zip(PERCENTILES) {
-        cells.push(match plain(value) {
-            Cell::Number(number) if lacks_samples(percent, sample.n) => Cell::Number(Number {
-                support: Support::TooFew,
-                ..number
-            }),
-            cell => cell,
+        cells.push(match lacks_samples(percent, sample.n) {
+            true => plain(value).starred(),
+            false => plain(value),
         });
     }
     cells.push(plain(sample.max));
@@ -148,20 +144,10 @@ pub(super) fn row_unit(sample: &Distribution) -> (Unit, f64, usize) {
     (unit, scale, number::decimals(typical * scale))
 }
 
-/// The footnote to starred percentiles.
 fn too_few(report: &RunReport<'_>, rows: &[Vec<Cell>]) -> Option<String> {
     let first = 3;
-    let starred = |column: usize| {
-        rows.iter().any(|row| {
-            matches!(
-                row.get(column),
-                Some(Cell::Number(Number {
-                    support: Support::TooFew,
-                    ..
-                }))
-            )
-        })
-    };
+    let starred =
+        |column: usize| (rows.iter()).any(|row| row.get(column).is_some_and(Cell::is_starred));
     let least: Vec<String> = (PERCENTILES.iter().enumerate())
         .filter(|&(place, _)| starred(first + place))
         .filter_map(|(_, &percent)| Some(format!("p{percent}: {}", least_samples(percent)?)))

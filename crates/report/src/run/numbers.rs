@@ -3,13 +3,12 @@
 use super::latency::row_unit;
 use super::{RunReport, heading};
 use crate::chart::ladder::cards_of;
-use crate::message::figures::FigureText;
-use crate::message::metric::MetricText;
-use crate::message::numbers::NumbersText;
+use crate::message::{FigureText, MetricText, NumbersText};
 use inferometer_core::record::TokenSource;
 use inferometer_core::summary::Distribution;
 use inferometer_page::doc::{Block, Cell, Column, Pair, Section, Table, Unit};
 use inferometer_page::number;
+use inferometer_text::punctuation::PunctuationText;
 
 pub(super) fn section(report: &RunReport<'_>) -> Section {
     let first = match report.summary.requests.ok {
@@ -65,17 +64,13 @@ fn table(report: &RunReport<'_>) -> Table {
                 .map(each),
         ));
     }
-    if let Some(slo) = &summary.slo
-        && slo.goodput_per_s.is_some()
+    if let Some(slo) = summary
+        .slo
+        .as_ref()
+        .filter(|slo| slo.goodput_per_s.is_some())
     {
-        let name = report.say(MetricText::Goodput);
-        rows.push(rate(
-            name,
-            slo.goodput_per_s,
-            Unit::RequestsPerSecond,
-            None,
-            None,
-        ));
+        let (name, unit) = (report.say(MetricText::Goodput), Unit::RequestsPerSecond);
+        rows.push(rate(name, slo.goodput_per_s, unit, None, None));
     }
     let latency = &summary.latency;
     for (metric, sample) in [
@@ -111,14 +106,9 @@ fn rate(
 }
 
 fn median(name: String, sample: Option<&Distribution>) -> Row {
+    let blank = Cell::blank;
     let Some(sample) = sample else {
-        return [
-            Cell::text(name),
-            Cell::Absent,
-            Cell::blank(),
-            Cell::blank(),
-            Cell::blank(),
-        ];
+        return [Cell::text(name), Cell::Absent, blank(), blank(), blank()];
     };
     let (unit, scale, decimals) = row_unit(sample);
     let interval = sample.p50_interval.map(|ends| ends.map(|end| end * scale));
@@ -127,17 +117,14 @@ fn median(name: String, sample: Option<&Distribution>) -> Row {
         Cell::number(Some(sample.p50 * scale), unit, decimals),
         Cell::text(unit.sign()),
         Cell::range(interval, unit, decimals),
-        Cell::blank(),
+        blank(),
     ]
 }
 
 /// The rows with only those columns that hold something.
 fn laid_out(report: &RunReport<'_>, rows: Vec<Row>) -> Table {
-    let length = report
-        .summary
-        .steady_s
-        .map(number::seconds)
-        .unwrap_or_default();
+    let length = report.summary.steady_s;
+    let length = length.map(number::seconds).unwrap_or_default();
     let columns = [
         Column::left(""),
         Column::right(""),
@@ -145,23 +132,17 @@ fn laid_out(report: &RunReport<'_>, rows: Vec<Row>) -> Table {
         Column::right(report.say(MetricText::Interval)),
         Column::right(&report.fill(NumbersText::SteadyState, &[("time", length)])),
     ];
-    let used: Vec<bool> = (0..columns.len())
-        .map(|column| rows.iter().any(|row| row[column] != Cell::blank()))
-        .collect();
-    let keep = |column: &usize| used[*column];
-    Table {
-        columns: (columns.into_iter().enumerate())
-            .filter_map(|(column, about)| keep(&column).then_some(about))
-            .collect(),
-        rows: (rows.into_iter())
-            .map(|row| {
-                (row.into_iter().enumerate())
-                    .filter_map(|(column, cell)| keep(&column).then_some(cell))
-                    .collect()
-            })
-            .collect(),
-        footnotes: Vec::new(),
-    }
+    let used: [bool; 5] =
+        std::array::from_fn(|column| rows.iter().any(|row| row[column] != Cell::blank()));
+    Table::new(
+        kept(columns, used),
+        rows.into_iter().map(|row| kept(row, used)),
+    )
+}
+
+fn kept<T>(all: [T; 5], used: [bool; 5]) -> Vec<T> {
+    let all = all.into_iter().zip(used);
+    all.filter_map(|(one, used)| used.then_some(one)).collect()
 }
 
 fn accounts(report: &RunReport<'_>) -> Vec<Pair> {
@@ -197,16 +178,15 @@ fn accounts(report: &RunReport<'_>) -> Vec<Pair> {
     pairs
 }
 
+fn count(value: Option<u64>) -> String {
+    value.map_or(number::ABSENT.to_owned(), number::count)
+}
+
 fn in_flight(report: &RunReport<'_>) -> Option<String> {
     let concurrency = report.summary.concurrency;
     let mut values = vec![
         ("mean", number::mean(concurrency.mean?)),
-        (
-            "peak",
-            concurrency
-                .peak
-                .map_or(number::ABSENT.to_owned(), number::count),
-        ),
+        ("peak", count(concurrency.peak)),
     ];
     Some(match concurrency.configured {
         Some(configured) => {
@@ -222,7 +202,6 @@ fn tokens(report: &RunReport<'_>) -> Option<String> {
         return None;
     }
     let tokens = report.summary.tokens;
-    let count = |value: Option<u64>| value.map_or(number::ABSENT.to_owned(), number::count);
     let totals = [
         ("input", count(tokens.input)),
         ("output", count(tokens.output)),
@@ -252,7 +231,7 @@ fn lengths(report: &RunReport<'_>) -> Option<String> {
             None => report.fill(plain, &[mean]),
         })
     };
-    let parts: Vec<String> = [
+    let parts = [
         said(
             tokens.input_mean,
             tokens.input_asked_mean,
@@ -268,11 +247,8 @@ fn lengths(report: &RunReport<'_>) -> Option<String> {
         tokens
             .chars_per_token
             .map(|mean| report.fill(NumbersText::CharsPerToken, &[("mean", number::brief(mean))])),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    (!parts.is_empty()).then(|| report.list(&parts))
+    ];
+    report.known(PunctuationText::Comma, parts)
 }
 
 /// As one user gets the tokens. Here the smallest value is the worst, so it is shown in place
@@ -288,14 +264,11 @@ fn speed(report: &RunReport<'_>) -> Option<String> {
         ];
         Some(report.fill(label, &values))
     };
-    let parts: Vec<String> = [
+    let parts = [
         said(NumbersText::PerUserOf, &speed.per_user_tokens_per_s),
         said(NumbersText::DecodeOf, &speed.decode_tokens_per_s),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    (!parts.is_empty()).then(|| report.clauses(&parts))
+    ];
+    report.known(PunctuationText::Semicolon, parts)
 }
 
 fn client(report: &RunReport<'_>) -> Option<String> {
@@ -303,15 +276,12 @@ fn client(report: &RunReport<'_>) -> Option<String> {
     let share =
         |label, share: Option<f64>| Some(report.fill(label, &[("share", number::percent(share?))]));
     let lag = client.lag_p99_ms.filter(|_| report.is_open());
-    let parts: Vec<String> = [
+    let parts = [
         lag.map(|lag| report.fill(NumbersText::ClientLag, &[("lag", number::millis(lag))])),
         share(NumbersText::ClientCpu, client.cpu_share),
         share(NumbersText::ClientCeiling, client.ceiling_share),
         (client.pulse_p99_ms)
             .map(|late| report.fill(NumbersText::ClientPulse, &[("late", number::millis(late))])),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    (!parts.is_empty()).then(|| report.list(&parts))
+    ];
+    report.known(PunctuationText::Comma, parts)
 }

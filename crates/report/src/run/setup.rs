@@ -1,14 +1,12 @@
 //! What was done: server, model, load, work, extent; only what matters.
 
 use super::{RunReport, shell_word};
-use crate::message::notes;
-use crate::message::server::ServerText;
-use crate::message::setup::SetupText;
+use crate::message::{ServerText, SetupText, notes};
 use inferometer_core::environment::EndCause;
 use inferometer_core::note::{Known, Note};
 use inferometer_core::scenario::{Arrival, Extent, Load, Ramp, RampCurve, Shape, Stagger, Warmup};
 use inferometer_core::work::{PromptSource, Window};
-use inferometer_page::doc::{Block, Pair, Section};
+use inferometer_page::doc::{Pair, Section};
 use inferometer_page::number;
 use inferometer_text::Text;
 use std::time::Duration;
@@ -40,7 +38,7 @@ pub(super) fn section(report: &RunReport<'_>) -> Section {
     let notes = report.environment.notes.iter().filter(told);
     pairs.extend(notes.map(|note| pair(report, SetupText::Note, notes::text(note, report.lang))));
     pairs.retain(|pair| !pair.value.is_empty());
-    Section::plain(vec![Block::Pairs(pairs)])
+    Section::plain([pairs])
 }
 
 fn run(report: &RunReport<'_>) -> String {

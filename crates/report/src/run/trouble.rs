@@ -1,13 +1,12 @@
 //! What went wrong or may mislead: doubts, failures, missed objectives, drift.
 
 use super::RunReport;
-use crate::message::metric::MetricText;
-use crate::message::numbers::NumbersText;
-use crate::message::verdict::VerdictText;
+use crate::message::{MetricText, NumbersText, VerdictText};
 use crate::severity;
 use inferometer_core::summary::{FailureCount, ObjectiveResult, StatedDoubt};
 use inferometer_page::doc::{Block, Cell, Column, Follow, Note, Pair, Section, Table, Tone, Unit};
 use inferometer_page::number;
+use inferometer_text::Lang;
 
 pub(super) fn doubts(report: &RunReport<'_>) -> Option<Section> {
     let doubts = &report.summary.doubts;
@@ -19,10 +18,10 @@ pub(super) fn doubts(report: &RunReport<'_>) -> Option<Section> {
     } else {
         VerdictText::WhyInvalid
     };
-    let notes = doubts.iter().map(|doubt| stated(report, doubt)).collect();
+    let notes = doubts.iter().map(|doubt| stated(report, doubt));
     Some(Section::headed(
         report.say(heading),
-        vec![Block::Notes(notes)],
+        [Vec::from_iter(notes)],
     ))
 }
 
@@ -41,13 +40,10 @@ pub(super) fn failures(report: &RunReport<'_>) -> Option<Section> {
     if failures.is_empty() {
         return None;
     }
-    let notes = failures
-        .iter()
-        .map(|failure| counted(report, failure))
-        .collect();
+    let notes = failures.iter().map(|failure| counted(report, failure));
     Some(Section::headed(
         report.say(VerdictText::Failures),
-        vec![Block::Notes(notes)],
+        [Vec::from_iter(notes)],
     ))
 }
 
@@ -69,15 +65,10 @@ fn counted(report: &RunReport<'_>, failure: &FailureCount) -> Note {
 
 pub(super) fn objectives(report: &RunReport<'_>) -> Option<Section> {
     let slo = report.summary.slo.as_ref()?;
-    let table = Table {
-        columns: vec![Column::left(""), Column::right(""), Column::left("")],
-        rows: slo
-            .objectives
-            .iter()
-            .map(|one| objective(report, one))
-            .collect(),
-        footnotes: Vec::new(),
-    };
+    let table = Table::new(
+        vec![Column::left(""), Column::right(""), Column::left("")],
+        slo.objectives.iter().map(|one| objective(report, one)),
+    );
     let attainment = slo.attainment.map(|share| {
         let asked = report.scenario.objectives.least_share();
         let shares = [
@@ -93,20 +84,27 @@ pub(super) fn objectives(report: &RunReport<'_>) -> Option<Section> {
 }
 
 fn objective(report: &RunReport<'_>, one: &ObjectiveResult) -> Vec<Cell> {
-    let seen = match (one.value_ms, one.share) {
+    let (outcome, tone) = match one.met {
+        Some(true) => (VerdictText::Met, Tone::Good),
+        Some(false) => (VerdictText::Missed, Tone::Bad),
+        None => (VerdictText::Undecided, Tone::Caution),
+    };
+    vec![
+        Cell::text(&one.objective),
+        Cell::text(seen(one, report.lang)),
+        Cell::Toned(report.say(outcome).to_owned(), tone),
+    ]
+}
+
+/// What was measured of an objective.
+pub(crate) fn seen(one: &ObjectiveResult, lang: Lang) -> String {
+    match (one.value_ms, one.share) {
         (Some(value), _) => number::whole_millis(value),
-        (None, Some(share)) => report.fill(
-            VerdictText::ShareOfRequests,
-            &[("share", number::percent(share))],
-        ),
+        (None, Some(share)) => {
+            VerdictText::ShareOfRequests.with(lang, &[("share", number::percent(share))])
+        }
         (None, None) => number::ABSENT.to_owned(),
-    };
-    let outcome = match one.met {
-        Some(true) => Cell::Toned(report.say(VerdictText::Met).to_owned(), Tone::Good),
-        Some(false) => Cell::Toned(report.say(VerdictText::Missed).to_owned(), Tone::Bad),
-        None => Cell::Toned(report.say(VerdictText::Undecided).to_owned(), Tone::Caution),
-    };
-    vec![Cell::text(&one.objective), Cell::text(seen), outcome]
+    }
 }
 
 pub(super) fn drift(report: &RunReport<'_>) -> Option<Section> {
@@ -116,35 +114,23 @@ pub(super) fn drift(report: &RunReport<'_>) -> Option<Section> {
         .as_ref()
         .filter(|parts| !parts.is_empty())?;
     let rows = parts.iter().map(|part| {
-        let rate = part.output_tokens_per_s;
         vec![
             Cell::text(number::seconds(part.from_s)),
             Cell::count(part.ok),
             Cell::count(part.failed),
-            Cell::number(
-                rate,
-                Unit::TokensPerSecond,
-                rate.map_or(0, number::decimals),
-            ),
-            match part.ttft_p50_ms {
-                Some(median) => Cell::text(number::whole_millis(median)),
-                None => Cell::Absent,
-            },
+            Cell::rate(part.output_tokens_per_s, Unit::TokensPerSecond),
+            Cell::known(part.ttft_p50_ms.map(number::whole_millis)),
         ]
     });
-    let table = Table {
-        columns: vec![
+    let table = Table::new(
+        vec![
             Column::right(report.say(NumbersText::From)),
             Column::right(report.say(NumbersText::Ok)),
             Column::right(report.say(NumbersText::Failed)),
             Column::right(report.say(NumbersText::OutputRate)),
             Column::right(report.say(NumbersText::TtftMedian)),
         ],
-        rows: rows.collect(),
-        footnotes: Vec::new(),
-    };
-    Some(Section::headed(
-        report.say(NumbersText::Drift),
-        vec![Block::Table(table)],
-    ))
+        rows,
+    );
+    Some(Section::headed(report.say(NumbersText::Drift), [table]))
 }

@@ -1,7 +1,7 @@
 //! What was sent, in one line.
 
 use super::RunReport;
-use crate::message::setup::SetupText;
+use crate::message::SetupText;
 use inferometer_core::work::{
     Conversation, Language, Output, PrefixLength, PromptLength, PromptSource, Synthetic,
     SyntheticLengths, Work,

@@ -4,8 +4,8 @@
 use super::flag_axis::{FlagAxis, ends, share_of_range};
 use super::{StudyReport, is_failure, is_repeat, outcome};
 use crate::chart::metric_name::name_and_unit;
-use crate::message::figures::FigureText;
-use crate::message::study::StudyText;
+use crate::message::{FigureText, StudyText};
+use crate::points::distinct;
 use inferometer_campaign::study::{Direction, TrialRow};
 use inferometer_campaign::trial::Origin;
 use inferometer_page::figure::{
@@ -23,7 +23,6 @@ const WIDE: f64 = 10.0;
 const FOOT: f64 = -0.07;
 const TOP: f64 = 1.07;
 
-/// Every figure that the trials carry.
 pub fn figures(report: &StudyReport<'_>) -> Vec<Figure> {
     let study = StudyCharts { report };
     let figures = [
@@ -71,11 +70,10 @@ impl StudyCharts<'_> {
         }
     }
 
-    /// The series that are not empty.
     fn drawn<const N: usize>(&self, series: [(StudyText, Colour, Shape); N]) -> Vec<Series> {
         (series.into_iter())
             .filter(|(.., shape)| !shape.is_empty())
-            .map(|(name, colour, shape)| self::series(self.say(name), colour, shape))
+            .map(|(name, colour, shape)| Series::new(self.say(name), colour, shape))
             .collect()
     }
 
@@ -91,12 +89,7 @@ impl StudyCharts<'_> {
     }
 
     fn figure(&self, id: &str, title: StudyText, panels: Vec<Panel>) -> Figure {
-        Figure {
-            id: id.to_owned(),
-            title: self.say(title),
-            panels,
-            ..Figure::default()
-        }
+        Figure::new(id, self.say(title), panels, Vec::new())
     }
 
     /// The default's figure as a line to compare with.
@@ -104,12 +97,12 @@ impl StudyCharts<'_> {
         let default = self
             .trials()
             .find(|trial| trial.origin == Origin::Default)?;
-        Some(Mark {
-            on: On::Y,
-            at: first_figure(default)?,
-            label: self.say(StudyText::Default),
-            kind: MarkKind::Reference,
-        })
+        Some(Mark::new(
+            On::Y,
+            first_figure(default)?,
+            self.say(StudyText::Default),
+            MarkKind::Reference,
+        ))
     }
 
     /// The objective over the trials, with the best until then.
@@ -165,15 +158,9 @@ impl StudyCharts<'_> {
 
     /// The flags, the most important first.
     fn flags(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = (self.report.result.importance.iter())
-            .map(|line| line.flag.as_str())
-            .collect();
-        for name in self.trials().flat_map(|trial| trial.flags.0.keys()) {
-            if !names.contains(&name.as_str()) {
-                names.push(name);
-            }
-        }
-        names
+        let importance = self.report.result.importance.iter();
+        let others = self.trials().flat_map(|trial| trial.flags.0.keys());
+        distinct((importance.map(|line| line.flag.as_str())).chain(others.map(String::as_str)))
     }
 
     fn slices(&self) -> Option<Figure> {
@@ -272,11 +259,7 @@ impl StudyCharts<'_> {
                 } else {
                     String::new()
                 };
-                series.push(Series {
-                    name,
-                    colour,
-                    shape: Shape::Line(samples),
-                });
+                series.push(Series::new(name, colour, Shape::Line(samples)));
             }
         };
         group(StudyText::OtherTrials, Colour::Quiet, &|trial| {
@@ -293,19 +276,15 @@ impl StudyCharts<'_> {
             [(FOOT, low), (TOP, high)].map(|(y, word)| Sample::new(at, Some(y)).labelled(word))
         });
         let labels = Shape::Words(labels.collect());
-        series.push(self::series(String::new(), Colour::Quiet, labels));
+        series.push(Series::new("", Colour::Quiet, labels));
         let mut names: Vec<String> = flags.iter().map(|flag| key(flag).to_owned()).collect();
         names.push(self.objective(Scale::Linear).caption());
         let mut y = Axis::new("", "", Scale::Linear);
         y.bounds = Some([FOOT - 0.05, TOP + 0.05]);
         // Every flag has a scale of its own, so that the common one has no tick inside.
         y.ticks_at = vec![2.0];
-        let uprights = (0..names.len()).map(|at| Mark {
-            on: On::X,
-            at: at as f64,
-            label: String::new(),
-            kind: MarkKind::Reference,
-        });
+        let uprights =
+            (0..names.len()).map(|at| Mark::new(On::X, at as f64, "", MarkKind::Reference));
         let uprights: Vec<Mark> = uprights.collect();
         let mut panel = self.panel("", Axis::of_names("", names), y, series);
         panel.marks = uprights;
@@ -361,10 +340,10 @@ impl StudyCharts<'_> {
         let mut series: Vec<Series> = (measured.into_iter())
             .filter(|(_, _, samples)| !samples.is_empty())
             .map(|(state, colour, samples)| {
-                self::series(self.say(state), colour, Shape::Scatter(samples))
+                Series::new(self.say(state), colour, Shape::Scatter(samples))
             })
             .collect();
-        series.push(self::series(
+        series.push(Series::new(
             self.say(StudyText::Pareto),
             Colour::Good,
             Shape::Line(front),
@@ -376,14 +355,6 @@ impl StudyCharts<'_> {
         let labels = FigureText::LabelsAre.with(self.report.lang, &axis);
         figure.footnotes.push(labels);
         Some(figure)
-    }
-}
-
-fn series(name: String, colour: Colour, shape: Shape) -> Series {
-    Series {
-        name,
-        colour,
-        shape,
     }
 }
 

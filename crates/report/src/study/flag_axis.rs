@@ -10,11 +10,7 @@ const FEW_VALUES: usize = 7;
 const WIDE: f64 = 20.0;
 
 /// The values of one flag as places on an axis.
-pub(super) struct FlagAxis {
-    scale: FlagScale,
-}
-
-enum FlagScale {
+pub(super) enum FlagAxis {
     Numbers {
         low: f64,
         high: f64,
@@ -29,8 +25,8 @@ impl FlagAxis {
     pub fn of<'a>(flag: &str, trials: impl Iterator<Item = &'a TrialRow>) -> FlagAxis {
         let values: Vec<&Value> = trials.filter_map(|trial| trial.flags.get(flag)).collect();
         let numbers: Vec<f64> = values.iter().filter_map(|it| it.number()).collect();
-        let scale = match ends(&numbers).filter(|_| numbers.len() == values.len()) {
-            Some((low, high)) => FlagScale::Numbers {
+        match ends(&numbers).filter(|_| numbers.len() == values.len()) {
+            Some((low, high)) => FlagAxis::Numbers {
                 low,
                 high,
                 by_ratio: low > 0.0 && high / low > WIDE,
@@ -40,30 +36,29 @@ impl FlagAxis {
                 let mut words: Vec<String> = values.iter().map(|it| it.to_string()).collect();
                 words.sort();
                 words.dedup();
-                FlagScale::Words(words)
+                FlagAxis::Words(words)
             }
-        };
-        FlagAxis { scale }
+        }
     }
 
     pub fn axis(&self) -> Axis {
-        match &self.scale {
-            FlagScale::Numbers { by_ratio, few, .. } => {
+        match self {
+            FlagAxis::Numbers { by_ratio, few, .. } => {
                 let scale = if *by_ratio { Scale::Log } else { Scale::Linear };
                 Axis {
                     ticks_at: few.clone(),
                     ..Axis::new("", "", scale)
                 }
             }
-            FlagScale::Words(words) => Axis::of_names("", words.clone()),
+            FlagAxis::Words(words) => Axis::of_names("", words.clone()),
         }
     }
 
     /// Where a value lies on it.
     pub fn place(&self, value: &Value) -> Option<f64> {
-        match &self.scale {
-            FlagScale::Numbers { .. } => value.number(),
-            FlagScale::Words(words) => {
+        match self {
+            FlagAxis::Numbers { .. } => value.number(),
+            FlagAxis::Words(words) => {
                 let word = value.to_string();
                 Some(words.iter().position(|known| *known == word)? as f64)
             }
@@ -73,24 +68,24 @@ impl FlagAxis {
     /// From 0 at the least value to 1 at the greatest.
     pub fn share(&self, value: &Value) -> Option<f64> {
         let place = self.place(value)?;
-        let (low, high, place) = match &self.scale {
-            FlagScale::Numbers {
+        let (low, high, place) = match self {
+            FlagAxis::Numbers {
                 low,
                 high,
                 by_ratio: true,
                 ..
             } => (low.ln(), high.ln(), place.ln()),
-            FlagScale::Numbers { low, high, .. } => (*low, *high, place),
-            FlagScale::Words(words) => (0.0, words.len().saturating_sub(1) as f64, place),
+            FlagAxis::Numbers { low, high, .. } => (*low, *high, place),
+            FlagAxis::Words(words) => (0.0, words.len().saturating_sub(1) as f64, place),
         };
         Some(share_of_range(place, low, high))
     }
 
     /// What lies at the foot and at the top.
     pub fn span(&self) -> [String; 2] {
-        match &self.scale {
-            FlagScale::Numbers { low, high, .. } => [low, high].map(ToString::to_string),
-            FlagScale::Words(words) => {
+        match self {
+            FlagAxis::Numbers { low, high, .. } => [low, high].map(ToString::to_string),
+            FlagAxis::Words(words) => {
                 let word = |word: Option<&String>| word.cloned().unwrap_or_default();
                 [word(words.first()), word(words.last())]
             }

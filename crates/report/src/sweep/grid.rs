@@ -2,9 +2,9 @@
 //! how fast they came.
 
 use super::SweepReport;
-use crate::message::page::PageText;
+use crate::message::PageText;
 use crate::points::{MeasuredPoint, groups, lengths};
-use inferometer_page::doc::{Block, Cell, Column, Section, Table, Unit};
+use inferometer_page::doc::{Cell, Column, Section, Table, Unit};
 
 /// A table for each input length and each value of the other axes.
 pub(super) fn sections(report: &SweepReport<'_>, rows: &[MeasuredPoint<'_>]) -> Vec<Section> {
@@ -48,7 +48,7 @@ pub(super) fn sections(report: &SweepReport<'_>, rows: &[MeasuredPoint<'_>]) -> 
             rows: rows.iter().map(cells).collect(),
             footnotes: vec![PageText::CompletionSpeedIs.text(lang).to_owned()],
         };
-        Section::headed(&heading, vec![Block::Table(table)])
+        Section::headed(&heading, [table])
     };
     groups(rows, heading).into_iter().map(section).collect()
 }

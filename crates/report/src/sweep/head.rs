@@ -1,11 +1,7 @@
 //! What stands above the tables of a sweep: verdict, what was varied on what, doubts.
 
 use super::{SweepReport, Visited, count, unfinished};
-use crate::message::notes::NoteText;
-use crate::message::server::ServerText;
-use crate::message::setup::SetupText;
-use crate::message::sweep::SweepText;
-use crate::message::verdict::VerdictText;
+use crate::message::{NoteText, ServerText, SetupText, SweepText, VerdictText};
 use crate::points::{MeasuredPoint, confounded};
 use crate::run::setup;
 use crate::run::{Detail, RunReport};
@@ -15,7 +11,7 @@ use inferometer_core::doubt::{DoubtCode, Severity};
 use inferometer_core::environment::{Ending, Environment};
 use inferometer_core::point::Point;
 use inferometer_core::summary::StatedDoubt;
-use inferometer_page::doc::{Block, Follow, Note, Pair, Section, Tone, Verdict};
+use inferometer_page::doc::{Follow, Note, Pair, Section, Tone, Verdict};
 use inferometer_page::number;
 use inferometer_store::sweep_dir::TrialState;
 use inferometer_text::punctuation::PunctuationText;
@@ -29,13 +25,13 @@ const NOT_OF_THE_WORK: [&str; 5] = ["concurrency", "rate", "url", "requests", "w
 
 pub(super) fn sections(report: &SweepReport<'_>, rows: &[MeasuredPoint<'_>]) -> Vec<Section> {
     let mut sections = vec![
-        Section::plain(vec![Block::Verdict(verdict(report, rows))]),
-        Section::plain(vec![Block::Pairs(pairs(report))]),
+        Section::plain([verdict(report, rows)]),
+        Section::plain([pairs(report)]),
     ];
     let doubts = doubts(report, rows);
     if !doubts.is_empty() {
         let heading = VerdictText::Doubts.text(report.lang);
-        sections.push(Section::headed(heading, vec![Block::Notes(doubts)]));
+        sections.push(Section::headed(heading, [doubts]));
     }
     sections
 }
@@ -83,10 +79,8 @@ fn verdict(report: &SweepReport<'_>, rows: &[MeasuredPoint<'_>]) -> Verdict {
     let rest: Vec<String> = objectives.into_iter().chain(incomplete).collect();
     let rest = PunctuationText::Semicolon.join(lang, &rest);
     Verdict {
-        word: word.text(lang).to_owned(),
-        tone,
-        reason,
         rest,
+        ..Verdict::new(word.text(lang), tone, reason)
     }
 }
 

@@ -1,14 +1,12 @@
 //! A ladder as people keep it in their notes: a row per metric, a column per load.
 
 use super::{SweepReport, compose, measured};
-use crate::message::figures::FigureText;
-use crate::message::numbers::NumbersText;
-use crate::message::sweep::SweepText;
+use crate::message::{FigureText, NumbersText, SweepText};
 use crate::points::MeasuredPoint;
 use crate::points::ladder::{LoadLadder, ladders};
 use inferometer_core::quantile::least_samples;
 use inferometer_core::summary::{Distribution, Latencies, Summary};
-use inferometer_page::doc::{Block, Cell, Column, Doc, Support, Table, Unit};
+use inferometer_page::doc::{Block, Cell, Column, Doc, Table, Unit};
 use inferometer_page::number;
 use inferometer_text::Lang;
 use inferometer_text::punctuation::PunctuationText;
@@ -61,6 +59,14 @@ fn table(ladder: &LoadLadder<'_>, lang: Lang) -> Table {
     };
     let mut columns = vec![Column::left(title)];
     columns.extend((rows.iter()).map(|row| Column::right(&row.text(ladder.axis))));
+    let named = |name: FigureText, unit: Unit, of: fn(&Summary) -> Option<f64>| {
+        means(
+            &format!("{} ({})", name.text(lang), unit.sign()),
+            rows,
+            unit,
+            of,
+        )
+    };
     let mut lines = vec![
         counts(NumbersText::Ok.text(lang), rows, |summary| {
             summary.requests.ok
@@ -68,36 +74,21 @@ fn table(ladder: &LoadLadder<'_>, lang: Lang) -> Table {
         counts(NumbersText::Failed.text(lang), rows, |summary| {
             summary.requests.failed
         }),
-        means(
-            &with_unit(FigureText::Duration.text(lang), Unit::Seconds),
-            rows,
-            Unit::Seconds,
-            |summary| summary.window_s,
-        ),
+        named(FigureText::Duration, Unit::Seconds, |summary| {
+            summary.window_s
+        }),
         means(
             Unit::RequestsPerSecond.sign(),
             rows,
             Unit::RequestsPerSecond,
             |summary| summary.throughput.requests_per_s,
         ),
-        means(
-            &with_unit(
-                FigureText::OutputThroughput.text(lang),
-                Unit::TokensPerSecond,
-            ),
-            rows,
-            Unit::TokensPerSecond,
-            |summary| summary.throughput.output_tokens_per_s,
-        ),
-        means(
-            &with_unit(
-                FigureText::TotalThroughput.text(lang),
-                Unit::TokensPerSecond,
-            ),
-            rows,
-            Unit::TokensPerSecond,
-            |summary| summary.throughput.total_tokens_per_s,
-        ),
+        named(FigureText::OutputThroughput, Unit::TokensPerSecond, |it| {
+            it.throughput.output_tokens_per_s
+        }),
+        named(FigureText::TotalThroughput, Unit::TokensPerSecond, |it| {
+            it.throughput.total_tokens_per_s
+        }),
     ];
     let mut starred: Option<u32> = None;
     for (name, of) in TIMES {
@@ -115,10 +106,8 @@ fn table(ladder: &LoadLadder<'_>, lang: Lang) -> Table {
             for (cell, row) in line[1..].iter_mut().zip(rows) {
                 let n = |summary: &&Summary| of(&summary.latency).map_or(0, |sample| sample.n);
                 let too_few = |least: u64| row.shown().iter().any(|summary| n(summary) < least);
-                if let Cell::Number(number) = cell
-                    && least.is_some_and(too_few)
-                {
-                    number.support = Support::TooFew;
+                if *cell != Cell::Absent && least.is_some_and(too_few) {
+                    *cell = cell.clone().starred();
                     starred = starred.max(Some(percent));
                 }
             }
@@ -127,12 +116,7 @@ fn table(ladder: &LoadLadder<'_>, lang: Lang) -> Table {
     }
     let least: Vec<String> = (PERCENTILES.iter().map(|(percent, _)| *percent))
         .filter(|percent| *percent > 50 && Some(*percent) <= starred)
-        .filter_map(|percent| {
-            Some(format!(
-                "p{percent}: {}",
-                least_samples(f64::from(percent))?
-            ))
-        })
+        .filter_map(|it| Some(format!("p{it}: {}", least_samples(f64::from(it))?)))
         .collect();
     let least = PunctuationText::Comma.join(lang, &least);
     let starred = starred.map(|_| NumbersText::TooFew.with(lang, &[("least", least)]));
@@ -145,10 +129,6 @@ fn table(ladder: &LoadLadder<'_>, lang: Lang) -> Table {
             .chain(starred)
             .collect(),
     }
-}
-
-fn with_unit(name: &str, unit: Unit) -> String {
-    format!("{name} ({})", unit.sign())
 }
 
 fn counts(label: &str, rows: &[&MeasuredPoint<'_>], of: fn(&Summary) -> u64) -> Vec<Cell> {
@@ -168,10 +148,7 @@ fn means(
     of: impl Fn(&Summary) -> Option<f64>,
 ) -> Vec<Cell> {
     let mut line = vec![Cell::text(label)];
-    line.extend(rows.iter().map(|row| {
-        let value = row.mean(&of);
-        Cell::number(value, unit, value.map_or(0, number::decimals))
-    }));
+    line.extend(rows.iter().map(|row| Cell::rate(row.mean(&of), unit)));
     line
 }
 

@@ -2,18 +2,17 @@
 
 use super::{SweepReport, notes};
 use crate::chart::ladder::cards_of;
-use crate::message::numbers::NumbersText;
-use crate::message::sweep::SweepText;
-use crate::message::verdict::VerdictText;
+use crate::message::{NumbersText, SweepText};
 use crate::points::MeasuredPoint;
+use crate::run::seen;
 use inferometer_analysis::statistics::batch_means;
 use inferometer_core::doubt::Severity;
 use inferometer_core::quantile::least_samples;
 use inferometer_core::summary::Summary;
-use inferometer_page::doc::{Cell, Column, Number, Support, Table, Tone, Unit};
-use inferometer_page::number;
+use inferometer_page::doc::{Cell, Column, Table, Tone, Unit};
 use inferometer_store::sweep_dir::TrialState;
 use inferometer_text::Lang;
+use inferometer_text::hostile::printable;
 use inferometer_text::punctuation::PunctuationText;
 
 /// Marked points that footnotes name, at most.
@@ -87,7 +86,7 @@ fn number_cells(row: &MeasuredPoint<'_>) -> Vec<Cell> {
         };
         Cell::number(value, Unit::Milliseconds, decimals)
     };
-    let failed: u64 = row
+    let failed = row
         .shown()
         .iter()
         .map(|summary| summary.requests.failed)
@@ -117,12 +116,9 @@ fn tail(row: &MeasuredPoint<'_>, cell: Cell) -> Cell {
         let n = summary.latency.ttft_ms.map_or(0, |ttft| ttft.n);
         least_samples(TAIL).is_some_and(|least| n >= least)
     };
-    match cell {
-        Cell::Number(number) if !row.shown().iter().all(bears) => Cell::Number(Number {
-            support: Support::TooFew,
-            ..number
-        }),
-        cell => cell,
+    match row.shown().iter().all(bears) {
+        true => cell,
+        false => cell.starred(),
     }
 }
 
@@ -159,17 +155,7 @@ fn misses(row: &MeasuredPoint<'_>, lang: Lang) -> Option<String> {
     let objectives = (row.shown().into_iter()).filter_map(|summary| summary.slo.as_ref());
     let mut missed: Vec<String> = (objectives.flat_map(|slo| &slo.objectives))
         .filter(|one| one.met == Some(false))
-        .map(|one| {
-            let seen = match (one.value_ms, one.share) {
-                (Some(value), _) => number::whole_millis(value),
-                (None, Some(share)) => {
-                    let share = [("share", number::percent(share))];
-                    VerdictText::ShareOfRequests.with(lang, &share)
-                }
-                (None, None) => number::ABSENT.to_owned(),
-            };
-            format!("{} ({seen})", one.objective)
-        })
+        .map(|one| format!("{} ({})", one.objective, seen(one, lang)))
         .collect();
     missed.dedup();
     (!missed.is_empty()).then(|| PunctuationText::Comma.join(lang, &missed))
@@ -183,18 +169,11 @@ fn why(row: &MeasuredPoint<'_>) -> Option<String> {
         .map(|doubt| doubt.code.into_str())
         .collect();
     codes.dedup();
-    let mut reasons = row
-        .trials
-        .iter()
-        .filter_map(|trial| trial.reason.as_deref());
-    let reason = reasons
-        .next_back()
-        .map(|reason| inferometer_text::hostile::printable(reason, 300));
-    if codes.is_empty() {
-        reason
-    } else {
-        Some(codes.join(", "))
+    if !codes.is_empty() {
+        return Some(codes.join(", "));
     }
+    let mut reasons = (row.trials.iter()).filter_map(|trial| trial.reason.as_deref());
+    Some(printable(reasons.next_back()?, 300))
 }
 
 fn footnotes(
@@ -205,32 +184,17 @@ fn footnotes(
     let lang = report.lang;
     let mut notes = vec![SweepText::TimesInMs.text(lang).to_owned()];
     notes.extend(notes::mean_lengths(rows.iter().copied(), lang));
-    let starred = |row: &&&MeasuredPoint<'_>| {
-        let cell = number_cells(row).swap_remove(TAIL_COLUMN);
-        matches!(
-            cell,
-            Cell::Number(Number {
-                support: Support::TooFew,
-                ..
-            })
-        )
-    };
-    if let Some(least) = least_samples(TAIL).filter(|_| rows.iter().any(|row| starred(&row))) {
+    let starred = |row: &&MeasuredPoint<'_>| number_cells(row)[TAIL_COLUMN].is_starred();
+    if let Some(least) = least_samples(TAIL).filter(|_| rows.iter().any(starred)) {
         let least = format!("p{TAIL}: {least}");
         notes.push(NumbersText::TooFew.with(lang, &[("least", least)]));
     }
     if report.plan.repeat > 1 {
         notes.push(SweepText::SpreadMeans.text(lang).to_owned());
     }
-    let name = |row: &MeasuredPoint<'_>| {
-        let values: Vec<String> = (axes.iter())
-            .map(|axis| format!("{axis}={}", row.text(axis)))
-            .collect();
-        values.join(", ")
-    };
-    let missing = rows
-        .iter()
-        .filter_map(|row| Some((name(row), misses(row, lang)?)));
+    let axes: Vec<&String> = axes.iter().collect();
+    let name = |row: &MeasuredPoint<'_>| row.name(&axes);
+    let missing = (rows.iter()).filter_map(|row| Some((name(row), misses(row, lang)?)));
     notes.extend(
         missing
             .take(MOST_REASONS)

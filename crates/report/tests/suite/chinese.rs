@@ -5,9 +5,10 @@ use crate::samples::Sample;
 use inferometer_analysis::judge::Doubt;
 use inferometer_core::environment::EndCause;
 use inferometer_core::note::Known;
+use inferometer_core::summary::Distribution;
 use inferometer_page::text::{TextStyle, render};
 use inferometer_report::run::{Detail, compose};
-use inferometer_report::runs::{self, Listed, ListedResult, RunState};
+use inferometer_report::runs::{self, KnownResult, Listed, RunState};
 use inferometer_text::Lang;
 
 fn text(sample: &Sample, detail: Detail) -> String {
@@ -66,15 +67,19 @@ fn answers_by_length() {
 
 #[test]
 fn the_list_of_runs() {
-    let run = ListedResult {
-        name: "20261115-022334-基线".to_owned(),
+    let mut figures = samples::empty_summary();
+    figures.throughput.requests_per_s = Some(21.6);
+    figures.throughput.output_tokens_per_s = None;
+    figures.latency.ttft_ms = Some(Distribution {
+        p50: 171.0,
+        ..samples::around(100, 171.0)
+    });
+    let name = "20261115-022334-基线";
+    let run = KnownResult {
         label: Some("基线".to_owned()),
         started: Some("2026-11-15T02:23:34Z".to_owned()),
-        state: RunState::Invalid,
-        what: Listed::Run(None),
-        requests_per_s: Some(21.6),
-        output_tokens_per_s: None,
-        ttft_p50_ms: Some(171.0),
+        figures: Some(figures),
+        ..KnownResult::new(name, Listed::Run(None), RunState::Invalid)
     };
     insta::assert_snapshot!(render(
         &runs::compose(&[run], Lang::Zh),

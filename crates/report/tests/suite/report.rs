@@ -5,10 +5,11 @@ use crate::samples::Sample;
 use inferometer_core::environment::EndCause;
 use inferometer_core::note::Note;
 use inferometer_core::scenario::{Arrival, Rate, Shape, Stagger};
+use inferometer_core::summary::Distribution;
 use inferometer_page::markdown;
 use inferometer_page::text::{Paint, TextStyle, render};
 use inferometer_report::run::{Detail, compose};
-use inferometer_report::runs::{Listed, ListedResult, RunState};
+use inferometer_report::runs::{KnownResult, Listed, RunState};
 use inferometer_report::{csv, json, runs};
 use inferometer_text::Lang;
 use strum::VariantArray as _;
@@ -219,15 +220,17 @@ fn json_is_the_summary_and_nothing_else() {
 
 #[test]
 fn the_list_of_runs_has_the_newest_first() {
-    let line = |name: &str, started: &str, state, load| ListedResult {
-        name: name.to_owned(),
-        label: None,
+    let mut figures = samples::empty_summary();
+    figures.throughput.requests_per_s = Some(21.59);
+    figures.throughput.output_tokens_per_s = Some(12_763.9);
+    figures.latency.ttft_ms = Some(Distribution {
+        p50: 171.2,
+        ..samples::around(100, 171.2)
+    });
+    let line = |name: &str, started: &str, state, load| KnownResult {
         started: Some(started.to_owned()),
-        state,
-        what: Listed::Run(Some(load)),
-        requests_per_s: Some(21.59),
-        output_tokens_per_s: Some(12_763.9),
-        ttft_p50_ms: Some(171.2),
+        figures: Some(figures.clone()),
+        ..KnownResult::new(name, Listed::Run(Some(load)), state)
     };
     let closed = Shape::Closed {
         concurrency: 64,
@@ -245,9 +248,7 @@ fn the_list_of_runs_has_the_newest_first() {
         RunState::Unfinished,
         closed.clone(),
     );
-    killed.requests_per_s = None;
-    killed.output_tokens_per_s = None;
-    killed.ttft_p50_ms = None;
+    killed.figures = None;
     let list = [
         line(
             "20261114-101112-base",

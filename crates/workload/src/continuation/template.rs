@@ -1,9 +1,8 @@
 //! What goes around a piece of text.
 
 use super::error::{ContinuationError, LONGEST_TEMPLATE};
+use crate::bounded::read_at_most;
 use inferometer_core::work::{Language, Template};
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 const TEXT: &str = "{text}";
@@ -42,30 +41,22 @@ impl Form {
 
 /// The user's template, which names both places.
 fn checked(path: &Path) -> Result<String, ContinuationError> {
-    let unreadable = |source| ContinuationError::Unreadable {
-        path: path.to_owned(),
-        source,
+    let path = path.to_owned();
+    let bytes = match read_at_most(&path, LONGEST_TEMPLATE) {
+        Ok(Some(bytes)) => bytes,
+        Ok(None) => return Err(ContinuationError::TooLong { path }),
+        Err(source) => return Err(ContinuationError::Unreadable { path, source }),
     };
-    let mut bytes = Vec::new();
-    let mut file = File::open(path)
-        .map_err(unreadable)?
-        .take(LONGEST_TEMPLATE + 1);
-    file.read_to_end(&mut bytes).map_err(unreadable)?;
-    if bytes.len() as u64 > LONGEST_TEMPLATE {
-        return Err(ContinuationError::TooLong {
-            path: path.to_owned(),
-        });
-    }
-    let text = String::from_utf8(bytes).map_err(|_| ContinuationError::NotText {
-        path: path.to_owned(),
-    })?;
+    let Ok(text) = String::from_utf8(bytes) else {
+        return Err(ContinuationError::NotText { path });
+    };
     for (placeholder, stands) in [
         (TEXT, "the piece of text"),
         (NUMBER, "the number of characters"),
     ] {
         if !text.contains(placeholder) {
             return Err(ContinuationError::Missing {
-                path: path.to_owned(),
+                path,
                 placeholder,
                 stands,
             });

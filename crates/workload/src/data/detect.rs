@@ -19,11 +19,11 @@ const OFTEN_PROMPTS: [&str; 6] = ["input", "query", "text", "content", "problem"
 /// The format of a file. `field` is where the user says that the prompt is.
 pub fn detect(path: &Path, field: Option<&str>) -> Result<DataFormat, DataError> {
     let head = source::open(path).and_then(|(mut source, _)| head_of(&mut source));
-    let head = head.map_err(|source| DataError::Unreadable {
-        path: path.to_owned(),
-        source,
-    })?;
-    format_of(path, &head, field)
+    format_of(
+        path,
+        &head.map_err(|error| DataError::unreadable(path, error))?,
+        field,
+    )
 }
 
 /// The format of the file that begins with `head`.

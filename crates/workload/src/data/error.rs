@@ -1,7 +1,7 @@
 //! Why a data set cannot be had, and what is wrong with a row.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, thiserror::Error)]
 pub enum DataError {
@@ -61,7 +61,6 @@ pub enum DataError {
         "{path} is read as a text to be cut into pieces; say how long with --max-prompt, such as 512 or 2000chars"
     )]
     NoPieceLength { path: PathBuf },
-    /// The bytes are not UTF-8.
     #[error("line {line} of {path} is not UTF-8 text; convert the file to UTF-8 (see iconv)")]
     NotText {
         path: PathBuf,
@@ -77,10 +76,20 @@ pub enum DataError {
     },
 }
 
+impl DataError {
+    pub(super) fn unreadable(path: &Path, source: io::Error) -> Self {
+        DataError::Unreadable {
+            path: path.to_owned(),
+            source,
+        }
+    }
+}
+
+/// Bytes of rows that are kept at most.
+pub(super) const KEPT_BYTES: usize = 512 << 20;
 /// Longest row that is held in memory, in bytes.
 pub const LONGEST_ROW: usize = 32 << 20;
 
-/// What is wrong with a row.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// Longer than what is held in memory.
@@ -88,7 +97,6 @@ pub enum Fault {
     TooLong,
     #[error("it is not UTF-8 text")]
     NotText,
-    /// The file ends too early.
     #[error("the file ends in the middle of it")]
     CutOff,
     /// Something follows a JSON array.
@@ -104,7 +112,6 @@ pub enum Fault {
     /// JSON that is neither messages nor a request.
     #[error("it holds neither messages nor a prompt but {found}; see --field")]
     NoPrompt { found: String },
-    /// A header without a column.
     #[error("the header has no column '{0}'")]
     NoColumn(&'static str),
     /// A row with fewer fields than the header.
@@ -116,7 +123,6 @@ pub enum Fault {
     /// A trace that goes back in time.
     #[error("it is earlier than the row before; sort the trace")]
     Backwards,
-    /// A prompt without tokens.
     #[error("its prompt has no tokens")]
     NoTokens,
 }

@@ -8,19 +8,21 @@ pub mod reader;
 mod trace;
 
 use inferometer_core::work::DataFormat;
+use question::{Question, QuestionKind};
 use reader::Reader;
 
 /// The reader of a format. `field` takes the place of the usual field of the prompt; `json` says
 /// whether rows of the format `line` are JSON.
 pub fn reader(format: DataFormat, field: Option<&str>, json: bool) -> Box<dyn Reader> {
     let field = field.map(str::to_owned);
+    let question = |kind, field| Box::new(Question { kind, field });
     match format {
         DataFormat::ShareGpt => Box::new(chat::ShareGpt),
         DataFormat::Conversations => Box::new(chat::Conversations),
-        DataFormat::OpenQa => Box::new(question::OpenQa { field }),
-        DataFormat::Custom => Box::new(question::Custom { field }),
-        DataFormat::Instruct => Box::new(question::Instruct { field }),
-        DataFormat::Gsm8k => Box::new(question::Gsm8k { field }),
+        DataFormat::OpenQa => question(QuestionKind::OpenQa, field),
+        DataFormat::Custom => question(QuestionKind::Custom, field),
+        DataFormat::Instruct => question(QuestionKind::Instruct, field),
+        DataFormat::Gsm8k => question(QuestionKind::Gsm8k, field),
         DataFormat::Line if json => Box::new(line::Json { field }),
         // A text is cut into pieces elsewhere; its lines are what a reader can make of it.
         DataFormat::Line | DataFormat::Text => Box::new(line::Plain),

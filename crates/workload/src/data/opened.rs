@@ -9,7 +9,7 @@ use super::rows::{Rows, Shape};
 use super::source::{self, Source};
 use crate::survey::Packing;
 use inferometer_core::work::DataFormat;
-use std::io::{self, Chain, Cursor, Read};
+use std::io::{Chain, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 /// An open data set. The file is read once and in order, so that it may be a pipe.
@@ -49,7 +49,8 @@ impl Opened {
         format: Option<DataFormat>,
         field: Option<&str>,
     ) -> Result<Self, DataError> {
-        let (source, packing) = source::open(path).map_err(|error| unreadable(path, error))?;
+        let (source, packing) =
+            source::open(path).map_err(|error| DataError::unreadable(path, error))?;
         let opened = Self::of_source(path, source, format, field)?;
         Ok(Opened { packing, ..opened })
     }
@@ -61,7 +62,7 @@ impl Opened {
         format: Option<DataFormat>,
         field: Option<&str>,
     ) -> Result<Self, DataError> {
-        let head = head_of(&mut source).map_err(|error| unreadable(path, error))?;
+        let head = head_of(&mut source).map_err(|error| DataError::unreadable(path, error))?;
         let format = match format {
             Some(format) => format,
             None => detect::format_of(path, &head, field)?,
@@ -93,7 +94,7 @@ impl Opened {
     pub fn next_row(&mut self) -> Result<Option<ReadRow>, DataError> {
         loop {
             let row = self.rows.next_row();
-            let Some(row) = row.map_err(|error| unreadable(&self.path, error))? else {
+            let Some(row) = row.map_err(|error| DataError::unreadable(&self.path, error))? else {
                 return Ok(None);
             };
             let line = row.line;
@@ -102,13 +103,6 @@ impl Opened {
                 return Ok(Some(ReadRow { line, reading }));
             }
         }
-    }
-}
-
-pub(super) fn unreadable(path: &Path, source: io::Error) -> DataError {
-    DataError::Unreadable {
-        path: path.to_owned(),
-        source,
     }
 }
 

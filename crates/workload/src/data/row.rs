@@ -35,7 +35,6 @@ pub enum RowContent {
     },
 }
 
-/// One turn of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Turn {
     pub user: Arc<str>,

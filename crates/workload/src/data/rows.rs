@@ -379,41 +379,37 @@ mod tests {
     }
 
     proptest! {
-            #[test]
-            fn arrays_come_apart_as_a_parser_takes_them_apart(
-                elements in prop::collection::vec(json(), 0..8),
-                blanks in prop::collection::vec("[ \n\t\r]{0,3}", 20),
-                pretty in any::<bool>(),
-                buffer in 1usize..40,
-            ) {
-                let mut blanks = blanks.iter().cycle();
-                let mut text = format!("{}[{}", blanks.next().unwrap(), blanks.next().unwrap());
-                for (place, element) in elements.iter().enumerate() {
-                    let json = if pretty {
-    serde_json::to_string_pretty(element)
-    } else {
-    serde_json::to_string(element)
-    }.unwrap();
-                    let comma = if place == 0 { "" } else { "," };
-                    text += &[comma, blanks.next().unwrap(), &json, blanks.next().unwrap()].concat();
-                }
-                text += "]";
-                let rows = read(text.as_bytes(), Shape::Array, buffer);
-                let values: Vec<serde_json::Value> = rows
-                    .iter()
-                    .map(|row| serde_json::from_str(row.1.as_ref().unwrap()).unwrap())
-                    .collect();
-                prop_assert_eq!(values, elements);
+        #[test]
+        fn arrays_come_apart_as_a_parser_takes_them_apart(
+            elements in prop::collection::vec(json(), 0..8),
+            blanks in prop::collection::vec("[ \n\t\r]{0,3}", 20),
+            pretty in any::<bool>(),
+            buffer in 1usize..40,
+        ) {
+            let mut blanks = blanks.iter().cycle();
+            let mut text = format!("{}[{}", blanks.next().unwrap(), blanks.next().unwrap());
+            for (place, element) in elements.iter().enumerate() {
+                let json = if pretty { format!("{element:#}") } else { element.to_string() };
+                let comma = if place == 0 { "" } else { "," };
+                text += &[comma, blanks.next().unwrap(), &json, blanks.next().unwrap()].concat();
             }
+            text += "]";
+            let rows = read(text.as_bytes(), Shape::Array, buffer);
+            let values: Vec<serde_json::Value> = rows
+                .iter()
+                .map(|row| serde_json::from_str(row.1.as_ref().unwrap()).unwrap())
+                .collect();
+            prop_assert_eq!(values, elements);
+        }
 
-            #[test]
-            fn rows_do_not_depend_on_how_the_stream_is_cut(
-                bytes in prop::collection::vec(prop_oneof![any::<u8>(), prop::sample::select(&b"[]{}\",\\\n "[..])], 0..200),
-                buffer in 1usize..40,
-            ) {
-                for shape in [Shape::Lines, Shape::Csv, Shape::Array] {
-                    prop_assert_eq!(read(&bytes, shape, buffer), read(&bytes, shape, 4096));
-                }
+        #[test]
+        fn rows_do_not_depend_on_how_the_stream_is_cut(
+            bytes in prop::collection::vec(prop_oneof![any::<u8>(), prop::sample::select(&b"[]{}\",\\\n "[..])], 0..200),
+            buffer in 1usize..40,
+        ) {
+            for shape in [Shape::Lines, Shape::Csv, Shape::Array] {
+                prop_assert_eq!(read(&bytes, shape, buffer), read(&bytes, shape, 4096));
             }
         }
+    }
 }

@@ -4,7 +4,7 @@
 //! all of it passes by and a sample is kept, so that a large file costs time but no memory.
 
 use super::count::{Counted, Counter, complete_counts, count_rows};
-use super::error::{DataError, Fault};
+use super::error::{DataError, Fault, KEPT_BYTES};
 use super::filter::{FilteredOut, Filters, RowVerdict};
 use super::format::reader::Reading;
 use super::opened::{End, Opened, ReadRow};
@@ -15,15 +15,12 @@ use crate::tokenizer::{CountCache, Tokenizer};
 use inferometer_core::work::{DataFormat, DataSource};
 use std::path::Path;
 
-/// Bytes of rows that are kept at most.
-pub(super) const KEPT_BYTES: usize = 512 << 20;
 /// Bad rows that are kept with their reason; all are counted.
 const BAD_ROWS_KEPT: usize = 100;
 /// Rows whose tokens are counted together, and about how many bytes of them.
 pub(super) const BATCH_ROWS: usize = 1_024;
 pub(super) const BATCH_BYTES: usize = 16 << 20;
 
-/// What to take from a data set.
 #[derive(Clone, Copy)]
 pub struct Selection<'a> {
     pub data: &'a DataSource,
@@ -64,11 +61,6 @@ impl Selected {
             picked.prompt_tokens = None;
             picked.turns.iter_mut().for_each(|turn| turn.user = None);
         }
-    }
-
-    /// The whole file was read.
-    pub fn is_complete(&self) -> bool {
-        self.end == End::OfFile
     }
 }
 
@@ -154,14 +146,9 @@ impl Selection<'_> {
             (_, limit) => limit,
         };
         let (pieces, end) = text::pieces(self.path, length, wanted, self.tokenizer)?;
-        let filters = Filters::none();
-        let mut collector = Collector::new(self, filters, DataFormat::Text);
+        let mut collector = Collector::new(self, Filters::none(), DataFormat::Text);
         for piece in pieces {
-            let row = ReadRow {
-                line: piece.line,
-                reading: Ok(Reading::Row(Row::of_text(&piece.text))),
-            };
-            if let Some(end) = collector.take_batch(vec![Ok(row)])? {
+            if let Some(end) = collector.take_batch(vec![Ok(piece.into())])? {
                 return collector.finish(end);
             }
         }

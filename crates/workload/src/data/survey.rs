@@ -3,14 +3,15 @@
 //! Rows pass by and are not kept, so that the size of a file costs time but no memory.
 
 use super::count::Counted;
-use super::error::DataError;
+use super::error::{DataError, KEPT_BYTES};
 use super::filter::{FilteredOut, Filters, RowVerdict};
 use super::format::reader::Reading;
-use super::opened::{End, Opened, ReadRow, unreadable};
+use super::opened::{End, Opened, ReadRow};
 use super::row::{Picked, Row, RowContent};
 use super::sample::KeptRows;
-use super::select::{BATCH_BYTES, BATCH_ROWS, KEPT_BYTES};
-use super::{source, text};
+use super::select::{BATCH_BYTES, BATCH_ROWS};
+use super::source;
+use super::text::{self, Piece};
 use crate::survey::{Arrivals, BadLine, LengthCounts, Packing, RowCounts, SCHEMA, Survey};
 use crate::tokenizer::{Tokenizer, count_all};
 use inferometer_core::work::{DataFormat, DataSource, PromptLength};
@@ -78,16 +79,13 @@ impl Surveyor<'_> {
     fn open(&self) -> Result<(Rows, DataFormat, Packing, Filters), DataError> {
         let data = self.data;
         if data.format == Some(DataFormat::Text) {
-            let source = source::open(self.path).map_err(|error| unreadable(self.path, error));
+            let source =
+                source::open(self.path).map_err(|error| DataError::unreadable(self.path, error));
             let (source, packing) = source?;
             let length = data.max_prompt.unwrap_or(PIECE);
             let tokenizer = Some(self.tokenizer);
             let (pieces, _) = text::pieces_of(self.path, source, length, data.limit, tokenizer)?;
-            let rows = pieces.into_iter().map(|piece| ReadRow {
-                line: piece.line,
-                reading: Ok(Reading::Row(Row::of_text(&piece.text))),
-            });
-            let rows = Rows::Pieces(rows.collect::<Vec<_>>().into_iter());
+            let rows = Rows::Pieces(pieces.into_iter());
             return Ok((rows, DataFormat::Text, packing, Filters::none()));
         }
         let opened = Opened::open(self.path, data.format, data.field.as_deref())?;
@@ -115,17 +113,16 @@ impl Surveyor<'_> {
     }
 }
 
-/// Where rows come from.
 enum Rows {
     Read(Box<Opened>),
-    Pieces(std::vec::IntoIter<ReadRow>),
+    Pieces(std::vec::IntoIter<Piece>),
 }
 
 impl Rows {
     fn next(&mut self) -> Result<Option<ReadRow>, DataError> {
         match self {
             Rows::Read(opened) => opened.next_row(),
-            Rows::Pieces(pieces) => Ok(pieces.next()),
+            Rows::Pieces(pieces) => Ok(pieces.next().map(ReadRow::from)),
         }
     }
 }
@@ -421,9 +418,9 @@ impl Times {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::file;
     use crate::tokenizer::Bytes;
     use inferometer_core::work::Window;
-    use std::io::Write;
 
     fn source(format: Option<DataFormat>) -> DataSource {
         DataSource {
@@ -441,8 +438,7 @@ mod tests {
     }
 
     fn surveyed(text: &str, data: &DataSource) -> (Survey, Vec<String>) {
-        let mut file = tempfile::NamedTempFile::new().unwrap();
-        file.write_all(text.as_bytes()).unwrap();
+        let file = file(text);
         let surveyor = Surveyor {
             data,
             path: file.path(),

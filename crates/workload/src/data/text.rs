@@ -1,7 +1,9 @@
 //! A text cut into pieces of a length, at characters and never within one.
 
-use super::error::DataError;
-use super::opened::{End, unreadable};
+use super::error::{DataError, KEPT_BYTES};
+use super::format::reader::Reading;
+use super::opened::{End, ReadRow};
+use super::row::Row;
 use super::source::{self, Source};
 use crate::tokenizer::Tokenizer;
 use inferometer_core::work::PromptLength;
@@ -15,8 +17,14 @@ pub struct Piece {
     pub line: u64,
 }
 
-/// Bytes of pieces that are kept at most.
-const KEPT_BYTES: usize = 512 << 20;
+impl From<Piece> for ReadRow {
+    fn from(piece: Piece) -> Self {
+        ReadRow {
+            line: piece.line,
+            reading: Ok(Reading::Row(Row::of_text(&piece.text))),
+        }
+    }
+}
 
 /// Cuts a file into pieces, at most `wanted`. What is left over at the end is
 /// dropped, unless it is the only piece. Pieces in tokens need a tokenizer; one has as many
@@ -31,7 +39,7 @@ pub fn pieces(
         let asked = format!("a piece of {tokens} tokens");
         return Err(DataError::NoTokenizer { asked });
     }
-    let (source, _) = source::open(path).map_err(|error| unreadable(path, error))?;
+    let (source, _) = source::open(path).map_err(|error| DataError::unreadable(path, error))?;
     pieces_of(path, source, length, wanted, tokenizer)
 }
 
@@ -164,7 +172,7 @@ impl<'a> Text<'a> {
         let read = match self.source.fill_buf() {
             Ok(read) => read,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(true),
-            Err(error) => return Err(unreadable(self.path, error)),
+            Err(error) => return Err(DataError::unreadable(self.path, error)),
         };
         self.ended = read.is_empty();
         let used = read.len();
@@ -252,9 +260,10 @@ fn longest_prefix(text: &str, tokens: u32, tokenizer: &dyn Tokenizer) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::file;
     use crate::tokenizer::Bytes;
     use proptest::prelude::*;
-    use std::io::{BufReader, Cursor, Write};
+    use std::io::{BufReader, Cursor};
 
     /// A word is a token, with the blank before it.
     struct Words;
@@ -272,8 +281,7 @@ mod tests {
     }
 
     fn cut(text: &[u8], length: PromptLength, wanted: Option<u64>) -> Vec<(String, u64)> {
-        let mut file = tempfile::NamedTempFile::new().unwrap();
-        file.write_all(text).unwrap();
+        let file = file(text);
         let (pieces, _) = pieces(file.path(), length, wanted, Some(&Words)).unwrap();
         pieces
             .into_iter()
@@ -309,8 +317,7 @@ mod tests {
 
     #[test]
     fn tokens_without_a_tokenizer_and_invalid_text_are_refused() {
-        let mut file = tempfile::NamedTempFile::new().unwrap();
-        file.write_all(b"good\n\xff").unwrap();
+        let file = file(b"good\n\xff");
         let refused = |length| {
             let result = pieces(file.path(), length, None, None);
             result.unwrap_err().to_string()
@@ -320,36 +327,29 @@ mod tests {
     }
 
     proptest! {
-            #[test]
-            fn cutting_loses_nothing_however_the_stream_is_cut(
-                text in "[a-c一二🙂\n ]{0,80}",
-                length in 1u32..9,
-                buffer in 1usize..9,
-                by_tokens in any::<bool>(),
-            ) {
-                let stream = BufReader::with_capacity(buffer, Cursor::new(text.clone().into_bytes()));
-                let mut stream = Text::new("text".as_ref(), Box::new(stream));
-                let (mut whole, mut lines) = (String::new(), 1);
-                loop {
-                    let piece = if by_tokens {
-    stream.cut_tokens(length, &Bytes)
-    } else {
-    stream.cut_chars(length)
-    };
-                    let Some((piece, _)) = piece.unwrap() else {
-                        break;
-                    };
-                    prop_assert_eq!(piece.line, lines);
-                    let fits = if by_tokens {
-    piece.text.len() <= length as usize || piece.text.chars().count() == 1
-    } else {
-    piece.text.chars().count() <= length as usize
-    };
-                    prop_assert!(fits);
-                    lines += piece.text.matches('\n').count() as u64;
-                    whole += &piece.text;
-                }
-                prop_assert_eq!(whole, text);
+        #[test]
+        fn cutting_loses_nothing_however_the_stream_is_cut(
+            text in "[a-c一二🙂\n ]{0,80}",
+            length in 1u32..9,
+            buffer in 1usize..9,
+            by_tokens in any::<bool>(),
+        ) {
+            let stream = BufReader::with_capacity(buffer, Cursor::new(text.clone().into_bytes()));
+            let mut stream = Text::new("text".as_ref(), Box::new(stream));
+            let (mut whole, mut lines) = (String::new(), 1);
+            let mut next = || match by_tokens {
+                true => stream.cut_tokens(length, &Bytes),
+                false => stream.cut_chars(length),
+            };
+            while let Some((piece, _)) = next().unwrap() {
+                prop_assert_eq!(piece.line, lines);
+                let (bytes, chars) = (piece.text.len(), piece.text.chars().count());
+                let counted = if by_tokens { bytes } else { chars };
+                prop_assert!(counted <= length as usize || (by_tokens && chars == 1));
+                lines += piece.text.matches('\n').count() as u64;
+                whole += &piece.text;
             }
+            prop_assert_eq!(whole, text);
         }
+    }
 }

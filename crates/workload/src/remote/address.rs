@@ -71,15 +71,13 @@ impl Location {
         let Some((scheme, rest)) = split_scheme(text) else {
             return Ok(Location::Local(PathBuf::from(text)));
         };
+        let hub = |scheme| {
+            let address = shown(text);
+            HubFile::parse(rest).ok_or(AddressError::Incomplete { address, scheme })
+        };
         let remote = match scheme.to_ascii_lowercase().as_str() {
-            "hf" => Remote::HuggingFace(HubFile::parse(rest).ok_or(AddressError::Incomplete {
-                address: shown(text),
-                scheme: "hf",
-            })?),
-            "ms" => Remote::ModelScope(HubFile::parse(rest).ok_or(AddressError::Incomplete {
-                address: shown(text),
-                scheme: "ms",
-            })?),
+            "hf" => Remote::HuggingFace(hub("hf")?),
+            "ms" => Remote::ModelScope(hub("ms")?),
             "http" | "https" => Remote::Web(WebFile::parse(text)?),
             _ => {
                 return Err(AddressError::UnknownScheme {

@@ -2,7 +2,6 @@
 
 use super::address::{AddressError, Remote};
 use inferometer_fetch::FetchError;
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -17,14 +16,13 @@ pub enum RemoteError {
     #[error(
         "{host} is not reachable ({reason}); \
          download {address} elsewhere and give the file{}",
-        OrMirror(address)
+        or_mirror(address)
     )]
     Unreachable {
         address: Box<Remote>,
         host: String,
         reason: String,
     },
-    /// The connection is not secure.
     #[error(
         "no secure connection to {host} ({reason}); if a proxy opens TLS here, add its \
          certificate to the system's, or download {address} elsewhere and give the file"
@@ -34,14 +32,14 @@ pub enum RemoteError {
         host: String,
         reason: String,
     },
-    #[error("access to {address} is denied (HTTP {status}); {}", Permission(address, *had_token))]
+    #[error("access to {address} is denied (HTTP {status}); {}", permission(address, *had_token))]
     Denied {
         address: Box<Remote>,
         /// 401 or 403.
         status: u16,
         had_token: bool,
     },
-    #[error("{address} does not exist (HTTP {status}); {}", CheckPath(address))]
+    #[error("{address} does not exist (HTTP {status}); {}", check_path(address))]
     NotFound {
         address: Box<Remote>,
         /// 404 or 410.
@@ -93,7 +91,7 @@ pub enum RemoteError {
     #[error(
         "the download of {address} broke off after {received} bytes{} ({reason}); \
          repeat the command to go on from there",
-        OfTotal(*total)
+        total.map(|total| format!(" of {total}")).unwrap_or_default()
     )]
     BrokeOff {
         address: Box<Remote>,
@@ -175,58 +173,34 @@ impl RemoteError {
     }
 }
 
-struct OrMirror<'a>(&'a Remote);
-
-impl fmt::Display for OrMirror<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.0 {
-            Remote::HuggingFace(_) => ", or set HF_ENDPOINT to a mirror",
-            Remote::ModelScope(_) => ", or set MODELSCOPE_DOMAIN to a mirror",
-            Remote::Web(_) => "",
-        })
+fn or_mirror(address: &Remote) -> &'static str {
+    match address {
+        Remote::HuggingFace(_) => ", or set HF_ENDPOINT to a mirror",
+        Remote::ModelScope(_) => ", or set MODELSCOPE_DOMAIN to a mirror",
+        Remote::Web(_) => "",
     }
 }
 
-/// The address, and whether a token was sent.
-struct Permission<'a>(&'a Remote, bool);
-
-impl fmt::Display for Permission<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            // The hub answers 401 also for what does not exist.
-            Permission(Remote::HuggingFace(_), false) => {
-                "check its name; if it is gated or private, accept its terms on the hub and set \
-                 HF_TOKEN"
-            }
-            Permission(Remote::HuggingFace(_), true) => {
-                "check its name, and that the account of the token has accepted its terms"
-            }
-            Permission(Remote::ModelScope(_) | Remote::Web(_), _) => {
-                "check its name, or download it with your account and give the file"
-            }
-        })
-    }
-}
-
-struct CheckPath<'a>(&'a Remote);
-
-impl fmt::Display for CheckPath<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.0 {
-            Remote::HuggingFace(_) => "check the path: hf://datasets/ORG/NAME/FILE",
-            Remote::ModelScope(_) => "check the path: ms://datasets/ORG/NAME/FILE",
-            Remote::Web(_) => "check the path",
-        })
-    }
-}
-
-struct OfTotal(Option<u64>);
-
-impl fmt::Display for OfTotal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(total) => write!(f, " of {total}"),
-            None => Ok(()),
+fn permission(address: &Remote, had_token: bool) -> &'static str {
+    match (address, had_token) {
+        // The hub answers 401 also for what does not exist.
+        (Remote::HuggingFace(_), false) => {
+            "check its name; if it is gated or private, accept its terms on the hub and set \
+             HF_TOKEN"
         }
+        (Remote::HuggingFace(_), true) => {
+            "check its name, and that the account of the token has accepted its terms"
+        }
+        (Remote::ModelScope(_) | Remote::Web(_), _) => {
+            "check its name, or download it with your account and give the file"
+        }
+    }
+}
+
+fn check_path(address: &Remote) -> &'static str {
+    match address {
+        Remote::HuggingFace(_) => "check the path: hf://datasets/ORG/NAME/FILE",
+        Remote::ModelScope(_) => "check the path: ms://datasets/ORG/NAME/FILE",
+        Remote::Web(_) => "check the path",
     }
 }

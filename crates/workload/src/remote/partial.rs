@@ -24,7 +24,6 @@ pub(super) struct Note {
     pub sha256: Option<String>,
 }
 
-/// What there is to go on from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Resume {
     pub from: u64,
@@ -81,7 +80,6 @@ impl Partial {
             .filter(|note| note.total == Some(len) && len > 0))
     }
 
-    /// What there is to go on from.
     pub fn resumable(&self) -> Result<Option<Resume>, RemoteError> {
         let from = self.len()?;
         Ok(self.note().and_then(|note| {
@@ -91,15 +89,9 @@ impl Partial {
         }))
     }
 
-    /// Throws away what is there.
     pub fn discard(&mut self) -> Result<(), RemoteError> {
         for path in [&self.note, &self.part] {
-            match fs::remove_file(path) {
-                Err(e) if e.kind() != io::ErrorKind::NotFound => {
-                    return Err(RemoteError::cache("delete", path, e));
-                }
-                _ => {}
-            }
+            delete(path)?;
         }
         Ok(())
     }
@@ -107,19 +99,13 @@ impl Partial {
     /// Empties the file and notes what will come. The old note goes first and the new one comes
     /// last, so that a note never speaks of other bytes, whenever the process is killed.
     pub fn restart(&mut self, note: &Note) -> Result<(), RemoteError> {
-        match fs::remove_file(&self.note) {
-            Err(e) if e.kind() != io::ErrorKind::NotFound => {
-                return Err(RemoteError::cache("delete", &self.note, e));
-            }
-            _ => {}
-        }
+        delete(&self.note)?;
         File::create(&self.part).map_err(|e| RemoteError::cache("create", &self.part, e))?;
         let text = serde_json::to_vec_pretty(note).map_err(io::Error::other);
         text.and_then(|text| fs::write(&self.note, text))
             .map_err(|e| RemoteError::cache("write", &self.note, e))
     }
 
-    /// The file, to write at its end.
     pub fn append(&self) -> Result<File, RemoteError> {
         File::options()
             .append(true)
@@ -154,6 +140,14 @@ impl Partial {
         // It serves no more, and does no harm.
         let _ = fs::remove_file(&self.note);
         Ok(())
+    }
+}
+
+/// Deletes a file, if there is one.
+fn delete(path: &Path) -> Result<(), RemoteError> {
+    match fs::remove_file(path) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(RemoteError::cache("delete", path, e)),
+        _ => Ok(()),
     }
 }
 

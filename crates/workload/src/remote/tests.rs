@@ -33,6 +33,17 @@ fn one_line(error: &RemoteError) -> String {
     text
 }
 
+/// Breaks off its first answers after so many bytes.
+fn breaking_off(times: usize, bytes: usize, etag: &'static str) -> Server {
+    Server::start(move |before, request| {
+        let sent = Sent::file(request, &data(), etag);
+        Some(match before {
+            before if before < times => sent.broken_after(bytes),
+            _ => sent,
+        })
+    })
+}
+
 /// Files of the cache that are not the lock.
 fn kept_files(folder: &TempDir) -> Vec<String> {
     let mut names: Vec<String> = fs::read_dir(folder.path())
@@ -79,14 +90,7 @@ fn a_local_path_is_left_alone() {
 
 #[test]
 fn a_body_that_breaks_off_is_taken_up_where_it_ended() {
-    let server = Server::start(|before, request| {
-        let sent = Sent::file(request, &data(), "\"v1\"");
-        Some(if before < 3 {
-            sent.broken_after(200_000)
-        } else {
-            sent
-        })
-    });
+    let server = breaking_off(3, 200_000, "\"v1\"");
     let folder = TempDir::new().unwrap();
     let path = fetch(&fetcher(&folder), &format!("{}/a", server.origin)).unwrap();
     assert_eq!(fs::read(path).unwrap(), data());
@@ -102,14 +106,7 @@ fn a_body_that_breaks_off_is_taken_up_where_it_ended() {
 
 #[test]
 fn after_the_last_retry_the_next_call_goes_on() {
-    let server = Server::start(|before, request| {
-        let sent = Sent::file(request, &data(), "\"v1\"");
-        Some(if before < 4 {
-            sent.broken_after(100_000)
-        } else {
-            sent
-        })
-    });
+    let server = breaking_off(4, 100_000, "\"v1\"");
     let folder = TempDir::new().unwrap();
     let address = format!("{}/a.json?sig=s3cr3t", server.origin);
     let error = fetch(&fetcher(&folder), &address).unwrap_err();
@@ -210,14 +207,7 @@ fn what_was_whole_when_the_process_died_needs_no_network() {
 
 #[test]
 fn without_a_strong_etag_nothing_is_resumed() {
-    let server = Server::start(|before, request| {
-        let sent = Sent::file(request, &data(), "W/\"v1\"");
-        Some(if before == 0 {
-            sent.broken_after(9)
-        } else {
-            sent
-        })
-    });
+    let server = breaking_off(1, 9, "W/\"v1\"");
     let folder = TempDir::new().unwrap();
     let path = fetch(&fetcher(&folder), &format!("{}/a", server.origin)).unwrap();
     assert_eq!(fs::read(path).unwrap(), data());

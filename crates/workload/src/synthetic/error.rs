@@ -32,7 +32,6 @@ pub enum SyntheticError {
     },
     #[error("--prefix-groups {0} is impossible; give a number from 1 to {MOST_GROUPS}")]
     Groups(u32),
-    /// A trace without requests.
     #[error("the trace holds no request; give one with at least one row, or a wider window")]
     NoRows,
 }

@@ -15,7 +15,6 @@ use inferometer_core::work::Language;
 use rand::Rng;
 use std::sync::Arc;
 
-/// Composes text of exact lengths.
 pub(super) struct Exact {
     tokenizer: Arc<dyn Tokenizer>,
     vocabulary: Vocabulary,
@@ -28,7 +27,6 @@ pub(super) struct Exact {
     adds_up: bool,
 }
 
-/// A text that was counted.
 pub(super) struct Written {
     pub(super) text: String,
     /// Where they were asked for.

@@ -1,6 +1,7 @@
 use super::words::words;
 use super::*;
 use crate::Content;
+use crate::testing::text;
 use crate::tokenizer::{Bytes, Tiktoken};
 use inferometer_core::length::Distribution;
 use inferometer_core::work::{Language, Prefix, PrefixSpread};
@@ -61,13 +62,6 @@ fn spec(lengths: Distribution) -> work::Synthetic {
 
 fn plain(lengths: Distribution, seed: u64, nonce: Option<Nonce>) -> Synthetic {
     Synthetic::new(&spec(lengths), seed, nonce, None, false).unwrap()
-}
-
-fn text(prompt: &Prompt) -> &str {
-    match &prompt.content {
-        Content::Text(text) => text,
-        other => panic!("no text: {other:?}"),
-    }
 }
 
 fn tokenizers() -> [Arc<dyn Tokenizer>; 5] {

@@ -9,7 +9,6 @@ use inferometer_core::length::LONGEST;
 use inferometer_core::work::Language;
 use std::sync::Arc;
 
-/// One request of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceRow {
     pub input_tokens: u32,
@@ -111,7 +110,7 @@ impl Prompts for TracePrompts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Content;
+    use crate::testing::text;
     use crate::tokenizer::{Bytes, Tiktoken};
 
     #[test]
@@ -134,13 +133,6 @@ mod tests {
             input_tokens,
             output_tokens: Some(9),
             blocks: blocks.into(),
-        }
-    }
-
-    fn text(prompt: &Prompt) -> &str {
-        match &prompt.content {
-            Content::Text(text) => text,
-            other => panic!("{other:?}"),
         }
     }
 

@@ -25,7 +25,6 @@ impl Piece {
     }
 }
 
-/// Where in a text a word stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// It is the very first.

@@ -2,7 +2,6 @@
 
 use super::Tokenizer;
 
-/// Counts bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Bytes;
 

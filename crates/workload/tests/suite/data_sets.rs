@@ -132,7 +132,7 @@ fn sharegpt_takes_first_questions_and_counts_what_it_cannot_use() {
     let selected = taken("sharegpt.json");
     assert_eq!(lines(&selected), [2, 23, 49]);
     assert_eq!((selected.seen, selected.unusable), (4, 1));
-    assert!(selected.is_complete());
+    assert_eq!(selected.end, End::OfFile);
     assert_eq!(texts(&selected)[2], "Name three rivers that flow north.");
     let reference = selected.rows[2].row.reference.as_deref();
     assert_eq!(reference, Some("The Nile, the Ob and the Mackenzie."));
@@ -380,7 +380,7 @@ fn reading_ends_when_enough_is_taken_and_what_lies_behind_does_not_matter() {
         let selected = ask.of_bytes(file.as_bytes()).unwrap();
         assert_eq!((lines(&selected), selected.seen), (vec![1, 2, 3], 3));
         assert_eq!(selected.end, End::Enough);
-        assert!(!selected.is_complete());
+        assert_ne!(selected.end, End::OfFile);
     }
 }
 
@@ -410,7 +410,7 @@ fn a_seed_draws_the_same_rows_in_the_same_order() {
         };
         ask.data.shuffle = true;
         let selected = ask.of_bytes(file.as_bytes()).unwrap();
-        assert!(selected.is_complete());
+        assert_eq!(selected.end, End::OfFile);
         lines(&selected)
     };
     assert_eq!(draw(7), draw(7));

@@ -78,7 +78,6 @@ fn only_difference(a: &Point, b: &Point) -> Option<String> {
     differing.next().is_none().then(|| name.clone())
 }
 
-/// Puts things into an order by chance.
 pub(super) fn shuffle<T>(things: &mut [T], random: &mut impl Rng) {
     for at in (1..things.len()).rev() {
         things.swap(at, random.random_range(0..=at));

@@ -47,10 +47,7 @@ fn an_invalid_run_never_wins() {
 
 #[test]
 fn a_minimised_figure_tells_its_own_change() {
-    let text = STUDY
-        .replace("maximize = \"throughput.output_tokens_per_s\"", "")
-        .replace("[budget]", "minimize = \"latency.ttft_ms.p99\"\n[budget]");
-    let study: Study = text.parse().unwrap();
+    let study = changed([("maximize = \"throughput.output_tokens_per_s\"", ""), TTFT]).unwrap();
     let trials = duel(
         &study,
         [served(1.0, 21.3), served(1.0, 21.4)],
@@ -82,8 +79,7 @@ fn a_default_that_misses_the_slo_is_said() {
 
 #[test]
 fn better_in_one_and_worse_in_another_is_a_trade_off() {
-    let text = STUDY.replace("[budget]", "minimize = \"latency.ttft_ms.p99\"\n[budget]");
-    let study: Study = text.parse().unwrap();
+    let study = changed([TTFT]).unwrap();
     let (default, rival) = (
         [served(100.0, 500.0), served(100.1, 500.2)],
         [served(200.0, 900.0), served(200.1, 900.2)],
@@ -107,8 +103,7 @@ fn better_in_one_and_worse_in_another_is_a_trade_off() {
 
 #[test]
 fn a_default_that_stands_alone_is_the_best_once_the_search_has_ended() {
-    let text = STUDY.replace("trials = 30", "trials = 3");
-    let study: Study = text.parse().unwrap();
+    let study = changed([("trials = 30", "trials = 3")]).unwrap();
     let crash = || Ending::failed(State::Crashed, "no-room-for-kv-cache", None);
     let trials = vec![
         trial(0, Origin::Default, served(100.0, 500.0)),

@@ -41,7 +41,6 @@ fn probed(found: &Capacity, folder: &Path) -> Vec<(f64, Summary)> {
         .collect()
 }
 
-/// The page of a search.
 pub fn page(found: &Capacity, folder: &Path, lang: Lang) -> String {
     let probes = probed(found, folder);
     let mut runs = found.probes.iter();
@@ -77,9 +76,5 @@ pub fn exit(found: &Capacity) -> Exit {
             SearchEnding::Confirmed | SearchEnding::AtCeiling
         )
     };
-    if all.into_iter().all(fine) {
-        Exit::Fine
-    } else {
-        Exit::Doubtful
-    }
+    Exit::fine_if(all.into_iter().all(fine))
 }

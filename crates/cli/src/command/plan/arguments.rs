@@ -1,10 +1,7 @@
 //! The options of `inferometer plan`.
 
-// Comments of options are their help texts, where `[…]` is a default and no link.
-#![allow(rustdoc::broken_intra_doc_links)]
-
 use super::verify::Bench;
-use crate::options::{DataView, Format, theme};
+use crate::options::{DataView, Format, lang, theme};
 use clap::{Args, Subcommand};
 use inferometer_catalog::engine::{EngineKind, Version};
 use inferometer_core::length::Distribution;
@@ -13,7 +10,6 @@ use inferometer_page::figure::theme::Theme;
 use inferometer_text::Lang;
 use std::path::PathBuf;
 
-/// `inferometer plan`.
 #[derive(Args)]
 pub struct PlanArguments {
     /// What to plan.
@@ -41,7 +37,6 @@ pub enum PlanQuestion {
     WhatIf(Box<WhatIfArguments>),
 }
 
-/// `inferometer plan memory`.
 #[derive(Args)]
 pub struct MemoryArguments {
     /// Model: a preset, a config.json, a model folder, a .safetensors file, hf://ORG/NAME, or a URL
@@ -118,7 +113,6 @@ pub struct ViewArguments {
     pub lang: Option<Lang>,
 }
 
-/// `inferometer plan calibrate`.
 #[derive(Args)]
 pub struct CalibrateArguments {
     /// Runs, sweeps, folders of runs, or files that `import` reads
@@ -162,7 +156,6 @@ pub struct CalibrateArguments {
     pub view: ViewArguments,
 }
 
-/// `inferometer plan what-if`.
 #[derive(Args)]
 pub struct WhatIfArguments {
     /// What `plan calibrate` wrote
@@ -223,10 +216,6 @@ fn engine(text: &str) -> Result<EngineKind, String> {
 
 fn version(text: &str) -> Result<Version, String> {
     text.parse().map_err(|_| "write it as in 0.11.0".to_owned())
-}
-
-fn lang(text: &str) -> Result<Lang, String> {
-    text.parse().map_err(|_| "choose en or zh".to_owned())
 }
 
 fn flag(text: &str) -> Result<(String, Option<String>), String> {

@@ -15,7 +15,6 @@ use inferometer_plan::predict::Subject;
 use inferometer_report::plan::calibration::sections;
 use inferometer_text::Lang;
 
-/// Fits, writes and shows a calibration.
 pub fn run(arguments: &CalibrateArguments) -> anyhow::Result<Exit> {
     let card: Card = arguments
         .device

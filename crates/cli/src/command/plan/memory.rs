@@ -12,7 +12,7 @@ use inferometer_plan::device::Card;
 use inferometer_plan::flags::{Flag, command, with_flags};
 use inferometer_plan::memory::{Answer, Fit, Lengths, MemoryError, Question, answer};
 use inferometer_plan::model::{KnownModel, find};
-use inferometer_report::message::plan::PlanText as Text;
+use inferometer_report::message::PlanText as Text;
 use inferometer_report::plan::memory::{sections, stacks};
 use inferometer_text::Lang;
 use serde_json::json;
@@ -64,11 +64,8 @@ pub fn run(arguments: &MemoryArguments) -> anyhow::Result<Exit> {
         figures: &|lang| vec![stacks(&answers, lang)],
     };
     sheet.show(&arguments.view)?;
-    Ok(if answers.iter().all(|answer| answer.fit == Fit::Fits) {
-        Exit::Fine
-    } else {
-        Exit::Doubtful
-    })
+    let all_fit = answers.iter().all(|answer| answer.fit == Fit::Fits);
+    Ok(Exit::fine_if(all_fit))
 }
 
 /// The model, and the commands whose engines divide the cards.

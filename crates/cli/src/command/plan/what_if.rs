@@ -15,7 +15,7 @@ use inferometer_page::doc::Section;
 use inferometer_plan::calibrate::Calibration;
 use inferometer_plan::what_if::{Objectives, Question, ask, to_json};
 use inferometer_plan::work::Load;
-use inferometer_report::message::plan::PlanText as Text;
+use inferometer_report::message::PlanText as Text;
 use inferometer_report::plan::curves::curves;
 use inferometer_report::plan::predictions::sections;
 use inferometer_report::plan::verification;
@@ -35,10 +35,8 @@ pub fn run(arguments: &WhatIfArguments) -> anyhow::Result<Exit> {
         .collect::<anyhow::Result<_>>()?;
     known_flags(&calibration, &flags)?;
     let lang = language(arguments.view.lang);
-    let trace = match &arguments.data {
-        Some(location) => Some(Trace::read(location, lang)?),
-        None => None,
-    };
+    let trace = arguments.data.as_deref();
+    let trace = trace.map(|it| Trace::read(it, lang)).transpose()?;
     let workload = &calibration.workload;
     let (input, output) = match &trace {
         Some(trace) => trace.means(),
@@ -105,10 +103,7 @@ pub fn run(arguments: &WhatIfArguments) -> anyhow::Result<Exit> {
         figures: &|lang| curves(&answers, &arguments.slo, lang),
     };
     sheet.show(&arguments.view)?;
-    Ok(match answers.recommended {
-        Some(_) if held => Exit::Fine,
-        _ => Exit::Doubtful,
-    })
+    Ok(Exit::fine_if(answers.recommended.is_some() && held))
 }
 
 fn lengths(asked: Option<Distribution>, known: &LengthSpec) -> anyhow::Result<Distribution> {

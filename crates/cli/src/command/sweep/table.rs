@@ -17,7 +17,6 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table of a plan's points.
     pub fn new(plan: &SweepPlan, quiet: bool) -> Table {
         let width = |axis: &String| {
             let values = plan
@@ -144,7 +143,6 @@ fn value(place: &Point, axis: &str) -> String {
     place.0.get(axis).map_or(String::new(), shown)
 }
 
-/// A value of an axis.
 pub fn shown(value: &serde_json::Value) -> String {
     match value {
         serde_json::Value::String(text) => text.clone(),

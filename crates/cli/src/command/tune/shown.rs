@@ -77,11 +77,7 @@ fn page(study: &Study, found: &StudyResult, folder: &Path, lang: Lang) -> String
 
 /// Fine if some configuration was measured and met the SLOs.
 pub fn exit(study: &Study, trials: &[Trial]) -> Exit {
-    if study.result(trials).best.is_some() {
-        Exit::Fine
-    } else {
-        Exit::Doubtful
-    }
+    Exit::fine_if(study.result(trials).best.is_some())
 }
 
 fn report<'a>(

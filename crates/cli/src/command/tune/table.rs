@@ -14,7 +14,6 @@ pub struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    /// A table of a study's trials.
     pub fn new(study: &'a Study, quiet: bool) -> Self {
         Table { study, quiet }
     }
@@ -66,9 +65,7 @@ impl<'a> Table<'a> {
         };
         let flags: String = trial.proposal.flags.to_string();
         let flags: String = flags.chars().take(WIDEST).collect();
-        let searched = trials
-            .iter()
-            .filter(|trial| !matches!(trial.proposal.origin, Origin::Confirm { .. }));
+        let searched = trials.iter().filter(|trial| trial.is_searched());
         let place = match trial.proposal.origin {
             Origin::Confirm { .. } => trial.proposal.id.to_string(),
             _ => format!("{}/{}", searched.count(), self.study.budget.trials),
@@ -83,7 +80,7 @@ impl<'a> Table<'a> {
     fn left(&self, trials: &[Trial]) -> String {
         let times = trials.iter().filter_map(|trial| trial.ending.total_s);
         let mean = times.sum::<f64>() / trials.len().max(1) as f64;
-        let confirmed = |trial: &&Trial| matches!(trial.proposal.origin, Origin::Confirm { .. });
+        let confirmed = |trial: &&Trial| !trial.is_searched();
         let repeats = trials.iter().filter(confirmed).count();
         let searched = trials.len() - repeats;
         let stage = self.study.last_stage;

@@ -13,7 +13,6 @@ const MOST_ROWS: usize = 5;
 const BEYOND: f64 = 16.0;
 const GAP: f64 = 4.0;
 
-/// A label and its place.
 #[derive(Clone, Debug)]
 pub(super) struct Head<'a> {
     pub(super) mark: &'a Mark,
@@ -88,7 +87,6 @@ fn head<'a>(
     })
 }
 
-/// The height of all rows.
 pub(super) fn height(heads: &[Head<'_>]) -> f64 {
     let rows = heads.iter().map(|head| head.row + 1).max();
     rows.unwrap_or(0) as f64 * ROW
@@ -104,18 +102,9 @@ mod tests {
         let samples = [0.0, 100.0].map(|x| Sample::new(x, Some(x)));
         Panel {
             x: Axis::new("", "", Scale::FromZero),
-            series: vec![Series {
-                name: String::new(),
-                colour: Colour::Nth(0),
-                shape: Shape::Line(samples.into()),
-            }],
+            series: vec![Series::new("", Colour::Nth(0), Shape::Line(samples.into()))],
             marks: (marks.iter())
-                .map(|&(at, label)| Mark {
-                    on: On::X,
-                    at,
-                    label: label.to_owned(),
-                    kind: MarkKind::Capacity,
-                })
+                .map(|&(at, label)| Mark::new(On::X, at, label, MarkKind::Capacity))
                 .collect(),
             ..Panel::default()
         }

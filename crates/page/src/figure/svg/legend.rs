@@ -4,7 +4,7 @@ use super::super::font;
 use super::super::theme::Look;
 use super::super::{Colour, Figure, Panel, Shape};
 use super::shapes;
-use super::surface::{Anchor, Extra, Stroke, Surface, Words};
+use super::surface::{Anchor, Stroke, Surface, Words};
 
 const SIZE: f64 = 12.0;
 const LINE: f64 = 20.0;
@@ -126,12 +126,7 @@ pub(super) fn draw(
             Sign::Dot => shapes::dots(surface, &[[x + 10.0, middle]], colour, 7.0),
             Sign::Block => surface.rect([x + 5.0, middle - 5.5, 11.0, 11.0], 2.0, colour, 1.0),
         }
-        let words = Words {
-            size: SIZE,
-            fill: look.text,
-            anchor: Anchor::Start,
-            extra: Extra::None,
-        };
+        let words = Words::plain(SIZE, look.text, Anchor::Start);
         surface.text([x + SIGN, middle + 4.2], words, &shown(&entry.name, width));
     }
 }

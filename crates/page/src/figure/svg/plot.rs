@@ -13,6 +13,10 @@ use crate::number;
 /// Size of a panel's title.
 const TITLE: f64 = 14.0;
 
+fn tick_words(look: &Look, anchor: Anchor) -> Words<'_> {
+    Words::plain(TICK, look.muted, anchor)
+}
+
 /// What a panel says above its plot.
 #[derive(Debug, Default)]
 pub(super) struct Header {
@@ -41,15 +45,6 @@ fn heat_of(panel: &Panel) -> Option<[f64; 2]> {
         Shape::Heat(cells) => heat_ends(cells),
         _ => None,
     })
-}
-
-fn words(size: f64, fill: &str, anchor: Anchor) -> Words<'_> {
-    Words {
-        size,
-        fill,
-        anchor,
-        extra: Extra::None,
-    }
 }
 
 /// Draws a panel in the box `[x, y, width, height]`.
@@ -86,7 +81,11 @@ pub(super) fn draw(
             (frame.top + frame.bottom) / 2.0,
         ];
         let text = font::fit(&panel.when_empty, 12.0, frame.right - frame.left - 12.0);
-        surface.text(middle, words(12.0, look.muted, Anchor::Middle), &text);
+        surface.text(
+            middle,
+            Words::plain(12.0, look.muted, Anchor::Middle),
+            &text,
+        );
         return;
     }
     draw_shades(surface, panel, &frame, look);
@@ -124,14 +123,14 @@ fn draw_header(
     if !panel.title.is_empty() {
         let title = Words {
             extra: Extra::Heavy,
-            ..words(TITLE, look.text, Anchor::Start)
+            ..Words::plain(TITLE, look.text, Anchor::Start)
         };
         let shown = font::fit(&panel.title, TITLE, width - 60.0);
         surface.text([x, y + TITLE], title, &shown);
         below += 22.0;
         if !has_caption(panel) {
             let after = x + font::width(&shown, TITLE) + 8.0;
-            let unit = words(TICK, look.muted, Anchor::Start);
+            let unit = tick_words(look, Anchor::Start);
             surface.text([after, y + TITLE], unit, &panel.y.unit);
         }
     }
@@ -139,7 +138,7 @@ fn draw_header(
     let base = frame.top - 9.0 - heads;
     if has_caption(panel) {
         let caption = font::fit(&panel.y.caption(), TICK, width * 0.6);
-        surface.text([x, base], words(TICK, look.muted, Anchor::Start), &caption);
+        surface.text([x, base], tick_words(look, Anchor::Start), &caption);
     }
     if let Some(ends) = heat_of(panel) {
         draw_heat_key(surface, ends, [frame.right, base], look);
@@ -150,7 +149,7 @@ fn draw_header(
 fn draw_heat_key(surface: &mut dyn Surface, ends: [f64; 2], [right, base]: [f64; 2], look: &Look) {
     let high = number::brief(ends[1]);
     let edge = right - font::width(&high, TICK) - 6.0;
-    surface.text([right, base], words(TICK, look.muted, Anchor::End), &high);
+    surface.text([right, base], tick_words(look, Anchor::End), &high);
     let steps = 24;
     let step = 4.0;
     let left = edge - step * f64::from(steps);
@@ -165,11 +164,7 @@ fn draw_heat_key(surface: &mut dyn Surface, ends: [f64; 2], [right, base]: [f64;
         );
     }
     let label = number::brief(ends[0]);
-    surface.text(
-        [left - 6.0, base],
-        words(TICK, look.muted, Anchor::End),
-        &label,
-    );
+    surface.text([left - 6.0, base], tick_words(look, Anchor::End), &label);
 }
 
 fn draw_shades(surface: &mut dyn Surface, panel: &Panel, frame: &Frame, look: &Look) {
@@ -188,7 +183,11 @@ fn draw_shades(surface: &mut dyn Surface, panel: &Panel, frame: &Frame, look: &L
         }
         if font::width(&shade.label, 10.0) < to - from - 12.0 {
             let place = [(from + to) / 2.0, frame.top - 4.0];
-            surface.text(place, words(10.0, look.muted, Anchor::Middle), &shade.label);
+            surface.text(
+                place,
+                Words::plain(10.0, look.muted, Anchor::Middle),
+                &shade.label,
+            );
         }
     }
 }
@@ -214,7 +213,7 @@ fn draw_y_axis(surface: &mut dyn Surface, panel: &Panel, frame: &Frame, look: &L
         }
         let label = shown_name(&tick.label);
         let place = [frame.left - 7.0, y + 4.0];
-        surface.text(place, words(TICK, look.muted, Anchor::End), &label);
+        surface.text(place, tick_words(look, Anchor::End), &label);
     }
 }
 
@@ -253,7 +252,7 @@ fn draw_x_axis(surface: &mut dyn Surface, panel: &Panel, frame: &Frame, foot: Fo
         if frame.names != NameStyle::Level {
             let aslant = Words {
                 extra: Extra::Turned(ASLANT),
-                ..words(TICK, look.muted, Anchor::End)
+                ..tick_words(look, Anchor::End)
             };
             surface.text(
                 [x + 4.0, frame.bottom + 14.0],
@@ -266,7 +265,7 @@ fn draw_x_axis(surface: &mut dyn Surface, panel: &Panel, frame: &Frame, foot: Fo
         let leaves_room = last.is_none_or(|(at, left)| tick.at == at || x + half <= left);
         if x - half >= free_from && leaves_room {
             let place = [x, frame.bottom + 17.0];
-            surface.text(place, words(TICK, look.muted, Anchor::Middle), &tick.label);
+            surface.text(place, tick_words(look, Anchor::Middle), &tick.label);
             free_from = x + half + 6.0;
         }
     }
@@ -277,7 +276,7 @@ fn draw_x_axis(surface: &mut dyn Surface, panel: &Panel, frame: &Frame, foot: Fo
         };
         let place = [(frame.left + frame.right) / 2.0, frame.bottom + below];
         let caption = font::fit(&panel.x.caption(), TICK, frame.right - frame.left);
-        surface.text(place, words(TICK, look.muted, Anchor::Middle), &caption);
+        surface.text(place, tick_words(look, Anchor::Middle), &caption);
     }
 }
 
@@ -300,17 +299,12 @@ fn draw_mark_line(surface: &mut dyn Surface, mark: &Mark, frame: &Frame, look: &
         },
         dash: (mark.kind != MarkKind::Reference).then_some([5.0, 4.0]),
     };
-    match mark.on {
-        On::X => {
-            if let Some(x) = frame.x.at(mark.at) {
-                surface.line([x, frame.top], [x, frame.bottom], stroke);
-            }
-        }
-        On::Y => {
-            if let Some(y) = frame.y.at(mark.at) {
-                surface.line([frame.left, y], [frame.right, y], stroke);
-            }
-        }
+    let ends = match mark.on {
+        On::X => (frame.x.at(mark.at)).map(|x| [[x, frame.top], [x, frame.bottom]]),
+        On::Y => (frame.y.at(mark.at)).map(|y| [[frame.left, y], [frame.right, y]]),
+    };
+    if let Some([from, to]) = ends {
+        surface.line(from, to, stroke);
     }
 }
 
@@ -342,7 +336,7 @@ fn draw_head(surface: &mut dyn Surface, head: &Head<'_>, frame: &Frame, look: &L
         let stem = Stroke::solid(look.of_mark(head.mark.kind), 0.8);
         surface.line([head.x, frame.top], [head.x, base + 2.0], stem);
     }
-    let words = words(heads::SIZE, label_colour(head.mark, look), Anchor::Start);
+    let words = Words::plain(heads::SIZE, label_colour(head.mark, look), Anchor::Start);
     surface.text([head.left, base], words, &head.label);
 }
 
@@ -368,7 +362,7 @@ fn draw_flat_label(
     if taken.take([left, place - 10.0, left + wide, place + 2.0]) {
         let words = Words {
             extra: Extra::Halo(look.background),
-            ..words(heads::SIZE, label_colour(mark, look), Anchor::Start)
+            ..Words::plain(heads::SIZE, label_colour(mark, look), Anchor::Start)
         };
         surface.text([left, place], words, &label);
     }

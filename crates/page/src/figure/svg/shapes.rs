@@ -55,25 +55,18 @@ pub(super) fn draw(surface: &mut dyn Surface, series: &[Series], canvas: &mut Ca
             Shape::Heat(cells) => heat(surface, cells, canvas),
         }
     }
-    let labelled = series.iter().filter_map(|series| match &series.shape {
-        Shape::Line(samples) | Shape::Scatter(samples) => Some(samples),
-        _ => None,
-    });
-    // Words keep off every point, whichever series it belongs to.
-    for sample in labelled
-        .clone()
-        .flatten()
+    let labelled: Vec<&Sample> = (series.iter())
+        .filter(|it| matches!(it.shape, Shape::Line(_) | Shape::Scatter(_)))
+        .flat_map(|series| series.shape.samples())
         .filter(|sample| sample.label.is_some())
-    {
+        .collect();
+    // Words keep off every point, whichever series it belongs to.
+    for sample in &labelled {
         if let Some([x, y]) = sample.y.and_then(|y| canvas.frame.at(sample.x, y)) {
             canvas.taken.take([x - 3.0, y - 3.0, x + 3.0, y + 3.0]);
         }
     }
-    for samples in labelled {
-        if !samples.is_empty() {
-            labels(surface, samples, canvas);
-        }
-    }
+    labels(surface, &labelled, canvas);
 }
 
 /// Runs of points without a gap, in pixels.
@@ -269,18 +262,12 @@ fn bar_width(groups: usize, frame: &Frame) -> f64 {
 /// there is none.
 fn bar_numbers(series: &[Series], groups: usize, frame: &Frame) -> Option<f64> {
     let width = bar_width(groups, frame) + 1.0;
-    let values = series.iter().flat_map(|series| match &series.shape {
-        Shape::Bars(samples) => samples.as_slice(),
-        _ => &[],
-    });
-    let labels: Vec<String> = values
+    let labels: Vec<String> = (series.iter())
+        .filter(|series| matches!(series.shape, Shape::Bars(_)))
+        .flat_map(|series| series.shape.samples())
         .filter_map(|sample| Some(numbers::brief(sample.y?)))
         .collect();
-    let fit = |size: &f64| {
-        labels
-            .iter()
-            .all(|label| font::width(label, *size) <= width)
-    };
+    let fit = |size: &f64| (labels.iter()).all(|label| font::width(label, *size) <= width);
     [SMALL, SMALLEST].into_iter().find(fit)
 }
 
@@ -329,10 +316,7 @@ fn bars(
             above - 3.0,
         ];
         if canvas.taken.take(own) {
-            let words = Words {
-                size,
-                ..small(canvas.look.muted, Anchor::Middle)
-            };
+            let words = Words::plain(size, canvas.look.muted, Anchor::Middle);
             surface.text([centre, above - 4.0], words, &label);
         }
     }
@@ -384,12 +368,7 @@ fn words(surface: &mut dyn Surface, samples: &[Sample], canvas: &Canvas<'_>) {
 }
 
 fn small(fill: &str, anchor: Anchor) -> Words<'_> {
-    Words {
-        size: SMALL,
-        fill,
-        anchor,
-        extra: Extra::None,
-    }
+    Words::plain(SMALL, fill, anchor)
 }
 
 fn draw_ranges(surface: &mut dyn Surface, ranges: &[Range], colour: &str, frame: &Frame) {
@@ -446,19 +425,14 @@ fn heat(surface: &mut dyn Surface, cells: &[Cell], canvas: &Canvas<'_>) {
         surface.rect(shape, if gap > 0.0 { 3.0 } else { 0.0 }, &fill, 1.0);
         let size = 12.0;
         if font::width(&cell.label, size) <= width - 8.0 && height >= size + 4.0 {
-            let words = Words {
-                size,
-                fill: words,
-                anchor: Anchor::Middle,
-                extra: Extra::None,
-            };
+            let words = Words::plain(size, words, Anchor::Middle);
             surface.text([x, y + 4.0], words, &cell.label);
         }
     }
 }
 
 /// Words beside points, where they find room.
-fn labels(surface: &mut dyn Surface, samples: &[Sample], canvas: &mut Canvas<'_>) {
+fn labels(surface: &mut dyn Surface, samples: &[&Sample], canvas: &mut Canvas<'_>) {
     for sample in samples {
         let Some(label) = &sample.label else { continue };
         let Some([x, y]) = sample.y.and_then(|y| canvas.frame.at(sample.x, y)) else {

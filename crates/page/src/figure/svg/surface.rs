@@ -16,6 +16,17 @@ pub(in crate::figure) struct Words<'a> {
     pub(in crate::figure) extra: Extra<'a>,
 }
 
+impl<'a> Words<'a> {
+    pub(in crate::figure) fn plain(size: f64, fill: &'a str, anchor: Anchor) -> Self {
+        Words {
+            size,
+            fill,
+            anchor,
+            extra: Extra::None,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 pub(in crate::figure) enum Extra<'a> {
     None,
@@ -49,7 +60,6 @@ impl<'a> Stroke<'a> {
     }
 }
 
-/// How a path is painted.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::figure) enum Paint<'a> {
     /// A line with round ends and corners.

@@ -1,7 +1,7 @@
 //! The parts of a card as a picture: drawn, or of signs.
 
 use super::{PARTS, gib, name, part_text};
-use crate::message::plan::PlanText as Text;
+use crate::message::PlanText as Text;
 use inferometer_catalog::units::GIB;
 use inferometer_page::doc::{Cell, Column, Table};
 use inferometer_page::figure::{
@@ -23,19 +23,19 @@ pub fn stacks(answers: &[Answer], lang: Lang) -> Figure {
     let of = |part: Part| {
         let samples = answers.iter().enumerate();
         let samples = samples.map(|(place, answer)| Sample::new(place as f64, gib(answer, part)));
-        Series {
-            name: part_text(part).text(lang).to_owned(),
-            colour: colour(part),
-            shape: Shape::Stack(samples.collect()),
-        }
+        Series::new(
+            part_text(part).text(lang),
+            colour(part),
+            Shape::Stack(samples.collect()),
+        )
     };
     let does_not_fit = answers.iter().filter(|answer| answer.fit != Fit::Fits);
     let notes =
         does_not_fit.map(|answer| format!("{}: {}", name(answer), Text::DoesNotFit.text(lang)));
-    Figure {
-        id: "memory".to_owned(),
-        title: Text::Memory.text(lang).to_owned(),
-        panels: vec![Panel {
+    Figure::new(
+        "memory",
+        Text::Memory.text(lang),
+        vec![Panel {
             x: Axis::of_names(
                 Text::EngineOnDevice.text(lang),
                 answers.iter().map(name).collect(),
@@ -45,9 +45,8 @@ pub fn stacks(answers: &[Answer], lang: Lang) -> Figure {
             marks: edges(answers),
             ..Panel::default()
         }],
-        footnotes: notes.collect(),
-        ..Figure::default()
-    }
+        notes.collect(),
+    )
 }
 
 /// The memory of the cards beyond which a stack goes.
@@ -58,11 +57,13 @@ fn edges(answers: &[Answer]) -> Vec<Mark> {
         .collect();
     cards.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(b.0)));
     cards.dedup();
-    let mark = |(device, gib): (&str, f64)| Mark {
-        on: On::Y,
-        at: gib,
-        label: format!("{device} {gib:.1} GiB"),
-        kind: MarkKind::Objective,
+    let mark = |(device, gib): (&str, f64)| {
+        Mark::new(
+            On::Y,
+            gib,
+            format!("{device} {gib:.1} GiB"),
+            MarkKind::Objective,
+        )
     };
     cards.into_iter().map(mark).collect()
 }

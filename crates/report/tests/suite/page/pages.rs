@@ -13,6 +13,7 @@ use inferometer_page::html::Page;
 use inferometer_report::chart::Drawing;
 use inferometer_report::html::run::{RunPage, compose_page};
 use inferometer_report::html::sweep;
+use inferometer_report::run::{Detail, RunReport};
 use inferometer_report::sweep::{SweepReport, Visited};
 use inferometer_store::sweep_dir::{PLAN_SCHEMA, PlannedPoint, SweepPlan, Trial, TrialState};
 use inferometer_text::Lang;
@@ -75,10 +76,15 @@ fn page(requests: u64, name: Option<&str>, lang: Lang) -> Page {
     let run = RunPage {
         folded: &folded,
         drawing: &Drawing::of(&trace),
-        scenario: &scenario,
-        environment: &environment,
-        ending: &ending,
-        directory: Path::new("runs/made-up"),
+        report: RunReport {
+            summary: &folded.summary(lang),
+            scenario: &scenario,
+            environment: &environment,
+            ending: &ending,
+            directory: Some(Path::new("runs/made-up")),
+            lang,
+            detail: Detail::Definitions,
+        },
     };
     compose_page(&run, lang)
 }

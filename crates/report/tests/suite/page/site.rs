@@ -3,7 +3,7 @@
 use crate::made_up::{self, Load, VLLM};
 use crate::page::browser::{WIDTHS, seen_by};
 use crate::page::pages::HOSTILE;
-use inferometer_report::runs::{Listed, RunState};
+use inferometer_report::runs::{KnownResult, Listed, RunState};
 use inferometer_report::site::{Entry, index, page_name};
 use inferometer_text::Lang;
 use serde_json::{Value, json};
@@ -20,16 +20,14 @@ fn entry(name: &str, engine: &str, what: Listed, taken: &mut HashSet<String>) ->
         output: 12.0,
     };
     Entry {
-        name: name.to_owned(),
         page: page_name(name, taken),
-        label: Some(format!("label of {name}")),
-        tags: BTreeMap::from([("engine".to_owned(), engine.to_owned())]),
-        started: Some("2026-11-15T02:23:34Z".to_owned()),
-        state: RunState::Valid,
-        what,
-        point: None,
-        figures: Some(made_up::run(&VLLM, load)),
-        computed: false,
+        result: KnownResult {
+            label: Some(format!("label of {name}")),
+            tags: BTreeMap::from([("engine".to_owned(), engine.to_owned())]),
+            started: Some("2026-11-15T02:23:34Z".to_owned()),
+            figures: Some(made_up::run(&VLLM, load)),
+            ..KnownResult::new(name, what, RunState::Valid)
+        },
     }
 }
 

@@ -24,7 +24,6 @@ struct Message<'a> {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
-    System,
     User,
     Assistant,
     Other,
@@ -33,7 +32,6 @@ enum Role {
 impl Message<'_> {
     fn role(&self) -> Role {
         match &*self.from {
-            "system" | "developer" => Role::System,
             "human" | "user" => Role::User,
             "gpt" | "assistant" | "chatgpt" | "bard" | "bing" => Role::Assistant,
             _ => Role::Other,

@@ -8,7 +8,6 @@ use crate::data::row::{Row, RowContent};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
-/// The line is the prompt.
 pub struct Plain;
 
 impl Reader for Plain {
@@ -17,7 +16,6 @@ impl Reader for Plain {
     }
 }
 
-/// The row is JSON.
 pub struct Json {
     pub field: Option<String>,
 }

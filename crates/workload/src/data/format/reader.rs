@@ -3,7 +3,6 @@
 use crate::data::error::Fault;
 use crate::data::row::Row;
 
-/// What came of reading a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reading {
     Row(Row),

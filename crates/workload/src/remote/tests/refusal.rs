@@ -5,12 +5,24 @@ use inferometer_fetch::FetchError;
 use std::io::Write;
 use std::net::TcpListener;
 
+fn at(server: &Server, path: &str) -> String {
+    format!("{}{path}", server.origin)
+}
+
+fn assert_refused(fetcher: &Fetcher, address: &str, words: &str) {
+    let said = one_line(&fetch(fetcher, address).unwrap_err());
+    assert!(said.contains(words), "{said}");
+}
+
 #[test]
 fn what_does_not_match_the_hubs_checksum_is_deleted() {
     let (hub, _store) = hub_and_store(sha256(b"other"), data().len());
     let folder = TempDir::new().unwrap();
-    let error = fetch(&hub_fetcher(&folder, &hub), "hf://datasets/o/n/a").unwrap_err();
-    assert!(one_line(&error).contains(&sha256(b"other")), "{error}");
+    assert_refused(
+        &hub_fetcher(&folder, &hub),
+        "hf://datasets/o/n/a",
+        &sha256(b"other"),
+    );
     assert!(kept_files(&folder).is_empty());
 }
 
@@ -18,18 +30,20 @@ fn what_does_not_match_the_hubs_checksum_is_deleted() {
 fn a_wrong_length_is_refused() {
     let (hub, _store) = hub_and_store(sha256(&data()), 5);
     let folder = TempDir::new().unwrap();
-    let error = fetch(&hub_fetcher(&folder, &hub), "hf://datasets/o/n/a").unwrap_err();
-    assert!(one_line(&error).contains("should have 5 bytes"), "{error}");
+    assert_refused(
+        &hub_fetcher(&folder, &hub),
+        "hf://datasets/o/n/a",
+        "should have 5 bytes",
+    );
     // Too much, where only the hub said how much.
     let server = Server::start(|_, _| Some(Sent::bare(200, b"123456").header("X-Linked-Size", 5)));
-    let error = fetch(&fetcher(&folder), &format!("{}/a", server.origin)).unwrap_err();
-    assert!(one_line(&error).contains("but 6 came"), "{error}");
+    assert_refused(&fetcher(&folder), &at(&server, "/a"), "but 6 came");
     // Too little, again and again.
     let server = Server::start(|_, _| Some(Sent::bare(200, b"1234").header("X-Linked-Size", 5)));
-    let error = fetch(&fetcher(&folder), &format!("{}/a", server.origin)).unwrap_err();
-    assert!(
-        one_line(&error).contains("broke off after 4 bytes of 5"),
-        "{error}"
+    assert_refused(
+        &fetcher(&folder),
+        &at(&server, "/a"),
+        "broke off after 4 bytes of 5",
     );
     assert!(!kept_files(&folder).contains(&"a".to_owned()));
 }
@@ -65,13 +79,11 @@ fn pages_and_encodings_are_refused() {
     let server = Server::start(|_, _| {
         Some(Sent::status(200, "<html>").header("Content-Type", "Text/HTML; charset=utf-8"))
     });
-    let error = fetch(&fetcher(&folder), &format!("{}/blob/a.json", server.origin)).unwrap_err();
-    assert!(one_line(&error).contains("/resolve/"), "{error}");
-    assert!(fetch(&fetcher(&folder), &format!("{}/a.html", server.origin)).is_ok());
+    assert_refused(&fetcher(&folder), &at(&server, "/blob/a.json"), "/resolve/");
+    assert!(fetch(&fetcher(&folder), &at(&server, "/a.html")).is_ok());
     let server =
         Server::start(|_, _| Some(Sent::status(200, "x").header("Content-Encoding", "gzip")));
-    let error = fetch(&fetcher(&folder), &format!("{}/a.json", server.origin)).unwrap_err();
-    assert!(one_line(&error).contains("`gzip`"), "{error}");
+    assert_refused(&fetcher(&folder), &at(&server, "/a.json"), "`gzip`");
 }
 
 #[test]
@@ -83,8 +95,7 @@ fn redirects_that_lead_nowhere_end() {
     ] {
         let server = Server::start(move |_, _| Some(Sent::redirect(location)));
         let folder = TempDir::new().unwrap();
-        let error = fetch(&fetcher(&folder), &format!("{}/a", server.origin)).unwrap_err();
-        assert!(one_line(&error).contains(words), "{error}");
+        assert_refused(&fetcher(&folder), &at(&server, "/a"), words);
         assert!(server.requests().len() <= 11);
     }
 }
@@ -103,8 +114,7 @@ fn who_cannot_be_reached_is_named_with_a_way_out() {
         assert!(text.contains(words), "{text}");
     }
     let server = Server::start(|_, _| None);
-    let error = fetch(&fetcher(&folder), &format!("{}/a", server.origin)).unwrap_err();
-    assert!(one_line(&error).contains("not reachable"), "{error}");
+    assert_refused(&fetcher(&folder), &at(&server, "/a"), "not reachable");
 }
 
 #[test]
@@ -113,8 +123,7 @@ fn a_proxy_that_is_given_is_asked_to_connect() {
     let folder = TempDir::new().unwrap();
     let mut behind = fetcher(&folder);
     behind.hubs.proxy = Some(Secret::new(&server.origin));
-    let error = fetch(&behind, "http://data.invalid/a").unwrap_err();
-    assert!(one_line(&error).contains("data.invalid"), "{error}");
+    assert_refused(&behind, "http://data.invalid/a", "data.invalid");
     assert_eq!(server.requests()[0].target, "data.invalid:80");
 }
 
@@ -129,8 +138,7 @@ fn a_server_without_tls_is_not_taken_for_a_secure_one() {
         let _ = io::copy(&mut stream, &mut io::sink());
     });
     let folder = TempDir::new().unwrap();
-    let error = fetch(&fetcher(&folder), &address).unwrap_err();
-    assert!(one_line(&error).contains("no secure connection"), "{error}");
+    assert_refused(&fetcher(&folder), &address, "no secure connection");
 }
 
 #[test]
@@ -146,8 +154,7 @@ fn a_server_that_falls_silent_is_given_up() {
     let mut fetcher = fetcher(&folder);
     fetcher.patience.read = Duration::from_millis(200);
     fetcher.patience.retries = 1;
-    let error = fetch(&fetcher, &format!("{}/a", server.origin)).unwrap_err();
-    assert!(one_line(&error).contains("no answer in time"), "{error}");
+    assert_refused(&fetcher, &at(&server, "/a"), "no answer in time");
 }
 
 #[test]
@@ -178,6 +185,5 @@ fn a_full_disk_is_called_that() {
     let kept = kept_at(&fetcher(&folder), &address);
     fs::create_dir_all(kept.parent().unwrap()).unwrap();
     std::os::unix::fs::symlink("/dev/full", kept.with_extension("part")).unwrap();
-    let error = fetch(&fetcher(&folder), &address).unwrap_err();
-    assert!(one_line(&error).contains("is full"), "{error}");
+    assert_refused(&fetcher(&folder), &address, "is full");
 }
