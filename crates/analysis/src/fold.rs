@@ -16,6 +16,7 @@ mod window;
 
 use crate::context::RunContext;
 use crate::judge::{self, Doubt, Evidence, WindowEvidence};
+use crate::server::between;
 use crate::steady::{self, Steady};
 use inferometer_core::environment::EndCause;
 use inferometer_core::quantile::{quantile, sort};
@@ -39,9 +40,16 @@ pub struct Folded {
 }
 
 impl Folded {
-    /// The same with the server's own view, which no record holds.
+    /// The same with the server's own view, which no record holds, and what lies between it and
+    /// the client's.
     pub fn with_server(mut self, server: Option<ServerSummary>) -> Self {
-        self.summary.server = server;
+        self.summary.server = server.map(|mut view| {
+            view.between = between(&self.summary, &view);
+            view
+        });
+        self.doubts.extend(judge::front_end(&self.summary));
+        self.doubts
+            .sort_by_key(|doubt| std::cmp::Reverse(doubt.severity()));
         self
     }
 

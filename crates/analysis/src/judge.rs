@@ -7,7 +7,7 @@ pub mod meanings;
 mod tests;
 pub mod texts;
 
-pub use doubt::{Doubt, Lateness};
+pub use doubt::{BetweenPart, Doubt, Lateness};
 pub use evidence::{
     Evidence, InFlightEvidence, LengthEvidence, StallEvidence, WaveEvidence, WindowEvidence,
 };
@@ -65,6 +65,33 @@ pub fn judge(
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// Least share of the client's time per token, or to the first, that is worth a word where it
+/// arises between the engine and the client, and least time.
+const BETWEEN_SHARE: f64 = 0.1;
+const BETWEEN_MS: f64 = 1.0;
+/// Fewest looks at the server that a mean of its own rests on.
+const BETWEEN_SAMPLES: u64 = 3;
+
+/// What stands between the engine and the client, once the server's own view is known. Where the
+/// client itself was late, that is the reason.
+pub fn front_end(summary: &Summary) -> Option<Doubt> {
+    let server = summary.server.as_ref()?;
+    let between = server.between.filter(|_| server.samples >= BETWEEN_SAMPLES)?;
+    let own_ms = summary.client.pulse_p99_ms.unwrap_or_default();
+    let part = |of: Option<Distribution>, between: Option<f64>, own_ms: f64| {
+        let (client_ms, between_ms) = (of?.mean, between? - own_ms);
+        let matters = between_ms > BETWEEN_MS && between_ms > BETWEEN_SHARE * client_ms;
+        matters.then_some(BetweenPart {
+            client_ms,
+            between_ms,
+        })
+    };
+    // A late wake-up shifts all tokens of an answer, and so hardly their mean gap.
+    let tpot = part(summary.latency.tpot_ms, between.tpot_ms, 0.0);
+    let ttft = part(summary.latency.ttft_ms, between.ttft_ms, own_ms);
+    (tpot.is_some() || ttft.is_some()).then_some(Doubt::FrontEnd { tpot, ttft })
 }
 
 /// One run before the judge.

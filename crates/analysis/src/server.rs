@@ -10,4 +10,4 @@ mod stall;
 mod summary;
 
 pub use explain::explain;
-pub use summary::summarize;
+pub use summary::{between, summarize};

@@ -60,6 +60,8 @@ pub enum DoubtCode {
     AllAtOnce,
     /// Streams of a closed loop send in waves.
     InStep,
+    /// Much of the time arises between the engine and the client.
+    FrontEnd,
     /// The server did not answer after the run.
     ServerDied,
     /// Every request failed, or none ended: there is nothing to measure.

@@ -6,4 +6,4 @@ mod summary;
 
 pub use explanation::{Cause, Evidence, Explained, Explanation, Part};
 pub use sample::{DeviceState, EngineState, HostState, Sample, Total};
-pub use summary::{DeviceSummary, HostSummary, Level, ServerSummary};
+pub use summary::{Between, DeviceSummary, HostSummary, Level, ServerSummary};

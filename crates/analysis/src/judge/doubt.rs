@@ -127,6 +127,11 @@ pub enum Doubt {
     },
     /// Streams of a closed loop send in waves.
     InStep(WaveEvidence),
+    /// Time that arises between the engine and the client.
+    FrontEnd {
+        tpot: Option<BetweenPart>,
+        ttft: Option<BetweenPart>,
+    },
     /// The server did not answer after the run.
     ServerDied {
         seen: String,
@@ -135,6 +140,13 @@ pub enum Doubt {
         accounts: Accounts,
         most: Option<(Phase, FailureClass, u64)>,
     },
+}
+
+/// Part of a mean time on the client's clock that the engine's own does not have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BetweenPart {
+    pub client_ms: f64,
+    pub between_ms: f64,
 }
 
 /// What a client was late at.
@@ -171,6 +183,7 @@ impl Doubt {
             Doubt::Stalls { .. } => DoubtCode::Stalls,
             Doubt::AllAtOnce { .. } => DoubtCode::AllAtOnce,
             Doubt::InStep(_) => DoubtCode::InStep,
+            Doubt::FrontEnd { .. } => DoubtCode::FrontEnd,
             Doubt::ServerDied { .. } => DoubtCode::ServerDied,
             Doubt::NothingMeasured { .. } => DoubtCode::NothingMeasured,
         }
@@ -205,6 +218,7 @@ impl Doubt {
             | Doubt::ChunkNotToken { .. }
             | Doubt::Stalls { .. }
             | Doubt::AllAtOnce { .. }
+            | Doubt::FrontEnd { .. }
             | Doubt::InStep(_) => Severity::Note,
         }
     }

@@ -72,6 +72,7 @@ impl DoubtMeaning {
             | DoubtCode::TokenSource
             | DoubtCode::ChunkNotToken
             | DoubtCode::Stalls
+            | DoubtCode::FrontEnd
             | DoubtCode::AllAtOnce => return None,
         })
     }

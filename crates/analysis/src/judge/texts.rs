@@ -4,7 +4,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use crate::judge::{Doubt, Lateness};
+use crate::judge::{BetweenPart, Doubt, Lateness};
 use inferometer_core::environment::EndCause;
 use inferometer_core::record::{FailureClass, Phase};
 use inferometer_core::summary::Accounts;
@@ -223,6 +223,20 @@ fn wording(doubt: &Doubt, lang: Lang) -> (Text, Text, Values) {
                 ("off", off.unwrap_or_default()),
             ];
             (Text::ShortWindow, Text::ShortWindowRemedy, values)
+        }
+        Doubt::FrontEnd { tpot, ttft } => {
+            let said = |text: Text, part: &Option<BetweenPart>| {
+                let part = part.as_ref()?;
+                let values = [
+                    ("between", millis(part.between_ms)),
+                    ("client", millis(part.client_ms)),
+                ];
+                Some(text.with(lang, &values))
+            };
+            let parts = [said(Text::BetweenToken, tpot), said(Text::BetweenFirst, ttft)];
+            let parts: Vec<String> = parts.into_iter().flatten().collect();
+            let values = vec![("parts", PunctuationText::Comma.join(lang, &parts))];
+            (Text::FrontEnd, Text::FrontEndRemedy, values)
         }
         Doubt::Stalls { seen, factor } => {
             let longest = seen.worst_ms.zip(seen.its_median_ms);

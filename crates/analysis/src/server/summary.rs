@@ -1,8 +1,9 @@
 //! The server's view in numbers, over the measured part of a run.
 
 use inferometer_core::server::{
-    DeviceState, DeviceSummary, EngineState, HostSummary, Level, Sample, ServerSummary, Total,
+    Between, DeviceState, DeviceSummary, EngineState, HostSummary, Level, Sample, ServerSummary, Total,
 };
+use inferometer_core::summary::{Distribution, Summary};
 use inferometer_core::units::Offset;
 use std::collections::BTreeMap;
 
@@ -63,8 +64,28 @@ pub fn summarize(samples: &[Sample], from: Offset, to: Offset) -> Option<ServerS
                 cpu: of_host(|host| host.cpu),
                 memory_used_mib: of_host(|host| host.memory_used_mib),
             }),
+        between: None,
         slowest: Vec::new(),
     })
+}
+
+/// The client's mean times less the engine's own. Its time per token is that of a request from
+/// its first to its last token, over as many tokens as answers have.
+pub fn between(client: &Summary, server: &ServerSummary) -> Option<Between> {
+    let mean = |found: Option<Distribution>| found.map(|found| found.mean);
+    let latency = &client.latency;
+    let gaps = client.tokens.output_mean.map(|tokens| tokens - 1.0);
+    let per_token = server.decode_mean_ms.zip(gaps.filter(|gaps| *gaps > 0.0));
+    let less = |client: Option<f64>, server: Option<f64>| Some(client? - server?);
+    let between = Between {
+        ttft_ms: less(mean(latency.ttft_ms), server.ttft_mean_ms),
+        tpot_ms: less(
+            mean(latency.tpot_ms),
+            per_token.map(|(decode, gaps)| decode / gaps),
+        ),
+        e2e_ms: less(mean(latency.e2e_ms), server.e2e_mean_ms),
+    };
+    (between != Between::default()).then_some(between)
 }
 
 fn level(values: impl Iterator<Item = f64>) -> Option<Level> {

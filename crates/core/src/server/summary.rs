@@ -40,11 +40,25 @@ pub struct ServerSummary {
     pub ttft_mean_ms: Option<f64>,
     /// Mean latency as the server saw it.
     pub e2e_mean_ms: Option<f64>,
+    /// What lies between the engine and the client: their front end, the network, the client.
+    pub between: Option<Between>,
     pub devices: Vec<DeviceSummary>,
     /// The host of the client.
     pub host: Option<HostSummary>,
     /// Where the time of the slowest requests went, as far as it can be told.
     pub slowest: Vec<Explanation>,
+}
+
+/// Mean times on the client's clock less those on the engine's own, in milliseconds: what the
+/// engine's front end (API server, detokeniser) and the network add.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Between {
+    pub ttft_ms: Option<f64>,
+    /// Of the time per token after the first.
+    pub tpot_ms: Option<f64>,
+    pub e2e_ms: Option<f64>,
 }
 
 /// A GPU or NPU over the measured part.

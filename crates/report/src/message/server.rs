@@ -18,6 +18,10 @@ inferometer_text::texts! {
         QueueMean => "queue {time}", "排队 {time}";
         PrefillMean => "prefill {time}", "预填充 {time}";
         DecodeMean => "decode {time}", "解码 {time}";
+        Between => "Between engine and client", "引擎与客户端之间";
+        BetweenTtft => "TTFT {time}", "首 token {time}";
+        BetweenTpot => "{time} per token", "每 token {time}";
+        BetweenE2e => "E2E {time}", "端到端 {time}";
         MeanAndMax => "mean {mean}, max {max}", "平均 {mean}，最大 {max}";
         Busy => "busy: {share}", "利用率：{share}";
         MemoryOf => "memory: {used} of {total} GiB", "显存：{used}/{total} GiB";

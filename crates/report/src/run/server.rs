@@ -44,6 +44,19 @@ pub(super) fn section(report: &RunReport<'_>) -> Option<Section> {
         ServerText::MeanTimes,
         (!times.is_empty()).then(|| report.list(&times)),
     );
+    let between = view.between.unwrap_or_default();
+    let between = [
+        (ServerText::BetweenTtft, between.ttft_ms),
+        (ServerText::BetweenTpot, between.tpot_ms),
+        (ServerText::BetweenE2e, between.e2e_ms),
+    ];
+    let between: Vec<String> = (between.into_iter())
+        .filter_map(|(label, ms)| Some(report.fill(label, &[("time", number::millis(ms?))])))
+        .collect();
+    pair(
+        ServerText::Between,
+        (!between.is_empty()).then(|| report.list(&between)),
+    );
     for device in &view.devices {
         let value = of_device(report, device);
         let name = format!("{} {}", device.name, device.index);

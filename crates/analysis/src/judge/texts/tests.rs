@@ -1,5 +1,5 @@
 use super::*;
-use crate::judge::{InFlightEvidence, Lateness, StallEvidence, WaveEvidence, WindowEvidence};
+use crate::judge::{BetweenPart, InFlightEvidence, Lateness, StallEvidence, WaveEvidence, WindowEvidence};
 use crate::steady::Overload;
 use inferometer_core::doubt::{DoubtCode, Severity};
 use inferometer_core::environment::EndCause;
@@ -150,6 +150,16 @@ fn doubts() -> Vec<Doubt> {
             waves: 1.7,
             off_by: Some(0.08),
         }),
+        Doubt::FrontEnd {
+            tpot: Some(BetweenPart {
+                client_ms: 29.7,
+                between_ms: 10.2,
+            }),
+            ttft: Some(BetweenPart {
+                client_ms: 1723.0,
+                between_ms: 163.0,
+            }),
+        },
         Doubt::Stalls {
             seen: StallEvidence {
                 requests: 9,
