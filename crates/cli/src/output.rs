@@ -209,6 +209,9 @@ fn render(run: &Measured, options: &OutputOptions, format: Format) -> anyhow::Re
             environment: &run.environment,
             ending: &run.ending,
         };
+        if run.ending.steady_window {
+            note_window(foreign.into());
+        }
         return Ok(Rendered::Whole(match format {
             Format::Json => inferometer_dialect::json(foreign, &source)? + "\n",
             _ => inferometer_dialect::text(foreign, &source)?,
@@ -220,6 +223,13 @@ fn render(run: &Measured, options: &OutputOptions, format: Format) -> anyhow::Re
         Format::Csv => csv::render(&report),
         _ => text::render(&compose(&report), style()),
     }))
+}
+
+/// A dialect has its tool's definitions, but a run with a window is not what its tool does.
+fn note_window(tool: &'static str) {
+    eprintln!(
+        "note: {tool} measures a burst, and this run has a window in a load that goes on: its throughput is counted here from the first measured request to the end of the last, with others under way beside them; for the number that {tool} would give, run with --warmup none --hold none --stagger none"
+    );
 }
 
 fn report(run: &Measured, detail: Detail, lang: Lang) -> RunReport<'_> {

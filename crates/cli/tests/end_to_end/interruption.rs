@@ -2,7 +2,7 @@
 
 use crate::support::{Place, Run, Sim, Started, records, until};
 use inferometer_core::doubt::{DoubtCode, Severity};
-use inferometer_core::record::{Outcome, Record};
+use inferometer_core::record::{Outcome, Record, Stage};
 use inferometer_core::summary::Summary;
 use inferometer_store::run_dir::RunDir;
 use rustix::process::Signal;
@@ -134,6 +134,50 @@ fn the_second_interrupt_leaves_at_once_and_counts_what_was_cut() {
         let all = run.summary.requests;
         assert_eq!((all.cut, all.unsent), (3, 7));
     }
+}
+
+/// Waits until the journal has a request of this stage that answers.
+fn until_stage(path: &Path, stage: Stage) {
+    until("the stage", || {
+        let mut records = RunDir::open(path).ok()?.records().ok()?;
+        let answers = |record: &Record| record.stage == stage && !record.chunks.is_empty();
+        records
+            .any(|record| record.is_ok_and(|record| answers(&record)))
+            .then_some(())
+    });
+}
+
+#[test]
+fn an_interrupt_in_the_warm_up_leaves_every_planned_request_unsent() {
+    let place = Place::new();
+    let sim = Sim::start(&["--itl", "100ms"]);
+    let load = ["--concurrency", "3", "--requests", "10"];
+    let long = ["--output-tokens", "1800"];
+    let (started, out) = place.start(&sim.url, &[&load[..], &long].concat());
+    until_stage(&out, Stage::Warmup);
+    started.signal(Signal::INT);
+    let run = Run::read(started.wait(), out);
+    assert_eq!(run.ended.code, Some(130));
+    assert_interrupted(&run.summary);
+    let all = run.summary.requests;
+    assert_eq!((all.planned, all.unsent, all.warmup), (10, 10, 3), "{all:?}");
+    assert!(run.warmup.iter().all(|r| r.outcome == Outcome::Cut));
+}
+
+#[test]
+fn an_interrupt_in_the_hold_waits_for_the_measured_answers_alone() {
+    let place = Place::new();
+    // Measured answers follow each other on one stream; the other stream then holds the load.
+    let sim = Sim::start(&["--ttft", "100ms", "--itl", "100ms"]);
+    let load = ["--concurrency", "4", "--requests", "5", "--stagger", "none"];
+    let long = ["--output-tokens", "30"];
+    let (started, out) = place.start(&sim.url, &[&load[..], &long].concat());
+    until_stage(&out, Stage::Hold);
+    started.signal(Signal::INT);
+    let run = Run::read(started.wait(), out);
+    let all = run.summary.requests;
+    assert_eq!((all.planned, all.ok, all.unsent), (5, 5, 0), "{all:?}");
+    assert!(run.hold.iter().any(|r| r.outcome == Outcome::Cut));
 }
 
 #[test]

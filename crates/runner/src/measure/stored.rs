@@ -1,7 +1,7 @@
 //! Stored records to numbers, in one pass: while a thread reads, others fold, gather what
 //! pictures need and, after a run, write the Parquet file.
 
-use super::watch::server_view;
+use super::watch::{MOST_EXPLAINED, server_view};
 use crate::error::RunnerError;
 use inferometer_analysis::context::RunContext;
 use inferometer_analysis::fold::{Folded, Folding};
@@ -56,8 +56,11 @@ fn pass(
     let to_fold = passing();
     let to_trace = passing();
     let to_seal = seal.map(|seal| (seal, passing()));
+    let samples = directory.samples()?;
+    let explained = !samples.is_empty() && context.ending.planned <= MOST_EXPLAINED;
+    let to_keep = explained.then(&mut passing);
     drop(back);
-    let (folded, trace, damaged_lines) = thread::scope(|scope| {
+    let (folded, trace, damaged_lines, kept) = thread::scope(|scope| {
         let reader = scope.spawn(move || hand_out(records, &readers, &used));
         let trace = scope.spawn(move || {
             let mut trace = RunTrace::new(thresholds);
@@ -75,6 +78,14 @@ fn pass(
                 pushed.map(|()| seal)
             })
         });
+        // What the server said is laid beside single requests.
+        let kept = to_keep.map(|batches| {
+            scope.spawn(move || {
+                let mut kept = Vec::new();
+                batches.each(|record| kept.push(record.clone()));
+                kept
+            })
+        });
         let mut folding = Folding::new(context);
         to_fold.each(|record| folding.add(record));
         // An error in the middle must not pass for the end of the records.
@@ -82,9 +93,11 @@ fn pass(
         if let Some(sealed) = sealed {
             join(sealed)?.finish()?;
         }
-        Ok::<_, StorageError>((folding.finish(), join(trace), damaged_lines))
+        let kept = kept.map(join).unwrap_or_default();
+        Ok::<_, StorageError>((folding.finish(), join(trace), damaged_lines, kept))
     })?;
-    let server = server_view(directory, context.ending, &folded.summary(context.lang))?;
+    let summary = folded.summary(context.lang);
+    let server = server_view(&samples, &kept, context.ending, &summary);
     Ok(Reading {
         folded: folded.with_server(server),
         trace,

@@ -5,8 +5,9 @@ use crate::error::{Context as _, RunnerError, bail};
 use crate::keys::Keys;
 use inferometer_analysis::server::{explain, summarize};
 use inferometer_core::environment::Ending;
+use inferometer_core::record::Record;
 use inferometer_core::scenario::{Connection, ServerMetrics};
-use inferometer_core::server::{Evidence, Explained, ServerSummary};
+use inferometer_core::server::{Evidence, Explained, Sample, ServerSummary};
 use inferometer_core::summary::Summary;
 use inferometer_engine::{Access, Client, Devices, Watch, WatchPlan, discover, engine_state};
 use inferometer_load::http::Target;
@@ -27,7 +28,7 @@ const EVERY: Duration = Duration::from_secs(1);
 const TAIL: f64 = 99.0;
 
 /// Records are held in memory to be explained; more than this would be too many.
-const MOST_EXPLAINED: u64 = 100_000;
+pub const MOST_EXPLAINED: u64 = 100_000;
 
 /// A look for metrics, on a thread of its own so that the run need not wait for it.
 pub struct MetricsSearch {
@@ -119,28 +120,26 @@ fn devices_of(target: &Target) -> Devices {
     }
 }
 
-/// The server's view of a stored run, with what its slowest requests waited for.
+/// The server's view of a run, with what its slowest requests waited for where the records of a
+/// run that is not too large are given.
 pub fn server_view(
-    directory: &RunDir,
+    samples: &[Sample],
+    records: &[Record],
     ending: &Ending,
     summary: &Summary,
-) -> Result<Option<ServerSummary>, RunnerError> {
-    let samples = directory.samples()?;
+) -> Option<ServerSummary> {
     let from = ending.measured_from;
     let window = Duration::from_secs_f64(summary.window_s.unwrap_or_default().clamp(0.0, 1e9));
-    let Some(mut view) = summarize(&samples, from, from + window) else {
-        return Ok(None);
-    };
-    if summary.requests.planned <= MOST_EXPLAINED {
-        let records = super::records(directory)?;
+    let mut view = summarize(samples, from, from + window)?;
+    if !records.is_empty() {
         let explained = [Explained::Ttft, Explained::E2e]
             .into_iter()
-            .filter_map(|of| explain(&records, &samples, of, TAIL))
+            .filter_map(|of| explain(records, samples, of, TAIL))
             .filter(|explanation| {
                 explanation.main().is_some()
                     || !explanation.evidence.contains(&Evidence::ServerSilent)
             });
         view.slowest = explained.collect();
     }
-    Ok(Some(view))
+    Some(view)
 }
