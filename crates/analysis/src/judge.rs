@@ -78,7 +78,9 @@ const BETWEEN_SAMPLES: u64 = 3;
 /// client itself was late, that is the reason.
 pub fn front_end(summary: &Summary) -> Option<Doubt> {
     let server = summary.server.as_ref()?;
-    let between = server.between.filter(|_| server.samples >= BETWEEN_SAMPLES)?;
+    let between = server
+        .between
+        .filter(|_| server.samples >= BETWEEN_SAMPLES)?;
     let own_ms = summary.client.pulse_p99_ms.unwrap_or_default();
     let part = |of: Option<Distribution>, between: Option<f64>, own_ms: f64| {
         let (client_ms, between_ms) = (of?.mean, between? - own_ms);

@@ -198,13 +198,16 @@ fn ladders(report: &SweepReport<'_>, rows: &[MeasuredPoint<'_>]) -> Vec<Section>
         .collect()
 }
 
+/// Doubts of a point whose throughput is not that of its load.
+const LOAD_NOT_HELD: [DoubtCode; 2] = [DoubtCode::UnfilledStreams, DoubtCode::ShortWindow];
+
 /// The best of the valid points whose load was what its name says.
 fn best(report: &SweepReport<'_>, rows: &[MeasuredPoint<'_>]) -> Vec<String> {
     let valid = || {
         let sound = |row: &&MeasuredPoint<'_>| {
             let filled = |summary: &Summary| {
                 let mut doubts = summary.doubts.iter();
-                summary.valid && doubts.all(|doubt| doubt.code != DoubtCode::UnfilledStreams)
+                summary.valid && doubts.all(|doubt| !LOAD_NOT_HELD.contains(&doubt.code))
             };
             row.summaries().next().is_some() && row.summaries().all(filled)
         };

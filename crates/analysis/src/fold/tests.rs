@@ -1,7 +1,7 @@
 //! Metrics of made-up runs, whose right values are known.
 
 use super::testing::{MadeUp, TOKENS, answer, at, scenario};
-use inferometer_core::doubt::Severity;
+use inferometer_core::doubt::{DoubtCode, Severity};
 use inferometer_core::record::{Outcome, Record, Stage, TokenSource};
 use inferometer_core::summary::SloOutcome;
 use inferometer_core::units::Offset;
@@ -63,12 +63,68 @@ fn every_metric_of_two_requests_is_what_its_definition_says() {
 }
 
 #[test]
-fn the_warm_up_leaves_no_trace() {
+fn latencies_are_of_measured_requests_alone() {
     let mut run = two();
-    let mut early = answer(7, 0.0, 5000.0, 11, 500.0);
-    early.stage = Stage::Warmup;
-    run.records.push(early);
-    assert_eq!(run.summary(), two().summary());
+    for (index, stage) in [(7, Stage::Warmup), (8, Stage::Hold)] {
+        let mut other = answer(index, 0.0, 5000.0, 11, 500.0);
+        other.stage = stage;
+        run.records.push(other);
+    }
+    let (summary, without) = (run.summary(), two().summary());
+    assert_eq!(summary.latency, without.latency);
+    assert_eq!(summary.throughput, without.throughput, "it has no window");
+    assert_eq!(summary.tokens, without.tokens);
+    let accounts = summary.requests;
+    assert_eq!(
+        (accounts.planned, accounts.warmup, accounts.hold),
+        (2, 1, 1)
+    );
+}
+
+/// Streams with answers of 1,000 ms and 16 tokens; the window opens and closes in mid-answer.
+fn steady(streams: u64, offset: impl Fn(u64) -> f64) -> MadeUp {
+    let mut records = Vec::new();
+    for stream in 0..streams {
+        for turn in 0..8 {
+            let sent = offset(stream) + turn as f64 * 1000.0;
+            let mut record = answer(records.len() as u64, sent, 250.0, 16, 50.0);
+            record.stage = match sent {
+                early if early < 1500.0 => Stage::Warmup,
+                late if late >= 6250.0 => Stage::Hold,
+                _ => Stage::Measured,
+            };
+            records.push(record);
+        }
+    }
+    let toml = format!("[load]\nconcurrency = {streams}\nrequests = 100");
+    let mut run = MadeUp::of(scenario(&toml), records);
+    run.ending.measured_from = at(1500.0);
+    run.ending.sending_ended = at(6250.0);
+    run.ending.steady_window = true;
+    run
+}
+
+#[test]
+fn a_steady_window_gives_the_rate_of_the_server_wherever_its_edges_fall() {
+    let spread = |stream: u64| stream as f64 * 125.0;
+    for run in [steady(8, spread), steady(8, |_| 0.0)] {
+        let summary = run.summary();
+        assert_eq!(summary.window_s, Some(4.75));
+        let rate = summary.throughput;
+        assert!(close(rate.requests_per_s, 8.0), "{rate:?}");
+        // Tokens come in steps, and in waves all streams step together.
+        let tokens = rate.output_tokens_per_s.unwrap();
+        assert!((tokens / 128.0 - 1.0).abs() < 0.06, "{tokens}");
+        assert!(close(summary.concurrency.mean, 8.0));
+    }
+}
+
+#[test]
+fn a_window_of_few_answers_in_a_row_is_doubted() {
+    let mut run = steady(8, |stream| stream as f64 * 125.0);
+    assert_eq!(run.doubt(DoubtCode::ShortWindow), None);
+    run.ending.sending_ended = at(3500.0);
+    assert_eq!(run.doubt(DoubtCode::ShortWindow), Some(Severity::Warn));
 }
 
 #[test]

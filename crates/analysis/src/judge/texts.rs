@@ -233,7 +233,10 @@ fn wording(doubt: &Doubt, lang: Lang) -> (Text, Text, Values) {
                 ];
                 Some(text.with(lang, &values))
             };
-            let parts = [said(Text::BetweenToken, tpot), said(Text::BetweenFirst, ttft)];
+            let parts = [
+                said(Text::BetweenToken, tpot),
+                said(Text::BetweenFirst, ttft),
+            ];
             let parts: Vec<String> = parts.into_iter().flatten().collect();
             let values = vec![("parts", PunctuationText::Comma.join(lang, &parts))];
             (Text::FrontEnd, Text::FrontEndRemedy, values)

@@ -1,7 +1,8 @@
 //! The server's view in numbers, over the measured part of a run.
 
 use inferometer_core::server::{
-    Between, DeviceState, DeviceSummary, EngineState, HostSummary, Level, Sample, ServerSummary, Total,
+    Between, DeviceState, DeviceSummary, EngineState, HostSummary, Level, Sample, ServerSummary,
+    Total,
 };
 use inferometer_core::summary::{Distribution, Summary};
 use inferometer_core::units::Offset;

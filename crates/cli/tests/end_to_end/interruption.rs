@@ -160,7 +160,11 @@ fn an_interrupt_in_the_warm_up_leaves_every_planned_request_unsent() {
     assert_eq!(run.ended.code, Some(130));
     assert_interrupted(&run.summary);
     let all = run.summary.requests;
-    assert_eq!((all.planned, all.unsent, all.warmup), (10, 10, 3), "{all:?}");
+    assert_eq!(
+        (all.planned, all.unsent, all.warmup),
+        (10, 10, 3),
+        "{all:?}"
+    );
     assert!(run.warmup.iter().all(|r| r.outcome == Outcome::Cut));
 }
 

@@ -9,7 +9,7 @@ use inferometer_core::scenario::Scenario;
 use inferometer_core::summary::{
     Accounts, Client, Concurrency, ContinuationGroup, ContinuationResult, Distribution, DriftPart,
     FailureCount, Latencies, ObjectiveResult, SCHEMA, SloResult, Speed, StatedDoubt,
-    SteadyThroughput, Summary, Throughput, Tokens,
+    SteadyThroughput, Summary, Throughput, Tokens, WindowSpan,
 };
 use inferometer_core::units::Offset;
 use inferometer_report::run::{Detail, RunReport};
@@ -140,9 +140,16 @@ pub fn healthy() -> Sample {
         requests: Accounts {
             planned: 512,
             ok: 512,
+            warmup: 131,
+            hold: 64,
             ..Accounts::default()
         },
         window_s: Some(23.71),
+        window: Some(WindowSpan {
+            start_s: 3.02,
+            end_s: 26.73,
+            steady_by_construction: true,
+        }),
         steady_s: Some(18.02),
         throughput: Throughput {
             requests_per_s: Some(21.59),
@@ -213,7 +220,7 @@ pub fn healthy() -> Sample {
         ending: Ending {
             planned: 512,
             measured_from: Offset(3_000_000_000),
-            stagger_ns: Some(2_870_000_000),
+            steady_window: true,
             ..Ending::default()
         },
         directory: PathBuf::from("inferometer-runs/20261115-022334-baseline"),

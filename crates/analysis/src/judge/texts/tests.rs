@@ -1,5 +1,7 @@
 use super::*;
-use crate::judge::{BetweenPart, InFlightEvidence, Lateness, StallEvidence, WaveEvidence, WindowEvidence};
+use crate::judge::{
+    BetweenPart, InFlightEvidence, Lateness, StallEvidence, WaveEvidence, WindowEvidence,
+};
 use crate::steady::Overload;
 use inferometer_core::doubt::{DoubtCode, Severity};
 use inferometer_core::environment::EndCause;
