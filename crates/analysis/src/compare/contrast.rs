@@ -1,8 +1,8 @@
 //! One figure in two groups of runs.
 //!
-//! Replicates are runs; a run's own noise is found by resampling blocks of its requests. The
-//! error of a group's mean logarithm is that of resampling runs and then their blocks, which
-//! for a mean over runs needs no second round of drawing: it is
+//! Replicates are runs. Three runs a side show by themselves how runs differ, and decide. Fewer
+//! are helped by a run's own noise: that of its window's batches where it has them, else by
+//! resampling blocks of its requests. The error of a group's mean logarithm is then
 //! (variance between runs + variance within a run) / runs.
 //!
 //! Where both sides have a run of each seed, these sent the same at the same moments. Then the
@@ -18,6 +18,8 @@ use std::collections::BTreeMap;
 
 /// Fewest runs a side for a test by permutation.
 const LEAST_PERMUTED: usize = 4;
+/// Fewest runs a side that show how runs differ.
+const LEAST_RUNS: usize = 3;
 /// Fewest pairs that show how pairs differ.
 const LEAST_PAIRS: usize = 3;
 /// Chance to find a difference of the least detectable size.
@@ -70,7 +72,8 @@ impl Side {
             logs.push(value.ln());
             last = Some(value);
             let series = run.series.as_ref();
-            let own = series.and_then(|s| s.log_variance(metric, seed.wrapping_add(at as u64)));
+            let resampled = || series?.log_variance(metric, seed.wrapping_add(at as u64));
+            let own = metric.log_variance(&run.summary).or_else(resampled);
             within = within.zip(own).map(|(sum, own)| sum + own);
         }
         let count = logs.len() as f64;
@@ -141,7 +144,9 @@ impl Contrast {
         let degrees = (n + m - 2) as f64;
         let pooled = (degrees > 0.0).then(|| (side_a.squares() + side_b.squares()) / degrees);
         let (within_a, within_b, between) = match (pooled, side_a.within, side_b.within) {
-            (Some(seen), Some(a), Some(b)) => (a, b, (seen - (a + b) / 2.0).max(0.0)),
+            (Some(seen), Some(a), Some(b)) if n.min(m) < LEAST_RUNS => {
+                (a, b, (seen - (a + b) / 2.0).max(0.0))
+            }
             // Runs differ by their own noise and by what else changes, whichever it is.
             (Some(seen), _, _) => (0.0, 0.0, seen),
             (None, Some(a), Some(b)) => (a, b, settings.run_deviation.powi(2)),

@@ -115,6 +115,21 @@ impl Metric {
         value.filter(|value| value.is_finite())
     }
 
+    /// Variance of its logarithm by the run's own interval, where that is of a steady window;
+    /// the interval is by Student's t with about nine degrees of freedom.
+    pub(crate) fn log_variance(self, summary: &Summary) -> Option<f64> {
+        const HALF_WIDTHS: f64 = 2.26;
+        let steady = summary.window?.steady_by_construction;
+        let rate = &summary.throughput;
+        let ends = match self {
+            Metric::OutputTokensPerS | Metric::TotalTokensPerS => rate.output_tokens_per_s_interval,
+            Metric::RequestsPerS => rate.requests_per_s_interval,
+            _ => None,
+        };
+        let [low, high] = ends.filter(|_| steady)?;
+        Some(((high - low) / (high + low) / HALF_WIDTHS).powi(2))
+    }
+
     /// The sample behind a latency.
     pub(crate) fn distribution(self, summary: &Summary) -> Option<Distribution> {
         let latency = &summary.latency;

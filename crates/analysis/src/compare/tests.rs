@@ -4,7 +4,7 @@ use crate::fold::testing::MadeUp;
 use inferometer_core::doubt::{DoubtCode, Severity};
 use inferometer_core::record::TokenSource;
 use inferometer_core::seed::{Dimension, rng};
-use inferometer_core::summary::{Distribution, StatedDoubt, Summary};
+use inferometer_core::summary::{Distribution, StatedDoubt, Summary, WindowSpan};
 use rand_distr::{Distribution as _, StandardNormal};
 
 fn point(concurrency: u32) -> Point {
@@ -121,6 +121,24 @@ fn a_difference_that_is_not_there_is_seldom_found() {
 }
 
 #[test]
+fn three_runs_a_side_decide_by_how_runs_differ_and_not_by_their_requests() {
+    // Requests vary so much that a run's own noise would hide the difference.
+    let side = |name: &str, rates: [f64; 3], seed: u64| {
+        let runs = (seed..).zip(rates).map(|(seed, rate)| {
+            let mut run = run(60, 100.0, 0.0, seed);
+            run.summary.throughput.output_tokens_per_s = Some(rate);
+            run
+        });
+        group(name, runs.collect())
+    };
+    let (a, b) = ([1000.0, 1004.0, 996.0], [1049.0, 1053.0, 1045.0]);
+    let row = primary(&[side("a", a, 1), side("b", b, 11)]);
+    assert_eq!(row.verdict, Verdict::Better, "{row:?}");
+    let row = primary(&[side("a", a, 1), side("b", [1003.0, 999.0, 995.0], 11)]);
+    assert_ne!(row.verdict, Verdict::Better, "{row:?}");
+}
+
+#[test]
 fn single_runs_need_a_difference_beyond_what_runs_usually_vary() {
     let verdict = |latency| {
         let (a, b) = (run(2000, 100.0, 0.0, 1), run(2000, latency, 0.0, 2));
@@ -213,6 +231,15 @@ fn what_cannot_be_compared_is_said_and_gets_no_verdict() {
         "at concurrency=8: the mean output length in tokens differs: 32.0 against 20.0"
     );
     assert!(reason(|run| run.summary.tokens.source = TokenSource::Retokenized).contains("source"));
+    let window = WindowSpan {
+        start_s: 1.0,
+        end_s: 9.0,
+        steady_by_construction: true,
+    };
+    assert_eq!(
+        reason(|run| run.summary.window = Some(window)),
+        "at concurrency=8: the time over which throughput counts differs: first send to last completion against steady window"
+    );
     assert!(reason(|run| run.definition.tool = Some("sglang".to_owned())).contains("sglang"));
     assert_eq!(
         reason(|run| run.point = point(16)),

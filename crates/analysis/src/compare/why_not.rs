@@ -123,7 +123,18 @@ pub(crate) fn reasons(
         });
     };
     type Fact = fn(&RunSample) -> Option<String>;
-    let facts: [(WhyNotText, Fact); 5] = [
+    let facts: [(WhyNotText, Fact); 6] = [
+        (WhyNotText::Window, |run| {
+            let ours = run.definition.tool.is_none();
+            let window = run.summary.window.filter(|_| ours);
+            let steady = window.is_some_and(|window| window.steady_by_construction);
+            let word = if steady {
+                "steady window"
+            } else {
+                "first send to last completion"
+            };
+            (ours && run.summary.window_s.is_some()).then(|| word.to_owned())
+        }),
         (WhyNotText::Definition, |run| {
             let ours = || "inferometer".to_owned();
             Some(run.definition.tool.clone().unwrap_or_else(ours))

@@ -10,6 +10,7 @@ inferometer_text::texts! {
         Invalid => "at {point}: a run of '{group}' is invalid ({codes})", "{point}：“{group}”中有无效（INVALID）的运行（{codes}）";
         Differs => "at {point}: {what} differs: {a} against {b}", "{point}：{what}不同：{a} 对 {b}";
         Definition => "the definition of the metrics", "指标定义";
+        Window => "the time over which throughput counts", "吞吐量的统计区间";
         TokenSource => "the source of token counts", "token 计数来源";
         Streaming => "streaming", "是否流式输出";
         LatencyFrom => "the moment from which latency counts", "时延起算时刻";
