@@ -10,8 +10,7 @@ use crate::error::{Context as _, RunnerError, bail};
 pub use reach::look_at;
 use simulate::check_computable;
 pub use simulate::{computed, device, simulate, simulated_host};
-use stored::read_and_seal;
-pub use stored::{Reading, read, records};
+pub use stored::{Reading, read, read_and_seal, records};
 
 use crate::certificate;
 use crate::host;
