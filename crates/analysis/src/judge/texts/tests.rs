@@ -10,7 +10,10 @@ use inferometer_core::summary::Accounts;
 use strum::VariantArray as _;
 
 /// Words that a Chinese sentence of this field keeps in English, beside options and codes.
-const TECHNICAL: [&str; 22] = [
+const TECHNICAL: [&str; 25] = [
+    "API",
+    "vLLM",
+    "SGLang",
     "uniform",
     "inferometer",
     "doctor",
