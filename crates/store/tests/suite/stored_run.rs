@@ -6,7 +6,7 @@ use inferometer_analysis::context::RunContext;
 use inferometer_analysis::fold::summarize;
 use inferometer_core::environment::EndCause;
 use inferometer_core::record::Record;
-use inferometer_core::summary::{Distribution, Latencies, Summary};
+use inferometer_core::summary::{Accounts, Distribution, Latencies, Summary};
 use inferometer_store::run_dir::RunDir;
 use inferometer_text::Lang;
 
@@ -35,7 +35,21 @@ fn a_run_of_version_one_gives_the_numbers_that_it_gave() {
     let (before, now) = (run.summary().unwrap(), folded(&run));
     assert_eq!(before.schema, "inferometer.summary/1");
     assert_eq!((now.requests.ok, now.requests.planned), (12, 12));
-    assert_eq!(now.requests, before.requests);
+    // Its warm-up was not counted then, and its window was none by construction.
+    let warmup = now.requests.warmup;
+    assert_eq!((warmup, now.requests.hold), (3, 0));
+    assert_eq!(
+        now.requests,
+        Accounts {
+            warmup,
+            ..before.requests
+        }
+    );
+    assert!(!now.window.unwrap().steady_by_construction);
+    assert_eq!(
+        now.throughput.requests_per_s,
+        before.throughput.requests_per_s
+    );
     assert_eq!(now.window_s, before.window_s);
     assert_eq!(now.tokens, before.tokens);
     let median = |found: Option<Distribution>| found.unwrap().p50;
