@@ -153,6 +153,7 @@ fn an_undecided_objective_is_told_in_the_first_line() {
 fn a_killed_run_does_not_say_how_its_first_wave_was_spread() {
     let mut sample = samples::healthy();
     sample.ending = Default::default();
+    sample.summary.window = None;
     assert!(text(&sample, Detail::Numbers).contains("all at once"));
     sample.ending.cause = EndCause::Killed;
     assert!(!text(&sample, Detail::Numbers).contains("all at once"));
