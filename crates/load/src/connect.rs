@@ -286,10 +286,7 @@ impl Transport for Network {
     }
 
     fn is_open(stream: &mut Stream) -> bool {
-        let tcp = match stream {
-            Stream::Plain(tcp) => &*tcp,
-            Stream::Tls(tls) => tls.get_ref().0,
-        };
+        let tcp = stream.tcp();
         // Nothing to read is a connection at rest. Bytes before a question are none of ours,
         // except in TLS, where the server may send tickets.
         match socket2::SockRef::from(tcp).peek(&mut [std::mem::MaybeUninit::uninit()]) {
@@ -347,6 +344,24 @@ pub enum Stream {
     Tls(Box<TlsStream<TcpStream>>),
 }
 
+impl Stream {
+    fn tcp(&self) -> &TcpStream {
+        match self {
+            Stream::Plain(tcp) => tcp,
+            Stream::Tls(tls) => tls.get_ref().0,
+        }
+    }
+
+    /// Acknowledges what comes next at once. On a connection that has sent before, Linux waits
+    /// up to 40 ms with that, and a server without TCP_NODELAY holds back its first token for
+    /// as long. It lasts until the next request, so once for each is enough (2 µs).
+    fn acknowledge_at_once(&self) {
+        #[cfg(target_os = "linux")]
+        // Without it the answer is read all the same.
+        let _ = socket2::SockRef::from(self.tcp()).set_tcp_quickack(true);
+    }
+}
+
 impl AsyncRead for Stream {
     fn poll_read(
         self: Pin<&mut Self>,
@@ -373,10 +388,14 @@ impl AsyncWrite for Stream {
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
+        let stream = self.get_mut();
+        let flushed = match stream {
             Stream::Plain(tcp) => Pin::new(tcp).poll_flush(cx),
             Stream::Tls(tls) => Pin::new(tls).poll_flush(cx),
-        }
+        };
+        // A request is out: its answer comes next.
+        stream.acknowledge_at_once();
+        flushed
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
