@@ -430,4 +430,40 @@ mod tests {
         let message = settings.connector().map(|_| ()).unwrap_err().to_string();
         assert!(message.contains("PEM file with certificates"), "{message}");
     }
+    /// The head in one write, the first token in the next, as a server without TCP_NODELAY
+    /// does. How long the two are apart at the other end, at best over a few requests.
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn a_kept_connection_does_not_make_first_tokens_wait_for_an_acknowledgement() {
+        use std::io::{Read as _, Write as _};
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            while stream.read(&mut [0; 64]).is_ok_and(|read| read > 0) {
+                for part in ["head", "size", "token"] {
+                    stream.write_all(part.as_bytes()).unwrap();
+                }
+            }
+        });
+        let target = Target::parse(&format!("http://127.0.0.1:{port}")).unwrap();
+        let limit = Duration::from_secs(5);
+        let network = Network::resolve(target, None, None, limit).await.unwrap();
+        let mut stream = network.open().await.unwrap();
+        let mut fastest = limit;
+        for turn in 0..10 {
+            let sent = std::time::Instant::now();
+            stream.write_all(b"request").await.unwrap();
+            stream.flush().await.unwrap();
+            let mut answer = Vec::new();
+            while answer.len() < 13 {
+                stream.read_buf(&mut answer).await.unwrap();
+            }
+            // The kernel acknowledges the beginning of a connection at once by itself.
+            if turn > 2 {
+                fastest = fastest.min(sent.elapsed());
+            }
+        }
+        assert!(fastest < Duration::from_millis(30), "{fastest:?}");
+    }
 }

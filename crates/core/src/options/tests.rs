@@ -199,6 +199,7 @@ fn impossible_values_say_what_is_possible() {
         ("[load]\nduration = '5'", "200ms"),
         ("[load]\nvelocity = 5", "velocity"),
         ("[work]\nextra = '[1]'", "JSON object"),
+        ("[work]\nextra = '{\"n\":2}'", "one answer"),
         ("[load]\nstop-when = ['throughput-falling']", "failures>20%"),
     ] {
         let message = Options::from_toml(file).unwrap_err().to_string();

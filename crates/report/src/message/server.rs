@@ -19,6 +19,7 @@ inferometer_text::texts! {
         PrefillMean => "prefill {time}", "预填充 {time}";
         DecodeMean => "decode {time}", "解码 {time}";
         MeanAndMax => "mean {mean}, max {max}", "平均 {mean}，最大 {max}";
+        OfSamples => "{said} (of only {n} samples)", "{said}（仅 {n} 个样本）";
         Busy => "busy: {share}", "利用率：{share}";
         MemoryOf => "memory: {used} of {total} GiB", "显存：{used}/{total} GiB";
         Memory => "memory: {used} GiB", "内存：{used} GiB";
