@@ -13,17 +13,20 @@ pub(crate) mod testing;
 mod tests;
 mod timeline;
 mod window;
+mod wire;
 
 use crate::context::RunContext;
-use crate::judge::{self, Doubt, Evidence, WindowEvidence};
+use crate::judge::{self, Doubt, Evidence, FirstTokenEvidence, Reference, WindowEvidence};
 use crate::server::between;
 use crate::steady::{self, Steady};
+use inferometer_core::doubt::DoubtCode;
 use inferometer_core::environment::EndCause;
 use inferometer_core::quantile::{quantile, sort};
 use inferometer_core::record::{Record, TokenSource};
 use inferometer_core::scenario::Extent;
 use inferometer_core::server::ServerSummary;
 use inferometer_core::summary::*;
+use inferometer_core::thresholds::Thresholds;
 use inferometer_core::units::Offset;
 use inferometer_text::Lang;
 use latency::{column, described, latencies, of_run};
@@ -37,6 +40,8 @@ use window::WindowRates;
 pub struct Folded {
     summary: Summary,
     doubts: Vec<Doubt>,
+    first_token: Option<FirstTokenEvidence>,
+    thresholds: Thresholds,
 }
 
 impl Folded {
@@ -47,9 +52,17 @@ impl Folded {
             view.between = between(&self.summary, &view);
             view
         });
+        let server = self.summary.server.as_ref();
+        let says = server.and_then(|server| server.ttft_mean_ms);
+        let told = |doubt: &Doubt| doubt.code() == DoubtCode::DelayedAck;
+        if let Some((seen, says)) = self.first_token.zip(says)
+            && !self.doubts.iter().any(told)
+        {
+            let doubt = judge::delayed_ack(&seen, Reference::Server(says), &self.thresholds);
+            self.doubts.extend(doubt);
+        }
         self.doubts.extend(judge::front_end(&self.summary));
-        self.doubts
-            .sort_by_key(|doubt| std::cmp::Reverse(doubt.severity()));
+        by_severity(&mut self.doubts);
         self
     }
 
@@ -176,13 +189,23 @@ fn conclude(context: &RunContext<'_>, mut tally: Tally<'_>) -> Folded {
         tokens_per_event: scale,
         lengths: tally.lengths,
         stalls: tally.stalls,
+        wire: tally.wire.evidence(),
     };
     let mut doubts = judge::judge(context, thresholds, &summary, &evidence);
-    doubts.sort_by_key(|doubt| std::cmp::Reverse(doubt.severity()));
+    by_severity(&mut doubts);
     summary.valid = doubts
         .iter()
         .all(|doubt| doubt.severity() < inferometer_core::doubt::Severity::Invalid);
-    Folded { summary, doubts }
+    Folded {
+        summary,
+        doubts,
+        first_token: evidence.wire.first_token,
+        thresholds: thresholds.clone(),
+    }
+}
+
+fn by_severity(doubts: &mut [Doubt]) {
+    doubts.sort_by_key(|doubt| std::cmp::Reverse(doubt.severity()));
 }
 
 /// planned = ok + failed + cut + unsent. A run that was killed left no ending: what its
@@ -206,6 +229,7 @@ fn accounts(context: &RunContext<'_>, tally: &Tally<'_>) -> Accounts {
         cut: tally.cut,
         unsent,
         resent: tally.resent,
+        connected: tally.wire.connected,
         warmup: tally.warmup,
         hold: tally.hold,
     }

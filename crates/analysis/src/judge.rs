@@ -6,11 +6,14 @@ pub mod meanings;
 #[cfg(test)]
 mod tests;
 pub mod texts;
+mod wire;
 
-pub use doubt::{BetweenPart, Doubt, Lateness};
+pub use doubt::{BetweenPart, Doubt, Lateness, Reference, Spoiled};
 pub use evidence::{
-    Evidence, InFlightEvidence, LengthEvidence, StallEvidence, WaveEvidence, WindowEvidence,
+    Evidence, FirstTokenEvidence, InFlightEvidence, LengthEvidence, ModelEvidence, StallEvidence,
+    WaveEvidence, WindowEvidence, WireEvidence,
 };
+pub use wire::delayed_ack;
 
 use crate::context::RunContext;
 use inferometer_core::doubt::Severity;
@@ -43,7 +46,10 @@ pub fn judge(
         case.lost_requests(),
         case.nothing_measured(),
         case.failures(),
-        case.resent(),
+        case.other_model(),
+        case.closed_connections().or_else(|| case.resent()),
+        case.not_streamed(),
+        case.delayed_ack(),
         case.shrunk_concurrency(),
         case.unfilled_streams(),
         late,
@@ -219,6 +225,7 @@ impl Case<'_> {
             at: Lateness::Sending,
             p99_ms,
             limit_ms,
+            spoils: None,
             severity: if p99_ms > limit_ms * thresholds.lag_invalid_factor {
                 Severity::Invalid
             } else {
@@ -227,16 +234,32 @@ impl Case<'_> {
         })
     }
 
-    /// A host that is busy for a moment is not always too late for what was measured, so that
-    /// this never makes a run invalid.
+    /// What was received is stamped as late as the client was woken, so this makes a run invalid
+    /// where it is much of the shortest time that is read off single stamps.
     fn late_to_wake(&self) -> Option<Doubt> {
+        let thresholds = self.thresholds;
         let p99_ms = self.summary.client.pulse_p99_ms?;
-        let limit_ms = self.thresholds.pulse_ms;
+        let limit_ms = thresholds.pulse_ms;
+        let latency = &self.summary.latency;
+        let spoiled = |name, found: Option<Distribution>| {
+            let median_ms = found?.p50;
+            Some(Spoiled { name, median_ms })
+        };
+        let spoils = spoiled("TTFT", latency.ttft_ms).or_else(|| spoiled("E2E", latency.e2e_ms));
+        let invalid = spoils.is_some_and(|spoiled| {
+            let share = spoiled.median_ms * thresholds.pulse_ttft_share;
+            p99_ms > share.max(limit_ms * thresholds.lag_invalid_factor)
+        });
         (p99_ms > limit_ms).then_some(Doubt::ClientLate {
             at: Lateness::Waking,
             p99_ms,
             limit_ms,
-            severity: Severity::Warn,
+            spoils,
+            severity: if invalid {
+                Severity::Invalid
+            } else {
+                Severity::Warn
+            },
         })
     }
 

@@ -3,6 +3,7 @@
 
 use inferometer_campaign::capacity::stored::{ProbeVerdict, StoredProbe};
 use inferometer_load::live::Snapshot;
+use inferometer_load::preflight::{PreflightStep, Question};
 use inferometer_report::message::ProgressText;
 use inferometer_runner::capacity::short;
 use inferometer_runner::observer::{Event, Observer, PhaseKind};
@@ -17,6 +18,9 @@ const PLAIN_EVERY: Duration = Duration::from_secs(10);
 
 /// Time between changes on a terminal.
 const LIVE_EVERY: Duration = Duration::from_millis(250);
+
+/// The first word about a wait comes before this much of it is over.
+const FIRST_WAIT: Duration = Duration::from_millis(3500);
 
 /// Rates are over this much time, so that they follow the run without flickering.
 const WINDOW: Duration = Duration::from_secs(3);
@@ -115,6 +119,26 @@ impl Progress {
     pub fn wait(&mut self, text: impl FnOnce() -> String) {
         if self.is_due() {
             self.say(&text());
+        }
+    }
+
+    /// Says what the preflight waits for: at once, then as often as any other line.
+    fn say_waiting(&mut self, step: &PreflightStep, since: Duration) {
+        let text = match step.question {
+            Question::Models => ProgressText::WaitingForModels,
+            Question::Answer => ProgressText::WaitingForAnswer,
+        };
+        let values = [
+            ("url", step.url.clone()),
+            ("since", clock(since)),
+            ("limit", clock(step.limit)),
+        ];
+        let text = text.with(self.lang, &values);
+        if since < FIRST_WAIT {
+            self.shown = Instant::now();
+            self.say(&text);
+        } else {
+            self.wait(|| text);
         }
     }
 
@@ -234,6 +258,7 @@ impl Observer for Progress {
                 let values = [("url", urls.to_owned())];
                 self.attempt(&ProgressText::Preflight.with(self.lang, &values));
             }
+            Event::WaitingForServer { step, since } => self.say_waiting(step, since),
             Event::Phase {
                 phase,
                 requests,

@@ -36,6 +36,14 @@ pub enum DoubtCode {
     Failures,
     /// Many requests had to be sent again.
     Resent,
+    /// The server closes the connection after each answer.
+    ClosedConnections,
+    /// Answers that should have been streamed came whole.
+    NotStreamed,
+    /// Another model may have answered than was asked for.
+    OtherModel,
+    /// First tokens wait for the client's delayed acknowledgement.
+    DelayedAck,
     /// A printed percentile lacks its least sample.
     FewSamples,
     /// Answers have other lengths than asked.

@@ -51,6 +51,8 @@ pub struct Record {
     pub retokenized: Option<u32>,
     /// Why the server stopped, in its own word (`length`, `stop`, …).
     pub finish: Option<String>,
+    /// The model that answered, as the answer itself says.
+    pub model: Option<String>,
     /// Prompt tokens that were aimed at.
     pub input_tokens_asked: Option<u32>,
     /// Output tokens that were asked for: an exact length where `output_exact`, else a limit.
@@ -261,6 +263,9 @@ pub enum TokenSource {
     None,
 }
 
+/// Tokens that no server makes within one read, unless it holds them back.
+const LEAST_TO_STREAM: usize = 8;
+
 impl Record {
     pub fn is_measured(&self) -> bool {
         self.stage == Stage::Measured
@@ -334,14 +339,25 @@ impl Record {
         self.usage.and_then(|usage| usage.input)
     }
 
-    /// Time per output token after the first; absent for a single token.
+    /// Time per output token after the first; absent for a single token, and for tokens that
+    /// all came in one read: nobody saw the time between them.
     pub fn tpot(&self) -> Option<Duration> {
         let gaps = self
             .output_tokens()?
             .checked_sub(1)
             .filter(|&gaps| gaps > 0)?;
         let decode = self.last_token()?.since(self.first_token()?);
-        (self.chunks.len() > 1).then(|| decode / gaps)
+        (!decode.is_zero()).then(|| decode / gaps)
+    }
+
+    /// A stream was asked for, and all of its text came at once.
+    pub fn came_whole(&self) -> bool {
+        let tokens = self.output_tokens().map(|tokens| tokens as usize);
+        let tokens = tokens.unwrap_or_default().max(self.chunks.len());
+        self.streamed
+            && tokens >= LEAST_TO_STREAM
+            && !self.chunks.is_empty()
+            && self.first_token() == self.last_token()
     }
 
     /// Gaps between consecutive token-bearing chunks.
@@ -446,6 +462,11 @@ mod tests {
         assert_eq!(record.tpot(), Some(Duration::from_millis(30)));
         record.usage = None;
         assert_eq!(record.tpot(), None);
+        let together = streamed(None, 0, &[100; 9]);
+        assert_eq!((together.tpot(), together.came_whole()), (None, true));
+        // Few tokens may come together from a fast server.
+        assert!(!streamed(None, 0, &[100; 3]).came_whole());
+        assert!(!streamed(None, 0, &[100, 100, 101, 102, 103, 104, 105, 106]).came_whole());
     }
 
     #[test]

@@ -129,6 +129,9 @@ pub struct Accounts {
     /// Of those that were sent: sent once more, because the server had closed the connection.
     #[serde(default)]
     pub resent: u64,
+    /// Of those that were sent: on a new connection.
+    #[serde(default)]
+    pub connected: u64,
     /// Sent before the measured window opened; not among the planned.
     #[serde(default)]
     pub warmup: u64,

@@ -17,6 +17,8 @@ pub struct Thresholds {
     pub lag_invalid_factor: f64,
     /// Wake-ups of a late client at the 99th percentile, in milliseconds.
     pub pulse_ms: f64,
+    /// Wake-ups of a client whose run is invalid, as a share of the median TTFT.
+    pub pulse_ttft_share: f64,
     /// Share of the client's ceiling.
     pub ceiling_share: f64,
     /// CPU use of a client thread.
@@ -60,6 +62,14 @@ pub struct Thresholds {
     pub significance: f64,
     /// Share of requests that had to be sent once more.
     pub resent_share: f64,
+    /// Share of requests on a new connection from which a server is said to close them.
+    pub closed_share: f64,
+    /// Share of streamed answers that came whole.
+    pub whole_share: f64,
+    /// Time by which an acknowledgement is delayed, in milliseconds, as Linux does.
+    pub delayed_ack_ms: f64,
+    /// Least time that this costs a first token, in milliseconds.
+    pub delayed_ack_cost_ms: f64,
     /// Fewest answers from which a steady state is looked for and expected.
     pub steady_requests: u64,
 }
@@ -72,6 +82,7 @@ impl Default for Thresholds {
             lag_floor_ms: 0.5,
             lag_invalid_factor: 10.0,
             pulse_ms: 5.0,
+            pulse_ttft_share: 0.25,
             ceiling_share: 0.7,
             thread_cpu_share: 0.9,
             in_flight_share: 0.8,
@@ -86,6 +97,10 @@ impl Default for Thresholds {
             cache_share: 0.05,
             cached_template_tokens: 64.0,
             resent_share: 0.01,
+            closed_share: 0.5,
+            whole_share: 0.01,
+            delayed_ack_ms: 40.0,
+            delayed_ack_cost_ms: 12.0,
             distinct_share: 0.1,
             stall_factor: 20.0,
             stall_floor_ms: 50.0,

@@ -16,6 +16,9 @@ const LONGEST_BODY: usize = 64 << 20;
 
 const LONGEST_ERROR: usize = 16 << 10;
 
+/// Characters of a model's name.
+const LONGEST_NAME: usize = 200;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnswerProgress {
     More,
@@ -378,8 +381,11 @@ impl AnswerReader {
     }
 }
 
-/// Facts that may come with any message; the last one wins.
+/// Facts that may come with any message; the last one wins, but for the model, which stays.
 fn take_facts(message: Message, record: &mut Record) {
+    if record.model.is_none() {
+        record.model = message.model.map(|name| printable(&name, LONGEST_NAME));
+    }
     if let Some(finish) = message.finish {
         record.finish = Some(printable(&finish, 40));
     }

@@ -14,6 +14,8 @@ const LONGEST: usize = 4 << 20;
 pub struct Reply {
     pub status: u16,
     pub server: Option<String>,
+    /// The version of LiteLLM, which alone says so in a header.
+    pub litellm: Option<String>,
     pub content_type: String,
     pub body: String,
 }
@@ -115,6 +117,7 @@ async fn fetch_unlimited<T: Transport>(
             return Ok(Reply {
                 status: head.status,
                 server: head.server.clone(),
+                litellm: head.litellm.clone(),
                 content_type: head.content_type.clone(),
                 body: String::from_utf8_lossy(&body).into_owned(),
             });

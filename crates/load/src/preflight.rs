@@ -11,12 +11,16 @@ mod prober;
 mod profile;
 mod request;
 mod site;
+mod software;
+mod step;
 mod tokenize;
 
 pub use error::{PreflightError, unreachable};
 pub use profile::ServerProfile;
 pub use request::PreflightRequest;
+pub use step::{PreflightStep, Question, StepSender};
 
+use inferometer_core::content::Content;
 use inferometer_core::environment::Probe;
 use inferometer_core::note::Known;
 use inferometer_text::hostile::printable;
@@ -25,6 +29,7 @@ use site::Site;
 
 pub async fn preflight(request: PreflightRequest) -> Result<ServerProfile, PreflightError> {
     let mut prober = Prober::new(request);
+    prober.check_answers()?;
     let mut sites = Vec::new();
     for place in 0..prober.request.targets.len() {
         sites.push(prober.find_site(place).await?);
@@ -43,16 +48,21 @@ pub async fn preflight(request: PreflightRequest) -> Result<ServerProfile, Prefl
 impl Prober {
     fn choose_model(&mut self, sites: &[Site]) -> Result<(), PreflightError> {
         let first = &sites[0];
-        self.probe.models = first.models.clone();
-        self.probe.max_model_len = first.max_model_len;
+        self.probe.models = first.names();
         self.options.model = match (&self.request.model, first.models.first()) {
             (Some(model), _) => model.clone(),
-            (None, Some(model)) => model.clone(),
+            (None, Some(model)) => model.name.clone(),
             (None, None) => {
                 if let Some(status) = first.page {
                     return Err(PreflightError::WebPage {
                         url: first.url.clone(),
                         status,
+                    });
+                }
+                if let Some(path) = &first.empty_list {
+                    return Err(PreflightError::EmptyList {
+                        url: first.url.clone(),
+                        path: path.clone(),
                     });
                 }
                 return Err(PreflightError::NoModel {
@@ -61,6 +71,7 @@ impl Prober {
                 });
             }
         };
+        self.probe.max_model_len = first.context_of(&self.options.model);
         if self.request.model.is_none() && first.models.len() > 1 {
             self.note(Known::ManyModels {
                 count: first.models.len() as u64,
@@ -70,9 +81,17 @@ impl Prober {
         Ok(())
     }
 
+    /// Rows of the work may ask for several answers, as options may not.
+    fn check_answers(&self) -> Result<(), PreflightError> {
+        match answers_asked(&self.request.content) {
+            Some(n) if n > 1 => Err(PreflightError::ManyAnswers { n }),
+            _ => Ok(()),
+        }
+    }
+
     fn check_context(&self, sites: &[Site]) -> Result<(), PreflightError> {
-        let (Some((input, output)), Some(most)) = (self.request.longest, sites[0].max_model_len)
-        else {
+        let context = sites[0].context_of(&self.options.model);
+        let (Some((input, output)), Some(most)) = (self.request.longest, context) else {
             return Ok(());
         };
         let asked = u64::from(input) + u64::from(output);
@@ -123,4 +142,12 @@ impl Prober {
             tokenize,
         }
     }
+}
+
+fn answers_asked(content: &Content) -> Option<u64> {
+    let Content::Body(body) = content else {
+        return None;
+    };
+    let body: serde_json::Value = serde_json::from_str(body).ok()?;
+    body["n"].as_u64()
 }

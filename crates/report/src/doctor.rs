@@ -105,8 +105,13 @@ pub fn server(probe: &Probe, notes: &[inferometer_core::note::Note], lang: Lang)
         .iter()
         .filter(|(_, yes)| *yes)
         .map(|(name, _)| (*name).to_owned());
-    let mut pairs = vec![
-        Pair::new(SetupText::Server.text(lang), probe.endpoints.join(", ")),
+    let mut pairs = vec![Pair::new(
+        SetupText::Server.text(lang),
+        probe.endpoints.join(", "),
+    )];
+    let software = probe.software.clone();
+    pairs.extend(software.map(|name| Pair::new(DoctorText::Software.text(lang), name)));
+    pairs.extend([
         Pair::new(SetupText::Api.text(lang), probe.api.clone()),
         Pair::new(
             DoctorText::ServedModels.text(lang),
@@ -120,7 +125,7 @@ pub fn server(probe: &Probe, notes: &[inferometer_core::note::Note], lang: Lang)
             DoctorText::Refuses.text(lang),
             list(probe.refused_fields.clone()),
         ),
-    ];
+    ]);
     if let Some(count) = probe.max_model_len {
         let context =
             DoctorText::ContextIs.with(lang, &[("count", number::grouped(count as f64, 0))]);

@@ -173,7 +173,8 @@ pub fn measure(
         (true, _) => bail!("--profile needs a single server"),
     };
     let sample = jobs.job(planned.spare_session() + PREFLIGHT_SESSION, 0);
-    let learned = runtime.block_on(look(&scenario, targets, &keys, sample, chunk_usage))?;
+    let looking = look(&scenario, targets, &keys, sample, chunk_usage, observer);
+    let learned = runtime.block_on(looking)?;
     notes.extend(learned.notes.iter().cloned());
     notes.extend(workload.notes.iter().cloned().map(Note::from));
     let template = workload.tokenizer.as_ref();

@@ -6,6 +6,7 @@ use inferometer_catalog::engine::EngineKind;
 use inferometer_core::point::Point;
 use inferometer_core::summary::Summary;
 use inferometer_load::live::Snapshot;
+use inferometer_load::preflight::PreflightStep;
 use inferometer_store::sweep_dir::Trial;
 use inferometer_workload::remote::DownloadProgress;
 use std::path::Path;
@@ -31,6 +32,11 @@ pub enum Event<'a> {
     /// The servers are asked what they understand.
     Preflight {
         urls: &'a str,
+    },
+    /// The preflight still waits for this.
+    WaitingForServer {
+        step: &'a PreflightStep,
+        since: Duration,
     },
     /// A phase begins, with the most requests and the longest time it may take.
     Phase {

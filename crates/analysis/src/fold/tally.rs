@@ -2,6 +2,7 @@
 
 use super::pool::Pool;
 use super::timeline::Timeline;
+use super::wire::WireTally;
 use crate::concurrency::UnderWay;
 use crate::judge::{LengthEvidence, StallEvidence};
 use inferometer_core::quantile::{quantile, sort};
@@ -127,6 +128,7 @@ pub(super) struct Tally<'a> {
     pub(super) output_asked: MeanOf,
     pub(super) lengths: LengthEvidence,
     pub(super) stalls: StallEvidence,
+    pub(super) wire: WireTally,
     /// How requests met each request objective, and all of them.
     pub(super) objectives: Vec<Verdicts>,
     pub(super) together: Verdicts,
@@ -202,6 +204,7 @@ impl<'a> Tally<'a> {
             output_asked: MeanOf::default(),
             lengths: LengthEvidence::default(),
             stalls: StallEvidence::default(),
+            wire: WireTally::default(),
             together: Verdicts::default(),
         }
     }
@@ -209,6 +212,7 @@ impl<'a> Tally<'a> {
     /// Takes a record. One that is not measured counts as load only.
     pub(super) fn add(&mut self, record: &Record) {
         self.handled.extend(Handled::of(record));
+        self.wire.add(record);
         match record.stage {
             Stage::Measured => {}
             Stage::Warmup => self.warmup += 1,

@@ -33,6 +33,8 @@ pub enum Doubt {
         at: Lateness,
         p99_ms: f64,
         limit_ms: f64,
+        /// Median of what lateness in waking spoils; absent in sending.
+        spoils: Option<Spoiled>,
         severity: Severity,
     },
     /// The client was near its ceiling.
@@ -59,6 +61,32 @@ pub enum Doubt {
         resent: u64,
         /// Of so many.
         sent: u64,
+    },
+    /// The server closes the connection after each answer.
+    ClosedConnections {
+        /// Requests on a new connection.
+        connected: u64,
+        sent: u64,
+        resent: u64,
+    },
+    /// Answers that should have been streamed came whole.
+    NotStreamed {
+        whole: u64,
+        /// Of so many.
+        of: u64,
+    },
+    /// Another model may have answered than was asked for.
+    OtherModel {
+        asked: String,
+        /// The server's list, if the model is not in it; else empty.
+        listed: Vec<String>,
+        /// What answers name instead, how many do, and of how many.
+        answered: Option<(String, u64, u64)>,
+    },
+    /// The server holds first tokens back until the client's delayed acknowledgement.
+    DelayedAck {
+        kept_ms: f64,
+        reference: Reference,
     },
     /// Percentiles are printed that the sample cannot support.
     FewSamples {
@@ -149,6 +177,15 @@ pub struct BetweenPart {
     pub between_ms: f64,
 }
 
+/// What a first token on a kept connection is held against, in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Reference {
+    /// Median TTFT on fresh connections.
+    Fresh(f64),
+    /// Mean TTFT by the server's own metrics.
+    Server(f64),
+}
+
 /// What a client was late at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lateness {
@@ -156,6 +193,13 @@ pub enum Lateness {
     Sending,
     /// To wake up, so that what it received is stamped late.
     Waking,
+}
+
+/// A quantity that is stamped late by a client that wakes late, with its median.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spoiled {
+    pub name: &'static str,
+    pub median_ms: f64,
 }
 
 impl Doubt {
@@ -169,6 +213,10 @@ impl Doubt {
             Doubt::Interrupted { .. } => DoubtCode::Interrupted,
             Doubt::Failures { .. } => DoubtCode::Failures,
             Doubt::Resent { .. } => DoubtCode::Resent,
+            Doubt::ClosedConnections { .. } => DoubtCode::ClosedConnections,
+            Doubt::NotStreamed { .. } => DoubtCode::NotStreamed,
+            Doubt::OtherModel { .. } => DoubtCode::OtherModel,
+            Doubt::DelayedAck { .. } => DoubtCode::DelayedAck,
             Doubt::FewSamples { .. } => DoubtCode::FewSamples,
             Doubt::OutputLengths { .. } => DoubtCode::OutputLengths,
             Doubt::OutputCapped { .. } => DoubtCode::OutputCapped,
@@ -205,6 +253,9 @@ impl Doubt {
             | Doubt::NothingMeasured { .. } => Severity::Invalid,
             Doubt::UnfilledStreams { .. }
             | Doubt::Resent { .. }
+            | Doubt::NotStreamed { .. }
+            | Doubt::OtherModel { .. }
+            | Doubt::DelayedAck { .. }
             | Doubt::OutputLengths { .. }
             | Doubt::InputLengths { .. }
             | Doubt::WarmCache { .. }
@@ -213,6 +264,7 @@ impl Doubt {
             | Doubt::ShortWindow(_)
             | Doubt::Overload(_) => Severity::Warn,
             Doubt::FewSamples { .. }
+            | Doubt::ClosedConnections { .. }
             | Doubt::OutputCapped { .. }
             | Doubt::TokenSource { .. }
             | Doubt::ChunkNotToken { .. }

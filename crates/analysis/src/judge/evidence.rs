@@ -25,6 +25,36 @@ pub struct Evidence {
     pub tokens_per_event: Option<f64>,
     pub lengths: LengthEvidence,
     pub stalls: StallEvidence,
+    pub wire: WireEvidence,
+}
+
+/// What connections and answers show of the way to the server.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WireEvidence {
+    /// Answers that came as a stream.
+    pub streamed: u64,
+    /// Of these, the ones whose text came all at once.
+    pub whole: u64,
+    /// When first tokens come; absent where too few connections were kept.
+    pub first_token: Option<FirstTokenEvidence>,
+    /// Models that the answers name.
+    pub models: Vec<ModelEvidence>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FirstTokenEvidence {
+    /// Quartiles of the time from the first byte to the first token on kept connections.
+    pub gap_quartiles_ms: [f64; 2],
+    /// Median TTFT on kept connections, from the moment of sending.
+    pub kept_ms: f64,
+    /// The same on fresh ones.
+    pub fresh_ms: Option<f64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelEvidence {
+    pub name: String,
+    pub answers: u64,
 }
 
 /// Time-weighted means while all streams should have been busy.

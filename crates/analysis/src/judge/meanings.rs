@@ -21,6 +21,12 @@ inferometer_text::texts! {
         FailuresRemedy => "read the server's log, and lower the load until it answers", "查看服务端日志，并降低负载直至其正常应答";
         Resent => "kept connections were found closed, and requests went out again", "保持的连接已被关闭，请求被重发";
         ResentRemedy => "look in the server's log for a keep-alive limit or for workers that crash", "在服务端日志中查找 keep-alive 限制或崩溃的 worker";
+        NotStreamed => "answers that should have been streamed came whole: their TTFT is their latency", "应流式返回的回答整段到达：其 TTFT 等于端到端时延";
+        NotStreamedRemedy => "look for a proxy that buffers, or a server that ignores stream", "检查是否有代理缓冲了流，或服务端忽略了 stream";
+        OtherModel => "another model may have answered than was asked for", "作答的可能不是所请求的模型";
+        OtherModelRemedy => "name the model that you mean with --model", "用 --model 写明要测的模型";
+        DelayedAck => "first tokens on kept connections wait for a delayed acknowledgement", "保持的连接上，首 token 要等待被延迟的确认";
+        DelayedAckRemedy => "set TCP_NODELAY in the server, or in the proxy before it", "在服务端或其前面的代理设置 TCP_NODELAY";
         OutputLengths => "answers do not have the length that was asked for", "回答长度与要求不符";
         OutputLengthsRemedy => "check that the server takes ignore_eos or min_tokens; compare only runs of the same received lengths", "确认服务端支持 ignore_eos 或 min_tokens；只比较实际长度相同的运行";
         InputLengths => "the server counts other prompt lengths than were aimed at", "服务端统计的输入长度与预期不符";
@@ -57,6 +63,9 @@ impl DoubtMeaning {
             DoubtCode::Interrupted => [M::Interrupted, M::InterruptedRemedy],
             DoubtCode::Failures => [M::Failures, M::FailuresRemedy],
             DoubtCode::Resent => [M::Resent, M::ResentRemedy],
+            DoubtCode::NotStreamed => [M::NotStreamed, M::NotStreamedRemedy],
+            DoubtCode::OtherModel => [M::OtherModel, M::OtherModelRemedy],
+            DoubtCode::DelayedAck => [M::DelayedAck, M::DelayedAckRemedy],
             DoubtCode::OutputLengths => [M::OutputLengths, M::OutputLengthsRemedy],
             DoubtCode::InputLengths => [M::InputLengths, M::InputLengthsRemedy],
             DoubtCode::WarmCache => [M::WarmCache, M::WarmCacheRemedy],
@@ -68,6 +77,7 @@ impl DoubtMeaning {
             DoubtCode::ServerDied => [M::Died, M::DiedRemedy],
             DoubtCode::NothingMeasured => [M::Nothing, M::NothingRemedy],
             DoubtCode::FewSamples
+            | DoubtCode::ClosedConnections
             | DoubtCode::OutputCapped
             | DoubtCode::TokenSource
             | DoubtCode::ChunkNotToken

@@ -160,17 +160,23 @@ fn a_late_client_warns_and_a_very_late_one_is_invalid() {
 }
 
 #[test]
-fn a_client_that_is_woken_late_warns_in_any_loop() {
+fn a_client_that_is_woken_late_warns_in_any_loop_and_is_invalid_if_that_spoils_the_first_token() {
     let woken = |mut run: MadeUp, late_ms: f64| {
         run.ending.pulse_p99_ms = Some(late_ms);
         run.doubt(Code::ClientLate)
     };
-    for late_ms in [6.0, 600.0] {
-        assert_eq!(woken(MadeUp::closed(8, 128), late_ms), Some(Severity::Warn));
-        let open = MadeUp::open(200, |_| 200.0);
-        assert_eq!(woken(open, late_ms), Some(Severity::Warn));
-    }
+    let open = |ttft: f64| MadeUp::open(200, move |_| ttft);
     assert_eq!(woken(MadeUp::closed(8, 128), 4.0), None);
+    for (run, late_ms, severity) in [
+        (MadeUp::closed(8, 128), 6.0, Severity::Warn),
+        (MadeUp::closed(8, 128), 190.0, Severity::Invalid),
+        (open(719.0), 6.0, Severity::Warn),
+        (open(719.0), 100.0, Severity::Warn),
+        (open(719.0), 562.0, Severity::Invalid),
+        (open(250.0), 190.0, Severity::Invalid),
+    ] {
+        assert_eq!(woken(run, late_ms), Some(severity), "{late_ms}");
+    }
 }
 
 #[test]

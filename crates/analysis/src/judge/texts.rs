@@ -4,13 +4,18 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use crate::judge::{BetweenPart, Doubt, Lateness};
+use crate::judge::{BetweenPart, Doubt, Lateness, Reference};
 use inferometer_core::environment::EndCause;
 use inferometer_core::record::{FailureClass, Phase};
 use inferometer_core::summary::Accounts;
 use inferometer_text::Lang;
+use inferometer_text::hostile::printable;
 use inferometer_text::punctuation::PunctuationText;
 use table::DoubtText as Text;
+
+/// Characters of a model's name, and of a list of them.
+const LONGEST_NAME: usize = 80;
+const LONGEST_LIST: usize = 300;
 
 /// Values for the places of a text and its remedy.
 type Values = Vec<(&'static str, String)>;
@@ -58,9 +63,21 @@ fn wording(doubt: &Doubt, lang: Lang) -> (Text, Text, Values) {
             at,
             p99_ms,
             limit_ms,
+            spoils,
             ..
         } => {
-            let values = vec![("p99", millis(*p99_ms)), ("limit", millis(*limit_ms))];
+            let spoils = spoils.map(|spoiled| {
+                let values = [
+                    ("name", spoiled.name.to_owned()),
+                    ("median", millis(spoiled.median_ms)),
+                ];
+                Text::SpoiledBy.with(lang, &values)
+            });
+            let values = vec![
+                ("p99", millis(*p99_ms)),
+                ("limit", millis(*limit_ms)),
+                ("spoils", spoils.unwrap_or_default()),
+            ];
             let text = match at {
                 Lateness::Sending => Text::SentLate,
                 Lateness::Waking => Text::WokenLate,
@@ -111,6 +128,39 @@ fn wording(doubt: &Doubt, lang: Lang) -> (Text, Text, Values) {
                 ("share", share(*resent, *sent)),
             ];
             (Text::Resent, Text::ResentRemedy, values)
+        }
+        Doubt::ClosedConnections {
+            connected,
+            sent,
+            resent,
+        } => {
+            let values = vec![
+                ("connected", connected.to_string()),
+                ("sent", sent.to_string()),
+                ("resent", resent.to_string()),
+            ];
+            (Text::Closed, Text::ClosedRemedy, values)
+        }
+        Doubt::NotStreamed { whole, of } => {
+            let values = vec![
+                ("whole", whole.to_string()),
+                ("of", of.to_string()),
+                ("share", share(*whole, *of)),
+            ];
+            (Text::NotStreamed, Text::NotStreamedRemedy, values)
+        }
+        Doubt::OtherModel {
+            asked,
+            listed,
+            answered,
+        } => other_model(asked, listed, answered.as_ref(), lang),
+        Doubt::DelayedAck { kept_ms, reference } => {
+            let (text, without) = match reference {
+                Reference::Fresh(ms) => (Text::DelayedAck, ms),
+                Reference::Server(ms) => (Text::DelayedAckByServer, ms),
+            };
+            let values = vec![("kept", millis(*kept_ms)), ("without", millis(*without))];
+            (text, Text::DelayedAckRemedy, values)
         }
         Doubt::FewSamples { n, lacking } => {
             let percentiles: Vec<String> = (lacking.iter())
@@ -303,6 +353,33 @@ fn lost(accounts: &Accounts, duplicates: u64, lang: Lang) -> (Text, Values) {
         ("twice", twice),
     ];
     (text, values)
+}
+
+fn other_model(
+    asked: &str,
+    listed: &[String],
+    answered: Option<&(String, u64, u64)>,
+    lang: Lang,
+) -> (Text, Text, Values) {
+    let mut values = vec![
+        ("asked", printable(asked, LONGEST_NAME)),
+        ("listed", printable(&listed.join(", "), LONGEST_LIST)),
+    ];
+    if let Some((named, count, of)) = answered {
+        values.push(("named", printable(named, LONGEST_NAME)));
+        values.push(("count", count.to_string()));
+        values.push(("of", of.to_string()));
+    }
+    let also = match answered {
+        Some(_) if !listed.is_empty() => Text::AlsoOtherModel.with(lang, &values),
+        _ => String::new(),
+    };
+    values.push(("also", also));
+    let text = match listed.is_empty() {
+        true => Text::OtherModel,
+        false => Text::UnlistedModel,
+    };
+    (text, Text::OtherModelRemedy, values)
 }
 
 fn most_often(most: Option<(Phase, FailureClass, u64)>, lang: Lang) -> String {

@@ -95,7 +95,10 @@ fn look_at_server(
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let learned = runtime.block_on(look_at(&scenario, targets, &keys, session))?;
+    let mut progress = Progress::new(format == Format::Json, session.lang);
+    let looking = look_at(&scenario, targets, &keys, session, &mut progress);
+    let learned = runtime.block_on(looking)?;
+    progress.end();
     match format {
         Format::Json => print(&(serde_json::to_string_pretty(&learned.probe)? + "\n"))?,
         _ => {

@@ -39,4 +39,5 @@ mod tokenizer;
 mod truth;
 mod tune;
 mod tune_live;
+mod wire;
 mod work;

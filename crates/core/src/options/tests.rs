@@ -190,6 +190,16 @@ fn rates_that_no_clock_can_follow_are_refused_with_what_is_possible() {
 }
 
 #[test]
+fn several_answers_for_one_request_are_refused() {
+    let message = refused("[work]\nextra = '{\"n\":2}'");
+    assert!(
+        message.contains("--extra n") && message.contains("one answer"),
+        "{message}"
+    );
+    resolved("[work]\nextra = '{\"n\":1}'");
+}
+
+#[test]
 fn impossible_values_say_what_is_possible() {
     for (file, expected) in [
         ("[load]\nconcurrency = 0", "whole number from 1"),

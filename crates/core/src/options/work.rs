@@ -104,6 +104,14 @@ pub(super) fn resolve_work(options: WorkOptions) -> Result<Work, OptionError> {
             "give a share above 0, at most 1",
         ));
     }
+    let answers = (options.extra.as_ref()).and_then(|extra| extra.0.get("n"));
+    if let Some(bad) = answers.filter(|n| n.as_f64() != Some(1.0) && !n.is_null()) {
+        return Err(OptionError::Range(
+            "--extra n",
+            bad.to_string(),
+            "leave it out: a request is measured by one answer",
+        ));
+    }
     Ok(Work {
         prompts,
         output,

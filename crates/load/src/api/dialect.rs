@@ -142,6 +142,8 @@ pub struct Message {
     /// Some of the text is not reasoning.
     pub has_answer: bool,
     pub finish: Option<String>,
+    /// The model that answers, as it says itself.
+    pub model: Option<String>,
     pub usage: Option<Usage>,
     pub error: Option<String>,
     /// Where in the bytes the only text is (between its quotes), if the rest of the message

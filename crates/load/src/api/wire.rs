@@ -12,6 +12,8 @@ struct RawMessage<'a> {
     #[serde(borrow, default)]
     choices: Option<Vec<Choice<'a>>>,
     #[serde(borrow, default)]
+    model: Option<&'a RawValue>,
+    #[serde(borrow, default)]
     usage: Option<&'a RawValue>,
     #[serde(borrow, default)]
     error: Option<&'a RawValue>,
@@ -171,6 +173,7 @@ pub(super) fn read(
             found.message.finish = Some(reason.trim_matches('"').to_owned());
         }
     }
+    found.message.model = present(raw.model).and_then(|name| serde_json::from_str(name).ok());
     let usage = present(raw.usage);
     found.message.usage = usage.and_then(usage_of);
     if found.texts != 1 || found.message.finish.is_some() || usage.is_some() {

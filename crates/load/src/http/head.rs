@@ -52,6 +52,8 @@ pub struct Head {
     pub content_type: String,
     pub location: Option<String>,
     pub server: Option<String>,
+    /// `x-litellm-version`.
+    pub litellm: Option<String>,
     pub keep_alive: bool,
     /// Length of the head in bytes.
     pub length: usize,
@@ -91,6 +93,7 @@ impl Head {
             content_type: String::new(),
             location: None,
             server: None,
+            litellm: None,
             keep_alive: response.version == Some(1),
             length,
             framing: FramingHeader::None,
@@ -102,6 +105,7 @@ impl Head {
                 "content-type" => head.content_type = value.to_ascii_lowercase(),
                 "location" => head.location = Some(value.to_owned()),
                 "server" => head.server = Some(value.to_owned()),
+                "x-litellm-version" => head.litellm = Some(value.to_owned()),
                 "connection" => match value.to_ascii_lowercase().as_str() {
                     "close" => head.keep_alive = false,
                     "keep-alive" => head.keep_alive = true,

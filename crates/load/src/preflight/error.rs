@@ -44,6 +44,25 @@ pub enum PreflightError {
     )]
     NoModel { url: String, said: String },
     #[error(
+        "{url} has an empty list of models ({path}): it has loaded none; load a model in the server, or name one with --model if it answers all the same"
+    )]
+    EmptyList { url: String, path: String },
+    #[error("{url} has not answered {asked} ({why}); {remedy}")]
+    Silent {
+        url: String,
+        asked: String,
+        why: String,
+        remedy: String,
+    },
+    #[error(
+        "{url} is an unsupported API ({path}); chat completions (/v1/chat/completions) and completions (/v1/completions) can be measured: give the server's base URL, such as http://HOST:PORT"
+    )]
+    Unsupported { url: String, path: &'static str },
+    #[error(
+        "the requests of this work ask for {n} answers each (\"n\": {n}), and a request is measured by one answer; leave out n"
+    )]
+    ManyAnswers { n: u64 },
+    #[error(
         "the work does not fit the model's context: {said}; lower --input-tokens or --output-tokens, choose shorter rows with --max-prompt, or serve the model with a longer context"
     )]
     Context { said: String },

@@ -51,13 +51,14 @@ impl Prober {
                 served: if site.models.is_empty() {
                     "nothing that it lists".into()
                 } else {
-                    printable(&site.models.join(", "), LONGEST_QUOTE)
+                    printable(&site.names().join(", "), LONGEST_QUOTE)
                 },
             },
             FailureClass::Unauthorized => {
                 let reply = Reply {
                     status,
                     server: None,
+                    litellm: None,
                     content_type: String::new(),
                     body: failure.detail.clone(),
                 };
@@ -85,14 +86,26 @@ impl Prober {
                 status,
                 said,
             },
+            FailureClass::ReadTimeout | FailureClass::RequestTimeout => {
+                let known = site.context_of(&self.options.model);
+                PreflightError::Silent {
+                    url: route.url,
+                    asked: format!("a request with {}", size(&self.request.content)),
+                    why: said,
+                    remedy: match known {
+                        Some(most) => format!(
+                            "look at its log; a prompt longer than its context ({most} tokens) may hang it: lower --input-tokens; if it is only slow, raise --read-timeout"
+                        ),
+                        None => "look at its log; a prompt longer than its context, which it does not state, may hang it: lower --input-tokens; if it is only slow, raise --read-timeout".into(),
+                    },
+                }
+            }
             FailureClass::NameNotFound
             | FailureClass::Refused
             | FailureClass::Disconnected
             | FailureClass::Network
             | FailureClass::TlsFailed
-            | FailureClass::ConnectTimeout
-            | FailureClass::ReadTimeout
-            | FailureClass::RequestTimeout => self.unreachable(&route.url, failure),
+            | FailureClass::ConnectTimeout => self.unreachable(&route.url, failure),
             class => PreflightError::Broken {
                 url: route.url,
                 class,
@@ -113,5 +126,15 @@ impl Prober {
 
     pub(super) fn unreachable(&self, url: &str, failure: &Failure) -> PreflightError {
         unreachable(url, failure, &self.request.secrets)
+    }
+}
+
+/// How long a prompt is, as far as it can be told at a glance.
+fn size(content: &Content) -> String {
+    match content {
+        Content::Text(text) => format!("a prompt of {} characters", text.chars().count()),
+        Content::Messages(json) => format!("messages of {} characters", json.chars().count()),
+        Content::Body(json) => format!("a body of {} characters", json.chars().count()),
+        Content::TokenIds(ids) => format!("a prompt of {} tokens", ids.len()),
     }
 }

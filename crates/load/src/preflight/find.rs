@@ -2,14 +2,21 @@
 
 use super::error::{PreflightError, is_page};
 use super::prober::Prober;
-use super::site::{Site, read_models, split_path};
+use super::site::{Site, read_models, split_path, unsupported};
+use super::step::Question;
 use crate::plain::get;
 use crate::setup::Route;
-use inferometer_text::hostile::printable;
+use inferometer_core::record::{Failure, FailureClass};
 
 impl Prober {
     pub(super) async fn find_site(&self, place: usize) -> Result<Site, PreflightError> {
         let target = &self.request.targets[place];
+        if let Some(path) = unsupported(&target.path) {
+            return Err(PreflightError::Unsupported {
+                url: target.to_string(),
+                path,
+            });
+        }
         let (base, named) = split_path(&target.path);
         let mut site = Site {
             network: self.request.networks[place].clone(),
@@ -18,7 +25,7 @@ impl Prober {
             base: base.clone(),
             named,
             models: Vec::new(),
-            max_model_len: None,
+            empty_list: None,
             models_said: String::new(),
             page: None,
             software: None,
@@ -37,24 +44,40 @@ impl Prober {
         for candidate in &candidates {
             let path = format!("{candidate}/models");
             let route = Route::new(site.network.clone(), &path, self.request.headers.clone());
-            let reply = get(&route, &route.path, self.request.timeouts)
+            let timeouts = self.look_timeouts();
+            self.waits_for(&route.url, Question::Models, timeouts);
+            let reply = get(&route, &route.path, timeouts)
                 .await
-                .map_err(|failure| self.unreachable(&site.url, &failure))?;
+                .map_err(|failure| self.no_models(&site.url, &path, &failure))?;
             if site.software.is_none() {
-                site.software = reply.server.as_deref().map(|text| printable(text, 80));
+                site.software = self.name_software(&site, &reply).await;
             }
             self.check_access(&route.url, &reply)?;
             site.models_said = format!("{path}: status {}", reply.status);
             site.page = is_page(&reply.body).then_some(reply.status);
             if reply.status == 200
-                && let Some((models, longest)) = read_models(&reply.body)
+                && let Some(models) = read_models(&reply.body)
             {
                 site.base = candidate.clone();
+                site.empty_list = models.is_empty().then_some(path);
                 site.models = models;
-                site.max_model_len = longest;
                 break;
             }
         }
         Ok(site)
+    }
+    /// Why there is no list of models. A server that takes the connection and then says nothing
+    /// is there, and busy or stuck.
+    fn no_models(&self, url: &str, path: &str, failure: &Failure) -> PreflightError {
+        if failure.class != FailureClass::ReadTimeout {
+            return self.unreachable(url, failure);
+        }
+        PreflightError::Silent {
+            url: url.to_owned(),
+            asked: format!("what models it serves ({path})"),
+            why: failure.detail.clone(),
+            remedy: "it takes connections and says nothing: look at its log, or start it again"
+                .into(),
+        }
     }
 }

@@ -3,10 +3,11 @@
 use super::error::LONGEST_QUOTE;
 use super::request::PreflightRequest;
 use super::site::Site;
+use super::step::{PreflightStep, Question};
 use crate::api::{CHAT, Dialect, Prompt, RequestOptions};
 use crate::clock::Clock;
 use crate::connect::{Network, Transport};
-use crate::exchange::ExchangeContext;
+use crate::exchange::{ExchangeContext, Timeouts};
 use crate::flight::{Flight, Sink};
 use crate::http::Request;
 use crate::live::StageCounters;
@@ -16,6 +17,10 @@ use inferometer_core::note::{Known, Note};
 use inferometer_core::record::{Failure, FailureClass, Outcome, Record};
 use inferometer_text::hostile::{Secrets, printable};
 use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a server may take to list its models.
+const LONGEST_LOOK: Duration = Duration::from_secs(30);
 
 /// Output tokens of a preflight request: enough to see whether chunks are tokens.
 const TOKENS: u32 = 16;
@@ -86,6 +91,23 @@ impl Prober {
         self.post_as(site, &options, Some(1)).await.is_done()
     }
 
+    /// A list is no generation; it need not wait as long.
+    pub(super) fn look_timeouts(&self) -> Timeouts {
+        let Timeouts { read, request } = self.request.timeouts;
+        Timeouts {
+            read: read.min(LONGEST_LOOK),
+            request: request.min(LONGEST_LOOK),
+        }
+    }
+
+    pub(super) fn waits_for(&self, url: &str, question: Question, timeouts: Timeouts) {
+        self.request.steps.send_replace(Some(PreflightStep {
+            url: url.to_owned(),
+            question,
+            limit: timeouts.read.min(timeouts.request),
+        }));
+    }
+
     pub(super) async fn post(&self, site: &Site) -> Record {
         self.post_as(site, &self.options, self.limit()).await
     }
@@ -127,6 +149,7 @@ impl Prober {
             ..Record::default()
         };
         let mut flight = Flight::begin(record, sink);
+        self.waits_for(&route.url, Question::Answer, self.context.timeouts);
         let context = ExchangeContext::new(self.context.clock, self.dialect, self.context.timeouts);
         match route.transport.open().await {
             Ok(mut stream) => {

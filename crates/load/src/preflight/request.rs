@@ -1,5 +1,6 @@
 //! What the preflight is to find out about.
 
+use super::step::StepSender;
 use crate::api::RequestOptions;
 use crate::connect::Network;
 use crate::exchange::Timeouts;
@@ -28,4 +29,6 @@ pub struct PreflightRequest {
     pub chunk_usage: Option<bool>,
     pub timeouts: Timeouts,
     pub secrets: Secrets,
+    /// Is told what is waited for.
+    pub steps: StepSender,
 }

@@ -26,6 +26,7 @@ texts! {
         Understands => "Understands", "支持";
         Refuses => "Refuses", "拒绝";
         ServedModels => "Models", "模型";
+        Software => "Software", "软件";
         Context => "Context", "上下文";
         ContextIs => "{count} tokens", "{count} 个 token";
         Nothing => "none of those tried", "尝试过的均不在此列";

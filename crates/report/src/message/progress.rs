@@ -5,6 +5,8 @@ use inferometer_text::texts;
 texts! {
     /// What is said while something goes on.
     pub enum ProgressText {
+        WaitingForModels => "preflight: waiting since {since} for the list of models at {url}; giving up after {limit}", "预检：已等待 {since}，等待 {url} 返回模型列表；{limit} 后放弃";
+        WaitingForAnswer => "preflight: waiting since {since} for a first answer from {url}; giving up after {limit} (--read-timeout)", "预检：已等待 {since}，等待 {url} 的首个回答；{limit} 后放弃（--read-timeout）";
         Preflight => "preflight: {url}", "预检：{url}";
         WarmUp => "warm-up", "预热";
         Measuring => "measuring", "测量";

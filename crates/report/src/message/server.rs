@@ -23,6 +23,7 @@ inferometer_text::texts! {
         BetweenTpot => "{time} per token", "每 token {time}";
         BetweenE2e => "E2E {time}", "端到端 {time}";
         MeanAndMax => "mean {mean}, max {max}", "平均 {mean}，最大 {max}";
+        OfSamples => "{said} (of only {n} samples)", "{said}（仅 {n} 个样本）";
         Busy => "busy: {share}", "利用率：{share}";
         MemoryOf => "memory: {used} of {total} GiB", "显存：{used}/{total} GiB";
         Memory => "memory: {used} GiB", "内存：{used} GiB";

@@ -87,7 +87,7 @@ fn table(report: &RunReport<'_>, rows: &[(MetricText, Option<&Distribution>)]) -
     columns.push(Column::right(report.say(NumbersText::Max)));
     let rows: Vec<Vec<Cell>> = rows
         .iter()
-        .map(|&(label, sample)| cells(report.say(label), sample))
+        .map(|&(label, sample)| cells(&named(report, label, sample), sample))
         .collect();
     let mut footnotes = Vec::new();
     if !report.scenario.connection.stream {
@@ -98,6 +98,17 @@ fn table(report: &RunReport<'_>, rows: &[(MetricText, Option<&Distribution>)]) -
         columns,
         rows,
         footnotes,
+    }
+}
+
+/// The name of a row, with its sample where that is not all of the answers.
+fn named(report: &RunReport<'_>, label: MetricText, sample: Option<&Distribution>) -> String {
+    let name = report.say(label);
+    let all = report.summary.latency.e2e_ms.map(|all| all.n);
+    let part = sample.map(|sample| sample.n).filter(|&n| Some(n) < all);
+    match part {
+        Some(n) => format!("{name} (n={})", number::count(n)),
+        None => name.to_owned(),
     }
 }
 

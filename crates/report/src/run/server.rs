@@ -9,6 +9,9 @@ use inferometer_page::number;
 /// Parts of an explanation below this share are left out.
 const LEAST_SHARE: f64 = 0.01;
 
+/// Fewer samples of a gauge are told beside it: their mean is that of some moments.
+const FEW_SAMPLES: u64 = 10;
+
 const MIB_PER_GIB: f64 = 1024.0;
 
 pub(super) fn section(report: &RunReport<'_>) -> Option<Section> {
@@ -17,12 +20,20 @@ pub(super) fn section(report: &RunReport<'_>) -> Option<Section> {
     let mut pair = |label: ServerText, value: Option<String>| {
         pairs.extend(value.map(|value| Pair::new(report.say(label), value)));
     };
-    let requests = |level: Level| leveled(report, level, number::mean);
+    let leveled = |level: Level, shown: fn(f64) -> String| {
+        let said = leveled(report, level, shown);
+        match view.samples {
+            n if n < FEW_SAMPLES => {
+                let values = [("said", said), ("n", n.to_string())];
+                report.fill(ServerText::OfSamples, &values)
+            }
+            _ => said,
+        }
+    };
+    let requests = |level: Level| leveled(level, number::mean);
     pair(ServerText::Running, view.running.map(requests));
     pair(ServerText::WaitingRequests, view.waiting.map(requests));
-    let kv = view
-        .kv_use
-        .map(|level| leveled(report, level, number::percent));
+    let kv = view.kv_use.map(|level| leveled(level, number::percent));
     pair(ServerText::KvUse, kv);
     let counted = |count: f64| number::grouped(count, 0);
     pair(ServerText::Preempted, view.preemptions.map(counted));

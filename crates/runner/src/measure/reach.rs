@@ -2,6 +2,7 @@
 
 use crate::error::{Context as _, RunnerError};
 use crate::keys::Keys;
+use crate::observer::{Event, Observer};
 use crate::session::Session;
 use crate::work::{self, WorkJobs};
 use inferometer_core::scenario::{Connection, Scenario};
@@ -10,11 +11,17 @@ use inferometer_load::api::RequestOptions;
 use inferometer_load::connect::{Network, TlsSettings};
 use inferometer_load::exchange::Timeouts;
 use inferometer_load::http::Target;
-use inferometer_load::preflight::{PreflightRequest, ServerProfile, preflight, unreachable};
+use inferometer_load::preflight::{
+    PreflightRequest, PreflightStep, ServerProfile, preflight, unreachable,
+};
 use inferometer_load::setup::{Job, Jobs};
 use inferometer_text::hostile::Secrets;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+
+/// A server may take so long before anybody is told that it is waited for.
+const SILENT_FOR: Duration = Duration::from_secs(2);
 
 /// Learns what the servers understand, without a run.
 pub async fn look_at(
@@ -22,10 +29,11 @@ pub async fn look_at(
     targets: Vec<Target>,
     keys: &Keys,
     session: &Session,
+    observer: &mut dyn Observer,
 ) -> Result<ServerProfile, RunnerError> {
     let workload = work::open(scenario, None, None, session)?;
     let sample = WorkJobs(Arc::new(workload)).job(0, 0);
-    look(scenario, targets, keys, sample, None).await
+    look(scenario, targets, keys, sample, None, observer).await
 }
 
 /// Learns what the servers understand.
@@ -35,9 +43,11 @@ pub async fn look(
     keys: &Keys,
     sample: Job,
     chunk_usage: Option<bool>,
+    observer: &mut dyn Observer,
 ) -> Result<ServerProfile, RunnerError> {
     let connection = &scenario.connection;
     let networks = networks(connection, &targets, &keys.secrets).await?;
+    let (steps, heard) = watch::channel(None);
     let request = PreflightRequest {
         targets,
         networks,
@@ -52,8 +62,32 @@ pub async fn look(
         chunk_usage,
         timeouts: timeouts(connection),
         secrets: keys.secrets.clone(),
+        steps,
     };
-    Ok(preflight(request).await?)
+    Ok(tell_of_waiting(preflight(request), heard, observer).await?)
+}
+
+/// Tells what the preflight waits for, once it has waited for a while.
+async fn tell_of_waiting<T>(
+    asking: impl Future<Output = T>,
+    mut heard: watch::Receiver<Option<PreflightStep>>,
+    observer: &mut dyn Observer,
+) -> T {
+    let mut asking = std::pin::pin!(asking);
+    let mut begun = Instant::now();
+    loop {
+        // Whoever asks has dropped its end of the channel only when it is done.
+        tokio::select! {
+            done = &mut asking => return done,
+            Ok(()) = heard.changed() => begun = Instant::now(),
+            () = tokio::time::sleep(SILENT_FOR) => {
+                if let Some(step) = &*heard.borrow() {
+                    let since = begun.elapsed();
+                    observer.event(Event::WaitingForServer { step, since });
+                }
+            }
+        }
+    }
 }
 
 /// The ways to the servers, with TLS where one wants it.

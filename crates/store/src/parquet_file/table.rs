@@ -58,6 +58,7 @@ message records {
   required boolean usage_given;
   optional boolean refused;
   optional binary stage (UTF8);
+  optional binary model (UTF8);
 }";
 
 /// Defines the table with one field a column, in the order of the schema.
@@ -115,6 +116,7 @@ table! {
     usage_given: BoolType,
     refused: BoolType,
     stage: ByteArrayType,
+    model: ByteArrayType,
 }
 
 impl Table {
@@ -176,6 +178,7 @@ impl Table {
         self.usage_given.push_one(record.usage.is_some());
         self.refused.push_maybe(Some(record.refused));
         self.stage.push_maybe(Some(text(record.stage.into_str())));
+        self.model.push_maybe(record.model.as_deref().map(text));
     }
 
     /// Takes the next row as a record.
@@ -222,6 +225,7 @@ impl Table {
             usage: self.usage_given.take_one()?.then_some(usage),
             retokenized: self.retokenized.take_maybe()?.map(unsigned).transpose()?,
             finish: self.finish.take_maybe()?.as_ref().map(string).transpose()?,
+            model: self.model.take_maybe()?.as_ref().map(string).transpose()?,
             input_tokens_asked: self
                 .input_tokens_asked
                 .take_maybe()?

@@ -93,8 +93,9 @@ prop_compose! {
         ),
         (chunks, bare, outcome, status) in
             (chunks(), bare(), outcome(), option::of(any::<u16>())),
-        (usage, retokenized, finish) in (
+        (usage, retokenized, finish, model) in (
             option::of(usage()), option::of(any::<u32>()), option::of(any::<String>()),
+            option::of(any::<String>()),
         ),
         (input_tokens_asked, output_tokens_asked, output_exact) in
             (option::of(any::<u32>()), option::of(any::<u32>()), any::<bool>()),
@@ -103,7 +104,7 @@ prop_compose! {
     ) -> Record {
         Record {
             id, index, session, turn, stage, due, cap_wait, connect, sent, first_byte, chunks,
-            first_answer, bare, end, outcome, status, usage, retokenized, finish,
+            first_answer, bare, end, outcome, status, usage, retokenized, finish, model,
             input_tokens_asked, output_tokens_asked, output_exact, input_chars, output_chars,
             url, streamed, resent, refused,
         }

@@ -12,7 +12,8 @@ inferometer_text::texts! {
         Unfilled => "{configured} streams were configured, but at most {peak} were busy at once: {requests} requests do not fill them", "配置并发 {configured}，但同时在途的请求最多只有 {peak} 个：{requests} 个请求不足以填满并发";
         UnfilledRemedy => "give --requests {least} or more; in a sweep --requests 'concurrency*10'", "请将 --requests 设为 {least} 或更多；扫描时可令其为并发数的 10 倍";
         SentLate => "the client itself sent late: its lag has a p99 of {p99}, where {limit} are allowed", "客户端自身发送滞后：滞后的 p99 为 {p99}，允许值为 {limit}";
-        WokenLate => "the client did not get its CPU in time: it was woken late by {p99} at p99, where {limit} are allowed, and what it received is stamped as late as that", "客户端未能及时获得 CPU：唤醒延迟的 p99 为 {p99}，允许值为 {limit}，收到的数据也因此被晚记同样的时间";
+        WokenLate => "the client did not get its CPU in time: it was woken late by {p99} at p99, where {limit} are allowed, and what it received is stamped as late as that{spoils}", "客户端未能及时获得 CPU：唤醒延迟的 p99 为 {p99}，允许值为 {limit}，收到的数据也因此被晚记同样的时间{spoils}";
+        SpoiledBy => "; the median {name} is {median}", "；而 {name} 中位数为 {median}";
         LateRemedy => "free this host's CPU, measure from a host that does not run the server, lower --rate or raise --workers; `inferometer doctor` states this host's own error", "腾出本机 CPU，换一台不跑服务端的机器来压测，降低 --rate 或调大 --workers；`inferometer doctor` 可给出本机自身误差";
         Busy => "the client was near its own limit: {reasons}", "客户端接近自身极限：{reasons}";
         BusyCeiling => "the busiest second needed {share} of this host's ceiling", "最忙的一秒达到本机上限的 {share}";
@@ -31,6 +32,17 @@ inferometer_text::texts! {
         NoneEndedRemedy => "let requests end: raise --drain or --duration, or lower --output-tokens", "让请求跑完：调大 --drain 或 --duration，或调小 --output-tokens";
         Resent => "{resent} of {sent} requests ({share}) found their kept connection closed and went out again; their latencies count from the second sending", "{sent} 个请求中有 {resent} 个（{share}）发现保持的连接已被关闭而重发；其时延从第二次发送算起";
         ResentRemedy => "the server closes kept connections: look in its log for a keep-alive limit or for workers that crash", "服务端会关闭保持的连接：在其日志中查找 keep-alive 限制或崩溃的 worker";
+        Closed => "the server closes the connection after each answer: {connected} of {sent} requests needed a new one ({resent} of them found the kept one closed only after sending); connecting is not part of TTFT, but users wait for it", "服务端每次回答后都关闭连接：{sent} 个请求中有 {connected} 个需要新建连接（其中 {resent} 个发送后才发现连接已关闭）；建连时间不计入 TTFT，但用户仍要等待";
+        ClosedRemedy => "switch keep-alive on in the server or in the proxy before it, or read the connect row of the detailed report beside TTFT", "在服务端或其前面的代理打开 keep-alive，或结合详细报告中的建连时间看 TTFT";
+        NotStreamed => "{whole} of {of} streamed answers ({share}) came whole, all tokens in one read: their TTFT is their latency, and they have no TPOT", "{of} 个流式回答中有 {whole} 个（{share}）整段到达，所有 token 在一次读取中收到：其 TTFT 等于端到端时延，且没有 TPOT";
+        NotStreamedRemedy => "look for a proxy that buffers (nginx: proxy_buffering off) or a server that ignores stream; free this host's CPU if `client-late` is raised too", "检查是否有代理缓冲了流（nginx：proxy_buffering off），或服务端忽略了 stream；若同时出现 `client-late`，请腾出本机 CPU";
+        UnlistedModel => "the model '{asked}' is not among those that the server lists ({listed}), yet it answered{also}", "模型 '{asked}' 不在服务端的模型列表中（{listed}），但服务端仍作了回答{also}";
+        AlsoOtherModel => "; {count} of {of} answers say that they are by '{named}'", "；{of} 个回答中有 {count} 个自称来自 '{named}'";
+        OtherModel => "'{asked}' was asked for, but {count} of {of} answers say that they are by '{named}'", "请求的模型是 '{asked}'，但 {of} 个回答中有 {count} 个自称来自 '{named}'";
+        OtherModelRemedy => "name the model that you mean with --model; many servers answer to any name with the one model that they have", "用 --model 写明要测的模型；许多服务端对任何模型名都用其唯一的模型回答";
+        DelayedAck => "first tokens came after {kept} on kept connections and after {without} on fresh ones: the server holds them back until an acknowledgement that is delayed by 40 ms (Nagle's algorithm), and its users feel the same", "保持的连接上首 token 在 {kept} 后到达，新建连接上为 {without}：服务端一直扣住首 token，直到收到被延迟 40 ms 的确认（Nagle 算法），其用户也会同样感受到";
+        DelayedAckByServer => "first tokens came after {kept}, but after {without} by the server's own metrics: they are held back on the way until an acknowledgement that is delayed by 40 ms (Nagle's algorithm), and users feel the same", "首 token 在 {kept} 后到达，而服务端自身指标为 {without}：首 token 在途中被扣住，直到收到被延迟 40 ms 的确认（Nagle 算法），用户也会同样感受到";
+        DelayedAckRemedy => "set TCP_NODELAY in the server, or in the proxy before it; until then, quote TTFT as what users of kept connections see", "在服务端或其前面的代理设置 TCP_NODELAY；在此之前，所报 TTFT 是使用保持连接的用户所见的值";
         FewSamples => "{n} requests are too few for a claim at 99 % confidence about {percentiles}", "{n} 个请求太少，无法以 99 % 置信度给出 {percentiles}";
         Needs => "p{rank} (needs {least})", "p{rank}（需要 {least}）";
         Enumeration => ", ", "、";

@@ -1,6 +1,6 @@
 use super::*;
 use crate::judge::{
-    BetweenPart, InFlightEvidence, Lateness, StallEvidence, WaveEvidence, WindowEvidence,
+    BetweenPart, InFlightEvidence, Lateness, Spoiled, StallEvidence, WaveEvidence, WindowEvidence,
 };
 use crate::steady::Overload;
 use inferometer_core::doubt::{DoubtCode, Severity};
@@ -10,10 +10,15 @@ use inferometer_core::summary::Accounts;
 use strum::VariantArray as _;
 
 /// Words that a Chinese sentence of this field keeps in English, beside options and codes.
-const TECHNICAL: [&str; 25] = [
+const TECHNICAL: [&str; 30] = [
     "API",
     "vLLM",
     "SGLang",
+    "nginx",
+    "off",
+    "client",
+    "late",
+    "Nagle",
     "uniform",
     "inferometer",
     "doctor",
@@ -76,12 +81,17 @@ fn doubts() -> Vec<Doubt> {
             at: Lateness::Sending,
             p99_ms: 12.0,
             limit_ms: 5.0,
+            spoils: None,
             severity: warn,
         },
         Doubt::ClientLate {
             at: Lateness::Waking,
             p99_ms: 12.0,
             limit_ms: 5.0,
+            spoils: Some(Spoiled {
+                name: "TTFT",
+                median_ms: 719.0,
+            }),
             severity: warn,
         },
         Doubt::ClientBusy {
@@ -102,6 +112,23 @@ fn doubts() -> Vec<Doubt> {
             severity: warn,
         },
         Doubt::Resent { resent: 2, sent: 9 },
+        Doubt::ClosedConnections {
+            connected: 9,
+            sent: 9,
+            resent: 2,
+        },
+        Doubt::NotStreamed { whole: 7, of: 20 },
+        other_model(&[], Some(("m-2", 8, 9))),
+        other_model(&["m-3", "m-4"], None),
+        other_model(&["m-3"], Some(("m-3", 9, 9))),
+        Doubt::DelayedAck {
+            kept_ms: 45.7,
+            reference: Reference::Fresh(29.3),
+        },
+        Doubt::DelayedAck {
+            kept_ms: 45.7,
+            reference: Reference::Server(29.3),
+        },
         Doubt::FewSamples {
             n: 9,
             lacking: vec![(90, 44), (99, 459)],
@@ -203,6 +230,14 @@ fn doubts() -> Vec<Doubt> {
             }),
     );
     doubts
+}
+
+fn other_model(listed: &[&str], answered: Option<(&str, u64, u64)>) -> Doubt {
+    Doubt::OtherModel {
+        asked: "m-1".to_owned(),
+        listed: listed.iter().map(|name| (*name).to_owned()).collect(),
+        answered: answered.map(|(name, count, of)| (name.to_owned(), count, of)),
+    }
 }
 
 /// Runs of letters that are neither an option nor a code.

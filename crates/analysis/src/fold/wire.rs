@@ -1,0 +1,94 @@
+//! What the connections and the answers themselves show, for the judgement.
+
+use super::tally::ms;
+use crate::judge::{FirstTokenEvidence, ModelEvidence, WireEvidence};
+use inferometer_core::quantile::{quantile, sort};
+use inferometer_core::record::Record;
+use std::collections::BTreeMap;
+
+/// Different models that are told apart; a server has no reason to name more.
+const MOST_MODELS: usize = 16;
+/// Fewest answers on kept connections that show when their first tokens come.
+const LEAST_KEPT: usize = 10;
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct WireTally {
+    pub(super) connected: u64,
+    streamed: u64,
+    whole: u64,
+    models: BTreeMap<String, u64>,
+    /// From the first byte to the first token on kept connections, in milliseconds.
+    kept_gaps: Vec<f64>,
+    /// TTFT from the moment of sending, in milliseconds.
+    kept_ttft: Vec<f64>,
+    fresh_ttft: Vec<f64>,
+}
+
+impl WireTally {
+    /// Takes a record of any stage: most connections are opened in the warm-up.
+    pub(super) fn add(&mut self, record: &Record) {
+        if record.is_measured() {
+            self.connected += u64::from(record.sent.is_some() && record.connect.is_some());
+            self.add_answer(record);
+        }
+        let times = (record.first_token())
+            .zip(record.first_byte)
+            .zip(record.sent);
+        if let Some(((token, byte), sent)) = times.filter(|_| record.streamed && record.is_done()) {
+            let ttft = ms(token.since(sent));
+            if record.connect.is_some() {
+                self.fresh_ttft.push(ttft);
+            } else {
+                self.kept_gaps.push(ms(token.since(byte)));
+                self.kept_ttft.push(ttft);
+            }
+        }
+    }
+
+    fn add_answer(&mut self, record: &Record) {
+        if !record.is_done() {
+            return;
+        }
+        self.streamed += u64::from(record.streamed);
+        self.whole += u64::from(record.came_whole());
+        if let Some(model) = &record.model {
+            if let Some(answers) = self.models.get_mut(model) {
+                *answers += 1;
+            } else if self.models.len() < MOST_MODELS {
+                self.models.insert(model.clone(), 1);
+            }
+        }
+    }
+
+    pub(super) fn evidence(mut self) -> WireEvidence {
+        WireEvidence {
+            streamed: self.streamed,
+            whole: self.whole,
+            first_token: self.first_token(),
+            models: (self.models.into_iter())
+                .map(|(name, answers)| ModelEvidence { name, answers })
+                .collect(),
+        }
+    }
+
+    fn first_token(&mut self) -> Option<FirstTokenEvidence> {
+        if self.kept_gaps.len() < LEAST_KEPT {
+            return None;
+        }
+        for values in [
+            &mut self.kept_gaps,
+            &mut self.kept_ttft,
+            &mut self.fresh_ttft,
+        ] {
+            sort(values);
+        }
+        Some(FirstTokenEvidence {
+            gap_quartiles_ms: [
+                quantile(&self.kept_gaps, 0.25)?,
+                quantile(&self.kept_gaps, 0.75)?,
+            ],
+            kept_ms: quantile(&self.kept_ttft, 0.5)?,
+            fresh_ms: quantile(&self.fresh_ttft, 0.5),
+        })
+    }
+}
