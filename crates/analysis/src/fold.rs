@@ -131,7 +131,7 @@ fn conclude(context: &RunContext<'_>, mut tally: Tally<'_>) -> Folded {
         .filter(|_| requests.ok >= thresholds.steady_requests);
     let tokens = tokens(&run, &tally);
     let scale = tokens_per_event(&run.answers);
-    let rates = WindowRates::new(&run, &tally.handled, &events, scale);
+    let rates = WindowRates::new(&run, &tally.handled, &tokens);
     let throughput = match &rates {
         Some(rates) => rates.throughput(&tokens),
         None => throughput(&run, &tally, &tokens),

@@ -42,11 +42,12 @@ impl Row {
     }
 }
 
-/// A complete answer of any stage, as the window counts it.
+/// An answer of any stage, as the window counts it: complete, or cut while it held the load.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Handled {
     pub(super) from: Offset,
     pub(super) to: Offset,
+    pub(super) complete: bool,
     pub(super) input: Option<u32>,
     pub(super) output: Option<u32>,
     pub(super) input_chars: u64,
@@ -55,12 +56,16 @@ pub(super) struct Handled {
 
 impl Handled {
     fn of(record: &Record) -> Option<Self> {
+        let complete = record.is_done();
+        let held = record.stage == Stage::Hold && record.failure().is_none();
         Some(Handled {
             from: record.sent?,
             to: record
                 .completed()
                 .or(record.end)
-                .filter(|_| record.is_done())?,
+                .or(record.sent)
+                .filter(|_| complete || held)?,
+            complete,
             input: record.input_tokens(),
             output: record.output_tokens(),
             input_chars: record.input_chars,

@@ -1,12 +1,12 @@
 //! What was done inside the window.
 //!
-//! A token counts where it was received. A request counts by the share of its time that lies
-//! inside: in a steady load this adds up to as many requests as are completed in it, and does not
-//! jump where streams send in waves and an edge falls before or behind one.
+//! A request counts, with its tokens, by the share of its time that lies inside. In a steady load
+//! this adds up to what is completed and received in the window, and it does not depend on where
+//! the edges fall when streams send in waves: counts of completions or tokens between two moments
+//! would jump by a whole wave, or by the pause before its first tokens.
 
 use super::run::Run;
 use super::tally::Handled;
-use super::timeline::Accumulated;
 use crate::statistics::batch_means;
 use inferometer_core::summary::{Throughput, Tokens};
 use inferometer_core::units::Offset;
@@ -43,33 +43,37 @@ impl Part {
 }
 
 /// Rates inside the window of a load that is steady by construction.
-pub(super) struct WindowRates<'a> {
+pub(super) struct WindowRates {
     whole: Part,
-    handled: Vec<&'a Handled>,
-    events: &'a Accumulated,
-    /// Tokens of an event; absent where answers come whole, or nothing counts them.
-    per_event: Option<f64>,
+    handled: Vec<Handled>,
     mean_s: f64,
 }
 
-impl<'a> WindowRates<'a> {
+impl WindowRates {
     /// Absent for a run without such a window, or without an answer.
-    pub(super) fn new(
-        run: &Run<'a>,
-        handled: &'a [Handled],
-        events: &'a Accumulated,
-        per_event: Option<f64>,
-    ) -> Option<Self> {
+    pub(super) fn new(run: &Run<'_>, handled: &[Handled], tokens: &Tokens) -> Option<Self> {
         let (from, to) = run.window.filter(|_| run.is_steady())?;
         let whole = Part { from, to };
         let times = run.answers.iter().filter_map(|answer| answer.e2e.ms());
         let mean_s = times.sum::<f64>() / 1e3 / run.answers.len() as f64;
-        let touches = |request: &&Handled| request.to >= from && request.from <= to;
-        mean_s.is_finite().then(|| WindowRates {
+        let mean = Duration::try_from_secs_f64(mean_s).ok()?;
+        let usual = |mean: Option<f64>| mean.map(|tokens| tokens.round() as u32);
+        // What was cut while it held the load would have gone on like the others.
+        let whole_answer = |request: &Handled| {
+            if request.complete {
+                return *request;
+            }
+            Handled {
+                to: request.to.max(request.from + mean),
+                input: usual(tokens.input_mean),
+                output: usual(tokens.output_mean),
+                ..*request
+            }
+        };
+        let touches = |request: &Handled| request.to >= from && request.from <= to;
+        Some(WindowRates {
             whole,
-            handled: handled.iter().filter(touches).collect(),
-            events,
-            per_event: per_event.filter(|_| run.context.scenario.connection.stream),
+            handled: handled.iter().map(whole_answer).filter(touches).collect(),
             mean_s,
         })
     }
@@ -98,10 +102,7 @@ impl<'a> WindowRates<'a> {
     }
 
     fn output_tokens(&self, part: Part) -> Option<f64> {
-        match self.per_event {
-            Some(tokens) => Some(self.events.between(part.from, part.to) * tokens / part.seconds()),
-            None => self.weighted(part, |request| request.output.map(u64::from)),
-        }
+        self.weighted(part, |request| request.output.map(u64::from))
     }
 
     pub(super) fn throughput(&self, tokens: &Tokens) -> Throughput {

@@ -38,11 +38,11 @@ texts! {
             "测量窗口内完成的回答数除以窗口长度；负载预热到位后窗口打开，最后一个被测请求发出时关闭，\
              窗口前后负载不中断；跨越窗口边界的请求按其在窗口内的时间占比计入";
         OutputTokensInWindow =>
-            "output tokens received inside the window over its length",
-            "窗口内收到的输出 token 数除以窗口长度";
+            "output tokens of the same answers, which count as they do, over the same length",
+            "同一批回答的输出 token 数，计入方式相同，除以同一长度";
         TotalTokensInWindow =>
-            "the same with prompt tokens, which count as their requests do",
-            "同上，加上输入 token；输入 token 按所属请求计入";
+            "the same with their prompt tokens",
+            "同上，加上输入 token";
         Requests =>
             "complete answers per second, from the first send to the last completion",
             "每秒完整回答数，从首个请求发出到最后一个完成";
