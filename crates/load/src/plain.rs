@@ -14,8 +14,6 @@ const LONGEST: usize = 4 << 20;
 pub struct Reply {
     pub status: u16,
     pub server: Option<String>,
-    /// The version of LiteLLM, which alone says so in a header.
-    pub litellm: Option<String>,
     pub content_type: String,
     pub body: String,
 }
@@ -117,7 +115,6 @@ async fn fetch_unlimited<T: Transport>(
             return Ok(Reply {
                 status: head.status,
                 server: head.server.clone(),
-                litellm: head.litellm.clone(),
                 content_type: head.content_type.clone(),
                 body: String::from_utf8_lossy(&body).into_owned(),
             });

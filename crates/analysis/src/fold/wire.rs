@@ -1,10 +1,10 @@
 //! What the connections and the answers themselves show, for the judgement.
 
-use super::tally::ms;
 use crate::judge::{FirstTokenEvidence, ModelEvidence, WireEvidence};
 use inferometer_core::quantile::{quantile, sort};
 use inferometer_core::record::Record;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// Different models that are told apart; a server has no reason to name more.
 const MOST_MODELS: usize = 16;
@@ -91,4 +91,8 @@ impl WireTally {
             fresh_ms: quantile(&self.fresh_ttft, 0.5),
         })
     }
+}
+
+fn ms(span: Duration) -> f64 {
+    span.as_secs_f64() * 1e3
 }

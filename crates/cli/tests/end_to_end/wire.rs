@@ -180,3 +180,45 @@ fn the_preflight_says_what_it_waits_for_and_gives_up_with_its_reason() {
         "{ended:?}"
     );
 }
+
+/// What a server is called that lists its models with these headers, and answers one more path.
+fn software(headers: &'static str, list: &'static str, path: &'static str) -> String {
+    let server = Crooked::answering(move |head| {
+        let json = |body: &str| {
+            let head = format!("application/json\r\n{headers}");
+            answer("200 OK", &head, body)
+        };
+        match head.split_whitespace().nth(1) {
+            Some("/v1/models") => json(list),
+            Some(asked) if asked == path => json(r#"{"version":"1.2.3"}"#),
+            _ if head.starts_with("POST") => answer("200 OK", "text/event-stream", STREAM),
+            _ => answer("404 Not Found", "text/plain", "no"),
+        }
+    });
+    let looked = Place::new().run(&["doctor", &server.url(), "--format", "json"]);
+    let probe: serde_json::Value = serde_json::from_str(&looked.stdout).unwrap();
+    probe["software"].as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn software_is_named_though_a_framework_stands_before_it() {
+    let vllm = r#"{"data":[{"id":"tiny","owned_by":"vllm"}]}"#;
+    let named = r#"{"data":[{"id":"tiny","owned_by":"nobody"}]}"#;
+    let dynamo = r#"{"data":[{"id":"tiny","owned_by":"nvidia","context_window":4096}]}"#;
+    for (headers, list, path, expected) in [
+        ("Server: uvicorn", vllm, "/version", "vLLM 1.2.3, uvicorn"),
+        ("X-A: b", named, "/info", "TGI 1.2.3"),
+        ("X-A: b", named, "/api/version", "Ollama 1.2.3"),
+        (
+            "x-litellm-version: 1.9\r\nServer: uvicorn",
+            named,
+            "-",
+            "LiteLLM 1.9",
+        ),
+        ("X-A: b", dynamo, "-", "NVIDIA Dynamo"),
+        ("Server: my own", named, "-", "my own"),
+        ("Server: uvicorn", named, "-", "uvicorn"),
+    ] {
+        assert_eq!(software(headers, list, path), expected, "{headers} {list}");
+    }
+}

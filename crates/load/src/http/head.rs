@@ -51,9 +51,8 @@ pub struct Head {
     /// `Content-Type`, in lower case.
     pub content_type: String,
     pub location: Option<String>,
+    /// `Server`, or LiteLLM, which says its name in a header of its own.
     pub server: Option<String>,
-    /// `x-litellm-version`.
-    pub litellm: Option<String>,
     pub keep_alive: bool,
     /// Length of the head in bytes.
     pub length: usize,
@@ -93,7 +92,6 @@ impl Head {
             content_type: String::new(),
             location: None,
             server: None,
-            litellm: None,
             keep_alive: response.version == Some(1),
             length,
             framing: FramingHeader::None,
@@ -104,8 +102,10 @@ impl Head {
             match header.name.to_ascii_lowercase().as_str() {
                 "content-type" => head.content_type = value.to_ascii_lowercase(),
                 "location" => head.location = Some(value.to_owned()),
-                "server" => head.server = Some(value.to_owned()),
-                "x-litellm-version" => head.litellm = Some(value.to_owned()),
+                "server" => {
+                    head.server.get_or_insert_with(|| value.to_owned());
+                }
+                "x-litellm-version" => head.server = Some(format!("LiteLLM {value}")),
                 "connection" => match value.to_ascii_lowercase().as_str() {
                     "close" => head.keep_alive = false,
                     "keep-alive" => head.keep_alive = true,

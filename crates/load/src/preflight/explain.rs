@@ -58,7 +58,6 @@ impl Prober {
                 let reply = Reply {
                     status,
                     server: None,
-                    litellm: None,
                     content_type: String::new(),
                     body: failure.detail.clone(),
                 };

@@ -44,15 +44,14 @@ impl Prober {
             let text = text.to_lowercase();
             !FRAMEWORKS.iter().any(|name| text.starts_with(name))
         });
-        let engine = match &models.litellm {
-            Some(version) => Some(format!("LiteLLM {}", printable(version, LONGEST))),
-            None => owner(&models.body).map(str::to_owned),
-        };
-        let engine = match (engine, told) {
-            (Some(engine), _) if engine.contains(' ') => Some(engine),
-            (None, Some(told)) => return Some(told),
-            (Some(engine), Some(told)) if told.contains(&engine) => return Some(told),
-            (engine, _) => self.with_version(site, engine.as_deref()).await.or(engine),
+        let owner = owner(&models.body);
+        // A header that tells all of it.
+        if let Some(told) = told.filter(|told| owner.is_none_or(|owner| told.contains(owner))) {
+            return Some(told);
+        }
+        let engine = match self.with_version(site, owner).await {
+            Some(engine) => Some(engine),
+            None => owner.map(str::to_owned),
         };
         match (engine, header) {
             (Some(engine), Some(header)) => Some(format!("{engine}, {header}")),
@@ -87,4 +86,25 @@ fn owner(models: &str) -> Option<&'static str> {
     let owner = value["data"][0]["owned_by"].as_str()?.to_lowercase();
     let known = OWNERS.iter().find(|(name, _)| *name == owner);
     known.map(|(_, engine)| *engine)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::owner;
+
+    #[test]
+    fn engines_are_known_by_the_owner_of_their_models() {
+        for (list, engine) in [
+            (r#"{"data":[{"id":"a","owned_by":"vllm"}]}"#, Some("vLLM")),
+            (
+                r#"{"data":[{"id":"a","owned_by":"sglang"}]}"#,
+                Some("SGLang"),
+            ),
+            (r#"{"data":[{"id":"a","owned_by":"me"}]}"#, None),
+            (r#"{"data":[]}"#, None),
+            ("<html>", None),
+        ] {
+            assert_eq!(owner(list), engine, "{list}");
+        }
+    }
 }

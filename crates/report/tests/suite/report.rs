@@ -5,6 +5,7 @@ use crate::samples::Sample;
 use inferometer_core::environment::EndCause;
 use inferometer_core::note::Note;
 use inferometer_core::scenario::{Arrival, Rate, Shape, Stagger};
+use inferometer_core::server::{Level, ServerSummary};
 use inferometer_core::summary::Distribution;
 use inferometer_page::markdown;
 use inferometer_page::text::{Paint, TextStyle, render};
@@ -61,6 +62,34 @@ fn a_server_cannot_write_markdown() {
 #[test]
 fn the_detailed_report_defines_each_metric_beside_its_name() {
     insta::assert_snapshot!(text(&samples::open_loop(), Detail::Definitions));
+}
+
+#[test]
+fn a_row_of_part_of_the_answers_says_its_n() {
+    let mut sample = samples::healthy();
+    let all = sample.summary.latency.e2e_ms.unwrap();
+    sample.summary.latency.first_answer_ms = Some(Distribution { n: 3, ..all });
+    let shown = text(&sample, Detail::Numbers);
+    assert!(shown.contains("(n=3)"), "{shown}");
+    assert_eq!(shown.matches("(n=").count(), 1, "{shown}");
+}
+
+#[test]
+fn a_gauge_of_few_samples_says_how_many() {
+    let mut sample = samples::healthy();
+    let seen = |samples| ServerSummary {
+        samples,
+        running: Some(Level {
+            mean: 6.0,
+            max: 8.0,
+        }),
+        ..ServerSummary::default()
+    };
+    sample.summary.server = Some(seen(2));
+    let shown = text(&sample, Detail::Numbers);
+    assert!(shown.contains("max 8 (of only 2 samples)"), "{shown}");
+    sample.summary.server = Some(seen(200));
+    assert!(!text(&sample, Detail::Numbers).contains("samples)"));
 }
 
 #[test]
