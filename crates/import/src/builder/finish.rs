@@ -29,7 +29,9 @@ impl ResultBuilder {
         }
         match (self.bare_concurrency, summary.concurrency.configured) {
             (Some(mean), Some(_)) => summary.concurrency.mean = Some(mean),
-            (Some(mean), None) if tool == Tool::Sglang => summary.concurrency.mean = Some(mean),
+            (Some(mean), None) if matches!(tool, Tool::Sglang | Tool::Aiperf) => {
+                summary.concurrency.mean = Some(mean);
+            }
             (Some(configured), None) => {
                 summary.concurrency.configured = count(configured);
                 self.point.insert("concurrency".into(), number(configured));
@@ -41,6 +43,13 @@ impl ResultBuilder {
             requests.planned = self.total;
         } else if let (Some(total), None, None) = (self.total, requests.ok, requests.failed) {
             requests.ok = Some(total);
+        }
+        // AIPerf prints all that ended beside those that were answered.
+        if let (Tool::Aiperf, Some(total), Some(ok), None) =
+            (tool, self.total, requests.ok, requests.failed)
+        {
+            requests.failed = total.checked_sub(ok);
+            found.derived.push("requests.failed".into());
         }
         let tokens = &mut summary.tokens;
         tokens.input_mean = tokens.input_spread.as_ref().and_then(|spread| spread.mean);

@@ -1,0 +1,310 @@
+//! Files that the real tools wrote, walked number by number: each is in the result, equal to the
+//! file's own, or named as not read. Made against `inferometer sim --ttft 30ms --itl 5ms`, 40
+//! requests at concurrency 4; those called `faults` with errors and cut answers.
+
+use inferometer_import::{ImportedResult, read_path};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+fn path(name: &str) -> PathBuf {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/import");
+    PathBuf::from(folder).join(name)
+}
+
+fn text(name: &str) -> String {
+    std::fs::read_to_string(path(name)).expect(name)
+}
+
+fn one(name: &str) -> ImportedResult {
+    let imported = read_path(&path(name)).expect(name);
+    let [result] = imported.results.as_slice() else {
+        panic!("{name}: {} results", imported.results.len())
+    };
+    result.clone()
+}
+
+fn at(found: &ImportedResult, pointer: &str) -> Value {
+    let json = serde_json::to_value(found.summary.as_ref()).expect("JSON");
+    json.pointer(pointer)
+        .cloned()
+        .unwrap_or_else(|| panic!("no {pointer} in {json:#}"))
+}
+
+/// Every number of a result, of all its parts.
+fn numbers(value: &Value, into: &mut Vec<f64>) {
+    match value {
+        Value::Number(number) => into.extend(number.as_f64()),
+        Value::Array(values) => values.iter().for_each(|value| numbers(value, into)),
+        Value::Object(values) => values.values().for_each(|value| numbers(value, into)),
+        _ => {}
+    }
+}
+
+/// Fails on numbers of a file that are not in the result, in the file's unit or in ours.
+fn all_are_in(found: &ImportedResult, told: impl IntoIterator<Item = (String, f64)>) {
+    let mut own = Vec::new();
+    numbers(&serde_json::to_value(found).expect("JSON"), &mut own);
+    let is_in = |value: f64| {
+        let scaled = [value, value * 1000.0, value / 100.0];
+        let near = |own: f64, value: f64| (own - value).abs() <= 1e-9 * value.abs().max(1e-9);
+        own.iter()
+            .any(|own| scaled.iter().any(|value| near(*own, *value)))
+    };
+    let told: Vec<(String, f64)> = told.into_iter().collect();
+    assert!(told.len() > 20, "{}: {} numbers", found.file, told.len());
+    let lost: BTreeSet<String> = told
+        .into_iter()
+        .filter(|(name, value)| !is_in(*value) && !found.unread.contains(name))
+        .map(|(name, value)| format!("{name} = {value}"))
+        .collect();
+    assert!(lost.is_empty(), "{}: {lost:#?}", found.file);
+}
+
+/// Cells between a separator, without those in quotes.
+fn cells(line: &str) -> Vec<String> {
+    let mut cells = vec![String::new()];
+    let mut quoted = false;
+    for c in line.chars() {
+        match c {
+            '"' => quoted = !quoted,
+            ',' if !quoted => cells.push(String::new()),
+            c => cells.last_mut().expect("one").push(c),
+        }
+    }
+    cells
+}
+
+fn number(cell: &str) -> Option<f64> {
+    cell.trim()
+        .trim_end_matches('*')
+        .replace(',', "")
+        .parse()
+        .ok()
+}
+
+#[test]
+fn every_number_of_aiperfs_csv_and_console_is_read() {
+    for name in ["aiperf-0.13.0", "aiperf-0.13.0-faults"] {
+        let csv = format!("{name}/profile_export_aiperf.csv");
+        let found = one(&csv);
+        assert_eq!(found.unread, [""; 0], "{csv}");
+        let file = text(&csv);
+        let rows = file
+            .lines()
+            .take_while(|line| !line.starts_with("Endpoint,"));
+        let told = rows
+            .filter(|line| !line.starts_with("Metric,"))
+            .flat_map(|line| {
+                let row = cells(line);
+                let name = row[0].clone();
+                let values: Vec<f64> = row[1..].iter().filter_map(|cell| number(cell)).collect();
+                values.into_iter().map(move |value| (name.clone(), value))
+            });
+        all_are_in(&found, told);
+
+        let console = format!("{name}/profile_export_console.txt");
+        let found = one(&console);
+        let file = text(&console);
+        let rows = file.lines().filter(|line| line.starts_with('│'));
+        let told = rows.flat_map(|line| {
+            let row: Vec<&str> = line.trim_matches('│').split('│').map(str::trim).collect();
+            let values = row.iter().skip(1).filter(|_| row.len() == 8);
+            let values: Vec<f64> = values.filter_map(|cell| number(cell)).collect();
+            let name = row[0].to_owned();
+            values.into_iter().map(move |value| (name.clone(), value))
+        });
+        all_are_in(&found, told);
+    }
+}
+
+#[test]
+fn aiperfs_metrics_are_what_aiperf_means() {
+    for file in ["profile_export_aiperf.csv", "profile_export_console.txt"] {
+        let found = one(&format!("aiperf-0.13.0/{file}"));
+        assert_eq!(at(&found, "/latency/tpot_ms/mean"), 1.86, "{file}");
+        assert_eq!(at(&found, "/latency/itl_ms/mean"), 1.86);
+        assert_eq!(at(&found, "/latency/ttft_ms/mean"), 39.06);
+        assert_eq!(at(&found, "/latency/e2e_ms/p99"), 206.81);
+        assert_eq!(at(&found, "/tokens/input_mean"), 300.0);
+        assert_eq!(at(&found, "/tokens/output_mean"), 85.15);
+        assert_eq!(at(&found, "/speed/decode_tokens_per_s/p50"), 552.95);
+        assert_eq!(at(&found, "/speed/per_user_tokens_per_s/p50"), 439.43);
+        assert_eq!(at(&found, "/throughput/input_tokens_per_s"), 5467.15);
+        assert_eq!(at(&found, "/concurrency/mean"), 3.54);
+        assert_eq!(at(&found, "/requests/ok"), 40);
+        assert_eq!(at(&found, "/requests/failed"), 0);
+        let codes: Vec<_> = found.doubts.iter().map(|doubt| doubt.code.name()).collect();
+        assert_eq!(codes, ["few-samples"], "{file}: {:#?}", found.doubts);
+    }
+    for file in [
+        "profile_export_aiperf.csv",
+        "profile_export_console.txt",
+        "profile_export_aiperf.json",
+        "profile_export.jsonl",
+    ] {
+        let found = one(&format!("aiperf-0.13.0-faults/{file}"));
+        assert_eq!(at(&found, "/requests/ok"), 34, "{file}");
+        assert_eq!(at(&found, "/requests/failed"), 6, "{file}");
+        let codes: Vec<_> = found.doubts.iter().map(|doubt| doubt.code.name()).collect();
+        assert_eq!(
+            codes,
+            ["failures", "few-samples"],
+            "{file}: {:#?}",
+            found.doubts
+        );
+        assert!(
+            found.doubts[0].text.contains("6 of 40"),
+            "{:?}",
+            found.doubts[0]
+        );
+    }
+}
+
+#[test]
+fn every_number_of_aiperfs_json_is_read() {
+    let file = "aiperf-0.13.0-faults/profile_export_aiperf.json";
+    let found = one(file);
+    let object: Value = serde_json::from_str(&text(file)).expect("JSON");
+    let told = object
+        .as_object()
+        .expect("object")
+        .iter()
+        .flat_map(|(name, stats)| {
+            let mut values = Vec::new();
+            if stats.get("unit").is_some() {
+                numbers(stats, &mut values);
+            }
+            values.into_iter().map(move |value| (name.clone(), value))
+        });
+    all_are_in(&found, told);
+    assert_eq!(found.point["concurrency"], 4);
+    assert_eq!(found.label.as_deref(), Some("sim"));
+    let output = &object["input_token_throughput"]["avg"];
+    assert_eq!(&at(&found, "/throughput/input_tokens_per_s"), output);
+    assert!(!found.derived.iter().any(|name| name.contains("throughput")));
+    assert!(found.client_command.is_some());
+}
+
+#[test]
+fn every_number_of_guidellms_console_is_read() {
+    for name in ["guidellm-0.8.1", "guidellm-0.8.1-faults"] {
+        let console = format!("{name}/console.txt");
+        let found = one(&console);
+        let file = text(&console);
+        let rows = file
+            .lines()
+            .filter(|line| line.starts_with("| concurrent@4"));
+        let told = rows.flat_map(|line| {
+            let row = line
+                .split('|')
+                .skip(2)
+                .map(str::to_owned)
+                .collect::<Vec<_>>();
+            row.into_iter().flat_map(|cell| {
+                let parts: Vec<f64> = cell.split('±').filter_map(number).collect();
+                parts.into_iter().map(move |value| (cell.clone(), value))
+            })
+        });
+        all_are_in(&found, told);
+        assert_eq!(found.point["concurrency"], 4);
+    }
+}
+
+#[test]
+fn every_number_of_guidellms_csv_is_read() {
+    for name in ["guidellm-0.8.1", "guidellm-0.8.1-faults"] {
+        let csv = format!("{name}/benchmarks.csv");
+        let found = one(&csv);
+        let file = text(&csv);
+        let names: Vec<Vec<String>> = file.lines().take(3).map(cells).collect();
+        let row = cells(file.lines().nth(3).expect("a row"));
+        let told = row.iter().enumerate().flat_map(|(column, cell)| {
+            let name = names
+                .iter()
+                .map(|line| line[column].as_str())
+                .collect::<Vec<_>>()
+                .join(" ");
+            // Settings, which are no results.
+            let list = name.contains("Percentiles") || name.contains("Mean CI");
+            let values: Vec<f64> = match list {
+                true => cell
+                    .trim_matches(['[', ']'])
+                    .split(',')
+                    .filter_map(number)
+                    .collect(),
+                false => number(cell).into_iter().collect(),
+            };
+            values.into_iter().map(move |value| (name.clone(), value))
+        });
+        all_are_in(&found, told);
+    }
+}
+
+#[test]
+fn every_number_of_guidellms_page_is_read() {
+    for name in ["guidellm-0.8.1", "guidellm-0.8.1-faults"] {
+        let page = format!("{name}/benchmarks.html");
+        let found = one(&page);
+        let file = text(&page);
+        let from = file.find("window.GUIDELLM_REPORT = ").expect("the report") + 25;
+        let mut objects = serde_json::Deserializer::from_str(&file[from..]).into_iter::<Value>();
+        let report = objects.next().expect("an object").expect("JSON");
+        let mut values = Vec::new();
+        numbers(&report["runs"], &mut values);
+        numbers(&report["details"]["modality_sections"], &mut values);
+        all_are_in(
+            &found,
+            values.into_iter().map(|value| (String::new(), value)),
+        );
+        assert_eq!(at(&found, "/requests/planned"), 40);
+    }
+}
+
+#[test]
+fn guidellms_files_of_one_run_agree() {
+    for name in ["guidellm-0.8.1", "guidellm-0.8.1-faults"] {
+        let json = one(&format!("{name}/benchmarks.json"));
+        let csv = one(&format!("{name}/benchmarks.csv"));
+        for pointer in [
+            "/throughput",
+            "/concurrency",
+            "/requests",
+            "/latency/ttft_ms/mean",
+            "/latency/e2e_ms/p99",
+            "/latency/tpot_ms/p99.9",
+            "/tokens/input_mean",
+        ] {
+            assert_eq!(at(&csv, pointer), at(&json, pointer), "{name} {pointer}");
+        }
+        let console = one(&format!("{name}/console.txt"));
+        let ttft = at(&console, "/latency/ttft_ms/mean")
+            .as_f64()
+            .expect("mean");
+        let exact = at(&json, "/latency/ttft_ms/mean").as_f64().expect("mean");
+        assert!((ttft - exact).abs() <= 0.05, "{ttft} {exact}");
+        assert_eq!(
+            at(&console, "/requests/failed"),
+            at(&json, "/requests/failed")
+        );
+    }
+}
+
+#[test]
+#[ignore]
+fn show() {
+    let path = std::env::var("SHOW").unwrap();
+    match read_path(&PathBuf::from(&path)) {
+        Ok(imported) => {
+            println!(
+                "{} results, unread {:?}",
+                imported.results.len(),
+                imported.unread
+            );
+            for found in &imported.results {
+                println!("{}", serde_json::to_string(found).unwrap());
+            }
+        }
+        Err(error) => println!("{error}"),
+    }
+}
