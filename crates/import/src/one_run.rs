@@ -135,7 +135,12 @@ impl Joined {
         if own_folder(own).is_some() && own_folder(own) == own_folder(other) {
             return true;
         }
-        let shared = shared(mine, more);
+        let mut shared = shared(mine, more);
+        let is_derived = |name: &str| {
+            let mut derived = own.derived.iter().chain(&other.derived);
+            derived.any(|derived| derived == name)
+        };
+        shared.retain(|(name, ..)| !is_derived(name));
         let agreeing = shared
             .iter()
             .filter(|(_, mine, more)| agree(*mine, *more))

@@ -32,7 +32,11 @@ impl Pending {
 pub(crate) fn find(notes: &mut Notes<'_>) -> Vec<ImportedResult> {
     let mut found: Vec<ImportedResult> = Vec::new();
     let mut pending: Option<Pending> = None;
-    for table in tables(notes) {
+    for table in tables_of_results(notes) {
+        if evalscope_table::add_workload(&mut found, &table) {
+            notes.take((table.first, table.last));
+            continue;
+        }
         if let Some(kind) = mindie_table::kind(&table) {
             let mut result = match pending.take() {
                 Some(Pending::Mindie(before, last))
@@ -88,6 +92,21 @@ pub(crate) fn find(notes: &mut Notes<'_>) -> Vec<ImportedResult> {
     }
     found.extend(pending.and_then(|last| last.finish(notes)));
     found
+}
+
+/// All tables; of EvalScope's page those with a row for each run, and of percentiles.
+fn tables_of_results(notes: &mut Notes<'_>) -> Vec<TextTable> {
+    let mut tables = tables(notes);
+    let is_mark = |line: &&str| line.contains("evalscope-perf-render");
+    let is_page = notes.lines.iter().any(|line| is_mark(&line));
+    if is_page {
+        tables.retain(|table| {
+            let corner = table.rows.first().and_then(|header| header.first());
+            corner.is_some_and(|corner| corner == "Conc." || corner.starts_with("Percentile"))
+        });
+        notes.take((0, notes.lines.len()));
+    }
+    tables
 }
 
 /// Whether a table stands right below a result.

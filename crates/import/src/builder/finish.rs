@@ -20,6 +20,12 @@ impl ResultBuilder {
             }
         }
         let mut summary = self.summary;
+        // EvalScope writes 0 for the input throughput that it does not compute.
+        let input = &mut summary.throughput.input_tokens_per_s;
+        if tool == Tool::Evalscope && input.take_if(|input| *input == 0.0).is_some() {
+            let name = "Input Throughput (tok/s)".to_owned();
+            summary.other.insert(name, 0.0.into());
+        }
         if let Some(cards) = self.cards.and_then(count) {
             summary.tags.insert("cards".into(), cards.to_string());
         }

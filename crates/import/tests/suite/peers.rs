@@ -2,7 +2,7 @@
 //! file's own, or named as not read. Made against `inferometer sim --ttft 30ms --itl 5ms`, 40
 //! requests at concurrency 4; those called `faults` with errors and cut answers.
 
-use inferometer_import::{ImportedResult, read_path};
+use inferometer_import::{ImportedResult, read, read_path};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -291,20 +291,149 @@ fn guidellms_files_of_one_run_agree() {
 }
 
 #[test]
-#[ignore]
-fn show() {
-    let path = std::env::var("SHOW").unwrap();
-    match read_path(&PathBuf::from(&path)) {
-        Ok(imported) => {
-            println!(
-                "{} results, unread {:?}",
-                imported.results.len(),
-                imported.unread
-            );
-            for found in &imported.results {
-                println!("{}", serde_json::to_string(found).unwrap());
+fn vllms_warning_is_not_its_command() {
+    for (name, ok) in [("vllm-0.32.0", 40), ("vllm-0.32.0-faults", 33)] {
+        let found = one(&format!("{name}.txt"));
+        let command = found.client_command.clone().unwrap_or_default();
+        assert!(command.contains("--num-prompts 40"), "{command}");
+        assert_eq!(at(&found, "/requests/planned"), 40);
+        assert_eq!(at(&found, "/requests/ok"), ok);
+        let codes: Vec<_> = found.doubts.iter().map(|doubt| doubt.code.name()).collect();
+        assert!(!codes.contains(&"lost-requests"), "{codes:?}");
+        let file = text(&format!("{name}.txt"));
+        let from = file.find("Serving Benchmark Result").expect("a block");
+        let lines = file[from..].lines().filter_map(|line| line.split_once(':'));
+        let told = lines.filter_map(|(name, value)| Some((name.to_owned(), number(value)?)));
+        all_are_in(&found, told);
+    }
+}
+
+#[test]
+fn a_steady_state_block_belongs_to_the_result_above_it() {
+    let block = "============ Serving Benchmark Result ============\n\
+        Successful requests:                     40\nFailed requests: 0\n\
+        Maximum request concurrency:             4\nBenchmark duration (s): 2.00\n\
+        Request throughput (req/s):              20.00\n\
+        Mean TTFT (ms):                          30.00\n\
+        ============================================================\n\
+        Warning: the window is short\n\
+        ============ Steady-State Metrics =============\n\
+        Concurrency threshold:              >= 0.90 * 4 = 4\n\
+        Window:                             0.3s -> 1.8s  (1.5s)\n\
+        Requests started in window:         30 / 40 (75.0%)\n\
+        -----------------------------------------------\n\
+        Request throughput (req/s):         21.50\n\
+        Output token throughput (tok/s):    688.00\n\
+        -----------------------------------------------\n\
+        Mean TTFT (ms):                     31.25\nMedian TTFT (ms): 31.00\n\
+        -----------------------------------------------\n\
+        Mean TPOT (ms):                     5.10\nP99 TPOT (ms): 5.60\n\
+        ===============================================\n";
+    let imported = read("notes", block);
+    let [found] = imported.results.as_slice() else {
+        panic!("{imported:#?}")
+    };
+    assert!(imported.unread.is_empty(), "{:?}", imported.unread);
+    assert_eq!(at(found, "/throughput/requests_per_s"), 20.0);
+    assert_eq!(at(found, "/latency/ttft_ms/mean"), 30.0);
+    assert_eq!(at(found, "/latency/tpot_ms"), Value::Null);
+    let other = &found.summary.as_ref().expect("numbers").other;
+    assert_eq!(other["steady state: Request throughput (req/s)"], 21.5);
+    assert_eq!(other["steady state: P99 TPOT (ms)"], 5.6);
+    assert_eq!(other["steady state: Window"], "0.3s -> 1.8s  (1.5s)");
+}
+
+#[test]
+fn evalscopes_database_has_evalscopes_percentiles() {
+    for name in ["evalscope-1.14.1", "evalscope-1.14.1-faults"] {
+        let folder = format!("{name}/parallel_4_number_40");
+        let found = one(&format!("{folder}/benchmark_data.db"));
+        let file = text(&format!("{folder}/benchmark_percentile.json"));
+        let rows: Value = serde_json::from_str(&file).expect("JSON");
+        for row in rows.as_array().expect("rows") {
+            let rank = row["Percentiles"].as_str().expect("a rank");
+            let key = match rank.strip_suffix('%') {
+                Some(rank) => format!("p{rank}"),
+                None => rank.to_owned(),
+            };
+            for (column, place, factor) in [
+                ("Latency (s)", "e2e_ms", 1000.0),
+                ("TTFT (ms)", "ttft_ms", 1.0),
+                ("TPOT (ms)", "tpot_ms", 1.0),
+            ] {
+                let theirs = row[column].as_f64().expect(column) * factor;
+                let ours = at(&found, &format!("/latency/{place}/{key}")).as_f64();
+                let near = ours.is_some_and(|ours| (ours - theirs).abs() <= 6e-5 * factor);
+                assert!(near, "{name} {column} {rank}: {theirs} and {ours:?}");
             }
         }
-        Err(error) => println!("{error}"),
     }
+}
+
+#[test]
+fn evalscopes_page_is_one_result_at_its_concurrency() {
+    let found = one("evalscope-1.14.1/perf_report.html");
+    assert_eq!(found.point["concurrency"], 4);
+    assert_eq!(at(&found, "/concurrency/configured"), 4);
+    assert_eq!(at(&found, "/latency/ttft_ms/p95"), 54.9047);
+    assert_eq!(at(&found, "/throughput/output_tokens_per_s"), 636.67);
+}
+
+#[test]
+fn the_files_of_one_run_are_one_result() {
+    for name in [
+        "aiperf-0.13.0",
+        "aiperf-0.13.0-faults",
+        "guidellm-0.8.1",
+        "guidellm-0.8.1-faults",
+        "evalscope-1.14.1",
+        "evalscope-1.14.1-faults",
+    ] {
+        let found = one(name);
+        assert!(found.file.contains(" + "), "{}", found.file);
+        assert_eq!(found.point["concurrency"], 4);
+        assert!(found.twice.is_empty(), "{name}: {:?}", found.twice);
+        let codes: Vec<_> = found.doubts.iter().map(|doubt| doubt.code.name()).collect();
+        assert!(
+            !codes.contains(&"inconsistent-import"),
+            "{name}: {:#?}",
+            found.doubts
+        );
+    }
+}
+
+#[test]
+fn repeats_in_one_folder_stay_apart_and_contradictions_are_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let saved = text("vllm-0.32.0.json");
+    let other = text("vllm-0.32.0-faults.json");
+    std::fs::write(folder.path().join("a.json"), &saved).expect("written");
+    std::fs::write(folder.path().join("b.json"), &other).expect("written");
+    std::fs::write(folder.path().join("a.txt"), text("vllm-0.32.0.txt")).expect("written");
+    let imported = read_path(folder.path()).expect("results");
+    assert_eq!(imported.results.len(), 2, "{imported:#?}");
+    assert!(imported.results[0].file.ends_with("a.json + a.txt"));
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let csv = text("aiperf-0.13.0/profile_export_aiperf.csv");
+    let csv = csv.replace(
+        "Request Latency (ms),194.00,",
+        "Request Latency (ms),294.00,",
+    );
+    let json = text("aiperf-0.13.0/profile_export_aiperf.json");
+    std::fs::write(folder.path().join("profile_export_aiperf.csv"), csv).expect("written");
+    std::fs::write(folder.path().join("profile_export_aiperf.json"), json).expect("written");
+    let imported = read_path(folder.path()).expect("results");
+    let [found] = imported.results.as_slice() else {
+        panic!("{}", imported.results.len())
+    };
+    let told: Vec<_> = found
+        .twice
+        .iter()
+        .map(|it| (it.name.as_str(), it.ignored))
+        .collect();
+    assert_eq!(
+        told,
+        [("latency.e2e_ms.mean (profile_export_aiperf.csv)", 294.0)]
+    );
 }
