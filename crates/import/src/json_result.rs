@@ -92,9 +92,8 @@ fn serving_benchmark(object: &Map<String, Value>, lines: (usize, usize)) -> Opti
                         };
                         builder.set(key, label, Quantity::exact(value));
                     }
-                } else if key.starts_with("max_output_tokens_per")
-                    || key == "rtfx"
-                    || key == "accept_length"
+                } else if key == "accept_length"
+                    || tool == Tool::Vllm && (value.is_number() || value.is_array())
                 {
                     builder.summary.other.insert(key.clone(), value.clone());
                 }

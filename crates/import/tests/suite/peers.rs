@@ -309,6 +309,49 @@ fn vllms_warning_is_not_its_command() {
 }
 
 #[test]
+fn every_number_of_vllms_json_is_read() {
+    for name in ["vllm-0.32.0.json", "vllm-0.32.0-faults.json"] {
+        let found = one(name);
+        let object: Value = serde_json::from_str(&text(name)).expect("JSON");
+        let told = object.as_object().expect("object").iter();
+        all_are_in(&found, told.flat_map(|(name, value)| named(name, value)));
+        assert_eq!(found.point["concurrency"], 4);
+    }
+}
+
+#[test]
+fn every_number_of_evalscopes_json_is_read() {
+    for name in ["evalscope-1.14.1", "evalscope-1.14.1-faults"] {
+        let folder = format!("{name}/parallel_4_number_40");
+        let found = one(&folder);
+        let mut told = Vec::new();
+        for file in ["benchmark_summary.json", "benchmark_percentile.json"] {
+            let value = serde_json::from_str(&text(&format!("{folder}/{file}"))).expect("JSON");
+            let objects = match value {
+                Value::Array(rows) => rows,
+                object => vec![object],
+            };
+            for object in &objects {
+                let object = object.as_object().expect("object").iter();
+                // A rate of -1 is no limit.
+                let told_of = object.filter(|(name, _)| *name != "Request Rate (req/s)");
+                told.extend(told_of.flat_map(|(name, value)| named(name, value)));
+            }
+        }
+        all_are_in(&found, told);
+    }
+}
+
+fn named(name: &str, value: &Value) -> Vec<(String, f64)> {
+    let mut values = Vec::new();
+    numbers(value, &mut values);
+    values
+        .into_iter()
+        .map(|value| (name.to_owned(), value))
+        .collect()
+}
+
+#[test]
 fn a_steady_state_block_belongs_to_the_result_above_it() {
     let block = "============ Serving Benchmark Result ============\n\
         Successful requests:                     40\nFailed requests: 0\n\
