@@ -85,7 +85,11 @@ fn number(cell: &str) -> Option<f64> {
 
 #[test]
 fn every_number_of_aiperfs_csv_and_console_is_read() {
-    for name in ["aiperf-0.13.0", "aiperf-0.13.0-faults"] {
+    for name in [
+        "aiperf-0.13.0",
+        "aiperf-0.13.0-faults",
+        "aiperf-0.3.0-faults",
+    ] {
         let csv = format!("{name}/profile_export_aiperf.csv");
         let found = one(&csv);
         assert_eq!(found.unread, [""; 0], "{csv}");
@@ -427,6 +431,7 @@ fn the_files_of_one_run_are_one_result() {
     for name in [
         "aiperf-0.13.0",
         "aiperf-0.13.0-faults",
+        "aiperf-0.3.0-faults",
         "guidellm-0.8.1",
         "guidellm-0.8.1-faults",
         "evalscope-1.14.1",
@@ -479,4 +484,16 @@ fn repeats_in_one_folder_stay_apart_and_contradictions_are_told() {
         told,
         [("latency.e2e_ms.mean (profile_export_aiperf.csv)", 294.0)]
     );
+}
+
+#[test]
+fn releases_of_a_year_ago_are_read_as_well() {
+    let found = one("aiperf-0.3.0-faults");
+    assert_eq!(at(&found, "/requests/planned"), 40);
+    assert_eq!(at(&found, "/requests/ok"), 30);
+    assert_eq!(at(&found, "/requests/failed"), 10);
+    let found = one("guidellm-0.3.1-faults.json");
+    assert_eq!(found.point["concurrency"], 4);
+    assert_eq!(at(&found, "/requests/ok"), 36);
+    assert_eq!(at(&found, "/requests/failed"), 4);
 }
