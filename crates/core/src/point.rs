@@ -29,9 +29,11 @@ impl Point {
         self.to_string()
     }
 
-    /// Whether arrivals were planned, so that throughput follows the plan and not the server.
+    /// Whether arrivals were planned, so that throughput follows the plan and not the server. A
+    /// rate without limit plans nothing: other tools call a closed loop so.
     pub fn is_open_loop(&self) -> bool {
-        self.0.contains_key("rate") || self.0.contains_key("speed")
+        let is_limited = |rate: &Value| rate.as_str() != Some("inf");
+        self.0.get("rate").is_some_and(is_limited) || self.0.contains_key("speed")
     }
 
     /// Order by axis, numbers by their size.
@@ -84,6 +86,13 @@ mod tests {
             key
         );
         assert_ne!(point(r#"{"concurrency": 9}"#).key(), key);
+    }
+
+    #[test]
+    fn a_rate_without_limit_is_no_open_loop() {
+        assert!(!point(r#"{"concurrency": 4, "rate": "inf"}"#).is_open_loop());
+        assert!(point(r#"{"concurrency": 4, "rate": 2.5}"#).is_open_loop());
+        assert!(point(r#"{"rate": "8"}"#).is_open_loop());
     }
 
     #[test]

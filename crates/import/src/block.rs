@@ -4,8 +4,9 @@
 use crate::builder::ResultBuilder;
 use crate::label::{Field, Label, Sample, label};
 use crate::notes::Notes;
-use crate::quantity::{Quantity, count, leading_number, quantity, rate};
+use crate::quantity::{Quantity, count, leading_number, number, quantity, rate};
 use crate::result::{ImportedResult, Tool};
+use inferometer_text::hostile::printable;
 
 /// Lines of other text that a block may have inside.
 const LARGEST_GAP: usize = 4;
@@ -30,6 +31,8 @@ enum Line<'a> {
     Progress(u64),
     /// A number under a name that is not known.
     Unknown(&'a str),
+    /// The title of vllm-rs' second block: the same run once more, while it was steady.
+    Steady,
     Text,
 }
 
@@ -51,7 +54,18 @@ pub(crate) fn find(notes: &mut Notes<'_>) -> Vec<ImportedResult> {
     let mut found = Vec::new();
     let mut open: Option<OpenBlock<'_>> = None;
     let mut progress: Option<(usize, u64)> = None;
+    let mut steady: Option<usize> = None;
     for at in 0..notes.lines.len() {
+        if let Some(first) = steady.filter(|_| !notes.is_taken(at)) {
+            let is_end = notes.bare(at).starts_with("====");
+            if is_end {
+                notes.take((first, at));
+                steady = None;
+            } else if let Some(result) = found.last_mut() {
+                keep_steady(result, notes.bare(at), at);
+            }
+            continue;
+        }
         if notes.is_taken(at) {
             found.extend(open.take().and_then(|open| close(open, notes)));
             continue;
@@ -122,11 +136,33 @@ pub(crate) fn find(notes: &mut Notes<'_>) -> Vec<ImportedResult> {
                     }
                 }
             }
+            Line::Steady => {
+                found.extend(open.take().and_then(|open| close(open, notes)));
+                let above = found.last().map(|above| above.span().1);
+                // A window that was too short is warned of in between.
+                steady = above.filter(|above| at - above <= LARGEST_GAP).map(|_| at);
+            }
             Line::Text => {}
         }
     }
     found.extend(open.and_then(|open| close(open, notes)));
     found
+}
+
+/// Keeps a line of the steady part under its own name: no place of a summary is for another
+/// tool's idea of it.
+fn keep_steady(result: &mut ImportedResult, text: &str, line: usize) {
+    let Some((name, value)) = text.split_once(':') else {
+        return;
+    };
+    let value = value.trim();
+    let number = quantity(value).map(|value| number(value.value));
+    let value = number.unwrap_or_else(|| printable(value, 80).into());
+    if let Some(summary) = &mut result.summary {
+        let name = printable(&format!("steady state: {}", name.trim()), 120);
+        summary.other.insert(name, value);
+        result.lines.1 = line as u64 + 2;
+    }
 }
 
 impl<'a> OpenBlock<'a> {
@@ -219,6 +255,9 @@ fn tool_of(open: &OpenBlock<'_>) -> Tool {
 fn parse(text: &str) -> Line<'_> {
     if text.is_empty() {
         return Line::Text;
+    }
+    if text.starts_with("===") && text.contains(" Steady-State Metrics ") {
+        return Line::Steady;
     }
     if text.contains("Serving Benchmark Result") {
         return Line::Start(None);

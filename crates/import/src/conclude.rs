@@ -1,7 +1,8 @@
 //! What is said of results once all are read: where they are from, and what is doubtful.
 
 use crate::doubt::ImportDoubt;
-use crate::result::ImportedResult;
+use crate::doubt_texts::ImportDoubtText as Text;
+use crate::result::{ImportedResult, Tool};
 use crate::{cross_check, judge};
 use inferometer_core::doubt::Severity;
 use inferometer_text::Lang;
@@ -42,7 +43,23 @@ fn own_doubts(found: &ImportedResult) -> Vec<ImportDoubt> {
     let is_infinite = found.point.get("rate").is_some_and(|rate| rate == "inf");
     let summary = found.summary.as_ref();
     let mut doubts = summary.map_or(Vec::new(), |summary| judge::judge(summary, is_infinite));
+    if found.tool == Tool::Aiperf {
+        doubts.retain(|doubt| !is_of_other_window(doubt));
+    }
     doubts.extend(found.twice.iter().cloned().map(ImportDoubt::RepeatedNumber));
     doubts.extend(cross_check::heading_doubt(found));
     doubts
+}
+
+/// AIPerf divides by the time from its start on, which is a little longer than the duration that
+/// it prints, from the first request on.
+fn is_of_other_window(doubt: &ImportDoubt) -> bool {
+    let ImportDoubt::Contradiction { printed, from } = doubt else {
+        return false;
+    };
+    let over_time = matches!(
+        from.0,
+        Text::OutputOverTime | Text::InputOverTime | Text::RequestsOverTime
+    );
+    over_time && printed.1 < from.1 && printed.1 > 0.9 * from.1
 }

@@ -61,7 +61,11 @@ pub(crate) fn read(path: &Path) -> Result<Option<ImportedResult>, DatabaseError>
     let mut statement =
         connection.prepare(&format!("SELECT {} FROM result", selected.join(", ")))?;
     let mut rows = statement.query([])?;
-    let mut requests = Requests::default();
+    // With this column came the other rule for percentiles.
+    let mut requests = Requests {
+        nearest_rank: has("request_id"),
+        ..Requests::default()
+    };
     while let Some(row) = rows.next()? {
         let mut values = [None; COLUMNS.len()];
         for (at, value) in values.iter_mut().enumerate() {
@@ -81,6 +85,7 @@ fn columns(connection: &Connection) -> Result<Vec<String>, DatabaseError> {
 
 #[derive(Default)]
 struct Requests {
+    nearest_rank: bool,
     ok: u64,
     failed: u64,
     begin: Option<f64>,
@@ -142,7 +147,7 @@ impl Requests {
             (Sample::InputLength, self.input),
             (Sample::OutputLength, self.output),
         ] {
-            builder.put(sample, spread(values));
+            builder.put(sample, spread(values, self.nearest_rank));
         }
         let load = RunSettings::beside(path);
         if let Some(parallel) = load.parallel {
@@ -159,8 +164,9 @@ impl Requests {
     }
 }
 
-/// A sample as EvalScope sees it: the value at rank ⌊n·p⌋, not interpolated.
-fn spread(mut values: Vec<f64>) -> Spread {
+/// A sample as EvalScope sees it, not interpolated: the value at rank ⌈n·p⌉, and before that at
+/// ⌊n·p⌋ + 1.
+fn spread(mut values: Vec<f64>, nearest_rank: bool) -> Spread {
     values.sort_by(f64::total_cmp);
     let mut spread = Spread::default();
     let (Some(min), Some(max)) = (values.first().copied(), values.last().copied()) else {
@@ -172,7 +178,11 @@ fn spread(mut values: Vec<f64>) -> Spread {
     spread.set(Stat::Min, min);
     spread.set(Stat::Max, max);
     for rank in RANKS {
-        let at = (n as f64 * rank / 100.0) as usize;
+        let place = n as f64 * rank / 100.0;
+        let at = match nearest_rank {
+            true => (place.ceil() as usize).saturating_sub(1),
+            false => place as usize,
+        };
         if let Some(value) = values.get(at) {
             spread.set(Stat::Percentile(rank), *value);
         }

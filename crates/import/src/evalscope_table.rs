@@ -3,7 +3,7 @@
 use crate::builder::ResultBuilder;
 use crate::json_result::percentile;
 use crate::label::label;
-use crate::quantity::quantity;
+use crate::quantity::{number, quantity};
 use crate::result::{ImportedResult, Tool};
 use crate::summary::Stat;
 use crate::table::TextTable;
@@ -59,4 +59,40 @@ pub(crate) fn percentiles(table: &TextTable) -> Option<ImportedResult> {
         }
     }
     (builder.results() >= 1).then(|| builder.finish(Tool::Evalscope, (table.first, table.last)))
+}
+
+/// Adds a table of throughput over parts of the run to the results above it: of EvalScope 1.14,
+/// a column for each part.
+pub(crate) fn add_workload(found: &mut [ImportedResult], table: &TextTable) -> bool {
+    let Some((header, rows)) = table.rows.split_first() else {
+        return false;
+    };
+    let metric = header.iter().position(|name| name == "Metric (tok/s)");
+    let Some(metric) = metric.filter(|at| header.get(at + 1).is_some_and(|it| it == "Overall"))
+    else {
+        return false;
+    };
+    let mut of = found.len().checked_sub(1);
+    for row in rows.iter().filter(|row| row.len() == header.len()) {
+        // A row leaves out the load where it is that of the row above.
+        if let Some(streams) = (metric > 0).then(|| quantity(&row[0])).flatten() {
+            of = found.iter().rposition(|above| {
+                above.tool == Tool::Evalscope
+                    && above
+                        .point
+                        .get("concurrency")
+                        .and_then(serde_json::Value::as_f64)
+                        == Some(streams.value)
+            });
+        }
+        let summary = of.and_then(|of| found[of].summary.as_mut());
+        let Some(summary) = summary else { continue };
+        for (column, cell) in header.iter().zip(row).skip(metric + 1) {
+            if let Some(quantity) = quantity(cell) {
+                let name = format!("{} ({column})", row[metric]);
+                summary.other.insert(name, number(quantity.value));
+            }
+        }
+    }
+    of.is_some()
 }

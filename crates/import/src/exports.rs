@@ -1,9 +1,9 @@
 //! Export files of GuideLLM and AIPerf: statistics by metric, in nested objects.
 
-use crate::aiperf_records::SAMPLES;
+use crate::aiperf_metrics;
 use crate::builder::ResultBuilder;
 use crate::label::{Field, Sample};
-use crate::quantity::{Unit, count, finite};
+use crate::quantity::{Quantity, Unit, count, finite};
 use crate::result::{ImportedResult, Tool};
 use crate::summary::Spread;
 use serde_json::{Map, Value};
@@ -18,50 +18,42 @@ pub(crate) fn aiperf(object: &Map<String, Value>, lines: (usize, usize)) -> Opti
     if !latency.contains_key("unit") || !latency.contains_key("avg") {
         return None;
     }
-    let average = |key: &str| finite(records.get(key).and_then(|value| value.get("avg")));
     let mut builder = ResultBuilder::default();
-    for (key, field) in [
-        ("request_throughput", Field::RequestsPerS),
-        ("output_token_throughput", Field::OutputPerS),
-        ("total_token_throughput", Field::TotalPerS),
-        ("request_count", Field::Ok),
-        ("error_request_count", Field::Failed),
-        ("total_isl", Field::InputTokens),
-        ("total_osl", Field::OutputTokens),
-        ("goodput", Field::Goodput),
-    ] {
-        builder.set_exact(field, average(key));
-    }
-    let speed = ("output_token_throughput_per_user", Sample::PerUserSpeed);
-    for (key, sample) in SAMPLES.into_iter().chain([speed]) {
-        if let Some(stats) = records.get(key).and_then(Value::as_object) {
-            let factor = in_ms(stats.get("unit")).unwrap_or(1.0);
-            builder.put(sample, Spread::from_json(stats).scaled(factor));
-        }
-    }
-    if let Some(duration) = average("benchmark_duration") {
-        let unit = records
-            .get("benchmark_duration")
-            .and_then(|it| it.get("unit"));
-        builder.summary.window_s = Some(duration * in_ms(unit).unwrap_or(1000.0) / 1000.0);
+    for (key, stats) in records {
+        let Some(stats) = stats.as_object().filter(|stats| stats.contains_key("unit")) else {
+            continue;
+        };
+        let unit = stats.get("unit").and_then(Value::as_str);
+        let unit = unit.and_then(Unit::of_word);
+        let unit = unit.filter(|unit| unit.in_ms().is_some());
+        let stats = stats.iter().filter_map(|(name, value)| {
+            Some((name.clone(), Quantity::exact(finite(Some(value))?)))
+        });
+        aiperf_metrics::set(&mut builder, key, unit, &stats.collect::<Vec<_>>());
     }
     let config = object.get("input_config");
     let load = config.and_then(|config| config.get("loadgen")).or(config);
-    for (key, field) in [
+    // Since 0.13 a run has phases, of which the last is measured.
+    let phases = config.and_then(|config| config.get("phases")?.as_array());
+    let phase = phases.and_then(|phases| phases.last());
+    for (keys, field) in [
         ("concurrency", Field::Concurrency),
-        ("request_rate", Field::Rate),
-        ("request_count", Field::Planned),
+        ("request_rate|rate", Field::Rate),
+        ("request_count|requests", Field::Planned),
     ] {
-        builder.set_exact(field, finite(load.and_then(|load| load.get(key))));
+        let said = keys.split('|').find_map(|key| {
+            let of = |from: Option<&Value>| finite(from.and_then(|from| from.get(key)));
+            of(phase).or_else(|| of(load))
+        });
+        builder.set_exact(field, said);
     }
     let mut found = builder.finish(Tool::Aiperf, lines);
-    let command = config
-        .and_then(|config| config.get("cli_command"))
-        .and_then(Value::as_str);
+    let run = object.get("run_info");
+    let mut said = [config, run].into_iter().flatten();
+    let command = said.find_map(|said| said.get("cli_command")?.as_str());
     found.client_command = command.map(crate::command_line::in_notes::safe);
-    let model = config
-        .and_then(|config| config.pointer("/endpoint/model_names/0"))
-        .and_then(Value::as_str);
+    let mut places = ["/endpoint/model_names/0", "/models/items/0/name"].into_iter();
+    let model = places.find_map(|place| config?.pointer(place)?.as_str());
     found.label = model.map(|model| inferometer_text::hostile::printable(model, 200));
     Some(found)
 }
@@ -133,9 +125,4 @@ pub(crate) fn guidellm(
     let mut found = builder.finish(Tool::Guidellm, lines);
     found.label = found_label;
     Some(found)
-}
-
-/// Milliseconds in the unit of a metric; `None` if it is not a time.
-fn in_ms(unit: Option<&Value>) -> Option<f64> {
-    unit?.as_str().and_then(Unit::of_word)?.in_ms()
 }

@@ -68,6 +68,11 @@ pub(crate) fn find(text: &str, notes: &mut Notes<'_>) -> Vec<ImportedResult> {
                 found.push(*result);
                 at = open + read;
             }
+            Item::Page(results) => {
+                notes.take((0, notes.lines.len()));
+                found.extend(results);
+                break;
+            }
             Item::PercentileRow(row) => {
                 rows.push((lines.0, lines.1, row));
                 at = open + read;

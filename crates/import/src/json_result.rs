@@ -2,6 +2,7 @@
 
 use crate::builder::ResultBuilder;
 use crate::exports::{aiperf, guidellm};
+use crate::guidellm::{is_page, page_runs};
 use crate::label::{Field, Label, Sample, label};
 use crate::quantity::{Quantity, Unit, finite, quantity};
 use crate::result::{ImportedResult, Tool};
@@ -11,6 +12,8 @@ use serde_json::{Map, Value};
 
 pub(crate) enum Item {
     Result(Box<ImportedResult>),
+    /// The data of a page, of which the rest only shows it.
+    Page(Vec<ImportedResult>),
     /// One row, or all, of EvalScope's percentiles.
     PercentileRow(Map<String, Value>),
     Unknown,
@@ -19,6 +22,9 @@ pub(crate) enum Item {
 pub(crate) fn recognise(object: Map<String, Value>, lines: (usize, usize)) -> Item {
     if object.contains_key("Percentiles") && object.len() >= 2 {
         return Item::PercentileRow(object);
+    }
+    if is_page(&object) {
+        return Item::Page(page_runs(&object, lines));
     }
     let result = aiperf(&object, lines)
         .or_else(|| guidellm(&object, lines))
@@ -86,9 +92,8 @@ fn serving_benchmark(object: &Map<String, Value>, lines: (usize, usize)) -> Opti
                         };
                         builder.set(key, label, Quantity::exact(value));
                     }
-                } else if key.starts_with("max_output_tokens_per")
-                    || key == "rtfx"
-                    || key == "accept_length"
+                } else if key == "accept_length"
+                    || tool == Tool::Vllm && (value.is_number() || value.is_array())
                 {
                     builder.summary.other.insert(key.clone(), value.clone());
                 }

@@ -7,7 +7,9 @@
 //!
 //! Their command lines are translated into ours in [`translate`].
 
+mod aiperf_metrics;
 mod aiperf_records;
+mod aiperf_table;
 mod assumption;
 mod assumption_texts;
 mod block;
@@ -23,6 +25,7 @@ mod doubt_texts;
 mod evalscope_database;
 mod evalscope_table;
 mod exports;
+mod guidellm;
 mod heading;
 mod json;
 mod json_result;
@@ -31,6 +34,7 @@ mod label;
 mod load_table;
 mod mindie_table;
 mod notes;
+mod one_run;
 mod percentiles;
 mod python_object;
 mod quantity;

@@ -111,7 +111,7 @@ pub(crate) fn read(table: &TextTable, notes: &mut Notes<'_>) -> Vec<ImportedResu
 /// Tools that print one table over several loads.
 fn tool(table: &TextTable) -> Tool {
     let has = |name: &str| table.rows[0].iter().any(|cell| cell == name);
-    if has("Gen. (toks/s)") || has("Gen/s") {
+    if has("Gen. (toks/s)") || has("Gen/s") || has("Gen. tok/s") {
         Tool::Evalscope
     } else if has("Benchmark Strategy") {
         Tool::Guidellm

@@ -6,20 +6,30 @@ use crate::summary::Spread;
 
 /// Percentiles belong to the summary before them; alone they are a result of their own.
 pub(crate) fn join(results: &mut Vec<ImportedResult>, percentiles: ImportedResult) {
-    match results.last_mut() {
-        Some(before) if before.tool == Tool::Evalscope && lacks_percentiles(before) => {
-            complete(before, &percentiles);
-        }
-        _ => results.push(percentiles),
+    let of_evalscope = |found: &&mut ImportedResult| found.tool == Tool::Evalscope;
+    let lacks_all = results.last().is_some_and(|last| has_ranks(last, &[]));
+    let before = match lacks_all {
+        true => results.last_mut().filter(of_evalscope),
+        // EvalScope's page has the rows of all runs, with their 99th, before the percentiles of
+        // the first.
+        false => (results.iter_mut().rev())
+            .take_while(|found| of_evalscope(found) && has_ranks(found, &[99.0]))
+            .last(),
+    };
+    match before {
+        Some(before) => complete(before, &percentiles),
+        None => results.push(percentiles),
     }
 }
 
-fn lacks_percentiles(found: &ImportedResult) -> bool {
+/// Whether its latencies have these percentiles and no others.
+fn has_ranks(found: &ImportedResult, ranks: &[f64]) -> bool {
     found.summary.as_ref().is_some_and(|summary| {
         let latencies = summary.latency.known();
-        latencies
-            .iter()
-            .all(|(_, spread)| spread.percentiles().is_empty())
+        latencies.iter().all(|(_, spread)| {
+            let own = spread.percentiles().into_iter().map(|(rank, _)| rank);
+            own.eq(ranks.iter().copied())
+        })
     })
 }
 

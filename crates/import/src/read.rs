@@ -5,13 +5,14 @@ use crate::label::label;
 use crate::notes::{Notes, plain_width};
 use crate::quantity::quantity;
 use crate::result::Imported;
-use crate::{block, context, heading, json, table, tables};
+use crate::{block, context, guidellm, heading, json, table, tables};
 
 /// Finds every result in `text`; `name` is the file it is from.
 pub fn read(name: &str, text: &str) -> Imported {
     let text = &*plain_width(text);
     let mut notes = Notes::new(text);
     let mut results = json::find(text, &mut notes);
+    results.extend(guidellm::find(&mut notes));
     results.extend(tables::find(&mut notes));
     results.extend(block::find(&mut notes));
     results.sort_by_key(|found| found.lines);

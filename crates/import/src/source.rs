@@ -2,6 +2,7 @@
 
 use crate::conclude::conclude;
 use crate::evalscope_database::{self, DatabaseError, MAGIC};
+use crate::one_run;
 use crate::read::read;
 use crate::result::Imported;
 use encoding_rs::GB18030;
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// What is looked for, to say of a file in which nothing was found.
 pub const LOOKED_FOR: &str = "vLLM or SGLang serving benchmark (text, JSON), EvalScope summary \
     (2024 text, today's tables, JSON and benchmark_data.db), MindIE or AISBench tables, MindIE CSV, \
-    GuideLLM benchmarks.json, AIPerf or GenAI-Perf export (JSON, CSV) or table, length-grid log, \
+    GuideLLM benchmarks (JSON, CSV, HTML, console), AIPerf or GenAI-Perf export (JSON, CSV) or table, length-grid log, \
     trial log, table by concurrency, rate, length or statistic (Markdown, CSV, TSV, HTML)";
 
 /// How deep a tool's folder is gone through.
@@ -22,8 +23,8 @@ const DEEPEST: usize = 4;
 /// Files of a folder that are looked at.
 const MOST_FILES: usize = 2000;
 /// Ends of names in a folder that may hold results.
-const ENDS: [&str; 9] = [
-    "json", "jsonl", "txt", "md", "log", "csv", "tsv", "out", "db",
+const ENDS: [&str; 11] = [
+    "json", "jsonl", "txt", "md", "log", "csv", "tsv", "out", "db", "html", "htm",
 ];
 
 #[derive(Debug, thiserror::Error)]
@@ -132,7 +133,8 @@ fn in_chinese(bytes: &[u8]) -> (String, &'static str) {
 }
 
 /// Every result below a folder. Files that belong together are one result: EvalScope's summary
-/// with its percentiles, MindIE's two tables. Files of other kinds are skipped.
+/// with its percentiles, MindIE's two tables, whatever else tells of the same run. Files of other
+/// kinds are skipped.
 fn read_folder(folder: &Path) -> Result<Imported, SourceError> {
     let mut files = Vec::new();
     collect(folder, 0, &mut files)?;
@@ -155,6 +157,7 @@ fn read_folder(folder: &Path) -> Result<Imported, SourceError> {
             Err(_) => {}
         }
     }
+    let results = one_run::joined(results);
     if results.is_empty() {
         let (path, hint) = (folder.to_owned(), "");
         return Err(SourceError::NothingFound { path, hint });

@@ -1,5 +1,5 @@
 //! Tables of statistics: a row for each metric, a column for mean, percentiles and the like, and
-//! the table of single values that tools put below. AISBench, AIPerf, GenAI-Perf, and people.
+//! the table of single values that tools put below. AISBench, and people.
 
 use crate::builder::ResultBuilder;
 use crate::label::{Field, Label, Sample, label};
@@ -30,7 +30,7 @@ pub(crate) fn begin(table: &TextTable) -> Option<Pending> {
     let (header, rows) = rows.split_first()?;
     let mut pending = Pending {
         builder: ResultBuilder::default(),
-        tool: tool(header, rows),
+        tool: tool(header),
         lines: (table.first, table.last),
     };
     for row in rows {
@@ -107,19 +107,10 @@ fn transposed(rows: &[Vec<String>]) -> Vec<Vec<String>> {
     (0..width).map(column).collect()
 }
 
-fn tool(header: &[String], rows: &[Vec<String>]) -> Tool {
+fn tool(header: &[String]) -> Tool {
     let corner = header.first().map_or("", String::as_str).to_lowercase();
-    let has_row = |name: &str| {
-        let mut names = rows.iter().filter_map(|row| row.first());
-        names.any(|cell| cell.to_lowercase().starts_with(name))
-    };
     if corner == "performance parameters" {
         Tool::Aisbench
-    } else if header.iter().any(|name| name == "avg")
-        && has_row("request latency")
-        && matches!(corner.as_str(), "metric" | "statistic")
-    {
-        Tool::Aiperf
     } else {
         Tool::MarkdownTable
     }
@@ -175,13 +166,9 @@ impl Pending {
     }
 
     fn single(&mut self, name: &str, quantity: Quantity) {
-        let Some(mut label) = label(name) else {
+        let Some(label) = label(name) else {
             return self.builder.skip(name);
         };
-        // AIPerf counts the requests that were answered.
-        if self.tool == Tool::Aiperf && label.field == Field::Total {
-            label.field = Field::Ok;
-        }
         self.builder.set(name, label, quantity);
     }
 

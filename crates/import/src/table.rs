@@ -10,6 +10,7 @@ mod text_table;
 
 use crate::notes::Notes;
 
+pub(crate) use separated::cells as separated_cells;
 pub(crate) use text_table::{BARS, TextTable};
 
 pub(crate) fn tables(notes: &Notes<'_>) -> Vec<TextTable> {

@@ -3,7 +3,9 @@
 use crate::notes::Notes;
 use crate::result::{ImportedResult, Tool};
 use crate::table::{TextTable, tables};
-use crate::{evalscope_table, load_table, mindie_table, percentiles, statistics_table};
+use crate::{
+    aiperf_table, evalscope_table, load_table, mindie_table, percentiles, statistics_table,
+};
 
 /// Lines between the two tables of one MindIE result.
 const MINDIE_GAP: usize = 12;
@@ -13,13 +15,15 @@ const EVALSCOPE_GAP: u64 = 6;
 enum Pending {
     Mindie(mindie_table::Pending, usize),
     Statistics(statistics_table::Pending),
+    Aiperf(aiperf_table::Pending),
 }
 
 impl Pending {
-    fn finish(self) -> ImportedResult {
+    fn finish(self, notes: &mut Notes<'_>) -> Option<ImportedResult> {
         match self {
-            Pending::Mindie(pending, _) => pending.finish(),
-            Pending::Statistics(pending) => pending.finish(),
+            Pending::Mindie(pending, _) => Some(pending.finish()),
+            Pending::Statistics(pending) => Some(pending.finish()),
+            Pending::Aiperf(pending) => pending.finish(notes),
         }
     }
 }
@@ -28,7 +32,11 @@ impl Pending {
 pub(crate) fn find(notes: &mut Notes<'_>) -> Vec<ImportedResult> {
     let mut found: Vec<ImportedResult> = Vec::new();
     let mut pending: Option<Pending> = None;
-    for table in tables(notes) {
+    for table in tables_of_results(notes) {
+        if evalscope_table::add_workload(&mut found, &table) {
+            notes.take((table.first, table.last));
+            continue;
+        }
         if let Some(kind) = mindie_table::kind(&table) {
             let mut result = match pending.take() {
                 Some(Pending::Mindie(before, last))
@@ -37,7 +45,7 @@ pub(crate) fn find(notes: &mut Notes<'_>) -> Vec<ImportedResult> {
                     before
                 }
                 before => {
-                    found.extend(before.map(Pending::finish));
+                    found.extend(before.and_then(|before| before.finish(notes)));
                     mindie_table::Pending::new(table.first)
                 }
             };
@@ -53,8 +61,17 @@ pub(crate) fn find(notes: &mut Notes<'_>) -> Vec<ImportedResult> {
             notes.take((table.first, table.last));
             continue;
         }
-        found.extend(pending.take().map(Pending::finish));
-        if let Some(rows) = evalscope_table::percentiles(&table) {
+        if let Some(Pending::Aiperf(result)) = &mut pending
+            && result.take(&table, notes)
+        {
+            notes.take((table.first, table.last));
+            continue;
+        }
+        found.extend(pending.take().and_then(|before| before.finish(notes)));
+        if let Some(result) = aiperf_table::begin(&table, notes) {
+            notes.take((table.first, table.last));
+            pending = Some(Pending::Aiperf(result));
+        } else if let Some(rows) = evalscope_table::percentiles(&table) {
             notes.take((table.first, table.last));
             percentiles::join(&mut found, rows);
         } else if let Some(results) = statistics_table::by_load(&table) {
@@ -73,8 +90,23 @@ pub(crate) fn find(notes: &mut Notes<'_>) -> Vec<ImportedResult> {
             found.extend(load_table::read(&table, notes));
         }
     }
-    found.extend(pending.map(Pending::finish));
+    found.extend(pending.and_then(|last| last.finish(notes)));
     found
+}
+
+/// All tables; of EvalScope's page those with a row for each run, and of percentiles.
+fn tables_of_results(notes: &mut Notes<'_>) -> Vec<TextTable> {
+    let mut tables = tables(notes);
+    let is_mark = |line: &&str| line.contains("evalscope-perf-render");
+    let is_page = notes.lines.iter().any(|line| is_mark(&line));
+    if is_page {
+        tables.retain(|table| {
+            let corner = table.rows.first().and_then(|header| header.first());
+            corner.is_some_and(|corner| corner == "Conc." || corner.starts_with("Percentile"))
+        });
+        notes.take((0, notes.lines.len()));
+    }
+    tables
 }
 
 /// Whether a table stands right below a result.

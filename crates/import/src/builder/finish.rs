@@ -20,6 +20,12 @@ impl ResultBuilder {
             }
         }
         let mut summary = self.summary;
+        // EvalScope writes 0 for the input throughput that it does not compute.
+        let input = &mut summary.throughput.input_tokens_per_s;
+        if tool == Tool::Evalscope && input.take_if(|input| *input == 0.0).is_some() {
+            let name = "Input Throughput (tok/s)".to_owned();
+            summary.other.insert(name, 0.0.into());
+        }
         if let Some(cards) = self.cards.and_then(count) {
             summary.tags.insert("cards".into(), cards.to_string());
         }
@@ -29,7 +35,9 @@ impl ResultBuilder {
         }
         match (self.bare_concurrency, summary.concurrency.configured) {
             (Some(mean), Some(_)) => summary.concurrency.mean = Some(mean),
-            (Some(mean), None) if tool == Tool::Sglang => summary.concurrency.mean = Some(mean),
+            (Some(mean), None) if matches!(tool, Tool::Sglang | Tool::Aiperf) => {
+                summary.concurrency.mean = Some(mean);
+            }
             (Some(configured), None) => {
                 summary.concurrency.configured = count(configured);
                 self.point.insert("concurrency".into(), number(configured));
@@ -41,6 +49,13 @@ impl ResultBuilder {
             requests.planned = self.total;
         } else if let (Some(total), None, None) = (self.total, requests.ok, requests.failed) {
             requests.ok = Some(total);
+        }
+        // AIPerf prints all that ended beside those that were answered.
+        if let (Tool::Aiperf, Some(total), Some(ok), None) =
+            (tool, self.total, requests.ok, requests.failed)
+        {
+            requests.failed = total.checked_sub(ok);
+            found.derived.push("requests.failed".into());
         }
         let tokens = &mut summary.tokens;
         tokens.input_mean = tokens.input_spread.as_ref().and_then(|spread| spread.mean);

@@ -58,6 +58,7 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
             None => translator.body("extra-inputs", &input),
         }
     }
+    objectives(translator);
     translator.copy_tokenizer_path("tokenizer");
     translator.copy_count("seed", "random-seed")?;
     translator.skip(
@@ -65,4 +66,24 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
          workers-max",
     );
     Ok(())
+}
+
+/// `--goodput "time_to_first_token:100 inter_token_latency:5"`, in milliseconds.
+fn objectives(translator: &mut Translator) {
+    let goals = translator.options.all("goodput").join(" ");
+    for goal in goals.split_whitespace() {
+        let (name, limit) = goal.split_once(':').unwrap_or((goal, ""));
+        let ours = match name {
+            "time_to_first_token" => "ttft",
+            // The mean gap of each request.
+            "inter_token_latency" => "tpot",
+            "request_latency" => "e2e",
+            _ => "",
+        };
+        if ours.is_empty() || limit.parse::<f64>().is_err() {
+            translator.lacks(format!("--goodput {goal}: write --slo ttft=200ms"));
+        } else {
+            translator.push("slo", format!("{ours}={limit}ms"));
+        }
+    }
 }

@@ -71,7 +71,13 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
         }
         None => {}
     }
-    translator.copy_tokenizer_path("processor");
+    // `--tokenizer kind=hf_auto,model=PATH` since 0.8.
+    let tokenizer = translator.value("tokenizer").map(|text| {
+        let mut named = fields(&text);
+        named.remove("model").unwrap_or(text)
+    });
+    let tokenizer = tokenizer.or(translator.value("processor"));
+    translator.push_tokenizer_path(tokenizer);
     translator.copy_count("seed", "random-seed")?;
     if translator.value("warmup|warmup-percent").is_some() {
         translator.lacks(

@@ -11,7 +11,8 @@ const SERVERS: &str = "vllm serve |vllm.entrypoints|vllm/vllm-openai|sglang.laun
 
 /// What a benchmark is known by.
 const CLIENTS: &str = "benchmark_serving.py|vllm bench serve|bench_serving|evalscope perf|\
-    guidellm benchmark|aiperf profile|benchmark --DatasetPath";
+    guidellm benchmark|guidellm run|sglang.benchmark.serving|vllm-rs bench serve|aiperf profile|\
+    benchmark --DatasetPath";
 
 /// First words of a command line.
 const PROGRAMS: &str = "vllm|docker|python|python3|nohup|sudo|sglang|evalscope|guidellm|aiperf|\
@@ -98,13 +99,22 @@ fn looks_like_command(line: &str) -> bool {
     let is_assignment = first.contains('=') && first.starts_with(|c: char| c.is_ascii_uppercase());
     let is_command = is_assignment || PROGRAMS.split('|').any(|program| program == first);
     let is_known = || {
-        SERVERS
-            .split('|')
-            .chain(CLIENTS.split('|'))
-            .any(|it| text.contains(it))
+        let is_server = SERVERS.split('|').any(|it| text.contains(it));
+        is_server || CLIENTS.split('|').any(|it| is_called(text, it))
     };
     // The first line of several may hold nothing but `docker run \`.
     is_command && (text.ends_with('\\') || is_known())
+}
+
+/// Whether a benchmark is called and not only named, as in `vllm bench serve no longer sets …`:
+/// what follows its name, if anything, is an option.
+fn is_called(text: &str, client: &str) -> bool {
+    let behind = text.split_once(client).map(|(_, behind)| behind);
+    behind.is_some_and(|behind| {
+        let rest = behind.trim_start();
+        let rest = rest.strip_prefix("run ").unwrap_or(rest).trim_start();
+        rest.is_empty() || rest.starts_with(['-', '\\', '`']) || rest == "run"
+    })
 }
 
 /// Takes a server's command and a benchmark's apart, which notes often glue together.

@@ -221,8 +221,12 @@ impl Translator {
 
     /// A tokenizer that may be given by the name of a model, which says nothing new.
     pub(super) fn copy_tokenizer_path(&mut self, option: &str) {
-        let path = self.value(option).filter(|path| is_path(path));
-        self.push_some("tokenizer", path);
+        let path = self.value(option);
+        self.push_tokenizer_path(path);
+    }
+
+    pub(super) fn push_tokenizer_path(&mut self, path: Option<String>) {
+        self.push_some("tokenizer", path.filter(|path| is_path(path)));
     }
 
     /// A secret must not stand in a line that goes into notes.

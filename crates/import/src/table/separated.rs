@@ -83,11 +83,16 @@ fn is_of_results<R: Iterator<Item = Vec<String>>>(
 }
 
 /// Cells of a line; a separator in quotes is part of a cell.
-fn cells(text: &str, separator: char) -> Vec<String> {
+pub(crate) fn cells(text: &str, separator: char) -> Vec<String> {
     let mut cells = vec![String::new()];
     let mut quoted = false;
-    for c in text.chars() {
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
         match c {
+            // A quote inside a quoted cell is written twice.
+            '"' if quoted && chars.next_if_eq(&'"').is_some() => {
+                cells.last_mut().expect("it begins with one cell").push('"');
+            }
             '"' => quoted = !quoted,
             c if c == separator && !quoted => cells.push(String::new()),
             c => cells.last_mut().expect("it begins with one cell").push(c),

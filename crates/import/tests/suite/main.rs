@@ -8,6 +8,7 @@ mod habits;
 mod hand_made;
 mod hostile;
 mod meaning;
+mod peers;
 mod sources;
 mod tools;
 mod variants;

@@ -75,8 +75,8 @@ fn evalscopes_database_is_folded_as_evalscope_does() {
     );
     assert_eq!(summary.window_s, Some(10.0));
     let latency = summary.latency.e2e_ms.as_ref().unwrap();
-    // The value at place ⌊10·0.5⌋ from 0 is the sixth.
-    assert_eq!((latency.p50, latency.mean), (Some(6000.0), Some(5500.0)));
+    // By the nearest rank: ⌈10·0.5⌉ is the fifth.
+    assert_eq!((latency.p50, latency.mean), (Some(5000.0), Some(5500.0)));
     assert_eq!(summary.latency.ttft_ms.as_ref().unwrap().p99, Some(250.0));
     assert_eq!(summary.throughput.output_tokens_per_s, Some(11.0));
     let codes: Vec<&str> = found.doubts.iter().map(|doubt| doubt.code.name()).collect();

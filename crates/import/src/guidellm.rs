@@ -1,0 +1,18 @@
+//! GuideLLM's console tables, CSV and HTML page. All but `benchmarks.json`, which `exports` reads.
+
+mod columns;
+mod console;
+mod csv;
+mod page;
+
+pub(crate) use page::{is_page, runs as page_runs};
+
+use crate::notes::Notes;
+use crate::result::ImportedResult;
+
+/// All results that GuideLLM printed or wrote as CSV.
+pub(crate) fn find(notes: &mut Notes<'_>) -> Vec<ImportedResult> {
+    let mut found = csv::find(notes);
+    found.extend(console::find(notes));
+    found
+}
