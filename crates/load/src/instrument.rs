@@ -1,16 +1,19 @@
 //! The instrument: workers on their threads, the load that they run together, and the watch
 //! over both.
 
-use crate::clock::{lower_priority, thread_cpu_time};
+use crate::clock::thread_cpu_time;
 use crate::connect::Transport;
+pub use crate::control::Control;
 use crate::flight::Sink;
 use crate::flood;
 use crate::live::{Snapshot, StageCounters};
 use crate::pace::Pacer;
+pub use crate::plan::{LoadPlan, Rhythm, Schedule};
 use crate::precision::{Precision, Primary};
 use crate::recorder::RecorderSender;
-use crate::setup::{PreparedRequest, RequestPlace, Setup};
+use crate::setup::{RequestPlace, Setup};
 use crate::stop_rules::{StandstillDetector, StopRules};
+use crate::supply::{make, share};
 use crate::wakeup::WakeupProbe;
 use crate::worker::{LoadShare, Pacing, Stop, Window, Worker};
 use inferometer_core::environment::EndCause;
@@ -18,12 +21,12 @@ use inferometer_core::record::Stage;
 use inferometer_core::scenario::Hold;
 use inferometer_core::slo::Slo;
 use inferometer_core::units::Offset;
-use inferometer_core::window::{LoadSoFar, Opening};
+use inferometer_core::window::LoadSoFar;
 use inferometer_text::hostile::Secrets;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use strum::VariantArray;
@@ -50,111 +53,6 @@ const LONGEST_HOLD: u32 = 2;
 
 /// How long workers may take to leave when told to.
 const LEAVING: Duration = Duration::from_secs(5);
-
-/// Stops a run from another thread, such as a signal's.
-#[derive(Clone)]
-pub struct Control {
-    stop: Arc<watch::Sender<Stop>>,
-    cause: Arc<Mutex<Option<EndCause>>>,
-    measuring: Arc<AtomicBool>,
-}
-
-impl Default for Control {
-    fn default() -> Self {
-        Control {
-            stop: Arc::new(watch::Sender::new(Stop::Go)),
-            cause: Arc::default(),
-            measuring: Arc::default(),
-        }
-    }
-}
-
-impl Control {
-    /// Sends nothing more and waits for answers; the second time, leaves at once.
-    pub fn interrupt(&self) {
-        let next = match *self.stop.borrow() {
-            Stop::Go => Stop::Drain,
-            Stop::Drain | Stop::Leave => Stop::Leave,
-        };
-        self.end(next, EndCause::Signal);
-    }
-
-    pub fn enough(&self, stop: Stop) {
-        self.end(stop, EndCause::Precise);
-    }
-
-    /// Leaves at once: the server is known to be gone.
-    pub fn abandon(&self) {
-        self.end(Stop::Leave, EndCause::Watchdog);
-    }
-
-    /// Makes it good for another run, unless the user wants to leave.
-    pub fn renew(&self) {
-        let mut cause = self.lock_cause();
-        if *cause != Some(EndCause::Signal) {
-            *cause = None;
-            self.stop.send_replace(Stop::Go);
-        }
-    }
-
-    /// Whether there are workers that a request to stop would reach, and results to keep.
-    pub fn is_measuring(&self) -> bool {
-        self.measuring.load(Ordering::Relaxed)
-    }
-
-    pub fn state(&self) -> Stop {
-        *self.stop.borrow()
-    }
-
-    fn end(&self, stop: Stop, cause: EndCause) {
-        self.lock_cause().get_or_insert(cause);
-        self.stop.send_if_modified(|state| {
-            let further = stop > *state;
-            *state = stop.max(*state);
-            further
-        });
-    }
-
-    fn cause(&self) -> EndCause {
-        self.lock_cause().unwrap_or_default()
-    }
-
-    fn lock_cause(&self) -> MutexGuard<'_, Option<EndCause>> {
-        self.cause.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// One continuous load: what warms up, what is measured, what holds the load afterwards.
-pub struct LoadPlan {
-    pub rhythm: Rhythm,
-    /// What must have happened before the window opens; absent: it opens with the first request.
-    pub opening: Option<Opening>,
-    /// What the requests from the opening on are: measured, or a few that only wake the server.
-    pub stage: Stage,
-    /// How many of them there are, where that is known.
-    pub requests: Option<u64>,
-    /// Time of sending from the opening on, if it limits it.
-    pub duration: Option<Duration>,
-    pub hold: Hold,
-    /// What answers get once sending has ended.
-    pub drain: Option<Duration>,
-}
-
-pub enum Rhythm {
-    /// Streams, whose beginnings are spread over a time.
-    Closed { streams: u32, spread: Duration },
-    /// Arrivals at due times, with a cap.
-    Open {
-        /// From the beginning on, until the window opens.
-        warmup: Schedule,
-        /// From the opening on; without an end where the load is held.
-        measured: Schedule,
-        cap: Option<u32>,
-    },
-}
-
-/// Due times of sessions, to be gone through as often as needed.
-pub type Schedule = Arc<dyn Fn() -> Box<dyn Iterator<Item = Offset> + Send> + Send + Sync>;
 
 /// What an observer hears while a load runs.
 pub enum LoadEvent<'a> {
@@ -191,9 +89,6 @@ pub struct Instrument<T: Transport + Send + Sync> {
     control: Control,
     reports: Receiver<Done>,
 }
-
-/// What a maker makes: first turns of sessions, with their due times.
-type FirstTurns = Box<dyn Iterator<Item = (RequestPlace, Option<Offset>)> + Send>;
 
 struct Handle {
     orders: Sender<LoadShare>,
@@ -435,12 +330,12 @@ impl<T: Transport + Send + Sync> Instrument<T> {
         let mut makers = Vec::new();
         let mut supply = |stage: Stage, worker: u64, made: Option<Sender<()>>| {
             let (to_worker, requests) = mpsc::channel(ahead);
-            let share = self.share(&plan, stage, worker);
+            let mine = share(&self.setup, &plan, stage, [worker, count]);
             let setup = Arc::clone(&self.setup);
             let first = ahead.min(FIRST_MADE);
             let maker = std::thread::Builder::new()
                 .name("maker".into())
-                .spawn(move || make(&setup, share, &to_worker, first, made))
+                .spawn(move || make(&setup, mine, &to_worker, first, made))
                 .expect("the system gives a thread");
             makers.push(maker);
             requests
@@ -498,69 +393,6 @@ impl<T: Transport + Send + Sync> Instrument<T> {
         }
     }
 
-    /// The sessions of a worker, from the warm-up or from the opening on, with their due times.
-    fn share(&self, plan: &LoadPlan, stage: Stage, worker: u64) -> FirstTurns {
-        let count = self.workers.len() as u64;
-        let warms_up = plan.opening.is_some() && stage == Stage::Warmup;
-        let sessions = match (warms_up, plan.hold) {
-            (true, _) => self.sessions(stage, None, Hold::None),
-            (false, hold) => self.sessions(stage, plan.requests, hold),
-        };
-        match &plan.rhythm {
-            Rhythm::Closed { streams, .. } => {
-                // A session belongs to a stream's place, so that each worker gets requests
-                // in proportion to its streams.
-                let streams = u64::from(*streams);
-                let mine = sessions.filter(move |place| place.session % streams % count == worker);
-                Box::new(mine.map(|place| (place, None)))
-            }
-            Rhythm::Open {
-                warmup, measured, ..
-            } => {
-                let schedule = if warms_up { warmup } else { measured };
-                let mine = sessions
-                    .zip(schedule())
-                    .filter(move |(place, _)| place.session % count == worker);
-                Box::new(mine.map(|(place, due)| (place, Some(due))))
-            }
-        }
-    }
-
-    /// Sessions in their order, each with its turns, until there are enough requests; then
-    /// those that hold the load, if it is held. A few that only wake the server have one turn.
-    fn sessions(
-        &self,
-        stage: Stage,
-        requests: Option<u64>,
-        hold: Hold,
-    ) -> impl Iterator<Item = RequestPlace> + use<T> {
-        let setup = Arc::clone(&self.setup);
-        let wakes = stage == Stage::Warmup && requests.is_some();
-        let mut next = 0;
-        (0..).map_while(move |session| {
-            let left = requests.map_or(u64::MAX, |requests| requests.saturating_sub(next));
-            let (stage, left) = match (left, hold) {
-                (0, Hold::None) => return None,
-                (0, Hold::Auto) => (Stage::Hold, u64::MAX),
-                (left, _) => (stage, left),
-            };
-            let turns = match setup.conversation {
-                Some(_) if !wakes => setup.jobs.turns(session).max(1),
-                _ => 1,
-            };
-            let turns = u32::try_from(left).unwrap_or(u32::MAX).min(turns);
-            let index = next;
-            next += u64::from(turns);
-            Some(RequestPlace {
-                session,
-                turn: 0,
-                turns,
-                index,
-                stage,
-            })
-        })
-    }
-
     pub fn finish(self) {
         for Handle { orders, thread, .. } in self.workers {
             drop(orders);
@@ -590,33 +422,6 @@ impl Opened {
             wakeups: WakeupProbe::start(),
         }
     }
-}
-
-/// A maker's thread: makes requests ahead of need, and says when the first are there.
-fn make<T: Transport + Send + Sync>(
-    setup: &Setup<T>,
-    share: FirstTurns,
-    to_worker: &mpsc::Sender<PreparedRequest>,
-    first: usize,
-    made: Option<Sender<()>>,
-) {
-    lower_priority();
-    let tell = || {
-        if let Some(made) = &made {
-            let _ = made.send(());
-        }
-    };
-    for (number, (place, due)) in share.enumerate() {
-        if number == first {
-            tell();
-        }
-        let request = setup.prepare(place, due, &[]);
-        if to_worker.blocking_send(request).is_err() {
-            return;
-        }
-    }
-    // Of a short share nobody was told yet; of a long one, once more does no harm.
-    tell();
 }
 
 fn work<T: Transport + Send + Sync>(

@@ -1,0 +1,110 @@
+//! The requests of a load, made ahead of need: which sessions each worker sends, and the threads
+//! that make them.
+
+use crate::clock::lower_priority;
+use crate::connect::Transport;
+use crate::plan::{LoadPlan, Rhythm};
+use crate::setup::{PreparedRequest, RequestPlace, Setup};
+use inferometer_core::record::Stage;
+use inferometer_core::scenario::Hold;
+use inferometer_core::units::Offset;
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use tokio::sync::mpsc;
+
+/// What a maker makes: first turns of sessions, with their due times.
+pub(crate) type FirstTurns = Box<dyn Iterator<Item = (RequestPlace, Option<Offset>)> + Send>;
+
+/// The sessions of a worker, from the warm-up or from the opening on, with their due times.
+pub(crate) fn share<T: Transport + Send + Sync>(
+    setup: &Arc<Setup<T>>,
+    plan: &LoadPlan,
+    stage: Stage,
+    [worker, count]: [u64; 2],
+) -> FirstTurns {
+    let warms_up = plan.opening.is_some() && stage == Stage::Warmup;
+    let sessions = match (warms_up, plan.hold) {
+        (true, _) => sessions(setup, stage, None, Hold::None),
+        (false, hold) => sessions(setup, stage, plan.requests, hold),
+    };
+    match &plan.rhythm {
+        Rhythm::Closed { streams, .. } => {
+            // A session belongs to a stream's place, so that each worker gets requests
+            // in proportion to its streams.
+            let streams = u64::from(*streams);
+            let mine = sessions.filter(move |place| place.session % streams % count == worker);
+            Box::new(mine.map(|place| (place, None)))
+        }
+        Rhythm::Open {
+            warmup, measured, ..
+        } => {
+            let schedule = if warms_up { warmup } else { measured };
+            let mine = sessions
+                .zip(schedule())
+                .filter(move |(place, _)| place.session % count == worker);
+            Box::new(mine.map(|(place, due)| (place, Some(due))))
+        }
+    }
+}
+
+/// Sessions in their order, each with its turns, until there are enough requests; then
+/// those that hold the load, if it is held. A few that only wake the server have one turn.
+fn sessions<T: Transport + Send + Sync>(
+    setup: &Arc<Setup<T>>,
+    stage: Stage,
+    requests: Option<u64>,
+    hold: Hold,
+) -> impl Iterator<Item = RequestPlace> + use<T> {
+    let setup = Arc::clone(setup);
+    let wakes = stage == Stage::Warmup && requests.is_some();
+    let mut next = 0;
+    (0..).map_while(move |session| {
+        let left = requests.map_or(u64::MAX, |requests| requests.saturating_sub(next));
+        let (stage, left) = match (left, hold) {
+            (0, Hold::None) => return None,
+            (0, Hold::Auto) => (Stage::Hold, u64::MAX),
+            (left, _) => (stage, left),
+        };
+        let turns = match setup.conversation {
+            Some(_) if !wakes => setup.jobs.turns(session).max(1),
+            _ => 1,
+        };
+        let turns = u32::try_from(left).unwrap_or(u32::MAX).min(turns);
+        let index = next;
+        next += u64::from(turns);
+        Some(RequestPlace {
+            session,
+            turn: 0,
+            turns,
+            index,
+            stage,
+        })
+    })
+}
+
+/// A maker's thread: makes requests ahead of need, and says when the first are there.
+pub(crate) fn make<T: Transport + Send + Sync>(
+    setup: &Setup<T>,
+    share: FirstTurns,
+    to_worker: &mpsc::Sender<PreparedRequest>,
+    first: usize,
+    made: Option<Sender<()>>,
+) {
+    lower_priority();
+    let tell = || {
+        if let Some(made) = &made {
+            let _ = made.send(());
+        }
+    };
+    for (number, (place, due)) in share.enumerate() {
+        if number == first {
+            tell();
+        }
+        let request = setup.prepare(place, due, &[]);
+        if to_worker.blocking_send(request).is_err() {
+            return;
+        }
+    }
+    // Of a short share nobody was told yet; of a long one, once more does no harm.
+    tell();
+}
