@@ -263,9 +263,6 @@ pub enum TokenSource {
     None,
 }
 
-/// Tokens that no server makes within one read, unless it holds them back.
-const LEAST_TO_STREAM: usize = 8;
-
 impl Record {
     pub fn is_measured(&self) -> bool {
         self.stage == Stage::Measured
@@ -348,16 +345,6 @@ impl Record {
             .filter(|&gaps| gaps > 0)?;
         let decode = self.last_token()?.since(self.first_token()?);
         (!decode.is_zero()).then(|| decode / gaps)
-    }
-
-    /// A stream was asked for, and all of its text came at once.
-    pub fn came_whole(&self) -> bool {
-        let tokens = self.output_tokens().map(|tokens| tokens as usize);
-        let tokens = tokens.unwrap_or_default().max(self.chunks.len());
-        self.streamed
-            && tokens >= LEAST_TO_STREAM
-            && !self.chunks.is_empty()
-            && self.first_token() == self.last_token()
     }
 
     /// Gaps between consecutive token-bearing chunks.
@@ -462,11 +449,7 @@ mod tests {
         assert_eq!(record.tpot(), Some(Duration::from_millis(30)));
         record.usage = None;
         assert_eq!(record.tpot(), None);
-        let together = streamed(None, 0, &[100; 9]);
-        assert_eq!((together.tpot(), together.came_whole()), (None, true));
-        // Few tokens may come together from a fast server.
-        assert!(!streamed(None, 0, &[100; 3]).came_whole());
-        assert!(!streamed(None, 0, &[100, 100, 101, 102, 103, 104, 105, 106]).came_whole());
+        assert_eq!(streamed(None, 0, &[100; 9]).tpot(), None);
     }
 
     #[test]

@@ -11,6 +11,9 @@ const MOST_MODELS: usize = 16;
 /// Fewest answers on kept connections that show when their first tokens come.
 const LEAST_KEPT: usize = 10;
 
+/// Tokens that no server makes within one read, unless it holds them back.
+const LEAST_TO_STREAM: usize = 8;
+
 #[derive(Clone, Debug, Default)]
 pub(super) struct WireTally {
     pub(super) connected: u64,
@@ -50,7 +53,7 @@ impl WireTally {
             return;
         }
         self.streamed += u64::from(record.streamed);
-        self.whole += u64::from(record.came_whole());
+        self.whole += u64::from(came_whole(record));
         if let Some(model) = &record.model {
             if let Some(answers) = self.models.get_mut(model) {
                 *answers += 1;
@@ -95,4 +98,26 @@ impl WireTally {
 
 fn ms(span: Duration) -> f64 {
     span.as_secs_f64() * 1e3
+}
+
+/// A stream was asked for, and all of its text came at once.
+fn came_whole(record: &Record) -> bool {
+    let counted = record.output_tokens().unwrap_or_default() as usize;
+    record.streamed
+        && counted.max(record.chunks.len()) >= LEAST_TO_STREAM
+        && !record.chunks.is_empty()
+        && record.first_token() == record.last_token()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::came_whole;
+    use crate::fold::testing::answer;
+
+    #[test]
+    fn few_tokens_may_come_together_from_a_fast_server() {
+        for (tokens, gap, whole) in [(9, 0.0, true), (3, 0.0, false), (9, 1.0, false)] {
+            assert_eq!(came_whole(&answer(0, 0.0, 50.0, tokens, gap)), whole);
+        }
+    }
 }
