@@ -16,6 +16,9 @@ const LARGEST_GAP: usize = 12;
 /// Lines below the tables, most of them hints, in which the command may stand.
 const LARGEST_FOOT: usize = 80;
 
+/// A metric's name, and its statistics by theirs.
+type Metric = (String, Vec<(String, Quantity)>);
+
 pub(crate) struct Pending {
     builder: ResultBuilder,
     lines: (usize, usize),
@@ -23,7 +26,7 @@ pub(crate) struct Pending {
 }
 
 /// The metrics of a table, each with its statistics, if it is one of AIPerf's.
-fn metrics(table: &TextTable, notes: &Notes<'_>) -> Option<Vec<(String, Vec<(String, Quantity)>)>> {
+fn metrics(table: &TextTable, notes: &Notes<'_>) -> Option<Vec<Metric>> {
     let (header, rows) = table.rows.split_first()?;
     let corner = header.first()?.as_str();
     if !matches!(corner, "Metric" | "Statistic") || header.get(1)? != "avg" {
@@ -57,14 +60,14 @@ fn whole_rows(rows: &[Vec<String>]) -> Vec<Vec<String>> {
     whole
 }
 
-fn statistics(header: &[String], row: &[String]) -> (String, Vec<(String, Quantity)>) {
+fn statistics(header: &[String], row: &[String]) -> Metric {
     let cells = header.iter().zip(row).skip(1);
     let said = cells.filter_map(|(column, cell)| Some((column.clone(), quantity(cell)?)));
     (row[0].clone(), said.collect())
 }
 
 /// `Metric,Value` below the table of statistics, and the count of each error.
-fn single_values(table: &TextTable) -> Option<Vec<(String, Vec<(String, Quantity)>)>> {
+fn single_values(table: &TextTable) -> Option<Vec<Metric>> {
     let (header, rows) = table.rows.split_first()?;
     let [metric, value] = header.as_slice() else {
         return None;
@@ -107,7 +110,7 @@ impl Pending {
         true
     }
 
-    fn add(&mut self, table: &TextTable, metrics: Vec<(String, Vec<(String, Quantity)>)>) {
+    fn add(&mut self, table: &TextTable, metrics: Vec<Metric>) {
         for (name, stats) in metrics {
             let unit = name
                 .rsplit_once('(')

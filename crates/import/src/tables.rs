@@ -97,8 +97,8 @@ pub(crate) fn find(notes: &mut Notes<'_>) -> Vec<ImportedResult> {
 /// All tables; of EvalScope's page those with a row for each run, and of percentiles.
 fn tables_of_results(notes: &mut Notes<'_>) -> Vec<TextTable> {
     let mut tables = tables(notes);
-    let is_mark = |line: &&str| line.contains("evalscope-perf-render");
-    let is_page = notes.lines.iter().any(|line| is_mark(&line));
+    let mut lines = notes.lines.iter();
+    let is_page = lines.any(|line| line.contains("evalscope-perf-render"));
     if is_page {
         tables.retain(|table| {
             let corner = table.rows.first().and_then(|header| header.first());

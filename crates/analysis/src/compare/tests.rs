@@ -166,6 +166,20 @@ fn runs_of_too_few_requests_are_not_figures_alone() {
 }
 
 #[test]
+fn imports_of_a_closed_loop_whose_rate_is_infinite_are_compared_by_throughput() {
+    let load = r#"{"concurrency": 4, "rate": "inf"}"#;
+    let import = |latency, seed| {
+        let summary = run(2000, latency, 0.0, seed).summary;
+        RunSample::imported("vllm", serde_json::from_str(load).unwrap(), summary)
+    };
+    let row = primary(&[
+        group("a", vec![import(100.0, 1)]),
+        group("b", vec![import(50.0, 2)]),
+    ]);
+    assert_eq!(row.metric, Metric::OutputTokensPerS);
+}
+
+#[test]
 fn figures_alone_decide_nothing_unless_they_are_repeated() {
     let import = |latency, seed| {
         let summary = run(2000, latency, 0.0, seed).summary;

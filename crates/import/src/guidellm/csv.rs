@@ -16,6 +16,9 @@ const RANKS: [&str; 11] = [
 pub(super) fn find(notes: &mut Notes<'_>) -> Vec<ImportedResult> {
     let mut found = Vec::new();
     for at in 0..notes.lines.len().saturating_sub(3) {
+        if !notes.lines[at].contains("Request Counts,") {
+            continue;
+        }
         let header: Vec<Vec<String>> = (at..at + 3).map(|at| cells(notes, at)).collect();
         let Some(strategy) = strategy_column(&header) else {
             continue;
@@ -40,11 +43,7 @@ pub(super) fn find(notes: &mut Notes<'_>) -> Vec<ImportedResult> {
 
 fn cells(notes: &Notes<'_>, line: usize) -> Vec<String> {
     let text = notes.lines[line].trim_start_matches('\u{feff}');
-    if text.contains("Run Info,Run Info") || text.contains(',') {
-        separated_cells(text, ',')
-    } else {
-        Vec::new()
-    }
+    separated_cells(text, ',')
 }
 
 fn strategy_column(header: &[Vec<String>]) -> Option<usize> {
