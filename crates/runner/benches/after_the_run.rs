@@ -2,6 +2,8 @@
 //! and writing the Parquet file in one pass, beside reading the journal and writing the file
 //! alone. 24,000 answers of 256 tokens. Run with `cargo bench -p inferometer-runner`.
 
+#![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
+
 use inferometer_analysis::context::RunContext;
 use inferometer_core::environment::{Ending, Environment};
 use inferometer_core::options::Options;
