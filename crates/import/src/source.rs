@@ -29,7 +29,7 @@ const ENDS: [&str; 11] = [
 
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
-    #[error("cannot read {}: {error}", path.display())]
+    #[error("cannot read {}: {error}; give a file or a folder of results", path.display())]
     Io { path: PathBuf, error: io::Error },
     #[error("{} is empty", path.display())]
     Empty { path: PathBuf },
