@@ -76,7 +76,7 @@ impl Prober {
             url: url.to_owned(),
             asked: format!("what models it serves ({path})"),
             why: failure.detail.clone(),
-            remedy: "it takes connections and says nothing: look at its log, or start it again"
+            remedy: "it takes connections and says nothing: look at its log, start it again, or raise --read-timeout"
                 .into(),
         }
     }
