@@ -1,11 +1,12 @@
 //! Runs made up for tests: a closed and an open loop against a server of known speed.
 
-use super::{RunContext, summarize};
+use super::{RunContext, fold};
 use inferometer_core::doubt::{DoubtCode, Severity};
 use inferometer_core::environment::{Ending, Environment};
 use inferometer_core::options::Options;
 use inferometer_core::record::{Chunks, Outcome, Record, Usage};
 use inferometer_core::scenario::{Scenario, Shape};
+use inferometer_core::server::ServerSummary;
 use inferometer_core::summary::Summary;
 use inferometer_core::units::Offset;
 use inferometer_text::Lang;
@@ -152,13 +153,19 @@ impl MadeUp {
     }
 
     pub(crate) fn summary(&self) -> Summary {
+        self.summary_beside(None)
+    }
+
+    /// The same with what the server said of itself.
+    pub(crate) fn summary_beside(&self, server: Option<ServerSummary>) -> Summary {
         let context = RunContext {
             scenario: &self.scenario,
             environment: &self.environment,
             ending: &self.ending,
             lang: Lang::En,
         };
-        summarize(&context, self.records.iter().cloned())
+        let folded = fold(&context, self.records.iter().cloned());
+        folded.with_server(server).summary(context.lang)
     }
 
     pub(crate) fn doubt(&self, code: DoubtCode) -> Option<Severity> {

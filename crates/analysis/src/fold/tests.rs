@@ -410,3 +410,26 @@ fn strange_records_are_survived() {
         MadeUp::of(scenario(""), vec![record]).summary();
     }
 }
+
+#[test]
+fn time_between_the_engine_and_the_client_is_named_where_it_matters() {
+    // Answers of 32 tokens, 10 ms apart; the engine says how long it decoded.
+    let run = MadeUp::closed(8, 200);
+    let found = |decode_mean_ms: f64| {
+        let summary = run.summary_beside(Some(ServerSummary {
+            samples: 10,
+            decode_mean_ms: Some(decode_mean_ms),
+            ..ServerSummary::default()
+        }));
+        let between = summary.server.unwrap().between.unwrap();
+        let doubts = summary.doubts.into_iter();
+        let mut named = doubts.filter(|doubt| doubt.code == DoubtCode::FrontEnd);
+        (between.tpot_ms, named.next().map(|doubt| doubt.text))
+    };
+    let (between, said) = found(31.0 * 7.0);
+    assert!(close(between, 3.0));
+    let said = said.expect("three of ten milliseconds");
+    assert!(said.contains("3.00 ms of 10.0 ms per token"), "{said}");
+    let (between, said) = found(31.0 * 9.8);
+    assert!(close(between, 0.2) && said.is_none());
+}
