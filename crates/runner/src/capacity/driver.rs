@@ -14,7 +14,7 @@ use inferometer_campaign::capacity::{
 };
 use inferometer_core::environment::EndCause;
 use inferometer_core::options::{Count, Options};
-use inferometer_core::scenario::{Rate, SimClock};
+use inferometer_core::scenario::{Hold, Rate, SimClock, Warmup};
 use inferometer_core::summary::Summary;
 use inferometer_load::instrument::Control;
 use inferometer_load::worker::Stop;
@@ -91,6 +91,12 @@ impl SearchDriver<'_> {
         // the server's.
         let seed = options.run.seed.unwrap_or_default();
         options.run.seed = Some(seed.wrapping_add(self.lines.len() as u64));
+        let load = &mut options.load;
+        if !self.lines.is_empty() && load.warmup.is_none() && load.hold.is_none() {
+            // The server is warm from the probe before, and a probe watches how it fills.
+            load.warmup = Some(Warmup::Requests(0));
+            load.hold = Some(Hold::None);
+        }
         if options.connection.sim_clock == Some(SimClock::Virtual) {
             return self.compute(probe, &options, &directory, observer);
         }
