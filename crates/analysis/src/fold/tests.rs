@@ -3,6 +3,7 @@
 use super::testing::{MadeUp, TOKENS, answer, at, scenario};
 use inferometer_core::doubt::{DoubtCode, Severity};
 use inferometer_core::record::{Outcome, Record, Stage, TokenSource};
+use inferometer_core::server::ServerSummary;
 use inferometer_core::summary::SloOutcome;
 use inferometer_core::units::Offset;
 
