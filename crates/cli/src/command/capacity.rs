@@ -100,6 +100,7 @@ pub fn run(arguments: CapacityArguments) -> anyhow::Result<Exit> {
         ramp_from: None,
         ramp_over: None,
         warmup: typed.warmup,
+        hold: typed.hold,
         ..options.load
     };
     let tiers = tiers(&options, arguments.tier)?;
@@ -195,6 +196,9 @@ fn repeat(settings: &Settings, tiers: &[Tier], typed: &LoadOptions) -> Vec<Strin
     );
     if let Some(warmup) = &typed.warmup {
         words.extend(["--warmup".to_owned(), warmup.to_string()]);
+    }
+    if let Some(hold) = typed.hold {
+        words.extend(["--hold".to_owned(), hold.to_string()]);
     }
     words
 }

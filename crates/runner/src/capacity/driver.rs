@@ -92,10 +92,10 @@ impl SearchDriver<'_> {
         let seed = options.run.seed.unwrap_or_default();
         options.run.seed = Some(seed.wrapping_add(self.lines.len() as u64));
         let load = &mut options.load;
-        if !self.lines.is_empty() && load.warmup.is_none() && load.hold.is_none() {
-            // The server is warm from the probe before, and a probe watches how it fills.
+        if load.warmup.is_none() && probe.purpose != Purpose::Confirm {
+            // A probe watches how the server fills; only the run that confirms has a window.
             load.warmup = Some(Warmup::Requests(0));
-            load.hold = Some(Hold::None);
+            load.hold.get_or_insert(Hold::None);
         }
         if options.connection.sim_clock == Some(SimClock::Virtual) {
             return self.compute(probe, &options, &directory, observer);
