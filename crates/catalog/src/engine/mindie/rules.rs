@@ -165,6 +165,9 @@ impl Config {
 
     /// The nearest configuration that the checks let pass.
     pub fn repaired(&self) -> Self {
+        if self.refusals().is_empty() {
+            return self.clone();
+        }
         let mut config = self.clone();
         let schedule = &mut config.backend.schedule;
         let deploy = &mut config.backend.deploy;
