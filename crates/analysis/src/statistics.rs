@@ -33,3 +33,12 @@ pub struct Test {
     /// Probability under the null hypothesis.
     pub p_value: f64,
 }
+
+/// Values of a standard normal distribution, for tests.
+#[cfg(test)]
+fn normal_values(n: usize, seed: u64) -> Vec<f64> {
+    use inferometer_core::seed::{Dimension, rng};
+    use rand_distr::{Distribution, StandardNormal};
+    let mut random = rng(seed, Dimension::Words, 0);
+    (0..n).map(|_| StandardNormal.sample(&mut random)).collect()
+}

@@ -75,14 +75,9 @@ pub fn design_effect(hits: &[bool]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::statistics::normal_values as normal;
     use inferometer_core::seed::{Dimension, rng};
     use rand::RngExt;
-    use rand_distr::{Distribution, StandardNormal};
-
-    fn normal(n: usize, seed: u64) -> Vec<f64> {
-        let mut random = rng(seed, Dimension::Words, 0);
-        (0..n).map(|_| StandardNormal.sample(&mut random)).collect()
-    }
 
     #[test]
     fn batch_means_agree_with_a_sum_by_hand() {

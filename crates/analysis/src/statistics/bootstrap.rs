@@ -173,12 +173,7 @@ fn middle(mut values: Vec<f64>) -> Option<[f64; 2]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand_distr::{Distribution, StandardNormal};
-
-    fn normal(n: usize, seed: u64) -> Vec<f64> {
-        let mut random = rng(seed, Dimension::Words, 0);
-        (0..n).map(|_| StandardNormal.sample(&mut random)).collect()
-    }
+    use crate::statistics::normal_values as normal;
 
     #[test]
     fn the_interval_of_a_mean_covers_it_about_as_often_as_it_says() {

@@ -82,14 +82,9 @@ pub fn mser5(values: &[f64]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::statistics::normal_values as normal;
     use inferometer_core::seed::{Dimension, rng};
     use rand::RngExt;
-    use rand_distr::{Distribution, StandardNormal};
-
-    fn normal(n: usize, seed: u64) -> Vec<f64> {
-        let mut random = rng(seed, Dimension::Words, 0);
-        (0..n).map(|_| StandardNormal.sample(&mut random)).collect()
-    }
 
     #[test]
     fn a_trend_is_found_and_noise_is_not_one() {
