@@ -1,10 +1,11 @@
 //! The requests of a run, ordered by start, with the window that they span.
 
 use super::RunContext;
+use super::precision::Precision;
 use super::tally::{Answer, Row, ms};
 use crate::concurrency::{InFlight, UnderWay};
 use crate::judge::{InFlightEvidence, WaveEvidence};
-use crate::statistics::Bootstrap;
+use crate::statistics::design_effect;
 use crate::steady::{self, Course, Overload};
 use inferometer_core::environment::EndCause;
 use inferometer_core::quantile::sort;
@@ -163,9 +164,18 @@ impl<'a> Run<'a> {
         steady::overload(&course, significance)
     }
 
-    pub(super) fn bootstrap(&self) -> Bootstrap {
-        let under_way = self.concurrency().mean.unwrap_or(1.0);
-        Bootstrap::new(self.context.scenario.seed, under_way)
+    pub(super) fn precision(&self) -> Precision {
+        let requests = self.answers.len() as f64;
+        let latencies = self.answers.iter().filter_map(|answer| answer.e2e.ms());
+        let mean_s = latencies.sum::<f64>() / requests / 1e3;
+        let is_open = !matches!(self.context.scenario.load.shape, Shape::Closed { .. });
+        let ttft = || self.ttft.iter().map(|&(_, ms)| ms).collect::<Vec<f64>>();
+        Precision {
+            requests,
+            waves: self.window_s().unwrap_or_default() / mean_s,
+            is_open,
+            effect: if is_open { design_effect(&ttft()) } else { 1.0 },
+        }
     }
 
     /// Requests under way against those that a closed loop should have had: between the end
