@@ -187,6 +187,8 @@ fn conclude(context: &RunContext<'_>, mut tally: Tally<'_>) -> Folded {
         duplicates: duplicates(&tally.rows),
         in_flight: run.in_flight_evidence(),
         waves: (summary.latency.e2e_ms).and_then(|e2e| run.wave_evidence(e2e.p50)),
+        drift: run.drift(&precision, thresholds.significance),
+        stragglers: run.stragglers(),
         overload: run.overload(thresholds.significance),
         sent: tally.rows.iter().filter(|r| r.sent.is_some()).count() as u64,
         without_count: run.answers.iter().filter(|a| a.output.is_none()).count() as u64,

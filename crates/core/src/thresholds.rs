@@ -58,6 +58,10 @@ pub struct Thresholds {
     pub in_step_factor: f64,
     /// Length of the measured window in mean answers.
     pub window_waves: f64,
+    /// Times per token at the end over those at the beginning, or the other way round.
+    pub drift_ratio: f64,
+    /// Share of the window in which fewer than half of the streams still have work.
+    pub straggler_share: f64,
     /// Probability below which a trend is one.
     pub significance: f64,
     /// Share of requests that had to be sent once more.
@@ -108,6 +112,8 @@ impl Default for Thresholds {
             stall_share: 0.01,
             in_step_factor: 4.0,
             window_waves: 2.9,
+            drift_ratio: 1.25,
+            straggler_share: 0.25,
             significance: 0.01,
             steady_requests: 50,
         }

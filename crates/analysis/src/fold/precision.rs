@@ -52,7 +52,7 @@ impl Precision {
         let waves = match rests_on {
             _ if !self.is_open => Batches::LEAST as f64 - NEARLY,
             RestsOn::Requests => OPEN_WAVES,
-            RestsOn::Waits if self.effect < QUEUED => UNQUEUED_WAVES,
+            RestsOn::Waits if !self.is_queued() => UNQUEUED_WAVES,
             RestsOn::Waits => QUEUED_WAVES,
         };
         let independent = if self.is_open {
@@ -65,6 +65,11 @@ impl Precision {
             .max(LEAST_REQUESTS);
         let batches = Batches::of(self.waves + NEARLY).filter(|_| self.requests >= needed);
         batches.ok_or(rounded_up(needed))
+    }
+
+    /// Waits depend on each other, so that the server's speed follows its queue.
+    pub(crate) fn is_queued(&self) -> bool {
+        self.effect >= QUEUED
     }
 
     /// A sample, in the order of its requests' starts, in numbers with its intervals.

@@ -76,7 +76,10 @@ pub(super) fn objectives(report: &RunReport<'_>) -> Option<Section> {
             ("asked", number::percent(asked)),
         ];
         let mut text = report.fill(VerdictText::AttainmentAsked, &shares);
-        if let Some([low, high]) = slo.attainment_interval.map(|ends| ends.map(number::percent)) {
+        if let Some([low, high]) = slo
+            .attainment_interval
+            .map(|ends| ends.map(number::percent))
+        {
             let parts = [("met", text), ("low", low), ("high", high)];
             text = report.fill(VerdictText::AttainmentBetween, &parts);
         }
