@@ -6,7 +6,7 @@
 //! many requests would do. What is asked for was found by trial: docs/accuracy-of-intervals.md.
 
 use crate::statistics::{Batches, design_effect};
-use inferometer_core::quantile::sort;
+use inferometer_core::quantile::{least_samples, sort};
 use inferometer_core::summary::Distribution;
 
 /// Fewest requests for an interval.
@@ -20,7 +20,7 @@ const UNQUEUED_WAVES: f64 = 40.0;
 /// … and when they do, since queues that are rare must be seen several times over.
 const QUEUED_WAVES: f64 = 500.0;
 /// Times to first token of which so many tell as much as one depend on each other.
-const QUEUED: f64 = 3.0;
+const QUEUED: f64 = 4.0;
 /// Independent times to first token that an open loop must have seen.
 const INDEPENDENT: f64 = 200.0;
 
@@ -80,16 +80,21 @@ impl Precision {
         let in_tail: Vec<f64> = (values.iter())
             .map(|&value| f64::from(u8::from(value > found.p95)))
             .collect();
-        found.independent = Some((found.n as f64 / design_effect(&in_tail)) as u64);
+        let (n, effect) = (found.n as f64, design_effect(&in_tail));
+        found.independent = Some((n / effect) as u64);
+        // Half of the requests wait less than the median, whatever the others do.
+        let usual = self.batches(RestsOn::Requests).ok();
+        found.p50_interval = usual.and_then(|it| it.quantile(values, &sorted, 0.5));
         match self.batches(rests_on) {
             Err(needed) => found.requests_needed = Some(needed),
             Ok(batches) => {
                 found.mean_interval = batches.mean(values);
-                found.p50_interval = batches.quantile(values, &sorted, 0.5).ok();
-                let tail = batches.quantile(values, &sorted, 0.99);
-                let more = |times: f64| rounded_up(self.requests * times);
-                found.requests_needed = tail.err().filter(|times| times.is_finite()).map(more);
-                found.p99_interval = tail.ok();
+                if found.supports(99.0) {
+                    found.p99_interval = batches.quantile(values, &sorted, 0.99);
+                } else {
+                    let least = least_samples(99.0).unwrap_or_default() as f64;
+                    found.requests_needed = Some(rounded_up(self.requests * least * effect / n));
+                }
             }
         }
         Some(found)

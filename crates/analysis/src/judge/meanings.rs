@@ -44,7 +44,7 @@ inferometer_text::texts! {
         Drift => "the server became slower or faster while it was measured, so that one number does not describe it", "服务端在测量期间变慢或变快，单个数字无法描述它";
         DriftRemedy => "warm up for longer (--warmup), make sure that nobody else uses the server, and measure again", "延长预热（--warmup），确认没有其他人使用该服务端，然后重新测量";
         Stragglers => "most streams were idle at the end while a few slow answers were waited for, so that throughput is too low", "结尾时大多数并发路空闲，在等少数很慢的回答，吞吐量因此偏低";
-        StragglersRemedy => "leave out --hold none, or raise --requests; look at why these answers were slow", "去掉 --hold none，或增大 --requests；并查明这些回答为何很慢";
+        StragglersRemedy => "leave out --hold, or raise --requests; look at why these answers were slow", "不要使用 --hold，或增大 --requests；并查明这些回答为何很慢";
         InStep => "the streams sent in waves, so that TTFT is that of a wave; the same load may run without", "各路请求成批发出，TTFT 反映的是成批到达；同样的负载再跑一次未必如此";
         InStepRemedy => "vary the lengths, as in --output-tokens uniform(64,192), or measure with --rate", "让长度有变化，例如 --output-tokens uniform(64,192)，或改用 --rate 压测";
         Died => "the server did not answer after the measurement", "测量结束后服务端没有响应";
