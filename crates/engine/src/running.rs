@@ -9,7 +9,6 @@ use crate::supervisor::{Event, SupervisedCommand};
 use crate::supervisor_handle::{Received, SUPERVISOR_EXTRA, SupervisorHandle};
 use inferometer_catalog::engine::FailureClass;
 use std::io;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Memory that may be more than before without meaning anything.
@@ -21,7 +20,7 @@ pub enum MemoryAfter {
     /// No device can be asked.
     NotAsked,
     /// It is back at the level of before.
-    Back { after: Duration },
+    Back,
     Held {
         /// This much above the level of before.
         mib: f64,
@@ -98,10 +97,6 @@ impl Running {
         &self.facts
     }
 
-    pub fn log(&self) -> &Path {
-        &self.launch.log
-    }
-
     pub fn has_ended(&mut self) -> bool {
         while self.death.is_none() && self.next_event(Duration::ZERO).is_some() {}
         self.death.is_some()
@@ -151,16 +146,13 @@ impl Running {
         let (Some(devices), Some(level)) = (&self.launch.devices, self.level) else {
             return MemoryAfter::NotAsked;
         };
-        let began = Instant::now();
         let mut above = 0.0;
         let is_back = wait_until(self.launch.timeouts.memory, || {
             above = devices.memory_used_mib().map_or(0.0, |used| used - level);
             above <= MEMORY_SLACK_MIB
         });
         if is_back {
-            MemoryAfter::Back {
-                after: began.elapsed(),
-            }
+            MemoryAfter::Back
         } else {
             MemoryAfter::Held { mib: above }
         }

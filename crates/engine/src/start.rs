@@ -107,7 +107,6 @@ impl Launch {
         SupervisedCommand {
             words: self.words.clone(),
             environment: self.environment.clone(),
-            folder: self.folder.clone(),
             log: Some(self.log.clone()),
             signal: self.signal,
             grace: self.timeouts.stop,
