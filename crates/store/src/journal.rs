@@ -236,22 +236,14 @@ pub struct JournalRecords {
     path: PathBuf,
     lines: BufReader<io::Take<File>>,
     line: Vec<u8>,
-    header: Header,
+    /// The first line; without a plan if it could not be read.
+    pub header: Header,
     open: BTreeMap<(Stage, u64), Record>,
-    damage: Damage,
+    /// What could not be read so far; the whole of it once the records are used up.
+    pub damage: Damage,
 }
 
 impl JournalRecords {
-    /// The first line; without a plan if it could not be read.
-    pub fn header(&self) -> &Header {
-        &self.header
-    }
-
-    /// What could not be read so far; the whole of it once the records are used up.
-    pub fn damage(&self) -> Damage {
-        self.damage
-    }
-
     /// Reads the next line; false at the end of the file.
     fn read_line(&mut self) -> Result<bool, StorageError> {
         self.line.clear();
@@ -347,7 +339,7 @@ mod tests {
     fn read(path: &Path) -> (Vec<Record>, Damage) {
         let mut records = read_records(path).unwrap();
         let all = records.by_ref().map(Result::unwrap).collect();
-        (all, records.damage())
+        (all, records.damage)
     }
 
     fn progress(index: u64, at: &[u64]) -> Entry<'static> {
@@ -391,7 +383,7 @@ mod tests {
             ..second
         };
         assert_eq!(read(&path), (vec![warmup, done, cut], Damage::default()));
-        assert_eq!(read_records(&path).unwrap().header().planned, Some(5));
+        assert_eq!(read_records(&path).unwrap().header.planned, Some(5));
     }
 
     #[test]
