@@ -43,7 +43,7 @@ use inferometer_store::run_dir::RunDir;
 use inferometer_text::Lang;
 use inferometer_text::hostile::Secrets;
 use inferometer_workload::{Content, Workload};
-use plan::{Planned, PlannedRhythm, default_workers, most_streams, planned, wake_up};
+use plan::{Planned, default_workers, most_streams, planned, wake_up};
 use reach::{health_timeouts, look, timeouts};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -124,6 +124,47 @@ pub struct Measured {
     pub ending: Ending,
     pub reading: Reading,
     pub summary: Summary,
+}
+
+impl Measured {
+    /// Reads the records of a run that has ended, seals them and stores what they say.
+    fn fold(
+        directory: RunDir,
+        scenario: Scenario,
+        environment: Environment,
+        ending: Ending,
+        lang: Lang,
+    ) -> Result<Measured, RunnerError> {
+        let context = RunContext {
+            scenario: &scenario,
+            environment: &environment,
+            ending: &ending,
+            lang,
+        };
+        let reading = read_and_seal(&directory, &context)?;
+        let summary = reading.folded.summary(lang);
+        directory.write_summary(&summary)?;
+        Ok(Measured {
+            directory,
+            scenario,
+            environment,
+            ending,
+            reading,
+            summary,
+        })
+    }
+
+    /// Stores an ending that turned out otherwise, and judges the run by it.
+    pub fn with_ending(self, ending: Ending, lang: Lang) -> Result<Measured, RunnerError> {
+        self.directory.write_ending(&ending)?;
+        Measured::fold(
+            self.directory,
+            self.scenario,
+            self.environment,
+            ending,
+            lang,
+        )
+    }
 }
 
 /// Runs one load point against `targets` and keeps it in `out`.
@@ -288,39 +329,9 @@ pub fn measure(
     recorder
         .finish()
         .context("the records could not be written completely")?;
-    let context = RunContext {
-        scenario: &scenario,
-        environment: &environment,
-        ending: &ending,
-        lang: session.lang,
-    };
-    let reading = read_and_seal(&directory, &context)?;
-    let summary = reading.folded.summary(context.lang);
-    directory.write_summary(&summary)?;
+    let measured = Measured::fold(directory, scenario, environment, ending, session.lang)?;
     observer.event(Event::Measured);
-    Ok(Measured {
-        directory,
-        scenario,
-        environment,
-        ending,
-        reading,
-        summary,
-    })
-}
-
-/// Stores an ending that turned out otherwise, and judges the run by it.
-pub fn refold(measured: &mut Measured, lang: Lang) -> Result<(), RunnerError> {
-    measured.directory.write_ending(&measured.ending)?;
-    let context = RunContext {
-        scenario: &measured.scenario,
-        environment: &measured.environment,
-        ending: &measured.ending,
-        lang,
-    };
-    measured.reading = read(&measured.directory, &context)?;
-    measured.summary = measured.reading.folded.summary(context.lang);
-    measured.directory.write_summary(&measured.summary)?;
-    Ok(())
+    Ok(measured)
 }
 
 fn drive(
@@ -354,26 +365,14 @@ fn drive(
             }
         });
     }
-    let (requests, duration) = (
-        planned.requests,
-        scenario.load.extent.duration().map(|span| span.0),
-    );
+    let requests = planned.requests;
+    let duration = scenario.load.extent.duration().map(|span| span.0);
+    let mut rhythm = planned.rhythm;
+    if let Rhythm::Closed { spread, .. } = &mut rhythm {
+        *spread = stagger.unwrap_or_default();
+    }
     let plan = LoadPlan {
-        rhythm: match planned.rhythm {
-            PlannedRhythm::Closed { streams, .. } => Rhythm::Closed {
-                streams,
-                spread: stagger.unwrap_or_default(),
-            },
-            PlannedRhythm::Open {
-                warmup,
-                measured,
-                cap,
-            } => Rhythm::Open {
-                warmup,
-                measured,
-                cap,
-            },
-        },
+        rhythm,
         opening: planned.opening,
         stage: Stage::Measured,
         requests,
@@ -479,9 +478,6 @@ fn redacted(health: Health, secrets: &Secrets) -> Health {
 }
 
 fn join(targets: &[Target]) -> String {
-    targets
-        .iter()
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join(", ")
+    let urls: Vec<String> = targets.iter().map(ToString::to_string).collect();
+    urls.join(", ")
 }

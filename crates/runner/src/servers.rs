@@ -6,10 +6,10 @@ use crate::embedded::EmbeddedServer;
 use crate::engine_failure::EngineFailure;
 use crate::error::{Context as _, RunnerError, bail};
 use crate::launch::{EngineOptions, Flags, LaunchedEngine, Launcher};
-use crate::measure::{Measured, Point, computed, device, measure, refold, simulate};
+use crate::measure::{Measured, Point, computed, device, measure, simulate};
 use crate::observer::Observer;
 use crate::session::Session;
-use inferometer_core::environment::{Health, StartedEngine};
+use inferometer_core::environment::{Ending, Health, StartedEngine};
 use inferometer_core::options::ConnectionOptions;
 use inferometer_core::scenario::{Connection, SimClock};
 use inferometer_engine::{Access, Failure, StartFacts};
@@ -183,7 +183,7 @@ impl Servers {
         std::thread::scope(|scope| {
             scope.spawn(move || {
                 while measured.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-                    if engine.has_ended() {
+                    if engine.running.has_ended() {
                         control.abandon();
                         return;
                     }
@@ -218,7 +218,7 @@ impl Servers {
     /// What the engine that is up told of itself.
     pub fn about(&self) -> Option<&StartedEngine> {
         match &self.live {
-            Some(LiveServer::Launched { engine, .. }) => Some(engine.about()),
+            Some(LiveServer::Launched { engine, .. }) => Some(&engine.about),
             _ => None,
         }
     }
@@ -234,7 +234,7 @@ impl Servers {
         let Some(LiveServer::Launched { engine, .. }) = &mut self.live else {
             return None;
         };
-        let failure = engine.died()?;
+        let failure = engine.running.died()?;
         self.live = None;
         self.ended = Some(failure.clone());
         Some(failure)
@@ -256,8 +256,8 @@ impl Servers {
                 let launcher = launcher.with_flags(&point.flags);
                 let access = point.keys.access(&point.scenario.connection)?;
                 let engine = self.bring_up(launcher, access, control, observer)?;
-                point.engine = Some(engine.about().clone());
-                engine.url().to_owned()
+                point.engine = Some(engine.about.clone());
+                engine.running.url().to_owned()
             }
             None => self.embedded(&point.scenario.connection)?,
         };
@@ -356,10 +356,12 @@ fn described_by_log(log: &Path) -> Result<StartedEngine, RunnerError> {
 }
 
 /// The run of an engine that died under it says so.
-fn died(mut measured: Measured, failure: &Failure, lang: Lang) -> Result<Measured, RunnerError> {
-    measured.ending.health = Health::Dead(failure.to_string());
-    refold(&mut measured, lang)?;
-    Ok(measured)
+fn died(measured: Measured, failure: &Failure, lang: Lang) -> Result<Measured, RunnerError> {
+    let ending = Ending {
+        health: Health::Dead(failure.to_string()),
+        ..measured.ending.clone()
+    };
+    measured.with_ending(ending, lang)
 }
 
 fn start(connection: &Connection, program: &Path) -> Result<EmbeddedServer, RunnerError> {

@@ -252,7 +252,7 @@ impl Launcher {
             engine,
             after_s: about.start_s.unwrap_or_default(),
         });
-        Ok(LaunchedEngine::new(running, about))
+        Ok(LaunchedEngine { running, about })
     }
 
     fn launch(
