@@ -34,7 +34,7 @@ pub use config_file::{ConfigCopy, ConfigCopyError, changed_config};
 pub use describe::{Engine, Objection};
 pub use device::{DeviceTool, device_class, read_npu_smi, read_nvidia_smi};
 pub use exit::Exit;
-pub use facts::StartFacts;
+pub use facts::facts_of_log;
 pub use failure::Failure;
 pub use host::{CpuTimes, read_cpu_times, read_memory};
 pub use inferometer_fetch::{Access, Client};

@@ -1,13 +1,13 @@
 //! An engine that runs, and its end.
 
 use crate::exit::Exit;
-use crate::facts::StartFacts;
 use crate::failure::Failure;
 use crate::launch::Launch;
 use crate::processes::wait_until;
 use crate::supervisor::{Event, SupervisedCommand};
 use crate::supervisor_handle::{Received, SUPERVISOR_EXTRA, SupervisorHandle};
 use inferometer_catalog::engine::FailureClass;
+use inferometer_core::environment::StartedEngine;
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -61,7 +61,7 @@ pub struct Running {
     death: Option<(Death, Instant)>,
     ended: Option<Stopped>,
     pub(crate) pid: Option<i32>,
-    pub(crate) facts: StartFacts,
+    pub(crate) facts: StartedEngine,
 }
 
 impl Running {
@@ -79,7 +79,7 @@ impl Running {
             death: None,
             ended: None,
             pid: None,
-            facts: StartFacts::default(),
+            facts: StartedEngine::default(),
         })
     }
 
@@ -93,7 +93,7 @@ impl Running {
     }
 
     /// What its log said while it started.
-    pub fn facts(&self) -> &StartFacts {
+    pub fn facts(&self) -> &StartedEngine {
         &self.facts
     }
 

@@ -178,7 +178,7 @@ impl<T: Transport> Worker<T> {
     async fn session(&self, first: PreparedRequest, cap: Option<&Semaphore>, gate: &Gate) {
         let mut history: Vec<Exchange> = Vec::new();
         let mut request = first;
-        let conversation = self.setup.conversation;
+        let conversation = self.setup.conversation.as_ref();
         let mut unfinished =
             conversation.map(|_| Counted::begin(&gate.tasks, |tasks| &tasks.open_conversations));
         loop {
@@ -201,7 +201,7 @@ impl<T: Transport> Worker<T> {
                 let assistant = assistant.unwrap_or_else(|| "".into());
                 history.push(Exchange { user, assistant });
             }
-            let due = ended.at + conversation.think;
+            let due = ended.at + conversation.think.0;
             tokio::select! {
                 biased;
                 () = gate.stopped() => return,

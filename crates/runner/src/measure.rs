@@ -16,7 +16,7 @@ use crate::certificate;
 use crate::host;
 use crate::keys::Keys;
 use crate::launch::Flags;
-use crate::observer::{Event, Observer, PhaseKind};
+use crate::observer::{Event, Observer};
 use crate::session::Session;
 use crate::work::{self, WorkJobs};
 use inferometer_analysis::context::RunContext;
@@ -36,7 +36,7 @@ use inferometer_load::http::url::{REDACTED, Target};
 use inferometer_load::instrument::{Control, Instrument, LoadEvent, LoadPlan, LoadReport, Rhythm};
 use inferometer_load::preflight::ServerProfile;
 use inferometer_load::recorder::{Recorder, TokenCount, Watch};
-use inferometer_load::setup::{Conversation, Jobs, Setup};
+use inferometer_load::setup::{Jobs, Setup};
 use inferometer_load::stop_rules::StopRules;
 use inferometer_store::journal::Header;
 use inferometer_store::run_dir::RunDir;
@@ -271,14 +271,7 @@ pub fn measure(
         dialect: learned.dialect,
         options: learned.options.clone(),
         jobs,
-        conversation: scenario
-            .work
-            .conversation
-            .as_ref()
-            .map(|conversation| Conversation {
-                think: conversation.think.0,
-                history: conversation.history,
-            }),
+        conversation: scenario.work.conversation.clone(),
         warmup_from: planned.spare_session(),
         spread_first_answers: planned.spread_first_answers(),
         keep_text,
@@ -355,7 +348,7 @@ fn drive(
     };
     if let Some(plan) = wake_up(scenario) {
         observer.event(Event::Phase {
-            phase: PhaseKind::WarmUp,
+            stage: Stage::Warmup,
             requests: plan.requests,
             duration: plan.duration,
         });
@@ -393,7 +386,7 @@ fn drive(
     if plan.opening.is_none() {
         start_profiler(observer);
         observer.event(Event::Phase {
-            phase: PhaseKind::Measurement,
+            stage: Stage::Measured,
             requests,
             duration,
         });
@@ -401,15 +394,11 @@ fn drive(
     let report = instrument.run(plan, &rules, |event| match event {
         LoadEvent::Opening => start_profiler(observer),
         LoadEvent::Stage(stage) => {
-            let (phase, requests, duration) = match stage {
-                Stage::Warmup => (PhaseKind::WarmUp, None, None),
-                Stage::Measured => (PhaseKind::Measurement, requests, duration),
-                Stage::Hold => (PhaseKind::Hold, None, None),
-            };
+            let is_measured = stage == Stage::Measured;
             observer.event(Event::Phase {
-                phase,
-                requests,
-                duration,
+                stage,
+                requests: requests.filter(|_| is_measured),
+                duration: duration.filter(|_| is_measured),
             });
         }
         LoadEvent::Snapshot(now) => observer.event(Event::Snapshot(now)),

@@ -12,7 +12,7 @@ use crate::session::Session;
 use inferometer_core::environment::{Ending, Health, StartedEngine};
 use inferometer_core::options::ConnectionOptions;
 use inferometer_core::scenario::{Connection, SimClock};
-use inferometer_engine::{Access, Failure, StartFacts};
+use inferometer_engine::{Access, Failure, facts_of_log};
 use inferometer_load::http::Target;
 use inferometer_load::instrument::Control;
 use inferometer_sim::launch::Launch;
@@ -203,7 +203,9 @@ impl Servers {
         let launcher = self.launcher.as_ref();
         let launcher = launcher.map(|launcher| launcher.with_flags(&point.flags));
         let launch = computed(&point.scenario.connection, launcher.as_ref())?;
-        let about = launcher.map(|launcher| launcher.described(&launch.version.to_string()));
+        let about = launcher.map(|launcher| {
+            launcher.described(&launch.version.to_string(), StartedEngine::default())
+        });
         simulate(point, &launch, about, out, &self.session)
     }
 
@@ -334,7 +336,7 @@ impl Servers {
 
 /// A server that others started, as its log describes it.
 fn described_by_log(log: &Path) -> Result<StartedEngine, RunnerError> {
-    let read = StartFacts::of_log(log);
+    let read = facts_of_log(log);
     let read = read.with_context(|| format!("cannot read --engine-log {}", log.display()))?;
     let Some((engine, facts)) = read else {
         bail!(
@@ -342,17 +344,16 @@ fn described_by_log(log: &Path) -> Result<StartedEngine, RunnerError> {
             log.display()
         );
     };
-    Ok(facts.fill_in(StartedEngine {
+    Ok(StartedEngine {
         name: engine.to_string(),
-        version: facts.version.clone(),
         options: EngineOptions {
             log: Some(log.to_owned()),
             ..EngineOptions::default()
         }
         .words(),
         log: log.to_owned(),
-        ..StartedEngine::default()
-    }))
+        ..facts
+    })
 }
 
 /// The run of an engine that died under it says so.

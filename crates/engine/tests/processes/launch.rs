@@ -51,7 +51,7 @@ fn an_engine_is_started_told_of_and_stopped_politely() {
         "{seen:?}"
     );
     assert_eq!(running.facts().kv_tokens, Some(1_048_576));
-    assert!(running.facts().ready_s.is_some());
+    assert!(running.facts().start_s.is_some());
     let pid = running.pid().unwrap();
     let registry = launch.registry.as_ref().unwrap();
     assert_eq!(leftovers(registry)[0].state, LeftoverState::InUse);

@@ -2,8 +2,8 @@
 
 use super::error::{PreflightError, is_page};
 use super::prober::Prober;
+use super::request::Question;
 use super::site::{Site, read_models, split_path, unsupported};
-use super::step::Question;
 use crate::plain::get;
 use crate::setup::Route;
 use inferometer_core::record::{Failure, FailureClass};
