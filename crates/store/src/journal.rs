@@ -318,6 +318,13 @@ mod tests {
         }
     }
 
+    fn done(index: u64) -> Record {
+        Record {
+            outcome: Outcome::Done,
+            ..request(index)
+        }
+    }
+
     fn chunks(at: &[u64]) -> Chunks {
         Chunks {
             at: at.iter().copied().map(Offset).collect(),
@@ -355,9 +362,8 @@ mod tests {
     fn an_end_replaces_what_came_before_and_the_rest_is_cut_with_its_chunks() {
         let folder = tempfile::tempdir().unwrap();
         let done = Record {
-            outcome: Outcome::Done,
             chunks: chunks(&[20, 30, 40]),
-            ..request(0)
+            ..done(0)
         };
         let warmup = Record {
             stage: Stage::Warmup,
@@ -432,13 +438,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("journal.jsonl");
         let mut writer = JournalWriter::create(&path, &Header::new(None)).unwrap();
-        let (begun, done) = (
-            request(0),
-            Record {
-                outcome: Outcome::Done,
-                ..request(0)
-            },
-        );
+        let (begun, done) = (request(0), done(0));
         writer.append(&Entry::begin(&begun)).unwrap();
         writer.flush().unwrap();
         let mut records = read_records(&path).unwrap();

@@ -49,9 +49,9 @@ fn resolve_connection(options: ConnectionOptions) -> Result<Connection, OptionEr
     {
         return Err(OptionError::HeaderValue(missing.clone()));
     }
-    let timeout = |name, given: Option<Span>, default: Duration| match given {
+    let timeout = |name, given: Option<Span>, usual_s: u64| match given {
         Some(span) if span.0.is_zero() => out_of_range(name, span, "give a time above 0"),
-        given => Ok(given.unwrap_or(Span(default))),
+        given => Ok(given.unwrap_or(Span(Duration::from_secs(usual_s)))),
     };
     let simulated = options.url.as_ref().is_none_or(Vec::is_empty);
     if !simulated
@@ -65,6 +65,7 @@ fn resolve_connection(options: ConnectionOptions) -> Result<Connection, OptionEr
             "the simulated engine is started where no server is named",
         );
     }
+    let key_variable = (options.api_key_env).unwrap_or_else(|| "OPENAI_API_KEY".into());
     Ok(Connection {
         urls: options.url.unwrap_or_default(),
         sim_model: options.sim_model,
@@ -74,37 +75,18 @@ fn resolve_connection(options: ConnectionOptions) -> Result<Connection, OptionEr
         model: options.model,
         stream: options.stream.unwrap_or(true) && !options.no_stream,
         headers: given,
-        api_key_env: match &options.api_key_file {
-            Some(_) => None,
-            None => Some(
-                options
-                    .api_key_env
-                    .unwrap_or_else(|| "OPENAI_API_KEY".into()),
-            ),
-        },
+        api_key_env: options.api_key_file.is_none().then_some(key_variable),
         api_key_file: options.api_key_file,
         ca: options.ca,
         client_cert: options.client_cert,
         client_key: options.client_key,
         insecure: options.insecure.unwrap_or(false),
         proxy: options.proxy,
-        connect_timeout: timeout(
-            "--connect-timeout",
-            options.connect_timeout,
-            Duration::from_secs(10),
-        )?,
-        read_timeout: timeout(
-            "--read-timeout",
-            options.read_timeout,
-            Duration::from_secs(120),
-        )?,
+        connect_timeout: timeout("--connect-timeout", options.connect_timeout, 10)?,
+        read_timeout: timeout("--read-timeout", options.read_timeout, 120)?,
         server_metrics: options.server_metrics.unwrap_or_default(),
         profile: options.profile.unwrap_or(false),
-        request_timeout: timeout(
-            "--request-timeout",
-            options.request_timeout,
-            Duration::from_secs(600),
-        )?,
+        request_timeout: timeout("--request-timeout", options.request_timeout, 600)?,
         workers: options
             .workers
             .map(|count| small("--workers", count, 1024))

@@ -106,21 +106,13 @@ pub(super) fn resolve_work(options: WorkOptions) -> Result<Work, OptionError> {
         tokenizer: options.tokenizer,
         conversation,
         as_token_ids,
-        ignore_eos: if options.no_ignore_eos {
-            false
-        } else {
-            options.ignore_eos.unwrap_or(exact_by_default)
-        },
+        ignore_eos: !options.no_ignore_eos && options.ignore_eos.unwrap_or(exact_by_default),
         min_tokens: options.min_tokens,
         temperature,
         top_p: options.top_p,
         stop: options.stop.unwrap_or_default(),
         extra: options.extra,
-        cache_nonce: if options.no_cache_nonce {
-            false
-        } else {
-            options.cache_nonce.unwrap_or(ours)
-        },
+        cache_nonce: !options.no_cache_nonce && options.cache_nonce.unwrap_or(ours),
     })
 }
 
@@ -350,14 +342,12 @@ fn resolve_synthetic(options: &WorkOptions) -> Result<Synthetic, OptionError> {
         (None, None) => None,
     };
     let groups = options.prefix_groups.unwrap_or(Count(1));
-    let prefix = match length {
-        Some(length) => Some(Prefix {
-            length,
-            groups: small("--prefix-groups", groups, 1_000_000)?,
-            spread: options.prefix_spread.unwrap_or_default(),
-        }),
-        None => None,
-    };
+    let groups = small("--prefix-groups", groups, 1_000_000)?;
+    let prefix = length.map(|length| Prefix {
+        length,
+        groups,
+        spread: options.prefix_spread.unwrap_or_default(),
+    });
     Ok(Synthetic {
         lengths,
         language,

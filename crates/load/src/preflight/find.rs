@@ -52,7 +52,7 @@ impl Prober {
             if site.software.is_none() {
                 site.software = self.name_software(&site, &reply).await;
             }
-            self.check_access(&route.url, &reply)?;
+            self.check_access(&route.url, reply.status, &reply.body)?;
             site.models_said = format!("{path}: status {}", reply.status);
             site.page = is_page(&reply.body).then_some(reply.status);
             if reply.status == 200
