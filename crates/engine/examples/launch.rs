@@ -101,7 +101,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         Err(error) => {
             println!("{error}");
             if let inferometer_engine::StartError::Failed(failure) = &error {
-                println!("class {}, exit {:?}", failure.class, failure.exit);
+                println!("class {}", failure.class);
                 failure
                     .evidence
                     .iter()

@@ -30,8 +30,6 @@ pub enum MemoryAfter {
 /// How an engine ended that we stopped.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stopped {
-    /// From the request to the end of the last process.
-    pub took: Duration,
     /// It did not follow the polite request.
     pub killed: bool,
     /// Processes that survived even the kill.
@@ -129,14 +127,12 @@ impl Running {
         // The last events may still be in the pipe.
         while self.ended.is_none() && self.next_event(Duration::from_millis(200)).is_some() {}
         let mut stopped = self.ended.take().unwrap_or(Stopped {
-            took: Duration::ZERO,
             killed: false,
             remaining: usize::from(self.death.is_none() && self.pid.is_some()),
             reached: false,
             answers: false,
             memory: MemoryAfter::NotAsked,
         });
-        stopped.took = began.elapsed();
         stopped.memory = self.settle();
         stopped
     }
@@ -179,7 +175,6 @@ impl Running {
                 answers,
             } => {
                 self.ended = Some(Stopped {
-                    took: Duration::ZERO,
                     killed: *killed,
                     remaining: *remaining,
                     reached: *reached,
