@@ -11,7 +11,7 @@ use super::Settings;
 use super::metric::{Metric, WITHIN_DEGREES};
 use super::sample::RunSample;
 use crate::statistics::divisions;
-use crate::statistics::{Difference, normal_quantile, permutation, student_quantile, tost};
+use crate::statistics::{Difference, normal_quantile, permutation, student_quantile};
 use std::collections::BTreeMap;
 
 /// Fewest runs a side for a test by permutation.
@@ -177,9 +177,7 @@ impl Contrast {
     /// Whether the figures are the same within the margin.
     pub(crate) fn equivalent(&self, settings: &Settings) -> bool {
         let margin = (1.0 + settings.margin).ln();
-        self.difference.is_some_and(|difference| {
-            tost(&difference, [-margin, margin]).p_value() < settings.risk
-        })
+        (self.difference).is_some_and(|it| it.lies_within(margin, 1.0 - settings.risk))
     }
 
     /// The least ratio above 1, less 1, that these runs would have found four times in five.
@@ -205,7 +203,7 @@ impl Contrast {
             };
             let quantile = |p| student_quantile(p, degrees) + normal_quantile(POWER);
             quantile(1.0 - settings.risk / 2.0) * error <= size
-                || (inside && quantile(1.0 - settings.risk) * error <= room)
+                || (inside && quantile(1.0 - settings.risk / 2.0) * error <= room)
         };
         // More runs never make it less clear, so the first clear number is found by bisection.
         let (mut low, mut high) = (2, MOST_REPEATS);

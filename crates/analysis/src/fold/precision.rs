@@ -11,6 +11,10 @@ use inferometer_core::summary::Distribution;
 
 /// Fewest requests for an interval.
 const LEAST_REQUESTS: f64 = 20.0;
+/// Mean answers in a batch, where there are enough: shorter ones depend on each other.
+const WAVES_OF_BATCH: f64 = 2.5;
+/// Shortest window, in mean answers, from which a longer one is estimated.
+const SHORTEST: f64 = 0.1;
 /// Part of an answer's time that a window may lack to hold so many answers in a row.
 const NEARLY: f64 = 0.05;
 /// Mean latencies that an open loop must last …
@@ -60,11 +64,14 @@ impl Precision {
         } else {
             0.0
         };
-        let needed = (self.requests * waves / self.waves)
+        // A window without length says nothing of how long it should be.
+        let needed = (self.requests * waves / self.waves.max(SHORTEST))
             .max(independent)
             .max(LEAST_REQUESTS);
-        let batches = Batches::of(self.waves + NEARLY).filter(|_| self.requests >= needed);
-        batches.ok_or(rounded_up(needed))
+        if self.requests < needed {
+            return Err(rounded_up(needed));
+        }
+        Ok(Batches::of(self.waves / WAVES_OF_BATCH))
     }
 
     /// Waits depend on each other, so that the server's speed follows its queue.

@@ -42,35 +42,11 @@ impl Difference {
         let half = student_quantile(0.5 + confidence / 2.0, self.degrees) * self.error;
         [self.value - half, self.value + half]
     }
-}
 
-/// Two one-sided tests: each is against a difference beyond one margin.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Equivalence {
-    /// Probability of the estimate if the difference is below the lower margin.
-    pub below: f64,
-    /// The same for the upper margin.
-    pub above: f64,
-}
-
-impl Equivalence {
-    /// The larger of the two: the difference lies within the margins if this is small.
-    pub fn p_value(&self) -> f64 {
-        self.below.max(self.above)
-    }
-}
-
-/// TOST with margins on the scale of the difference: `ln(0.97)` and `ln(1.03)` for 3 % of a
-/// ratio.
-pub fn tost(difference: &Difference, margins: [f64; 2]) -> Equivalence {
-    let Difference {
-        value,
-        error,
-        degrees,
-    } = *difference;
-    Equivalence {
-        below: student_tail((value - margins[0]) / error, degrees),
-        above: student_tail((margins[1] - value) / error, degrees),
+    /// Whether its whole interval is nearer to nought than the margin.
+    pub fn lies_within(&self, margin: f64, confidence: f64) -> bool {
+        let [low, high] = self.interval(confidence);
+        -margin < low && high < margin
     }
 }
 
@@ -104,31 +80,24 @@ mod tests {
     }
 
     #[test]
-    fn equivalence_agrees_with_lakens_worked_example() {
-        // Lakens (2017), means 5.25 and 5.22, bounds of 0.43 standard deviations:
-        // t(182) = 3.15 and −2.69, p = .001 and .004.
-        let difference =
-            Difference::welch(&sample(89, 5.22, 0.83), &sample(95, 5.25, 0.95)).unwrap();
-        let bound = 0.43 * ((0.95f64.powi(2) + 0.83f64.powi(2)) / 2.0).sqrt();
-        let found = tost(&difference, [-bound, bound]);
-        assert!((difference.degrees - 181.1).abs() < 1.0);
-        assert!((found.below - 0.00095).abs() < 1e-4, "{found:?}");
-        assert!((found.above - 0.00388).abs() < 1e-4, "{found:?}");
-        assert_eq!(found.p_value(), found.above);
-    }
-
-    #[test]
-    fn an_interval_inside_the_margins_is_the_same_as_two_small_p_values() {
+    fn a_difference_is_inside_margins_that_hold_its_interval() {
         let difference = Difference {
             value: 0.004,
             error: 0.009,
-            degrees: 6.0,
+            degrees: 60.0,
         };
-        let margins = [0.97f64.ln(), 1.03f64.ln()];
-        let [low, high] = difference.interval(0.9);
-        let inside = low > margins[0] && high < margins[1];
-        assert_eq!(inside, tost(&difference, margins).p_value() < 0.05);
-        assert!(inside);
+        assert!(difference.lies_within(1.03f64.ln(), 0.95));
+        assert!(!difference.lies_within(1.03f64.ln(), 0.999));
+        assert!(!difference.lies_within(1.01f64.ln(), 0.95));
+    }
+
+    #[test]
+    fn welch_agrees_with_lakens_worked_example() {
+        // Lakens (2017): means 5.25 and 5.22, t(182) = 0.227.
+        let difference =
+            Difference::welch(&sample(89, 5.22, 0.83), &sample(95, 5.25, 0.95)).unwrap();
+        assert!((difference.degrees - 181.1).abs() < 1.0);
+        assert!((difference.value / difference.error - 0.227).abs() < 0.005);
     }
 
     #[test]

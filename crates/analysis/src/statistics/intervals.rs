@@ -24,10 +24,9 @@ impl Batches {
     pub const MOST: usize = 10;
     pub const LEAST: usize = 5;
 
-    /// As many as there are stretches of the least length, up to the most; absent for too few.
-    pub fn of(stretches: f64) -> Option<Self> {
-        let count = (stretches as usize).min(Self::MOST);
-        (count >= Self::LEAST).then_some(Batches(count))
+    /// As many as there are stretches of a good length, from the least to the most.
+    pub fn of(stretches: f64) -> Self {
+        Batches((stretches as usize).clamp(Self::LEAST, Self::MOST))
     }
 
     pub fn count(self) -> usize {
@@ -224,11 +223,9 @@ mod tests {
     }
 
     #[test]
-    fn a_few_stretches_have_no_batches() {
-        assert_eq!(Batches::of(4.9), None);
-        assert_eq!(Batches::of(7.2), Some(Batches(7)));
-        assert_eq!(Batches::of(1e9), Some(Batches(10)));
-        assert_eq!(Batches::of(f64::NAN), None);
+    fn there_are_five_to_ten_batches() {
+        let counts = [f64::NAN, 3.0, 7.2, 1e9].map(|stretches| Batches::of(stretches).count());
+        assert_eq!(counts, [5, 5, 7, 10]);
     }
 
     #[test]
