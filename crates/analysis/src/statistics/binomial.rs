@@ -25,11 +25,20 @@ pub fn share_at_most(hits: u64, n: u64, risk: f64) -> f64 {
     1.0 - share_at_least(n.saturating_sub(hits), n, risk)
 }
 
-/// Both bounds of a share, which holds between them with at least `confidence`. No trials
-/// leave everything possible.
-pub fn binomial_bounds(hits: u64, n: u64, confidence: f64) -> [f64; 2] {
+/// Both bounds of a share that was seen in as many trials as `n` independent ones.
+pub(super) fn share_bounds(share: f64, n: f64, confidence: f64) -> [f64; 2] {
     let risk = (1.0 - confidence) / 2.0;
-    [share_at_least(hits, n, risk), share_at_most(hits, n, risk)]
+    let at_least = |share: f64| {
+        let hits = share * n;
+        if hits <= 0.0 {
+            0.0
+        } else if share >= 1.0 {
+            risk.powf(1.0 / n)
+        } else {
+            inv_beta_reg(hits, n - hits + 1.0, risk)
+        }
+    };
+    [at_least(share), 1.0 - at_least(1.0 - share)]
 }
 
 fn usable(risk: f64) -> bool {
@@ -75,13 +84,12 @@ mod tests {
             (5, 0.1871, 0.8129),
             (10, 0.6915, 1.0),
         ] {
-            let [l, h] = binomial_bounds(hits, 10, 0.95);
+            let [l, h] = share_bounds(hits as f64 / 10.0, 10.0, 0.95);
             assert!(
                 (l - low).abs() < 1e-4 && (h - high).abs() < 1e-4,
                 "{hits}: {l} {h}"
             );
         }
-        assert_eq!(binomial_bounds(0, 0, 0.95), [0.0, 1.0]);
     }
 
     #[test]

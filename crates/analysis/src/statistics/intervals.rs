@@ -4,14 +4,19 @@
 //! more gain little), long enough that one batch hardly depends on the next; Student's t over
 //! the batches' means, widened by the correlation that is left. A quantile is that of a share:
 //! batches tell how much the share below it moves, and the sample which values that covers
-//! (Woodruff, 1952). A share is never surer than as many independent requests would make it
-//! (Clopper and Pearson).
+//! (Woodruff, 1952). The bounds of a share are Clopper and Pearson's for as many independent
+//! requests as the batches show.
 
 use super::batch_means::batch_means;
-use super::binomial::binomial_bounds;
+use super::binomial::share_bounds;
+use super::distribution::normal_quantile;
 use inferometer_core::quantile::quantile;
 
 const CONFIDENCE: f64 = 0.95;
+/// Hits a batch below which they are rare.
+const RARE: f64 = 5.0;
+/// Values that are all alike in every batch tell no more than this many times their number.
+const LEAST_EFFECT: f64 = 0.1;
 /// Correlation beyond which an interval would be all correction.
 const MOST_CORRELATED: f64 = 0.9;
 
@@ -61,34 +66,43 @@ impl Batches {
         Some([ratio - half, ratio + half])
     }
 
+    /// Bounds of a share, whose indicators are given in order: those of as many independent ones
+    /// as tell as much. Where a batch has hardly any, it cannot show that they tell more than
+    /// their number.
+    fn bounds(self, indicators: &[f64], share: f64) -> Option<[f64; 2]> {
+        let n = indicators.len() as f64;
+        let variance = share * (1.0 - share) / n;
+        let error = self.half_width(indicators)? / normal_quantile(0.5 + CONFIDENCE / 2.0);
+        let is_rare = share.min(1.0 - share) * n < RARE * self.0 as f64;
+        let effect = error.powi(2) / variance;
+        let effect = if is_rare { effect.max(1.0) } else { effect };
+        Some(share_bounds(
+            share,
+            n / effect.max(LEAST_EFFECT),
+            CONFIDENCE,
+        ))
+    }
+
     /// Of the share of hits, in the order in which they came. `effect` of them tell as much as
     /// one independent one, where the hits themselves cannot show it because they are all alike.
     pub fn share(self, hits: &[bool], effect: f64) -> Option<[f64; 2]> {
-        let n = hits.len() as u64;
-        let count = hits.iter().filter(|&&hit| hit).count() as u64;
-        let alike = count == 0 || count == n;
-        let tell = |count: u64| (count as f64 / if alike { effect } else { 1.0 }) as u64;
-        let independent = binomial_bounds(tell(count), tell(n).max(1), CONFIDENCE);
         let values: Vec<f64> = hits.iter().map(|&hit| f64::from(u8::from(hit))).collect();
-        let half = self.half_width(&values)?;
-        let share = count as f64 / n as f64;
-        Some([
-            independent[0].min(share - half).max(0.0),
-            independent[1].max(share + half).min(1.0),
-        ])
+        let n = hits.len() as f64;
+        let share = values.iter().sum::<f64>() / n;
+        if share > 0.0 && share < 1.0 {
+            return self.bounds(&values, share);
+        }
+        (n > 0.0).then(|| share_bounds(share, n / effect, CONFIDENCE))
     }
 
     /// Of the `p`-quantile (from 0 to 1) of a series, which is given in order and sorted. It ends
     /// with the last value at most, so the sample must be large enough to hold values beyond.
     pub fn quantile(self, values: &[f64], sorted: &[f64], p: f64) -> Option<[f64; 2]> {
-        let n = sorted.len() as f64;
         let value = quantile(sorted, p)?;
         let below: Vec<f64> = (values.iter())
             .map(|&other| f64::from(u8::from(other <= value)))
             .collect();
-        let half = self.half_width(&below)?;
-        let independent = binomial_bounds((p * n).round() as u64, n as u64, CONFIDENCE);
-        let (low, high) = (independent[0].min(p - half), independent[1].max(p + half));
+        let [low, high] = self.bounds(&below, p)?;
         Some([quantile(sorted, low)?, quantile(sorted, high)?])
     }
 }
