@@ -30,10 +30,10 @@ use inferometer_core::summary::*;
 use inferometer_core::thresholds::Thresholds;
 use inferometer_core::units::Offset;
 use inferometer_text::Lang;
-use latency::{column, latencies, of_run};
+use latency::{latencies, of_run};
 use precision::{Precision, RestsOn};
 use run::Run;
-use tally::{Answer, Row, Tally};
+use tally::{Answer, Row, Tally, column};
 use timeline::Accumulated;
 use window::WindowRates;
 

@@ -3,7 +3,7 @@
 use super::pool::Ordered;
 use super::precision::{Precision, RestsOn};
 use super::run::Run;
-use super::tally::{Answer, Tally};
+use super::tally::{Answer, Tally, column};
 use inferometer_core::quantile::{quantile, sort};
 use inferometer_core::scenario::Shape;
 use inferometer_core::slo::SloMetric;
@@ -25,10 +25,6 @@ fn pooled(
         Err(needed) => found.requests_needed = Some(needed),
     }
     Some(found)
-}
-
-pub(super) fn column(answers: &[&Answer], of: impl Fn(&Answer) -> Option<f64>) -> Vec<f64> {
-    answers.iter().filter_map(|answer| of(answer)).collect()
 }
 
 pub(super) fn latencies(

@@ -1,9 +1,8 @@
 //! The requests of a run, ordered by start, with the window that they span.
 
 use super::RunContext;
-use super::latency::column;
 use super::precision::Precision;
-use super::tally::{Answer, Row, ms};
+use super::tally::{Answer, Row, column, ms};
 use crate::concurrency::{InFlight, UnderWay};
 use crate::judge::{DriftEvidence, InFlightEvidence, StragglerEvidence, WaveEvidence};
 use crate::statistics::{design_effect, rising_trend};

@@ -439,6 +439,11 @@ impl StallEvidence {
     }
 }
 
+/// The known values of a figure, in the order of the answers.
+pub(super) fn column(answers: &[&Answer], of: impl Fn(&Answer) -> Option<f64>) -> Vec<f64> {
+    answers.iter().filter_map(|answer| of(answer)).collect()
+}
+
 /// One miss decides; otherwise all must be known, and there must be one.
 pub(super) fn together(verdicts: &[Option<bool>]) -> Option<bool> {
     if verdicts.contains(&Some(false)) {
