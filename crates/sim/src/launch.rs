@@ -194,6 +194,7 @@ impl Launch {
             });
         let mut config = EngineConfig::divided(policy, time, &division);
         config.replicas = flags.data_parallel.max(1);
+        config.api_servers = u32_of(flags.api_servers).max(1);
         config.prefix_caching = flags.prefix_caching;
         config.stream_interval = u32_of(flags.stream_interval).max(1);
         config.speculation = flags.speculative.as_ref().map(|speculative| Speculation {
