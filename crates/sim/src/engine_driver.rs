@@ -20,11 +20,12 @@ use tokio::{
 };
 
 use crate::{
-    clock::Stamp,
+    clock::{Stamp, unix_nanos},
     config::EngineSetup,
     engine::{Engine, EventKind, Finish, Nanos, OutOfMemory, Rejection, Request, StepRecord},
     engine_metrics::{EngineMetrics, Quantity},
     profile,
+    span_export::{RequestSpan, TraceParent},
     timer::PreciseTimer,
 };
 
@@ -90,6 +91,9 @@ struct DriverState {
     metrics: EngineMetrics,
     steps: Option<Sender<StepRecord>>,
     profile: Option<Vec<StepRecord>>,
+    spans: Option<mpsc::UnboundedSender<RequestSpan>>,
+    /// Nanoseconds from 1970 to the engine's start.
+    epoch_unix: u64,
 }
 
 #[derive(Clone, Copy)]
@@ -102,6 +106,7 @@ struct PendingChunk {
 }
 
 struct OpenRequest {
+    trace: Option<TraceParent>,
     deliveries: mpsc::UnboundedSender<Delivery>,
     arrived: Nanos,
     /// When an API server set about it.
@@ -137,6 +142,8 @@ impl EngineDriver {
             metrics: EngineMetrics::new(setup.kind, setup.version, &setup.config),
             steps,
             profile: None,
+            spans: None,
+            epoch_unix: unix_nanos(),
         };
         EngineDriver {
             state: Mutex::new(state),
@@ -152,12 +159,17 @@ impl EngineDriver {
         &self.setup
     }
 
-    pub(crate) fn submit(self: &Arc<Self>, request: Request) -> Result<Generation, Rejection> {
+    pub(crate) fn submit(
+        self: &Arc<Self>,
+        request: Request,
+        trace: Option<TraceParent>,
+    ) -> Result<Generation, Rejection> {
         let id = request.id;
         let (deliveries, received) = mpsc::unbounded_channel();
         let now = self.now();
         let open = OpenRequest {
             deliveries,
+            trace,
             arrived: now,
             accepted: now,
             queued: now,
@@ -184,6 +196,11 @@ impl EngineDriver {
             id,
             deliveries: received,
         })
+    }
+
+    /// Where spans of requests go from now on.
+    pub(crate) fn export_spans(&self, to: mpsc::UnboundedSender<RequestSpan>) {
+        self.lock().spans = Some(to);
     }
 
     pub(crate) fn kill(&self) {
@@ -427,6 +444,27 @@ impl DriverState {
             (Quantity::InferenceTime, since(open.started, last_made)),
         ] {
             metrics.observe_time(quantity, time);
+        }
+        if let (Some(parent), Some(spans)) = (open.trace, &self.spans) {
+            let seconds = |from: Nanos, to: Nanos| since(from, to) as f64 * 1e-9;
+            let span = RequestSpan {
+                parent,
+                number: id,
+                began: self.epoch_unix.saturating_add(open.accepted),
+                ended: self.epoch_unix.saturating_add(picked_up[1]),
+                times: [
+                    ("time_to_first_token", seconds(open.accepted, picked_up[0])),
+                    ("e2e", seconds(open.accepted, picked_up[1])),
+                    ("time_in_queue", seconds(open.queued, open.started)),
+                    ("time_in_model_prefill", seconds(open.started, first_made)),
+                    ("time_in_model_decode", seconds(first_made, last_made)),
+                    ("time_in_model_inference", seconds(open.started, last_made)),
+                ],
+                prompt_tokens: open.prompt_tokens,
+                output_tokens: open.tokens,
+            };
+            // Nobody exports any more once the server stops.
+            let _ = spans.send(span);
         }
         if open.tokens > 1 {
             let [first, last] = match self.gap_clock {

@@ -54,6 +54,8 @@ pub struct Launch {
     /// not on this machine.
     pub tokenizer: Option<PathBuf>,
     pub config: EngineConfig,
+    /// Where it sends spans of requests.
+    pub otlp_traces: Option<String>,
     /// What it says while it starts, and when it would say so.
     pub log: Vec<(Duration, String)>,
     /// Flags that were accepted and change nothing here.
@@ -247,6 +249,13 @@ impl Launch {
             api_keys: flags.api_keys.clone(),
             tokenizer: tokenizer(flags),
             config,
+            otlp_traces: match flags.engine {
+                EngineKind::Vllm => flags
+                    .get("otlp-traces-endpoint")
+                    .and_then(|url| url.as_str())
+                    .map(str::to_owned),
+                _ => None,
+            },
             log,
             without_effect: flags.without_effect.clone(),
         }

@@ -103,6 +103,7 @@ fn resolve_connection(options: ConnectionOptions) -> Result<Connection, OptionEr
             Duration::from_secs(120),
         )?,
         server_metrics: options.server_metrics.unwrap_or_default(),
+        server_traces: options.server_traces,
         profile: options.profile.unwrap_or(false),
         request_timeout: timeout(
             "--request-timeout",
