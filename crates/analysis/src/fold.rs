@@ -5,6 +5,7 @@ mod continuation;
 mod latency;
 mod objectives;
 mod pool;
+pub(crate) mod precision;
 mod run;
 mod tally;
 #[cfg(test)]
@@ -29,7 +30,8 @@ use inferometer_core::summary::*;
 use inferometer_core::thresholds::Thresholds;
 use inferometer_core::units::Offset;
 use inferometer_text::Lang;
-use latency::{column, described, latencies, of_run};
+use latency::{column, latencies, of_run};
+use precision::{Precision, RestsOn};
 use run::Run;
 use tally::{Answer, Row, Tally};
 use timeline::Accumulated;
@@ -131,10 +133,11 @@ fn conclude(context: &RunContext<'_>, mut tally: Tally<'_>) -> Folded {
         .filter(|_| requests.ok >= thresholds.steady_requests);
     let tokens = tokens(&run, &tally);
     let scale = tokens_per_event(&run.answers);
+    let precision = run.precision();
     let rates = WindowRates::new(&run, &tally.handled, &tokens);
     let throughput = match &rates {
-        Some(rates) => rates.throughput(&tokens),
-        None => throughput(&run, &tally, &tokens),
+        Some(rates) => rates.throughput(&tokens, &precision),
+        None => throughput(&run, &tally, &tokens, &precision),
     };
     let window = run.window.map(|(from, to)| WindowSpan {
         start_s: from.as_duration().as_secs_f64(),
@@ -159,8 +162,8 @@ fn conclude(context: &RunContext<'_>, mut tally: Tally<'_>) -> Folded {
         throughput,
         steady: steady.map(|steady| steady_throughput(&run, steady, &events, scale)),
         concurrency: run.concurrency(),
-        latency: latencies(&run, &tally, itl, &chunk_gaps),
-        speed: speed(&run),
+        latency: latencies(&run, &tally, itl, &chunk_gaps, &precision),
+        speed: speed(&run, &precision),
         tokens,
         failures: failures(&tally),
         slo: objectives::judge(
@@ -168,6 +171,7 @@ fn conclude(context: &RunContext<'_>, mut tally: Tally<'_>) -> Folded {
             &tally,
             throughput.requests_per_s.filter(|_| rates.is_some()),
             run.window_s(),
+            &precision,
             |metric, p| of_run(&run, itl, metric, p),
         ),
         client: client(context, &tally, &events),
@@ -183,6 +187,8 @@ fn conclude(context: &RunContext<'_>, mut tally: Tally<'_>) -> Folded {
         duplicates: duplicates(&tally.rows),
         in_flight: run.in_flight_evidence(),
         waves: (summary.latency.e2e_ms).and_then(|e2e| run.wave_evidence(e2e.p50)),
+        drift: run.drift(&precision, thresholds.significance),
+        stragglers: run.stragglers(),
         overload: run.overload(thresholds.significance),
         sent: tally.rows.iter().filter(|r| r.sent.is_some()).count() as u64,
         without_count: run.answers.iter().filter(|a| a.output.is_none()).count() as u64,
@@ -306,22 +312,26 @@ fn chars_per_token(answers: &[&Answer]) -> Option<f64> {
     (tokens > 0 && chars > 0).then(|| chars as f64 / tokens as f64)
 }
 
-fn speed(run: &Run<'_>) -> Speed {
-    let bootstrap = run.bootstrap();
+fn speed(run: &Run<'_>, precision: &Precision) -> Speed {
     let per_s = |tokens: f64, ms: f64| (ms > 0.0).then(|| tokens * 1e3 / ms);
     let per_user = column(&run.answers, |answer| {
         per_s(f64::from(answer.output?), answer.e2e.ms()?)
     });
     let decode = column(&run.answers, |answer| per_s(1.0, answer.tpot.ms()?));
     Speed {
-        per_user_tokens_per_s: described(&per_user, &bootstrap, 10),
-        decode_tokens_per_s: described(&decode, &bootstrap, 11),
+        per_user_tokens_per_s: precision.described(&per_user, RestsOn::Requests),
+        decode_tokens_per_s: precision.described(&decode, RestsOn::Requests),
     }
 }
 
 /// Over the window. Intervals are of the ratio of each answer's tokens to its share of the
 /// time (since the completion before it), which adds up to the window.
-fn throughput(run: &Run<'_>, tally: &Tally<'_>, tokens: &Tokens) -> Throughput {
+fn throughput(
+    run: &Run<'_>,
+    tally: &Tally<'_>,
+    tokens: &Tokens,
+    precision: &Precision,
+) -> Throughput {
     let Some((from, _)) = run.window.filter(|_| !run.answers.is_empty()) else {
         return Throughput::default();
     };
@@ -344,7 +354,8 @@ fn throughput(run: &Run<'_>, tally: &Tally<'_>, tokens: &Tokens) -> Throughput {
         .iter()
         .map(|answer| f64::from(answer.output.unwrap_or_default()))
         .collect();
-    let bootstrap = run.bootstrap();
+    let batches = precision.batches(RestsOn::Requests);
+    let interval = |amounts: &[f64]| batches.ok()?.ratio(amounts, &shares);
     Throughput {
         requests_per_s: per_s(run.answers.len() as f64),
         input_tokens_per_s: token_rate(tokens.input),
@@ -352,10 +363,9 @@ fn throughput(run: &Run<'_>, tally: &Tally<'_>, tokens: &Tokens) -> Throughput {
         total_tokens_per_s: token_rate(tokens.input.zip(tokens.output).map(|(i, o)| i + o)),
         input_chars_per_s: char_rate(tally.input_chars),
         output_chars_per_s: char_rate(tally.output_chars),
-        requests_per_s_interval: bootstrap.ratio(&vec![1.0; shares.len()], &shares, 101),
-        output_tokens_per_s_interval: tokens
-            .output
-            .and_then(|_| bootstrap.ratio(&output, &shares, 102)),
+        requests_per_s_interval: interval(&vec![1.0; shares.len()]),
+        output_tokens_per_s_interval: tokens.output.and_then(|_| interval(&output)),
+        requests_needed: batches.err(),
     }
 }
 

@@ -10,8 +10,8 @@ mod wire;
 
 pub use doubt::{BetweenPart, Doubt, Lateness, Reference, Spoiled};
 pub use evidence::{
-    Evidence, FirstTokenEvidence, InFlightEvidence, LengthEvidence, ModelEvidence, StallEvidence,
-    WaveEvidence, WindowEvidence, WireEvidence,
+    DriftEvidence, Evidence, FirstTokenEvidence, InFlightEvidence, LengthEvidence, ModelEvidence,
+    StallEvidence, StragglerEvidence, WaveEvidence, WindowEvidence, WireEvidence,
 };
 pub use wire::delayed_ack;
 
@@ -54,7 +54,8 @@ pub fn judge(
         case.unfilled_streams(),
         late,
         busy,
-        case.overload_or_no_steady_state(),
+        case.overload_drift_or_no_steady_state(),
+        case.stragglers(),
         case.short_window(),
         case.output_lengths(),
         case.input_lengths(),
@@ -279,14 +280,30 @@ impl Case<'_> {
         })
     }
 
-    /// A growing queue is the reason why nothing settles, so it is told alone.
-    fn overload_or_no_steady_state(&self) -> Option<Doubt> {
+    /// A growing queue, or a server that changes, is the reason why nothing settles, so it is told
+    /// alone.
+    fn overload_drift_or_no_steady_state(&self) -> Option<Doubt> {
         if let Some(overload) = self.evidence.overload {
             return Some(Doubt::Overload(overload));
+        }
+        let ratio = self.thresholds.drift_ratio;
+        let moved = |seen: &DriftEvidence| {
+            let moved = seen.late_ms / seen.early_ms;
+            moved >= ratio || moved <= 1.0 / ratio
+        };
+        if let Some(seen) = self.evidence.drift.filter(moved) {
+            return Some(Doubt::Drift(seen));
         }
         let answers = self.summary.requests.ok;
         let expected = answers >= self.thresholds.steady_requests;
         (expected && self.summary.steady.is_none()).then_some(Doubt::NoSteadyState { answers })
+    }
+
+    fn stragglers(&self) -> Option<Doubt> {
+        let seen = self.evidence.stragglers?;
+        let long = seen.idle_ms > self.thresholds.straggler_share * seen.window_ms;
+        // The last answers of any run end one after the other.
+        (long && seen.idle_ms > seen.median_ms).then_some(Doubt::Stragglers(seen))
     }
 
     fn short_window(&self) -> Option<Doubt> {

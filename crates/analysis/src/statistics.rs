@@ -6,21 +6,19 @@
 mod arrivals;
 mod batch_means;
 mod binomial;
-mod bootstrap;
 mod distribution;
 mod equivalence;
-mod ranked;
+mod intervals;
 mod sequential;
 mod trend;
 mod two_samples;
 
 pub use arrivals::{arrivals_fit, gap_cdf, kolmogorov_smirnov};
-pub use batch_means::{BatchMeans, batch_means, design_effect};
+pub use batch_means::{BatchMeans, batch_means};
 pub use binomial::{TailClaim, binomial_bounds, share_at_least, share_at_most, tail_claim};
-pub use bootstrap::{Bootstrap, Intervals};
 pub use distribution::{normal_quantile, normal_tail, student_quantile, student_tail};
 pub use equivalence::{Difference, Equivalence, holm, tost};
-pub(crate) use ranked::Ranked;
+pub use intervals::{Batches, design_effect};
 pub use sequential::{Sprt, SprtError, SprtStep, SprtVerdict};
 pub use trend::{mser5, rising_trend};
 pub(crate) use two_samples::divisions;

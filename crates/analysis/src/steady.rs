@@ -16,6 +16,8 @@ const MOST_BINS: usize = 20_000;
 const LEAST_TTFT_BINS: usize = 20;
 /// Bins of the trend test: coarse, so that neighbours are nearly independent.
 const TREND_BINS: usize = 20;
+/// How far a queue near its limit may wander, in standard deviations.
+const WANDERS: f64 = 1.5;
 /// Fewest first tokens in the trend test.
 const LEAST_TREND_VALUES: usize = 40;
 
@@ -116,7 +118,7 @@ pub struct Overload {
 
 /// Whether an open loop was overloaded: over the second half of the arrivals (the first holds
 /// the filling of the queue) both series rise with significance, and requests under way rise
-/// by more than a tenth and more than chance moves a queue (three times the root of its mean).
+/// by more than a tenth and more than chance moves a queue that is full.
 pub fn overload(course: &Course<'_>, significance: f64) -> Option<Overload> {
     let to = course.sending_ended;
     let from = course.from + to.since(course.from) / 2;
@@ -153,7 +155,8 @@ pub fn overload(course: &Course<'_>, significance: f64) -> Option<Overload> {
         [mean(&series[..part]), mean(&series[series.len() - part..])]
     };
     let [before, after] = ends(&in_flight);
-    let chance = 3.0 * ((before + after) / 2.0).sqrt();
+    // Arrivals and answers each come by chance, so a queue near its limit wanders like that.
+    let chance = WANDERS * (2.0 * inside as f64).sqrt();
     (after - before > chance.max(before / 10.0)).then(|| Overload {
         in_flight: [before, after],
         ttft_ms: ends(&ttft),

@@ -2,7 +2,7 @@
 
 use crate::exit::Exit;
 use crate::options::{Format, OutputOptions};
-use crate::pictures::{self, Kind};
+use crate::pictures;
 use anyhow::{Context, bail};
 use inferometer_analysis::context::RunContext;
 use inferometer_core::scenario::Scenario;
@@ -86,12 +86,8 @@ pub fn deliver(
         match render(format)? {
             Rendered::Figures(figures) => {
                 let theme = options.theme.unwrap_or_default();
-                let kind = match format {
-                    Format::Svg => Kind::Svg,
-                    _ => Kind::Png,
-                };
                 let to = options.to.as_deref();
-                pictures::write(&figures, kind, theme, to, folder)?;
+                pictures::write(&figures, format, theme, to, folder)?;
             }
             Rendered::Whole(text) => match target(folder, options, format, formats.len()) {
                 None => print(&text)?,

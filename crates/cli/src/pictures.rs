@@ -1,30 +1,16 @@
 //! Figures as files: one for each, or the only one where it was named.
 
+use crate::options::Format;
 use anyhow::{Context, bail};
 use inferometer_page::figure::theme::Theme;
 use inferometer_page::figure::{Figure, font, png, svg};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    Svg,
-    Png,
-}
-
-impl Kind {
-    fn extension(self) -> &'static str {
-        match self {
-            Kind::Svg => "svg",
-            Kind::Png => "png",
-        }
-    }
-}
-
 /// Writes every figure where the user wants it, else into `figures/` of the report's folder.
 pub fn write(
     figures: &[Figure],
-    kind: Kind,
+    format: Format,
     theme: Theme,
     to: Option<&Path>,
     folder: &Path,
@@ -32,14 +18,14 @@ pub fn write(
     if figures.is_empty() {
         bail!("there is nothing to draw: nothing was measured");
     }
-    for (file, figure) in targets(figures, kind, to, folder)? {
+    for (file, figure) in targets(figures, format, to, folder)? {
         if let Some(folder) = file.parent() {
             std::fs::create_dir_all(folder)
                 .with_context(|| format!("cannot make the folder {}", folder.display()))?;
         }
-        let picture = match kind {
-            Kind::Svg => svg::render(figure, theme).into_bytes(),
-            Kind::Png => png::render(figure, theme)?,
+        let picture = match format {
+            Format::Svg => svg::render(figure, theme).into_bytes(),
+            _ => png::render(figure, theme)?,
         };
         std::fs::write(&file, picture)
             .with_context(|| format!("cannot write {}", file.display()))?;
@@ -59,11 +45,12 @@ pub fn write(
 
 fn targets<'a>(
     figures: &'a [Figure],
-    kind: Kind,
+    format: Format,
     to: Option<&Path>,
     folder: &Path,
 ) -> anyhow::Result<Vec<(PathBuf, &'a Figure)>> {
-    let named = to.filter(|to| to.extension().is_some_and(|it| it == kind.extension()));
+    let extension = if format == Format::Svg { "svg" } else { "png" };
+    let named = to.filter(|to| to.extension().is_some_and(|it| it == extension));
     if let Some(file) = named.filter(|file| !file.is_dir()) {
         return match figures {
             [alone] => Ok(vec![(file.to_owned(), alone)]),
@@ -75,7 +62,7 @@ fn targets<'a>(
         };
     }
     let folder = to.map_or_else(|| folder.join("figures"), Path::to_owned);
-    let file = |figure: &Figure| folder.join(format!("{}.{}", figure.id, kind.extension()));
+    let file = |figure: &Figure| folder.join(format!("{}.{extension}", figure.id));
     Ok(figures
         .iter()
         .map(|figure| (file(figure), figure))

@@ -2,11 +2,12 @@
 //! ten seconds elsewhere, nothing when quiet. It reads snapshots and cannot slow the driver.
 
 use inferometer_campaign::capacity::stored::{ProbeVerdict, StoredProbe};
+use inferometer_core::record::Stage;
 use inferometer_load::live::Snapshot;
 use inferometer_load::preflight::{PreflightStep, Question};
 use inferometer_report::message::ProgressText;
 use inferometer_runner::capacity::short;
-use inferometer_runner::observer::{Event, Observer, PhaseKind};
+use inferometer_runner::observer::{Event, Observer};
 use inferometer_text::Lang;
 use inferometer_text::hostile::printable;
 use inferometer_workload::remote::DownloadProgress;
@@ -260,14 +261,14 @@ impl Observer for Progress {
             }
             Event::WaitingForServer { step, since } => self.say_waiting(step, since),
             Event::Phase {
-                phase,
+                stage,
                 requests,
                 duration,
             } => {
-                let title = match phase {
-                    PhaseKind::WarmUp => ProgressText::WarmUp,
-                    PhaseKind::Measurement => ProgressText::Measuring,
-                    PhaseKind::Hold => ProgressText::Hold,
+                let title = match stage {
+                    Stage::Warmup => ProgressText::WarmUp,
+                    Stage::Measured => ProgressText::Measuring,
+                    Stage::Hold => ProgressText::Hold,
                 };
                 self.begin(title.text(self.lang), requests, duration);
             }

@@ -60,6 +60,10 @@ pub enum DoubtCode {
     /// The same prompts again and again.
     RepeatedPrompts,
     NoSteadyState,
+    /// The server became slower or faster while it was measured.
+    Drift,
+    /// A few slow answers kept most streams idle at the end.
+    Stragglers,
     /// In-flight and TTFT both rise.
     Overload,
     /// The measured window holds fewer than three answers in a row.

@@ -58,14 +58,18 @@ serde_as_text!(LengthSpec);
 
 /// `512`, `uniform(256,1024)`, `normal(512,100)` or `lognormal(512,300)`; the arguments of
 /// the last two are mean and standard deviation of the length itself.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, strum::Display)]
 pub enum Distribution {
+    #[strum(to_string = "{0}")]
     Fixed(u32),
     /// Every length from the first to the second, both included, equally often.
+    #[strum(to_string = "uniform({0},{1})")]
     Uniform(u32, u32),
     /// Mean and standard deviation; never below 1.
+    #[strum(to_string = "normal({0},{1})")]
     Normal(f64, f64),
     /// Mean and standard deviation of a long-tailed length; never below 1.
+    #[strum(to_string = "lognormal({0},{1})")]
     Lognormal(f64, f64),
 }
 
@@ -148,17 +152,6 @@ impl FromStr for Distribution {
                 real(second, 0.0)?,
             )),
             _ => Err(bad()),
-        }
-    }
-}
-
-impl fmt::Display for Distribution {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Distribution::Fixed(length) => write!(f, "{length}"),
-            Distribution::Uniform(min, max) => write!(f, "uniform({min},{max})"),
-            Distribution::Normal(mean, std) => write!(f, "normal({mean},{std})"),
-            Distribution::Lognormal(mean, std) => write!(f, "lognormal({mean},{std})"),
         }
     }
 }

@@ -64,6 +64,13 @@ impl Distribution {
         )
     }
 
+    /// Whether the sample can carry a claim about a percentile (in percent). A median describes
+    /// the sample; only a tail claims something about what was not seen.
+    pub fn supports(&self, percent: f64) -> bool {
+        let independent = self.independent.unwrap_or(self.n);
+        percent <= 50.0 || least_samples(percent).is_some_and(|least| independent >= least)
+    }
+
     /// From ranks, the mean and the sum of squared differences from it.
     pub fn from_ranks(
         n: u64,
@@ -83,9 +90,11 @@ impl Distribution {
             p95: q(0.95)?,
             p99: q(0.99)?,
             max: q(1.0)?,
+            independent: None,
             mean_interval: None,
             p50_interval: None,
             p99_interval: None,
+            requests_needed: None,
         })
     }
 }

@@ -410,6 +410,10 @@ mod tests {
         Offset::after(Duration::from_millis(millis))
     }
 
+    fn span(millis: u64) -> Option<Duration> {
+        Some(Duration::from_millis(millis))
+    }
+
     fn streamed(due: Option<u64>, sent: u64, tokens: &[u64]) -> Record {
         Record {
             due: due.map(ms),
@@ -431,14 +435,8 @@ mod tests {
 
     #[test]
     fn ttft_counts_from_due_where_a_schedule_exists_and_from_sent_otherwise() {
-        assert_eq!(
-            streamed(Some(10), 30, &[100]).ttft(),
-            Some(Duration::from_millis(90))
-        );
-        assert_eq!(
-            streamed(None, 30, &[100]).ttft(),
-            Some(Duration::from_millis(70))
-        );
+        assert_eq!(streamed(Some(10), 30, &[100]).ttft(), span(90));
+        assert_eq!(streamed(None, 30, &[100]).ttft(), span(70));
         assert_eq!(streamed(None, 30, &[]).ttft(), None);
     }
 
@@ -446,7 +444,7 @@ mod tests {
     fn tpot_is_absent_for_one_token_and_when_the_count_is_unknown() {
         assert_eq!(streamed(None, 0, &[100]).tpot(), None);
         let mut record = streamed(None, 0, &[100, 120, 160]);
-        assert_eq!(record.tpot(), Some(Duration::from_millis(30)));
+        assert_eq!(record.tpot(), span(30));
         record.usage = None;
         assert_eq!(record.tpot(), None);
         assert_eq!(streamed(None, 0, &[100; 9]).tpot(), None);
@@ -455,25 +453,19 @@ mod tests {
     #[test]
     fn lag_leaves_out_the_cap_and_the_connection() {
         let mut record = streamed(Some(10), 110, &[200]);
-        record.cap_wait = Some(Duration::from_millis(80));
-        record.connect = Some(Duration::from_millis(15));
-        assert_eq!(record.lag(), Some(Duration::from_millis(5)));
+        (record.cap_wait, record.connect) = (span(80), span(15));
+        assert_eq!(record.lag(), span(5));
     }
 
     #[test]
     fn an_answer_is_complete_at_its_finishing_chunk_but_not_at_its_usage() {
         let mut record = streamed(None, 0, &[100, 120]);
-        record.bare = vec![
-            BareChunk {
-                at: ms(130),
-                kind: BareKind::Finish,
-            },
-            BareChunk {
-                at: ms(140),
-                kind: BareKind::NoChoice,
-            },
-        ];
-        assert_eq!(record.e2e(), Some(Duration::from_millis(130)));
+        let bare = |millis, kind| BareChunk {
+            at: ms(millis),
+            kind,
+        };
+        record.bare = vec![bare(130, BareKind::Finish), bare(140, BareKind::NoChoice)];
+        assert_eq!(record.e2e(), span(130));
     }
 
     #[test]

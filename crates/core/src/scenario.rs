@@ -69,12 +69,14 @@ pub struct Connection {
 }
 
 /// Where the server's own view is read.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, strum::Display)]
+#[strum(serialize_all = "kebab-case")]
 pub enum ServerMetrics {
     /// Beside its API, if it has metrics that we know.
     #[default]
     Auto,
     Off,
+    #[strum(to_string = "{0}")]
     At(String),
 }
 
@@ -210,7 +212,8 @@ pub enum Api {
 }
 
 /// Spread of the first wave in a closed loop.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::Display)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Stagger {
     /// Over one latency: with a warm-up by answers that are cut shorter for each stream but the
     /// last, so that they end apart whatever the latency; without one by the latency that the
@@ -218,14 +221,17 @@ pub enum Stagger {
     #[default]
     Auto,
     None,
+    #[strum(to_string = "{0}")]
     Over(Span),
 }
 
 /// Least load before the measured window opens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
 pub enum Warmup {
     /// Requests that must have ended; 0 opens the window with the first request.
+    #[strum(to_string = "{0}")]
     Requests(u64),
+    #[strum(to_string = "{0}")]
     Time(Span),
 }
 
@@ -306,16 +312,6 @@ impl FromStr for Stagger {
     }
 }
 
-impl fmt::Display for Stagger {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Stagger::Auto => f.write_str("auto"),
-            Stagger::None => f.write_str("none"),
-            Stagger::Over(span) => span.fmt(f),
-        }
-    }
-}
-
 impl FromStr for ServerMetrics {
     type Err = BadValue;
     fn from_str(text: &str) -> Result<Self, BadValue> {
@@ -329,16 +325,6 @@ impl FromStr for ServerMetrics {
                 text,
                 "choose auto, off or an address such as http://localhost:8000/metrics",
             )),
-        }
-    }
-}
-
-impl fmt::Display for ServerMetrics {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ServerMetrics::Auto => f.write_str("auto"),
-            ServerMetrics::Off => f.write_str("off"),
-            ServerMetrics::At(url) => f.write_str(url),
         }
     }
 }
@@ -362,24 +348,11 @@ impl FromStr for Warmup {
     }
 }
 
-impl fmt::Display for Warmup {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Warmup::Requests(count) => count.fmt(f),
-            Warmup::Time(span) => span.fmt(f),
-        }
-    }
-}
-
 impl FromStr for Rate {
     type Err = BadValue;
     fn from_str(text: &str) -> Result<Self, BadValue> {
-        text.trim()
-            .parse()
-            .ok()
-            .filter(|&rate: &f64| rate > 0.0)
-            .map(Rate)
-            .ok_or_else(|| BadValue::new(text, "give arrivals a second above 0, or inf"))
+        let takes = "give arrivals a second above 0, or inf";
+        BadValue::unless(text, takes, |&rate| rate > 0.0).map(Rate)
     }
 }
 

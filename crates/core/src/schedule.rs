@@ -192,13 +192,8 @@ mod tests {
     }
 
     fn plan(rate: f64, arrival: Arrival, requests: u64, seed: u64) -> Vec<f64> {
-        seconds(&arrivals(
-            Rate(rate),
-            arrival,
-            None,
-            Extent::Requests(requests),
-            seed,
-        ))
+        let extent = Extent::Requests(requests);
+        seconds(&arrivals(Rate(rate), arrival, None, extent, seed))
     }
 
     #[test]
@@ -208,14 +203,9 @@ mod tests {
 
     #[test]
     fn the_same_seed_gives_the_same_arrivals_and_another_seed_others() {
-        assert_eq!(
-            plan(5.0, Arrival::Poisson, 50, 1),
-            plan(5.0, Arrival::Poisson, 50, 1)
-        );
-        assert_ne!(
-            plan(5.0, Arrival::Poisson, 50, 1),
-            plan(5.0, Arrival::Poisson, 50, 2)
-        );
+        let drawn = |seed| plan(5.0, Arrival::Poisson, 50, seed);
+        assert_eq!(drawn(1), drawn(1));
+        assert_ne!(drawn(1), drawn(2));
     }
 
     #[test]
@@ -240,22 +230,10 @@ mod tests {
 
     #[test]
     fn a_duration_ends_the_arrivals_and_an_infinite_rate_has_them_all_at_once() {
-        let due = arrivals(
-            Rate(10.0),
-            Arrival::Constant,
-            None,
-            Extent::Duration(Span(Duration::from_secs(2))),
-            0,
-        );
+        let extent = Extent::Duration(Span(Duration::from_secs(2)));
+        let due = arrivals(Rate(10.0), Arrival::Constant, None, extent, 0);
         assert_eq!(due.len(), 20);
-        let at_once = arrivals(
-            Rate(f64::INFINITY),
-            Arrival::Poisson,
-            None,
-            Extent::Requests(3),
-            0,
-        );
-        assert_eq!(at_once, vec![Offset(0); 3]);
+        assert_eq!(plan(f64::INFINITY, Arrival::Poisson, 3, 0), [0.0; 3]);
     }
 
     #[test]
@@ -266,13 +244,9 @@ mod tests {
                 from: 2.0,
                 over: Span(Duration::from_secs(10)),
             };
-            let times = seconds(&arrivals(
-                Rate(20.0),
-                Arrival::Constant,
-                Some(ramp),
-                Extent::Requests(400),
-                0,
-            ));
+            let extent = Extent::Requests(400);
+            let due = arrivals(Rate(20.0), Arrival::Constant, Some(ramp), extent, 0);
+            let times = seconds(&due);
             let rate_at = |begin: f64, end: f64| {
                 times.iter().filter(|&&t| t >= begin && t < end).count() as f64 / (end - begin)
             };

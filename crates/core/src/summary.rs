@@ -155,6 +155,9 @@ pub struct Throughput {
     pub requests_per_s_interval: Option<[f64; 2]>,
     /// 95 % interval of `output_tokens_per_s`.
     pub output_tokens_per_s_interval: Option<[f64; 2]>,
+    /// Requests with which a run like this could state intervals, where it cannot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests_needed: Option<u64>,
 }
 
 /// Work done a second in the steady state, by events inside it.
@@ -221,12 +224,19 @@ pub struct Distribution {
     pub p95: f64,
     pub p99: f64,
     pub max: f64,
-    /// 95 % interval of the mean, by block bootstrap over requests.
+    /// Independent values that would tell as much about the tail; absent where it is not known
+    /// how far the values depend on each other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub independent: Option<u64>,
+    /// 95 % interval of the mean, by batches of requests.
     pub mean_interval: Option<[f64; 2]>,
     /// 95 % interval of the median.
     pub p50_interval: Option<[f64; 2]>,
     /// 95 % interval of the 99th percentile.
     pub p99_interval: Option<[f64; 2]>,
+    /// Requests with which a run like this could state the intervals that are absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests_needed: Option<u64>,
 }
 
 /// Tokens a second as one user gets them, over complete answers. High values are good, so the
@@ -280,6 +290,9 @@ pub struct SloResult {
     /// Share of all requests (failed and cut ones are misses) that met every request objective;
     /// absent if that cannot be told of some answer.
     pub attainment: Option<f64>,
+    /// 95 % interval of `attainment`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attainment_interval: Option<[f64; 2]>,
     /// Requests a second that did.
     pub goodput_per_s: Option<f64>,
     pub objectives: Vec<ObjectiveResult>,

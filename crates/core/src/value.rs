@@ -23,6 +23,16 @@ impl BadValue {
         }
     }
 
+    /// The number that a text gives, where it is possible.
+    pub fn unless<T: FromStr>(
+        text: &str,
+        takes: &str,
+        is_possible: impl Fn(&T) -> bool,
+    ) -> Result<T, BadValue> {
+        let number = text.trim().parse().ok().filter(is_possible);
+        number.ok_or_else(|| BadValue::new(text, takes))
+    }
+
     /// A word that is none of an enum's: lists them.
     pub fn choose<T: strum::VariantArray + Display>(given: &str) -> Self {
         let words: Vec<String> = T::VARIANTS.iter().map(T::to_string).collect();

@@ -44,13 +44,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("left over: {leftover}");
     }
     let mut engine = Engine::new(&words)?;
-    if let Some(line) = line {
-        engine = engine.with_readiness(Readiness {
-            probes: Vec::new(),
-            line: Some(line),
-            instead: Vec::new(),
-        });
-    }
     let supervisor = Supervisor {
         program: std::env::current_exe()?,
         arguments: vec![SUPERVISOR_WORD.into()],
@@ -90,7 +83,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let mut launch = Launch::new(&engine, port, &log, supervisor);
     launch.registry = registry;
-    launch.devices = devices.clone();
+    if let Some(line) = line {
+        launch.ready = Readiness {
+            probes: Vec::new(),
+            line: Some(line),
+            instead: Vec::new(),
+        };
+    }
+    launch.devices = devices;
     let mut running = match launch.start(&mut |progress| {
         if !matches!(progress, StartProgress::Waiting { .. }) {
             println!("{progress:?}");
@@ -101,7 +101,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         Err(error) => {
             println!("{error}");
             if let inferometer_engine::StartError::Failed(failure) = &error {
-                println!("class {}, exit {:?}", failure.class, failure.exit);
+                println!("class {}", failure.class);
                 failure
                     .evidence
                     .iter()
@@ -120,7 +120,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 running.url(),
             ),
             access: Access::default(),
-            devices: devices.map_or(Devices::None, Devices::Shown),
+            devices: Devices::OfThisHost,
             samples,
         })?),
         None => None,
@@ -134,9 +134,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         std::thread::sleep(Duration::from_millis(100));
     }
-    if let Some(watch) = watch {
-        println!("{:?}", watch.finish());
-    }
+    drop(watch);
     println!("{:?}", running.stop());
     Ok(())
 }

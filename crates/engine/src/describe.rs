@@ -2,14 +2,12 @@
 //! begin and to end.
 
 use crate::probe::{Installed, Interview, is_local, probe};
-use crate::readiness::Readiness;
-use crate::rule::FlagRule;
 use crate::supervisor::StopSignal;
 use inferometer_catalog::engine::command::CommandError;
 use inferometer_catalog::engine::flag::versions;
 use inferometer_catalog::engine::{
-    DeviceClass, EngineKind, GivenFlag, LaunchCommand, ModelLimits, Refusal, Repaired, Rule,
-    Version, nearest, nearest_names, repair, resolve,
+    DeviceClass, EngineKind, LaunchCommand, ModelLimits, Refusal, Rule, Version, nearest,
+    nearest_names, resolve,
 };
 use inferometer_catalog::model::Model;
 use std::path::Path;
@@ -43,8 +41,6 @@ impl std::fmt::Display for Objection {
 pub struct Engine {
     command: LaunchCommand,
     installed: Installed,
-    rules: Vec<FlagRule>,
-    readiness: Option<Readiness>,
 }
 
 impl Engine {
@@ -69,18 +65,6 @@ impl Engine {
     /// With this version, as the user gives it; the engine is not asked.
     pub fn of_version(mut self, version: Option<Version>) -> Self {
         self.installed.version = version;
-        self
-    }
-
-    /// With rules of the user.
-    pub fn with_rules(mut self, rules: Vec<FlagRule>) -> Self {
-        self.rules = rules;
-        self
-    }
-
-    /// With the user's definition of when it is ready.
-    pub fn with_readiness(mut self, readiness: Readiness) -> Self {
-        self.readiness = Some(readiness);
         self
     }
 
@@ -123,13 +107,6 @@ impl Engine {
     /// The port that a client on this host uses when the engine listens on `port`.
     pub fn outer_port(&self, port: u16) -> u16 {
         self.command.outer_port(port)
-    }
-
-    /// When it is ready: as the user defines it, else as this engine shows it.
-    pub fn readiness(&self) -> Readiness {
-        self.readiness
-            .clone()
-            .unwrap_or_else(|| Readiness::of(self.kind()))
     }
 
     /// How it prefers to be asked to end.
@@ -193,16 +170,7 @@ impl Engine {
     /// All that is known to keep it from starting on these devices; empty if nothing is. Without
     /// the model's limits, rules about them are left out.
     pub fn check(&self, device: &DeviceClass, model: Option<&ModelLimits>) -> Vec<Objection> {
-        let words = self.command.to_words();
-        let broken = self.rules.iter().filter_map(|rule| {
-            Some(Objection {
-                flag: rule.flag().to_owned(),
-                message: rule.broken_by(&words)?,
-                nearest: Vec::new(),
-            })
-        });
-        let mut objections: Vec<Objection> = broken.collect();
-        objections.extend(self.unknown_to_help());
+        let mut objections = self.unknown_to_help();
         if matches!(self.kind(), EngineKind::Custom | EngineKind::Mindie) {
             return objections;
         }
@@ -251,29 +219,6 @@ impl Engine {
             message: refusal.with_flag(),
             flag: refusal.flag,
         }
-    }
-
-    /// The nearest command that passes, with what was changed.
-    pub fn repaired(&self, device: &DeviceClass, model: &ModelLimits) -> Result<Repaired, Refusal> {
-        if matches!(self.kind(), EngineKind::Custom | EngineKind::Mindie) {
-            return Ok(Repaired {
-                command: self.command.clone(),
-                changes: Vec::new(),
-            });
-        }
-        let hidden = self.known_only_to_help();
-        let mut repaired = repair(&self.without(&hidden), self.version(), device, model)?;
-        let flags = self.command.flags.iter();
-        let only_here = flags.filter(|given| hidden.contains(&given.spelled));
-        repaired.command.flags.extend(only_here.cloned());
-        let is_open =
-            |given: &&GivenFlag| given.values.iter().any(|value| value.contains("{port}"));
-        for open in self.command.flags.iter().filter(is_open) {
-            let flags = repaired.command.flags.iter_mut();
-            let same = flags.filter(|given| given.name == open.name);
-            same.for_each(|given| given.values.clone_from(&open.values));
-        }
-        Ok(repaired)
     }
 
     fn refusal(

@@ -27,14 +27,6 @@ impl Exit {
     pub fn is_success(self) -> bool {
         self == Exit::Code(0)
     }
-
-    /// The code as shells give it: 128 and more for a signal.
-    pub fn code(self) -> i32 {
-        match self {
-            Exit::Code(code) => code,
-            Exit::Signal(signal) => 128 + signal,
-        }
-    }
 }
 
 impl std::fmt::Display for Exit {

@@ -2,9 +2,8 @@
 
 use crate::exit::Exit;
 use crate::log::excerpt;
-use inferometer_catalog::engine::{EngineKind, Fact, FailureClass, failure};
+use inferometer_catalog::engine::{EngineKind, FailureClass, failure};
 use inferometer_text::hostile::printable;
-use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -14,15 +13,11 @@ const LAST_LINES: usize = 8;
 /// Characters of one line of evidence.
 const LINE_CHARS: usize = 400;
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
     pub class: FailureClass,
     /// The line that says why, where one does, or what was seen; then the last lines of the log.
     pub evidence: Vec<String>,
-    /// What the telling line says.
-    pub fact: Option<Fact>,
-    /// How the process ended; absent if we ended it, or it never began.
-    pub exit: Option<Exit>,
     pub after_s: f64,
     /// The whole log; absent if it never began.
     pub log: Option<PathBuf>,
@@ -49,12 +44,7 @@ impl Failure {
             );
         }
         evidence.extend(last(&lines));
-        Failure {
-            class: cause.class,
-            fact: cause.fact,
-            exit: Some(exit),
-            ..Self::seen(cause.class, evidence, log, after)
-        }
+        Self::seen(cause.class, evidence, log, after)
     }
 
     /// What we saw ourselves, with the last lines of the log.
@@ -83,8 +73,6 @@ impl Failure {
         Failure {
             class,
             evidence: kept,
-            fact: None,
-            exit: None,
             after_s: after.as_secs_f64(),
             log: Some(log.to_owned()),
         }

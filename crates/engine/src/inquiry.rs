@@ -34,7 +34,6 @@ pub(crate) fn inquire(
     let command = SupervisedCommand {
         words: words.to_vec(),
         environment: environment.to_vec(),
-        folder: None,
         log: None,
         signal: StopSignal::Terminate,
         grace: GRACE,

@@ -9,15 +9,6 @@ use inferometer_fetch::Access;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A command around the engine's (`docker run …`, `ssh host`, `srun …`) and the one that stops
-/// what it started, since the death of the client need not.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wrapper {
-    /// Words in front of the engine's command.
-    pub start: Vec<String>,
-    pub stop: Option<Vec<String>>,
-}
-
 /// How long each thing may take.
 #[derive(Clone, Copy, Debug)]
 pub struct LaunchTimeouts {
@@ -48,8 +39,6 @@ pub struct Launch {
     pub words: Vec<String>,
     /// Added to our own environment.
     pub environment: Vec<(String, String)>,
-    /// Where it runs; absent for where we do.
-    pub folder: Option<PathBuf>,
     /// The server that is measured, whatever port the command names.
     pub url: String,
     pub access: Access,
@@ -76,11 +65,10 @@ impl Launch {
             engine: engine.kind(),
             words,
             environment,
-            folder: None,
             url: format!("http://127.0.0.1:{}", engine.outer_port(port)),
             access: Access::default(),
             log: log.to_owned(),
-            ready: engine.readiness(),
+            ready: Readiness::of(engine.kind()),
             timeouts: LaunchTimeouts::default(),
             signal: engine.stop_signal(),
             stop: engine.stop_command(),
@@ -90,15 +78,6 @@ impl Launch {
         };
         launch.place(port);
         launch
-    }
-
-    /// Puts a command around the engine's.
-    pub fn wrapped(mut self, wrapper: &Wrapper) -> Self {
-        self.words.splice(0..0, wrapper.start.iter().cloned());
-        if wrapper.stop.is_some() {
-            self.stop.clone_from(&wrapper.stop);
-        }
-        self
     }
 
     /// Replaces `{port}` wherever it stands.

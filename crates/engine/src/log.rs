@@ -101,11 +101,6 @@ impl LogFollower {
         self.rest.drain(..=end);
         found
     }
-
-    /// Bytes seen so far.
-    pub fn seen(&self) -> u64 {
-        self.at
-    }
 }
 
 #[cfg(test)]

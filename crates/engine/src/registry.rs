@@ -3,7 +3,6 @@
 
 use crate::processes::{self, Process};
 use crate::readiness::still_answers;
-use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
@@ -100,46 +99,6 @@ pub struct Leftover {
     entry: Entry,
     file: PathBuf,
     pub state: LeftoverState,
-}
-
-impl Leftover {
-    pub fn pid(&self) -> i32 {
-        self.entry.pid
-    }
-
-    pub fn command(&self) -> &[String] {
-        &self.entry.command
-    }
-
-    /// The command that would stop it, where it runs elsewhere.
-    pub fn stop_command(&self) -> Option<&[String]> {
-        self.entry.stop.as_deref()
-    }
-
-    pub fn log(&self) -> &Path {
-        &self.entry.log
-    }
-
-    /// Ends the processes of an orphan, waits until they are gone, and forgets it. False if some
-    /// remain, or if it is another run's or somewhere else.
-    pub fn end(&self, limit: Duration) -> bool {
-        if self.state != LeftoverState::Orphaned {
-            return false;
-        }
-        for process in members(&self.entry) {
-            processes::signal_one(&process, Signal::KILL);
-        }
-        let gone = processes::wait_until(limit, || members(&self.entry).is_empty());
-        if gone {
-            self.forget();
-        }
-        gone
-    }
-
-    /// Removes the entry: the user has dealt with it.
-    pub fn forget(&self) {
-        let _ = fs::remove_file(&self.file);
-    }
 }
 
 impl std::fmt::Display for Leftover {
@@ -276,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn an_engine_without_supervisor_is_named_and_can_be_ended() {
+    fn an_engine_without_supervisor_is_named_until_it_is_gone() {
         let folder = tempfile::tempdir().unwrap();
         let mut child = sleeper();
         let pid = child.id() as i32;
@@ -286,15 +245,10 @@ mod tests {
             .unwrap();
         let found = leftovers(folder.path());
         assert_eq!(found.len(), 1);
-        assert_eq!(
-            (found[0].state, found[0].pid()),
-            (LeftoverState::Orphaned, pid)
-        );
+        assert_eq!(found[0].state, LeftoverState::Orphaned);
         assert!(found[0].to_string().contains("vllm serve m"));
-        // The test is the parent, so that somebody must collect the dead.
-        let reaper = std::thread::spawn(move || child.wait());
-        assert!(found[0].end(Duration::from_secs(60)));
-        reaper.join().unwrap().unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
         assert!(leftovers(folder.path()).is_empty());
     }
 
@@ -352,8 +306,5 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].state, LeftoverState::Unreached);
         assert!(found[0].to_string().contains("docker stop bench"));
-        assert!(!found[0].end(Duration::ZERO));
-        found[0].forget();
-        assert!(leftovers(folder.path()).is_empty());
     }
 }

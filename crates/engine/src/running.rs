@@ -1,15 +1,14 @@
 //! An engine that runs, and its end.
 
 use crate::exit::Exit;
-use crate::facts::StartFacts;
 use crate::failure::Failure;
 use crate::launch::Launch;
 use crate::processes::wait_until;
 use crate::supervisor::{Event, SupervisedCommand};
 use crate::supervisor_handle::{Received, SUPERVISOR_EXTRA, SupervisorHandle};
 use inferometer_catalog::engine::FailureClass;
+use inferometer_core::environment::StartedEngine;
 use std::io;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Memory that may be more than before without meaning anything.
@@ -21,7 +20,7 @@ pub enum MemoryAfter {
     /// No device can be asked.
     NotAsked,
     /// It is back at the level of before.
-    Back { after: Duration },
+    Back,
     Held {
         /// This much above the level of before.
         mib: f64,
@@ -31,8 +30,6 @@ pub enum MemoryAfter {
 /// How an engine ended that we stopped.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stopped {
-    /// From the request to the end of the last process.
-    pub took: Duration,
     /// It did not follow the polite request.
     pub killed: bool,
     /// Processes that survived even the kill.
@@ -62,7 +59,7 @@ pub struct Running {
     death: Option<(Death, Instant)>,
     ended: Option<Stopped>,
     pub(crate) pid: Option<i32>,
-    pub(crate) facts: StartFacts,
+    pub(crate) facts: StartedEngine,
 }
 
 impl Running {
@@ -80,7 +77,7 @@ impl Running {
             death: None,
             ended: None,
             pid: None,
-            facts: StartFacts::default(),
+            facts: StartedEngine::default(),
         })
     }
 
@@ -94,12 +91,8 @@ impl Running {
     }
 
     /// What its log said while it started.
-    pub fn facts(&self) -> &StartFacts {
+    pub fn facts(&self) -> &StartedEngine {
         &self.facts
-    }
-
-    pub fn log(&self) -> &Path {
-        &self.launch.log
     }
 
     pub fn has_ended(&mut self) -> bool {
@@ -134,14 +127,12 @@ impl Running {
         // The last events may still be in the pipe.
         while self.ended.is_none() && self.next_event(Duration::from_millis(200)).is_some() {}
         let mut stopped = self.ended.take().unwrap_or(Stopped {
-            took: Duration::ZERO,
             killed: false,
             remaining: usize::from(self.death.is_none() && self.pid.is_some()),
             reached: false,
             answers: false,
             memory: MemoryAfter::NotAsked,
         });
-        stopped.took = began.elapsed();
         stopped.memory = self.settle();
         stopped
     }
@@ -151,16 +142,13 @@ impl Running {
         let (Some(devices), Some(level)) = (&self.launch.devices, self.level) else {
             return MemoryAfter::NotAsked;
         };
-        let began = Instant::now();
         let mut above = 0.0;
         let is_back = wait_until(self.launch.timeouts.memory, || {
             above = devices.memory_used_mib().map_or(0.0, |used| used - level);
             above <= MEMORY_SLACK_MIB
         });
         if is_back {
-            MemoryAfter::Back {
-                after: began.elapsed(),
-            }
+            MemoryAfter::Back
         } else {
             MemoryAfter::Held { mib: above }
         }
@@ -187,7 +175,6 @@ impl Running {
                 answers,
             } => {
                 self.ended = Some(Stopped {
-                    took: Duration::ZERO,
                     killed: *killed,
                     remaining: *remaining,
                     reached: *reached,

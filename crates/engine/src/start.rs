@@ -1,7 +1,7 @@
 //! Starting an engine, and the wait until it answers.
 
 use crate::device::DeviceTool;
-use crate::facts::StartFacts;
+use crate::facts::take;
 use crate::failure::Failure;
 use crate::launch::Launch;
 use crate::log::LogFollower;
@@ -10,6 +10,7 @@ use crate::readiness::Proven;
 use crate::running::Running;
 use crate::supervisor::{Event, SupervisedCommand};
 use inferometer_catalog::engine::{Fact, FailureClass, read_line};
+use inferometer_core::environment::StartedEngine;
 use inferometer_fetch::{Client, FetchError};
 use std::io;
 use std::ops::ControlFlow;
@@ -82,7 +83,7 @@ impl Launch {
             launch: self,
             client,
             follower: LogFollower::new(&self.log),
-            facts: StartFacts::default(),
+            facts: StartedEngine::default(),
             began,
             grew: began,
             last_line: None,
@@ -92,7 +93,7 @@ impl Launch {
         };
         match watch.wait(&mut running, progress) {
             Ok(()) => {
-                watch.facts.ready_s = Some(began.elapsed().as_secs_f64());
+                watch.facts.start_s = Some(began.elapsed().as_secs_f64());
                 running.facts = watch.facts;
                 Ok(running)
             }
@@ -107,7 +108,6 @@ impl Launch {
         SupervisedCommand {
             words: self.words.clone(),
             environment: self.environment.clone(),
-            folder: self.folder.clone(),
             log: Some(self.log.clone()),
             signal: self.signal,
             grace: self.timeouts.stop,
@@ -126,7 +126,7 @@ struct Start<'a> {
     launch: &'a Launch,
     client: Client,
     follower: LogFollower,
-    facts: StartFacts,
+    facts: StartedEngine,
     began: Instant,
     /// When the log last grew.
     grew: Instant,
@@ -215,7 +215,7 @@ impl Start<'_> {
             }
             if let Some(fact) = read_line(self.launch.engine, line) {
                 self.line_seen |= fact == Fact::Ready && self.launch.ready.line.is_none();
-                self.facts.take(&fact);
+                take(&mut self.facts, &fact);
             }
         }
         self.last_line = lines.into_iter().next_back().or(self.last_line.take());

@@ -51,7 +51,6 @@ impl StopSignal {
 pub(crate) struct SupervisedCommand {
     pub words: Vec<String>,
     pub environment: Vec<(String, String)>,
-    pub folder: Option<PathBuf>,
     /// Absent for the supervisor's own standard error.
     pub log: Option<PathBuf>,
     pub signal: StopSignal,
@@ -191,9 +190,6 @@ impl Supervised {
     fn start(command: SupervisedCommand) -> io::Result<Supervised> {
         let log = open_log(command.log.as_deref())?;
         let mut engine = tool::command(&command.words, &command.environment)?;
-        if let Some(folder) = &command.folder {
-            engine.current_dir(folder);
-        }
         let child = engine
             .stdout(Stdio::from(log.try_clone()?))
             .stderr(Stdio::from(log))

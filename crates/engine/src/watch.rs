@@ -39,24 +39,11 @@ pub struct WatchPlan {
 #[derive(Clone, Debug)]
 pub enum Devices {
     None,
-    Shown(DeviceTool),
     /// Those of this host, if it has a tool that shows them; to find it may take seconds.
     OfThisHost,
 }
 
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct WatchReport {
-    /// Looks at the engine that gave something.
-    pub scrapes: u64,
-    pub missed: u64,
-    /// Why the last of these gave nothing.
-    pub last_miss: Option<String>,
-    pub longest: Duration,
-    /// Why storing ended early, if it did.
-    pub unstored: Option<String>,
-}
-
-/// A watch under way. Dropping it ends it too.
+/// A watch under way. Dropping it ends it, after one more look at everything.
 #[derive(Debug)]
 pub struct Watch {
     ends: Vec<Sender<()>>,
@@ -67,13 +54,8 @@ pub struct Watch {
 #[derive(Debug)]
 struct Shared {
     origin_monotonic_ns: u64,
-    kept: Mutex<Kept>,
-}
-
-#[derive(Debug)]
-struct Kept {
-    writer: SampleWriter,
-    report: WatchReport,
+    /// Absent once it has failed: a full disk ends the storing, never the measurement.
+    writer: Mutex<Option<SampleWriter>>,
 }
 
 impl Shared {
@@ -85,20 +67,10 @@ impl Shared {
         Offset(ns.saturating_sub(self.origin_monotonic_ns))
     }
 
-    fn with(&self, act: impl FnOnce(&mut Kept)) {
-        // A thread that panicked while it held the lock left whole lines behind.
-        act(&mut self.kept.lock().unwrap_or_else(PoisonError::into_inner));
-    }
-
     fn store(&self, sample: &Sample) {
-        self.with(|kept| {
-            // A full disk ends the storing, never the measurement.
-            if kept.report.unstored.is_none()
-                && let Err(error) = kept.writer.push(sample)
-            {
-                kept.report.unstored = Some(error.to_string());
-            }
-        });
+        // A thread that panicked while it held the lock left whole lines behind.
+        let mut kept = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        *kept = (kept.take()).and_then(|mut writer| writer.push(sample).ok().map(|()| writer));
     }
 }
 
@@ -115,10 +87,7 @@ impl Watch {
     pub fn start(plan: WatchPlan) -> Result<Watch, WatchError> {
         let shared = Arc::new(Shared {
             origin_monotonic_ns: plan.origin_monotonic_ns,
-            kept: Mutex::new(Kept {
-                writer: SampleWriter::create(&plan.samples)?,
-                report: WatchReport::default(),
-            }),
+            writer: Mutex::new(Some(SampleWriter::create(&plan.samples)?)),
         });
         let mut watch = Watch {
             ends: Vec::new(),
@@ -134,7 +103,6 @@ impl Watch {
             watch.repeat(DEVICES_EVERY.max(plan.every), move |shared| {
                 let tool = tool.get_or_insert_with(|| match &plan.devices {
                     Devices::None => None,
-                    Devices::Shown(tool) => Some(tool.clone()),
                     Devices::OfThisHost => DeviceTool::find(),
                 });
                 let devices = tool.as_ref().map_or(Vec::new(), DeviceTool::look);
@@ -183,16 +151,10 @@ impl Watch {
             look(&shared);
         }));
     }
+}
 
-    /// Ends the watch after one more look at everything.
-    pub fn finish(mut self) -> WatchReport {
-        self.end();
-        let mut report = WatchReport::default();
-        self.shared.with(|kept| report = kept.report.clone());
-        report
-    }
-
-    fn end(&mut self) {
+impl Drop for Watch {
+    fn drop(&mut self) {
         self.ends.clear();
         for thread in self.threads.drain(..) {
             let _ = thread.join();
@@ -200,38 +162,15 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
-    fn drop(&mut self) {
-        self.end();
-    }
-}
-
+/// A look that gives nothing is missed; the next comes all the same.
 fn scrape(shared: &Shared, client: &Client, url: &str) {
-    let began = Instant::now();
-    let seen = match client.get(url) {
-        Ok(reply) if reply.status == 200 => {
-            let at = shared.now();
-            let state = engine_state(&reply.body).map(|state| (at, state));
-            state.ok_or("the answer has no metric that we know".to_owned())
-        }
-        Ok(reply) => Err(format!("the answer has status {}", reply.status)),
-        Err(error) => Err(error.to_string()),
-    };
-    if let Ok((at, state)) = &seen {
+    let reply = client.get(url).ok().filter(|reply| reply.status == 200);
+    let at = shared.now();
+    if let Some(engine) = reply.and_then(|reply| engine_state(&reply.body)) {
         shared.store(&Sample {
-            at: *at,
-            engine: Some(state.clone()),
+            at,
+            engine: Some(engine),
             ..Sample::default()
         });
     }
-    shared.with(|kept| {
-        kept.report.longest = kept.report.longest.max(began.elapsed());
-        match seen {
-            Ok(_) => kept.report.scrapes += 1,
-            Err(why) => {
-                kept.report.missed += 1;
-                kept.report.last_miss = Some(why);
-            }
-        }
-    });
 }

@@ -159,6 +159,7 @@ impl ImportedSummary {
             failures: Vec::new(),
             slo: self.slo.map(|slo| SloResult {
                 attainment: slo.attainment,
+                attainment_interval: None,
                 goodput_per_s: slo.goodput_per_s,
                 objectives: Vec::new(),
                 met: None,
@@ -195,8 +196,10 @@ fn sample(spread: &Option<Spread>) -> Option<Distribution> {
         p95: known(spread.p95),
         p99: known(spread.p99),
         max: known(spread.max),
+        independent: None,
         mean_interval: None,
         p50_interval: None,
         p99_interval: None,
+        requests_needed: None,
     })
 }

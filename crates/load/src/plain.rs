@@ -14,7 +14,6 @@ const LONGEST: usize = 4 << 20;
 pub struct Reply {
     pub status: u16,
     pub server: Option<String>,
-    pub content_type: String,
     pub body: String,
 }
 
@@ -115,7 +114,6 @@ async fn fetch_unlimited<T: Transport>(
             return Ok(Reply {
                 status: head.status,
                 server: head.server.clone(),
-                content_type: head.content_type.clone(),
                 body: String::from_utf8_lossy(&body).into_owned(),
             });
         }

@@ -1,24 +1,19 @@
 //! The preflight: finds the endpoint and the model, and learns with a request or two what the
 //! server understands, so that only that is sent and the run can say so.
 
-mod cache;
 mod error;
 mod explain;
 mod find;
-mod health;
 mod learn;
 mod prober;
 mod profile;
 mod request;
 mod site;
 mod software;
-mod step;
-mod tokenize;
 
 pub use error::{PreflightError, unreachable};
 pub use profile::ServerProfile;
-pub use request::PreflightRequest;
-pub use step::{PreflightStep, Question, StepSender};
+pub use request::{PreflightRequest, PreflightStep, Question, StepSender};
 
 use inferometer_core::content::Content;
 use inferometer_core::environment::Probe;

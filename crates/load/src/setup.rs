@@ -10,9 +10,8 @@ use inferometer_core::record::{Record, Stage};
 use inferometer_core::trace_id::TraceId;
 use inferometer_core::units::Offset;
 use inferometer_core::window::first_share;
-use inferometer_core::work::History;
+use inferometer_core::work::Conversation;
 use std::sync::Arc;
-use std::time::Duration;
 
 #[derive(Clone, Debug, Default)]
 pub struct Job {
@@ -44,14 +43,6 @@ impl<F: Fn(u64) -> Job + Send + Sync> Jobs for F {
     fn job(&self, session: u64, _turn: u32) -> Job {
         self(session)
     }
-}
-
-#[derive(Clone, Copy, Debug)]
-pub struct Conversation {
-    /// From the end of an answer to the next turn.
-    pub think: Duration,
-    /// Whose answers are told in the next turn.
-    pub history: History,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -150,6 +141,7 @@ impl<T> Setup<T> {
             stage,
             ..
         } = place;
+        let talks = self.conversation.is_some();
         let warmup = stage == Stage::Warmup;
         let first = if warmup { self.warmup_from } else { 0 };
         let mut job = self.jobs.job(first + session, turn);
@@ -188,8 +180,8 @@ impl<T> Setup<T> {
         let record = Record {
             id,
             index,
-            session: self.conversation.map(|_| session),
-            turn: self.conversation.map(|_| turn),
+            session: talks.then_some(session),
+            turn: talks.then_some(turn),
             stage,
             due,
             // Nobody counted what the server itself had said.
@@ -202,7 +194,7 @@ impl<T> Setup<T> {
             ..Record::default()
         };
         let said = match job.content {
-            Content::Text(text) if self.conversation.is_some() => Some((text, job.answer)),
+            Content::Text(text) if talks => Some((text, job.answer)),
             _ => None,
         };
         PreparedRequest {

@@ -149,7 +149,7 @@ impl<T: Transport> Worker<T> {
         tokio::select! {
             () = tasks.all_done() => {}
             () = give_up => {}
-            () = gate.over() => {}
+            () = gate.reached(Window::Over) => {}
             _ = stop.wait_for(|stop| *stop == Stop::Leave) => {}
         }
         // Ended tasks drop their flights, which record themselves as cut.
@@ -178,8 +178,9 @@ impl<T: Transport> Worker<T> {
     async fn session(&self, first: PreparedRequest, cap: Option<&Semaphore>, gate: &Gate) {
         let mut history: Vec<Exchange> = Vec::new();
         let mut request = first;
-        let conversation = self.setup.conversation;
-        let mut unfinished = conversation.map(|_| OpenConversation::begin(&gate.tasks));
+        let conversation = self.setup.conversation.as_ref();
+        let mut unfinished =
+            conversation.map(|_| Counted::begin(&gate.tasks, |tasks| &tasks.open_conversations));
         loop {
             let next = request.place.next();
             let said = request.said.take();
@@ -200,7 +201,7 @@ impl<T: Transport> Worker<T> {
                 let assistant = assistant.unwrap_or_else(|| "".into());
                 history.push(Exchange { user, assistant });
             }
-            let due = ended.at + conversation.think;
+            let due = ended.at + conversation.think.0;
             tokio::select! {
                 biased;
                 () = gate.stopped() => return,
@@ -252,8 +253,9 @@ impl<T: Transport> Worker<T> {
     ) {
         while let Some(mut request) = supply.next(&gate).await {
             let warmup = request.place.stage == Stage::Warmup;
-            let from = if warmup { start } else { gate.opened_at() };
-            let due = from + request.record.due.unwrap_or_default().as_duration();
+            let from = Some(start).filter(|_| warmup).or_else(|| gate.opened_at());
+            let due =
+                from.unwrap_or_default() + request.record.due.unwrap_or_default().as_duration();
             request.record.due = Some(due);
             tokio::select! {
                 biased;
@@ -388,20 +390,17 @@ impl Gate {
         *self.window.borrow() == Window::Shut
     }
 
-    /// When the window opened, or the distant past if that is long forgotten.
-    fn opened_at(&self) -> Offset {
+    /// When the window opened, unless that is long forgotten.
+    fn opened_at(&self) -> Option<Offset> {
         match *self.window.borrow() {
-            Window::Open(at) => at,
-            Window::Shut | Window::Closed | Window::Over => Offset::default(),
+            Window::Open(at) => Some(at),
+            Window::Shut | Window::Closed | Window::Over => None,
         }
     }
 
     /// When measured sending ends, once that is known.
     fn send_until(&self) -> Option<Offset> {
-        match *self.window.borrow() {
-            Window::Open(at) => self.duration.map(|duration| at + duration),
-            Window::Shut | Window::Closed | Window::Over => None,
-        }
+        Some(self.opened_at()? + self.duration?)
     }
 
     fn is_in_time(&self, at: Offset) -> bool {
@@ -423,11 +422,8 @@ impl Gate {
     }
 
     async fn stopped(&self) {
-        let _ = self
-            .stop
-            .clone()
-            .wait_for(|stop| *stop >= Stop::Drain)
-            .await;
+        let mut stop = self.stop.clone();
+        let _ = stop.wait_for(|stop| *stop >= Stop::Drain).await;
     }
 
     async fn opened(&self) {
@@ -435,23 +431,18 @@ impl Gate {
         let _ = window.wait_for(|window| *window > Window::Shut).await;
     }
 
-    async fn over(&self) {
+    /// The window is that far; never, if nobody is left to say so.
+    async fn reached(&self, least: Window) {
         let mut window = self.window.clone();
-        if window.wait_for(|w| *w == Window::Over).await.is_err() {
+        if window.wait_for(|window| *window >= least).await.is_err() {
             std::future::pending().await
         }
     }
 
     /// Nothing at all is sent any more, neither measured nor to hold the load.
     async fn quiet(&self) {
-        let mut window = self.window.clone();
-        let closed = async {
-            if window.wait_for(|w| *w >= Window::Closed).await.is_err() {
-                std::future::pending().await
-            }
-        };
         tokio::select! {
-            () = closed => {}
+            () = self.reached(Window::Closed) => {}
             () = self.stopped() => {}
         }
     }
@@ -485,8 +476,7 @@ struct Tasks {
 
 impl Tasks {
     fn spawn(tasks: &Rc<Tasks>, work: impl Future<Output = ()> + 'static) {
-        tasks.running.set(tasks.running.get() + 1);
-        let running = Running(Rc::clone(tasks));
+        let running = Counted::begin(tasks, |tasks| &tasks.running);
         let task = tokio::task::spawn_local(async move {
             // Moved in, so that it is dropped when the task ends in any way.
             let _running = running;
@@ -542,23 +532,28 @@ impl Drop for WaitingAtCap {
     }
 }
 
-struct OpenConversation(Rc<Tasks>);
+/// Something that is counted as long as it lives; whoever waits for the last is told.
+struct Counted {
+    tasks: Rc<Tasks>,
+    count: fn(&Tasks) -> &Cell<usize>,
+}
 
-impl OpenConversation {
-    fn begin(tasks: &Rc<Tasks>) -> Self {
-        tasks
-            .open_conversations
-            .set(tasks.open_conversations.get() + 1);
-        OpenConversation(Rc::clone(tasks))
+impl Counted {
+    fn begin(tasks: &Rc<Tasks>, count: fn(&Tasks) -> &Cell<usize>) -> Self {
+        count(tasks).update(|all| all + 1);
+        Counted {
+            tasks: Rc::clone(tasks),
+            count,
+        }
     }
 }
 
-impl Drop for OpenConversation {
+impl Drop for Counted {
     fn drop(&mut self) {
-        let left = self.0.open_conversations.get() - 1;
-        self.0.open_conversations.set(left);
-        if left == 0 {
-            self.0.changed.notify_waiters();
+        let count = (self.count)(&self.tasks);
+        count.update(|all| all - 1);
+        if count.get() == 0 {
+            self.tasks.changed.notify_waiters();
         }
     }
 }
@@ -568,16 +563,4 @@ struct Ended {
     at: Offset,
     well: bool,
     answer: Option<String>,
-}
-
-struct Running(Rc<Tasks>);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let left = self.0.running.get() - 1;
-        self.0.running.set(left);
-        if left == 0 {
-            self.0.changed.notify_waiters();
-        }
-    }
 }

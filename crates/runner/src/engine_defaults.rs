@@ -163,26 +163,16 @@ mod tests {
         let today = format!("vllm serve m --block-size 16\n{SUMMARY}\n");
         let unknown = &results(&today, None)[0];
         assert_eq!(unknown.defaults, None, "no flag tells its age");
-        let given = &results(&today, Some("0.11.0"))[0];
-        let defaults = given.defaults.as_ref().unwrap();
-        assert_eq!(
-            (
-                defaults.by.as_str(),
-                &defaults.flags["enable-prefix-caching"]
-            ),
-            ("given", &Value::Bool(true))
-        );
+        let caching = |text: &str, version| {
+            let defaults = results(text, version)[0].defaults.clone().unwrap();
+            (defaults.by, defaults.flags["enable-prefix-caching"].clone())
+        };
+        let given = caching(&today, Some("0.11.0"));
+        assert_eq!(given, ("given".to_owned(), Value::Bool(true)));
         let docker =
             format!("docker run vllm/vllm-openai:v0.6.3 --model m --block-size 16\n{SUMMARY}\n");
-        let tagged = &results(&docker, None)[0];
-        let defaults = tagged.defaults.as_ref().unwrap();
-        assert_eq!(
-            (
-                defaults.by.as_str(),
-                &defaults.flags["enable-prefix-caching"]
-            ),
-            ("command", &Value::Bool(false))
-        );
+        let tagged = caching(&docker, None);
+        assert_eq!(tagged, ("command".to_owned(), Value::Bool(false)));
     }
 
     #[test]

@@ -71,16 +71,15 @@ fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn
 }
 
 /// Says what was tried when it failed.
-pub(crate) trait Context<T> {
-    fn context(self, message: impl Into<String>) -> Result<T, RunnerError>;
+pub(crate) trait Context<T>: Sized {
     fn with_context(self, message: impl FnOnce() -> String) -> Result<T, RunnerError>;
-}
 
-impl<T, E: Into<Cause>> Context<T> for Result<T, E> {
     fn context(self, message: impl Into<String>) -> Result<T, RunnerError> {
         self.with_context(|| message.into())
     }
+}
 
+impl<T, E: Into<Cause>> Context<T> for Result<T, E> {
     fn with_context(self, message: impl FnOnce() -> String) -> Result<T, RunnerError> {
         self.map_err(|source| RunnerError::Context {
             message: message(),
@@ -90,10 +89,6 @@ impl<T, E: Into<Cause>> Context<T> for Result<T, E> {
 }
 
 impl<T> Context<T> for Option<T> {
-    fn context(self, message: impl Into<String>) -> Result<T, RunnerError> {
-        self.with_context(|| message.into())
-    }
-
     fn with_context(self, message: impl FnOnce() -> String) -> Result<T, RunnerError> {
         self.ok_or_else(|| RunnerError::Message(message()))
     }

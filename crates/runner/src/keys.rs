@@ -29,17 +29,11 @@ impl Keys {
             headers: Vec::new(),
             secrets: Secrets::default(),
         };
-        if let Some(proxy) = &options.connection.proxy
-            && let Some(credentials) = Target::parse(proxy).context("--proxy")?.credentials
-        {
-            keys.secrets.add(&base64(credentials.as_bytes()));
-            keys.credentials(&credentials);
+        if let Some(proxy) = &options.connection.proxy {
+            keys.credentials(&Target::parse(proxy).context("--proxy")?);
         }
         for target in targets {
-            if let Some(credentials) = &target.credentials {
-                keys.secrets.add(&base64(credentials.as_bytes()));
-                keys.credentials(credentials);
-            }
+            keys.credentials(target);
             target
                 .query_secrets()
                 .for_each(|secret| keys.secrets.add(secret));
@@ -78,9 +72,13 @@ impl Keys {
         })
     }
 
-    /// A server may repeat the password alone.
-    fn credentials(&mut self, credentials: &str) {
+    fn credentials(&mut self, of: &Target) {
+        let Some(credentials) = &of.credentials else {
+            return;
+        };
+        self.secrets.add(&base64(credentials.as_bytes()));
         self.secrets.add(credentials);
+        // A server may repeat the password alone.
         if let Some((_, password)) = credentials.split_once(':') {
             self.secrets.add(password);
         }

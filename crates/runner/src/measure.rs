@@ -17,7 +17,7 @@ use crate::certificate;
 use crate::host;
 use crate::keys::Keys;
 use crate::launch::Flags;
-use crate::observer::{Event, Observer, PhaseKind};
+use crate::observer::{Event, Observer};
 use crate::session::Session;
 use crate::work::{self, WorkJobs};
 use inferometer_analysis::context::RunContext;
@@ -37,14 +37,14 @@ use inferometer_load::http::url::{REDACTED, Target};
 use inferometer_load::instrument::{Control, Instrument, LoadEvent, LoadPlan, LoadReport, Rhythm};
 use inferometer_load::preflight::ServerProfile;
 use inferometer_load::recorder::{Recorder, TokenCount, Watch};
-use inferometer_load::setup::{Conversation, Jobs, Setup};
+use inferometer_load::setup::{Jobs, Setup};
 use inferometer_load::stop_rules::StopRules;
 use inferometer_store::journal::Header;
 use inferometer_store::run_dir::RunDir;
 use inferometer_text::Lang;
 use inferometer_text::hostile::Secrets;
 use inferometer_workload::{Content, Workload};
-use plan::{Planned, PlannedRhythm, default_workers, most_streams, planned, wake_up};
+use plan::{Planned, default_workers, most_streams, planned, wake_up};
 use reach::{health_timeouts, look, timeouts};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -126,6 +126,47 @@ pub struct Measured {
     pub ending: Ending,
     pub reading: Reading,
     pub summary: Summary,
+}
+
+impl Measured {
+    /// Reads the records of a run that has ended, seals them and stores what they say.
+    fn fold(
+        directory: RunDir,
+        scenario: Scenario,
+        environment: Environment,
+        ending: Ending,
+        lang: Lang,
+    ) -> Result<Measured, RunnerError> {
+        let context = RunContext {
+            scenario: &scenario,
+            environment: &environment,
+            ending: &ending,
+            lang,
+        };
+        let reading = read_and_seal(&directory, &context)?;
+        let summary = reading.folded.summary(lang);
+        directory.write_summary(&summary)?;
+        Ok(Measured {
+            directory,
+            scenario,
+            environment,
+            ending,
+            reading,
+            summary,
+        })
+    }
+
+    /// Stores an ending that turned out otherwise, and judges the run by it.
+    pub fn with_ending(self, ending: Ending, lang: Lang) -> Result<Measured, RunnerError> {
+        self.directory.write_ending(&ending)?;
+        Measured::fold(
+            self.directory,
+            self.scenario,
+            self.environment,
+            ending,
+            lang,
+        )
+    }
 }
 
 /// Runs one load point against `targets` and keeps it in `out`.
@@ -233,14 +274,7 @@ pub fn measure(
         dialect: learned.dialect,
         options: learned.options.clone(),
         jobs,
-        conversation: scenario
-            .work
-            .conversation
-            .as_ref()
-            .map(|conversation| Conversation {
-                think: conversation.think.0,
-                history: conversation.history,
-            }),
+        conversation: scenario.work.conversation.clone(),
         warmup_from: planned.spare_session(),
         spread_first_answers: planned.spread_first_answers(),
         keep_text,
@@ -295,39 +329,9 @@ pub fn measure(
     recorder
         .finish()
         .context("the records could not be written completely")?;
-    let context = RunContext {
-        scenario: &scenario,
-        environment: &environment,
-        ending: &ending,
-        lang: session.lang,
-    };
-    let reading = read_and_seal(&directory, &context)?;
-    let summary = reading.folded.summary(context.lang);
-    directory.write_summary(&summary)?;
+    let measured = Measured::fold(directory, scenario, environment, ending, session.lang)?;
     observer.event(Event::Measured);
-    Ok(Measured {
-        directory,
-        scenario,
-        environment,
-        ending,
-        reading,
-        summary,
-    })
-}
-
-/// Stores an ending that turned out otherwise, and judges the run by it.
-pub fn refold(measured: &mut Measured, lang: Lang) -> Result<(), RunnerError> {
-    measured.directory.write_ending(&measured.ending)?;
-    let context = RunContext {
-        scenario: &measured.scenario,
-        environment: &measured.environment,
-        ending: &measured.ending,
-        lang,
-    };
-    measured.reading = read(&measured.directory, &context)?;
-    measured.summary = measured.reading.folded.summary(context.lang);
-    measured.directory.write_summary(&measured.summary)?;
-    Ok(())
+    Ok(measured)
 }
 
 fn drive(
@@ -351,7 +355,7 @@ fn drive(
     };
     if let Some(plan) = wake_up(scenario) {
         observer.event(Event::Phase {
-            phase: PhaseKind::WarmUp,
+            stage: Stage::Warmup,
             requests: plan.requests,
             duration: plan.duration,
         });
@@ -361,26 +365,14 @@ fn drive(
             }
         });
     }
-    let (requests, duration) = (
-        planned.requests,
-        scenario.load.extent.duration().map(|span| span.0),
-    );
+    let requests = planned.requests;
+    let duration = scenario.load.extent.duration().map(|span| span.0);
+    let mut rhythm = planned.rhythm;
+    if let Rhythm::Closed { spread, .. } = &mut rhythm {
+        *spread = stagger.unwrap_or_default();
+    }
     let plan = LoadPlan {
-        rhythm: match planned.rhythm {
-            PlannedRhythm::Closed { streams, .. } => Rhythm::Closed {
-                streams,
-                spread: stagger.unwrap_or_default(),
-            },
-            PlannedRhythm::Open {
-                warmup,
-                measured,
-                cap,
-            } => Rhythm::Open {
-                warmup,
-                measured,
-                cap,
-            },
-        },
+        rhythm,
         opening: planned.opening,
         stage: Stage::Measured,
         requests,
@@ -401,7 +393,7 @@ fn drive(
     if plan.opening.is_none() {
         start_profiler(observer);
         observer.event(Event::Phase {
-            phase: PhaseKind::Measurement,
+            stage: Stage::Measured,
             requests,
             duration,
         });
@@ -409,15 +401,11 @@ fn drive(
     let report = instrument.run(plan, &rules, |event| match event {
         LoadEvent::Opening => start_profiler(observer),
         LoadEvent::Stage(stage) => {
-            let (phase, requests, duration) = match stage {
-                Stage::Warmup => (PhaseKind::WarmUp, None, None),
-                Stage::Measured => (PhaseKind::Measurement, requests, duration),
-                Stage::Hold => (PhaseKind::Hold, None, None),
-            };
+            let is_measured = stage == Stage::Measured;
             observer.event(Event::Phase {
-                phase,
-                requests,
-                duration,
+                stage,
+                requests: requests.filter(|_| is_measured),
+                duration: duration.filter(|_| is_measured),
             });
         }
         LoadEvent::Snapshot(now) => observer.event(Event::Snapshot(now)),
@@ -486,9 +474,6 @@ fn redacted(health: Health, secrets: &Secrets) -> Health {
 }
 
 fn join(targets: &[Target]) -> String {
-    targets
-        .iter()
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join(", ")
+    let urls: Vec<String> = targets.iter().map(ToString::to_string).collect();
+    urls.join(", ")
 }

@@ -4,6 +4,7 @@ use inferometer_campaign::capacity::stored::StoredProbe;
 use inferometer_campaign::trial::Trial as StudyTrial;
 use inferometer_catalog::engine::EngineKind;
 use inferometer_core::point::Point;
+use inferometer_core::record::Stage;
 use inferometer_core::summary::Summary;
 use inferometer_load::live::Snapshot;
 use inferometer_load::preflight::PreflightStep;
@@ -38,13 +39,13 @@ pub enum Event<'a> {
         step: &'a PreflightStep,
         since: Duration,
     },
-    /// A phase begins, with the most requests and the longest time it may take.
+    /// A stage of the load begins, with the most requests and the longest time it may take.
     Phase {
-        phase: PhaseKind,
+        stage: Stage,
         requests: Option<u64>,
         duration: Option<Duration>,
     },
-    /// The numbers of the phase now.
+    /// The numbers of the stage now.
     Snapshot(&'a Snapshot),
     /// A point is measured and stored.
     Measured,
@@ -101,12 +102,4 @@ pub enum Event<'a> {
         name: &'a str,
         since: Duration,
     },
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PhaseKind {
-    WarmUp,
-    Measurement,
-    /// The load goes on until the last measured request has ended.
-    Hold,
 }

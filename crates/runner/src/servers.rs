@@ -6,13 +6,13 @@ use crate::embedded::EmbeddedServer;
 use crate::engine_failure::EngineFailure;
 use crate::error::{Context as _, RunnerError, bail};
 use crate::launch::{EngineOptions, Flags, LaunchedEngine, Launcher};
-use crate::measure::{Measured, Point, computed, device, measure, refold, simulate};
+use crate::measure::{Measured, Point, computed, device, measure, simulate};
 use crate::observer::Observer;
 use crate::session::Session;
-use inferometer_core::environment::{Health, StartedEngine};
+use inferometer_core::environment::{Ending, Health, StartedEngine};
 use inferometer_core::options::ConnectionOptions;
 use inferometer_core::scenario::{Connection, SimClock};
-use inferometer_engine::{Access, Failure, StartFacts};
+use inferometer_engine::{Access, Failure, facts_of_log};
 use inferometer_load::http::Target;
 use inferometer_load::instrument::Control;
 use inferometer_sim::launch::Launch;
@@ -183,7 +183,7 @@ impl Servers {
         std::thread::scope(|scope| {
             scope.spawn(move || {
                 while measured.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-                    if engine.has_ended() {
+                    if engine.running.has_ended() {
                         control.abandon();
                         return;
                     }
@@ -203,7 +203,9 @@ impl Servers {
         let launcher = self.launcher.as_ref();
         let launcher = launcher.map(|launcher| launcher.with_flags(&point.flags));
         let launch = computed(&point.scenario.connection, launcher.as_ref())?;
-        let about = launcher.map(|launcher| launcher.described(&launch.version.to_string()));
+        let about = launcher.map(|launcher| {
+            launcher.described(&launch.version.to_string(), StartedEngine::default())
+        });
         simulate(point, &launch, about, out, &self.session)
     }
 
@@ -218,7 +220,7 @@ impl Servers {
     /// What the engine that is up told of itself.
     pub fn about(&self) -> Option<&StartedEngine> {
         match &self.live {
-            Some(LiveServer::Launched { engine, .. }) => Some(engine.about()),
+            Some(LiveServer::Launched { engine, .. }) => Some(&engine.about),
             _ => None,
         }
     }
@@ -234,7 +236,7 @@ impl Servers {
         let Some(LiveServer::Launched { engine, .. }) = &mut self.live else {
             return None;
         };
-        let failure = engine.died()?;
+        let failure = engine.running.died()?;
         self.live = None;
         self.ended = Some(failure.clone());
         Some(failure)
@@ -256,8 +258,8 @@ impl Servers {
                 let launcher = launcher.with_flags(&point.flags);
                 let access = point.keys.access(&point.scenario.connection)?;
                 let engine = self.bring_up(launcher, access, control, observer)?;
-                point.engine = Some(engine.about().clone());
-                engine.url().to_owned()
+                point.engine = Some(engine.about.clone());
+                engine.running.url().to_owned()
             }
             None => self.embedded(&point.scenario.connection)?,
         };
@@ -334,7 +336,7 @@ impl Servers {
 
 /// A server that others started, as its log describes it.
 fn described_by_log(log: &Path) -> Result<StartedEngine, RunnerError> {
-    let read = StartFacts::of_log(log);
+    let read = facts_of_log(log);
     let read = read.with_context(|| format!("cannot read --engine-log {}", log.display()))?;
     let Some((engine, facts)) = read else {
         bail!(
@@ -342,24 +344,25 @@ fn described_by_log(log: &Path) -> Result<StartedEngine, RunnerError> {
             log.display()
         );
     };
-    Ok(facts.fill_in(StartedEngine {
+    Ok(StartedEngine {
         name: engine.to_string(),
-        version: facts.version.clone(),
         options: EngineOptions {
             log: Some(log.to_owned()),
             ..EngineOptions::default()
         }
         .words(),
         log: log.to_owned(),
-        ..StartedEngine::default()
-    }))
+        ..facts
+    })
 }
 
 /// The run of an engine that died under it says so.
-fn died(mut measured: Measured, failure: &Failure, lang: Lang) -> Result<Measured, RunnerError> {
-    measured.ending.health = Health::Dead(failure.to_string());
-    refold(&mut measured, lang)?;
-    Ok(measured)
+fn died(measured: Measured, failure: &Failure, lang: Lang) -> Result<Measured, RunnerError> {
+    let ending = Ending {
+        health: Health::Dead(failure.to_string()),
+        ..measured.ending.clone()
+    };
+    measured.with_ending(ending, lang)
 }
 
 fn start(connection: &Connection, program: &Path) -> Result<EmbeddedServer, RunnerError> {

@@ -236,22 +236,14 @@ pub struct JournalRecords {
     path: PathBuf,
     lines: BufReader<io::Take<File>>,
     line: Vec<u8>,
-    header: Header,
+    /// The first line; without a plan if it could not be read.
+    pub header: Header,
     open: BTreeMap<(Stage, u64), Record>,
-    damage: Damage,
+    /// What could not be read so far; the whole of it once the records are used up.
+    pub damage: Damage,
 }
 
 impl JournalRecords {
-    /// The first line; without a plan if it could not be read.
-    pub fn header(&self) -> &Header {
-        &self.header
-    }
-
-    /// What could not be read so far; the whole of it once the records are used up.
-    pub fn damage(&self) -> Damage {
-        self.damage
-    }
-
     /// Reads the next line; false at the end of the file.
     fn read_line(&mut self) -> Result<bool, StorageError> {
         self.line.clear();
@@ -326,6 +318,13 @@ mod tests {
         }
     }
 
+    fn done(index: u64) -> Record {
+        Record {
+            outcome: Outcome::Done,
+            ..request(index)
+        }
+    }
+
     fn chunks(at: &[u64]) -> Chunks {
         Chunks {
             at: at.iter().copied().map(Offset).collect(),
@@ -347,7 +346,7 @@ mod tests {
     fn read(path: &Path) -> (Vec<Record>, Damage) {
         let mut records = read_records(path).unwrap();
         let all = records.by_ref().map(Result::unwrap).collect();
-        (all, records.damage())
+        (all, records.damage)
     }
 
     fn progress(index: u64, at: &[u64]) -> Entry<'static> {
@@ -363,9 +362,8 @@ mod tests {
     fn an_end_replaces_what_came_before_and_the_rest_is_cut_with_its_chunks() {
         let folder = tempfile::tempdir().unwrap();
         let done = Record {
-            outcome: Outcome::Done,
             chunks: chunks(&[20, 30, 40]),
-            ..request(0)
+            ..done(0)
         };
         let warmup = Record {
             stage: Stage::Warmup,
@@ -391,7 +389,7 @@ mod tests {
             ..second
         };
         assert_eq!(read(&path), (vec![warmup, done, cut], Damage::default()));
-        assert_eq!(read_records(&path).unwrap().header().planned, Some(5));
+        assert_eq!(read_records(&path).unwrap().header.planned, Some(5));
     }
 
     #[test]
@@ -440,13 +438,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("journal.jsonl");
         let mut writer = JournalWriter::create(&path, &Header::new(None)).unwrap();
-        let (begun, done) = (
-            request(0),
-            Record {
-                outcome: Outcome::Done,
-                ..request(0)
-            },
-        );
+        let (begun, done) = (request(0), done(0));
         writer.append(&Entry::begin(&begun)).unwrap();
         writer.flush().unwrap();
         let mut records = read_records(&path).unwrap();

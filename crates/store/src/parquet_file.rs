@@ -110,7 +110,7 @@ fn write_group(
     table: &mut Table,
 ) -> Result<(), ParquetError> {
     let mut group = writer.next_row_group()?;
-    for (_, column) in table.columns() {
+    for column in table.columns() {
         let mut to = group
             .next_column()?
             .expect("the schema has a column for each of the table");
@@ -253,7 +253,7 @@ impl ParquetRecords {
 
     fn open_group(&mut self) -> Result<(), ParquetError> {
         let group = self.reader.get_row_group(self.next_group)?;
-        for ((_, column), &place) in self.table.columns().into_iter().zip(&self.columns) {
+        for (column, &place) in self.table.columns().into_iter().zip(&self.columns) {
             if let Some(place) = place {
                 column.open(group.get_column_reader(place)?)?;
             }
@@ -265,7 +265,7 @@ impl ParquetRecords {
 
     fn fill_table(&mut self) -> Result<(), ParquetError> {
         let rows = self.rows_in_group.min(BATCH_ROWS);
-        for (_, column) in self.table.columns() {
+        for column in self.table.columns() {
             column.fill(rows)?;
         }
         self.rows_in_group -= rows;

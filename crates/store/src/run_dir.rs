@@ -16,8 +16,8 @@
 
 mod list;
 
-pub(crate) use list::instant;
 pub use list::{ListedRun, list};
+pub(crate) use list::{entries, instant, modified};
 
 pub use crate::error::StorageError;
 use crate::journal::{self, Damage, Header, JournalRecords, JournalWriter};
@@ -34,7 +34,7 @@ use inferometer_core::value::Tag;
 use inferometer_core::window::Opening;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::fs::{self};
+use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -357,7 +357,7 @@ impl Records {
     /// journal can be damaged in part: of a Parquet file, any damage is an error.
     pub fn damage(&self) -> Damage {
         match self {
-            Records::Journal(records) => records.damage(),
+            Records::Journal(records) => records.damage,
             Records::Parquet(_) | Records::NeverSent => Damage::default(),
         }
     }
@@ -365,7 +365,7 @@ impl Records {
     /// Planned requests, where the journal's header says so.
     fn planned(&self) -> Option<u64> {
         match self {
-            Records::Journal(records) => records.header().planned,
+            Records::Journal(records) => records.header.planned,
             Records::Parquet(_) | Records::NeverSent => None,
         }
     }

@@ -3,10 +3,9 @@
 
 use crate::error::StorageError;
 use crate::run_dir::{self, RunDir};
-use crate::sweep_dir::SweepDir;
+use crate::sweep_dir::{SweepDir, below};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 #[derive(strum::Display, strum::EnumString, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "kebab-case", const_into_str)]
@@ -52,12 +51,7 @@ impl Stored {
     /// age also orders those that began in the same second.
     fn began(&self) -> (Option<i128>, Option<i128>) {
         let stated = self.started.as_deref().and_then(run_dir::instant);
-        let age = || {
-            let changed = fs::metadata(&self.path).ok()?.modified().ok()?;
-            let since = changed.duration_since(UNIX_EPOCH).ok()?;
-            i128::try_from(since.as_nanos()).ok()
-        };
-        let age = age();
+        let age = run_dir::modified(&self.path);
         (stated.or(age), age)
     }
 }
@@ -81,8 +75,7 @@ fn started(path: &Path, kind: Kind) -> Option<String> {
     let first = match kind {
         Kind::Run => path.to_owned(),
         Kind::Import => {
-            let text = fs::read_to_string(path.join(IMPORT_FILE)).ok()?;
-            let import: serde_json::Value = serde_json::from_str(&text).ok()?;
+            let import = read_json(&path.join(IMPORT_FILE))?;
             return import["imported"].as_str().map(str::to_owned);
         }
         Kind::Sweep => {
@@ -92,16 +85,16 @@ fn started(path: &Path, kind: Kind) -> Option<String> {
         }
         Kind::Study => first_of_study(path)?,
         Kind::Capacity => {
-            let text = fs::read_to_string(path.join(CAPACITY_FILE)).ok()?;
-            let found: serde_json::Value = serde_json::from_str(&text).ok()?;
-            let probe = PathBuf::from(found["probes"][0]["directory"].as_str()?);
-            let inside =
-                (probe.components()).all(|part| matches!(part, std::path::Component::Normal(_)));
-            inside.then(|| path.join(probe))?
+            let found = read_json(&path.join(CAPACITY_FILE))?;
+            below(path, found["probes"][0]["directory"].as_str()?)?
         }
     };
     let run = RunDir::open(first).ok()?;
     Some(run.environment().ok()?.started)
+}
+
+fn read_json(file: &Path) -> Option<serde_json::Value> {
+    serde_json::from_str(&fs::read_to_string(file).ok()?).ok()
 }
 
 /// The first run of the first trial that was measured.
@@ -119,18 +112,9 @@ fn first_of_study(path: &Path) -> Option<PathBuf> {
 
 /// All that a folder holds, the newest first; a folder that does not exist holds nothing.
 pub fn list(folder: &Path) -> Result<Vec<Stored>, StorageError> {
-    let content = match fs::read_dir(folder) {
-        Ok(content) => content,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(StorageError::io("read", folder, error)),
-    };
-    let mut found = Vec::new();
-    for entry in content {
-        let path = entry
-            .map_err(|e| StorageError::io("read", folder, e))?
-            .path();
-        found.extend(Stored::at(&path).map(|stored| (stored.began(), stored)));
-    }
+    let paths = run_dir::entries(folder)?;
+    let stored = paths.iter().filter_map(|path| Stored::at(path));
+    let mut found: Vec<_> = stored.map(|stored| (stored.began(), stored)).collect();
     found.sort_by(|(a, left), (b, right)| (b, &right.path).cmp(&(a, &left.path)));
     Ok(found.into_iter().map(|(_, stored)| stored).collect())
 }

@@ -19,7 +19,7 @@ use inferometer_core::value::Tag;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 const PLAN: &str = "sweep.json";
@@ -221,11 +221,7 @@ impl SweepDir {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(StorageError::io("read", &file, error).into()),
         }
-        let whole = bytes
-            .iter()
-            .rposition(|&byte| byte == b'\n')
-            .map_or(0, |end| end + 1);
-        let lines = bytes[..whole].split(|&byte| byte == b'\n');
+        let lines = bytes[..whole_lines(&bytes)].split(|&byte| byte == b'\n');
         let mut trials = Vec::new();
         for (number, line) in lines.enumerate().filter(|(_, line)| !line.is_empty()) {
             let trial = serde_json::from_slice(line).map_err(|error| {
@@ -272,10 +268,7 @@ impl SweepDir {
 
     /// Where the run of a visit is. A path that would lead out of the sweep is none.
     pub fn run_path(&self, trial: &Trial) -> Option<PathBuf> {
-        let directory = Path::new(trial.directory.as_deref()?);
-        let inside =
-            (directory.components()).all(|part| matches!(part, std::path::Component::Normal(_)));
-        inside.then(|| self.path.join(directory))
+        below(&self.path, trial.directory.as_deref()?)
     }
 
     /// Opens the list of trials to append to it. While it is open, no other process gets it.
@@ -291,26 +284,27 @@ impl SweepDir {
             });
         }
         // What a killed process left of a line must not spoil the next.
-        let end = file.seek(SeekFrom::End(0)).map_err(failed)?;
-        if end > 0 {
-            let mut last = [0];
-            file.seek(SeekFrom::Start(end - 1))
-                .and_then(|_| file.read_exact(&mut last))
-                .map_err(failed)?;
-            if last != *b"\n" {
-                let mut bytes = Vec::new();
-                file.seek(SeekFrom::Start(0))
-                    .and_then(|_| file.read_to_end(&mut bytes))
-                    .map_err(failed)?;
-                let whole = bytes
-                    .iter()
-                    .rposition(|&byte| byte == b'\n')
-                    .map_or(0, |end| end + 1);
-                file.set_len(whole as u64).map_err(failed)?;
-            }
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(failed)?;
+        let whole = whole_lines(&bytes);
+        if whole < bytes.len() {
+            file.set_len(whole as u64).map_err(failed)?;
         }
         Ok(TrialLog { path, file })
     }
+}
+
+/// Bytes up to the end of the last complete line.
+fn whole_lines(bytes: &[u8]) -> usize {
+    let end = bytes.iter().rposition(|&byte| byte == b'\n');
+    end.map_or(0, |end| end + 1)
+}
+
+/// A stored path inside a folder; absent if it would lead out of it.
+pub(crate) fn below(folder: &Path, stored: &str) -> Option<PathBuf> {
+    let mut parts = Path::new(stored).components();
+    let inside = parts.all(|part| matches!(part, std::path::Component::Normal(_)));
+    inside.then(|| folder.join(stored))
 }
 
 /// The list of trials, open to be appended to.

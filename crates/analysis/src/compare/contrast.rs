@@ -1,19 +1,17 @@
 //! One figure in two groups of runs.
 //!
 //! Replicates are runs. Three runs a side show by themselves how runs differ, and decide. Fewer
-//! are helped by a run's own noise: that of its window's batches where it has them, else by
-//! resampling blocks of its requests. The error of a group's mean logarithm is then
+//! are helped by a run's own interval. The error of a group's mean logarithm is then
 //! (variance between runs + variance within a run) / runs.
 //!
 //! Where both sides have a run of each seed, these sent the same at the same moments. Then the
 //! ratios of such pairs tell more than the sides by themselves, whose runs differ by their seeds.
 
 use super::Settings;
-use super::metric::Metric;
+use super::metric::{Metric, WITHIN_DEGREES};
 use super::sample::RunSample;
 use crate::statistics::divisions;
 use crate::statistics::{Difference, normal_quantile, permutation, student_quantile, tost};
-use inferometer_core::quantile::least_samples;
 use std::collections::BTreeMap;
 
 /// Fewest runs a side for a test by permutation.
@@ -63,17 +61,15 @@ struct Side {
 }
 
 impl Side {
-    fn of(runs: &[&RunSample], metric: Metric, seed: u64) -> Self {
+    fn of(runs: &[&RunSample], metric: Metric) -> Self {
         let (mut logs, mut last) = (Vec::new(), None);
         let mut within = Some(0.0);
-        for (at, run) in runs.iter().enumerate() {
+        for run in runs {
             let value = metric.of(&run.summary).filter(|&value| value > 0.0);
             let Some(value) = value else { continue };
             logs.push(value.ln());
             last = Some(value);
-            let series = run.series.as_ref();
-            let resampled = || series?.log_variance(metric, seed.wrapping_add(at as u64));
-            let own = metric.log_variance(&run.summary).or_else(resampled);
+            let own = metric.log_variance(&run.summary);
             within = within.zip(own).map(|(sum, own)| sum + own);
         }
         let count = logs.len() as f64;
@@ -110,8 +106,7 @@ impl Contrast {
         metric: Metric,
         settings: &Settings,
     ) -> Self {
-        let side_a = Side::of(a, metric, settings.seed);
-        let side_b = Side::of(b, metric, settings.seed.wrapping_add(1 << 32));
+        let (side_a, side_b) = (Side::of(a, metric), Side::of(b, metric));
         let (n, m) = (side_a.logs.len(), side_b.logs.len());
         let mut contrast = Contrast {
             a: side_a.center(),
@@ -160,7 +155,8 @@ impl Contrast {
             degrees: if degrees > 0.0 {
                 degrees
             } else {
-                f64::INFINITY
+                // Welch's: what is assumed between runs has no error of its own.
+                variance.powi(2) * WITHIN_DEGREES / (within_a.powi(2) + within_b.powi(2))
             },
         });
         if n.min(m) >= LEAST_PERMUTED {
@@ -230,11 +226,10 @@ impl Contrast {
 
 /// Whether the run has too few requests for the percentile.
 fn lacks_samples(run: &RunSample, metric: Metric) -> bool {
-    let Some(least) = metric.tail().and_then(least_samples) else {
-        return false;
-    };
-    let sample = metric.distribution(&run.summary);
-    sample.is_some_and(|sample| sample.n < least)
+    let (sample, tail) = (metric.distribution(&run.summary), metric.tail());
+    sample
+        .zip(tail)
+        .is_some_and(|(sample, tail)| !sample.supports(tail))
 }
 
 /// Logarithms of b / a of the runs that share a seed, where every run has a partner.

@@ -1,5 +1,6 @@
 //! What is compared: a figure of the summary, which way is good, and the requests behind it.
 
+use crate::statistics::{Batches, student_quantile};
 use inferometer_core::summary::{Distribution, Summary};
 
 /// A figure of the summary, named by its place there.
@@ -63,6 +64,9 @@ impl BadMetric {
     }
 }
 
+/// Degrees of freedom of a run's own interval: its batches, less one.
+pub(crate) const WITHIN_DEGREES: f64 = (Batches::MOST - 1) as f64;
+
 /// Columns of a run's requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Column {
@@ -77,23 +81,13 @@ pub(crate) enum Column {
 pub(crate) enum Source {
     Mean(Column),
     Quantile(Column, f64),
-    Rate(Amount),
-}
-
-/// What a completion adds to a throughput.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Amount {
-    Requests,
-    OutputTokens,
-    AllTokens,
-    /// Needs the objectives, which a series does not know.
-    Unknown,
+    Rate,
 }
 
 impl Metric {
     /// Whether more is better, as for throughput; less is for latency.
     pub fn more_is_better(self) -> bool {
-        matches!(self.source(), Source::Rate(_))
+        matches!(self.source(), Source::Rate)
     }
 
     pub fn of(self, summary: &Summary) -> Option<f64> {
@@ -108,26 +102,31 @@ impl Metric {
                 Some(match self.source() {
                     Source::Quantile(_, p) if p > 0.9 => sample.p99,
                     Source::Quantile(..) => sample.p50,
-                    Source::Mean(_) | Source::Rate(_) => sample.mean,
+                    Source::Mean(_) | Source::Rate => sample.mean,
                 })
             }
         };
         value.filter(|value| value.is_finite())
     }
 
-    /// Variance of its logarithm by the run's own interval, where that is of a steady window;
-    /// the interval is by Student's t with about nine degrees of freedom.
+    /// Variance of its logarithm by the run's own interval, which is by Student's t.
     pub(crate) fn log_variance(self, summary: &Summary) -> Option<f64> {
-        const HALF_WIDTHS: f64 = 2.26;
-        let steady = summary.window?.steady_by_construction;
         let rate = &summary.throughput;
-        let ends = match self {
+        let [low, high] = match self {
             Metric::OutputTokensPerS | Metric::TotalTokensPerS => rate.output_tokens_per_s_interval,
             Metric::RequestsPerS => rate.requests_per_s_interval,
-            _ => None,
-        };
-        let [low, high] = ends.filter(|_| steady)?;
-        Some(((high - low) / (high + low) / HALF_WIDTHS).powi(2))
+            Metric::Goodput => None,
+            _ => {
+                let sample = self.distribution(summary)?;
+                match self.source() {
+                    Source::Quantile(_, p) if p > 0.9 => sample.p99_interval,
+                    Source::Quantile(..) => sample.p50_interval,
+                    Source::Mean(_) | Source::Rate => sample.mean_interval,
+                }
+            }
+        }?;
+        let half_widths = student_quantile(0.975, WITHIN_DEGREES);
+        Some(((high - low) / (high + low) / half_widths).powi(2)).filter(|it| it.is_finite())
     }
 
     /// The sample behind a latency.
@@ -144,7 +143,7 @@ impl Metric {
     pub(crate) fn column(self) -> Option<Column> {
         match self.source() {
             Source::Mean(column) | Source::Quantile(column, _) => Some(column),
-            Source::Rate(_) => None,
+            Source::Rate => None,
         }
     }
 
@@ -158,10 +157,10 @@ impl Metric {
 
     pub(crate) fn source(self) -> Source {
         match self {
-            Metric::OutputTokensPerS => Source::Rate(Amount::OutputTokens),
-            Metric::RequestsPerS => Source::Rate(Amount::Requests),
-            Metric::TotalTokensPerS => Source::Rate(Amount::AllTokens),
-            Metric::Goodput => Source::Rate(Amount::Unknown),
+            Metric::OutputTokensPerS
+            | Metric::RequestsPerS
+            | Metric::TotalTokensPerS
+            | Metric::Goodput => Source::Rate,
             Metric::TtftMean => Source::Mean(Column::Ttft),
             Metric::TtftP50 => Source::Quantile(Column::Ttft, 0.5),
             Metric::TtftP99 => Source::Quantile(Column::Ttft, 0.99),

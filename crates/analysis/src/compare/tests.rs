@@ -1,10 +1,10 @@
-use super::series::testing::series;
 use super::*;
+use crate::fold::precision::{Precision, RestsOn};
 use crate::fold::testing::MadeUp;
 use inferometer_core::doubt::{DoubtCode, Severity};
 use inferometer_core::record::TokenSource;
 use inferometer_core::seed::{Dimension, rng};
-use inferometer_core::summary::{Distribution, StatedDoubt, Summary, WindowSpan};
+use inferometer_core::summary::{StatedDoubt, Summary, WindowSpan};
 use rand_distr::{Distribution as _, StandardNormal};
 
 fn point(concurrency: u32) -> Point {
@@ -29,7 +29,21 @@ fn run(n: u64, latency_ms: f64, luck: f64, seed: u64) -> RunSample {
     summary.throughput.requests_per_s = Some(n as f64 / seconds);
     summary.throughput.output_tokens_per_s = Some(100.0 * n as f64 / seconds);
     summary.throughput.total_tokens_per_s = Some(300.0 * n as f64 / seconds);
-    let of = |share: f64| Distribution::of(latencies.iter().map(|ms| ms * share).collect());
+    let precision = Precision {
+        requests: n as f64,
+        waves: n as f64,
+        is_open: false,
+        effect: 1.0,
+    };
+    let of = |share: f64| {
+        let values: Vec<f64> = latencies.iter().map(|ms| ms * share).collect();
+        precision.described(&values, RestsOn::Requests)
+    };
+    let batches = precision.batches(RestsOn::Requests).ok();
+    let per_s: Vec<f64> = latencies.iter().map(|_| 1e3).collect();
+    let rate = batches.and_then(|batches| batches.ratio(&per_s, &latencies));
+    summary.throughput.requests_per_s_interval = rate;
+    summary.throughput.output_tokens_per_s_interval = rate.map(|ends| ends.map(|end| 100.0 * end));
     summary.latency.ttft_ms = of(0.25);
     summary.latency.tpot_ms = of(0.01);
     summary.latency.e2e_ms = of(1.0);
@@ -38,7 +52,7 @@ fn run(n: u64, latency_ms: f64, luck: f64, seed: u64) -> RunSample {
         point: point(8),
         summary,
         definition: Definition::default(),
-        series: Some(series(n, |index| latencies[index as usize])),
+        series: Some(Series::of_latencies(latencies)),
     }
 }
 
@@ -169,7 +183,8 @@ fn runs_of_too_few_requests_are_not_figures_alone() {
 fn imports_of_a_closed_loop_whose_rate_is_infinite_are_compared_by_throughput() {
     let load = r#"{"concurrency": 4, "rate": "inf"}"#;
     let import = |latency, seed| {
-        let summary = run(2000, latency, 0.0, seed).summary;
+        let mut summary = run(2000, latency, 0.0, seed).summary;
+        summary.throughput.output_tokens_per_s_interval = None;
         RunSample::imported("vllm", serde_json::from_str(load).unwrap(), summary)
     };
     let row = primary(&[
@@ -182,7 +197,8 @@ fn imports_of_a_closed_loop_whose_rate_is_infinite_are_compared_by_throughput() 
 #[test]
 fn figures_alone_decide_nothing_unless_they_are_repeated() {
     let import = |latency, seed| {
-        let summary = run(2000, latency, 0.0, seed).summary;
+        let mut summary = run(2000, latency, 0.0, seed).summary;
+        summary.throughput.output_tokens_per_s_interval = None;
         RunSample::imported("vllm", point(8), summary)
     };
     let one = [

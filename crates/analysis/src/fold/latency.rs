@@ -1,42 +1,29 @@
 //! Latencies of a run: samples in numbers, with their intervals.
 
 use super::pool::Ordered;
+use super::precision::{Precision, RestsOn};
 use super::run::Run;
 use super::tally::{Answer, Tally};
-use crate::statistics::{Bootstrap, Ranked};
 use inferometer_core::quantile::{quantile, sort};
 use inferometer_core::scenario::Shape;
 use inferometer_core::slo::SloMetric;
 use inferometer_core::summary::{Distribution, Latencies};
 
-/// A sample in numbers with its intervals.
-pub(super) fn described(
-    values: &[f64],
-    bootstrap: &Bootstrap,
-    series: u64,
-) -> Option<Distribution> {
-    let sample = Ranked::new(values);
-    let mut found = Distribution::of_sorted(sample.sorted())?;
-    let intervals = bootstrap.intervals_of(&sample, values, series);
-    found.mean_interval = intervals.mean;
-    found.p50_interval = intervals.p50;
-    found.p99_interval = intervals.p99;
-    Some(found)
-}
-
-/// A sample over tokens: its mean has an interval by requests; for its percentiles that would
-/// need every token again in every resample, so they have none.
+/// A sample over tokens: its mean has an interval by requests; its percentiles have none, since
+/// the gaps are not kept in order.
 fn pooled(
     pool: &Ordered,
     per_request: impl Iterator<Item = (f64, u32)>,
-    bootstrap: &Bootstrap,
-    series: u64,
+    precision: &Precision,
 ) -> Option<Distribution> {
     let mut found = pool.distribution()?;
     let (sums, counts): (Vec<f64>, Vec<f64>) = per_request
         .map(|(sum, count)| (sum, f64::from(count)))
         .unzip();
-    found.mean_interval = bootstrap.ratio(&sums, &counts, series);
+    match precision.batches(RestsOn::Requests) {
+        Ok(batches) => found.mean_interval = batches.ratio(&sums, &counts),
+        Err(needed) => found.requests_needed = Some(needed),
+    }
     Some(found)
 }
 
@@ -49,39 +36,41 @@ pub(super) fn latencies(
     tally: &Tally<'_>,
     itl: &Ordered,
     chunk_gaps: &Ordered,
+    precision: &Precision,
 ) -> Latencies {
     let answers = &run.answers;
-    let bootstrap = run.bootstrap();
-    let of = |series: u64, of: fn(&Answer) -> Option<f64>| {
-        described(&column(answers, of), &bootstrap, series)
+    let on = |rests_on: RestsOn, of: fn(&Answer) -> Option<f64>| {
+        precision.described(&column(answers, of), rests_on)
     };
-    let ttft_ms = of(1, |answer| answer.ttft.ms());
+    let waits = |of| on(RestsOn::Waits, of);
+    let of = |of| on(RestsOn::Requests, of);
+    let ttft_ms = waits(|answer| answer.ttft.ms());
     let ttft_from_sent_ms = match run.context.scenario.load.shape {
         // Without a schedule both bases are one.
         Shape::Closed { .. } => ttft_ms,
-        Shape::Open { .. } | Shape::Replay { .. } => of(2, |answer| answer.ttft_from_sent.ms()),
+        Shape::Open { .. } | Shape::Replay { .. } => waits(|answer| answer.ttft_from_sent.ms()),
     };
     let itl_is_per_token = tally.per_token && itl.quantile(0.5).is_some();
     let by_chunk = answers.iter().map(|answer| answer.chunk_gaps);
     let by_token = answers.iter().map(|answer| answer.token_gaps);
-    let inter_chunk_ms = pooled(chunk_gaps, by_chunk, &bootstrap, 7);
+    let inter_chunk_ms = pooled(chunk_gaps, by_chunk, precision);
     Latencies {
         ttft_ms,
         ttft_from_sent_ms,
         first_answer_ms: (tally
             .reasoned
-            .then(|| of(3, |answer| answer.first_answer.ms())))
+            .then(|| waits(|answer| answer.first_answer.ms())))
         .flatten(),
-        second_token_ms: of(4, |answer| answer.second_token.ms()),
-        tpot_ms: of(5, |answer| answer.tpot.ms()),
+        second_token_ms: of(|answer| answer.second_token.ms()),
+        tpot_ms: of(|answer| answer.tpot.ms()),
         itl_ms: if std::ptr::eq(itl, chunk_gaps) {
             inter_chunk_ms
         } else {
-            pooled(itl, by_token, &bootstrap, 6)
+            pooled(itl, by_token, precision)
         },
         inter_chunk_ms,
-        max_gap_ms: of(8, |answer| answer.max_gap.ms()),
-        e2e_ms: of(9, |answer| answer.e2e.ms()),
+        max_gap_ms: of(|answer| answer.max_gap.ms()),
+        e2e_ms: of(|answer| answer.e2e.ms()),
         connect_ms: Distribution::of(tally.connect.clone()),
         lag_ms: Distribution::of(tally.lag.clone()),
         cap_wait_ms: Distribution::of(tally.cap_wait.clone()),

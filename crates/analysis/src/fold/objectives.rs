@@ -1,5 +1,6 @@
 //! Objectives and how the run met them.
 
+use super::precision::{Precision, RestsOn};
 use super::tally::{Tally, Verdicts, together};
 use inferometer_core::scenario::Objectives;
 use inferometer_core::slo::{Slo, SloMetric, SloScope};
@@ -13,6 +14,7 @@ pub(super) fn judge(
     tally: &Tally<'_>,
     completed_per_s: Option<f64>,
     window_s: Option<f64>,
+    precision: &Precision,
     value: impl Fn(SloMetric, Option<f64>) -> Option<f64>,
 ) -> Option<SloResult> {
     if objectives.slos.is_empty() {
@@ -48,8 +50,14 @@ pub(super) fn judge(
     if by_request {
         verdicts.push(enough(attainment));
     }
+    let interval = || {
+        let hits: Option<Vec<bool>> = tally.rows.iter().map(|row| row.good).collect();
+        let batches = precision.batches(RestsOn::Waits).ok()?;
+        batches.share(&hits?, precision.effect)
+    };
     Some(SloResult {
         attainment,
+        attainment_interval: attainment.and_then(|_| interval()),
         goodput_per_s: match completed_per_s {
             // Of the requests that a steady window completes, the share that is good.
             Some(rate) => (ok > 0).then(|| rate * tally.together.met as f64 / ok as f64),

@@ -1,13 +1,15 @@
 //! The requests of a run, ordered by start, with the window that they span.
 
 use super::RunContext;
+use super::latency::column;
+use super::precision::Precision;
 use super::tally::{Answer, Row, ms};
 use crate::concurrency::{InFlight, UnderWay};
-use crate::judge::{InFlightEvidence, WaveEvidence};
-use crate::statistics::Bootstrap;
+use crate::judge::{DriftEvidence, InFlightEvidence, StragglerEvidence, WaveEvidence};
+use crate::statistics::{design_effect, rising_trend};
 use crate::steady::{self, Course, Overload};
 use inferometer_core::environment::EndCause;
-use inferometer_core::quantile::sort;
+use inferometer_core::quantile::{quantile, sort};
 use inferometer_core::scenario::{Hold, Shape, Stagger};
 use inferometer_core::summary::Concurrency;
 use inferometer_core::units::Offset;
@@ -18,6 +20,9 @@ use std::time::Duration;
 const LEAST_ANSWERS: f64 = 1.5;
 /// Parts of that span: the work that is left shrinks inside it.
 const IN_FLIGHT_BINS: usize = 500;
+
+/// Parts of a run whose speeds are looked at for a trend.
+const DRIFT_PARTS: usize = 10;
 
 /// Fewest streams that can be told to send in waves, and fewest requests of each.
 const LEAST_STREAMS_OF_A_WAVE: u32 = 4;
@@ -163,9 +168,64 @@ impl<'a> Run<'a> {
         steady::overload(&course, significance)
     }
 
-    pub(super) fn bootstrap(&self) -> Bootstrap {
-        let under_way = self.concurrency().mean.unwrap_or(1.0);
-        Bootstrap::new(self.context.scenario.seed, under_way)
+    /// Whether the times per token moved in one direction. In a queue they follow it, up and down.
+    pub(super) fn drift(&self, precision: &Precision, significance: f64) -> Option<DriftEvidence> {
+        if precision.is_queued() {
+            return None;
+        }
+        let tpot = column(&self.answers, |answer| answer.tpot.ms());
+        let times = if tpot.is_empty() {
+            column(&self.answers, |answer| answer.e2e.ms())
+        } else {
+            tpot
+        };
+        let parts: Vec<f64> = times
+            .chunks_exact((times.len() / DRIFT_PARTS).max(1))
+            .map(|part| part.iter().sum::<f64>() / part.len() as f64)
+            .collect();
+        let falling: Vec<f64> = parts.iter().map(|part| -part).collect();
+        let moves = |parts: &[f64]| rising_trend(parts).is_some_and(|it| it.p_value < significance);
+        let mean = |parts: &[f64]| parts.iter().sum::<f64>() / parts.len() as f64;
+        let fifth = parts.len() / 5;
+        (moves(&parts) || moves(&falling)).then(|| DriftEvidence {
+            early_ms: mean(&parts[..fifth]),
+            late_ms: mean(&parts[parts.len() - fifth..]),
+        })
+    }
+
+    /// How a closed loop that was not held up to its end thinned out.
+    pub(super) fn stragglers(&self) -> Option<StragglerEvidence> {
+        let Shape::Closed { concurrency, .. } = self.context.scenario.load.shape else {
+            return None;
+        };
+        let (from, to) = self
+            .window
+            .filter(|_| !self.is_steady() && concurrency > 1)?;
+        let busy = self
+            .in_flight
+            .last_at_least(u64::from(concurrency.div_ceil(2)))?;
+        let mut e2e = column(&self.answers, |answer| answer.e2e.ms());
+        sort(&mut e2e);
+        Some(StragglerEvidence {
+            idle_ms: ms(to.since(busy)),
+            window_ms: ms(to.since(from)),
+            slowest_ms: *e2e.last()?,
+            median_ms: quantile(&e2e, 0.5)?,
+        })
+    }
+
+    pub(super) fn precision(&self) -> Precision {
+        let requests = self.answers.len() as f64;
+        let latencies = self.answers.iter().filter_map(|answer| answer.e2e.ms());
+        let mean_s = latencies.sum::<f64>() / requests / 1e3;
+        let is_open = !matches!(self.context.scenario.load.shape, Shape::Closed { .. });
+        let ttft = || self.ttft.iter().map(|&(_, ms)| ms).collect::<Vec<f64>>();
+        Precision {
+            requests,
+            waves: self.window_s().unwrap_or_default() / mean_s,
+            is_open,
+            effect: if is_open { design_effect(&ttft()) } else { 1.0 },
+        }
     }
 
     /// Requests under way against those that a closed loop should have had: between the end

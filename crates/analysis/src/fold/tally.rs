@@ -30,6 +30,8 @@ pub(super) struct Row {
     /// Over; absent if it was cut.
     pub(super) end: Slim,
     pub(super) failed: bool,
+    /// Whether it met every objective for a request; absent if that cannot be told.
+    pub(super) good: Option<bool>,
     pub(super) answer: Option<Answer>,
 }
 
@@ -242,7 +244,7 @@ impl<'a> Tally<'a> {
         for &at in &record.chunks.at {
             self.timeline.add(at);
         }
-        self.add_objectives(record);
+        let good = self.add_objectives(record);
         self.resent += u64::from(record.resent);
         let answer = record.is_done().then(|| self.answer(record)).flatten();
         if let Some(failure) = record.failure() {
@@ -276,18 +278,22 @@ impl<'a> Tally<'a> {
                 .or(record.sent.filter(|_| over))
                 .into(),
             failed,
+            good,
             answer,
         });
     }
 
-    fn add_objectives(&mut self, record: &Record) {
+    fn add_objectives(&mut self, record: &Record) -> Option<bool> {
         let verdicts: Vec<Option<bool>> = self.slos.iter().map(|slo| slo.verdict(record)).collect();
         for (objective, &verdict) in self.objectives.iter_mut().zip(&verdicts) {
             objective.add(verdict);
         }
-        if !verdicts.is_empty() {
-            self.together.add(together(&verdicts));
+        if verdicts.is_empty() {
+            return None;
         }
+        let good = together(&verdicts);
+        self.together.add(good);
+        good
     }
 
     /// The data say how long the answer is meant to be; where they are silent, the limit stands

@@ -5,18 +5,13 @@
 //! the edges fall when streams send in waves: counts of completions or tokens between two moments
 //! would jump by a whole wave, or by the pause before its first tokens.
 
+use super::precision::{Precision, RestsOn};
 use super::run::Run;
 use super::tally::Handled;
-use crate::statistics::batch_means;
+use crate::statistics::Batches;
 use inferometer_core::summary::{Throughput, Tokens};
 use inferometer_core::units::Offset;
 use std::time::Duration;
-
-/// Batches of an interval.
-const MOST_BATCHES: usize = 10;
-const LEAST_BATCHES: usize = 5;
-/// Part of an answer's time that a window may lack to hold so many answers in a row.
-const NEARLY: f64 = 0.05;
 
 /// A part of the window.
 #[derive(Clone, Copy)]
@@ -105,8 +100,10 @@ impl WindowRates {
         self.weighted(part, |request| request.output.map(u64::from))
     }
 
-    pub(super) fn throughput(&self, tokens: &Tokens) -> Throughput {
+    pub(super) fn throughput(&self, tokens: &Tokens, precision: &Precision) -> Throughput {
         let whole = self.whole;
+        let batches = precision.batches(RestsOn::Requests);
+        let by_batches = batches.ok();
         let output = tokens.output.and_then(|_| self.output_tokens(whole));
         let input = tokens
             .input
@@ -120,40 +117,24 @@ impl WindowRates {
             total_tokens_per_s: input.zip(output).map(|(input, output)| input + output),
             input_chars_per_s: chars(self.weighted(whole, |request| Some(request.input_chars))),
             output_chars_per_s: chars(self.weighted(whole, |request| Some(request.output_chars))),
-            requests_per_s_interval: self.interval(|part| Some(self.requests(part))),
-            output_tokens_per_s_interval: output
-                .and_then(|_| self.interval(|part| self.output_tokens(part))),
+            requests_per_s_interval: by_batches
+                .and_then(|batches| self.interval(batches, |part| Some(self.requests(part)))),
+            output_tokens_per_s_interval: (by_batches.filter(|_| output.is_some()))
+                .and_then(|batches| self.interval(batches, |part| self.output_tokens(part))),
+            requests_needed: batches.err(),
         }
     }
 
-    /// 95 % interval by the means of batches; none for a short window. Each batch is as long as
-    /// a whole number of answers takes: neighbours share no more than a few requests, and streams
-    /// that send in waves do as much in one as in the next.
-    fn interval(&self, rate: impl Fn(Part) -> Option<f64>) -> Option<[f64; 2]> {
-        let waves = (self.waves() + NEARLY).floor();
-        let waves_of_batch = (waves / MOST_BATCHES as f64).floor().max(1.0);
-        let count = (waves / waves_of_batch).floor() as u32;
-        if count < LEAST_BATCHES as u32 {
-            return None;
-        }
-        let seconds = self
-            .whole
-            .seconds()
-            .min(f64::from(count) * waves_of_batch * self.mean_s);
-        let width = Duration::from_secs_f64(seconds / f64::from(count));
-        // What is left over is at the beginning, where the load is least settled.
-        let from = self.whole.to - width * count;
+    /// 95 % interval by equal parts of the window; none for a short one.
+    fn interval(&self, batches: Batches, rate: impl Fn(Part) -> Option<f64>) -> Option<[f64; 2]> {
+        let count = batches.count() as u32;
+        let width = self.whole.to.since(self.whole.from) / count;
         let batch = |batch| Part {
-            from: from + width * batch,
-            to: from + width * (batch + 1),
+            from: self.whole.from + width * batch,
+            to: self.whole.from + width * (batch + 1),
         };
         let rates: Option<Vec<f64>> = (0..count).map(|nth| rate(batch(nth))).collect();
-        let means = batch_means(&rates?, count as usize)?;
-        // Neighbours that are alike tell less than they seem to.
-        let alike = means.correlation.clamp(0.0, 0.9);
-        let half = (means.interval[1] - means.mean) * ((1.0 + alike) / (1.0 - alike)).sqrt();
-        let middle = rate(self.whole)?;
-        Some([middle - half, middle + half])
+        batches.mean(&rates?)
     }
 
     /// By how much, as a share, the token rate would change if the edges of the window fell

@@ -1,6 +1,8 @@
 //! Doubts with their data: what was seen, typed, before it is put into words.
 
-use super::{InFlightEvidence, StallEvidence, WaveEvidence, WindowEvidence};
+use super::{
+    DriftEvidence, InFlightEvidence, StallEvidence, StragglerEvidence, WaveEvidence, WindowEvidence,
+};
 use crate::steady::Overload;
 use inferometer_core::doubt::{DoubtCode, Severity};
 use inferometer_core::environment::EndCause;
@@ -141,6 +143,10 @@ pub enum Doubt {
     NoSteadyState {
         answers: u64,
     },
+    /// The server became slower or faster while it was measured.
+    Drift(DriftEvidence),
+    /// A few slow answers kept most streams idle at the end.
+    Stragglers(StragglerEvidence),
     Overload(Overload),
     /// The measured window holds too few answers in a row.
     ShortWindow(WindowEvidence),
@@ -226,6 +232,8 @@ impl Doubt {
             Doubt::WarmCache { .. } => DoubtCode::WarmCache,
             Doubt::RepeatedPrompts { .. } => DoubtCode::RepeatedPrompts,
             Doubt::NoSteadyState { .. } => DoubtCode::NoSteadyState,
+            Doubt::Drift(_) => DoubtCode::Drift,
+            Doubt::Stragglers(_) => DoubtCode::Stragglers,
             Doubt::Overload(_) => DoubtCode::Overload,
             Doubt::ShortWindow(_) => DoubtCode::ShortWindow,
             Doubt::Stalls { .. } => DoubtCode::Stalls,
@@ -261,6 +269,8 @@ impl Doubt {
             | Doubt::WarmCache { .. }
             | Doubt::RepeatedPrompts { .. }
             | Doubt::NoSteadyState { .. }
+            | Doubt::Drift(_)
+            | Doubt::Stragglers(_)
             | Doubt::ShortWindow(_)
             | Doubt::Overload(_) => Severity::Warn,
             Doubt::FewSamples { .. }

@@ -16,6 +16,10 @@ pub struct Evidence {
     pub waves: Option<WaveEvidence>,
     /// Length of a window that is steady by construction; absent for a run without one.
     pub window: Option<WindowEvidence>,
+    /// How the server's speed moved in one direction; absent where it did not.
+    pub drift: Option<DriftEvidence>,
+    /// How a closed loop without a hold ended; absent for any other.
+    pub stragglers: Option<StragglerEvidence>,
     /// Overload of an open loop.
     pub overload: Option<Overload>,
     pub sent: u64,
@@ -84,6 +88,22 @@ pub struct WindowEvidence {
     /// By how much, as a share, throughput changes with the place of its edges; absent where
     /// nothing was received.
     pub off_by: Option<f64>,
+}
+
+/// Mean time per token, or per answer where tokens have none, in the first and the last fifth.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DriftEvidence {
+    pub early_ms: f64,
+    pub late_ms: f64,
+}
+
+/// The end of a closed loop, when fewer than half of the streams still had work.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StragglerEvidence {
+    pub idle_ms: f64,
+    pub window_ms: f64,
+    pub slowest_ms: f64,
+    pub median_ms: f64,
 }
 
 /// Requests with a long gap.

@@ -41,6 +41,10 @@ inferometer_text::texts! {
         OverloadRemedy => "latencies of these points grow with the length of the run; quote lower rates", "这些测点的时延随运行时长增长；请引用更低的速率";
         Short => "the measured window holds fewer answers in a row than throughput needs", "测量窗口内先后完成的回答太少，吞吐量尚不可靠";
         ShortRemedy => "send more requests at each point: five times the concurrency or more", "增加每个测点的请求数：至少为并发数的五倍";
+        Drift => "the server became slower or faster while it was measured, so that one number does not describe it", "服务端在测量期间变慢或变快，单个数字无法描述它";
+        DriftRemedy => "warm up for longer (--warmup), make sure that nobody else uses the server, and measure again", "延长预热（--warmup），确认没有其他人使用该服务端，然后重新测量";
+        Stragglers => "most streams were idle at the end while a few slow answers were waited for, so that throughput is too low", "结尾时大多数并发路空闲，在等少数很慢的回答，吞吐量因此偏低";
+        StragglersRemedy => "leave out --hold, or raise --requests; look at why these answers were slow", "不要使用 --hold，或增大 --requests；并查明这些回答为何很慢";
         InStep => "the streams sent in waves, so that TTFT is that of a wave; the same load may run without", "各路请求成批发出，TTFT 反映的是成批到达；同样的负载再跑一次未必如此";
         InStepRemedy => "vary the lengths, as in --output-tokens uniform(64,192), or measure with --rate", "让长度有变化，例如 --output-tokens uniform(64,192)，或改用 --rate 压测";
         Died => "the server did not answer after the measurement", "测量结束后服务端没有响应";
@@ -73,6 +77,8 @@ impl DoubtMeaning {
             DoubtCode::NoSteadyState => [M::Unsteady, M::UnsteadyRemedy],
             DoubtCode::Overload => [M::Overload, M::OverloadRemedy],
             DoubtCode::ShortWindow => [M::Short, M::ShortRemedy],
+            DoubtCode::Drift => [M::Drift, M::DriftRemedy],
+            DoubtCode::Stragglers => [M::Stragglers, M::StragglersRemedy],
             DoubtCode::InStep => [M::InStep, M::InStepRemedy],
             DoubtCode::ServerDied => [M::Died, M::DiedRemedy],
             DoubtCode::NothingMeasured => [M::Nothing, M::NothingRemedy],

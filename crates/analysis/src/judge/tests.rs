@@ -440,6 +440,51 @@ fn a_queue_that_grows_behind_a_cap_and_is_never_sent_is_overload() {
 }
 
 #[test]
+fn a_server_that_slows_or_quickens_is_seen_in_a_short_run() {
+    let drifting = |gap: fn(f64) -> f64| {
+        let records = (0..150).map(|index| {
+            let progress = index as f64 / 150.0;
+            answer(
+                index,
+                40.0 * index as f64,
+                50.0,
+                32,
+                gap(progress) + noise(index),
+            )
+        });
+        let load = scenario("[load]\nconcurrency = 16\nrequests = 150");
+        MadeUp::of(load, records.collect())
+    };
+    let slowing = drifting(|progress| 10.0 * (1.0 + 2.0 * progress));
+    assert_eq!(slowing.doubt(Code::Drift), Some(Severity::Warn));
+    let quickening = drifting(|progress| 30.0 * (1.0 - 0.6 * progress));
+    assert_eq!(quickening.doubt(Code::Drift), Some(Severity::Warn));
+    assert_eq!(drifting(|_| 10.0).doubt(Code::Drift), None);
+    assert_eq!(
+        drifting(|progress| 10.0 + progress).doubt(Code::Drift),
+        None
+    );
+}
+
+#[test]
+fn a_few_slow_answers_that_are_waited_for_are_told() {
+    let slow_last = |times: f64| {
+        MadeUp::closed(16, 200).each(|record| {
+            if record.index == 199 {
+                let sent = record.sent.unwrap().0 as f64 / 1e6;
+                *record = answer(record.index, sent, 400.0 * times, 32, 10.0);
+            }
+        })
+    };
+    assert_eq!(
+        slow_last(20.0).doubt(Code::Stragglers),
+        Some(Severity::Warn)
+    );
+    assert_eq!(slow_last(1.0).doubt(Code::Stragglers), None);
+    assert_eq!(MadeUp::closed(16, 40).doubt(Code::Stragglers), None);
+}
+
+#[test]
 fn a_burst_never_settles_and_its_ttft_is_queueing() {
     let records = (0..200u64).map(|index| {
         let mut record = answer(index, 0.1, 50.0 + 20.0 * index as f64, 32, 10.0);

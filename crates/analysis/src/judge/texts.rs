@@ -254,6 +254,27 @@ fn wording(doubt: &Doubt, lang: Lang) -> (Text, Text, Values) {
             let values = vec![("answers", answers.to_string())];
             (Text::Unsteady, Text::UnsteadyRemedy, values)
         }
+        Doubt::Drift(seen) => {
+            let text = if seen.late_ms > seen.early_ms {
+                Text::Slowed
+            } else {
+                Text::Quickened
+            };
+            let values = vec![
+                ("early", millis(seen.early_ms)),
+                ("late", millis(seen.late_ms)),
+            ];
+            (text, Text::DriftRemedy, values)
+        }
+        Doubt::Stragglers(seen) => {
+            let values = vec![
+                ("idle", millis(seen.idle_ms)),
+                ("share", percent(seen.idle_ms / seen.window_ms)),
+                ("slowest", millis(seen.slowest_ms)),
+                ("median", millis(seen.median_ms)),
+            ];
+            (Text::Stragglers, Text::StragglersRemedy, values)
+        }
         Doubt::Overload(seen) => {
             let values = vec![
                 ("middle", format!("{:.1}", seen.in_flight[0])),

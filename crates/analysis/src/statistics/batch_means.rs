@@ -1,4 +1,4 @@
-//! Means of what depends on its neighbours: batch means, and how much less dependent values tell.
+//! Means of what depends on its neighbours, by batches.
 
 use super::distribution::student_quantile;
 
@@ -47,37 +47,10 @@ pub fn batch_means(values: &[f64], batches: usize) -> Option<BatchMeans> {
     })
 }
 
-const EFFECT_BATCHES: usize = 16;
-
-/// Design effect of a sequence of hits and misses in the order in which they came: how many of
-/// them tell as much about their share as one independent one would, at least 1. The larger of
-/// what neighbours show (a chain of two states) and what batches show, since a queue remembers
-/// for longer than one request.
-pub fn design_effect(hits: &[bool]) -> f64 {
-    let n = hits.len() as f64;
-    let share = hits.iter().filter(|&&hit| hit).count() as f64 / n;
-    let variance = share * (1.0 - share);
-    if hits.len() < 2 * EFFECT_BATCHES || variance <= 0.0 {
-        return 1.0;
-    }
-    let value = |hit: bool| f64::from(u8::from(hit)) - share;
-    let neighbours: f64 = (hits.windows(2))
-        .map(|pair| value(pair[0]) * value(pair[1]))
-        .sum();
-    let correlation = (neighbours / (n * variance)).clamp(0.0, 0.99);
-    let chain = (1.0 + correlation) / (1.0 - correlation);
-    let values: Vec<f64> = hits.iter().map(|&hit| value(hit)).collect();
-    let batches = batch_means(&values, EFFECT_BATCHES)
-        .map_or(1.0, |means| means.error.powi(2) * n / variance);
-    chain.max(batches).max(1.0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::statistics::normal_values as normal;
-    use inferometer_core::seed::{Dimension, rng};
-    use rand::RngExt;
 
     #[test]
     fn batch_means_agree_with_a_sum_by_hand() {
@@ -105,18 +78,5 @@ mod tests {
         let found = batch_means(&chain, 40).unwrap();
         let true_error = (100.0 / n as f64).sqrt();
         assert!((found.error / true_error - 1.0).abs() < 0.35, "{found:?}");
-    }
-
-    #[test]
-    fn runs_of_hits_tell_less_than_hits() {
-        let mut random = rng(4, Dimension::Words, 2);
-        let single: Vec<bool> = (0..8000).map(|_| random.random_bool(0.9)).collect();
-        assert!(design_effect(&single) < 1.8);
-        // Each value ten times over: ten tell as much as one.
-        let tenfold: Vec<bool> = single[..800].iter().flat_map(|&hit| [hit; 10]).collect();
-        let effect = design_effect(&tenfold);
-        assert!((7.0..28.0).contains(&effect), "{effect}");
-        assert_eq!(design_effect(&[true; 100]), 1.0);
-        assert_eq!(design_effect(&[]), 1.0);
     }
 }

@@ -22,6 +22,7 @@ use inferometer_load::http::Target;
 use inferometer_load::instrument::{Control, Instrument, LoadPlan, Rhythm};
 use inferometer_load::setup::{Job, Route, Setup, WARMUP_SESSION};
 use inferometer_load::stop_rules::StopRules;
+use inferometer_page::doc::Doc;
 use inferometer_page::text;
 use inferometer_report::doctor;
 use inferometer_report::message::ProgressText;
@@ -32,7 +33,7 @@ use inferometer_runner::{Session, certificate, host};
 use inferometer_store::journal::Entry;
 use inferometer_text::Lang;
 use inferometer_text::hostile::Secrets;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -99,13 +100,20 @@ fn look_at_server(
     let looking = look_at(&scenario, targets, &keys, session, &mut progress);
     let learned = runtime.block_on(looking)?;
     progress.end();
-    match format {
-        Format::Json => print(&(serde_json::to_string_pretty(&learned.probe)? + "\n"))?,
-        _ => {
-            let doc = doctor::server(&learned.probe, &learned.notes, session.lang);
-            print(&text::render(&doc, style()))?;
-        }
-    }
+    show(format, &learned.probe, || {
+        doctor::server(&learned.probe, &learned.notes, session.lang)
+    })
+}
+
+fn show(
+    format: Format,
+    found: &impl Serialize,
+    document: impl FnOnce() -> Doc,
+) -> anyhow::Result<Exit> {
+    print(&match format {
+        Format::Json => serde_json::to_string_pretty(found)? + "\n",
+        _ => text::render(&document(), style()),
+    })?;
     Ok(Exit::Fine)
 }
 
@@ -136,15 +144,10 @@ fn measure_host(format: Format, session: &Session) -> anyhow::Result<Exit> {
     };
     let kept =
         certificate::store(session, &certificate).context("the certificate cannot be kept")?;
-    match format {
-        Format::Json => print(&(serde_json::to_string_pretty(&certificate)? + "\n"))?,
-        _ => {
-            let kept = kept.map(|path| path.display().to_string());
-            let doc = doctor::certificate(&certificate, kept.as_deref(), lang);
-            print(&text::render(&doc, style()))?;
-        }
-    }
-    Ok(Exit::Fine)
+    let kept = kept.map(|path| path.display().to_string());
+    show(format, &certificate, || {
+        doctor::certificate(&certificate, kept.as_deref(), lang)
+    })
 }
 
 /// Token events a second that one worker takes from a server that writes as fast as it can.

@@ -32,7 +32,6 @@ use inferometer_text::Lang;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 use table::{SweepView, Table};
 use typed::Typed;
 
@@ -144,14 +143,12 @@ pub fn run(arguments: SweepArguments) -> anyhow::Result<Exit> {
         table: Table::new(&planned.plan, arguments.quiet),
         progress: &mut progress,
     };
-    SweepDriver::new(&planned, &sweep, servers, control.clone(), &session)?
-        .with_rest(arguments.rest.map_or(Duration::ZERO, |rest| rest.0))
-        .with_cache(if arguments.keep_cache {
-            PrefixCache::Kept
-        } else {
-            PrefixCache::Emptied
-        })
-        .run(&mut view)?;
+    let mut driver = SweepDriver::new(&planned, &sweep, servers, control.clone(), &session)?;
+    driver.rest = arguments.rest.unwrap_or_default().0;
+    if arguments.keep_cache {
+        driver.cache = PrefixCache::Kept;
+    }
+    driver.run(&mut view)?;
     control.renew();
     let interrupted = control.state() != Stop::Go;
     progress.end();

@@ -24,15 +24,27 @@ pub enum OptionError {
     File(String),
 }
 
+type Refused<T> = Result<T, OptionError>;
+
+pub(super) fn conflict<T>(one: &'static str, other: &'static str, why: &'static str) -> Refused<T> {
+    Err(OptionError::Conflict(one, other, why))
+}
+
+pub(super) fn needs<T>(name: &'static str, needed: &'static str, why: &'static str) -> Refused<T> {
+    Err(OptionError::Needs(name, needed, why))
+}
+
+pub(super) fn out_of_range<T>(
+    name: &'static str,
+    given: impl ToString,
+    takes: &'static str,
+) -> Refused<T> {
+    Err(OptionError::Range(name, given.to_string(), takes))
+}
+
 pub(super) fn small(name: &'static str, count: Count, most: u32) -> Result<u32, OptionError> {
-    u32::try_from(count.0)
-        .ok()
-        .filter(|&count| count <= most)
-        .ok_or_else(|| {
-            OptionError::Range(
-                name,
-                count.0.to_string(),
-                "that is more than this program can hold",
-            )
-        })
+    match u32::try_from(count.0) {
+        Ok(count) if count <= most => Ok(count),
+        _ => out_of_range(name, count.0, "that is more than this program can hold"),
+    }
 }

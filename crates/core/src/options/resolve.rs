@@ -1,6 +1,6 @@
 //! From what a user typed to a scenario that cannot be illegal. The defaults live here.
 
-use super::error::small;
+use super::error::{conflict, needs, out_of_range, small};
 use super::work::resolve_work;
 use super::*;
 use crate::slo::SloScope;
@@ -16,11 +16,11 @@ impl Options {
         if load.stop_when.contains(&StopWhen::SloMissed)
             && self.objectives.slo.as_ref().is_none_or(Vec::is_empty)
         {
-            return Err(OptionError::Needs(
+            return needs(
                 "--stop-when slo-missed",
                 "--slo",
                 "say what may be missed, as in --slo ttft=500ms",
-            ));
+            );
         }
         Ok(Scenario {
             label: self.run.label,
@@ -49,13 +49,9 @@ fn resolve_connection(options: ConnectionOptions) -> Result<Connection, OptionEr
     {
         return Err(OptionError::HeaderValue(missing.clone()));
     }
-    let timeout = |name, given: Option<Span>, default: Duration| match given {
-        Some(span) if span.0.is_zero() => Err(OptionError::Range(
-            name,
-            span.to_string(),
-            "give a time above 0",
-        )),
-        given => Ok(given.unwrap_or(Span(default))),
+    let timeout = |name, given: Option<Span>, usual_s: u64| match given {
+        Some(span) if span.0.is_zero() => out_of_range(name, span, "give a time above 0"),
+        given => Ok(given.unwrap_or(Span(Duration::from_secs(usual_s)))),
     };
     let simulated = options.url.as_ref().is_none_or(Vec::is_empty);
     if !simulated
@@ -63,12 +59,13 @@ fn resolve_connection(options: ConnectionOptions) -> Result<Connection, OptionEr
             || options.sim_device.is_some()
             || options.sim_clock.is_some())
     {
-        return Err(OptionError::Conflict(
+        return conflict(
             "--sim-model or --sim-device",
             "a URL",
             "the simulated engine is started where no server is named",
-        ));
+        );
     }
+    let key_variable = (options.api_key_env).unwrap_or_else(|| "OPENAI_API_KEY".into());
     Ok(Connection {
         urls: options.url.unwrap_or_default(),
         sim_model: options.sim_model,
@@ -78,38 +75,19 @@ fn resolve_connection(options: ConnectionOptions) -> Result<Connection, OptionEr
         model: options.model,
         stream: options.stream.unwrap_or(true) && !options.no_stream,
         headers: given,
-        api_key_env: match &options.api_key_file {
-            Some(_) => None,
-            None => Some(
-                options
-                    .api_key_env
-                    .unwrap_or_else(|| "OPENAI_API_KEY".into()),
-            ),
-        },
+        api_key_env: options.api_key_file.is_none().then_some(key_variable),
         api_key_file: options.api_key_file,
         ca: options.ca,
         client_cert: options.client_cert,
         client_key: options.client_key,
         insecure: options.insecure.unwrap_or(false),
         proxy: options.proxy,
-        connect_timeout: timeout(
-            "--connect-timeout",
-            options.connect_timeout,
-            Duration::from_secs(10),
-        )?,
-        read_timeout: timeout(
-            "--read-timeout",
-            options.read_timeout,
-            Duration::from_secs(120),
-        )?,
+        connect_timeout: timeout("--connect-timeout", options.connect_timeout, 10)?,
+        read_timeout: timeout("--read-timeout", options.read_timeout, 120)?,
         server_metrics: options.server_metrics.unwrap_or_default(),
         server_traces: options.server_traces,
         profile: options.profile.unwrap_or(false),
-        request_timeout: timeout(
-            "--request-timeout",
-            options.request_timeout,
-            Duration::from_secs(600),
-        )?,
+        request_timeout: timeout("--request-timeout", options.request_timeout, 600)?,
         workers: options
             .workers
             .map(|count| small("--workers", count, 1024))
@@ -132,11 +110,11 @@ fn replays(options: &LoadOptions, work: &Work) -> bool {
 fn resolve_load(options: &LoadOptions, work: &Work, simulated: bool) -> Result<Load, OptionError> {
     let replays = replays(options, work);
     if options.speed.is_some() && !replays {
-        return Err(OptionError::Needs(
+        return needs(
             "--speed",
             "a trace",
             "it is the pace of a replay; give --data with a trace, without --rate and --concurrency",
-        ));
+        );
     }
     let max_concurrency = options
         .max_concurrency
@@ -145,11 +123,7 @@ fn resolve_load(options: &LoadOptions, work: &Work, simulated: bool) -> Result<L
     let shape = match (options.rate, options.concurrency) {
         (None, None) if replays => {
             if let Some((name, _)) = open_only(options).into_iter().find(|(_, given)| *given) {
-                return Err(OptionError::Needs(
-                    name,
-                    "--rate",
-                    "a trace brings its own times of arrival",
-                ));
+                return needs(name, "--rate", "a trace brings its own times of arrival");
             }
             let speed = options.speed.unwrap_or(Positive(1.0)).0;
             Shape::Replay {
@@ -163,19 +137,19 @@ fn resolve_load(options: &LoadOptions, work: &Work, simulated: bool) -> Result<L
             }
         }
         (Some(_), Some(_)) => {
-            return Err(OptionError::Conflict(
+            return conflict(
                 "--rate",
                 "--concurrency",
                 "an open loop is capped by --max-concurrency",
-            ));
+            );
         }
         (Some(rate), None) => {
             if options.stagger.is_some() {
-                return Err(OptionError::Conflict(
+                return conflict(
                     "--rate",
                     "--stagger",
                     "arrivals of an open loop are spaced by --arrival",
-                ));
+                );
             }
             if !rate.is_infinite() {
                 within("--rate", rate.0, RATES, RATES_SAID)?;
@@ -191,7 +165,7 @@ fn resolve_load(options: &LoadOptions, work: &Work, simulated: bool) -> Result<L
             let cap = ("--max-concurrency", max_concurrency.is_some());
             let mut open_only = open_only(options).into_iter().chain([cap]);
             if let Some((name, _)) = open_only.find(|(_, given)| *given) {
-                return Err(OptionError::Needs(name, "--rate", "it shapes an open loop"));
+                return needs(name, "--rate", "it shapes an open loop");
             }
             Shape::Closed {
                 concurrency: small(
@@ -206,11 +180,11 @@ fn resolve_load(options: &LoadOptions, work: &Work, simulated: bool) -> Result<L
     let extent = match (options.soak, options.requests, options.duration) {
         (Some(span), None, None) => Extent::Soak(span),
         (Some(_), _, _) => {
-            return Err(OptionError::Conflict(
+            return conflict(
                 "--soak",
                 "--requests or --duration",
                 "a soak has a time only",
-            ));
+            );
         }
         (None, Some(count), Some(span)) => Extent::Either(count.0, span),
         (None, Some(count), None) => Extent::Requests(count.0),
@@ -223,36 +197,32 @@ fn resolve_load(options: &LoadOptions, work: &Work, simulated: bool) -> Result<L
     };
     if let (Some(span), Shape::Open { rate, .. }) = (extent.duration(), &shape) {
         if rate.is_infinite() && extent.requests().is_none() {
-            return Err(OptionError::Needs(
+            return needs(
                 "--rate inf",
                 "--requests",
                 "without a number there would be no end of arrivals",
-            ));
+            );
         }
         if extent.requests().is_none() && rate.0 * span.0.as_secs_f64() > MOST_ARRIVALS {
-            return Err(OptionError::Range(
+            return out_of_range(
                 "--duration",
-                span.to_string(),
+                span,
                 "that rate for that time is more than 100 million arrivals",
-            ));
+            );
         }
     }
     if extent.duration().is_some_and(|span| span.0.is_zero()) {
-        return Err(OptionError::Range(
-            "--duration",
-            "0s".into(),
-            "give a time above 0",
-        ));
+        return out_of_range("--duration", "0s", "give a time above 0");
     }
     if extent
         .requests()
         .is_some_and(|count| count as f64 > MOST_ARRIVALS)
     {
-        return Err(OptionError::Range(
+        return out_of_range(
             "--requests",
-            extent.requests().unwrap_or_default().to_string(),
+            extent.requests().unwrap_or_default(),
             "that is more than 100 million",
-        ));
+        );
     }
     let wave = match &shape {
         Shape::Closed { concurrency, .. } => u64::from(*concurrency),
@@ -280,11 +250,11 @@ fn resolve_hold(given: Option<Hold>, shape: &Shape) -> Result<Hold, OptionError>
         Shape::Replay { .. } => Some("a trace"),
     };
     match (given, ends) {
-        (Some(Hold::Auto), Some(what)) => Err(OptionError::Conflict(
+        (Some(Hold::Auto), Some(what)) => conflict(
             "--hold auto",
             what,
             "there is no steady load that could go on; leave it out",
-        )),
+        ),
         (None, Some(_)) => Ok(Hold::None),
         (given, _) => Ok(given.unwrap_or_default()),
     }
@@ -331,7 +301,7 @@ fn within(
     if range.contains(&value) {
         Ok(value)
     } else {
-        Err(OptionError::Range(name, format!("{value:e}"), takes))
+        out_of_range(name, format!("{value:e}"), takes)
     }
 }
 
@@ -346,16 +316,16 @@ fn resolve_arrival(options: &LoadOptions) -> Result<Arrival, OptionError> {
             "give a number from 0.001 to 1000000; below 1 is bursty, above 1 regular",
         )
         .map(Arrival::Gamma),
-        (Some(ArrivalName::Gamma), None) => Err(OptionError::Needs(
+        (Some(ArrivalName::Gamma), None) => needs(
             "--arrival gamma",
             "--burstiness",
             "below 1 bursty, above 1 regular",
-        )),
-        (Some(_), Some(_)) => Err(OptionError::Conflict(
+        ),
+        (Some(_), Some(_)) => conflict(
             "--burstiness",
             "--arrival constant or poisson",
             "only gamma arrivals have it",
-        )),
+        ),
     }
 }
 
@@ -366,20 +336,12 @@ fn resolve_ramp(options: &LoadOptions, rate: Rate) -> Result<Option<Ramp>, Optio
             .map(|_| "--ramp-from")
             .or(options.ramp_over.map(|_| "--ramp-over"));
         return match stray {
-            Some(name) => Err(OptionError::Needs(
-                name,
-                "--ramp",
-                "choose linear or exponential",
-            )),
+            Some(name) => needs(name, "--ramp", "choose linear or exponential"),
             None => Ok(None),
         };
     };
     if rate.is_infinite() {
-        return Err(OptionError::Conflict(
-            "--ramp",
-            "--rate inf",
-            "a ramp needs a rate to rise to",
-        ));
+        return conflict("--ramp", "--rate inf", "a ramp needs a rate to rise to");
     }
     let from = match options.ramp_from {
         Some(from) => within(
@@ -399,19 +361,19 @@ fn resolve_objectives(options: ObjectiveOptions) -> Result<Objectives, OptionErr
         .attainment
         .filter(|share| !(*share > 0.0 && *share <= 1.0))
     {
-        return Err(OptionError::Range(
+        return out_of_range(
             "--attainment",
-            bad.to_string(),
+            bad,
             "give a share above 0, at most 1, such as 0.95",
-        ));
+        );
     }
     let slos = options.slo.unwrap_or_default();
     if options.attainment.is_some() && !slos.iter().any(|slo| slo.scope == SloScope::Request) {
-        return Err(OptionError::Needs(
+        return needs(
             "--attainment",
             "--slo",
             "give a request objective such as --slo ttft=500ms",
-        ));
+        );
     }
     let thresholds = Thresholds::with(options.threshold.as_deref().unwrap_or_default())?;
     Ok(Objectives {

@@ -57,7 +57,8 @@ fn count(count: u32) -> Count {
     Count(u64::from(count))
 }
 
-// Every field of both sides is named below, so that the compiler lists what a new one still lacks.
+// Every field of a scenario is named below, so that the compiler lists what a new one still lacks;
+// a test has every option.
 
 impl Load {
     fn options(&self) -> LoadOptions {
@@ -70,61 +71,57 @@ impl Load {
             stop_when,
             until,
         } = self;
-        let mut soak = None;
-        let mut duration = None;
+        let mut options = LoadOptions {
+            requests: extent.requests().map(Count),
+            warmup: Some(*warmup),
+            hold: Some(*hold),
+            drain: *drain,
+            stop_when: (!stop_when.is_empty()).then(|| stop_when.clone()),
+            until: *until,
+            ..LoadOptions::default()
+        };
         match extent {
-            Extent::Soak(span) => soak = Some(*span),
+            Extent::Soak(span) => options.soak = Some(*span),
             Extent::Requests(_) | Extent::Duration(_) | Extent::Either(..) | Extent::All => {
-                duration = extent.duration();
+                options.duration = extent.duration();
             }
         }
-        let (mut concurrency, mut stagger) = (None, None);
-        let (mut rate, mut arrival, mut burstiness) = (None, None, None);
-        let (mut ramp, mut speed, mut cap) = (None, None, None);
         match shape {
             Shape::Closed {
-                concurrency: streams,
-                stagger: spread,
-            } => (concurrency, stagger) = (Some(count(*streams)), Some(*spread)),
+                concurrency,
+                stagger,
+            } => {
+                options.concurrency = Some(count(*concurrency));
+                options.stagger = Some(*stagger);
+            }
             Shape::Open {
-                rate: given,
-                arrival: spacing,
-                ramp: climb,
+                rate,
+                arrival,
+                ramp,
                 max_concurrency,
             } => {
-                rate = Some(*given);
-                (arrival, burstiness) = match spacing {
+                options.rate = Some(*rate);
+                options.max_concurrency = max_concurrency.map(count);
+                (options.arrival, options.burstiness) = match arrival {
                     Arrival::Constant => (Some(ArrivalName::Constant), None),
                     Arrival::Poisson => (Some(ArrivalName::Poisson), None),
                     Arrival::Gamma(shape) => (Some(ArrivalName::Gamma), Some(Positive(*shape))),
                 };
-                (ramp, cap) = (*climb, max_concurrency.map(count));
+                if let Some(Ramp { curve, from, over }) = *ramp {
+                    options.ramp = Some(curve);
+                    options.ramp_from = Some(Positive(from));
+                    options.ramp_over = Some(over);
+                }
             }
             Shape::Replay {
-                speed: factor,
+                speed,
                 max_concurrency,
-            } => (speed, cap) = (Some(Positive(*factor)), max_concurrency.map(count)),
+            } => {
+                options.speed = Some(Positive(*speed));
+                options.max_concurrency = max_concurrency.map(count);
+            }
         }
-        LoadOptions {
-            concurrency,
-            rate,
-            arrival,
-            burstiness,
-            stagger,
-            ramp: ramp.map(|ramp| ramp.curve),
-            ramp_from: ramp.map(|ramp| Positive(ramp.from)),
-            ramp_over: ramp.map(|ramp| ramp.over),
-            speed,
-            max_concurrency: cap,
-            requests: extent.requests().map(Count),
-            duration,
-            warmup: Some(*warmup),
-            hold: Some(*hold),
-            drain: *drain,
-            soak,
-            stop_when: (!stop_when.is_empty()).then(|| stop_when.clone()),
-            until: *until,
-        }
+        options
     }
 }
 
@@ -158,10 +155,8 @@ impl Work {
             tokenizer: tokenizer.clone(),
             as_token_ids: as_token_ids.then_some(true),
             cache_nonce: prompts.is_synthetic().then_some(*cache_nonce),
-            no_cache_nonce: false,
             min_tokens: *min_tokens,
             ignore_eos: Some(*ignore_eos),
-            no_ignore_eos: false,
             temperature: *temperature,
             top_p: *top_p,
             stop: (!stop.is_empty()).then(|| stop.clone()),
@@ -171,31 +166,7 @@ impl Work {
             turns: talk.and_then(|talk| talk.turns.clone()),
             think: talk.map(|talk| talk.think),
             history: talk.map(|talk| talk.history),
-            // What the source of prompts says.
-            prompt: source.prompt,
-            data: source.data,
-            data_format: source.data_format,
-            field: source.field,
-            filter: source.filter,
-            limit: source.limit,
-            shuffle: source.shuffle,
-            min_prompt: source.min_prompt,
-            max_prompt: source.max_prompt,
-            skip_bad: source.skip_bad,
-            from: source.from,
-            window: source.window,
-            input_tokens: source.input_tokens,
-            length_pairs: source.length_pairs,
-            // A preset was resolved to what it stands for.
-            workload: None,
-            text: source.text,
-            prefix_tokens: source.prefix_tokens,
-            prefix_groups: source.prefix_groups,
-            prefix_spread: source.prefix_spread,
-            cache_hit: source.cache_hit,
-            template: source.template,
-            input_chars: source.input_chars,
-            ask_chars: source.ask_chars,
+            ..source
         }
     }
 }

@@ -13,12 +13,7 @@ pub struct Count(pub u64);
 impl std::str::FromStr for Count {
     type Err = BadValue;
     fn from_str(text: &str) -> Result<Self, BadValue> {
-        text.trim()
-            .parse()
-            .ok()
-            .filter(|&count| count > 0)
-            .map(Count)
-            .ok_or_else(|| BadValue::new(text, "give a whole number from 1"))
+        BadValue::unless(text, "give a whole number from 1", |&count| count > 0).map(Count)
     }
 }
 
@@ -43,12 +38,8 @@ pub struct Positive(pub f64);
 impl std::str::FromStr for Positive {
     type Err = BadValue;
     fn from_str(text: &str) -> Result<Self, BadValue> {
-        text.trim()
-            .parse()
-            .ok()
-            .filter(|number: &f64| number.is_finite() && *number > 0.0)
-            .map(Positive)
-            .ok_or_else(|| BadValue::new(text, "give a number above 0"))
+        let is_positive = |number: &f64| number.is_finite() && *number > 0.0;
+        BadValue::unless(text, "give a number above 0", is_positive).map(Positive)
     }
 }
 
@@ -101,8 +92,10 @@ impl std::fmt::Display for FormatName {
 crate::value::serde_as_text!(FormatName);
 
 /// Length of answers: a length, `data` or `free`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, strum::Display)]
+#[strum(serialize_all = "kebab-case")]
 pub enum OutputSpec {
+    #[strum(to_string = "{0}")]
     Tokens(LengthSpec),
     Data,
     Free,
@@ -115,16 +108,6 @@ impl std::str::FromStr for OutputSpec {
             "data" => Ok(OutputSpec::Data),
             "free" => Ok(OutputSpec::Free),
             spec => spec.parse().map(OutputSpec::Tokens),
-        }
-    }
-}
-
-impl std::fmt::Display for OutputSpec {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            OutputSpec::Tokens(spec) => spec.fmt(f),
-            OutputSpec::Data => f.write_str("data"),
-            OutputSpec::Free => f.write_str("free"),
         }
     }
 }

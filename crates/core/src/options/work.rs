@@ -1,6 +1,6 @@
 //! The options of the work: which source of prompts they mean, and back.
 
-use super::error::small;
+use super::error::{conflict, needs, out_of_range, small};
 use super::*;
 use std::mem::discriminant;
 
@@ -50,12 +50,12 @@ impl WorkOptions {
 
 /// Refuses the first of some options that is given though it belongs elsewhere.
 fn only_with(
-    needs: &'static str,
+    needed: &'static str,
     why: &'static str,
     given: &[(&'static str, bool)],
 ) -> Result<(), OptionError> {
     match given.iter().find(|(_, given)| *given) {
-        Some((name, _)) => Err(OptionError::Needs(name, needs, why)),
+        Some((name, _)) => needs(name, needed, why),
         None => Ok(()),
     }
 }
@@ -73,44 +73,32 @@ pub(super) fn resolve_work(options: WorkOptions) -> Result<Work, OptionError> {
     let conversation = resolve_conversation(&options, &prompts);
     let as_token_ids = options.as_token_ids.unwrap_or(false);
     if as_token_ids && options.tokenizer.is_none() {
-        return Err(OptionError::Needs(
+        return needs(
             "--as-token-ids",
             "--tokenizer",
             "give the model's own, since ids mean nothing to another",
-        ));
+        );
     }
     if as_token_ids && conversation.is_some() {
-        return Err(OptionError::Conflict(
-            "--as-token-ids",
-            "conversations",
-            "their history is text",
-        ));
+        return conflict("--as-token-ids", "conversations", "their history is text");
     }
     // Text that is ours: it may be made new, and its answers have no end of their own.
     let ours = prompts.is_synthetic();
     let exact_by_default = ours && matches!(output, Output::Tokens(_) | Output::FromWork);
     let temperature = options.temperature;
     if let Some(bad) = temperature.filter(|t| !(0.0..=10.0).contains(t)) {
-        return Err(OptionError::Range(
-            "--temperature",
-            bad.to_string(),
-            "give a number from 0 to 10",
-        ));
+        return out_of_range("--temperature", bad, "give a number from 0 to 10");
     }
     if let Some(bad) = options.top_p.filter(|p| !(*p > 0.0 && *p <= 1.0)) {
-        return Err(OptionError::Range(
-            "--top-p",
-            bad.to_string(),
-            "give a share above 0, at most 1",
-        ));
+        return out_of_range("--top-p", bad, "give a share above 0, at most 1");
     }
     let answers = (options.extra.as_ref()).and_then(|extra| extra.0.get("n"));
     if let Some(bad) = answers.filter(|n| n.as_f64() != Some(1.0) && !n.is_null()) {
-        return Err(OptionError::Range(
+        return out_of_range(
             "--extra n",
-            bad.to_string(),
+            bad,
             "leave it out: a request is measured by one answer",
-        ));
+        );
     }
     Ok(Work {
         prompts,
@@ -118,46 +106,34 @@ pub(super) fn resolve_work(options: WorkOptions) -> Result<Work, OptionError> {
         tokenizer: options.tokenizer,
         conversation,
         as_token_ids,
-        ignore_eos: if options.no_ignore_eos {
-            false
-        } else {
-            options.ignore_eos.unwrap_or(exact_by_default)
-        },
+        ignore_eos: !options.no_ignore_eos && options.ignore_eos.unwrap_or(exact_by_default),
         min_tokens: options.min_tokens,
         temperature,
         top_p: options.top_p,
         stop: options.stop.unwrap_or_default(),
         extra: options.extra,
-        cache_nonce: if options.no_cache_nonce {
-            false
-        } else {
-            options.cache_nonce.unwrap_or(ours)
-        },
+        cache_nonce: !options.no_cache_nonce && options.cache_nonce.unwrap_or(ours),
     })
 }
 
 /// An option that the chosen source cannot follow is refused, never ignored.
 fn refuse_strays(options: &WorkOptions, source: Source) -> Result<(), OptionError> {
     if source == Source::Prompt && options.data.is_some() {
-        return Err(OptionError::Conflict(
-            "--prompt",
-            "--data",
-            "choose one source of prompts",
-        ));
+        return conflict("--prompt", "--data", "choose one source of prompts");
     }
     if source == Source::Data && options.input_tokens.is_some() {
-        return Err(OptionError::Conflict(
+        return conflict(
             "--input-tokens",
             "--data",
             "it is the length of synthetic prompts; choose rows by --min-prompt and --max-prompt",
-        ));
+        );
     }
     if source == Source::Prompt && options.template.is_some() {
-        return Err(OptionError::Conflict(
+        return conflict(
             "--template",
             "--prompt",
             "a template goes around pieces of a text; give --data, or neither",
-        ));
+        );
     }
     let makes_text = source == Source::Synthetic
         || (source == Source::Continuation && options.template.is_none());
@@ -246,11 +222,11 @@ fn refuse_strays(options: &WorkOptions, source: Source) -> Result<(), OptionErro
         )?;
     }
     if source == Source::Synthetic && options.history == Some(History::Data) {
-        return Err(OptionError::Conflict(
+        return conflict(
             "--history data",
             "synthetic prompts",
             "there are no answers but the server's",
-        ));
+        );
     }
     Ok(())
 }
@@ -282,11 +258,7 @@ fn resolve_data(options: &WorkOptions) -> Result<DataSource, OptionError> {
         && discriminant(&min) == discriminant(&max)
         && PromptLength::number(min) > PromptLength::number(max)
     {
-        return Err(OptionError::Range(
-            "--min-prompt",
-            min.to_string(),
-            "it is more than --max-prompt",
-        ));
+        return out_of_range("--min-prompt", min, "it is more than --max-prompt");
     }
     Ok(DataSource {
         location: options.data.clone().unwrap_or_default(),
@@ -311,11 +283,11 @@ fn resolve_continuation(options: &WorkOptions) -> Result<Continuation, OptionErr
         (Some(spec), None) => match spec.longest() {
             Some(length) if *spec == LengthSpec::fixed(length) => PromptLength::Tokens(length),
             _ => {
-                return Err(OptionError::Range(
+                return out_of_range(
                     "--input-tokens",
-                    spec.to_string(),
+                    spec,
                     "pieces of text have one length; give a number",
-                ));
+                );
             }
         },
         (_, chars) => {
@@ -341,11 +313,11 @@ fn resolve_continuation(options: &WorkOptions) -> Result<Continuation, OptionErr
 fn resolve_synthetic(options: &WorkOptions) -> Result<Synthetic, OptionError> {
     let language = options.text.unwrap_or_default();
     if language == Language::Zh && options.tokenizer.is_none() {
-        return Err(OptionError::Needs(
+        return needs(
             "--text zh",
             "--tokenizer",
             "no Chinese word has the same number of tokens for every model",
-        ));
+        );
     }
     let lengths = match (
         &options.length_pairs,
@@ -365,23 +337,17 @@ fn resolve_synthetic(options: &WorkOptions) -> Result<Synthetic, OptionError> {
         )?)),
         (None, Some(share)) if share > 0.0 && share < 1.0 => Some(PrefixLength::Share(share)),
         (None, Some(share)) => {
-            return Err(OptionError::Range(
-                "--cache-hit",
-                share.to_string(),
-                "give a share above 0 and below 1",
-            ));
+            return out_of_range("--cache-hit", share, "give a share above 0 and below 1");
         }
         (None, None) => None,
     };
     let groups = options.prefix_groups.unwrap_or(Count(1));
-    let prefix = match length {
-        Some(length) => Some(Prefix {
-            length,
-            groups: small("--prefix-groups", groups, 1_000_000)?,
-            spread: options.prefix_spread.unwrap_or_default(),
-        }),
-        None => None,
-    };
+    let groups = small("--prefix-groups", groups, 1_000_000)?;
+    let prefix = length.map(|length| Prefix {
+        length,
+        groups,
+        spread: options.prefix_spread.unwrap_or_default(),
+    });
     Ok(Synthetic {
         lengths,
         language,
@@ -391,19 +357,19 @@ fn resolve_synthetic(options: &WorkOptions) -> Result<Synthetic, OptionError> {
 
 fn resolve_output(options: &WorkOptions, prompts: &PromptSource) -> Result<Output, OptionError> {
     if options.output_tokens.is_some() && options.max_tokens.is_some() {
-        return Err(OptionError::Conflict(
+        return conflict(
             "--output-tokens",
             "--max-tokens",
             "the second is just a limit",
-        ));
+        );
     }
     let pairs = options.length_pairs.is_some();
     if pairs && (options.output_tokens.is_some() || options.max_tokens.is_some()) {
-        return Err(OptionError::Conflict(
+        return conflict(
             "--length-pairs",
             "--output-tokens or --max-tokens",
             "the pairs say both lengths",
-        ));
+        );
     }
     if let Some(limit) = options.max_tokens {
         return Ok(Output::AtMost(small("--max-tokens", limit, u32::MAX)?));
@@ -414,11 +380,11 @@ fn resolve_output(options: &WorkOptions, prompts: &PromptSource) -> Result<Outpu
         Some(OutputSpec::Free) => Output::Free,
         Some(OutputSpec::Data) if from_data || pairs => Output::FromWork,
         Some(OutputSpec::Data) => {
-            return Err(OptionError::Needs(
+            return needs(
                 "--output-tokens data",
                 "--data",
                 "other work says nothing about answers",
-            ));
+            );
         }
         None if from_data || pairs => Output::FromWork,
         None if matches!(prompts, PromptSource::Continuation(_)) => Output::Free,

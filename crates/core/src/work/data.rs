@@ -4,7 +4,6 @@ use crate::length::LONGEST;
 use crate::units::Span;
 use crate::value::BadValue;
 use crate::value::serde_as_text;
-use std::fmt;
 use std::str::FromStr;
 
 /// A data set or a trace, and which of its rows to take.
@@ -90,10 +89,12 @@ pub enum Filter {
 serde_as_text!(Filter);
 
 /// A length of prompts in tokens or characters: `512` or `8000chars`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
 pub enum PromptLength {
     /// In tokens of the chosen tokenizer.
+    #[strum(to_string = "{0}")]
     Tokens(u32),
+    #[strum(to_string = "{0}chars")]
     Chars(u32),
 }
 
@@ -127,15 +128,6 @@ impl FromStr for PromptLength {
             Some(_) => PromptLength::Chars(length),
             None => PromptLength::Tokens(length),
         })
-    }
-}
-
-impl fmt::Display for PromptLength {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            PromptLength::Tokens(length) => write!(f, "{length}"),
-            PromptLength::Chars(length) => write!(f, "{length}chars"),
-        }
     }
 }
 

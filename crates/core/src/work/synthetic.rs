@@ -177,11 +177,13 @@ pub enum PrefixLength {
 }
 
 /// How often each shared beginning is used.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, strum::Display)]
+#[strum(serialize_all = "kebab-case")]
 pub enum PrefixSpread {
     #[default]
     Uniform,
     /// The n-th one in proportion to n to the power of minus this.
+    #[strum(to_string = "zipf({0})")]
     Zipf(f64),
 }
 
@@ -198,15 +200,6 @@ impl FromStr for PrefixSpread {
                 .and_then(exponent)
                 .map(PrefixSpread::Zipf)
                 .ok_or_else(|| BadValue::new(text, "choose uniform, zipf or zipf(EXPONENT)")),
-        }
-    }
-}
-
-impl fmt::Display for PrefixSpread {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            PrefixSpread::Uniform => f.write_str("uniform"),
-            PrefixSpread::Zipf(exponent) => write!(f, "zipf({exponent})"),
         }
     }
 }

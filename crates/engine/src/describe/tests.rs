@@ -26,26 +26,6 @@ fn a_refusal_is_foreseen_in_the_engines_words() {
 }
 
 #[test]
-fn a_repair_leaves_the_open_port_and_the_newest_flags_alone() {
-    let mut bad = engine(
-        "vllm serve m --max-num-batched-tokens 8 --max-num-seqs 16 --port {port} --brand-new 3",
-    );
-    let help = "--brand-new N --max-num-seqs N --max-num-batched-tokens --port P --host H -h";
-    bad.installed.help = Help::read(help);
-    let limits = ModelLimits {
-        max_position: 8192,
-        heads: 4,
-        multimodal: false,
-    };
-    let repaired = bad.repaired(&gpu(), &limits).unwrap();
-    assert_eq!(repaired.changes.len(), 1, "{:?}", repaired.changes);
-    let line = repaired.command.to_string();
-    for kept in ["{port}", "--brand-new 3", "--max-num-seqs 8"] {
-        assert!(line.contains(kept), "{line}");
-    }
-}
-
-#[test]
 fn a_mistyped_flag_finds_its_neighbour() {
     let found = engine("vllm serve m --max-num-sqs 16").check(&gpu(), None);
     assert!(
@@ -63,14 +43,6 @@ fn the_installed_engine_is_right_about_its_flags() {
     let found = new.check(&gpu(), None);
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].message.contains("--swap-space"));
-}
-
-#[test]
-fn a_custom_engine_obeys_the_rules_of_its_user() {
-    let rules = vec!["max-batch <= 32".parse().unwrap()];
-    let custom = engine("./my-server --max-batch 64").with_rules(rules);
-    assert_eq!(custom.kind(), EngineKind::Custom);
-    assert_eq!(custom.check(&gpu(), None)[0].flag, "max-batch");
 }
 
 #[test]

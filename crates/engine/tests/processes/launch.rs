@@ -4,7 +4,7 @@ use crate::stand_in::{eventually, lives, pids, script, serve};
 use inferometer_catalog::engine::{EngineKind, FailureClass};
 use inferometer_engine::{
     DeviceTool, Failure, Launch, LeftoverState, MemoryAfter, Readiness, Running, StartError,
-    StartProgress, Wrapper, leftovers,
+    StartProgress, leftovers,
 };
 use std::net::TcpListener;
 use std::ops::ControlFlow;
@@ -51,7 +51,7 @@ fn an_engine_is_started_told_of_and_stopped_politely() {
         "{seen:?}"
     );
     assert_eq!(running.facts().kv_tokens, Some(1_048_576));
-    assert!(running.facts().ready_s.is_some());
+    assert!(running.facts().start_s.is_some());
     let pid = running.pid().unwrap();
     let registry = launch.registry.as_ref().unwrap();
     assert_eq!(leftovers(registry)[0].state, LeftoverState::InUse);
@@ -232,11 +232,10 @@ fn an_engine_is_ready_when_its_server_answers_200() {
 /// A start command that ends at once, as `docker run -d` does. What it started answers until
 /// there is a file `stopped`.
 fn detached(folder: &std::path::Path, stop: &str) -> (Launch, Running) {
-    let launch = script(folder, "true");
-    let mut launch = launch.wrapped(&Wrapper {
-        start: vec!["env".into(), "PLACE={port}".into()],
-        stop: Some(["sh", "-c", stop].map(str::to_owned).to_vec()),
-    });
+    let mut launch = script(folder, "true");
+    let wrapper = ["env", "PLACE={port}"].map(str::to_owned);
+    launch.words.splice(0..0, wrapper);
+    launch.stop = Some(["sh", "-c", stop].map(str::to_owned).to_vec());
     launch.place(4242);
     assert_eq!(launch.words[1], "PLACE=4242");
     launch.ready.line = None;
@@ -360,7 +359,7 @@ fn a_stop_waits_until_the_devices_memory_is_back() {
         };
         let stopped = start(&launch).unwrap().stop();
         match stopped.memory {
-            MemoryAfter::Back { .. } => assert!(is_back, "{stopped:?}"),
+            MemoryAfter::Back => assert!(is_back, "{stopped:?}"),
             MemoryAfter::Held { mib } => assert!(!is_back && mib > 39_000.0, "{stopped:?}"),
             MemoryAfter::NotAsked => panic!("{stopped:?}"),
         }

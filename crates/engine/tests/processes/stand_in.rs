@@ -26,7 +26,6 @@ pub fn script(folder: &Path, script: &str) -> Launch {
         engine: inferometer_catalog::engine::EngineKind::Vllm,
         words: ["sh", "-c", script].map(str::to_owned).to_vec(),
         environment: Vec::new(),
-        folder: None,
         url: format!(
             "http://127.0.0.1:{}",
             inferometer_engine::free_port().unwrap()

@@ -46,8 +46,7 @@ fn metrics_are_found_beside_the_api_and_stored_on_the_runs_clock() {
                 .iter()
                 .any(|sample| sample.host.is_some_and(|host| host.cpu.is_some()))
     })));
-    let report = watch.finish();
-    assert!(report.scrapes >= 3 && report.missed == 0, "{report:?}");
+    drop(watch);
     let samples = read_samples(&path).unwrap();
     assert!(samples.windows(2).all(|pair| pair[0].at <= pair[1].at));
     let state = samples
@@ -66,10 +65,9 @@ fn a_server_without_metrics_or_with_rubbish_is_missed_and_harms_nobody() {
     let client = Client::for_server(Access::default(), Duration::from_secs(30)).unwrap();
     assert_eq!(discover(&client, &url), None);
     let path = folder.path().join("samples.jsonl");
-    let watch = Watch::start(plan(Some(format!("{url}/metrics")), &path)).unwrap();
-    let report = watch.finish();
-    assert!(report.missed >= 1 && report.scrapes == 0, "{report:?}");
-    assert!(report.last_miss.unwrap().contains("no metric"));
+    drop(Watch::start(plan(Some(format!("{url}/metrics")), &path)).unwrap());
+    let samples = read_samples(&path).unwrap();
+    assert!(!samples.is_empty() && samples.iter().all(|sample| sample.engine.is_none()));
 }
 
 #[test]

@@ -36,24 +36,17 @@ impl RequestOptions {
             }
             body.insert("stream_options".into(), options.into());
         }
-        if self.ignore_eos {
-            body.insert("ignore_eos".into(), true.into());
-        }
-        if let Some(least) = self.min_tokens {
-            body.insert("min_tokens".into(), least.into());
-        }
-        if let Some(limit) = limit {
-            body.insert(self.limit_field.into_str().into(), limit.into());
-        }
-        if let Some(temperature) = self.temperature {
-            body.insert("temperature".into(), temperature.into());
-        }
-        if let Some(top_p) = self.top_p {
-            body.insert("top_p".into(), top_p.into());
-        }
-        if !self.stop.is_empty() {
-            body.insert("stop".into(), self.stop.clone().into());
-        }
+        let stop = Some(&self.stop).filter(|stop| !stop.is_empty());
+        let asked = [
+            ("ignore_eos", self.ignore_eos.then_some(Value::Bool(true))),
+            ("min_tokens", self.min_tokens.map(Value::from)),
+            (self.limit_field.into_str(), limit.map(Value::from)),
+            ("temperature", self.temperature.map(Value::from)),
+            ("top_p", self.top_p.map(Value::from)),
+            ("stop", stop.map(|stop| stop.clone().into())),
+        ];
+        let asked = asked.into_iter();
+        body.extend(asked.filter_map(|(name, value)| Some((name.to_owned(), value?))));
         body
     }
 

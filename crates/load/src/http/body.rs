@@ -16,12 +16,8 @@ pub enum BodyError {
 
 /// Takes the framing off a body that comes in pieces of any size.
 #[derive(Debug)]
-pub struct BodyDecoder {
-    framing: Framing,
-}
-
-#[derive(Debug)]
-enum Framing {
+pub enum BodyDecoder {
+    /// Bytes that are still to come.
     Length(u64),
     UntilClose,
     Chunked(Chunked),
@@ -29,7 +25,7 @@ enum Framing {
 }
 
 #[derive(Debug)]
-enum Chunked {
+pub enum Chunked {
     /// In the line with the size; what came of it so far.
     Size(Vec<u8>),
     /// In the data; what is missing of it.
@@ -42,32 +38,23 @@ enum Chunked {
 
 impl BodyDecoder {
     pub fn length(length: u64) -> Self {
-        let framing = match length {
-            0 => Framing::Done,
-            length => Framing::Length(length),
-        };
-        BodyDecoder { framing }
-    }
-
-    pub fn until_close() -> Self {
-        BodyDecoder {
-            framing: Framing::UntilClose,
+        match length {
+            0 => BodyDecoder::Done,
+            length => BodyDecoder::Length(length),
         }
     }
 
     pub fn chunked() -> Self {
-        BodyDecoder {
-            framing: Framing::Chunked(Chunked::Size(Vec::new())),
-        }
+        BodyDecoder::Chunked(Chunked::Size(Vec::new()))
     }
 
     pub fn is_done(&self) -> bool {
-        matches!(self.framing, Framing::Done)
+        matches!(self, BodyDecoder::Done)
     }
 
     /// The body is whole if the connection closes now.
     pub fn may_close(&self) -> bool {
-        matches!(self.framing, Framing::Done | Framing::UntilClose)
+        matches!(self, BodyDecoder::Done | BodyDecoder::UntilClose)
     }
 
     /// Takes the framing off a piece, gives the data in it, and says how many bytes of the
@@ -77,31 +64,31 @@ impl BodyDecoder {
         piece: &[u8],
         mut give: impl FnMut(&[u8]),
     ) -> Result<usize, BodyError> {
-        match &mut self.framing {
-            Framing::Done => Ok(0),
-            Framing::UntilClose => {
+        match self {
+            BodyDecoder::Done => Ok(0),
+            BodyDecoder::UntilClose => {
                 give(piece);
                 Ok(piece.len())
             }
-            Framing::Length(left) => {
+            BodyDecoder::Length(left) => {
                 let take = piece
                     .len()
                     .min(usize::try_from(*left).unwrap_or(usize::MAX));
                 *left -= take as u64;
                 if *left == 0 {
-                    self.framing = Framing::Done;
+                    *self = BodyDecoder::Done;
                 }
                 give(&piece[..take]);
                 Ok(take)
             }
-            Framing::Chunked(state) => {
+            BodyDecoder::Chunked(state) => {
                 let mut rest = piece;
                 while !rest.is_empty() {
                     match state.step(rest, &mut give)? {
                         Some(used) => rest = &rest[used..],
                         None => {
                             // The blank line after the trailers; it is one byte of `rest`.
-                            self.framing = Framing::Done;
+                            *self = BodyDecoder::Done;
                             return Ok(piece.len() - rest.len() + 1);
                         }
                     }
@@ -241,7 +228,7 @@ mod tests {
 
     #[test]
     fn only_a_body_until_close_is_whole_when_the_connection_closes_early() {
-        assert!(BodyDecoder::until_close().may_close());
+        assert!(BodyDecoder::UntilClose.may_close());
         assert!(!BodyDecoder::length(5).may_close());
         assert!(!BodyDecoder::chunked().may_close());
     }

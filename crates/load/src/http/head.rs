@@ -141,7 +141,7 @@ impl Head {
             _ if matches!(self.status, 204 | 304) => BodyDecoder::length(0),
             FramingHeader::Length(length) => BodyDecoder::length(length),
             FramingHeader::Chunked => BodyDecoder::chunked(),
-            FramingHeader::None => BodyDecoder::until_close(),
+            FramingHeader::None => BodyDecoder::UntilClose,
         }
     }
 

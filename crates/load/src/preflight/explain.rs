@@ -3,14 +3,19 @@
 use super::error::{LONGEST_QUOTE, PreflightError, is_page, unreachable};
 use super::prober::Prober;
 use super::site::Site;
-use crate::plain::Reply;
 use inferometer_core::content::Content;
 use inferometer_core::record::{Failure, FailureClass, Record};
 use inferometer_text::hostile::printable;
 
 impl Prober {
-    pub(super) fn check_access(&self, url: &str, reply: &Reply) -> Result<(), PreflightError> {
-        let remedy = match reply.status {
+    /// Refuses an answer that refuses access.
+    pub(super) fn check_access(
+        &self,
+        url: &str,
+        status: u16,
+        said: &str,
+    ) -> Result<(), PreflightError> {
+        let remedy = match status {
             401 | 403 => {
                 "give the key in OPENAI_API_KEY, or name its place with --api-key-env or --api-key-file"
             }
@@ -19,8 +24,8 @@ impl Prober {
         };
         Err(PreflightError::Unauthorized {
             url: url.to_owned(),
-            status: reply.status,
-            said: self.quoted(&reply.body),
+            status,
+            said: self.quoted(said),
             remedy,
         })
     }
@@ -55,13 +60,7 @@ impl Prober {
                 },
             },
             FailureClass::Unauthorized => {
-                let reply = Reply {
-                    status,
-                    server: None,
-                    content_type: String::new(),
-                    body: failure.detail.clone(),
-                };
-                match self.check_access(&route.url, &reply) {
+                match self.check_access(&route.url, status, &failure.detail) {
                     Err(error) => error,
                     Ok(()) => PreflightError::Refused {
                         url: route.url,

@@ -2,8 +2,8 @@
 
 use super::error::{PreflightError, is_page};
 use super::prober::Prober;
+use super::request::Question;
 use super::site::{Site, read_models, split_path, unsupported};
-use super::step::Question;
 use crate::plain::get;
 use crate::setup::Route;
 use inferometer_core::record::{Failure, FailureClass};
@@ -52,7 +52,7 @@ impl Prober {
             if site.software.is_none() {
                 site.software = self.name_software(&site, &reply).await;
             }
-            self.check_access(&route.url, &reply)?;
+            self.check_access(&route.url, reply.status, &reply.body)?;
             site.models_said = format!("{path}: status {}", reply.status);
             site.page = is_page(&reply.body).then_some(reply.status);
             if reply.status == 200

@@ -1,9 +1,8 @@
 //! Asks a server on behalf of the preflight.
 
 use super::error::LONGEST_QUOTE;
-use super::request::PreflightRequest;
+use super::request::{PreflightRequest, PreflightStep, Question};
 use super::site::Site;
-use super::step::{PreflightStep, Question};
 use crate::api::{CHAT, Dialect, Prompt, RequestOptions};
 use crate::clock::Clock;
 use crate::connect::{Network, Transport};

@@ -1,6 +1,5 @@
-//! What the preflight is to find out about.
+//! What the preflight is to find out about, and where it stands, for whoever waits for it.
 
-use super::step::StepSender;
 use crate::api::RequestOptions;
 use crate::connect::Network;
 use crate::exchange::Timeouts;
@@ -8,6 +7,8 @@ use crate::http::Target;
 use inferometer_core::content::Content;
 use inferometer_core::scenario::Api;
 use inferometer_text::hostile::Secrets;
+use std::time::Duration;
+use tokio::sync::watch;
 
 pub struct PreflightRequest {
     pub targets: Vec<Target>,
@@ -32,3 +33,21 @@ pub struct PreflightRequest {
     /// Is told what is waited for.
     pub steps: StepSender,
 }
+
+/// What the preflight waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PreflightStep {
+    pub url: String,
+    pub question: Question,
+    /// It is given up after this time.
+    pub limit: Duration,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Question {
+    Models,
+    Answer,
+}
+
+/// Hears of every step; the last one counts.
+pub type StepSender = watch::Sender<Option<PreflightStep>>;

@@ -4,8 +4,8 @@
 use inferometer_core::content::Content;
 use inferometer_core::record::{Failure, FailureClass, Outcome, Record, Stage};
 use inferometer_core::scenario::Hold;
-use inferometer_core::units::Offset;
-use inferometer_core::work::History;
+use inferometer_core::units::{Offset, Span};
+use inferometer_core::work::{Conversation, History};
 use inferometer_load::api::{CHAT, RequestOptions};
 use inferometer_load::clock::Clock;
 use inferometer_load::connect::Transport;
@@ -15,7 +15,7 @@ use inferometer_load::live::StageCounters;
 use inferometer_load::pace::Pacer;
 use inferometer_load::recorder::RecorderMessage;
 use inferometer_load::setup::{
-    Conversation, Job, Jobs, PreparedRequest, RequestPlace, Route, Setup, WARMUP_SESSION,
+    Job, Jobs, PreparedRequest, RequestPlace, Route, Setup, WARMUP_SESSION,
 };
 use inferometer_load::worker::{LoadShare, Pacing, Stop, Window, Worker};
 use inferometer_store::journal::Entry;
@@ -218,10 +218,8 @@ impl Bed {
         // All requests are ready, so that paused time does not run ahead of a thread.
         let (sender, requests) = mpsc::channel(due.len().max(1));
         for (index, due) in (0u64..).zip(due) {
-            let turns = self
-                .setup
-                .conversation
-                .map_or(1, |_| Questions.turns(index));
+            let talks = self.setup.conversation.is_some();
+            let turns = if talks { Questions.turns(index) } else { 1 };
             let place = RequestPlace {
                 session: index,
                 turn: 0,
@@ -526,7 +524,8 @@ async fn what_still_waits_at_the_cap_when_the_run_ends_is_recorded_as_cut() {
 
 fn talk(think_ms: u64, history: History) -> Option<Conversation> {
     Some(Conversation {
-        think: ms(think_ms),
+        turns: None,
+        think: Span(ms(think_ms)),
         history,
     })
 }

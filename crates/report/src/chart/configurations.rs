@@ -69,11 +69,11 @@ impl Configurations<'_> {
     fn star(
         &self,
         panel: &mut Panel,
-        n: impl Fn(&Summary) -> Option<u64>,
+        of: impl Fn(&Summary) -> Option<Distribution>,
         lang: Lang,
     ) -> Option<String> {
         let least = least_samples(99.0)?;
-        let few = |summary: &Summary| n(summary).is_some_and(|n| n < least);
+        let few = |summary: &Summary| of(summary).is_some_and(|all| !all.supports(99.0));
         let name = |(name, summary): &(String, &Summary)| {
             if few(summary) {
                 format!("{name}*")
@@ -139,7 +139,7 @@ pub fn latency(configurations: &Configurations<'_>, lang: Lang) -> Figure {
             configurations.series("p99", 1, value(|all| (all.p99, all.p99_interval))),
         ];
         let mut panel = configurations.panel(metric, unit.sign(), series, lang);
-        let starred = configurations.star(&mut panel, |summary| of(summary).map(|all| all.n), lang);
+        let starred = configurations.star(&mut panel, of, lang);
         (panel, starred)
     };
     let per_token = configurations

@@ -116,8 +116,7 @@ fn percentiles(exact: &Distribution, unit: TimeUnit) -> Vec<Mark> {
     let finite = named.into_iter().filter(|(_, ms)| ms.is_finite());
     finite
         .map(|(percent, ms)| {
-            let enough = least_samples(percent).is_some_and(|least| exact.n >= least);
-            let star = if enough { "" } else { "*" };
+            let star = if exact.supports(percent) { "" } else { "*" };
             Mark::new(
                 On::X,
                 unit.of_ms(ms),

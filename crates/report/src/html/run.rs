@@ -6,7 +6,6 @@ use crate::chart::Drawing;
 use crate::message::{MetricText, PageText};
 use crate::run::{Detail, RunReport, compose};
 use inferometer_analysis::fold::Folded;
-use inferometer_core::quantile::least_samples;
 use inferometer_core::summary::{Distribution, Summary};
 use inferometer_page::doc::Tone;
 use inferometer_page::html::{Edition, Headline, Page, page};
@@ -64,7 +63,7 @@ fn headlines(summary: &Summary, lang: Lang) -> Vec<Headline> {
     };
     let throughput = &summary.throughput;
     let latency = &summary.latency;
-    let few = (latency.ttft_ms).is_some_and(|all| Some(all.n) < least_samples(99.0));
+    let few = (latency.ttft_ms).is_some_and(|all| !all.supports(99.0));
     let time = |name: MetricText, p: &str, of: Option<f64>| {
         let (mut value, unit) = duration(of);
         // The table of latencies says what the star is.

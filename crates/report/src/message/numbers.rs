@@ -48,6 +48,7 @@ texts! {
         Latency => "Latency", "时延";
         Mean => "mean", "平均";
         Max => "max", "最大";
+        TooShort => "too short: {count} requests needed", "运行太短：需 {count} 个请求";
         TooFew =>
             "* too few samples for this percentile ({least})",
             "* 样本不足以支撑该百分位（至少需要 {least}）";

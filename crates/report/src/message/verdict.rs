@@ -28,6 +28,9 @@ texts! {
         AttainmentAsked =>
             "{share} of all requests met every per-request objective ({asked} asked)",
             "{share} 的请求满足全部单请求 SLO（要求 {asked}）";
+        AttainmentBetween =>
+            "{met}; 95 % interval {low} – {high}",
+            "{met}；95 % 区间 {low} – {high}";
         Failures => "Failures", "失败";
         HttpStatus => "HTTP {status}", "HTTP {status}";
         Doubts => "Doubts", "疑点";

@@ -125,18 +125,14 @@ fn cells(name: &str, sample: Option<&Distribution>) -> Vec<Cell> {
     cells.push(plain(sample.mean));
     let values = [sample.p50, sample.p90, sample.p95, sample.p99];
     for (value, percent) in values.into_iter().zip(PERCENTILES) {
-        cells.push(match lacks_samples(percent, sample.n) {
-            true => plain(value).starred(),
-            false => plain(value),
+        cells.push(if sample.supports(percent) {
+            plain(value)
+        } else {
+            plain(value).starred()
         });
     }
     cells.push(plain(sample.max));
     cells
-}
-
-/// A median describes the sample; only a tail claims something about what was not seen.
-fn lacks_samples(percent: f64, n: u64) -> bool {
-    percent > 50.0 && least_samples(percent).is_none_or(|least| n < least)
 }
 
 /// The unit, the factor from milliseconds to it, and the decimals that suit a whole row.

@@ -27,26 +27,27 @@ fn table(report: &RunReport<'_>) -> Table {
     let throughput = &summary.throughput;
     // A window that is steady by construction needs no second figure beside it.
     let steady = (summary.steady.as_ref()).filter(|_| !report.has_steady_window());
+    let interval = |ends| Interval::of(report, ends, throughput.requests_needed);
     let mut rows: Vec<Row> = vec![
         rate(
             report.say(MetricText::Requests),
             throughput.requests_per_s,
             Unit::RequestsPerSecond,
-            throughput.requests_per_s_interval,
+            interval(throughput.requests_per_s_interval),
             steady.and_then(|steady| steady.requests_per_s),
         ),
         rate(
             report.say(MetricText::OutputTokens),
             throughput.output_tokens_per_s,
             Unit::TokensPerSecond,
-            throughput.output_tokens_per_s_interval,
+            interval(throughput.output_tokens_per_s_interval),
             steady.and_then(|steady| steady.output_tokens_per_s),
         ),
         rate(
             report.say(MetricText::TotalTokens),
             throughput.total_tokens_per_s,
             Unit::TokensPerSecond,
-            None,
+            Interval::Blank,
             None,
         ),
     ];
@@ -58,7 +59,7 @@ fn table(report: &RunReport<'_>) -> Table {
             &name,
             throughput.output_tokens_per_s.map(each),
             Unit::TokensPerSecond,
-            (throughput.output_tokens_per_s_interval).map(|ends| ends.map(each)),
+            interval((throughput.output_tokens_per_s_interval).map(|ends| ends.map(each))),
             steady
                 .and_then(|steady| steady.output_tokens_per_s)
                 .map(each),
@@ -70,7 +71,7 @@ fn table(report: &RunReport<'_>) -> Table {
         .filter(|slo| slo.goodput_per_s.is_some())
     {
         let (name, unit) = (report.say(MetricText::Goodput), Unit::RequestsPerSecond);
-        rows.push(rate(name, slo.goodput_per_s, unit, None, None));
+        rows.push(rate(name, slo.goodput_per_s, unit, Interval::Blank, None));
     }
     let latency = &summary.latency;
     for (metric, sample) in [
@@ -80,16 +81,45 @@ fn table(report: &RunReport<'_>) -> Table {
     ] {
         let metric = report.say(metric).to_owned();
         let name = report.fill(NumbersText::Median, &[("metric", metric)]);
-        rows.push(median(name, sample.as_ref()));
+        rows.push(median(report, name, sample.as_ref()));
     }
     laid_out(report, rows)
+}
+
+/// What stands in the column of intervals.
+enum Interval {
+    Ends([f64; 2]),
+    /// What it would take, in words.
+    TooShort(String),
+    Blank,
+}
+
+impl Interval {
+    fn of(report: &RunReport<'_>, ends: Option<[f64; 2]>, needed: Option<u64>) -> Self {
+        match (ends, needed) {
+            (Some(ends), _) => Interval::Ends(ends),
+            (None, Some(needed)) => {
+                let count = ("count", number::count(needed));
+                Interval::TooShort(report.fill(NumbersText::TooShort, &[count]))
+            }
+            (None, None) => Interval::Blank,
+        }
+    }
+
+    fn cell(self, unit: Unit, decimals: usize) -> Cell {
+        match self {
+            Interval::Ends(ends) => Cell::range(Some(ends), unit, decimals),
+            Interval::TooShort(words) => Cell::text(words),
+            Interval::Blank => Cell::blank(),
+        }
+    }
 }
 
 fn rate(
     name: &str,
     value: Option<f64>,
     unit: Unit,
-    interval: Option<[f64; 2]>,
+    interval: Interval,
     steady: Option<f64>,
 ) -> Row {
     let decimals = value.map_or(0, number::decimals);
@@ -97,7 +127,7 @@ fn rate(
         Cell::text(name),
         Cell::number(value, unit, decimals),
         Cell::text(unit.sign()),
-        Cell::range(interval, unit, decimals),
+        interval.cell(unit, decimals),
         match steady {
             Some(_) => Cell::number(steady, unit, decimals),
             None => Cell::blank(),
@@ -105,18 +135,19 @@ fn rate(
     ]
 }
 
-fn median(name: String, sample: Option<&Distribution>) -> Row {
+fn median(report: &RunReport<'_>, name: String, sample: Option<&Distribution>) -> Row {
     let blank = Cell::blank;
     let Some(sample) = sample else {
         return [Cell::text(name), Cell::Absent, blank(), blank(), blank()];
     };
     let (unit, scale, decimals) = row_unit(sample);
-    let interval = sample.p50_interval.map(|ends| ends.map(|end| end * scale));
+    let ends = sample.p50_interval.map(|ends| ends.map(|end| end * scale));
+    let interval = Interval::of(report, ends, sample.requests_needed);
     [
         Cell::text(name),
         Cell::number(Some(sample.p50 * scale), unit, decimals),
         Cell::text(unit.sign()),
-        Cell::range(interval, unit, decimals),
+        interval.cell(unit, decimals),
         blank(),
     ]
 }

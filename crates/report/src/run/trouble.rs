@@ -75,7 +75,14 @@ pub(super) fn objectives(report: &RunReport<'_>) -> Option<Section> {
             ("share", number::percent(share)),
             ("asked", number::percent(asked)),
         ];
-        let text = report.fill(VerdictText::AttainmentAsked, &shares);
+        let mut text = report.fill(VerdictText::AttainmentAsked, &shares);
+        if let Some([low, high]) = slo
+            .attainment_interval
+            .map(|ends| ends.map(number::percent))
+        {
+            let parts = [("met", text), ("low", low), ("high", high)];
+            text = report.fill(VerdictText::AttainmentBetween, &parts);
+        }
         Block::Pairs(vec![Pair::new(report.say(MetricText::Attainment), text)])
     });
     let mut blocks = vec![Block::Table(table)];

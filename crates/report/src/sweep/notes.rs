@@ -102,11 +102,12 @@ fn table(ladder: &LoadLadder<'_>, lang: Lang) -> Table {
                 of(&summary.latency).map(|sample| value(&sample))
             });
             // What some of the measurements cannot bear is marked.
-            let least = least_samples(f64::from(percent)).filter(|_| percent > 50);
             for (cell, row) in line[1..].iter_mut().zip(rows) {
-                let n = |summary: &&Summary| of(&summary.latency).map_or(0, |sample| sample.n);
-                let too_few = |least: u64| row.shown().iter().any(|summary| n(summary) < least);
-                if *cell != Cell::Absent && least.is_some_and(too_few) {
+                let bears = |summary: &&Summary| {
+                    let sample = of(&summary.latency);
+                    sample.is_some_and(|sample| sample.supports(f64::from(percent)))
+                };
+                if *cell != Cell::Absent && !row.shown().iter().all(bears) {
                     *cell = cell.clone().starred();
                     starred = starred.max(Some(percent));
                 }

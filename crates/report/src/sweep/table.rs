@@ -113,12 +113,13 @@ fn number_cells(row: &MeasuredPoint<'_>) -> Vec<Cell> {
 /// A p99 that some of the measurements cannot bear is marked.
 fn tail(row: &MeasuredPoint<'_>, cell: Cell) -> Cell {
     let bears = |summary: &&Summary| {
-        let n = summary.latency.ttft_ms.map_or(0, |ttft| ttft.n);
-        least_samples(TAIL).is_some_and(|least| n >= least)
+        let ttft = summary.latency.ttft_ms;
+        ttft.is_some_and(|ttft| ttft.supports(TAIL))
     };
-    match row.shown().iter().all(bears) {
-        true => cell,
-        false => cell.starred(),
+    if row.shown().iter().all(bears) {
+        cell
+    } else {
+        cell.starred()
     }
 }
 

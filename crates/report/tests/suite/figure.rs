@@ -542,6 +542,7 @@ fn judged(value_ms: f64) -> Summary {
     Summary {
         slo: Some(SloResult {
             attainment: None,
+            attainment_interval: None,
             goodput_per_s: None,
             objectives: vec![ObjectiveResult {
                 objective: "tpot.p95=90ms".to_owned(),

@@ -62,9 +62,11 @@ pub fn around(n: u64, median: f64) -> Distribution {
         p95: median * 1.8,
         p99: median * 2.9,
         max: median * 3.4,
+        independent: None,
         mean_interval: Some([median * 1.04, median * 1.1]),
         p50_interval: Some([median * 0.97, median * 1.03]),
         p99_interval: None,
+        requests_needed: None,
     }
 }
 
@@ -377,6 +379,7 @@ pub fn open_loop() -> Sample {
     }];
     summary.slo = Some(SloResult {
         attainment: Some(0.9312),
+        attainment_interval: None,
         goodput_per_s: Some(4.641),
         objectives: vec![
             ObjectiveResult {

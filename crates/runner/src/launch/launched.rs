@@ -2,38 +2,16 @@
 
 use crate::observer::{Event, Observer};
 use inferometer_core::environment::StartedEngine;
-use inferometer_engine::{Failure, MemoryAfter, Running};
+use inferometer_engine::{MemoryAfter, Running};
 
 /// A started engine. Dropping it stops it, too; so does our own death.
 pub struct LaunchedEngine {
-    running: Running,
-    about: StartedEngine,
+    pub running: Running,
+    /// What was started, and what it told of itself.
+    pub about: StartedEngine,
 }
 
 impl LaunchedEngine {
-    pub(super) fn new(running: Running, about: StartedEngine) -> LaunchedEngine {
-        LaunchedEngine { running, about }
-    }
-
-    pub fn url(&self) -> &str {
-        self.running.url()
-    }
-
-    /// What was started, and what it told of itself.
-    pub fn about(&self) -> &StartedEngine {
-        &self.about
-    }
-
-    /// Whether it ended by itself.
-    pub fn has_ended(&mut self) -> bool {
-        self.running.has_ended()
-    }
-
-    /// Why it is no longer there, if it ended by itself.
-    pub fn died(&mut self) -> Option<Failure> {
-        self.running.died()
-    }
-
     /// Ends it and waits until the devices are as before; what did not go well is said.
     pub fn stop(self, observer: &mut dyn Observer) {
         observer.event(Event::StoppingEngine);

@@ -17,8 +17,8 @@ use inferometer_core::environment::StartedEngine;
 use inferometer_core::server::DeviceState;
 use inferometer_engine::{
     Access, ConfigCopy, DeviceTool, Engine, Interview, Launch, LaunchTimeouts, Proof,
-    SUPERVISOR_WORD, StartFacts, StartProgress, Supervisor, changed_config, device_class,
-    leftovers, without_secrets,
+    SUPERVISOR_WORD, StartProgress, Supervisor, changed_config, device_class, leftovers,
+    without_secrets,
 };
 use inferometer_load::instrument::Control;
 use inferometer_load::worker::Stop;
@@ -252,7 +252,7 @@ impl Launcher {
             engine,
             after_s: about.start_s.unwrap_or_default(),
         });
-        Ok(LaunchedEngine::new(running, about))
+        Ok(LaunchedEngine { running, about })
     }
 
     fn launch(
@@ -339,25 +339,26 @@ impl Launcher {
             .collect()
     }
 
-    /// The engine as it is told of, without what only a start can tell.
-    pub fn described(&self, version: &str) -> StartedEngine {
+    /// The engine as it is told of, beside what only a start can tell.
+    pub fn described(&self, version: &str, start: StartedEngine) -> StartedEngine {
         StartedEngine {
             name: self.engine.kind().to_string(),
             version: Some(version.to_owned()).filter(|version| !version.is_empty()),
             options: self.options.words(),
             command: without_secrets(&self.engine.command().to_words()),
             flags: self.flags.clone(),
-            ..StartedEngine::default()
+            ..start
         }
     }
 
-    fn about(&self, launch: &Launch, facts: &StartFacts) -> StartedEngine {
+    fn about(&self, launch: &Launch, facts: &StartedEngine) -> StartedEngine {
         let probed = self.engine.installed().version.map(|it| it.to_string());
         let version = facts.version.clone().or(probed).unwrap_or_default();
-        facts.fill_in(StartedEngine {
+        let started = StartedEngine {
             log: launch.log.clone(),
-            ..self.described(&version)
-        })
+            ..facts.clone()
+        };
+        self.described(&version, started)
     }
 }
 

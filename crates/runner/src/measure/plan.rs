@@ -14,7 +14,10 @@ use std::time::Duration;
 
 /// The load, planned before the first byte is sent.
 pub struct Planned {
-    pub rhythm: PlannedRhythm,
+    /// The streams of a closed loop are not spread yet.
+    pub rhythm: Rhythm,
+    /// How they will be.
+    pub stagger: Stagger,
     /// Measured requests, where they are known.
     pub requests: Option<u64>,
     /// When the window opens; absent for a load without one.
@@ -22,24 +25,12 @@ pub struct Planned {
     pub hold: Hold,
 }
 
-pub enum PlannedRhythm {
-    Closed {
-        streams: u32,
-        stagger: Stagger,
-    },
-    Open {
-        warmup: Schedule,
-        measured: Schedule,
-        cap: Option<u32>,
-    },
-}
-
 impl Planned {
     /// The first session that neither the measured requests nor those that hold the load use.
     pub fn spare_session(&self) -> u64 {
         let held = match self.rhythm {
-            PlannedRhythm::Closed { streams, .. } => 4 * u64::from(streams),
-            PlannedRhythm::Open { .. } => 64 + self.requests.unwrap_or_default() / 4,
+            Rhythm::Closed { streams, .. } => 4 * u64::from(streams),
+            Rhythm::Open { .. } => 64 + self.requests.unwrap_or_default() / 4,
         };
         let held = if self.hold == Hold::Auto { held } else { 0 };
         self.requests.map_or(WARMUP_SESSION, |count| count + held)
@@ -48,21 +39,20 @@ impl Planned {
     /// Streams whose first answers are spread by their lengths.
     pub fn spread_first_answers(&self) -> Option<u32> {
         match self.rhythm {
-            PlannedRhythm::Closed {
-                streams,
-                stagger: Stagger::Auto,
-            } => Some(streams).filter(|_| self.opening.is_some()),
-            PlannedRhythm::Closed { .. } | PlannedRhythm::Open { .. } => None,
+            Rhythm::Closed { streams, .. } => {
+                Some(streams).filter(|_| self.stagger == Stagger::Auto && self.opening.is_some())
+            }
+            Rhythm::Open { .. } => None,
         }
     }
 
     /// Time over which the streams of a closed loop begin, where it is time that spreads them:
     /// `auto` without a warm-up takes the latency that one request had on its own.
     pub fn stagger(&self, alone: Option<Duration>) -> Option<Duration> {
-        let PlannedRhythm::Closed { streams, stagger } = self.rhythm else {
+        let Rhythm::Closed { streams, .. } = self.rhythm else {
             return None;
         };
-        match stagger {
+        match self.stagger {
             Stagger::Auto => alone.filter(|_| self.opening.is_none()),
             Stagger::None => None,
             Stagger::Over(span) => Some(span.0),
@@ -76,6 +66,7 @@ pub fn planned(scenario: &Scenario, workload: &Workload) -> Planned {
     let opening = Opening::of(load);
     let plan = |rhythm, requests| Planned {
         rhythm,
+        stagger: Stagger::None,
         requests,
         opening,
         hold: load.hold,
@@ -85,11 +76,14 @@ pub fn planned(scenario: &Scenario, workload: &Workload) -> Planned {
             concurrency,
             stagger,
         } => {
-            let rhythm = PlannedRhythm::Closed {
+            let rhythm = Rhythm::Closed {
                 streams: concurrency,
-                stagger,
+                spread: Duration::ZERO,
             };
-            plan(rhythm, load.extent.requests())
+            Planned {
+                stagger,
+                ..plan(rhythm, load.extent.requests())
+            }
         }
         Shape::Open {
             rate,
@@ -120,7 +114,7 @@ pub fn planned(scenario: &Scenario, workload: &Workload) -> Planned {
                     Some(counted().take(most).count() as u64)
                 }
             };
-            let rhythm = PlannedRhythm::Open {
+            let rhythm = Rhythm::Open {
                 warmup: schedule(ramp, Part::Warmup, None),
                 measured: match load.hold {
                     Hold::None => counted,
@@ -142,7 +136,7 @@ pub fn planned(scenario: &Scenario, workload: &Workload) -> Planned {
                 (_, true) => None,
                 (_, false) => Some(due.len() as u64),
             };
-            let rhythm = PlannedRhythm::Open {
+            let rhythm = Rhythm::Open {
                 warmup: Arc::new(|| Box::new(std::iter::empty())),
                 measured: Arc::new(move || {
                     let due = Arc::clone(&due);

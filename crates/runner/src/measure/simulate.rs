@@ -1,14 +1,12 @@
 //! A load point on the simulated engine in virtual time: no server, no client, no waiting. What
 //! comes out is stored and judged like any run, and says what it is.
 
-use super::plan::{Planned, PlannedRhythm, planned};
-use super::stored::read_and_seal;
+use super::plan::{Planned, planned};
 use super::{Measured, PREFLIGHT_SESSION, Point};
 use crate::error::{Context as _, RunnerError, bail};
 use crate::launch::{CARDS, Launcher};
 use crate::session::Session;
 use crate::{host, work};
-use inferometer_analysis::context::RunContext;
 use inferometer_catalog::device::Device;
 use inferometer_catalog::engine::{EngineKind, Version};
 use inferometer_core::content::Content;
@@ -20,6 +18,7 @@ use inferometer_core::record::{
 use inferometer_core::scenario::{Connection, Hold, Scenario, SimClock};
 use inferometer_core::units::Offset;
 use inferometer_core::window::{LoadSoFar, first_share};
+use inferometer_load::instrument::Rhythm;
 use inferometer_sim::engine::{Engine, Request, virtual_time};
 use inferometer_sim::launch::{Host, Launch, USUAL_DEVICE};
 use inferometer_sim::words;
@@ -81,7 +80,7 @@ pub fn simulate(
     let run = virtual_time::drive(&mut engine, keep, |agenda, happening| {
         load.hear(agenda, happening);
     });
-    let is_open = matches!(planned.rhythm, PlannedRhythm::Open { .. });
+    let is_open = matches!(planned.rhythm, Rhythm::Open { .. });
 
     let mut notes: Vec<Note> = vec![Known::VirtualTime.into()];
     notes.extend(workload.notes.iter().cloned().map(Note::from));
@@ -118,23 +117,7 @@ pub fn simulate(
         is_open,
     )?;
     directory.write_ending(&ending)?;
-    let context = RunContext {
-        scenario: &scenario,
-        environment: &environment,
-        ending: &ending,
-        lang: session.lang,
-    };
-    let reading = read_and_seal(&directory, &context)?;
-    let summary = reading.folded.summary(context.lang);
-    directory.write_summary(&summary)?;
-    Ok(Measured {
-        directory,
-        scenario,
-        environment,
-        ending,
-        reading,
-        summary,
-    })
+    Measured::fold(directory, scenario, environment, ending, session.lang)
 }
 
 /// The device of a computed engine.
@@ -225,9 +208,9 @@ impl<'a> VirtualLoad<'a> {
             requests,
             so_far: LoadSoFar::default(),
             due: match &planned.rhythm {
-                PlannedRhythm::Closed { .. } => Box::new(std::iter::empty()),
-                PlannedRhythm::Open { measured, .. } if opened.is_some() => measured(),
-                PlannedRhythm::Open { warmup, .. } => warmup(),
+                Rhythm::Closed { .. } => Box::new(std::iter::empty()),
+                Rhythm::Open { measured, .. } if opened.is_some() => measured(),
+                Rhythm::Open { warmup, .. } => warmup(),
             },
             sent: 0,
             ended: 0,
@@ -243,18 +226,18 @@ impl<'a> VirtualLoad<'a> {
     fn hear(&mut self, agenda: &mut Agenda, happening: Happening) {
         match happening {
             Happening::Begin => match self.planned.rhythm {
-                PlannedRhythm::Closed { streams, .. } => {
+                Rhythm::Closed { streams, .. } => {
                     let span = Offset::after(self.spread).0;
                     for start in virtual_time::spread_over(span, streams) {
                         self.send(agenda, start);
                     }
                 }
-                PlannedRhythm::Open { .. } => self.next_arrival(agenda),
+                Rhythm::Open { .. } => self.next_arrival(agenda),
             },
             Happening::Arrived { at } => {
                 self.sent += 1;
                 self.look(at);
-                if let PlannedRhythm::Open { .. } = self.planned.rhythm {
+                if let Rhythm::Open { .. } = self.planned.rhythm {
                     self.next_arrival(agenda);
                 }
             }
@@ -262,7 +245,7 @@ impl<'a> VirtualLoad<'a> {
                 self.ended += 1;
                 self.measured_ended += u64::from(self.stages[place] == Stage::Measured);
                 self.look(at);
-                if let PlannedRhythm::Closed { .. } = self.planned.rhythm {
+                if let Rhythm::Closed { .. } = self.planned.rhythm {
                     self.send(agenda, at);
                 }
             }
@@ -278,7 +261,7 @@ impl<'a> VirtualLoad<'a> {
         self.so_far.advance(elapsed, self.sent, self.ended);
         if (self.planned.opening).is_some_and(|opening| opening.is_due(&self.so_far)) {
             self.opened = Some(at);
-            if let PlannedRhythm::Open { measured, .. } = &self.planned.rhythm {
+            if let Rhythm::Open { measured, .. } = &self.planned.rhythm {
                 self.due = measured();
             }
         }

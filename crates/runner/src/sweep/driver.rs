@@ -28,8 +28,8 @@ pub struct SweepDriver<'a> {
     planned: &'a PlannedSweep,
     sweep: &'a SweepDir,
     /// Pause between points.
-    rest: Duration,
-    cache: PrefixCache,
+    pub rest: Duration,
+    pub cache: PrefixCache,
     control: Control,
     servers: Servers,
     session: &'a Session,
@@ -58,16 +58,6 @@ impl<'a> SweepDriver<'a> {
             pace: Pace::default(),
             visited: read(sweep)?,
         })
-    }
-
-    #[must_use]
-    pub fn with_rest(self, rest: Duration) -> Self {
-        SweepDriver { rest, ..self }
-    }
-
-    #[must_use]
-    pub fn with_cache(self, cache: PrefixCache) -> Self {
-        SweepDriver { cache, ..self }
     }
 
     /// Measures every visit that is not final yet, and stops the servers.

@@ -6,7 +6,7 @@ use super::test_bed::{Slot, TestBed};
 use super::trial::{Job, Outcome};
 use crate::error::{Context as _, RunnerError, bail};
 use crate::observer::{Event, Observer};
-use inferometer_campaign::search::{Prior, RungFigure, Searcher};
+use inferometer_campaign::search::{Prior, Searcher};
 use inferometer_campaign::space::Rules;
 use inferometer_campaign::study::{SearcherName, Study};
 use inferometer_campaign::trial::{Ending, Origin, Proposal, State, Trial};
@@ -71,7 +71,7 @@ impl Chooser {
     }
 }
 
-impl StudyDriver<'_> {
+impl<'a> StudyDriver<'a> {
     /// Goes on from what is written to the end of the study.
     pub fn run(&mut self, observer: &mut dyn Observer) -> Result<Finish, RunnerError> {
         let chooser = self.chooser()?;
@@ -124,12 +124,7 @@ impl StudyDriver<'_> {
         again.reverse();
         let mut free: Vec<usize> = (0..self.slots.len()).rev().collect();
         let (sender, ended) = channel();
-        let (study, bed, slots) = (self.study, self.bed, self.slots.clone());
-        let context = Stage {
-            study,
-            bed,
-            slots: &slots,
-        };
+        let slots = self.slots.clone();
         std::thread::scope(|scope| {
             let mut exhausted = false;
             loop {
@@ -142,7 +137,8 @@ impl StudyDriver<'_> {
                         break;
                     };
                     free.pop();
-                    context.spawn(scope, self.task(proposal, slot), sender.clone());
+                    let job = self.job(proposal, slot, &slots);
+                    spawn(scope, slot, job, (self.trial_observer)(), sender.clone());
                 }
                 if free.len() == slots.len() {
                     return Ok(());
@@ -199,19 +195,14 @@ impl StudyDriver<'_> {
 
     /// Fresh starts of the best few and the default, one after the other.
     fn confirm(&mut self, observer: &mut dyn Observer) -> Result<(), RunnerError> {
-        let slots = self.slots.clone();
-        let context = Stage {
-            study: self.study,
-            bed: self.bed,
-            slots: &slots,
-        };
         while !self.interrupted() {
             let Some(proposal) = self.next_confirmation()? else {
                 return Ok(());
             };
             let (sender, ended) = channel();
-            let job = self.task(proposal, 0);
-            std::thread::scope(|scope| context.spawn(scope, job, sender));
+            let job = self.job(proposal, 0, &self.slots);
+            let quiet = (self.trial_observer)();
+            std::thread::scope(|scope| spawn(scope, 0, job, quiet, sender));
             let (_, proposal, outcome) = ended.recv().context("a trial ended")?;
             self.keep(proposal, outcome, observer)?;
         }
@@ -240,19 +231,20 @@ impl StudyDriver<'_> {
         Ok(Some(proposal))
     }
 
-    fn task(&self, proposal: Proposal, slot: usize) -> Task {
-        let rungs = self
-            .journal
-            .trials
-            .iter()
-            .flat_map(|trial| &trial.ending.rungs);
-        Task {
-            slot,
+    fn job<'j>(&self, proposal: Proposal, slot: usize, slots: &'j [Slot]) -> Job<'j>
+    where
+        'a: 'j,
+    {
+        let trials = self.journal.trials.iter();
+        let rungs = trials.flat_map(|trial| &trial.ending.rungs);
+        Job {
+            study: self.study,
+            bed: self.bed,
+            slot: &slots[slot],
             seed: self.seed(&proposal),
             rivals: rungs.copied().collect(),
             folder: self.folder.join(format!("trials/{:03}", proposal.id)),
             control: self.controls[slot].clone(),
-            observer: (self.trial_observer)(),
             proposal,
         }
     }
@@ -364,45 +356,18 @@ fn is_confirmation(origin: &Origin) -> bool {
     matches!(origin, Origin::Confirm { .. })
 }
 
-/// A trial with all that it needs of its own.
-struct Task {
+/// Runs a trial on a thread of its own, which says which slot is free again.
+fn spawn<'scope>(
+    scope: &'scope Scope<'scope, '_>,
     slot: usize,
-    proposal: Proposal,
-    seed: u64,
-    rivals: Vec<RungFigure>,
-    folder: PathBuf,
-    control: Control,
-    observer: Box<dyn Observer + Send>,
-}
-
-#[derive(Clone, Copy)]
-struct Stage<'a> {
-    study: &'a Study,
-    bed: &'a TestBed,
-    slots: &'a [Slot],
-}
-
-impl<'env> Stage<'env> {
-    fn spawn<'scope>(
-        self,
-        scope: &'scope Scope<'scope, 'env>,
-        mut task: Task,
-        done: Sender<(usize, Proposal, Outcome)>,
-    ) {
-        scope.spawn(move || {
-            let job = Job {
-                study: self.study,
-                bed: self.bed,
-                proposal: &task.proposal,
-                slot: &self.slots[task.slot],
-                seed: task.seed,
-                rivals: task.rivals,
-                folder: task.folder,
-                control: task.control,
-            };
-            let outcome = job.run(task.observer.as_mut());
-            task.observer.event(Event::Measured);
-            let _ = done.send((task.slot, task.proposal, outcome));
-        });
-    }
+    job: Job<'scope>,
+    mut observer: Box<dyn Observer + Send>,
+    done: Sender<(usize, Proposal, Outcome)>,
+) {
+    scope.spawn(move || {
+        let proposal = job.proposal.clone();
+        let outcome = job.run(observer.as_mut());
+        observer.event(Event::Measured);
+        let _ = done.send((slot, proposal, outcome));
+    });
 }

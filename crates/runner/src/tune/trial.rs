@@ -30,7 +30,7 @@ const RUNG_RATIO: u64 = 3;
 pub struct Job<'a> {
     pub study: &'a Study,
     pub bed: &'a TestBed,
-    pub proposal: &'a Proposal,
+    pub proposal: Proposal,
     /// Its share of the host.
     pub slot: &'a Slot,
     /// Seed of its work: repeats of the last stage see other work in every round.

@@ -16,107 +16,67 @@ use std::time::Duration;
 /// Name and version of the form.
 pub const SCHEMA: &str = "inferometer.records/1";
 
-/// The columns. Lists have the standard three levels, so that every reader takes them as lists.
-pub(super) const MESSAGE: &str = "
-message records {
-  required binary id (UTF8);
-  required int64 index;
-  optional int64 session;
-  optional int64 turn;
-  optional int64 due_ns;
-  optional int64 sent_ns;
-  optional int64 connect_ns;
-  optional int64 first_byte_ns;
-  required group chunk_ns (LIST) { repeated group list { required int64 element; } }
-  optional group chunk_tokens (LIST) { repeated group list { required int32 element; } }
-  required group same_read (LIST) { repeated group list { required boolean element; } }
-  optional int64 end_ns;
-  required binary outcome (UTF8);
-  optional binary phase (UTF8);
-  optional binary class (UTF8);
-  optional int64 status;
-  optional binary error (UTF8);
-  optional binary finish (UTF8);
-  optional int64 input_tokens_asked;
-  optional int64 input_tokens;
-  optional int64 output_tokens_asked;
-  optional int64 output_tokens;
-  required binary token_source (UTF8);
-  required int64 input_chars;
-  required int64 output_chars;
-  required binary url (UTF8);
-  required boolean warmup;
-  optional int64 cap_wait_ns;
-  optional int64 first_answer_ns;
-  required group bare_ns (LIST) { repeated group list { required int64 element; } }
-  required group bare_kind (LIST) { repeated group list { required binary element (UTF8); } }
-  optional int64 cached_tokens;
-  optional int64 retokenized;
-  required boolean output_exact;
-  required boolean resent;
-  required boolean streamed;
-  required boolean usage_given;
-  optional boolean refused;
-  optional binary stage (UTF8);
-  optional binary model (UTF8);
-}";
-
-/// Defines the table with one field a column, in the order of the schema.
+/// Defines the table and the schema, with one field a column: its type in memory, and its
+/// declaration before and after the name.
 macro_rules! table {
-    ($($name:ident: $type:ty),+ $(,)?) => {
+    ($($name:ident: $type:ty = $kind:literal $rest:literal),+ $(,)?) => {
+        pub(super) const MESSAGE: &str =
+            concat!("message records {", $($kind, " ", stringify!($name), " ", $rest,)+ "}");
+
         /// A batch of rows, column by column.
         #[derive(Default)]
         pub(super) struct Table { $($name: Cells<$type>),+ }
 
         impl Table {
-            pub(super) fn columns(&mut self) -> Vec<(&'static str, &mut dyn Column)> {
-                vec![$((stringify!($name), &mut self.$name)),+]
+            pub(super) fn columns(&mut self) -> Vec<&mut dyn Column> {
+                vec![$(&mut self.$name),+]
             }
         }
     };
 }
 
+// Lists have the standard three levels, so that every reader takes them as lists.
 table! {
-    id: ByteArrayType,
-    index: Int64Type,
-    session: Int64Type,
-    turn: Int64Type,
-    due_ns: Int64Type,
-    sent_ns: Int64Type,
-    connect_ns: Int64Type,
-    first_byte_ns: Int64Type,
-    chunk_ns: Int64Type,
-    chunk_tokens: Int32Type,
-    same_read: BoolType,
-    end_ns: Int64Type,
-    outcome: ByteArrayType,
-    phase: ByteArrayType,
-    class: ByteArrayType,
-    status: Int64Type,
-    error: ByteArrayType,
-    finish: ByteArrayType,
-    input_tokens_asked: Int64Type,
-    input_tokens: Int64Type,
-    output_tokens_asked: Int64Type,
-    output_tokens: Int64Type,
-    token_source: ByteArrayType,
-    input_chars: Int64Type,
-    output_chars: Int64Type,
-    url: ByteArrayType,
-    warmup: BoolType,
-    cap_wait_ns: Int64Type,
-    first_answer_ns: Int64Type,
-    bare_ns: Int64Type,
-    bare_kind: ByteArrayType,
-    cached_tokens: Int64Type,
-    retokenized: Int64Type,
-    output_exact: BoolType,
-    resent: BoolType,
-    streamed: BoolType,
-    usage_given: BoolType,
-    refused: BoolType,
-    stage: ByteArrayType,
-    model: ByteArrayType,
+    id: ByteArrayType = "required binary" "(UTF8);",
+    index: Int64Type = "required int64" ";",
+    session: Int64Type = "optional int64" ";",
+    turn: Int64Type = "optional int64" ";",
+    due_ns: Int64Type = "optional int64" ";",
+    sent_ns: Int64Type = "optional int64" ";",
+    connect_ns: Int64Type = "optional int64" ";",
+    first_byte_ns: Int64Type = "optional int64" ";",
+    chunk_ns: Int64Type = "required group" "(LIST) { repeated group list { required int64 element; } }",
+    chunk_tokens: Int32Type = "optional group" "(LIST) { repeated group list { required int32 element; } }",
+    same_read: BoolType = "required group" "(LIST) { repeated group list { required boolean element; } }",
+    end_ns: Int64Type = "optional int64" ";",
+    outcome: ByteArrayType = "required binary" "(UTF8);",
+    phase: ByteArrayType = "optional binary" "(UTF8);",
+    class: ByteArrayType = "optional binary" "(UTF8);",
+    status: Int64Type = "optional int64" ";",
+    error: ByteArrayType = "optional binary" "(UTF8);",
+    finish: ByteArrayType = "optional binary" "(UTF8);",
+    input_tokens_asked: Int64Type = "optional int64" ";",
+    input_tokens: Int64Type = "optional int64" ";",
+    output_tokens_asked: Int64Type = "optional int64" ";",
+    output_tokens: Int64Type = "optional int64" ";",
+    token_source: ByteArrayType = "required binary" "(UTF8);",
+    input_chars: Int64Type = "required int64" ";",
+    output_chars: Int64Type = "required int64" ";",
+    url: ByteArrayType = "required binary" "(UTF8);",
+    warmup: BoolType = "required boolean" ";",
+    cap_wait_ns: Int64Type = "optional int64" ";",
+    first_answer_ns: Int64Type = "optional int64" ";",
+    bare_ns: Int64Type = "required group" "(LIST) { repeated group list { required int64 element; } }",
+    bare_kind: ByteArrayType = "required group" "(LIST) { repeated group list { required binary element (UTF8); } }",
+    cached_tokens: Int64Type = "optional int64" ";",
+    retokenized: Int64Type = "optional int64" ";",
+    output_exact: BoolType = "required boolean" ";",
+    resent: BoolType = "required boolean" ";",
+    streamed: BoolType = "required boolean" ";",
+    usage_given: BoolType = "required boolean" ";",
+    refused: BoolType = "optional boolean" ";",
+    stage: ByteArrayType = "optional binary" "(UTF8);",
+    model: ByteArrayType = "optional binary" "(UTF8);",
 }
 
 impl Table {
@@ -185,12 +145,12 @@ impl Table {
     pub(super) fn take(&mut self) -> Result<Record> {
         // Columns that a field does not take by itself.
         let outcome = self.take_outcome()?;
-        let output_tokens = self.output_tokens.take_maybe()?.map(unsigned).transpose()?;
+        let output_tokens = take_number(&mut self.output_tokens)?;
         let source: TokenSource = word(&self.token_source.take_one()?)?;
         let usage = Usage {
-            input: self.input_tokens.take_maybe()?.map(unsigned).transpose()?,
+            input: take_number(&mut self.input_tokens)?,
             output: output_tokens.filter(|_| source == TokenSource::Usage),
-            cached: self.cached_tokens.take_maybe()?.map(unsigned).transpose()?,
+            cached: take_number(&mut self.cached_tokens)?,
         };
         let stage = match (self.warmup.take_one()?, self.stage.take_maybe()?) {
             (_, Some(stage)) => word(&stage)?,
@@ -208,8 +168,8 @@ impl Table {
         Ok(Record {
             id: string(&self.id.take_one()?)?,
             index: unsigned(self.index.take_one()?)?,
-            session: self.session.take_maybe()?.map(unsigned).transpose()?,
-            turn: self.turn.take_maybe()?.map(unsigned).transpose()?,
+            session: take_number(&mut self.session)?,
+            turn: take_number(&mut self.turn)?,
             stage,
             due: take_offset(&mut self.due_ns)?,
             cap_wait: take_offset(&mut self.cap_wait_ns)?.map(Offset::as_duration),
@@ -221,21 +181,13 @@ impl Table {
             bare: bare.collect::<Result<_>>()?,
             end: take_offset(&mut self.end_ns)?,
             outcome,
-            status: self.status.take_maybe()?.map(unsigned).transpose()?,
+            status: take_number(&mut self.status)?,
             usage: self.usage_given.take_one()?.then_some(usage),
-            retokenized: self.retokenized.take_maybe()?.map(unsigned).transpose()?,
+            retokenized: take_number(&mut self.retokenized)?,
             finish: self.finish.take_maybe()?.as_ref().map(string).transpose()?,
             model: self.model.take_maybe()?.as_ref().map(string).transpose()?,
-            input_tokens_asked: self
-                .input_tokens_asked
-                .take_maybe()?
-                .map(unsigned)
-                .transpose()?,
-            output_tokens_asked: self
-                .output_tokens_asked
-                .take_maybe()?
-                .map(unsigned)
-                .transpose()?,
+            input_tokens_asked: take_number(&mut self.input_tokens_asked)?,
+            output_tokens_asked: take_number(&mut self.output_tokens_asked)?,
             output_exact: self.output_exact.take_one()?,
             resent: self.resent.take_one()?,
             refused: self.refused.take_maybe()?.unwrap_or(false),
@@ -277,9 +229,12 @@ impl Table {
     }
 }
 
+fn take_number<U: TryFrom<i64>>(column: &mut Cells<Int64Type>) -> Result<Option<U>> {
+    column.take_maybe()?.map(unsigned).transpose()
+}
+
 fn take_offset(column: &mut Cells<Int64Type>) -> Result<Option<Offset>> {
-    let nanos = column.take_maybe()?.map(unsigned).transpose()?;
-    Ok(nanos.map(Offset))
+    Ok(take_number(column)?.map(Offset))
 }
 
 fn outcome_word(outcome: &Outcome) -> &'static str {

@@ -155,20 +155,6 @@ fn streamed(index: u64, chunks: u64) -> Record {
 }
 
 #[test]
-fn the_table_and_the_schema_agree() {
-    let mut table = Table::default();
-    let columns = table.columns();
-    let schema = schema();
-    let fields: Vec<&str> = schema
-        .get_fields()
-        .iter()
-        .map(|field| field.name())
-        .collect();
-    let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
-    assert_eq!(names, fields);
-}
-
-#[test]
 fn many_records_go_into_several_row_groups_and_come_back_in_order() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("records.parquet");

@@ -1,7 +1,6 @@
 //! The runs in a folder, newest first. One that cannot be read is listed with its error.
 
-use super::{ENDING, RunDir, SCENARIO, SUMMARY, StorageError};
-use inferometer_core::environment::{EndCause, Ending};
+use super::{RunDir, SCENARIO, SUMMARY, StorageError};
 use serde::Deserialize;
 use std::fs;
 use std::io::ErrorKind;
@@ -11,13 +10,6 @@ use std::time::UNIX_EPOCH;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedRun {
     pub path: PathBuf,
-    pub label: Option<String>,
-    /// Wall time of its beginning, RFC 3339.
-    pub started: Option<String>,
-    /// Valid or not; absent without a summary.
-    pub valid: Option<bool>,
-    /// Why it ended; absent while it goes on.
-    pub cause: Option<EndCause>,
     /// Why it cannot be read, if it cannot.
     pub error: Option<String>,
 }
@@ -25,73 +17,53 @@ pub struct ListedRun {
 /// Lists the run directories of a folder, the newest first; a folder that does not exist holds
 /// none.
 pub fn list(folder: &Path) -> Result<Vec<ListedRun>, StorageError> {
-    let content = match fs::read_dir(folder) {
-        Ok(content) => content,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(StorageError::io("read", folder, error)),
-    };
-    let mut runs = Vec::new();
-    for entry in content {
-        let path = entry
-            .map_err(|e| StorageError::io("read", folder, e))?
-            .path();
-        if path.join(SCENARIO).is_file() {
-            let run = listed(path);
-            runs.push((began(&run), run));
-        }
-    }
+    let paths = entries(folder)?.into_iter();
+    let is_run = |path: &PathBuf| path.join(SCENARIO).is_file();
+    let mut runs: Vec<_> = paths.filter(is_run).map(listed).collect();
     runs.sort_by(|(a, left), (b, right)| (b, &right.path).cmp(&(a, &left.path)));
     Ok(runs.into_iter().map(|(_, run)| run).collect())
 }
 
-/// The part of a summary that a list needs; the rest may be of any version.
+/// What a folder holds; nothing if it does not exist.
+pub(crate) fn entries(folder: &Path) -> Result<Vec<PathBuf>, StorageError> {
+    let content = match fs::read_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        content => content.and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect()),
+    };
+    content.map_err(|e| StorageError::io("read", folder, e))
+}
+
+/// The part of a summary that must be readable; the rest may be of any version.
 #[derive(Deserialize)]
 struct Verdict {
-    valid: bool,
+    #[serde(rename = "valid")]
+    _valid: bool,
 }
 
-fn listed(path: PathBuf) -> ListedRun {
-    let run = RunDir { path: path.clone() };
-    let mut error = None;
-    let mut note = |problem: StorageError| {
-        error.get_or_insert(problem.to_string());
+/// A run, and when it began: as it says, else by the age of its settings.
+fn listed(path: PathBuf) -> (Option<i128>, ListedRun) {
+    let run = RunDir { path };
+    let environment = run.environment();
+    let stated = (environment.as_ref().ok()).and_then(|it| instant(&it.started));
+    let began = stated.or_else(|| modified(&run.path.join(SCENARIO)));
+    let read = || {
+        run.options()?;
+        environment?;
+        if run.path.join(SUMMARY).exists() {
+            run.read_json::<Verdict>(SUMMARY)?;
+        }
+        run.stored_ending()
     };
-    let label = run.options().map(|options| options.run.label);
-    let started = run.environment().map(|environment| environment.started);
-    let valid = if path.join(SUMMARY).exists() {
-        run.read_json::<Verdict>(SUMMARY)
-            .map(|verdict| Some(verdict.valid))
-    } else {
-        Ok(None)
-    };
-    let cause = if path.join(ENDING).exists() {
-        run.read_json::<Ending>(ENDING)
-            .map(|ending| Some(ending.cause))
-    } else {
-        Ok((!run.is_running()).then_some(EndCause::Killed))
-    };
-    ListedRun {
-        label: label.map_err(&mut note).unwrap_or_default(),
-        started: started.map_err(&mut note).ok(),
-        valid: valid.map_err(&mut note).unwrap_or_default(),
-        cause: cause.map_err(&mut note).unwrap_or_default(),
-        error,
-        path,
-    }
+    let error = read().err().map(|error| error.to_string());
+    let path = run.path;
+    (began, ListedRun { path, error })
 }
 
-/// When a run began, in nanoseconds since 1970: as it says, else by the age of its settings.
-fn began(run: &ListedRun) -> Option<i128> {
-    let stated = run.started.as_deref().and_then(instant);
-    let by_file = || {
-        let changed = fs::metadata(run.path.join(SCENARIO))
-            .ok()?
-            .modified()
-            .ok()?;
-        let since = changed.duration_since(UNIX_EPOCH).ok()?;
-        i128::try_from(since.as_nanos()).ok()
-    };
-    stated.or_else(by_file)
+/// When a file was last changed, in nanoseconds since 1970.
+pub(crate) fn modified(path: &Path) -> Option<i128> {
+    let changed = fs::metadata(path).ok()?.modified().ok()?;
+    let since = changed.duration_since(UNIX_EPOCH).ok()?;
+    i128::try_from(since.as_nanos()).ok()
 }
 
 /// An RFC 3339 time in nanoseconds since 1970. Runs of one folder may come from places with

@@ -82,6 +82,11 @@ inferometer_text::texts! {
         FirstAtOnceRemedy => "use --stagger auto with a --warmup, or a time such as --stagger 2s, unless a burst is what you want to measure", "使用 --stagger auto 并配合 --warmup，或指定时间如 --stagger 2s；除非要测的就是突发";
         AllAtOnce => "all requests were sent at once, so TTFT is mostly queueing", "所有请求同时发出，TTFT 主要是排队时间";
         AllAtOnceRemedy => "give a finite --rate, unless a burst is what you want to measure", "给出有限的 --rate；除非要测的就是突发";
+        Slowed => "the server slowed while it was measured: a token took {early} at the beginning and {late} at the end", "服务端在测量期间变慢：开始时每个 token 用时 {early}，结束时为 {late}";
+        Quickened => "the server got faster while it was measured: a token took {early} at the beginning and {late} at the end", "服务端在测量期间变快：开始时每个 token 用时 {early}，结束时为 {late}";
+        DriftRemedy => "warm up for longer (--warmup), make sure that nobody else uses the server, look at its temperature and clocks, and measure again", "延长预热（--warmup），确认没有其他人使用该服务端，检查温度与频率，然后重新测量";
+        Stragglers => "for {idle}, {share} of the time, fewer than half of the streams had work, because a few slow answers were waited for (the slowest took {slowest}, the median {median}): throughput is too low by about as much", "有 {idle}（占 {share}）不到一半的并发路有请求在处理，因为在等少数很慢的回答（最慢 {slowest}，中位数 {median}）：吞吐量因此偏低约同样比例";
+        StragglersRemedy => "leave out --hold, so that the load is kept up until the last answer, or raise --requests; look at why these answers were slow", "不要使用 --hold，让负载一直保持到最后一个回答，或增大 --requests；并查明这些回答为何很慢";
         InStep => "the streams send in waves: within {span} around a request {seen} others were sent, where {even} would be if they were spread; TTFT is that of such a wave, and the same load may run without", "各路请求成批发出：每个请求前后 {span} 内另有 {seen} 个请求发出，若均匀发出则为 {even} 个；TTFT 反映的是这种成批到达，同样的负载再跑一次未必如此";
         InStepRemedy => "vary the lengths, as in --output-tokens uniform(64,192), or measure with --rate; compare TTFT only with runs in the same state", "让长度有变化，例如 --output-tokens uniform(64,192)，或改用 --rate 压测；TTFT 只与处于相同状态的运行比较";
         Died => "the server did not answer after the measurement: {seen}", "测量结束后服务端没有响应：{seen}";

@@ -1,6 +1,7 @@
 use super::*;
 use crate::judge::{
-    BetweenPart, InFlightEvidence, Lateness, Spoiled, StallEvidence, WaveEvidence, WindowEvidence,
+    BetweenPart, DriftEvidence, InFlightEvidence, Lateness, Spoiled, StallEvidence,
+    StragglerEvidence, WaveEvidence, WindowEvidence,
 };
 use crate::steady::Overload;
 use inferometer_core::doubt::{DoubtCode, Severity};
@@ -174,6 +175,16 @@ fn doubts() -> Vec<Doubt> {
             requests: 100,
         },
         Doubt::NoSteadyState { answers: 100 },
+        Doubt::Drift(DriftEvidence {
+            early_ms: 10.0,
+            late_ms: 30.0,
+        }),
+        Doubt::Stragglers(StragglerEvidence {
+            idle_ms: 7000.0,
+            window_ms: 16_000.0,
+            slowest_ms: 8100.0,
+            median_ms: 900.0,
+        }),
         Doubt::Overload(Overload {
             in_flight: [3.0, 30.0],
             ttft_ms: [90.0, 900.0],

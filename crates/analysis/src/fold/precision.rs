@@ -1,0 +1,144 @@
+//! How sure a run can be of its figures: whether it is long enough for an interval.
+//!
+//! A queue remembers for much longer than one request lasts, and the nearer a server is to its
+//! limit, the longer. An open loop that is short beside that memory has seen one mood of the
+//! queue, and no method can tell from it how the others are; so it states no interval, but how
+//! many requests would do. What is asked for was found by trial: docs/accuracy-of-intervals.md.
+
+use crate::statistics::{Batches, design_effect};
+use inferometer_core::quantile::{least_samples, sort};
+use inferometer_core::summary::Distribution;
+
+/// Fewest requests for an interval.
+const LEAST_REQUESTS: f64 = 20.0;
+/// Part of an answer's time that a window may lack to hold so many answers in a row.
+const NEARLY: f64 = 0.05;
+/// Mean latencies that an open loop must last …
+const OPEN_WAVES: f64 = 25.0;
+/// … for what rests on the waits of a few, when they hardly depend on each other …
+const UNQUEUED_WAVES: f64 = 40.0;
+/// … and when they do, since queues that are rare must be seen several times over.
+const QUEUED_WAVES: f64 = 500.0;
+/// Times to first token of which so many tell as much as one depend on each other.
+const QUEUED: f64 = 4.0;
+/// Independent times to first token that an open loop must have seen.
+const INDEPENDENT: f64 = 200.0;
+
+/// What a figure rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RestsOn {
+    /// All requests alike.
+    Requests,
+    /// In an open loop on those that had to wait, which may be few.
+    Waits,
+}
+
+/// What a run is long enough for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Precision {
+    pub(crate) requests: f64,
+    /// Mean answers that follow each other in the window.
+    pub(crate) waves: f64,
+    /// Arrivals do not wait for answers.
+    pub(crate) is_open: bool,
+    /// How many times to first token tell as much as one independent one; 1 in a closed loop,
+    /// whose queue cannot grow.
+    pub(crate) effect: f64,
+}
+
+impl Precision {
+    /// Intervals by batches, or how many requests they would need.
+    pub(crate) fn batches(&self, rests_on: RestsOn) -> Result<Batches, u64> {
+        let waves = match rests_on {
+            _ if !self.is_open => Batches::LEAST as f64 - NEARLY,
+            RestsOn::Requests => OPEN_WAVES,
+            RestsOn::Waits if !self.is_queued() => UNQUEUED_WAVES,
+            RestsOn::Waits => QUEUED_WAVES,
+        };
+        let independent = if self.is_open {
+            INDEPENDENT * self.effect
+        } else {
+            0.0
+        };
+        let needed = (self.requests * waves / self.waves)
+            .max(independent)
+            .max(LEAST_REQUESTS);
+        let batches = Batches::of(self.waves + NEARLY).filter(|_| self.requests >= needed);
+        batches.ok_or(rounded_up(needed))
+    }
+
+    /// Waits depend on each other, so that the server's speed follows its queue.
+    pub(crate) fn is_queued(&self) -> bool {
+        self.effect >= QUEUED
+    }
+
+    /// A sample, in the order of its requests' starts, in numbers with its intervals.
+    pub(crate) fn described(&self, values: &[f64], rests_on: RestsOn) -> Option<Distribution> {
+        let mut sorted = values.to_vec();
+        sort(&mut sorted);
+        let mut found = Distribution::of_sorted(&sorted)?;
+        let in_tail: Vec<f64> = (values.iter())
+            .map(|&value| f64::from(u8::from(value > found.p95)))
+            .collect();
+        let (n, effect) = (found.n as f64, design_effect(&in_tail));
+        found.independent = Some((n / effect) as u64);
+        // Half of the requests wait less than the median, whatever the others do.
+        let usual = self.batches(RestsOn::Requests).ok();
+        found.p50_interval = usual.and_then(|it| it.quantile(values, &sorted, 0.5));
+        match self.batches(rests_on) {
+            Err(needed) => found.requests_needed = Some(needed),
+            Ok(batches) => {
+                found.mean_interval = batches.mean(values);
+                if found.supports(99.0) {
+                    found.p99_interval = batches.quantile(values, &sorted, 0.99);
+                } else {
+                    let least = least_samples(99.0).unwrap_or_default() as f64;
+                    found.requests_needed = Some(rounded_up(self.requests * least * effect / n));
+                }
+            }
+        }
+        Some(found)
+    }
+}
+
+/// Two digits are enough for what is an estimate.
+fn rounded_up(requests: f64) -> u64 {
+    let unit = 10f64.powf((requests.max(1.0).log10().floor() - 1.0).max(0.0));
+    ((requests / unit).ceil() * unit) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(is_open: bool, requests: f64, waves: f64, effect: f64) -> Precision {
+        Precision {
+            requests,
+            waves,
+            is_open,
+            effect,
+        }
+    }
+
+    #[test]
+    fn a_closed_loop_needs_five_waves() {
+        let waits = RestsOn::Waits;
+        assert!(run(false, 160.0, 5.0, 1.0).batches(waits).is_ok());
+        assert_eq!(run(false, 120.0, 3.75, 1.0).batches(waits), Err(160));
+        assert_eq!(run(false, 10.0, 10.0, 1.0).batches(waits), Err(20));
+    }
+
+    #[test]
+    fn an_open_loop_needs_what_its_queue_remembers() {
+        let all = RestsOn::Requests;
+        assert!(run(true, 1000.0, 43.0, 2.4).batches(all).is_ok());
+        assert!(run(true, 1000.0, 43.0, 2.4).batches(RestsOn::Waits).is_ok());
+        // Near its limit a thousand tell as much as eighteen.
+        assert_eq!(run(true, 1000.0, 23.0, 56.7).batches(all), Err(12_000));
+        assert_eq!(run(true, 1000.0, 20.0, 1.0).batches(all), Err(1300));
+        // Rare queues: the mean of all requests is known long before that of the waits.
+        let rare = run(true, 2000.0, 59.0, 8.5);
+        assert!(rare.batches(all).is_ok());
+        assert_eq!(rare.batches(RestsOn::Waits), Err(17_000));
+    }
+}
