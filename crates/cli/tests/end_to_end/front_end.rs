@@ -59,6 +59,7 @@ fn a_full_api_server_is_told_with_its_share_and_seen_in_each_trace() {
     let mut doubts = run.summary.doubts.iter();
     let doubt = doubts.find(|doubt| doubt.code == DoubtCode::FrontEnd);
     let doubt = doubt.expect("it is told");
+    assert!(doubt.text.contains("a chunk holds"), "{doubt:?}");
     assert!(doubt.remedy.contains("--api-server-count"), "{doubt:?}");
 
     let spans = std::fs::read_to_string(run.path.join("server/spans.jsonl")).unwrap();
