@@ -7,16 +7,7 @@ use inferometer_core::server::{Between, Cause, Evidence, Explained};
 use std::net::TcpListener;
 
 /// Long enough for several looks at the server's metrics.
-const LOAD: [&str; 8] = [
-    "--concurrency",
-    "4",
-    "--requests",
-    "12",
-    "--output-tokens",
-    "16",
-    "--warmup",
-    "0",
-];
+const LOAD: [&str; 6] = ["--concurrency", "4", "--requests", "12", "--warmup", "0"];
 
 fn between(run: &Run) -> Between {
     let server = run.summary.server.as_ref().expect("it was watched");
@@ -50,7 +41,8 @@ fn a_full_api_server_is_told_with_its_share_and_seen_in_each_trace() {
         "--otlp-traces-endpoint",
         &endpoint,
     ]);
-    let asked = [&LOAD[..], &["--server-traces", &traces]].concat();
+    let asked = ["--output-tokens", "16", "--server-traces", &traces];
+    let asked = [&LOAD[..], &asked].concat();
     let run = place.measure(&sim.url, &asked);
     run.assert_all_ok(12);
     // Four streams share a core that takes 50 ms for a token; the engine takes a few.
@@ -95,11 +87,14 @@ fn a_free_front_end_raises_no_doubt() {
         "half",
         "--max-model-len",
         "512",
-        "--enforce-eager",
+        "--tensor-parallel-size",
+        "2",
     ]);
-    let asked = [&LOAD[..], &["--input-tokens", "256"]].concat();
-    let run = place.measure(&sim.url, &asked);
+    let asked = ["--input-tokens", "256", "--output-tokens", "48"];
+    let run = place.measure(&sim.url, &[&LOAD[..], &asked].concat());
     run.assert_all_ok(12);
+    let server = run.summary.server.as_ref().expect("it was watched");
+    assert!(server.samples >= 3, "too few to tell: {}", server.samples);
     let share = between(&run).tpot_ms.unwrap() / mean_tpot(&run);
     assert!(share.abs() < 0.1, "{share}");
     assert!(!run.doubts(DoubtCode::FrontEnd), "{:?}", run.summary.doubts);
