@@ -5,6 +5,7 @@ use inferometer_campaign::capacity::stored::{ProbeVerdict, StoredProbe};
 use inferometer_core::record::Stage;
 use inferometer_load::live::Snapshot;
 use inferometer_load::preflight::{PreflightStep, Question};
+use inferometer_page::number;
 use inferometer_report::message::ProgressText;
 use inferometer_runner::capacity::short;
 use inferometer_runner::observer::{Event, Observer};
@@ -260,6 +261,25 @@ impl Observer for Progress {
                 self.attempt(&ProgressText::Preflight.with(self.lang, &values));
             }
             Event::WaitingForServer { step, since } => self.say_waiting(step, since),
+            Event::Window {
+                warmup,
+                requests,
+                hold,
+            } => {
+                let text = match requests {
+                    Some(_) if hold => ProgressText::PlanHeld,
+                    Some(_) => ProgressText::Plan,
+                    None => ProgressText::PlanByTime,
+                };
+                let requests = requests.map(number::count).unwrap_or_default();
+                let values = [("warmup", number::count(warmup)), ("requests", requests)];
+                if let Some(text) = self.held.take() {
+                    self.say(&text);
+                }
+                if !self.campaign {
+                    self.keep(&text.with(self.lang, &values));
+                }
+            }
             Event::Phase {
                 stage,
                 requests,

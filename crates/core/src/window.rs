@@ -58,6 +58,11 @@ impl Opening {
         }
     }
 
+    /// Requests that must have ended, at least.
+    pub fn warmup_requests(&self) -> u64 {
+        self.ended
+    }
+
     pub fn is_due(&self, load: &LoadSoFar) -> bool {
         if load.elapsed < self.elapsed {
             return false;

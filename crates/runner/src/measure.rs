@@ -25,7 +25,7 @@ use inferometer_core::environment::{EndCause, Ending, Environment, Health, Start
 use inferometer_core::note::{Known, Note};
 use inferometer_core::options::Options;
 use inferometer_core::record::Stage;
-use inferometer_core::scenario::{Connection, Scenario, ServerMetrics, Shape};
+use inferometer_core::scenario::{Connection, Hold, Scenario, ServerMetrics, Shape};
 use inferometer_core::summary::Summary;
 use inferometer_core::units::Offset;
 use inferometer_core::work::{History, PromptSource, Work};
@@ -390,7 +390,13 @@ fn drive(
             began.is_ok()
         });
     };
-    if plan.opening.is_none() {
+    if let Some(opening) = &plan.opening {
+        observer.event(Event::Window {
+            warmup: opening.warmup_requests(),
+            requests,
+            hold: plan.hold == Hold::Auto,
+        });
+    } else {
         start_profiler(observer);
         observer.event(Event::Phase {
             stage: Stage::Measured,

@@ -39,6 +39,13 @@ pub enum Event<'a> {
         step: &'a PreflightStep,
         since: Duration,
     },
+    /// The load has a window, which costs about two answers of time beside the measured ones.
+    Window {
+        /// Requests that must end before it opens.
+        warmup: u64,
+        requests: Option<u64>,
+        hold: bool,
+    },
     /// A stage of the load begins, with the most requests and the longest time it may take.
     Phase {
         stage: Stage,

@@ -50,8 +50,8 @@ texts! {
         Max => "max", "最大";
         TooShort => "too short: {count} requests needed", "运行太短：需 {count} 个请求";
         TooFew =>
-            "* too few samples for this percentile ({least})",
-            "* 样本不足以支撑该百分位（至少需要 {least}）";
+            "* too few independent samples for this percentile ({least})",
+            "* 独立样本不足以支撑该百分位（至少需要 {least}）";
         NothingAnswered =>
             "No request was answered: there is no throughput and no latency.",
             "没有任何请求得到回答：无吞吐量，也无时延。";

@@ -11,7 +11,7 @@ pub(super) struct Reach {
     pub(super) category: f64,
 }
 
-/// How similarity two values of one flag are: 1 for the same, towards 0 for others.
+/// How similar two values of one flag are: 1 for the same, towards 0 for others.
 pub(super) fn similarity(a: Coordinate, b: Coordinate, reach: Reach) -> f64 {
     match (a, b) {
         (Coordinate::Ordered(a), Coordinate::Ordered(b)) => {
