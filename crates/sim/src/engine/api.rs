@@ -8,6 +8,10 @@
 //! goes out in one chunk where a server is behind and all its requests are in one slice. With more
 //! of them every token is a chunk of its own, however late: this is how vLLM's `AsyncLLM` and
 //! its `RequestOutputCollector` work together. SGLang's handler knows no slices.
+//!
+//! To take a request in, a server reads it, lets others have their turn while its prompt becomes
+//! tokens, and hands it to the scheduler; so requests that come together are seen late, but close
+//! to each other.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -49,6 +53,9 @@ pub(super) enum Work {
 
 #[derive(Clone, Copy, Debug)]
 enum Task {
+    /// Reading a request, half of what taking it in costs.
+    Read(u64),
+    /// Handing it to the scheduler, the other half.
     TakeIn(u64),
     HandleOutputs,
     Send(u64),
@@ -60,9 +67,17 @@ enum Task {
 struct ApiServer {
     free_at: Nanos,
     queue: VecDeque<Task>,
+    /// What the task under way leaves to do once all that waits has had its turn.
+    then: Option<Task>,
     /// What steps brought and the handler has not seen: its end marks each step.
     outputs: VecDeque<Output>,
     handler_is_queued: bool,
+}
+
+impl ApiServer {
+    fn has_work(&self) -> bool {
+        !self.queue.is_empty() || self.then.is_some()
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -74,8 +89,10 @@ enum Output {
 #[derive(Clone, Debug)]
 struct Open {
     server: usize,
-    /// Until the server begins to take it in.
+    /// Until the scheduler has it.
     arriving: Option<Admitted>,
+    /// When the server set about it.
+    begun: Nanos,
     /// Handled, and waiting to be sent.
     waiting: Option<Chunk>,
 }
@@ -135,9 +152,12 @@ impl FrontEnd {
         // The id may come again, and must not find what is left of this one.
         let server = &mut self.servers[open.server];
         server.queue.retain(|task| match task {
-            Task::TakeIn(of) | Task::Send(of) => *of != id,
+            Task::Read(of) | Task::TakeIn(of) | Task::Send(of) => *of != id,
             Task::HandleOutputs => true,
         });
+        server.then = server
+            .then
+            .filter(|task| !matches!(task, Task::TakeIn(of) if *of == id));
         server.outputs.retain(|output| match output {
             Output::Chunk(chunk) => chunk.request != id,
             Output::EndOfStep => true,
@@ -148,15 +168,25 @@ impl FrontEnd {
     /// A request comes; requests go to the servers in turn.
     pub(super) fn accept(&mut self, now: Nanos, admitted: Admitted) -> Option<Work> {
         let (id, place) = (admitted.request.id, self.turn);
+        let takes_time = self.half_of_taking_in(admitted.request.prompt_tokens) > 0.0;
         self.turn = (self.turn + 1) % self.servers.len();
         let open = Open {
             server: place,
             arriving: Some(admitted),
+            begun: now,
             waiting: None,
         };
         self.open.insert(id, open);
-        let idle = self.queue(place, Task::TakeIn(id), now);
-        if idle { self.work_of(place) } else { None }
+        if !self.queue(place, Task::Read(id), now) {
+            return None;
+        }
+        let read = self.work_of(place);
+        // Where it takes no time, nothing comes between its halves.
+        if takes_time {
+            read
+        } else {
+            self.work_of(place)
+        }
     }
 
     /// A step of the engine has brought these chunks by now.
@@ -192,14 +222,14 @@ impl FrontEnd {
 
     fn next(&self) -> Option<(Nanos, usize)> {
         let servers = self.servers.iter().enumerate();
-        let behind = servers.filter(|(_, server)| !server.queue.is_empty());
+        let behind = servers.filter(|(_, server)| server.has_work());
         behind.map(|(place, server)| (server.free_at, place)).min()
     }
 
     /// Queues a task; true where the server has nothing else to do.
     fn queue(&mut self, place: usize, task: Task, now: Nanos) -> bool {
         let server = &mut self.servers[place];
-        let idle = server.queue.is_empty() && server.free_at <= now;
+        let idle = !server.has_work() && server.free_at <= now;
         if idle {
             server.free_at = now;
         }
@@ -208,12 +238,23 @@ impl FrontEnd {
     }
 
     fn work_of(&mut self, place: usize) -> Option<Work> {
-        match self.servers[place].queue.pop_front()? {
+        let server = &mut self.servers[place];
+        let then = server.then.take();
+        server.queue.extend(then);
+        match server.queue.pop_front()? {
+            Task::Read(id) => {
+                let open = self.open.get_mut(&id)?;
+                open.begun = server.free_at;
+                server.then = Some(Task::TakeIn(id));
+                let tokens = open.arriving.as_ref()?.request.prompt_tokens;
+                self.spend(place, self.half_of_taking_in(tokens));
+                None
+            }
             Task::TakeIn(id) => {
-                let admitted = self.open.get_mut(&id)?.arriving.take()?;
-                let tokens = f64::from(admitted.request.prompt_tokens);
-                let begun = self.servers[place].free_at;
-                let seen_at = self.spend(place, self.request + tokens * self.prompt_token);
+                let open = self.open.get_mut(&id)?;
+                let (admitted, begun) = (open.arriving.take()?, open.begun);
+                let half = self.half_of_taking_in(admitted.request.prompt_tokens);
+                let seen_at = self.spend(place, half);
                 Some(Work::TakeIn(admitted, [begun, seen_at]))
             }
             Task::HandleOutputs => {
@@ -229,6 +270,10 @@ impl FrontEnd {
                 Some(Work::Send(chunk, at))
             }
         }
+    }
+
+    fn half_of_taking_in(&self, prompt_tokens: u32) -> f64 {
+        (self.request + f64::from(prompt_tokens) * self.prompt_token) / 2.0
     }
 
     fn handle_outputs(&mut self, place: usize) {
@@ -312,11 +357,15 @@ mod tests {
         front.hand_over(made_at, &chunks);
     }
 
-    fn seen_at(work: Option<Work>) -> Nanos {
-        match work {
-            Some(Work::TakeIn(_, [_, seen_at])) => seen_at,
-            other => panic!("{other:?}"),
+    /// When the scheduler sees each request, until nothing is left to do.
+    fn seen(front: &mut FrontEnd) -> Vec<(u64, Nanos)> {
+        let mut seen = Vec::new();
+        while front.wake().is_some() {
+            if let Some(Work::TakeIn(admitted, [_, seen_at])) = front.work() {
+                seen.push((admitted.request.id, seen_at));
+            }
         }
+        seen
     }
 
     /// Request, tokens and time of each chunk that is sent until nothing is left to do.
@@ -331,17 +380,15 @@ mod tests {
     }
 
     #[test]
-    fn requests_that_come_together_are_taken_in_one_after_the_other() {
+    fn requests_that_come_together_are_taken_in_by_turns() {
         let mut front = FrontEnd::with(COST, 1, VLLM_SLICE);
-        assert_eq!(seen_at(front.accept(0, admitted(0, 100))), 1_600_000);
-        assert!(front.accept(0, admitted(1, 100)).is_none());
-        assert_eq!(front.wake(), Some(1_100_000));
-        assert_eq!(seen_at(front.work()), 2_700_000);
-        assert_eq!(
-            seen_at(front.accept(10_000_000, admitted(2, 0))),
-            11_500_000
-        );
-        assert_eq!(front.wake(), None);
+        assert!(front.accept(0, admitted(0, 100)).is_none());
+        // The other comes while the first is read, and is read before that is handed on.
+        front.accept(100, admitted(1, 100));
+        assert_eq!(front.wake(), Some(550_000));
+        assert_eq!(seen(&mut front), [(0, 2_150_000), (1, 2_700_000)]);
+        front.accept(10_000_000, admitted(2, 0));
+        assert_eq!(seen(&mut front), [(2, 11_500_000)]);
         assert_eq!(front.busy, 3_200_000);
     }
 
@@ -393,8 +440,11 @@ mod tests {
         for id in 0..4 {
             front.accept(0, admitted(id, 0));
         }
-        let rest = [seen_at(front.work()), seen_at(front.work())];
-        assert_eq!(rest, [2_500_000, 2_500_000]);
+        let seen = seen(&mut front).into_iter().map(|(_, at)| at);
+        assert_eq!(
+            seen.collect::<Vec<_>>(),
+            [2_000_000, 2_000_000, 2_500_000, 2_500_000]
+        );
     }
 
     #[test]
@@ -412,7 +462,8 @@ mod tests {
     fn a_free_front_end_adds_nothing() {
         let mut front = FrontEnd::with(ApiCost::FREE, 1, VLLM_SLICE);
         for id in 0..3 {
-            assert_eq!(seen_at(front.accept(7, admitted(id, 100))), 7);
+            let taken_in = front.accept(7, admitted(id, 100));
+            assert!(matches!(taken_in, Some(Work::TakeIn(_, [7, 7]))));
         }
         step(&mut front, 9, 0..3);
         assert_eq!(sent(&mut front), [(0, 1, 9), (1, 1, 9), (2, 1, 9)]);
