@@ -114,7 +114,10 @@ fn distance(targets: &[Target<'_>], left: usize) -> f64 {
 fn missed_by_most(sizes: &[f64]) -> f64 {
     let rank = (0.9 * (sizes.len() + 1) as f64).ceil() as usize;
     let last = sizes.len().saturating_sub(1);
-    sizes.get(rank.saturating_sub(1).min(last)).copied().unwrap_or_default()
+    sizes
+        .get(rank.saturating_sub(1).min(last))
+        .copied()
+        .unwrap_or_default()
 }
 
 /// How many root mean squares of so few errors hold the next one in 9 of 10 cases.
