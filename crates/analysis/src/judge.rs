@@ -78,6 +78,8 @@ pub fn judge(
 /// arises between the engine and the client, and least time.
 const BETWEEN_SHARE: f64 = 0.1;
 const BETWEEN_MS: f64 = 1.0;
+/// Tokens in a chunk from which on servers merge them.
+const MERGED: f64 = 1.2;
 /// Fewest looks at the server that a mean of its own rests on.
 const BETWEEN_SAMPLES: u64 = 3;
 
@@ -100,7 +102,14 @@ pub fn front_end(summary: &Summary) -> Option<Doubt> {
     // A late wake-up shifts all tokens of an answer, and so hardly their mean gap.
     let tpot = part(summary.latency.tpot_ms, between.tpot_ms, 0.0);
     let ttft = part(summary.latency.ttft_ms, between.ttft_ms, own_ms);
-    (tpot.is_some() || ttft.is_some()).then_some(Doubt::FrontEnd { tpot, ttft })
+    let latency = &summary.latency;
+    let chunks = latency.inter_chunk_ms.zip(latency.tpot_ms);
+    let tokens_per_chunk = chunks.map(|(chunks, tokens)| chunks.mean / tokens.mean);
+    (tpot.is_some() || ttft.is_some()).then_some(Doubt::FrontEnd {
+        tpot,
+        ttft,
+        tokens_per_chunk: tokens_per_chunk.filter(|tokens| *tokens > MERGED && tokens.is_finite()),
+    })
 }
 
 /// One run before the judge.

@@ -18,6 +18,7 @@ pub mod server;
 pub mod slo;
 pub mod summary;
 pub mod thresholds;
+pub mod trace_id;
 pub mod units;
 pub mod value;
 pub mod window;

@@ -25,6 +25,7 @@ use crate::units::Span;
 use crate::value::{BadValue, JsonObject, Tag};
 use crate::work::*;
 use serde::{Deserialize, Serialize};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// All options of one measurement; in a file, one table a topic.
@@ -131,6 +132,11 @@ pub struct ConnectionOptions {
     /// or nowhere [auto]
     #[arg(long, value_name = "auto|URL|off", help_heading = "Server side")]
     pub server_metrics: Option<ServerMetrics>,
+    /// Receive the server's traces here and explain slow requests one by one; start vLLM with
+    /// OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=http/protobuf and --otlp-traces-endpoint
+    /// http://ADDR:PORT/v1/traces [off]
+    #[arg(long, value_name = "ADDR:PORT", help_heading = "Server side")]
+    pub server_traces: Option<SocketAddr>,
     /// Run the engine's own profiler around the measured part
     #[arg(
         long,

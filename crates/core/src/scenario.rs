@@ -9,6 +9,7 @@ use crate::units::Span;
 use crate::value::{BadValue, JsonObject, Tag, serde_as_text};
 use crate::work::Work;
 use std::fmt;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -59,6 +60,8 @@ pub struct Connection {
     pub request_timeout: Span,
     /// Where the server's own view is read.
     pub server_metrics: ServerMetrics,
+    /// Where the server's traces of requests are received.
+    pub server_traces: Option<SocketAddr>,
     /// The engine's own profiler runs around the measured part.
     pub profile: bool,
     /// Client threads; chosen from the load if absent.

@@ -28,6 +28,7 @@ mod start;
 mod supervisor;
 mod supervisor_handle;
 mod tool;
+mod traces;
 mod watch;
 
 pub use config_file::{ConfigCopy, ConfigCopyError, changed_config};
@@ -50,4 +51,5 @@ pub use rule::{BadRule, FlagRule};
 pub use running::{MemoryAfter, Running, Stopped};
 pub use start::{StartError, StartProgress};
 pub use supervisor::{SUPERVISOR_WORD, StopSignal, Supervisor, supervise};
+pub use traces::{TraceReceiver, TraceReceiverError, TraceReport};
 pub use watch::{Devices, Watch, WatchError, WatchPlan};

@@ -7,6 +7,7 @@ use crate::exchange::Timeouts;
 use crate::http::Request;
 use inferometer_core::content::{Content, Exchange};
 use inferometer_core::record::{Record, Stage};
+use inferometer_core::trace_id::TraceId;
 use inferometer_core::units::Offset;
 use inferometer_core::window::first_share;
 use inferometer_core::work::Conversation;
@@ -113,6 +114,8 @@ pub struct Setup<T> {
     pub timeouts: Timeouts,
     pub clock: Clock,
     pub run_id: String,
+    /// Whether measured requests name a trace of their own, by their ids.
+    pub traced: bool,
 }
 
 pub struct PreparedRequest {
@@ -166,7 +169,11 @@ impl<T> Setup<T> {
             host: &to.host,
             headers: &to.headers,
         };
-        let bytes = head.render(&[("x-request-id", &id)], Some(&body));
+        let traced = self.traced && stage == Stage::Measured;
+        let traceparent = traced.then(|| TraceId::of_request(&id).traceparent());
+        let mut own = vec![("x-request-id", id.as_str())];
+        own.extend(traceparent.as_deref().map(|parent| ("traceparent", parent)));
+        let bytes = head.render(&own, Some(&body));
         let before = history.iter().map(|exchange| {
             (exchange.user.chars().count() + exchange.assistant.chars().count()) as u64
         });

@@ -11,6 +11,10 @@ pub struct Means {
     pub ttft_ms: Option<f64>,
     pub tpot_ms: Option<f64>,
     pub e2e_ms: Option<f64>,
+    /// The same two as the server itself counts them: what is missing from the client's arises in
+    /// its front end or on the way.
+    pub engine_ttft_ms: Option<f64>,
+    pub engine_tpot_ms: Option<f64>,
 }
 
 impl Means {
@@ -21,6 +25,8 @@ impl Means {
             ttft_ms: run.mean(Served::ttft_ms),
             tpot_ms: run.mean(Served::tpot_ms),
             e2e_ms: run.mean(Served::latency_ms),
+            engine_ttft_ms: run.mean(Served::engine_ttft_ms),
+            engine_tpot_ms: run.mean(Served::engine_tpot_ms),
         }
     }
 
@@ -36,6 +42,8 @@ impl Means {
             MeanMetric::Ttft => self.ttft_ms,
             MeanMetric::Tpot => self.tpot_ms,
             MeanMetric::E2e => self.e2e_ms,
+            MeanMetric::EngineTtft => self.engine_ttft_ms,
+            MeanMetric::EngineTpot => self.engine_tpot_ms,
         }
     }
 }
@@ -53,11 +61,25 @@ pub enum MeanMetric {
     Ttft,
     Tpot,
     E2e,
+    /// TTFT as the server counts it.
+    EngineTtft,
+    /// TPOT as the engine counts it.
+    EngineTpot,
 }
 
 impl MeanMetric {
+    /// What a client sees, which is what is predicted.
     pub fn all() -> impl Iterator<Item = MeanMetric> {
+        MeanMetric::with_engine().filter(|metric| !metric.is_of_engine())
+    }
+
+    /// What a fit may know as well.
+    pub fn with_engine() -> impl Iterator<Item = MeanMetric> {
         MeanMetric::VARIANTS.iter().copied()
+    }
+
+    fn is_of_engine(self) -> bool {
+        matches!(self, MeanMetric::EngineTtft | MeanMetric::EngineTpot)
     }
 }
 
@@ -70,6 +92,8 @@ impl std::fmt::Display for MeanMetric {
             MeanMetric::Ttft => "TTFT",
             MeanMetric::Tpot => "TPOT",
             MeanMetric::E2e => "E2E latency",
+            MeanMetric::EngineTtft => "TTFT by the server",
+            MeanMetric::EngineTpot => "TPOT by the engine",
         })
     }
 }

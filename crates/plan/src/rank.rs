@@ -26,9 +26,7 @@ impl Goal {
     pub fn worth(&self, ranked: &Ranked) -> f64 {
         match self.metric {
             MeanMetric::Requests | MeanMetric::Throughput => ranked.predicted,
-            MeanMetric::Ttft | MeanMetric::Tpot | MeanMetric::E2e => {
-                1.0 / ranked.predicted.max(1e-9)
-            }
+            _ => 1.0 / ranked.predicted.max(1e-9),
         }
     }
 }

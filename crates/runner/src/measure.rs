@@ -4,6 +4,7 @@ mod plan;
 mod reach;
 mod simulate;
 mod stored;
+mod traces;
 mod watch;
 
 use crate::error::{Context as _, RunnerError, bail};
@@ -48,6 +49,7 @@ use reach::{health_timeouts, look, timeouts};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use traces::Traces;
 use watch::MetricsSearch;
 
 /// The session of the preflight's request, counted from those of the warm-up.
@@ -261,6 +263,7 @@ pub fn measure(
 
     let server_watch =
         search.and_then(|search| search.watch(&directory, environment.origin_monotonic_ns));
+    let traces = Traces::start(&scenario.connection, &directory)?;
     let journal = directory.start_journal(&Header::new(planned.requests))?;
     let count = (workload.tokenizer.clone())
         .map(|tokenizer| Arc::new(move |text: &str| tokenizer.count(text)) as TokenCount);
@@ -278,6 +281,7 @@ pub fn measure(
         timeouts: timeouts(&scenario.connection),
         clock,
         run_id: format!("{:08x}", host::random() as u32),
+        traced: traces.is_some(),
     };
     let slos = &scenario.objectives.slos;
     let mut instrument = Instrument::start(
@@ -302,6 +306,9 @@ pub fn measure(
     );
     instrument.finish();
     drop(server_watch);
+    if let Some(traces) = traces {
+        traces.finish(report.planned.saturating_sub(report.unsent), observer);
+    }
     let health = match report.cause {
         EndCause::Watchdog => Default::default(),
         _ => runtime.block_on(learned.health(health_timeouts(&scenario.connection))),

@@ -19,6 +19,12 @@ impl Stamp {
 }
 
 pub(crate) fn unix_seconds() -> u64 {
+    unix_nanos() / 1_000_000_000
+}
+
+pub(crate) fn unix_nanos() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| since.as_secs())
+    since.map_or(0, |since| {
+        u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+    })
 }

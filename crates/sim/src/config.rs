@@ -75,6 +75,8 @@ pub struct EngineSetup {
     /// Where `/stop_profile` writes the trace of the steps since `/start_profile`. Without it
     /// there are no such endpoints, as in an engine that was started without a profiler.
     pub profile: Option<PathBuf>,
+    /// Where spans of requests are sent, as a URL.
+    pub otlp_traces: Option<String>,
 }
 
 impl EngineSetup {
@@ -91,6 +93,7 @@ impl EngineSetup {
             version: kind.newest(),
             steps: None,
             profile: None,
+            otlp_traces: None,
         }
     }
 }

@@ -6,10 +6,10 @@
 //! [`Engine::add`], calls [`Engine::step`] at [`Engine::wake`], and delivers what the events
 //! say at the times that they say.
 //!
-//! An API server with one core stands before and behind the scheduler ([`api`]), since in real
-//! servers that core is what saturates first when many streams are open.
+//! API servers stand before and behind the scheduler ([`api`]), since in real servers their core
+//! is what saturates first when many streams are open.
 
-pub mod api;
+mod api;
 mod blocks;
 mod config;
 mod engine_core;

@@ -6,24 +6,26 @@
 //! suffers holds the engine up.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{BTreeMap, HashMap},
     future::pending,
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc::Sender},
     time::Duration,
 };
 
+use inferometer_catalog::engine::EngineKind;
 use tokio::{
     sync::{Notify, mpsc},
     time::Instant,
 };
 
 use crate::{
-    clock::Stamp,
+    clock::{Stamp, unix_nanos},
     config::EngineSetup,
     engine::{Engine, EventKind, Finish, Nanos, OutOfMemory, Rejection, Request, StepRecord},
     engine_metrics::{EngineMetrics, Quantity},
     profile,
+    span_export::{RequestSpan, TraceParent},
     timer::PreciseTimer,
 };
 
@@ -69,22 +71,34 @@ pub(crate) struct EngineDriver {
     setup: EngineSetup,
 }
 
+/// By which clock an engine's metrics tell the time between tokens. The time to the first and to
+/// the last is by that of its API server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum GapClock {
+    /// vLLM stamps outputs in the process of its scheduler.
+    Engine,
+    /// SGLang counts them where its API server takes them.
+    FrontEnd,
+}
+
 struct DriverState {
     engine: Engine,
+    gap_clock: GapClock,
     died: Option<Death>,
     open: HashMap<u64, OpenRequest>,
-    /// Chunks that have not left yet, in the order of their times: the engine's API server
-    /// sends one after the other.
-    outbox: VecDeque<(u64, PendingChunk)>,
+    /// Chunks that have not left yet, by their time and request.
+    outbox: BTreeMap<(Nanos, u64), PendingChunk>,
     metrics: EngineMetrics,
     steps: Option<Sender<StepRecord>>,
     profile: Option<Vec<StepRecord>>,
+    spans: Option<mpsc::UnboundedSender<RequestSpan>>,
+    /// Nanoseconds from 1970 to the engine's start.
+    epoch_unix: u64,
 }
 
 #[derive(Clone, Copy)]
 struct PendingChunk {
-    at: Nanos,
-    made_at: Nanos,
+    picked_up: [Nanos; 2],
     tokens: u32,
     batch: u32,
     /// Why it ended, and how often it was preempted.
@@ -92,11 +106,18 @@ struct PendingChunk {
 }
 
 struct OpenRequest {
+    trace: Option<TraceParent>,
     deliveries: mpsc::UnboundedSender<Delivery>,
     arrived: Nanos,
+    /// When an API server set about it.
+    accepted: Nanos,
+    /// When the scheduler first saw it, and took it up.
+    queued: Nanos,
     started: Nanos,
-    first: Option<(Nanos, Nanos)>,
-    last: Nanos,
+    /// When the engine had made the first token and the last.
+    made: Option<[Nanos; 2]>,
+    /// When an API server took them from the engine.
+    picked_up: Option<[Nanos; 2]>,
     prompt_tokens: u32,
     asked_tokens: u32,
     cached_tokens: u32,
@@ -111,12 +132,18 @@ impl EngineDriver {
     ) -> EngineDriver {
         let state = DriverState {
             engine: Engine::new(setup.config.clone(), seed),
+            gap_clock: match setup.kind {
+                EngineKind::Sglang => GapClock::FrontEnd,
+                _ => GapClock::Engine,
+            },
             died: None,
             open: HashMap::new(),
-            outbox: VecDeque::new(),
+            outbox: BTreeMap::new(),
             metrics: EngineMetrics::new(setup.kind, setup.version, &setup.config),
             steps,
             profile: None,
+            spans: None,
+            epoch_unix: unix_nanos(),
         };
         EngineDriver {
             state: Mutex::new(state),
@@ -132,16 +159,23 @@ impl EngineDriver {
         &self.setup
     }
 
-    pub(crate) fn submit(self: &Arc<Self>, request: Request) -> Result<Generation, Rejection> {
+    pub(crate) fn submit(
+        self: &Arc<Self>,
+        request: Request,
+        trace: Option<TraceParent>,
+    ) -> Result<Generation, Rejection> {
         let id = request.id;
         let (deliveries, received) = mpsc::unbounded_channel();
         let now = self.now();
         let open = OpenRequest {
             deliveries,
+            trace,
             arrived: now,
+            accepted: now,
+            queued: now,
             started: now,
-            first: None,
-            last: now,
+            made: None,
+            picked_up: None,
             prompt_tokens: request.prompt_tokens,
             asked_tokens: request.output_tokens,
             cached_tokens: 0,
@@ -162,6 +196,11 @@ impl EngineDriver {
             id,
             deliveries: received,
         })
+    }
+
+    /// Where spans of requests go from now on.
+    pub(crate) fn export_spans(&self, to: mpsc::UnboundedSender<RequestSpan>) {
+        self.lock().spans = Some(to);
     }
 
     pub(crate) fn kill(&self) {
@@ -254,51 +293,68 @@ impl DriverState {
         if self.died.is_some() {
             return None;
         }
-        while let Some(&(id, chunk)) = self.outbox.front()
-            && chunk.at <= now
+        while let Some((&(at, id), _)) = self.outbox.first_key_value()
+            && at <= now
+            && let Some((_, chunk)) = self.outbox.pop_first()
         {
-            self.outbox.pop_front();
-            self.hand_out(id, chunk);
+            self.hand_out(id, at, chunk);
         }
-        let leaves = self.outbox.front().map(|(_, chunk)| chunk.at);
+        let leaves = self.outbox.first_key_value().map(|(&(at, _), _)| at);
         self.engine.wake().into_iter().chain(leaves).min()
     }
 
     /// Each step is taken at the time it was due, so that a late one delays none after it.
     fn take_steps(&mut self, now: Nanos) {
-        for _ in 0..STEPS_AT_ONCE {
+        let mut steps = 0;
+        while steps < STEPS_AT_ONCE {
             let Some(wake) = self.engine.wake().filter(|wake| *wake <= now) else {
                 return;
             };
             let outcome = self.engine.step(wake);
             for event in outcome.events {
+                let Some(open) = self.open.get_mut(&event.request) else {
+                    continue;
+                };
                 match event.kind {
-                    EventKind::Started { cached_tokens } => {
-                        if let Some(open) = self.open.get_mut(&event.request) {
-                            open.started = event.at;
-                            open.cached_tokens = cached_tokens;
+                    EventKind::Started {
+                        cached_tokens,
+                        accepted_at,
+                        queued_at,
+                    } => {
+                        open.accepted = accepted_at;
+                        open.queued = queued_at;
+                        open.started = event.at;
+                        open.cached_tokens = cached_tokens;
+                    }
+                    EventKind::Made { .. } => {
+                        let metrics = &mut self.metrics;
+                        if let Some([_, last]) = open.made
+                            && self.gap_clock == GapClock::Engine
+                        {
+                            metrics.observe_time(Quantity::BetweenTokens, event.at - last);
                         }
+                        let first = open.made.map_or(event.at, |[first, _]| first);
+                        open.made = Some([first, event.at]);
                     }
                     EventKind::Tokens {
                         count,
                         batch,
-                        made_at,
+                        picked_up,
                     } => {
                         let chunk = PendingChunk {
-                            at: event.at,
-                            made_at,
+                            picked_up,
                             tokens: count,
                             batch,
                             finished: None,
                         };
-                        self.outbox.push_back((event.request, chunk));
+                        self.outbox.insert((event.at, event.request), chunk);
                     }
                     EventKind::Finished {
                         finish,
                         preemptions,
                     } => {
-                        // It follows the last tokens of its request.
-                        if let Some((_, chunk)) = self.outbox.back_mut() {
+                        // It leaves with the last tokens of its request.
+                        if let Some(chunk) = self.outbox.get_mut(&(event.at, event.request)) {
                             chunk.finished = Some((finish, preemptions));
                         }
                     }
@@ -307,6 +363,7 @@ impl DriverState {
             }
             let (began, died) = (outcome.began, outcome.died);
             if let Some(step) = began {
+                steps += 1;
                 self.note_step(step);
             }
             if let Some(death) = died {
@@ -340,22 +397,25 @@ impl DriverState {
         }
     }
 
-    fn hand_out(&mut self, id: u64, chunk: PendingChunk) {
+    fn hand_out(&mut self, id: u64, at: Nanos, chunk: PendingChunk) {
         // A request that was cancelled meanwhile is not there any more.
         let Some(open) = self.open.get_mut(&id) else {
             return;
         };
-        let PendingChunk { at, made_at, .. } = chunk;
         let metrics = &mut self.metrics;
-        let first = open.first.is_none();
-        let (first_at, first_made) = *open.first.get_or_insert((at, made_at));
-        if first {
-            metrics.cached_tokens += u64::from(open.cached_tokens);
-            metrics.observe_time(Quantity::FirstToken, at.saturating_sub(open.arrived));
-        } else {
-            metrics.observe_time(Quantity::BetweenTokens, at.saturating_sub(open.last));
+        let [first, last] = chunk.picked_up;
+        match open.picked_up {
+            None => {
+                metrics.cached_tokens += u64::from(open.cached_tokens);
+                metrics.observe_time(Quantity::FirstToken, first.saturating_sub(open.accepted));
+            }
+            Some([_, before]) if self.gap_clock == GapClock::FrontEnd => {
+                metrics.observe_time(Quantity::BetweenTokens, last.saturating_sub(before));
+            }
+            Some(_) => {}
         }
-        open.last = at;
+        let first = open.picked_up.map_or(first, |[first, _]| first);
+        open.picked_up = Some([first, last]);
         open.tokens += chunk.tokens;
         let delivery = Delivery {
             tokens: chunk.tokens,
@@ -374,17 +434,44 @@ impl DriverState {
             return;
         };
         let since = |from: Nanos, to: Nanos| to.saturating_sub(from);
+        let [first_made, last_made] = open.made.unwrap_or([at, at]);
+        let picked_up = open.picked_up.unwrap_or([at, at]);
         for (quantity, time) in [
-            (Quantity::Latency, since(open.arrived, at)),
-            (Quantity::QueueTime, since(open.arrived, open.started)),
+            (Quantity::Latency, since(open.accepted, picked_up[1])),
+            (Quantity::QueueTime, since(open.queued, open.started)),
             (Quantity::PrefillTime, since(open.started, first_made)),
-            (Quantity::DecodeTime, since(first_made, made_at)),
-            (Quantity::InferenceTime, since(open.started, made_at)),
+            (Quantity::DecodeTime, since(first_made, last_made)),
+            (Quantity::InferenceTime, since(open.started, last_made)),
         ] {
             metrics.observe_time(quantity, time);
         }
+        if let (Some(parent), Some(spans)) = (open.trace, &self.spans) {
+            let seconds = |from: Nanos, to: Nanos| since(from, to) as f64 * 1e-9;
+            let span = RequestSpan {
+                parent,
+                number: id,
+                began: self.epoch_unix.saturating_add(open.accepted),
+                ended: self.epoch_unix.saturating_add(picked_up[1]),
+                times: [
+                    ("time_to_first_token", seconds(open.accepted, picked_up[0])),
+                    ("e2e", seconds(open.accepted, picked_up[1])),
+                    ("time_in_queue", seconds(open.queued, open.started)),
+                    ("time_in_model_prefill", seconds(open.started, first_made)),
+                    ("time_in_model_decode", seconds(first_made, last_made)),
+                    ("time_in_model_inference", seconds(open.started, last_made)),
+                ],
+                prompt_tokens: open.prompt_tokens,
+                output_tokens: open.tokens,
+            };
+            // Nobody exports any more once the server stops.
+            let _ = spans.send(span);
+        }
         if open.tokens > 1 {
-            let mean = since(first_at, at) as f64 * 1e-9 / f64::from(open.tokens - 1);
+            let [first, last] = match self.gap_clock {
+                GapClock::Engine => [first_made, last_made],
+                GapClock::FrontEnd => picked_up,
+            };
+            let mean = since(first, last) as f64 * 1e-9 / f64::from(open.tokens - 1);
             metrics.observe(Quantity::PerToken, mean);
         }
         for (quantity, count) in [

@@ -23,6 +23,7 @@ use crate::{
     reply::{BodyEnd, EVENT_STREAM, ErrorReply, JSON},
     responder::{After, Responder},
     shared::Shared,
+    span_export::TraceParent,
     stream::{Ended, EventWriter, Stream},
     timing::Pace,
     token_source::{ChunkLimits, TokenSource, wait_or_disconnect},
@@ -70,6 +71,7 @@ pub(crate) async fn generate(
         request_id: Some(id),
         kind: shared.kind(),
     };
+    let trace = request.traceparent.as_deref().and_then(TraceParent::parse);
     let job = Job {
         shared,
         responder,
@@ -77,6 +79,7 @@ pub(crate) async fn generate(
         number,
         arrival,
         id,
+        trace,
     };
     let result = if shared.authorizes(&request) {
         let work = match target {
@@ -103,6 +106,7 @@ struct Job<'a> {
     number: u64,
     arrival: Instant,
     id: &'a str,
+    trace: Option<TraceParent>,
 }
 
 impl Job<'_> {
@@ -178,13 +182,15 @@ impl Job<'_> {
             priority: work.priority,
             stops: work.finish == Finish::Stop,
         };
-        let generation = driver.submit(request).map_err(|refusal| match refusal {
-            engine::Rejection::Empty { prompt: 0, .. } => {
-                ErrorReply::bad_request("The decoder prompt cannot be empty")
-            }
-            engine::Rejection::Dead => ErrorReply::engine_dead(),
-            other => ErrorReply::bad_request(other.to_string()),
-        })?;
+        let generation = driver
+            .submit(request, self.trace)
+            .map_err(|refusal| match refusal {
+                engine::Rejection::Empty { prompt: 0, .. } => {
+                    ErrorReply::bad_request("The decoder prompt cannot be empty")
+                }
+                engine::Rejection::Dead => ErrorReply::engine_dead(),
+                other => ErrorReply::bad_request(other.to_string()),
+            })?;
         let per_token = setup.kind == EngineKind::Mindie;
         Ok(TokenSource::engine(generation, per_token))
     }

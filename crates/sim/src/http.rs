@@ -23,6 +23,7 @@ pub(crate) struct Request {
     pub(crate) http10: bool,
     pub(crate) keep_alive: bool,
     pub(crate) request_id: Option<String>,
+    pub(crate) traceparent: Option<String>,
     pub(crate) authorization: Option<String>,
     pub(crate) body: Vec<u8>,
 }
@@ -186,6 +187,7 @@ fn parse_head(head: &[u8]) -> Result<Head, Unreadable> {
         http10,
         keep_alive: !http10,
         request_id: None,
+        traceparent: None,
         authorization: None,
         body: Vec::new(),
     };
@@ -231,6 +233,7 @@ fn parse_head(head: &[u8]) -> Result<Head, Unreadable> {
             }
             "expect" => wants_continue = value.eq_ignore_ascii_case("100-continue"),
             "x-request-id" => request.request_id = Some(value.to_owned()),
+            "traceparent" => request.traceparent = Some(value.to_owned()),
             "authorization" => request.authorization = Some(value.to_owned()),
             _ => {}
         }

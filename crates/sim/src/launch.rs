@@ -54,6 +54,8 @@ pub struct Launch {
     /// not on this machine.
     pub tokenizer: Option<PathBuf>,
     pub config: EngineConfig,
+    /// Where it sends spans of requests.
+    pub otlp_traces: Option<String>,
     /// What it says while it starts, and when it would say so.
     pub log: Vec<(Duration, String)>,
     /// Flags that were accepted and change nothing here.
@@ -194,6 +196,7 @@ impl Launch {
             });
         let mut config = EngineConfig::divided(policy, time, &division);
         config.replicas = flags.data_parallel.max(1);
+        config.api_servers = u32_of(flags.api_servers).max(1);
         config.prefix_caching = flags.prefix_caching;
         config.stream_interval = u32_of(flags.stream_interval).max(1);
         config.speculation = flags.speculative.as_ref().map(|speculative| Speculation {
@@ -246,6 +249,13 @@ impl Launch {
             api_keys: flags.api_keys.clone(),
             tokenizer: tokenizer(flags),
             config,
+            otlp_traces: match flags.engine {
+                EngineKind::Vllm => flags
+                    .get("otlp-traces-endpoint")
+                    .and_then(|url| url.as_str())
+                    .map(str::to_owned),
+                _ => None,
+            },
             log,
             without_effect: flags.without_effect.clone(),
         }

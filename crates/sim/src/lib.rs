@@ -41,6 +41,7 @@ mod reply;
 mod responder;
 mod server;
 mod shared;
+mod span_export;
 mod stream;
 mod timer;
 mod timing;

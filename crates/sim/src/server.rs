@@ -11,7 +11,7 @@ use std::{
 
 use tokio::{
     net::{TcpListener, TcpStream},
-    sync::Notify,
+    sync::{Notify, mpsc},
     task::JoinSet,
     time::sleep,
 };
@@ -27,6 +27,7 @@ use crate::{
     listen::{is_transient, listen},
     metrics::Metrics,
     shared::Shared,
+    span_export::export,
     tls::Tls,
     truth::TruthLog,
 };
@@ -121,12 +122,22 @@ impl Server {
         if let Some(driver) = shared.driver.clone() {
             driving.spawn(async move { driver.drive().await });
         }
+        let exporting = shared.driver.as_ref().and_then(|driver| {
+            let url = driver.setup().otlp_traces.clone()?;
+            let (to, spans) = mpsc::unbounded_channel();
+            driver.export_spans(to);
+            Some(tokio::spawn(export(url, spans)))
+        });
         let mut connections = JoinSet::new();
         let served = accept(listener, &shared, &mut connections, shutdown).await;
         connections.shutdown().await;
         driving.shutdown().await;
         let ending = shared.died().map_or(Ending::Stopped, Ending::Died);
+        // The last who may send spans; what they have sent goes out.
         drop(shared);
+        if let Some(exporting) = exporting {
+            let _ = exporting.await;
+        }
         if let Some(steps) = steps {
             let closed = steps.close();
             closed.map_err(|(path, source)| SimError::Steps { path, source })?;

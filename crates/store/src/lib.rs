@@ -6,6 +6,7 @@ pub mod journal;
 pub mod parquet_file;
 pub mod run_dir;
 pub mod samples_file;
+pub mod spans_file;
 pub mod stored;
 pub mod sweep_dir;
 pub mod whole_file;

@@ -7,6 +7,7 @@
 //! | `records/journal.jsonl` | records so far | while running |
 //! | `records/records.parquet` | all records | at the end, in place of the journal |
 //! | `server/samples.jsonl` | the server's own view, where it was watched | while running |
+//! | `server/spans.jsonl` | the server's own traces of requests, where it was asked for them | while running |
 //! | `ending.json` | why and when it ended | at the end |
 //! | `summary.json` | the metrics | at the end; reports fold the records anew and leave it alone |
 //!
@@ -21,13 +22,13 @@ pub(crate) use list::{entries, instant, modified};
 pub use crate::error::StorageError;
 use crate::journal::{self, Damage, Header, JournalRecords, JournalWriter};
 use crate::parquet_file::{self, ParquetRecords, RecordsWriter};
-use crate::samples_file;
 use crate::whole_file;
+use crate::{samples_file, spans_file};
 use inferometer_core::environment::{EndCause, Ending, Environment};
 use inferometer_core::options::Options;
 use inferometer_core::record::Record;
 use inferometer_core::scenario::Scenario;
-use inferometer_core::server::Sample;
+use inferometer_core::server::{Sample, Spans};
 use inferometer_core::summary::Summary;
 use inferometer_core::value::Tag;
 use inferometer_core::window::Opening;
@@ -46,6 +47,7 @@ const JOURNAL: &str = "records/journal.jsonl";
 const PARQUET: &str = "records/records.parquet";
 const SERVER: &str = "server";
 const SAMPLES: &str = "server/samples.jsonl";
+const SPANS: &str = "server/spans.jsonl";
 
 const SCENARIO_HEAD: &str = "\
 # The settings of this run. To repeat it: inferometer run --config FILE
@@ -202,6 +204,20 @@ impl RunDir {
             return Ok(Vec::new());
         }
         samples_file::read_samples(&path)
+    }
+
+    /// Where the server's traces of requests are.
+    pub fn spans_path(&self) -> PathBuf {
+        self.path.join(SPANS)
+    }
+
+    /// What the server's traces say of single requests; nothing if they were not asked for.
+    pub fn spans(&self) -> Result<Spans, StorageError> {
+        let path = self.spans_path();
+        if !path.exists() {
+            return Ok(Spans::default());
+        }
+        spans_file::read_spans(&path)
     }
 
     /// All records, in the order in which they ended; of a run that did not come to its end,

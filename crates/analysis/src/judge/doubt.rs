@@ -165,6 +165,8 @@ pub enum Doubt {
     FrontEnd {
         tpot: Option<BetweenPart>,
         ttft: Option<BetweenPart>,
+        /// Tokens in a chunk on average, where they are more than one.
+        tokens_per_chunk: Option<f64>,
     },
     /// The server did not answer after the run.
     ServerDied {

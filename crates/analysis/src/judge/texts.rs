@@ -295,7 +295,11 @@ fn wording(doubt: &Doubt, lang: Lang) -> (Text, Text, Values) {
             ];
             (Text::ShortWindow, Text::ShortWindowRemedy, values)
         }
-        Doubt::FrontEnd { tpot, ttft } => {
+        Doubt::FrontEnd {
+            tpot,
+            ttft,
+            tokens_per_chunk,
+        } => {
             let said = |text: Text, part: &Option<BetweenPart>| {
                 let part = part.as_ref()?;
                 let values = [
@@ -309,7 +313,14 @@ fn wording(doubt: &Doubt, lang: Lang) -> (Text, Text, Values) {
                 said(Text::BetweenFirst, ttft),
             ];
             let parts: Vec<String> = parts.into_iter().flatten().collect();
-            let values = vec![("parts", PunctuationText::Comma.join(lang, &parts))];
+            let merged = tokens_per_chunk.map(|tokens| {
+                let values = [("tokens", format!("{tokens:.1}"))];
+                Text::MergedChunks.with(lang, &values)
+            });
+            let values = vec![
+                ("parts", PunctuationText::Comma.join(lang, &parts)),
+                ("merged", merged.unwrap_or_default()),
+            ];
             (Text::FrontEnd, Text::FrontEndRemedy, values)
         }
         Doubt::Stalls { seen, factor } => {

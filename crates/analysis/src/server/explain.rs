@@ -3,13 +3,17 @@
 //!
 //! The client knows what passed before the request was sent, which of its answers stalled while
 //! the others went on, and which just when another began. The server knows how long requests
-//! waited and were prefilled, and how many it threw back. What neither knows stays unknown.
+//! waited and were prefilled, and how many it threw back. Where it traces requests, it tells each
+//! one's own times, and what is missing from the client's arose between the two. What neither
+//! knows stays unknown.
 
 use super::division::Division;
 use super::stall::{Stalls, Surroundings};
 use inferometer_core::quantile::{quantile, sort};
 use inferometer_core::record::Record;
-use inferometer_core::server::{Cause, Evidence, Explained, Explanation, Part, Sample};
+use inferometer_core::server::{
+    Cause, Evidence, Explained, Explanation, Part, RequestSpan, Sample, Spans,
+};
 use std::time::Duration;
 use strum::VariantArray as _;
 
@@ -17,6 +21,7 @@ use strum::VariantArray as _;
 pub fn explain(
     records: &[Record],
     samples: &[Sample],
+    spans: &Spans,
     of: Explained,
     percentile: f64,
 ) -> Option<Explanation> {
@@ -43,15 +48,22 @@ pub fn explain(
         (of == Explained::E2e).then(|| Surroundings::of(records, samples, division.prefill));
     let mut stalls = Stalls::default();
     let mut whole = 0.0;
+    let mut traced = 0;
     for &record in &slow {
         whole += millis(latency(record)?);
-        parts.before_first_token(record, of, &division);
+        let span = spans.of(record);
+        traced += u64::from(span.is_some());
+        parts.before_first_token(record, of, span, &division);
         if let Some(around) = &around {
-            parts.after_first_token(record, around, &mut stalls);
+            parts.after_first_token(record, span, around, &mut stalls);
         }
     }
     let requests = slow.len() as f64;
     let mut evidence = division.evidence;
+    if traced > 0 {
+        evidence.retain(|seen| *seen != Evidence::ServerSilent);
+        evidence.push(Evidence::Traced { requests: traced });
+    }
     if stalls.count > 0 {
         evidence.push(Evidence::Stalls {
             count: stalls.count,
@@ -84,11 +96,25 @@ impl Parts {
         self.0[cause as usize] += ms.max(0.0);
     }
 
-    fn before_first_token(&mut self, record: &Record, of: Explained, division: &Division<'_>) {
+    fn before_first_token(
+        &mut self,
+        record: &Record,
+        of: Explained,
+        span: Option<&RequestSpan>,
+        division: &Division<'_>,
+    ) {
         let (Some(start), Some(sent)) = (record.start(), record.sent) else {
             return;
         };
         self.add(Cause::Client, millis(sent.since(start)));
+        let until = match of {
+            Explained::Ttft => record.first_token(),
+            Explained::E2e => record.first_token().or(record.completed()),
+        };
+        if let (Some(span), Some(until)) = (span, until) {
+            let streamed = record.first_token().is_some();
+            return self.traced(span, millis(until.since(sent)), streamed);
+        }
         let (span, wait) = match (record.first_token(), of) {
             (Some(first), _) => {
                 let span = millis(first.since(sent));
@@ -105,18 +131,57 @@ impl Parts {
         self.add(Cause::Unknown, span - wait.queue_ms - wait.prefill_ms);
     }
 
-    fn after_first_token(&mut self, record: &Record, around: &Surroundings<'_>, sum: &mut Stalls) {
+    /// Divides the time from sending to the first token, or to the answer that was not streamed, as
+    /// the server's trace of the request says.
+    fn traced(&mut self, span: &RequestSpan, whole_ms: f64, streamed: bool) {
+        let mut left = whole_ms;
+        let mut take = |seconds: Option<f64>| {
+            let taken = seconds.map_or(0.0, |seconds| seconds * 1e3).min(left);
+            left -= taken;
+            taken
+        };
+        let (queue, prefill) = (take(span.queue_s), take(span.prefill_s));
+        let decode = take(span.decode_s.filter(|_| !streamed));
+        self.add(Cause::Queueing, queue);
+        self.add(Cause::Prefill, prefill);
+        self.add(Cause::Decode, decode);
+        let divided = span.queue_s.is_some() && span.prefill_s.is_some();
+        let between = match span.ttft_s {
+            _ if divided => left,
+            Some(ttft) => (whole_ms - ttft * 1e3).clamp(0.0, left),
+            None => 0.0,
+        };
+        self.add(Cause::FrontEnd, between);
+        self.add(Cause::Unknown, left - between);
+    }
+
+    fn after_first_token(
+        &mut self,
+        record: &Record,
+        span: Option<&RequestSpan>,
+        around: &Surroundings<'_>,
+        sum: &mut Stalls,
+    ) {
         let (Some(first), Some(end)) = (record.first_token(), record.completed()) else {
             return;
         };
         let stalls = Stalls::of(record, around);
-        self.add(Cause::Interference, millis(stalls.interference));
-        self.add(Cause::Preemption, millis(stalls.preemption));
-        self.add(Cause::Unknown, millis(stalls.unknown));
-        self.add(
-            Cause::Decode,
-            millis(end.since(first).saturating_sub(stalls.lost())),
-        );
+        let whole = end.since(first);
+        // What the engine did not need arose behind it, and nothing says which of these it was;
+        // the least certain first.
+        let engine = span.and_then(|span| span.decode_s);
+        let mut between = engine.map_or(0.0, |engine| (millis(whole) - engine * 1e3).max(0.0));
+        self.add(Cause::FrontEnd, between);
+        for (cause, time) in [
+            (Cause::Unknown, stalls.unknown),
+            (Cause::Decode, whole.saturating_sub(stalls.lost())),
+            (Cause::Interference, stalls.interference),
+            (Cause::Preemption, stalls.preemption),
+        ] {
+            let taken = between.min(millis(time));
+            between -= taken;
+            self.add(cause, millis(time) - taken);
+        }
         sum.count += stalls.count;
         sum.interfered += stalls.interfered;
         sum.preempted += stalls.preempted;

@@ -74,6 +74,8 @@ pub struct ResolvedFlags {
     pub long_prefill_token_threshold: u64,
     /// Tokens in one streamed chunk.
     pub stream_interval: u64,
+    /// Processes that take requests in and send chunks out.
+    pub api_servers: u64,
     pub policy: Policy,
     pub speculative: Option<Speculative>,
     /// Delay before the next prompt, in lengths of the last prefill (vLLM of 2024).
@@ -123,6 +125,7 @@ impl ResolvedFlags {
             async_scheduling: false,
             long_prefill_token_threshold: 0,
             stream_interval: 1,
+            api_servers: 1,
             policy: Policy::Fcfs,
             speculative: None,
             scheduler_delay_factor: 0.0,

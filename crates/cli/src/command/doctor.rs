@@ -291,6 +291,7 @@ impl Point {
             },
             clock,
             run_id: "doctor".into(),
+            traced: false,
         };
         let (entries, received) = std::sync::mpsc::channel();
         let control = Control::default();

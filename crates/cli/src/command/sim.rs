@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use inferometer_catalog::device::Device;
 use inferometer_catalog::engine::{EngineKind, LaunchCommand, Version, flags};
-use inferometer_catalog::timing::Timing;
+use inferometer_catalog::timing::{ApiCost, Timing};
 use inferometer_core::units::Span;
 use inferometer_runner::host;
 use inferometer_sim::engine::Noise;
@@ -47,6 +47,10 @@ pub struct SimArguments {
     /// Coefficients of step times, as `plan calibrate` writes them
     #[arg(long, value_name = "FILE.toml")]
     pub timing: Option<PathBuf>,
+    /// What its API servers cost: `ideal` for nothing, or some of
+    /// 'request=2ms,prompt-token=2us,chunk=70us,token=10us,latency=5ms' [those of --timing]
+    #[arg(long, value_name = "ideal|SPEC", value_parser = FrontEnd::parse)]
+    pub front_end: Option<FrontEnd>,
     /// Vary as real servers do: from start to start, slowly, and now and then
     #[arg(long)]
     pub noise: bool,
@@ -104,6 +108,61 @@ pub struct SimArguments {
     /// An engine's command line: vllm serve …, python -m sglang.launch_server …
     #[arg(last = true, value_name = "ENGINE COMMAND")]
     pub engine: Vec<String>,
+}
+
+/// What the user says of the front end's costs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FrontEnd {
+    Ideal,
+    Costs(Vec<(FrontEndCost, Span)>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString)]
+#[strum(serialize_all = "kebab-case")]
+pub enum FrontEndCost {
+    Request,
+    PromptToken,
+    Chunk,
+    Token,
+    Latency,
+}
+
+impl FrontEnd {
+    fn parse(spec: &str) -> Result<FrontEnd, String> {
+        if spec == "ideal" {
+            return Ok(FrontEnd::Ideal);
+        }
+        let part = |part: &str| {
+            let (name, time) = part.split_once('=')?;
+            Some((name.trim().parse().ok()?, time.parse().ok()?))
+        };
+        let parts = spec.split(',').map(|text| {
+            part(text).ok_or_else(|| {
+                format!(
+                    "'{text}' is neither ideal nor a time as in chunk=70us; name request, prompt-token, chunk, token or latency"
+                )
+            })
+        });
+        parts.collect::<Result<_, _>>().map(FrontEnd::Costs)
+    }
+
+    fn over(&self, profile: ApiCost) -> ApiCost {
+        let FrontEnd::Costs(costs) = self else {
+            return ApiCost::FREE;
+        };
+        let mut cost = profile;
+        for (name, time) in costs {
+            let place = match name {
+                FrontEndCost::Request => &mut cost.request_us,
+                FrontEndCost::PromptToken => &mut cost.prompt_token_us,
+                FrontEndCost::Chunk => &mut cost.chunk_us,
+                FrontEndCost::Token => &mut cost.token_us,
+                FrontEndCost::Latency => &mut cost.latency_us,
+            };
+            *place = time.0.as_secs_f64() * 1e6;
+        }
+        cost
+    }
 }
 
 /// How the simulated engine starts.
@@ -301,12 +360,16 @@ fn config(arguments: &SimArguments, launch: Option<&Launch>) -> anyhow::Result<C
         if arguments.noise {
             engine.noise = Noise::usual();
         }
+        if let Some(front_end) = &arguments.front_end {
+            engine.api = front_end.over(engine.api);
+        }
         EngineSetup {
             config: engine,
             kind: launch.engine,
             version: launch.version,
             steps: arguments.steps.clone(),
             profile: arguments.profile.clone(),
+            otlp_traces: launch.otlp_traces.clone(),
         }
     });
     let served = launch.and_then(|launch| launch.served.first().cloned());
@@ -350,6 +413,7 @@ fn refuse_with_fixed_times(arguments: &SimArguments) -> anyhow::Result<()> {
         ("--device", arguments.device.is_some()),
         ("--as-version", arguments.as_version.is_some()),
         ("--timing", arguments.timing.is_some()),
+        ("--front-end", arguments.front_end.is_some()),
         ("--steps", arguments.steps.is_some()),
         ("--profile", arguments.profile.is_some()),
         ("--noise", arguments.noise),

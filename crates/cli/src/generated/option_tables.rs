@@ -188,8 +188,9 @@ fn the_manual_names_every_command_and_option() {
 }
 
 /// Options of other programs that the manual speaks of.
-const OTHERS: [&str; 12] = [
+const OTHERS: [&str; 16] = [
     "api-key",
+    "api-server-count",
     "enforce-eager",
     "gpu-memory-utilization",
     "help",
@@ -198,9 +199,12 @@ const OTHERS: [&str; 12] = [
     "log-level",
     "mem-fraction-static",
     "num-gpu-blocks-override",
+    "otlp-traces-endpoint",
     "port",
     "save-detailed",
     "save-result",
+    "stream-interval",
+    "tokenizer-worker-num",
 ];
 
 #[test]

@@ -15,6 +15,7 @@ mod engine;
 mod explain;
 mod faults;
 mod foreign;
+mod front_end;
 mod hostile;
 mod interruption;
 mod language;

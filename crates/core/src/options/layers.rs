@@ -20,7 +20,7 @@ layered!(RunOptions { label, tag, seed; });
 layered!(ConnectionOptions {
     url, sim_model, sim_device, sim_clock, api, model, stream, header, header_names, api_key_env, api_key_file, ca, client_cert,
     client_key, insecure, proxy, connect_timeout, read_timeout, request_timeout,
-    server_metrics, profile, workers; no_stream
+    server_metrics, server_traces, profile, workers; no_stream
 });
 layered!(LoadOptions {
     concurrency, rate, arrival, burstiness, stagger, ramp, ramp_from, ramp_over, speed,

@@ -85,6 +85,7 @@ fn resolve_connection(options: ConnectionOptions) -> Result<Connection, OptionEr
         connect_timeout: timeout("--connect-timeout", options.connect_timeout, 10)?,
         read_timeout: timeout("--read-timeout", options.read_timeout, 120)?,
         server_metrics: options.server_metrics.unwrap_or_default(),
+        server_traces: options.server_traces,
         profile: options.profile.unwrap_or(false),
         request_timeout: timeout("--request-timeout", options.request_timeout, 600)?,
         workers: options

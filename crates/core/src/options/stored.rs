@@ -37,6 +37,7 @@ impl Scenario {
                 request_timeout: Some(connection.request_timeout),
                 server_metrics: Some(connection.server_metrics.clone())
                     .filter(|metrics| *metrics != ServerMetrics::Auto),
+                server_traces: connection.server_traces,
                 profile: connection.profile.then_some(true),
                 workers: connection.workers.map(|count| Count(u64::from(count))),
             },

@@ -241,6 +241,7 @@ const VALUES: &[(&str, &[&str])] = &[
         "connection.server-metrics",
         &["'off'", "'auto'", "'http://h:2/metrics'"],
     ),
+    ("connection.server-traces", &["'127.0.0.1:4318'"]),
     ("connection.profile", &["true", "false"]),
     ("connection.workers", &["1", "7"]),
     ("load.concurrency", &["1", "64"]),

@@ -33,6 +33,8 @@ pub enum Cause {
     Interference,
     /// Stalls of this answer alone, during which the server threw a request back.
     Preemption,
+    /// Between the engine and the client: the server's front end, the network.
+    FrontEnd,
     /// Neither the client nor the server can tell.
     Unknown,
 }
@@ -83,6 +85,11 @@ pub enum Evidence {
         preempted: u64,
         /// The longest, in milliseconds.
         longest_ms: f64,
+    },
+    /// The server's own trace of a request was there.
+    Traced {
+        /// For so many of the slow requests.
+        requests: u64,
     },
     /// Requests that the server threw back in the whole run.
     Preemptions { count: f64 },

@@ -187,6 +187,7 @@ fn setup(server: InMemory, timeouts: Timeouts, talk: Option<Conversation>) -> Se
         timeouts,
         clock: Clock::start(),
         run_id: "test".into(),
+        traced: false,
     }
 }
 

@@ -41,9 +41,9 @@ pub(super) fn figures(target: &Target<'_>, timing: &Timing) -> Option<Means> {
 fn deviation(metric: MeanMetric, origin: Origin) -> f64 {
     let own = match metric {
         MeanMetric::Requests | MeanMetric::Throughput => 0.03,
-        MeanMetric::Tpot | MeanMetric::E2e => 0.04,
+        MeanMetric::Tpot | MeanMetric::E2e | MeanMetric::EngineTpot => 0.04,
         // Whose clock started when differs most, and the first wave weighs most.
-        MeanMetric::Ttft => 0.12,
+        MeanMetric::Ttft | MeanMetric::EngineTtft => 0.12,
     };
     match origin {
         Origin::Run => own,
@@ -63,7 +63,7 @@ pub(super) struct Residual {
 pub(super) fn residuals(targets: &[Target<'_>], predicted: &[Option<Means>]) -> Vec<Residual> {
     let mut all = Vec::new();
     for (index, (target, figures)) in targets.iter().zip(predicted).enumerate() {
-        for metric in MeanMetric::all() {
+        for metric in MeanMetric::with_engine() {
             let measured = target.observation.figures.get(metric);
             let predicted = figures.as_ref().and_then(|figures| figures.get(metric));
             if let (Some(measured), Some(predicted)) = (measured, predicted)

@@ -101,6 +101,7 @@ fn means(found: &ImportedResult, summary: &ImportedSummary) -> Means {
         tpot_ms: mean(&summary.latency.tpot_ms)
             .filter(|_| per_token && !doubted(ImportDoubtCode::NotADistribution)),
         e2e_ms: mean(&summary.latency.e2e_ms),
+        ..Means::default()
     }
 }
 

@@ -30,6 +30,8 @@ enum Column {
     Ttft,
     Tpot,
     E2e,
+    EngineTtft,
+    EngineTpot,
     Version,
     Flags,
     Flag(String),
@@ -130,6 +132,8 @@ fn column(title: &str) -> Option<Column> {
         "e2ems" | "e2e" | "e2elms" | "latencyms" | "端到端时延ms" | "时延ms" | "延迟ms" => {
             Column::E2e
         }
+        "enginettftms" | "serverttftms" | "引擎ttftms" => Column::EngineTtft,
+        "enginetpotms" | "servertpotms" | "引擎tpotms" => Column::EngineTpot,
         "version" | "engineversion" => Column::Version,
         "flags" | "参数" => Column::Flags,
         "note" | "notes" | "label" | "name" | "date" | "model" | "" => Column::Remark,
@@ -198,6 +202,8 @@ impl Point {
             Column::Ttft => self.figures.ttft_ms = number()?,
             Column::Tpot => self.figures.tpot_ms = number()?,
             Column::E2e => self.figures.e2e_ms = number()?,
+            Column::EngineTtft => self.figures.engine_ttft_ms = number()?,
+            Column::EngineTpot => self.figures.engine_tpot_ms = number()?,
             Column::Version => {
                 let version = cell.parse().map_err(|_| "a version such as 0.11.0")?;
                 self.version = Some(version);

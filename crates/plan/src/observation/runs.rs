@@ -10,7 +10,7 @@ use inferometer_catalog::engine::LaunchCommand;
 use inferometer_core::doubt::Severity;
 use inferometer_core::length::{Distribution as Lengths, LengthSpec};
 use inferometer_core::scenario::Shape;
-use inferometer_core::summary::Summary;
+use inferometer_core::summary::{Distribution, Summary};
 use inferometer_core::work::{Output, PromptSource, SyntheticLengths};
 use inferometer_import::Tool;
 use inferometer_store::run_dir::{RunDir, list};
@@ -275,12 +275,19 @@ fn drawn(spec: &LengthSpec) -> Option<Lengths> {
 
 fn figures(summary: &Summary) -> Means {
     let latency = &summary.latency;
+    let between = summary.server.as_ref().and_then(|server| server.between);
+    let less = |client: Option<Distribution>, between: Option<f64>| {
+        let own = client?.mean - between?;
+        (own > 0.0).then_some(own)
+    };
     Means {
         requests_per_s: summary.throughput.requests_per_s,
         output_tokens_per_s: summary.throughput.output_tokens_per_s,
         ttft_ms: latency.ttft_ms.map(|ttft| ttft.mean),
         tpot_ms: latency.tpot_ms.map(|tpot| tpot.mean),
         e2e_ms: latency.e2e_ms.map(|e2e| e2e.mean),
+        engine_ttft_ms: less(latency.ttft_ms, between.and_then(|it| it.ttft_ms)),
+        engine_tpot_ms: less(latency.tpot_ms, between.and_then(|it| it.tpot_ms)),
     }
 }
 

@@ -96,7 +96,7 @@ pub(super) fn bounds(
                     Load::Open(_) => None,
                 })
             }
-            MeanMetric::Ttft | MeanMetric::Tpot => None,
+            _ => None,
         });
         (metric, known.map(|known| known * far))
     };

@@ -70,6 +70,7 @@ impl Prediction {
             ttft_ms: self.ttft_ms.map(|ttft| ttft.mean),
             tpot_ms: self.tpot_ms.map(|tpot| tpot.mean),
             e2e_ms: self.e2e_ms.map(|e2e| e2e.mean),
+            ..Means::default()
         }
     }
 }

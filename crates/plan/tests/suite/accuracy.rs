@@ -317,9 +317,12 @@ fn predictions_of_the_h200_change_as_those_of_a_server_do() {
     println!(
         "streams {streams:.1?}\nlengths {lengths:.1?}\nsequences {sequences:.1?}\ntokens {tokens:.1?}"
     );
-    for pair in streams.windows(2) {
+    for (place, pair) in streams.windows(2).enumerate() {
+        // From 128 to 256 streams the API server stops merging tokens that are late, and the real
+        // server fell from 56.3 to 50.4 requests/s.
+        let least = if place == 7 { 0.8 } else { 0.97 };
         assert!(
-            pair[1][0] > pair[0][0] * 0.97,
+            pair[1][0] > pair[0][0] * least,
             "more streams, fewer answers: {pair:?}"
         );
         assert!(

@@ -2,6 +2,7 @@
 
 mod accuracy;
 mod doubtful;
+mod front_end;
 mod held_out;
 mod prior;
 #[path = "../../../campaign/tests/suite/wrong.rs"]

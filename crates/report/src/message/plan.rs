@@ -61,6 +61,8 @@ inferometer_text::texts! {
         Ttft => "TTFT", "首 token 时延 TTFT";
         Tpot => "TPOT", "每 token 时延 TPOT";
         E2e => "E2E latency", "端到端时延";
+        EngineTtft => "TTFT by the server", "服务端 TTFT";
+        EngineTpot => "TPOT by the engine", "引擎 TPOT";
         HeldOut => "Error at points that were held out", "留出点误差";
         Envelope => "May be trusted within", "可信范围";
         Spanned => "The points span", "负载点范围";

@@ -43,12 +43,14 @@ inferometer_text::texts! {
         Decode => "decode at its usual pace", "正常速度的解码 decode";
         Interference => "decode stalled by others' prefill", "解码被其他请求的预填充打断";
         Preemption => "preemption", "抢占 preemption";
+        FrontEnd => "between the engine and the client (front end, network)", "引擎与客户端之间（前端、网络）";
         Unknown => "unknown", "未知";
         ServerSilent => "the server reported nothing about its queue while these requests were in flight", "这些请求进行期间，服务端没有给出任何排队信息";
         ServerQueue => "by the server's clock, requests that ended together with the slow ones waited {slow} ms; the whole run: {run} ms", "按服务端计时，与慢请求同时结束的请求平均排队 {slow} ms，全程平均 {run} ms";
         ServerPrefill => "by the server's clock, requests that ended together with the slow ones took {slow} ms of prefill; the whole run: {run} ms", "按服务端计时，与慢请求同时结束的请求平均预填充 {slow} ms，全程平均 {run} ms";
         Waiting => "requests were waiting in {share} % of {n} samples of the queue before their first tokens", "首 token 之前查看了 {n} 次队列，其中 {share} % 有请求在等待";
         Stalls => "{count} stalls in these answers, the longest {ms} ms: {interfered} during another request's prefill, {preempted} while other answers went on and the server preempted", "这些回答中有 {count} 次停顿，最长 {ms} ms：{interfered} 次发生在其他请求预填充期间，{preempted} 次发生在服务端抢占且其他回答仍在继续时";
+        Traced => "the server's own traces tell of {count} of these requests", "服务端自身的 trace 给出了其中 {count} 个请求的信息";
         Preemptions => "the server preempted {count} times in this run", "本次运行中服务端共抢占 {count} 次";
     }
 }
@@ -61,6 +63,7 @@ pub fn cause(cause: Cause, lang: Lang) -> &'static str {
         Cause::Decode => ServerText::Decode,
         Cause::Interference => ServerText::Interference,
         Cause::Preemption => ServerText::Preemption,
+        Cause::FrontEnd => ServerText::FrontEnd,
         Cause::Unknown => ServerText::Unknown,
     }
     .text(lang)
@@ -98,6 +101,9 @@ pub fn evidence(evidence: &Evidence, lang: Lang) -> String {
                 ("ms", ms(longest_ms)),
             ],
         ),
+        Evidence::Traced { requests } => {
+            ServerText::Traced.with(lang, &[("count", requests.to_string())])
+        }
         Evidence::Preemptions { count } => {
             ServerText::Preemptions.with(lang, &[("count", format!("{count:.0}"))])
         }

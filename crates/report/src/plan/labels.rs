@@ -65,5 +65,7 @@ pub(super) fn metric_text(metric: MeanMetric) -> Text {
         MeanMetric::Ttft => Text::Ttft,
         MeanMetric::Tpot => Text::Tpot,
         MeanMetric::E2e => Text::E2e,
+        MeanMetric::EngineTtft => Text::EngineTtft,
+        MeanMetric::EngineTpot => Text::EngineTpot,
     }
 }

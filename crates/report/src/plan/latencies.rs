@@ -65,7 +65,7 @@ fn row(prediction: &Prediction, metric: MeanMetric) -> Option<Vec<Cell>> {
         MeanMetric::Ttft => ("TTFT", prediction.ttft_ms),
         MeanMetric::Tpot => ("TPOT", prediction.tpot_ms),
         MeanMetric::E2e => ("E2E", prediction.e2e_ms),
-        MeanMetric::Requests | MeanMetric::Throughput => return None,
+        _ => return None,
     };
     let sample = sample?;
     let bound = |wider: f64| {

@@ -41,6 +41,9 @@ pub fn check_computable(scenario: &Scenario) -> Result<(), RunnerError> {
     if scenario.work.conversation.is_some() {
         bail!("--sim-clock virtual knows no conversations; leave out --turns, or the option");
     }
+    if scenario.connection.server_traces.is_some() {
+        bail!("--sim-clock virtual has no server that sends traces; leave out --server-traces");
+    }
     if scenario.load.until.is_some() {
         bail!(
             "--sim-clock virtual computes as many requests as --requests says; leave out --until"

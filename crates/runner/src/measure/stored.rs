@@ -57,7 +57,9 @@ fn pass(
     let to_trace = passing();
     let to_seal = seal.map(|seal| (seal, passing()));
     let samples = directory.samples()?;
-    let explained = !samples.is_empty() && context.ending.planned <= MOST_EXPLAINED;
+    let spans = directory.spans()?;
+    let told = !samples.is_empty() || !spans.is_empty();
+    let explained = told && context.ending.planned <= MOST_EXPLAINED;
     let to_keep = explained.then(&mut passing);
     drop(back);
     let (folded, trace, damaged_lines, kept) = thread::scope(|scope| {
@@ -97,7 +99,7 @@ fn pass(
         Ok::<_, StorageError>((folding.finish(), join(trace), damaged_lines, kept))
     })?;
     let summary = folded.summary(context.lang);
-    let server = server_view(&samples, &kept, context.ending, &summary);
+    let server = server_view(&samples, &spans, &kept, context.ending, &summary);
     Ok(Reading {
         folded: folded.with_server(server),
         trace,

@@ -7,7 +7,7 @@ use inferometer_analysis::server::{explain, summarize};
 use inferometer_core::environment::Ending;
 use inferometer_core::record::Record;
 use inferometer_core::scenario::{Connection, ServerMetrics};
-use inferometer_core::server::{Evidence, Explained, Sample, ServerSummary};
+use inferometer_core::server::{Evidence, Explained, Sample, ServerSummary, Spans};
 use inferometer_core::summary::Summary;
 use inferometer_engine::{Access, Client, Devices, Watch, WatchPlan, discover, engine_state};
 use inferometer_load::http::Target;
@@ -124,17 +124,19 @@ fn devices_of(target: &Target) -> Devices {
 /// run that is not too large are given.
 pub fn server_view(
     samples: &[Sample],
+    spans: &Spans,
     records: &[Record],
     ending: &Ending,
     summary: &Summary,
 ) -> Option<ServerSummary> {
     let from = ending.measured_from;
     let window = Duration::from_secs_f64(summary.window_s.unwrap_or_default().clamp(0.0, 1e9));
-    let mut view = summarize(samples, from, from + window)?;
+    let seen = summarize(samples, from, from + window);
+    let mut view = seen.or_else(|| (!spans.is_empty()).then(ServerSummary::default))?;
     if !records.is_empty() {
         let explained = [Explained::Ttft, Explained::E2e]
             .into_iter()
-            .filter_map(|of| explain(records, samples, of, TAIL))
+            .filter_map(|of| explain(records, samples, spans, of, TAIL))
             .filter(|explanation| {
                 explanation.main().is_some()
                     || !explanation.evidence.contains(&Evidence::ServerSilent)

@@ -73,7 +73,7 @@ fn goal(study: &Study) -> Result<Goal, RunnerError> {
     };
     let wanted = match metric {
         MeanMetric::Throughput | MeanMetric::Requests => Direction::Maximize,
-        MeanMetric::Ttft | MeanMetric::Tpot | MeanMetric::E2e => Direction::Minimize,
+        _ => Direction::Minimize,
     };
     if first.direction != wanted {
         bail!("--prior ranks by more throughput or less latency, and the study wants the opposite");

@@ -1,48 +1,325 @@
-//! The API server: one core that takes requests in and sends chunks out, in the order in which
-//! they come.
+//! The front end: API servers that take requests in and send chunks out, each an event loop on one
+//! core.
+//!
+//! A request belongs to one of them. A handler of outputs takes what a step of the engine brought,
+//! a slice of requests at a time, and lays it where each request's own task finds it and sends it.
+//! It goes on with further steps that have come meanwhile; only between the slices of a step, and
+//! when there is nothing left, do the other tasks have their turn. So what several steps brought
+//! goes out in one chunk where a server is behind and all its requests are in one slice. With more
+//! of them every token is a chunk of its own, however late: this is how vLLM's `AsyncLLM` and
+//! its `RequestOutputCollector` work together. SGLang's handler knows no slices.
+//!
+//! To take a request in, a server reads it, lets others have their turn while its prompt becomes
+//! tokens, and hands it to the scheduler; so requests that come together are seen late, but close
+//! to each other.
+
+use std::collections::{HashMap, VecDeque};
 
 use inferometer_catalog::timing::ApiCost;
 
-use super::{Nanos, nanos};
+use super::{EngineConfig, Finish, Nanos, Policy, Request, nanos};
 
+/// Tokens on their way through the front end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Chunk {
+    pub(super) request: u64,
+    pub(super) tokens: u32,
+    /// Sequences in the batch that made the last of them.
+    pub(super) batch: u32,
+    /// When the server took the first and the last of them from the engine, where it has.
+    pub(super) picked_up: [Nanos; 2],
+    /// Why the answer ends with it, and how often the request was preempted.
+    pub(super) finished: Option<(Finish, u32)>,
+}
+
+/// A request that the engine has said it can serve.
 #[derive(Clone, Debug)]
-pub struct ApiServer {
-    request: f64,
-    prompt_token: f64,
-    chunk: Nanos,
-    token: Nanos,
-    latency: Nanos,
+pub(super) struct Admitted {
+    pub(super) request: Request,
+    /// The tokens that it gets.
+    pub(super) output: u32,
+    /// The replica that serves it.
+    pub(super) core: usize,
+}
+
+/// What a server has set about.
+#[derive(Debug)]
+pub(super) enum Work {
+    /// A request, begun at the first time, that the scheduler sees at the second.
+    TakeIn(Admitted, [Nanos; 2]),
+    /// The chunk leaves at this time.
+    Send(Chunk, Nanos),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Task {
+    /// Reading a request, half of what taking it in costs.
+    Read(u64),
+    /// Handing it to the scheduler, the other half.
+    TakeIn(u64),
+    HandleOutputs,
+    Send(u64),
+}
+
+/// One with an empty queue begins a task when it comes; so the next task of a queue begins when
+/// the server is free.
+#[derive(Clone, Debug, Default)]
+struct ApiServer {
     free_at: Nanos,
+    queue: VecDeque<Task>,
+    /// What the task under way leaves to do once all that waits has had its turn.
+    then: Option<Task>,
+    /// What steps brought and the handler has not seen: its end marks each step.
+    outputs: VecDeque<Output>,
+    handler_is_queued: bool,
 }
 
 impl ApiServer {
-    pub fn new(cost: ApiCost) -> ApiServer {
-        let micro = |us: f64| nanos(us * 1e-6);
-        ApiServer {
+    fn has_work(&self) -> bool {
+        !self.queue.is_empty() || self.then.is_some()
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Output {
+    Chunk(Chunk),
+    EndOfStep,
+}
+
+#[derive(Clone, Debug)]
+struct Open {
+    server: usize,
+    /// Until the scheduler has it.
+    arriving: Option<Admitted>,
+    /// When the server set about it.
+    begun: Nanos,
+    /// Handled, and waiting to be sent.
+    waiting: Option<Chunk>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct FrontEnd {
+    servers: Vec<ApiServer>,
+    open: HashMap<u64, Open>,
+    turn: usize,
+    /// Time that the servers have spent, together.
+    pub(super) busy: Nanos,
+    /// The most outputs of a step that are handled at once.
+    slice: usize,
+    request: f64,
+    prompt_token: f64,
+    chunk: f64,
+    token: f64,
+    latency: Nanos,
+}
+
+/// vLLM's `VLLM_V1_OUTPUT_PROC_CHUNK_SIZE`, as it is by itself.
+const VLLM_SLICE: usize = 128;
+
+impl FrontEnd {
+    pub(super) fn new(config: &EngineConfig) -> FrontEnd {
+        let slice = match config.policy {
+            Policy::Vllm(_) => VLLM_SLICE,
+            Policy::Sglang(_) | Policy::Mindie(_) => usize::MAX,
+        };
+        FrontEnd::with(config.api, config.api_servers, slice)
+    }
+
+    fn with(cost: ApiCost, servers: u32, slice: usize) -> FrontEnd {
+        FrontEnd {
+            servers: vec![ApiServer::default(); servers.max(1) as usize],
+            open: HashMap::new(),
+            turn: 0,
+            busy: 0,
+            slice,
             request: cost.request_us * 1e-6,
             prompt_token: cost.prompt_token_us * 1e-6,
-            chunk: micro(cost.chunk_us),
-            token: micro(cost.token_us),
-            latency: micro(cost.latency_us),
-            free_at: 0,
+            chunk: cost.chunk_us * 1e-6,
+            token: cost.token_us * 1e-6,
+            latency: nanos(cost.latency_us * 1e-6),
         }
     }
 
-    /// Takes in a request that arrives now: when the scheduler sees it.
-    pub fn accept(&mut self, now: Nanos, prompt_tokens: u32) -> Nanos {
-        let cost = nanos(self.request + f64::from(prompt_tokens) * self.prompt_token);
-        self.serve(now, cost)
+    pub(super) fn knows(&self, id: u64) -> bool {
+        self.open.contains_key(&id)
     }
 
-    /// Sends a chunk that the engine has made now: when it leaves.
-    pub fn send(&mut self, now: Nanos, tokens: u32) -> Nanos {
-        let tokens = self.token.saturating_mul(u64::from(tokens));
-        self.serve(now, self.chunk.saturating_add(tokens))
+    /// Forgets a request; false where none of this id is under way.
+    pub(super) fn cancel(&mut self, id: u64) -> bool {
+        let Some(open) = self.open.remove(&id) else {
+            return false;
+        };
+        // The id may come again, and must not find what is left of this one.
+        let server = &mut self.servers[open.server];
+        server.queue.retain(|task| match task {
+            Task::Read(of) | Task::TakeIn(of) | Task::Send(of) => *of != id,
+            Task::HandleOutputs => true,
+        });
+        server.then = server
+            .then
+            .filter(|task| !matches!(task, Task::TakeIn(of) if *of == id));
+        server.outputs.retain(|output| match output {
+            Output::Chunk(chunk) => chunk.request != id,
+            Output::EndOfStep => true,
+        });
+        true
     }
 
-    fn serve(&mut self, now: Nanos, cost: Nanos) -> Nanos {
-        self.free_at = self.free_at.max(now).saturating_add(cost);
-        self.free_at.saturating_add(self.latency)
+    /// A request comes; requests go to the servers in turn.
+    pub(super) fn accept(&mut self, now: Nanos, admitted: Admitted) -> Option<Work> {
+        let (id, place) = (admitted.request.id, self.turn);
+        let takes_time = self.half_of_taking_in(admitted.request.prompt_tokens) > 0.0;
+        self.turn = (self.turn + 1) % self.servers.len();
+        let open = Open {
+            server: place,
+            arriving: Some(admitted),
+            begun: now,
+            waiting: None,
+        };
+        self.open.insert(id, open);
+        if !self.queue(place, Task::Read(id), now) {
+            return None;
+        }
+        let read = self.work_of(place);
+        // Where it takes no time, nothing comes between its halves.
+        if takes_time {
+            read
+        } else {
+            self.work_of(place)
+        }
+    }
+
+    /// A step of the engine has brought these chunks by now.
+    pub(super) fn hand_over(&mut self, now: Nanos, chunks: &[Chunk]) {
+        for chunk in chunks {
+            if let Some(open) = self.open.get(&chunk.request) {
+                let server = &mut self.servers[open.server];
+                server.outputs.push_back(Output::Chunk(*chunk));
+            }
+        }
+        for place in 0..self.servers.len() {
+            let server = &mut self.servers[place];
+            if let Some(Output::Chunk(_)) = server.outputs.back() {
+                server.outputs.push_back(Output::EndOfStep);
+                if !server.handler_is_queued {
+                    server.handler_is_queued = true;
+                    self.queue(place, Task::HandleOutputs, now);
+                }
+            }
+        }
+    }
+
+    /// When a server sets about its next task.
+    pub(super) fn wake(&self) -> Option<Nanos> {
+        self.next().map(|(at, _)| at)
+    }
+
+    /// Begins the task that is due first.
+    pub(super) fn work(&mut self) -> Option<Work> {
+        let (_, place) = self.next()?;
+        self.work_of(place)
+    }
+
+    fn next(&self) -> Option<(Nanos, usize)> {
+        let servers = self.servers.iter().enumerate();
+        let behind = servers.filter(|(_, server)| server.has_work());
+        behind.map(|(place, server)| (server.free_at, place)).min()
+    }
+
+    /// Queues a task; true where the server has nothing else to do.
+    fn queue(&mut self, place: usize, task: Task, now: Nanos) -> bool {
+        let server = &mut self.servers[place];
+        let idle = !server.has_work() && server.free_at <= now;
+        if idle {
+            server.free_at = now;
+        }
+        server.queue.push_back(task);
+        idle
+    }
+
+    fn work_of(&mut self, place: usize) -> Option<Work> {
+        let server = &mut self.servers[place];
+        let then = server.then.take();
+        server.queue.extend(then);
+        match server.queue.pop_front()? {
+            Task::Read(id) => {
+                let open = self.open.get_mut(&id)?;
+                open.begun = server.free_at;
+                server.then = Some(Task::TakeIn(id));
+                let tokens = open.arriving.as_ref()?.request.prompt_tokens;
+                self.spend(place, self.half_of_taking_in(tokens));
+                None
+            }
+            Task::TakeIn(id) => {
+                let open = self.open.get_mut(&id)?;
+                let (admitted, begun) = (open.arriving.take()?, open.begun);
+                let half = self.half_of_taking_in(admitted.request.prompt_tokens);
+                let seen_at = self.spend(place, half);
+                Some(Work::TakeIn(admitted, [begun, seen_at]))
+            }
+            Task::HandleOutputs => {
+                self.handle_outputs(place);
+                None
+            }
+            Task::Send(id) => {
+                let chunk = self.open.get_mut(&id)?.waiting.take()?;
+                if chunk.finished.is_some() {
+                    self.open.remove(&id);
+                }
+                let at = self.spend(place, self.chunk);
+                Some(Work::Send(chunk, at))
+            }
+        }
+    }
+
+    fn half_of_taking_in(&self, prompt_tokens: u32) -> f64 {
+        (self.request + f64::from(prompt_tokens) * self.prompt_token) / 2.0
+    }
+
+    fn handle_outputs(&mut self, place: usize) {
+        let now = self.servers[place].free_at;
+        let (mut handled, mut tokens) = (0, 0.0);
+        let server = &mut self.servers[place];
+        // What comes while it works is seen at its next turn.
+        while let Some(output) = server.outputs.pop_front() {
+            let Output::Chunk(mut chunk) = output else {
+                handled = 0;
+                continue;
+            };
+            if let Some(open) = self.open.get_mut(&chunk.request) {
+                tokens += f64::from(chunk.tokens);
+                chunk.picked_up = [now, now];
+                match &mut open.waiting {
+                    Some(waiting) => {
+                        chunk.tokens += waiting.tokens;
+                        chunk.picked_up[0] = waiting.picked_up[0];
+                        *waiting = chunk;
+                    }
+                    None => {
+                        open.waiting = Some(chunk);
+                        server.queue.push_back(Task::Send(chunk.request));
+                    }
+                }
+            }
+            handled += 1;
+            let more = matches!(server.outputs.front(), Some(Output::Chunk(_)));
+            if handled == self.slice && more {
+                break;
+            }
+        }
+        server.handler_is_queued = !server.outputs.is_empty();
+        if server.handler_is_queued {
+            server.queue.push_back(Task::HandleOutputs);
+        }
+        self.spend(place, tokens * self.token);
+    }
+
+    fn spend(&mut self, place: usize, seconds: f64) -> Nanos {
+        let cost = nanos(seconds);
+        let server = &mut self.servers[place];
+        server.free_at = server.free_at.saturating_add(cost);
+        self.busy = self.busy.saturating_add(cost);
+        server.free_at.saturating_add(self.latency)
     }
 }
 
@@ -50,16 +327,146 @@ impl ApiServer {
 mod tests {
     use super::*;
 
+    const COST: ApiCost = ApiCost {
+        request_us: 1000.0,
+        prompt_token_us: 1.0,
+        chunk_us: 50.0,
+        token_us: 10.0,
+        latency_us: 500.0,
+    };
+
+    fn admitted(id: u64, prompt_tokens: u32) -> Admitted {
+        Admitted {
+            request: Request::new(id, prompt_tokens, 9),
+            output: 9,
+            core: 0,
+        }
+    }
+
+    /// A step of the engine that ends at this time with a token for each of the requests.
+    fn step(front: &mut FrontEnd, made_at: Nanos, requests: std::ops::Range<u64>) {
+        let chunks: Vec<Chunk> = requests
+            .map(|request| Chunk {
+                request,
+                tokens: 1,
+                batch: 1,
+                picked_up: [made_at; 2],
+                finished: None,
+            })
+            .collect();
+        front.hand_over(made_at, &chunks);
+    }
+
+    /// When the scheduler sees each request, until nothing is left to do.
+    fn seen(front: &mut FrontEnd) -> Vec<(u64, Nanos)> {
+        let mut seen = Vec::new();
+        while front.wake().is_some() {
+            if let Some(Work::TakeIn(admitted, [_, seen_at])) = front.work() {
+                seen.push((admitted.request.id, seen_at));
+            }
+        }
+        seen
+    }
+
+    /// Request, tokens and time of each chunk that is sent until nothing is left to do.
+    fn sent(front: &mut FrontEnd) -> Vec<(u64, u32, Nanos)> {
+        let mut sent = Vec::new();
+        while front.wake().is_some() {
+            if let Some(Work::Send(chunk, at)) = front.work() {
+                sent.push((chunk.request, chunk.tokens, at));
+            }
+        }
+        sent
+    }
+
     #[test]
-    fn requests_that_come_together_are_taken_in_one_after_the_other() {
-        let mut api = ApiServer::new(ApiCost {
-            request_us: 1000.0,
-            prompt_token_us: 1.0,
-            latency_us: 500.0,
-            ..ApiCost::FREE
+    fn requests_that_come_together_are_taken_in_by_turns() {
+        let mut front = FrontEnd::with(COST, 1, VLLM_SLICE);
+        assert!(front.accept(0, admitted(0, 100)).is_none());
+        // The other comes while the first is read, and is read before that is handed on.
+        front.accept(100, admitted(1, 100));
+        assert_eq!(front.wake(), Some(550_000));
+        assert_eq!(seen(&mut front), [(0, 2_150_000), (1, 2_700_000)]);
+        front.accept(10_000_000, admitted(2, 0));
+        assert_eq!(seen(&mut front), [(2, 11_500_000)]);
+        assert_eq!(front.busy, 3_200_000);
+    }
+
+    #[test]
+    fn a_server_that_is_behind_sends_several_tokens_in_one_chunk() {
+        let mut front = FrontEnd::with(COST, 1, VLLM_SLICE);
+        for id in 0..2 {
+            front.accept(0, admitted(id, 0));
+        }
+        sent(&mut front);
+        // The second step ends while the first is handled, the third while its chunks go out.
+        step(&mut front, 2_000_000, 0..2);
+        assert!(front.work().is_none());
+        step(&mut front, 2_010_000, 0..2);
+        step(&mut front, 2_030_000, 0..2);
+        assert_eq!(
+            sent(&mut front),
+            [
+                (0, 1, 2_570_000),
+                (1, 1, 2_620_000),
+                (0, 2, 2_710_000),
+                (1, 2, 2_760_000),
+            ]
+        );
+    }
+
+    #[test]
+    fn with_more_requests_than_a_slice_each_token_is_a_chunk_though_the_server_is_behind() {
+        let mut tokens = [2, 128].map(|slice| {
+            let mut front = FrontEnd::with(COST, 1, slice);
+            for id in 0..4 {
+                front.accept(0, admitted(id, 0));
+            }
+            sent(&mut front);
+            for moment in 0..5 {
+                step(&mut front, 9_000_000 + moment, 0..4);
+            }
+            let sent = sent(&mut front);
+            assert_eq!(sent.iter().map(|(_, tokens, _)| tokens).sum::<u32>(), 20);
+            sent.len()
         });
-        assert_eq!(api.accept(0, 100), 1_600_000);
-        assert_eq!(api.accept(0, 100), 2_700_000);
-        assert_eq!(api.accept(10_000_000, 0), 11_500_000);
+        tokens.sort_unstable();
+        assert_eq!(tokens, [4, 20]);
+    }
+
+    #[test]
+    fn several_servers_work_side_by_side() {
+        let mut front = FrontEnd::with(COST, 2, VLLM_SLICE);
+        for id in 0..4 {
+            front.accept(0, admitted(id, 0));
+        }
+        let seen = seen(&mut front).into_iter().map(|(_, at)| at);
+        assert_eq!(
+            seen.collect::<Vec<_>>(),
+            [2_000_000, 2_000_000, 2_500_000, 2_500_000]
+        );
+    }
+
+    #[test]
+    fn a_cancelled_request_costs_nothing() {
+        let mut front = FrontEnd::with(COST, 1, VLLM_SLICE);
+        front.accept(0, admitted(0, 0));
+        front.accept(0, admitted(1, 0));
+        assert!(front.cancel(1) && !front.cancel(1));
+        step(&mut front, 5, 1..2);
+        assert!(sent(&mut front).is_empty());
+        assert_eq!(front.busy, 1_000_000);
+    }
+
+    #[test]
+    fn a_free_front_end_adds_nothing() {
+        let mut front = FrontEnd::with(ApiCost::FREE, 1, VLLM_SLICE);
+        for id in 0..3 {
+            let taken_in = front.accept(7, admitted(id, 100));
+            assert!(matches!(taken_in, Some(Work::TakeIn(_, [7, 7]))));
+        }
+        step(&mut front, 9, 0..3);
+        assert_eq!(sent(&mut front), [(0, 1, 9), (1, 1, 9), (2, 1, 9)]);
+        assert_eq!(front.busy, 0);
     }
 }

@@ -50,6 +50,8 @@ pub struct EngineConfig {
     /// Data-parallel replicas, each with cards and a cache of its own.
     pub replicas: u32,
     pub api: ApiCost,
+    /// Processes that take requests in and send chunks out.
+    pub api_servers: u32,
     /// What is left of a card for a step; absent where that is not known.
     pub headroom: Option<Headroom>,
     pub noise: Noise,
@@ -74,6 +76,7 @@ impl EngineConfig {
             speculation: None,
             replicas: 1,
             api: step_time.api(),
+            api_servers: 1,
             headroom: None,
             step_time,
             noise: Noise::default(),

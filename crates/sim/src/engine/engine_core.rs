@@ -5,7 +5,7 @@ use inferometer_catalog::timing::StepShape;
 use super::{
     EngineConfig, Event, EventKind, Finish, Nanos, Order, Policy, Rejection, Request, Stats,
     StepRecord,
-    api::ApiServer,
+    api::Chunk,
     blocks::BlockPool,
     mindie, nanos,
     noise::{NoiseSource, unit},
@@ -42,6 +42,8 @@ pub(super) struct EngineCore {
     retry_at: Option<Nanos>,
     /// Time of the last change.
     clock: Nanos,
+    /// What the last call of [`Self::step`] made for the front end to send.
+    chunks: Vec<Chunk>,
 }
 
 impl EngineCore {
@@ -56,20 +58,14 @@ impl EngineCore {
             died: None,
             retry_at: None,
             clock: 0,
+            chunks: Vec::new(),
             config,
         }
     }
 
-    pub(super) fn add(
-        &mut self,
-        now: Nanos,
-        request: Request,
-        api: &mut ApiServer,
-    ) -> Result<(), Rejection> {
-        let output = self.admissible(&request)?;
-        let seen_at = api.accept(now, request.prompt_tokens);
-        self.state.insert(request, output, seen_at);
-        Ok(())
+    /// Takes in a request that is admissible with this many tokens of output.
+    pub(super) fn insert(&mut self, request: Request, output: u32, times: [Nanos; 2]) {
+        self.state.insert(request, output, times);
     }
 
     pub(super) fn knows(&self, id: u64) -> bool {
@@ -97,13 +93,14 @@ impl EngineCore {
     }
 
     /// Ends the step under way and begins the next, if that is due by now; the step that began.
-    pub(super) fn step(&mut self, now: Nanos, api: &mut ApiServer) -> Option<StepRecord> {
+    pub(super) fn step(&mut self, now: Nanos) -> Option<StepRecord> {
         self.state.events.clear();
+        self.chunks.clear();
         let at = self.wake().filter(|at| *at <= now)?;
         self.clock = at;
         let mut began = None;
         if let Some(in_progress) = self.in_progress.take() {
-            self.end(in_progress, api);
+            self.end(in_progress);
             if self.plans_ahead() {
                 self.state.admit(in_progress.began_at, self.order());
                 began = self.begin(at);
@@ -121,6 +118,10 @@ impl EngineCore {
         &self.state.events
     }
 
+    pub(super) fn chunks(&self) -> &[Chunk] {
+        &self.chunks
+    }
+
     pub(super) fn stats(&self) -> Stats {
         Stats {
             running: self.state.running.len() as u32,
@@ -132,7 +133,7 @@ impl EngineCore {
     }
 
     /// The tokens that a request gets, or why it gets none.
-    fn admissible(&self, request: &Request) -> Result<u32, Rejection> {
+    pub(super) fn admissible(&self, request: &Request) -> Result<u32, Rejection> {
         if self.died.is_some() {
             return Err(Rejection::Dead);
         }
@@ -278,7 +279,7 @@ impl EngineCore {
         seconds + drafting * self.config.step_time.seconds(&draft)
     }
 
-    fn end(&mut self, step: StepInProgress, api: &mut ApiServer) {
+    fn end(&mut self, step: StepInProgress) {
         let plan = std::mem::take(&mut self.state.plan);
         let mut left_batch = false;
         for planned in &plan {
@@ -295,11 +296,11 @@ impl EngineCore {
                 };
                 let sequence = &mut self.state.sequences[planned.slot as usize];
                 sequence.computed += 1 + accepted;
-                left_batch |= self.produce(planned.slot, 1 + accepted, step, api);
+                left_batch |= self.produce(planned.slot, 1 + accepted, step);
             } else {
                 sequence.computed += planned.tokens;
                 if sequence.computed == sequence.total() {
-                    left_batch |= self.produce(planned.slot, 1, step, api);
+                    left_batch |= self.produce(planned.slot, 1, step);
                 } else if !sequence.hashes.is_empty() {
                     self.state.publish(planned.slot);
                 }
@@ -346,13 +347,9 @@ impl EngineCore {
     }
 
     /// Hands a sequence its new tokens; true where they were its last.
-    fn produce(
-        &mut self,
-        slot: Slot,
-        tokens: u32,
-        step: StepInProgress,
-        api: &mut ApiServer,
-    ) -> bool {
+    fn produce(&mut self, slot: Slot, tokens: u32, step: StepInProgress) -> bool {
+        let made_at = step.ends_at;
+        self.state.tell(slot, made_at, EventKind::Made { tokens });
         let sequence = &mut self.state.sequences[slot as usize];
         let first = sequence.produced == 0;
         sequence.produced += tokens;
@@ -363,27 +360,18 @@ impl EngineCore {
             self.state.stats.prompt_tokens += u64::from(sequence.prompt);
         }
         if first || last || sequence.unsent >= self.config.stream_interval {
-            let count = std::mem::take(&mut sequence.unsent);
-            let preemptions = sequence.preemptions;
             let finish = if sequence.stops {
                 Finish::Stop
             } else {
                 Finish::Length
             };
-            let at = api.send(step.ends_at, count);
-            let tokens = EventKind::Tokens {
-                count,
+            self.chunks.push(Chunk {
+                request: sequence.id,
+                tokens: std::mem::take(&mut sequence.unsent),
                 batch: step.batch,
-                made_at: step.ends_at,
-            };
-            self.state.tell(slot, at, tokens);
-            if last {
-                let finished = EventKind::Finished {
-                    finish,
-                    preemptions,
-                };
-                self.state.tell(slot, at, finished);
-            }
+                picked_up: [made_at; 2],
+                finished: last.then_some((finish, sequence.preemptions)),
+            });
         }
         if !self.state.sequence(slot).hashes.is_empty() {
             self.state.publish(slot);

@@ -1,7 +1,8 @@
-//! The engine: one scheduler, or as many as it has data-parallel replicas, behind an API server.
+//! The engine: one scheduler, or as many as it has data-parallel replicas, behind a front end.
 
 use super::{
-    EngineConfig, Event, Nanos, OutOfMemory, Rejection, Request, Stats, StepRecord, api::ApiServer,
+    EngineConfig, Event, EventKind, Nanos, OutOfMemory, Rejection, Request, Stats, StepRecord,
+    api::{Admitted, FrontEnd, Work},
     engine_core::EngineCore,
 };
 
@@ -14,13 +15,13 @@ pub struct StepOutcome<'a> {
     pub died: Option<OutOfMemory>,
 }
 
-/// The simulated engine. Requests go to its replicas in turn. There are as many API servers as
-/// replicas; here they are one that is as many times as fast.
+/// The simulated engine. Requests go to its replicas in turn.
 #[derive(Clone, Debug)]
 pub struct Engine {
     cores: Vec<EngineCore>,
-    api: ApiServer,
+    front_end: FrontEnd,
     turn: usize,
+    events: Vec<Event>,
 }
 
 impl Engine {
@@ -30,8 +31,9 @@ impl Engine {
         let core = |rank: u32| EngineCore::new(config.clone(), seed.wrapping_add(u64::from(rank)));
         Engine {
             cores: (0..replicas).map(core).collect(),
-            api: ApiServer::new(config.api.divided(replicas)),
+            front_end: FrontEnd::new(&config),
             turn: 0,
+            events: Vec::new(),
         }
     }
 
@@ -39,24 +41,32 @@ impl Engine {
         &self.cores[0].config
     }
 
-    /// Takes in a request that reaches the server now. Steps that are due earlier should have
-    /// been taken, since the API server works in the order of calls.
+    /// Takes in a request that reaches the server now. What is due earlier should have been done,
+    /// since the front end works in the order of calls.
     pub fn add(&mut self, now: Nanos, request: Request) -> Result<(), Rejection> {
-        if self.cores.iter().any(|core| core.knows(request.id)) {
-            return Err(Rejection::Duplicate { id: request.id });
+        let id = request.id;
+        if self.front_end.knows(id) || self.cores.iter().any(|core| core.knows(id)) {
+            return Err(Rejection::Duplicate { id });
         }
         if self.died().is_some() {
             return Err(Rejection::Dead);
         }
-        self.cores[self.turn].add(now, request, &mut self.api)?;
+        let admitted = Admitted {
+            output: self.cores[self.turn].admissible(&request)?,
+            request,
+            core: self.turn,
+        };
         self.turn = (self.turn + 1) % self.cores.len();
+        let work = self.front_end.accept(now, admitted);
+        self.finish(work);
         Ok(())
     }
 
     /// Forgets a request, of which no event comes any more; false where none of this id is
     /// under way. What it holds is free at the end of the step.
     pub fn cancel(&mut self, id: u64) -> bool {
-        self.cores.iter_mut().any(|core| core.cancel(id))
+        let computed = self.cores.iter_mut().any(|core| core.cancel(id));
+        self.front_end.cancel(id) || computed
     }
 
     /// Forgets all cached prefixes; false where requests are running.
@@ -70,22 +80,67 @@ impl Engine {
 
     /// When something happens next; `None` while there is nothing to do.
     pub fn wake(&self) -> Option<Nanos> {
-        let next = self.cores.iter().filter_map(EngineCore::wake).min();
+        let cores = self.cores.iter().filter_map(EngineCore::wake);
+        let next = cores.chain(self.front_end.wake()).min();
         // One that dies takes the others with it.
         next.filter(|_| self.died().is_none())
     }
 
-    /// Ends the step under way that is due first and begins the next, if that is due by now. It
-    /// happens at the time it was due, however late the call is.
+    /// Does what is due first, if that is due by now: ends the step under way and begins the next,
+    /// or lets the front end set about its next task. It happens at the time it was due, however
+    /// late the call is.
     pub fn step(&mut self, now: Nanos) -> StepOutcome<'_> {
+        self.events.clear();
         let wakes = self.cores.iter().enumerate();
         let first = wakes.filter_map(|(rank, core)| Some((core.wake()?, rank)));
-        let rank = first.min().map_or(0, |(_, rank)| rank);
-        let began = self.cores[rank].step(now, &mut self.api);
+        let first = first.min();
+        let mut began = None;
+        match self.front_end.wake() {
+            Some(at) if first.is_none_or(|(step, _)| at < step) => {
+                if at <= now {
+                    let work = self.front_end.work();
+                    self.finish(work);
+                }
+            }
+            _ => {
+                let rank = first.map_or(0, |(_, rank)| rank);
+                began = self.cores[rank].step(now);
+                self.events.extend_from_slice(self.cores[rank].events());
+                if let Some((at, _)) = first {
+                    self.front_end.hand_over(at, self.cores[rank].chunks());
+                }
+            }
+        }
         StepOutcome {
             began,
             died: self.died(),
-            events: self.cores[rank].events(),
+            events: &self.events,
+        }
+    }
+
+    fn finish(&mut self, work: Option<Work>) {
+        match work {
+            Some(Work::TakeIn(admitted, times)) => {
+                self.cores[admitted.core].insert(admitted.request, admitted.output, times);
+            }
+            Some(Work::Send(chunk, at)) => {
+                let mut tell = |kind| {
+                    let request = chunk.request;
+                    self.events.push(Event { request, at, kind });
+                };
+                tell(EventKind::Tokens {
+                    count: chunk.tokens,
+                    batch: chunk.batch,
+                    picked_up: chunk.picked_up,
+                });
+                if let Some((finish, preemptions)) = chunk.finished {
+                    tell(EventKind::Finished {
+                        finish,
+                        preemptions,
+                    });
+                }
+            }
+            None => {}
         }
     }
 
@@ -95,6 +150,7 @@ impl Engine {
         for core in &self.cores {
             all.add(&core.stats());
         }
+        all.front_end_busy = self.front_end.busy;
         all
     }
 

@@ -86,13 +86,20 @@ pub enum EventKind {
     Started {
         /// Tokens of its prompt found in the prefix cache.
         cached_tokens: u32,
+        /// When an API server set about it.
+        accepted_at: Nanos,
+        /// When the scheduler first saw it.
+        queued_at: Nanos,
     },
+    /// The engine has made tokens; the front end has them now.
+    Made { tokens: u32 },
+    /// A chunk leaves the server.
     Tokens {
         count: u32,
         /// Sequences in the batch that made the last of them.
         batch: u32,
-        /// When the engine had made it, before the API server touched it.
-        made_at: Nanos,
+        /// When an API server took the first and the last of them from the engine.
+        picked_up: [Nanos; 2],
     },
     /// Its blocks were taken; it will be computed again.
     Preempted,

@@ -39,6 +39,8 @@ pub(super) struct Sequence {
     pub(super) hashes: Vec<u64>,
     pub(super) priority: i32,
     pub(super) number: u64,
+    /// When an API server set about it.
+    pub(super) accepted_at: Nanos,
     /// When the scheduler first saw it.
     pub(super) queued_at: Nanos,
     pub(super) place: Place,
@@ -107,6 +109,8 @@ pub struct Stats {
     pub drafts: u64,
     pub draft_tokens: u64,
     pub accepted_tokens: u64,
+    /// Time that the API servers have spent, together.
+    pub front_end_busy: Nanos,
 }
 
 impl Stats {
@@ -124,6 +128,7 @@ impl Stats {
         self.drafts += other.drafts;
         self.draft_tokens += other.draft_tokens;
         self.accepted_tokens += other.accepted_tokens;
+        self.front_end_busy += other.front_end_busy;
     }
 }
 
@@ -136,7 +141,7 @@ pub(super) struct State {
     pub(super) block_size: u32,
     /// Tokens drafted for a sequence that decodes.
     pub(super) drafts: u32,
-    /// In the API server, with the time at which the scheduler sees them; in that order.
+    /// In the front end, with the time at which the scheduler sees them; in that order.
     pub(super) arriving: VecDeque<(Nanos, Slot)>,
     pub(super) waiting: VecDeque<Slot>,
     pub(super) running: Vec<Slot>,
@@ -172,7 +177,13 @@ impl State {
         self.by_id.contains_key(&id)
     }
 
-    pub(super) fn insert(&mut self, request: Request, output: u32, seen_at: Nanos) {
+    /// Takes a request in that an API server set about and lets the scheduler see at these times.
+    pub(super) fn insert(
+        &mut self,
+        request: Request,
+        output: u32,
+        [accepted_at, seen_at]: [Nanos; 2],
+    ) {
         let slot = self.vacant.pop().unwrap_or_else(|| {
             self.sequences.push(Sequence::default());
             (self.sequences.len() - 1) as Slot
@@ -189,16 +200,18 @@ impl State {
             hashes: request.hashes,
             priority: request.priority,
             number: self.numbers,
+            accepted_at,
             queued_at: seen_at,
             table,
             ..Sequence::default()
         };
         self.numbers += 1;
         self.by_id.insert(request.id, slot);
-        self.arriving.push_back((seen_at, slot));
+        let before = self.arriving.partition_point(|&(at, _)| at <= seen_at);
+        self.arriving.insert(before, (seen_at, slot));
     }
 
-    /// Puts what the API server has let through by now into the queue.
+    /// Puts what the front end has let through by now into the queue.
     pub(super) fn admit(&mut self, now: Nanos, order: Order) {
         while let Some(&(at, slot)) = self.arriving.front()
             && at <= now
@@ -326,8 +339,12 @@ impl State {
         }
         if !sequence.started {
             sequence.started = true;
-            let cached_tokens = cached;
-            self.tell(slot, at, EventKind::Started { cached_tokens });
+            let started = EventKind::Started {
+                cached_tokens: cached,
+                accepted_at: sequence.accepted_at,
+                queued_at: sequence.queued_at,
+            };
+            self.tell(slot, at, started);
         }
         self.plan(slot, tokens);
         true

@@ -19,10 +19,17 @@ pub struct Keep {
 pub struct Served {
     pub id: u64,
     pub arrived: Nanos,
+    /// When an API server set about it.
+    pub accepted: Nanos,
     /// When the scheduler first took it up.
     pub started: Option<Nanos>,
     pub first_token: Option<Nanos>,
     pub finished: Option<Nanos>,
+    /// When the engine had made the first token and the last so far, before the front end sent
+    /// them.
+    pub made: Option<[Nanos; 2]>,
+    /// When an API server took those from the engine.
+    pub picked_up: Option<[Nanos; 2]>,
     pub tokens: u32,
     pub chunks: u32,
     /// The longest time between two chunks.
@@ -46,6 +53,19 @@ impl Served {
     pub fn tpot_ms(&self) -> Option<f64> {
         let after_first = self.tokens.checked_sub(1).filter(|&tokens| tokens > 0)?;
         Some((self.finished? - self.first_token?) as f64 * 1e-6 / f64::from(after_first))
+    }
+
+    /// Time to the first token as the server itself counts it: without what a request waits for
+    /// an API server, and what its first chunk waits to be sent.
+    pub fn engine_ttft_ms(&self) -> Option<f64> {
+        Some((self.picked_up?[0] - self.accepted) as f64 * 1e-6)
+    }
+
+    /// Time per token after the first by the engine's own clock, ms.
+    pub fn engine_tpot_ms(&self) -> Option<f64> {
+        let after_first = self.tokens.checked_sub(1).filter(|&tokens| tokens > 0)?;
+        let [first, last] = self.made?;
+        Some((last - first) as f64 * 1e-6 / f64::from(after_first))
     }
 
     pub fn latency_ms(&self) -> Option<f64> {
@@ -342,11 +362,24 @@ impl Run {
     fn note(&mut self, event: &Event, keep_times: bool, ends: &mut Vec<(Nanos, usize)>) {
         let served = &mut self.served[event.request as usize];
         match event.kind {
-            EventKind::Started { cached_tokens } => {
+            EventKind::Started {
+                cached_tokens,
+                accepted_at,
+                ..
+            } => {
                 served.started = Some(event.at);
+                served.accepted = accepted_at;
                 served.cached_tokens = cached_tokens;
             }
-            EventKind::Tokens { count, .. } => {
+            EventKind::Made { .. } => {
+                let first = served.made.map_or(event.at, |[first, _]| first);
+                served.made = Some([first, event.at]);
+            }
+            EventKind::Tokens {
+                count, picked_up, ..
+            } => {
+                let first = served.picked_up.map_or(picked_up[0], |[first, _]| first);
+                served.picked_up = Some([first, picked_up[1]]);
                 match served.first_token {
                     None => served.first_token = Some(event.at),
                     Some(_) => {

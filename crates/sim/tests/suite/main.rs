@@ -4,6 +4,7 @@ mod engine_contract;
 mod engine_figures;
 mod engine_phenomena;
 mod faults;
+mod front_end;
 mod mindie;
 mod null;
 mod out_of_memory;

@@ -202,6 +202,7 @@ fn doubts() -> Vec<Doubt> {
                 client_ms: 1723.0,
                 between_ms: 163.0,
             }),
+            tokens_per_chunk: Some(1.9),
         },
         Doubt::Stalls {
             seen: StallEvidence {

@@ -2,6 +2,7 @@ use super::*;
 use crate::fold::testing::{answer, at};
 use inferometer_core::record::Stage;
 use inferometer_core::server::{EngineState, Total};
+use inferometer_core::trace_id::TraceId;
 
 /// Fifty answers, one after the other, of which the last is slow.
 fn fast(count: u64) -> Vec<Record> {
@@ -46,7 +47,7 @@ fn a_wait_that_the_server_tells_of_is_queueing() {
         sample(6000.0, state(0.05, 1.5, 50.0)),
         sample(6200.0, state(0.95, 1.53, 51.0)),
     ];
-    let why = explain(&records, &samples, Explained::Ttft, 99.0).unwrap();
+    let why = explain(&records, &samples, &Spans::default(), Explained::Ttft, 99.0).unwrap();
     assert_eq!((why.requests, why.main()), (1, Some(Cause::Queueing)));
     assert!((share(&why, Cause::Queueing) - 0.9).abs() < 1e-6, "{why:?}");
     assert!((share(&why, Cause::Prefill) - 0.03).abs() < 1e-6);
@@ -60,7 +61,7 @@ fn a_wait_that_the_server_tells_of_is_queueing() {
 
 #[test]
 fn a_server_that_says_nothing_leaves_the_time_unknown() {
-    let why = explain(&fast(50), &[], Explained::Ttft, 99.0).unwrap();
+    let why = explain(&fast(50), &[], &Spans::default(), Explained::Ttft, 99.0).unwrap();
     assert_eq!(why.main(), None);
     assert_eq!(share(&why, Cause::Unknown), 1.0);
     assert_eq!(why.evidence, [Evidence::ServerSilent]);
@@ -73,7 +74,7 @@ fn a_late_client_is_the_clients_own_fault() {
         due: Some(at(4000.0)),
         ..answer(50, 5000.0, 40.0, 5, 10.0)
     });
-    let why = explain(&records, &[], Explained::Ttft, 99.0).unwrap();
+    let why = explain(&records, &[], &Spans::default(), Explained::Ttft, 99.0).unwrap();
     assert_eq!(why.main(), Some(Cause::Client));
     adds_up(&why);
 }
@@ -92,10 +93,17 @@ fn a_queue_that_was_seen_stands_in_for_times_that_the_server_does_not_tell() {
         .enumerate()
         .map(|(i, queue)| sample(5100.0 + 200.0 * i as f64, waiting(*queue)))
         .collect();
-    let why = explain(&records, &samples, Explained::Ttft, 99.0).unwrap();
+    let why = explain(&records, &samples, &Spans::default(), Explained::Ttft, 99.0).unwrap();
     assert!((share(&why, Cause::Queueing) - 0.75).abs() < 1e-9);
     assert!((share(&why, Cause::Prefill) - 0.25).abs() < 1e-9);
-    let too_few = explain(&records, &samples[..2], Explained::Ttft, 99.0).unwrap();
+    let too_few = explain(
+        &records,
+        &samples[..2],
+        &Spans::default(),
+        Explained::Ttft,
+        99.0,
+    )
+    .unwrap();
     assert_eq!(too_few.main(), None);
 }
 
@@ -115,7 +123,7 @@ fn a_stall_that_ends_with_anothers_first_token_is_interference() {
     records.push(stalled(9000.0));
     // Its prompt was worked on from about 9140 to 9640.
     records.push(answer(51, 9135.0, 505.0, 2, 10.0));
-    let why = explain(&records, &[], Explained::E2e, 99.0).unwrap();
+    let why = explain(&records, &[], &Spans::default(), Explained::E2e, 99.0).unwrap();
     assert_eq!(why.main(), Some(Cause::Interference), "{why:?}");
     assert!(why.evidence.iter().any(|seen| matches!(
         seen,
@@ -147,14 +155,21 @@ fn preempting() -> [Sample; 4] {
 fn an_answer_that_stalls_alone_with_a_preemption_was_thrown_back() {
     let mut records = fast(50);
     records.push(stalled(9000.0));
-    let alone = explain(&records, &[], Explained::E2e, 99.0).unwrap();
+    let alone = explain(&records, &[], &Spans::default(), Explained::E2e, 99.0).unwrap();
     assert!(share(&alone, Cause::Unknown) > 0.6, "{alone:?}");
     // Another goes on all the while, and a third begins.
     records.push(answer(51, 8900.0, 40.0, 60, 10.0));
     records.push(answer(52, 9600.0, 40.0, 2, 10.0));
-    let quiet = explain(&records, &[], Explained::E2e, 99.0).unwrap();
+    let quiet = explain(&records, &[], &Spans::default(), Explained::E2e, 99.0).unwrap();
     assert!(share(&quiet, Cause::Unknown) > 0.6, "{quiet:?}");
-    let why = explain(&records, &preempting(), Explained::E2e, 99.0).unwrap();
+    let why = explain(
+        &records,
+        &preempting(),
+        &Spans::default(),
+        Explained::E2e,
+        99.0,
+    )
+    .unwrap();
     assert_eq!(why.main(), Some(Cause::Preemption), "{why:?}");
     assert!(why.evidence.contains(&Evidence::Preemptions { count: 1.0 }));
     adds_up(&why);
@@ -165,7 +180,14 @@ fn a_stall_of_everybody_is_a_prefill_though_somebody_was_thrown_back_then() {
     let mut records = fast(50);
     records.push(stalled(9000.0));
     records.push(answer(51, 9135.0, 505.0, 2, 10.0));
-    let why = explain(&records, &preempting(), Explained::E2e, 99.0).unwrap();
+    let why = explain(
+        &records,
+        &preempting(),
+        &Spans::default(),
+        Explained::E2e,
+        99.0,
+    )
+    .unwrap();
     assert_eq!(why.main(), Some(Cause::Interference), "{why:?}");
 }
 
@@ -175,7 +197,14 @@ fn a_step_whose_tokens_arrive_one_by_one_is_still_one_step() {
     // Nine answers in one batch: each of its steps is written over four milliseconds.
     records.extend((0..9).map(|place| stalled(9000.0 + 0.5 * f64::from(place))));
     records.push(answer(60, 9135.0, 505.0, 2, 10.0));
-    let why = explain(&records, &preempting(), Explained::E2e, 99.0).unwrap();
+    let why = explain(
+        &records,
+        &preempting(),
+        &Spans::default(),
+        Explained::E2e,
+        99.0,
+    )
+    .unwrap();
     assert_eq!(why.main(), Some(Cause::Interference), "{why:?}");
     assert_eq!(share(&why, Cause::Preemption), 0.0, "{why:?}");
 }
@@ -195,7 +224,7 @@ fn clocks_that_cannot_be_are_not_believed() {
             sample(12_000.0, state(sum, 51.0)),
         ];
         for of in [Explained::Ttft, Explained::E2e] {
-            let why = explain(&records, &samples, of, 99.0).unwrap();
+            let why = explain(&records, &samples, &Spans::default(), of, 99.0).unwrap();
             assert!(
                 why.parts.iter().all(|part| part.share.is_finite()),
                 "{why:?}"
@@ -218,9 +247,9 @@ fn a_prompt_in_several_steps_stalls_others_before_its_first_token_comes() {
         sample(0.0, prefilling(0.0, 0.0)),
         sample(12_000.0, prefilling(52.0 * 0.5, 52.0)),
     ];
-    let silent = explain(&records, &[], Explained::E2e, 99.0).unwrap();
+    let silent = explain(&records, &[], &Spans::default(), Explained::E2e, 99.0).unwrap();
     assert_eq!(share(&silent, Cause::Interference), 0.0);
-    let why = explain(&records, &samples, Explained::E2e, 99.0).unwrap();
+    let why = explain(&records, &samples, &Spans::default(), Explained::E2e, 99.0).unwrap();
     assert!(share(&why, Cause::Interference) > 0.4, "{why:?}");
 }
 
@@ -233,7 +262,7 @@ fn tokens_that_are_delivered_in_bundles_are_decoded_at_their_usual_pace() {
         *moment = at(9040.0 + 100.0 * (1 + (place - 1) / 10) as f64);
     }
     records.push(late);
-    let why = explain(&records, &[], Explained::E2e, 99.0).unwrap();
+    let why = explain(&records, &[], &Spans::default(), Explained::E2e, 99.0).unwrap();
     assert_eq!(why.main(), Some(Cause::Decode), "{why:?}");
     assert!(share(&why, Cause::Decode) > 0.9, "{why:?}");
     adds_up(&why);
@@ -254,7 +283,7 @@ fn slow_requests_are_divided_as_those_that_ended_with_them() {
         sample(0.0, state(0.0, 0.0, 0.0)),
         sample(5000.0, state(0.16, 0.02, 21.0)),
     ];
-    let why = explain(&records, &waiting, Explained::Ttft, 99.0).unwrap();
+    let why = explain(&records, &waiting, &Spans::default(), Explained::Ttft, 99.0).unwrap();
     assert_eq!((why.requests, why.main()), (1, Some(Cause::Queueing)));
     assert!(
         (0.7..0.8).contains(&share(&why, Cause::Queueing)),
@@ -271,17 +300,74 @@ fn slow_requests_are_divided_as_those_that_ended_with_them() {
         cached: None,
     });
     records[20].usage = long;
-    let why = explain(&records, &working, Explained::Ttft, 99.0).unwrap();
+    let why = explain(&records, &working, &Spans::default(), Explained::Ttft, 99.0).unwrap();
     assert_eq!(why.main(), Some(Cause::Prefill), "{why:?}");
     adds_up(&why);
 }
 
 #[test]
 fn without_a_complete_answer_there_is_nothing_to_explain() {
-    assert_eq!(explain(&[], &[], Explained::Ttft, 99.0), None);
+    assert_eq!(
+        explain(&[], &[], &Spans::default(), Explained::Ttft, 99.0),
+        None
+    );
     let mut warmup = fast(3);
     warmup
         .iter_mut()
         .for_each(|record| record.stage = Stage::Warmup);
-    assert_eq!(explain(&warmup, &[], Explained::E2e, 99.0), None);
+    assert_eq!(
+        explain(&warmup, &[], &Spans::default(), Explained::E2e, 99.0),
+        None
+    );
+}
+
+fn span(record: &Record, queue_s: f64, prefill_s: f64, decode_s: f64) -> RequestSpan {
+    RequestSpan {
+        queue_s: Some(queue_s),
+        prefill_s: Some(prefill_s),
+        decode_s: Some(decode_s),
+        ..RequestSpan::new(TraceId::of_request(&record.id))
+    }
+}
+
+#[test]
+fn a_trace_of_the_server_divides_the_slow_request_itself() {
+    let mut records = fast(50);
+    // By the averages it would have waited like all others.
+    records.push(answer(50, 5000.0, 1000.0, 5, 10.0));
+    let spans: Spans = [span(&records[50], 0.1, 0.3, 0.04)].into_iter().collect();
+    let why = explain(&records, &[], &spans, Explained::Ttft, 99.0).unwrap();
+    assert_eq!((why.requests, why.main()), (1, Some(Cause::FrontEnd)));
+    assert!((share(&why, Cause::FrontEnd) - 0.6).abs() < 1e-6, "{why:?}");
+    assert!((share(&why, Cause::Prefill) - 0.3).abs() < 1e-6);
+    assert!((share(&why, Cause::Queueing) - 0.1).abs() < 1e-6);
+    assert_eq!(why.evidence, [Evidence::Traced { requests: 1 }]);
+    adds_up(&why);
+    // One of another request says nothing of this one.
+    let spans: Spans = [span(&records[3], 0.1, 0.3, 0.04)].into_iter().collect();
+    let why = explain(&records, &[], &spans, Explained::Ttft, 99.0).unwrap();
+    assert_eq!(why.evidence, [Evidence::ServerSilent]);
+}
+
+#[test]
+fn tokens_that_the_engine_made_faster_were_held_up_behind_it() {
+    let mut records = fast(50);
+    records.push(answer(50, 5000.0, 40.0, 21, 50.0));
+    let spans: Spans = [span(&records[50], 0.0, 0.04, 0.4)].into_iter().collect();
+    let why = explain(&records, &[], &spans, Explained::E2e, 99.0).unwrap();
+    // A second after the first token, of which the engine needed 400 ms.
+    let ms = |cause| share(&why, cause) * why.mean_ms;
+    assert!((ms(Cause::FrontEnd) - 600.0).abs() < 1e-6, "{why:?}");
+    assert!((ms(Cause::Decode) - 400.0).abs() < 1e-6, "{why:?}");
+    adds_up(&why);
+}
+
+#[test]
+fn a_trace_that_says_more_than_there_was_takes_no_more() {
+    let mut records = fast(50);
+    records.push(answer(50, 5000.0, 1000.0, 5, 10.0));
+    let spans: Spans = [span(&records[50], 9e9, 9e9, 9e9)].into_iter().collect();
+    for of in [Explained::Ttft, Explained::E2e] {
+        adds_up(&explain(&records, &[], &spans, of, 99.0).unwrap());
+    }
 }

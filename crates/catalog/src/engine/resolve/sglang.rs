@@ -102,6 +102,7 @@ pub(super) fn resolve(
         },
         async_scheduling: !given.is_on("disable-overlap-schedule"),
         stream_interval: given.count("stream-interval").unwrap_or(1).max(1),
+        api_servers: given.count("tokenizer-worker-num").unwrap_or(1).max(1),
         policy: match given.text("schedule-policy").as_deref() {
             Some("lpm") => Policy::LongestPrefix,
             Some("priority") => Policy::Priority,

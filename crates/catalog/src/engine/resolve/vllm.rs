@@ -130,6 +130,11 @@ pub(super) fn resolve(
             .unwrap_or(version >= Version::new(0, 14, 0)),
         long_prefill_token_threshold: threshold,
         stream_interval: given.count("stream-interval").unwrap_or(1).max(1),
+        // As many as replicas by themselves (source).
+        api_servers: given
+            .count("api-server-count")
+            .unwrap_or(data.into())
+            .max(1),
         policy: match given.text("scheduling-policy").as_deref() {
             Some("priority") => Policy::Priority,
             _ => Policy::Fcfs,
