@@ -1,6 +1,7 @@
 //! The searches on the simulated engine in virtual time.
 
 mod capacity_on_engine;
+mod gains;
 mod guess;
 mod landscape;
 mod prior;
