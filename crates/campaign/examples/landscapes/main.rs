@@ -2,8 +2,8 @@
 //! engine, and searches on them. `bench/tune` runs it beside Optuna.
 //!
 //! ```text
-//! landscapes make proof|others FOLDER
-//! landscapes guess proof|others FOLDER      what profiles expect of them
+//! landscapes make proof|narrow|others FOLDER
+//! landscapes guess proof|narrow|others FOLDER      what profiles expect of them
 //! landscapes search FOLDER SEEDS TRIALS     one JSON object a line; seeds as in 0..20
 //! landscapes prior FOLDER SEEDS             trials with the guesses and without
 //! ```
@@ -24,7 +24,7 @@ mod search;
 use inferometer_catalog::device::Device;
 use inferometer_catalog::timing::Timing;
 use landscape::Landscape;
-use landscape::test_bed::{TEST_BEDS, TestBed};
+use landscape::test_bed::{NARROW, TEST_BEDS, TestBed};
 use others::OTHERS;
 use serde::de::DeserializeOwned;
 use std::ops::Range;
@@ -50,8 +50,9 @@ fn main() {
 fn test_beds(which: &str) -> &'static [TestBed] {
     match which {
         "proof" => &TEST_BEDS,
+        "narrow" => &NARROW,
         "others" => &OTHERS,
-        _ => panic!("'{which}' is neither proof nor others"),
+        _ => panic!("'{which}' is none of proof, narrow and others"),
     }
 }
 
@@ -85,7 +86,13 @@ fn guess(test_beds: &[TestBed], folder: &Path) {
 }
 
 fn file_name(test_bed: &TestBed) -> String {
-    format!("{}-{}.json", test_bed.model, test_bed.device)
+    let TestBed {
+        model,
+        device,
+        cards,
+        ..
+    } = test_bed;
+    format!("{model}-{cards}x{device}.json")
 }
 
 fn guesses(folder: &Path) -> PathBuf {
