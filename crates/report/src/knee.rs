@@ -207,7 +207,9 @@ mod tests {
         ("half at 4", |load| 1000.0 * load / (load + 4.0)),
         ("exponential, 8", |load| -1000.0 * (-load / 8.0).exp_m1()),
         ("exponential, 16", |load| -1000.0 * (-load / 16.0).exp_m1()),
-        ("rounded corner at 20", |load| 1000.0 / (1.0 + (20.0 / load).powi(3)).cbrt()),
+        ("rounded corner at 20", |load| {
+            1000.0 / (1.0 + (20.0 / load).powi(3)).cbrt()
+        }),
     ];
 
     /// The lowest load that has 95 % of the highest throughput of the loads.
@@ -247,8 +249,15 @@ mod tests {
             let ladder: Vec<(f64, f64)> = loads.iter().map(|&load| (load, curve(load))).collect();
             let found = once(&ladder).unwrap_or_else(|| panic!("{name}: {ladder:?}"));
             let off = found.load / truth - 1.0;
-            assert!(off.abs() < 0.15, "{name} up to {:?}: {truth} {found:?}", loads.last());
-            assert!((found.low..=found.high).contains(&truth), "{name}: {truth} {found:?}");
+            assert!(
+                off.abs() < 0.15,
+                "{name} up to {:?}: {truth} {found:?}",
+                loads.last()
+            );
+            assert!(
+                (found.low..=found.high).contains(&truth),
+                "{name}: {truth} {found:?}"
+            );
             assert_eq!(found.basis, KneeBasis::Fits);
         }
     }

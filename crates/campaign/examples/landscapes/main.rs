@@ -5,6 +5,7 @@
 //! landscapes make proof|narrow|others FOLDER
 //! landscapes guess proof|narrow|others FOLDER      what profiles expect of them
 //! landscapes search FOLDER SEEDS TRIALS     one JSON object a line; seeds as in 0..20
+//! landscapes reach FOLDER SEEDS              median trials to 95 % of the optimum
 //! landscapes prior FOLDER SEEDS             trials with the guesses and without
 //! ```
 
@@ -42,8 +43,9 @@ fn main() {
             range(seeds),
             trials.parse().expect("a number of trials"),
         ),
+        ["reach", folder, seeds] => search::print_reach(Path::new(folder), range(seeds)),
         ["prior", folder, seeds] => prior::print(Path::new(folder), range(seeds)),
-        _ => panic!("landscapes make|guess|search|prior …, as the head of the source says"),
+        _ => panic!("landscapes make|guess|search|reach|prior …, as the head of the source says"),
     }
 }
 

@@ -164,7 +164,11 @@ impl Search {
         let soon = missing <= longest && seen >= longest / 2;
         if (soon && !confirmed) || free == 0 {
             let length = if free == 0 { kept } else { longest };
-            return at(confirmed_at, (length, longest_of(left, kept)), Purpose::Confirm);
+            return at(
+                confirmed_at,
+                (length, longest_of(left, kept)),
+                Purpose::Confirm,
+            );
         }
         // Each near probe told too little: the next is longer, and worth what it leaves out.
         let left_out = near.clone().map(|outcome| outcome.left_out).max();
@@ -236,12 +240,7 @@ impl Search {
         let tests = tier.targets.iter().map(test).collect();
         let targets = self.settings.targets.len();
         let medians = (self.history.iter()).filter_map(|outcome| outcome.median_ttft_s);
-        let probe = Probe::new(
-            (tier.id, level, purpose),
-            (length, most),
-            targets,
-            tests,
-        );
+        let probe = Probe::new((tier.id, level, purpose), (length, most), targets, tests);
         Ok(probe.with_idle_ttft(medians.reduce(f64::min)))
     }
 

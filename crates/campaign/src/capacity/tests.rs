@@ -446,7 +446,10 @@ fn a_queue_near_saturation_is_not_confirmed_within_a_small_budget() {
             let (needs, run) = (found[0].needs.unwrap(), found[0].long_run.unwrap());
             assert!(!run.met && needs > run.requests, "{found:?}");
             let seconds = found[0].needs_s.unwrap();
-            assert!((seconds * run.level - needs as f64).abs() < 1.0, "{found:?}");
+            assert!(
+                (seconds * run.level - needs as f64).abs() < 1.0,
+                "{found:?}"
+            );
         }
     }
     assert!(too_short > 0);

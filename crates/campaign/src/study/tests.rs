@@ -285,7 +285,13 @@ fn finished(
 /// and by a little of each start.
 fn confirmed(rates: [f64; 4], of_rounds: f64) -> Vec<Trial> {
     finished(&study(), searched(), |start| {
-        let sign = |bit: usize| if (start.round >> bit) % 2 == 0 { 1.0 } else { -1.0 };
+        let sign = |bit: usize| {
+            if (start.round >> bit) % 2 == 0 {
+                1.0
+            } else {
+                -1.0
+            }
+        };
         let little = 1.0 + 0.001 * sign(1) * (start.of as f64 - 1.5);
         let rate = rates[start.of as usize] * (1.0 + of_rounds * sign(0)) * little;
         served(rate, 500.0)
@@ -327,7 +333,10 @@ fn a_round_that_changes_both_alike_does_not_widen_the_gain() {
             "fresh starts decide, not the search"
         );
         let gain = result.gain.unwrap();
-        assert!(gain.certified && (gain.value - 0.2).abs() < 0.002, "{gain:?}");
+        assert!(
+            gain.certified && (gain.value - 0.2).abs() < 0.002,
+            "{gain:?}"
+        );
         assert!(gain.high - gain.low < 0.01, "{of_rounds}: {gain:?}");
     }
 }

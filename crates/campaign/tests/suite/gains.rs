@@ -134,7 +134,11 @@ fn one_study(noise: &Noise, seed: u64) -> (f64, [f64; 2], f64) {
             of: start.of,
             round: Some(start.round),
         };
-        trials.push(trial(id, origin, figure(start.of, 1 + start.round as u64, id)));
+        trials.push(trial(
+            id,
+            origin,
+            figure(start.of, 1 + start.round as u64, id),
+        ));
     }
     let comparison = study.last_stage.verdict(&trials, &study.goal).comparison;
     let comparison = comparison.expect("all of them were measured");
@@ -178,7 +182,10 @@ fn the_interval_of_a_gain_holds_the_true_one_and_is_at_most_twice_the_spread_of_
     for noise in &NOISES {
         let figures = repeated_studies(noise, 400);
         let name = noise.name;
-        assert!((0.90..=0.98).contains(&figures.coverage), "{name}: {figures:?}");
+        assert!(
+            (0.90..=0.98).contains(&figures.coverage),
+            "{name}: {figures:?}"
+        );
         assert!(figures.width_ratio() <= 2.0, "{name}: {figures:?}");
     }
 }

@@ -4,6 +4,7 @@ mod capacity_on_engine;
 mod gains;
 mod guess;
 mod landscape;
+mod made_up;
 mod prior;
 mod support;
 mod tune;

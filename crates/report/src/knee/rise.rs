@@ -98,7 +98,9 @@ pub(super) fn reached(points: &[(f64, f64)]) -> Option<Reached> {
     // Throughput that falls again under too much load has still been reached.
     let is_high = |&(_, rate): &(f64, f64)| rate >= FALLEN * peak;
     let kept = &points[..=points.iter().rposition(is_high)?];
-    let first = kept.iter().position(|&(_, rate)| rate >= FAR_BELOW * peak)?;
+    let first = kept
+        .iter()
+        .position(|&(_, rate)| rate >= FAR_BELOW * peak)?;
     let first = first.min(kept.len().saturating_sub(LEAST_FITTED));
     let logs: Vec<(f64, f64)> = (kept[first..].iter())
         .map(|(load, rate)| (load.ln(), (rate / peak).ln()))
@@ -212,7 +214,12 @@ fn fitted(points: &[(f64, f64)]) -> Option<Reached> {
     let count = points.len() as f64;
     let steps = ((last - first + BELOW) / STEP).ceil() as usize;
     let fit = |corner, power, step| {
-        Fit::new(points, corner, power, first - BELOW + f64::from(step as u32) * STEP)
+        Fit::new(
+            points,
+            corner,
+            power,
+            first - BELOW + f64::from(step as u32) * STEP,
+        )
     };
     let tried: Vec<Fit> = (CORNERS.into_iter())
         .flat_map(|corner| POWERS.map(|power| (corner, power)))
