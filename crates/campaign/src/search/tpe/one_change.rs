@@ -269,7 +269,7 @@ mod tests {
             point,
             outcome: Outcome::Failed,
         };
-        let mut past = vec![failed(default())];
+        let past = [failed(default())];
         let space = space();
         let mut ask = Ask {
             space: &space,
@@ -283,7 +283,8 @@ mod tests {
         assert_eq!(Tpe.next(&ask), Some(next.clone()));
         let centre = inside(&space, &default()).unwrap();
         assert!(!next.same(&centre) && only_difference(&centre, &next).is_none());
-        past.extend((0..MEASURED_FIRST).map(|_| measured(next.clone())));
+        let some = (0..MEASURED_FIRST).map(|_| measured(next.clone()));
+        let past: Vec<Observation> = past.iter().cloned().chain(some).collect();
         ask.past = &past;
         assert_eq!((one_change(&ask), scattered(&ask)), (None, None));
     }
