@@ -18,6 +18,7 @@ mod guess;
 #[path = "../../tests/suite/wrong.rs"]
 mod wrong;
 
+mod narrow;
 mod others;
 mod prior;
 mod search;
@@ -25,7 +26,8 @@ mod search;
 use inferometer_catalog::device::Device;
 use inferometer_catalog::timing::Timing;
 use landscape::Landscape;
-use landscape::test_bed::{NARROW, TEST_BEDS, TestBed};
+use landscape::test_bed::{TEST_BEDS, TestBed};
+use narrow::NARROW;
 use others::OTHERS;
 use serde::de::DeserializeOwned;
 use std::ops::Range;

@@ -55,24 +55,29 @@ const SHAPES: [(&str, Shape); 5] = [
 
 fn space() -> Space {
     let kinds = ["auto", "fp8", "int8"].map(|word| Value::Text(word.into()));
-    let doubled = |low, high| Domain::int(low, high, Spacing::Log(Some(2.0))).unwrap();
+    let doubled = |low, high| Domain::int(low, high, Spacing::Log(Some(2.0))).expect("a range");
     let flags = [
         ("seqs", doubled(8, 1024)),
         ("tokens", doubled(256, 8192)),
         ("cards", doubled(1, 8)),
         ("cache", Domain::bool()),
-        ("kind", Domain::choice(kinds.to_vec()).unwrap()),
+        ("kind", Domain::choice(kinds.to_vec()).expect("words")),
     ];
-    Space::new(flags.map(Dimension::from).to_vec(), Vec::new()).unwrap()
+    Space::new(flags.map(Dimension::from).to_vec(), Vec::new()).expect("flags")
 }
 
 fn places(space: &Space, point: &Point) -> [f64; 5] {
     ["seqs", "tokens", "cards", "cache", "kind"].map(|name| {
         let mut dimensions = space.dimensions().iter();
-        let dimension = dimensions.find(|dimension| dimension.name == name).unwrap();
-        let value = point.get(name).unwrap();
+        let dimension = dimensions
+            .find(|dimension| dimension.name == name)
+            .expect("a flag");
+        let value = point.get(name).expect("a whole point");
         let levels = dimension.domain.levels();
-        levels.iter().position(|level| level.same(value)).unwrap() as f64
+        levels
+            .iter()
+            .position(|level| level.same(value))
+            .expect("on the grid") as f64
     })
 }
 
