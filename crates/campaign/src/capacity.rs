@@ -22,6 +22,9 @@
 //!   is seen from batches and from the scatter of whole probes, over all near the answer, with
 //!   what is usual as a prior; every verdict and the interval are as wide as that, and how
 //!   little is known of it, makes them.
+//! - A run that confirms lasts many times as long as its queue remembers, by what it shows of
+//!   requests under way and of TTFT itself; where the budget does not allow that, nothing is
+//!   confirmed, and the answer says how many requests it would take.
 //! - While requests under way and TTFT both grow, the level cannot be held, whatever the first
 //!   requests say: the probe ends.
 //!
@@ -74,6 +77,7 @@
 mod curve;
 mod dependence;
 mod probe;
+mod queue_memory;
 mod queue_trend;
 mod search;
 mod settings;

@@ -8,6 +8,7 @@ mod importance;
 mod observations;
 mod proposals;
 mod result;
+mod series;
 mod template;
 #[cfg(test)]
 mod tests;

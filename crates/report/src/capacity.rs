@@ -23,6 +23,7 @@ use inferometer_page::figure::{Figure, Shape};
 use inferometer_page::number;
 use inferometer_text::Lang;
 use std::path::Path;
+use std::time::Duration;
 
 pub fn compose(found: &Capacity, directory: &Path, lang: Lang) -> Doc {
     let mut sections = vec![
@@ -206,6 +207,11 @@ fn verdict(found: &Capacity, lang: Lang) -> Verdict {
         value("high", answer.high),
         ("unit", unit(found).to_owned()),
         ("needs", answer.needs.unwrap_or_default().to_string()),
+        ("needed", needed(answer, lang)),
+        (
+            "had",
+            number::count(answer.long_run.map_or(0, |run| run.requests)),
+        ),
         value("level", answer.long_run.map(|run| run.level)),
         share("within", answer.long_run.map(|run| run.within)),
         share("asked", answer.long_run.map(|run| run.asked)),
@@ -219,6 +225,7 @@ fn verdict(found: &Capacity, lang: Lang) -> Verdict {
         SearchEnding::BudgetSpent => (CapacityText::BudgetSpent, Tone::Bad),
         SearchEnding::Unconfirmed => (CapacityText::Unconfirmed, Tone::Bad),
         SearchEnding::Missed => (CapacityText::Missed, Tone::Bad),
+        SearchEnding::TooShort => (CapacityText::TooShort, Tone::Bad),
         SearchEnding::Interrupted => (CapacityText::Interrupted, Tone::Bad),
     };
     let word = match answer.value {
@@ -237,6 +244,7 @@ fn verdict(found: &Capacity, lang: Lang) -> Verdict {
         SearchEnding::BudgetSpent => Some(CapacityText::BudgetSpent),
         SearchEnding::Unconfirmed => Some(CapacityText::Unconfirmed),
         SearchEnding::Missed => Some(CapacityText::Missed),
+        SearchEnding::TooShort => Some(CapacityText::TooShort),
         SearchEnding::Interrupted => Some(CapacityText::Interrupted),
         _ => None,
     };
@@ -244,6 +252,19 @@ fn verdict(found: &Capacity, lang: Lang) -> Verdict {
     Verdict {
         rest: rest.map_or(String::new(), said),
         ..Verdict::new(word.text(lang), tone, said(text))
+    }
+}
+
+/// The requests that would tell, and how long they take where that is known.
+fn needed(answer: &TierCapacity, lang: Lang) -> String {
+    let needs = number::count(answer.needs.unwrap_or_default());
+    let span = answer.needs_s.map(Duration::try_from_secs_f64);
+    match span {
+        Some(Ok(span)) => {
+            let time = number::time(span);
+            CapacityText::NeededTime.with(lang, &[("needs", needs), ("time", time)])
+        }
+        _ => CapacityText::NeededRequests.with(lang, &[("needs", needs)]),
     }
 }
 
@@ -339,6 +360,7 @@ fn ended(ending: SearchEnding) -> CapacityText {
         SearchEnding::AtCeiling => CapacityText::EndedCeiling,
         SearchEnding::NeverMet => CapacityText::EndedNever,
         SearchEnding::TooFewSamples => CapacityText::EndedFew,
+        SearchEnding::TooShort => CapacityText::EndedShort,
         SearchEnding::Interrupted => CapacityText::EndedInterrupted,
     }
 }

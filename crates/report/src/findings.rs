@@ -29,7 +29,7 @@ pub struct Finding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FindingKind {
-    /// Where throughput hardly rises any more.
+    /// The lowest load with nearly all of the highest throughput.
     Knee,
     /// From which load on requests fail.
     FailuresFrom,

@@ -1,17 +1,19 @@
-//! Where throughput hardly rises any more, and between which measured loads that is.
+//! The knee of a ladder: the lowest load that has 95 % of the highest throughput which the ladder
+//! shows. Whoever wants throughput runs there: more load adds latency and at most 5 %. It is told
+//! only where the ladder shows that throughput rises no further, and with the measured loads that
+//! it lies between.
 
 mod rise;
 
 use inferometer_analysis::statistics::batch_means;
-use rise::{EndOfRise, end_of_rise, still_rises};
+use rise::{Reached, reached, still_rises};
 
 /// Fewest repeats whose spread is an interval.
 const LEAST_REPEATS: usize = 3;
 
-/// Where throughput hardly rises any more.
+/// The lowest load that has nearly all of the highest throughput.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Knee {
-    /// The load at which the fitted rise ends.
     pub load: f64,
     /// A measured load that is surely not above it.
     pub low: f64,
@@ -71,33 +73,30 @@ fn means(ladder: &[&(f64, Vec<f64>)]) -> Vec<(f64, f64)> {
 pub fn knee(ladder: &[(f64, Vec<f64>)]) -> Option<Knee> {
     let ladder = climbed(ladder);
     let means = means(&ladder);
-    let EndOfRise { load, low, high } = end_of_rise(&means)?;
+    let Reached { load, least, most } = reached(&means)?;
     let repeats = ladder.iter().map(|(_, rates)| rates.len()).min()?;
-    if repeats < LEAST_REPEATS {
-        return Some(Knee {
-            load,
-            low: means[low].0,
-            high: means[high].0,
-            basis: KneeBasis::Fits,
-        });
-    }
-    // A repeat that shows no knee by itself says that its place is not known so well.
-    let each: Option<Vec<f64>> = (0..repeats)
-        .map(|at| {
-            let one: Vec<(f64, f64)> = ladder.iter().map(|(load, r)| (*load, r[at])).collect();
-            end_of_rise(&one).map(|end| end.load.ln())
-        })
-        .collect();
-    let [least, most] = batch_means(&each?, repeats)?.interval.map(f64::exp);
+    let (least, most, basis) = if repeats < LEAST_REPEATS {
+        (least, most, KneeBasis::Fits)
+    } else {
+        // A repeat that shows no knee by itself says that its place is not known so well.
+        let each: Option<Vec<f64>> = (0..repeats)
+            .map(|at| {
+                let one: Vec<(f64, f64)> = ladder.iter().map(|(load, r)| (*load, r[at])).collect();
+                reached(&one).map(|found| found.load.ln())
+            })
+            .collect();
+        let [low, high] = batch_means(&each?, repeats)?.interval.map(f64::exp);
+        (least.min(low), most.max(high), KneeBasis::Repeats(repeats))
+    };
     // A knee is known no finer than the loads that were measured.
     let near = 1.0 + 1e-9;
-    let below = means.iter().rposition(|(load, _)| load * near <= least);
-    let above = means.iter().position(|(load, _)| load * near >= most);
+    let below = means.iter().rfind(|(load, _)| *load <= least * near);
+    let above = means.iter().find(|(load, _)| load * near >= most);
     Some(Knee {
         load,
-        low: means[low.min(below.unwrap_or(0))].0,
-        high: means[high.max(above.unwrap_or(means.len() - 1))].0,
-        basis: KneeBasis::Repeats(repeats),
+        low: below.or(means.first())?.0,
+        high: above.or(means.last())?.0,
+        basis,
     })
 }
 
@@ -127,23 +126,7 @@ mod tests {
         ];
         let found = once(&ladder).unwrap();
         assert!(found.load <= 128.0 + 1e-6 && found.load > 64.0, "{found:?}");
-    }
-
-    #[test]
-    fn a_line_that_turns_flat_has_its_knee_between_the_loads_beside_it() {
-        let points = [
-            (1.0, 100.0),
-            (2.0, 300.0),
-            (4.0, 500.0),
-            (8.0, 700.0),
-            (16.0, 800.0),
-            (32.0, 800.0),
-            (64.0, 800.0),
-        ];
-        let found = once(&points).unwrap();
-        assert_eq!((found.low, found.high), (8.0, 16.0));
-        assert!((8.0..=16.0).contains(&found.load), "{found:?}");
-        assert_eq!(found.basis, KneeBasis::Fits);
+        assert!(found.low >= 32.0 && found.high <= 256.0, "{found:?}");
     }
 
     #[test]
@@ -157,7 +140,8 @@ mod tests {
             (32.0, 250.0),
         ];
         let found = once(&points).unwrap();
-        assert!(found.low >= 4.0 && found.high <= 16.0, "{found:?}");
+        assert!((4.0..=8.0).contains(&found.load), "{found:?}");
+        assert!(found.low >= 2.0 && found.high <= 16.0, "{found:?}");
     }
 
     #[test]
@@ -212,67 +196,101 @@ mod tests {
         }
     }
 
-    #[test]
-    fn throughput_in_proportion_to_load_up_to_a_limit_has_its_knee_between_the_loads_beside_it() {
-        for loads in loads() {
-            for limit in [12.0, 24.0, 32.0, 33.0, 48.0, 70.0, 100.0, 105.0_f64] {
-                if limit >= loads[loads.len() - 2] {
-                    continue;
-                }
-                let rate = |load: &f64| (*load, 50.0 * load.min(limit));
-                let found = once(&loads.iter().map(rate).collect::<Vec<_>>()).unwrap();
-                let below = *loads.iter().rfind(|load| **load < limit).unwrap();
-                let above = *loads.iter().find(|load| **load >= limit).unwrap();
-                assert_eq!(
-                    (found.low, found.high),
-                    (below, above),
-                    "{limit}: {found:?}"
-                );
-                assert!(
-                    (found.load / limit - 1.0).abs() < 1e-6,
-                    "{limit}: {found:?}"
-                );
+    /// A curve that levels off, by its name.
+    type Curve = (&'static str, fn(f64) -> f64);
+
+    const CURVES: [Curve; 8] = [
+        ("sharp at 12", |load| 50.0 * load.min(12.0)),
+        ("sharp at 33", |load| 50.0 * load.min(33.0)),
+        ("sharp at 48", |load| 50.0 * load.min(48.0)),
+        ("half at 2", |load| 1000.0 * load / (load + 2.0)),
+        ("half at 4", |load| 1000.0 * load / (load + 4.0)),
+        ("exponential, 8", |load| -1000.0 * (-load / 8.0).exp_m1()),
+        ("exponential, 16", |load| -1000.0 * (-load / 16.0).exp_m1()),
+        ("rounded corner at 20", |load| {
+            1000.0 / (1.0 + (20.0 / load).powi(3)).cbrt()
+        }),
+    ];
+
+    /// The lowest load that has 95 % of the highest throughput of the loads.
+    fn truth(curve: fn(f64) -> f64, loads: &[f64]) -> f64 {
+        let highest = loads.iter().map(|&load| curve(load)).fold(0.0, f64::max);
+        let (mut low, mut high) = (loads[0], loads[loads.len() - 1]);
+        for _ in 0..60 {
+            let middle = (low * high).sqrt();
+            if curve(middle) >= 0.95 * highest {
+                high = middle;
+            } else {
+                low = middle;
             }
         }
+        high
+    }
+
+    /// Every curve on every ladder that begins below it and goes on until it is level.
+    fn cases() -> Vec<(&'static str, fn(f64) -> f64, Vec<f64>, f64)> {
+        let case = |(name, curve): Curve, loads: Vec<f64>| {
+            let truth = truth(curve, &loads);
+            (name, curve, loads, truth)
+        };
+        (CURVES.into_iter())
+            .flat_map(|curve| loads().map(|loads| case(curve, loads)))
+            .filter(|(_, curve, loads, truth)| {
+                let last = loads[loads.len() - 1];
+                let rose = curve(last) > 1.3 * curve(loads[0]);
+                rose && curve(last) < 1.03 * curve(last / 2.0) && *truth < loads[loads.len() - 3]
+            })
+            .collect()
     }
 
     #[test]
-    fn with_noise_the_interval_still_holds_the_limit_and_not_the_whole_ladder() {
-        for loads in loads() {
-            for limit in [24.0_f64, 33.0, 48.0] {
-                let (mut found, mut held, mut widest) = (0, 0, 1.0_f64);
-                for seed in 0..60 {
-                    let mut deviate = deviates(seed);
-                    let share = [0.02, 0.03][seed as usize % 2];
-                    let mut rate =
-                        |load: &f64| (*load, 50.0 * load.min(limit) * (1.0 + share * deviate()));
-                    let ladder: Vec<(f64, f64)> = loads.iter().map(&mut rate).collect();
-                    let Some(knee) = once(&ladder) else { continue };
-                    found += 1;
-                    held += usize::from((knee.low..=knee.high).contains(&limit));
-                    widest = widest.max(knee.high / knee.low);
-                }
-                assert!(found >= 50, "{limit}: {found} of 60");
-                assert!(10 * held >= 9 * found, "{limit}: {held} of {found}");
-                assert!(widest <= 16.0, "{limit}: {widest}");
+    fn the_knee_is_the_lowest_load_with_95_percent_of_the_throughput_on_sharp_and_soft_curves() {
+        for (name, curve, loads, truth) in cases() {
+            let ladder: Vec<(f64, f64)> = loads.iter().map(|&load| (load, curve(load))).collect();
+            let found = once(&ladder).unwrap_or_else(|| panic!("{name}: {ladder:?}"));
+            let off = found.load / truth - 1.0;
+            assert!(
+                off.abs() < 0.15,
+                "{name} up to {:?}: {truth} {found:?}",
+                loads.last()
+            );
+            assert!(
+                (found.low..=found.high).contains(&truth),
+                "{name}: {truth} {found:?}"
+            );
+            assert_eq!(found.basis, KneeBasis::Fits);
+        }
+    }
+
+    #[test]
+    fn with_noise_the_interval_still_holds_the_knee_and_not_the_whole_ladder() {
+        let (mut all, mut found, mut held) = (0, 0, 0);
+        for (name, curve, loads, truth) in cases() {
+            let mut offs: Vec<f64> = Vec::new();
+            let mut held_here = 0;
+            for seed in 0..20 {
+                let mut deviate = deviates(seed);
+                let share = [0.02, 0.03][seed as usize % 2];
+                let mut rate = |load: &f64| (*load, curve(*load) * (1.0 + share * deviate()));
+                let ladder: Vec<(f64, f64)> = loads.iter().map(&mut rate).collect();
+                all += 1;
+                let Some(knee) = once(&ladder) else { continue };
+                held_here += usize::from((knee.low..=knee.high).contains(&truth));
+                offs.push(knee.load / truth - 1.0);
+                let width = knee.high / knee.low;
+                assert!(width <= 32.0, "{name}: {truth} {knee:?}");
             }
+            offs.sort_by(f64::total_cmp);
+            let middle = offs[offs.len() / 2];
+            assert!(middle.abs() < 0.2, "{name}: {truth} {offs:.2?}");
+            (found, held) = (found + offs.len(), held + held_here);
         }
+        assert!(100 * found >= 80 * all, "{found} of {all}");
+        assert!(100 * held >= 90 * found, "{held} of {found}");
     }
 
     #[test]
-    fn a_rise_that_fades_out_ends_where_doubling_the_load_adds_three_percent() {
-        for half in [1.0, 2.0, 4.0, 8.0] {
-            let rate = |load: &f64| (*load, 1000.0 * load / (load + half));
-            let ladder: Vec<(f64, f64)> = loads()[0].iter().map(rate).collect();
-            let found = once(&ladder).unwrap();
-            let end = half * (2f64.ln() / 1.03f64.ln() - 1.0);
-            assert!((found.low..=found.high).contains(&end), "{half}: {found:?}");
-            assert!(found.high / found.low <= 8.0, "{half}: {found:?}");
-        }
-    }
-
-    #[test]
-    fn a_load_that_adds_five_percent_is_below_the_knee_and_flat_loads_behind_it_are_not_in_it() {
+    fn a_load_that_adds_five_percent_is_at_the_knee_and_flat_loads_behind_it_are_not_in_it() {
         let ladder = [
             (1.0, 106.3),
             (2.0, 201.3),
@@ -287,7 +305,9 @@ mod tests {
             (1024.0, 3241.8),
         ];
         let found = once(&ladder).unwrap();
-        assert_eq!((found.low, found.high), (128.0, 256.0));
+        // 94.2 % at 128, 99.4 % at 256.
+        assert!((128.0..140.0).contains(&found.load), "{found:?}");
+        assert!(found.low >= 64.0 && found.high <= 256.0, "{found:?}");
         // Without the loads behind, it still rises.
         assert_eq!(once(&ladder[..8]), None);
     }

@@ -220,7 +220,7 @@ fn is_failure(trial: &TrialRow) -> bool {
 
 /// A fresh start of an earlier trial.
 fn is_repeat(trial: &TrialRow) -> bool {
-    matches!(trial.origin, Origin::Confirm { .. })
+    trial.origin.confirms().is_some()
 }
 
 fn trials(report: &StudyReport<'_>, shown: &[&TrialRow]) -> Table {
@@ -269,7 +269,7 @@ fn trials(report: &StudyReport<'_>, shown: &[&TrialRow]) -> Table {
             Origin::Default => StudyText::Default.text(lang).to_owned(),
             Origin::Preset(name) => StudyText::Preset.with(lang, &[("name", name.clone())]),
             Origin::Search => StudyText::Searched.text(lang).to_owned(),
-            Origin::Confirm { of } => StudyText::Again.with(lang, &[("of", of.to_string())]),
+            Origin::Confirm { of, .. } => StudyText::Again.with(lang, &[("of", of.to_string())]),
         };
         let outcome = outcome(trial);
         let tone = match outcome {

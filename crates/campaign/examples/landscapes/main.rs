@@ -2,9 +2,10 @@
 //! engine, and searches on them. `bench/tune` runs it beside Optuna.
 //!
 //! ```text
-//! landscapes make proof|others FOLDER
-//! landscapes guess proof|others FOLDER      what profiles expect of them
+//! landscapes make proof|narrow|others FOLDER
+//! landscapes guess proof|narrow|others FOLDER      what profiles expect of them
 //! landscapes search FOLDER SEEDS TRIALS     one JSON object a line; seeds as in 0..20
+//! landscapes reach FOLDER SEEDS              median trials to 95 % of the optimum
 //! landscapes prior FOLDER SEEDS             trials with the guesses and without
 //! ```
 
@@ -17,6 +18,7 @@ mod guess;
 #[path = "../../tests/suite/wrong.rs"]
 mod wrong;
 
+mod narrow;
 mod others;
 mod prior;
 mod search;
@@ -25,6 +27,7 @@ use inferometer_catalog::device::Device;
 use inferometer_catalog::timing::Timing;
 use landscape::Landscape;
 use landscape::test_bed::{TEST_BEDS, TestBed};
+use narrow::NARROW;
 use others::OTHERS;
 use serde::de::DeserializeOwned;
 use std::ops::Range;
@@ -42,16 +45,18 @@ fn main() {
             range(seeds),
             trials.parse().expect("a number of trials"),
         ),
+        ["reach", folder, seeds] => search::print_reach(Path::new(folder), range(seeds)),
         ["prior", folder, seeds] => prior::print(Path::new(folder), range(seeds)),
-        _ => panic!("landscapes make|guess|search|prior …, as the head of the source says"),
+        _ => panic!("landscapes make|guess|search|reach|prior …, as the head of the source says"),
     }
 }
 
 fn test_beds(which: &str) -> &'static [TestBed] {
     match which {
         "proof" => &TEST_BEDS,
+        "narrow" => &NARROW,
         "others" => &OTHERS,
-        _ => panic!("'{which}' is neither proof nor others"),
+        _ => panic!("'{which}' is none of proof, narrow and others"),
     }
 }
 
@@ -85,7 +90,13 @@ fn guess(test_beds: &[TestBed], folder: &Path) {
 }
 
 fn file_name(test_bed: &TestBed) -> String {
-    format!("{}-{}.json", test_bed.model, test_bed.device)
+    let TestBed {
+        model,
+        device,
+        cards,
+        ..
+    } = test_bed;
+    format!("{model}-{cards}x{device}.json")
 }
 
 fn guesses(folder: &Path) -> PathBuf {

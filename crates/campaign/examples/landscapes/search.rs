@@ -1,7 +1,7 @@
 //! Random search and the default searcher on the landscapes of a folder.
 
 use crate::landscape::problem::Problem;
-use crate::landscape::{place, trials_to_95};
+use crate::landscape::{median, place, trials_to_95};
 use inferometer_campaign::search::{Random, Searcher, Tpe};
 use inferometer_campaign::space::Rules;
 use std::collections::BTreeMap;
@@ -37,6 +37,30 @@ pub fn print(folder: &Path, seeds: Range<u64>, trials: usize) {
                 "tpe": courses(&Tpe, PATIENCE),
             });
             writeln!(std::io::stdout(), "{row}").expect("stdout");
+        }
+    }
+}
+
+/// Median trials to 95 % of the optimum, by chance and by the default searcher.
+pub fn print_reach(folder: &Path, seeds: Range<u64>) {
+    for (_, landscape) in crate::landscapes(folder) {
+        for (bound, limits) in [("throughput", None), ("slo", Some(landscape.limits))] {
+            let problem = Problem::new(&landscape, limits);
+            let optimum = problem.optimum();
+            let reach = |searcher: &dyn Searcher| {
+                let longer = |course: &[f64]| {
+                    course.len() < PATIENCE && trials_to_95(course, optimum).is_none()
+                };
+                let counts = seeds.clone().map(|seed| {
+                    let course = problem.search_while(searcher, seed, longer);
+                    trials_to_95(&course, optimum).map_or(f64::INFINITY, |count| count as f64)
+                });
+                median(counts.collect())
+            };
+            let (random, ours) = (reach(&Random), reach(&Tpe));
+            let name = &landscape.name;
+            let line = format!("| {name} | {bound} | {random} | {ours} |");
+            writeln!(std::io::stdout(), "{line}").expect("stdout");
         }
     }
 }

@@ -24,6 +24,9 @@ const HOPELESS: [f64; 3] = [24.0, 4.0, 160.0];
 /// show how long a queue remembers.
 const TRUSTED_PART: u64 = 4;
 
+/// How much longer a confirming run gets before it is looked at again.
+const LENGTHENED: f64 = 1.5;
+
 /// Fewest requests whose times show the rate that they came at.
 const LEAST_ARRIVALS: u64 = 100;
 
@@ -94,6 +97,8 @@ pub struct Probe {
     trend: QueueTrend,
     overloaded: bool,
     hopeless: Vec<bool>,
+    /// TTFT of the server while it had little to do, where that is known.
+    idle_ttft_s: Option<f64>,
 }
 
 /// A request that ended before others that were sent earlier.
@@ -150,6 +155,10 @@ pub struct ProbeOutcome {
     pub verdict: ProbeVerdict,
     /// Requests of the whole run and how many of those met each target, where that is known.
     pub(super) stored: Option<(u64, Vec<u64>)>,
+    /// Requests that a run which confirms would have had to count, where its queue remembers too
+    /// long for it.
+    pub(super) needs: Option<u64>,
+    pub(super) median_ttft_s: Option<f64>,
     /// Requests observed while the server settled.
     pub(super) left_out: u64,
     pub(super) misses: Vec<Misses>,
@@ -196,6 +205,14 @@ impl Probe {
             trend: QueueTrend::default(),
             overloaded: false,
             hopeless: vec![false; targets],
+            idle_ttft_s: None,
+        }
+    }
+
+    pub(super) fn with_idle_ttft(self, idle_ttft_s: Option<f64>) -> Self {
+        Probe {
+            idle_ttft_s,
+            ..self
         }
     }
 
@@ -226,6 +243,7 @@ impl Probe {
             }
             if self.is_settled() {
                 self.count(&within);
+                self.lengthen();
                 if self.step() != Step::Continue {
                     break;
                 }
@@ -278,6 +296,28 @@ impl Probe {
                 sprt.observe(is_within(test.target));
             }
         }
+    }
+
+    /// A run that confirms goes on until it is long beside the memory of its queue, or clearly
+    /// misses.
+    fn lengthen(&mut self) {
+        let is_due = self.purpose == Purpose::Confirm && self.counted >= self.length;
+        if is_due
+            && self.claim() != ProbeVerdict::Missed
+            && let Some(needs) = self.needs()
+        {
+            let longer = (self.counted as f64 * LENGTHENED) as u64;
+            self.length = longer.min(needs).max(self.counted + 1);
+        }
+    }
+
+    /// Requests that it should count, if these are more than it did.
+    fn needs(&self) -> Option<u64> {
+        let is_open = self.sent_between.is_some();
+        let idle = self.idle_ttft_s.filter(|_| is_open);
+        let arrivals = idle.map(|idle| (self.offered(), idle));
+        let least = self.trend.least_run(self.counted, arrivals);
+        Some(least.ceil() as u64).filter(|&least| least > self.counted)
     }
 
     pub fn step(&self) -> Step {
@@ -348,6 +388,8 @@ impl Probe {
             Step::Continue => ProbeVerdict::Undecided,
         };
         ProbeOutcome {
+            median_ttft_s: self.trend.median_ttft_s(),
+            needs: (self.needs()).filter(|_| self.purpose == Purpose::Confirm),
             tier: self.tier,
             level: self.level,
             offered: self.offered(),

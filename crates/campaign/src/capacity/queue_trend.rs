@@ -1,5 +1,6 @@
 //! Overload: requests under way and TTFT both rise, so that no length of probe would settle.
 
+use super::queue_memory::least_run;
 use inferometer_analysis::statistics::rising_trend;
 
 /// Fewest requests that show a trend.
@@ -42,6 +43,24 @@ impl QueueTrend {
 
     pub(super) fn most_in_flight(&self) -> u64 {
         self.most_in_flight
+    }
+
+    /// Least requests of a run with this queue, by the last `counted` of them. `arrivals` are
+    /// the rate, in an open loop, and the TTFT of an idle server.
+    pub(super) fn least_run(&self, counted: u64, arrivals: Option<(f64, f64)>) -> f64 {
+        let from = self.ttft.len().saturating_sub(counted as usize);
+        let answered = self.ttft[from..].iter().copied();
+        let answered: Vec<f64> = answered.filter(|ttft| ttft.is_finite()).collect();
+        let mean = answered.iter().sum::<f64>() / answered.len().max(1) as f64;
+        let waiting = arrivals.map(|(rate, idle_ttft_s)| rate * (mean - idle_ttft_s));
+        least_run(&self.in_flight[from..], &answered, waiting)
+    }
+
+    pub(super) fn median_ttft_s(&self) -> Option<f64> {
+        let mut sorted = self.ttft.clone();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let median = sorted.get(sorted.len() / 2).copied();
+        median.filter(|ttft| ttft.is_finite())
     }
 
     pub(super) fn is_overloaded(&self) -> bool {

@@ -134,6 +134,7 @@ impl Search {
             if tier.confirmations >= MOST_CONFIRMATIONS || !again {
                 return Err(match tier.carried() {
                     None => SearchEnding::TooFewSamples,
+                    Some(run) if run.needs.is_some() => SearchEnding::TooShort,
                     Some(run) if !run.met => SearchEnding::Missed,
                     Some(_) if free == 0 => SearchEnding::BudgetSpent,
                     Some(_) => SearchEnding::Unconfirmed,
@@ -163,7 +164,11 @@ impl Search {
         let soon = missing <= longest && seen >= longest / 2;
         if (soon && !confirmed) || free == 0 {
             let length = if free == 0 { kept } else { longest };
-            return at(confirmed_at, (length, left), Purpose::Confirm);
+            return at(
+                confirmed_at,
+                (length, longest_of(left, kept)),
+                Purpose::Confirm,
+            );
         }
         // Each near probe told too little: the next is longer, and worth what it leaves out.
         let left_out = near.clone().map(|outcome| outcome.left_out).max();
@@ -208,7 +213,7 @@ impl Search {
         let missed_above = self.history.iter().any(|outcome| {
             outcome.purpose == Purpose::Confirm
                 && outcome.level > run.level
-                && tier.is_met(outcome) == Some(false)
+                && tier.is_met(outcome) != Some(true)
         });
         let moved = (answer / run.level).ln();
         -moved <= self.settings.tolerance && (moved <= self.settings.tolerance || missed_above)
@@ -234,12 +239,9 @@ impl Search {
         };
         let tests = tier.targets.iter().map(test).collect();
         let targets = self.settings.targets.len();
-        Ok(Probe::new(
-            (tier.id, level, purpose),
-            (length, most),
-            targets,
-            tests,
-        ))
+        let medians = (self.history.iter()).filter_map(|outcome| outcome.median_ttft_s);
+        let probe = Probe::new((tier.id, level, purpose), (length, most), targets, tests);
+        Ok(probe.with_idle_ttft(medians.reduce(f64::min)))
     }
 
     fn level(&self, level: f64) -> f64 {
@@ -301,11 +303,13 @@ impl Search {
         }
         match tier.long_run {
             Some(run) if run.requests < tier.least() => Err(SearchEnding::TooFewSamples),
+            Some(run) if run.needs.is_some() => Err(SearchEnding::TooShort),
             Some(run) if !run.met => Err(SearchEnding::Missed),
             Some(_) => Err(SearchEnding::AtCeiling),
             None => {
                 let length = tier.longest(UNKNOWN_EFFECT);
-                self.at(tier, next, (length, self.left(tier)), Purpose::Confirm, &[])
+                let most = longest_of(self.left(tier), length);
+                self.at(tier, next, (length, most), Purpose::Confirm, &[])
             }
         }
     }
@@ -319,12 +323,16 @@ impl Search {
     fn answer(&self, tier: &Tier) -> TierCapacity {
         let ending = tier.ending.unwrap_or(SearchEnding::BudgetSpent);
         let carried = tier.carried();
+        let is_rate = self.settings.over == "rate";
+        let needs = match ending {
+            SearchEnding::NeverMet | SearchEnding::Interrupted => None,
+            _ => carried.map_or(Some(tier.least()), |run| run.needs),
+        };
+        let level = tier.long_run.map(|run| run.level).filter(|_| is_rate);
         let mut answer = TierCapacity {
             long_run: tier.long_run,
-            needs: carried
-                .is_none()
-                .then(|| tier.least())
-                .filter(|_| !matches!(ending, SearchEnding::NeverMet | SearchEnding::Interrupted)),
+            needs,
+            needs_s: (needs.zip(level)).map(|(needs, level)| needs as f64 / level),
             ending,
             ..TierCapacity::default()
         };
@@ -355,6 +363,12 @@ impl Search {
         }
         answer
     }
+}
+
+/// The most requests of a run that confirms: a queue that remembers too long leaves enough for
+/// another run at a lower level, where it forgets sooner.
+fn longest_of(left: u64, least: u64) -> u64 {
+    (left / 2).max(least).min(left)
 }
 
 /// The target whose capacity is the lowest, and its curve.

@@ -66,10 +66,13 @@ pub struct TierCapacity {
     /// `slope` or `cliff`.
     pub edge: Option<Edge>,
     pub ending: SearchEnding,
-    /// Requests that the last run must have for its percentile to be claimed, where it had
-    /// fewer.
+    /// Requests that the last run must have, at least, for its percentile to be claimed or for the
+    /// queue to be known, where it had fewer.
     #[serde(default)]
     pub needs: Option<u64>,
+    /// How long these take at the load of that run, where that is a rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needs_s: Option<f64>,
     /// The long run to go by: the last that met the objectives, else the last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub long_run: Option<LongRun>,
@@ -85,8 +88,12 @@ pub struct LongRun {
     pub within: f64,
     /// The share that must be.
     pub asked: f64,
-    /// Every objective was met, by these requests and by the whole run.
+    /// Every objective was met, by these requests and by the whole run, and it was long enough to
+    /// say so.
     pub met: bool,
+    /// The least requests that could say so, where its queue remembers too long for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needs: Option<u64>,
 }
 
 /// How attainment falls at the capacity.
@@ -118,6 +125,8 @@ pub enum SearchEnding {
     NeverMet,
     /// The long run had fewer requests than the percentile needs.
     TooFewSamples,
+    /// The long run met the objectives and was short beside the memory of its queue.
+    TooShort,
     #[default]
     Interrupted,
 }

@@ -70,14 +70,15 @@ impl Tier {
     }
 
     /// Whether its objectives are met in a probe as it counts and in the run as it is stored,
-    /// where that is known.
+    /// where that is known. A run that is short beside the memory of its queue may miss them, and
+    /// does not show that they are met.
     pub(super) fn is_met(&self, outcome: &ProbeOutcome) -> Option<bool> {
         let stored = outcome.stored.as_ref();
         let enough = |&(at, share): &(usize, f64)| {
             stored.is_none_or(|(requests, met)| is_enough(met[at], *requests, share))
         };
-        let seems_met = self.seems_met(outcome)?;
-        Some(seems_met && self.targets.iter().all(enough))
+        let is_met = self.seems_met(outcome)? && self.targets.iter().all(enough);
+        Some(is_met).filter(|is_met| !is_met || outcome.needs.is_none())
     }
 
     pub(super) fn confirm(&mut self, outcome: &ProbeOutcome) {
@@ -94,6 +95,7 @@ impl Tier {
             within: outcome.met[at] as f64 / outcome.requests.max(1) as f64,
             asked: share,
             met: self.is_met(outcome) == Some(true),
+            needs: outcome.needs.filter(|_| self.is_met(outcome).is_none()),
         };
         // One that carries a claim stands, whatever ended a later one; and so does one that met
         // the objectives.

@@ -17,7 +17,7 @@ mod similarity;
 use super::ask::{Ask, Observation, Outcome, Searcher, ranking};
 use super::random::{Random, draw};
 use crate::space::{Coordinate, Point};
-use one_change::{middle, one_change, shuffle};
+use one_change::{middle, one_change, scattered, shuffle};
 use rand::{Rng, RngExt};
 use similarity::{Reach, similarity};
 
@@ -63,6 +63,7 @@ impl Searcher for Tpe {
         };
         middle(ask)
             .or_else(|| one_change(ask))
+            .or_else(|| scattered(ask))
             .or_else(learned)
             .or_else(|| Random.next(ask))
     }

@@ -401,7 +401,7 @@ fn checked_last_stage(last_stage: LastStage) -> Result<LastStage, StudyError> {
         ));
     }
     if !(2..=100).contains(&repeats) {
-        let wanted = "between 2 and 100 fresh starts";
+        let wanted = "between 2 and 100 pairs of fresh starts";
         return Err(bad_number("[last-stage] repeats", repeats, wanted));
     }
     Ok(last_stage)

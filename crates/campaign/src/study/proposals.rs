@@ -58,12 +58,18 @@ impl Study {
         self.proposal(next_id, Origin::Search, point)
     }
 
-    pub fn repeat(&self, of: &Trial, next_id: u64) -> Proposal {
-        Proposal {
+    /// The next fresh start of the last stage; absent once all are done.
+    pub fn confirm(&self, trials: &[Trial], next_id: u64) -> Option<Proposal> {
+        let start = self.last_stage.next(trials, &self.goal)?;
+        let of = trials.iter().find(|it| it.proposal.id == start.of)?;
+        Some(Proposal {
             id: next_id,
-            origin: Origin::Confirm { of: of.proposal.id },
+            origin: Origin::Confirm {
+                of: start.of,
+                round: Some(start.round),
+            },
             ..of.proposal.clone()
-        }
+        })
     }
 
     /// A point that an outside searcher chose; absent if it is not in the space, or refused.

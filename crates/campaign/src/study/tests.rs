@@ -254,8 +254,8 @@ fn the_default_comes_first_and_presets_before_the_search() {
     assert!(!next.point.same(&pending.point));
 }
 
-/// Searched trials, then repeats of the default and of the best three with these rates.
-fn confirmed(rates: [[f64; 4]; 4]) -> Vec<Trial> {
+/// Searched trials: the best three are 1, 2 and 3.
+fn searched() -> Vec<Trial> {
     let mut trials = vec![trial(0, Origin::Default, served(100.0, 500.0))];
     for (id, rate) in [(1, 130.0), (2, 120.0), (3, 110.0), (4, 90.0)] {
         trials.push(trial(id, Origin::Search, served(rate, 500.0)));
@@ -263,57 +263,99 @@ fn confirmed(rates: [[f64; 4]; 4]) -> Vec<Trial> {
     let crash = Ending::failed(State::Crashed, "no-room-for-kv-cache", None);
     trials.push(trial(5, Origin::Search, crash));
     trials.push(trial(6, Origin::Search, served(999.0, 5000.0)));
-    let plan = study().last_stage.plan(&trials, &study().goal);
-    for (at, one) in plan.iter().enumerate() {
-        let ending = served(rates[one.of as usize][one.round], 500.0);
-        trials.push(trial(7 + at as u64, Origin::Confirm { of: one.of }, ending));
+    trials
+}
+
+/// Goes through the last stage with what each fresh start gives.
+fn finished(
+    study: &Study,
+    mut trials: Vec<Trial>,
+    ending: impl Fn(FreshStart) -> Ending,
+) -> Vec<Trial> {
+    while let Some(start) = study.last_stage.next(&trials, &study.goal) {
+        let FreshStart { of, round } = start;
+        let round = Some(round);
+        let id = trials.len() as u64;
+        trials.push(trial(id, Origin::Confirm { of, round }, ending(start)));
     }
     trials
 }
 
-#[test]
-fn the_last_stage_takes_turns_and_is_resumed() {
-    let trials = confirmed([[1.0; 4]; 4]);
-    let study = study();
-    let plan = study.last_stage.plan(&trials[..7], &study.goal);
-    let order: Vec<u64> = plan.iter().map(|one| one.of).collect();
-    assert_eq!(order, [0, 1, 2, 3, 1, 2, 3, 0, 2, 3, 0, 1, 3, 0, 1, 2]);
-    let left = study.last_stage.left(&trials[..7 + 6], &study.goal);
-    assert_eq!(left, plan[6..], "six were done");
-    assert!(study.last_stage.left(&trials, &study.goal).is_empty());
+/// The last stage with a rate of each candidate, changed by what a round does to all of them
+/// and by a little of each start.
+fn confirmed(rates: [f64; 4], of_rounds: f64) -> Vec<Trial> {
+    finished(&study(), searched(), |start| {
+        let sign = |bit: usize| {
+            if (start.round >> bit) % 2 == 0 {
+                1.0
+            } else {
+                -1.0
+            }
+        };
+        let little = 1.0 + 0.001 * sign(1) * (start.of as f64 - 1.5);
+        let rate = rates[start.of as usize] * (1.0 + of_rounds * sign(0)) * little;
+        served(rate, 500.0)
+    })
 }
 
 #[test]
-fn a_gain_that_repeats_show_is_certified_with_its_interval() {
-    let trials = confirmed([
-        [100.0, 101.0, 99.0, 100.0],
-        [104.0, 103.0, 105.0, 104.0],
-        [120.0, 121.0, 119.0, 120.0],
-        [110.0, 110.0, 111.0, 109.0],
-    ]);
-    let result = study().result(&trials);
-    let best = result.best.unwrap();
-    assert_eq!(
-        (best.trial, best.confirmed),
-        (2, true),
-        "repeats decide, not the search"
-    );
-    let gain = result.gain.unwrap();
-    assert!(
-        gain.certified && (gain.value - 0.2).abs() < 0.002,
-        "{gain:?}"
-    );
-    assert!(gain.low > 0.15 && gain.high < 0.25, "{gain:?}");
+fn the_best_few_meet_each_other_and_the_first_of_them_meets_the_default_in_pairs() {
+    let study = study();
+    let trials = confirmed([100.0, 104.0, 120.0, 110.0], 0.05);
+    let starts: Vec<(u64, Option<usize>)> = (trials.iter())
+        .filter_map(|trial| match trial.proposal.origin {
+            Origin::Confirm { of, round } => Some((of, round)),
+            _ => None,
+        })
+        .collect();
+    let selection = [(1, 0), (2, 0), (3, 0), (2, 1), (3, 1), (1, 1)];
+    let pairs = [2, 3, 4, 5, 6].map(|round| match round % 2 {
+        0 => [(2, round), (0, round)],
+        _ => [(0, round), (2, round)],
+    });
+    let planned = selection.iter().chain(pairs.iter().flatten());
+    let planned: Vec<_> = planned.map(|&(of, round)| (of, Some(round))).collect();
+    assert_eq!(starts, planned);
+    assert_eq!(starts.len(), study.last_stage.starts());
+    // A killed study goes on where it was.
+    let next = study.last_stage.next(&trials[..7 + 9], &study.goal);
+    assert_eq!(next, Some(FreshStart { of: 2, round: 3 }));
+}
+
+#[test]
+fn a_round_that_changes_both_alike_does_not_widen_the_gain() {
+    for of_rounds in [0.0, 0.05, 0.3] {
+        let result = study().result(&confirmed([100.0, 104.0, 120.0, 110.0], of_rounds));
+        let best = result.best.unwrap();
+        assert_eq!(
+            (best.trial, best.confirmed),
+            (2, true),
+            "fresh starts decide, not the search"
+        );
+        let gain = result.gain.unwrap();
+        assert!(
+            gain.certified && (gain.value - 0.2).abs() < 0.002,
+            "{gain:?}"
+        );
+        assert!(gain.high - gain.low < 0.01, "{of_rounds}: {gain:?}");
+    }
+}
+
+#[test]
+fn a_challenger_that_fails_against_the_default_leaves_its_place_to_the_next() {
+    let study = study();
+    let trials = finished(&study, searched(), |start| match start {
+        FreshStart { of: 1, round: 4 } => served(130.0, 5000.0),
+        FreshStart { of, .. } => served([100.0, 130.0, 120.0, 110.0][of as usize], 500.0),
+    });
+    let result = study.result(&trials);
+    assert_eq!(result.best.unwrap().trial, 2);
+    assert!((result.gain.unwrap().value - 0.2).abs() < 1e-6);
 }
 
 #[test]
 fn a_default_that_wins_says_by_how_much_and_a_trifle_is_no_gain() {
-    let close = confirmed([
-        [102.0, 101.0, 103.0, 102.0],
-        [100.0, 103.0, 98.0, 102.0],
-        [80.0, 81.0, 79.0, 80.0],
-        [70.0, 71.0, 69.0, 70.0],
-    ]);
+    let close = confirmed([102.0, 101.95, 80.0, 70.0], 0.02);
     let result = study().result(&close);
     assert_eq!(result.best.unwrap().trial, 0);
     let runner_up = result.runner_up.unwrap();
@@ -322,7 +364,7 @@ fn a_default_that_wins_says_by_how_much_and_a_trifle_is_no_gain() {
         "{runner_up:?}"
     );
     assert_eq!(result.finding, Finding::DefaultFirst);
-    let trifle = confirmed([[100.0; 4], [100.1; 4], [80.0; 4], [70.0; 4]]);
+    let trifle = confirmed([100.0, 100.3, 80.0, 70.0], 0.0);
     let gain = study().result(&trifle).gain.unwrap();
     assert!(gain.low > 0.0 && !gain.certified, "{gain:?}");
 }
@@ -338,13 +380,12 @@ fn the_best_of_noise_is_no_gain() {
     };
     let mut certified = 0;
     for _ in 0..200 {
-        let rates = [(); 4].map(|()| [(); 4].map(|()| noise()));
-        certified += usize::from(
-            study()
-                .result(&confirmed(rates))
-                .gain
-                .is_some_and(|gain| gain.certified),
-        );
+        let rates = [(); 4].map(|()| [(); 7].map(|()| noise()));
+        let trials = finished(&study(), searched(), |start| {
+            served(rates[start.of as usize][start.round], 500.0)
+        });
+        let gain = study().result(&trials).gain;
+        certified += usize::from(gain.is_some_and(|gain| gain.certified));
     }
     assert!(
         certified <= 12,
@@ -354,7 +395,7 @@ fn the_best_of_noise_is_no_gain() {
 
 #[test]
 fn the_result_has_the_command_and_the_failures_by_class() {
-    let trials = confirmed([[100.0; 4], [130.0; 4], [120.0; 4], [110.0; 4]]);
+    let trials = confirmed([100.0, 130.0, 120.0, 110.0], 0.0);
     let result = study().result(&trials);
     let best = result.best.as_ref().unwrap();
     let command = &best.command;

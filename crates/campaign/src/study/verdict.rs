@@ -1,8 +1,9 @@
-//! What the last stage found: the fresh starts of the best few against those of the default.
+//! What the last stage found: the pairs of the challenger and the default.
 
-use super::confirmation::{DEFAULT, LastStage, repeats};
+use super::confirmation::{Challenge, DEFAULT, FreshStart, LastStage, ending, repeats};
 use super::goal::{Direction, Goal, Objective};
-use crate::trial::{Ending, State, Trial};
+use super::series::{Series, log_figure, mean, squared_spread};
+use crate::trial::Trial;
 use inferometer_analysis::statistics::Difference;
 use serde::{Deserialize, Serialize};
 
@@ -14,9 +15,9 @@ const LEAST_GAIN: f64 = 0.005;
 #[derive(Clone, Debug, PartialEq)]
 pub struct StudyVerdict {
     pub finding: Finding,
-    /// The best by its repeats.
+    /// The better of the challenger and the default.
     pub winner: Option<u64>,
-    /// The winner against the default; where that is the default, the best other.
+    /// The challenger against the default, whichever of them won.
     pub comparison: Option<Comparison>,
 }
 
@@ -62,7 +63,7 @@ pub struct Change {
     pub metric: String,
     /// Relative change of the figure itself: -0.73 where it fell by 73 %.
     pub value: f64,
-    /// Low end of its 95 % interval, corrected for the number of candidates and objectives.
+    /// Low end of its 95 % interval, corrected for the number of objectives.
     pub low: f64,
     pub high: f64,
     pub effect: ChangeEffect,
@@ -109,71 +110,77 @@ impl Change {
 }
 
 impl LastStage {
-    /// What the repeats show, and they alone.
+    /// What the fresh starts show, and they alone.
     pub fn verdict(&self, trials: &[Trial], goal: &Goal) -> StudyVerdict {
-        let undecided = |finding| StudyVerdict {
+        let without_comparison = |finding, winner| StudyVerdict {
             finding,
-            winner: None,
+            winner,
             comparison: None,
         };
         let candidates = self.candidates(trials, goal);
+        let default = candidates.iter().find(|&&id| id == DEFAULT);
+        let searched_default = trials.iter().find(|it| it.proposal.id == DEFAULT);
+        let meets = |trial: &Trial| goal.violation(&trial.ending) <= 0.0;
+        let default_met = default.is_some() && searched_default.is_some_and(meets);
         if candidates.iter().all(|&id| id == DEFAULT) {
-            let default = trials.iter().find(|trial| trial.proposal.id == DEFAULT);
-            let meets = |trial: &Trial| goal.violation(&trial.ending) <= 0.0;
-            return undecided(match default.filter(|_| !candidates.is_empty()) {
-                Some(default) if meets(default) => Finding::DefaultAlone,
-                _ => Finding::Nothing,
-            });
+            let finding = if default_met {
+                Finding::DefaultAlone
+            } else {
+                Finding::Nothing
+            };
+            return without_comparison(finding, None);
         }
-        if !self.left(trials, goal).is_empty() {
-            return undecided(Finding::Unconfirmed);
+        if self.next(trials, goal).is_some() {
+            return without_comparison(Finding::Unconfirmed, None);
         }
-        let mut all: Vec<Series> = (candidates.iter())
-            .map(|&id| Series::of(id, repeats(trials, id), goal))
-            .collect();
-        all.sort_by(|a, b| {
-            (b.holds().cmp(&a.holds()))
-                .then(b.mean().total_cmp(&a.mean()))
-                .then(a.trial.cmp(&b.trial))
+        let repeated_default = Series::of(repeats(trials, DEFAULT), goal);
+        let Some(challenge) = self.challenge(trials, goal) else {
+            return if default_met && repeated_default.holds() {
+                without_comparison(Finding::DefaultBest, Some(DEFAULT))
+            } else {
+                without_comparison(Finding::NoneHeld, None)
+            };
+        };
+        if default.is_none() || !repeated_default.is_steady {
+            return without_comparison(Finding::NoDefault, Some(challenge.of));
+        }
+        let changes = self.changes(trials, goal, &challenge);
+        let first = (changes.first().zip(goal.objectives.first()))
+            .map(|(change, objective)| change.gain(objective.direction));
+        let is_default_ahead = first.is_some_and(|gain| gain.value <= 0.0);
+        let comparison = (!changes.is_empty()).then_some(Comparison {
+            trial: challenge.of,
+            changes,
         });
-        let Some(best) = all.first().filter(|best| best.holds()) else {
-            return undecided(Finding::NoneHeld);
-        };
-        let default = all.iter().find(|series| series.trial == DEFAULT);
-        let rivals = candidates.iter().filter(|&&id| id != DEFAULT).count();
-        let compare = |one: &Series| {
-            let changes = one.against(default?, goal, rivals);
-            (!changes.is_empty()).then_some(Comparison {
-                trial: one.trial,
-                changes,
-            })
-        };
-        let (finding, comparison) = if best.trial == DEFAULT {
-            let other = all.get(1).filter(|other| other.holds());
-            let comparison = other.and_then(compare);
-            (
-                against_winning_default(comparison.as_ref(), goal),
-                comparison,
-            )
+        let (finding, winner) = if !repeated_default.meets {
+            (Finding::DefaultMisses, challenge.of)
+        } else if is_default_ahead {
+            (against_winning_default(comparison.as_ref(), goal), DEFAULT)
         } else {
-            match default.filter(|default| default.is_steady) {
-                None => (Finding::NoDefault, None),
-                Some(default) => {
-                    let comparison = compare(best);
-                    let finding = if default.meets {
-                        judged(comparison.as_ref())
-                    } else {
-                        Finding::DefaultMisses
-                    };
-                    (finding, comparison)
-                }
-            }
+            (judged(comparison.as_ref()), challenge.of)
         };
         StudyVerdict {
             finding,
-            winner: Some(best.trial),
+            winner: Some(winner),
             comparison,
         }
+    }
+
+    /// The change of every objective from the default to the challenger, by the differences
+    /// within the rounds of both. Their number is that of the objectives, and the intervals are
+    /// wide enough for all of them at once.
+    fn changes(&self, trials: &[Trial], goal: &Goal, challenge: &Challenge) -> Vec<Change> {
+        let level = 1.0 - RISK / goal.objectives.len().max(1) as f64;
+        let log = |objective: &Objective, of, round| {
+            log_figure(objective, ending(trials, FreshStart { of, round })?)
+        };
+        let of = |objective: &Objective| {
+            let differences = challenge.rounds.clone().filter_map(|round| {
+                Some(log(objective, challenge.of, round)? - log(objective, DEFAULT, round)?)
+            });
+            change(objective, &differences.collect::<Vec<f64>>(), level)
+        };
+        goal.objectives.iter().filter_map(of).collect()
     }
 
     /// How much the first objective differs between fresh starts of one configuration: the
@@ -181,12 +188,11 @@ impl LastStage {
     pub fn noise(&self, trials: &[Trial], goal: &Goal) -> Option<f64> {
         let (mut squares, mut degrees) = (0.0, 0.0);
         for id in self.candidates(trials, goal) {
-            let series = Series::of(id, repeats(trials, id), goal);
-            let Some(logs) = series.logs.first().filter(|logs| logs.len() > 1) else {
-                continue;
-            };
-            squares += squared_spread(logs);
-            degrees += logs.len() as f64 - 1.0;
+            let logs = Series::of(repeats(trials, id), goal).logs;
+            if logs.len() > 1 {
+                squares += squared_spread(&logs);
+                degrees += logs.len() as f64 - 1.0;
+            }
         }
         (degrees > 0.0).then(|| (squares / degrees).sqrt())
     }
@@ -216,79 +222,18 @@ fn against_winning_default(other: Option<&Comparison>, goal: &Goal) -> Finding {
     }
 }
 
-struct Series {
-    trial: u64,
-    /// Logarithms of the figures of each objective.
-    logs: Vec<Vec<f64>>,
-    /// Which way the first objective is better.
-    towards: Direction,
-    /// Every repeat was measured, and validly.
-    is_steady: bool,
-    meets: bool,
-}
-
-impl Series {
-    fn of<'a>(trial: u64, endings: impl Iterator<Item = &'a Ending>, goal: &Goal) -> Self {
-        let endings: Vec<&Ending> = endings.collect();
-        let log = |objective: &Objective, ending: &Ending| {
-            let figure = objective.of(ending).filter(|&figure| figure > 0.0);
-            let is_good = ending.state == State::Done && ending.is_valid();
-            figure.filter(|_| is_good).map(f64::ln)
-        };
-        let logs: Vec<Vec<f64>> = (goal.objectives.iter())
-            .map(|objective| endings.iter().filter_map(|it| log(objective, it)).collect())
-            .collect();
-        let measured = logs.first().map_or(0, Vec::len);
-        let first = goal.objectives.first();
-        Series {
-            trial,
-            is_steady: measured > 0 && measured == endings.len(),
-            meets: endings.iter().all(|ending| goal.violation(ending) <= 0.0),
-            towards: first.map_or(Direction::Maximize, |objective| objective.direction),
-            logs,
-        }
-    }
-
-    fn holds(&self) -> bool {
-        self.is_steady && self.meets
-    }
-
-    /// The mean of the first objective, larger is better.
-    fn mean(&self) -> f64 {
-        match (self.logs.first(), self.towards) {
-            (Some(logs), _) if logs.is_empty() => f64::NEG_INFINITY,
-            (Some(logs), Direction::Maximize) => mean(logs),
-            (Some(logs), Direction::Minimize) => -mean(logs),
-            (None, _) => f64::NEG_INFINITY,
-        }
-    }
-
-    /// The change of every objective from `default`. The winner was chosen among `rivals` by
-    /// these very figures, so that the intervals are wide enough for all of them at once.
-    fn against(&self, default: &Series, goal: &Goal, rivals: usize) -> Vec<Change> {
-        let asked = rivals.max(1) * goal.objectives.len().max(1);
-        let level = 1.0 - RISK / asked as f64;
-        let pairs = self.logs.iter().zip(&default.logs);
-        (goal.objectives.iter().zip(pairs))
-            .filter_map(|(objective, (own, default))| change(objective, own, default, level))
-            .collect()
-    }
-}
-
-/// One variance for both sides: few repeats leave no choice.
-fn change(objective: &Objective, own: &[f64], default: &[f64], level: f64) -> Option<Change> {
-    let (n, m) = (own.len() as f64, default.len() as f64);
-    if n < 2.0 || m < 2.0 {
+/// The change of a figure, from the differences of its logarithm within each round.
+fn change(objective: &Objective, differences: &[f64], level: f64) -> Option<Change> {
+    let n = differences.len() as f64;
+    if n < 2.0 {
         return None;
     }
-    let degrees = n + m - 2.0;
-    let spread = squared_spread(own) + squared_spread(default);
-    let variance = spread / degrees * (1.0 / n + 1.0 / m);
+    let variance = squared_spread(differences) / (n - 1.0);
     let difference = Difference {
-        value: mean(own) - mean(default),
-        // Repeats that agree to the last digit still have some error.
-        error: variance.sqrt().max(1e-9),
-        degrees,
+        value: mean(differences),
+        // Rounds that agree to the last digit still have some error.
+        error: (variance / n).sqrt().max(1e-9),
+        degrees: n - 1.0,
     };
     let [low, high] = difference.interval(level).map(f64::exp_m1);
     let wanted = match objective.direction {
@@ -306,13 +251,4 @@ fn change(objective: &Objective, own: &[f64], default: &[f64], level: f64) -> Op
             _ => ChangeEffect::Uncertain,
         },
     })
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
-}
-
-fn squared_spread(values: &[f64]) -> f64 {
-    let mean = mean(values);
-    values.iter().map(|value| (value - mean).powi(2)).sum()
 }

@@ -32,7 +32,20 @@ pub enum Origin {
     /// A fresh start of an earlier trial, for the last stage.
     Confirm {
         of: u64,
+        /// Fresh starts of one round saw the same prompts.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        round: Option<usize>,
     },
+}
+
+impl Origin {
+    /// The trial that this is a fresh start of.
+    pub fn confirms(&self) -> Option<u64> {
+        match self {
+            Origin::Confirm { of, .. } => Some(*of),
+            Origin::Default | Origin::Preset(_) | Origin::Search => None,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,7 +73,7 @@ pub struct Trial {
 impl Trial {
     /// Whether it chose a configuration, and is no fresh start of an earlier one.
     pub fn is_searched(&self) -> bool {
-        !matches!(self.proposal.origin, Origin::Confirm { .. })
+        self.proposal.origin.confirms().is_none()
     }
 }
 

@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use inferometer_catalog::engine::Version;
 use inferometer_import::{ImportedResult, SCHEMA, Stored, read_path};
 use inferometer_page::{html, markdown, text};
-use inferometer_report::import::{ImportReport, compose, csv, figures};
+use inferometer_report::import::{ImportReport, compose, csv, figures, findings};
 use inferometer_runner::{engine_defaults, host};
 use inferometer_text::Lang;
 use std::collections::BTreeMap;
@@ -210,9 +210,24 @@ fn json(imports: &[(&Stored, Option<PathBuf>)]) -> anyhow::Result<String> {
     let kept: Vec<Option<String>> = (imports.iter())
         .map(|(_, kept)| kept.as_ref().map(|kept| kept.display().to_string()))
         .collect();
+    // What programs read does not change with the reader's language.
+    let findings = imports.iter().flat_map(|(stored, kept)| {
+        let report = ImportReport::new(stored, kept.as_deref(), Lang::En);
+        let found = findings(&report).into_iter();
+        found.map(|found| {
+            serde_json::json!({
+                "source": stored.source,
+                "kind": found.kind,
+                "text": found.text,
+                "evidence": found.evidence,
+            })
+        })
+    });
+    let findings: Vec<serde_json::Value> = findings.collect();
     Ok(serde_json::to_string_pretty(&serde_json::json!({
         "schema": SCHEMA,
         "results": results,
+        "findings": findings,
         "unread": unread,
         "unread_of": unread_of,
         "kept": kept,

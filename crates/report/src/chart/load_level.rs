@@ -81,7 +81,7 @@ pub struct LadderSeries<'a> {
     pub label: String,
     /// Levels in the order of the ladder, and their numbers.
     pub points: Vec<(Level, &'a Summary)>,
-    /// Where throughput hardly rises any more.
+    /// The lowest load with nearly all of the highest throughput.
     pub knee: Option<Knee>,
 }
 

@@ -30,7 +30,7 @@ fn climbed<'a>(ladder: &LoadLadder<'a>) -> Vec<(f64, &'a MeasuredPoint<'a>)> {
     rungs
 }
 
-/// Where output throughput hardly rises any more, by the valid runs.
+/// Where nearly all of the highest output throughput is reached, by the valid runs.
 pub(super) fn saturation(ladder: &LoadLadder<'_>, lang: Lang) -> Option<Finding> {
     let rates = rates(ladder.axis, &ladder.points);
     let Some(found) = knee(&rates) else {

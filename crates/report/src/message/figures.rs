@@ -82,8 +82,8 @@ inferometer_text::texts! {
         Capacity => "capacity {value}", "容量 {value}";
         TierCapacity => "{tier}: {value}", "{tier}：{value}";
         Knee => "knee {value}", "拐点 {value}";
-        KneeIs => "Knee: from there on output throughput hardly rises; shaded are the measured levels that it lies between.", "拐点：此后输出吞吐量几乎不再上升；阴影为其所在的测点区间。";
-        Knees => "Output throughput hardly rises from here on: {points}.", "输出吞吐量自此几乎不再上升：{points}。";
+        KneeIs => "Knee: the lowest load with 95 % of the highest output throughput; shaded are the measured levels that it lies between.", "拐点：达到最高输出吞吐量 95 % 的最低负载；阴影为其所在的测点区间。";
+        Knees => "Lowest load with 95 % of the highest output throughput: {points}.", "达到最高输出吞吐量 95 % 的最低负载：{points}。";
         KneeOf => "{name} {value} ({low}–{high})", "{name} {value}（{low}–{high}）";
 
         Search => "Probes of the search", "容量搜索测点";

@@ -12,10 +12,10 @@ inferometer_text::texts! {
         LostName => "Lost requests", "丢失的请求";
         ClientName => "Client", "客户端";
         Of => "{text}, for {ladder}", "{text}；条件 {ladder}";
-        Knee => "output throughput hardly rises beyond {axis} {load} (between {low} and {high})", "输出吞吐量自 {axis} {low} 与 {high} 之间（约 {load}）起几乎不再上升";
+        Knee => "95 % of the highest output throughput is reached at {axis} {load} (between {low} and {high}); more load adds latency and at most 5 % throughput", "{axis} 约 {load}（{low} 与 {high} 之间）即达到最高输出吞吐量的 95 %；再加负载只会增加时延，吞吐量至多再高 5 %";
         KneeEvidence => "{before} tok/s at {low}, {after} tok/s at {high}, highest {peak} tok/s at {peak_load}; {basis}", "{low} 时 {before} tok/s，{high} 时 {after} tok/s，最高 {peak} tok/s（{peak_load}）；{basis}";
         OverRepeats => "95 % interval over {count} repeats, widened to measured loads", "区间由 {count} 次重复得出（95 %），并扩展到实测负载";
-        ByFits => "interval: all knees that fit about as well, widened to measured loads; no repeats", "区间为拟合程度相近的全部拐点，并扩展到实测负载；无重复测量";
+        ByFits => "interval: all curves that fit about as well, widened to measured loads; no repeats", "区间由拟合程度相近的全部曲线得出，并扩展到实测负载；无重复测量";
         StillRising => "none up to {axis} {load}, where output throughput still rises", "至 {axis} {load} 仍未饱和，输出吞吐量还在上升";
         RisingEvidence => "{before} tok/s at {low}, {after} tok/s at {high}: {change}", "{low} 时 {before} tok/s，{high} 时 {after} tok/s：{change}";
         FailuresFrom => "failures start at {axis} {load}", "失败从 {axis} {load} 开始出现";

@@ -100,7 +100,12 @@ fn sample() -> Sample {
             trial(0, Origin::Default, State::Done, Some(1000.0)),
             crashed,
             trial(2, Origin::Search, State::Done, Some(1200.0)),
-            trial(3, Origin::Confirm { of: 2 }, State::Done, Some(1190.0)),
+            trial(
+                3,
+                Origin::Confirm { of: 2, round: None },
+                State::Done,
+                Some(1190.0),
+            ),
         ],
         best: Some(Best {
             trial: 2,

@@ -652,7 +652,7 @@ fn a_knee_is_marked_where_one_ladder_is_drawn_and_told_where_there_are_several()
     both.series.extend(ladder("b", points()).series);
     let overlay = ladder::overlay(&both, Lang::En);
     assert_eq!(knees(&overlay), 0);
-    let told = "Output throughput hardly rises from here on: a 4 (2–8), b 4 (2–8).";
+    let told = "Lowest load with 95 % of the highest output throughput: a 4 (2–8), b 4 (2–8).";
     assert!(
         overlay.footnotes.iter().any(|note| note == told),
         "{overlay:?}"

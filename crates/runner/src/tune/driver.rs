@@ -11,6 +11,7 @@ use inferometer_campaign::space::Rules;
 use inferometer_campaign::study::{SearcherName, Study};
 use inferometer_campaign::trial::{Ending, Origin, Proposal, State, Trial};
 use inferometer_catalog::engine::FailureClass;
+use inferometer_core::seed::repeat_seed;
 use inferometer_load::instrument::Control;
 use inferometer_load::worker::Stop;
 use std::path::PathBuf;
@@ -118,7 +119,7 @@ impl<'a> StudyDriver<'a> {
         observer: &mut dyn Observer,
     ) -> Result<(), RunnerError> {
         let mut again: Vec<Proposal> = (self.journal.pending.iter())
-            .filter(|proposal| !is_confirmation(&proposal.origin))
+            .filter(|proposal| proposal.origin.confirms().is_none())
             .cloned()
             .collect();
         again.reverse();
@@ -183,7 +184,7 @@ impl<'a> StudyDriver<'a> {
     fn begun(&self) -> u64 {
         let ended = self.journal.trials.iter().map(|trial| &trial.proposal);
         let all = ended.chain(&self.journal.pending);
-        all.filter(|proposal| !is_confirmation(&proposal.origin))
+        all.filter(|proposal| proposal.origin.confirms().is_none())
             .count() as u64
     }
 
@@ -193,7 +194,7 @@ impl<'a> StudyDriver<'a> {
         seconds / 3600.0 / self.slots.len() as f64
     }
 
-    /// Fresh starts of the best few and the default, one after the other.
+    /// The fresh starts of the last stage, one after the other.
     fn confirm(&mut self, observer: &mut dyn Observer) -> Result<(), RunnerError> {
         while !self.interrupted() {
             let Some(proposal) = self.next_confirmation()? else {
@@ -210,25 +211,16 @@ impl<'a> StudyDriver<'a> {
     }
 
     fn next_confirmation(&mut self) -> Result<Option<Proposal>, RunnerError> {
-        let cut = |proposal: &&Proposal| is_confirmation(&proposal.origin);
+        let cut = |proposal: &&Proposal| proposal.origin.confirms().is_some();
         if let Some(proposal) = self.journal.pending.iter().find(cut) {
             return Ok(Some(proposal.clone()));
         }
-        let trials = &self.journal.trials;
-        let plan = self.study.last_stage.plan(trials, &self.study.goal);
-        // The default alone has nothing to be compared with.
-        if plan.iter().all(|one| one.of == 0) {
-            return Ok(None);
+        let next_id = self.journal.next_id();
+        let proposal = self.study.confirm(&self.journal.trials, next_id);
+        if let Some(proposal) = &proposal {
+            self.journal.propose(proposal)?;
         }
-        let left = self.study.last_stage.left(trials, &self.study.goal);
-        let Some(one) = left.first() else {
-            return Ok(None);
-        };
-        let of = trials.iter().find(|trial| trial.proposal.id == one.of);
-        let of = of.context("a candidate is one of the trials")?;
-        let proposal = self.study.repeat(of, self.journal.next_id());
-        self.journal.propose(&proposal)?;
-        Ok(Some(proposal))
+        Ok(proposal)
     }
 
     fn job<'j>(&self, proposal: Proposal, slot: usize, slots: &'j [Slot]) -> Job<'j>
@@ -251,14 +243,12 @@ impl<'a> StudyDriver<'a> {
 
     /// All searched trials see the same work; each round of the last stage has its own.
     fn seed(&self, proposal: &Proposal) -> u64 {
-        let Origin::Confirm { .. } = proposal.origin else {
-            return self.study.seed;
-        };
-        let earlier = |trial: &&Trial| {
-            trial.proposal.origin == proposal.origin && trial.proposal.id < proposal.id
-        };
-        let round = self.journal.trials.iter().filter(earlier).count() as u64;
-        self.study.seed.wrapping_add(1 + round)
+        match proposal.origin {
+            Origin::Confirm { round, .. } => {
+                repeat_seed(self.study.seed, 1 + round.unwrap_or(0) as u32)
+            }
+            Origin::Default | Origin::Preset(_) | Origin::Search => self.study.seed,
+        }
     }
 
     /// Writes down what became of a trial.
@@ -350,10 +340,6 @@ impl<'a> StudyDriver<'a> {
         }
         Ok(())
     }
-}
-
-fn is_confirmation(origin: &Origin) -> bool {
-    matches!(origin, Origin::Confirm { .. })
 }
 
 /// Runs a trial on a thread of its own, which says which slot is free again.

@@ -1,11 +1,16 @@
-//! The first trials of a search: the engine's default with one flag changed, each flag once.
+//! The first trials of a search: the engine's default with one flag changed, each flag once. What
+//! was better is kept while the next flag is changed.
 //!
 //! A default is a good setting of most flags. What a single change brings is the doing of that
 //! flag alone, so a few trials tell which flags matter; points by chance change all at once, and
 //! most of them for the worse.
+//!
+//! Of a default that does not start, as on a card that is too small, or that misses the SLOs, most
+//! single changes do so too. Then the first trials are scattered around it until a few of them
+//! were measured.
 
-use crate::search::ask::{Ask, Observation, Outcome};
-use crate::space::{Coordinate, Point, Space, Value};
+use crate::search::ask::{Ask, ranking};
+use crate::space::{Coordinate, Dimension, Point, Space, Value};
 use rand::{Rng, RngExt};
 use std::collections::BTreeSet;
 
@@ -13,37 +18,102 @@ use std::collections::BTreeSet;
 const MOST: usize = 8;
 /// Values of a flag that are drawn until one is legal.
 const DRAWS: usize = 16;
+/// Trials to be measured around such a default before anything is learned from them.
+const MEASURED_FIRST: usize = 4;
+/// Share of the default's values that these keep.
+const KEPT: f64 = 0.7;
+const SCATTERED_DRAWS: usize = 64;
 
-/// The first point that was measured with another value of a flag that was not varied by itself
-/// yet; of an engine whose defaults are not known at all, that is the middle of the space. Absent
-/// once every flag was varied, or if the engine refuses all such changes.
+/// The best point with another value of a flag that was not varied by itself yet. Absent where
+/// the first point, which is the default, or the middle of the space where that is not known at
+/// all, does not start or misses the SLOs; once every flag was varied; and if the engine refuses
+/// all such changes.
 pub(super) fn one_change(ask: &Ask<'_>) -> Option<Point> {
     if ask.past.len() + ask.pending.len() > MOST {
         return None;
     }
-    let is_centre = |it: &&Observation| {
-        matches!(it.outcome, Outcome::Measured { .. }) && !it.point.0.is_empty()
-    };
-    let centre = inside(ask.space, &ask.past.iter().find(is_centre)?.point)?;
+    let first = ask.past.iter().find(|it| !it.point.0.is_empty())?;
+    if !first.meets_slos() {
+        return None;
+    }
+    let best = &ask.past[*ranking(ask.past).first()?];
+    let centre = inside(ask.space, &best.point)?;
     let tried = ask.past.iter().map(|it| &it.point).chain(ask.pending);
-    let varied: BTreeSet<String> = (tried.filter_map(|point| inside(ask.space, point)))
-        .filter_map(|point| only_difference(&centre, &point))
-        .collect();
+    let tried: Vec<Point> = tried.filter_map(|point| inside(ask.space, point)).collect();
+    let pairs = (tried.iter().enumerate())
+        .flat_map(|(at, point)| tried[..at].iter().map(move |earlier| (earlier, point)));
+    let varied: BTreeSet<String> = (pairs.filter_map(|(a, b)| only_difference(a, b))).collect();
+    // Of numbers one other value tells, of words each is another matter.
+    let mut changes: Vec<(&Dimension, Option<Value>)> = Vec::new();
+    for dimension in ask.space.dimensions() {
+        let is_new = |value: &Value| {
+            let had = |point: &Point| point.get(&dimension.name).is_some_and(|it| it.same(value));
+            !tried.iter().any(had)
+        };
+        let own = centre.get(&dimension.name)?;
+        if let Coordinate::Category(_) = dimension.domain.coordinate(own)? {
+            let words = dimension.domain.levels().into_iter().filter(is_new);
+            changes.extend(words.map(|word| (dimension, Some(word))));
+        } else if !varied.contains(&dimension.name) {
+            changes.push((dimension, None));
+        }
+    }
     let mut random = ask.random();
-    let mut flags: Vec<_> = (ask.space.dimensions().iter())
-        .filter(|dimension| !varied.contains(&dimension.name))
-        .collect();
-    shuffle(&mut flags, &mut random);
+    shuffle(&mut changes, &mut random);
     let taken = ask.taken();
-    flags.into_iter().find_map(|dimension| {
+    changes.into_iter().find_map(|(dimension, word)| {
         (0..DRAWS).find_map(|_| {
             let mut point = centre.clone();
-            let value = dimension.domain.at(random.random());
+            let value = (word.clone()).unwrap_or_else(|| dimension.domain.at(random.random()));
             let before = point.0.insert(dimension.name.clone(), value)?;
             let other = !before.same(point.get(&dimension.name)?);
             (other && !taken.contains(&point.to_string()) && ask.is_legal(&point)).then_some(point)
         })
     })
+}
+
+/// Where the default does not start or misses the SLOs: points that keep most of its values, and
+/// of many such draws the one that is most unlike all that was tried, until a few were measured.
+pub(super) fn scattered(ask: &Ask<'_>) -> Option<Point> {
+    let measured = ask.past.iter().filter(|it| it.measured().is_some());
+    let first = ask.past.iter().find(|it| !it.point.0.is_empty())?;
+    if first.meets_slos() || measured.count() >= MEASURED_FIRST {
+        return None;
+    }
+    let centre = inside(ask.space, &first.point)?;
+    let tried = ask.past.iter().map(|it| &it.point).chain(ask.pending);
+    let tried: Vec<Vec<Coordinate>> = (tried.filter_map(|point| inside(ask.space, point)))
+        .filter_map(|point| ask.space.coordinates(&point))
+        .collect();
+    let taken = ask.taken();
+    let mut random = ask.random();
+    let draws = (0..SCATTERED_DRAWS).filter_map(|_| {
+        let point: Point = (ask.space.dimensions().iter())
+            .map(|dimension| {
+                let own = centre.get(&dimension.name).cloned();
+                let value = own.filter(|_| random.random::<f64>() < KEPT);
+                let value = value.unwrap_or_else(|| dimension.domain.at(random.random()));
+                (dimension.name.as_str(), value)
+            })
+            .collect();
+        let is_new = !taken.contains(&point.to_string()) && ask.is_legal(&point);
+        Some((nearest(&ask.space.coordinates(&point)?, &tried), point)).filter(|_| is_new)
+    });
+    let furthest = draws.max_by(|(a, _), (b, _)| a.total_cmp(b));
+    furthest.map(|(_, point)| point)
+}
+
+/// The distance to the nearest of some points: 1 for every flag of which it is all of the range,
+/// or another word.
+fn nearest(own: &[Coordinate], others: &[Vec<Coordinate>]) -> f64 {
+    let distance = |other: &Vec<Coordinate>| -> f64 {
+        let parts = own.iter().zip(other).map(|pair| match pair {
+            (Coordinate::Ordered(a), Coordinate::Ordered(b)) => (a - b).abs(),
+            (a, b) => f64::from(u8::from(a != b)),
+        });
+        parts.sum()
+    };
+    others.iter().map(distance).fold(f64::INFINITY, f64::min)
 }
 
 /// The middle of a space in which nothing was tried yet.
@@ -86,9 +156,10 @@ pub(super) fn shuffle<T>(things: &mut [T], random: &mut impl Rng) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::Searcher;
+    use super::super::super::{Searcher, Tpe};
     use super::*;
-    use crate::space::{Dimension, Domain, NoRules, Spacing};
+    use crate::search::{Observation, Outcome};
+    use crate::space::{Domain, NoRules, Spacing};
 
     fn space() -> Space {
         let seqs = Domain::int(16, 256, Spacing::Log(Some(4.0))).unwrap();
@@ -190,5 +261,31 @@ mod tests {
         );
         ask.past = &[];
         assert_eq!(one_change(&ask), None);
+    }
+
+    #[test]
+    fn a_default_that_does_not_start_is_left_in_several_flags_until_some_were_measured() {
+        let failed = |point: Point| Observation {
+            point,
+            outcome: Outcome::Failed,
+        };
+        let past = [failed(default())];
+        let space = space();
+        let mut ask = Ask {
+            space: &space,
+            rules: &NoRules,
+            past: &past,
+            pending: &[],
+            seed: 3,
+        };
+        assert_eq!(one_change(&ask), None);
+        let next = scattered(&ask).unwrap();
+        assert_eq!(Tpe.next(&ask), Some(next.clone()));
+        let centre = inside(&space, &default()).unwrap();
+        assert!(!next.same(&centre) && only_difference(&centre, &next).is_none());
+        let some = (0..MEASURED_FIRST).map(|_| measured(next.clone()));
+        let past: Vec<Observation> = past.iter().cloned().chain(some).collect();
+        ask.past = &past;
+        assert_eq!((one_change(&ask), scattered(&ask)), (None, None));
     }
 }

@@ -4,17 +4,14 @@ use super::*;
 
 /// A default and one rival with these fresh starts.
 fn duel(study: &Study, default: [Ending; 2], rival: [Ending; 2]) -> Vec<Trial> {
-    let mut trials = vec![
+    let trials = vec![
         trial(0, Origin::Default, default[0].clone()),
         trial(1, Origin::Search, rival[0].clone()),
     ];
-    for one in study.last_stage.plan(&trials, &study.goal) {
-        let of = if one.of == 0 { &default } else { &rival };
-        let ending = of[one.round % 2].clone();
-        let id = trials.len() as u64;
-        trials.push(trial(id, Origin::Confirm { of: one.of }, ending));
-    }
-    trials
+    finished(study, trials, |start| {
+        let of = if start.of == 0 { &default } else { &rival };
+        of[start.round % 2].clone()
+    })
 }
 
 fn invalid(ending: &Ending) -> Ending {

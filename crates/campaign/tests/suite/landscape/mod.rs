@@ -37,6 +37,7 @@ pub struct Landscape {
     pub name: String,
     pub command: String,
     pub device: String,
+    pub cards: u32,
     /// Limits of TTFT and TPOT (99th percentiles) that few settings keep, in milliseconds.
     pub limits: [f64; 2],
     pub flags: Vec<Flag>,

@@ -33,7 +33,7 @@ impl<'a> Problem<'a> {
                 kind: DeviceKind::Gpu,
                 name: device.title.clone(),
                 memory_gib: device.memory_bytes() / GIB,
-                count: 1,
+                count: landscape.cards,
             },
             model: ModelLimits {
                 max_position: u64::from(model.max_position),

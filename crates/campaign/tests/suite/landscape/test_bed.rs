@@ -17,7 +17,11 @@ use rand::RngExt;
 pub struct TestBed {
     pub model: &'static str,
     pub device: &'static str,
+    pub cards: u32,
     pub utilizations: &'static [&'static str],
+    /// Longest prompt and answer together; below it a step without chunked prefill is refused,
+    /// and so is a KV cache that does not hold one.
+    pub model_len: u32,
     pub streams: usize,
     pub requests: u64,
     /// Mean tokens of prompt and answer, and of the beginning that prompts of a group share.
@@ -28,7 +32,7 @@ pub struct TestBed {
     pub timing: Option<Timing>,
 }
 
-/// Longest prompt and answer together; below it a step without chunked prefill is refused.
+/// Of most of them.
 const MODEL_LEN: u32 = 4096;
 const GROUPS: u64 = 8;
 
@@ -89,7 +93,9 @@ pub const fn test_bed(
     TestBed {
         model,
         device,
+        cards: 1,
         utilizations,
+        model_len: MODEL_LEN,
         streams,
         requests: 4 * streams as u64,
         input,
@@ -102,7 +108,8 @@ pub const fn test_bed(
 impl TestBed {
     /// The command that every setting is added to.
     pub fn command(&self) -> String {
-        format!("vllm serve {} --max-model-len {MODEL_LEN}", self.model)
+        let len = self.model_len;
+        format!("vllm serve {} --max-model-len {len}", self.model)
     }
 
     pub fn flags(&self) -> Vec<Flag> {
@@ -114,7 +121,7 @@ impl TestBed {
         let switch = &["false", "true"];
         let seqs = &["8", "16", "32", "64", "128", "256", "512", "1024"];
         let tokens = &["128", "256", "512", "1024", "2048", "4096", "8192", "16384"];
-        vec![
+        let mut flags = vec![
             flag("max-num-seqs", seqs, true),
             flag("max-num-batched-tokens", tokens, true),
             flag("gpu-memory-utilization", self.utilizations, true),
@@ -122,7 +129,17 @@ impl TestBed {
             flag("enable-prefix-caching", switch, false),
             flag("enable-chunked-prefill", switch, false),
             flag("enforce-eager", switch, false),
-        ]
+        ];
+        if self.cards > 1 {
+            let powers = (0..=self.cards.ilog2()).map(|power| (1 << power).to_string());
+            flags.pop();
+            flags.push(Flag {
+                name: "tensor-parallel-size".to_owned(),
+                values: powers.collect(),
+                ordered: true,
+            });
+        }
+        flags
     }
 
     /// Every setting of the grid, run.
@@ -153,9 +170,13 @@ impl TestBed {
             cells[at] = cell;
         }
         Landscape {
-            name: format!("{} {}", self.model, self.device),
+            name: match self.cards {
+                1 => format!("{} {}", self.model, self.device),
+                cards => format!("{} {cards} x {}", self.model, self.device),
+            },
             command: self.command(),
             device: self.device.to_owned(),
+            cards: self.cards,
             limits: tight(&cells),
             flags,
             cells,
@@ -175,7 +196,7 @@ impl TestBed {
         let device = Device::named(self.device).expect("a preset");
         let host = Host {
             device: device.clone(),
-            cards: 1,
+            cards: self.cards,
             version: None,
             timing: self.timing.clone(),
             stamp: String::new(),

@@ -60,12 +60,26 @@ pub enum Import {
 pub struct PrintedImport {
     schema: String,
     results: Vec<ImportedResult>,
+    /// What the results of each file show together.
+    findings: Vec<ImportFinding>,
     /// First and last line of each part that looks like a result and could not be read.
     unread: Vec<(u64, u64)>,
     /// The same by file.
     unread_of: BTreeMap<String, Vec<(u64, u64)>>,
     /// The folder in which each file's results are kept.
     kept: Vec<Option<String>>,
+}
+
+#[derive(JsonSchema)]
+pub struct ImportFinding {
+    /// The file that it is about.
+    source: String,
+    /// `knee`, `failures-from`, `least-efficient`, `winner`, `no-difference`, `hidden-stalls`,
+    /// `lost-requests`, `client-bottleneck`.
+    kind: String,
+    text: String,
+    /// The numbers that support it.
+    evidence: String,
 }
 
 /// Our equivalent of another benchmark's command line.

@@ -43,7 +43,7 @@ impl<'a> Table<'a> {
             Origin::Default => "default".to_owned(),
             Origin::Preset(name) => name.clone(),
             Origin::Search => "search".to_owned(),
-            Origin::Confirm { of } => format!("again {of}"),
+            Origin::Confirm { of, .. } => format!("again {of}"),
         };
         let ending = &trial.ending;
         let figure = self.study.goal.objectives[0].of(ending);
@@ -83,8 +83,7 @@ impl<'a> Table<'a> {
         let confirmed = |trial: &&Trial| !trial.is_searched();
         let repeats = trials.iter().filter(confirmed).count();
         let searched = trials.len() - repeats;
-        let stage = self.study.last_stage;
-        let all = (stage.best + 1) * stage.repeats;
+        let all = self.study.last_stage.starts();
         let searching = match repeats {
             0 => (self.study.budget.trials as usize).saturating_sub(searched),
             _ => 0,
