@@ -53,6 +53,7 @@ fn main() -> ExitCode {
         Command::Tune(arguments) => command::tune::run(*arguments),
         Command::Report(arguments) => command::report::run(&arguments),
         Command::Runs(arguments) => command::runs::run(&arguments),
+        Command::Verify(arguments) => command::verify::run(&arguments),
         Command::Compare(arguments) => command::compare::run(&arguments),
         Command::Import(arguments) => command::import::run(&arguments),
         Command::From(arguments) => command::from::run(&arguments),

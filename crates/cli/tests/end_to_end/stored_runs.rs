@@ -51,6 +51,7 @@ fn without_a_url_the_simulated_engine_is_measured_and_everything_is_kept() {
     assert_eq!(
         kept,
         [
+            "SHA256SUMS",
             "ending.json",
             "environment.json",
             "records/records.parquet",
@@ -59,6 +60,10 @@ fn without_a_url_the_simulated_engine_is_measured_and_everything_is_kept() {
             "summary.json"
         ]
     );
+
+    let verified = place.run(&["verify", path.to_str().unwrap(), "--lang", "en"]);
+    assert_eq!((verified.code, verified.stderr.as_str()), (Some(0), ""));
+    assert!(verified.stdout.contains("intact"), "{}", verified.stdout);
 
     let again = place.run(&["report", "--lang", "en"]);
     assert_eq!((again.code, again.stderr.as_str()), (Some(0), ""));

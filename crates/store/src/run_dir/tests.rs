@@ -3,6 +3,7 @@
 use super::*;
 use crate::journal::{Entry, Progress};
 use crate::stored::latest;
+use crate::verify::{Integrity, Verified, verify};
 use inferometer_core::record::{Chunks, Outcome, Stage};
 use inferometer_core::units::Offset;
 
@@ -68,6 +69,11 @@ fn begun(folder: &Path, planned: Option<u64>) -> RunDir {
     journal.append(&Entry::Progress(progress)).unwrap();
     journal.flush().unwrap();
     run
+}
+
+fn summary() -> Summary {
+    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/run-v1");
+    RunDir::open(fixture).unwrap().summary().unwrap()
 }
 
 fn all(run: &RunDir) -> Vec<Record> {
@@ -226,4 +232,105 @@ fn a_full_disk_is_said_and_the_old_file_stays() {
     let message = run.seal().unwrap_err().to_string();
     assert!(message.contains("no space left"), "{message}");
     assert_eq!(all(&run), records, "the journal stays");
+}
+
+#[test]
+fn no_flipped_bit_of_a_sealed_run_passes_unseen() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = begun(folder.path(), Some(8));
+    run.seal().unwrap();
+    run.write_summary(&summary()).unwrap();
+    let reads = |run: &RunDir| -> Result<(), StorageError> {
+        run.scenario()?;
+        run.environment()?;
+        run.ending()?;
+        run.summary()?;
+        run.records()?.try_for_each(|record| record.map(drop))
+    };
+    reads(&run).unwrap();
+    for name in HASHED {
+        let path = folder.path().join(name);
+        let Ok(written) = fs::read(&path) else {
+            assert_eq!(name, SAMPLES, "the server was not watched");
+            continue;
+        };
+        for at in (0..written.len()).step_by(written.len().div_ceil(300)) {
+            let mut flipped = written.clone();
+            flipped[at] ^= 1 << (at % 8);
+            fs::write(&path, flipped).unwrap();
+            let message = reads(&run).unwrap_err().to_string();
+            assert!(message.contains(name), "byte {at} of {name}: {message}");
+        }
+        fs::write(&path, written).unwrap();
+    }
+    let sums = folder.path().join("SHA256SUMS");
+    let written = fs::read(&sums).unwrap();
+    for at in 0..written.len() {
+        let mut flipped = written.clone();
+        flipped[at] ^= 1 << (at % 7);
+        fs::write(&sums, flipped).unwrap();
+        let found = verify(folder.path());
+        assert!(
+            matches!(found[0].state, Integrity::Damaged(_)),
+            "byte {at} of SHA256SUMS: {found:?}"
+        );
+    }
+    fs::write(&sums, written).unwrap();
+    reads(&run).unwrap();
+}
+
+#[test]
+fn what_is_written_after_the_seal_is_hashed_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = begun(folder.path(), Some(8));
+    run.seal().unwrap();
+    let ending = Ending {
+        planned: 8,
+        ..Ending::default()
+    };
+    run.write_ending(&ending).unwrap();
+    run.write_summary(&summary()).unwrap();
+    assert_eq!(run.ending().unwrap(), ending);
+    let found = verify(folder.path());
+    assert!(
+        matches!(
+            found[..],
+            [Verified {
+                state: Integrity::Intact { files: 5 },
+                ..
+            }]
+        ),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn a_run_without_hashes_is_read_as_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = begun(folder.path(), Some(8));
+    run.seal().unwrap();
+    let records = all(&run);
+    fs::remove_file(folder.path().join("SHA256SUMS")).unwrap();
+    assert_eq!(all(&run), records);
+    let found = verify(folder.path());
+    assert!(matches!(found[0].state, Integrity::Unhashed), "{found:?}");
+    let empty = tempfile::tempdir().unwrap();
+    assert!(verify(empty.path()).is_empty());
+}
+
+#[test]
+fn a_seal_that_was_killed_gets_its_hashes_later() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = begun(folder.path(), Some(8));
+    let journal = fs::read(run.journal_path()).unwrap();
+    run.seal().unwrap();
+    fs::remove_file(folder.path().join("SHA256SUMS")).unwrap();
+    fs::write(run.journal_path(), journal).unwrap();
+    run.seal().unwrap();
+    assert!(!run.journal_path().exists());
+    let found = verify(folder.path());
+    assert!(
+        matches!(found[0].state, Integrity::Intact { .. }),
+        "{found:?}"
+    );
 }
