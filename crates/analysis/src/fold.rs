@@ -194,6 +194,7 @@ fn conclude(context: &RunContext<'_>, mut tally: Tally<'_>) -> Folded {
         without_count: run.answers.iter().filter(|a| a.output.is_none()).count() as u64,
         tokens_per_event: scale,
         lengths: tally.lengths,
+        usage: tally.usage,
         stalls: tally.stalls,
         wire: tally.wire.evidence(),
     };

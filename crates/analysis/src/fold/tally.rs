@@ -4,7 +4,7 @@ use super::pool::Pool;
 use super::timeline::Timeline;
 use super::wire::WireTally;
 use crate::concurrency::UnderWay;
-use crate::judge::{LengthEvidence, StallEvidence};
+use crate::judge::{LengthEvidence, StallEvidence, UsageEvidence};
 use inferometer_core::quantile::{quantile, sort};
 use inferometer_core::record::{FailureClass, Phase, Record, Stage, TokenSource};
 use inferometer_core::scenario::Scenario;
@@ -134,6 +134,7 @@ pub(super) struct Tally<'a> {
     pub(super) input_asked: MeanOf,
     pub(super) output_asked: MeanOf,
     pub(super) lengths: LengthEvidence,
+    pub(super) usage: UsageEvidence,
     pub(super) stalls: StallEvidence,
     pub(super) wire: WireTally,
     /// How requests met each request objective, and all of them.
@@ -210,6 +211,7 @@ impl<'a> Tally<'a> {
             input_asked: MeanOf::default(),
             output_asked: MeanOf::default(),
             lengths: LengthEvidence::default(),
+            usage: UsageEvidence::default(),
             stalls: StallEvidence::default(),
             wire: WireTally::default(),
             together: Verdicts::default(),
@@ -311,6 +313,7 @@ impl<'a> Tally<'a> {
         self.output_asked.add(record.output_tokens_asked);
         let exact = self.exact || self.states_length(record);
         self.lengths.add(record, exact, self.thresholds);
+        self.usage.add(record, self.thresholds);
         let streamed = record.streamed;
         let time = |span: Option<Duration>| Slim::from(span.filter(|_| streamed));
         let (mut chunk_gaps, mut token_gaps) = ((0.0, 0), (0.0, 0));

@@ -182,6 +182,32 @@ fn wording(doubt: &Doubt, lang: Lang) -> (Text, Text, Values) {
             ];
             (Text::FewSamples, Text::FewSamplesRemedy, values)
         }
+        Doubt::ImplausibleUsage(seen) => {
+            let example = seen.example.map(|example| {
+                let limit = example.limit.map_or_else(
+                    || Text::NoLimit.text(lang).to_owned(),
+                    |limit| limit.to_string(),
+                );
+                let values = [
+                    ("tokens", example.tokens.to_string()),
+                    ("limit", limit),
+                    ("chunks", example.chunks.to_string()),
+                    ("chars", example.chars.to_string()),
+                ];
+                Text::UsageExample.with(lang, &values)
+            });
+            let values = vec![
+                ("impossible", seen.impossible.to_string()),
+                ("unseen", seen.unseen.to_string()),
+                ("of", seen.counted.to_string()),
+                ("example", example.unwrap_or_default()),
+            ];
+            let text = match seen.impossible {
+                0 => Text::UnseenTokens,
+                _ => Text::ImpossibleUsage,
+            };
+            (text, Text::UsageRemedy, values)
+        }
         Doubt::OutputLengths {
             mean_difference,
             off,

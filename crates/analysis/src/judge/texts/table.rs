@@ -47,6 +47,11 @@ inferometer_text::texts! {
         Needs => "p{rank} (needs {least})", "p{rank}（需要 {least}）";
         Enumeration => ", ", "、";
         FewSamplesRemedy => "send more, as in --requests {least}, or do not quote these percentiles", "增加请求数，例如 --requests {least}，否则不要引用这些百分位";
+        ImpossibleUsage => "{impossible} of {of} answers have a token count (usage) that cannot be true{example}", "{of} 个回答中有 {impossible} 个的 token 计数（usage）不可能为真{example}";
+        UnseenTokens => "{unseen} of {of} answers count far more tokens (usage) than their text can hold{example}: hidden reasoning, or a wrong count", "{of} 个回答中有 {unseen} 个的 token 计数（usage）远超其文本所能容纳{example}：可能是隐藏的推理内容，或计数有误";
+        UsageExample => ", as in {tokens} tokens with a limit of {limit}, {chunks} chunks and {chars} characters", "，例如 {tokens} 个 token，而上限为 {limit}，共 {chunks} 个 chunk、{chars} 个字符";
+        NoLimit => "none", "无";
+        UsageRemedy => "do not quote figures made of tokens; look at why usage disagrees with the text (the server, or a proxy before it), or count with --tokenizer", "不要引用与 token 有关的数据；查明 usage 为何与文本不符（服务端或其前面的代理），或用 --tokenizer 自行计数";
         OutputLengths => "{off} of {exact} answers do not have the length that was asked for; the mean difference is {difference}", "{exact} 个回答中有 {off} 个与要求的长度不符；平均相差 {difference}";
         OutputLengthsRemedy => "check that the server takes ignore_eos or min_tokens (`inferometer doctor URL`), and that --output-tokens fits its context; compare with runs of the same received lengths only", "确认服务端支持 ignore_eos 或 min_tokens（`inferometer doctor URL`），且 --output-tokens 不超出其上下文；只与实际长度相同的运行比较";
         OutputCapped => "{at} of {of} answers ({share}) were ended by the limit at exactly {tokens} tokens", "{of} 个回答中有 {at} 个（{share}）恰好在 {tokens} token 处被长度上限截止";
