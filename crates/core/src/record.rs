@@ -241,6 +241,8 @@ pub enum FailureClass {
     BadStream,
     /// A stream that stopped without a finish.
     CutStream,
+    /// Far more chunks or bytes than the answer that was asked for can have.
+    TooLong,
     /// Could not connect within `--connect-timeout`.
     ConnectTimeout,
     /// Silence for longer than `--read-timeout`.

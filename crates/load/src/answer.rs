@@ -16,6 +16,9 @@ const LONGEST_BODY: usize = 64 << 20;
 
 const LONGEST_ERROR: usize = 16 << 10;
 
+/// Interim answers (1xx) before the real one.
+const MOST_INTERIM: u32 = 32;
+
 /// Characters of a model's name.
 const LONGEST_NAME: usize = 200;
 
@@ -44,6 +47,7 @@ pub struct AnswerReader {
     /// Every token-bearing chunk came with a count.
     counts_known: bool,
     done_marker: bool,
+    interim: u32,
     trouble: Option<Failure>,
     /// The text so far, if somebody needs it.
     kept: Option<AnswerText>,
@@ -76,6 +80,7 @@ impl AnswerReader {
             tokens_so_far: None,
             counts_known: true,
             done_marker: false,
+            interim: 0,
             trouble: None,
         }
     }
@@ -132,6 +137,10 @@ impl AnswerReader {
     ) -> AnswerProgress {
         let rest = &bytes[head.length..];
         if head.is_interim() {
+            self.interim += 1;
+            if self.interim > MOST_INTERIM {
+                return self.not_http("interim answers (1xx) without end", now, record);
+            }
             // The real head follows, often in the same read; `take` goes on from there.
             self.part = Part::Head(rest.to_vec());
             return AnswerProgress::Interim;

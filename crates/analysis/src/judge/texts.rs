@@ -459,6 +459,7 @@ fn failures_remedy(most: Option<(Phase, FailureClass, u64)>) -> Text {
         FailureClass::Redirected => Text::RedirectedRemedy,
         FailureClass::ServerError | FailureClass::InBandError => Text::ServerErrorRemedy,
         FailureClass::EmptyStream | FailureClass::BadStream => Text::BadStreamRemedy,
+        FailureClass::TooLong => Text::TooLongRemedy,
         FailureClass::ConnectTimeout => Text::ConnectTimeoutRemedy,
         FailureClass::ReadTimeout => Text::ReadTimeoutRemedy,
         FailureClass::RequestTimeout => Text::RequestTimeoutRemedy,

@@ -50,6 +50,9 @@ enum Habit {
     Silent,
     /// Closes each connection after an answer, without saying so.
     ClosesUnasked,
+    /// Says one thing again and again, without a pause, until the client leaves; or, so that a
+    /// test ends in any case, for some seconds.
+    Babbles(&'static str),
     /// Works on the second request of a connection for a while, and then drops it.
     DropsTheSecond,
 }
@@ -76,6 +79,14 @@ impl InMemory {
                     heard.push(String::from_utf8_lossy(&piece[..length]).into_owned());
                 }),
             }
+            if let Habit::Babbles(what) = self.habit {
+                let begun = std::time::Instant::now();
+                let many = what.repeat(1_000);
+                while begun.elapsed() < Duration::from_secs(20)
+                    && stream.write_all(many.as_bytes()).await.is_ok()
+                {}
+                return;
+            }
             let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
             let begun = tokio::time::Instant::now();
             let _ = stream.write_all(head.as_bytes()).await;
@@ -99,7 +110,7 @@ impl InMemory {
             }
             let _ = stream.write_all(b"0\r\n\r\n").await;
             match self.habit {
-                Habit::Normal | Habit::Silent => {}
+                Habit::Normal | Habit::Silent | Habit::Babbles(_) => {}
                 Habit::ClosesUnasked => {
                     // The next request is already on its way when the connection goes.
                     let _ = stream.read(&mut piece).await;
@@ -390,6 +401,33 @@ async fn silence_ends_a_request_at_the_read_timeout_and_a_long_one_at_the_reques
         FailureClass::RequestTimeout
     );
     assert_eq!(records[0].chunks.len(), 5, "what came until then is kept");
+}
+
+#[tokio::test]
+async fn a_server_that_never_pauses_does_not_outlive_the_limits_of_a_request() {
+    let hasty = Timeouts {
+        read: ms(30_000),
+        request: ms(200),
+    };
+    // Without a length or chunks, the body lasts as long as the connection.
+    let comments = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n: still here\n\n";
+    let tokens = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":null}]}\n\n";
+    for (what, timeouts, class) in [
+        (comments, hasty, FailureClass::RequestTimeout),
+        (
+            "HTTP/1.1 100 Continue\r\n\r\n",
+            PATIENT,
+            FailureClass::BadStream,
+        ),
+        (tokens, PATIENT, FailureClass::TooLong),
+    ] {
+        let mut server = InMemory::new(0, 0, 1);
+        server.habit = Habit::Babbles(what);
+        let bed = Bed::new(server, timeouts);
+        let part = bed.part(Pacing::Closed(vec![Offset(0)]), &[None]);
+        let records = bed.run(part).await;
+        assert_eq!(records[0].failure().unwrap().class, class, "{what}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
