@@ -282,6 +282,16 @@ impl Record {
         }
     }
 
+    /// There was nobody to answer: no connection, or one that was closed before a byte of the
+    /// answer came.
+    pub fn found_nobody(&self) -> bool {
+        self.first_byte.is_none()
+            && self.failure().is_some_and(|failure| {
+                matches!(failure.phase, Phase::Resolve | Phase::Connect)
+                    || failure.class == FailureClass::Disconnected
+            })
+    }
+
     /// The moment from which latency is felt: `due` where a schedule exists, so that a late
     /// client cannot hide a slow server, else `sent`.
     pub fn start(&self) -> Option<Offset> {

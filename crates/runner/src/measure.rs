@@ -345,6 +345,7 @@ fn drive(
         standstill: Some(
             connection.request_timeout.0 + drain.unwrap_or_default() + Duration::from_secs(5),
         ),
+        give_up_after: Some(connection.give_up_after.0),
     };
     if let Some(plan) = wake_up(scenario) {
         observer.event(Event::Phase {

@@ -1,5 +1,6 @@
 //! What is kept of each record while they stream by: scalars, never the record itself.
 
+use super::outages::Contacts;
 use super::pool::Pool;
 use super::timeline::Timeline;
 use super::wire::WireTally;
@@ -135,6 +136,7 @@ pub(super) struct Tally<'a> {
     pub(super) output_asked: MeanOf,
     pub(super) lengths: LengthEvidence,
     pub(super) usage: UsageEvidence,
+    pub(super) contacts: Contacts,
     pub(super) stalls: StallEvidence,
     pub(super) wire: WireTally,
     /// How requests met each request objective, and all of them.
@@ -212,6 +214,7 @@ impl<'a> Tally<'a> {
             output_asked: MeanOf::default(),
             lengths: LengthEvidence::default(),
             usage: UsageEvidence::default(),
+            contacts: Contacts::default(),
             stalls: StallEvidence::default(),
             wire: WireTally::default(),
             together: Verdicts::default(),
@@ -222,6 +225,7 @@ impl<'a> Tally<'a> {
     pub(super) fn add(&mut self, record: &Record) {
         self.handled.extend(Handled::of(record));
         self.wire.add(record);
+        self.contacts.add(record);
         match record.stage {
             Stage::Measured => {}
             Stage::Warmup => self.warmup += 1,

@@ -102,6 +102,7 @@ fn wording(doubt: &Doubt, lang: Lang) -> (Text, Text, Values) {
         Doubt::Interrupted { cause } => match cause {
             EndCause::StopCondition => (Text::Stopped, Text::StoppedRemedy, vec![]),
             EndCause::Watchdog => (Text::Watchdog, Text::WatchdogRemedy, vec![]),
+            EndCause::ServerAway => (Text::ServerAway, Text::DiedRemedy, vec![]),
             EndCause::Signal => (Text::Interrupted, Text::RepeatRemedy, vec![]),
             EndCause::Killed | EndCause::Complete | EndCause::Precise => {
                 (Text::Killed, Text::RepeatRemedy, vec![])

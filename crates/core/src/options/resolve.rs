@@ -87,6 +87,7 @@ fn resolve_connection(options: ConnectionOptions) -> Result<Connection, OptionEr
         server_metrics: options.server_metrics.unwrap_or_default(),
         profile: options.profile.unwrap_or(false),
         request_timeout: timeout("--request-timeout", options.request_timeout, 600)?,
+        give_up_after: timeout("--give-up-after", options.give_up_after, 60)?,
         workers: options
             .workers
             .map(|count| small("--workers", count, 1024))

@@ -2,7 +2,7 @@
 //! recorded, to the nanosecond and on any machine.
 
 use inferometer_core::content::Content;
-use inferometer_core::record::{Failure, FailureClass, Outcome, Record, Stage};
+use inferometer_core::record::{Failure, FailureClass, Outcome, Phase, Record, Stage};
 use inferometer_core::scenario::Hold;
 use inferometer_core::units::{Offset, Span};
 use inferometer_core::work::{Conversation, History};
@@ -42,6 +42,7 @@ struct InMemory {
     tokens: u32,
     connect: Duration,
     habit: Habit,
+    made: tokio::time::Instant,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -53,6 +54,8 @@ enum Habit {
     /// Says one thing again and again, without a pause, until the client leaves; or, so that a
     /// test ends in any case, for some seconds.
     Babbles(&'static str),
+    /// Refuses connections, and leaves those that it has, from 1 s to 2 s of the run.
+    AwayForASecond,
     /// Works on the second request of a connection for a while, and then drops it.
     DropsTheSecond,
 }
@@ -65,7 +68,13 @@ impl InMemory {
             tokens,
             connect: Duration::ZERO,
             habit: Habit::Normal,
+            made: tokio::time::Instant::now(),
         }
+    }
+
+    fn is_away(&self) -> bool {
+        let age = self.made.elapsed();
+        ms(1_000) <= age && age < ms(2_000)
     }
 
     async fn serve(self, mut stream: DuplexStream) {
@@ -111,6 +120,8 @@ impl InMemory {
             let _ = stream.write_all(b"0\r\n\r\n").await;
             match self.habit {
                 Habit::Normal | Habit::Silent | Habit::Babbles(_) => {}
+                Habit::AwayForASecond if self.is_away() => return,
+                Habit::AwayForASecond => {}
                 Habit::ClosesUnasked => {
                     // The next request is already on its way when the connection goes.
                     let _ = stream.read(&mut piece).await;
@@ -131,6 +142,13 @@ impl Transport for InMemory {
 
     async fn open(&self) -> Result<DuplexStream, Failure> {
         tokio::time::sleep(self.connect).await;
+        if self.habit == Habit::AwayForASecond && self.is_away() {
+            return Err(Failure {
+                phase: Phase::Connect,
+                class: FailureClass::Refused,
+                detail: String::new(),
+            });
+        }
         let (ours, theirs) = tokio::io::duplex(64 << 10);
         tokio::task::spawn_local(self.serve(theirs));
         Ok(ours)
@@ -401,6 +419,30 @@ async fn silence_ends_a_request_at_the_read_timeout_and_a_long_one_at_the_reques
         FailureClass::RequestTimeout
     );
     assert_eq!(records[0].chunks.len(), 5, "what came until then is kept");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_outage_of_a_second_costs_a_closed_loop_few_requests() {
+    let mut server = InMemory::new(20, 10, 3);
+    server.habit = Habit::AwayForASecond;
+    let bed = Bed::new(server, PATIENT);
+    let part = bed.part(Pacing::Closed(vec![Offset(0); 4]), &[None; 400]);
+    let records = bed.run(part).await;
+    let nobody = records.iter().filter(|record| record.found_nobody());
+    let (nobody, ok) = (
+        nobody.count(),
+        records.iter().filter(|r| r.is_done()).count(),
+    );
+    assert!((8..60).contains(&nobody), "{nobody} requests found nobody");
+    assert!(ok > 300, "{ok} answers");
+    let back = records
+        .iter()
+        .filter(|record| record.is_done() && record.sent > Some(at(2_000)));
+    let streams_again: Vec<Offset> = back.filter_map(|record| record.sent).take(4).collect();
+    assert!(
+        streams_again.iter().all(|&sent| sent < at(3_100)),
+        "{streams_again:?}"
+    );
 }
 
 #[tokio::test]

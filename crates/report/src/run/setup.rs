@@ -267,6 +267,7 @@ fn extent(report: &RunReport<'_>, load: &Load) -> String {
         EndCause::Precise => Some(SetupText::EndedPrecise),
         EndCause::StopCondition => Some(SetupText::EndedByCondition),
         EndCause::Watchdog => Some(SetupText::EndedByWatchdog),
+        EndCause::ServerAway => Some(SetupText::EndedByAbsence),
         EndCause::Killed => Some(SetupText::EndedByKill),
     };
     parts.extend(early.map(|label| report.say(label).to_owned()));
