@@ -265,7 +265,8 @@ pub fn measure(
     let count = (workload.tokenizer.clone())
         .map(|tokenizer| Arc::new(move |text: &str| tokenizer.count(text)) as TokenCount);
     let keep_text = keeps_text(&scenario.work, count.is_some() && !learned.counts_output);
-    let (recorder, entries) = Recorder::start(journal, count, watch);
+    let stop = control.clone();
+    let (recorder, entries) = Recorder::start(journal, count, watch, move || stop.abandon());
     let setup = Setup {
         routes: learned.routes.clone(),
         dialect: learned.dialect,
@@ -318,10 +319,14 @@ pub fn measure(
         pulse_p99_ms: report.pulse_p99.map(|late| late.as_secs_f64() * 1e3),
         health: redacted(health, &keys.secrets),
     };
-    directory.write_ending(&ending)?;
+    // First, since on a full disk neither can be written, and this one says more.
     recorder
         .finish()
-        .context("the records could not be written completely")?;
+        .with_context(|| {
+            let report = format!("inferometer report {}", directory.path().display());
+            format!("the run ended early, since its records could not be written; `{report}` shows those that were")
+        })?;
+    directory.write_ending(&ending)?;
     let measured = Measured::fold(directory, scenario, environment, ending, session.lang)?;
     observer.event(Event::Measured);
     Ok(measured)

@@ -24,6 +24,7 @@ use crate::journal::{self, Damage, Header, JournalRecords, JournalWriter};
 use crate::parquet_file::{self, ParquetRecords, RecordsWriter};
 use crate::samples_file;
 use crate::sums::Sums;
+use crate::whole_file;
 use inferometer_core::environment::{EndCause, Ending, Environment};
 use inferometer_core::options::Options;
 use inferometer_core::record::Record;
@@ -35,7 +36,7 @@ use inferometer_core::window::Opening;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs;
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 const SCENARIO: &str = "scenario.toml";
@@ -314,7 +315,9 @@ impl RunDir {
 
     fn read_text(&self, name: &str) -> Result<String, StorageError> {
         let path = self.path.join(name);
-        let bytes = fs::read(&path).map_err(|e| StorageError::io("read", &path, e))?;
+        let mut bytes = Vec::new();
+        (whole_file::open(&path)?.read_to_end(&mut bytes))
+            .map_err(|e| StorageError::io("read", &path, e))?;
         if Sums::of(&self.path)?.is_some_and(|sums| !sums.hold(name, &bytes)) {
             return Err(StorageError::Altered { path });
         }

@@ -7,7 +7,7 @@ use crate::error::StorageError;
 use crate::whole_file;
 use ring::digest::{Context, SHA256};
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{ErrorKind, Read};
 use std::path::{Component, Path};
 
@@ -24,14 +24,17 @@ impl Sums {
     /// The hashes that a folder states; absent if it has none.
     pub fn of(folder: &Path) -> Result<Option<Self>, StorageError> {
         let path = folder.join(SUMS);
-        let text = match fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        if fs::symlink_metadata(&path).is_err() {
+            return Ok(None);
+        }
+        let mut text = String::new();
+        match whole_file::open(&path)?.read_to_string(&mut text) {
+            Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::InvalidData => {
                 return Err(StorageError::damaged(&path, "it is not UTF-8 text"));
             }
             Err(error) => return Err(StorageError::io("read", &path, error)),
-        };
+        }
         let pair = |line: &str| {
             let (sum, name) = line.split_once("  ")?;
             let is_sum = sum.len() == 64 && sum.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -105,7 +108,7 @@ fn hash(content: &[u8]) -> String {
 
 fn hash_of(path: &Path) -> Result<String, StorageError> {
     let failed = |error| StorageError::io("read", path, error);
-    let mut file = File::open(path).map_err(failed)?;
+    let mut file = whole_file::open(path)?;
     let mut context = Context::new(&SHA256);
     let mut piece = vec![0; PIECE];
     loop {

@@ -211,27 +211,25 @@ fn a_folder_without_runs_says_how_to_make_one() {
     assert!(message.contains("inferometer run"), "{message}");
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 #[test]
-fn a_full_disk_is_said_and_the_old_file_stays() {
+fn what_stands_in_place_of_a_file_of_a_run_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let run = begun(folder.path(), Some(8));
-    let partial = |name: &str| folder.path().join(format!("{name}.partial"));
-    run.write_ending(&Ending::default()).unwrap();
-    std::os::unix::fs::symlink("/dev/full", partial(ENDING)).unwrap();
-    let ending = Ending {
-        planned: 8,
-        ..Ending::default()
-    };
-    let message = run.write_ending(&ending).unwrap_err().to_string();
-    assert!(message.contains("no space left"), "{message}");
-    assert_eq!(run.ending().unwrap(), Ending::default());
-    assert!(!partial(ENDING).is_symlink());
-    let records = all(&run);
-    std::os::unix::fs::symlink("/dev/full", partial(PARQUET)).unwrap();
-    let message = run.seal().unwrap_err().to_string();
-    assert!(message.contains("no space left"), "{message}");
-    assert_eq!(all(&run), records, "the journal stays");
+    run.seal().unwrap();
+    let parquet = run.parquet_path();
+    let elsewhere = folder.path().join("elsewhere");
+    fs::rename(&parquet, &elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &parquet).unwrap();
+    let message = run.records().map(drop).unwrap_err().to_string();
+    assert!(message.contains("not a regular file"), "{message}");
+    fs::remove_file(&parquet).unwrap();
+    // A pipe without a writer would be waited for without end.
+    let made = std::process::Command::new("mkfifo").arg(&parquet).status();
+    if made.is_ok_and(|status| status.success()) {
+        let message = run.records().map(drop).unwrap_err().to_string();
+        assert!(message.contains("not a regular file"), "{message}");
+    }
 }
 
 #[test]
