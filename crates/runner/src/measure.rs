@@ -20,7 +20,7 @@ use crate::observer::{Event, Observer};
 use crate::session::Session;
 use crate::work::{self, WorkJobs};
 use inferometer_analysis::context::RunContext;
-use inferometer_core::environment::{EndCause, Ending, Environment, Health, StartedEngine};
+use inferometer_core::environment::{EndCause, Ending, Environment, Health, Probe, StartedEngine};
 use inferometer_core::note::{Known, Note};
 use inferometer_core::options::Options;
 use inferometer_core::record::Stage;
@@ -249,7 +249,7 @@ pub fn measure(
         nonce: nonce.map(|nonce| nonce.to_string()),
         distinct_prompts: distinct,
         host: host::host(),
-        server: learned.probe.clone(),
+        server: redacted(learned.probe.clone(), &keys.secrets),
         engine,
         ceiling_tokens_per_s: certificate::stored(session).map(|found| found.ceiling_tokens_per_s),
         workers,
@@ -317,7 +317,10 @@ pub fn measure(
         stagger_ns: stagger.map(|span| Offset::after(span).0),
         thread_cpu_shares: report.cpu_shares,
         pulse_p99_ms: report.pulse_p99.map(|late| late.as_secs_f64() * 1e3),
-        health: redacted(health, &keys.secrets),
+        health: match health {
+            Health::Dead(said) => Health::Dead(keys.secrets.keep(&said)),
+            other => other,
+        },
     };
     // First, since on a full disk neither can be written, and this one says more.
     recorder
@@ -465,11 +468,15 @@ fn without_password(mut scenario: Scenario) -> Result<Scenario, RunnerError> {
     Ok(scenario)
 }
 
-fn redacted(health: Health, secrets: &Secrets) -> Health {
-    match health {
-        Health::Dead(said) => Health::Dead(secrets.keep(&said)),
-        other => other,
+/// What a server said of itself as it may be stored: it may repeat a key anywhere.
+fn redacted(mut probe: Probe, secrets: &Secrets) -> Probe {
+    let said = (probe.models.iter_mut())
+        .chain(probe.software.as_mut())
+        .chain([&mut probe.model]);
+    for text in said {
+        *text = secrets.redact(text);
     }
+    probe
 }
 
 fn join(targets: &[Target]) -> String {
