@@ -66,6 +66,7 @@ fn main() -> ExitCode {
         Command::Completions(arguments) => command::completions::run(&arguments, Cli::command()),
         Command::NullServer(arguments) => command::null_server::run(arguments),
     };
+    folder::remove_empty();
     match ended {
         Ok(exit) => exit.into(),
         // The reader of our output left; that is not a failure of the measurement.

@@ -154,6 +154,12 @@ impl AnswerReader {
         } else {
             Content::Whole(Vec::new())
         };
+        if let Some(encoding) = head.encoding.as_ref().filter(|_| head.is_success()) {
+            self.bad_stream(format!(
+                "the answer is compressed (Content-Encoding: {}), which nobody asked for; switch that off in the server or in the proxy before it",
+                printable(encoding, 40)
+            ));
+        }
         let frame = head.body();
         self.part = Part::Body {
             head,
@@ -557,5 +563,14 @@ mod tests {
         let (record, _) = read(&["HTTP/1.1 100 Continue\r\n\r\n", HEAD, &token("a"), FINISH]);
         assert_eq!(record.status, Some(200));
         assert!(record.is_done());
+    }
+
+    #[test]
+    fn a_compressed_answer_is_named_as_such() {
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Encoding: gzip\r\nContent-Length: 9\r\n\r\n";
+        let (record, _) = read(&[head, "\u{1f}binary"]);
+        let failure = record.failure().unwrap();
+        assert_eq!(failure.class, FailureClass::BadStream);
+        assert!(failure.detail.contains("gzip"), "{}", failure.detail);
     }
 }

@@ -10,6 +10,7 @@ texts! {
         Model => "Model", "模型";
         Api => "API", "API";
         Streamed => "streamed", "流式";
+        Insecure => "certificates not checked (--insecure)", "未校验证书（--insecure）";
         NotStreamed => "not streamed", "非流式";
         Load => "Load", "负载";
         ClosedLoop => "closed loop, concurrency {streams}", "闭环，并发数 {streams}";

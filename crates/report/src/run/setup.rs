@@ -120,7 +120,11 @@ pub(crate) fn api(report: &RunReport<'_>) -> String {
     } else {
         SetupText::NotStreamed
     };
-    report.list(&[spoken, report.say(streamed)])
+    let mut parts = vec![spoken, report.say(streamed)];
+    if report.scenario.connection.insecure {
+        parts.push(report.say(SetupText::Insecure));
+    }
+    report.list(&parts)
 }
 
 pub(crate) fn work(report: &RunReport<'_>) -> String {

@@ -110,7 +110,7 @@ inferometer_text::texts! {
         RedirectedRemedy => "give the address that the server redirects to as the URL", "把 URL 改为服务端重定向到的地址";
         ServerErrorRemedy => "read the sample body and the server's log, and lower the load until it answers", "查看返回体样例和服务端日志，并降低负载直到它能正常响应";
         BadStreamRemedy => "check --api, and that no proxy changes the stream; --no-stream may tell more", "检查 --api，并确认没有代理改写流；--no-stream 可能给出更多信息";
-        TooLongRemedy => "check that the server obeys max_tokens and ends its streams; look at the answer with curl", "确认服务端遵守 max_tokens 并会结束流；用 curl 查看其回答";
+        TooLongRemedy => "check that the server obeys max_tokens and ends its streams", "确认服务端遵守 max_tokens 并会结束流";
         ConnectTimeoutRemedy => "check that the host is reachable, or raise --connect-timeout", "检查主机是否可达，或调大 --connect-timeout";
         ReadTimeoutRemedy => "lower the load, or raise --read-timeout", "降低负载，或调大 --read-timeout";
         RequestTimeoutRemedy => "lower the load, or raise --request-timeout", "降低负载，或调大 --request-timeout";
