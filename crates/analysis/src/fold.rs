@@ -4,6 +4,7 @@
 mod continuation;
 mod latency;
 mod objectives;
+mod outages;
 mod pool;
 pub(crate) mod precision;
 mod run;
@@ -166,6 +167,7 @@ fn conclude(context: &RunContext<'_>, mut tally: Tally<'_>) -> Folded {
         speed: speed(&run, &precision),
         tokens,
         failures: failures(&tally),
+        outages: std::mem::take(&mut tally.contacts).outages(context.ending.measured_from),
         slo: objectives::judge(
             &context.scenario.objectives,
             &tally,
@@ -194,6 +196,7 @@ fn conclude(context: &RunContext<'_>, mut tally: Tally<'_>) -> Folded {
         without_count: run.answers.iter().filter(|a| a.output.is_none()).count() as u64,
         tokens_per_event: scale,
         lengths: tally.lengths,
+        usage: tally.usage,
         stalls: tally.stalls,
         wire: tally.wire.evidence(),
     };

@@ -11,7 +11,8 @@ mod wire;
 pub use doubt::{BetweenPart, Doubt, Lateness, Reference, Spoiled};
 pub use evidence::{
     DriftEvidence, Evidence, FirstTokenEvidence, InFlightEvidence, LengthEvidence, ModelEvidence,
-    StallEvidence, StragglerEvidence, WaveEvidence, WindowEvidence, WireEvidence,
+    StallEvidence, StragglerEvidence, UsageEvidence, UsageExample, WaveEvidence, WindowEvidence,
+    WireEvidence,
 };
 pub use wire::delayed_ack;
 
@@ -57,6 +58,7 @@ pub fn judge(
         case.overload_drift_or_no_steady_state(),
         case.stragglers(),
         case.short_window(),
+        case.implausible_usage(),
         case.output_lengths(),
         case.input_lengths(),
         case.warm_cache(),
@@ -245,7 +247,8 @@ impl Case<'_> {
     }
 
     /// What was received is stamped as late as the client was woken, so this makes a run invalid
-    /// where it is much of the shortest time that is read off single stamps.
+    /// where it is much of the shortest time that is read off single stamps. In a closed loop the
+    /// next request is sent as late as that, too, and no lag tells of it.
     fn late_to_wake(&self) -> Option<Doubt> {
         let thresholds = self.thresholds;
         let p99_ms = self.summary.client.pulse_p99_ms?;
@@ -256,10 +259,10 @@ impl Case<'_> {
             Some(Spoiled { name, median_ms })
         };
         let spoils = spoiled("TTFT", latency.ttft_ms).or_else(|| spoiled("E2E", latency.e2e_ms));
-        let invalid = spoils.is_some_and(|spoiled| {
-            let share = spoiled.median_ms * thresholds.pulse_ttft_share;
-            p99_ms > share.max(limit_ms * thresholds.lag_invalid_factor)
-        });
+        let much =
+            spoils.is_some_and(|spoiled| p99_ms > spoiled.median_ms * thresholds.pulse_ttft_share);
+        let closed = matches!(self.context.scenario.load.shape, Shape::Closed { .. });
+        let invalid = p99_ms > limit_ms * thresholds.lag_invalid_factor && (much || closed);
         (p99_ms > limit_ms).then_some(Doubt::ClientLate {
             at: Lateness::Waking,
             p99_ms,
@@ -319,6 +322,14 @@ impl Case<'_> {
         let window = self.evidence.window?;
         let short = window.waves < self.thresholds.window_waves;
         (short && self.summary.requests.ok > 0).then_some(Doubt::ShortWindow(window))
+    }
+
+    /// One count that cannot be true moves every figure that is made of tokens. Tokens that nobody
+    /// saw may be hidden reasoning.
+    fn implausible_usage(&self) -> Option<Doubt> {
+        let seen = self.evidence.usage;
+        let many = seen.unseen as f64 > self.thresholds.length_share * seen.counted as f64;
+        (seen.impossible > 0 || many).then_some(Doubt::ImplausibleUsage(seen))
     }
 
     fn output_lengths(&self) -> Option<Doubt> {

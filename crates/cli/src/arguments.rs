@@ -14,6 +14,7 @@ use crate::command::runs::RunsArguments;
 use crate::command::sim::SimArguments;
 use crate::command::sweep::SweepArguments;
 use crate::command::tune::TuneArguments;
+use crate::command::verify::VerifyArguments;
 use crate::options::{MeasurementOptions, from_variable};
 use clap::{Args, Parser, Subcommand};
 
@@ -56,6 +57,11 @@ pub enum Command {
     /// List the stored runs, sweeps and searches
     #[command(after_help = "Example: inferometer runs")]
     Runs(RunsArguments),
+    /// Check that stored runs and sweeps are as they were written
+    #[command(
+        after_help = "Example: inferometer verify inferometer-runs\nExit code 0: intact, 1: damaged, 2: not a run."
+    )]
+    Verify(VerifyArguments),
     /// Compare runs, sweeps and imports with a baseline
     #[command(
         after_help = "Example: inferometer compare before/ after/ --fail-on worse\nEach folder may hold several runs of one setting: repeats make the verdict surer."

@@ -18,3 +18,4 @@ pub mod sim;
 pub mod site;
 pub mod sweep;
 pub mod tune;
+pub mod verify;

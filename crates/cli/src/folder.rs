@@ -2,7 +2,12 @@
 
 use crate::options::RUNS;
 use inferometer_runner::host;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// Folders that were made here, to be removed if nothing came into them.
+static MADE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// `inferometer-runs/TIME-LABEL`, with a number if that is taken; `kind` stands in for a label.
 pub fn new_folder(label: Option<&str>, kind: &str) -> PathBuf {
@@ -18,9 +23,54 @@ pub fn folder_name(text: &str) -> String {
         .collect()
 }
 
-/// A folder of that name that does not exist yet, with a number if the name is taken.
+/// A folder of that name, with a number if the name is taken. It is made here, so that of several
+/// processes in the same second each gets its own.
 pub fn free_folder(name: &str, parent: &Path) -> PathBuf {
     let numbered = (2..).map(|number| format!("{name}-{number}"));
     let mut paths = (std::iter::once(name.to_owned()).chain(numbered)).map(|it| parent.join(it));
-    (paths.find(|path| !path.exists())).expect("numbers do not end")
+    let _ = std::fs::create_dir_all(parent);
+    let taken = |path: &PathBuf| match std::fs::create_dir(path) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => true,
+        // Whoever writes into it says what is wrong.
+        Err(_) => false,
+        Ok(()) => {
+            let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+            made.push(path.clone());
+            false
+        }
+    };
+    (paths.find(|path| !taken(path))).expect("numbers do not end")
+}
+
+/// Removes the folders that were made for results that never came.
+pub fn remove_empty() {
+    let made = std::mem::take(&mut *MADE.lock().unwrap_or_else(PoisonError::into_inner));
+    for folder in made {
+        // Only an empty one goes.
+        let removed = std::fs::remove_dir(&folder).is_ok();
+        if let Some(parent) = folder.parent().filter(|_| removed) {
+            let _ = std::fs::remove_dir(parent);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn each_of_many_that_ask_at_once_gets_a_folder_of_its_own() {
+        let parent = tempfile::tempdir().unwrap();
+        let ask = || free_folder("20261116-080000-run", parent.path());
+        let folders: BTreeSet<PathBuf> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..8).map(|_| scope.spawn(ask)).collect();
+            threads
+                .into_iter()
+                .map(|thread| thread.join().unwrap())
+                .collect()
+        });
+        assert_eq!(folders.len(), 8);
+        assert!(folders.iter().all(|folder| folder.is_dir()));
+    }
 }

@@ -53,6 +53,7 @@ fn main() -> ExitCode {
         Command::Tune(arguments) => command::tune::run(*arguments),
         Command::Report(arguments) => command::report::run(&arguments),
         Command::Runs(arguments) => command::runs::run(&arguments),
+        Command::Verify(arguments) => command::verify::run(&arguments),
         Command::Compare(arguments) => command::compare::run(&arguments),
         Command::Import(arguments) => command::import::run(&arguments),
         Command::From(arguments) => command::from::run(&arguments),
@@ -65,6 +66,7 @@ fn main() -> ExitCode {
         Command::Completions(arguments) => command::completions::run(&arguments, Cli::command()),
         Command::NullServer(arguments) => command::null_server::run(arguments),
     };
+    folder::remove_empty();
     match ended {
         Ok(exit) => exit.into(),
         // The reader of our output left; that is not a failure of the measurement.

@@ -18,6 +18,7 @@ use inferometer_report::{csv, json};
 use inferometer_runner::measure::{Measured, read, records};
 use inferometer_runner::with_causes;
 use inferometer_store::run_dir::RunDir;
+use inferometer_store::whole_file;
 use inferometer_text::Lang;
 use std::io::{IsTerminal, Write};
 use std::ops::RangeInclusive;
@@ -91,8 +92,10 @@ pub fn deliver(
             }
             Rendered::Whole(text) => match target(folder, options, format, formats.len()) {
                 None => print(&text)?,
-                Some(file) => std::fs::write(&file, text)
-                    .with_context(|| format!("cannot write {}", file.display()))?,
+                Some(file) if options.to.is_some() => {
+                    whole_file::write_as_told(&file, text.as_bytes())?
+                }
+                Some(file) => whole_file::replace(&file, text.as_bytes())?,
             },
         }
     }
@@ -106,7 +109,7 @@ pub fn keep(options: &OutputOptions, folder: &Path, page: impl FnOnce() -> anyho
         return;
     }
     let file = folder.join(PAGE);
-    let written = page().and_then(|page| Ok(std::fs::write(&file, page)?));
+    let written = page().and_then(|page| Ok(whole_file::replace(&file, page.as_bytes())?));
     if let Err(error) = written {
         let why = with_causes(error.as_ref());
         eprintln!("warning: {} was not written: {why}", file.display());

@@ -4,6 +4,7 @@ use crate::options::Format;
 use anyhow::{Context, bail};
 use inferometer_page::figure::theme::Theme;
 use inferometer_page::figure::{Figure, font, png, svg};
+use inferometer_store::whole_file;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -27,8 +28,7 @@ pub fn write(
             Format::Svg => svg::render(figure, theme).into_bytes(),
             _ => png::render(figure, theme)?,
         };
-        std::fs::write(&file, picture)
-            .with_context(|| format!("cannot write {}", file.display()))?;
+        whole_file::replace(&file, &picture)?;
     }
     let missing: BTreeSet<char> = figures.iter().flat_map(font::undrawable).collect();
     if !missing.is_empty() {

@@ -50,6 +50,8 @@ pub enum DoubtCode {
     OutputLengths,
     /// Most answers end at one value.
     OutputCapped,
+    /// The server's token counts cannot be true.
+    ImplausibleUsage,
     /// Our prompt counts and the server's differ by more than a constant.
     InputLengths,
     /// The server gave no usage.

@@ -163,6 +163,8 @@ pub enum EndCause {
     Precise,
     /// Nothing moved for too long, or a client thread died.
     Watchdog,
+    /// The server could not be reached for as long as `--give-up-after`.
+    ServerAway,
     /// It was killed: nothing was written at the end.
     Killed,
 }

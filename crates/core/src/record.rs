@@ -241,6 +241,8 @@ pub enum FailureClass {
     BadStream,
     /// A stream that stopped without a finish.
     CutStream,
+    /// Far more chunks or bytes than the answer that was asked for can have.
+    TooLong,
     /// Could not connect within `--connect-timeout`.
     ConnectTimeout,
     /// Silence for longer than `--read-timeout`.
@@ -278,6 +280,16 @@ impl Record {
             Outcome::Failed(failure) => Some(failure),
             Outcome::Done | Outcome::Cut => None,
         }
+    }
+
+    /// There was nobody to answer: no connection, or one that was closed before a byte of the
+    /// answer came.
+    pub fn found_nobody(&self) -> bool {
+        self.first_byte.is_none()
+            && self.failure().is_some_and(|failure| {
+                matches!(failure.phase, Phase::Resolve | Phase::Connect)
+                    || failure.class == FailureClass::Disconnected
+            })
     }
 
     /// The moment from which latency is felt: `due` where a schedule exists, so that a late

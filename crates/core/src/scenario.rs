@@ -58,6 +58,8 @@ pub struct Connection {
     pub read_timeout: Span,
     /// Limit for a whole request.
     pub request_timeout: Span,
+    /// How long the server may be out of reach before the run ends.
+    pub give_up_after: Span,
     /// Where the server's own view is read.
     pub server_metrics: ServerMetrics,
     /// Where the server's traces of requests are received.

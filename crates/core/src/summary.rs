@@ -44,6 +44,9 @@ pub struct Summary {
     pub tokens: Tokens,
     /// Failures by phase and class, the most frequent first.
     pub failures: Vec<FailureCount>,
+    /// Times in which the server could not be reached.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outages: Vec<Outage>,
     /// Objectives, where any were given.
     pub slo: Option<SloResult>,
     pub client: Client,
@@ -55,6 +58,20 @@ pub struct Summary {
     /// Asked and actual lengths, where a template asked for them in words.
     #[serde(default)]
     pub continuation: Option<ContinuationResult>,
+}
+
+/// A time in which the server could not be reached.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Outage {
+    /// First refusal, in seconds since the measured part began.
+    pub start_s: f64,
+    /// Until the server answered again; to the last refusal where it did not.
+    pub length_s: f64,
+    /// Requests that found nobody.
+    pub requests: u64,
+    /// The server was there again before the run ended.
+    pub ended: bool,
 }
 
 /// The measured window, in seconds on the run's clock.

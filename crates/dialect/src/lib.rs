@@ -26,6 +26,7 @@ use inferometer_core::units::Offset;
 use jiff::SignedDuration;
 use jiff::civil::DateTime;
 use jiff::fmt::temporal::Pieces;
+use std::collections::BTreeMap;
 use std::time::Duration;
 use strum::VariantArray as _;
 
@@ -353,25 +354,43 @@ fn peaks(answers: &[Answer]) -> (u64, u64) {
     let Some(first) = answers.iter().map(|answer| answer.start).min() else {
         return (0, 0);
     };
-    let bucket = |at: Offset| at.since(first).as_secs() as usize;
-    let ends = answers
-        .iter()
-        .map(|answer| bucket(answer.start + answer.latency));
-    let latest = answers
-        .iter()
-        .flat_map(|answer| &answer.messages)
-        .map(|&at| bucket(at));
-    let count = ends.chain(latest).max().unwrap_or(0) + 1;
-    let mut messages = vec![0u64; count];
-    let mut requests = vec![0u64; count];
+    let bucket = |at: Offset| at.since(first).as_secs();
+    // Only the seconds in which something happens: a damaged time may lie centuries away.
+    let mut messages: BTreeMap<u64, u64> = BTreeMap::new();
+    let mut changes: BTreeMap<u64, [u64; 2]> = BTreeMap::new();
     for answer in answers {
         for &at in &answer.messages {
-            messages[bucket(at)] += 1;
+            *messages.entry(bucket(at)).or_default() += 1;
         }
-        for request in &mut requests[bucket(answer.start)..=bucket(answer.start + answer.latency)] {
-            *request += 1;
-        }
+        changes.entry(bucket(answer.start)).or_default()[0] += 1;
+        let after = bucket(answer.start + answer.latency) + 1;
+        changes.entry(after).or_default()[1] += 1;
     }
-    let peak = |counts: Vec<u64>| counts.into_iter().max().unwrap_or(0);
-    (peak(messages), peak(requests))
+    let under_way = changes.values().scan(0, |count, [begun, ended]| {
+        *count = *count + begun - ended;
+        Some(*count)
+    });
+    let most_requests = under_way.max().unwrap_or(0);
+    (messages.into_values().max().unwrap_or(0), most_requests)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn peaks_are_those_of_seconds_and_do_not_depend_on_how_far_apart_they_are() {
+        let answer = |start_s: u64, latency_s: u64| Answer {
+            start: Offset(start_s * 1_000_000_000),
+            messages: vec![Offset((start_s + latency_s) * 1_000_000_000); 3],
+            ttft: Duration::ZERO,
+            latency: Duration::from_secs(latency_s),
+            output: 3,
+            input: 1,
+        };
+        assert_eq!(peaks(&[]), (0, 0));
+        assert_eq!(peaks(&[answer(0, 2), answer(2, 1), answer(9, 0)]), (3, 2));
+        // 580 years: a bucket for each second would take hundreds of gigabytes.
+        assert_eq!(peaks(&[answer(0, 1), answer(1, 18_000_000_000)]), (3, 2));
+    }
 }

@@ -3,6 +3,7 @@
 
 use crate::processes::{self, Process};
 use crate::readiness::still_answers;
+use inferometer_text::hostile::{REDACTED, without_credentials};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
@@ -51,10 +52,21 @@ impl Entry {
 
 /// A command as it may be stored: values of flags and variables that hold secrets are left out.
 pub fn without_secrets(words: &[String]) -> Vec<String> {
-    const ENDINGS: [&str; 5] = ["key", "token", "secret", "password", "auth"];
-    const LEFT_OUT: &str = "[redacted]";
+    const ENDINGS: [&str; 10] = [
+        "key",
+        "token",
+        "secret",
+        "password",
+        "passwd",
+        "pass",
+        "pwd",
+        "pw",
+        "auth",
+        "credentials",
+    ];
+    const LEFT_OUT: &str = REDACTED;
     let is_secret = |name: &str| {
-        let name = name.to_ascii_lowercase();
+        let name = name.trim_matches(['"', '\'']).to_ascii_lowercase();
         ENDINGS.iter().any(|ending| name.ends_with(ending))
     };
     let mut follows_secret = false;
@@ -75,7 +87,7 @@ pub fn without_secrets(words: &[String]) -> Vec<String> {
         .map(|word| {
             // A whole command in one word, as behind `ssh host` or `sh -c`.
             let parts: Vec<String> = word.split(' ').map(&mut plain).collect();
-            parts.join(" ")
+            without_credentials(&parts.join(" "))
         })
         .collect()
 }
@@ -120,6 +132,7 @@ impl std::fmt::Display for Leftover {
             ),
             LeftoverState::Answers => {
                 let place = self.entry.answers_at.first().map_or("", String::as_str);
+                let place = without_credentials(place);
                 write!(
                     f,
                     "`{command}` of an earlier run still answers at {place}, although it was stopped; end it there"
@@ -282,7 +295,7 @@ mod tests {
             "abc",
             "--max-num-batched-tokens",
             "512",
-            "serve --api-key=abc --hf-token abc x",
+            "DB_PASS=abc 'MY_PWD=abc' serve --api-key=abc --hf-token abc http://u:abc@h x",
         ];
         let kept = without_secrets(&words.map(str::to_owned)).join(" ");
         assert!(!kept.contains("abc"), "{kept}");

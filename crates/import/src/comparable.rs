@@ -117,6 +117,7 @@ impl ImportedSummary {
             requests: self.accounts().unwrap_or_default(),
             window_s: self.window_s,
             window: None,
+            outages: Vec::new(),
             steady_s: None,
             throughput: Throughput {
                 requests_per_s: throughput.requests_per_s,

@@ -46,6 +46,13 @@ pub(crate) fn read(path: &Path) -> Result<Option<ImportedResult>, DatabaseError>
     )?;
     // Views and triggers of a stranger's file do nothing here.
     connection.pragma_update(None, "trusted_schema", false)?;
+    // A view may compute without end; EvalScope writes a table.
+    let mut kind = connection.prepare(
+        "SELECT 1 FROM sqlite_schema WHERE name = 'result' AND type = 'table' AND rootpage > 0",
+    )?;
+    if !kind.exists([])? {
+        return Err(DatabaseError::NotEvalscope);
+    }
     let present = columns(&connection)?;
     let has = |name: &str| present.iter().any(|column| column == name);
     if !(has("success") && has("latency")) {

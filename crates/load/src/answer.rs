@@ -16,6 +16,9 @@ const LONGEST_BODY: usize = 64 << 20;
 
 const LONGEST_ERROR: usize = 16 << 10;
 
+/// Interim answers (1xx) before the real one.
+const MOST_INTERIM: u32 = 32;
+
 /// Characters of a model's name.
 const LONGEST_NAME: usize = 200;
 
@@ -44,6 +47,7 @@ pub struct AnswerReader {
     /// Every token-bearing chunk came with a count.
     counts_known: bool,
     done_marker: bool,
+    interim: u32,
     trouble: Option<Failure>,
     /// The text so far, if somebody needs it.
     kept: Option<AnswerText>,
@@ -76,6 +80,7 @@ impl AnswerReader {
             tokens_so_far: None,
             counts_known: true,
             done_marker: false,
+            interim: 0,
             trouble: None,
         }
     }
@@ -132,6 +137,10 @@ impl AnswerReader {
     ) -> AnswerProgress {
         let rest = &bytes[head.length..];
         if head.is_interim() {
+            self.interim += 1;
+            if self.interim > MOST_INTERIM {
+                return self.not_http("interim answers (1xx) without end", now, record);
+            }
             // The real head follows, often in the same read; `take` goes on from there.
             self.part = Part::Head(rest.to_vec());
             return AnswerProgress::Interim;
@@ -145,6 +154,12 @@ impl AnswerReader {
         } else {
             Content::Whole(Vec::new())
         };
+        if let Some(encoding) = head.encoding.as_ref().filter(|_| head.is_success()) {
+            self.bad_stream(format!(
+                "the answer is compressed (Content-Encoding: {}), which nobody asked for; switch that off in the server or in the proxy before it",
+                printable(encoding, 40)
+            ));
+        }
         let frame = head.body();
         self.part = Part::Body {
             head,
@@ -548,5 +563,14 @@ mod tests {
         let (record, _) = read(&["HTTP/1.1 100 Continue\r\n\r\n", HEAD, &token("a"), FINISH]);
         assert_eq!(record.status, Some(200));
         assert!(record.is_done());
+    }
+
+    #[test]
+    fn a_compressed_answer_is_named_as_such() {
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Encoding: gzip\r\nContent-Length: 9\r\n\r\n";
+        let (record, _) = read(&[head, "\u{1f}binary"]);
+        let failure = record.failure().unwrap();
+        assert_eq!(failure.class, FailureClass::BadStream);
+        assert!(failure.detail.contains("gzip"), "{}", failure.detail);
     }
 }

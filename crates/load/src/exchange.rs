@@ -6,7 +6,7 @@ use crate::clock::Clock;
 use crate::failure::{failure, of_io};
 use crate::flight::{Flight, JOURNAL_EVERY};
 use crate::flood;
-use inferometer_core::record::{Failure, FailureClass, Outcome, Phase};
+use inferometer_core::record::{Failure, FailureClass, Outcome, Phase, Record};
 use inferometer_core::units::Offset;
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -22,6 +22,32 @@ pub const READ_SIZE: usize = 64 << 10;
 
 /// How long the end of the body may take after `[DONE]`.
 const AFTER_DONE: Duration = Duration::from_millis(250);
+
+/// Messages and bytes that an answer may have for each token that was asked for, at least, and
+/// at most or where nothing was asked: without a limit a server that never ends fills the disk.
+const MESSAGES: Allowance = Allowance {
+    per_token: 64,
+    least: 1 << 16,
+    most: 1 << 21,
+};
+const BYTES: Allowance = Allowance {
+    per_token: 64 << 10,
+    least: 64 << 20,
+    most: 1 << 30,
+};
+
+struct Allowance {
+    per_token: u64,
+    least: u64,
+    most: u64,
+}
+
+impl Allowance {
+    fn of(&self, asked: Option<u32>) -> u64 {
+        let by_tokens = |asked| (u64::from(asked) * self.per_token).clamp(self.least, self.most);
+        asked.map_or(self.most, by_tokens)
+    }
+}
 
 #[derive(Clone, Copy, Debug)]
 pub struct Timeouts {
@@ -98,6 +124,7 @@ impl ExchangeContext {
         reader: &mut AnswerReader,
     ) -> bool {
         let mut timer = ReadTimer::new(self, sent);
+        let mut bytes = 0;
         loop {
             // The buffer is borrowed and the bytes are parsed inside one poll, so that no
             // other request can come between.
@@ -115,6 +142,7 @@ impl ExchangeContext {
                         let now = self.clock.now();
                         timer.restart(now);
                         flood::read();
+                        bytes += buffer.filled().len() as u64;
                         let chunks = flight.record.chunks.len();
                         let progress = reader.take(buffer.filled(), now, &mut flight.record);
                         flight.read(now, chunks);
@@ -124,9 +152,19 @@ impl ExchangeContext {
             })
             .await;
             match step {
-                Step::Read(AnswerProgress::More | AnswerProgress::Interim) => {}
-                Step::Read(AnswerProgress::Ending) => timer.limit = AFTER_DONE,
                 Step::Read(AnswerProgress::Over { reusable }) => return reusable,
+                Step::Read(progress) => {
+                    if progress == AnswerProgress::Ending {
+                        timer.limit = AFTER_DONE;
+                    }
+                    // The timer is asked in silence only, and there may be none.
+                    if timer.request_is_over() {
+                        return self.fail(flight, self.timed_out(Silence::WholeRequest));
+                    }
+                    if let Some(failure) = too_long(&flight.record, bytes) {
+                        return self.fail(flight, failure);
+                    }
+                }
                 Step::Closed => {
                     reader.close(self.clock.now(), &mut flight.record);
                     return false;
@@ -175,6 +213,17 @@ impl ExchangeContext {
     }
 }
 
+fn too_long(record: &Record, bytes: u64) -> Option<Failure> {
+    let asked = record.output_tokens_asked;
+    let messages = (record.chunks.len() + record.bare.len()) as u64;
+    let detail = match (MESSAGES.of(asked), BYTES.of(asked)) {
+        (most, _) if messages > most => format!("over {most} messages, and no end"),
+        (_, most) if bytes > most => format!("over {} MiB, and no end", most >> 20),
+        _ => return None,
+    };
+    Some(failure(Phase::Stream, FailureClass::TooLong, detail))
+}
+
 enum Step {
     Read(AnswerProgress),
     Closed,
@@ -219,6 +268,10 @@ impl<'a> ReadTimer<'a> {
     fn restart(&mut self, now: Offset) {
         self.last_byte = now;
         self.lull_reported = false;
+    }
+
+    fn request_is_over(&self) -> bool {
+        self.last_byte >= self.sent + self.context.timeouts.request
     }
 
     fn poll(&mut self, cx: &mut std::task::Context<'_>) -> Poll<Silence> {

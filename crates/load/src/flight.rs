@@ -140,8 +140,15 @@ impl Flight {
 impl Drop for Flight {
     fn drop(&mut self) {
         let mut record = std::mem::take(&mut self.record);
+        let secrets = &self.sink.secrets;
+        for said in [&mut record.finish, &mut record.model]
+            .into_iter()
+            .flatten()
+        {
+            *said = secrets.redact(said);
+        }
         if let Outcome::Failed(failure) = &mut record.outcome {
-            failure.detail = self.sink.secrets.keep(&failure.detail);
+            failure.detail = secrets.keep(&failure.detail);
         }
         self.sink
             .live

@@ -12,7 +12,7 @@ pub use crate::plan::{LoadPlan, Rhythm, Schedule};
 use crate::precision::{Precision, Primary};
 use crate::recorder::RecorderSender;
 use crate::setup::{RequestPlace, Setup};
-use crate::stop_rules::{StandstillDetector, StopRules};
+use crate::stop_rules::{AbsenceDetector, StandstillDetector, StopRules};
 use crate::supply::{make, share};
 use crate::wakeup::WakeupProbe;
 use crate::worker::{LoadShare, Pacing, Stop, Window, Worker};
@@ -187,6 +187,7 @@ impl<T: Transport + Send + Sync> Instrument<T> {
         let mut held_since: Option<Instant> = None;
         let mut done: Vec<Done> = Vec::new();
         let mut still = StandstillDetector::new();
+        let mut away = AbsenceDetector::new();
         let mut leave_by = None;
         let mut dead = 0;
         if opening.is_none() {
@@ -261,6 +262,9 @@ impl<T: Transport + Send + Sync> Instrument<T> {
                 .count();
             if dead > 0 {
                 self.control.end(Stop::Leave, EndCause::Watchdog);
+            }
+            if away.longer_than(rules.give_up_after, &all) {
+                self.control.end(Stop::Leave, EndCause::ServerAway);
             }
             if still.longer_than(rules.standstill, &all) {
                 self.control.end(Stop::Leave, EndCause::Watchdog);

@@ -4,6 +4,7 @@
 //! `exchange` reads the socket and takes the time, `answer` takes off the framing (`http`),
 //! finds events (`sse`) and their meaning (`api`), and the `flight`'s record gets a chunk.
 
+mod absence;
 pub mod answer;
 pub mod api;
 pub mod certificate;

@@ -35,19 +35,24 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Starts the thread. Answers whose text was kept and whose tokens the server did not count
+    /// Starts the thread. What cannot be written ends the recording, and `on_trouble` is told at
+    /// once: load whose records are lost is wasted. Answers whose text was kept and whose tokens the server did not count
     /// are counted by us.
     pub fn start(
         journal: JournalWriter,
         count: Option<TokenCount>,
         watch: Option<Watch>,
+        on_trouble: impl FnOnce() + Send + 'static,
     ) -> (Recorder, RecorderSender) {
         let (sender, receiver) = channel();
         let ending = Arc::new(AtomicBool::new(false));
         let wanted = Arc::clone(&ending);
         let thread = std::thread::Builder::new()
             .name("recorder".into())
-            .spawn(move || record(journal, &receiver, count.as_ref(), watch, &wanted))
+            .spawn(move || {
+                let count = count.as_ref();
+                record(journal, &receiver, count, watch, &wanted, on_trouble)
+            })
             .expect("the system gives a thread");
         (Recorder { thread, ending }, sender)
     }
@@ -65,12 +70,19 @@ fn record(
     count: Option<&TokenCount>,
     mut watch: Option<Watch>,
     ending: &AtomicBool,
+    on_trouble: impl FnOnce(),
 ) -> Result<(), StorageError> {
     lower_priority();
     // A full disk ends recording with an error, but the channel is emptied to the end, so
     // that memory does not fill as well.
     let mut trouble = None;
+    let mut on_trouble = Some(on_trouble);
     loop {
+        if trouble.is_some()
+            && let Some(tell) = on_trouble.take()
+        {
+            tell();
+        }
         // Read before the channel is found empty, so that nothing sent before it is missed.
         let last = ending.load(Ordering::Acquire);
         match entries.try_recv() {
@@ -108,5 +120,34 @@ impl RecorderMessage {
             record.retokenized = Some(count(&text.answer) + count(&text.aside));
         }
         Entry::End(std::borrow::Cow::Owned(record))
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use inferometer_store::journal::Header;
+    use std::sync::mpsc::sync_channel;
+
+    #[test]
+    fn the_first_record_that_cannot_be_written_is_told_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal");
+        let mut journal = JournalWriter::create(&path, &Header::new(None)).unwrap();
+        let full = std::fs::File::options().write(true).open("/dev/full");
+        journal.redirect(full.unwrap());
+        let (tell, told) = sync_channel(1);
+        let (recorder, entries) = Recorder::start(journal, None, None, move || {
+            let _ = tell.send(());
+        });
+        let record = Record::default();
+        let entry = Entry::End(std::borrow::Cow::Owned(record));
+        let message = RecorderMessage { entry, text: None };
+        entries.send(message).unwrap();
+        // The sender is still there: nobody asked the recorder to end.
+        told.recv_timeout(Duration::from_secs(60)).unwrap();
+        drop(entries);
+        let said = recorder.finish().unwrap_err().to_string();
+        assert!(said.contains("no space left"), "{said}");
     }
 }

@@ -19,6 +19,8 @@ pub struct StopRules {
     pub attainment: Option<f64>,
     /// Longest time without any movement while requests are in flight.
     pub standstill: Option<Duration>,
+    /// Longest time in which the server cannot be reached.
+    pub give_up_after: Option<Duration>,
 }
 
 impl StopRules {
@@ -51,6 +53,40 @@ impl StopRules {
                 SloScope::Request | SloScope::Mean => false,
             });
         requests || percentiles
+    }
+}
+
+/// Notices that the server cannot be reached: nothing is read, and requests find nobody.
+pub(crate) struct AbsenceDetector {
+    reads: u64,
+    found_nobody: u64,
+    since: Instant,
+    /// When the last request found nobody.
+    last: Instant,
+}
+
+impl AbsenceDetector {
+    pub(crate) fn new() -> Self {
+        AbsenceDetector {
+            reads: 0,
+            found_nobody: 0,
+            since: Instant::now(),
+            last: Instant::now(),
+        }
+    }
+
+    pub(crate) fn longer_than(&mut self, limit: Option<Duration>, now: &Snapshot) -> bool {
+        if now.found_nobody > self.found_nobody {
+            self.found_nobody = now.found_nobody;
+            self.last = Instant::now();
+        }
+        // The time counts from the first request that found nobody.
+        if now.reads != self.reads || self.last < self.since {
+            self.reads = now.reads;
+            self.since = Instant::now();
+        }
+        // A request that waits long for its first byte has found somebody.
+        limit.is_some_and(|limit| self.since.elapsed() > limit && self.last.elapsed() < limit / 2)
     }
 }
 

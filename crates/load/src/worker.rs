@@ -1,6 +1,7 @@
 //! A worker: one thread with its own runtime, connections, buffer and recorder. It shares
 //! nothing with other workers but the cap of an open loop and the request to stop.
 
+use crate::absence::Absence;
 use crate::clock::{Clock, thread_cpu_time};
 use crate::connect::Transport;
 use crate::exchange::ExchangeContext;
@@ -72,6 +73,7 @@ pub struct Worker<T: Transport> {
     pools: Vec<RefCell<Vec<T::Stream>>>,
     sink: Sink,
     pacer: Pacer,
+    absence: Absence,
     sent: Cell<MeasuredSends>,
 }
 
@@ -90,6 +92,7 @@ impl<T: Transport> Worker<T> {
                 keep_text: setup.keep_text,
                 ..ExchangeContext::new(setup.clock, setup.dialect, setup.timeouts)
             },
+            absence: Absence::of(setup.routes.len()),
             pools: setup.routes.iter().map(|_| RefCell::default()).collect(),
             setup,
             sink,
@@ -162,6 +165,10 @@ impl<T: Transport> Worker<T> {
             () = gate.sending_over() => return,
         }
         while gate.is_open() {
+            tokio::select! {
+                () = self.absence.turn(&self.setup.clock) => {}
+                () = gate.quiet() => return,
+            }
             let Some(request) = supply.lock().await.next(&gate).await else {
                 gate.tasks.exhausted();
                 return;
@@ -285,8 +292,10 @@ impl<T: Transport> Worker<T> {
         } = request;
         let mut flight = Flight::begin(record, self.sink.clone());
         self.send_on_connection(&bytes, route, &mut flight).await;
+        let now = self.setup.clock.now();
+        self.absence.learn(&flight.record, now);
         Ended {
-            at: flight.record.end.unwrap_or(self.setup.clock.now()),
+            at: flight.record.end.unwrap_or(now),
             well: flight.record.outcome == Outcome::Done,
             answer: flight.text.as_ref().map(|text| text.answer.clone()),
         }

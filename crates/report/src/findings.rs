@@ -42,6 +42,8 @@ pub enum FindingKind {
     /// Pauses that percentiles do not show.
     HiddenStalls,
     LostRequests,
+    /// The server could not be reached for a time.
+    ServerAway,
     ClientBottleneck,
 }
 
@@ -55,6 +57,7 @@ impl FindingKind {
             FindingKind::NoDifference => Text::SameName,
             FindingKind::HiddenStalls => Text::StallsName,
             FindingKind::LostRequests => Text::LostName,
+            FindingKind::ServerAway => Text::AwayName,
             FindingKind::ClientBottleneck => Text::ClientName,
         };
         text.text(lang)
@@ -65,6 +68,7 @@ impl FindingKind {
 pub fn of_run(summary: &Summary, lang: Lang) -> Vec<Finding> {
     [
         run::lost(summary, lang),
+        run::away(summary, lang),
         run::client(summary, lang),
         run::stalls(summary, lang),
     ]

@@ -16,6 +16,8 @@ pub struct Keys {
     pub headers: Vec<(String, String)>,
     /// Values to keep out of everything.
     pub secrets: Secrets,
+    /// The model that the user names. Gateways want it in a header, too, where it is no secret.
+    model: String,
 }
 
 impl Keys {
@@ -28,6 +30,7 @@ impl Keys {
         let mut keys = Keys {
             headers: Vec::new(),
             secrets: Secrets::default(),
+            model: options.connection.model.clone().unwrap_or_default(),
         };
         if let Some(proxy) = &options.connection.proxy {
             keys.credentials(&Target::parse(proxy).context("--proxy")?);
@@ -92,7 +95,9 @@ impl Keys {
         if value.chars().any(|c| c.is_control() && c != '\t') {
             bail!("the value of --header {name} has a control character; write it on one line");
         }
-        self.secrets.add(value);
+        if !self.model.eq_ignore_ascii_case(value) {
+            self.secrets.add(value);
+        }
         // Servers repeat the key without `Bearer` before it.
         if let Some((_, key)) = value
             .split_once(' ')

@@ -21,7 +21,7 @@ use crate::observer::{Event, Observer};
 use crate::session::Session;
 use crate::work::{self, WorkJobs};
 use inferometer_analysis::context::RunContext;
-use inferometer_core::environment::{EndCause, Ending, Environment, Health, StartedEngine};
+use inferometer_core::environment::{EndCause, Ending, Environment, Health, Probe, StartedEngine};
 use inferometer_core::note::{Known, Note};
 use inferometer_core::options::Options;
 use inferometer_core::record::Stage;
@@ -251,7 +251,7 @@ pub fn measure(
         nonce: nonce.map(|nonce| nonce.to_string()),
         distinct_prompts: distinct,
         host: host::host(),
-        server: learned.probe.clone(),
+        server: redacted(learned.probe.clone(), &keys.secrets),
         engine,
         ceiling_tokens_per_s: certificate::stored(session).map(|found| found.ceiling_tokens_per_s),
         workers,
@@ -268,7 +268,8 @@ pub fn measure(
     let count = (workload.tokenizer.clone())
         .map(|tokenizer| Arc::new(move |text: &str| tokenizer.count(text)) as TokenCount);
     let keep_text = keeps_text(&scenario.work, count.is_some() && !learned.counts_output);
-    let (recorder, entries) = Recorder::start(journal, count, watch);
+    let stop = control.clone();
+    let (recorder, entries) = Recorder::start(journal, count, watch, move || stop.abandon());
     let setup = Setup {
         routes: learned.routes.clone(),
         dialect: learned.dialect,
@@ -323,12 +324,19 @@ pub fn measure(
         stagger_ns: stagger.map(|span| Offset::after(span).0),
         thread_cpu_shares: report.cpu_shares,
         pulse_p99_ms: report.pulse_p99.map(|late| late.as_secs_f64() * 1e3),
-        health: redacted(health, &keys.secrets),
+        health: match health {
+            Health::Dead(said) => Health::Dead(keys.secrets.keep(&said)),
+            other => other,
+        },
     };
-    directory.write_ending(&ending)?;
+    // First, since on a full disk neither can be written, and this one says more.
     recorder
         .finish()
-        .context("the records could not be written completely")?;
+        .with_context(|| {
+            let report = format!("inferometer report {}", directory.path().display());
+            format!("the run ended early, since its records could not be written; `{report}` shows those that were")
+        })?;
+    directory.write_ending(&ending)?;
     let measured = Measured::fold(directory, scenario, environment, ending, session.lang)?;
     observer.event(Event::Measured);
     Ok(measured)
@@ -352,6 +360,7 @@ fn drive(
         standstill: Some(
             connection.request_timeout.0 + drain.unwrap_or_default() + Duration::from_secs(5),
         ),
+        give_up_after: Some(connection.give_up_after.0),
     };
     if let Some(plan) = wake_up(scenario) {
         observer.event(Event::Phase {
@@ -472,11 +481,15 @@ fn without_password(mut scenario: Scenario) -> Result<Scenario, RunnerError> {
     Ok(scenario)
 }
 
-fn redacted(health: Health, secrets: &Secrets) -> Health {
-    match health {
-        Health::Dead(said) => Health::Dead(secrets.keep(&said)),
-        other => other,
+/// What a server said of itself as it may be stored: it may repeat a key anywhere.
+fn redacted(mut probe: Probe, secrets: &Secrets) -> Probe {
+    let said = (probe.models.iter_mut())
+        .chain(probe.software.as_mut())
+        .chain([&mut probe.model]);
+    for text in said {
+        *text = secrets.redact(text);
     }
+    probe
 }
 
 fn join(targets: &[Target]) -> String {

@@ -38,6 +38,11 @@ pub enum StorageError {
     /// The content is not what we write.
     #[error("{path} cannot be understood: {detail}; restore it from a copy, or measure again")]
     Damaged { path: PathBuf, detail: String },
+    /// The content is not what we wrote.
+    #[error(
+        "{path} is not as it was written: its SHA-256 is not that of SHA256SUMS; restore it from a copy or measure again, or remove SHA256SUMS if you changed it on purpose"
+    )]
+    Altered { path: PathBuf },
     /// Written by a later version.
     #[error(
         "{path} has the form '{found}', and this version reads '{known}'; use a newer Inferometer"

@@ -5,6 +5,7 @@
 //! the run is over, `RunDir::seal` turns the journal into Parquet.
 
 use crate::error::StorageError;
+use crate::whole_file;
 use inferometer_core::record::{BareChunk, Chunks, Outcome, Record, Stage};
 use inferometer_core::units::Offset;
 use serde::{Deserialize, Serialize};
@@ -126,6 +127,12 @@ impl JournalWriter {
         Ok(writer)
     }
 
+    /// Goes on in another file: for tests of what cannot be written.
+    #[doc(hidden)]
+    pub fn redirect(&mut self, file: File) {
+        self.file = file;
+    }
+
     fn over(path: &Path, file: File) -> Self {
         JournalWriter {
             path: path.to_owned(),
@@ -191,12 +198,12 @@ pub fn is_being_written(path: &Path) -> bool {
 
 /// Reads the records of a journal as it is now; that of a run that goes on as well.
 pub fn read_records(path: &Path) -> Result<JournalRecords, StorageError> {
-    let opened = File::open(path).and_then(|file| {
-        // Only what is there now: a reader must not run after a writer that is as fast.
-        let length = file.metadata()?.len();
-        Ok(file.take(length))
-    });
-    let opened = opened.map_err(|e| StorageError::io("read", path, e))?;
+    let file = whole_file::open(path)?;
+    // Only what is there now: a reader must not run after a writer that is as fast.
+    let length = file
+        .metadata()
+        .map_err(|e| StorageError::io("read", path, e))?;
+    let opened = file.take(length.len());
     let mut records = JournalRecords {
         path: path.to_owned(),
         lines: BufReader::with_capacity(BUFFER, opened),

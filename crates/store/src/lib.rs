@@ -8,5 +8,7 @@ pub mod run_dir;
 pub mod samples_file;
 pub mod spans_file;
 pub mod stored;
+mod sums;
 pub mod sweep_dir;
+pub mod verify;
 pub mod whole_file;

@@ -10,6 +10,7 @@ mod table;
 pub use table::SCHEMA;
 
 use crate::error::StorageError;
+use crate::whole_file;
 use inferometer_core::guard::guarded;
 use inferometer_core::record::Record;
 use parquet::basic::{Compression, Encoding};
@@ -51,10 +52,13 @@ pub struct RecordsWriter {
 impl RecordsWriter {
     /// Begins a file; until `finish` it has another name.
     pub fn create(path: &Path) -> Result<Self, StorageError> {
-        let mut partial = path.as_os_str().to_owned();
-        partial.push(".partial");
-        let partial = PathBuf::from(partial);
-        let file = File::create(&partial).map_err(|e| StorageError::io("create", &partial, e))?;
+        let partial = whole_file::partial(path);
+        let file =
+            whole_file::fresh(&partial).map_err(|e| StorageError::io("create", &partial, e))?;
+        Self::over(path, partial, file)
+    }
+
+    fn over(path: &Path, partial: PathBuf, file: File) -> Result<Self, StorageError> {
         let writer = SerializedFileWriter::new(file, schema(), Arc::new(properties()))
             .map_err(|error| write_error(path, error))?;
         Ok(RecordsWriter {
@@ -165,7 +169,7 @@ fn properties() -> WriterProperties {
 
 /// Reads the records of a file in the order in which they were written.
 pub fn read_records(path: &Path) -> Result<ParquetRecords, StorageError> {
-    let file = File::open(path).map_err(|e| StorageError::io("read", path, e))?;
+    let file = whole_file::open(path)?;
     let reader = guarded(|| SerializedFileReader::new(file))
         .unwrap_or_else(|panic| Err(ParquetError::General(panic)))
         .map_err(|error| read_error(path, error))?;

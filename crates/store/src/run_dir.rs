@@ -10,6 +10,7 @@
 //! | `server/spans.jsonl` | the server's own traces of requests, where it was asked for them | while running |
 //! | `ending.json` | why and when it ended | at the end |
 //! | `summary.json` | the metrics | at the end; reports fold the records anew and leave it alone |
+//! | `SHA256SUMS` | hashes of all these files, which every reader checks | at the end |
 //!
 //! Small files appear whole or not at all. A run without `ending.json` was killed, or goes on,
 //! and can be read all the same.
@@ -22,6 +23,7 @@ pub(crate) use list::{entries, instant, modified};
 pub use crate::error::StorageError;
 use crate::journal::{self, Damage, Header, JournalRecords, JournalWriter};
 use crate::parquet_file::{self, ParquetRecords, RecordsWriter};
+use crate::sums::Sums;
 use crate::whole_file;
 use crate::{samples_file, spans_file};
 use inferometer_core::environment::{EndCause, Ending, Environment};
@@ -35,7 +37,7 @@ use inferometer_core::window::Opening;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs;
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 const SCENARIO: &str = "scenario.toml";
@@ -48,6 +50,17 @@ const PARQUET: &str = "records/records.parquet";
 const SERVER: &str = "server";
 const SAMPLES: &str = "server/samples.jsonl";
 const SPANS: &str = "server/spans.jsonl";
+
+/// What no longer changes once the records are sealed.
+const HASHED: [&str; 7] = [
+    SCENARIO,
+    ENVIRONMENT,
+    PARQUET,
+    SAMPLES,
+    SPANS,
+    ENDING,
+    SUMMARY,
+];
 
 const SCENARIO_HEAD: &str = "\
 # The settings of this run. To repeat it: inferometer run --config FILE
@@ -112,7 +125,7 @@ impl RunDir {
     /// The settings as they are stored, to be layered and resolved.
     pub fn options(&self) -> Result<Options, StorageError> {
         let path = self.path.join(SCENARIO);
-        Options::from_toml(&read_text(&path)?).map_err(|e| StorageError::damaged(&path, e))
+        Options::from_toml(&self.read_text(SCENARIO)?).map_err(|e| StorageError::damaged(&path, e))
     }
 
     /// The settings, to describe the run. The values of its headers are not known, so to repeat
@@ -203,6 +216,7 @@ impl RunDir {
         if !path.exists() {
             return Ok(Vec::new());
         }
+        self.check_hash(SAMPLES)?;
         samples_file::read_samples(&path)
     }
 
@@ -225,6 +239,7 @@ impl RunDir {
     pub fn records(&self) -> Result<Records, StorageError> {
         let (parquet, journal) = (self.parquet_path(), self.journal_path());
         if parquet.exists() {
+            self.check_hash(PARQUET)?;
             return parquet_file::read_records(&parquet).map(Records::Parquet);
         }
         if journal.exists() {
@@ -258,14 +273,23 @@ impl RunDir {
         }
         let parquet = self.parquet_path();
         if parquet.exists() {
-            remove(&journal)?;
+            self.complete_seal()?;
             return Ok(None);
         }
         if self.stored_ending()?.is_none() {
             self.write_ending(&self.killed()?)?;
         }
         let writer = RecordsWriter::create(&parquet)?;
-        Ok(Some(Seal { writer, journal }))
+        let run = self.clone();
+        Ok(Some(Seal { writer, run }))
+    }
+
+    /// The hashes come before the journal goes, so that whoever finds the journal knows that they
+    /// may be missing.
+    fn complete_seal(&self) -> Result<(), StorageError> {
+        Sums::store(&self.path, &HASHED)?;
+        let journal = self.journal_path();
+        fs::remove_file(&journal).map_err(|e| StorageError::io("remove", &journal, e))
     }
 
     /// The ending of a run that could not write one.
@@ -306,29 +330,36 @@ impl RunDir {
 
     fn read_json<T: DeserializeOwned>(&self, name: &str) -> Result<T, StorageError> {
         let path = self.path.join(name);
-        serde_json::from_str(&read_text(&path)?).map_err(|e| StorageError::damaged(&path, e))
+        serde_json::from_str(&self.read_text(name)?).map_err(|e| StorageError::damaged(&path, e))
     }
 
     fn write(&self, name: &str, text: &str) -> Result<(), StorageError> {
-        whole_file::write(&self.path, name, text)
+        Sums::write_file(&self.path, name, text)
     }
-}
 
-fn read_text(path: &Path) -> Result<String, StorageError> {
-    fs::read_to_string(path).map_err(|error| match error.kind() {
-        ErrorKind::InvalidData => StorageError::damaged(path, "it is not UTF-8 text"),
-        _ => StorageError::io("read", path, error),
-    })
-}
+    fn read_text(&self, name: &str) -> Result<String, StorageError> {
+        let path = self.path.join(name);
+        let mut bytes = Vec::new();
+        (whole_file::open(&path)?.read_to_end(&mut bytes))
+            .map_err(|e| StorageError::io("read", &path, e))?;
+        if Sums::of(&self.path)?.is_some_and(|sums| !sums.hold(name, &bytes)) {
+            return Err(StorageError::Altered { path });
+        }
+        String::from_utf8(bytes).map_err(|_| StorageError::damaged(&path, "it is not UTF-8 text"))
+    }
 
-fn remove(path: &Path) -> Result<(), StorageError> {
-    fs::remove_file(path).map_err(|e| StorageError::io("remove", path, e))
+    fn check_hash(&self, name: &str) -> Result<(), StorageError> {
+        match Sums::of(&self.path)? {
+            Some(sums) => sums.check(&self.path, name),
+            None => Ok(()),
+        }
+    }
 }
 
 /// A journal on its way to Parquet.
 pub struct Seal {
     writer: RecordsWriter,
-    journal: PathBuf,
+    run: RunDir,
 }
 
 impl Seal {
@@ -339,7 +370,7 @@ impl Seal {
     /// All records were pushed: the journal goes.
     pub fn finish(self) -> Result<(), StorageError> {
         self.writer.finish()?;
-        remove(&self.journal)
+        self.run.complete_seal()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Samples as JSON Lines that are only appended to.
 
 use crate::error::StorageError;
+use crate::whole_file;
 use inferometer_core::server::Sample;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -41,7 +42,7 @@ impl SampleWriter {
 /// over: the last one may be cut by a full disk or a killed process.
 pub fn read_samples(path: &Path) -> Result<Vec<Sample>, StorageError> {
     let failed = |e| StorageError::io("read", path, e);
-    let mut reader = BufReader::new(File::open(path).map_err(failed)?);
+    let mut reader = BufReader::new(whole_file::open(path)?);
     let mut samples: Vec<Sample> = Vec::new();
     let mut line = Vec::new();
     loop {

@@ -4,6 +4,7 @@
 //! | --- | --- | --- |
 //! | `sweep.json` | the plan: every point with its settings, without secrets | at the start |
 //! | `trials.jsonl` | a line a visit: which point, what became of it, where its run is | appended after each |
+//! | `SHA256SUMS` | the hash of the plan | at the start |
 //! | `points/NAME/` | run directories | while measuring |
 //!
 //! A sweep that was stopped is taken up again with the same plan: what has a line that says
@@ -12,6 +13,8 @@
 
 use crate::error::StorageError;
 use crate::run_dir::RunDir;
+use crate::sums::Sums;
+use crate::whole_file;
 use inferometer_core::options::Options;
 use inferometer_core::point::Point;
 use inferometer_core::summary::Summary;
@@ -170,7 +173,12 @@ impl SweepDir {
             return Err(SweepError::NotASweep { path });
         }
         let file = path.join(PLAN);
-        let text = fs::read_to_string(&file).map_err(|e| StorageError::io("read", &file, e))?;
+        let mut text = String::new();
+        (whole_file::open(&file)?.read_to_string(&mut text))
+            .map_err(|e| StorageError::io("read", &file, e))?;
+        if Sums::of(&path)?.is_some_and(|sums| !sums.hold(PLAN, text.as_bytes())) {
+            return Err(StorageError::Altered { path: file }.into());
+        }
         let plan: SweepPlan =
             serde_json::from_str(&text).map_err(|e| StorageError::damaged(&file, e))?;
         if plan.schema != PLAN_SCHEMA {
@@ -199,7 +207,8 @@ impl SweepDir {
         fs::create_dir_all(&points).map_err(|e| StorageError::io("create", &points, e))?;
         let text = serde_json::to_string(&plan)
             .map_err(|e| StorageError::io("write", &path.join(PLAN), e.into()))?;
-        crate::whole_file::write(&path, PLAN, &(text + "\n"))?;
+        whole_file::write(&path, PLAN, &(text + "\n"))?;
+        Sums::store(&path, &[PLAN])?;
         Ok(SweepDir { path, plan })
     }
 

@@ -1,23 +1,113 @@
-//! Small files that appear whole or not at all.
+//! Files that appear whole or not at all, and files of strangers, which may be no files.
 
 use crate::error::StorageError;
 use std::fs::{self, File};
-use std::io::Write;
-use std::path::Path;
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
 
-/// Writes a file under another name and renames it, so that it is whole or not there.
+/// Writes a small file of a folder.
 pub fn write(folder: &Path, name: &str, text: &str) -> Result<(), StorageError> {
-    let path = folder.join(name);
-    let partial = folder.join(format!("{name}.partial"));
-    let written = File::create(&partial)
-        .and_then(|mut file| {
-            file.write_all(text.as_bytes())?;
-            file.sync_all()
-        })
-        .and_then(|()| fs::rename(&partial, &path));
+    replace(&folder.join(name), text.as_bytes())
+}
+
+/// Writes a file beside its place and renames it. It is whole or not there, and a link that stands
+/// in its place is replaced, never followed.
+pub fn replace(path: &Path, content: &[u8]) -> Result<(), StorageError> {
+    let partial = partial(path);
+    let written = fresh(&partial)
+        .and_then(|file| fill(file, content))
+        .and_then(|()| fs::rename(&partial, path));
     written.map_err(|error| {
         // Half a file helps nobody, and on a full disk its space does.
         let _ = fs::remove_file(&partial);
-        StorageError::io("write", &path, error)
+        StorageError::io("write", path, error)
     })
+}
+
+/// Writes where the user said: a link is followed, and a device or a pipe is written to.
+pub fn write_as_told(path: &Path, content: &[u8]) -> Result<(), StorageError> {
+    match fs::metadata(path) {
+        Ok(there) if !there.is_file() => {
+            fs::write(path, content).map_err(|e| StorageError::io("write", path, e))
+        }
+        Ok(_) => replace(
+            &path.canonicalize().unwrap_or_else(|_| path.to_owned()),
+            content,
+        ),
+        Err(_) => replace(path, content),
+    }
+}
+
+/// The name of a file until it is complete.
+pub(crate) fn partial(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".partial");
+    PathBuf::from(name)
+}
+
+/// A new file in place of whatever has its name.
+pub(crate) fn fresh(path: &Path) -> io::Result<File> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => File::create_new(path),
+    }
+}
+
+fn fill(mut file: File, content: &[u8]) -> io::Result<()> {
+    file.write_all(content)?;
+    file.sync_all()
+}
+
+/// Opens a file to read it. What is no regular file is refused: a pipe would be waited for, and a
+/// link may lead anywhere.
+pub(crate) fn open(path: &Path) -> Result<File, StorageError> {
+    let failed = |error| StorageError::io("read", path, error);
+    if !fs::symlink_metadata(path).map_err(failed)?.is_file() {
+        return Err(StorageError::damaged(path, "it is not a regular file"));
+    }
+    File::open(path).map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_full_disk_is_said_with_its_remedy() {
+        let full = || File::options().write(true).open("/dev/full").unwrap();
+        let error = fill(full(), b"text").unwrap_err();
+        let message = StorageError::io("write", Path::new("a"), error).to_string();
+        assert!(message.contains("no space left"), "{message}");
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_leaves_the_old_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("page");
+        replace(&path, b"old").unwrap();
+        fs::create_dir(partial(&path)).unwrap();
+        assert!(replace(&path, b"new").is_err());
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_replaced_unless_the_user_named_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for name in ["secret", "told"] {
+            fs::write(at(name), "old").unwrap();
+        }
+        std::os::unix::fs::symlink(at("secret"), at("page")).unwrap();
+        std::os::unix::fs::symlink(at("secret"), at("page.partial")).unwrap();
+        replace(&at("page"), b"new").unwrap();
+        assert_eq!(fs::read(at("secret")).unwrap(), b"old");
+        assert!(!at("page").is_symlink());
+        std::os::unix::fs::symlink(at("told"), at("link")).unwrap();
+        write_as_told(&at("link"), b"new").unwrap();
+        assert_eq!(fs::read(at("told")).unwrap(), b"new");
+        assert!(at("link").is_symlink());
+        write_as_told(Path::new("/dev/null"), b"new").unwrap();
+    }
 }

@@ -1,10 +1,11 @@
 //! What is kept of each record while they stream by: scalars, never the record itself.
 
+use super::outages::Contacts;
 use super::pool::Pool;
 use super::timeline::Timeline;
 use super::wire::WireTally;
 use crate::concurrency::UnderWay;
-use crate::judge::{LengthEvidence, StallEvidence};
+use crate::judge::{LengthEvidence, StallEvidence, UsageEvidence};
 use inferometer_core::quantile::{quantile, sort};
 use inferometer_core::record::{FailureClass, Phase, Record, Stage, TokenSource};
 use inferometer_core::scenario::Scenario;
@@ -134,6 +135,8 @@ pub(super) struct Tally<'a> {
     pub(super) input_asked: MeanOf,
     pub(super) output_asked: MeanOf,
     pub(super) lengths: LengthEvidence,
+    pub(super) usage: UsageEvidence,
+    pub(super) contacts: Contacts,
     pub(super) stalls: StallEvidence,
     pub(super) wire: WireTally,
     /// How requests met each request objective, and all of them.
@@ -210,6 +213,8 @@ impl<'a> Tally<'a> {
             input_asked: MeanOf::default(),
             output_asked: MeanOf::default(),
             lengths: LengthEvidence::default(),
+            usage: UsageEvidence::default(),
+            contacts: Contacts::default(),
             stalls: StallEvidence::default(),
             wire: WireTally::default(),
             together: Verdicts::default(),
@@ -220,6 +225,7 @@ impl<'a> Tally<'a> {
     pub(super) fn add(&mut self, record: &Record) {
         self.handled.extend(Handled::of(record));
         self.wire.add(record);
+        self.contacts.add(record);
         match record.stage {
             Stage::Measured => {}
             Stage::Warmup => self.warmup += 1,
@@ -311,6 +317,7 @@ impl<'a> Tally<'a> {
         self.output_asked.add(record.output_tokens_asked);
         let exact = self.exact || self.states_length(record);
         self.lengths.add(record, exact, self.thresholds);
+        self.usage.add(record, self.thresholds);
         let streamed = record.streamed;
         let time = |span: Option<Duration>| Slim::from(span.filter(|_| streamed));
         let (mut chunk_gaps, mut token_gaps) = ((0.0, 0), (0.0, 0));

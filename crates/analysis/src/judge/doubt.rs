@@ -1,7 +1,8 @@
 //! Doubts with their data: what was seen, typed, before it is put into words.
 
 use super::{
-    DriftEvidence, InFlightEvidence, StallEvidence, StragglerEvidence, WaveEvidence, WindowEvidence,
+    DriftEvidence, InFlightEvidence, StallEvidence, StragglerEvidence, UsageEvidence, WaveEvidence,
+    WindowEvidence,
 };
 use crate::steady::Overload;
 use inferometer_core::doubt::{DoubtCode, Severity};
@@ -97,6 +98,8 @@ pub enum Doubt {
         /// Percentiles and the samples that they need.
         lacking: Vec<(u32, u64)>,
     },
+    /// The server's token counts cannot be true, or nobody saw what they count.
+    ImplausibleUsage(UsageEvidence),
     /// Answers have other lengths than asked.
     OutputLengths {
         mean_difference: f64,
@@ -226,6 +229,7 @@ impl Doubt {
             Doubt::OtherModel { .. } => DoubtCode::OtherModel,
             Doubt::DelayedAck { .. } => DoubtCode::DelayedAck,
             Doubt::FewSamples { .. } => DoubtCode::FewSamples,
+            Doubt::ImplausibleUsage(_) => DoubtCode::ImplausibleUsage,
             Doubt::OutputLengths { .. } => DoubtCode::OutputLengths,
             Doubt::OutputCapped { .. } => DoubtCode::OutputCapped,
             Doubt::InputLengths { .. } => DoubtCode::InputLengths,
@@ -252,6 +256,7 @@ impl Doubt {
             Doubt::ClientLate { severity, .. }
             | Doubt::ClientBusy { severity, .. }
             | Doubt::Failures { severity, .. } => *severity,
+            Doubt::ImplausibleUsage(seen) if seen.impossible > 0 => Severity::Invalid,
             // That end is what the user asked for.
             Doubt::Interrupted {
                 cause: EndCause::StopCondition,
@@ -266,6 +271,7 @@ impl Doubt {
             | Doubt::NotStreamed { .. }
             | Doubt::OtherModel { .. }
             | Doubt::DelayedAck { .. }
+            | Doubt::ImplausibleUsage(_)
             | Doubt::OutputLengths { .. }
             | Doubt::InputLengths { .. }
             | Doubt::WarmCache { .. }

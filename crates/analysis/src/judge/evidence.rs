@@ -28,6 +28,7 @@ pub struct Evidence {
     /// Output tokens for each chunk.
     pub tokens_per_event: Option<f64>,
     pub lengths: LengthEvidence,
+    pub usage: UsageEvidence,
     pub stalls: StallEvidence,
     pub wire: WireEvidence,
 }
@@ -142,6 +143,67 @@ pub struct LengthEvidence {
     pub cached_beyond_template: u64,
     /// Prompt tokens of the answers for which the server said both.
     pub cacheable: u64,
+}
+
+/// The server's counts of output tokens against what else is known of its answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UsageEvidence {
+    /// Complete answers with a count.
+    pub counted: u64,
+    /// Beyond the limit that was asked for, or too few for the chunks or characters received.
+    pub impossible: u64,
+    /// Within the limit, but far more than the text can hold.
+    pub unseen: u64,
+    /// The first impossible count, else the first of tokens that nobody saw.
+    pub example: Option<UsageExample>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UsageExample {
+    pub tokens: u32,
+    pub limit: Option<u32>,
+    pub chunks: u64,
+    pub chars: u64,
+}
+
+/// Chunks and characters that an answer may have whatever its count: a greeting of a proxy.
+const FREE_CHUNKS: f64 = 64.0;
+const FREE_CHARS: f64 = 1_000.0;
+
+impl UsageEvidence {
+    /// Takes a complete answer.
+    pub(crate) fn add(&mut self, record: &Record, thresholds: &Thresholds) {
+        let Some(tokens) = record.usage.and_then(|usage| usage.output) else {
+            return;
+        };
+        self.counted += 1;
+        let example = UsageExample {
+            tokens,
+            limit: record.output_tokens_asked,
+            chunks: record.chunks.len() as u64,
+            chars: record.output_chars,
+        };
+        let (count, chars) = (f64::from(tokens), example.chars as f64);
+        let slack = thresholds.usage_slack_tokens;
+        let beyond = (example.limit).is_some_and(|limit| count > f64::from(limit) + slack);
+        let too_few = example.chunks as f64
+            > thresholds.usage_chunks_per_token * count + FREE_CHUNKS
+            || chars > thresholds.usage_chars_per_token * count + FREE_CHARS;
+        // Where the end of the sequence is ignored, tokens without text are usual; a computed
+        // answer has no text at all.
+        let unseen = !record.output_exact
+            && chars > 0.0
+            && count > thresholds.usage_tokens_per_char * chars + slack;
+        if beyond || too_few {
+            if self.impossible == 0 {
+                self.example = Some(example);
+            }
+            self.impossible += 1;
+        } else if unseen {
+            self.unseen += 1;
+            self.example.get_or_insert(example);
+        }
+    }
 }
 
 impl LengthEvidence {

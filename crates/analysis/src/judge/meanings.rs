@@ -27,6 +27,8 @@ inferometer_text::texts! {
         OtherModelRemedy => "name the model that you mean with --model", "用 --model 写明要测的模型";
         DelayedAck => "first tokens on kept connections wait for a delayed acknowledgement", "保持的连接上，首 token 要等待被延迟的确认";
         DelayedAckRemedy => "set TCP_NODELAY in the server, or in the proxy before it", "在服务端或其前面的代理设置 TCP_NODELAY";
+        Usage => "the server's counts of output tokens cannot be true", "服务端统计的输出 token 数不可能为真";
+        UsageRemedy => "do not quote figures made of tokens; ask whoever counts (the server, or a proxy before it) why usage disagrees with the text", "不要引用与 token 有关的数据；查明计数者（服务端或其前面的代理）的 usage 为何与文本不符";
         OutputLengths => "answers do not have the length that was asked for", "回答长度与要求不符";
         OutputLengthsRemedy => "check that the server takes ignore_eos or min_tokens; compare only runs of the same received lengths", "确认服务端支持 ignore_eos 或 min_tokens；只比较实际长度相同的运行";
         InputLengths => "the server counts other prompt lengths than were aimed at", "服务端统计的输入长度与预期不符";
@@ -70,6 +72,7 @@ impl DoubtMeaning {
             DoubtCode::NotStreamed => [M::NotStreamed, M::NotStreamedRemedy],
             DoubtCode::OtherModel => [M::OtherModel, M::OtherModelRemedy],
             DoubtCode::DelayedAck => [M::DelayedAck, M::DelayedAckRemedy],
+            DoubtCode::ImplausibleUsage => [M::Usage, M::UsageRemedy],
             DoubtCode::OutputLengths => [M::OutputLengths, M::OutputLengthsRemedy],
             DoubtCode::InputLengths => [M::InputLengths, M::InputLengthsRemedy],
             DoubtCode::WarmCache => [M::WarmCache, M::WarmCacheRemedy],

@@ -170,6 +170,8 @@ fn a_client_that_is_woken_late_warns_in_any_loop_and_is_invalid_if_that_spoils_t
     for (run, late_ms, severity) in [
         (MadeUp::closed(8, 128), 6.0, Severity::Warn),
         (MadeUp::closed(8, 128), 190.0, Severity::Invalid),
+        (slow_first_tokens(), 45.0, Severity::Warn),
+        (slow_first_tokens(), 60.0, Severity::Invalid),
         (open(719.0), 6.0, Severity::Warn),
         (open(719.0), 100.0, Severity::Warn),
         (open(719.0), 562.0, Severity::Invalid),
@@ -177,6 +179,13 @@ fn a_client_that_is_woken_late_warns_in_any_loop_and_is_invalid_if_that_spoils_t
     ] {
         assert_eq!(woken(run, late_ms), Some(severity), "{late_ms}");
     }
+}
+
+/// A closed loop in which a quarter of the median TTFT is long.
+fn slow_first_tokens() -> MadeUp {
+    let records = (0..40u64).map(|index| answer(index, index as f64 * 2_200.0, 2_000.0, 10, 20.0));
+    let toml = "[load]\nconcurrency = 1\nrequests = 40";
+    MadeUp::of(scenario(toml), records.collect())
 }
 
 #[test]
@@ -330,6 +339,50 @@ fn answers_of_other_lengths_than_asked_warn_only_where_exact() {
     assert_eq!(run.doubt(Code::OutputLengths), None);
     let one_less = MadeUp::closed(8, 128).each(|r| r.output_tokens_asked = Some(33));
     assert_eq!(one_less.doubt(Code::OutputLengths), None);
+}
+
+#[test]
+fn token_counts_that_cannot_be_true_make_a_run_invalid() {
+    let code = Code::ImplausibleUsage;
+    let counting = |index: u64, tokens: u32| {
+        MadeUp::closed(8, 128).each(move |record| {
+            if record.index == index
+                && let Some(usage) = &mut record.usage
+            {
+                usage.output = Some(tokens);
+            }
+        })
+    };
+    assert_eq!(MadeUp::closed(8, 128).doubt(code), None);
+    assert_eq!(counting(5, 40).doubt(code), None, "a few more are");
+    for tokens in [50 * 32, u32::MAX] {
+        let run = counting(5, tokens);
+        assert_eq!(run.doubt(code), Some(Severity::Invalid), "{tokens}");
+        assert!(!run.summary().valid);
+    }
+    let many_chunks = MadeUp::closed(8, 128).each(|record| {
+        record.chunks.at = vec![record.chunks.at[0]; 1_000];
+        record.chunks.same_read = vec![false; 1_000];
+        record.usage.as_mut().unwrap().output = Some(3);
+    });
+    assert_eq!(many_chunks.doubt(code), Some(Severity::Invalid));
+    let much_text = MadeUp::closed(8, 128).each(|record| record.output_chars = 1_000_000);
+    assert_eq!(much_text.doubt(code), Some(Severity::Invalid));
+}
+
+#[test]
+fn tokens_that_nobody_saw_warn_unless_the_end_of_the_sequence_was_ignored() {
+    let hidden = |exact: bool| {
+        MadeUp::closed(8, 128).each(move |record| {
+            record.output_exact = exact;
+            record.output_chars = 2;
+        })
+    };
+    let code = Code::ImplausibleUsage;
+    assert_eq!(hidden(false).doubt(code), Some(Severity::Warn));
+    assert_eq!(hidden(true).doubt(code), None);
+    let computed = hidden(false).each(|record| record.output_chars = 0);
+    assert_eq!(computed.doubt(code), None);
 }
 
 #[test]

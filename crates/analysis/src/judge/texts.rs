@@ -102,6 +102,7 @@ fn wording(doubt: &Doubt, lang: Lang) -> (Text, Text, Values) {
         Doubt::Interrupted { cause } => match cause {
             EndCause::StopCondition => (Text::Stopped, Text::StoppedRemedy, vec![]),
             EndCause::Watchdog => (Text::Watchdog, Text::WatchdogRemedy, vec![]),
+            EndCause::ServerAway => (Text::ServerAway, Text::DiedRemedy, vec![]),
             EndCause::Signal => (Text::Interrupted, Text::RepeatRemedy, vec![]),
             EndCause::Killed | EndCause::Complete | EndCause::Precise => {
                 (Text::Killed, Text::RepeatRemedy, vec![])
@@ -181,6 +182,32 @@ fn wording(doubt: &Doubt, lang: Lang) -> (Text, Text, Values) {
                 ("least", least.unwrap_or_default().to_string()),
             ];
             (Text::FewSamples, Text::FewSamplesRemedy, values)
+        }
+        Doubt::ImplausibleUsage(seen) => {
+            let example = seen.example.map(|example| {
+                let limit = example.limit.map_or_else(
+                    || Text::NoLimit.text(lang).to_owned(),
+                    |limit| limit.to_string(),
+                );
+                let values = [
+                    ("tokens", example.tokens.to_string()),
+                    ("limit", limit),
+                    ("chunks", example.chunks.to_string()),
+                    ("chars", example.chars.to_string()),
+                ];
+                Text::UsageExample.with(lang, &values)
+            });
+            let values = vec![
+                ("impossible", seen.impossible.to_string()),
+                ("unseen", seen.unseen.to_string()),
+                ("of", seen.counted.to_string()),
+                ("example", example.unwrap_or_default()),
+            ];
+            let text = match seen.impossible {
+                0 => Text::UnseenTokens,
+                _ => Text::ImpossibleUsage,
+            };
+            (text, Text::UsageRemedy, values)
         }
         Doubt::OutputLengths {
             mean_difference,
@@ -444,6 +471,7 @@ fn failures_remedy(most: Option<(Phase, FailureClass, u64)>) -> Text {
         FailureClass::Redirected => Text::RedirectedRemedy,
         FailureClass::ServerError | FailureClass::InBandError => Text::ServerErrorRemedy,
         FailureClass::EmptyStream | FailureClass::BadStream => Text::BadStreamRemedy,
+        FailureClass::TooLong => Text::TooLongRemedy,
         FailureClass::ConnectTimeout => Text::ConnectTimeoutRemedy,
         FailureClass::ReadTimeout => Text::ReadTimeoutRemedy,
         FailureClass::RequestTimeout => Text::RequestTimeoutRemedy,

@@ -14,6 +14,7 @@ use inferometer_runner::with_causes;
 use inferometer_store::run_dir::RunDir;
 use inferometer_store::stored::{Kind, Stored, list};
 use inferometer_store::sweep_dir::SweepDir;
+use inferometer_store::whole_file;
 use inferometer_text::Lang;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -98,7 +99,8 @@ fn collect(paths: &[PathBuf]) -> anyhow::Result<Vec<Stored>> {
 /// The result's own page, else one that is made now; its report as text where no page can be.
 fn write_page(stored: &Stored, file: &Path, lang: Lang) -> anyhow::Result<()> {
     let own = stored.path.join(OWN_PAGE);
-    if own.is_file() {
+    // A link in a stranger's folder may lead to a file that is nobody's business.
+    if own.symlink_metadata().is_ok_and(|own| own.is_file()) {
         std::fs::copy(&own, file)
             .with_context(|| format!("cannot copy {} to {}", own.display(), file.display()))?;
         return Ok(());
@@ -118,7 +120,7 @@ fn write_page(stored: &Stored, file: &Path, lang: Lang) -> anyhow::Result<()> {
 }
 
 fn write(file: &Path, text: &str) -> anyhow::Result<()> {
-    std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
+    Ok(whole_file::replace(file, text.as_bytes())?)
 }
 
 fn run_page(path: &Path, lang: Lang) -> anyhow::Result<String> {

@@ -97,6 +97,9 @@ pub enum OrderName {
 }
 
 /// Measures every point that is not measured yet, and shows the table.
+/// Every visit is planned and stored before the first is made.
+const MOST_REPEATS: u32 = 1_000;
+
 pub fn run(arguments: SweepArguments) -> anyhow::Result<Exit> {
     check_output(&arguments.output)?;
     let lang = language(arguments.output.lang);
@@ -104,6 +107,12 @@ pub fn run(arguments: SweepArguments) -> anyhow::Result<Exit> {
     let mut progress = Progress::of_campaign(arguments.quiet, lang);
     let mut typed = arguments.typed.clone();
     let stop_when = ladder_stops(&mut typed)?;
+    if arguments.repeat.get() > MOST_REPEATS {
+        bail!(
+            "--repeat {}: at most {MOST_REPEATS} are made; intervals hardly shrink beyond ten",
+            arguments.repeat
+        );
+    }
     let engine = arguments.engine.options()?;
     let request = SweepRequest {
         axes: typed.axes()?,
@@ -305,7 +314,8 @@ pub fn exit(visited: &[Visited]) -> Exit {
         (Some(summary), TrialState::Done) => crate::output::verdict(summary) == Exit::Fine,
         _ => false,
     };
-    Exit::fine_if(visited.iter().all(fine) && nothing_measured(visited).is_none())
+    let measured = !visited.is_empty() && nothing_measured(visited).is_none();
+    Exit::fine_if(measured && visited.iter().all(fine))
 }
 
 /// Why the last point was not measured, if none was.

@@ -51,6 +51,7 @@ fn without_a_url_the_simulated_engine_is_measured_and_everything_is_kept() {
     assert_eq!(
         kept,
         [
+            "SHA256SUMS",
             "ending.json",
             "environment.json",
             "records/records.parquet",
@@ -59,6 +60,10 @@ fn without_a_url_the_simulated_engine_is_measured_and_everything_is_kept() {
             "summary.json"
         ]
     );
+
+    let verified = place.run(&["verify", path.to_str().unwrap(), "--lang", "en"]);
+    assert_eq!((verified.code, verified.stderr.as_str()), (Some(0), ""));
+    assert!(verified.stdout.contains("intact"), "{}", verified.stdout);
 
     let again = place.run(&["report", "--lang", "en"]);
     assert_eq!((again.code, again.stderr.as_str()), (Some(0), ""));
@@ -82,6 +87,26 @@ fn without_a_url_the_simulated_engine_is_measured_and_everything_is_kept() {
         listed.stdout
     );
     assert!(listed.stdout.contains("VALID"));
+
+    let records = path.join("records/records.parquet");
+    let mut rotten = std::fs::read(&records).unwrap();
+    let middle = rotten.len() / 2;
+    rotten[middle] ^= 1;
+    std::fs::write(&records, rotten).unwrap();
+    let verified = place.run(&["verify", "inferometer-runs", "--lang", "en"]);
+    assert_eq!(verified.code, Some(1), "{verified:?}");
+    assert!(
+        verified.stdout.contains("DAMAGED") && verified.stdout.contains("records.parquet"),
+        "{}",
+        verified.stdout
+    );
+    place
+        .run(&["report", "--lang", "en"])
+        .assert_refused(&["records.parquet", "restore it from a copy"]);
+    std::fs::create_dir(place.path("empty")).unwrap();
+    place
+        .run(&["verify", "empty"])
+        .assert_refused(&["inferometer runs"]);
 }
 
 #[test]

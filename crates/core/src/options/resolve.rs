@@ -88,6 +88,7 @@ fn resolve_connection(options: ConnectionOptions) -> Result<Connection, OptionEr
         server_traces: options.server_traces,
         profile: options.profile.unwrap_or(false),
         request_timeout: timeout("--request-timeout", options.request_timeout, 600)?,
+        give_up_after: timeout("--give-up-after", options.give_up_after, 60)?,
         workers: options
             .workers
             .map(|count| small("--workers", count, 1024))

@@ -35,6 +35,7 @@ impl Scenario {
                 connect_timeout: Some(connection.connect_timeout),
                 read_timeout: Some(connection.read_timeout),
                 request_timeout: Some(connection.request_timeout),
+                give_up_after: Some(connection.give_up_after),
                 server_metrics: Some(connection.server_metrics.clone())
                     .filter(|metrics| *metrics != ServerMetrics::Auto),
                 server_traces: connection.server_traces,

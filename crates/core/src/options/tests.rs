@@ -237,6 +237,7 @@ const VALUES: &[(&str, &[&str])] = &[
     ("connection.connect-timeout", &["'3s'"]),
     ("connection.read-timeout", &["'1m'"]),
     ("connection.request-timeout", &["'90s'"]),
+    ("connection.give-up-after", &["'5s'"]),
     (
         "connection.server-metrics",
         &["'off'", "'auto'", "'http://h:2/metrics'"],

@@ -100,6 +100,21 @@ fn a_database_of_something_else_is_named_as_such() {
 }
 
 #[test]
+fn a_view_that_computes_without_end_is_not_asked() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("endless.db");
+    Connection::open(&path)
+        .unwrap()
+        .execute_batch(
+            "CREATE VIEW result AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) \
+             SELECT 1 AS success, i AS latency FROM n",
+        )
+        .unwrap();
+    let error = read_path(&path).unwrap_err().to_string();
+    assert!(error.contains("no table 'result'"), "{error}");
+}
+
+#[test]
 fn evalscopes_folder_gives_one_result_a_point() {
     let place = tempfile::tempdir().unwrap();
     for (parallel, rate) in [(4, 1.5), (8, 2.5)] {

@@ -2,7 +2,7 @@
 //! recorded, to the nanosecond and on any machine.
 
 use inferometer_core::content::Content;
-use inferometer_core::record::{Failure, FailureClass, Outcome, Record, Stage};
+use inferometer_core::record::{Failure, FailureClass, Outcome, Phase, Record, Stage};
 use inferometer_core::scenario::Hold;
 use inferometer_core::units::{Offset, Span};
 use inferometer_core::work::{Conversation, History};
@@ -42,6 +42,7 @@ struct InMemory {
     tokens: u32,
     connect: Duration,
     habit: Habit,
+    made: tokio::time::Instant,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -50,6 +51,11 @@ enum Habit {
     Silent,
     /// Closes each connection after an answer, without saying so.
     ClosesUnasked,
+    /// Says one thing again and again, without a pause, until the client leaves; or, so that a
+    /// test ends in any case, for some seconds.
+    Babbles(&'static str),
+    /// Refuses connections, and leaves those that it has, from 1 s to 2 s of the run.
+    AwayForASecond,
     /// Works on the second request of a connection for a while, and then drops it.
     DropsTheSecond,
 }
@@ -62,7 +68,13 @@ impl InMemory {
             tokens,
             connect: Duration::ZERO,
             habit: Habit::Normal,
+            made: tokio::time::Instant::now(),
         }
+    }
+
+    fn is_away(&self) -> bool {
+        let age = self.made.elapsed();
+        ms(1_000) <= age && age < ms(2_000)
     }
 
     async fn serve(self, mut stream: DuplexStream) {
@@ -75,6 +87,14 @@ impl InMemory {
                 Ok(length) => HEARD.with_borrow_mut(|heard| {
                     heard.push(String::from_utf8_lossy(&piece[..length]).into_owned());
                 }),
+            }
+            if let Habit::Babbles(what) = self.habit {
+                let begun = std::time::Instant::now();
+                let many = what.repeat(1_000);
+                while begun.elapsed() < Duration::from_secs(20)
+                    && stream.write_all(many.as_bytes()).await.is_ok()
+                {}
+                return;
             }
             let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
             let begun = tokio::time::Instant::now();
@@ -99,7 +119,9 @@ impl InMemory {
             }
             let _ = stream.write_all(b"0\r\n\r\n").await;
             match self.habit {
-                Habit::Normal | Habit::Silent => {}
+                Habit::Normal | Habit::Silent | Habit::Babbles(_) => {}
+                Habit::AwayForASecond if self.is_away() => return,
+                Habit::AwayForASecond => {}
                 Habit::ClosesUnasked => {
                     // The next request is already on its way when the connection goes.
                     let _ = stream.read(&mut piece).await;
@@ -120,6 +142,13 @@ impl Transport for InMemory {
 
     async fn open(&self) -> Result<DuplexStream, Failure> {
         tokio::time::sleep(self.connect).await;
+        if self.habit == Habit::AwayForASecond && self.is_away() {
+            return Err(Failure {
+                phase: Phase::Connect,
+                class: FailureClass::Refused,
+                detail: String::new(),
+            });
+        }
         let (ours, theirs) = tokio::io::duplex(64 << 10);
         tokio::task::spawn_local(self.serve(theirs));
         Ok(ours)
@@ -391,6 +420,57 @@ async fn silence_ends_a_request_at_the_read_timeout_and_a_long_one_at_the_reques
         FailureClass::RequestTimeout
     );
     assert_eq!(records[0].chunks.len(), 5, "what came until then is kept");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_outage_of_a_second_costs_a_closed_loop_few_requests() {
+    let mut server = InMemory::new(20, 10, 3);
+    server.habit = Habit::AwayForASecond;
+    let bed = Bed::new(server, PATIENT);
+    let part = bed.part(Pacing::Closed(vec![Offset(0); 4]), &[None; 400]);
+    let records = bed.run(part).await;
+    let nobody = records.iter().filter(|record| record.found_nobody());
+    let (nobody, ok) = (
+        nobody.count(),
+        records.iter().filter(|r| r.is_done()).count(),
+    );
+    assert!((8..60).contains(&nobody), "{nobody} requests found nobody");
+    assert!(ok > 300, "{ok} answers");
+    let back = records
+        .iter()
+        .filter(|record| record.is_done() && record.sent > Some(at(2_000)));
+    let streams_again: Vec<Offset> = back.filter_map(|record| record.sent).take(4).collect();
+    assert!(
+        streams_again.iter().all(|&sent| sent < at(3_100)),
+        "{streams_again:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_server_that_never_pauses_does_not_outlive_the_limits_of_a_request() {
+    let hasty = Timeouts {
+        read: ms(30_000),
+        request: ms(200),
+    };
+    // Without a length or chunks, the body lasts as long as the connection.
+    let comments = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n: still here\n\n";
+    let tokens = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":null}]}\n\n";
+    for (what, timeouts, class) in [
+        (comments, hasty, FailureClass::RequestTimeout),
+        (
+            "HTTP/1.1 100 Continue\r\n\r\n",
+            PATIENT,
+            FailureClass::BadStream,
+        ),
+        (tokens, PATIENT, FailureClass::TooLong),
+    ] {
+        let mut server = InMemory::new(0, 0, 1);
+        server.habit = Habit::Babbles(what);
+        let bed = Bed::new(server, timeouts);
+        let part = bed.part(Pacing::Closed(vec![Offset(0)]), &[None]);
+        let records = bed.run(part).await;
+        assert_eq!(records[0].failure().unwrap().class, class, "{what}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -4,7 +4,7 @@ use super::{Finding, FindingKind};
 use crate::message::{FindingText as Text, NumbersText};
 use crate::points::MeasuredPoint;
 use inferometer_core::doubt::DoubtCode;
-use inferometer_core::summary::{Distribution, Summary};
+use inferometer_core::summary::{Distribution, Outage, Summary};
 use inferometer_core::thresholds::Thresholds;
 use inferometer_page::number;
 use inferometer_text::Lang;
@@ -27,6 +27,33 @@ pub(super) fn lost(summary: &Summary, lang: Lang) -> Option<Finding> {
         kind: FindingKind::LostRequests,
         text: Text::Lost.with(lang, &text),
         evidence: Text::LostEvidence.with(lang, &evidence),
+    })
+}
+
+/// The longest time in which the server could not be reached.
+pub(super) fn away(summary: &Summary, lang: Lang) -> Option<Finding> {
+    let by_length = |a: &&Outage, b: &&Outage| a.length_s.total_cmp(&b.length_s);
+    let longest = summary.outages.iter().max_by(by_length)?;
+    let total: f64 = summary.outages.iter().map(|outage| outage.length_s).sum();
+    let requests = summary.outages.iter().map(|outage| outage.requests).sum();
+    let text = if longest.ended {
+        Text::Away
+    } else {
+        Text::AwayToTheEnd
+    };
+    let values = [
+        ("length", number::seconds(longest.length_s)),
+        ("start", number::seconds(longest.start_s)),
+    ];
+    let evidence = [
+        ("requests", number::count(requests)),
+        ("outages", number::count(summary.outages.len() as u64)),
+        ("total", number::seconds(total)),
+    ];
+    Some(Finding {
+        kind: FindingKind::ServerAway,
+        text: text.with(lang, &values),
+        evidence: Text::AwayEvidence.with(lang, &evidence),
     })
 }
 

@@ -10,6 +10,7 @@ inferometer_text::texts! {
         SameName => "No difference seen", "未见差异";
         StallsName => "Hidden stalls", "被掩盖的卡顿";
         LostName => "Lost requests", "丢失的请求";
+        AwayName => "Server away", "服务端离线";
         ClientName => "Client", "客户端";
         Of => "{text}, for {ladder}", "{text}；条件 {ladder}";
         Knee => "95 % of the highest output throughput is reached at {axis} {load} (between {low} and {high}); more load adds latency and at most 5 % throughput", "{axis} 约 {load}（{low} 与 {high} 之间）即达到最高输出吞吐量的 95 %；再加负载只会增加时延，吞吐量至多再高 5 %";
@@ -46,6 +47,9 @@ inferometer_text::texts! {
         AtPoints => "at {count} of {all} measurements; the worst, {point}: {text}", "{all} 次测量中有 {count} 次；最严重者 {point}：{text}";
         Lost => "{lost} of {planned} requests are unaccounted for", "{planned} 个请求中有 {lost} 个下落不明";
         LostEvidence => "{ok} ok, {failed} failed, {cut} cut, {unsent} not sent", "成功 {ok}，失败 {failed}，截断 {cut}，未发送 {unsent}";
+        Away => "the server was away for {length} from {start} on", "自 {start} 起服务端离线 {length}";
+        AwayToTheEnd => "the server was away for {length} from {start} on, and did not come back", "自 {start} 起服务端离线 {length}，此后未恢复";
+        AwayEvidence => "requests that found nobody: {requests}; outages: {outages}, {total} in all", "无人应答的请求：{requests}；离线次数：{outages}，共 {total}";
         ClientLate => "the client sent late, so latencies counted from planned times include its own delay", "客户端发送滞后，从计划时刻起算的时延包含客户端自身的延迟";
         ClientWoken => "the client was woken late, so latencies include its own delay", "客户端唤醒滞后，时延包含客户端自身的延迟";
         Client => "the client was near its own limit, so the server may be faster than these numbers", "客户端已接近自身上限，服务端的真实性能可能高于这些数字";

@@ -10,6 +10,7 @@ texts! {
         Model => "Model", "模型";
         Api => "API", "API";
         Streamed => "streamed", "流式";
+        Insecure => "certificates not checked (--insecure)", "未校验证书（--insecure）";
         NotStreamed => "not streamed", "非流式";
         Load => "Load", "负载";
         ClosedLoop => "closed loop, concurrency {streams}", "闭环，并发数 {streams}";
@@ -91,6 +92,7 @@ texts! {
         EndedPrecise => "known precisely enough", "已达到所要求的精度";
         EndedByCondition => "ended by a stop condition", "因停止条件结束";
         EndedByWatchdog => "ended by the watchdog", "被看门狗结束";
+        EndedByAbsence => "given up: the server was away", "放弃：服务端已离线";
         EndedByKill => "killed before it finished", "未结束即被杀死";
         Note => "Note", "备注";
         Saved => "Saved", "保存于";

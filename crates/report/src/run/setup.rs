@@ -120,7 +120,11 @@ pub(crate) fn api(report: &RunReport<'_>) -> String {
     } else {
         SetupText::NotStreamed
     };
-    report.list(&[spoken, report.say(streamed)])
+    let mut parts = vec![spoken, report.say(streamed)];
+    if report.scenario.connection.insecure {
+        parts.push(report.say(SetupText::Insecure));
+    }
+    report.list(&parts)
 }
 
 pub(crate) fn work(report: &RunReport<'_>) -> String {
@@ -267,6 +271,7 @@ fn extent(report: &RunReport<'_>, load: &Load) -> String {
         EndCause::Precise => Some(SetupText::EndedPrecise),
         EndCause::StopCondition => Some(SetupText::EndedByCondition),
         EndCause::Watchdog => Some(SetupText::EndedByWatchdog),
+        EndCause::ServerAway => Some(SetupText::EndedByAbsence),
         EndCause::Killed => Some(SetupText::EndedByKill),
     };
     parts.extend(early.map(|label| report.say(label).to_owned()));

@@ -4,7 +4,7 @@ use crate::samples;
 use inferometer_core::doubt::{DoubtCode, Severity};
 use inferometer_core::point::Point;
 use inferometer_core::record::{FailureClass, Phase};
-use inferometer_core::summary::{Distribution, FailureCount, StatedDoubt, Summary};
+use inferometer_core::summary::{Distribution, FailureCount, Outage, StatedDoubt, Summary};
 use inferometer_page::{markdown, text};
 use inferometer_report::findings::{Finding, FindingKind, of_run};
 use inferometer_report::sweep::{
@@ -410,6 +410,26 @@ fn a_stall_that_percentiles_hide_is_told_with_the_share_of_answers() {
     // The 99th percentile of ITL shows such gaps: nothing is hidden.
     summary.latency.itl_ms.as_mut().unwrap().p99 = 1500.0;
     assert!(of_run(&summary, Lang::En).is_empty());
+}
+
+#[test]
+fn an_outage_is_told_with_its_length_and_its_begin() {
+    let mut summary = run(100.0);
+    assert!(of_run(&summary, Lang::En).is_empty());
+    summary.outages = vec![Outage {
+        start_s: 3.2,
+        length_s: 1.04,
+        requests: 15,
+        ended: true,
+    }];
+    let [away] = of_run(&summary, Lang::En).try_into().unwrap();
+    assert_eq!(away.kind, FindingKind::ServerAway);
+    assert!(away.text.contains("away for 1.0"), "{}", away.text);
+    assert!(away.text.contains("from 3.2"), "{}", away.text);
+    assert!(away.evidence.contains("15"), "{}", away.evidence);
+    summary.outages[0].ended = false;
+    let [away] = of_run(&summary, Lang::En).try_into().unwrap();
+    assert!(away.text.contains("did not come back"), "{}", away.text);
 }
 
 #[test]

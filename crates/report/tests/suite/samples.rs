@@ -89,6 +89,7 @@ pub fn empty_summary() -> Summary {
         requests: Accounts::default(),
         window_s: None,
         window: None,
+        outages: Vec::new(),
         steady_s: None,
         throughput: Throughput::default(),
         steady: None,

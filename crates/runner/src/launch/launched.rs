@@ -3,6 +3,7 @@
 use crate::observer::{Event, Observer};
 use inferometer_core::environment::StartedEngine;
 use inferometer_engine::{MemoryAfter, Running};
+use inferometer_text::hostile::without_credentials;
 
 /// A started engine. Dropping it stops it, too; so does our own death.
 pub struct LaunchedEngine {
@@ -15,7 +16,7 @@ impl LaunchedEngine {
     /// Ends it and waits until the devices are as before; what did not go well is said.
     pub fn stop(self, observer: &mut dyn Observer) {
         observer.event(Event::StoppingEngine);
-        let url = self.running.url().to_owned();
+        let url = without_credentials(self.running.url());
         let stopped = self.running.stop();
         if stopped.remaining > 0 {
             let count = stopped.remaining;

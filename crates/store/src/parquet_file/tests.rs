@@ -291,3 +291,20 @@ fn pandas_reads_every_column() {
 fn polars_reads_every_column() {
     with_python("polars", include_str!("tests/polars.py"));
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    let (path, partial) = (folder.path().join("r"), folder.path().join("r.partial"));
+    let message = match RecordsWriter::over(&path, partial, full) {
+        Ok(mut writer) => {
+            writer.push(&streamed(0, 5)).unwrap();
+            writer.finish().unwrap_err().to_string()
+        }
+        Err(error) => error.to_string(),
+    };
+    assert!(message.contains("no space left"), "{message}");
+    assert!(!path.exists());
+}

@@ -3,6 +3,7 @@
 use super::*;
 use crate::journal::{Entry, Progress};
 use crate::stored::latest;
+use crate::verify::{Integrity, Verified, verify};
 use inferometer_core::record::{Chunks, Outcome, Stage};
 use inferometer_core::units::Offset;
 
@@ -68,6 +69,11 @@ fn begun(folder: &Path, planned: Option<u64>) -> RunDir {
     journal.append(&Entry::Progress(progress)).unwrap();
     journal.flush().unwrap();
     run
+}
+
+fn summary() -> Summary {
+    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/run-v1");
+    RunDir::open(fixture).unwrap().summary().unwrap()
 }
 
 fn all(run: &RunDir) -> Vec<Record> {
@@ -205,25 +211,124 @@ fn a_folder_without_runs_says_how_to_make_one() {
     assert!(message.contains("inferometer run"), "{message}");
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 #[test]
-fn a_full_disk_is_said_and_the_old_file_stays() {
+fn what_stands_in_place_of_a_file_of_a_run_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let run = begun(folder.path(), Some(8));
-    let partial = |name: &str| folder.path().join(format!("{name}.partial"));
-    run.write_ending(&Ending::default()).unwrap();
-    std::os::unix::fs::symlink("/dev/full", partial(ENDING)).unwrap();
+    run.seal().unwrap();
+    let parquet = run.parquet_path();
+    let elsewhere = folder.path().join("elsewhere");
+    fs::rename(&parquet, &elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &parquet).unwrap();
+    let message = run.records().map(drop).unwrap_err().to_string();
+    assert!(message.contains("not a regular file"), "{message}");
+    fs::remove_file(&parquet).unwrap();
+    // A pipe without a writer would be waited for without end.
+    let made = std::process::Command::new("mkfifo").arg(&parquet).status();
+    if made.is_ok_and(|status| status.success()) {
+        let message = run.records().map(drop).unwrap_err().to_string();
+        assert!(message.contains("not a regular file"), "{message}");
+    }
+}
+
+#[test]
+fn no_flipped_bit_of_a_sealed_run_passes_unseen() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = begun(folder.path(), Some(8));
+    run.seal().unwrap();
+    run.write_summary(&summary()).unwrap();
+    let reads = |run: &RunDir| -> Result<(), StorageError> {
+        run.scenario()?;
+        run.environment()?;
+        run.ending()?;
+        run.summary()?;
+        run.records()?.try_for_each(|record| record.map(drop))
+    };
+    reads(&run).unwrap();
+    for name in HASHED {
+        let path = folder.path().join(name);
+        let Ok(written) = fs::read(&path) else {
+            assert_eq!(name, SAMPLES, "the server was not watched");
+            continue;
+        };
+        for at in (0..written.len()).step_by(written.len().div_ceil(300)) {
+            let mut flipped = written.clone();
+            flipped[at] ^= 1 << (at % 8);
+            fs::write(&path, flipped).unwrap();
+            let message = reads(&run).unwrap_err().to_string();
+            assert!(message.contains(name), "byte {at} of {name}: {message}");
+        }
+        fs::write(&path, written).unwrap();
+    }
+    let sums = folder.path().join("SHA256SUMS");
+    let written = fs::read(&sums).unwrap();
+    for at in 0..written.len() {
+        let mut flipped = written.clone();
+        flipped[at] ^= 1 << (at % 7);
+        fs::write(&sums, flipped).unwrap();
+        let found = verify(folder.path());
+        assert!(
+            matches!(found[0].state, Integrity::Damaged(_)),
+            "byte {at} of SHA256SUMS: {found:?}"
+        );
+    }
+    fs::write(&sums, written).unwrap();
+    reads(&run).unwrap();
+}
+
+#[test]
+fn what_is_written_after_the_seal_is_hashed_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = begun(folder.path(), Some(8));
+    run.seal().unwrap();
     let ending = Ending {
         planned: 8,
         ..Ending::default()
     };
-    let message = run.write_ending(&ending).unwrap_err().to_string();
-    assert!(message.contains("no space left"), "{message}");
-    assert_eq!(run.ending().unwrap(), Ending::default());
-    assert!(!partial(ENDING).is_symlink());
+    run.write_ending(&ending).unwrap();
+    run.write_summary(&summary()).unwrap();
+    assert_eq!(run.ending().unwrap(), ending);
+    let found = verify(folder.path());
+    assert!(
+        matches!(
+            found[..],
+            [Verified {
+                state: Integrity::Intact { files: 5 },
+                ..
+            }]
+        ),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn a_run_without_hashes_is_read_as_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = begun(folder.path(), Some(8));
+    run.seal().unwrap();
     let records = all(&run);
-    std::os::unix::fs::symlink("/dev/full", partial(PARQUET)).unwrap();
-    let message = run.seal().unwrap_err().to_string();
-    assert!(message.contains("no space left"), "{message}");
-    assert_eq!(all(&run), records, "the journal stays");
+    fs::remove_file(folder.path().join("SHA256SUMS")).unwrap();
+    assert_eq!(all(&run), records);
+    let found = verify(folder.path());
+    assert!(matches!(found[0].state, Integrity::Unhashed), "{found:?}");
+    let empty = tempfile::tempdir().unwrap();
+    assert!(verify(empty.path()).is_empty());
+}
+
+#[test]
+fn a_seal_that_was_killed_gets_its_hashes_later() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = begun(folder.path(), Some(8));
+    let journal = fs::read(run.journal_path()).unwrap();
+    run.seal().unwrap();
+    fs::remove_file(folder.path().join("SHA256SUMS")).unwrap();
+    fs::write(run.journal_path(), journal).unwrap();
+    run.seal().unwrap();
+    assert!(!run.journal_path().exists());
+    let found = verify(folder.path());
+    assert!(
+        matches!(found[0].state, Integrity::Intact { .. }),
+        "{found:?}"
+    );
 }

@@ -145,3 +145,14 @@ fn a_trial_cannot_point_out_of_its_sweep() {
         assert_eq!(sweep.run_path(&trial), None, "{bad}");
     }
 }
+
+#[test]
+fn a_plan_that_changed_on_the_disk_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    SweepDir::begin(folder.path(), plan(&[1, 2])).unwrap();
+    let file = folder.path().join(PLAN);
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace("concurrency_2", "concurrency_3")).unwrap();
+    let message = SweepDir::open(folder.path()).unwrap_err().to_string();
+    assert!(message.contains("not as it was written"), "{message}");
+}

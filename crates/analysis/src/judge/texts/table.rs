@@ -24,6 +24,7 @@ inferometer_text::texts! {
         Watchdog => "nothing moved for too long, or a client thread died, and the run was ended", "长时间没有任何进展，或客户端线程异常退出，运行被结束";
         WatchdogRemedy => "look for a message of the client on its screen, and at the server's log for the time of the silence; --read-timeout says how long silence may last", "查看客户端屏幕上的提示，以及服务端日志中无响应的那段时间；允许的静默时长由 --read-timeout 决定";
         Interrupted => "the run was interrupted before it was complete", "运行未完成即被中断";
+        ServerAway => "the server could not be reached for as long as --give-up-after, so the run ended with what was measured before", "服务端无法连接的时间达到 --give-up-after，运行就此结束，保留此前的测量";
         Killed => "the run was killed: it has no ending, and its last records may be missing", "运行被杀死：没有结束记录，最后的请求记录可能缺失";
         RepeatRemedy => "run it again to the end; `--config` with the stored scenario repeats it exactly", "重跑并等它结束；用 `--config` 指定已保存的 scenario 即可原样重跑";
         Failures => "{failed} of {ended} requests failed ({share}){most}", "{ended} 个请求中有 {failed} 个失败（{share}）{most}";
@@ -47,6 +48,11 @@ inferometer_text::texts! {
         Needs => "p{rank} (needs {least})", "p{rank}（需要 {least}）";
         Enumeration => ", ", "、";
         FewSamplesRemedy => "send more, as in --requests {least}, or do not quote these percentiles", "增加请求数，例如 --requests {least}，否则不要引用这些百分位";
+        ImpossibleUsage => "{impossible} of {of} answers have a token count (usage) that cannot be true{example}", "{of} 个回答中有 {impossible} 个的 token 计数（usage）不可能为真{example}";
+        UnseenTokens => "{unseen} of {of} answers count far more tokens (usage) than their text can hold{example}: hidden reasoning, or a wrong count", "{of} 个回答中有 {unseen} 个的 token 计数（usage）远超其文本所能容纳{example}：可能是隐藏的推理内容，或计数有误";
+        UsageExample => ", as in {tokens} tokens with a limit of {limit}, {chunks} chunks and {chars} characters", "，例如 {tokens} 个 token，而上限为 {limit}，共 {chunks} 个 chunk、{chars} 个字符";
+        NoLimit => "none", "无";
+        UsageRemedy => "do not quote figures made of tokens; look at why usage disagrees with the text (the server, or a proxy before it), or count with --tokenizer", "不要引用与 token 有关的数据；查明 usage 为何与文本不符（服务端或其前面的代理），或用 --tokenizer 自行计数";
         OutputLengths => "{off} of {exact} answers do not have the length that was asked for; the mean difference is {difference}", "{exact} 个回答中有 {off} 个与要求的长度不符；平均相差 {difference}";
         OutputLengthsRemedy => "check that the server takes ignore_eos or min_tokens (`inferometer doctor URL`), and that --output-tokens fits its context; compare with runs of the same received lengths only", "确认服务端支持 ignore_eos 或 min_tokens（`inferometer doctor URL`），且 --output-tokens 不超出其上下文；只与实际长度相同的运行比较";
         OutputCapped => "{at} of {of} answers ({share}) were ended by the limit at exactly {tokens} tokens", "{of} 个回答中有 {at} 个（{share}）恰好在 {tokens} token 处被长度上限截止";
@@ -105,6 +111,7 @@ inferometer_text::texts! {
         RedirectedRemedy => "give the address that the server redirects to as the URL", "把 URL 改为服务端重定向到的地址";
         ServerErrorRemedy => "read the sample body and the server's log, and lower the load until it answers", "查看返回体样例和服务端日志，并降低负载直到它能正常响应";
         BadStreamRemedy => "check --api, and that no proxy changes the stream; --no-stream may tell more", "检查 --api，并确认没有代理改写流；--no-stream 可能给出更多信息";
+        TooLongRemedy => "check that the server obeys max_tokens and ends its streams", "确认服务端遵守 max_tokens 并会结束流";
         ConnectTimeoutRemedy => "check that the host is reachable, or raise --connect-timeout", "检查主机是否可达，或调大 --connect-timeout";
         ReadTimeoutRemedy => "lower the load, or raise --read-timeout", "降低负载，或调大 --read-timeout";
         RequestTimeoutRemedy => "lower the load, or raise --request-timeout", "降低负载，或调大 --request-timeout";

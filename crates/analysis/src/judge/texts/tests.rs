@@ -1,7 +1,7 @@
 use super::*;
 use crate::judge::{
     BetweenPart, DriftEvidence, InFlightEvidence, Lateness, Spoiled, StallEvidence,
-    StragglerEvidence, WaveEvidence, WindowEvidence,
+    StragglerEvidence, UsageEvidence, UsageExample, WaveEvidence, WindowEvidence,
 };
 use crate::steady::Overload;
 use inferometer_core::doubt::{DoubtCode, Severity};
@@ -166,6 +166,28 @@ fn doubts() -> Vec<Doubt> {
         Doubt::ChunkNotToken {
             tokens_per_chunk: Some(4.0),
         },
+        Doubt::ImplausibleUsage(UsageEvidence {
+            counted: 100,
+            impossible: 2,
+            unseen: 0,
+            example: Some(UsageExample {
+                tokens: 6_400,
+                limit: Some(128),
+                chunks: 128,
+                chars: 512,
+            }),
+        }),
+        Doubt::ImplausibleUsage(UsageEvidence {
+            counted: 100,
+            impossible: 0,
+            unseen: 40,
+            example: Some(UsageExample {
+                tokens: 900,
+                limit: None,
+                chunks: 5,
+                chars: 20,
+            }),
+        }),
         Doubt::WarmCache {
             cached: 80,
             of: 100,

@@ -1,0 +1,60 @@
+//! `inferometer verify`: whether stored results are as they were written.
+
+use crate::exit::Exit;
+use crate::options::lang;
+use crate::output::{language, print};
+use anyhow::bail;
+use clap::Args;
+use inferometer_report::message::RunsText;
+use inferometer_store::verify::{Integrity, Verified, verify};
+use inferometer_text::Lang;
+use std::path::PathBuf;
+
+#[derive(Args)]
+pub struct VerifyArguments {
+    /// Runs, sweeps, or folders that hold some
+    #[arg(required = true, value_name = "DIR")]
+    pub folders: Vec<PathBuf>,
+    /// Language [from the locale]
+    #[arg(long, value_name = "en|zh", value_parser = lang)]
+    pub lang: Option<Lang>,
+}
+
+pub fn run(arguments: &VerifyArguments) -> anyhow::Result<Exit> {
+    let lang = language(arguments.lang);
+    let mut damaged = false;
+    for folder in &arguments.folders {
+        let found = verify(folder);
+        if found.is_empty() {
+            bail!(
+                "{} holds no run or sweep; `inferometer runs` lists those that are stored",
+                folder.display()
+            );
+        }
+        for verified in &found {
+            damaged |= matches!(verified.state, Integrity::Damaged(_));
+            for line in lines(verified, lang) {
+                print(&(line + "\n"))?;
+            }
+        }
+    }
+    Ok(Exit::fine_if(!damaged))
+}
+
+fn lines(verified: &Verified, lang: Lang) -> Vec<String> {
+    let path = verified.path.display().to_string();
+    match &verified.state {
+        Integrity::Intact { files } => {
+            let filled = [("path", path), ("files", files.to_string())];
+            vec![RunsText::Intact.with(lang, &filled)]
+        }
+        Integrity::Unhashed => vec![RunsText::Unhashed.with(lang, &[("path", path)])],
+        Integrity::Damaged(damage) => {
+            let line = |what: &String| {
+                let filled = [("path", path.clone()), ("what", what.clone())];
+                RunsText::Damaged.with(lang, &filled)
+            };
+            damage.iter().map(line).collect()
+        }
+    }
+}
