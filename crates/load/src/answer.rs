@@ -154,11 +154,9 @@ impl AnswerReader {
         } else {
             Content::Whole(Vec::new())
         };
-        if let Some(encoding) = head.encoding.as_ref().filter(|_| head.is_success()) {
-            self.bad_stream(format!(
-                "the answer is compressed (Content-Encoding: {}), which nobody asked for; switch that off in the server or in the proxy before it",
-                printable(encoding, 40)
-            ));
+        if head.compressed && head.is_success() {
+            let detail = "the answer is compressed (Content-Encoding: gzip or the like), which nobody asked for; switch that off in the server or in the proxy before it";
+            self.bad_stream(detail.to_owned());
         }
         let frame = head.body();
         self.part = Part::Body {

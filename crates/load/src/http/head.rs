@@ -51,11 +51,11 @@ pub struct Head {
     /// `Content-Type`, in lower case.
     pub content_type: String,
     pub location: Option<String>,
-    /// `Content-Encoding`, where the body is not plain.
-    pub encoding: Option<String>,
     /// `Server`, or LiteLLM, which says its name in a header of its own.
     pub server: Option<String>,
     pub keep_alive: bool,
+    /// It has a `Content-Encoding`: the body is not plain.
+    pub compressed: bool,
     /// Length of the head in bytes.
     pub length: usize,
     framing: FramingHeader,
@@ -93,7 +93,7 @@ impl Head {
             status: response.code.unwrap_or_default(),
             content_type: String::new(),
             location: None,
-            encoding: None,
+            compressed: false,
             server: None,
             keep_alive: response.version == Some(1),
             length,
@@ -105,9 +105,7 @@ impl Head {
             match header.name.to_ascii_lowercase().as_str() {
                 "content-type" => head.content_type = value.to_ascii_lowercase(),
                 "location" => head.location = Some(value.to_owned()),
-                "content-encoding" if !value.eq_ignore_ascii_case("identity") => {
-                    head.encoding = Some(value.to_owned());
-                }
+                "content-encoding" => head.compressed = !value.eq_ignore_ascii_case("identity"),
                 "server" => {
                     head.server.get_or_insert_with(|| value.to_owned());
                 }
