@@ -286,7 +286,7 @@ fn finished(
 fn confirmed(rates: [f64; 4], of_rounds: f64) -> Vec<Trial> {
     finished(&study(), searched(), |start| {
         let sign = |bit: usize| {
-            if (start.round >> bit) % 2 == 0 {
+            if (start.round >> bit).is_multiple_of(2) {
                 1.0
             } else {
                 -1.0
