@@ -128,7 +128,7 @@ impl std::fmt::Display for Leftover {
             }
             LeftoverState::Orphaned => write!(
                 f,
-                "`{command}` (pid {pid}) was left over by an earlier run; end it with `kill -9 -- -{pid}`"
+                "`{command}` (pid {pid}) was left over by an earlier run; end it with `kill -9 -{pid}`"
             ),
             LeftoverState::Answers => {
                 let place = self.entry.answers_at.first().map_or("", String::as_str);

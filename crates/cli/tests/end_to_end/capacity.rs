@@ -298,6 +298,7 @@ fn tiers_share_the_budget_and_each_says_how_it_ended() {
         "missed",
         "out of budget",
         "too few",
+        "too short",
     ];
     for row in rows {
         assert!(

@@ -310,6 +310,7 @@ fn a_sweep_is_a_source_and_its_invalid_points_are_refused_unless_forced() {
     let mut spoilt: Value = serde_json::from_str(&text).unwrap();
     spoilt["valid"] = Value::from(false);
     std::fs::write(&summary, spoilt.to_string()).unwrap();
+    std::fs::remove_file(summary.with_file_name("SHA256SUMS")).unwrap();
     plan(&place, &words).assert_refused(&["concurrency_8", "--force"]);
     let forced = plan(&place, &[&words[..], &["--force"]].concat());
     assert_eq!(forced.code, Some(0), "{forced:?}");

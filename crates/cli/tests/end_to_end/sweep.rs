@@ -85,7 +85,7 @@ fn every_combination_is_measured_with_its_own_number_of_requests() {
         report.stdout
     );
     assert!(
-        report.stdout.contains("too few samples"),
+        report.stdout.contains("too few independent samples"),
         "{}",
         report.stdout
     );

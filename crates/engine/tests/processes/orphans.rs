@@ -81,7 +81,7 @@ fn an_engine_whose_supervisor_was_killed_too_is_found_and_can_be_ended() {
     assert_eq!(found.len(), 1);
     assert!(is_orphaned(&found[0]));
     // What the user is told to do about it works.
-    let remedy = format!("kill -9 -- -{}", family[0]);
+    let remedy = format!("kill -9 -{}", family[0]);
     assert!(found[0].to_string().contains(&remedy), "{}", found[0]);
     let sent = Command::new("sh").args(["-c", &remedy]).status().unwrap();
     assert!(sent.success());
