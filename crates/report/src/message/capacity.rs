@@ -51,7 +51,7 @@ texts! {
         EndedCeiling => "met at the highest load", "最高负载仍满足";
         EndedNever => "never met", "始终不满足";
         EndedFew => "too few requests", "样本不足";
-        EndedShort => "run too short for its queue", "运行时间相对队列太短";
+        EndedShort => "run too short", "运行时间相对队列太短";
         EndedInterrupted => "stopped", "已中止";
         Low => "low", "下限";
         High => "high", "上限";
