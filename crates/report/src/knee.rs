@@ -227,8 +227,11 @@ mod tests {
         high
     }
 
+    /// A name, a curve, loads and the true knee.
+    type Case = (&'static str, fn(f64) -> f64, Vec<f64>, f64);
+
     /// Every curve on every ladder that begins below it and goes on until it is level.
-    fn cases() -> Vec<(&'static str, fn(f64) -> f64, Vec<f64>, f64)> {
+    fn cases() -> Vec<Case> {
         let case = |(name, curve): Curve, loads: Vec<f64>| {
             let truth = truth(curve, &loads);
             (name, curve, loads, truth)
