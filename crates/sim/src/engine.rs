@@ -6,7 +6,7 @@
 //! [`Engine::add`], calls [`Engine::step`] at [`Engine::wake`], and delivers what the events
 //! say at the times that they say.
 //!
-//! API servers stand before and behind the scheduler ([`api`]), since in real servers their core
+//! API servers stand before and behind the scheduler (`api.rs`), since in real servers their core
 //! is what saturates first when many streams are open.
 
 mod api;
