@@ -80,6 +80,8 @@ pub fn judge(
 /// arises between the engine and the client, and least time.
 const BETWEEN_SHARE: f64 = 0.1;
 const BETWEEN_MS: f64 = 1.0;
+/// The same of the time to the first token, of which reading and tokenising the prompt is a part.
+const BETWEEN_SHARE_OF_FIRST: f64 = 0.2;
 /// Tokens in a chunk from which on servers merge them.
 const MERGED: f64 = 1.2;
 /// Fewest looks at the server that a mean of its own rests on.
@@ -93,17 +95,22 @@ pub fn front_end(summary: &Summary) -> Option<Doubt> {
         .between
         .filter(|_| server.samples >= BETWEEN_SAMPLES)?;
     let own_ms = summary.client.pulse_p99_ms.unwrap_or_default();
-    let part = |of: Option<Distribution>, between: Option<f64>, own_ms: f64| {
+    let part = |of: Option<Distribution>, between: Option<f64>, own_ms: f64, share: f64| {
         let (client_ms, between_ms) = (of?.mean, between? - own_ms);
-        let matters = between_ms > BETWEEN_MS && between_ms > BETWEEN_SHARE * client_ms;
+        let matters = between_ms > BETWEEN_MS && between_ms > share * client_ms;
         matters.then_some(BetweenPart {
             client_ms,
             between_ms,
         })
     };
     // A late wake-up shifts all tokens of an answer, and so hardly their mean gap.
-    let tpot = part(summary.latency.tpot_ms, between.tpot_ms, 0.0);
-    let ttft = part(summary.latency.ttft_ms, between.ttft_ms, own_ms);
+    let tpot = part(summary.latency.tpot_ms, between.tpot_ms, 0.0, BETWEEN_SHARE);
+    let ttft = part(
+        summary.latency.ttft_ms,
+        between.ttft_ms,
+        own_ms,
+        BETWEEN_SHARE_OF_FIRST,
+    );
     let latency = &summary.latency;
     let chunks = latency.inter_chunk_ms.zip(latency.tpot_ms);
     let tokens_per_chunk = chunks.map(|(chunks, tokens)| chunks.mean / tokens.mean);
