@@ -121,10 +121,10 @@ texts! {
             "线性插值（Hyndman-Fan 第 7 类）；在 99 % 置信度下，p90 至少需要 44 个样本，p95 需\
              要 90 个，p99 需要 459 个";
         Interval =>
-            "by the means of ten batches of requests in order of their start (Student's t, \
+            "by the means of five to ten batches of requests in order of their start (Student's t, \
              widened by the correlation that is left); none where the run is short beside the \
              memory of the queue",
-            "按开始顺序把请求分成十批，由各批均值得出（Student t，并按剩余相关性放宽）；运行短于队\
+            "按开始顺序把请求分成五到十批，由各批均值得出（Student t，并按剩余相关性放宽）；运行短于队\
              列的记忆时不给出";
     }
 }
