@@ -95,7 +95,7 @@ pub(crate) async fn generate(
     };
     entry.complete();
     drop(entry);
-    shared.answered();
+    shared.answered().await;
     result
 }
 

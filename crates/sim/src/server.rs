@@ -182,6 +182,11 @@ async fn accept(
     });
     loop {
         tokio::select! {
+            // The end first: under load there is always another connection to accept.
+            biased;
+            () = shared.dying.notified() => return Ok(()),
+            () = &mut last_answers => return Ok(()),
+            () = &mut shutdown => return Ok(()),
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
                     connections.spawn(serve_one(Arc::clone(shared), stream));
@@ -190,9 +195,6 @@ async fn accept(
                 Err(error) => return Err(SimError::Accept(error)),
             },
             Some(_) = connections.join_next(), if !connections.is_empty() => {}
-            () = shared.dying.notified() => return Ok(()),
-            () = &mut last_answers => return Ok(()),
-            () = &mut shutdown => return Ok(()),
         }
     }
 }

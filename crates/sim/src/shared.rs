@@ -42,13 +42,15 @@ impl Shared {
         self.driver.as_ref()?.died()
     }
 
-    /// Counts an answer, and dies after as many as the faults say.
-    pub(crate) fn answered(&self) {
+    /// Counts an answer, and dies after as many as the faults say: no connection answers
+    /// after that, though the server may need a moment to end.
+    pub(crate) async fn answered(&self) {
         let answered = self.answered.fetch_add(1, Relaxed) + 1;
         let limit = self.config.faults.die_after;
-        if limit.is_some_and(|limit| u64::from(limit.get()) == answered) {
+        if limit.is_some_and(|limit| answered >= u64::from(limit.get())) {
             self.truth.dying();
             self.dying.notify_one();
+            std::future::pending::<()>().await;
         }
     }
 
