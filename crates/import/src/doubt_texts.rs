@@ -13,7 +13,7 @@ inferometer_text::texts! {
         TwiceRemedy => "the first is kept; see in the source which of them is meant", "保留先出现的数值；请核对来源中以哪个为准";
         FirstAfterEnd => "mean time to first token is {ttft} ms, mean latency {e2e} ms: no request ends before it begins", "平均首 token 时延为 {ttft} ms，而平均端到端时延为 {e2e} ms：请求不可能在首 token 之前结束";
         FirstAfterEndRemedy => "check the units and which latency is meant; use neither until then", "请核对单位与时延口径；核对前两者都不可用";
-        Shrunk => "requests a second × latency is {under_way}, of {configured} configured ({expected} after ramp and drain): the client shrank", "QPS × 时延为 {under_way}，而设定并发为 {configured}（扣除起步与收尾后应为 {expected}）：客户端并发缩水";
+        Shrunk => "requests/s × latency is {under_way}, of {configured} configured ({expected} after ramp and drain): the client shrank", "QPS × 时延为 {under_way}，而设定并发为 {configured}（扣除起步与收尾后应为 {expected}）：客户端并发缩水";
         ShrunkRemedy => "do not read this point as the server's limit; measure again", "不要把该点当作服务端上限；请重新测量";
         NotStreamed => "time to first token equals latency: answers were not streamed", "首 token 时延等于端到端时延：未采用流式输出";
         NotStreamedRemedy => "ignore its time to first token", "忽略其首 token 时延";
@@ -26,8 +26,8 @@ inferometer_text::texts! {
         OutputThroughput => "output throughput", "输出吞吐量";
         InputThroughput => "input throughput", "输入吞吐量";
         TotalThroughput => "total throughput", "总吞吐量";
-        Qps => "requests a second", "每秒请求数";
-        QpsTimesOutput => "requests a second × mean output", "每秒请求数 × 平均输出长度";
+        Qps => "requests/s", "每秒请求数";
+        QpsTimesOutput => "requests/s × mean output", "每秒请求数 × 平均输出长度";
         OutputOverTime => "output tokens / duration", "输出 token 数 ÷ 总耗时";
         InputOverTime => "input tokens / duration", "输入 token 数 ÷ 总耗时";
         SumOfBoth => "input + output throughput", "输入吞吐量 + 输出吞吐量";

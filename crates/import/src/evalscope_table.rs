@@ -3,10 +3,12 @@
 use crate::builder::ResultBuilder;
 use crate::json_result::percentile;
 use crate::label::label;
+use crate::load_table;
 use crate::quantity::{number, quantity};
 use crate::result::{ImportedResult, Tool};
 use crate::summary::Stat;
 use crate::table::TextTable;
+use crate::time_unit;
 
 /// `Key | Value` with at least two results.
 pub(crate) fn summary(table: &TextTable) -> Option<ImportedResult> {
@@ -22,21 +24,34 @@ pub(crate) fn summary(table: &TextTable) -> Option<ImportedResult> {
     {
         return None;
     }
-    let mut builder = ResultBuilder::default();
-    for row in rows {
-        let [name, cell] = row.as_slice() else {
-            continue;
-        };
-        match (label(name), quantity(cell.trim_end_matches('.'))) {
-            (Some(label), Some(quantity)) => builder.set(name, label, quantity),
-            (None, Some(_)) => builder.skip(name),
-            (_, None) => {}
-        }
-    }
     let tool = match names[0].as_str() {
         "key" => Tool::Evalscope,
         _ => Tool::MarkdownTable,
     };
+    let mut builder = ResultBuilder::default();
+    let cells: Vec<(&str, Vec<&str>)> = (rows.iter())
+        .filter_map(|row| match row.as_slice() {
+            [name, cell] => Some((name.as_str(), vec![cell.trim_end_matches('.')])),
+            _ => None,
+        })
+        .collect();
+    // The tool writes its units; people leave them out.
+    let units = if tool == Tool::MarkdownTable {
+        time_unit::units(&cells, &[None])
+    } else {
+        vec![None; cells.len()]
+    };
+    builder.assumed = load_table::assumed(&cells, &units);
+    for ((name, cells), unit) in cells.iter().zip(units) {
+        match (label(name), cells.first().and_then(|cell| quantity(cell))) {
+            (Some(label), Some(mut quantity)) => {
+                quantity.unit = quantity.unit.or(unit);
+                builder.set(name, label, quantity);
+            }
+            (None, Some(_)) => builder.skip(name),
+            (_, None) => {}
+        }
+    }
     (builder.results() >= 2).then(|| builder.finish(tool, (table.first, table.last)))
 }
 

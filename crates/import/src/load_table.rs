@@ -9,7 +9,7 @@ use crate::notes::Notes;
 use crate::quantity::{Quantity, Unit, count, leading_number, number, quantity, rate};
 use crate::result::{ImportedResult, Tool};
 use crate::table::TextTable;
-use crate::time_unit;
+use crate::time_unit::{self, Columns};
 use inferometer_text::hostile::printable;
 
 /// Lines under a table that may say more about all its columns.
@@ -94,7 +94,7 @@ pub(crate) fn read(table: &TextTable, notes: &mut Notes<'_>) -> Vec<ImportedResu
         if builder.results() == 0 || is_comparison(head) {
             continue;
         }
-        builder.assumed.splice(0..0, assumed(&grid, &units));
+        builder.assumed.splice(0..0, assumed(&grid.metrics, &units));
         builder.assumed.extend(meant.assumed.iter().cloned());
         let mut result = builder.finish(tool, (table.first, last));
         if !names.is_empty() {
@@ -314,8 +314,8 @@ fn head_number(head: &str) -> Option<f64> {
 }
 
 /// Says which units were not written.
-fn assumed(grid: &Grid<'_>, units: &[Option<Unit>]) -> Vec<Assumption> {
-    let metrics = grid.metrics.iter().zip(units);
+pub(crate) fn assumed(columns: &Columns<'_>, units: &[Option<Unit>]) -> Vec<Assumption> {
+    let metrics = columns.iter().zip(units);
     let assumed = metrics.filter_map(|((name, cells), unit)| {
         let numbers = || cells.iter().filter_map(|cell| quantity(cell));
         if label(name)?.unit.is_some() || numbers().all(|number| number.unit.is_some()) {

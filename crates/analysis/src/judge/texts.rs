@@ -434,9 +434,10 @@ fn other_model(
         _ => String::new(),
     };
     values.push(("also", also));
-    let text = match listed.is_empty() {
-        true => Text::OtherModel,
-        false => Text::UnlistedModel,
+    let text = if listed.is_empty() {
+        Text::OtherModel
+    } else {
+        Text::UnlistedModel
     };
     (text, Text::OtherModelRemedy, values)
 }

@@ -41,9 +41,11 @@ impl Case<'_> {
         if asked.is_empty() {
             return None;
         }
-        let listed = match server.models.iter().any(|name| is_same(asked, name)) {
-            true => Vec::new(),
-            false => server.models.clone(),
+        let is_listed = server.models.iter().any(|name| is_same(asked, name));
+        let listed = if is_listed {
+            Vec::new()
+        } else {
+            server.models.clone()
         };
         let models = &self.evidence.wire.models;
         let of = models.iter().map(|model| model.answers).sum();

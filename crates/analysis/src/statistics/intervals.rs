@@ -55,7 +55,7 @@ impl Batches {
     }
 
     /// Of Σ above / Σ below, where each request has a share in both: its tokens and its time for
-    /// a throughput, its gaps and their number for a mean over tokens.
+    /// a throughput, its gaps and their number for a mean over tokens. Neither is ever negative.
     pub fn ratio(self, above: &[f64], below: &[f64]) -> Option<[f64; 2]> {
         let sum = |values: &[f64]| values.iter().sum::<f64>();
         let (ratio, mean) = (sum(above) / sum(below), sum(below) / below.len() as f64);
@@ -63,7 +63,7 @@ impl Batches {
             .map(|(above, below)| (above - ratio * below) / mean)
             .collect();
         let half = self.half_width(&residuals)?;
-        Some([ratio - half, ratio + half])
+        Some([(ratio - half).max(0.0), ratio + half])
     }
 
     /// Bounds of a share, whose indicators are given in order: those of as many independent ones

@@ -171,9 +171,12 @@ fn curve(space: &Space, forest: &Forest, rows: &[Row], flag: usize) -> (Vec<Valu
     );
     let number = |level: &Value| domain.coordinate(level).map(|at| numbers(&[at])[0]);
     let is_known = |level: &Value| {
-        number(level).is_some_and(|at| match domain.is_unordered() {
-            true => tried().any(|tried| tried == at),
-            false => (least..=most).contains(&at),
+        number(level).is_some_and(|at| {
+            if domain.is_unordered() {
+                tried().any(|tried| tried == at)
+            } else {
+                (least..=most).contains(&at)
+            }
         })
     };
     let levels: Vec<Value> = domain.levels().into_iter().filter(is_known).collect();

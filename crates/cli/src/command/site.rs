@@ -86,7 +86,7 @@ fn collect(paths: &[PathBuf]) -> anyhow::Result<Vec<Stored>> {
         bail!("{}: no run, sweep or search there", stray.join(", "));
     }
     for path in &stray {
-        eprintln!("warning: {path} is passed over: it holds no run, sweep or search");
+        eprintln!("warning: {path} is left out: it holds no run, sweep or search");
     }
     let mut known = HashSet::new();
     found.retain(|stored| {

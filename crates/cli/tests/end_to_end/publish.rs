@@ -197,7 +197,7 @@ fn results_without_a_page_get_one_made() {
     std::fs::write(place.path("notes.txt"), "not a result").unwrap();
     let made = place.run(&["report", "runs", "notes.txt", "-o", "site", "--lang", "zh"]);
     assert_eq!(made.code, Some(0), "{made:?}");
-    assert!(made.stderr.contains("notes.txt is passed over"), "{made:?}");
+    assert!(made.stderr.contains("notes.txt is left out"), "{made:?}");
     let index = std::fs::read_to_string(place.path("site/index.html")).unwrap();
     let marked = index.matches("class=\"tag faint\"><span lang=\"en\">computed, not measured");
     assert_eq!(marked.count(), 2, "{index}");

@@ -275,7 +275,7 @@ const MOST_ARRIVALS: f64 = crate::schedule::MOST_ARRIVALS as f64;
 
 /// Rates, a second, whose due times can be told apart and can be waited for.
 const RATES: std::ops::RangeInclusive<f64> = 1e-6..=1e9;
-const RATES_SAID: &str = "give arrivals a second from 0.000001 to 1000000000, or inf";
+const RATES_SAID: &str = "give arrivals per second from 0.000001 to 1000000000, or inf";
 /// Paces at which a trace is still one.
 const SPEEDS: std::ops::RangeInclusive<f64> = 1e-3..=1e5;
 
@@ -349,7 +349,7 @@ fn resolve_ramp(options: &LoadOptions, rate: Rate) -> Result<Option<Ramp>, Optio
             "--ramp-from",
             from.0,
             RATES,
-            "give arrivals a second from 0.000001 to 1000000000",
+            "give arrivals per second from 0.000001 to 1000000000",
         )?,
         None => (rate.0 / 10.0).max(*RATES.start()),
     };

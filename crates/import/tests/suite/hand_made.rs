@@ -215,3 +215,10 @@ fn a_unit_below_a_name_is_the_names() {
     assert_eq!(at(&found, "/latency/ttft_ms/mean"), Value::Null);
     assert!(found.assumed.is_empty(), "{:?}", found.assumed);
 }
+
+#[test]
+fn a_time_without_a_unit_in_a_table_of_one_result_is_read_by_its_size() {
+    let found = only("| Metric | Value |\n| --- | --- |\n| Mean TTFT | 38 |\n| QPS | 2 |\n");
+    assert_eq!(at(&found, "/latency/ttft_ms/mean"), 38.0);
+    assert_eq!(found.assumed.len(), 1, "{:?}", found.assumed);
+}

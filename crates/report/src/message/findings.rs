@@ -35,7 +35,7 @@ inferometer_text::texts! {
         WinsMixed => "{metric} is better with different settings at different points: {settings}", "{metric}：不同测点的更优配置不同：{settings}";
         WonPoints => "{setting} at {won} of {count}", "{setting}（{won}/{count}）";
         WinEvidence => "{best} against {other} ({ratio}) at {point}", "{point}：{best} 对 {other}（{ratio}）";
-        Same => "{metric}: none between {settings} at {count} compared points", "{metric}：{settings} 之间未见差异（{count} 个可比测点）";
+        Same => "{metric}: none between {settings} (compared points: {count})", "{metric}：{settings} 之间未见差异（{count} 个可比测点）";
         SameEvidence => "their 95 % intervals overlap, or they lie within {margin}; means differ by {share} at most", "95 % 区间相互重叠或相差不超过 {margin}；均值相差至多 {share}";
         More => "and {count} more", "另有 {count} 项";
         MeanTtft => "mean TTFT", "TTFT 均值";

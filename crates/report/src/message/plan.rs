@@ -88,7 +88,7 @@ inferometer_text::texts! {
         Recommended => "recommended", "推荐";
         RecommendedUncertain => "not certain: no setting meets the objectives with its whole interval; measure it (--verify) before relying on it", "尚不确定：没有配置在整个区间内达标；采用前请先实测（--verify）";
         Latencies => "Latencies, ms", "时延，ms";
-        NothingMeets => "no setting meets the objectives", "没有配置满足目标";
+        NothingMeets => "no setting can be recommended", "没有可推荐的配置";
         Refused => "refused: {reason}", "拒绝启动：{reason}";
         NeverMet => "one stream alone misses the objectives", "单个并发已不达标";
         AllTooLong => "rejected: {tokens} tokens (prompt + answer) exceed max-model-len {most}", "拒绝请求：{tokens} token（输入 + 输出）超过 max-model-len {most}";

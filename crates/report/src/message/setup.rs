@@ -49,10 +49,10 @@ texts! {
         InTokens => "{count} tokens", "{count} 个 token";
         InChars => "{count} characters", "{count} 字符";
         SharedTokens =>
-            "{groups} shared prefixes of {tokens} tokens",
+            "shared prefixes: {groups} of {tokens} tokens",
             "{groups} 组共享前缀，每组 {tokens} token";
         SharedShare =>
-            "{groups} shared prefixes of {share} of each prompt",
+            "shared prefixes: {groups}, {share} of each prompt",
             "{groups} 组共享前缀，占每条提示词的 {share}";
         ChineseText => "in Chinese", "中文";
         AsTokenIds => "sent as token ids", "以 token id 发送";

@@ -240,7 +240,7 @@ fn a_flag_wins_beside_one_that_does_nothing_and_that_one_is_said_to_do_nothing()
     let [same] = sweep.of(FindingKind::NoDifference).try_into().unwrap();
     assert_eq!(
         same.text,
-        "output throughput: none between inert=0; inert=1 at 2 compared points"
+        "output throughput: none between inert=0; inert=1 (compared points: 2)"
     );
 }
 
@@ -359,7 +359,7 @@ fn a_setting_wins_only_where_the_intervals_separate() {
     let [itl] = sweep.of(FindingKind::NoDifference).try_into().unwrap();
     assert_eq!(
         itl.text,
-        "mean ITL: none between url=a; url=b at 2 compared points"
+        "mean ITL: none between url=a; url=b (compared points: 2)"
     );
     assert!(itl.evidence.contains("1 % at most"), "{}", itl.evidence);
 }
