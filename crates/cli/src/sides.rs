@@ -9,7 +9,7 @@ use inferometer_analysis::context::RunContext;
 use inferometer_core::point::Point;
 use inferometer_core::scenario::Scenario;
 use inferometer_core::summary::Summary;
-use inferometer_import::{ImportedResult, MeasuredResult, Stored, measured};
+use inferometer_import::{GROUP, ImportedResult, MeasuredResult, Stored, measured};
 use inferometer_runner::measure::read;
 use inferometer_runner::with_causes;
 use inferometer_store::run_dir::RunDir;
@@ -303,9 +303,24 @@ fn axes(scenario: &Scenario) -> BTreeMap<String, Value> {
         .collect()
 }
 
+/// Groups of imports meet by their names, unless every side is a single one.
+fn name_groups(sides: &mut [Side]) {
+    let group = |run: &RunSample| run.point.0.get(GROUP).map(Value::to_string);
+    let several = sides.iter().any(|side| {
+        let groups: BTreeSet<_> = side.group.runs.iter().map(group).collect();
+        groups.len() > 1
+    });
+    if !several {
+        for run in sides.iter_mut().flat_map(|side| &mut side.group.runs) {
+            run.point.0.remove(GROUP);
+        }
+    }
+}
+
 /// Runs of one group at several settings are told apart by what varies among them, in every
 /// group alike, so that equal settings meet.
 pub fn separate(sides: &mut [Side]) {
+    name_groups(sides);
     let mut varying: BTreeSet<String> = BTreeSet::new();
     for side in sides.iter() {
         let names: BTreeSet<&String> = (side.facts.iter())

@@ -18,15 +18,21 @@ pub struct MeasuredResult<'a> {
     pub found: &'a ImportedResult,
 }
 
-/// What was measured, of every group; where there are several, a point names its own.
+/// Key of a point under which it says to which group of an import it belongs.
+pub const GROUP: &str = "group";
+
+/// What was measured, of every group, which the point names by its last heading: groups of other
+/// results have the same where they measured the same.
 pub fn measured(results: &[ImportedResult]) -> Vec<MeasuredResult<'_>> {
     let groups = groups(results);
+    let named = |name: &str| groups.iter().filter(|it| it.name == name).count();
     let of = |group: &ResultGroup| {
         let mut measured = measured_in(results, group);
-        if !group.title.is_empty() {
+        let is_alone = named(&group.name) == 1;
+        let name = if is_alone { &group.name } else { &group.title };
+        if !name.is_empty() {
             for it in &mut measured {
-                let title = group.title.as_str().into();
-                it.point.0.insert("group".to_owned(), title);
+                it.point.0.insert(GROUP.to_owned(), name.as_str().into());
             }
         }
         measured

@@ -9,6 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct ResultGroup {
     /// The headings that tell it from the other groups; empty where there are no others.
     pub title: String,
+    /// The last heading that all its members share.
+    pub name: String,
     /// How many headings all its members share.
     depth: usize,
     /// Places of its results, in their order.
@@ -66,6 +68,7 @@ pub fn groups(results: &[ImportedResult]) -> Vec<ResultGroup> {
         };
         ResultGroup {
             title: if several { title } else { String::new() },
+            name: section.last().cloned().unwrap_or_default(),
             depth: section.len(),
             members,
         }

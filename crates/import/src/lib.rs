@@ -54,7 +54,7 @@ mod time_unit;
 
 pub use assumption::{Assumption, TimeUnit};
 pub use command_line::{TranslateError, Translation, translate};
-pub use comparable::{MeasuredResult, measured, measured_in};
+pub use comparable::{GROUP, MeasuredResult, measured, measured_in};
 pub use conclude::doubts;
 pub use doubt::{ImportDoubt, ImportDoubtCode, RepeatedNumber, StatedImportDoubt};
 pub use group::{ResultGroup, groups, repeats};

@@ -44,18 +44,36 @@ pub fn under(
     let wanted: Vec<String> = (headings.split('/'))
         .map(|part| part.trim().to_lowercase())
         .collect();
-    let is_under = |found: &ImportedResult| {
+    let chain = |found: &ImportedResult| -> Vec<String> {
         let own = found.label.iter().filter(|it| !found.section.contains(it));
-        let mut chain = (found.section.iter().chain(own)).map(|title| title.to_lowercase());
+        let titles = found.section.iter().chain(own);
+        titles.map(|title| title.to_lowercase()).collect()
+    };
+    let is_under = |found: &ImportedResult| {
+        let mut chain = chain(found).into_iter();
         (wanted.iter()).all(|part| chain.any(|title| title.contains(part.as_str())))
     };
+    // A whole heading means itself, and not those that say more.
+    let is_named = |found: &ImportedResult| {
+        let last = wanted.last();
+        is_under(found) && chain(found).iter().any(|title| Some(title) == last)
+    };
+    let by_name = results.iter().any(is_named);
     let known: Vec<String> = (groups(&results).into_iter())
         .filter_map(|group| {
             let section = &results[*group.members.first()?].section;
             (!section.is_empty()).then(|| section.join("/"))
         })
         .collect();
-    let chosen: Vec<ImportedResult> = results.into_iter().filter(is_under).collect();
+    let chosen: Vec<ImportedResult> = (results.into_iter())
+        .filter(|found| {
+            if by_name {
+                is_named(found)
+            } else {
+                is_under(found)
+            }
+        })
+        .collect();
     let headings = headings.to_owned();
     match (chosen.is_empty(), known.is_empty()) {
         (false, _) => Ok(chosen),

@@ -133,6 +133,8 @@ fn table(group: &ResultGroup, rows: &[Row<'_>], lang: Lang) -> Table {
     columns.push(texts(Column::left(ImportText::Load.text(lang)), &|it| {
         it.load()
     }));
+    columns.extend(numbers(rows, lang));
+    columns.extend(latencies(rows, lang));
     let varying = varying_flags(rows);
     if !varying.is_empty() {
         let column = Column::wrapped(ImportText::Flags.text(lang));
@@ -145,8 +147,6 @@ fn table(group: &ResultGroup, rows: &[Row<'_>], lang: Lang) -> Table {
             )
         }));
     }
-    columns.extend(numbers(rows, lang));
-    columns.extend(latencies(rows, lang));
     let verdict = |(_, result): &Row<'_>| match &result.found.error {
         Some(_) => Cell::Toned(ImportText::Refused.text(lang).to_owned(), Tone::Bad),
         None => doubts(result),
