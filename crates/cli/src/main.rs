@@ -11,6 +11,7 @@ mod folder;
 mod generated;
 mod options;
 mod output;
+mod parts;
 mod pictures;
 mod progress;
 mod session;

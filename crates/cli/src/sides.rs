@@ -2,13 +2,14 @@
 //! reads. Each becomes a group of runs with the load of each.
 
 use crate::output::language;
+use crate::parts;
 use anyhow::{Context, bail};
 use inferometer_analysis::compare::{Definition, Group, RunSample, Series};
 use inferometer_analysis::context::RunContext;
 use inferometer_core::point::Point;
 use inferometer_core::scenario::Scenario;
 use inferometer_core::summary::Summary;
-use inferometer_import::{ImportedResult, Stored, measured, read_path};
+use inferometer_import::{GROUP, ImportedResult, MeasuredResult, Stored, measured};
 use inferometer_runner::measure::read;
 use inferometer_runner::with_causes;
 use inferometer_store::run_dir::RunDir;
@@ -120,33 +121,22 @@ impl Side {
     }
 }
 
-/// Reads what was named; `PATH#N` is the N-th result of an import, `PATH@NAME=VALUE` the runs of
-/// a folder that were made so.
+/// Reads what was named: a part of an import, or with `PATH@NAME=VALUE` the runs of a folder that
+/// were made so.
 pub fn open(name: &str) -> anyhow::Result<Side> {
-    if let Some((path, setting)) = name.split_once('@')
-        && let Some((axis, value)) = setting.split_once('=')
-        && !Path::new(name).exists()
-    {
-        return open(path)?.with(name, axis, value);
-    }
-    if let Some((path, number)) = name.rsplit_once('#')
-        && !Path::new(name).exists()
-    {
-        let number: usize = number
-            .parse()
-            .ok()
-            .filter(|number| *number > 0)
-            .with_context(|| format!("{name}: write PATH#N with the number of a result, from 1"))?;
-        let results = imported(Path::new(path))?;
-        let Some(found) = results.get(number - 1) else {
-            bail!(
-                "{path} holds {} results; there is no #{number}",
-                results.len()
-            );
-        };
-        return of_results(name, std::slice::from_ref(found));
-    }
     let path = Path::new(name);
+    if !path.exists() {
+        if let Some((folder, setting)) = name.split_once('@')
+            && let Some((axis, value)) = setting.split_once('=')
+            && Path::new(folder).is_dir()
+            && !Stored::is_at(Path::new(folder))
+        {
+            return open(folder)?.with(name, axis, value);
+        }
+        if name.contains(['@', '#']) {
+            return of_results(name, &parts::read(name)?.results);
+        }
+    }
     let about = std::fs::metadata(path).with_context(|| format!("cannot read {name}"))?;
     if about.is_dir() && !Stored::is_at(path) {
         let runs = run_folders(path)?;
@@ -157,17 +147,9 @@ pub fn open(name: &str) -> anyhow::Result<Side> {
             bail!("{name} is empty: it holds no run; give a run directory, a sweep or an import");
         }
     }
-    let results = imported(path)
+    let imported = parts::read(name)
         .with_context(|| format!("{name} holds neither a run of inferometer nor a known result"))?;
-    of_results(name, &results)
-}
-
-fn imported(path: &Path) -> anyhow::Result<Vec<ImportedResult>> {
-    Ok(if Stored::is_at(path) {
-        Stored::open(path)?.results
-    } else {
-        read_path(path)?.results
-    })
+    of_results(name, &imported.results)
 }
 
 /// Run directories: the folder itself, those in it, or the points of a sweep.
@@ -321,9 +303,24 @@ fn axes(scenario: &Scenario) -> BTreeMap<String, Value> {
         .collect()
 }
 
+/// Groups of imports meet by their names, unless every side is a single one.
+fn name_groups(sides: &mut [Side]) {
+    let group = |run: &RunSample| run.point.0.get(GROUP).map(Value::to_string);
+    let several = sides.iter().any(|side| {
+        let groups: BTreeSet<_> = side.group.runs.iter().map(group).collect();
+        groups.len() > 1
+    });
+    if !several {
+        for run in sides.iter_mut().flat_map(|side| &mut side.group.runs) {
+            run.point.0.remove(GROUP);
+        }
+    }
+}
+
 /// Runs of one group at several settings are told apart by what varies among them, in every
 /// group alike, so that equal settings meet.
 pub fn separate(sides: &mut [Side]) {
+    name_groups(sides);
     let mut varying: BTreeSet<String> = BTreeSet::new();
     for side in sides.iter() {
         let names: BTreeSet<&String> = (side.facts.iter())
@@ -359,7 +356,7 @@ pub fn separate(sides: &mut [Side]) {
 
 fn of_results(name: &str, results: &[ImportedResult]) -> anyhow::Result<Side> {
     let mut side = Side::new(name);
-    for (point, found) in measured(results) {
+    for MeasuredResult { point, found, .. } in measured(results) {
         if let Some(summary) = &found.summary {
             let sample = RunSample::imported(found.tool.name(), point, summary.to_summary());
             side.group.runs.push(sample);

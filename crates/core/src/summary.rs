@@ -123,6 +123,26 @@ pub struct ContinuationGroup {
     pub e2e_mean_ms: Option<f64>,
 }
 
+/// Doubts by which figures are of fewer requests or of other work than was asked for.
+const OF_OTHER_WORK: [DoubtCode; 5] = [
+    DoubtCode::Failures,
+    DoubtCode::LostRequests,
+    DoubtCode::OutputLengths,
+    DoubtCode::ImplausibleUsage,
+    DoubtCode::ServerDied,
+];
+
+impl Summary {
+    /// Whether it may be called the best of several: it is valid, and did the work that the
+    /// others did.
+    pub fn can_win(&self) -> bool {
+        let spoils = |doubt: &StatedDoubt| {
+            doubt.severity > Severity::Note && OF_OTHER_WORK.contains(&doubt.code)
+        };
+        self.valid && !self.doubts.iter().any(spoils)
+    }
+}
+
 /// A doubt in the run's language.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -1,5 +1,6 @@
 //! Imported results in the form of our own summaries, for whatever draws, compares or judges runs.
 
+use crate::group::{ResultGroup, groups, load, repeats};
 use crate::result::{ImportedResult, Tool};
 use crate::summary::{ImportedSummary, Spread};
 use inferometer_core::point::Point;
@@ -10,48 +11,80 @@ use inferometer_core::summary::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The results that were measured, each with a load that tells it from the others where they
-/// differ in more than load. A table of blocks beside it says nothing new and is left out.
-pub fn measured(results: &[ImportedResult]) -> Vec<(Point, &ImportedResult)> {
-    let with_numbers = || results.iter().filter(|found| found.summary.is_some());
-    let mut rows = BTreeMap::<_, usize>::new();
-    for found in with_numbers() {
-        *rows.entry((found.file.as_str(), found.lines)).or_default() += 1;
-    }
-    // Tools print a table over all loads behind the block of each.
-    let is_table = |found: &&ImportedResult| match found.tool {
-        Tool::MarkdownTable => true,
-        Tool::Evalscope | Tool::Guidellm => rows[&(found.file.as_str(), found.lines)] > 1,
-        _ => false,
-    };
-    let blocks: BTreeSet<String> = with_numbers()
-        .filter(|found| !is_table(found))
-        .map(key)
-        .collect();
-    let measured: Vec<&ImportedResult> = with_numbers()
-        .filter(|found| !is_table(found) || !blocks.contains(&key(found)))
-        .collect();
-    let points = points(&measured);
-    points.into_iter().zip(measured).collect()
+/// A result that was measured, with a load that tells it from the others of its group.
+pub struct MeasuredResult<'a> {
+    pub place: usize,
+    pub point: Point,
+    pub found: &'a ImportedResult,
 }
 
-fn key(found: &ImportedResult) -> String {
-    Point(found.point.clone()).key()
+/// Key of a point under which it says to which group of an import it belongs.
+pub const GROUP: &str = "group";
+
+/// What was measured, of every group, which the point names by its last heading: groups of other
+/// results have the same where they measured the same.
+pub fn measured(results: &[ImportedResult]) -> Vec<MeasuredResult<'_>> {
+    let groups = groups(results);
+    let named = |name: &str| groups.iter().filter(|it| it.name == name).count();
+    let of = |group: &ResultGroup| {
+        let mut measured = measured_in(results, group);
+        let is_alone = named(&group.name) == 1;
+        let name = if is_alone { &group.name } else { &group.title };
+        if !name.is_empty() {
+            for it in &mut measured {
+                it.point.0.insert(GROUP.to_owned(), name.as_str().into());
+            }
+        }
+        measured
+    };
+    groups.iter().flat_map(of).collect()
+}
+
+/// What was measured of a group. A table that says the same as the blocks beside it is left out.
+pub fn measured_in<'a>(
+    results: &'a [ImportedResult],
+    group: &ResultGroup,
+) -> Vec<MeasuredResult<'a>> {
+    let repeats = repeats(results);
+    let measured = (group.members.iter().copied())
+        .filter(|place| results[*place].summary.is_some() && repeats[*place].is_none());
+    let measured: Vec<(usize, &ImportedResult)> =
+        measured.map(|place| (place, &results[place])).collect();
+    let named: Vec<(String, &ImportedResult)> = (measured.iter())
+        .map(|(_, found)| (name(group, found), *found))
+        .collect();
+    let points = points(&named);
+    let results = points.into_iter().zip(measured);
+    results
+        .map(|(point, (place, found))| MeasuredResult {
+            place,
+            point,
+            found,
+        })
+        .collect()
+}
+
+/// What a result is called within its group.
+fn name(group: &ResultGroup, found: &ImportedResult) -> String {
+    match group.own_headings(found) {
+        [] => found.label.clone().unwrap_or_default(),
+        own => own.join(" / "),
+    }
 }
 
 /// Loads of results. Those of one load are told apart by their flags, else by their names: notes
 /// hold what was changed, and only what was not is a repeat. Rows of one table differ in
 /// something, even if the table does not say in what.
-fn points(results: &[&ImportedResult]) -> Vec<Point> {
-    let mut by_load: BTreeMap<String, Vec<&ImportedResult>> = BTreeMap::new();
-    for found in results {
-        by_load.entry(key(found)).or_default().push(found);
+fn points(results: &[(String, &ImportedResult)]) -> Vec<Point> {
+    let mut by_load: BTreeMap<String, Vec<(&str, &ImportedResult)>> = BTreeMap::new();
+    for (name, found) in results {
+        by_load.entry(load(found)).or_default().push((name, found));
     }
     let mut varying: BTreeSet<String> = BTreeSet::new();
     let mut named = false;
     for group in by_load.values() {
         // What differs between any two differs from the first.
-        let mut flags = group.iter().filter_map(|found| found.flags.as_ref());
+        let mut flags = group.iter().filter_map(|(_, found)| found.flags.as_ref());
         if let Some(first) = flags.next() {
             for other in flags {
                 let names = first.keys().chain(other.keys());
@@ -59,17 +92,17 @@ fn points(results: &[&ImportedResult]) -> Vec<Point> {
                 varying.extend(differing.cloned());
             }
         }
-        if let Some(bare) = group.iter().find(|found| found.flags.is_none()) {
-            named |= group.iter().any(|other| other.label != bare.label);
+        if let Some((bare, _)) = group.iter().find(|(_, found)| found.flags.is_none()) {
+            named |= group.iter().any(|(other, _)| other != bare);
         }
     }
-    let points = results.iter().map(|found| {
+    let points = results.iter().map(|(name, found)| {
         let mut point = found.point.clone();
         let flags = found.flags.iter().flatten();
         let varied = flags.filter(|(name, _)| varying.contains(*name));
         point.extend(varied.map(|(name, value)| (name.clone(), value.clone())));
-        if named && let Some(label) = &found.label {
-            point.insert("name".to_owned(), label.as_str().into());
+        if named && !name.is_empty() {
+            point.insert("name".to_owned(), name.as_str().into());
         }
         Point(point)
     });
@@ -77,9 +110,9 @@ fn points(results: &[&ImportedResult]) -> Vec<Point> {
 }
 
 /// Adds their number to rows of one table that nothing else tells apart.
-fn with_rows(results: &[&ImportedResult], mut points: Vec<Point>) -> Vec<Point> {
+fn with_rows(results: &[(String, &ImportedResult)], mut points: Vec<Point>) -> Vec<Point> {
     let mut by_point = BTreeMap::<_, Vec<usize>>::new();
-    for (at, (found, point)) in results.iter().zip(&points).enumerate() {
+    for (at, ((_, found), point)) in results.iter().zip(&points).enumerate() {
         if matches!(found.tool, Tool::MarkdownTable | Tool::Guidellm) {
             let key = (found.file.as_str(), found.lines, point.key());
             by_point.entry(key).or_default().push(at);

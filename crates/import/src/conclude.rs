@@ -2,6 +2,7 @@
 
 use crate::doubt::ImportDoubt;
 use crate::doubt_texts::ImportDoubtText as Text;
+use crate::group::repeats;
 use crate::result::{ImportedResult, Tool};
 use crate::{cross_check, judge};
 use inferometer_core::doubt::Severity;
@@ -30,6 +31,14 @@ pub fn doubts(results: &[ImportedResult]) -> Vec<Vec<ImportDoubt>> {
         let mut doubts: Vec<Vec<ImportDoubt>> = results.iter().map(own_doubts).collect();
         for (at, doubt) in cross_check::judge(results) {
             doubts[at].push(doubt);
+        }
+        // A table and the block that it repeats are one measurement.
+        for (at, block) in repeats(results).into_iter().enumerate() {
+            for doubt in block.map(|block| doubts[block].clone()).unwrap_or_default() {
+                if !doubts[at].contains(&doubt) {
+                    doubts[at].push(doubt);
+                }
+            }
         }
         for of_one in &mut doubts {
             of_one.sort_by_key(|doubt| std::cmp::Reverse(doubt.severity()));

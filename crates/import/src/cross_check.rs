@@ -117,7 +117,8 @@ fn token_offsets(results: &[ImportedResult]) -> Vec<(usize, ImportDoubt)> {
 
 /// A heading such as `enable-64` or `parallel 8` against the command and the numbers.
 pub(crate) fn heading_doubt(found: &ImportedResult) -> Option<ImportDoubt> {
-    let heading = found.label.as_deref()?.to_lowercase();
+    let heading = found.heading.as_ref().or(found.label.as_ref())?;
+    let heading = heading.to_lowercase();
     let number_after = |word: &str| -> Option<u64> {
         let rest = heading
             .split(word)

@@ -6,35 +6,41 @@ use crate::label::Field;
 use crate::notes::{Notes, bare};
 use crate::quantity::{count, leading_number, number};
 use crate::result::{ImportedResult, Tool};
-use inferometer_text::hostile::printable;
-use std::collections::BTreeMap;
+use crate::section;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Lines right above a result in which its load may be announced.
 const LARGEST_ANNOUNCEMENT: usize = 4;
 
-/// Names each result by the heading above it, and takes the load from there that the result
-/// itself does not give.
-pub(crate) fn read(results: &mut [ImportedResult], notes: &Notes<'_>) {
-    let sections = sections(notes);
+/// Names each result by the headings above it, and takes the load from there that the result
+/// itself does not give. Returns the title of the whole.
+pub(crate) fn read(results: &mut [ImportedResult], notes: &Notes<'_>) -> Option<String> {
+    let sections = section::sections(notes);
     let mut floor = 0;
     let mut last: Option<((u64, u64), Option<String>)> = None;
-    for found in results {
+    for found in &mut *results {
         let (first, end) = found.span();
         let heading = match &last {
             // Columns of one table share its heading.
             Some((lines, heading)) if *lines == found.lines => heading.clone(),
             _ => (floor..first).rev().find_map(|line| heading(notes, line)),
         };
+        let above = section::above(&sections, first);
         let mut load = announced(notes, floor.min(first), first);
-        if let Some(heading) = &heading {
-            load.fill(of_heading(heading));
-        }
-        for title in titles_above(&sections, first) {
+        for title in heading.iter().chain(above.iter().map(|it| &it.title)) {
             load.fill(of_heading(title));
         }
         load.settle(found);
         last = Some((found.lines, heading.clone()));
         floor = end + 1;
+        let chain = above.iter().rev().map(|it| &it.title);
+        found.section = chain.filter(|it| !is_only_load(it)).cloned().collect();
+        found.heading = heading;
+    }
+    told_apart(results);
+    for found in results {
+        let heading = found.heading.clone().filter(|it| !is_only_load(it));
+        let heading = heading.or_else(|| found.section.last().cloned());
         found.label = match (heading, found.label.take()) {
             (Some(heading), Some(own)) if found.tool == Tool::MarkdownTable => {
                 Some(format!("{heading}: {own}"))
@@ -42,6 +48,50 @@ pub(crate) fn read(results: &mut [ImportedResult], notes: &Notes<'_>) {
             (heading, own) => own.or(heading),
         };
     }
+    section::title(&sections)
+}
+
+/// Where several tables stand in one section, the line above each is its heading, and that of
+/// what follows it.
+fn told_apart(results: &mut [ImportedResult]) {
+    let mut rows: BTreeMap<(u64, u64), usize> = BTreeMap::new();
+    for found in results.iter() {
+        *rows.entry(found.lines).or_default() += 1;
+    }
+    for of_section in results.chunk_by_mut(|a, b| a.section == b.section) {
+        let own = |found: &ImportedResult| {
+            let heading = found.heading.clone().filter(|it| !is_only_load(it));
+            heading.filter(|it| found.section.last() != Some(it))
+        };
+        let is_table = |found: &ImportedResult| rows[&found.lines] > 1;
+        let tables = of_section.iter().filter(|found| is_table(found));
+        let names: BTreeSet<Option<String>> = tables.map(own).collect();
+        if names.len() < 2 {
+            continue;
+        }
+        let mut name = None;
+        for found in of_section {
+            if is_table(found) {
+                name = own(found);
+            }
+            found.section.extend(name.clone());
+        }
+    }
+}
+
+/// Whether a heading says no more than a load: `parallel 8`, `并发 16 测试`.
+fn is_only_load(text: &str) -> bool {
+    if of_heading(text).0.is_empty() {
+        return false;
+    }
+    let mut rest = text.to_lowercase();
+    let words = NAMES
+        .iter()
+        .flat_map(|(_, before, behind)| [before, behind]);
+    for word in words.flat_map(|list| list.split('|')).chain(GENERIC) {
+        rest = rest.replace(word, "");
+    }
+    !rest.contains(char::is_alphabetic)
 }
 
 /// A load, by its key in a point.
@@ -102,40 +152,6 @@ fn announced(notes: &Notes<'_>, floor: usize, first: usize) -> Load {
     load
 }
 
-struct Section<'a> {
-    line: usize,
-    depth: usize,
-    title: &'a str,
-}
-
-fn sections<'a>(notes: &Notes<'a>) -> Vec<Section<'a>> {
-    let section = |(line, text): (usize, &&'a str)| {
-        let text = text.trim();
-        let title = text.trim_start_matches('#');
-        let depth = text.len() - title.len();
-        let title = title.strip_prefix(' ').filter(|_| depth > 0)?.trim();
-        Some(Section { line, depth, title })
-    };
-    notes.lines.iter().enumerate().filter_map(section).collect()
-}
-
-/// Titles of the sections that a line lies in, the nearest first.
-fn titles_above<'a>(sections: &[Section<'a>], line: usize) -> Vec<&'a str> {
-    let above = sections.partition_point(|section| section.line < line);
-    let mut least = usize::MAX;
-    let mut titles = Vec::new();
-    for section in sections[..above].iter().rev() {
-        if section.depth < least {
-            least = section.depth;
-            titles.push(section.title);
-        }
-        if least == 1 {
-            break;
-        }
-    }
-    titles
-}
-
 /// What a number counts, and the words before it and behind it, between bars.
 const NAMES: [(&str, &str, &str); 4] = [
     (
@@ -158,6 +174,11 @@ const NAMES: [(&str, &str, &str); 4] = [
         "output length|output len|output_len|output|输出长度|输出|osl",
         "",
     ),
+];
+
+/// Words that say nothing of what was measured.
+const GENERIC: [&str; 8] = [
+    "压测", "测试", "结果", "数", "test", "results", "result", "run",
 ];
 
 /// The load that a heading names: `并发 16`, `concurrency = 64, input 2048`, `8路`.
@@ -218,25 +239,13 @@ fn numbers_before(text: &str, word: &str) -> Vec<f64> {
     numbers.collect()
 }
 
-/// `<h3>Title</h3>`.
-fn of_html(text: &str) -> Option<&str> {
-    let (tag, rest) = text.strip_prefix("<h")?.split_once('>')?;
-    let title = rest.split('<').next()?.trim();
-    let is_heading = tag.starts_with(|c: char| ('1'..='6').contains(&c));
-    (is_heading && !title.is_empty()).then_some(title)
-}
-
 fn heading(notes: &Notes<'_>, line: usize) -> Option<String> {
     if notes.is_taken(line) {
         return None;
     }
     let text = notes.lines[line].trim();
-    let title = text.trim_start_matches('#');
-    if title.len() < text.len() && title.starts_with(' ') {
-        return Some(printable(title.trim(), 200));
-    }
-    if let Some(title) = of_html(text) {
-        return Some(printable(title, 200));
+    if let Some((_, title)) = section::heading(text) {
+        return Some(section::plain(title)).filter(|title| !title.is_empty());
     }
     let above_is_blank = line == 0 || notes.lines[line - 1].trim().is_empty();
     let is_bullet = text.starts_with(['-', '*', '•']);
@@ -251,7 +260,7 @@ fn heading(notes: &Notes<'_>, line: usize) -> Option<String> {
         && entries(plain).is_empty()
         && memory_gib(text).is_none()
         && (!is_bullet || plain.contains(|c: char| c.is_ascii_digit()));
-    is_title.then(|| printable(plain, 200))
+    is_title.then(|| section::plain(plain))
 }
 
 #[cfg(test)]

@@ -63,8 +63,17 @@ pub struct ImportedResult {
     pub file: String,
     /// First and last line, from 1.
     pub lines: (u64, u64),
-    /// Heading above it, or the model's name.
+    /// Its name: the nearest heading that says more than a load, or the model.
     pub label: Option<String>,
+    /// Headings that it stands under, the outermost first; those that only name a load left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub section: Vec<String>,
+    /// The heading right above it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heading: Option<String>,
+    /// What the headings say of it: `engine`, `card`, `model`, `data`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub facts: BTreeMap<String, String>,
     /// The load: `concurrency`, `rate` (a number or `"inf"`), `input_chars`, `ask_chars` …
     pub point: BTreeMap<String, Value>,
     /// Launch command of the server above it; absent where several results follow one command.
@@ -102,6 +111,9 @@ impl ImportedResult {
             file: String::new(),
             lines: (lines.0 as u64 + 1, lines.1 as u64 + 1),
             label: None,
+            section: Vec::new(),
+            heading: None,
+            facts: BTreeMap::new(),
             point: BTreeMap::new(),
             command: None,
             client_command: None,
@@ -137,6 +149,8 @@ pub struct EngineDefaults {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Imported {
+    /// The first heading of a file of notes.
+    pub title: Option<String>,
     pub results: Vec<ImportedResult>,
     /// Spans of lines that look like results and could not be read.
     pub unread: Vec<(u64, u64)>,

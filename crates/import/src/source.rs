@@ -73,8 +73,10 @@ fn read_file(path: &Path) -> Result<Imported, SourceError> {
         })?;
         let mut results = vec![read.ok_or_else(|| SourceError::empty(path))?];
         conclude(&path.display().to_string(), &mut results);
-        let unread = Vec::new();
-        return Ok(Imported { results, unread });
+        return Ok(Imported {
+            results,
+            ..Imported::default()
+        });
     }
     let text = Text::of(path, bytes)?;
     let imported = read(&path.display().to_string(), &text.text);
@@ -163,8 +165,10 @@ fn read_folder(folder: &Path) -> Result<Imported, SourceError> {
         return Err(SourceError::NothingFound { path, hint });
     }
     // Lines that were not read are of files that were not named.
-    let unread = Vec::new();
-    Ok(Imported { results, unread })
+    Ok(Imported {
+        results,
+        ..Imported::default()
+    })
 }
 
 fn collect(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), SourceError> {

@@ -20,6 +20,9 @@ pub struct Stored {
     pub imported: String,
     /// What was read, as it was named.
     pub source: String,
+    /// The first heading of a file of notes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     pub results: Vec<ImportedResult>,
     /// Spans of lines that look like results and could not be read.
     pub unread: Vec<(u64, u64)>,
@@ -45,6 +48,7 @@ impl Stored {
             schema: SCHEMA.to_owned(),
             imported: time,
             source,
+            title: imported.title,
             results: imported.results,
             unread: imported.unread,
         }

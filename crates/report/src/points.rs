@@ -52,6 +52,11 @@ impl<'a> MeasuredPoint<'a> {
         self.summaries().filter(|summary| summary.valid)
     }
 
+    /// Those that may be called better than others.
+    pub(crate) fn winnable(&self) -> impl Iterator<Item = &'a Summary> {
+        self.summaries().filter(|summary| summary.can_win())
+    }
+
     /// Numbers to show: of the valid measurements, else of any.
     pub(crate) fn shown(&self) -> Vec<&'a Summary> {
         let valid: Vec<&Summary> = self.valid().collect();

@@ -207,7 +207,7 @@ fn best(report: &SweepReport<'_>, rows: &[MeasuredPoint<'_>]) -> Vec<String> {
         let sound = |row: &&MeasuredPoint<'_>| {
             let filled = |summary: &Summary| {
                 let mut doubts = summary.doubts.iter();
-                summary.valid && doubts.all(|doubt| !LOAD_NOT_HELD.contains(&doubt.code))
+                summary.can_win() && doubts.all(|doubt| !LOAD_NOT_HELD.contains(&doubt.code))
             };
             row.summaries().next().is_some() && row.summaries().all(filled)
         };

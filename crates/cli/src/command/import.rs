@@ -4,9 +4,10 @@ use crate::exit::Exit;
 use crate::folder::{folder_name, free_folder};
 use crate::options::{Format, OutputOptions, RUNS, TableOutput};
 use crate::output::{Rendered, check_output, deliver, keep, language, print, style};
+use crate::parts;
 use anyhow::{Context, bail};
 use inferometer_catalog::engine::Version;
-use inferometer_import::{ImportedResult, SCHEMA, Stored, read_path};
+use inferometer_import::{ImportedResult, SCHEMA, Stored};
 use inferometer_page::{html, markdown, text};
 use inferometer_report::import::{ImportReport, compose, csv, figures, findings};
 use inferometer_runner::{engine_defaults, host};
@@ -16,9 +17,13 @@ use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 pub struct ImportArguments {
-    /// Files or folders of other tools: vLLM, SGLang, EvalScope, MindIE, GuideLLM, AIPerf, notes
+    /// Files or folders of other tools: vLLM, SGLang, EvalScope, MindIE, GuideLLM, AIPerf, notes;
+    /// FILE#MindIE/7B is what stands under such headings, FILE@engine=MindIE what they say so of
     #[arg(value_name = "FILE", required = true)]
-    pub files: Vec<PathBuf>,
+    pub files: Vec<String>,
+    /// Show all that is known of each result, not only the tables
+    #[arg(long)]
+    pub details: bool,
     /// Folder to keep the import in; with several files, a folder in it for each
     /// [inferometer-runs/TIME-import-NAME]
     #[arg(long, value_name = "DIR")]
@@ -45,15 +50,11 @@ pub fn run(arguments: &ImportArguments) -> anyhow::Result<Exit> {
         .transpose()?;
     let mut imports = Vec::new();
     for file in &arguments.files {
-        let mut imported = read_path(file)?;
+        let mut imported = parts::read(file)?;
         for found in &mut imported.results {
             engine_defaults::fill(found, version);
         }
-        imports.push(Stored::new(
-            imported,
-            file.display().to_string(),
-            host::now(),
-        ));
+        imports.push(Stored::new(imported, file.clone(), host::now()));
     }
     let mut shown = Vec::new();
     for stored in &imports {
@@ -69,18 +70,27 @@ pub fn run(arguments: &ImportArguments) -> anyhow::Result<Exit> {
         };
         shown.push((stored, kept));
     }
-    show(&shown, &output)?;
-    Ok(Exit::Fine)
+    show(&shown, &output, arguments.details)?;
+    let results = imports.iter().flat_map(|stored| &stored.results);
+    let summaries: Vec<_> = results.filter_map(|found| found.summary.as_ref()).collect();
+    let all_invalid = !summaries.is_empty() && summaries.iter().all(|summary| !summary.valid);
+    Ok(Exit::fine_if(!all_invalid))
 }
 
 /// All imports in one where they are tables for programs or people; a page and pictures of each
 /// into its own folder.
-fn show(imports: &[(&Stored, Option<PathBuf>)], output: &OutputOptions) -> anyhow::Result<()> {
+fn show(
+    imports: &[(&Stored, Option<PathBuf>)],
+    output: &OutputOptions,
+    details: bool,
+) -> anyhow::Result<()> {
     let lang = language(output.lang);
     if output.to.as_deref() == Some(Path::new("-")) {
         return match output.format.as_slice() {
-            [] => print(&table(imports, Format::Text, lang)?),
-            formats => (formats.iter()).try_for_each(|it| print(&table(imports, *it, lang)?)),
+            [] => print(&table(imports, Format::Text, lang, details)?),
+            formats => {
+                (formats.iter()).try_for_each(|it| print(&table(imports, *it, lang, details)?))
+            }
         };
     }
     for (stored, kept) in imports {
@@ -94,7 +104,7 @@ fn show(imports: &[(&Stored, Option<PathBuf>)], output: &OutputOptions) -> anyho
             (None, None, _) => bail!("--no-keep leaves no folder for the page: give -o"),
         };
         deliver(output, folder, |format| {
-            render(stored, kept.as_deref(), format, lang)
+            render(stored, kept.as_deref(), format, lang, details)
         })?;
     }
     Ok(())
@@ -108,7 +118,7 @@ pub fn show_stored(folder: &Path, options: &OutputOptions) -> anyhow::Result<Exi
     }
     let lang = language(options.lang);
     deliver(options, folder, |format| {
-        render(&stored, Some(folder), format, lang)
+        render(&stored, Some(folder), format, lang, false)
     })?;
     Ok(Exit::Fine)
 }
@@ -150,6 +160,7 @@ fn render(
     kept: Option<&Path>,
     format: Format,
     lang: Lang,
+    details: bool,
 ) -> anyhow::Result<Rendered> {
     Ok(match format {
         Format::Html => Rendered::Whole(page(stored, kept, lang)),
@@ -158,7 +169,7 @@ fn render(
         }
         format => {
             let import = [(stored, kept.map(Path::to_owned))];
-            Rendered::Whole(table(&import, format, lang)?)
+            Rendered::Whole(table(&import, format, lang, details)?)
         }
     })
 }
@@ -174,10 +185,14 @@ fn table(
     imports: &[(&Stored, Option<PathBuf>)],
     format: Format,
     lang: Lang,
+    details: bool,
 ) -> anyhow::Result<String> {
     let reports: Vec<ImportReport<'_>> = imports
         .iter()
-        .map(|(stored, kept)| ImportReport::new(stored, kept.as_deref(), lang))
+        .map(|(stored, kept)| ImportReport {
+            details,
+            ..ImportReport::new(stored, kept.as_deref(), lang)
+        })
         .collect();
     let docs = reports.iter().map(compose);
     Ok(match format {
@@ -214,9 +229,10 @@ fn json(imports: &[(&Stored, Option<PathBuf>)]) -> anyhow::Result<String> {
     let findings = imports.iter().flat_map(|(stored, kept)| {
         let report = ImportReport::new(stored, kept.as_deref(), Lang::En);
         let found = findings(&report).into_iter();
-        found.map(|found| {
+        found.map(|(group, found)| {
             serde_json::json!({
                 "source": stored.source,
+                "group": group,
                 "kind": found.kind,
                 "text": found.text,
                 "evidence": found.evidence,

@@ -64,7 +64,12 @@ fn an_overview_is_no_repeat_of_the_blocks_above_it() {
     let measured = measured(&found);
     let loads: Vec<(Value, usize)> = measured
         .iter()
-        .map(|(_, it)| (at(it, "/point/concurrency"), it.lines.0 as usize))
+        .map(|it| {
+            (
+                at(it.found, "/point/concurrency"),
+                it.found.lines.0 as usize,
+            )
+        })
         .collect();
     assert_eq!(found.len(), 3);
     assert_eq!(loads, [(20.into(), 1), (10.into(), 27)]);

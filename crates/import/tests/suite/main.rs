@@ -9,6 +9,7 @@ mod hand_made;
 mod hostile;
 mod meaning;
 mod peers;
+mod sections;
 mod sources;
 mod tools;
 mod variants;

@@ -197,7 +197,7 @@ fn rows_of_other_lengths_or_of_one_table_are_no_repeats() {
     let results = fixture("lengths.md").results;
     let points: Vec<String> = measured(&results)
         .iter()
-        .map(|it| it.0.to_string())
+        .map(|it| it.point.to_string())
         .collect();
     assert_eq!(points.len(), 4);
     assert_eq!(results[0].point["input_tokens"], 1024);
@@ -211,7 +211,7 @@ fn rows_of_other_lengths_or_of_one_table_are_no_repeats() {
     let results = read("notes", text).results;
     let points: Vec<String> = measured(&results)
         .iter()
-        .map(|it| it.0.to_string())
+        .map(|it| it.point.to_string())
         .collect();
     assert_ne!(points[0], points[1], "another column tells them apart");
     assert_eq!(results[0].label.as_deref(), Some("卡数 1"), "by its name");
@@ -219,7 +219,7 @@ fn rows_of_other_lengths_or_of_one_table_are_no_repeats() {
     let results = read("notes", &text).results;
     let points: Vec<String> = measured(&results)
         .iter()
-        .map(|it| it.0.to_string())
+        .map(|it| it.point.to_string())
         .collect();
     assert_ne!(points[0], points[1], "an unknown column tells them apart");
     assert_eq!(results[0].unread, ["批大小"], "and is named");

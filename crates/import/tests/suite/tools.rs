@@ -159,7 +159,7 @@ fn evalscope_notes_hold_a_table_and_its_blocks() {
     assert_eq!(four.label.as_deref(), Some("小模型"));
     assert_eq!(at(four, "/summary/latency/e2e_ms/p90"), 2500.0);
     assert_eq!(at(four, "/summary/tokens/output_mean"), 100.0);
-    assert!(four.doubts.is_empty(), "{:?}", four.doubts);
+    assert_eq!(four.doubts, first.doubts, "one measurement");
     assert_eq!(
         at(ten, "/summary/throughput/output_tokens_per_s"),
         Value::Null,
@@ -476,5 +476,5 @@ fn prose_has_no_results() {
         "n",
         "# Notes\n\nWe moved the machine at 12:30. It cost 300: too much.\n\n- buy: milk\n",
     );
-    assert_eq!(imported, Imported::default());
+    assert!(imported.results.is_empty() && imported.unread.is_empty());
 }

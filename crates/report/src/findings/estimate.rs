@@ -53,11 +53,11 @@ pub(super) struct Estimate {
 const HALF: f64 = 1.96;
 
 impl Estimate {
-    /// Of the valid runs of a point: over repeats, or of one run from its own requests. A
+    /// Of the runs of a point that did the work that was asked for: over repeats, or of one run from its own requests. A
     /// single run cannot show how much the next would differ, so what `compare` assumes for
     /// that is added. Absent where neither can be had.
     pub(super) fn of(row: &MeasuredPoint<'_>, compared: Compared) -> Option<Self> {
-        let runs: Vec<(f64, Option<[f64; 2]>)> = (row.valid())
+        let runs: Vec<(f64, Option<[f64; 2]>)> = (row.winnable())
             .filter_map(|summary| {
                 let (value, interval) = compared.of(summary);
                 Some((value.filter(|value| *value > 0.0)?, interval))

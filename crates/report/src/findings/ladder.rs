@@ -181,7 +181,13 @@ pub(super) fn failures(ladder: &LoadLadder<'_>, lang: Lang) -> Option<Finding> {
             ("load", level(rung.load)),
             ("classes", PunctuationText::Comma.join(lang, &classes)),
         ];
-        Text::FailureCount.with(lang, &values)
+        // Another tool counts its failures and does not say of which kind they are.
+        let text = if classes.is_empty() {
+            Text::FailureCountAlone
+        } else {
+            Text::FailureCount
+        };
+        text.with(lang, &values)
     };
     let mut pieces: Vec<String> = Vec::new();
     if always && !below.is_empty() {

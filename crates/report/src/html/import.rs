@@ -5,7 +5,7 @@ use super::title;
 use crate::import::{ImportReport, ReportedResult, compose, figures};
 use crate::message::{ImportText, PageText};
 use inferometer_core::doubt::Severity;
-use inferometer_import::Stored;
+use inferometer_import::{ImportDoubtCode, StatedImportDoubt, Stored};
 use inferometer_page::doc::Tone;
 use inferometer_page::html::{Edition, Headline, Page, page};
 use inferometer_page::number;
@@ -23,11 +23,7 @@ pub fn compose_page<'a>(
         Edition {
             glossary: super::glossary(lang),
             lang,
-            title: title(
-                report.stored.source.rsplit('/').next(),
-                PageText::Import,
-                lang,
-            ),
+            title: title(name(&report), PageText::Import, lang),
             headlines: headlines(&report),
             figures: figures(&report),
             doc: compose(&report),
@@ -35,14 +31,26 @@ pub fn compose_page<'a>(
     })
 }
 
+/// Its own heading, else the name of the file.
+fn name<'a>(report: &ImportReport<'a>) -> Option<&'a str> {
+    let file = || report.stored.source.rsplit('/').next();
+    report.stored.title.as_deref().or_else(file)
+}
+
 fn headlines(report: &ImportReport<'_>) -> Vec<Headline> {
     let lang = report.lang;
-    // An invalid result is not a headline.
-    let valid = |line: &&ReportedResult<'_>| {
+    // A result that is invalid or of which requests failed is not a headline, and over several
+    // groups there is none: they measured different things.
+    let is_sound = |line: &&ReportedResult<'_>| {
         let measured = line.measured.as_ref();
-        measured.is_some_and(|(_, summary)| summary.valid)
+        let lost = |doubt: &StatedImportDoubt| {
+            let codes = [ImportDoubtCode::Failures, ImportDoubtCode::LostRequests];
+            codes.contains(&doubt.code)
+        };
+        measured.is_some_and(|(_, summary)| summary.valid) && !line.doubts.iter().any(lost)
     };
-    let measured = || report.results.iter().filter(valid);
+    let one_group = report.groups.len() == 1;
+    let measured = || report.results.iter().filter(|it| one_group && is_sound(it));
     let best = |values: Vec<f64>, sign: f64| {
         let values = values.into_iter().filter(|value| value.is_finite());
         values.max_by(|a, b| (sign * a).total_cmp(&(sign * b)))
@@ -55,14 +63,13 @@ fn headlines(report: &ImportReport<'_>) -> Vec<Headline> {
         let (value, unit) = duration(Some(ms));
         Headline::new(ImportText::LeastLatency.text(lang), value, unit)
     });
+    let shown = || report.results.iter().filter(|line| !line.is_repeat);
     let invalid = |severity: Severity| {
         let grave = |line: &&ReportedResult<'_>| line.severity() == Some(severity);
-        report.results.iter().filter(grave).count() as u64
+        shown().filter(grave).count() as u64
     };
-    let all = PageText::OfAll.with(
-        lang,
-        &[("count", number::count(report.results.len() as u64))],
-    );
+    let count = number::count(shown().count() as u64);
+    let all = PageText::OfAll.with(lang, &[("count", count)]);
     let counted = |name: ImportText, severity: Severity, tone: Tone| {
         let count = invalid(severity);
         let headline = Headline::new(name.text(lang), number::count(count), all.clone());

@@ -32,7 +32,8 @@ fn headlines(report: &SweepReport<'_>) -> Vec<Headline> {
     let measured = || report.visited.iter().filter_map(|it| it.summary.as_ref());
     let valid = || measured().filter(|summary| summary.valid);
     let best = |of: fn(&Summary) -> Option<f64>, sign: f64| {
-        let values = valid().filter_map(of).filter(|value| value.is_finite());
+        let sound = measured().filter(|summary| summary.can_win());
+        let values = sound.filter_map(of).filter(|value| value.is_finite());
         values.max_by(|a, b| (sign * a).total_cmp(&(sign * b)))
     };
     let rate = |name: PageText, value: Option<f64>, unit: &str| {

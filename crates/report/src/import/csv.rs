@@ -6,6 +6,7 @@ use crate::csv::{field, harmless};
 /// One row per result, with names of columns that do not change.
 pub fn csv(reports: &[ImportReport<'_>]) -> String {
     const LATENCIES: [&str; 5] = ["TTFT", "TPOT", "ITL", "E2E", "max gap"];
+    // In the order of `statistics`, without the 75th percentile, which has no column of its own.
     const STATISTICS: [&str; 6] = ["mean", "p50", "p90", "p95", "p99", "max"];
     let mut names = String::from(
         "file,first_line,last_line,tool,label,point,planned,ok,failed,requests_per_s,output_tokens_per_s,total_tokens_per_s,input_mean,output_mean",
@@ -16,7 +17,7 @@ pub fn csv(reports: &[ImportReport<'_>]) -> String {
             names.push_str(&format!(",{latency}_ms_{statistic}"));
         }
     }
-    names.push_str(",doubts,error\r\n");
+    names.push_str(",doubts,error,section\r\n");
     let mut out = names;
     for result in reports.iter().flat_map(|report| &report.results) {
         let text = |text: &str| field(&harmless(text));
@@ -43,7 +44,8 @@ pub fn csv(reports: &[ImportReport<'_>]) -> String {
         );
         cells.extend(result.lengths().map(real));
         for (_, spread) in result.latencies() {
-            cells.extend(spread.map_or([None; 6], statistics).map(real));
+            let [mean, p50, _, rest @ ..] = spread.map_or([None; 7], statistics);
+            cells.extend([mean, p50].into_iter().chain(rest).map(real));
         }
         let codes: Vec<&str> = result
             .doubts
@@ -52,6 +54,7 @@ pub fn csv(reports: &[ImportReport<'_>]) -> String {
             .collect();
         cells.push(text(&codes.join(" ")));
         cells.push(text(result.found.error.as_deref().unwrap_or_default()));
+        cells.push(text(&result.found.section.join(" / ")));
         out.push_str(&cells.join(","));
         out.push_str("\r\n");
     }

@@ -5,38 +5,59 @@ use super::points::some;
 use crate::message::ImportText;
 use crate::severity;
 use inferometer_import::StatedImportDoubt;
-use inferometer_page::doc::{Follow, Note};
-use inferometer_text::Lang;
+use inferometer_page::doc::{Follow, Note, Tone};
 use inferometer_text::punctuation::PunctuationText;
 
 /// What is said of one result or of several.
 struct Said<'a> {
     text: &'a str,
-    of: Vec<String>,
+    /// Places of the results.
+    of: Vec<usize>,
 }
 
 impl Said<'_> {
-    fn shown(&self, lang: Lang) -> String {
+    fn shown(&self, report: &ImportReport<'_>) -> String {
+        let lang = report.lang;
+        let of = named(&self.of, report);
         let values = [
-            ("result", some(&self.of, PunctuationText::Comma, lang)),
+            ("result", some(&of, PunctuationText::Comma, lang)),
             ("text", self.text.to_owned()),
         ];
         ImportText::OfResult.with(lang, &values)
     }
 }
 
+/// Results by their numbers and loads; a group of which all are meant by its title.
+fn named(places: &[usize], report: &ImportReport<'_>) -> Vec<String> {
+    let lang = report.lang;
+    let mut names = Vec::new();
+    for group in &report.groups {
+        let rows = report.rows(group);
+        let meant: Vec<_> = rows.iter().filter(|(at, _)| places.contains(at)).collect();
+        if meant.len() > 1 && meant.len() == rows.len() {
+            let count = ("count", rows.len().to_string());
+            names.push(if group.title.is_empty() {
+                ImportText::AllResults.with(lang, &[count])
+            } else {
+                ImportText::AllOfGroup.with(lang, &[count, ("group", group.title.clone())])
+            });
+            continue;
+        }
+        names.extend(meant.into_iter().map(|(at, result)| match result.load() {
+            load if load.is_empty() => format!("#{}", at + 1),
+            load => format!("#{} ({load})", at + 1),
+        }));
+    }
+    names
+}
+
 /// What speaks against the results, the worst first, each kind once with the results it is of.
 pub(super) fn notes(report: &ImportReport<'_>) -> Vec<Note> {
     let lang = report.lang;
     let mut kinds: Vec<(&StatedImportDoubt, Vec<Said<'_>>)> = Vec::new();
-    for (place, result) in report.results.iter().enumerate() {
+    let results = report.results.iter().enumerate();
+    for (place, result) in results.filter(|(_, result)| !result.is_repeat) {
         for doubt in &result.doubts {
-            let load = result.load();
-            let place = if load.is_empty() {
-                format!("#{}", place + 1)
-            } else {
-                format!("#{} ({load})", place + 1)
-            };
             let same = |(known, _): &&mut (&StatedImportDoubt, Vec<Said<'_>>)| {
                 (known.code, &known.remedy, known.severity)
                     == (doubt.code, &doubt.remedy, doubt.severity)
@@ -63,10 +84,42 @@ pub(super) fn notes(report: &ImportReport<'_>) -> Vec<Note> {
         tone: severity::tone(doubt.severity),
         subject: doubt.code.name().to_owned(),
         text: {
-            let said: Vec<String> = said.iter().map(|said| said.shown(lang)).collect();
+            let said: Vec<String> = said.iter().map(|said| said.shown(report)).collect();
             some(&said, PunctuationText::Semicolon, lang)
         },
         follow: Some(Follow::Remedy(doubt.remedy.clone())),
     });
-    notes.collect()
+    notes.chain(refusals(report)).collect()
+}
+
+/// Starts that were refused, each reason once, in the engine's words.
+fn refusals(report: &ImportReport<'_>) -> Vec<Note> {
+    let lang = report.lang;
+    let mut reasons: Vec<(&str, Vec<usize>)> = Vec::new();
+    for (place, result) in report.results.iter().enumerate() {
+        let Some(error) = result.found.error.as_deref() else {
+            continue;
+        };
+        // Numbers differ from trial to trial, the reason does not.
+        let kind = |text: &str| text.replace(|c: char| c.is_ascii_digit(), "");
+        match (reasons.iter_mut()).find(|(known, _)| kind(known) == kind(error)) {
+            Some((_, places)) => places.push(place),
+            None => reasons.push((error, vec![place])),
+        }
+    }
+    let note = |(error, places): (&str, Vec<usize>)| Note {
+        tag: ImportText::Refused.text(lang).to_owned(),
+        tone: Tone::Bad,
+        subject: some(
+            &places
+                .iter()
+                .map(|at| format!("#{}", at + 1))
+                .collect::<Vec<_>>(),
+            PunctuationText::Comma,
+            lang,
+        ),
+        text: String::new(),
+        follow: Some(Follow::Quote(error.to_owned())),
+    };
+    reasons.into_iter().map(note).collect()
 }

@@ -8,6 +8,7 @@ use crate::message::{FigureText, FindingText, ImportText, PageText};
 use crate::points::{MeasuredPoint, MeasuredPoints, is_load};
 use inferometer_core::point::Point;
 use inferometer_core::summary::Summary;
+use inferometer_import::ResultGroup;
 use inferometer_page::figure::Figure;
 use inferometer_page::number;
 use inferometer_text::Lang;
@@ -27,22 +28,30 @@ struct ImportedPoints<'a> {
 }
 
 impl<'a> ImportedPoints<'a> {
-    fn of(report: &'a ImportReport<'_>) -> Self {
+    /// Those of some groups, each of which is a setting where there are several.
+    fn of(report: &'a ImportReport<'_>, groups: &[&ResultGroup]) -> Self {
         let mut points: Vec<(Point, Vec<&Summary>)> = Vec::new();
         let mut places: BTreeMap<String, usize> = BTreeMap::new();
-        let names = Names::of_results(report);
-        for (number, result) in report.results.iter().enumerate() {
-            let Some((told_apart, summary)) = &result.measured else {
-                continue;
-            };
-            let mut point = with_our_names(&result.point());
-            if let Some(name) = names.of(number, result, told_apart) {
-                point.0.insert(SETTING.to_owned(), name.into());
-            }
-            let place = *places.entry(point.key()).or_insert(points.len());
-            match points.get_mut(place) {
-                Some((_, summaries)) => summaries.push(summary),
-                None => points.push((point, vec![summary])),
+        for group in groups {
+            let names = Names::of_group(report, group);
+            for (number, result) in report.rows(group) {
+                let Some((told_apart, summary)) = &result.measured else {
+                    continue;
+                };
+                let title = (groups.len() > 1).then(|| group.title.clone());
+                let name = names.of(number, result, told_apart);
+                let setting: Vec<String> = title.into_iter().chain(name).collect();
+                let mut point = with_our_names(&result.point());
+                if !setting.is_empty() {
+                    point
+                        .0
+                        .insert(SETTING.to_owned(), setting.join(" / ").into());
+                }
+                let place = *places.entry(point.key()).or_insert(points.len());
+                match points.get_mut(place) {
+                    Some((_, summaries)) => summaries.push(summary),
+                    None => points.push((point, vec![summary])),
+                }
             }
         }
         ImportedPoints {
@@ -79,10 +88,10 @@ enum Names {
 }
 
 impl Names {
-    fn of_results(report: &ImportReport<'_>) -> Self {
-        let measured: Vec<&ReportedResult<'_>> = (report.results.iter())
-            .filter(|result| result.measured.is_some())
-            .collect();
+    fn of_group(report: &ImportReport<'_>, group: &ResultGroup) -> Self {
+        let members = report.rows(group).into_iter().map(|(_, result)| result);
+        let measured: Vec<&ReportedResult<'_>> =
+            members.filter(|result| result.measured.is_some()).collect();
         let loads: BTreeSet<String> = measured.iter().map(|result| result.point().key()).collect();
         let headings: BTreeSet<(String, &str)> = (measured.iter())
             .filter_map(|result| Some((result.point().key(), result.found.label.as_deref()?)))
@@ -143,17 +152,44 @@ fn axes(points: &[(Point, Vec<&Summary>)]) -> Vec<String> {
     axes
 }
 
-/// Every figure of an import. Invalid results are left out and named, unless there are no
-/// others: nobody can measure them again, so that they are drawn, and marked.
+/// Every figure of an import: groups that were measured along the same axes lie over each other.
+/// Invalid results are left out and named, unless there are no others: nobody can measure them
+/// again, so that they are drawn, and marked.
 pub fn figures(report: &ImportReport<'_>) -> Vec<Figure> {
-    let measured = || (report.results.iter()).filter_map(|result| result.measured.as_ref());
+    let mut by_axes: Vec<(Vec<String>, Vec<&ResultGroup>)> = Vec::new();
+    for group in &report.groups {
+        let mut axes = ImportedPoints::of(report, &[group]).axes;
+        axes.retain(|axis| axis != SETTING);
+        match by_axes.iter_mut().find(|(known, _)| *known == axes) {
+            Some((_, groups)) => groups.push(group),
+            None => by_axes.push((axes, vec![group])),
+        }
+    }
+    let mut figures: Vec<Figure> = Vec::new();
+    for (_, groups) in by_axes {
+        for mut figure in overlaid(report, &groups) {
+            let same = figures
+                .iter()
+                .filter(|known| known.id.starts_with(&figure.id));
+            if let number @ 1.. = same.count() {
+                figure.id = format!("{}-{}", figure.id, number + 1);
+            }
+            figures.push(figure);
+        }
+    }
+    figures
+}
+
+fn overlaid(report: &ImportReport<'_>, groups: &[&ResultGroup]) -> Vec<Figure> {
     let lang = report.lang;
-    let shown = if measured().any(|(_, summary)| summary.valid) {
+    let rows = || groups.iter().flat_map(|group| report.rows(group));
+    let mut measured = rows().filter_map(|(_, result)| result.measured.as_ref());
+    let shown = if measured.any(|(_, summary)| summary.valid) {
         Shown::Valid
     } else {
         Shown::All
     };
-    let points = ImportedPoints::of(report);
+    let points = ImportedPoints::of(report, groups);
     let mut figures = chart::points::figures(&points.measured(lang), shown, lang);
     for figure in &mut figures {
         // What a tool does not print has no chart.
@@ -169,16 +205,26 @@ pub fn figures(report: &ImportReport<'_>) -> Vec<Figure> {
     figures
 }
 
-pub fn findings(report: &ImportReport<'_>) -> Vec<Finding> {
-    let points = ImportedPoints::of(report);
+/// What the results of each group show together, with the group's title.
+pub fn findings(report: &ImportReport<'_>) -> Vec<(String, Finding)> {
+    let of = |group: &ResultGroup| {
+        let title = group.title.clone();
+        let found = findings_of(report, group).into_iter();
+        found.map(move |finding| (title.clone(), finding))
+    };
+    report.groups.iter().flat_map(of).collect()
+}
+
+pub(super) fn findings_of(report: &ImportReport<'_>, group: &ResultGroup) -> Vec<Finding> {
+    let points = ImportedPoints::of(report, &[group]);
     let mut findings = findings::of_points(&points.measured(report.lang), report.lang);
     // A table that does not report its failures loses requests all the same.
     findings.retain(|finding| finding.kind != FindingKind::LostRequests);
-    findings.extend(lost(report));
+    findings.extend(lost(report, group));
     findings
 }
 
-fn lost(report: &ImportReport<'_>) -> Option<Finding> {
+fn lost(report: &ImportReport<'_>, group: &ResultGroup) -> Option<Finding> {
     let lang = report.lang;
     let lost_of = |result: &ReportedResult<'_>| {
         let requests = result.requests();
@@ -189,7 +235,7 @@ fn lost(report: &ImportReport<'_>) -> Option<Finding> {
             .checked_sub(ended)
             .filter(|lost| *lost > 0)
     };
-    let losing: Vec<(usize, &ReportedResult<'_>, u64)> = (report.results.iter().enumerate())
+    let losing: Vec<(usize, &ReportedResult<'_>, u64)> = (report.rows(group).into_iter())
         .filter_map(|(place, result)| Some((place, result, lost_of(result)?)))
         .collect();
     if losing.is_empty() {

@@ -23,6 +23,7 @@ inferometer_text::texts! {
         FailuresSeen => "failures are seen from {axis} {load} on; too few requests ended at lower loads to say that none fail there", "自 {axis} {load} 起出现失败；更低负载下完成的请求太少，无法断定那里没有失败";
         FailuresEverywhere => "requests fail at every load, from {axis} {load} on", "所有负载下均有请求失败（自 {axis} {load} 起）";
         FailuresScattered => "requests fail at some loads, but not at every higher one: {axis} {loads}", "部分负载下有请求失败，但更高负载并非都失败：{axis} {loads}";
+        FailureCountAlone => "{failed} of {ended} failed at {load}", "{load} 时 {ended} 个请求失败 {failed} 个";
         FailureCount => "{failed} of {ended} failed at {load}: {classes}", "{load} 时 {ended} 个请求失败 {failed} 个：{classes}";
         NoneBelow => "none of {ended} at lower loads", "更低负载的 {ended} 个请求无失败";
         Least => "{cell} has the lowest output throughput of {count} cells, {factor} times below the highest ({best})", "{count} 个格点中 {cell} 输出吞吐量最低，为最高格点（{best}）的 1/{factor}";

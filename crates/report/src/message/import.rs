@@ -5,7 +5,8 @@ inferometer_text::texts! {
         Result => "{number}. {label}", "{number}、{label}";
         NoLabel => "(no heading)", "（无标题）";
         Source => "from", "来源";
-        At => "{file}, lines {first}–{last}, numbers as {tool} defines them", "{file} 第 {first}–{last} 行，数值按 {tool} 的定义";
+        At => "{file}, lines {lines}, numbers as {tool} defines them", "{file} 第 {lines} 行，数值按 {tool} 的定义";
+        AtFiles => "{count} files, numbers as {tool} defines them", "{count} 个文件，数值按 {tool} 的定义";
         AtDatabase => "{file}, numbers as {tool} defines them", "{file}，数值按 {tool} 的定义";
         Load => "load", "负载";
         Tags => "tags", "标签";
@@ -34,18 +35,27 @@ inferometer_text::texts! {
         NotesOnly => "ONLY NOTES", "仅有提示";
         Doubtful => "DOUBTFUL", "有疑点";
         CountResults => "results: {count}", "结果 {count} 个";
+        CountRepeated => "repeated in tables: {count}", "表格中重复 {count} 个";
         CountInvalid => "invalid: {count}", "无效 {count} 个";
         CountDoubtful => "doubtful: {count}", "有疑点 {count} 个";
         CountNoted => "with notes: {count}", "有提示 {count} 个";
         CountRefused => "refused starts: {count}", "启动失败 {count} 个";
         DoubtsHeading => "Doubts", "疑点";
+        AllResults => "all {count} results", "全部 {count} 个结果";
+        AllOfGroup => "{group} (all {count})", "{group}（全部 {count} 个）";
         OfResult => "{result}: {text}", "{result}：{text}";
         LostAt => "#{number} {load}: {lost} of {planned}", "#{number} {load}：{planned} 个中丢失 {lost} 个";
         LeastLatency => "Lowest mean latency", "最低平均时延";
         InvalidResults => "Invalid results", "无效结果";
         DoubtfulResults => "Doubtful results", "有疑点的结果";
         Tool => "tool", "工具";
-        Lines => "lines", "行";
+        Setting => "setting", "配置";
+        FailedColumn => "failed", "失败";
+        InputColumn => "input", "输入";
+        OutputColumn => "output", "输出";
+        TotalColumn => "total tok/s", "合计 tok/s";
+        UserColumn => "tok/s per user", "每用户 tok/s";
+        CharsColumn => "chars/s", "字符/s";
         Doubts => "doubts", "疑点";
     }
 }

@@ -11,6 +11,7 @@ inferometer_text::texts! {
         Measured => "Measured", "已测";
         Tally => "{done} of {planned}; valid: {valid}, invalid: {invalid}, failed to run: {failed}, skipped: {skipped}", "{done}/{planned}；有效 {valid}，无效 {invalid}，未能运行 {failed}，跳过 {skipped}";
         AllValid => "every point is valid", "所有测点均有效";
+        ValidButDoubtful => "every point is valid, {count} with failures or other work than asked", "所有测点均有效，其中 {count} 个有失败请求或工作量与要求不符";
         SomeInvalid => "{count} of {all} measurements are invalid or failed", "{all} 次测量中有 {count} 次无效或失败";
         NothingMeasured => "no point could be measured", "没有一个测点完成测量";
         Incomplete => "{count} of {all} measurements remain", "{all} 次测量中还有 {count} 次未做";
@@ -24,6 +25,7 @@ inferometer_text::texts! {
         NotRun => "failed", "未运行";
         Skipped => "skipped", "跳过";
         Interrupted => "stopped", "中断";
+        NotComparable => "doubtful", "存疑";
         SloMissed => "SLO missed", "未达 SLO";
         Misses => "{point}: misses {list}", "{point}：未达 {list}";
         TimesInMs => "times in ms", "时间单位 ms";

@@ -55,11 +55,16 @@ fn verdict(report: &SweepReport<'_>, rows: &[MeasuredPoint<'_>]) -> Verdict {
             Tone::Bad,
             SweepText::NothingMeasured.text(lang).to_owned(),
         ),
-        (_, 0) => (
-            VerdictText::Valid,
-            Tone::Good,
-            SweepText::AllValid.text(lang).to_owned(),
-        ),
+        (_, 0) => {
+            let doubtful = count(report, |visited| {
+                (visited.summary.as_ref()).is_some_and(|summary| !summary.can_win())
+            });
+            let reason = match doubtful {
+                0 => SweepText::AllValid.text(lang).to_owned(),
+                count => SweepText::ValidButDoubtful.with(lang, &values(count)),
+            };
+            (VerdictText::Valid, Tone::Good, reason)
+        }
         _ => (
             VerdictText::Invalid,
             Tone::Bad,

@@ -144,11 +144,19 @@ pub(super) fn mark(row: &MeasuredPoint<'_>, lang: Lang) -> Option<&'static str> 
     Some(text.text(lang))
 }
 
-/// The mark, or that a sound point misses objectives.
+/// The mark, or why a valid point is not to be compared, or that it misses objectives.
 fn remark(row: &MeasuredPoint<'_>, lang: Lang) -> Option<(&'static str, Tone)> {
-    let missed = || (row.meets() == Some(false)).then(|| SweepText::SloMissed.text(lang));
-    let marked = mark(row, lang).map(|word| (word, Tone::Bad));
-    marked.or_else(|| Some((missed()?, Tone::Caution)))
+    if let Some(word) = mark(row, lang) {
+        return Some((word, Tone::Bad));
+    }
+    let text = if row.summaries().any(|summary| !summary.can_win()) {
+        SweepText::NotComparable
+    } else if row.meets() == Some(false) {
+        SweepText::SloMissed
+    } else {
+        return None;
+    };
+    Some((text.text(lang), Tone::Caution))
 }
 
 /// The objectives that a point misses, with what it showed.

@@ -200,7 +200,7 @@ fn stored(name: &str) -> Stored {
     ];
     let imported = Imported {
         results,
-        unread: Vec::new(),
+        ..Imported::default()
     };
     Stored::new(imported, name.to_owned(), String::new())
 }
@@ -248,7 +248,7 @@ fn requests_under_way_at_the_end_are_not_lost() {
     assert!(
         !found
             .iter()
-            .any(|finding| finding.text.contains("10 of 80")),
+            .any(|(_, finding)| finding.text.contains("10 of 80")),
         "{found:?}"
     );
 }
@@ -276,13 +276,13 @@ fn requests_are_lost_though_no_failures_are_reported() {
     let found = findings(&imported(&stored, Lang::En));
     let lost = found
         .iter()
-        .find(|finding| finding.text.contains("10 of 80"));
+        .find(|(_, finding)| finding.text.contains("10 of 80"));
     assert!(lost.is_some(), "{found:?}");
     stored.results.truncate(2);
     assert!(
         findings(&imported(&stored, Lang::En))
             .iter()
-            .all(|it| !it.text.contains("unaccounted for"))
+            .all(|(_, it)| !it.text.contains("unaccounted for"))
     );
 }
 

@@ -1,0 +1,151 @@
+//! What headings say of a measurement: which engine, on which card, with which model and data.
+
+use crate::result::ImportedResult;
+use inferometer_catalog::device::Device;
+use std::collections::BTreeMap;
+
+/// Engines and what serves them, as they are written.
+const ENGINES: [&str; 13] = [
+    "vLLM",
+    "SGLang",
+    "MindIE",
+    "XInference",
+    "TGI",
+    "llama.cpp",
+    "LMDeploy",
+    "TensorRT-LLM",
+    "Ollama",
+    "MLX",
+    "FastChat",
+    "LightLLM",
+    "Dynamo",
+];
+
+/// Cards that are measured and that no preset describes.
+const CARDS: [&str; 16] = [
+    "T4", "V100", "P40", "A10", "A30", "A40", "A6000", "L4", "L40", "L40S", "H20", "H800", "3090",
+    "4090", "5090", "910B",
+];
+
+const DATA_ENDS: [&str; 5] = [".jsonl", ".json", ".csv", ".parquet", ".txt"];
+
+/// Reads the facts of each result from its headings, of which the nearest counts.
+pub(crate) fn read(results: &mut [ImportedResult]) {
+    for found in results {
+        let mut facts = BTreeMap::new();
+        for title in &found.section {
+            facts.extend(of_title(title));
+        }
+        found.facts = facts;
+    }
+}
+
+fn of_title(title: &str) -> impl Iterator<Item = (String, String)> {
+    let facts = [
+        ("engine", engines(title)),
+        ("card", cards(title)),
+        ("model", model(title)),
+        ("data", data(title)),
+    ];
+    let known = facts.into_iter();
+    known.filter_map(|(name, value)| Some((name.to_owned(), value?)))
+}
+
+/// Words of a title; a hyphen and a dot belong to a name.
+fn words(title: &str) -> impl Iterator<Item = &str> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "-._/".contains(c);
+    let words = title.split(move |c: char| !is_name(c));
+    words
+        .map(|word| word.trim_matches(['-', '.', '/', '_']))
+        .filter(|word| !word.is_empty())
+}
+
+/// All engines that are named, in their order: one may serve the other.
+fn engines(title: &str) -> Option<String> {
+    let spelling = |word: &str| {
+        let mut known = ENGINES.into_iter();
+        known.find(|engine| engine.eq_ignore_ascii_case(word))
+    };
+    let mut named: Vec<&str> = Vec::new();
+    for word in words(title) {
+        let whole = spelling(word);
+        let parts = word.split(['/', '-', '_']).filter_map(spelling);
+        for engine in whole.into_iter().chain(parts) {
+            if !named.contains(&engine) {
+                named.push(engine);
+            }
+        }
+    }
+    (!named.is_empty()).then(|| named.join(" + "))
+}
+
+fn cards(title: &str) -> Option<String> {
+    let presets = Device::presets().iter().map(|device| device.name.as_str());
+    let known: Vec<&str> = presets.chain(CARDS).collect();
+    let mut named: Vec<String> = Vec::new();
+    for word in words(title).flat_map(|word| word.split(['-', '/', '_'])) {
+        let is_card = known.iter().any(|card| card.eq_ignore_ascii_case(word));
+        let word = word.to_uppercase();
+        if is_card && !named.contains(&word) {
+            named.push(word);
+        }
+    }
+    (!named.is_empty()).then(|| named.join(" + "))
+}
+
+/// A word with a size in it: `Qwen1.5-7B-Chat`, `mixtral-8x7b`.
+fn model(title: &str) -> Option<String> {
+    let is_size = |part: &str| {
+        let part = part.to_lowercase();
+        let Some(number) = part.strip_suffix('b') else {
+            return false;
+        };
+        let number = number.strip_prefix('a').unwrap_or(number);
+        number.starts_with(|c: char| c.is_ascii_digit())
+            && number
+                .chars()
+                .all(|c| c.is_ascii_digit() || ".x".contains(c))
+    };
+    let mut models = words(title).filter(|word| word.split(['-', '_', '/']).any(is_size));
+    Some(models.next()?.to_owned())
+}
+
+/// A file of data: `long.jsonl`.
+fn data(title: &str) -> Option<String> {
+    let is_data = |word: &&str| {
+        let word = word.to_lowercase();
+        DATA_ENDS.iter().any(|end| word.ends_with(end))
+    };
+    words(title).find(is_data).map(ToOwned::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headings_name_engine_card_model_and_data() {
+        for (title, expected) in [
+            ("实验结果（MindIE）", "engine=MindIE"),
+            (
+                "🏆 MindIE (910B4: 8X32G) ⚔️ vLLM (T4: 4X16G)",
+                "card=910B4 + T4 engine=MindIE + vLLM",
+            ),
+            (
+                "Nvidia T4: XInference - vLLM",
+                "card=T4 engine=XInference + vLLM",
+            ),
+            (
+                "Qwen1.5-7B-Chat (long.jsonl)",
+                "data=long.jsonl model=Qwen1.5-7B-Chat",
+            ),
+            ("Qwen3-30B-A3B on h200", "card=H200 model=Qwen3-30B-A3B"),
+            ("DeepSeek-Coder-6.7B", "model=DeepSeek-Coder-6.7B"),
+            ("Notes on 16 GB cards", ""),
+        ] {
+            let facts: BTreeMap<String, String> = of_title(title).collect();
+            let facts: Vec<String> = facts.iter().map(|(k, v)| format!("{k}={v}")).collect();
+            assert_eq!(facts.join(" "), expected, "{title}");
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Results that belong together: a ladder under one heading, single measurements under a common
+//! one. Nothing is drawn, pooled or concluded across groups.
+
+use crate::result::{ImportedResult, Tool};
+use inferometer_core::point::Point;
+use std::collections::{BTreeMap, BTreeSet};
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct ResultGroup {
+    /// The headings that tell it from the other groups; empty where there are no others.
+    pub title: String,
+    /// The last heading that all its members share.
+    pub name: String,
+    /// How many headings all its members share.
+    depth: usize,
+    /// Places of its results, in their order.
+    pub members: Vec<usize>,
+}
+
+impl ResultGroup {
+    /// The headings of a member that the others of the group do not have.
+    pub fn own_headings<'a>(&self, found: &'a ImportedResult) -> &'a [String] {
+        found.section.get(self.depth..).unwrap_or_default()
+    }
+}
+
+/// Headings under which a result is put, with its file where it has any: files without headings
+/// may be the points of one ladder.
+type Place<'a> = (Option<&'a str>, &'a [String]);
+
+/// The groups of results, in the order of their first. A section in which only one load was
+/// measured is a setting of the section around it.
+pub fn groups(results: &[ImportedResult]) -> Vec<ResultGroup> {
+    let mut places: Vec<Place<'_>> = (results.iter())
+        .map(|found| {
+            let file = (!found.section.is_empty()).then_some(found.file.as_str());
+            (file, found.section.as_slice())
+        })
+        .collect();
+    let deepest = places.iter().map(|(_, section)| section.len()).max();
+    for depth in (1..=deepest.unwrap_or(0)).rev() {
+        let mut loads: BTreeMap<Place<'_>, BTreeSet<String>> = BTreeMap::new();
+        for (found, place) in results.iter().zip(&places) {
+            let loads = loads.entry(*place).or_default();
+            loads.extend(found.summary.is_some().then(|| load(found)));
+        }
+        for place in places.iter_mut().filter(|(_, it)| it.len() == depth) {
+            if loads[place].len() < 2 {
+                place.1 = &place.1[..depth - 1];
+            }
+        }
+    }
+    let mut groups: Vec<(Place<'_>, Vec<usize>)> = Vec::new();
+    for (at, place) in places.into_iter().enumerate() {
+        match groups.iter_mut().find(|(known, _)| *known == place) {
+            Some((_, members)) => members.push(at),
+            None => groups.push((place, vec![at])),
+        }
+    }
+    let shared = shared_headings(&groups);
+    let several = groups.len() > 1;
+    let group = |((file, section), members): (Place<'_>, Vec<usize>)| {
+        let own = &section[shared.min(section.len())..];
+        let title = match (own, section.last(), file) {
+            ([], Some(last), _) => last.clone(),
+            ([], None, Some(file)) => file.to_owned(),
+            _ => own.join(" / "),
+        };
+        ResultGroup {
+            title: if several { title } else { String::new() },
+            name: section.last().cloned().unwrap_or_default(),
+            depth: section.len(),
+            members,
+        }
+    };
+    groups.into_iter().map(group).collect()
+}
+
+/// How many headings from the outermost on all groups share.
+fn shared_headings(groups: &[(Place<'_>, Vec<usize>)]) -> usize {
+    let mut sections = groups.iter().map(|((_, section), _)| *section);
+    let Some(first) = sections.next() else {
+        return 0;
+    };
+    sections.fold(first.len(), |shared, section| {
+        let same = first.iter().zip(section).take_while(|(a, b)| a == b);
+        shared.min(same.count())
+    })
+}
+
+/// The load of a result, to find others of the same.
+pub(crate) fn load(found: &ImportedResult) -> String {
+    Point(found.point.clone()).key()
+}
+
+/// For each result of a table, the block under the same headings that tells of the same load:
+/// tools print a table over all loads beside the block of each, and people make one of them.
+pub fn repeats(results: &[ImportedResult]) -> Vec<Option<usize>> {
+    let mut rows = BTreeMap::<_, usize>::new();
+    for found in results.iter().filter(|found| found.summary.is_some()) {
+        *rows.entry((found.file.as_str(), found.lines)).or_default() += 1;
+    }
+    let is_table = |found: &ImportedResult| match found.tool {
+        Tool::MarkdownTable => true,
+        Tool::Evalscope | Tool::Guidellm => rows[&(found.file.as_str(), found.lines)] > 1,
+        _ => false,
+    };
+    let measured = || (results.iter().enumerate()).filter(|(_, found)| found.summary.is_some());
+    let place = |found: &ImportedResult| (found.section.clone(), load(found));
+    let blocks: BTreeMap<_, usize> = measured()
+        .filter(|(_, found)| !is_table(found))
+        .map(|(at, found)| (place(found), at))
+        .collect();
+    let mut repeated = vec![None; results.len()];
+    for (at, found) in measured().filter(|(_, found)| is_table(found)) {
+        repeated[at] = blocks.get(&place(found)).copied();
+    }
+    repeated
+}

@@ -1,0 +1,147 @@
+//! The sections of notes: which headings a line stands under.
+
+use crate::notes::Notes;
+use inferometer_text::hostile::printable;
+
+/// Deeper than any heading of Markdown: a line that is bold throughout.
+const BOLD: usize = 7;
+
+pub(crate) struct Section {
+    line: usize,
+    depth: usize,
+    pub(crate) title: String,
+}
+
+/// All sections, in the order of lines. Comments in a program begin like headings and are none.
+pub(crate) fn sections(notes: &Notes<'_>) -> Vec<Section> {
+    let is_code = code(notes);
+    let section = |(line, text): (usize, &&str)| {
+        let (depth, title) = heading(text.trim())?;
+        let title = plain(title);
+        (!is_code[line] && !notes.is_taken(line) && !title.is_empty()).then_some(Section {
+            line,
+            depth,
+            title,
+        })
+    };
+    notes.lines.iter().enumerate().filter_map(section).collect()
+}
+
+/// Depth and title of a heading of Markdown or HTML, or of a line in bold.
+pub(crate) fn heading(text: &str) -> Option<(usize, &str)> {
+    let title = text.trim_start_matches('#');
+    let depth = text.len() - title.len();
+    if depth > 0 {
+        return title.strip_prefix(' ').map(|title| (depth, title.trim()));
+    }
+    if let Some((tag, rest)) = text.strip_prefix("<h").and_then(|it| it.split_once('>')) {
+        let depth = tag.chars().next()?.to_digit(10)?;
+        let title = rest.split('<').next()?.trim();
+        return (1..=6).contains(&depth).then_some((depth as usize, title));
+    }
+    let bold = text.strip_prefix("**")?.trim_end_matches([':', '：']);
+    let bold = bold.strip_suffix("**")?;
+    (!bold.contains("**")).then_some((BOLD, bold.trim_end_matches([':', '：'])))
+}
+
+/// The sections that a line lies in, the nearest first.
+pub(crate) fn above(sections: &[Section], line: usize) -> Vec<&Section> {
+    let above = sections.partition_point(|section| section.line < line);
+    let mut least = usize::MAX;
+    let mut chain = Vec::new();
+    for section in sections[..above].iter().rev() {
+        if section.depth < least {
+            least = section.depth;
+            chain.push(section);
+        }
+        if least == 1 {
+            break;
+        }
+    }
+    chain
+}
+
+/// The title of the whole: the first heading of the first level.
+pub(crate) fn title(sections: &[Section]) -> Option<String> {
+    let first = sections.iter().find(|section| section.depth == 1)?;
+    Some(first.title.clone())
+}
+
+/// A title without the marks of Markdown: links by their text, nothing bold.
+pub(crate) fn plain(title: &str) -> String {
+    let mut text = String::new();
+    let mut rest = title;
+    while let Some((before, link)) = rest.split_once('[') {
+        text.push_str(before.strip_suffix('!').unwrap_or(before));
+        let Some((name, behind)) = link.split_once(']') else {
+            text.push('[');
+            rest = link;
+            continue;
+        };
+        text.push_str(name);
+        let address = behind.strip_prefix('(').and_then(|it| it.split_once(')'));
+        rest = address.map_or(behind, |(_, behind)| behind);
+    }
+    text.push_str(rest);
+    let text = text.replace("**", "").replace(['`', '*'], "");
+    printable(text.trim().trim_end_matches('#').trim(), 200)
+}
+
+/// Lines of fenced text in which no result was found. A fence that never ends is none.
+fn code(notes: &Notes<'_>) -> Vec<bool> {
+    let mut is_code = vec![false; notes.lines.len()];
+    let mut begin = None;
+    for (line, text) in notes.lines.iter().enumerate() {
+        let Some(info) = text.trim().strip_prefix("```") else {
+            continue;
+        };
+        match begin {
+            // Only the first line of a fence names a language.
+            Some(first) if info.trim().is_empty() => {
+                let holds_result = (first..line).any(|line| notes.is_taken(line));
+                is_code[first..=line].fill(!holds_result);
+                begin = None;
+            }
+            _ => begin = Some(line),
+        }
+    }
+    is_code
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chain(text: &str) -> Vec<String> {
+        let notes = Notes::new(text);
+        let sections = sections(&notes);
+        let above = above(&sections, notes.lines.len());
+        above.into_iter().map(|it| it.title.clone()).collect()
+    }
+
+    #[test]
+    fn a_line_stands_under_the_headings_of_every_depth() {
+        let text = "# All\n## A\n### 7B\n## B\n<h3>72B</h3>\n**long inputs:**\n";
+        assert_eq!(chain(text), ["long inputs", "72B", "B", "All"]);
+    }
+
+    #[test]
+    fn a_comment_in_a_program_is_no_heading() {
+        let text = "## A\n```python\n# draws\nx = 1\n```\n";
+        assert_eq!(chain(text), ["A"]);
+        let open = "## A\n```\n# never closed\n";
+        assert_eq!(chain(open), ["never closed"]);
+    }
+
+    #[test]
+    fn titles_have_no_marks() {
+        for (marked, expected) in [
+            ("**Qwen** `7B`", "Qwen 7B"),
+            ("[EvalScope](https://host/a) 安装", "EvalScope 安装"),
+            ("a [b", "a [b"),
+            ("![](x.png) c", "c"),
+        ] {
+            assert_eq!(plain(marked), expected);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! A part of an import: the results under some headings, or those of an engine, card or model.
+
+use crate::group::groups;
+use crate::result::ImportedResult;
+
+#[derive(Debug, thiserror::Error)]
+pub enum SelectError {
+    #[error("#{number}: there are {count} results")]
+    NoNumber { number: usize, count: usize },
+    #[error("#{headings}: no result stands under such headings; there are {}", known.join("; "))]
+    NoHeading {
+        headings: String,
+        known: Vec<String>,
+    },
+    #[error("#{headings}: no result stands under a heading; give the number of a result, from 1")]
+    NoHeadings { headings: String },
+    #[error("@{name}={value}: {}", if known.is_empty() {
+        format!("no heading there names the {name}")
+    } else {
+        format!("there is {}", known.join(", "))
+    })]
+    NoFact {
+        name: String,
+        value: String,
+        known: Vec<String>,
+    },
+}
+
+/// The result of a number, from 1, or all under headings: `MindIE/7B` are those under a heading
+/// with `MindIE` in it and, below it, one with `7B`.
+pub fn under(
+    results: Vec<ImportedResult>,
+    headings: &str,
+) -> Result<Vec<ImportedResult>, SelectError> {
+    if let Ok(number) = headings.parse::<usize>() {
+        let count = results.len();
+        let mut results = results.into_iter();
+        let found = number.checked_sub(1).and_then(|at| results.nth(at));
+        return match found {
+            Some(found) => Ok(vec![found]),
+            None => Err(SelectError::NoNumber { number, count }),
+        };
+    }
+    let wanted: Vec<String> = (headings.split('/'))
+        .map(|part| part.trim().to_lowercase())
+        .collect();
+    let chain = |found: &ImportedResult| -> Vec<String> {
+        let own = found.label.iter().filter(|it| !found.section.contains(it));
+        let titles = found.section.iter().chain(own);
+        titles.map(|title| title.to_lowercase()).collect()
+    };
+    let is_under = |found: &ImportedResult| {
+        let mut chain = chain(found).into_iter();
+        (wanted.iter()).all(|part| chain.any(|title| title.contains(part.as_str())))
+    };
+    // A whole heading means itself, and not those that say more.
+    let is_named = |found: &ImportedResult| {
+        let last = wanted.last();
+        is_under(found) && chain(found).iter().any(|title| Some(title) == last)
+    };
+    let by_name = results.iter().any(is_named);
+    let known: Vec<String> = (groups(&results).into_iter())
+        .filter_map(|group| {
+            let section = &results[*group.members.first()?].section;
+            (!section.is_empty()).then(|| section.join("/"))
+        })
+        .collect();
+    let chosen: Vec<ImportedResult> = (results.into_iter())
+        .filter(|found| {
+            if by_name {
+                is_named(found)
+            } else {
+                is_under(found)
+            }
+        })
+        .collect();
+    let headings = headings.to_owned();
+    match (chosen.is_empty(), known.is_empty()) {
+        (false, _) => Ok(chosen),
+        (true, false) => Err(SelectError::NoHeading { headings, known }),
+        (true, true) => Err(SelectError::NoHeadings { headings }),
+    }
+}
+
+/// Those of which the headings say so: `engine=MindIE`, `card=T4`, `model=7B`. Where none has
+/// just this value, those that have it among others.
+pub fn with_fact(
+    results: Vec<ImportedResult>,
+    name: &str,
+    value: &str,
+) -> Result<Vec<ImportedResult>, SelectError> {
+    let wanted = value.to_lowercase();
+    let own = |found: &ImportedResult| found.facts.get(name).map(|it| it.to_lowercase());
+    let is_equal = |found: &ImportedResult| own(found).as_ref() == Some(&wanted);
+    let contains = |found: &ImportedResult| own(found).is_some_and(|it| it.contains(&wanted));
+    let exact = results.iter().any(is_equal);
+    let mut known: Vec<String> = (results.iter())
+        .filter_map(|found| found.facts.get(name).cloned())
+        .collect();
+    known.sort_unstable();
+    known.dedup();
+    let chosen: Vec<ImportedResult> = (results.into_iter())
+        .filter(|found| {
+            if exact {
+                is_equal(found)
+            } else {
+                contains(found)
+            }
+        })
+        .collect();
+    if chosen.is_empty() {
+        let (name, value) = (name.to_owned(), value.to_owned());
+        return Err(SelectError::NoFact { name, value, known });
+    }
+    Ok(chosen)
+}

@@ -1,0 +1,151 @@
+//! Long notes: results under nested headings, which are never pooled.
+
+use inferometer_import::{ImportedResult, groups, measured_in, read, repeats, under, with_fact};
+
+/// A ladder as a table, and a block of EvalScope for each of its columns.
+fn ladder(scale: f64, failed: u64) -> String {
+    let loads = [8.0, 16.0, 32.0];
+    let row = |name: &str, of: &dyn Fn(f64) -> f64| {
+        let cells: Vec<String> = loads.iter().map(|at| format!("{:.3}", of(*at))).collect();
+        format!("| {name} | {} |\n", cells.join(" | "))
+    };
+    let mut text = "| 指标 | 8 | 16 | 32 |\n| --- | --- | --- | --- |\n".to_owned();
+    text += &row("QPS", &|at| at * scale);
+    text += &row("吞吐量", &|at| 240.0 * at * scale);
+    for at in loads {
+        let (rate, ok) = (at * scale, 1000 - failed);
+        text += &format!(
+            "\n- parallel {at}\n```\nBenchmarking summary:\n Expected number of requests: 1000\n \
+             Number of concurrency: {at}\n Total requests: 1000\n Succeed requests: {ok}\n \
+             Failed requests: {failed}\n Average QPS: {rate:.3}\n \
+             Throughput(average output tokens per second): {:.3}\n```\n",
+            240.0 * rate
+        );
+    }
+    text
+}
+
+fn notes() -> String {
+    let python = "```python\n# draws the curves\nx = [8, 16]\n```\n";
+    format!(
+        "# Inference, measured\n## Results (MindIE)\n### Qwen1.5-7B-Chat\n{}\n\
+         ### **Qwen2-72B-Chat** (long.jsonl)\n{}\n### Plots\n{python}\n\
+         ## Results (T4: vLLM)\n### Qwen1.5-7B-Chat\n{}\n",
+        ladder(0.3, 0),
+        ladder(0.02, 200),
+        ladder(0.2, 0)
+    )
+}
+
+fn results() -> Vec<ImportedResult> {
+    read("notes.md", &notes()).results
+}
+
+#[test]
+fn every_ladder_is_a_group_with_its_chain_of_headings() {
+    let imported = read("notes.md", &notes());
+    assert_eq!(imported.title.as_deref(), Some("Inference, measured"));
+    let groups = groups(&imported.results);
+    let titles: Vec<&str> = groups.iter().map(|group| group.title.as_str()).collect();
+    assert_eq!(
+        titles,
+        [
+            "Results (MindIE) / Qwen1.5-7B-Chat",
+            "Results (MindIE) / Qwen2-72B-Chat (long.jsonl)",
+            "Results (T4: vLLM) / Qwen1.5-7B-Chat",
+        ]
+    );
+    for group in &groups {
+        let measured = measured_in(&imported.results, group);
+        let loads: Vec<String> = measured.iter().map(|it| it.point.to_string()).collect();
+        assert_eq!(loads, ["concurrency=8", "concurrency=16", "concurrency=32"]);
+    }
+    let label = |found: &ImportedResult| found.label.clone().unwrap();
+    assert!(
+        imported
+            .results
+            .iter()
+            .all(|it| !label(it).contains("parallel"))
+    );
+}
+
+#[test]
+fn a_table_and_its_blocks_are_one_measurement_with_one_verdict() {
+    let results = results();
+    let doubts = |found: &ImportedResult| found.doubts.clone();
+    let repeats = repeats(&results);
+    assert_eq!(repeats.iter().flatten().count(), 9);
+    for (found, block) in results.iter().zip(&repeats) {
+        if let Some(block) = block {
+            assert_eq!(doubts(found), doubts(&results[*block]));
+            assert_eq!(found.section, results[*block].section);
+        }
+    }
+    let failing = results.iter().filter(|found| {
+        let mut codes = found.doubts.iter().map(|doubt| doubt.code.name());
+        codes.any(|code| code == "failures")
+    });
+    assert!(failing.clone().count() == 6, "both of each of three loads");
+    assert!(failing.into_iter().all(|it| it.section[2].contains("72B")));
+}
+
+#[test]
+fn a_part_is_chosen_by_headings_or_by_what_they_say() {
+    assert_eq!(under(results(), "mindie/7B").unwrap().len(), 6);
+    assert_eq!(under(results(), "vLLM").unwrap().len(), 6);
+    assert_eq!(under(results(), "7B").unwrap().len(), 12);
+    assert_eq!(under(results(), "1").unwrap().len(), 1);
+    let wrong = under(results(), "SGLang").unwrap_err().to_string();
+    assert!(
+        wrong.contains("Results (MindIE)/Qwen1.5-7B-Chat"),
+        "{wrong}"
+    );
+    assert_eq!(with_fact(results(), "engine", "mindie").unwrap().len(), 12);
+    assert_eq!(with_fact(results(), "card", "T4").unwrap().len(), 6);
+    assert_eq!(with_fact(results(), "data", "long.jsonl").unwrap().len(), 6);
+    let wrong = with_fact(results(), "engine", "SGLang").unwrap_err();
+    assert!(wrong.to_string().contains("MindIE, vLLM"), "{wrong}");
+    let none = with_fact(results(), "colour", "red").unwrap_err();
+    assert!(none.to_string().contains("no heading"), "{none}");
+}
+
+#[test]
+fn single_measurements_under_their_own_headings_are_settings_of_one_group() {
+    let one = |rate: f64| {
+        format!("Concurrency: 8\nRequest throughput (req/s): {rate}\nMean TTFT (ms): 100\n")
+    };
+    let text = format!(
+        "# Flags\n## seqs 64\n{}\n## seqs 128\n{}\n",
+        one(1.0),
+        one(2.0)
+    );
+    let results = read("notes.md", &text).results;
+    let groups = groups(&results);
+    assert_eq!(groups.len(), 1, "{groups:?}");
+    let measured = measured_in(&results, &groups[0]);
+    let names: Vec<String> = measured.iter().map(|it| it.point.to_string()).collect();
+    assert!(
+        names[0].contains("seqs 64") && names[1].contains("seqs 128"),
+        "{names:?}"
+    );
+}
+
+#[test]
+fn tables_of_one_section_are_told_apart_by_the_lines_above_them() {
+    let table = |rate: f64| {
+        format!(
+            "| 并发 | QPS |\n| --- | --- |\n| 8 | {rate} |\n| 16 | {} |\n",
+            2.0 * rate
+        )
+    };
+    let text = format!(
+        "## Results\n\n910B4:\n\n{}\n\nA100:\n\n{}\n",
+        table(1.0),
+        table(3.0)
+    );
+    let results = read("notes.md", &text).results;
+    let groups = groups(&results);
+    let titles: Vec<&str> = groups.iter().map(|group| group.title.as_str()).collect();
+    assert_eq!(titles, ["910B4", "A100"]);
+    assert_eq!(results[0].facts["card"], "910B4");
+}

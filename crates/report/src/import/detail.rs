@@ -1,0 +1,145 @@
+//! All that is known of one result.
+
+use super::{ReportedResult, flags, span, statistics};
+use crate::message::{ImportText, NumbersText};
+use inferometer_page::doc::{Block, Cell, Column, Pair, Section, Table};
+use inferometer_page::number;
+use inferometer_text::Lang;
+use inferometer_text::punctuation::PunctuationText;
+
+pub(super) fn detail(place: usize, result: &ReportedResult<'_>, lang: Lang) -> Section {
+    let no_label = ImportText::NoLabel.text(lang).to_owned();
+    let label = result.found.label.clone().unwrap_or(no_label);
+    let heading = ImportText::Result.with(lang, &[("number", place.to_string()), ("label", label)]);
+    let mut blocks = vec![Block::Pairs(pairs(result, lang))];
+    let latencies = latencies(result, lang);
+    if !latencies.rows.is_empty() {
+        blocks.push(Block::Table(latencies));
+    }
+    Section::headed(&heading, blocks)
+}
+
+fn pairs(result: &ReportedResult<'_>, lang: Lang) -> Vec<Pair> {
+    let found = result.found;
+    let mut pairs = Vec::new();
+    let mut push = |key: ImportText, value: String| {
+        if !value.is_empty() {
+            pairs.push(Pair::new(key.text(lang), value));
+        }
+    };
+    let mut place = vec![
+        ("file", found.file.clone()),
+        ("tool", found.tool.to_string()),
+    ];
+    let at = match result.lines() {
+        Some((first, last)) => {
+            place.push(("lines", span((first, last))));
+            ImportText::At
+        }
+        None => ImportText::AtDatabase,
+    };
+    push(ImportText::Source, at.with(lang, &place));
+    if !found.point.is_empty() {
+        push(ImportText::Load, result.point().to_string());
+    }
+    let tags = result
+        .measured
+        .iter()
+        .flat_map(|(_, summary)| &summary.tags);
+    let tags: Vec<String> = tags
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    push(ImportText::Tags, PunctuationText::Comma.join(lang, &tags));
+    push(ImportText::Requests, requests(result, lang));
+    let throughput = result.throughput();
+    let rates = [
+        (throughput.requests_per_s).map(|rate| format!("{} req/s", number::brief(rate))),
+        (throughput.output_tokens_per_s)
+            .map(|rate| ImportText::OutputRate.with(lang, &[("rate", number::brief(rate))])),
+        (throughput.total_tokens_per_s)
+            .map(|rate| ImportText::TotalRate.with(lang, &[("rate", number::brief(rate))])),
+    ];
+    let rates: Vec<String> = rates.into_iter().flatten().collect();
+    push(
+        ImportText::Throughput,
+        PunctuationText::Comma.join(lang, &rates),
+    );
+    let lengths = result.lengths();
+    if lengths.iter().any(Option::is_some) {
+        let [input, output] =
+            lengths.map(|mean| mean.map_or(number::ABSENT.to_owned(), number::mean));
+        let lengths = [("input", input), ("output", output)];
+        push(
+            ImportText::Lengths,
+            ImportText::MeanLengths.with(lang, &lengths),
+        );
+    }
+    push(
+        ImportText::Flags,
+        found.flags.as_ref().map(flags).unwrap_or_default(),
+    );
+    if let Some(defaults) = &found.defaults {
+        let values = [
+            ("flags", flags(&defaults.flags)),
+            ("version", defaults.version.clone()),
+            ("by", defaults.by.clone()),
+        ];
+        push(
+            ImportText::Defaults,
+            ImportText::DefaultsOf.with(lang, &values),
+        );
+    }
+    if let Some(gib) = found.device_memory_gib {
+        push(ImportText::Memory, format!("{} GiB", number::brief(gib)));
+    }
+    let semicolon = PunctuationText::Semicolon;
+    let assumed = found.assumed.iter();
+    let assumed: Vec<String> = assumed.map(|assumption| assumption.stated(lang)).collect();
+    push(ImportText::Assumed, semicolon.join(lang, &assumed));
+    let comma = PunctuationText::Comma;
+    push(ImportText::NotRead, comma.join(lang, &found.unread));
+    let said = result.doubts.iter();
+    let said = said.map(|doubt| format!("{}: {}", doubt.code.name(), doubt.text));
+    push(
+        ImportText::Doubts,
+        semicolon.join(lang, &Vec::from_iter(said)),
+    );
+    push(ImportText::Refused, found.error.clone().unwrap_or_default());
+    pairs
+}
+
+fn requests(result: &ReportedResult<'_>, lang: Lang) -> String {
+    let requests = result.requests();
+    let [planned, ok, failed] =
+        [requests.planned, requests.ok, requests.failed].map(|count| count.map(number::count));
+    let mut parts = Vec::new();
+    match (planned, ok) {
+        (Some(planned), Some(ok)) => {
+            parts.push(ImportText::OkOf.with(lang, &[("ok", ok), ("planned", planned)]));
+        }
+        (None, Some(ok)) | (Some(ok), None) => parts.push(ImportText::Ok.with(lang, &[("ok", ok)])),
+        (None, None) => {}
+    }
+    parts.extend(failed.map(|failed| ImportText::Failed.with(lang, &[("failed", failed)])));
+    parts.extend(requests.failed_share.map(|share| {
+        let share = format!("{} %", number::brief(100.0 * share));
+        ImportText::FailedShare.with(lang, &[("share", share)])
+    }));
+    let cut = requests.cut.filter(|cut| *cut > 0).map(number::count);
+    parts.extend(cut.map(|cut| ImportText::Cut.with(lang, &[("cut", cut)])));
+    PunctuationText::Comma.join(lang, &parts)
+}
+
+fn latencies(result: &ReportedResult<'_>, lang: Lang) -> Table {
+    let mut columns = vec![Column::left("ms")];
+    let (mean, max) = (NumbersText::Mean.text(lang), NumbersText::Max.text(lang));
+    columns.extend([mean, "p50", "p75", "p90", "p95", "p99", max].map(Column::right));
+    let rows = result.latencies().into_iter().filter_map(|(name, spread)| {
+        let values = statistics(spread?).map(|value| match value {
+            Some(value) => Cell::brief(Some(value)),
+            None => Cell::blank(),
+        });
+        Some(Vec::from_iter([Cell::text(name)].into_iter().chain(values)))
+    });
+    Table::new(columns, rows)
+}

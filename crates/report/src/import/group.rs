@@ -1,0 +1,334 @@
+//! One group of an import: a line for each result, with the columns that its source had.
+
+use super::{ImportReport, ReportedResult, flags, span, statistics};
+use crate::message::{ImportText, NumbersText};
+use crate::severity;
+use inferometer_core::doubt::Severity;
+use inferometer_import::{ImportedResult, ResultGroup, Spread};
+use inferometer_page::doc::{Block, Cell, Column, Pair, Section, Table, Tone, Unit};
+use inferometer_page::number;
+use inferometer_text::Lang;
+use inferometer_text::punctuation::PunctuationText;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Columns of latencies up to which every statistic that was read is shown.
+const MOST_STATISTICS: usize = 9;
+
+type Row<'r> = (usize, &'r ReportedResult<'r>);
+
+/// A column with its cells.
+struct Filled {
+    column: Column,
+    cells: Vec<Cell>,
+}
+
+pub(super) fn section(report: &ImportReport<'_>, group: &ResultGroup) -> Section {
+    let lang = report.lang;
+    let rows = report.rows(group);
+    let mut blocks = vec![Block::Pairs(about(report, group, &rows))];
+    blocks.push(Block::Table(table(group, &rows, lang)));
+    Section {
+        heading: (!group.title.is_empty()).then(|| group.title.clone()),
+        blocks,
+    }
+}
+
+/// Where the numbers stand and what all rows share.
+fn about(report: &ImportReport<'_>, group: &ResultGroup, rows: &[Row<'_>]) -> Vec<Pair> {
+    let lang = report.lang;
+    let mut pairs = Vec::new();
+    let results = || group.members.iter().map(|place| &report.results[*place]);
+    let files: BTreeSet<&str> = results().map(|it| it.found.file.as_str()).collect();
+    let shown = || rows.iter().map(|(_, result)| *result);
+    let tools: BTreeSet<&str> = shown().map(|it| it.found.tool.name()).collect();
+    let tools: Vec<&str> = tools.into_iter().collect();
+    let lines = results().filter_map(ReportedResult::lines);
+    let lines = lines.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+    let mut place = vec![("tool", tools.join(" + "))];
+    let at = match (files.len(), files.first(), lines) {
+        (1, Some(file), Some((first, last))) => {
+            place.push(("file", (*file).to_owned()));
+            place.push(("lines", span((first, last))));
+            ImportText::At
+        }
+        (1, Some(file), None) => {
+            place.push(("file", (*file).to_owned()));
+            ImportText::AtDatabase
+        }
+        (count, ..) => {
+            place.push(("count", count.to_string()));
+            ImportText::AtFiles
+        }
+    };
+    pairs.push(Pair::new(
+        ImportText::Source.text(lang),
+        at.with(lang, &place),
+    ));
+    if let Some(lengths) = shared(rows, |it| Some(it.lengths().map(|it| it.map(f64::to_bits)))) {
+        let lengths = lengths.map(|mean| mean.map(f64::from_bits));
+        if lengths.iter().any(Option::is_some) {
+            let [input, output] =
+                lengths.map(|mean| mean.map_or(number::ABSENT.to_owned(), number::mean));
+            let text = ImportText::MeanLengths.with(lang, &[("input", input), ("output", output)]);
+            pairs.push(Pair::new(ImportText::Lengths.text(lang), text));
+        }
+    }
+    let assumed: BTreeSet<String> = shown()
+        .flat_map(|it| it.found.assumed.iter().map(|it| it.stated(lang)))
+        .collect();
+    if !assumed.is_empty() {
+        let assumed = PunctuationText::Semicolon.join(lang, &Vec::from_iter(assumed));
+        pairs.push(Pair::new(ImportText::Assumed.text(lang), assumed));
+    }
+    let unread: BTreeSet<String> = shown()
+        .flat_map(|it| it.found.unread.iter().cloned())
+        .collect();
+    if !unread.is_empty() {
+        let unread = super::points::some(&Vec::from_iter(unread), PunctuationText::Comma, lang);
+        pairs.push(Pair::new(ImportText::NotRead.text(lang), unread));
+    }
+    pairs
+}
+
+/// A value that all rows have.
+fn shared<T: PartialEq>(
+    rows: &[Row<'_>],
+    of: impl Fn(&ReportedResult<'_>) -> Option<T>,
+) -> Option<T> {
+    let mut values = rows.iter().map(|(_, result)| of(result));
+    let first = values.next()??;
+    values
+        .all(|value| value.as_ref() == Some(&first))
+        .then_some(first)
+}
+
+fn table(group: &ResultGroup, rows: &[Row<'_>], lang: Lang) -> Table {
+    let mut columns = vec![Filled {
+        column: Column::key("#"),
+        cells: rows
+            .iter()
+            .map(|(place, _)| Cell::count(*place as u64 + 1))
+            .collect(),
+    }];
+    let texts = |column: Column, of: &dyn Fn(&ReportedResult<'_>) -> String| Filled {
+        column,
+        cells: rows.iter().map(|(_, it)| Cell::text(of(it))).collect(),
+    };
+    let tools: BTreeSet<&str> = rows.iter().map(|(_, it)| it.found.tool.name()).collect();
+    if tools.len() > 1 {
+        let tool = Column::left(ImportText::Tool.text(lang));
+        columns.push(texts(tool, &|it| it.found.tool.name().to_owned()));
+    }
+    let names: BTreeSet<Option<&str>> = rows
+        .iter()
+        .map(|(_, it)| own_name(group, it.found))
+        .collect();
+    if names.len() > 1 {
+        let name = Column::wrapped(ImportText::Setting.text(lang));
+        columns.push(texts(name, &|it| {
+            own_name(group, it.found).unwrap_or_default().to_owned()
+        }));
+    }
+    columns.push(texts(Column::left(ImportText::Load.text(lang)), &|it| {
+        it.load()
+    }));
+    columns.extend(numbers(rows, lang));
+    columns.extend(latencies(rows, lang));
+    let varying = varying_flags(rows);
+    if !varying.is_empty() {
+        let column = Column::wrapped(ImportText::Flags.text(lang));
+        columns.push(texts(column, &|it| {
+            let own = it.found.flags.iter().flatten();
+            let own = own.filter(|(name, _)| varying.contains(*name));
+            flags(
+                &own.map(|(name, value)| (name.clone(), value.clone()))
+                    .collect(),
+            )
+        }));
+    }
+    let verdict = |(_, result): &Row<'_>| match &result.found.error {
+        Some(_) => Cell::Toned(ImportText::Refused.text(lang).to_owned(), Tone::Bad),
+        None => doubts(result),
+    };
+    columns.push(Filled {
+        column: Column::left(ImportText::Doubts.text(lang)),
+        cells: rows.iter().map(verdict).collect(),
+    });
+    columns.retain(|it| it.cells.iter().any(|cell| !cell.shown().is_empty()));
+    let mut cells: Vec<Vec<Cell>> = vec![Vec::new(); rows.len()];
+    let mut titles = Vec::new();
+    for Filled { column, cells: own } in columns {
+        titles.push(column);
+        for (row, cell) in cells.iter_mut().zip(own) {
+            row.push(cell);
+        }
+    }
+    Table::new(titles, cells)
+}
+
+/// What tells a result from the others of its group.
+fn own_name<'a>(group: &ResultGroup, found: &'a ImportedResult) -> Option<&'a str> {
+    let own = group.own_headings(found).last().or(found.label.as_ref());
+    own.map(String::as_str)
+}
+
+/// Flags that are not the same in all rows.
+fn varying_flags<'r>(rows: &[Row<'r>]) -> BTreeSet<&'r String> {
+    let all = || rows.iter().filter_map(|(_, it)| it.found.flags.as_ref());
+    let names: BTreeSet<&String> = all().flat_map(BTreeMap::keys).collect();
+    let varies = |name: &&String| {
+        let values: BTreeSet<Option<String>> = all()
+            .map(|flags| flags.get(*name).map(Value::to_string))
+            .collect();
+        values.len() > 1
+    };
+    names.into_iter().filter(varies).collect()
+}
+
+/// Requests, lengths and rates, as far as any row has them.
+fn numbers(rows: &[Row<'_>], lang: Lang) -> Vec<Filled> {
+    type Of = fn(&ReportedResult<'_>) -> Option<f64>;
+    let column = |title: &str, of: Of| {
+        let values: Vec<Option<f64>> = rows.iter().map(|(_, it)| of(it)).collect();
+        values.iter().any(Option::is_some).then(|| Filled {
+            column: Column::right(title),
+            cells: values.into_iter().map(brief).collect(),
+        })
+    };
+    let differ = |of: Of| shared(rows, |it| of(it).map(f64::to_bits)).is_none();
+    let input: Of = |it| it.lengths()[0];
+    let output: Of = |it| it.lengths()[1];
+    let speed: Of = |it| {
+        it.found
+            .summary
+            .as_ref()?
+            .speed
+            .per_user_tokens_per_s
+            .as_ref()?
+            .mean
+    };
+    let columns = [
+        column(ImportText::InputColumn.text(lang), input)
+            .filter(|_| differ(input) || differ(output)),
+        column(ImportText::OutputColumn.text(lang), output)
+            .filter(|_| differ(input) || differ(output)),
+        column(Unit::RequestsPerSecond.sign(), |it| {
+            it.throughput().requests_per_s
+        }),
+        column(Unit::TokensPerSecond.sign(), |it| {
+            it.throughput().output_tokens_per_s
+        }),
+        column(ImportText::TotalColumn.text(lang), |it| {
+            it.throughput().total_tokens_per_s
+        }),
+        column(ImportText::UserColumn.text(lang), speed),
+        column(ImportText::CharsColumn.text(lang), |it| {
+            it.throughput().output_chars_per_s
+        }),
+    ];
+    let failed = Filled {
+        column: Column::right(ImportText::FailedColumn.text(lang)),
+        cells: rows.iter().map(|(_, it)| Cell::text(it.failed())).collect(),
+    };
+    let columns = columns.into_iter().flatten().chain(others(rows));
+    [failed].into_iter().chain(columns).collect()
+}
+
+fn brief(value: Option<f64>) -> Cell {
+    value.map_or(Cell::blank(), |value| Cell::brief(Some(value)))
+}
+
+/// Batch sizes and waiting times, under the tool's own names.
+fn others(rows: &[Row<'_>]) -> Vec<Filled> {
+    let all = || rows.iter().filter_map(|(_, it)| it.found.summary.as_ref());
+    let is_shown = |name: &&String| {
+        let name = name.to_lowercase();
+        ["batch", "queue", "排队"]
+            .iter()
+            .any(|word| name.contains(word))
+    };
+    let names: BTreeSet<&String> = all()
+        .flat_map(|it| it.other.keys())
+        .filter(is_shown)
+        .collect();
+    let value = |result: &ReportedResult<'_>, name: &str| {
+        let other = result.found.summary.as_ref()?.other.get(name)?;
+        other.as_f64().or_else(|| other.get("mean")?.as_f64())
+    };
+    let column = |name: &String| Filled {
+        column: Column::right(name),
+        cells: rows.iter().map(|(_, it)| brief(value(it, name))).collect(),
+    };
+    names.into_iter().map(column).collect()
+}
+
+/// Latencies with the statistics that were read; of very many, the mean, the median and the 99th
+/// percentile, or what comes nearest to it.
+fn latencies(rows: &[Row<'_>], lang: Lang) -> Vec<Filled> {
+    let mean = NumbersText::Mean.text(lang);
+    let max = NumbersText::Max.text(lang);
+    let titles = [mean, "p50", "p75", "p90", "p95", "p99", max];
+    let known = |metric: usize, stat: usize| {
+        let mut values = rows.iter().map(|(_, it)| value(it, metric, stat));
+        values.any(|value| value.is_some())
+    };
+    let mut chosen: Vec<(usize, Vec<usize>)> = (0..5)
+        .map(|metric| {
+            (
+                metric,
+                (0..titles.len())
+                    .filter(|stat| known(metric, *stat))
+                    .collect(),
+            )
+        })
+        .collect();
+    if chosen.iter().map(|(_, stats)| stats.len()).sum::<usize>() > MOST_STATISTICS {
+        for (_, stats) in &mut chosen {
+            // The highest percentile, else the largest.
+            let tail = stats
+                .iter()
+                .copied()
+                .filter(|stat| (2..6).contains(stat))
+                .max();
+            let tail = tail.or(stats.iter().copied().max());
+            stats.retain(|stat| *stat <= 1 || Some(*stat) == tail);
+        }
+    }
+    let column = |metric: usize, stat: usize| {
+        let name = rows.first().map_or("", |(_, it)| it.latencies()[metric].0);
+        let cell = |(_, result): &Row<'_>| {
+            let ms = value(result, metric, stat);
+            ms.map_or(Cell::blank(), |ms| Cell::text(number::whole_millis(ms)))
+        };
+        Filled {
+            column: Column::right(&format!("{name} {}", titles[stat])),
+            cells: rows.iter().map(cell).collect(),
+        }
+    };
+    let chosen = chosen.into_iter();
+    chosen
+        .flat_map(|(metric, stats)| stats.into_iter().map(move |stat| (metric, stat)))
+        .map(|(metric, stat)| column(metric, stat))
+        .collect()
+}
+
+fn value(result: &ReportedResult<'_>, metric: usize, stat: usize) -> Option<f64> {
+    let (name, spread) = result.latencies()[metric];
+    // Without a stream there is no first token to speak of.
+    let of_stream = name != "E2E";
+    let spread: Option<&Spread> = spread.filter(|_| !(of_stream && result.is_whole()));
+    statistics(spread?)[stat]
+}
+
+/// What makes it doubtful, by its names, the worst first.
+fn doubts(result: &ReportedResult<'_>) -> Cell {
+    let grave = result
+        .doubts
+        .iter()
+        .filter(|it| it.severity > Severity::Note);
+    let mut codes: Vec<&str> = grave.map(|it| it.code.name()).collect();
+    codes.dedup();
+    let tone = result.severity().map_or(Tone::Plain, severity::tone);
+    Cell::Toned(codes.join(" "), tone)
+}
