@@ -149,6 +149,8 @@ pub enum Basis {
     Pairs,
     /// One run each: noise inside it, and an assumed deviation from run to run.
     OneRunEach,
+    /// Figures alone: an error that is assumed from the number of requests.
+    Assumed,
     /// A percentile without its least sample.
     FewSamples,
     /// Requests of one run each, too few to show its own noise.
@@ -437,6 +439,7 @@ impl<'a> Compared<'a> {
                 None => Basis::Nothing,
                 Some(_) if contrast.few_samples => Basis::FewSamples,
                 Some(_) if contrast.paired => Basis::Pairs,
+                Some(_) if contrast.assumed => Basis::Assumed,
                 Some(_) if permuted().is_some() => Basis::Permutation,
                 Some(_) if contrast.runs == [1, 1] => Basis::OneRunEach,
                 Some(_) => Basis::Runs,

@@ -137,6 +137,50 @@ pub fn with_environment(command: clap::Command) -> clap::Command {
     })
 }
 
+/// What `-h` shows of a command with very many options; `--help` has all.
+const IN_SHORT_HELP: [&str; 16] = [
+    "model",
+    "api",
+    "concurrency",
+    "rate",
+    "requests",
+    "duration",
+    "data",
+    "input_tokens",
+    "output_tokens",
+    "slo",
+    "repeat",
+    "over",
+    "out",
+    "format",
+    "lang",
+    "device",
+];
+/// Options beyond which a command has a short help of its own.
+const FEW_OPTIONS: usize = 25;
+
+/// Lets `-h` fit on a screen: the options that people use, and where the others are.
+pub fn with_short_help(command: clap::Command) -> clap::Command {
+    let large: Vec<String> = (command.get_subcommands())
+        .filter(|command| command.get_arguments().count() > FEW_OPTIONS)
+        .map(|command| command.get_name().to_owned())
+        .collect();
+    large.into_iter().fold(command, |command, name| {
+        let all = format!("All options: inferometer {name} --help");
+        command.mut_subcommand(name, |command| {
+            let more = command.get_after_help().cloned().unwrap_or_default();
+            let command = command
+                .after_long_help(more.clone())
+                .after_help(format!("{all}\n{more}"));
+            command.mut_args(|argument| {
+                let is_shown =
+                    argument.is_positional() || IN_SHORT_HELP.contains(&argument.get_id().as_str());
+                argument.hide_short_help(!is_shown)
+            })
+        })
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,6 +188,20 @@ mod tests {
 
     #[test]
     fn the_command_line_is_consistent() {
-        with_environment(Cli::command()).debug_assert();
+        with_short_help(with_environment(Cli::command())).debug_assert();
+    }
+
+    #[test]
+    fn short_help_fits_on_a_screen_and_names_the_whole() {
+        let mut command = with_short_help(Cli::command());
+        command.build();
+        for name in ["run", "sweep", "capacity"] {
+            let command = command.find_subcommand_mut(name).expect("a command");
+            let short = command.render_help().to_string();
+            let long = command.render_long_help().to_string();
+            assert!(short.lines().count() <= 50, "{name}: {short}");
+            assert!(short.contains("--concurrency") && short.contains("--help"));
+            assert!(!short.contains("--burstiness") && long.contains("--burstiness"));
+        }
     }
 }

@@ -82,7 +82,8 @@ fn main() -> ExitCode {
 /// Parses the command line and the environment. Help and version are printed here; an error is
 /// printed as one line with its remedy.
 fn parse() -> Result<Cli, ExitCode> {
-    let parsed = arguments::with_environment(Cli::command())
+    let command = arguments::with_short_help(arguments::with_environment(Cli::command()));
+    let parsed = command
         .try_get_matches()
         .and_then(|matches| Cli::from_arg_matches(&matches));
     parsed.map_err(|error| {
@@ -105,9 +106,27 @@ fn parse() -> Result<Cli, ExitCode> {
             .find("\n\nUsage:")
             .or_else(|| text.find("\n\nFor more"));
         let said = one_line(&text[..end.unwrap_or(text.len())]);
-        eprintln!("{said}; see inferometer help");
+        let remedy = sweep_instead(&error).unwrap_or("see inferometer help".to_owned());
+        eprintln!("{said}; {remedy}");
         Exit::Error.into()
     })
+}
+
+/// A list where one value is taken is what `sweep` is for.
+fn sweep_instead(error: &clap::Error) -> Option<String> {
+    let of = |kind| match error.get(kind) {
+        Some(clap::error::ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let value = of(clap::error::ContextKind::InvalidValue)?;
+    let option = of(clap::error::ContextKind::InvalidArg)?
+        .split(' ')
+        .next()?;
+    let mut words = std::env::args();
+    let is_run = words.nth(1).is_some_and(|word| word == "run");
+    let is_list = value.contains(',') || value.contains("..");
+    (is_run && is_list && option.starts_with("--"))
+        .then(|| format!("several values are a sweep: inferometer sweep {option} {value}"))
 }
 
 fn one_line(text: &str) -> String {

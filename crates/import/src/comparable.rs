@@ -1,5 +1,6 @@
 //! Imported results in the form of our own summaries, for whatever draws, compares or judges runs.
 
+use crate::doubt::ImportDoubtCode;
 use crate::group::{ResultGroup, groups, load, repeats};
 use crate::result::{ImportedResult, Tool};
 use crate::summary::{ImportedSummary, Spread};
@@ -133,6 +134,9 @@ impl ImportedSummary {
     pub fn to_summary(&self) -> Summary {
         let (throughput, tokens) = (self.throughput, &self.tokens);
         let latency = &self.latency;
+        // Without a stream there is no first token.
+        let is_whole = (self.doubts.iter()).any(|it| it.code == ImportDoubtCode::NotStreamed);
+        let streamed = |spread: &Option<Spread>| sample(spread).filter(|_| !is_whole);
         let doubts = self.doubts.iter().filter_map(|doubt| {
             Some(StatedDoubt {
                 code: doubt.code.name().parse().ok()?,
@@ -168,10 +172,10 @@ impl ImportedSummary {
                 peak: self.concurrency.peak,
             },
             latency: Latencies {
-                ttft_ms: sample(&latency.ttft_ms),
-                tpot_ms: sample(&latency.tpot_ms),
-                itl_ms: sample(&latency.itl_ms),
-                max_gap_ms: sample(&latency.max_gap_ms),
+                ttft_ms: streamed(&latency.ttft_ms),
+                tpot_ms: streamed(&latency.tpot_ms),
+                itl_ms: streamed(&latency.itl_ms),
+                max_gap_ms: streamed(&latency.max_gap_ms),
                 e2e_ms: sample(&latency.e2e_ms),
                 ..Latencies::default()
             },

@@ -1,4 +1,5 @@
-//! What `inferometer compare` shows: a verdict for each group, then a table for each load.
+//! What `inferometer compare` shows: a verdict for each group, the primary metric over all loads,
+//! then a table for each load.
 
 mod csv;
 mod figures;
@@ -42,14 +43,13 @@ pub fn compose(report: &CompareReport<'_>) -> Doc {
         let heading = CompareText::WhyNot.text(lang);
         sections.push(Section::headed(heading, [Block::Notes(notes.collect())]));
     }
-    let mut place = 0;
-    while let Some(first) = comparison.rows.get(place) {
-        let rows = comparison.rows[place..].iter();
-        let rows: Vec<&Row> = rows
-            .take_while(|row| row.point == first.point && row.group == first.group)
-            .collect();
-        place += rows.len();
-        sections.push(table::section(report, &rows));
+    sections.extend(table::over_loads(report));
+    let of_one_load = |a: &Row, b: &Row| a.point == b.point && a.group == b.group;
+    let loads = comparison.rows.chunk_by(of_one_load);
+    sections.extend(loads.map(|rows| table::section(report, rows)));
+    // What holds for every table is said once, below the last.
+    if let Some(Block::Table(last)) = sections.last_mut().and_then(|it| it.blocks.last_mut()) {
+        last.footnotes = table::footnotes(report);
     }
     if !comparison.unpaired.is_empty() {
         let alone = comparison.unpaired.iter();

@@ -1,18 +1,26 @@
 //! The list that `inferometer runs` shows: one line per run, sweep or search, the newest
 //! first.
 
+use crate::csv::{field, harmless};
 use crate::message::{NumbersText, RunsText, SetupText, VerdictText};
 use inferometer_core::scenario::Shape;
 use inferometer_core::summary::Summary;
 use inferometer_page::doc::{Block, Cell, Column, Doc, Section, Table, Tone, Unit};
 use inferometer_page::number;
 use inferometer_text::Lang;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Name and version of the form that `runs --format json` prints.
+pub const SCHEMA: &str = "inferometer.runs/1";
 
 /// What is known of one stored run, sweep or search; what cannot be read is absent.
 #[derive(Clone, Debug)]
 pub struct KnownResult {
     pub name: String,
+    /// Its folder, as `report` and `compare` take it.
+    pub path: PathBuf,
     /// The user's name for it.
     pub label: Option<String>,
     /// Facts given by the user.
@@ -34,6 +42,7 @@ impl KnownResult {
     pub fn new(name: &str, what: Listed, state: RunState) -> Self {
         KnownResult {
             name: name.to_owned(),
+            path: PathBuf::new(),
             label: None,
             tags: BTreeMap::new(),
             started: None,
@@ -54,9 +63,12 @@ impl KnownResult {
         ]
     }
 
+    fn ttft_p50(&self) -> Option<f64> {
+        Some(self.figures.as_ref()?.latency.ttft_ms?.p50)
+    }
+
     pub(crate) fn ttft_median(&self) -> Option<String> {
-        let ttft = self.figures.as_ref()?.latency.ttft_ms?;
-        Some(number::whole_millis(ttft.p50))
+        self.ttft_p50().map(number::whole_millis)
     }
 
     /// The minute of its beginning.
@@ -144,6 +156,63 @@ impl RunState {
     }
 }
 
+/// The list for programs, the newest first.
+pub fn value(runs: &[KnownResult]) -> Value {
+    let run = |run: &KnownResult| {
+        let [requests, tokens] = run.rates();
+        json!({
+            "name": run.name,
+            "path": run.path,
+            "started": run.started,
+            "kind": run.what.kind().text(Lang::En),
+            "state": run.state.into_str(),
+            "load": run.what.load(Lang::En),
+            "label": run.label,
+            "tags": run.tags,
+            "point": run.point,
+            "computed": run.computed,
+            "requests_per_s": requests,
+            "output_tokens_per_s": tokens,
+            "ttft_p50_ms": run.ttft_p50(),
+        })
+    };
+    let runs: Vec<Value> = newest_first(runs).into_iter().map(run).collect();
+    json!({ "schema": SCHEMA, "runs": runs })
+}
+
+/// The list for spreadsheets, with names of columns that do not change.
+pub fn csv(runs: &[KnownResult]) -> String {
+    let mut out = String::from(
+        "name,path,started,kind,state,load,label,requests_per_s,output_tokens_per_s,ttft_p50_ms\r\n",
+    );
+    for run in newest_first(runs) {
+        let text = |text: &str| field(&harmless(text));
+        let real = |value: Option<f64>| value.map(|it| it.to_string()).unwrap_or_default();
+        let [requests, tokens] = run.rates();
+        let cells = [
+            text(&run.name),
+            text(&run.path.display().to_string()),
+            text(run.started.as_deref().unwrap_or_default()),
+            text(run.what.kind().text(Lang::En)),
+            text(run.state.into_str()),
+            text(&run.what.load(Lang::En)),
+            text(run.label.as_deref().unwrap_or_default()),
+            real(requests),
+            real(tokens),
+            real(run.ttft_p50()),
+        ];
+        out.push_str(&cells.join(","));
+        out.push_str("\r\n");
+    }
+    out
+}
+
+fn newest_first(runs: &[KnownResult]) -> Vec<&KnownResult> {
+    let mut runs: Vec<&KnownResult> = runs.iter().collect();
+    runs.sort_by(|a, b| (&b.started, &b.name).cmp(&(&a.started, &a.name)));
+    runs
+}
+
 /// The list as a document; without runs, it says so.
 pub fn compose(runs: &[KnownResult], lang: Lang) -> Doc {
     let block = if runs.is_empty() {
@@ -157,8 +226,7 @@ pub fn compose(runs: &[KnownResult], lang: Lang) -> Doc {
 }
 
 fn table(runs: &[KnownResult], lang: Lang) -> Table {
-    let mut runs: Vec<&KnownResult> = runs.iter().collect();
-    runs.sort_by(|a, b| (&b.started, &b.name).cmp(&(&a.started, &a.name)));
+    let runs = newest_first(runs);
     // Names of directories end with the label unless the user chose the directory.
     let labels = (runs.iter())
         .any(|run| (run.label.as_ref()).is_some_and(|label| !run.name.contains(label.as_str())));

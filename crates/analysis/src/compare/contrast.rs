@@ -27,6 +27,13 @@ const LEAST_ERROR: f64 = 1e-9;
 /// More repeats than these are no advice.
 const MOST_REPEATS: u32 = 1000;
 
+/// Where only figures are known, the variance of a mean's logarithm times the number of requests:
+/// that of independent requests is hardly above 1, and three times its error leaves room for the
+/// queue's memory. Only differences that no noise explains are told with it.
+const ASSUMED_VARIANCE: f64 = 9.0;
+/// Fewest requests of a result of which such a difference is told.
+const LEAST_ASSUMED: u64 = 30;
+
 /// A figure in two groups.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Contrast {
@@ -43,6 +50,8 @@ pub(crate) struct Contrast {
     pub(crate) few_samples: bool,
     /// Every run has its requests.
     pub(crate) recorded: bool,
+    /// The error is assumed from the number of requests.
+    pub(crate) assumed: bool,
     pub(crate) runs: [usize; 2],
 }
 
@@ -58,18 +67,23 @@ struct Side {
     last: Option<f64>,
     /// Mean variance within a run; absent if one run cannot say.
     within: Option<f64>,
+    /// Some of that is assumed.
+    assumed: bool,
 }
 
 impl Side {
     fn of(runs: &[&RunSample], metric: Metric) -> Self {
         let (mut logs, mut last) = (Vec::new(), None);
-        let mut within = Some(0.0);
+        let (mut within, mut assumed) = (Some(0.0), false);
         for run in runs {
             let value = metric.of(&run.summary).filter(|&value| value > 0.0);
             let Some(value) = value else { continue };
             logs.push(value.ln());
             last = Some(value);
-            let own = metric.log_variance(&run.summary);
+            let own = metric.log_variance(&run.summary).or_else(|| {
+                assumed = true;
+                assumed_variance(run, metric)
+            });
             within = within.zip(own).map(|(sum, own)| sum + own);
         }
         let count = logs.len() as f64;
@@ -77,6 +91,7 @@ impl Side {
             within: within.map(|sum| sum / count).filter(|_| count > 0.0),
             logs,
             last,
+            assumed,
         }
     }
 
@@ -99,6 +114,13 @@ impl Side {
     }
 }
 
+/// What is assumed of another tool's result that says how many requests it is of.
+fn assumed_variance(run: &RunSample, metric: Metric) -> Option<f64> {
+    let requests = run.summary.requests.ok;
+    let is_told = run.series.is_none() && metric.tail().is_none() && requests >= LEAST_ASSUMED;
+    is_told.then(|| ASSUMED_VARIANCE / requests as f64)
+}
+
 impl Contrast {
     pub(crate) fn of(
         a: &[&RunSample],
@@ -117,6 +139,7 @@ impl Contrast {
             per_run: 0.0,
             few_samples: a.iter().chain(b).any(|run| lacks_samples(run, metric)),
             recorded: a.iter().chain(b).all(|run| run.series.is_some()),
+            assumed: false,
             runs: [n, m],
         };
         let (Some(mean_a), Some(mean_b)) = (side_a.mean(), side_b.mean()) else {
@@ -144,7 +167,10 @@ impl Contrast {
             }
             // Runs differ by their own noise and by what else changes, whichever it is.
             (Some(seen), _, _) => (0.0, 0.0, seen),
-            (None, Some(a), Some(b)) => (a, b, settings.run_deviation.powi(2)),
+            (None, Some(a), Some(b)) => {
+                contrast.assumed = side_a.assumed || side_b.assumed;
+                (a, b, settings.run_deviation.powi(2))
+            }
             (None, _, _) => return contrast,
         };
         let variance = (between + within_a) / n as f64 + (between + within_b) / m as f64;

@@ -2,16 +2,17 @@
 
 use crate::command::{capacity, tune};
 use crate::exit::Exit;
-use crate::options::{RUNS, lang};
+use crate::options::{Format, RUNS, lang};
 use crate::output::{language, print, style};
+use anyhow::bail;
 use clap::Args;
 use inferometer_campaign::study::Finding;
 use inferometer_core::doubt::Severity;
 use inferometer_core::scenario::SimClock;
 use inferometer_core::summary::Summary;
 use inferometer_core::value::Tag;
-use inferometer_page::text;
-use inferometer_report::runs::{KnownResult, Listed, RunState, compose};
+use inferometer_page::{markdown, text};
+use inferometer_report::runs::{KnownResult, Listed, RunState, compose, csv, value};
 use inferometer_report::sweep::Visited;
 use inferometer_runner::sweep::read as read_sweep;
 use inferometer_store::run_dir::RunDir;
@@ -26,6 +27,9 @@ pub struct RunsArguments {
     /// Folder with the runs
     #[arg(default_value = RUNS)]
     pub folder: PathBuf,
+    /// Format, text unless given
+    #[arg(long, value_name = "text|md|json|csv")]
+    pub format: Option<Format>,
     /// Language [from the locale]
     #[arg(long, value_name = "en|zh", value_parser = lang)]
     pub lang: Option<Lang>,
@@ -33,10 +37,18 @@ pub struct RunsArguments {
 
 pub fn run(arguments: &RunsArguments) -> anyhow::Result<Exit> {
     let lines: Vec<KnownResult> = list(&arguments.folder)?.iter().map(known).collect();
-    print(&text::render(
-        &compose(&lines, language(arguments.lang)),
-        style(),
-    ))?;
+    let list = || compose(&lines, language(arguments.lang));
+    print(&match arguments.format.unwrap_or(Format::Text) {
+        Format::Text => text::render(&list(), style()),
+        Format::Md => markdown::render(&list()),
+        Format::Json => serde_json::to_string_pretty(&value(&lines))? + "\n",
+        Format::Csv => csv(&lines),
+        Format::Html | Format::Svg | Format::Png => {
+            bail!(
+                "a list has no page or picture of its own: inferometer report FOLDER -o SITE makes one"
+            )
+        }
+    })?;
     Ok(Exit::Fine)
 }
 
@@ -57,6 +69,7 @@ pub fn known(stored: &Stored) -> KnownResult {
     };
     KnownResult {
         started: stored.started.clone(),
+        path: stored.path.clone(),
         ..known
     }
 }
@@ -93,9 +106,11 @@ fn import_of(stored: &Stored) -> KnownResult {
     let import = inferometer_import::Stored::open(&stored.path).ok();
     let results = import.map(|import| import.results).unwrap_or_default();
     let mut doubts = results.iter().flat_map(|result| &result.doubts);
-    let state = match doubts.any(|doubt| doubt.severity == Severity::Invalid) {
-        true => RunState::Invalid,
-        false => RunState::Foreign,
+    let is_invalid = doubts.any(|doubt| doubt.severity == Severity::Invalid);
+    let state = if is_invalid {
+        RunState::Invalid
+    } else {
+        RunState::Foreign
     };
     let results = results.len();
     KnownResult::new(&name(stored), Listed::Import { results }, state)
@@ -165,7 +180,7 @@ fn best(visited: Vec<Visited>) -> Option<(String, Summary)> {
     let rate = |summary: &Summary| summary.throughput.output_tokens_per_s.unwrap_or(0.0);
     (visited.into_iter())
         .filter_map(|visited| Some((visited.trial.id, visited.summary?)))
-        .filter(|(_, summary)| summary.valid)
+        .filter(|(_, summary)| summary.can_win())
         .reduce(|best, next| {
             if rate(&next.1) > rate(&best.1) {
                 next

@@ -28,7 +28,7 @@ macro_rules! schema {
     };
 }
 /// Each form, without `inferometer.` and `/1`, and its schema.
-const SCHEMAS: [(&str, &str); 15] = [
+const SCHEMAS: [(&str, &str); 16] = [
     schema!("calibration"),
     schema!("capacity"),
     schema!("compare"),
@@ -37,6 +37,7 @@ const SCHEMAS: [(&str, &str); 15] = [
     schema!("from"),
     schema!("import"),
     schema!("memory"),
+    schema!("runs"),
     schema!("searcher"),
     schema!("study"),
     schema!("summary"),

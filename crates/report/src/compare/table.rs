@@ -1,13 +1,61 @@
-//! The metrics of one group at one load.
+//! The primary metric over all loads, and every metric of one group at one load.
 
 use super::{CompareReport, letter, metric, percent, shown, verdict_word};
 use crate::message::CompareText;
 use inferometer_analysis::compare::{Basis, Row};
+use inferometer_core::point::Point;
 use inferometer_page::doc::{Cell, Column, Section, Table};
 use inferometer_page::number;
 
+/// The primary metric of every group, a line for each load; absent where there is one load.
+pub(super) fn over_loads(report: &CompareReport<'_>) -> Option<Section> {
+    let lang = report.lang;
+    let primary: Vec<&Row> = (report.comparison.rows.iter())
+        .filter(|row| row.primary)
+        .collect();
+    let mut points: Vec<&Point> = Vec::new();
+    for row in &primary {
+        if !points.contains(&&row.point) {
+            points.push(&row.point);
+        }
+    }
+    let first = primary.first().filter(|_| points.len() > 1)?;
+    let mut columns = vec![
+        Column::left(CompareText::Load.text(lang)),
+        Column::right("A"),
+    ];
+    let groups = || report.groups.iter().enumerate().skip(1);
+    for (place, _) in groups() {
+        columns.push(Column::right(&letter(place)));
+        columns.push(Column::right(CompareText::Change.text(lang)));
+        columns.push(Column::left(CompareText::Verdict.text(lang)));
+    }
+    let cells = points.into_iter().map(|point| {
+        let of = |name: &str| {
+            let mut rows = primary.iter();
+            rows.find(|row| row.point == *point && row.group == name)
+        };
+        let baseline = groups().find_map(|(_, group)| of(&group.name)?.a);
+        let mut cells = vec![Cell::text(shown(point)), Cell::brief(baseline)];
+        for (_, group) in groups() {
+            let Some(row) = of(&group.name) else {
+                cells.extend([Cell::blank(), Cell::blank(), Cell::blank()]);
+                continue;
+            };
+            let (word, tone) = verdict_word(row.verdict);
+            cells.push(Cell::brief(row.b));
+            cells.push(Cell::known(row.ratio.map(percent)));
+            cells.push(Cell::Toned(word.text(lang).to_owned(), tone));
+        }
+        cells
+    });
+    let metric = [("metric", metric(first.metric, lang))];
+    let heading = CompareText::OverAllLoads.with(lang, &metric);
+    Some(Section::headed(&heading, [Table::new(columns, cells)]))
+}
+
 /// The metrics of a group at one load.
-pub(super) fn section(report: &CompareReport<'_>, rows: &[&Row]) -> Section {
+pub(super) fn section(report: &CompareReport<'_>, rows: &[Row]) -> Section {
     let lang = report.lang;
     let group = rows
         .first()
@@ -63,16 +111,13 @@ pub(super) fn section(report: &CompareReport<'_>, rows: &[&Row]) -> Section {
             ),
         ]
     });
-    let table = Table {
-        columns,
-        rows: cells.collect(),
-        footnotes: footnotes(report, rows),
-    };
-    Section::headed(&heading, [table])
+    Section::headed(&heading, [Table::new(columns, cells)])
 }
 
-fn footnotes(report: &CompareReport<'_>, rows: &[&Row]) -> Vec<String> {
+/// What the marks and columns of all tables mean.
+pub(super) fn footnotes(report: &CompareReport<'_>) -> Vec<String> {
     let lang = report.lang;
+    let rows = &report.comparison.rows;
     let any = |basis: Basis| rows.iter().any(|row| row.basis == basis);
     let mut notes = Vec::new();
     if rows.iter().any(|row| row.minimum_detectable.is_some()) {
@@ -82,14 +127,7 @@ fn footnotes(report: &CompareReport<'_>, rows: &[&Row]) -> Vec<String> {
     if any(Basis::Pairs) {
         notes.push(CompareText::InPairs.text(lang).to_owned());
     }
-    let copies = report.comparison.copies.iter().filter(|copies| {
-        let compared = |row: &&&Row| row.point.key() == copies.point.key();
-        let own = |row: &&Row| row.group == copies.group;
-        let ours = copies.group == report.comparison.baseline;
-        rows.iter()
-            .find(compared)
-            .is_some_and(|row| ours || own(row))
-    });
+    let copies = report.comparison.copies.iter();
     notes.extend(copies.map(|copies| {
         let values = [
             ("runs", copies.runs.to_string()),
@@ -101,6 +139,9 @@ fn footnotes(report: &CompareReport<'_>, rows: &[&Row]) -> Vec<String> {
     if any(Basis::OneRunEach) {
         let share = ("share", number::percent(report.run_deviation));
         notes.push(CompareText::OneRunEach.with(lang, &[share]));
+    }
+    if any(Basis::Assumed) {
+        notes.push(CompareText::AssumedError.text(lang).to_owned());
     }
     if any(Basis::FewSamples) {
         notes.push(CompareText::FewSamples.text(lang).to_owned());

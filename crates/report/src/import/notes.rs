@@ -30,17 +30,18 @@ impl Said<'_> {
 /// Results by their numbers and loads; a group of which all are meant by its title.
 fn named(places: &[usize], report: &ImportReport<'_>) -> Vec<String> {
     let lang = report.lang;
+    let all = report.results.iter().filter(|it| !it.is_repeat).count();
+    if all > 1 && places.len() == all {
+        return vec![ImportText::AllResults.with(lang, &[("count", all.to_string())])];
+    }
     let mut names = Vec::new();
     for group in &report.groups {
         let rows = report.rows(group);
         let meant: Vec<_> = rows.iter().filter(|(at, _)| places.contains(at)).collect();
         if meant.len() > 1 && meant.len() == rows.len() {
             let count = ("count", rows.len().to_string());
-            names.push(if group.title.is_empty() {
-                ImportText::AllResults.with(lang, &[count])
-            } else {
-                ImportText::AllOfGroup.with(lang, &[count, ("group", group.title.clone())])
-            });
+            let title = ("group", group.title.clone());
+            names.push(ImportText::AllOfGroup.with(lang, &[count, title]));
             continue;
         }
         names.extend(meant.into_iter().map(|(at, result)| match result.load() {

@@ -18,13 +18,15 @@ inferometer_text::texts! {
         CountWorse => "worse at {count}", "{count} 个更差";
         CountSame => "no difference at {count}", "{count} 个无差异";
         CountUnknown => "cannot tell at {count}", "{count} 个无法判断";
-        SeeReasons => "{group}: {count} reasons against a comparison, see below", "{group}：有 {count} 条不可比的原因，见下";
+        SeeReasons => "{group}: reasons against a comparison below: {count}", "{group}：有 {count} 条不可比的原因，见下";
         Baseline => "A (baseline)", "A（基准）";
         GroupIs => "{name} (runs: {runs}, loads: {points})", "{name}（{runs} 次运行，{points} 个负载点）";
         Margin => "margin", "容许差";
         WhyNot => "Not comparable", "不可比的原因";
         Unpaired => "Without a partner", "无对应的负载点";
         Metric => "metric", "指标";
+        Load => "load", "负载";
+        OverAllLoads => "{metric} at each load", "各负载下的 {metric}";
         Change => "diff %", "变化 %";
         Interval => "95 % interval", "95 % 区间";
         Verdict => "verdict", "结论";
@@ -37,6 +39,7 @@ inferometer_text::texts! {
         Copies => "{group}: {runs} runs are identical to the last digit and count as {distinct}", "{group}：{runs} 次运行逐位相同，实为 {distinct} 次，只按 {distinct} 次计";
         OneRunEach => "one run each: a deviation of {share} between runs is assumed; repeat the runs to measure it", "每侧只有一次运行：假定各次运行之间相差 {share}；重复运行才能得知";
         FewSamples => "*: too few requests for a verdict on this percentile", "*：请求数不足以支撑该百分位，不下结论";
+        AssumedError => "summary figures only: three times the error of independent requests is assumed, so that only large differences are told", "只有汇总数值：按独立请求误差的三倍估计，因此只判断明显的差异";
         FiguresAlone => "summary figures only: run-to-run variation is unknown", "只有汇总数值：无从得知下一次运行会相差多少";
         FewWaves => "too few requests for an interval, so run-to-run variation is unknown; send more requests per stream, or repeat the runs", "请求太少，得不出区间：无从得知下一次运行会相差多少；请增加每路并发的请求数，或重复运行";
         AsDefined => "numbers as {tool} defines them", "数值按 {tool} 的定义";

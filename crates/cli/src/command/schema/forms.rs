@@ -47,6 +47,37 @@ pub struct SweepPoint {
     summary: Option<Summary>,
 }
 
+/// What is stored in a folder, as `inferometer runs --format json` lists it.
+#[derive(JsonSchema)]
+pub struct Runs {
+    schema: String,
+    runs: Vec<ListedRun>,
+}
+
+#[derive(JsonSchema)]
+pub struct ListedRun {
+    name: String,
+    /// Its folder, as `report` and `compare` take it.
+    path: String,
+    /// Wall time of its beginning, RFC 3339.
+    started: Option<String>,
+    /// `run`, `sweep`, `capacity`, `study`, `import`.
+    kind: String,
+    /// `valid`, `invalid`, `unfinished`, `foreign`.
+    state: String,
+    /// The load in a few characters, or how many points, trials or results there are.
+    load: String,
+    label: Option<String>,
+    tags: BTreeMap<String, String>,
+    /// Where the figures were measured, if it is a sweep.
+    point: Option<String>,
+    /// Computed in virtual time, not measured.
+    computed: bool,
+    requests_per_s: Option<f64>,
+    output_tokens_per_s: Option<f64>,
+    ttft_p50_ms: Option<f64>,
+}
+
 /// Results of other tools: as `inferometer import --format json` prints those of all files, and
 /// as `import.json` keeps those of one.
 #[derive(JsonSchema)]
@@ -74,6 +105,8 @@ pub struct PrintedImport {
 pub struct ImportFinding {
     /// The file that it is about.
     source: String,
+    /// Title of the group of results; empty where there is one.
+    group: String,
     /// `knee`, `failures-from`, `least-efficient`, `winner`, `no-difference`, `hidden-stalls`,
     /// `lost-requests`, `client-bottleneck`.
     kind: String,

@@ -35,6 +35,7 @@ fn written(name: &str) -> String {
         "searcher" => of::<forms::Searcher>(),
         "study" => of::<StudyResult>(),
         "summary" => of::<Summary>(),
+        "runs" => of::<forms::Runs>(),
         "sweep" => of::<forms::Sweep>(),
         "sweep-plan" => of::<SweepPlan>(),
         "trials" => of::<Event>(),
