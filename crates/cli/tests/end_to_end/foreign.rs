@@ -307,3 +307,93 @@ fn a_pasted_command_line_is_translated_and_run() {
     ]);
     assert!(words.stdout.contains("--requests 9"), "{words:?}");
 }
+
+/// Two engines with a ladder each, one of which fails.
+fn sections() -> String {
+    let block = |streams: u64, rate: f64, failed: u64| {
+        format!(
+            "- parallel {streams}\n```\nBenchmarking summary:\n Expected number of requests: 1000\n \
+             Number of concurrency: {streams}\n Total requests: 1000\n Succeed requests: {}\n \
+             Failed requests: {failed}\n Average QPS: {rate}\n \
+             Throughput(average output tokens per second): {}\n```\n",
+            1000 - failed,
+            100.0 * rate
+        )
+    };
+    format!(
+        "# Two engines\n## MindIE\n### Qwen-7B\n{}{}\n## vLLM\n### Qwen-7B\n{}{}\n### Qwen-72B\n{}{}\n",
+        block(8, 1.0, 0),
+        block(16, 2.0, 0),
+        block(8, 4.0, 0),
+        block(16, 8.0, 0),
+        block(8, 0.5, 300),
+        block(16, 0.6, 400),
+    )
+}
+
+#[test]
+fn long_notes_are_read_and_compared_by_section() {
+    let place = Place::new();
+    place.write("notes.md", &sections());
+    let all = place.run(&["import", "notes.md", "--no-keep", "--lang", "en"]);
+    assert_eq!(all.code, Some(0), "{all:?}");
+    let titles = ["MindIE / Qwen-7B", "vLLM / Qwen-7B", "vLLM / Qwen-72B"];
+    for expected in titles.into_iter().chain(["Two engines (notes.md)"]) {
+        assert!(all.stdout.contains(expected), "{expected}: {}", all.stdout);
+    }
+    assert!(!all.stdout.contains("parallel 8"), "{}", all.stdout);
+    let details = place.run(&["import", "notes.md", "--no-keep", "--details"]);
+    assert!(details.stdout.lines().count() > 2 * all.stdout.lines().count());
+
+    let bad = place.run(&["import", "notes.md#vLLM/72B", "--no-keep", "--lang", "en"]);
+    assert_eq!(bad.code, Some(1), "everything is invalid: {bad:?}");
+    assert!(bad.stdout.starts_with("INVALID"), "{}", bad.stdout);
+    for (name, expected) in [
+        ("notes.md#SGLang", "MindIE/Qwen-7B"),
+        ("notes.md@engine=SGLang", "MindIE, vLLM"),
+    ] {
+        let wrong = place.run(&["import", name, "--no-keep"]);
+        assert_eq!(wrong.code, Some(2), "{wrong:?}");
+        assert!(wrong.stderr.contains(expected), "{}", wrong.stderr);
+        assert_eq!(wrong.stderr.lines().count(), 1);
+    }
+
+    let sides = ["notes.md@engine=MindIE", "notes.md@engine=vLLM"];
+    let compared = place.run(&["compare", sides[0], sides[1], "--lang", "en"]);
+    let first = compared.stdout.lines().next().unwrap_or_default();
+    assert!(first.starts_with("BETTER"), "{}", compared.stdout);
+    assert!(compared.stdout.contains("output tok/s at each load"));
+    let printed = place.run(&["compare", sides[0], sides[1], "--format", "json"]);
+    let rows = json(&printed.stdout)["rows"].clone();
+    let rows = rows.as_array().unwrap();
+    assert!(
+        rows.iter().all(|row| row["point"]["group"] == "Qwen-7B"),
+        "{rows:?}"
+    );
+}
+
+#[test]
+fn what_is_stored_is_listed_for_programs() {
+    let place = Place::new();
+    place.write("notes.md", NOTES);
+    place.run(&["import", "notes.md"]);
+    let listed = json(&place.run(&["runs", "--format", "json"]).stdout);
+    assert_eq!(listed["schema"], "inferometer.runs/1");
+    let path = listed["runs"][0]["path"].as_str().unwrap().to_owned();
+    assert_eq!(listed["runs"][0]["kind"], "import");
+    assert_eq!(place.run(&["report", &path]).code, Some(0));
+    let csv = place.run(&["runs", "--format", "csv"]).stdout;
+    assert_eq!(csv.lines().count(), 2, "{csv}");
+    assert!(csv.lines().nth(1).unwrap().contains(&path));
+    let page = place.run(&["runs", "--format", "html"]);
+    assert_eq!(page.code, Some(2), "{page:?}");
+}
+
+#[test]
+fn a_list_given_to_a_run_points_to_sweep() {
+    let place = Place::new();
+    let wrong = place.run(&["run", "--concurrency", "8,16"]);
+    assert_eq!(wrong.code, Some(2));
+    let remedy = "inferometer sweep --concurrency 8,16";
+    assert!(wrong.stderr.contains(remedy), "{}", wrong.stderr);
+}
