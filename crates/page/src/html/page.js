@@ -27,6 +27,9 @@
   const colourOf = (look, colour) =>
     typeof colour === 'number' ? look.palette[colour % look.palette.length] : look[colour];
 
+  // Names of curves that the reader has switched off.
+  const hidden = (figure) => figure.hidden ??= new Set();
+
   function traces(panel, look) {
     const out = [];
     const unit = say(panel.y.unit);
@@ -245,6 +248,8 @@
     const figure = page.figures[plot.dataset.figure];
     const panel = figure.panels[plot.dataset.panel];
     const arranged = layout(panel, look);
+    if (sharesLegend(figure)) arranged.showlegend = false;
+    const drawn = traces(panel, look).filter((trace) => !hidden(figure).has(trace.legendgroup));
     if (figure.stacked) {
       // Charts over one axis lie under each other to the pixel, and say once what it is.
       arranged.margin.l = 64;
@@ -253,7 +258,7 @@
       if (panel !== figure.panels.at(-1)) arranged.xaxis.title.text = '';
     }
     if (printing) Object.assign(arranged, {width: plot.clientWidth, height: plot.clientHeight});
-    return Plotly.react(plot, traces(panel, look), arranged,
+    return Plotly.react(plot, drawn, arranged,
       {displaylogo: false, responsive: true, displayModeBar: matchMedia('(hover: hover)').matches && 'hover',
         modeBarButtonsToRemove: ['lasso2d', 'select2d', 'autoScale2d'],
         toImageButtonOptions: {scale: 2, filename: plot.closest('.figure').id}});
@@ -277,7 +282,48 @@
     });
   }
 
-  const redraw = () => { if (window.Plotly) plots.forEach(draw); };
+  // Many curves over several panels have one legend above them all: in each panel it would take
+  // the room of the curves.
+  const MANY = 4;
+  const namesOf = (figure) => {
+    const named = new Map();
+    for (const series of figure.panels.flatMap((panel) => panel.series)) {
+      const name = plain(say(series.name));
+      if (name && !named.has(name)) named.set(name, series.colour);
+    }
+    return named;
+  };
+  const sharesLegend = (figure) => figure.panels.length > 1 && namesOf(figure).size > MANY;
+
+  function legends() {
+    for (const panels of document.querySelectorAll('.panels')) {
+      const first = panels.querySelector('[data-figure]');
+      const figure = first && page.figures[first.dataset.figure];
+      if (!figure || !sharesLegend(figure)) continue;
+      const list = panels.querySelector('.legend') || document.createElement('div');
+      list.className = 'legend';
+      list.replaceChildren(...[...namesOf(figure)].map(([name, colour]) => {
+        const button = document.createElement('button');
+        const swatch = document.createElement('i');
+        swatch.style.background = colourOf(page.themes[themeName()], colour);
+        button.append(swatch, name);
+        button.ariaPressed = String(!hidden(figure).has(name));
+        button.addEventListener('click', () => {
+          const names = hidden(figure);
+          if (!names.delete(name)) names.add(name);
+          redraw();
+        });
+        return button;
+      }));
+      panels.prepend(list);
+    }
+  }
+
+  const redraw = () => {
+    if (!window.Plotly) return;
+    legends();
+    plots.forEach(draw);
+  };
 
   async function unpacked(id) {
     const packed = atob(document.getElementById(id).textContent);
@@ -298,6 +344,7 @@
     for (const panels of document.querySelectorAll('.panels.grid')) {
       if (panels.children.length === 1) panels.classList.add('single');
     }
+    legends();
     for (const plot of plots) {
       await draw(plot);
       linked(plot);
