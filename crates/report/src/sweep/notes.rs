@@ -153,6 +153,9 @@ fn means(
     line
 }
 
+/// How far mean lengths of points may be apart to be told as one.
+const ALIKE: f64 = 1.2;
+
 /// Mean lengths of the prompts and answers of some points.
 pub(super) fn mean_lengths<'r, 'a: 'r>(
     rows: impl Iterator<Item = &'r MeasuredPoint<'a>>,
@@ -161,6 +164,15 @@ pub(super) fn mean_lengths<'r, 'a: 'r>(
     let summaries: Vec<&Summary> = rows.flat_map(MeasuredPoint::shown).collect();
     let mean = |tokens: fn(&Summary) -> Option<u64>| {
         let counted = || (summaries.iter()).filter(|summary| tokens(summary).is_some());
+        // Where points differ in length, no mean over them says anything.
+        let own = counted().filter_map(|it| Some(tokens(it)? as f64 / it.requests.ok as f64));
+        let own: Vec<f64> = own.filter(|mean| mean.is_finite()).collect();
+        let ends = own
+            .iter()
+            .copied()
+            .reduce(f64::min)
+            .zip(own.iter().copied().reduce(f64::max));
+        ends.filter(|(least, most)| *most <= ALIKE * least)?;
         let requests: u64 = counted().map(|summary| summary.requests.ok).sum();
         let total: u64 = counted().filter_map(|summary| tokens(summary)).sum();
         (requests > 0).then(|| number::grouped(total as f64 / requests as f64, 1))
