@@ -252,21 +252,27 @@ pub fn page_of(run: &Measured, lang: Lang) -> String {
     html::render(&inferometer_report::html::run::compose_page(&page, lang))
 }
 
-/// Fewest and most columns of a page: a narrow window breaks lines by itself, and in a wide one
-/// long lines are hard to read.
-const PAGE_COLUMNS: RangeInclusive<usize> = 60..=120;
+/// Fewest and most columns of a page: a narrow window breaks lines by itself, and tables use the
+/// room of a wide one.
+const PAGE_COLUMNS: RangeInclusive<usize> = 60..=200;
 
 /// Colours and the width of a terminal, unless the user wants none; else a plain page.
 pub fn style() -> TextStyle {
     let usual = TextStyle::default();
     let out = std::io::stdout();
+    let page = |width: usize| width.clamp(*PAGE_COLUMNS.start(), *PAGE_COLUMNS.end());
     if !out.is_terminal() {
-        return usual;
+        // A shell that exports it tells what is on the other side of a pipe.
+        let columns = std::env::var("COLUMNS").ok();
+        let columns = columns.and_then(|columns| columns.parse().ok());
+        return TextStyle {
+            width: columns.map_or(usual.width, page),
+            ..usual
+        };
     }
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let width = terminal_size_of(&out).map_or(usual.width, |(width, _)| {
-        usize::from(width.0).clamp(*PAGE_COLUMNS.start(), *PAGE_COLUMNS.end())
-    });
+    let known = terminal_size_of(&out);
+    let width = known.map_or(usual.width, |(width, _)| page(usize::from(width.0)));
     TextStyle {
         paint: if plain { Paint::Plain } else { Paint::Ansi },
         width,

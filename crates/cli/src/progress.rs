@@ -100,7 +100,13 @@ impl Progress {
 
     pub fn say(&self, text: &str) {
         match self.mode {
-            Mode::Live => self.print(&format!("\r\x1b[2K{text}")),
+            // A line that is longer than the terminal is wide cannot be wiped away.
+            Mode::Live => {
+                let known = terminal_size::terminal_size_of(std::io::stderr());
+                let room = known.map_or(80, |(width, _)| usize::from(width.0));
+                let text = inferometer_page::text::shorten(text, room.saturating_sub(1));
+                self.print(&format!("\r\x1b[2K{text}"));
+            }
             Mode::Plain => self.print(&format!("{text}\n")),
             Mode::Quiet => {}
         }

@@ -7,6 +7,8 @@ mod bars;
 mod grid;
 mod lines;
 
+pub use lines::shorten;
+
 use crate::doc::{Block, Command, Doc, Follow, Note, Pair, Section, Tone, Verdict};
 use inferometer_text::hostile;
 use lines::{pad_left, pad_right, shorten, width, wrap};

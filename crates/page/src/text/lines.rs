@@ -27,7 +27,7 @@ pub(super) fn pad_left(text: &str, columns: usize) -> String {
 }
 
 /// The text cut to a width, with `…` where something is missing.
-pub(super) fn shorten(text: &str, columns: usize) -> String {
+pub fn shorten(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
     }
