@@ -70,6 +70,7 @@ impl Place {
             .args(arguments)
             .current_dir(self.folder.path())
             .env("XDG_CACHE_HOME", self.path("cache"))
+            .env_remove("COLUMNS")
             .env_remove("OPENAI_API_KEY")
             .env_remove("LC_ALL")
             .env_remove("LC_MESSAGES")
