@@ -138,9 +138,8 @@ pub fn with_environment(command: clap::Command) -> clap::Command {
 }
 
 /// What `-h` shows of a command with very many options; `--help` has all.
-const IN_SHORT_HELP: [&str; 16] = [
+const IN_SHORT_HELP: [&str; 14] = [
     "model",
-    "api",
     "concurrency",
     "rate",
     "requests",
@@ -153,7 +152,6 @@ const IN_SHORT_HELP: [&str; 16] = [
     "over",
     "out",
     "format",
-    "lang",
     "device",
 ];
 /// Options beyond which a command has a short help of its own.

@@ -161,7 +161,7 @@ pub struct LoadOptions {
     /// Closed loop: streams that each send when their last answer is complete [8]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub concurrency: Option<Count>,
-    /// Open loop: arrivals a second, or inf
+    /// Open loop: arrivals per second, or inf
     #[arg(long, value_name = "R|inf", allow_negative_numbers = true)]
     pub rate: Option<Rate>,
     /// Spacing of arrivals [poisson]

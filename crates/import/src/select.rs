@@ -5,25 +5,18 @@ use crate::result::ImportedResult;
 
 #[derive(Debug, thiserror::Error)]
 pub enum SelectError {
-    #[error("#{number}: there are {count} results")]
-    NoNumber { number: usize, count: usize },
-    #[error("#{headings}: no result stands under such headings; there are {}", known.join("; "))]
-    NoHeading {
-        headings: String,
-        known: Vec<String>,
-    },
-    #[error("#{headings}: no result stands under a heading; give the number of a result, from 1")]
-    NoHeadings { headings: String },
-    #[error("@{name}={value}: {}", if known.is_empty() {
+    #[error("it holds {count} results")]
+    NoNumber { count: usize },
+    #[error("its headings are {}", known.join("; "))]
+    NoHeading { known: Vec<String> },
+    #[error("no result there stands under a heading; give the number of one, from 1")]
+    NoHeadings,
+    #[error("{}", if known.is_empty() {
         format!("no heading there names the {name}")
     } else {
-        format!("there is {}", known.join(", "))
+        format!("its headings name the {name} {}", known.join(", "))
     })]
-    NoFact {
-        name: String,
-        value: String,
-        known: Vec<String>,
-    },
+    NoFact { name: String, known: Vec<String> },
 }
 
 /// The result of a number, from 1, or all under headings: `MindIE/7B` are those under a heading
@@ -38,7 +31,7 @@ pub fn under(
         let found = number.checked_sub(1).and_then(|at| results.nth(at));
         return match found {
             Some(found) => Ok(vec![found]),
-            None => Err(SelectError::NoNumber { number, count }),
+            None => Err(SelectError::NoNumber { count }),
         };
     }
     let wanted: Vec<String> = (headings.split('/'))
@@ -74,11 +67,10 @@ pub fn under(
             }
         })
         .collect();
-    let headings = headings.to_owned();
     match (chosen.is_empty(), known.is_empty()) {
         (false, _) => Ok(chosen),
-        (true, false) => Err(SelectError::NoHeading { headings, known }),
-        (true, true) => Err(SelectError::NoHeadings { headings }),
+        (true, false) => Err(SelectError::NoHeading { known }),
+        (true, true) => Err(SelectError::NoHeadings),
     }
 }
 
@@ -109,8 +101,8 @@ pub fn with_fact(
         })
         .collect();
     if chosen.is_empty() {
-        let (name, value) = (name.to_owned(), value.to_owned());
-        return Err(SelectError::NoFact { name, value, known });
+        let name = name.to_owned();
+        return Err(SelectError::NoFact { name, known });
     }
     Ok(chosen)
 }

@@ -11,7 +11,7 @@ pub use lines::shorten;
 
 use crate::doc::{Block, Command, Doc, Follow, Note, Pair, Section, Tone, Verdict};
 use inferometer_text::hostile;
-use lines::{pad_left, pad_right, shorten, width, wrap};
+use lines::{pad_left, pad_right, width, wrap};
 
 /// How the text is to look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -260,7 +260,7 @@ fn what_cannot_be_compared_is_told_in_one_line() {
         (&["a.txt", "empty"], "is empty"),
         (&["a.txt", "half"], "half written"),
         (&["a.txt", "missing"], "cannot read missing"),
-        (&["a.txt", "a.txt#9"], "there is no #9"),
+        (&["a.txt", "a.txt#9"], "it holds 2 results"),
         (&["a.txt", "a.txt#2"], "refused starts only"),
     ] {
         let ended = place.run(&[&["compare"], paths].concat());

@@ -41,7 +41,7 @@ fn about(report: &ImportReport<'_>, group: &ResultGroup, rows: &[Row<'_>]) -> Ve
     let results = || group.members.iter().map(|place| &report.results[*place]);
     let files: BTreeSet<&str> = results().map(|it| it.found.file.as_str()).collect();
     let shown = || rows.iter().map(|(_, result)| *result);
-    let tools: BTreeSet<&str> = shown().map(|it| it.found.tool.name()).collect();
+    let tools: BTreeSet<&str> = shown().filter_map(measuring_tool).collect();
     let tools: Vec<&str> = tools.into_iter().collect();
     let lines = results().filter_map(ReportedResult::lines);
     let lines = lines.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
@@ -91,6 +91,12 @@ fn about(report: &ImportReport<'_>, group: &ResultGroup, rows: &[Row<'_>]) -> Ve
     pairs
 }
 
+/// Whose numbers a result has; a start that was refused has none.
+fn measuring_tool(result: &ReportedResult<'_>) -> Option<&'static str> {
+    let is_measured = result.found.error.is_none();
+    is_measured.then(|| result.found.tool.name())
+}
+
 /// A value that all rows have.
 fn shared<T: PartialEq>(
     rows: &[Row<'_>],
@@ -115,7 +121,9 @@ fn table(group: &ResultGroup, rows: &[Row<'_>], lang: Lang) -> Table {
         column,
         cells: rows.iter().map(|(_, it)| Cell::text(of(it))).collect(),
     };
-    let tools: BTreeSet<&str> = rows.iter().map(|(_, it)| it.found.tool.name()).collect();
+    let tools: BTreeSet<&str> = (rows.iter())
+        .filter_map(|(_, it)| measuring_tool(it))
+        .collect();
     if tools.len() > 1 {
         let tool = Column::left(ImportText::Tool.text(lang));
         columns.push(texts(tool, &|it| it.found.tool.name().to_owned()));
@@ -152,7 +160,7 @@ fn table(group: &ResultGroup, rows: &[Row<'_>], lang: Lang) -> Table {
         None => doubts(result),
     };
     columns.push(Filled {
-        column: Column::left(ImportText::Doubts.text(lang)),
+        column: Column::wrapped(ImportText::Doubts.text(lang)),
         cells: rows.iter().map(verdict).collect(),
     });
     columns.retain(|it| it.cells.iter().any(|cell| !cell.shown().is_empty()));
