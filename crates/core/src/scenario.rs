@@ -353,7 +353,7 @@ impl FromStr for Warmup {
 impl FromStr for Rate {
     type Err = BadValue;
     fn from_str(text: &str) -> Result<Self, BadValue> {
-        let takes = "give arrivals a second above 0, or inf";
+        let takes = "give arrivals per second above 0, or inf";
         BadValue::unless(text, takes, |&rate| rate > 0.0).map(Rate)
     }
 }
