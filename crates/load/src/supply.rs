@@ -1,6 +1,7 @@
 //! The requests of a load, made ahead of need: which sessions each worker sends, and the threads
 //! that make them.
 
+use crate::ahead::Ahead;
 use crate::clock::lower_priority;
 use crate::connect::Transport;
 use crate::plan::{LoadPlan, Rhythm};
@@ -82,11 +83,13 @@ fn sessions<T: Transport + Send + Sync>(
     })
 }
 
-/// A maker's thread: makes requests ahead of need, and says when the first are there.
+/// A maker's thread: makes requests ahead of need, as far ahead as their number and their bytes
+/// may be, and says when the first are there.
 pub(crate) fn make<T: Transport + Send + Sync>(
     setup: &Setup<T>,
     share: FirstTurns,
     to_worker: &mpsc::Sender<PreparedRequest>,
+    ahead: &Arc<Ahead>,
     first: usize,
     made: Option<Sender<()>>,
 ) {
@@ -97,10 +100,15 @@ pub(crate) fn make<T: Transport + Send + Sync>(
         }
     };
     for (number, (place, due)) in share.enumerate() {
-        if number == first {
+        let is_full = ahead.is_full();
+        if number == first || is_full {
             tell();
         }
-        let request = setup.prepare(place, due, &[]);
+        if is_full {
+            ahead.wait_until_less();
+        }
+        let mut request = setup.prepare_in(ahead.bytes(), place, due, &[]);
+        request.bytes.enqueue();
         if to_worker.blocking_send(request).is_err() {
             return;
         }

@@ -31,6 +31,12 @@ impl Draft {
         self.text
     }
 
+    /// What its pieces are thought to have together.
+    pub(super) fn tokens(&self) -> u32 {
+        let tokens = self.pieces.iter().map(|&(_, tokens)| tokens);
+        tokens.fold(0, u32::saturating_add)
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.text.is_empty()
     }

@@ -3,11 +3,14 @@
 //! A draft is composed of words whose counts are known, and counted as a whole. Where neighbours
 //! merge into fewer tokens than they have alone, or split into more, the end is adjusted until
 //! the count is right. With a tokenizer that separates words, as nearly all do for English, the
-//! first count confirms the draft.
+//! first count confirms the draft. Where a text of all words shows that they add up, only one
+//! draft in [`COUNTED_EVERY`] is counted: counting costs many times what writing does, and has to
+//! keep up with the requests. Which ones depends on the draft alone, so that whoever makes a
+//! prompt makes the same.
 
 use super::draft::Draft;
 use super::stretch::{Stretch, total};
-use super::vocabulary::{Piece, Place, Vocabulary, chosen};
+use super::vocabulary::{Behind, Piece, Place, Vocabulary, chosen};
 use crate::Nonce;
 use crate::tokenizer::Tokenizer;
 use inferometer_core::seed::{Dimension, rng};
@@ -25,6 +28,8 @@ pub(super) struct Exact {
     scale: f64,
     /// A text has as many tokens as its pieces.
     adds_up: bool,
+    /// So has one of all words beside each other: a text of words need not be counted.
+    words_add_up: bool,
 }
 
 pub(super) struct Written {
@@ -37,6 +42,18 @@ pub(super) struct Written {
 struct Counted {
     tokens: u32,
     ids: Option<Vec<u32>>,
+}
+
+/// Of texts whose length is known beforehand, one in this many is counted all the same.
+pub(super) const COUNTED_EVERY: u64 = 256;
+
+/// How a goal was filled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Filled {
+    /// With words and signs, as many tokens as asked.
+    Exactly,
+    /// With letters that may merge into a word, or not quite.
+    Nearly,
 }
 
 /// Corrections of many words at once. Each leaves a small part of the error of the one before.
@@ -55,13 +72,13 @@ impl Exact {
         tokenizer: Arc<dyn Tokenizer>,
         as_token_ids: bool,
     ) -> Self {
-        let counted = |before: &str, text| Piece::counted(&*tokenizer, before, text);
+        let [first, inside] = ["", "It is"].map(|before| Behind::new(&*tokenizer, before));
         let mut opening: Vec<Piece> = Vec::new();
         for word in nonce.into_iter().flat_map(Nonce::words) {
             opening.push(if opening.is_empty() {
-                counted("", word.to_owned())
+                first.piece(word.to_owned())
             } else {
-                counted("It is", format!(" {word}"))
+                inside.piece(format!(" {word}"))
             });
         }
         let mut exact = Exact {
@@ -71,8 +88,10 @@ impl Exact {
             as_token_ids,
             scale: 1.0,
             adds_up: true,
+            words_add_up: false,
         };
         exact.calibrate();
+        exact.words_add_up = exact.adds_up && exact.all_words_add_up();
         exact
     }
 
@@ -83,12 +102,27 @@ impl Exact {
         let mut random = rng(0, Dimension::Words, 0);
         self.extend(&mut draft, SAMPLE, Place::Text, true, &mut random);
         let found = self.tokenizer.count(draft.text());
-        let mut expected = 0;
-        while let Some(tokens) = draft.pop() {
-            expected += tokens;
-        }
+        let expected = draft.tokens();
         self.adds_up = found == expected;
         self.scale = (f64::from(found) / f64::from(expected.max(1))).clamp(0.05, 20.0);
+    }
+
+    /// Whether the counts of pieces add up in a text that has the nonce and every word: at the
+    /// beginning of a sentence with and without a stop before it, behind a word, before and behind
+    /// a comma.
+    fn all_words_add_up(&self) -> bool {
+        let Vocabulary { stop, comma, .. } = &self.vocabulary;
+        let mut draft = Draft::default();
+        self.open(&mut draft, u32::MAX);
+        let [begins, goes_on] = [Place::Sentence, Place::Inside].map(|at| self.vocabulary.at(at));
+        let mut before = goes_on.iter().next();
+        for (number, (begin, word)) in begins.iter().zip(goes_on.iter()).enumerate() {
+            let neighbours = [begin, word, comma].into_iter().chain(before);
+            let end = [word, stop].into_iter().take(1 + number % 2);
+            neighbours.chain(end).for_each(|piece| draft.push(piece));
+            before = Some(word);
+        }
+        self.tokenizer.count(draft.text()) == draft.tokens()
     }
 
     /// Writes stretches after one another. The text has as many tokens as they have together;
@@ -97,6 +131,7 @@ impl Exact {
         let total = total(stretches);
         let mut draft = Draft::with_room(total);
         let mut random = rng(seed, Dimension::Words, 0);
+        let mut counts = !self.words_add_up || self.as_token_ids;
         for (at, stretch) in stretches.iter().enumerate() {
             let is_last = at + 1 == stretches.len();
             let mut part = Draft::default();
@@ -115,10 +150,13 @@ impl Exact {
                     Place::Sentence
                 };
             }
-            random = rng(seed, Dimension::Words, stretch.source.index());
+            let index = stretch.source.index();
+            random = rng(seed, Dimension::Words, index);
             // A sign at its end keeps what follows from merging into the last word.
             let with_stop = is_last || !self.adds_up;
-            self.extend(own, self.scaled(goal), place, with_stop, &mut random);
+            let filled = self.extend(own, self.scaled(goal), place, with_stop, &mut random);
+            let is_sample = is_last && index.is_multiple_of(COUNTED_EVERY);
+            counts |= is_sample || filled == Filled::Nearly;
             if !is_last {
                 if !self.adds_up {
                     self.settle(&mut part, stretch.tokens, &mut random);
@@ -126,7 +164,14 @@ impl Exact {
                 draft.append(part);
             }
         }
-        let mut counted = self.settle(&mut draft, total, &mut random);
+        let mut counted = if counts {
+            self.settle(&mut draft, total, &mut random)
+        } else {
+            Counted {
+                tokens: total,
+                ids: None,
+            }
+        };
         if let Some(ids) = &mut counted.ids
             && ids.len() > total as usize
         {
@@ -175,7 +220,7 @@ impl Exact {
         mut place: Place,
         with_stop: bool,
         random: &mut impl Rng,
-    ) {
+    ) -> Filled {
         let Vocabulary {
             stop,
             comma,
@@ -211,19 +256,23 @@ impl Exact {
                 left -= comma.tokens;
             }
         }
-        if with_stop {
-            // What is too little for a word goes into the last one.
-            while left >= stop.tokens + letter.tokens {
-                draft.push(letter);
-                left -= letter.tokens;
-            }
-            draft.push(stop);
-        } else if !draft.is_empty() {
-            while left >= letter.tokens {
+        let at_end = if with_stop { stop.tokens } else { 0 };
+        let filled = if left == at_end {
+            Filled::Exactly
+        } else {
+            Filled::Nearly
+        };
+        // What is too little for a word goes into the last one.
+        if with_stop || !draft.is_empty() {
+            while left >= at_end + letter.tokens {
                 draft.push(letter);
                 left -= letter.tokens;
             }
         }
+        if with_stop {
+            draft.push(stop);
+        }
+        filled
     }
 
     /// Adjusts the end until the text has `target` tokens, or as nearly as can be had.

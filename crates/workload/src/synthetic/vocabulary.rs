@@ -12,14 +12,28 @@ pub(super) struct Piece {
     pub(super) tokens: u32,
 }
 
-impl Piece {
-    /// Counts `text` behind `before`, since some tokenizers add a token to the beginning of
-    /// every text, and since nothing may be free: a text of free pieces would never be full.
-    pub(super) fn counted(tokenizer: &dyn Tokenizer, before: &str, text: String) -> Self {
-        let alone = tokenizer.count(before);
-        let both = tokenizer.count(&format!("{before}{text}"));
+/// Counts pieces behind the same text, since some tokenizers add a token to the beginning of
+/// every text.
+pub(super) struct Behind<'a> {
+    tokenizer: &'a dyn Tokenizer,
+    before: &'a str,
+    alone: u32,
+}
+
+impl<'a> Behind<'a> {
+    pub(super) fn new(tokenizer: &'a dyn Tokenizer, before: &'a str) -> Self {
+        Behind {
+            tokenizer,
+            before,
+            alone: tokenizer.count(before),
+        }
+    }
+
+    /// No piece is free: a text of free pieces would never be full.
+    pub(super) fn piece(&self, text: String) -> Piece {
+        let both = self.tokenizer.count(&format!("{}{text}", self.before));
         Piece {
-            tokens: both.saturating_sub(alone).max(1),
+            tokens: both.saturating_sub(self.alone).max(1),
             text: text.into(),
         }
     }
@@ -48,29 +62,36 @@ pub(super) struct Vocabulary {
 
 impl Vocabulary {
     pub(super) fn new(language: Language, tokenizer: &dyn Tokenizer) -> Self {
-        let piece = |before: &str, text: String| Piece::counted(tokenizer, before, text);
+        let behind = |before| Behind::new(tokenizer, before);
         match language {
-            Language::En => Vocabulary {
-                first: Pieces::of(words::english().map(|word| piece("", capital(word)))),
-                later: Some((
-                    Pieces::of(
-                        words::english().map(|word| piece("It is.", format!(" {}", capital(word)))),
-                    ),
-                    Pieces::of(words::english().map(|word| piece("It is", format!(" {word}")))),
-                )),
-                comma: piece("It is", ",".to_owned()),
-                stop: piece("It is", ".".to_owned()),
-                letter: piece("It is", "s".to_owned()),
-                comma_every: 12,
-            },
-            Language::Zh => Vocabulary {
-                first: Pieces::of(words::chinese().map(|word| piece("，", word.to_owned()))),
-                later: None,
-                comma: piece("今天", "，".to_owned()),
-                stop: piece("今天", "。".to_owned()),
-                letter: piece("今天", "的".to_owned()),
-                comma_every: 5,
-            },
+            Language::En => {
+                let [first, sentence, inside] = ["", "It is.", "It is"].map(behind);
+                let words = words::english;
+                Vocabulary {
+                    first: Pieces::of(words().map(|word| first.piece(capital(word)))),
+                    later: Some((
+                        Pieces::of(
+                            words().map(|word| sentence.piece(format!(" {}", capital(word)))),
+                        ),
+                        Pieces::of(words().map(|word| inside.piece(format!(" {word}")))),
+                    )),
+                    comma: inside.piece(",".to_owned()),
+                    stop: inside.piece(".".to_owned()),
+                    letter: inside.piece("s".to_owned()),
+                    comma_every: 12,
+                }
+            }
+            Language::Zh => {
+                let [word, sign] = ["，", "今天"].map(behind);
+                Vocabulary {
+                    first: Pieces::of(words::chinese().map(|text| word.piece(text.to_owned()))),
+                    later: None,
+                    comma: sign.piece("，".to_owned()),
+                    stop: sign.piece("。".to_owned()),
+                    letter: sign.piece("的".to_owned()),
+                    comma_every: 5,
+                }
+            }
         }
     }
 
@@ -114,6 +135,10 @@ impl Pieces {
             }
         }
         Pieces { all, by_tokens }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Piece> {
+        self.all.iter()
     }
 
     /// Any word that `choice` falls on, or, if that one has too many tokens, one that fills

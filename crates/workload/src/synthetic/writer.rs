@@ -55,7 +55,7 @@ impl Writer {
             let text = plain::write(self.seed, self.nonce.filter(|_| opens), stretches);
             return Prompt {
                 chars: text.len() as u64,
-                content: Content::Text(text.into()),
+                content: Content::Text(text),
                 input_tokens: Some(total(stretches)),
                 output_tokens: None,
             };
