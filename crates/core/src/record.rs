@@ -29,10 +29,18 @@ pub struct Record {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub due: Option<Offset>,
     /// Wait at a cap that the user set (`--max-concurrency`); absent without a cap.
-    #[serde(rename = "cap_wait_ns", with = "nanos", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "cap_wait_ns",
+        with = "nanos",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub cap_wait: Option<Duration>,
     /// Time to connect (and for TLS); absent when an open connection was used.
-    #[serde(rename = "connect_ns", with = "nanos", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "connect_ns",
+        with = "nanos",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub connect: Option<Duration>,
     /// When the first byte went to the kernel on a ready connection.
     #[serde(skip_serializing_if = "Option::is_none")]

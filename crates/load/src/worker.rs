@@ -412,7 +412,8 @@ impl Gate {
 
     /// When measured sending ends, once that is known.
     fn send_until(&self) -> Option<Offset> {
-        Some(self.opened_at()? + self.duration?)
+        let duration = self.duration?;
+        Some(self.opened_at()? + duration)
     }
 
     fn is_in_time(&self, at: Offset) -> bool {

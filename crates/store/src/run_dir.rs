@@ -144,7 +144,11 @@ impl RunDir {
 
     /// Stores what was known before the first request.
     pub fn write_environment(&self, environment: &Environment) -> Result<(), StorageError> {
-        whole_file::write_early(&self.path, ENVIRONMENT, &self.json(ENVIRONMENT, environment)?)
+        whole_file::write_early(
+            &self.path,
+            ENVIRONMENT,
+            &self.json(ENVIRONMENT, environment)?,
+        )
     }
 
     /// What was known before the first request.

@@ -10,9 +10,9 @@
 
 use super::draft::Draft;
 use super::stretch::{Stretch, total};
-use super::vocabulary::{Behind, Piece, Place, Vocabulary, chosen};
+use super::vocabulary::{Counter, Piece, Place, Vocabulary, chosen};
 use crate::Nonce;
-use crate::tokenizer::Tokenizer;
+use crate::tokenizer::{CountCache, Tokenizer};
 use inferometer_core::seed::{Dimension, rng};
 use inferometer_core::work::Language;
 use rand::Rng;
@@ -33,7 +33,7 @@ pub(super) struct Exact {
 }
 
 pub(super) struct Written {
-    pub(super) text: String,
+    pub(super) text: Arc<str>,
     /// Where they were asked for.
     pub(super) ids: Option<Vec<u32>>,
     pub(super) tokens: u32,
@@ -45,7 +45,7 @@ struct Counted {
 }
 
 /// Of texts whose length is known beforehand, one in this many is counted all the same.
-pub(super) const COUNTED_EVERY: u64 = 256;
+pub(super) const COUNTED_EVERY: u64 = 1024;
 
 /// How a goal was filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,18 +71,24 @@ impl Exact {
         nonce: Option<Nonce>,
         tokenizer: Arc<dyn Tokenizer>,
         as_token_ids: bool,
+        cache: Option<&CountCache>,
     ) -> Self {
-        let [first, inside] = ["", "It is"].map(|before| Behind::new(&*tokenizer, before));
-        let mut opening: Vec<Piece> = Vec::new();
-        for word in nonce.into_iter().flat_map(Nonce::words) {
-            opening.push(if opening.is_empty() {
-                first.piece(word.to_owned())
-            } else {
-                inside.piece(format!(" {word}"))
-            });
-        }
+        let given = Arc::clone(&tokenizer);
+        let counter = Counter {
+            tokenizer: &*given,
+            cache,
+        };
+        // Of every run its own, so that nobody asks for it again.
+        let once = Counter {
+            cache: None,
+            ..counter
+        };
+        let mut words = nonce.into_iter().flat_map(Nonce::words);
+        let first = words.by_ref().take(1).map(str::to_owned);
+        let mut opening = once.pieces("", first);
+        opening.extend(once.pieces("It is", words.map(|word| format!(" {word}"))));
         let mut exact = Exact {
-            vocabulary: Vocabulary::new(language, &*tokenizer),
+            vocabulary: Vocabulary::new(language, counter),
             tokenizer,
             nonce: opening,
             as_token_ids,
@@ -90,30 +96,36 @@ impl Exact {
             adds_up: true,
             words_add_up: false,
         };
-        exact.calibrate();
-        exact.words_add_up = exact.adds_up && exact.all_words_add_up();
+        exact.calibrate(counter);
         exact
     }
 
-    /// Learns from a sample how far the counts of pieces add up.
-    fn calibrate(&mut self) {
+    /// Learns from a sample how far the counts of pieces add up, and from a text of all words
+    /// whether they always do.
+    fn calibrate(&mut self, counter: Counter<'_>) {
         const SAMPLE: u32 = 4_000;
         let mut draft = Draft::with_room(SAMPLE);
         let mut random = rng(0, Dimension::Words, 0);
         self.extend(&mut draft, SAMPLE, Place::Text, true, &mut random);
-        let found = self.tokenizer.count(draft.text());
-        let expected = draft.tokens();
+        let all = self.all_words();
+        let texts = [&draft, &all].map(|draft| draft.text().to_owned());
+        let counts = counter.counts(&texts);
+        let (found, expected) = (counts[0], draft.tokens());
         self.adds_up = found == expected;
         self.scale = (f64::from(found) / f64::from(expected.max(1))).clamp(0.05, 20.0);
+        let mut opening = Draft::default();
+        self.open(&mut opening, u32::MAX);
+        self.extend(&mut opening, 20, Place::Sentence, true, &mut random);
+        self.words_add_up = self.adds_up
+            && counts[1] == all.tokens()
+            && self.tokenizer.count(opening.text()) == opening.tokens();
     }
 
-    /// Whether the counts of pieces add up in a text that has the nonce and every word: at the
-    /// beginning of a sentence with and without a stop before it, behind a word, before and behind
-    /// a comma.
-    fn all_words_add_up(&self) -> bool {
+    /// Every word: at the beginning of a sentence with and without a stop before it, behind a
+    /// word, before and behind a comma.
+    fn all_words(&self) -> Draft {
         let Vocabulary { stop, comma, .. } = &self.vocabulary;
         let mut draft = Draft::default();
-        self.open(&mut draft, u32::MAX);
         let [begins, goes_on] = [Place::Sentence, Place::Inside].map(|at| self.vocabulary.at(at));
         let mut before = goes_on.iter().next();
         for (number, (begin, word)) in begins.iter().zip(goes_on.iter()).enumerate() {
@@ -122,7 +134,7 @@ impl Exact {
             neighbours.chain(end).for_each(|piece| draft.push(piece));
             before = Some(word);
         }
-        self.tokenizer.count(draft.text()) == draft.tokens()
+        draft
     }
 
     /// Writes stretches after one another. The text has as many tokens as they have together;
@@ -179,7 +191,7 @@ impl Exact {
             counted.tokens = total;
         }
         Written {
-            text: draft.into_text(),
+            text: draft.text().into(),
             ids: counted.ids,
             tokens: counted.tokens,
         }

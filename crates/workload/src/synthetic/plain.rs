@@ -33,7 +33,11 @@ pub(super) fn write(seed: u64, nonce: Option<Nonce>, stretches: &[Stretch]) -> A
                     left -= 1;
                 }
             }
-            push_words(page, left, &mut rng(seed, Dimension::Words, stretch.source.index()));
+            push_words(
+                page,
+                left,
+                &mut rng(seed, Dimension::Words, stretch.source.index()),
+            );
         }
         // The space behind the last word.
         page.pop();

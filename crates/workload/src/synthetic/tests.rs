@@ -426,15 +426,15 @@ fn counted_for(asked: &Arc<Asked>, spec: &work::Synthetic, prompts: u64) -> u64 
 #[test]
 fn where_words_add_up_few_prompts_are_counted_and_all_have_the_asked_length() {
     let mut spec = spec(Distribution::Uniform(64, 200));
-    let counted = counted_for(&Asked::new(None), &spec, 600);
-    assert_eq!(counted, 600 / exact::COUNTED_EVERY);
+    let counted = counted_for(&Asked::new(None), &spec, 2_100);
+    assert_eq!(counted, 2_100 / exact::COUNTED_EVERY);
     spec.prefix = Some(Prefix {
         length: PrefixLength::Tokens(40),
         groups: 3,
         spread: PrefixSpread::Uniform,
     });
-    let counted = counted_for(&Asked::new(None), &spec, 600);
-    assert_eq!(counted, 600 / exact::COUNTED_EVERY);
+    let counted = counted_for(&Asked::new(None), &spec, 2_100);
+    assert_eq!(counted, 2_100 / exact::COUNTED_EVERY);
 }
 
 #[test]
