@@ -12,16 +12,17 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    /// With room for `tokens` tokens.
-    pub(super) fn with_room(tokens: u32) -> Self {
+    /// Begins anew in the same memory, with room for `tokens` tokens.
+    pub(super) fn with_room(mut self, tokens: u32) -> Self {
         /// Of a usual piece, in bytes.
         const LENGTH: usize = 7;
         // A wish for more than this grows as it is fulfilled.
         let tokens = tokens.min(1 << 20) as usize;
-        Draft {
-            text: Vec::with_capacity(tokens * LENGTH),
-            pieces: Vec::with_capacity(tokens),
-        }
+        self.text.clear();
+        self.text.reserve(tokens * LENGTH);
+        self.pieces.clear();
+        self.pieces.reserve(tokens);
+        self
     }
 
     pub(super) fn text(&self) -> &str {

@@ -16,6 +16,7 @@ use crate::tokenizer::{CountCache, Tokenizer};
 use inferometer_core::seed::{Dimension, rng};
 use inferometer_core::work::Language;
 use rand::Rng;
+use std::cell::RefCell;
 use std::sync::Arc;
 
 pub(super) struct Exact {
@@ -65,6 +66,11 @@ const TOUCHES: usize = 64;
 /// Short endings of which nearly every tokenizer can make any small number of tokens.
 const FILLERS: [&str; 8] = ["s", "e", "。", ".", " a", "的", "1", "!"];
 
+thread_local! {
+    /// The memory of the last draft: whoever makes prompts makes many.
+    static SPARE: RefCell<Draft> = RefCell::default();
+}
+
 impl Exact {
     pub(super) fn new(
         language: Language,
@@ -104,7 +110,7 @@ impl Exact {
     /// whether they always do.
     fn calibrate(&mut self, counter: Counter<'_>) {
         const SAMPLE: u32 = 4_000;
-        let mut draft = Draft::with_room(SAMPLE);
+        let mut draft = Draft::default().with_room(SAMPLE);
         let mut random = rng(0, Dimension::Words, 0);
         self.extend(&mut draft, SAMPLE, Place::Text, true, &mut random);
         let all = self.all_words();
@@ -141,7 +147,7 @@ impl Exact {
     /// every stretch but the last reads the same in whatever text it stands.
     pub(super) fn write(&self, seed: u64, with_nonce: bool, stretches: &[Stretch]) -> Written {
         let total = total(stretches);
-        let mut draft = Draft::with_room(total);
+        let mut draft = SPARE.take().with_room(total);
         let mut random = rng(seed, Dimension::Words, 0);
         let mut counts = !self.words_add_up || self.as_token_ids;
         for (at, stretch) in stretches.iter().enumerate() {
@@ -190,8 +196,10 @@ impl Exact {
             ids.truncate(total as usize);
             counted.tokens = total;
         }
+        let text = draft.text().into();
+        SPARE.set(draft);
         Written {
-            text: draft.text().into(),
+            text,
             ids: counted.ids,
             tokens: counted.tokens,
         }
