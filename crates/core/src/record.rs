@@ -7,7 +7,8 @@ use crate::units::Offset;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// One request, from its planned time to its end.
+/// One request, from its planned time to its end. As JSON it leaves out what is absent: journals
+/// are written while requests are.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Record {
@@ -16,59 +17,86 @@ pub struct Record {
     /// Number in the schedule; with the seed it determines the prompt.
     pub index: u64,
     /// The conversation that the request belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<u64>,
     /// Its turn in that conversation.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub turn: Option<u32>,
     /// The part of the load that it belongs to; only measured ones are in a metric of requests.
-    #[serde(alias = "warmup")]
+    #[serde(alias = "warmup", skip_serializing_if = "Stage::is_measured")]
     pub stage: Stage,
     /// When the schedule wanted it sent; absent in a closed loop.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub due: Option<Offset>,
     /// Wait at a cap that the user set (`--max-concurrency`); absent without a cap.
-    #[serde(rename = "cap_wait_ns", with = "nanos")]
+    #[serde(
+        rename = "cap_wait_ns",
+        with = "nanos",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub cap_wait: Option<Duration>,
     /// Time to connect (and for TLS); absent when an open connection was used.
-    #[serde(rename = "connect_ns", with = "nanos")]
+    #[serde(
+        rename = "connect_ns",
+        with = "nanos",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub connect: Option<Duration>,
     /// When the first byte went to the kernel on a ready connection.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sent: Option<Offset>,
     /// When the first byte of the answer was read.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub first_byte: Option<Offset>,
     /// Chunks that carry a token, in order of arrival.
     pub chunks: Chunks,
     /// First token that is not reasoning.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub first_answer: Option<Offset>,
     /// Messages of the stream that carry no token.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bare: Vec<BareChunk>,
     /// When the answer, or the attempt, was over.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub end: Option<Offset>,
     pub outcome: Outcome,
     /// HTTP status, once there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
     /// Token counts as the server said them.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
     /// Output tokens counted by us from the text after the run, where the server said none.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub retokenized: Option<u32>,
     /// Why the server stopped, in its own word (`length`, `stop`, …).
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub finish: Option<String>,
     /// The model that answered, as the answer itself says.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// Prompt tokens that were aimed at.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub input_tokens_asked: Option<u32>,
     /// Output tokens that were asked for: an exact length where `output_exact`, else a limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub output_tokens_asked: Option<u32>,
     /// The server was told to ignore end-of-sequence, so asked and received should agree.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub output_exact: bool,
     pub input_chars: u64,
     /// Characters of the answer, reasoning and tool calls included.
     pub output_chars: u64,
     pub url: String,
     /// Whether a stream was asked for.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub streamed: bool,
     /// The server had closed the kept connection without a word, so the request went out once
     /// more, on a new one; `sent` is the second time.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub resent: bool,
     /// The answer opens like a refusal; told only where its text was looked at.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub refused: bool,
 }
 
@@ -88,6 +116,12 @@ pub enum Stage {
     Measured,
     /// Sent to keep the server busy until the last measured request has ended.
     Hold,
+}
+
+impl Stage {
+    fn is_measured(&self) -> bool {
+        *self == Stage::Measured
+    }
 }
 
 /// Earlier records have a flag, `warmup`, in place of the stage.

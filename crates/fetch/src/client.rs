@@ -3,14 +3,16 @@
 use crate::access::{Access, HubAccess};
 use crate::error::FetchError;
 use crate::response::{Head, Reply, Response};
-use crate::tls;
+use crate::tls::TlsSettings;
 use crate::url::{
     Origin, escape_stray, host_shown, is_downgrade, is_web, origin, redirected, without_query,
 };
 use inferometer_text::hostile::{Secrets, printable};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use ureq::http::header::{AUTHORIZATION, LOCATION};
 use ureq::http::{HeaderValue, Uri};
+use ureq::tls::TlsConfig;
 use ureq::{Agent, Proxy};
 
 const MAX_REDIRECTS: usize = 10;
@@ -41,7 +43,7 @@ impl Timeouts {
 
 #[derive(Clone)]
 pub struct Client {
-    agent: Agent,
+    agents: Arc<Agents>,
     /// Sent with every request; only to a server whose redirects are not followed.
     headers: Vec<(String, String)>,
     /// Sent to this origin and no other.
@@ -70,7 +72,7 @@ impl Client {
     /// `limit` for a whole answer.
     pub fn for_server(access: Access, limit: Duration) -> Result<Self, FetchError> {
         Ok(Client {
-            agent: agent(&access, None, Timeouts::whole(limit))?,
+            agents: Agents::new(&access, None, Timeouts::whole(limit))?,
             headers: access.headers,
             token: None,
             secrets: Secrets::default(),
@@ -96,7 +98,7 @@ impl Client {
             None => None,
         };
         Ok(Client {
-            agent: agent(&Access::default(), proxy, timeouts)?,
+            agents: Agents::new(&Access::default(), proxy, timeouts)?,
             headers: Vec::new(),
             token,
             secrets,
@@ -131,7 +133,7 @@ impl Client {
             reason,
         };
         while redirects.len() <= MAX_REDIRECTS {
-            let mut request = self.agent.get(&url);
+            let mut request = self.agents.of(&url).get(&url);
             if let Some(token) = self.token_for(&url) {
                 request = request.header(AUTHORIZATION, token);
             }
@@ -175,7 +177,7 @@ impl Client {
         send: impl FnOnce(ureq::RequestBuilder<ureq::typestate::WithBody>) -> Answer,
     ) -> Result<Reply, FetchError> {
         let url = parse(url)?;
-        let mut request = self.agent.post(&url);
+        let mut request = self.agents.of(&url).post(&url);
         for (name, value) in &self.headers {
             request = request.header(name, value);
         }
@@ -195,11 +197,45 @@ impl Client {
     }
 }
 
-fn agent(access: &Access, proxy: Option<Proxy>, timeouts: Timeouts) -> Result<Agent, FetchError> {
+/// One agent for plain HTTP, and one for TLS, which is made when it is first needed.
+struct Agents {
+    plain: Agent,
+    secure: OnceLock<Agent>,
+    tls: TlsSettings,
+    proxy: Option<Proxy>,
+    timeouts: Timeouts,
+}
+
+impl Agents {
+    fn new(
+        access: &Access,
+        proxy: Option<Proxy>,
+        timeouts: Timeouts,
+    ) -> Result<Arc<Self>, FetchError> {
+        Ok(Arc::new(Agents {
+            tls: TlsSettings::of(access)?,
+            plain: agent(TlsConfig::default(), None, timeouts),
+            secure: OnceLock::new(),
+            proxy,
+            timeouts,
+        }))
+    }
+
+    fn of(&self, url: &Uri) -> &Agent {
+        // A proxy may want TLS for itself.
+        if url.scheme_str() == Some("http") && self.proxy.is_none() {
+            return &self.plain;
+        }
+        let secure = || agent(self.tls.config(), self.proxy.clone(), self.timeouts);
+        self.secure.get_or_init(secure)
+    }
+}
+
+fn agent(tls: TlsConfig, proxy: Option<Proxy>, timeouts: Timeouts) -> Agent {
     let config = Agent::config_builder()
         // Its default would be taken from the environment.
         .proxy(proxy)
-        .tls_config(tls::config(access)?)
+        .tls_config(tls)
         .user_agent(concat!("inferometer/", env!("CARGO_PKG_VERSION")))
         .accept_encoding("identity")
         .http_status_as_error(false)
@@ -212,7 +248,7 @@ fn agent(access: &Access, proxy: Option<Proxy>, timeouts: Timeouts) -> Result<Ag
         .timeout_per_read(Some(timeouts.read))
         .timeout_per_write(Some(timeouts.read))
         .build();
-    Ok(config.new_agent())
+    config.new_agent()
 }
 
 fn parse(url: &str) -> Result<Uri, FetchError> {

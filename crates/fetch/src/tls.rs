@@ -4,19 +4,42 @@ use crate::access::Access;
 use crate::error::FetchError;
 use ureq::tls::{Certificate, ClientCert, PemItem, PrivateKey, RootCerts, TlsConfig, parse_pem};
 
-pub(crate) fn config(access: &Access) -> Result<TlsConfig, FetchError> {
-    let roots = match &access.authorities_pem {
-        Some(pem) => RootCerts::from(certificates(pem)?.into_iter()),
-        None => system_roots(),
-    };
-    let mut tls = TlsConfig::builder()
-        .root_certs(roots)
-        .disable_verification(access.insecure);
-    if let Some((chain, key)) = &access.identity_pem {
-        let key = PrivateKey::from_pem(key).map_err(bad)?;
-        tls = tls.client_cert(Some(ClientCert::new_with_certs(&certificates(chain)?, key)));
+/// What was given, read; the system's own certificates are not.
+pub(crate) struct TlsSettings {
+    authorities: Option<RootCerts>,
+    identity: Option<ClientCert>,
+    insecure: bool,
+}
+
+impl TlsSettings {
+    pub(crate) fn of(access: &Access) -> Result<Self, FetchError> {
+        let authorities = match &access.authorities_pem {
+            Some(pem) => Some(RootCerts::from(certificates(pem)?.into_iter())),
+            None => None,
+        };
+        let identity = match &access.identity_pem {
+            Some((chain, key)) => {
+                let key = PrivateKey::from_pem(key).map_err(bad)?;
+                Some(ClientCert::new_with_certs(&certificates(chain)?, key))
+            }
+            None => None,
+        };
+        Ok(TlsSettings {
+            authorities,
+            identity,
+            insecure: access.insecure,
+        })
     }
-    Ok(tls.build())
+
+    /// Reads the system's certificates where none were given, which takes longer than most answers.
+    pub(crate) fn config(&self) -> TlsConfig {
+        let authorities = self.authorities.clone();
+        TlsConfig::builder()
+            .root_certs(authorities.unwrap_or_else(system_roots))
+            .disable_verification(self.insecure)
+            .client_cert(self.identity.clone())
+            .build()
+    }
 }
 
 /// All certificates of a PEM text; at least one.

@@ -18,6 +18,7 @@ use inferometer_sim::null::{NullConfig, NullServer};
 use inferometer_text::hostile::Secrets;
 use std::hint::black_box;
 use std::num::NonZeroU32;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -164,12 +165,12 @@ fn answer_over_loopback(bencher: Bencher<'_, '_>, events_per_write: u32) {
     );
     bencher.counter(ItemsCount::new(LONG)).bench_local(|| {
         let (entries, _) = std::sync::mpsc::channel();
-        let sink = Sink {
+        let sink = Rc::new(Sink {
             entries,
             live: Arc::new(StageCounters::new(0)),
             slos: Arc::new([]),
             secrets: Arc::new(Secrets::default()),
-        };
+        });
         let mut flight = Flight::begin(
             Record {
                 streamed: true,

@@ -1,9 +1,11 @@
 //! The least that a client can do: a loop that reads sockets, splits lines, decodes each
-//! event's JSON and takes the time. `bench/ceiling` holds the instrument against it.
+//! event's JSON and takes the time. `bench/ceiling` and `bench/short` hold the instrument against
+//! it.
 //!
-//! Usage: bare_reader HOST:PORT STREAMS REQUESTS TOKENS [STAMPS SPREAD_MS]. Prints events a
-//! second. With STAMPS, writes what it saw of each request there, one JSON object a line, for
-//! `truth_error`; the first requests of the streams are spread over SPREAD_MS.
+//! Usage: bare_reader HOST:PORT STREAMS REQUESTS TOKENS [STAMPS SPREAD_MS | PROMPT_WORDS]. Prints
+//! events a second. With STAMPS, writes what it saw of each request there, one JSON object a line,
+//! for `truth_error`; the first requests of the streams are spread over SPREAD_MS. The prompt is
+//! the same one word, or PROMPT_WORDS of it.
 
 use rustix::event::epoll;
 use rustix::time::{ClockId, clock_gettime};
@@ -48,19 +50,21 @@ fn now() -> u64 {
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let (address, streams, requests, tokens, stamps) = match arguments.as_slice() {
-        [address, streams, requests, tokens] => (address, streams, requests, tokens, None),
-        [address, streams, requests, tokens, file, spread] => {
-            (address, streams, requests, tokens, Some((file, spread)))
-        }
-        _ => panic!("usage: bare_reader HOST:PORT STREAMS REQUESTS TOKENS [STAMPS SPREAD_MS]"),
+    let [address, streams, requests, tokens, further @ ..] = arguments.as_slice() else {
+        panic!("usage: bare_reader HOST:PORT STREAMS REQUESTS TOKENS [STAMPS SPREAD_MS | WORDS]");
+    };
+    let (stamps, words) = match further {
+        [file, spread] => (Some((file, spread)), 1),
+        [words] => (None, words.parse().expect("a number of words")),
+        _ => (None, 1),
     };
     let streams: usize = streams.parse().expect("a number of streams");
     let requests: u64 = requests.parse().expect("a number of requests");
     let spread: u64 = stamps.map_or(0, |(_, spread)| spread.parse().expect("milliseconds"));
     let mut seen: Vec<String> = Vec::new();
     let body = format!(
-        r#"{{"stream":true,"ignore_eos":true,"max_tokens":{tokens},"messages":[{{"role":"user","content":"hello"}}]}}"#
+        r#"{{"stream":true,"ignore_eos":true,"max_tokens":{tokens},"messages":[{{"role":"user","content":"{}"}}]}}"#,
+        vec!["hello"; words].join(" ")
     );
     let head = format!(
         "POST /v1/chat/completions HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n",

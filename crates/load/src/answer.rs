@@ -16,6 +16,9 @@ const LONGEST_BODY: usize = 64 << 20;
 
 const LONGEST_ERROR: usize = 16 << 10;
 
+/// Chunks that room is made for at once: beyond, it costs little to make more when they come.
+const MOST_EXPECTED: u32 = 64;
+
 /// Interim answers (1xx) before the real one.
 const MOST_INTERIM: u32 = 32;
 
@@ -70,10 +73,15 @@ enum Content {
 
 impl AnswerReader {
     pub fn new(dialect: &'static dyn Dialect) -> Self {
+        AnswerReader::with_decoder(dialect, Decoder::new(dialect))
+    }
+
+    /// With a decoder that has forgotten what it decoded before.
+    pub(crate) fn with_decoder(dialect: &'static dyn Dialect, decoder: Decoder) -> Self {
         AnswerReader {
             dialect,
             kept: None,
-            decoder: Decoder::new(dialect),
+            decoder,
             part: Part::Head(Vec::new()),
             read: 0,
             last_message_read: 0,
@@ -90,8 +98,8 @@ impl AnswerReader {
         self
     }
 
-    pub fn into_text(self) -> Option<AnswerText> {
-        self.kept
+    pub(crate) fn into_parts(self) -> (Option<AnswerText>, Decoder) {
+        (self.kept, self.decoder)
     }
 
     pub fn take(&mut self, piece: &[u8], now: Offset, record: &mut Record) -> AnswerProgress {
@@ -150,6 +158,10 @@ impl AnswerReader {
         // A server that answers whole where a stream was asked has no first token to time.
         record.streamed &= streams || !head.is_success();
         let content = if streams {
+            let expected = record.output_tokens_asked.unwrap_or_default();
+            let expected = expected.min(MOST_EXPECTED) as usize;
+            record.chunks.at.reserve_exact(expected);
+            record.chunks.same_read.reserve_exact(expected);
             Content::Events(SseParser::default())
         } else {
             Content::Whole(Vec::new())

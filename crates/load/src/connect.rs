@@ -8,11 +8,12 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use std::io;
+use std::mem::MaybeUninit;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
@@ -246,7 +247,7 @@ impl Network {
     /// TLS on a connection, where it is wanted, through the proxy if there is one.
     async fn secure(&self, mut tcp: TcpStream) -> Result<Stream, Failure> {
         let Some(tls) = self.tls.as_ref().filter(|_| self.target.tls) else {
-            return Ok(Stream::Plain(tcp));
+            return Ok(Wire::Plain(tcp).into());
         };
         if let Some(proxy) = &self.proxy {
             tunnel(&mut tcp, &self.target, proxy).await?;
@@ -254,7 +255,7 @@ impl Network {
         let name = ServerName::try_from(self.target.host.clone())
             .map_err(|error| failure(Phase::Tls, FailureClass::TlsFailed, error.to_string()))?;
         match tls.connect(name, tcp).await {
-            Ok(stream) => Ok(Stream::Tls(Box::new(stream))),
+            Ok(stream) => Ok(Wire::Tls(Box::new(stream)).into()),
             Err(error) => Err(match of_io(Phase::Tls, &error) {
                 // A server that does not speak TLS resets or answers in plain text.
                 known if known.class == FailureClass::Disconnected => known,
@@ -287,13 +288,21 @@ impl Transport for Network {
 
     fn is_open(stream: &mut Stream) -> bool {
         let tcp = stream.tcp();
+        // The runtime hears of anything that comes, if a little later than the kernel. Where the
+        // server has kept the connection once, that is early enough, and costs no system call.
+        let mut unheard = Context::from_waker(Waker::noop());
+        if stream.was_kept && tcp.poll_read_ready(&mut unheard).is_pending() {
+            return true;
+        }
         // Nothing to read is a connection at rest. Bytes before a question are none of ours,
         // except in TLS, where the server may send tickets.
-        match socket2::SockRef::from(tcp).peek(&mut [std::mem::MaybeUninit::uninit()]) {
+        let is_open = match socket2::SockRef::from(tcp).peek(&mut [MaybeUninit::uninit()]) {
             Ok(0) => false,
-            Ok(_) => matches!(stream, Stream::Tls(_)),
+            Ok(_) => matches!(stream.wire, Wire::Tls(_)),
             Err(error) => error.kind() == io::ErrorKind::WouldBlock,
-        }
+        };
+        stream.was_kept = is_open;
+        is_open
     }
 }
 
@@ -339,16 +348,31 @@ async fn tunnel(tcp: &mut TcpStream, target: &Target, proxy: &Target) -> Result<
     }
 }
 
-pub enum Stream {
+pub struct Stream {
+    wire: Wire,
+    /// It was found open at rest, and so has served again if it is found at rest once more.
+    was_kept: bool,
+}
+
+enum Wire {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
 }
 
+impl From<Wire> for Stream {
+    fn from(wire: Wire) -> Self {
+        Stream {
+            wire,
+            was_kept: false,
+        }
+    }
+}
+
 impl Stream {
     fn tcp(&self) -> &TcpStream {
-        match self {
-            Stream::Plain(tcp) => tcp,
-            Stream::Tls(tls) => tls.get_ref().0,
+        match &self.wire {
+            Wire::Plain(tcp) => tcp,
+            Wire::Tls(tls) => tls.get_ref().0,
         }
     }
 
@@ -368,9 +392,9 @@ impl AsyncRead for Stream {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Stream::Plain(tcp) => Pin::new(tcp).poll_read(cx, buf),
-            Stream::Tls(tls) => Pin::new(tls).poll_read(cx, buf),
+        match &mut self.get_mut().wire {
+            Wire::Plain(tcp) => Pin::new(tcp).poll_read(cx, buf),
+            Wire::Tls(tls) => Pin::new(tls).poll_read(cx, buf),
         }
     }
 }
@@ -381,17 +405,17 @@ impl AsyncWrite for Stream {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Stream::Plain(tcp) => Pin::new(tcp).poll_write(cx, buf),
-            Stream::Tls(tls) => Pin::new(tls).poll_write(cx, buf),
+        match &mut self.get_mut().wire {
+            Wire::Plain(tcp) => Pin::new(tcp).poll_write(cx, buf),
+            Wire::Tls(tls) => Pin::new(tls).poll_write(cx, buf),
         }
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let stream = self.get_mut();
-        let flushed = match stream {
-            Stream::Plain(tcp) => Pin::new(tcp).poll_flush(cx),
-            Stream::Tls(tls) => Pin::new(tls).poll_flush(cx),
+        let flushed = match &mut stream.wire {
+            Wire::Plain(tcp) => Pin::new(tcp).poll_flush(cx),
+            Wire::Tls(tls) => Pin::new(tls).poll_flush(cx),
         };
         // A request is out: its answer comes next.
         stream.acknowledge_at_once();
@@ -399,9 +423,9 @@ impl AsyncWrite for Stream {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Stream::Plain(tcp) => Pin::new(tcp).poll_shutdown(cx),
-            Stream::Tls(tls) => Pin::new(tls).poll_shutdown(cx),
+        match &mut self.get_mut().wire {
+            Wire::Plain(tcp) => Pin::new(tcp).poll_shutdown(cx),
+            Wire::Tls(tls) => Pin::new(tls).poll_shutdown(cx),
         }
     }
 }

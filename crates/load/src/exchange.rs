@@ -1,7 +1,7 @@
 //! One request and its answer on an open connection.
 
 use crate::answer::{AnswerProgress, AnswerReader};
-use crate::api::Dialect;
+use crate::api::{Decoder, Dialect};
 use crate::clock::Clock;
 use crate::failure::{failure, of_io};
 use crate::flight::{Flight, JOURNAL_EVERY};
@@ -10,7 +10,7 @@ use inferometer_core::record::{Failure, FailureClass, Outcome, Phase, Record};
 use inferometer_core::units::Offset;
 use std::cell::RefCell;
 use std::future::poll_fn;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::{Poll, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
@@ -65,6 +65,9 @@ pub struct ExchangeContext {
     /// Keep the text of answers with the flight.
     pub keep_text: bool,
     pub scratch: RefCell<Box<[u8]>>,
+    /// What earlier exchanges needed and later ones use again.
+    decoders: RefCell<Vec<Decoder>>,
+    timers: RefCell<Vec<Pin<Box<Sleep>>>>,
 }
 
 impl ExchangeContext {
@@ -75,6 +78,8 @@ impl ExchangeContext {
             timeouts,
             keep_text: false,
             scratch: RefCell::new(vec![0; READ_SIZE].into()),
+            decoders: RefCell::default(),
+            timers: RefCell::default(),
         }
     }
 
@@ -89,11 +94,21 @@ impl ExchangeContext {
         let sent = self.clock.now();
         flight.sent(sent);
         let deadline = self.clock.instant(sent + self.timeouts.request);
-        let written = tokio::time::timeout_at(deadline, async {
-            stream.write_all(request).await?;
-            stream.flush().await
-        })
-        .await;
+        let written = {
+            let mut writing = pin!(tokio::time::timeout_at(deadline, async {
+                stream.write_all(request).await?;
+                stream.flush().await
+            }));
+            poll_fn(|cx| {
+                let polled = writing.as_mut().poll(cx);
+                // A server that does not read now may not do so for long.
+                if polled.is_pending() {
+                    flight.journal_if_behind(sent);
+                }
+                polled
+            })
+            .await
+        };
         match written {
             Ok(Ok(())) => self.read_answer(stream, sent, flight).await,
             Ok(Err(error)) => self.fail(flight, of_io(Phase::Send, &error)),
@@ -107,12 +122,17 @@ impl ExchangeContext {
         sent: Offset,
         flight: &mut Flight,
     ) -> bool {
-        let mut reader = AnswerReader::new(self.dialect);
+        let decoder = self.decoders.borrow_mut().pop();
+        let decoder = decoder.unwrap_or_else(|| Decoder::new(self.dialect));
+        let mut reader = AnswerReader::with_decoder(self.dialect, decoder);
         if self.keep_text {
             reader = reader.keeping_text();
         }
         let reusable = self.read_to_end(stream, sent, flight, &mut reader).await;
-        flight.text = reader.into_text();
+        let (text, mut decoder) = reader.into_parts();
+        flight.text = text;
+        decoder.forget();
+        self.decoders.borrow_mut().push(decoder);
         reusable
     }
 
@@ -239,11 +259,13 @@ enum Silence {
     WholeRequest,
 }
 
-/// The two timeouts of reading with one timer that is moved only when it fires, so that a
-/// token costs no timer operation.
+/// The two timeouts of reading with one timer that is moved only when it fires, so that neither a
+/// token nor a short request costs a timer operation: one that was set for an earlier request
+/// rings too early, and is then set anew.
 struct ReadTimer<'a> {
     context: &'a ExchangeContext,
-    sleep: Pin<Box<Sleep>>,
+    /// Absent only while it is dropped.
+    sleep: Option<Pin<Box<Sleep>>>,
     sent: Offset,
     last_byte: Offset,
     limit: Duration,
@@ -253,14 +275,15 @@ struct ReadTimer<'a> {
 
 impl<'a> ReadTimer<'a> {
     fn new(context: &'a ExchangeContext, sent: Offset) -> Self {
-        let limit = context.timeouts.read;
-        let first = (sent + limit).min(sent + context.timeouts.request);
+        let first = || context.clock.instant(sent + JOURNAL_EVERY);
+        let used = context.timers.borrow_mut().pop();
+        let sleep = used.unwrap_or_else(|| Box::pin(tokio::time::sleep_until(first())));
         ReadTimer {
             context,
-            sleep: Box::pin(tokio::time::sleep_until(context.clock.instant(first))),
+            sleep: Some(sleep),
             sent,
             last_byte: sent,
-            limit,
+            limit: context.timeouts.read,
             lull_reported: false,
         }
     }
@@ -275,6 +298,9 @@ impl<'a> ReadTimer<'a> {
     }
 
     fn poll(&mut self, cx: &mut std::task::Context<'_>) -> Poll<Silence> {
+        let Some(sleep) = &mut self.sleep else {
+            return Poll::Pending;
+        };
         loop {
             let silence_ends = self.last_byte + self.limit;
             let request_ends = self.sent + self.context.timeouts.request;
@@ -285,10 +311,10 @@ impl<'a> ReadTimer<'a> {
             }
             let due = self.context.clock.instant(next);
             // The limit shrinks after `[DONE]`; a timer that is set too far is moved back.
-            if self.sleep.deadline() > due {
-                self.sleep.as_mut().reset(due);
+            if sleep.deadline() > due {
+                sleep.as_mut().reset(due);
             }
-            ready!(self.sleep.as_mut().poll(cx));
+            ready!(sleep.as_mut().poll(cx));
             let now = self.context.clock.now();
             if now >= request_ends {
                 return Poll::Ready(Silence::WholeRequest);
@@ -300,7 +326,14 @@ impl<'a> ReadTimer<'a> {
                 self.lull_reported = true;
                 return Poll::Ready(Silence::Lull);
             }
-            self.sleep.as_mut().reset(due);
+            sleep.as_mut().reset(due);
         }
+    }
+}
+
+impl Drop for ReadTimer<'_> {
+    fn drop(&mut self) {
+        let mut timers = self.context.timers.borrow_mut();
+        timers.extend(self.sleep.take());
     }
 }

@@ -9,6 +9,7 @@ use inferometer_core::units::Offset;
 use inferometer_store::journal::{Entry, Progress};
 use inferometer_text::hostile::Secrets;
 use std::borrow::Cow;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,7 +20,6 @@ pub const JOURNAL_EVERY: Duration = Duration::from_millis(700);
 /// known: a round trip, over any network that one measures on.
 const AT_ONCE: Duration = Duration::from_millis(100);
 
-#[derive(Clone)]
 pub struct Sink {
     pub entries: RecorderSender,
     pub live: Arc<StageCounters>,
@@ -32,13 +32,16 @@ pub struct Sink {
 pub struct Flight {
     pub record: Record,
     pub text: Option<AnswerText>,
-    sink: Sink,
+    sink: Rc<Sink>,
     journaled: Journaled,
 }
 
-/// What the journal has of the request already.
+/// What the journal has of the request already. It hears of it when something has not ended after
+/// [`JOURNAL_EVERY`]: of a short request it gets one entry, the last.
 #[derive(Default)]
 struct Journaled {
+    begun: bool,
+    /// When it heard of it last, or might have.
     at: Offset,
     chunks: usize,
     bare: usize,
@@ -46,7 +49,7 @@ struct Journaled {
 }
 
 impl Flight {
-    pub fn begin(record: Record, sink: Sink) -> Flight {
+    pub fn begin(record: Record, sink: Rc<Sink>) -> Flight {
         sink.live.of(record.stage).start();
         Flight {
             record,
@@ -59,6 +62,13 @@ impl Flight {
     pub fn sent(&mut self, now: Offset) {
         self.record.sent = Some(now);
         self.journaled.at = now;
+        if self.journaled.begun {
+            self.begin_journal();
+        }
+    }
+
+    fn begin_journal(&mut self) {
+        self.journaled.begun = true;
         self.hand_over(Entry::Begin(Cow::Owned(self.record.clone())));
     }
 
@@ -91,13 +101,30 @@ impl Flight {
 
     /// Nothing has come for a while: the journal is told what it does not know yet.
     pub fn journal_if_behind(&mut self, now: Offset) {
-        let record = &self.record;
-        if record.chunks.len() > self.journaled.chunks || record.bare.len() > self.journaled.bare {
+        let (record, done) = (&self.record, &self.journaled);
+        let behind = record.chunks.len() > done.chunks || record.bare.len() > done.bare;
+        if behind || !done.begun {
             self.journal(now);
         }
     }
 
     fn journal(&mut self, now: Offset) {
+        if !self.journaled.begun {
+            self.begin_journal();
+        } else {
+            self.journal_progress();
+        }
+        let record = &self.record;
+        self.journaled = Journaled {
+            begun: true,
+            at: now,
+            chunks: record.chunks.len(),
+            bare: record.bare.len(),
+            chars: record.output_chars,
+        };
+    }
+
+    fn journal_progress(&self) {
         let record = &self.record;
         let done = &self.journaled;
         let progress = Progress {
@@ -119,12 +146,6 @@ impl Flight {
             bare: record.bare[done.bare..].to_vec(),
             output_chars: record.output_chars - done.chars,
         };
-        self.journaled = Journaled {
-            at: now,
-            chunks: record.chunks.len(),
-            bare: record.bare.len(),
-            chars: record.output_chars,
-        };
         self.hand_over(Entry::Progress(progress));
     }
 
@@ -141,10 +162,8 @@ impl Drop for Flight {
     fn drop(&mut self) {
         let mut record = std::mem::take(&mut self.record);
         let secrets = &self.sink.secrets;
-        for said in [&mut record.finish, &mut record.model]
-            .into_iter()
-            .flatten()
-        {
+        let said = [&mut record.finish, &mut record.model];
+        for said in said.into_iter().flatten().filter(|_| !secrets.is_empty()) {
             *said = secrets.redact(said);
         }
         if let Outcome::Failed(failure) = &mut record.outcome {

@@ -1,6 +1,7 @@
 //! The instrument: workers on their threads, the load that they run together, and the watch
 //! over both.
 
+use crate::ahead::Ahead;
 use crate::clock::thread_cpu_time;
 use crate::connect::Transport;
 pub use crate::control::Control;
@@ -11,7 +12,7 @@ use crate::pace::Pacer;
 pub use crate::plan::{LoadPlan, Rhythm, Schedule};
 use crate::precision::{Precision, Primary};
 use crate::recorder::RecorderSender;
-use crate::setup::{RequestPlace, Setup};
+use crate::setup::Setup;
 use crate::stop_rules::{AbsenceDetector, StandstillDetector, StopRules};
 use crate::supply::{make, share};
 use crate::wakeup::WakeupProbe;
@@ -33,7 +34,7 @@ use strum::VariantArray;
 use tokio::runtime::LocalOptions;
 use tokio::sync::{Semaphore, mpsc, watch};
 
-/// Requests per worker that are made ahead of need: at most this many, and this many bytes of them.
+/// Requests of each worker that are made ahead of need: at most this many, and about this many bytes.
 const AHEAD: usize = 1024;
 const AHEAD_BYTES: usize = 16 << 20;
 
@@ -318,28 +319,19 @@ impl<T: Transport + Send + Sync> Instrument<T> {
     /// begins when the first requests are made, however long that takes.
     fn hand_out(&self, plan: LoadPlan) -> Started {
         let count = self.workers.len() as u64;
-        let first = RequestPlace {
-            session: 0,
-            turn: 0,
-            turns: 1,
-            index: 0,
-            stage: plan.stage,
-        };
-        let size = self.setup.prepare(first, None, &[]).bytes.len();
-        let ahead = (AHEAD_BYTES / size.max(1)).clamp(2, AHEAD);
         let cap = match &plan.rhythm {
             Rhythm::Open { cap: Some(cap), .. } => Some(Arc::new(Semaphore::new(*cap as usize))),
             _ => None,
         };
         let mut makers = Vec::new();
         let mut supply = |stage: Stage, worker: u64, made: Option<Sender<()>>| {
-            let (to_worker, requests) = mpsc::channel(ahead);
+            let (to_worker, requests) = mpsc::channel(AHEAD);
+            let ahead = Ahead::new(AHEAD_BYTES);
             let mine = share(&self.setup, &plan, stage, [worker, count]);
             let setup = Arc::clone(&self.setup);
-            let first = ahead.min(FIRST_MADE);
             let maker = std::thread::Builder::new()
                 .name("maker".into())
-                .spawn(move || make(&setup, mine, &to_worker, first, made))
+                .spawn(move || make(&setup, mine, &to_worker, &ahead, FIRST_MADE, made))
                 .expect("the system gives a thread");
             makers.push(maker);
             requests

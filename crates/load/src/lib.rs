@@ -5,6 +5,7 @@
 //! finds events (`sse`) and their meaning (`api`), and the `flight`'s record gets a chunk.
 
 mod absence;
+mod ahead;
 pub mod answer;
 pub mod api;
 pub mod certificate;

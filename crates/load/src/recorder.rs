@@ -110,10 +110,10 @@ fn record(
 impl RecorderMessage {
     /// The entry with what only the text can tell.
     fn completed(self, count: Option<&TokenCount>) -> Entry<'static> {
-        let (Entry::End(record), Some(text)) = (&self.entry, self.text) else {
-            return self.entry;
+        let (mut record, text) = match (self.entry, self.text) {
+            (Entry::End(record), Some(text)) => (record.into_owned(), text),
+            (entry, _) => return entry,
         };
-        let mut record = record.clone().into_owned();
         record.refused = refusal::opens(&text.answer);
         let counted = record.usage.is_some_and(|usage| usage.output.is_some());
         if let Some(count) = count.filter(|_| !counted) {

@@ -1,6 +1,7 @@
 //! What a run needs to know to make requests, shared by all workers.
 
-use crate::api::{Dialect, Prompt, RequestOptions};
+use crate::ahead::RequestBytes;
+use crate::api::{BodyTemplates, Dialect, Prompt, RequestOptions};
 use crate::clock::Clock;
 use crate::connect::{Network, basic_auth};
 use crate::exchange::Timeouts;
@@ -101,6 +102,8 @@ pub struct Setup<T> {
     pub routes: Vec<Route<T>>,
     pub dialect: &'static dyn Dialect,
     pub options: RequestOptions,
+    /// Of these options.
+    pub bodies: BodyTemplates,
     pub jobs: Arc<dyn Jobs>,
     /// How conversations go on; absent: the work has single prompts.
     pub conversation: Option<Conversation>,
@@ -118,9 +121,12 @@ pub struct Setup<T> {
     pub traced: bool,
 }
 
+/// Room for a head without many headers of the user.
+const LONGEST_USUAL_HEAD: usize = 512;
+
 pub struct PreparedRequest {
     pub record: Record,
-    pub bytes: Vec<u8>,
+    pub bytes: RequestBytes,
     pub route: usize,
     pub place: RequestPlace,
     /// What it says and the answer that the work holds, where a turn may follow.
@@ -130,6 +136,17 @@ pub struct PreparedRequest {
 impl<T> Setup<T> {
     pub fn prepare(
         &self,
+        place: RequestPlace,
+        due: Option<Offset>,
+        history: &[Exchange],
+    ) -> PreparedRequest {
+        self.prepare_in(RequestBytes::default(), place, due, history)
+    }
+
+    /// Renders into bytes that are at hand.
+    pub(crate) fn prepare_in(
+        &self,
+        mut bytes: RequestBytes,
         place: RequestPlace,
         due: Option<Offset>,
         history: &[Exchange],
@@ -162,7 +179,8 @@ impl<T> Setup<T> {
             history,
             content: &job.content,
         };
-        let body = self.dialect.body(&self.options, &prompt, job.output_tokens);
+        let (options, limit) = (&self.options, job.output_tokens);
+        let body = self.bodies.body(self.dialect, options, &prompt, limit);
         let head = Request {
             method: "POST",
             path: &to.path,
@@ -171,9 +189,15 @@ impl<T> Setup<T> {
         };
         let traced = self.traced && stage == Stage::Measured;
         let traceparent = traced.then(|| TraceId::of_request(&id).traceparent());
-        let mut own = vec![("x-request-id", id.as_str())];
-        own.extend(traceparent.as_deref().map(|parent| ("traceparent", parent)));
-        let bytes = head.render(&own, Some(&body));
+        let own = [
+            ("x-request-id", id.as_str()),
+            ("traceparent", traceparent.as_deref().unwrap_or_default()),
+        ];
+        let own = &own[..1 + usize::from(traced)];
+        let out = bytes.buffer();
+        out.reserve(LONGEST_USUAL_HEAD + body.len());
+        head.render_head(out, own, Some(body.len()));
+        body.write_to(out);
         let before = history.iter().map(|exchange| {
             (exchange.user.chars().count() + exchange.assistant.chars().count()) as u64
         });

@@ -1,6 +1,7 @@
 //! The requests of a load, made ahead of need: which sessions each worker sends, and the threads
 //! that make them.
 
+use crate::ahead::Ahead;
 use crate::clock::lower_priority;
 use crate::connect::Transport;
 use crate::plan::{LoadPlan, Rhythm};
@@ -82,11 +83,13 @@ fn sessions<T: Transport + Send + Sync>(
     })
 }
 
-/// A maker's thread: makes requests ahead of need, and says when the first are there.
+/// A maker's thread: makes requests ahead of need, as far ahead as their number and their bytes
+/// may be, and says when the first are there.
 pub(crate) fn make<T: Transport + Send + Sync>(
     setup: &Setup<T>,
     share: FirstTurns,
     to_worker: &mpsc::Sender<PreparedRequest>,
+    ahead: &Arc<Ahead>,
     first: usize,
     made: Option<Sender<()>>,
 ) {
@@ -97,14 +100,145 @@ pub(crate) fn make<T: Transport + Send + Sync>(
         }
     };
     for (number, (place, due)) in share.enumerate() {
-        if number == first {
+        let is_full = ahead.is_full();
+        if number == first || is_full {
             tell();
         }
-        let request = setup.prepare(place, due, &[]);
+        if is_full {
+            ahead.wait_until_less();
+        }
+        let mut request = setup.prepare_in(ahead.bytes(), place, due, &[]);
+        request.bytes.enqueue();
         if to_worker.blocking_send(request).is_err() {
             return;
         }
     }
     // Of a short share nobody was told yet; of a long one, once more does no harm.
     tell();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::{BodyTemplates, CHAT, RequestOptions};
+    use crate::clock::Clock;
+    use crate::exchange::Timeouts;
+    use crate::failure::failure;
+    use crate::setup::{Job, Route, WARMUP_SESSION};
+    use inferometer_core::content::Content;
+    use inferometer_core::record::{Failure, FailureClass, Phase};
+    use std::collections::BTreeMap;
+    use std::time::Duration;
+
+    struct Nowhere;
+
+    impl Transport for Nowhere {
+        type Stream = tokio::io::DuplexStream;
+
+        async fn open(&self) -> Result<Self::Stream, Failure> {
+            Err(failure(Phase::Connect, FailureClass::Refused, "nobody"))
+        }
+
+        fn is_open(_: &mut Self::Stream) -> bool {
+            false
+        }
+    }
+
+    /// Prompts of 2,000 to 3,000 letters.
+    fn setup() -> Arc<Setup<Nowhere>> {
+        let limit = Duration::from_secs(1);
+        Arc::new(Setup {
+            routes: vec![Route {
+                transport: Nowhere,
+                path: "/".into(),
+                host: "nowhere".into(),
+                headers: Vec::new(),
+                url: "nowhere".into(),
+            }],
+            dialect: CHAT,
+            options: RequestOptions::default(),
+            bodies: BodyTemplates::default(),
+            jobs: Arc::new(|session: u64| Job {
+                content: Content::Text("x".repeat(2_000 + session as usize * 10).into()),
+                ..Job::default()
+            }),
+            conversation: None,
+            warmup_from: WARMUP_SESSION,
+            spread_first_answers: None,
+            keep_text: false,
+            timeouts: Timeouts {
+                read: limit,
+                request: limit,
+            },
+            clock: Clock::start(),
+            run_id: "test".into(),
+            traced: false,
+        })
+    }
+
+    fn plan() -> LoadPlan {
+        LoadPlan {
+            rhythm: Rhythm::Closed {
+                streams: 8,
+                spread: Duration::ZERO,
+            },
+            opening: None,
+            stage: Stage::Measured,
+            requests: Some(100),
+            duration: None,
+            hold: Hold::None,
+            drain: None,
+        }
+    }
+
+    /// A maker at work for one of so many workers.
+    fn made_for(
+        part: [u64; 2],
+        most_bytes: usize,
+        made: Option<Sender<()>>,
+    ) -> mpsc::Receiver<PreparedRequest> {
+        let setup = setup();
+        let (to_worker, requests) = mpsc::channel(1_000);
+        let share = share(&setup, &plan(), Stage::Measured, part);
+        let ahead = Ahead::new(most_bytes);
+        std::thread::spawn(move || make(&setup, share, &to_worker, &ahead, 1_000, made));
+        requests
+    }
+
+    #[test]
+    fn the_same_requests_are_made_whatever_the_number_of_makers() {
+        let all = |count: u64| {
+            let mut all = BTreeMap::new();
+            for worker in 0..count {
+                let mut requests = made_for([worker, count], 1 << 30, None);
+                while let Some(request) = requests.blocking_recv() {
+                    let before = all.insert(request.record.index, request.bytes.to_vec());
+                    assert!(before.is_none(), "no request is made twice");
+                }
+            }
+            all
+        };
+        let one = all(1);
+        assert_eq!(one.len(), 100);
+        for count in [2, 3, 8] {
+            assert_eq!(all(count), one);
+        }
+    }
+
+    #[test]
+    fn what_is_made_ahead_of_need_is_bounded_by_its_bytes_and_nothing_is_lost() {
+        let (made, told) = std::sync::mpsc::channel();
+        let mut requests = made_for([0, 1], 10_000, Some(made));
+        // The maker says that it has made enough before it waits.
+        told.recv().unwrap();
+        let mut longest = 0;
+        for index in 0..100 {
+            longest = longest.max(requests.len());
+            let mut request = requests.blocking_recv().unwrap();
+            assert_eq!(request.record.index, index);
+            request.bytes.dequeue();
+        }
+        assert!(longest <= 5, "{longest} of more than 2,000 bytes each");
+        assert!(requests.blocking_recv().is_none());
+    }
 }

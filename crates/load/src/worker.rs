@@ -71,7 +71,7 @@ pub struct Worker<T: Transport> {
     setup: Arc<Setup<T>>,
     context: ExchangeContext,
     pools: Vec<RefCell<Vec<T::Stream>>>,
-    sink: Sink,
+    sink: Rc<Sink>,
     pacer: Pacer,
     absence: Absence,
     sent: Cell<MeasuredSends>,
@@ -87,15 +87,14 @@ pub struct MeasuredSends {
 
 impl<T: Transport> Worker<T> {
     pub fn new(setup: Arc<Setup<T>>, sink: Sink, pacer: Pacer) -> Self {
+        let mut context = ExchangeContext::new(setup.clock, setup.dialect, setup.timeouts);
+        context.keep_text = setup.keep_text;
         Worker {
-            context: ExchangeContext {
-                keep_text: setup.keep_text,
-                ..ExchangeContext::new(setup.clock, setup.dialect, setup.timeouts)
-            },
+            context,
             absence: Absence::of(setup.routes.len()),
             pools: setup.routes.iter().map(|_| RefCell::default()).collect(),
             setup,
-            sink,
+            sink: Rc::new(sink),
             pacer,
             sent: Cell::default(),
         }
@@ -166,6 +165,7 @@ impl<T: Transport> Worker<T> {
         }
         while gate.is_open() {
             tokio::select! {
+                biased;
                 () = self.absence.turn(&self.setup.clock) => {}
                 () = gate.quiet() => return,
             }
@@ -237,7 +237,7 @@ impl<T: Transport> Worker<T> {
         };
         let mut waiting = WaitingAtCap {
             request: Some(request),
-            sink: self.sink.clone(),
+            sink: Rc::clone(&self.sink),
         };
         let asked = self.setup.clock.now();
         let _place = tokio::select! {
@@ -290,7 +290,7 @@ impl<T: Transport> Worker<T> {
             route,
             ..
         } = request;
-        let mut flight = Flight::begin(record, self.sink.clone());
+        let mut flight = Flight::begin(record, Rc::clone(&self.sink));
         self.send_on_connection(&bytes, route, &mut flight).await;
         let now = self.setup.clock.now();
         self.absence.learn(&flight.record, now);
@@ -367,14 +367,17 @@ impl Supply {
     async fn next(&mut self, gate: &Gate) -> Option<PreparedRequest> {
         if let Some(warmup) = &mut self.warmup {
             if gate.is_shut()
-                && let Some(request) = warmup.recv().await
+                && let Some(mut request) = warmup.recv().await
                 && gate.is_shut()
             {
+                request.bytes.dequeue();
                 return Some(request);
             }
             self.warmup = None;
         }
-        self.requests.recv().await
+        let mut request = self.requests.recv().await?;
+        request.bytes.dequeue();
+        Some(request)
     }
 }
 
@@ -409,7 +412,8 @@ impl Gate {
 
     /// When measured sending ends, once that is known.
     fn send_until(&self) -> Option<Offset> {
-        Some(self.opened_at()? + self.duration?)
+        let duration = self.duration?;
+        Some(self.opened_at()? + duration)
     }
 
     fn is_in_time(&self, at: Offset) -> bool {
@@ -530,13 +534,13 @@ impl Tasks {
 /// is recorded as cut: its user waited, and got nothing.
 struct WaitingAtCap {
     request: Option<PreparedRequest>,
-    sink: Sink,
+    sink: Rc<Sink>,
 }
 
 impl Drop for WaitingAtCap {
     fn drop(&mut self) {
         if let Some(request) = self.request.take() {
-            drop(Flight::begin(request.record, self.sink.clone()));
+            drop(Flight::begin(request.record, Rc::clone(&self.sink)));
         }
     }
 }

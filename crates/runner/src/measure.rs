@@ -30,7 +30,7 @@ use inferometer_core::summary::Summary;
 use inferometer_core::units::Offset;
 use inferometer_core::work::{History, PromptSource, Work};
 use inferometer_engine::Profiler;
-use inferometer_load::api::CHAT;
+use inferometer_load::api::{BodyTemplates, CHAT};
 use inferometer_load::clock::Clock;
 use inferometer_load::connect::Network;
 use inferometer_load::http::url::{REDACTED, Target};
@@ -274,6 +274,7 @@ pub fn measure(
         routes: learned.routes.clone(),
         dialect: learned.dialect,
         options: learned.options.clone(),
+        bodies: BodyTemplates::default(),
         jobs,
         conversation: scenario.work.conversation.clone(),
         warmup_from: planned.spare_session(),

@@ -119,7 +119,7 @@ impl RunDir {
 
     pub fn write_scenario(&self, scenario: &Scenario) -> Result<(), StorageError> {
         let text = scenario.options().to_toml();
-        self.write(SCENARIO, &format!("{SCENARIO_HEAD}{text}"))
+        whole_file::write_early(&self.path, SCENARIO, &format!("{SCENARIO_HEAD}{text}"))
     }
 
     /// The settings as they are stored, to be layered and resolved.
@@ -144,7 +144,11 @@ impl RunDir {
 
     /// Stores what was known before the first request.
     pub fn write_environment(&self, environment: &Environment) -> Result<(), StorageError> {
-        self.write_json(ENVIRONMENT, environment)
+        whole_file::write_early(
+            &self.path,
+            ENVIRONMENT,
+            &self.json(ENVIRONMENT, environment)?,
+        )
     }
 
     /// What was known before the first request.
@@ -323,18 +327,18 @@ impl RunDir {
     }
 
     fn write_json(&self, name: &str, value: &impl Serialize) -> Result<(), StorageError> {
+        Sums::write_file(&self.path, name, &self.json(name, value)?)
+    }
+
+    fn json(&self, name: &str, value: &impl Serialize) -> Result<String, StorageError> {
         let text = serde_json::to_string_pretty(value)
             .map_err(|e| StorageError::io("write", &self.path.join(name), e.into()))?;
-        self.write(name, &(text + "\n"))
+        Ok(text + "\n")
     }
 
     fn read_json<T: DeserializeOwned>(&self, name: &str) -> Result<T, StorageError> {
         let path = self.path.join(name);
         serde_json::from_str(&self.read_text(name)?).map_err(|e| StorageError::damaged(&path, e))
-    }
-
-    fn write(&self, name: &str, text: &str) -> Result<(), StorageError> {
-        Sums::write_file(&self.path, name, text)
     }
 
     fn read_text(&self, name: &str) -> Result<String, StorageError> {

@@ -10,13 +10,29 @@ pub fn write(folder: &Path, name: &str, text: &str) -> Result<(), StorageError> 
     replace(&folder.join(name), text.as_bytes())
 }
 
+/// The same, before a load that need not wait for the disk: the file is whole for whoever reads it,
+/// and a moment later safe from a failure of the machine.
+pub(crate) fn write_early(folder: &Path, name: &str, text: &str) -> Result<(), StorageError> {
+    let file = place(&folder.join(name), |mut file| {
+        file.write_all(text.as_bytes()).map(|()| file)
+    })?;
+    // Where there is no thread to be had, the system writes it when it likes.
+    let _ = std::thread::Builder::new().spawn(move || file.sync_all());
+    Ok(())
+}
+
 /// Writes a file beside its place and renames it. It is whole or not there, and a link that stands
 /// in its place is replaced, never followed.
 pub fn replace(path: &Path, content: &[u8]) -> Result<(), StorageError> {
+    place(path, |file| fill(file, content))
+}
+
+fn place<T>(path: &Path, fill: impl FnOnce(File) -> io::Result<T>) -> Result<T, StorageError> {
     let partial = partial(path);
-    let written = fresh(&partial)
-        .and_then(|file| fill(file, content))
-        .and_then(|()| fs::rename(&partial, path));
+    let written = fresh(&partial).and_then(|file| {
+        let filled = fill(file)?;
+        fs::rename(&partial, path).map(|()| filled)
+    });
     written.map_err(|error| {
         // Half a file helps nobody, and on a full disk its space does.
         let _ = fs::remove_file(&partial);

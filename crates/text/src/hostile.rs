@@ -77,8 +77,12 @@ impl Secrets {
         self.0.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub fn redact(&self, text: &str) -> String {
-        if self.0.is_empty() {
+        if self.is_empty() {
             return text.to_owned();
         }
         // Lower case of ASCII keeps every byte in its place.

@@ -93,7 +93,15 @@ impl Opening<'_> {
             PromptSource::Text(text) => self.as_asked(Fixed::new(text), &tokenizer),
             PromptSource::Synthetic(spec) => {
                 let ids = work.as_token_ids;
-                let prompts = Synthetic::new(spec, self.seed, self.nonce, tokenizer.clone(), ids)?;
+                let counts = self.counts.clone().map(CountCache::at);
+                let prompts = Synthetic::with_counts(
+                    spec,
+                    self.seed,
+                    self.nonce,
+                    tokenizer.clone(),
+                    ids,
+                    counts.as_ref(),
+                )?;
                 match work
                     .conversation
                     .as_ref()

@@ -24,7 +24,7 @@ pub use error::SyntheticError;
 pub use trace::{TracePrompts, TraceRow};
 
 use crate::lengths::{LengthError, PairSampler, Sampler};
-use crate::tokenizer::Tokenizer;
+use crate::tokenizer::{CountCache, Tokenizer};
 use crate::{Nonce, Prompt, Prompts};
 use inferometer_core::length::LengthSpec;
 use inferometer_core::seed::{Dimension, rng};
@@ -86,6 +86,18 @@ impl Synthetic {
         tokenizer: Option<Arc<dyn Tokenizer>>,
         as_token_ids: bool,
     ) -> Result<Self, SyntheticError> {
+        Self::with_counts(spec, seed, nonce, tokenizer, as_token_ids, None)
+    }
+
+    /// With counts of its words that are kept from run to run.
+    pub fn with_counts(
+        spec: &work::Synthetic,
+        seed: u64,
+        nonce: Option<Nonce>,
+        tokenizer: Option<Arc<dyn Tokenizer>>,
+        as_token_ids: bool,
+        counts: Option<&CountCache>,
+    ) -> Result<Self, SyntheticError> {
         let lengths = Lengths::new(&spec.lengths)?;
         if let Some((_, longest)) = lengths.bounds()
             && let Some(PrefixLength::Tokens(prefix)) = spec.prefix.map(|prefix| prefix.length)
@@ -98,7 +110,7 @@ impl Synthetic {
             lengths,
             groups: spec.prefix.map(Groups::new).transpose()?,
             turns: None,
-            writer: Writer::new(spec.language, seed, nonce, tokenizer, as_token_ids)?,
+            writer: Writer::new(spec.language, seed, nonce, tokenizer, as_token_ids, counts)?,
         })
     }
 

@@ -13,7 +13,7 @@ use inferometer_core::options::{ConnectionOptions, Options};
 use inferometer_core::quantile::{quantile, sort};
 use inferometer_core::record::{Record, Stage};
 use inferometer_core::scenario::Hold;
-use inferometer_load::api::{CHAT, RequestOptions};
+use inferometer_load::api::{BodyTemplates, CHAT, RequestOptions};
 use inferometer_load::certificate::{Certificate, SCHEMA, StampError};
 use inferometer_load::clock::Clock;
 use inferometer_load::connect::Network;
@@ -275,6 +275,7 @@ impl Point {
                 stream_usage: true,
                 ..RequestOptions::default()
             },
+            bodies: BodyTemplates::default(),
             jobs: Arc::new(move |_: u64| Job {
                 content: Content::Text("x".into()),
                 chars: 1,

@@ -35,6 +35,13 @@ impl Decoder {
         }
     }
 
+    /// Is as new, but for the memory that it has.
+    pub(crate) fn forget(&mut self) {
+        self.misses = 0;
+        self.shape.before.clear();
+        self.shape.after.clear();
+    }
+
     pub fn decode(&mut self, json: &[u8]) -> Result<Message, BadMessage> {
         if let Some(chars) = self.shape.chars(json) {
             self.misses = 0;

@@ -229,17 +229,33 @@ fn error_of(message: &RawMessage<'_>, whole: &str) -> Option<String> {
     said(message.detail).or_else(|| said(message.message))
 }
 
+#[derive(Deserialize, Default)]
+struct RawUsage<'a> {
+    #[serde(borrow, default)]
+    prompt_tokens: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    completion_tokens: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    prompt_tokens_details: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    cached_tokens: Option<&'a RawValue>,
+}
+
 /// Token counts: absent, null and fractional numbers are all met in the wild.
 fn usage_of(raw: &str) -> Option<Usage> {
-    let value: Value = serde_json::from_str(raw).ok()?;
-    let count = |value: &Value| {
-        let number = value.as_f64()?;
+    let usage: RawUsage<'_> = serde_json::from_str(raw).ok()?;
+    let count = |count: Option<&RawValue>| {
+        let number: f64 = count?.get().parse().ok()?;
         (number >= 0.0 && number <= f64::from(u32::MAX)).then_some(number as u32)
     };
+    let details = present(usage.prompt_tokens_details);
+    let details: RawUsage<'_> = details
+        .and_then(|details| serde_json::from_str(details).ok())
+        .unwrap_or_default();
     Some(Usage {
-        input: count(&value["prompt_tokens"]),
-        output: count(&value["completion_tokens"]),
-        cached: count(&value["prompt_tokens_details"]["cached_tokens"]),
+        input: count(usage.prompt_tokens),
+        output: count(usage.completion_tokens),
+        cached: count(details.cached_tokens),
     })
 }
 

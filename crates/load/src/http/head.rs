@@ -18,6 +18,18 @@ pub struct Request<'a> {
 impl Request<'_> {
     pub fn render(&self, extra: &[(&str, &str)], body: Option<&[u8]>) -> Vec<u8> {
         let mut out = Vec::with_capacity(512 + body.map_or(0, <[u8]>::len));
+        self.render_head(&mut out, extra, body.map(<[u8]>::len));
+        out.extend_from_slice(body.unwrap_or_default());
+        out
+    }
+
+    /// All but the body, which is to be this long.
+    pub(crate) fn render_head(
+        &self,
+        out: &mut Vec<u8>,
+        extra: &[(&str, &str)],
+        body_bytes: Option<usize>,
+    ) {
         let mut line = |parts: &[&str]| {
             for part in parts {
                 out.extend_from_slice(part.as_bytes());
@@ -35,13 +47,11 @@ impl Request<'_> {
         for (name, value) in extra {
             line(&[name, ": ", value]);
         }
-        if let Some(body) = body {
+        if let Some(length) = body_bytes {
             line(&["Content-Type: application/json"]);
-            line(&["Content-Length: ", &body.len().to_string()]);
+            line(&["Content-Length: ", &length.to_string()]);
         }
         line(&[]);
-        out.extend_from_slice(body.unwrap_or_default());
-        out
     }
 }
 
@@ -102,30 +112,33 @@ impl Head {
         for header in response.headers.iter() {
             let value = String::from_utf8_lossy(header.value);
             let value = value.trim();
-            match header.name.to_ascii_lowercase().as_str() {
-                "content-type" => head.content_type = value.to_ascii_lowercase(),
-                "location" => head.location = Some(value.to_owned()),
-                "content-encoding" => head.compressed = !value.eq_ignore_ascii_case("identity"),
-                "server" => {
-                    head.server.get_or_insert_with(|| value.to_owned());
+            let is = |name: &str| header.name.eq_ignore_ascii_case(name);
+            if is("content-type") {
+                head.content_type = value.to_ascii_lowercase();
+            } else if is("location") {
+                head.location = Some(value.to_owned());
+            } else if is("content-encoding") {
+                head.compressed = !value.eq_ignore_ascii_case("identity");
+            } else if is("server") {
+                head.server.get_or_insert_with(|| value.to_owned());
+            } else if is("x-litellm-version") {
+                head.server = Some(format!("LiteLLM {value}"));
+            } else if is("connection") {
+                if value.eq_ignore_ascii_case("close") {
+                    head.keep_alive = false;
+                } else if value.eq_ignore_ascii_case("keep-alive") {
+                    head.keep_alive = true;
                 }
-                "x-litellm-version" => head.server = Some(format!("LiteLLM {value}")),
-                "connection" => match value.to_ascii_lowercase().as_str() {
-                    "close" => head.keep_alive = false,
-                    "keep-alive" => head.keep_alive = true,
-                    _ => {}
-                },
+            } else if is("transfer-encoding") {
                 // Chunked wins over a length, as the standard says.
-                "transfer-encoding" if value.to_ascii_lowercase().ends_with("chunked") => {
+                if value.to_ascii_lowercase().ends_with("chunked") {
                     head.framing = FramingHeader::Chunked;
                 }
-                "content-length" if head.framing != FramingHeader::Chunked => {
-                    let length = value
-                        .parse()
-                        .map_err(|_| HeadError::NotHttp(format!("Content-Length {value}")))?;
-                    head.framing = FramingHeader::Length(length);
-                }
-                _ => {}
+            } else if is("content-length") && head.framing != FramingHeader::Chunked {
+                let length = value
+                    .parse()
+                    .map_err(|_| HeadError::NotHttp(format!("Content-Length {value}")))?;
+                head.framing = FramingHeader::Length(length);
             }
         }
         Ok(Some(head))

@@ -15,6 +15,7 @@ use inferometer_core::environment::Probe;
 use inferometer_core::note::{Known, Note};
 use inferometer_core::record::{Failure, FailureClass, Outcome, Record};
 use inferometer_text::hostile::{Secrets, printable};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -137,12 +138,12 @@ impl Prober {
             Some(&body),
         );
         let (entries, _) = std::sync::mpsc::channel();
-        let sink = Sink {
+        let sink = Rc::new(Sink {
             entries,
             live: Arc::new(StageCounters::new(0)),
             slos: Arc::new([]),
             secrets: Arc::new(Secrets::default()),
-        };
+        });
         let record = Record {
             streamed: Prompt::from(&self.request.content).streams(&options),
             ..Record::default()

@@ -6,7 +6,7 @@ use inferometer_core::record::{Failure, FailureClass, Outcome, Phase, Record, St
 use inferometer_core::scenario::Hold;
 use inferometer_core::units::{Offset, Span};
 use inferometer_core::work::{Conversation, History};
-use inferometer_load::api::{CHAT, RequestOptions};
+use inferometer_load::api::{BodyTemplates, CHAT, RequestOptions};
 use inferometer_load::clock::Clock;
 use inferometer_load::connect::Transport;
 use inferometer_load::exchange::Timeouts;
@@ -208,6 +208,7 @@ fn setup(server: InMemory, timeouts: Timeouts, talk: Option<Conversation>) -> Se
             stream: true,
             ..RequestOptions::default()
         },
+        bodies: BodyTemplates::default(),
         jobs: Arc::new(Questions),
         keep_text: talk.is_some(),
         conversation: talk,
@@ -226,7 +227,11 @@ impl Bed {
     }
 
     fn talking(server: InMemory, timeouts: Timeouts, talk: Option<Conversation>) -> Bed {
-        let setup = Arc::new(setup(server, timeouts, talk));
+        Bed::of(setup(server, timeouts, talk))
+    }
+
+    fn of(setup: Setup<InMemory>) -> Bed {
+        let setup = Arc::new(setup);
         let (sender, entries) = std::sync::mpsc::channel();
         let sink = Sink {
             entries: sender,
@@ -538,29 +543,60 @@ async fn a_request_that_finds_its_kept_connection_closed_is_sent_once_more_and_s
     );
 }
 
+/// What the journal hears of a load: kinds of entries, with their chunks.
+async fn journaled(bed: &Bed, part: LoadShare) -> Vec<(&'static str, usize)> {
+    let stop = bed.stop.subscribe();
+    LocalSet::new()
+        .run_until(Rc::clone(&bed.worker).run_share(part, stop))
+        .await;
+    let heard = bed.entries.try_iter().map(|message| match message.entry {
+        Entry::Begin(record) => ("begin", record.chunks.len()),
+        Entry::Progress(progress) => ("progress", progress.chunks.len()),
+        Entry::End(record) => ("end", record.chunks.len()),
+    });
+    heard.collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_journal_hears_of_a_short_request_once() {
+    let bed = Bed::new(InMemory::new(100, 10, 5), PATIENT);
+    let part = bed.part(Pacing::Closed(vec![Offset(0)]), &[None; 3]);
+    assert_eq!(journaled(&bed, part).await, [("end", 5); 3]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_journal_hears_of_a_request_before_its_first_second_is_over() {
+    let bed = Bed::new(InMemory::new(5_000, 10, 5), PATIENT);
+    let mut part = bed.part(Pacing::Closed(vec![Offset(0)]), &[None]);
+    part.duration = Some(Duration::from_millis(10));
+    part.drain = Some(Duration::from_millis(950));
+    assert_eq!(journaled(&bed, part).await, [("begin", 0), ("end", 0)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_journal_hears_at_once_of_a_request_that_cannot_be_written() {
+    let mut setup = setup(InMemory::new(100, 10, 5), PATIENT, None);
+    // More than the connection holds, and nobody reads it but in small pieces.
+    setup.options.model = "m".repeat(200 << 10);
+    let bed = Bed::of(setup);
+    let part = bed.part(Pacing::Closed(vec![Offset(0)]), &[None]);
+    let heard = journaled(&bed, part).await;
+    assert_eq!(heard.first(), Some(&("begin", 0)), "{heard:?}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_journal_hears_of_a_long_answer_while_it_comes() {
     let bed = Bed::new(InMemory::new(100, 100, 50), PATIENT);
     let part = bed.part(Pacing::Closed(vec![Offset(0)]), &[None]);
-    let stop = bed.stop.subscribe();
-    let seen = RefCell::new(Vec::new());
-    let local = LocalSet::new();
-    local
-        .run_until(Rc::clone(&bed.worker).run_share(part, stop))
-        .await;
-    for entry in bed.entries.try_iter() {
-        seen.borrow_mut().push(match entry.entry {
-            Entry::Begin(_) => ("begin", 0),
-            Entry::Progress(progress) => ("progress", progress.chunks.len()),
-            Entry::End(record) => ("end", record.chunks.len()),
-        });
-    }
-    let seen = seen.into_inner();
-    assert_eq!(seen.first(), Some(&("begin", 0)));
+    let seen = journaled(&bed, part).await;
+    assert!(
+        seen.first().is_some_and(|first| first.0 == "begin"),
+        "{seen:?}"
+    );
     assert_eq!(seen.last(), Some(&("end", 50)));
     let told: usize = seen
         .iter()
-        .filter(|(kind, _)| *kind == "progress")
+        .filter(|(kind, _)| *kind != "end")
         .map(|(_, chunks)| chunks)
         .sum();
     assert!(

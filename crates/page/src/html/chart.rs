@@ -170,12 +170,26 @@ fn shade(shade: &Shade) -> Value {
     json!({"from": rounded(shade.from), "to": rounded(shade.to), "label": shade.label})
 }
 
+/// The nearest number that has few digits. A page has tens of thousands of them, so that no text
+/// is made of each; powers of ten are exact up to this one.
+fn short(value: f64) -> f64 {
+    const MOST_EXACT: i32 = 22;
+    let magnitude = value.abs().log10().floor() as i32;
+    let places = (DIGITS as i32 - 1).saturating_sub(magnitude);
+    let scale = 10f64.powi(places.abs());
+    match places {
+        0..=MOST_EXACT => (value * scale).round() / scale,
+        ..0 if -places <= MOST_EXACT => (value / scale).round() * scale,
+        _ => format!("{value:.*e}", DIGITS - 1).parse().unwrap_or(value),
+    }
+}
+
 /// A number with the digits that a chart can show.
 fn rounded(value: f64) -> Value {
     if !value.is_finite() {
         return Value::Null;
     }
-    let short: f64 = format!("{value:.*e}", DIGITS - 1).parse().unwrap_or(value);
+    let short = short(value);
     if short.fract() == 0.0 && short.abs() < 1e15 {
         json!(short as i64)
     } else {
@@ -199,6 +213,10 @@ mod tests {
     fn numbers_are_short_and_finite() {
         assert_eq!(rounded(1.0 / 3.0).to_string(), "0.333333");
         assert_eq!(rounded(128.0).to_string(), "128");
+        assert_eq!(rounded(-0.001_234_567_8).to_string(), "-0.00123457");
+        assert_eq!(rounded(98_765_432.1).to_string(), "98765400");
+        assert_eq!(rounded(1.234_567_89e-30).to_string(), "1.23457e-30");
+        assert_eq!(rounded(0.0).to_string(), "0");
         assert_eq!(rounded(f64::NAN), Value::Null);
         assert_eq!(rounded(123_456_789.0).to_string(), "123457000");
     }

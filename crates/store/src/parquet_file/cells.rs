@@ -2,7 +2,7 @@
 //! values that are there, and levels that say to which row they belong.
 
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
-use parquet::data_type::DataType;
+use parquet::data_type::{ByteArray, ByteArrayType, DataType};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::writer::SerializedColumnWriter;
 
@@ -135,6 +135,26 @@ impl<T: DataType> Cells<T> {
         self.repetitions.clear();
         self.next_value = 0;
         self.next_level = 0;
+    }
+}
+
+impl Cells<ByteArrayType> {
+    /// A text as a value. Most columns of text say the same in row after row: such a value is
+    /// shared, not copied.
+    fn shared(&self, text: &str) -> ByteArray {
+        let last = self.values.last();
+        let same = last.filter(|last| last.data() == text.as_bytes());
+        same.cloned().unwrap_or_else(|| ByteArray::from(text))
+    }
+
+    /// A row of a required column.
+    pub(super) fn push_text(&mut self, text: &str) {
+        self.push_one(self.shared(text));
+    }
+
+    /// A row of an optional column.
+    pub(super) fn push_maybe_text(&mut self, text: Option<&str>) {
+        self.push_maybe(text.map(|text| self.shared(text)));
     }
 }
 

@@ -84,7 +84,7 @@ impl Table {
     pub(super) fn push(&mut self, record: &Record) {
         let usage = record.usage.unwrap_or_default();
         let failure = record.failure();
-        self.id.push_one(text(&record.id));
+        self.id.push_text(&record.id);
         self.index.push_one(signed(record.index));
         self.session.push_maybe(record.session.map(signed));
         self.turn.push_maybe(record.turn.map(i64::from));
@@ -100,15 +100,15 @@ impl Table {
             .push_maybe_many(tokens.map(|tokens| tokens.iter().copied().map(small)));
         self.same_read.push_many(chunks.same_read.iter().copied());
         self.end_ns.push_maybe(record.end.map(offset));
-        self.outcome.push_one(text(outcome_word(&record.outcome)));
+        self.outcome.push_text(outcome_word(&record.outcome));
         self.phase
-            .push_maybe(failure.map(|failure| text(failure.phase.into_str())));
+            .push_maybe_text(failure.map(|failure| failure.phase.into_str()));
         self.class
-            .push_maybe(failure.map(|failure| text(failure.class.into_str())));
+            .push_maybe_text(failure.map(|failure| failure.class.into_str()));
         self.status.push_maybe(record.status.map(i64::from));
         self.error
-            .push_maybe(failure.map(|failure| text(&failure.detail)));
-        self.finish.push_maybe(record.finish.as_deref().map(text));
+            .push_maybe_text(failure.map(|failure| failure.detail.as_str()));
+        self.finish.push_maybe_text(record.finish.as_deref());
         self.input_tokens_asked
             .push_maybe(record.input_tokens_asked.map(i64::from));
         self.input_tokens.push_maybe(usage.input.map(i64::from));
@@ -117,10 +117,10 @@ impl Table {
         self.output_tokens
             .push_maybe(record.output_tokens().map(i64::from));
         self.token_source
-            .push_one(text(record.token_source().into_str()));
+            .push_text(record.token_source().into_str());
         self.input_chars.push_one(signed(record.input_chars));
         self.output_chars.push_one(signed(record.output_chars));
-        self.url.push_one(text(&record.url));
+        self.url.push_text(&record.url);
         self.warmup.push_one(record.stage == Stage::Warmup);
         self.cap_wait_ns.push_maybe(record.cap_wait.map(span));
         self.first_answer_ns
@@ -137,8 +137,8 @@ impl Table {
         self.streamed.push_one(record.streamed);
         self.usage_given.push_one(record.usage.is_some());
         self.refused.push_maybe(Some(record.refused));
-        self.stage.push_maybe(Some(text(record.stage.into_str())));
-        self.model.push_maybe(record.model.as_deref().map(text));
+        self.stage.push_maybe_text(Some(record.stage.into_str()));
+        self.model.push_maybe_text(record.model.as_deref());
     }
 
     /// Takes the next row as a record.

@@ -5,43 +5,53 @@ use super::vocabulary::Piece;
 /// A text and where its pieces begin.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Draft {
-    text: String,
+    /// Of whole pieces, so always UTF-8.
+    text: Vec<u8>,
     /// Begin in the text and tokens of each piece.
     pieces: Vec<(usize, u32)>,
 }
 
 impl Draft {
-    /// With room for `tokens` tokens.
-    pub(super) fn with_room(tokens: u32) -> Self {
+    /// Begins anew in the same memory, with room for `tokens` tokens.
+    pub(super) fn with_room(mut self, tokens: u32) -> Self {
         /// Of a usual piece, in bytes.
         const LENGTH: usize = 7;
         // A wish for more than this grows as it is fulfilled.
         let tokens = tokens.min(1 << 20) as usize;
-        Draft {
-            text: String::with_capacity(tokens * LENGTH),
-            pieces: Vec::with_capacity(tokens),
-        }
+        self.text.clear();
+        self.text.reserve(tokens * LENGTH);
+        self.pieces.clear();
+        self.pieces.reserve(tokens);
+        self
     }
 
     pub(super) fn text(&self) -> &str {
-        &self.text
-    }
-
-    pub(super) fn into_text(self) -> String {
-        self.text
+        std::str::from_utf8(&self.text).expect("pieces are whole")
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
 
+    /// What its pieces are thought to have together.
+    pub(super) fn tokens(&self) -> u32 {
+        let tokens = self.pieces.iter().map(|&(_, tokens)| tokens);
+        tokens.fold(0, u32::saturating_add)
+    }
+
     pub(super) fn push(&mut self, piece: &Piece) {
-        self.push_text(&piece.text, piece.tokens);
+        let Some((slot, length)) = &piece.slot else {
+            return self.push_text(&piece.text, piece.tokens);
+        };
+        let begin = self.text.len();
+        self.pieces.push((begin, piece.tokens));
+        self.text.extend_from_slice(slot);
+        self.text.truncate(begin + usize::from(*length));
     }
 
     pub(super) fn push_text(&mut self, text: &str, tokens: u32) {
         self.pieces.push((self.text.len(), tokens));
-        self.text.push_str(text);
+        self.text.extend_from_slice(text.as_bytes());
     }
 
     /// Takes the last piece back and says how many tokens it was thought to have.
@@ -54,12 +64,12 @@ impl Draft {
     /// Takes the last piece back if it is this one.
     pub(super) fn pop_if(&mut self, piece: &Piece) -> bool {
         let last = self.pieces.last().map(|&(begin, _)| &self.text[begin..]);
-        last == Some(&*piece.text) && self.pop().is_some()
+        last == Some(piece.text.as_bytes()) && self.pop().is_some()
     }
 
     pub(super) fn append(&mut self, other: Draft) {
         let length = self.text.len();
-        self.text.push_str(&other.text);
+        self.text.extend_from_slice(&other.text);
         let moved = |(begin, tokens)| (begin + length, tokens);
         self.pieces.extend(other.pieces.into_iter().map(moved));
     }

@@ -3,16 +3,20 @@
 //! A draft is composed of words whose counts are known, and counted as a whole. Where neighbours
 //! merge into fewer tokens than they have alone, or split into more, the end is adjusted until
 //! the count is right. With a tokenizer that separates words, as nearly all do for English, the
-//! first count confirms the draft.
+//! first count confirms the draft. Where a text of all words shows that they add up, only one
+//! draft in [`COUNTED_EVERY`] is counted: counting costs many times what writing does, and has to
+//! keep up with the requests. Which ones depends on the draft alone, so that whoever makes a
+//! prompt makes the same.
 
 use super::draft::Draft;
 use super::stretch::{Stretch, total};
-use super::vocabulary::{Piece, Place, Vocabulary, chosen};
+use super::vocabulary::{Counter, Piece, Place, Vocabulary, chosen};
 use crate::Nonce;
-use crate::tokenizer::Tokenizer;
+use crate::tokenizer::{CountCache, Tokenizer};
 use inferometer_core::seed::{Dimension, rng};
 use inferometer_core::work::Language;
 use rand::Rng;
+use std::cell::RefCell;
 use std::sync::Arc;
 
 pub(super) struct Exact {
@@ -25,10 +29,12 @@ pub(super) struct Exact {
     scale: f64,
     /// A text has as many tokens as its pieces.
     adds_up: bool,
+    /// So has one of all words beside each other: a text of words need not be counted.
+    words_add_up: bool,
 }
 
 pub(super) struct Written {
-    pub(super) text: String,
+    pub(super) text: Arc<str>,
     /// Where they were asked for.
     pub(super) ids: Option<Vec<u32>>,
     pub(super) tokens: u32,
@@ -37,6 +43,18 @@ pub(super) struct Written {
 struct Counted {
     tokens: u32,
     ids: Option<Vec<u32>>,
+}
+
+/// Of texts whose length is known beforehand, one in this many is counted all the same.
+pub(super) const COUNTED_EVERY: u64 = 1024;
+
+/// How a goal was filled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Filled {
+    /// With words and signs, as many tokens as asked.
+    Exactly,
+    /// With letters that may merge into a word, or not quite.
+    Nearly,
 }
 
 /// Corrections of many words at once. Each leaves a small part of the error of the one before.
@@ -48,55 +66,90 @@ const TOUCHES: usize = 64;
 /// Short endings of which nearly every tokenizer can make any small number of tokens.
 const FILLERS: [&str; 8] = ["s", "e", "。", ".", " a", "的", "1", "!"];
 
+thread_local! {
+    /// The memory of the last draft: whoever makes prompts makes many.
+    static SPARE: RefCell<Draft> = RefCell::default();
+}
+
 impl Exact {
     pub(super) fn new(
         language: Language,
         nonce: Option<Nonce>,
         tokenizer: Arc<dyn Tokenizer>,
         as_token_ids: bool,
+        cache: Option<&CountCache>,
     ) -> Self {
-        let counted = |before: &str, text| Piece::counted(&*tokenizer, before, text);
-        let mut opening: Vec<Piece> = Vec::new();
-        for word in nonce.into_iter().flat_map(Nonce::words) {
-            opening.push(if opening.is_empty() {
-                counted("", word.to_owned())
-            } else {
-                counted("It is", format!(" {word}"))
-            });
-        }
+        let given = Arc::clone(&tokenizer);
+        let counter = Counter {
+            tokenizer: &*given,
+            cache,
+        };
+        // Of every run its own, so that nobody asks for it again.
+        let once = Counter {
+            cache: None,
+            ..counter
+        };
+        let mut words = nonce.into_iter().flat_map(Nonce::words);
+        let first = words.by_ref().take(1).map(str::to_owned);
+        let mut opening = once.pieces("", first);
+        opening.extend(once.pieces("It is", words.map(|word| format!(" {word}"))));
         let mut exact = Exact {
-            vocabulary: Vocabulary::new(language, &*tokenizer),
+            vocabulary: Vocabulary::new(language, counter),
             tokenizer,
             nonce: opening,
             as_token_ids,
             scale: 1.0,
             adds_up: true,
+            words_add_up: false,
         };
-        exact.calibrate();
+        exact.calibrate(counter);
         exact
     }
 
-    /// Learns from a sample how far the counts of pieces add up.
-    fn calibrate(&mut self) {
+    /// Learns from a sample how far the counts of pieces add up, and from a text of all words
+    /// whether they always do.
+    fn calibrate(&mut self, counter: Counter<'_>) {
         const SAMPLE: u32 = 4_000;
-        let mut draft = Draft::with_room(SAMPLE);
+        let mut draft = Draft::default().with_room(SAMPLE);
         let mut random = rng(0, Dimension::Words, 0);
         self.extend(&mut draft, SAMPLE, Place::Text, true, &mut random);
-        let found = self.tokenizer.count(draft.text());
-        let mut expected = 0;
-        while let Some(tokens) = draft.pop() {
-            expected += tokens;
-        }
+        let all = self.all_words();
+        let texts = [&draft, &all].map(|draft| draft.text().to_owned());
+        let counts = counter.counts(&texts);
+        let (found, expected) = (counts[0], draft.tokens());
         self.adds_up = found == expected;
         self.scale = (f64::from(found) / f64::from(expected.max(1))).clamp(0.05, 20.0);
+        let mut opening = Draft::default();
+        self.open(&mut opening, u32::MAX);
+        self.extend(&mut opening, 20, Place::Sentence, true, &mut random);
+        self.words_add_up = self.adds_up
+            && counts[1] == all.tokens()
+            && self.tokenizer.count(opening.text()) == opening.tokens();
+    }
+
+    /// Every word: at the beginning of a sentence with and without a stop before it, behind a
+    /// word, before and behind a comma.
+    fn all_words(&self) -> Draft {
+        let Vocabulary { stop, comma, .. } = &self.vocabulary;
+        let mut draft = Draft::default();
+        let [begins, goes_on] = [Place::Sentence, Place::Inside].map(|at| self.vocabulary.at(at));
+        let mut before = goes_on.iter().next();
+        for (number, (begin, word)) in begins.iter().zip(goes_on.iter()).enumerate() {
+            let neighbours = [begin, word, comma].into_iter().chain(before);
+            let end = [word, stop].into_iter().take(1 + number % 2);
+            neighbours.chain(end).for_each(|piece| draft.push(piece));
+            before = Some(word);
+        }
+        draft
     }
 
     /// Writes stretches after one another. The text has as many tokens as they have together;
     /// every stretch but the last reads the same in whatever text it stands.
     pub(super) fn write(&self, seed: u64, with_nonce: bool, stretches: &[Stretch]) -> Written {
         let total = total(stretches);
-        let mut draft = Draft::with_room(total);
+        let mut draft = SPARE.take().with_room(total);
         let mut random = rng(seed, Dimension::Words, 0);
+        let mut counts = !self.words_add_up || self.as_token_ids;
         for (at, stretch) in stretches.iter().enumerate() {
             let is_last = at + 1 == stretches.len();
             let mut part = Draft::default();
@@ -115,10 +168,13 @@ impl Exact {
                     Place::Sentence
                 };
             }
-            random = rng(seed, Dimension::Words, stretch.source.index());
+            let index = stretch.source.index();
+            random = rng(seed, Dimension::Words, index);
             // A sign at its end keeps what follows from merging into the last word.
             let with_stop = is_last || !self.adds_up;
-            self.extend(own, self.scaled(goal), place, with_stop, &mut random);
+            let filled = self.extend(own, self.scaled(goal), place, with_stop, &mut random);
+            let is_sample = is_last && index.is_multiple_of(COUNTED_EVERY);
+            counts |= is_sample || filled == Filled::Nearly;
             if !is_last {
                 if !self.adds_up {
                     self.settle(&mut part, stretch.tokens, &mut random);
@@ -126,15 +182,24 @@ impl Exact {
                 draft.append(part);
             }
         }
-        let mut counted = self.settle(&mut draft, total, &mut random);
+        let mut counted = if counts {
+            self.settle(&mut draft, total, &mut random)
+        } else {
+            Counted {
+                tokens: total,
+                ids: None,
+            }
+        };
         if let Some(ids) = &mut counted.ids
             && ids.len() > total as usize
         {
             ids.truncate(total as usize);
             counted.tokens = total;
         }
+        let text = draft.text().into();
+        SPARE.set(draft);
         Written {
-            text: draft.into_text(),
+            text,
             ids: counted.ids,
             tokens: counted.tokens,
         }
@@ -175,7 +240,7 @@ impl Exact {
         mut place: Place,
         with_stop: bool,
         random: &mut impl Rng,
-    ) {
+    ) -> Filled {
         let Vocabulary {
             stop,
             comma,
@@ -211,19 +276,23 @@ impl Exact {
                 left -= comma.tokens;
             }
         }
-        if with_stop {
-            // What is too little for a word goes into the last one.
-            while left >= stop.tokens + letter.tokens {
-                draft.push(letter);
-                left -= letter.tokens;
-            }
-            draft.push(stop);
-        } else if !draft.is_empty() {
-            while left >= letter.tokens {
+        let at_end = if with_stop { stop.tokens } else { 0 };
+        let filled = if left == at_end {
+            Filled::Exactly
+        } else {
+            Filled::Nearly
+        };
+        // What is too little for a word goes into the last one.
+        if with_stop || !draft.is_empty() {
+            while left >= at_end + letter.tokens {
                 draft.push(letter);
                 left -= letter.tokens;
             }
         }
+        if with_stop {
+            draft.push(stop);
+        }
+        filled
     }
 
     /// Adjusts the end until the text has `target` tokens, or as nearly as can be had.

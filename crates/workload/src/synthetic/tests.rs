@@ -6,6 +6,7 @@ use crate::tokenizer::{Bytes, Tiktoken};
 use inferometer_core::length::Distribution;
 use inferometer_core::work::{Language, Prefix, PrefixSpread};
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Cuts a text into pieces of three characters, so that words have no count of their own.
 struct Threes;
@@ -371,4 +372,74 @@ fn later_turns_are_new_and_begin_with_neither_nonce_nor_prefix() {
         }
     }
     assert_eq!(plain(Distribution::Fixed(9), 1, None).turns(3), 1);
+}
+
+/// Knows how often it was asked, and may make one token of two words beside each other.
+struct Asked {
+    tokenizer: Tiktoken,
+    merges: Option<&'static str>,
+    texts: AtomicU64,
+}
+
+impl Asked {
+    fn new(merges: Option<&'static str>) -> Arc<Self> {
+        Arc::new(Asked {
+            tokenizer: Tiktoken::cl100k(),
+            merges,
+            texts: AtomicU64::new(0),
+        })
+    }
+}
+
+impl Tokenizer for Asked {
+    fn name(&self) -> &str {
+        self.tokenizer.name()
+    }
+
+    fn encode(&self, text: &str) -> Vec<u32> {
+        self.texts.fetch_add(1, Relaxed);
+        match self.merges {
+            Some(pair) => self.tokenizer.encode(&text.replace(pair, "word")),
+            None => self.tokenizer.encode(text),
+        }
+    }
+
+    fn digest(&self) -> u64 {
+        self.tokenizer.digest()
+    }
+}
+
+/// Makes prompts from the second on, and says how many texts were counted for them.
+fn counted_for(asked: &Arc<Asked>, spec: &work::Synthetic, prompts: u64) -> u64 {
+    let tokenizer: Arc<dyn Tokenizer> = asked.clone();
+    let source = Synthetic::new(spec, 1, Some(nonce()), Some(tokenizer), false).unwrap();
+    let before = asked.texts.load(Relaxed);
+    let made: Vec<Prompt> = (1..=prompts).map(|at| source.prompt(at, 0)).collect();
+    let counted = asked.texts.load(Relaxed) - before;
+    for prompt in made {
+        let tokens = asked.count(text(&prompt));
+        assert_eq!(prompt.input_tokens, Some(tokens));
+    }
+    counted
+}
+
+#[test]
+fn where_words_add_up_few_prompts_are_counted_and_all_have_the_asked_length() {
+    let mut spec = spec(Distribution::Uniform(64, 200));
+    let counted = counted_for(&Asked::new(None), &spec, 2_100);
+    assert_eq!(counted, 2_100 / exact::COUNTED_EVERY);
+    spec.prefix = Some(Prefix {
+        length: PrefixLength::Tokens(40),
+        groups: 3,
+        spread: PrefixSpread::Uniform,
+    });
+    let counted = counted_for(&Asked::new(None), &spec, 2_100);
+    assert_eq!(counted, 2_100 / exact::COUNTED_EVERY);
+}
+
+#[test]
+fn one_pair_of_neighbours_that_merges_is_enough_to_have_every_prompt_counted() {
+    let asked = Asked::new(Some(" about above"));
+    let counted = counted_for(&asked, &spec(Distribution::Fixed(64)), 100);
+    assert!(counted >= 100, "{counted}");
 }

@@ -47,7 +47,7 @@ impl TracePrompts {
         Ok(TracePrompts {
             rows: rows.into(),
             block_tokens: block_tokens.max(1),
-            writer: Writer::new(language, seed, nonce, tokenizer, as_token_ids)?,
+            writer: Writer::new(language, seed, nonce, tokenizer, as_token_ids, None)?,
         })
     }
 

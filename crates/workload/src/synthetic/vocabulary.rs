@@ -1,7 +1,7 @@
 //! What each word of a language costs in a tokenizer, counted once when a generator is built.
 
 use super::words;
-use crate::tokenizer::Tokenizer;
+use crate::tokenizer::{CountCache, Tokenizer, count_all};
 use inferometer_core::work::Language;
 use rand::Rng;
 
@@ -10,18 +10,55 @@ use rand::Rng;
 pub(super) struct Piece {
     pub(super) text: Box<str>,
     pub(super) tokens: u32,
+    /// The text in a slot of fixed size, from which it is copied without a call, and its length;
+    /// absent of a long one.
+    pub(super) slot: Option<([u8; SLOT], u8)>,
 }
 
+const SLOT: usize = 16;
+
 impl Piece {
-    /// Counts `text` behind `before`, since some tokenizers add a token to the beginning of
-    /// every text, and since nothing may be free: a text of free pieces would never be full.
-    pub(super) fn counted(tokenizer: &dyn Tokenizer, before: &str, text: String) -> Self {
-        let alone = tokenizer.count(before);
-        let both = tokenizer.count(&format!("{before}{text}"));
+    fn new(text: String, tokens: u32) -> Self {
+        let slot = (text.len() <= SLOT).then(|| {
+            let mut slot = [0; SLOT];
+            slot[..text.len()].copy_from_slice(text.as_bytes());
+            (slot, text.len() as u8)
+        });
         Piece {
-            tokens: both.saturating_sub(alone).max(1),
             text: text.into(),
+            tokens,
+            slot,
         }
+    }
+}
+
+/// Counts texts, from disk where the same were counted before.
+#[derive(Clone, Copy)]
+pub(super) struct Counter<'a> {
+    pub(super) tokenizer: &'a dyn Tokenizer,
+    pub(super) cache: Option<&'a CountCache>,
+}
+
+impl Counter<'_> {
+    pub(super) fn counts(&self, texts: &[String]) -> Vec<u32> {
+        match self.cache {
+            Some(cache) => cache.counts(texts, self.tokenizer),
+            None => count_all(texts, self.tokenizer),
+        }
+    }
+
+    /// Counts pieces behind a text, since some tokenizers add a token to the beginning of every
+    /// text. No piece is free: a text of free pieces would never be full.
+    pub(super) fn pieces(&self, before: &str, texts: impl Iterator<Item = String>) -> Vec<Piece> {
+        let mut whole = vec![before.to_owned()];
+        whole.extend(texts.map(|text| format!("{before}{text}")));
+        let counts = self.counts(&whole);
+        let alone = counts[0];
+        let pieces = whole.iter().zip(counts).skip(1).map(|(text, both)| {
+            let text = text[before.len()..].to_owned();
+            Piece::new(text, both.saturating_sub(alone).max(1))
+        });
+        pieces.collect()
     }
 }
 
@@ -47,30 +84,35 @@ pub(super) struct Vocabulary {
 }
 
 impl Vocabulary {
-    pub(super) fn new(language: Language, tokenizer: &dyn Tokenizer) -> Self {
-        let piece = |before: &str, text: String| Piece::counted(tokenizer, before, text);
-        match language {
-            Language::En => Vocabulary {
-                first: Pieces::of(words::english().map(|word| piece("", capital(word)))),
-                later: Some((
-                    Pieces::of(
-                        words::english().map(|word| piece("It is.", format!(" {}", capital(word)))),
-                    ),
-                    Pieces::of(words::english().map(|word| piece("It is", format!(" {word}")))),
-                )),
-                comma: piece("It is", ",".to_owned()),
-                stop: piece("It is", ".".to_owned()),
-                letter: piece("It is", "s".to_owned()),
-                comma_every: 12,
-            },
-            Language::Zh => Vocabulary {
-                first: Pieces::of(words::chinese().map(|word| piece("，", word.to_owned()))),
-                later: None,
-                comma: piece("今天", "，".to_owned()),
-                stop: piece("今天", "。".to_owned()),
-                letter: piece("今天", "的".to_owned()),
-                comma_every: 5,
-            },
+    pub(super) fn new(language: Language, counter: Counter<'_>) -> Self {
+        let pieces = |before: &str, texts: &mut dyn Iterator<Item = String>| {
+            Pieces::of(counter.pieces(before, texts))
+        };
+        let (first, later, before, signs, comma_every) = match language {
+            Language::En => {
+                let words = words::english;
+                let first = pieces("", &mut words().map(capital));
+                let sentence = &mut words().map(|word| format!(" {}", capital(word)));
+                let inside = &mut words().map(|word| format!(" {word}"));
+                let later = (pieces("It is.", sentence), pieces("It is", inside));
+                (first, Some(later), "It is", [",", ".", "s"], 12)
+            }
+            Language::Zh => {
+                let first = pieces("，", &mut words::chinese().map(str::to_owned));
+                (first, None, "今天", ["，", "。", "的"], 5)
+            }
+        };
+        let [comma, stop, letter] = counter
+            .pieces(before, signs.into_iter().map(str::to_owned))
+            .try_into()
+            .expect("a piece for each sign");
+        Vocabulary {
+            first,
+            later,
+            comma,
+            stop,
+            letter,
+            comma_every,
         }
     }
 
@@ -103,10 +145,10 @@ pub(super) struct Pieces {
 }
 
 impl Pieces {
-    fn of(pieces: impl Iterator<Item = Piece>) -> Self {
+    fn of(pieces: Vec<Piece>) -> Self {
         /// Longer words do not help when a text is nearly full.
         const GROUPS: usize = 64;
-        let all: Box<[Piece]> = pieces.collect();
+        let all: Box<[Piece]> = pieces.into();
         let mut by_tokens = vec![Vec::new(); GROUPS];
         for (at, piece) in (0..).zip(&all) {
             if let Some(group) = by_tokens.get_mut(piece.tokens as usize - 1) {
@@ -114,6 +156,10 @@ impl Pieces {
             }
         }
         Pieces { all, by_tokens }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Piece> {
+        self.all.iter()
     }
 
     /// Any word that `choice` falls on, or, if that one has too many tokens, one that fills

@@ -24,6 +24,31 @@ pub(crate) fn words() -> &'static [&'static str; COUNT] {
         .expect("a test counts the words of the file")
 }
 
+/// A plain word and the space behind it, in a slot of fixed size.
+pub(crate) struct SpacedWord {
+    pub(crate) letters: [u8; 16],
+    /// With the space.
+    pub(crate) length: u8,
+}
+
+static SPACED: LazyLock<Box<[SpacedWord; COUNT]>> = LazyLock::new(|| {
+    let spaced = words().iter().map(|word| {
+        let mut letters = [b' '; 16];
+        letters[..word.len()].copy_from_slice(word.as_bytes());
+        SpacedWord {
+            letters,
+            length: word.len() as u8 + 1,
+        }
+    });
+    let spaced: Box<[SpacedWord]> = spaced.collect();
+    spaced.try_into().ok().expect("as many as there are words")
+});
+
+/// The plain words in the same order, ready to be copied.
+pub(crate) fn spaced_words() -> &'static [SpacedWord; COUNT] {
+    &SPACED
+}
+
 /// English words for a tokenizer that is known: the plain ones and many more.
 pub(crate) fn english() -> impl Iterator<Item = &'static str> {
     words()

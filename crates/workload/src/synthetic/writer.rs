@@ -4,7 +4,7 @@ use super::error::SyntheticError;
 use super::exact::Exact;
 use super::plain;
 use super::stretch::{Stretch, total};
-use crate::tokenizer::Tokenizer;
+use crate::tokenizer::{CountCache, Tokenizer};
 use crate::{Content, Nonce, Prompt};
 use inferometer_core::work::Language;
 use std::sync::Arc;
@@ -22,6 +22,7 @@ impl Writer {
         nonce: Option<Nonce>,
         tokenizer: Option<Arc<dyn Tokenizer>>,
         as_token_ids: bool,
+        counts: Option<&CountCache>,
     ) -> Result<Self, SyntheticError> {
         let exact = match tokenizer {
             Some(tokenizer) => Some(Box::new(Exact::new(
@@ -29,6 +30,7 @@ impl Writer {
                 nonce,
                 tokenizer,
                 as_token_ids,
+                counts,
             ))),
             None if as_token_ids => return Err(SyntheticError::IdsWithoutTokenizer),
             None if language != Language::En => {
@@ -55,7 +57,7 @@ impl Writer {
             let text = plain::write(self.seed, self.nonce.filter(|_| opens), stretches);
             return Prompt {
                 chars: text.len() as u64,
-                content: Content::Text(text.into()),
+                content: Content::Text(text),
                 input_tokens: Some(total(stretches)),
                 output_tokens: None,
             };
@@ -65,7 +67,7 @@ impl Writer {
             chars: written.text.chars().count() as u64,
             content: match written.ids {
                 Some(ids) => Content::TokenIds(ids.into()),
-                None => Content::Text(written.text.into()),
+                None => Content::Text(written.text),
             },
             input_tokens: Some(written.tokens),
             output_tokens: None,
