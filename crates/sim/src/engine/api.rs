@@ -98,8 +98,8 @@ struct Open {
     /// Absent where the ticket is free.
     id: Option<u64>,
     server: usize,
-    /// Until the scheduler has it.
-    arriving: Option<Admitted>,
+    /// Until the scheduler has it. Boxed, since every token passes here.
+    arriving: Option<Box<Admitted>>,
     /// When the server set about it.
     begun: Nanos,
     /// Handled, and waiting to be sent; and when the server took the first and the last of its
@@ -202,7 +202,7 @@ impl FrontEnd {
         self.open[ticket as usize] = Open {
             id: Some(id),
             server: place,
-            arriving: Some(admitted),
+            arriving: Some(Box::new(admitted)),
             begun: now,
             waiting: None,
         };
@@ -332,7 +332,7 @@ impl FrontEnd {
                 self.spend(place, half);
                 let seen_at = self.servers[place].free_at.saturating_add(self.latency);
                 Some(TakenIn {
-                    admitted,
+                    admitted: *admitted,
                     ticket,
                     begun,
                     seen_at,
