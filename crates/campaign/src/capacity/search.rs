@@ -14,6 +14,9 @@ const NEAR: f64 = 0.1;
 const ASIDE: f64 = 0.5;
 /// How much more than the least is sent to narrow the interval, lest it be missed by little.
 const MARGIN: f64 = 1.2;
+/// How far below the answer the first long run is at most, as a part of the tolerance: where a
+/// curve is shallow, half of the misses are far below.
+const CLEARLY_BELOW: f64 = 0.75;
 /// Long runs at most. Just at the capacity it is a toss-up whether one meets the objectives, so
 /// after one that does not the next is at a lower level.
 const MOST_CONFIRMATIONS: u32 = 4;
@@ -125,9 +128,8 @@ impl Search {
         let (_, curve) = binding(&curves);
         let [low, high] = curve.interval();
         let answer = self.held(curve.median());
-        // Where the curve is shallow, half of the misses are far below: no farther than a step.
-        let clearly_met = curve.clearly_met().max(self.below(curve.median()));
-        let clearly_met = self.held(clearly_met);
+        let lowest = curve.median() * (1.0 - CLEARLY_BELOW * self.settings.tolerance);
+        let clearly_met = self.held(curve.clearly_met().max(lowest));
         let width = curve.chance() / self.settings.tolerance;
         let is_narrow = width <= 1.0 || (self.settings.whole && self.held(high) == self.held(low));
         // Requests for the confirmation are kept back.

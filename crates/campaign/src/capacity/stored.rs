@@ -20,7 +20,7 @@ pub const JOURNAL: &str = "probes.jsonl";
 /// Name and version of the form of its lines.
 pub const JOURNAL_SCHEMA: &str = "inferometer.capacity-probes/1";
 
-/// A line of that file.
+/// A line of `probes.jsonl`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
