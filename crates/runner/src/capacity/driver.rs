@@ -58,7 +58,10 @@ impl SearchDriver<'_> {
         observer: &mut dyn Observer,
     ) -> Result<Capacity, RunnerError> {
         loop {
-            self.keep(search.so_far(), search.spent())?;
+            // While it is told again what it knew, the file knows more.
+            if self.journal.made.is_empty() {
+                self.keep(search.so_far(), search.spent())?;
+            }
             let probe = match search.ask() {
                 Next::Done(answers) => return self.keep(answers, search.spent()),
                 Next::Probe(probe) => *probe,
