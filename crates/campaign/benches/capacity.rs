@@ -7,12 +7,16 @@
 //! `plain [FIRST] [SEEDS] [LENGTH...]` is plain bisection, every probe and a last run at the
 //! answer of one length. The one to compare with is the shortest of the lengths below that is
 //! right in nine of ten. Both sides pay for every request sent until the verdict was known.
+//!
+//! `confirmed [FIRST] [SEEDS] [BUDGET] [LENGTH]` searches, and runs each rate that was called
+//! confirmed again, with requests enough to know whether it meets its objective.
 
 #![allow(clippy::print_stdout, reason = "it prints its figures")]
 
 #[path = "../tests/suite/support.rs"]
 mod support;
 
+use inferometer_campaign::capacity::stored::SearchEnding;
 use support::{EngineServer, TARGETS, TRUTH, fixed_run, plain_bisection, search};
 
 fn main() {
@@ -36,6 +40,12 @@ fn main() {
                 },
             )
         }
+        Some("confirmed") => confirmed(
+            &server,
+            (number(1).unwrap_or(0), number(2).unwrap_or(20)),
+            number(3).unwrap_or(100_000),
+            number(4).unwrap_or(12_000),
+        ),
         _ => searches(&server, number(0).unwrap_or(0), number(1).unwrap_or(10)),
     }
 }
@@ -105,12 +115,65 @@ fn plain(server: &EngineServer, (first, seeds): (u64, u64), lengths: &[u64]) {
     }
 }
 
+/// A budget that no search spends.
+const MUCH: u64 = 1_000_000;
+
+/// Runs at a confirmed rate; their mean is taken for the truth.
+const RUNS: u64 = 10;
+
+/// How often a rate that was called confirmed meets its objective.
+fn confirmed(server: &EngineServer, (first, seeds): (u64, u64), budget: u64, length: u64) {
+    for (at, (name, share)) in TARGETS.into_iter().enumerate() {
+        let (mut claims, mut missed, mut single, mut missed_single) = (0, 0, 0, 0);
+        let (mut spent, mut errors) = (0, 0.0);
+        for seed in first..first + seeds {
+            let (mut answers, requests) = search(server, &[at], seed, budget);
+            let answer = answers.remove(0);
+            spent += requests;
+            let run = answer
+                .long_run
+                .filter(|_| answer.ending == SearchEnding::Confirmed);
+            let Some(run) = run else {
+                println!(
+                    "{name} {seed}: {:?}, {requests} requests; {:?} would be needed",
+                    answer.ending, answer.needs
+                );
+                continue;
+            };
+            let shares: Vec<f64> = (0..RUNS)
+                .map(|again| fixed_run(server, run.level, length, 880_000 + 100 * seed + again))
+                .map(|(shares, _)| shares[at])
+                .collect();
+            let mean = shares.iter().sum::<f64>() / RUNS as f64;
+            let short = shares.iter().filter(|&&met| met < share).count() as u64;
+            claims += 1;
+            missed += u32::from(mean < share);
+            single += RUNS;
+            missed_single += short;
+            errors += run.level / TRUTH[at] - 1.0;
+            println!(
+                "{name} {seed}: confirmed at {:.2} ({:+.1} %) by {} of {requests} requests; {:.4} met, {short} of {RUNS} runs missed{}",
+                run.level,
+                100.0 * (run.level / TRUTH[at] - 1.0),
+                run.requests,
+                mean,
+                if mean < share { "  WRONG" } else { "" }
+            );
+        }
+        println!(
+            "{name}: {claims} of {seeds} confirmed, {missed} wrongly; {missed_single} of {single} runs of {length} requests missed; {:+.1} % from the capacity, {} requests a search",
+            100.0 * errors / f64::from(claims.max(1)),
+            spent / seeds
+        );
+    }
+}
+
 fn searches(server: &EngineServer, first: u64, seeds: u64) {
     for targets in [vec![0], vec![1], vec![0, 1]] {
         let mut right = vec![0; targets.len()];
         let mut spent = 0;
         for seed in first..first + seeds {
-            let (answers, requests) = search(server, &targets, seed);
+            let (answers, requests) = search(server, &targets, seed, MUCH);
             spent += requests;
             for (tier, answer) in answers.iter().enumerate() {
                 let at = targets[tier];

@@ -6,10 +6,11 @@
 //! objective is a distribution on a logarithmic grid, and each probe is near the middle of the
 //! one that binds (probabilistic bisection). A probe is a sequential test, so that hopeless and
 //! easy levels end after tens of requests; near the boundary, where nothing is clear, probes
-//! lengthen. A long run at the answer confirms it, as soon as the interval will be narrow enough
-//! with what it tells; where it moves the answer, the search goes on from there. Just at the
-//! capacity such a run is a toss-up, so where it misses the objectives the next is a step below:
-//! only a level that a long run has met is called confirmed.
+//! lengthen. A long run just below the answer confirms it, as soon as the interval will be narrow
+//! enough with what it tells; where it moves the answer, the search goes on from there. Just at the
+//! capacity no run can show that the objectives are met, so it is made where half of what is
+//! allowed misses, and where it does not show it the next is a step below: only a level that a long
+//! run has met is called confirmed.
 //!
 //! What makes a probe of a queue trustworthy:
 //!
@@ -22,9 +23,11 @@
 //!   is seen from batches and from the scatter of whole probes, over all near the answer, with
 //!   what is usual as a prior; every verdict and the interval are as wide as that, and how
 //!   little is known of it, makes them.
-//! - A run that confirms lasts many times as long as its queue remembers, by what it shows of
-//!   requests under way and of TTFT itself; where the budget does not allow that, nothing is
-//!   confirmed, and the answer says how many requests it would take.
+//! - A run confirms only where the interval of the share that misses lies within the objective,
+//!   with as many requests as are independent, and where it lasts many times as long as its queue
+//!   remembers, by what it shows of requests under way and of TTFT itself. It goes on until that is
+//!   known; where the budget does not allow it, nothing is confirmed, and the answer says how many
+//!   requests it would take.
 //! - While requests under way and TTFT both grow, the level cannot be held, whatever the first
 //!   requests say: the probe ends.
 //!

@@ -227,6 +227,7 @@ fn verdict(found: &Capacity, lang: Lang) -> Verdict {
         SearchEnding::Missed => (CapacityText::Missed, Tone::Bad),
         SearchEnding::TooShort => (CapacityText::TooShort, Tone::Bad),
         SearchEnding::Interrupted => (CapacityText::Interrupted, Tone::Bad),
+        SearchEnding::UnderWay => (CapacityText::UnderWay, Tone::Caution),
     };
     let word = match answer.value {
         Some(_) => CapacityText::Found,
@@ -246,6 +247,7 @@ fn verdict(found: &Capacity, lang: Lang) -> Verdict {
         SearchEnding::Missed => Some(CapacityText::Missed),
         SearchEnding::TooShort => Some(CapacityText::TooShort),
         SearchEnding::Interrupted => Some(CapacityText::Interrupted),
+        SearchEnding::UnderWay => Some(CapacityText::UnderWay),
         _ => None,
     };
     let said = |text: CapacityText| without_gaps(&text.with(lang, &values));
@@ -362,6 +364,7 @@ fn ended(ending: SearchEnding) -> CapacityText {
         SearchEnding::TooFewSamples => CapacityText::EndedFew,
         SearchEnding::TooShort => CapacityText::EndedShort,
         SearchEnding::Interrupted => CapacityText::EndedInterrupted,
+        SearchEnding::UnderWay => CapacityText::EndedUnderWay,
     }
 }
 

@@ -1,6 +1,7 @@
 //! The highest load that still meets the objectives.
 
 mod driver;
+mod journal;
 mod objectives;
 mod over;
 mod probe_watcher;

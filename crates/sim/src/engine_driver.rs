@@ -307,10 +307,10 @@ impl DriverState {
     fn take_steps(&mut self, now: Nanos) {
         let mut steps = 0;
         while steps < STEPS_AT_ONCE {
-            let Some(wake) = self.engine.wake().filter(|wake| *wake <= now) else {
+            if self.engine.wake().is_none_or(|wake| wake > now) {
                 return;
-            };
-            let outcome = self.engine.step(wake);
+            }
+            let outcome = self.engine.step(now);
             for event in outcome.events {
                 let Some(open) = self.open.get_mut(&event.request) else {
                     continue;

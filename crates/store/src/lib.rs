@@ -3,6 +3,7 @@
 
 pub mod error;
 pub mod journal;
+pub mod json_lines;
 pub mod parquet_file;
 pub mod run_dir;
 pub mod samples_file;

@@ -12,6 +12,7 @@
 //! visit that was cut off; it stays, and the visit gets another.
 
 use crate::error::StorageError;
+use crate::json_lines::{self, JsonLines};
 use crate::run_dir::RunDir;
 use crate::sums::Sums;
 use crate::whole_file;
@@ -21,8 +22,8 @@ use inferometer_core::summary::Summary;
 use inferometer_core::value::Tag;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File, OpenOptions};
-use std::io::{Read, Write};
+use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 const PLAN: &str = "sweep.json";
@@ -223,22 +224,7 @@ impl SweepDir {
     /// What became of the visits so far, in the order in which they were made. A last line that
     /// was cut off is no line.
     pub fn trials(&self) -> Result<Vec<Trial>, SweepError> {
-        let file = self.path.join(TRIALS);
-        let mut bytes = Vec::new();
-        match File::open(&file).and_then(|mut open| open.read_to_end(&mut bytes)) {
-            Ok(_) => {}
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(StorageError::io("read", &file, error).into()),
-        }
-        let lines = bytes[..whole_lines(&bytes)].split(|&byte| byte == b'\n');
-        let mut trials = Vec::new();
-        for (number, line) in lines.enumerate().filter(|(_, line)| !line.is_empty()) {
-            let trial = serde_json::from_slice(line).map_err(|error| {
-                StorageError::damaged(&file, format!("line {}: {error}", number + 1))
-            })?;
-            trials.push(trial);
-        }
-        Ok(trials)
+        Ok(json_lines::read(&self.path.join(TRIALS))?)
     }
 
     /// The trials to go by: of each visit the last, in the order of the plan.
@@ -281,32 +267,12 @@ impl SweepDir {
     }
 
     /// Opens the list of trials to append to it. While it is open, no other process gets it.
-    pub fn log(&self) -> Result<TrialLog, SweepError> {
-        let path = self.path.join(TRIALS);
-        let failed = |error| StorageError::io("open", &path, error);
-        let mut file = (OpenOptions::new().read(true).append(true).create(true))
-            .open(&path)
-            .map_err(failed)?;
-        if let Err(fs::TryLockError::WouldBlock) = file.try_lock() {
-            return Err(SweepError::StillRunning {
-                path: self.path.clone(),
-            });
-        }
-        // What a killed process left of a line must not spoil the next.
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(failed)?;
-        let whole = whole_lines(&bytes);
-        if whole < bytes.len() {
-            file.set_len(whole as u64).map_err(failed)?;
-        }
-        Ok(TrialLog { path, file })
+    pub fn log(&self) -> Result<JsonLines, SweepError> {
+        let log = JsonLines::open(self.path.join(TRIALS))?;
+        log.ok_or_else(|| SweepError::StillRunning {
+            path: self.path.clone(),
+        })
     }
-}
-
-/// Bytes up to the end of the last complete line.
-fn whole_lines(bytes: &[u8]) -> usize {
-    let end = bytes.iter().rposition(|&byte| byte == b'\n');
-    end.map_or(0, |end| end + 1)
 }
 
 /// A stored path inside a folder; absent if it would lead out of it.
@@ -314,24 +280,6 @@ pub(crate) fn below(folder: &Path, stored: &str) -> Option<PathBuf> {
     let mut parts = Path::new(stored).components();
     let inside = parts.all(|part| matches!(part, std::path::Component::Normal(_)));
     inside.then(|| folder.join(stored))
-}
-
-/// The list of trials, open to be appended to.
-#[derive(Debug)]
-pub struct TrialLog {
-    path: PathBuf,
-    file: File,
-}
-
-impl TrialLog {
-    /// Adds a line, and sees it on the disk.
-    pub fn append(&mut self, trial: &Trial) -> Result<(), SweepError> {
-        let failed = |error| StorageError::io("write", &self.path, error);
-        let line = serde_json::to_string(trial).map_err(|e| failed(e.into()))? + "\n";
-        self.file.write_all(line.as_bytes()).map_err(failed)?;
-        self.file.sync_data().map_err(failed)?;
-        Ok(())
-    }
 }
 
 /// What makes two plans different, in a few words.

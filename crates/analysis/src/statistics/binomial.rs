@@ -26,7 +26,7 @@ pub fn share_at_most(hits: u64, n: u64, risk: f64) -> f64 {
 }
 
 /// Both bounds of a share that was seen in as many trials as `n` independent ones.
-pub(super) fn share_bounds(share: f64, n: f64, confidence: f64) -> [f64; 2] {
+pub fn share_bounds(share: f64, n: f64, confidence: f64) -> [f64; 2] {
     let risk = (1.0 - confidence) / 2.0;
     let at_least = |share: f64| {
         let hits = share * n;

@@ -154,6 +154,12 @@ impl Curve {
         self.log_quantile(0.5).exp()
     }
 
+    /// The level that misses half of what it may. At the capacity itself no run shows that the
+    /// objectives are met, however long it is.
+    pub(super) fn clearly_met(&self) -> f64 {
+        (self.log_quantile(0.5) - 2f64.ln() / self.steepness.exp()).exp()
+    }
+
     /// How uncertain the capacity is by chance: half of the middle 90 %, in logarithms.
     pub(super) fn chance(&self) -> f64 {
         (self.log_quantile(0.95) - self.log_quantile(0.05)) / 2.0

@@ -1,6 +1,8 @@
 //! How much requests depend on their neighbours: those that wait in one queue share their fate,
 //! so many of them may tell no more than one.
 
+use serde::{Deserialize, Serialize};
+
 /// Requests in the smallest batch.
 const GRAIN: usize = 8;
 /// Grains of the shortest batch.
@@ -53,7 +55,8 @@ impl Dependence {
 }
 
 /// Misses of one target in the order of sending, by small batches.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Misses {
     total: u64,
     requests: u64,

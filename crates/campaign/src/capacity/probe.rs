@@ -1,8 +1,8 @@
 //! One probe: a sequential test at a level, fed request by request.
 
-use super::dependence::Misses;
+use super::dependence::{Dependence, Misses};
 use super::queue_trend::QueueTrend;
-use inferometer_analysis::statistics::{Sprt, SprtStep, SprtVerdict, TailClaim, tail_claim};
+use inferometer_analysis::statistics::{Sprt, SprtStep, SprtVerdict, share_bounds};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -26,6 +26,13 @@ const TRUSTED_PART: u64 = 4;
 
 /// How much longer a confirming run gets before it is looked at again.
 const LENGTHENED: f64 = 1.5;
+/// Of the interval of a share that decides whether a run confirms.
+const CONFIDENCE: f64 = 0.9;
+/// A share that needs more than this is at the objective for all that can be told.
+const MOST_INDEPENDENT: f64 = 1e9;
+/// Part of the most requests before which a run that confirms is not given up, however many it
+/// seems to need.
+const GIVEN_UP_PART: u64 = 4;
 
 /// Fewest requests whose times show the rate that they came at.
 const LEAST_ARRIVALS: u64 = 100;
@@ -138,7 +145,8 @@ impl TargetTest {
     }
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProbeOutcome {
     pub tier: usize,
     pub level: f64,
@@ -155,8 +163,7 @@ pub struct ProbeOutcome {
     pub verdict: ProbeVerdict,
     /// Requests of the whole run and how many of those met each target, where that is known.
     pub(super) stored: Option<(u64, Vec<u64>)>,
-    /// Requests that a run which confirms would have had to count, where its queue remembers too
-    /// long for it.
+    /// Requests that a run which confirms would have had to count, where these are more than it did.
     pub(super) needs: Option<u64>,
     pub(super) median_ttft_s: Option<f64>,
     /// Requests observed while the server settled.
@@ -298,26 +305,45 @@ impl Probe {
         }
     }
 
-    /// A run that confirms goes on until it is long beside the memory of its queue, or clearly
-    /// misses.
+    /// A run that confirms goes on until it is long beside the memory of its queue and its
+    /// independent requests show whether the objectives are met; or until it cannot show that any
+    /// more.
     fn lengthen(&mut self) {
         let is_due = self.purpose == Purpose::Confirm && self.counted >= self.length;
         if is_due
             && self.claim() != ProbeVerdict::Missed
             && let Some(needs) = self.needs()
         {
-            let longer = (self.counted as f64 * LENGTHENED) as u64;
-            self.length = longer.min(needs).max(self.counted + 1);
+            let is_hopeless =
+                needs > self.most_requests && self.counted >= self.most_requests / GIVEN_UP_PART;
+            if !is_hopeless {
+                let longer = (self.counted as f64 * LENGTHENED) as u64;
+                self.length = longer.min(needs).max(self.counted + 1);
+            }
         }
     }
 
-    /// Requests that it should count, if these are more than it did.
+    /// Requests that it should count to confirm, if these are more than it did.
     fn needs(&self) -> Option<u64> {
         let is_open = self.sent_between.is_some();
         let idle = self.idle_ttft_s.filter(|_| is_open);
         let arrivals = idle.map(|idle| (self.offered(), idle));
-        let least = self.trend.least_run(self.counted, arrivals);
+        let for_queue = self.trend.least_run(self.counted, arrivals);
+        let least = (self.tests.iter())
+            .map(|test| self.effect(test) * least_independent(self.missed(test), 1.0 - test.share))
+            .fold(for_queue, f64::max);
         Some(least.ceil() as u64).filter(|&least| least > self.counted)
+    }
+
+    fn missed(&self, test: &TargetTest) -> f64 {
+        self.misses[test.target].total() as f64 / self.counted.max(1) as f64
+    }
+
+    /// How many of its requests tell as much as one, by what was known before and by itself.
+    fn effect(&self, test: &TargetTest) -> f64 {
+        let misses = &self.misses[test.target];
+        let own = Dependence::seen(std::iter::once((misses, 1.0))).effect(0.0, 0.0);
+        own.max(test.effect)
     }
 
     pub fn step(&self) -> Step {
@@ -349,18 +375,19 @@ impl Probe {
         }
     }
 
-    /// What a long run says: whether the claim about the tail holds.
+    /// What a long run says: on which side of the objective the interval of the share lies that
+    /// misses it, with as many requests as are independent.
     fn claim(&self) -> ProbeVerdict {
-        let claims: Vec<TailClaim> = (self.tests.iter())
-            .map(|test| {
-                let telling = |count: u64| (count as f64 / test.effect).round() as u64;
-                let missed = self.misses[test.target].total();
-                tail_claim(telling(missed), telling(self.counted), 100.0 * test.share)
-            })
-            .collect();
-        if claims.contains(&TailClaim::Fails) {
+        let bounds = |test: &TargetTest| {
+            let independent = self.counted as f64 / self.effect(test);
+            let [low, high] = share_bounds(self.missed(test), independent, CONFIDENCE);
+            let allowed = 1.0 - test.share;
+            (low > allowed, high <= allowed)
+        };
+        let bounds: Vec<(bool, bool)> = self.tests.iter().map(bounds).collect();
+        if bounds.iter().any(|(fails, _)| *fails) {
             ProbeVerdict::Missed
-        } else if claims.iter().all(|&claim| claim == TailClaim::Holds) {
+        } else if bounds.iter().all(|(_, holds)| *holds) {
             ProbeVerdict::Met
         } else {
             ProbeVerdict::Undecided
@@ -409,6 +436,20 @@ impl Probe {
     }
 }
 
+/// Least independent requests whose interval is within the allowed share, where this share of
+/// them misses.
+fn least_independent(missed: f64, allowed: f64) -> f64 {
+    if missed >= allowed {
+        return f64::INFINITY;
+    }
+    let holds = |n: f64| share_bounds(missed, n, CONFIDENCE)[1] <= allowed;
+    let mut n = 1.0;
+    while !holds(n) && n < MOST_INDEPENDENT {
+        n *= 1.05;
+    }
+    n
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -432,5 +473,52 @@ mod tests {
         assert!((offered(|order| Some(order as f64 / 20.0)) - 20.0).abs() < 1e-9);
         assert_eq!(offered(|_| None), 18.0);
         assert_eq!(offered(|_| Some(1.0)), 18.0);
+    }
+
+    #[test]
+    fn a_share_needs_the_more_independent_requests_the_nearer_it_is_to_what_is_allowed() {
+        // Without a miss: 0.95 to this power is 0.05.
+        let none = least_independent(0.0, 0.05);
+        assert!((58.0..62.0).contains(&none), "{none}");
+        let half = least_independent(0.025, 0.05);
+        assert!((150.0..400.0).contains(&half), "{half}");
+        assert_eq!(least_independent(0.05, 0.05), f64::INFINITY);
+    }
+
+    /// Sends to a run that confirms a p95 while one in forty requests misses, always so many in a
+    /// row: whether its interval lies within the objective, and the requests that it should count.
+    fn confirmed(in_a_row: u64, most: u64) -> (ProbeVerdict, Option<u64>, u64) {
+        let tests = vec![TargetTest::new(0, 0.95, 3.0)];
+        let mut probe = Probe::new((0, 18.0, Purpose::Confirm), (800, most), 1, tests);
+        let mut order = 0;
+        loop {
+            let missed = order / in_a_row % 40 == 20;
+            let step = probe.observe(ObservedRequest {
+                order,
+                sent_s: None,
+                in_flight: 1,
+                ttft_s: Some(0.1),
+                within: &[!missed],
+            });
+            order += 1;
+            if step != Step::Continue {
+                break;
+            }
+        }
+        let outcome = probe.finish(order);
+        (outcome.verdict, outcome.needs, outcome.requests)
+    }
+
+    #[test]
+    fn a_run_confirms_with_as_many_requests_as_are_independent() {
+        let (verdict, needs, alone) = confirmed(1, 100_000);
+        assert_eq!((verdict, needs), (ProbeVerdict::Met, None));
+        let (verdict, needs, in_bursts) = confirmed(50, 100_000);
+        assert_eq!((verdict, needs), (ProbeVerdict::Met, None));
+        assert!(in_bursts > 2 * alone, "{in_bursts} and {alone}");
+        // With fewer it is not confirmed, and says how many it would take.
+        let (verdict, needs, had) = confirmed(50, 3_000);
+        assert_eq!(verdict, ProbeVerdict::Undecided);
+        assert!(needs.is_some_and(|needs| needs > had), "{needs:?}");
     }
 }

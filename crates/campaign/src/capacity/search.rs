@@ -14,6 +14,9 @@ const NEAR: f64 = 0.1;
 const ASIDE: f64 = 0.5;
 /// How much more than the least is sent to narrow the interval, lest it be missed by little.
 const MARGIN: f64 = 1.2;
+/// How far below the answer the first long run is at most, as a part of the tolerance: where a
+/// curve is shallow, half of the misses are far below.
+const CLEARLY_BELOW: f64 = 0.75;
 /// Long runs at most. Just at the capacity it is a toss-up whether one meets the objectives, so
 /// after one that does not the next is at a lower level.
 const MOST_CONFIRMATIONS: u32 = 4;
@@ -83,7 +86,12 @@ impl Search {
                 Err(ending) => self.tiers[at].ending = Some(ending),
             }
         }
-        Next::Done(self.tiers.iter().map(|tier| self.answer(tier)).collect())
+        Next::Done(self.so_far())
+    }
+
+    /// What is known of every tier while the search goes on.
+    pub fn so_far(&self) -> Vec<TierCapacity> {
+        self.tiers.iter().map(|tier| self.answer(tier)).collect()
     }
 
     /// What is known of every tier when the search is stopped before its end.
@@ -91,7 +99,7 @@ impl Search {
         for tier in &mut self.tiers {
             tier.ending.get_or_insert(SearchEnding::Interrupted);
         }
-        self.tiers.iter().map(|tier| self.answer(tier)).collect()
+        self.so_far()
     }
 
     /// Gives a tier whose search begins its part of what is left: as much as each of those that
@@ -120,6 +128,8 @@ impl Search {
         let (_, curve) = binding(&curves);
         let [low, high] = curve.interval();
         let answer = self.held(curve.median());
+        let lowest = curve.median() * (1.0 - CLEARLY_BELOW * self.settings.tolerance);
+        let clearly_met = self.held(curve.clearly_met().max(lowest));
         let width = curve.chance() / self.settings.tolerance;
         let is_narrow = width <= 1.0 || (self.settings.whole && self.held(high) == self.held(low));
         // Requests for the confirmation are kept back.
@@ -127,7 +137,7 @@ impl Search {
         let left = self.left(tier);
         let free = left.saturating_sub(2 * kept);
         if let Some(run) = tier.long_run {
-            if is_narrow && self.is_confirmed(tier, answer) {
+            if is_narrow && self.is_confirmed(tier, clearly_met) {
                 return Err(SearchEnding::Confirmed);
             }
             let again = free > 0 || (!run.met && left >= kept);
@@ -148,8 +158,8 @@ impl Search {
         let confirmed_at = match self.history.last().filter(missed) {
             // One that ended by overload tells nothing of how far it was above.
             Some(last) if last.requests < tier.least() => low.min(self.below(last.level)),
-            Some(last) => answer.min(self.below(last.level)),
-            None => answer,
+            Some(last) => clearly_met.min(self.below(last.level)),
+            None => clearly_met,
         };
         let confirmed_at = self.held(confirmed_at);
         let near = |outcome: &&ProbeOutcome| (outcome.level / answer).ln().abs() <= NEAR;
@@ -204,9 +214,9 @@ impl Search {
         }
     }
 
-    /// Whether a long run at a level that the answer is still near to met the objectives. That
-    /// answer may be far above where runs between missed them.
-    fn is_confirmed(&self, tier: &Tier, answer: f64) -> bool {
+    /// Whether a long run met the objectives near the level at which one would be made now. That
+    /// level may be far above where runs between missed them.
+    fn is_confirmed(&self, tier: &Tier, level: f64) -> bool {
         let Some(run) = tier.carried().filter(|run| run.met) else {
             return false;
         };
@@ -215,7 +225,7 @@ impl Search {
                 && outcome.level > run.level
                 && tier.is_met(outcome) != Some(true)
         });
-        let moved = (answer / run.level).ln();
+        let moved = (level / run.level).ln();
         -moved <= self.settings.tolerance && (moved <= self.settings.tolerance || missed_above)
     }
 
@@ -321,11 +331,11 @@ impl Search {
     }
 
     fn answer(&self, tier: &Tier) -> TierCapacity {
-        let ending = tier.ending.unwrap_or(SearchEnding::BudgetSpent);
+        let ending = tier.ending.unwrap_or(SearchEnding::UnderWay);
         let carried = tier.carried();
         let is_rate = self.settings.over == "rate";
         let needs = match ending {
-            SearchEnding::NeverMet | SearchEnding::Interrupted => None,
+            SearchEnding::NeverMet | SearchEnding::Interrupted | SearchEnding::UnderWay => None,
             _ => carried.map_or(Some(tier.least()), |run| run.needs),
         };
         let level = tier.long_run.map(|run| run.level).filter(|_| is_rate);

@@ -1,6 +1,8 @@
 //! What a search for capacity found, as `capacity.json` holds it.
 
+use super::probe::ProbeOutcome;
 pub use super::probe::{ProbeVerdict, Purpose};
+use inferometer_core::options::Options;
 use inferometer_core::scenario::SimClock;
 use inferometer_core::summary::Summary;
 use serde::{Deserialize, Serialize};
@@ -10,6 +12,48 @@ pub const SCHEMA: &str = "inferometer.capacity/1";
 
 /// The file of a search's folder.
 pub const FILE: &str = "capacity.json";
+
+/// The file of a search's folder that holds its plan and what its probes said, so that a search
+/// that was cut off goes on.
+pub const JOURNAL: &str = "probes.jsonl";
+
+/// Name and version of the form of its lines.
+pub const JOURNAL_SCHEMA: &str = "inferometer.capacity-probes/1";
+
+/// A line of `probes.jsonl`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum SearchLine {
+    /// The first.
+    Plan(Box<SearchPlan>),
+    /// A probe that came to its end.
+    Probe(Box<MadeProbe>),
+}
+
+/// What must be the same for a search to go on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SearchPlan {
+    /// `inferometer.capacity-probes/1`.
+    pub schema: String,
+    /// The settings of its runs, without secrets.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "std::collections::BTreeMap<String, serde_json::Value>")
+    )]
+    pub options: Options,
+    /// The words that say what is searched for, and how exactly.
+    pub search: Vec<String>,
+}
+
+/// What a probe said, as it is shown and as the search takes it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MadeProbe {
+    pub shown: StoredProbe,
+    pub outcome: ProbeOutcome,
+}
 
 /// The answer of a search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,6 +84,15 @@ pub struct Capacity {
     /// All probes, in their order.
     #[serde(default)]
     pub probes: Vec<StoredProbe>,
+}
+
+impl Capacity {
+    /// Whether it goes on or could go on: it was neither ended nor given up.
+    pub fn is_unfinished(&self) -> bool {
+        let all = std::iter::once(&self.answer).chain(&self.tiers);
+        let open = [SearchEnding::Interrupted, SearchEnding::UnderWay];
+        all.into_iter().any(|tier| open.contains(&tier.ending))
+    }
 }
 
 /// The highest load that meets one tier of objectives.
@@ -91,7 +144,8 @@ pub struct LongRun {
     /// Every objective was met, by these requests and by the whole run, and it was long enough to
     /// say so.
     pub met: bool,
-    /// The least requests that could say so, where its queue remembers too long for it.
+    /// The least requests that could say so, where it had too few that are independent or was short
+    /// beside the memory of its queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs: Option<u64>,
 }
@@ -125,10 +179,13 @@ pub enum SearchEnding {
     NeverMet,
     /// The long run had fewer requests than the percentile needs.
     TooFewSamples,
-    /// The long run met the objectives and was short beside the memory of its queue.
+    /// The long run met the objectives, and had too few independent requests to show that it lasts.
     TooShort,
+    /// A signal stopped it; it can go on.
     #[default]
     Interrupted,
+    /// It has not ended: it goes on, or was killed and can go on.
+    UnderWay,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -149,7 +149,7 @@ fn errors(share: f64, start: f64, truth: f64, attainment: impl Fn(f64) -> f64) -
 }
 
 #[test]
-fn nine_of_ten_searches_are_within_five_percent_at_half_the_requests() {
+fn nine_of_ten_searches_are_within_five_percent_and_a_confirmation_costs_little_more() {
     type Server = Box<dyn Fn(f64) -> f64>;
     let noisy = |level: f64| 1.0 / (1.0 + (-(99f64.ln() - 12.0 * (level / 37.0).ln())).exp());
     let servers: [(&str, f64, f64, Server); 5] = [
@@ -196,7 +196,8 @@ fn nine_of_ten_searches_are_within_five_percent_at_half_the_requests() {
         all[0] += spent;
         all[1] += plain_spent;
     }
-    assert!(2 * all[0] <= all[1], "{all:?}");
+    // Plain bisection is as near, and confirms nothing.
+    assert!(4 * all[0] <= 5 * all[1], "{all:?}");
 }
 
 #[test]
@@ -528,4 +529,37 @@ fn tiers_share_the_budget_and_none_of_them_overruns_it() {
         // The last tier needs few requests, and has them, whatever the first one would like.
         assert!(found[2].value.is_some(), "{budget}: {found:?}");
     }
+}
+
+#[test]
+fn a_search_that_is_told_again_what_was_stored_asks_for_the_same() {
+    let mut served = served_by_a_queue(100.0, 0.1, 3);
+    let mut first = Search::new(settings(0.95, 16.0)).unwrap();
+    let mut again = first.clone();
+    while let Ok(outcome) = probe(&mut first, &mut served) {
+        let Next::Probe(asked) = again.ask() else {
+            panic!("it goes on");
+        };
+        assert_eq!(
+            (asked.level, asked.purpose),
+            (outcome.level, outcome.purpose)
+        );
+        let stored = serde_json::to_string(&outcome).unwrap();
+        again.tell(serde_json::from_str(&stored).unwrap());
+        first.tell(outcome);
+        assert!(first.so_far() == again.so_far());
+    }
+    assert!(matches!(again.ask(), Next::Done(answers) if answers == first.so_far()));
+}
+
+#[test]
+fn a_search_under_way_says_so() {
+    let mut search = Search::new(settings(0.95, 4.0)).unwrap();
+    let outcome = probe(&mut search, |_, _| (None, 1, 0.1, vec![true]));
+    search.tell(outcome.unwrap());
+    let so_far = search.so_far().remove(0);
+    assert_eq!(
+        (so_far.low, so_far.value, so_far.ending),
+        (Some(4.0), None, SearchEnding::UnderWay)
+    );
 }

@@ -7,7 +7,7 @@ fn the_capacity_of_the_engine_is_found_within_five_percent() {
     let server = EngineServer::new();
     for seed in [0, 1] {
         for (at, truth) in TRUTH.into_iter().enumerate() {
-            let found = search(&server, &[at], seed).0.remove(0);
+            let found = search(&server, &[at], seed, 1_000_000).0.remove(0);
             let error = found.value.map(|value| value / truth - 1.0);
             assert!(
                 error.is_some_and(|error| error.abs() <= 0.05),

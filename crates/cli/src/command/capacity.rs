@@ -24,7 +24,6 @@ use inferometer_runner::capacity::{
 use inferometer_runner::launch::Flags;
 use inferometer_runner::measure::{Point, PrefixCache};
 use inferometer_runner::servers::Servers;
-use inferometer_store::run_dir::RunDir;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -34,7 +33,8 @@ pub struct CapacityArguments {
     pub output: OutputOptions,
     #[command(flatten)]
     pub measurement: MeasurementOptions,
-    /// Folder for the search and its probes [inferometer-runs/TIME-LABEL]
+    /// Folder for the search and its probes; the same search is taken up there where it ended
+    /// [inferometer-runs/TIME-LABEL]
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub out: Option<PathBuf>,
     /// Do not write the page report.html
@@ -140,7 +140,7 @@ pub fn run(arguments: CapacityArguments) -> anyhow::Result<Exit> {
         &mut progress,
     )?;
     let out = (arguments.out).unwrap_or_else(|| new_folder(label.as_deref(), "capacity"));
-    RunDir::check(&out)?;
+    let journal = search.begin(&out)?;
     arguments.engine.check(&search.options.connection)?;
     let mut servers = Servers::given(
         &engine,
@@ -152,7 +152,7 @@ pub fn run(arguments: CapacityArguments) -> anyhow::Result<Exit> {
     )?;
     let control = Control::default();
     interrupt_on_signals(control.clone())?;
-    let found = search.find(&out, control, &mut servers, &session, &mut progress);
+    let found = search.find(journal, control, &mut servers, &session, &mut progress);
     servers.stop(&mut progress);
     progress.end();
     let found = found?;

@@ -193,10 +193,11 @@ fn best(visited: Vec<Visited>) -> Option<(String, Summary)> {
 fn capacity_of(stored: &Stored) -> KnownResult {
     let found = capacity::read(&stored.path).ok();
     let known = found.as_ref();
-    let state = match known.map(capacity::exit) {
-        Some(Exit::Fine) => RunState::Valid,
-        Some(_) => RunState::Invalid,
+    let state = match known {
         None => RunState::Unfinished,
+        Some(found) if found.is_unfinished() => RunState::Unfinished,
+        Some(found) if capacity::exit(found) == Exit::Fine => RunState::Valid,
+        Some(_) => RunState::Invalid,
     };
     let what = Listed::Capacity {
         over: known.map_or_else(String::new, |found| found.over.clone()),

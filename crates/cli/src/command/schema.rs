@@ -28,9 +28,10 @@ macro_rules! schema {
     };
 }
 /// Each form, without `inferometer.` and `/1`, and its schema.
-const SCHEMAS: [(&str, &str); 16] = [
+const SCHEMAS: [(&str, &str); 17] = [
     schema!("calibration"),
     schema!("capacity"),
+    schema!("capacity-probes"),
     schema!("compare"),
     schema!("data"),
     schema!("doctor"),

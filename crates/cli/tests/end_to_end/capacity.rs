@@ -1,7 +1,9 @@
 //! The search for capacity, on the simulated engine.
 
-use crate::support::{Ended, Place, Sim};
+use crate::support::{Ended, Place, Sim, Started, until};
+use rustix::process::Signal;
 use serde_json::Value;
+use std::path::Path;
 
 fn json(ended: &Ended) -> Value {
     serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:?}"))
@@ -312,4 +314,76 @@ fn tiers_share_the_budget_and_each_says_how_it_ended() {
     let stored = json(&place.run(&["report", "found", "--format", "json"]));
     assert!(stored["requests_spent"].as_u64().unwrap() <= 60_000);
     assert!(stored["tiers"][2]["value"].is_f64(), "{stored}");
+}
+
+/// Lines of a journal that are whole.
+fn lines(journal: &Path) -> usize {
+    let text = std::fs::read_to_string(journal).unwrap_or_default();
+    text.matches('\n').count()
+}
+
+#[test]
+fn a_search_that_was_killed_goes_on_and_measures_nothing_twice() {
+    let place = Place::new();
+    let work = "--sim-clock virtual --slo ttft.p90=500ms --input-tokens 512 --output-tokens 32 \
+        --tolerance 10 --budget 20000 --format json";
+    let work: Vec<&str> = work.split_whitespace().collect();
+    let fixed = ["capacity", "--lang", "en", "--quiet", "--out"];
+    let searched = |out: &'static str| [&fixed[..], &[out], &work].concat();
+    let whole = json(&place.run(&searched("whole")));
+
+    let journal = place.path("found/probes.jsonl");
+    until("a search that is killed before its end", || {
+        let _ = std::fs::remove_dir_all(place.path("found"));
+        let started = Started::new(place.command(searched("found")));
+        until("three probes", || (lines(&journal) > 3).then_some(()));
+        started.signal(Signal::KILL);
+        started.wait().code.is_none().then_some(())
+    });
+    // It is listed, and what is known by now is shown.
+    let listed = place.run(&["runs", ".", "--lang", "en"]).stdout;
+    let line = listed.lines().find(|line| line.contains("found"));
+    assert!(line.is_some_and(|line| line.contains("no end")), "{listed}");
+    let shown = place.run(&["report", "found", "--lang", "en"]);
+    assert!(shown.stdout.contains("has not ended"), "{shown:?}");
+    assert_eq!(shown.code, Some(1));
+    let so_far = json(&place.run(&["report", "found", "--format", "json"]));
+    assert_eq!(so_far["ending"], "under-way");
+    let made: Vec<Value> = so_far["probes"].as_array().unwrap().clone();
+    assert!(made.len() >= 2, "{so_far}");
+    let records = |probe: &Value| {
+        let directory = place
+            .path("found")
+            .join(probe["directory"].as_str().unwrap());
+        let file = std::fs::metadata(directory.join("records/records.parquet")).unwrap();
+        file.modified().unwrap()
+    };
+    let measured: Vec<_> = made.iter().map(records).collect();
+
+    let other = [&searched("found")[..], &["--seed", "9"]].concat();
+    place.run(&other).assert_refused(&["--out"]);
+    let found = json(&place.run(&searched("found")));
+    for key in [
+        "value",
+        "low",
+        "high",
+        "ending",
+        "requests_spent",
+        "long_run",
+    ] {
+        assert_eq!(found[key], whole[key], "{key}");
+    }
+    let without_folder = |found: &Value| -> Vec<Value> {
+        let mut probes = found["probes"].as_array().unwrap().clone();
+        probes
+            .iter_mut()
+            .for_each(|probe| probe["directory"] = Value::Null);
+        probes
+    };
+    assert_eq!(without_folder(&found), without_folder(&whole));
+    assert_eq!(found["probes"].as_array().unwrap()[..made.len()], made[..]);
+    assert_eq!(made.iter().map(records).collect::<Vec<_>>(), measured);
+    // One that has ended is shown as it is.
+    let again = json(&place.run(&searched("found")));
+    assert_eq!(again, found);
 }

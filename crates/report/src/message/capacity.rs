@@ -13,10 +13,11 @@ texts! {
         BudgetSpent => "the request budget was spent before the interval was narrow enough; raise --budget", "请求预算用尽时区间仍不够窄；请增大 --budget";
         Unconfirmed => "every long run at the answer moved it; the server may be drifting", "在该负载下的长时间运行不断改变结论，服务端可能存在漂移";
         Missed => "the long run at {level} {unit} missed the objective: {within} of its requests were within the limit, {asked} required", "在 {level} {unit} 下的长时间运行未满足目标：{within} 的请求达标，要求 {asked}";
-        TooShort => "not confirmed: a run of {had} requests at {level} {unit} met the objectives, but its queue changes too slowly for that to last; at least {needed} would be needed at this load (raise --budget)", "未确认：在 {level} {unit} 下 {had} 个请求的运行满足目标，但队列变化过慢，不足以说明能够持续；该负载下至少需要 {needed}（请增大 --budget）";
+        TooShort => "not confirmed: a run of {had} requests at {level} {unit} met the objectives, but requests that wait together tell little, and too few are independent to show that it lasts; at least {needed} would be needed at this load (raise --budget)", "未确认：在 {level} {unit} 下 {had} 个请求的运行满足目标，但同时排队的请求彼此相关，独立样本太少，不足以说明能够持续；该负载下至少需要 {needed}（请增大 --budget）";
         NeededRequests => "{needs} requests", "{needs} 个请求";
         NeededTime => "{needs} requests (about {time})", "{needs} 个请求（约 {time}）";
-        Interrupted => "the search was stopped by the user", "搜索被用户中止";
+        Interrupted => "the search was stopped by the user; the same command with this folder as --out goes on with it", "搜索被用户中止；用同一命令并以该文件夹作为 --out 可继续";
+        UnderWay => "the search has not ended: it goes on, or it was killed, and the same command with this folder as --out goes on with it", "搜索尚未结束：仍在进行，或已被强制终止；用同一命令并以该文件夹作为 --out 可继续";
         SoFar => "so far it seems to lie between {low} and {high} {unit}", "目前看来介于 {low} 与 {high} {unit} 之间";
         SoFarMet => "the objectives were met up to {low} {unit}", "直到 {low} {unit} 均满足目标";
         SoFarMissed => "the objectives were missed from {high} {unit} on", "从 {high} {unit} 起不满足目标";
@@ -51,8 +52,9 @@ texts! {
         EndedCeiling => "met at the highest load", "最高负载仍满足";
         EndedNever => "never met", "始终不满足";
         EndedFew => "too few requests", "样本不足";
-        EndedShort => "run too short", "运行时间相对队列太短";
+        EndedShort => "run too short", "运行时间太短";
         EndedInterrupted => "stopped", "已中止";
+        EndedUnderWay => "not ended", "未结束";
         Low => "low", "下限";
         High => "high", "上限";
         Value => "capacity", "容量";

@@ -1,14 +1,15 @@
 //! Makes the measurements that a search asks for.
 
+use super::journal::Journal;
 use super::objectives::Watched;
 use super::over::Over;
 use super::probe_watcher::ProbeWatcher;
-use crate::error::{Context as _, RunnerError};
+use crate::error::{Context as _, RunnerError, bail};
 use crate::measure::{Measured, Point, PrefixCache};
 use crate::observer::{Event, Observer};
 use crate::servers::Servers;
 use crate::session::Session;
-use inferometer_campaign::capacity::stored::{StoredProbe, TierCapacity};
+use inferometer_campaign::capacity::stored::{Capacity, MadeProbe, StoredProbe, TierCapacity};
 use inferometer_campaign::capacity::{
     Next, Probe, ProbeOutcome, ProbeVerdict, Purpose, Search, Step, stored,
 };
@@ -18,7 +19,8 @@ use inferometer_core::scenario::{Hold, Rate, SimClock, Warmup};
 use inferometer_core::summary::Summary;
 use inferometer_load::instrument::Control;
 use inferometer_load::worker::Stop;
-use std::path::{Path, PathBuf};
+use inferometer_store::run_dir::RunDir;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 /// The options of a probe.
@@ -37,41 +39,104 @@ pub struct SearchDriver<'a> {
     pub options: Options,
     pub over: Over,
     pub watched: Watched,
-    pub out: PathBuf,
+    pub journal: Journal,
     pub control: Control,
     pub servers: &'a mut Servers,
     pub session: &'a Session,
     pub lines: Vec<StoredProbe>,
     /// The levels of the long runs, and their numbers.
     pub confirmed: Vec<(f64, Summary)>,
+    /// What was found so far, without the answer itself.
+    pub found: Capacity,
 }
 
 impl SearchDriver<'_> {
     /// Searches until the answers are known, or until a signal.
     pub fn search(
-        &mut self,
+        mut self,
         mut search: Search,
         observer: &mut dyn Observer,
-    ) -> Result<(Vec<TierCapacity>, u64), RunnerError> {
+    ) -> Result<Capacity, RunnerError> {
         loop {
+            // While it is told again what it knew, the file knows more.
+            if self.journal.made.is_empty() {
+                self.keep(search.so_far(), search.spent())?;
+            }
             let probe = match search.ask() {
-                Next::Done(answers) => return Ok((self.watched.named(answers), search.spent())),
+                Next::Done(answers) => return self.keep(answers, search.spent()),
                 Next::Probe(probe) => *probe,
             };
-            let purpose = probe.purpose;
+            if let Some(made) = self.journal.made.pop_front() {
+                self.take_up(&mut search, &probe, made)?;
+                continue;
+            }
             let (outcome, measured) = self.probe(probe, observer)?;
             let (requests, met) = self.watched.tally(&measured.directory)?;
             let outcome = outcome.with_stored(requests, met);
-            self.keep(&outcome, &search.met(&outcome), &measured, observer);
+            let shown = self.shown(&outcome, &search.met(&outcome), &measured);
+            observer.event(Event::Probed {
+                over: self.over.word(),
+                probe: &shown,
+            });
+            self.lines.push(shown.clone());
             if measured.ending.cause == EndCause::Signal {
                 let spent = search.spent() + outcome.sent;
-                return Ok((self.watched.named(search.stop()), spent));
+                return self.keep(search.stop(), spent);
             }
-            if purpose == Purpose::Confirm {
+            self.journal.append(MadeProbe {
+                shown,
+                outcome: outcome.clone(),
+            })?;
+            if outcome.purpose == Purpose::Confirm {
                 self.confirmed.push((outcome.level, measured.summary));
             }
             search.tell(outcome);
         }
+    }
+
+    /// Tells the search what a probe said that was made before it was cut off.
+    fn take_up(
+        &mut self,
+        search: &mut Search,
+        asked: &Probe,
+        made: MadeProbe,
+    ) -> Result<(), RunnerError> {
+        let outcome = made.outcome;
+        if (asked.level, asked.purpose) != (outcome.level, outcome.purpose) {
+            bail!(
+                "{} holds a search of another version of this program; search again with another --out",
+                self.journal.folder.display()
+            );
+        }
+        if outcome.purpose == Purpose::Confirm {
+            let run = RunDir::open(self.journal.folder.join(&made.shown.directory))?;
+            self.confirmed.push((outcome.level, run.summary()?));
+        }
+        self.lines.push(made.shown);
+        search.tell(outcome);
+        Ok(())
+    }
+
+    /// Stores what is known by now.
+    fn keep(&self, answers: Vec<TierCapacity>, spent: u64) -> Result<Capacity, RunnerError> {
+        let answers = self.watched.named(answers);
+        // Each tier has long runs; the last at the level that the first tier goes by is shown.
+        let level = answers[0].long_run.map(|run| run.level);
+        let mut runs = self.confirmed.iter().rev();
+        let confirmed = runs.find(|(at, _)| Some(*at) == level);
+        let found = Capacity {
+            answer: answers[0].clone(),
+            requests_spent: spent,
+            confirmed: confirmed.map(|(_, summary)| summary.clone()),
+            tiers: match answers.len() {
+                1 => Vec::new(),
+                _ => answers,
+            },
+            probes: self.lines.clone(),
+            ..self.found.clone()
+        };
+        self.journal.keep(&found)?;
+        Ok(found)
     }
 
     /// Runs a probe until enough is known.
@@ -81,11 +146,8 @@ impl SearchDriver<'_> {
         observer: &mut dyn Observer,
     ) -> Result<(ProbeOutcome, Measured), RunnerError> {
         let level = probe.level;
-        let directory = self.out.join(format!(
-            "probes/{:03}-{}",
-            self.lines.len() + 1,
-            short(level)
-        ));
+        let name = format!("{:03}-{}", self.lines.len() + 1, short(level));
+        let directory = self.journal.folder.join(self.journal.new_run(&name));
         let mut options = at_level(&self.options, self.over, level, probe.most_requests);
         // Each probe has random arrivals of its own: a chance that they shared would be taken for
         // the server's.
@@ -180,13 +242,12 @@ impl SearchDriver<'_> {
             .measure(point, directory, &self.control, observer)
     }
 
-    fn keep(
-        &mut self,
+    fn shown(
+        &self,
         outcome: &ProbeOutcome,
         met: &[Option<bool>],
         measured: &Measured,
-        observer: &mut dyn Observer,
-    ) {
+    ) -> StoredProbe {
         let verdict = |tier: usize| match met[tier] {
             Some(true) => stored::ProbeVerdict::Met,
             Some(false) => stored::ProbeVerdict::Missed,
@@ -194,21 +255,16 @@ impl SearchDriver<'_> {
         };
         let (own, first) = (verdict(outcome.tier), verdict(0));
         let directory = measured.directory.path();
-        let below = directory.strip_prefix(&self.out).unwrap_or(directory);
-        let probe = StoredProbe {
+        let below = directory.strip_prefix(&self.journal.folder);
+        StoredProbe {
             level: outcome.level,
             purpose: outcome.purpose,
             requests: outcome.sent,
             tier: self.watched.tier_name(outcome.tier),
             verdict: own,
             first_tier: (first != own).then_some(first),
-            directory: below.display().to_string(),
-        };
-        observer.event(Event::Probed {
-            over: self.over.word(),
-            probe: &probe,
-        });
-        self.lines.push(probe);
+            directory: below.unwrap_or(directory).display().to_string(),
+        }
     }
 }
 

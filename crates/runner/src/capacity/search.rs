@@ -1,13 +1,16 @@
 //! A search for a capacity, on servers that are up.
 
 use super::driver::SearchDriver;
+use super::journal::Journal;
 use super::objectives::{Tier, Watched};
 use super::over::{Over, levels};
-use crate::error::{Context as _, RunnerError};
+use crate::error::RunnerError;
 use crate::observer::Observer;
 use crate::servers::Servers;
 use crate::session::Session;
-use inferometer_campaign::capacity::stored::{Capacity, FILE, SCHEMA};
+use inferometer_campaign::capacity::stored::{
+    Capacity, JOURNAL_SCHEMA, SCHEMA, SearchPlan, TierCapacity,
+};
 use inferometer_campaign::capacity::{Search, Settings};
 use inferometer_core::options::Options;
 use inferometer_core::slo::Slo;
@@ -69,52 +72,49 @@ impl CapacitySearch {
         CapacitySearch::new(options, over, &[tier], settings)
     }
 
-    /// Searches, and keeps the answer and its probes in `out`.
+    /// The folder of the search: a new one, or that of the same search, which then goes on.
+    pub fn begin(&self, folder: &Path) -> Result<Journal, RunnerError> {
+        let plan = SearchPlan {
+            schema: JOURNAL_SCHEMA.to_owned(),
+            options: self.options.clone(),
+            search: self.repeat.clone(),
+        };
+        Journal::open(folder, plan)
+    }
+
+    /// Searches, and keeps the answer and its probes in the folder.
     pub fn find(
         self,
-        out: &Path,
+        journal: Journal,
         control: Control,
         servers: &mut Servers,
         session: &Session,
         observer: &mut dyn Observer,
     ) -> Result<Capacity, RunnerError> {
-        let label = self.options.run.label.clone();
-        let clock = self.options.connection.sim_clock.unwrap_or_default();
-        let mut driver = SearchDriver {
+        let found = Capacity {
+            schema: SCHEMA.to_owned(),
+            label: self.options.run.label.clone(),
+            sim_clock: self.options.connection.sim_clock.unwrap_or_default(),
+            over: self.over.word().to_owned(),
+            answer: TierCapacity::default(),
+            requests_spent: 0,
+            confirmed: None,
+            repeat: self.repeat,
+            tiers: Vec::new(),
+            probes: Vec::new(),
+        };
+        let driver = SearchDriver {
             options: self.options,
             over: self.over,
             watched: self.watched,
-            out: out.to_owned(),
+            journal,
             control,
             servers,
             session,
             lines: Vec::new(),
             confirmed: Vec::new(),
+            found,
         };
-        let (answers, spent) = driver.search(self.search, observer)?;
-        // Each tier has long runs; the last at the level that the first tier goes by is shown.
-        let level = answers[0].long_run.map(|run| run.level);
-        let mut runs = driver.confirmed.into_iter().rev();
-        let confirmed = runs.find(|(at, _)| Some(*at) == level);
-        let found = Capacity {
-            schema: SCHEMA.to_owned(),
-            label,
-            sim_clock: clock,
-            over: self.over.word().to_owned(),
-            answer: answers[0].clone(),
-            requests_spent: spent,
-            confirmed: confirmed.map(|(_, summary)| summary),
-            repeat: self.repeat,
-            tiers: match answers.len() {
-                1 => Vec::new(),
-                _ => answers,
-            },
-            probes: driver.lines,
-        };
-        std::fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
-        let file = out.join(FILE);
-        std::fs::write(&file, serde_json::to_string_pretty(&found)? + "\n")
-            .with_context(|| format!("cannot write {}", file.display()))?;
-        Ok(found)
+        driver.search(self.search, observer)
     }
 }

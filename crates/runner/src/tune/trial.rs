@@ -255,9 +255,9 @@ impl Job<'_> {
         observer: &mut dyn Observer,
     ) -> Result<serde_json::Value, Aborted> {
         let search = CapacitySearch::rate(self.options(up), &self.study.goal.slos)?;
-        let folder = self.folder.join("capacity");
+        let journal = search.begin(&self.folder.join("capacity"))?;
         let found = search.find(
-            &folder,
+            journal,
             self.control.clone(),
             &mut up.servers,
             self.bed.session(),

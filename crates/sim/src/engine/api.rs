@@ -13,21 +13,26 @@
 //! tokens, and hands it to the scheduler; so requests that come together are seen late, but close
 //! to each other.
 
-use std::collections::{HashMap, VecDeque};
+use std::{
+    collections::{HashMap, VecDeque},
+    ops::ControlFlow,
+};
 
 use inferometer_catalog::timing::ApiCost;
 
-use super::{EngineConfig, Finish, Nanos, Policy, Request, nanos};
+use super::{EngineConfig, Event, EventKind, Finish, Nanos, Policy, Request, nanos};
+
+/// Where the front end keeps a request: looked up once per request, not once per token.
+pub(super) type Ticket = u32;
 
 /// Tokens on their way through the front end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Chunk {
     pub(super) request: u64,
+    pub(super) ticket: Ticket,
     pub(super) tokens: u32,
     /// Sequences in the batch that made the last of them.
     pub(super) batch: u32,
-    /// When the server took the first and the last of them from the engine, where it has.
-    pub(super) picked_up: [Nanos; 2],
     /// Why the answer ends with it, and how often the request was preempted.
     pub(super) finished: Option<(Finish, u32)>,
 }
@@ -42,23 +47,25 @@ pub(super) struct Admitted {
     pub(super) core: usize,
 }
 
-/// What a server has set about.
+/// A request that a server hands to the scheduler.
 #[derive(Debug)]
-pub(super) enum Work {
-    /// A request, begun at the first time, that the scheduler sees at the second.
-    TakeIn(Admitted, [Nanos; 2]),
-    /// The chunk leaves at this time.
-    Send(Chunk, Nanos),
+pub(super) struct TakenIn {
+    pub(super) admitted: Admitted,
+    pub(super) ticket: Ticket,
+    /// When the server set about it.
+    pub(super) begun: Nanos,
+    /// When the scheduler sees it.
+    pub(super) seen_at: Nanos,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Task {
     /// Reading a request, half of what taking it in costs.
-    Read(u64),
+    Read(Ticket),
     /// Handing it to the scheduler, the other half.
-    TakeIn(u64),
+    TakeIn(Ticket),
     HandleOutputs,
-    Send(u64),
+    Send(Ticket),
 }
 
 /// One with an empty queue begins a task when it comes; so the next task of a queue begins when
@@ -86,21 +93,27 @@ enum Output {
     EndOfStep,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Open {
+    /// Absent where the ticket is free.
+    id: Option<u64>,
     server: usize,
-    /// Until the scheduler has it.
-    arriving: Option<Admitted>,
+    /// Until the scheduler has it. Boxed, since every token passes here.
+    arriving: Option<Box<Admitted>>,
     /// When the server set about it.
     begun: Nanos,
-    /// Handled, and waiting to be sent.
-    waiting: Option<Chunk>,
+    /// Handled, and waiting to be sent; and when the server took the first and the last of its
+    /// tokens from the engine.
+    waiting: Option<(Chunk, [Nanos; 2])>,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct FrontEnd {
     servers: Vec<ApiServer>,
-    open: HashMap<u64, Open>,
+    /// By ticket.
+    open: Vec<Open>,
+    free: Vec<Ticket>,
+    tickets: HashMap<u64, Ticket>,
     turn: usize,
     /// Time that the servers have spent, together.
     pub(super) busy: Nanos,
@@ -108,7 +121,7 @@ pub(super) struct FrontEnd {
     slice: usize,
     request: f64,
     prompt_token: f64,
-    chunk: f64,
+    chunk: Nanos,
     token: f64,
     latency: Nanos,
 }
@@ -128,71 +141,88 @@ impl FrontEnd {
     fn with(cost: ApiCost, servers: u32, slice: usize) -> FrontEnd {
         FrontEnd {
             servers: vec![ApiServer::default(); servers.max(1) as usize],
-            open: HashMap::new(),
+            open: Vec::new(),
+            free: Vec::new(),
+            tickets: HashMap::new(),
             turn: 0,
             busy: 0,
             slice,
             request: cost.request_us * 1e-6,
             prompt_token: cost.prompt_token_us * 1e-6,
-            chunk: cost.chunk_us * 1e-6,
+            chunk: nanos(cost.chunk_us * 1e-6),
             token: cost.token_us * 1e-6,
             latency: nanos(cost.latency_us * 1e-6),
         }
     }
 
     pub(super) fn knows(&self, id: u64) -> bool {
-        self.open.contains_key(&id)
+        self.tickets.contains_key(&id)
     }
 
     /// Forgets a request; false where none of this id is under way.
     pub(super) fn cancel(&mut self, id: u64) -> bool {
-        let Some(open) = self.open.remove(&id) else {
+        let Some(&ticket) = self.tickets.get(&id) else {
             return false;
         };
-        // The id may come again, and must not find what is left of this one.
-        let server = &mut self.servers[open.server];
+        // The ticket is given to another, who must not find what is left of this one.
+        let server = &mut self.servers[self.open[ticket as usize].server];
         server.queue.retain(|task| match task {
-            Task::Read(of) | Task::TakeIn(of) | Task::Send(of) => *of != id,
+            Task::Read(of) | Task::TakeIn(of) | Task::Send(of) => *of != ticket,
             Task::HandleOutputs => true,
         });
         server.then = server
             .then
-            .filter(|task| !matches!(task, Task::TakeIn(of) if *of == id));
+            .filter(|task| !matches!(task, Task::TakeIn(of) if *of == ticket));
         server.outputs.retain(|output| match output {
-            Output::Chunk(chunk) => chunk.request != id,
+            Output::Chunk(chunk) => chunk.ticket != ticket,
             Output::EndOfStep => true,
         });
+        self.close(ticket);
         true
     }
 
+    fn close(&mut self, ticket: Ticket) {
+        let open = std::mem::take(&mut self.open[ticket as usize]);
+        if let Some(id) = open.id {
+            self.tickets.remove(&id);
+            self.free.push(ticket);
+        }
+    }
+
     /// A request comes; requests go to the servers in turn.
-    pub(super) fn accept(&mut self, now: Nanos, admitted: Admitted) -> Option<Work> {
+    pub(super) fn accept(&mut self, now: Nanos, admitted: Admitted) -> Option<TakenIn> {
         let (id, place) = (admitted.request.id, self.turn);
         let takes_time = self.half_of_taking_in(admitted.request.prompt_tokens) > 0.0;
         self.turn = (self.turn + 1) % self.servers.len();
-        let open = Open {
+        let ticket = self.free.pop().unwrap_or_else(|| {
+            self.open.push(Open::default());
+            (self.open.len() - 1) as Ticket
+        });
+        self.tickets.insert(id, ticket);
+        self.open[ticket as usize] = Open {
+            id: Some(id),
             server: place,
-            arriving: Some(admitted),
+            arriving: Some(Box::new(admitted)),
             begun: now,
             waiting: None,
         };
-        self.open.insert(id, open);
-        if !self.queue(place, Task::Read(id), now) {
+        if !self.queue(place, Task::Read(ticket), now) {
             return None;
         }
-        let read = self.work_of(place);
+        let read = self.other_task(place);
         // Where it takes no time, nothing comes between its halves.
         if takes_time {
             read
         } else {
-            self.work_of(place)
+            self.other_task(place)
         }
     }
 
     /// A step of the engine has brought these chunks by now.
     pub(super) fn hand_over(&mut self, now: Nanos, chunks: &[Chunk]) {
         for chunk in chunks {
-            if let Some(open) = self.open.get(&chunk.request) {
+            let open = &self.open[chunk.ticket as usize];
+            if open.id == Some(chunk.request) {
                 let server = &mut self.servers[open.server];
                 server.outputs.push_back(Output::Chunk(*chunk));
             }
@@ -214,13 +244,8 @@ impl FrontEnd {
         self.next().map(|(at, _)| at)
     }
 
-    /// Begins the task that is due first.
-    pub(super) fn work(&mut self) -> Option<Work> {
-        let (_, place) = self.next()?;
-        self.work_of(place)
-    }
-
-    fn next(&self) -> Option<(Nanos, usize)> {
+    /// The task that is due first: when, and the server that sets about it.
+    pub(super) fn next(&self) -> Option<(Nanos, usize)> {
         let servers = self.servers.iter().enumerate();
         let behind = servers.filter(|(_, server)| server.has_work());
         behind.map(|(place, server)| (server.free_at, place)).min()
@@ -237,38 +262,87 @@ impl FrontEnd {
         idle
     }
 
-    fn work_of(&mut self, place: usize) -> Option<Work> {
+    /// Lets a server do its next task, and more of them before the time given where they are
+    /// chunks to send. It ends with a request for the scheduler, or with the last chunk of an
+    /// answer.
+    pub(super) fn work(
+        &mut self,
+        place: usize,
+        until: Nanos,
+        events: &mut Vec<Event>,
+    ) -> ControlFlow<Option<TakenIn>> {
+        let others = self.servers.iter().enumerate();
+        let others = others.filter(|(other, server)| *other != place && server.has_work());
+        let until = others
+            .map(|(_, server)| server.free_at)
+            .fold(until, Nanos::min);
+        let server = &mut self.servers[place];
+        let then = server.then.take();
+        server.queue.extend(then);
+        while let Some(&Task::Send(ticket)) = server.queue.front() {
+            server.queue.pop_front();
+            let Some((chunk, picked_up)) = self.open[ticket as usize].waiting.take() else {
+                continue;
+            };
+            self.busy = self.busy.saturating_add(self.chunk);
+            server.free_at = server.free_at.saturating_add(self.chunk);
+            let (request, at) = (chunk.request, server.free_at.saturating_add(self.latency));
+            let mut tell = |kind| events.push(Event { request, at, kind });
+            tell(EventKind::Tokens {
+                count: chunk.tokens,
+                batch: chunk.batch,
+                picked_up,
+            });
+            if let Some((finish, preemptions)) = chunk.finished {
+                tell(EventKind::Finished {
+                    finish,
+                    preemptions,
+                });
+                self.close(ticket);
+                return ControlFlow::Break(None);
+            }
+            if server.free_at >= until {
+                return ControlFlow::Continue(());
+            }
+        }
+        match self.other_task(place) {
+            None => ControlFlow::Continue(()),
+            taken_in => ControlFlow::Break(taken_in),
+        }
+    }
+
+    /// The next task of a server where that is not to send a chunk.
+    fn other_task(&mut self, place: usize) -> Option<TakenIn> {
         let server = &mut self.servers[place];
         let then = server.then.take();
         server.queue.extend(then);
         match server.queue.pop_front()? {
-            Task::Read(id) => {
-                let open = self.open.get_mut(&id)?;
+            Task::Read(ticket) => {
+                let open = &mut self.open[ticket as usize];
                 open.begun = server.free_at;
-                server.then = Some(Task::TakeIn(id));
+                server.then = Some(Task::TakeIn(ticket));
                 let tokens = open.arriving.as_ref()?.request.prompt_tokens;
                 self.spend(place, self.half_of_taking_in(tokens));
                 None
             }
-            Task::TakeIn(id) => {
-                let open = self.open.get_mut(&id)?;
+            Task::TakeIn(ticket) => {
+                let open = &mut self.open[ticket as usize];
                 let (admitted, begun) = (open.arriving.take()?, open.begun);
                 let half = self.half_of_taking_in(admitted.request.prompt_tokens);
-                let seen_at = self.spend(place, half);
-                Some(Work::TakeIn(admitted, [begun, seen_at]))
+                self.spend(place, half);
+                let seen_at = self.servers[place].free_at.saturating_add(self.latency);
+                Some(TakenIn {
+                    admitted: *admitted,
+                    ticket,
+                    begun,
+                    seen_at,
+                })
             }
             Task::HandleOutputs => {
                 self.handle_outputs(place);
                 None
             }
-            Task::Send(id) => {
-                let chunk = self.open.get_mut(&id)?.waiting.take()?;
-                if chunk.finished.is_some() {
-                    self.open.remove(&id);
-                }
-                let at = self.spend(place, self.chunk);
-                Some(Work::Send(chunk, at))
-            }
+            Task::Send(_) => None,
         }
     }
 
@@ -286,21 +360,17 @@ impl FrontEnd {
                 handled = 0;
                 continue;
             };
-            if let Some(open) = self.open.get_mut(&chunk.request) {
-                tokens += f64::from(chunk.tokens);
-                chunk.picked_up = [now, now];
-                match &mut open.waiting {
-                    Some(waiting) => {
-                        chunk.tokens += waiting.tokens;
-                        chunk.picked_up[0] = waiting.picked_up[0];
-                        *waiting = chunk;
-                    }
-                    None => {
-                        open.waiting = Some(chunk);
-                        server.queue.push_back(Task::Send(chunk.request));
-                    }
+            let waiting = &mut self.open[chunk.ticket as usize].waiting;
+            tokens += f64::from(chunk.tokens);
+            let mut picked_up = [now, now];
+            match waiting {
+                Some((before, [first, _])) => {
+                    chunk.tokens += before.tokens;
+                    picked_up[0] = *first;
                 }
+                None => server.queue.push_back(Task::Send(chunk.ticket)),
             }
+            *waiting = Some((chunk, picked_up));
             handled += 1;
             let more = matches!(server.outputs.front(), Some(Output::Chunk(_)));
             if handled == self.slice && more {
@@ -314,12 +384,11 @@ impl FrontEnd {
         self.spend(place, tokens * self.token);
     }
 
-    fn spend(&mut self, place: usize, seconds: f64) -> Nanos {
+    fn spend(&mut self, place: usize, seconds: f64) {
         let cost = nanos(seconds);
         let server = &mut self.servers[place];
         server.free_at = server.free_at.saturating_add(cost);
         self.busy = self.busy.saturating_add(cost);
-        server.free_at.saturating_add(self.latency)
     }
 }
 
@@ -348,33 +417,45 @@ mod tests {
         let chunks: Vec<Chunk> = requests
             .map(|request| Chunk {
                 request,
+                ticket: request as Ticket,
                 tokens: 1,
                 batch: 1,
-                picked_up: [made_at; 2],
                 finished: None,
             })
             .collect();
         front.hand_over(made_at, &chunks);
     }
 
+    /// Does the next task alone: what the scheduler sees, and request, tokens and time of what is
+    /// sent.
+    fn work(front: &mut FrontEnd) -> (Option<TakenIn>, Option<(u64, u32, Nanos)>) {
+        let Some((_, place)) = front.next() else {
+            return (None, None);
+        };
+        let mut events = Vec::new();
+        let taken_in = front.work(place, 0, &mut events).break_value().flatten();
+        let sent = events.first().and_then(|event| match event.kind {
+            EventKind::Tokens { count, .. } => Some((event.request, count, event.at)),
+            _ => None,
+        });
+        (taken_in, sent)
+    }
+
     /// When the scheduler sees each request, until nothing is left to do.
     fn seen(front: &mut FrontEnd) -> Vec<(u64, Nanos)> {
         let mut seen = Vec::new();
         while front.wake().is_some() {
-            if let Some(Work::TakeIn(admitted, [_, seen_at])) = front.work() {
-                seen.push((admitted.request.id, seen_at));
-            }
+            let taken_in = work(front).0;
+            seen.extend(taken_in.map(|it| (it.admitted.request.id, it.seen_at)));
         }
         seen
     }
 
-    /// Request, tokens and time of each chunk that is sent until nothing is left to do.
+    /// What is sent until nothing is left to do.
     fn sent(front: &mut FrontEnd) -> Vec<(u64, u32, Nanos)> {
         let mut sent = Vec::new();
         while front.wake().is_some() {
-            if let Some(Work::Send(chunk, at)) = front.work() {
-                sent.push((chunk.request, chunk.tokens, at));
-            }
+            sent.extend(work(front).1);
         }
         sent
     }
@@ -401,7 +482,7 @@ mod tests {
         sent(&mut front);
         // The second step ends while the first is handled, the third while its chunks go out.
         step(&mut front, 2_000_000, 0..2);
-        assert!(front.work().is_none());
+        assert!(matches!(work(&mut front), (None, None)));
         step(&mut front, 2_010_000, 0..2);
         step(&mut front, 2_030_000, 0..2);
         assert_eq!(
@@ -463,10 +544,41 @@ mod tests {
         let mut front = FrontEnd::with(ApiCost::FREE, 1, VLLM_SLICE);
         for id in 0..3 {
             let taken_in = front.accept(7, admitted(id, 100));
-            assert!(matches!(taken_in, Some(Work::TakeIn(_, [7, 7]))));
+            let times = taken_in.map(|taken_in| [taken_in.begun, taken_in.seen_at]);
+            assert_eq!(times, Some([7, 7]));
         }
         step(&mut front, 9, 0..3);
         assert_eq!(sent(&mut front), [(0, 1, 9), (1, 1, 9), (2, 1, 9)]);
         assert_eq!(front.busy, 0);
+    }
+
+    #[test]
+    fn chunks_are_sent_together_up_to_a_time_or_the_end_of_an_answer() {
+        let mut front = FrontEnd::with(COST, 1, VLLM_SLICE);
+        for id in 0..4 {
+            front.accept(0, admitted(id, 0));
+        }
+        sent(&mut front);
+        step(&mut front, 9_000_000, 0..4);
+        let mut events = Vec::new();
+        // The outputs are handled, then they go out every 50 us.
+        for (until, sent_by_then) in [(0, 0), (9_091_000, 2), (Nanos::MAX, 4)] {
+            assert!(front.work(0, until, &mut events).is_continue());
+            assert_eq!(events.len(), sent_by_then);
+        }
+        let last = Chunk {
+            request: 1,
+            ticket: 1,
+            tokens: 1,
+            batch: 1,
+            finished: Some((Finish::Stop, 0)),
+        };
+        front.hand_over(10_000_000, &[last]);
+        step(&mut front, 10_000_001, 2..4);
+        events.clear();
+        assert!(front.work(0, Nanos::MAX, &mut events).is_continue());
+        assert!(front.work(0, Nanos::MAX, &mut events).is_break());
+        assert_eq!(events.len(), 2);
+        assert!(!front.knows(1) && front.knows(2));
     }
 }

@@ -5,7 +5,7 @@ use inferometer_catalog::timing::StepShape;
 use super::{
     EngineConfig, Event, EventKind, Finish, Nanos, Order, Policy, Rejection, Request, Stats,
     StepRecord,
-    api::Chunk,
+    api::{Chunk, TakenIn},
     blocks::BlockPool,
     mindie, nanos,
     noise::{NoiseSource, unit},
@@ -63,9 +63,8 @@ impl EngineCore {
         }
     }
 
-    /// Takes in a request that is admissible with this many tokens of output.
-    pub(super) fn insert(&mut self, request: Request, output: u32, times: [Nanos; 2]) {
-        self.state.insert(request, output, times);
+    pub(super) fn insert(&mut self, taken_in: TakenIn) {
+        self.state.insert(taken_in);
     }
 
     pub(super) fn knows(&self, id: u64) -> bool {
@@ -113,9 +112,9 @@ impl EngineCore {
         began
     }
 
-    /// What the last call of [`Self::step`] brought.
-    pub(super) fn events(&self) -> &[Event] {
-        &self.state.events
+    /// Hands over what the last call of [`Self::step`] brought, for an empty list.
+    pub(super) fn swap_events(&mut self, events: &mut Vec<Event>) {
+        std::mem::swap(&mut self.state.events, events);
     }
 
     pub(super) fn chunks(&self) -> &[Chunk] {
@@ -367,9 +366,9 @@ impl EngineCore {
             };
             self.chunks.push(Chunk {
                 request: sequence.id,
+                ticket: sequence.ticket,
                 tokens: std::mem::take(&mut sequence.unsent),
                 batch: step.batch,
-                picked_up: [made_at; 2],
                 finished: last.then_some((finish, sequence.preemptions)),
             });
         }

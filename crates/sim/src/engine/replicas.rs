@@ -1,8 +1,10 @@
 //! The engine: one scheduler, or as many as it has data-parallel replicas, behind a front end.
 
+use std::ops::ControlFlow;
+
 use super::{
-    EngineConfig, Event, EventKind, Nanos, OutOfMemory, Rejection, Request, Stats, StepRecord,
-    api::{Admitted, FrontEnd, Work},
+    EngineConfig, Event, Nanos, OutOfMemory, Rejection, Request, Stats, StepRecord,
+    api::{Admitted, FrontEnd, TakenIn},
     engine_core::EngineCore,
 };
 
@@ -57,8 +59,8 @@ impl Engine {
             core: self.turn,
         };
         self.turn = (self.turn + 1) % self.cores.len();
-        let work = self.front_end.accept(now, admitted);
-        self.finish(work);
+        let taken_in = self.front_end.accept(now, admitted);
+        self.hand_on(taken_in);
         Ok(())
     }
 
@@ -87,28 +89,39 @@ impl Engine {
     }
 
     /// Does what is due first, if that is due by now: ends the step under way and begins the next,
-    /// or lets the front end set about its next task. It happens at the time it was due, however
-    /// late the call is.
+    /// or lets the front end work until then, until a request is handed to the scheduler, or until
+    /// an answer ends, whose client may have more to send. Each thing happens at the time it was
+    /// due, however late the call is.
     pub fn step(&mut self, now: Nanos) -> StepOutcome<'_> {
         self.events.clear();
         let wakes = self.cores.iter().enumerate();
         let first = wakes.filter_map(|(rank, core)| Some((core.wake()?, rank)));
         let first = first.min();
         let mut began = None;
-        match self.front_end.wake() {
-            Some(at) if first.is_none_or(|(step, _)| at < step) => {
-                if at <= now {
-                    let work = self.front_end.work();
-                    self.finish(work);
-                }
+        let mut is_first = true;
+        let until = first
+            .map_or(Nanos::MAX, |(at, _)| at)
+            .min(now.saturating_add(1));
+        while let Some((at, place)) = self.front_end.next()
+            && first.is_none_or(|(step, _)| at < step)
+        {
+            is_first = false;
+            if at > now {
+                break;
             }
-            _ => {
-                let rank = first.map_or(0, |(_, rank)| rank);
-                began = self.cores[rank].step(now);
-                self.events.extend_from_slice(self.cores[rank].events());
-                if let Some((at, _)) = first {
-                    self.front_end.hand_over(at, self.cores[rank].chunks());
-                }
+            if let ControlFlow::Break(taken_in) =
+                self.front_end.work(place, until, &mut self.events)
+            {
+                self.hand_on(taken_in);
+                break;
+            }
+        }
+        if is_first {
+            let rank = first.map_or(0, |(_, rank)| rank);
+            began = self.cores[rank].step(now);
+            self.cores[rank].swap_events(&mut self.events);
+            if let Some((at, _)) = first {
+                self.front_end.hand_over(at, self.cores[rank].chunks());
             }
         }
         StepOutcome {
@@ -118,29 +131,9 @@ impl Engine {
         }
     }
 
-    fn finish(&mut self, work: Option<Work>) {
-        match work {
-            Some(Work::TakeIn(admitted, times)) => {
-                self.cores[admitted.core].insert(admitted.request, admitted.output, times);
-            }
-            Some(Work::Send(chunk, at)) => {
-                let mut tell = |kind| {
-                    let request = chunk.request;
-                    self.events.push(Event { request, at, kind });
-                };
-                tell(EventKind::Tokens {
-                    count: chunk.tokens,
-                    batch: chunk.batch,
-                    picked_up: chunk.picked_up,
-                });
-                if let Some((finish, preemptions)) = chunk.finished {
-                    tell(EventKind::Finished {
-                        finish,
-                        preemptions,
-                    });
-                }
-            }
-            None => {}
+    fn hand_on(&mut self, taken_in: Option<TakenIn>) {
+        if let Some(taken_in) = taken_in {
+            self.cores[taken_in.admitted.core].insert(taken_in);
         }
     }
 

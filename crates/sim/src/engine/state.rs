@@ -3,7 +3,11 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::{Event, EventKind, Nanos, Request, blocks::BlockPool};
+use super::{
+    Event, EventKind, Nanos,
+    api::{Admitted, TakenIn, Ticket},
+    blocks::BlockPool,
+};
 
 /// Index of a sequence in [`State::sequences`].
 pub(super) type Slot = u32;
@@ -28,6 +32,8 @@ pub(super) enum Place {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sequence {
     pub(super) id: u64,
+    /// Where the front end keeps it.
+    pub(super) ticket: Ticket,
     pub(super) prompt: u32,
     pub(super) output: u32,
     pub(super) produced: u32,
@@ -177,13 +183,12 @@ impl State {
         self.by_id.contains_key(&id)
     }
 
-    /// Takes a request in that an API server set about and lets the scheduler see at these times.
-    pub(super) fn insert(
-        &mut self,
-        request: Request,
-        output: u32,
-        [accepted_at, seen_at]: [Nanos; 2],
-    ) {
+    /// Takes in a request that an API server lets the scheduler see.
+    pub(super) fn insert(&mut self, taken_in: TakenIn) {
+        let Admitted {
+            request, output, ..
+        } = taken_in.admitted;
+        let seen_at = taken_in.seen_at;
         let slot = self.vacant.pop().unwrap_or_else(|| {
             self.sequences.push(Sequence::default());
             (self.sequences.len() - 1) as Slot
@@ -200,7 +205,8 @@ impl State {
             hashes: request.hashes,
             priority: request.priority,
             number: self.numbers,
-            accepted_at,
+            ticket: taken_in.ticket,
+            accepted_at: taken_in.begun,
             queued_at: seen_at,
             table,
             ..Sequence::default()
@@ -278,8 +284,12 @@ impl State {
     /// Gives a sequence the blocks for `tokens` more; false where they are not free.
     pub(super) fn grow(&mut self, slot: Slot, tokens: u32) -> bool {
         let sequence = &mut self.sequences[slot as usize];
-        let length = (sequence.computed + tokens).div_ceil(self.block_size);
-        self.pool.grow(&mut sequence.table, length)
+        let tokens = sequence.computed + tokens;
+        // Most steps need no further block.
+        if sequence.table.len() as u64 * u64::from(self.block_size) >= u64::from(tokens) {
+            return true;
+        }
+        (self.pool).grow(&mut sequence.table, tokens.div_ceil(self.block_size))
     }
 
     pub(super) fn plan(&mut self, slot: Slot, tokens: u32) {

@@ -338,8 +338,10 @@ impl Agenda {
                     }
                     client(self, Happening::Arrived { at });
                 }
-                (_, Some(wake)) => {
-                    let outcome = engine.step(wake);
+                (_, Some(_)) => {
+                    // Nothing that the clients do comes before their next request.
+                    let until = arrival.map_or(Nanos::MAX, |(at, _)| at - 1);
+                    let outcome = engine.step(until);
                     if self.keep.steps
                         && let Some(step) = outcome.began
                     {

@@ -2,7 +2,7 @@ use super::forms;
 use super::{SCHEMAS, SchemaArguments, run};
 use crate::generated::{Generated, check};
 use inferometer_analysis::compare::Comparison;
-use inferometer_campaign::capacity::stored::Capacity;
+use inferometer_campaign::capacity::stored::{Capacity, SearchLine};
 use inferometer_campaign::study::StudyResult;
 use inferometer_campaign::trial::Event;
 use inferometer_core::summary::Summary;
@@ -26,6 +26,7 @@ fn written(name: &str) -> String {
     let schema = match name {
         "calibration" => of::<Calibration>(),
         "capacity" => of::<Capacity>(),
+        "capacity-probes" => of::<SearchLine>(),
         "compare" => of::<Comparison>(),
         "data" => of::<Survey>(),
         "doctor" => of::<Certificate>(),
