@@ -32,8 +32,15 @@ pub fn doubts(results: &[ImportedResult]) -> Vec<Vec<ImportDoubt>> {
         for (at, doubt) in cross_check::judge(results) {
             doubts[at].push(doubt);
         }
-        // A table and the block that it repeats are one measurement.
+        // A table and the block that it repeats are one measurement, unless it says otherwise.
+        let contradicts = |doubts: &Vec<ImportDoubt>| {
+            let mut doubts = doubts.iter();
+            doubts.any(|it| matches!(it, ImportDoubt::TableContradicts { .. }))
+        };
         for (at, block) in repeats(results).into_iter().enumerate() {
+            if contradicts(&doubts[at]) {
+                continue;
+            }
             for doubt in block.map(|block| doubts[block].clone()).unwrap_or_default() {
                 if !doubts[at].contains(&doubt) {
                     doubts[at].push(doubt);

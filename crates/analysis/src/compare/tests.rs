@@ -195,25 +195,37 @@ fn imports_of_a_closed_loop_whose_rate_is_infinite_are_compared_by_throughput() 
 }
 
 #[test]
-fn figures_alone_decide_nothing_unless_they_are_repeated() {
-    let import = |latency, seed| {
+fn figures_alone_tell_large_differences_if_their_requests_are_known() {
+    let import = |latency, seed, requests| {
         let mut summary = run(2000, latency, 0.0, seed).summary;
         summary.throughput.output_tokens_per_s_interval = None;
+        summary.requests.ok = requests;
         RunSample::imported("vllm", point(8), summary)
     };
-    let one = [
-        group("a", vec![import(100.0, 1)]),
-        group("b", vec![import(50.0, 2)]),
-    ];
-    let row = primary(&one);
+    let one = |other, requests| {
+        primary(&[
+            group("a", vec![import(100.0, 1, requests)]),
+            group("b", vec![import(other, 2, requests)]),
+        ])
+    };
+    let unknown = one(50.0, 0);
     assert_eq!(
-        (row.verdict, row.low, row.basis),
+        (unknown.verdict, unknown.low, unknown.basis),
         (Verdict::Unknown, None, Basis::Nothing)
     );
-    assert!((row.ratio.unwrap() - 2.0).abs() < 0.1);
+    assert!((unknown.ratio.unwrap() - 2.0).abs() < 0.1);
+    let told = |other, requests| {
+        let row = one(other, requests);
+        assert_eq!(row.basis, Basis::Assumed);
+        row.verdict
+    };
+    assert_eq!(told(30.0, 1000), Verdict::Better);
+    assert_eq!(told(300.0, 1000), Verdict::Worse);
+    assert_eq!(told(90.0, 1000), Verdict::Unknown, "noise may explain it");
+    assert_eq!(told(50.0, 40), Verdict::Unknown, "too few requests");
     let many = [
-        group("a", (0..3).map(|seed| import(100.0, seed)).collect()),
-        group("b", (5..8).map(|seed| import(50.0, seed)).collect()),
+        group("a", (0..3).map(|seed| import(100.0, seed, 0)).collect()),
+        group("b", (5..8).map(|seed| import(50.0, seed, 0)).collect()),
     ];
     assert_eq!(primary(&many).verdict, Verdict::Better);
 }

@@ -6,7 +6,7 @@ pub use stored::{exit, page, read, show};
 
 use crate::exit::Exit;
 use crate::folder::new_folder;
-use crate::options::{EngineArguments, MeasurementOptions, OutputOptions};
+use crate::options::{EngineArguments, Format, MeasurementOptions, OutputOptions};
 use crate::output::{check_output, keep, language};
 use crate::progress::Progress;
 use crate::session::session;
@@ -83,6 +83,10 @@ pub struct CapacityArguments {
 
 pub fn run(arguments: CapacityArguments) -> anyhow::Result<Exit> {
     check_output(&arguments.output)?;
+    // Told before the search, not after it.
+    if arguments.output.format.contains(&Format::Csv) {
+        bail!("a capacity is not a table; use --format text, md, json, html, svg or png");
+    }
     let lang = language(arguments.output.lang);
     let typed = arguments.measurement.load.clone();
     fixed_load(&typed, arguments.over)?;

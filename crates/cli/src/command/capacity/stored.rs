@@ -20,7 +20,9 @@ pub fn show(found: &Capacity, folder: &Path, options: &OutputOptions) -> anyhow:
             Format::Text => text::render(&compose(found, folder, lang), style()),
             Format::Md => markdown::render(&compose(found, folder, lang)),
             Format::Json => json(found),
-            Format::Csv => bail!("a capacity is not a table; use --format text or json"),
+            Format::Csv => {
+                bail!("a capacity is not a table; use --format text, md, json, html, svg or png")
+            }
             Format::Html => page(found, folder, lang),
             Format::Svg | Format::Png => {
                 let drawn = figures(found, &probed(found, folder), lang);
