@@ -334,7 +334,7 @@ fn sections() -> String {
 #[test]
 fn long_notes_are_read_and_compared_by_section() {
     let place = Place::new();
-    place.write("notes.md", &sections());
+    place.write("notes.md", sections());
     let all = place.run(&["import", "notes.md", "--no-keep", "--lang", "en"]);
     assert_eq!(all.code, Some(0), "{all:?}");
     let titles = ["MindIE / Qwen-7B", "vLLM / Qwen-7B", "vLLM / Qwen-72B"];
