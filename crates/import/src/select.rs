@@ -44,7 +44,8 @@ pub fn under(
     };
     let is_under = |found: &ImportedResult| {
         let mut chain = chain(found).into_iter();
-        (wanted.iter()).all(|part| chain.any(|title| title.contains(part.as_str())))
+        let names = |title: &String, part: &str| !part.is_empty() && title.contains(part);
+        (wanted.iter()).all(|part| chain.any(|title| names(&title, part)))
     };
     // A whole heading means itself, and not those that say more.
     let is_named = |found: &ImportedResult| {
@@ -84,7 +85,9 @@ pub fn with_fact(
     let wanted = value.to_lowercase();
     let own = |found: &ImportedResult| found.facts.get(name).map(|it| it.to_lowercase());
     let is_equal = |found: &ImportedResult| own(found).as_ref() == Some(&wanted);
-    let contains = |found: &ImportedResult| own(found).is_some_and(|it| it.contains(&wanted));
+    let contains = |found: &ImportedResult| {
+        own(found).is_some_and(|it| !wanted.is_empty() && it.contains(&wanted))
+    };
     let exact = results.iter().any(is_equal);
     let mut known: Vec<String> = (results.iter())
         .filter_map(|found| found.facts.get(name).cloned())

@@ -105,6 +105,8 @@ fn a_part_is_chosen_by_headings_or_by_what_they_say() {
     assert_eq!(with_fact(results(), "data", "long.jsonl").unwrap().len(), 6);
     let wrong = with_fact(results(), "engine", "SGLang").unwrap_err();
     assert!(wrong.to_string().contains("MindIE, vLLM"), "{wrong}");
+    assert!(under(results(), "").is_err() && under(results(), "MindIE/").is_err());
+    assert!(with_fact(results(), "engine", "").is_err());
     let none = with_fact(results(), "colour", "red").unwrap_err();
     assert!(none.to_string().contains("no heading"), "{none}");
 }
