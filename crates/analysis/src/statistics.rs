@@ -15,7 +15,7 @@ mod two_samples;
 
 pub use arrivals::{arrivals_fit, gap_cdf, kolmogorov_smirnov};
 pub use batch_means::{BatchMeans, batch_means};
-pub use binomial::{TailClaim, share_at_least, share_at_most, share_bounds, tail_claim};
+pub use binomial::share_bounds;
 pub use distribution::{normal_quantile, normal_tail, student_quantile, student_tail};
 pub use equivalence::{Difference, holm};
 pub use intervals::{Batches, design_effect};
