@@ -5,6 +5,7 @@ mod definition;
 mod from_toml;
 mod goal;
 mod importance;
+mod last_stage;
 mod observations;
 mod proposals;
 mod result;
@@ -12,14 +13,17 @@ mod series;
 mod template;
 #[cfg(test)]
 mod tests;
+mod trimming;
 mod verdict;
 
-pub use confirmation::{FreshStart, LastStage};
+pub use confirmation::NextStart;
 pub use definition::{Budget, Engine, SearcherName, Study};
 pub use from_toml::StudyError;
 pub use goal::{Direction, Goal, Objective};
 pub use importance::{Effect, Importance, asked_of_met, importance};
+pub use last_stage::{FreshStart, LastStage};
 pub use observations::observations;
 pub use result::{Best, FailureCount, SCHEMA, StudyResult, TrialRow};
 pub use template::template;
+pub use trimming::{NeededFlag, Trimming, changes_answers};
 pub use verdict::{Change, ChangeEffect, Comparison, Finding, Gain, StudyVerdict};

@@ -141,8 +141,7 @@ fn whole_key(key: &str, original: &Value) -> Result<String, ConfigCopyError> {
             .map(|flag| flag.name.as_str())
     };
     let last = |name: &'static str| name.rsplit('.').next().unwrap_or(name);
-    let matches = |name: &&'static str| *name == key || last(name) == key;
-    if let Some(found) = known().find(matches) {
+    if let Some(found) = flag::mindie_key(key) {
         return Ok(found.to_owned());
     }
     let is_whole = key.starts_with("ServerConfig.") || key.starts_with("BackendConfig.");

@@ -9,9 +9,10 @@ pub use figures::figures;
 
 use crate::chart::metric_name::name_and_unit;
 use crate::message::{NoteText, SetupText, StudyText};
-use inferometer_campaign::space::command_with;
+use inferometer_campaign::space::{Point, Value};
 use inferometer_campaign::study::{
     Direction, Effect, FailureCount, Finding, Importance, Objective, Study, StudyResult, TrialRow,
+    changes_answers,
 };
 use inferometer_campaign::trial::{Level, Origin, State};
 use inferometer_catalog::engine::EngineKind;
@@ -26,15 +27,11 @@ use std::path::Path;
 
 /// Longest line of an engine that a table shows.
 const WORDS: usize = 160;
-/// Most flags that are named in every row of a table.
-const FEW_FLAGS: usize = 1;
 
 #[derive(Clone, Copy, Debug)]
 pub struct StudyReport<'a> {
     pub study: &'a Study,
     pub result: &'a StudyResult,
-    /// Nothing was started: trials were computed on the simulated engine.
-    pub is_virtual: bool,
     pub directory: &'a Path,
     pub lang: Lang,
 }
@@ -71,7 +68,8 @@ pub fn compose(report: &StudyReport<'_>) -> Doc {
     table(StudyText::Pareto, trials(report, &front));
     table(StudyText::Importance, importance(report));
     table(StudyText::Failures, failures(report));
-    let all: Vec<&TrialRow> = report.result.trials.iter().collect();
+    let is_chosen = |trial: &&TrialRow| !is_repeat(trial);
+    let all: Vec<&TrialRow> = report.result.trials.iter().filter(is_chosen).collect();
     table(StudyText::AllTrials, trials(report, &all));
     let saved = Pair::new(
         say(StudyText::Saved),
@@ -85,6 +83,7 @@ fn verdict(report: &StudyReport<'_>) -> Verdict {
     let lang = report.lang;
     let comparison = report.result.comparison.as_ref();
     let (word, reason) = match report.result.finding {
+        Finding::Better if report.result.computed => (StudyText::Computed, StudyText::ComputedGain),
         Finding::Better => (StudyText::Better, StudyText::Gain),
         Finding::TradeOff => (StudyText::TradeOff, StudyText::Traded),
         Finding::DefaultMisses => (StudyText::DefaultMisses, StudyText::BestThatMeets),
@@ -109,6 +108,11 @@ fn verdict(report: &StudyReport<'_>) -> Verdict {
                 ("low", percent(change.low)),
                 ("high", percent(change.high)),
             ];
+            // The same figure in every start of the simulated engine is no certainty.
+            if report.result.computed && change.high - change.low < 1e-4 {
+                let [(_, metric), (_, value), ..] = values;
+                return format!("{metric} {value}");
+            }
             StudyText::Change.with(lang, &values)
         })
         .collect();
@@ -145,14 +149,14 @@ fn best(report: &StudyReport<'_>) -> Vec<Block> {
         words: if is_file {
             engine.command.to_words()
         } else {
-            command_with(&engine.command, &best.flags).to_words()
+            engine.command_with(&best.flags).to_words()
         },
     })];
     if is_file && !best.flags.0.is_empty() {
         let caption = StudyText::BestKeys.with(report.lang, &trial);
         blocks.push(Block::Paragraph(caption));
         let keys = best.flags.0.iter();
-        let pairs = keys.map(|(key, value)| Pair::new(key, value.to_string()));
+        let pairs = keys.map(|(key, value)| Pair::new(last_part(key), value.to_string()));
         blocks.push(Block::Pairs(pairs.collect()));
     }
     blocks
@@ -170,7 +174,7 @@ fn pairs(report: &StudyReport<'_>) -> Vec<Pair> {
         })
         .collect();
     let mut pairs = vec![Pair::new(StudyText::Goal.text(lang), goals.join(", "))];
-    if report.is_virtual {
+    if report.result.computed {
         let note = NoteText::VirtualTime.text(lang);
         pairs.push(Pair::new(SetupText::Note.text(lang), note));
     }
@@ -180,6 +184,7 @@ fn pairs(report: &StudyReport<'_>) -> Vec<Pair> {
     if !slos.is_empty() {
         pairs.push(Pair::new(StudyText::Limits.text(lang), slos.join(", ")));
     }
+    pairs.extend(flags_of_best(report));
     let trials = &report.result.trials;
     let searched = || trials.iter().filter(|trial| !is_repeat(trial));
     let count = |is_counted: fn(&TrialRow) -> bool| {
@@ -195,6 +200,63 @@ fn pairs(report: &StudyReport<'_>) -> Vec<Pair> {
     ];
     let counts = StudyText::Counts.with(lang, &counts);
     pairs.push(Pair::new(StudyText::Trials.text(lang), counts));
+    pairs
+}
+
+/// Which flags the best needs, which it does not, what they may do to the answers, and of which
+/// the simulated engine knows nothing.
+fn flags_of_best(report: &StudyReport<'_>) -> Vec<Pair> {
+    let lang = report.lang;
+    let result = report.result;
+    // Where nothing is gained, no flag is needed for it.
+    let is_worth = matches!(
+        result.finding,
+        Finding::Better | Finding::TradeOff | Finding::DefaultMisses | Finding::NoDefault
+    );
+    let trimming = result.trimming.as_ref().filter(|_| is_worth);
+    let needed = trimming.iter().flat_map(|trimming| &trimming.needed);
+    let needed = needed.map(|needed| {
+        let flag = named(&needed.flag, &needed.value);
+        match needed.without.map(percent) {
+            _ if needed.fails_without => StudyText::FailsWithout.with(lang, &[("flag", flag)]),
+            Some(change) => StudyText::Without.with(lang, &[("flag", flag), ("change", change)]),
+            None => flag,
+        }
+    });
+    let needed = needed.collect::<Vec<_>>().join(", ");
+    let mut pairs = Vec::new();
+    if !needed.is_empty() {
+        pairs.push(Pair::new(StudyText::Needed.text(lang), needed));
+    }
+    let mut say = |name: StudyText, what: StudyText, flags: Vec<String>| {
+        if !flags.is_empty() {
+            let text = what.with(lang, &[("flags", flags.join(", "))]);
+            pairs.push(Pair::new(name.text(lang), text));
+        }
+    };
+    if let Some(trimming) = trimming {
+        let left_out = trimming.left_out.0.iter();
+        let left_out = left_out.map(|(name, value)| named(name, value));
+        say(StudyText::LeftOut, StudyText::NoLoss, left_out.collect());
+    }
+    let best = result.best.iter().flat_map(|best| &best.flags.0);
+    let risky = best.filter(|(name, value)| changes_answers(name, value));
+    let risky = risky.map(|(name, value)| named(name, value));
+    say(
+        StudyText::Quality,
+        StudyText::MayChangeAnswers,
+        risky.collect(),
+    );
+    let unmodelled = result
+        .importance
+        .iter()
+        .filter(|it| it.effect == Effect::NotModelled);
+    let unmodelled = unmodelled.map(|line| line.flag.clone());
+    say(
+        StudyText::Unmodelled,
+        StudyText::NothingConcluded,
+        unmodelled.collect(),
+    );
     pairs
 }
 
@@ -228,11 +290,15 @@ fn trials(report: &StudyReport<'_>, shown: &[&TrialRow]) -> Table {
     let levels = report.several_levels();
     let slos = &report.study.goal.slos;
     let memory = (shown.iter()).any(|trial| trial.device_memory_gib.is_some());
+    // Where all of them are done there is more room for the flags.
+    let states = (shown.iter()).any(|trial| !matches!(outcome(trial), StudyText::Done));
     let mut columns = vec![
         Column::right(StudyText::Id.text(lang)),
         Column::left(StudyText::Why.text(lang)),
-        Column::left(StudyText::State.text(lang)),
     ];
+    if states {
+        columns.push(Column::left(StudyText::State.text(lang)));
+    }
     for objective in report.objectives() {
         // `latency.ttft_ms.p99` is known without its group.
         let known = objective.path.split_once('.').map(|(_, rest)| rest);
@@ -256,20 +322,14 @@ fn trials(report: &StudyReport<'_>, shown: &[&TrialRow]) -> Table {
     if memory {
         columns.push(Column::right(StudyText::Memory.text(lang)));
     }
-    let flags = flag_names(&report.result.trials);
-    // Names beside every value would need most of the line.
-    let is_brief = flags.len() > FEW_FLAGS || flags.iter().any(|flag| flag.contains('.'));
-    columns.push(if is_brief {
-        Column::left(StudyText::Values.text(lang))
-    } else {
-        Column::wrapped(StudyText::Flags.text(lang))
-    });
+    columns.push(Column::wrapped(StudyText::Flags.text(lang)));
     let row = |trial: &&TrialRow| {
         let why = match &trial.origin {
             Origin::Default => StudyText::Default.text(lang).to_owned(),
             Origin::Preset(name) => StudyText::Preset.with(lang, &[("name", name.clone())]),
             Origin::Search => StudyText::Searched.text(lang).to_owned(),
             Origin::Confirm { of, .. } => StudyText::Again.with(lang, &[("of", of.to_string())]),
+            Origin::Trim { of } => StudyText::PartOf.with(lang, &[("of", of.to_string())]),
         };
         let outcome = outcome(trial);
         let tone = match outcome {
@@ -278,11 +338,10 @@ fn trials(report: &StudyReport<'_>, shown: &[&TrialRow]) -> Table {
             StudyText::SloMissed | StudyText::Invalid => Tone::Caution,
             _ => Tone::Bad,
         };
-        let mut cells = vec![
-            Cell::count(trial.id),
-            Cell::text(why),
-            Cell::Toned(outcome.text(lang).to_owned(), tone),
-        ];
+        let mut cells = vec![Cell::count(trial.id), Cell::text(why)];
+        if states {
+            cells.push(Cell::Toned(outcome.text(lang).to_owned(), tone));
+        }
         for (objective, figure) in report.objectives().iter().zip(&trial.objectives) {
             cells.push(Cell::number(*figure, Unit::Count, 2));
             cells.extend(levels.iter().map(|level| {
@@ -307,21 +366,15 @@ fn trials(report: &StudyReport<'_>, shown: &[&TrialRow]) -> Table {
         }
         let class = trial.class.as_ref();
         let class = class.map_or(String::new(), |class| format!("({class}) "));
-        let values = if is_brief && !trial.flags.0.is_empty() {
-            brief_values(trial, &flags)
-        } else {
-            trial.flags.to_string()
-        };
+        let values = changes(trial, &report.result.defaults);
         cells.push(Cell::text(format!("{class}{values}")));
         cells
     };
-    let order = [("flags", flags.join(", "))];
-    let values = is_brief.then(|| StudyText::ValuesOf.with(lang, &order));
     let mean = (!levels.is_empty()).then(|| StudyText::MeanOfLoads.text(lang).to_owned());
     Table {
         columns,
         rows: shown.iter().map(row).collect(),
-        footnotes: mean.into_iter().chain(values).collect(),
+        footnotes: mean.into_iter().collect(),
     }
 }
 
@@ -340,24 +393,35 @@ fn slo_heading(slo: &Slo) -> String {
     }
 }
 
-fn flag_names(trials: &[TrialRow]) -> Vec<&str> {
-    let names = trials.iter().flat_map(|trial| trial.flags.0.keys());
-    let names: BTreeSet<&str> = names.map(String::as_str).collect();
-    names.into_iter().collect()
+/// What a trial changed of what the engine does by itself.
+fn changes(trial: &TrialRow, defaults: &Point) -> String {
+    let is_changed = |name: &str, value: &Value| {
+        let default = defaults.get(name);
+        default.is_none_or(|default| !default.same(value))
+    };
+    let changed = (trial.flags.0.iter()).filter(|(name, value)| is_changed(name, value));
+    let changed = changed.map(|(name, value)| named(name, value));
+    changed.collect::<Vec<_>>().join(" ")
 }
 
-/// The values alone, as `16-true-8192`.
-fn brief_values(trial: &TrialRow, flags: &[&str]) -> String {
-    let value = |flag: &&str| {
-        let value = trial.flags.get(flag);
-        value.map_or(number::ABSENT.to_owned(), ToString::to_string)
-    };
-    let values: Vec<String> = flags.iter().map(value).collect();
-    values.join("-")
+fn named(name: &str, value: &Value) -> String {
+    format!("{}={value}", last_part(name))
+}
+
+/// Keys of a file go by their last part.
+fn last_part(name: &str) -> &str {
+    name.rsplit('.').next().unwrap_or(name)
 }
 
 fn importance(report: &StudyReport<'_>) -> Table {
     let lang = report.lang;
+    // Where nothing can be told, 0 % would be a claim.
+    let share = |line: &Importance| match line.effect {
+        Effect::None | Effect::Rises | Effect::Falls | Effect::Mixed | Effect::Choice => {
+            format!("{} %", number::grouped(line.share * 100.0, 0))
+        }
+        _ => number::ABSENT.to_owned(),
+    };
     let row = |line: &Importance| {
         let effect = match line.effect {
             Effect::Rises => StudyText::Rises,
@@ -365,12 +429,15 @@ fn importance(report: &StudyReport<'_>) -> Table {
             Effect::Mixed => StudyText::Mixed,
             Effect::Choice => StudyText::Choice,
             Effect::None => StudyText::NoEffect,
+            Effect::Unclear => StudyText::Unclear,
             Effect::NotVaried => StudyText::NotVaried,
+            Effect::NeverServed => StudyText::NeverServed,
+            Effect::NotModelled => StudyText::NotModelled,
         };
         let best_at = line.best_at.as_ref();
         vec![
-            Cell::text(line.flag.clone()),
-            Cell::text(format!("{} %", number::grouped(line.share * 100.0, 0))),
+            Cell::text(last_part(&line.flag)),
+            Cell::text(share(line)),
             Cell::text(effect.text(lang)),
             Cell::text(best_at.map(ToString::to_string).unwrap_or_default()),
         ]

@@ -97,6 +97,9 @@ impl Space {
             }
         }
         for (name, given) in given {
+            // MindIE's keys may be given by their last part, as in a sweep.
+            let whole = (engine == EngineKind::Mindie).then(|| flag::mindie_key(name));
+            let name = &whole.flatten().map_or_else(|| name.clone(), str::to_owned);
             let known = known(engine, version, name)?;
             match given {
                 DomainSpec::Derived(text) => {

@@ -74,7 +74,7 @@ impl Rules for FlagRules {
             Ok(flags) => flags,
             Err(error) => return refused("", error),
         };
-        let command = command_with(&self.command, &flags);
+        let command = command_with(&self.command, Some(self.version), &flags);
         let Err(refusal) = resolve(&command, self.version, &self.device, &self.model) else {
             return Admission::Legal(point);
         };
@@ -97,7 +97,7 @@ impl Rules for FlagRules {
         let Ok(flags) = space.flags(&moved) else {
             return out();
         };
-        let command = command_with(&self.command, &flags);
+        let command = command_with(&self.command, Some(self.version), &flags);
         let legal = resolve(&command, self.version, &self.device, &self.model).is_ok();
         if !(legal && space.contains(&moved)) {
             return out();
@@ -184,17 +184,25 @@ fn refused(flag: &str, because: impl std::fmt::Display) -> Admission {
     }
 }
 
-/// A command with these flags put in, in place of earlier ones of their names.
-pub fn command_with(command: &LaunchCommand, flags: &Point) -> LaunchCommand {
+/// A command with these flags put in, in place of earlier ones of their names, as this version of
+/// the engine spells them; without one, as the newest does.
+pub fn command_with(
+    command: &LaunchCommand,
+    version: Option<Version>,
+    flags: &Point,
+) -> LaunchCommand {
     let mut command = command.clone();
+    let version = version.unwrap_or(command.engine.newest());
     for (name, value) in &flags.0 {
         let known = flag::table(command.engine)
             .iter()
-            .any(|flag| flag.name == *name);
+            .find(|flag| flag.name == *name);
+        let is_switch = known.is_some_and(|flag| !flag.kind.takes_value());
         match value {
             // Of an unknown switch we know only how to say yes.
-            Value::Bool(true) if !known => command.set(name, None),
-            Value::Bool(false) if !known => command.remove(name),
+            Value::Bool(true) if known.is_none() => command.set(name, None),
+            Value::Bool(false) if known.is_none() => command.remove(name),
+            Value::Bool(false) if is_switch => command.switch_off(name, version),
             value => command.set(name, Some(&value.to_string())),
         }
     }

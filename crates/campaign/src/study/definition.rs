@@ -1,11 +1,11 @@
 //! A study that can be run.
 
-use super::confirmation::LastStage;
 use super::goal::Goal;
+use super::last_stage::LastStage;
 use crate::search::{Grid, Halving, Random, Searcher, Tpe};
 use crate::space::{Point, Space, command_with};
 use crate::trial::Level;
-use inferometer_catalog::engine::{EngineKind, LaunchCommand, Version};
+use inferometer_catalog::engine::{EngineKind, LaunchCommand, Version, flag};
 use inferometer_core::options::{ConnectionOptions, LoadOptions, WorkOptions};
 use inferometer_core::units::Span;
 use serde::Deserialize;
@@ -46,6 +46,16 @@ pub struct Engine {
     pub rules: Vec<String>,
 }
 
+impl Study {
+    /// Searched flags that the simulated engine accepts and does not act on.
+    pub fn unmodelled(&self) -> Vec<&str> {
+        let table = flag::table(self.engine.kind());
+        let is_modelled = |name: &str| table.iter().any(|flag| flag.name == name && flag.modelled);
+        let names = (self.space.dimensions().iter()).map(|dimension| &*dimension.name);
+        names.filter(|name| !is_modelled(name)).collect()
+    }
+}
+
 impl Engine {
     pub fn kind(&self) -> EngineKind {
         match self.config {
@@ -54,11 +64,15 @@ impl Engine {
         }
     }
 
+    pub fn command_with(&self, flags: &Point) -> LaunchCommand {
+        command_with(&self.command, self.version, flags)
+    }
+
     /// The command of a trial, ready to paste. MindIE's flags are in its file.
     pub fn command_line(&self, flags: &Point) -> String {
         match self.kind() {
             EngineKind::Mindie => self.command.to_string(),
-            _ => command_with(&self.command, flags).to_string(),
+            _ => self.command_with(flags).to_string(),
         }
     }
 }

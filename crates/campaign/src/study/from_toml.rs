@@ -1,8 +1,8 @@
 //! A study as it is written in TOML.
 
-use super::confirmation::LastStage;
 use super::definition::{Budget, Engine, SearcherName, Study};
 use super::goal::{Direction, Goal, Objective};
+use super::last_stage::LastStage;
 use crate::number_paths;
 use crate::search::Halving;
 use crate::space::{DomainSpec, Space, SpaceError};
@@ -24,6 +24,10 @@ use std::time::Duration;
 pub enum StudyError {
     #[error("{}", one_line(.0))]
     Toml(String),
+    #[error(
+        "the study lacks, each with an example: {0}; `inferometer tune --init -- ENGINE COMMAND` prints a whole one"
+    )]
+    Missing(String),
     #[error("[engine] command: {0}")]
     Command(#[from] CommandError),
     #[error("[space] {0}")]
@@ -183,6 +187,7 @@ impl std::str::FromStr for Study {
     type Err = StudyError;
 
     fn from_str(text: &str) -> Result<Self, StudyError> {
+        check_tables(text)?;
         let given: StudySpec =
             toml::from_str(text).map_err(|error| StudyError::Toml(error.to_string()))?;
         let engine = given.engine.engine()?;
@@ -236,6 +241,39 @@ impl std::str::FromStr for Study {
             last_stage: checked_last_stage(given.last_stage)?,
         })
     }
+}
+
+/// What a study must have, with an example of each.
+const NEEDED: [(&str, &str, &str); 5] = [
+    (
+        "engine",
+        "command",
+        "command = \"vllm serve MODEL --port {port}\"",
+    ),
+    ("space", "", "max-num-seqs = { choice = [64, 256] }"),
+    ("load", "", "concurrency = [64]"),
+    ("goal", "", "maximize = \"throughput.output_tokens_per_s\""),
+    ("budget", "trials", "trials = 30"),
+];
+
+/// Says all that is missing at once.
+fn check_tables(text: &str) -> Result<(), StudyError> {
+    // What is not TOML at all is told by the parser.
+    let Ok(given) = text.parse::<toml::Table>() else {
+        return Ok(());
+    };
+    let is_missing = |(table, key, _): &&(&str, &str, &str)| match given.get(*table) {
+        None => true,
+        Some(toml::Value::Table(inside)) => !key.is_empty() && !inside.contains_key(*key),
+        Some(_) => false,
+    };
+    let missing: Vec<String> = (NEEDED.iter().filter(is_missing))
+        .map(|(table, _, example)| format!("[{table}] {example}"))
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(StudyError::Missing(missing.join("; ")))
 }
 
 /// A goal that no measurement can have is refused before anything is started for it.
@@ -392,7 +430,7 @@ impl SearchSpec {
 }
 
 fn checked_last_stage(last_stage: LastStage) -> Result<LastStage, StudyError> {
-    let LastStage { best, repeats } = last_stage;
+    let LastStage { best, repeats, .. } = last_stage;
     if !(1..=20).contains(&best) {
         return Err(bad_number(
             "[last-stage] best",

@@ -49,8 +49,14 @@ pub enum Effect {
     /// One of several words is best, or on or off.
     Choice,
     None,
+    /// The trials differ by more than chance, and not in a way that tells which flag it was.
+    Unclear,
     /// It had one value in all trials that count.
     NotVaried,
+    /// It had one value in all trials that could be measured; with others the engine did not serve.
+    NeverServed,
+    /// The simulated engine accepts it and does not act on it.
+    NotModelled,
 }
 
 /// The trials that met the SLOs, where [`importance`] leaves out others for them.
@@ -93,13 +99,24 @@ pub fn importance(
     if rows.len() < LEAST_TRIALS {
         return Vec::new();
     }
-    let forest = Forest::grow(space, &rows, seed);
-    let is_blind = forest.predicted_share(&rows) < LEAST_PREDICTED;
+    let usual = rows.iter().map(|row| row.value.abs()).sum::<f64>() / rows.len() as f64;
+    let mut unnoticed = NOTICED * noise.unwrap_or(0.0) * usual;
+    let values: Vec<f64> = rows.iter().map(|row| row.value).collect();
+    let differ = range(&values) > unnoticed;
+    let mut forest = Forest::grow(space, &rows, seed);
+    let mut is_blind = forest.predicted_share(&rows) < LEAST_PREDICTED;
+    if is_blind && differ {
+        // One trial that is far off hides what the others show.
+        for (row, rank) in rows.iter_mut().zip(ranks(&values)) {
+            row.value = rank;
+        }
+        unnoticed = 0.0;
+        forest = Forest::grow(space, &rows, seed);
+        is_blind = forest.predicted_share(&rows) < LEAST_PREDICTED;
+    }
     let curves: Vec<(Vec<Value>, Vec<f64>)> = (0..space.dimensions().len())
         .map(|flag| curve(space, &forest, &rows, flag))
         .collect();
-    let usual = rows.iter().map(|row| row.value.abs()).sum::<f64>() / rows.len() as f64;
-    let unnoticed = NOTICED * noise.unwrap_or(0.0) * usual;
     let variances: Vec<f64> = (curves.iter())
         .map(|(_, curve)| {
             if range(curve) > unnoticed && !is_blind {
@@ -125,15 +142,39 @@ pub fn importance(
             .map(|other| space.dimensions()[other].name.clone())
             .collect()
     };
+    // What is better the smaller it is, down to where the SLOs are missed, has no direction.
+    let missed: Vec<Vec<f64>> = (past.iter())
+        .filter(|it| it.measured().is_some_and(|(_, violation)| violation > 0.0))
+        .filter_map(|it| Some(numbers(&space.coordinates(&it.point)?)))
+        .collect();
+    let missed_beyond = |flag: usize, towards: Effect| {
+        let met = rows.iter().map(|row| row.at[flag]);
+        let mut missed = missed.iter().map(|at| at[flag]);
+        match towards {
+            Effect::Rises => {
+                let most = met.fold(f64::NEG_INFINITY, f64::max);
+                missed.any(|at| at > most)
+            }
+            Effect::Falls => {
+                let least = met.fold(f64::INFINITY, f64::min);
+                missed.any(|at| at < least)
+            }
+            _ => false,
+        }
+    };
     let is_varied = |flag: usize| rows.iter().any(|row| row.at[flag] != rows[0].at[flag]);
     let mut found: Vec<Importance> = (space.dimensions().iter().zip(curves).enumerate())
         .map(|(flag, (dimension, (values, curve)))| {
             let share = shares[flag];
             let (effect, best) = match (share < NOTHING, dimension.domain.is_unordered()) {
                 _ if !is_varied(flag) => (Effect::NotVaried, None),
+                _ if is_blind && differ => (Effect::Unclear, None),
                 (true, _) => (Effect::None, None),
                 (false, true) => (Effect::Choice, highest(&curve)),
-                (false, false) => direction(&curve),
+                (false, false) => match direction(&curve) {
+                    (towards, best) if missed_beyond(flag, towards) => (Effect::Mixed, best),
+                    found => found,
+                },
             };
             Importance {
                 flag: dimension.name.clone(),
@@ -150,6 +191,16 @@ pub fn importance(
             .then_with(|| a.flag.cmp(&b.flag))
     });
     found
+}
+
+/// Ranks from 0 on, ties sharing the middle of theirs.
+fn ranks(values: &[f64]) -> Vec<f64> {
+    let rank = |value: &f64| {
+        let below = values.iter().filter(|other| *other < value).count() as f64;
+        let ties = values.iter().filter(|other| *other == value).count() as f64;
+        below + (ties - 1.0) / 2.0
+    };
+    values.iter().map(rank).collect()
 }
 
 fn numbers(coordinates: &[Coordinate]) -> Vec<f64> {

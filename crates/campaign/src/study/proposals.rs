@@ -1,6 +1,8 @@
 //! What to start next: the default, the presets, then the searcher's choice.
 
+use super::confirmation::NextStart;
 use super::definition::Study;
+use super::last_stage::DEFAULT;
 use super::observations::observations;
 use crate::search::{Ask, Searcher};
 use crate::space::{Point, Rules, starting_points};
@@ -58,17 +60,38 @@ impl Study {
         self.proposal(next_id, Origin::Search, point)
     }
 
-    /// The next fresh start of the last stage; absent once all are done.
+    /// The next start of the last stage; absent once all are done.
     pub fn confirm(&self, trials: &[Trial], next_id: u64) -> Option<Proposal> {
-        let start = self.last_stage.next(trials, &self.goal)?;
-        let of = trials.iter().find(|it| it.proposal.id == start.of)?;
-        Some(Proposal {
-            id: next_id,
-            origin: Origin::Confirm {
-                of: start.of,
-                round: Some(start.round),
+        let by_id = |id: u64| trials.iter().find(|trial| trial.proposal.id == id);
+        Some(match self.last_stage.next(trials, &self.goal)? {
+            NextStart::Repeat(start) => Proposal {
+                id: next_id,
+                origin: Origin::Confirm {
+                    of: start.of,
+                    round: Some(start.round),
+                },
+                ..by_id(start.of)?.proposal.clone()
             },
-            ..of.proposal.clone()
+            NextStart::Trim { of, flags } => {
+                let mut point = by_id(of)?.proposal.point.clone();
+                let defaults = by_id(DEFAULT).map(|trial| trial.proposal.point.clone());
+                let defaults = defaults.unwrap_or_default();
+                point.0.retain(|name, value| {
+                    if !flags.0.contains_key(name)
+                        && let Some(default) = defaults.get(name)
+                    {
+                        *value = default.clone();
+                    }
+                    flags.0.contains_key(name) || defaults.0.contains_key(name)
+                });
+                Proposal {
+                    id: next_id,
+                    origin: Origin::Trim { of },
+                    flags,
+                    point,
+                    repaired: None,
+                }
+            }
         })
     }
 

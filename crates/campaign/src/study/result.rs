@@ -1,11 +1,12 @@
 //! What a study found, as `inferometer tune --format json` prints it.
 
 use super::definition::Study;
-use super::importance::{Importance, asked_of_met, importance};
+use super::importance::{Effect, Importance, asked_of_met, importance};
 use super::observations::observations;
+use super::trimming::Trimming;
 use super::verdict::{Comparison, Finding, Gain};
 use crate::search::{Observation, dominates, ranking};
-use crate::space::Point;
+use crate::space::{Point, Value};
 use crate::trial::{Measurement, Origin, State, Trial};
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -18,6 +19,11 @@ pub const SCHEMA: &str = "inferometer.study/1";
 pub struct StudyResult {
     /// `inferometer.study/1`.
     pub schema: &'static str,
+    /// Nothing was started: the trials were computed on the simulated engine, so that no gain is
+    /// certified.
+    pub computed: bool,
+    /// The values that the searched flags have by themselves, as far as they are known.
+    pub defaults: Point,
     /// Every trial, in the order of their ids.
     pub trials: Vec<TrialRow>,
     /// The best configuration: by the last stage, or by its one trial while there is none.
@@ -32,6 +38,9 @@ pub struct StudyResult {
     /// Every objective of one of these two against the default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub comparison: Option<Comparison>,
+    /// Which of its flags the best needs, of the trial that it was made from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trimming: Option<Trimming>,
     /// Trials that no other beats in every objective, where there are several.
     pub pareto: Vec<u64>,
     /// The flags, the most important first.
@@ -93,7 +102,8 @@ pub struct FailureCount {
 }
 
 impl Study {
-    pub fn result(&self, trials: &[Trial]) -> StudyResult {
+    /// `computed`: the trials are of the simulated engine in virtual time.
+    pub fn result(&self, trials: &[Trial], computed: bool) -> StudyResult {
         let mut ordered: Vec<&Trial> = trials.iter().collect();
         ordered.sort_by_key(|trial| trial.proposal.id);
         let verdict = self.last_stage.verdict(trials, &self.goal);
@@ -113,7 +123,11 @@ impl Study {
         });
         let first = (verdict.comparison.as_ref()).and_then(|comparison| {
             let direction = self.goal.objectives.first()?.direction;
-            Some(comparison.changes.first()?.gain(direction))
+            let gain = comparison.changes.first()?.gain(direction);
+            Some(Gain {
+                certified: gain.certified && !computed,
+                ..gain
+            })
         });
         let is_winner = |comparison: &Comparison| Some(comparison.trial) == verdict.winner;
         let (gain, runner_up) = if verdict.comparison.as_ref().is_some_and(is_winner) {
@@ -129,6 +143,10 @@ impl Study {
         let noise = self.last_stage.noise(trials, &self.goal);
         StudyResult {
             schema: SCHEMA,
+            computed,
+            defaults: (ordered.first())
+                .map(|trial| trial.proposal.point.clone())
+                .unwrap_or_default(),
             trials: ordered.iter().map(|trial| self.row(trial)).collect(),
             best,
             finding: match verdict.finding {
@@ -138,11 +156,50 @@ impl Study {
             gain,
             runner_up,
             comparison: verdict.comparison,
+            trimming: verdict.trimming,
             pareto: self.pareto(&searched, &observed),
-            importance: importance(&self.space, &trusted, noise, self.seed),
+            importance: self.importance(&trusted, &observed, noise, computed),
             importance_of_met: asked_of_met(&trusted),
             failures: failures(trials),
         }
+    }
+
+    /// The flags by importance. Of flags that the simulated engine does not act on nothing is
+    /// concluded, and of values that never ran neither.
+    fn importance(
+        &self,
+        trusted: &[Observation],
+        observed: &[Observation],
+        noise: Option<f64>,
+        computed: bool,
+    ) -> Vec<Importance> {
+        let unmodelled = if computed {
+            self.unmodelled()
+        } else {
+            Vec::new()
+        };
+        let mut found = importance(&self.space, trusted, noise, self.seed);
+        for line in &mut found {
+            let measured = |it: &&Observation| it.measured().is_some();
+            let ran: Vec<Option<&Value>> = (observed.iter().filter(measured))
+                .map(|it| it.point.get(&line.flag))
+                .collect();
+            let failed = observed.iter().filter(|it| it.measured().is_none());
+            let mut failed = failed.map(|it| it.point.get(&line.flag));
+            if unmodelled.contains(&line.flag.as_str()) {
+                line.effect = Effect::NotModelled;
+                (line.share, line.best_at) = (0.0, None);
+                line.changed_with.clear();
+            } else if line.effect == Effect::NotVaried && failed.any(|it| !ran.contains(&it)) {
+                line.effect = Effect::NeverServed;
+            }
+        }
+        let total: f64 = found.iter().map(|line| line.share).sum();
+        if total > 0.0 {
+            found.iter_mut().for_each(|line| line.share /= total);
+        }
+        found.sort_by(|a, b| b.share.total_cmp(&a.share));
+        found
     }
 
     /// Whether the search came to its end, by its budget or its space.

@@ -60,7 +60,7 @@ pub fn template(command: &LaunchCommand, version: Version) -> String {
         "\n[search]\nsearcher = \"tpe\"              # or grid, random, halving; or a program: command = \"python3 docs/optuna-searcher.py\"\nseed = 0",
     );
     line(
-        "\n[last-stage]                  # fresh starts decide: of the best few, then of the first of them and the default\nbest = 3\nrepeats = 5",
+        "\n[last-stage]                  # fresh starts decide: of the best few, then of the first of them and the default\nbest = 3\nrepeats = 5\ntrim = true                   # before that, without each of its flags: what costs nothing stays out",
     );
     text
 }

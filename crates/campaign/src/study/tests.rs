@@ -5,6 +5,8 @@ use crate::trial::{Ending, Level, Measurement, Origin, Proposal, State, Trial};
 use inferometer_catalog::engine::{EngineKind, LaunchCommand};
 use serde_json::json;
 
+mod importance;
+mod trimming;
 mod verdict;
 
 const STUDY: &str = r#"
@@ -33,8 +35,11 @@ const TTFT: (&str, &str) = ("[budget]", "minimize = \"latency.ttft_ms.p99\"\n[bu
 /// Two limits, in the words of the study.
 const SLOS: &str = r#"slo = ["ttft.p99=1s", "tpot.p99=50ms"]"#;
 
+/// The study without the trimming of its last stage, which has tests of its own.
 fn study() -> Study {
-    STUDY.parse().unwrap()
+    let mut study: Study = STUDY.parse().unwrap();
+    study.last_stage.trim = false;
+    study
 }
 
 /// The study with other texts in place of some.
@@ -43,7 +48,10 @@ fn changed<const N: usize>(changes: [(&str, &str); N]) -> Result<Study, String> 
         assert!(text.contains(old), "{old}");
         text.replace(old, new)
     });
-    text.parse().map_err(|error: StudyError| error.to_string())
+    let parsed: Result<Study, StudyError> = text.parse();
+    let mut study = parsed.map_err(|error| error.to_string())?;
+    study.last_stage.trim = false;
+    Ok(study)
 }
 
 fn observed(point: Point, value: f64, violation: f64) -> Observation {
@@ -272,7 +280,7 @@ fn finished(
     mut trials: Vec<Trial>,
     ending: impl Fn(FreshStart) -> Ending,
 ) -> Vec<Trial> {
-    while let Some(start) = study.last_stage.next(&trials, &study.goal) {
+    while let Some(NextStart::Repeat(start)) = study.last_stage.next(&trials, &study.goal) {
         let FreshStart { of, round } = start;
         let round = Some(round);
         let id = trials.len() as u64;
@@ -316,16 +324,17 @@ fn the_best_few_meet_each_other_and_the_first_of_them_meets_the_default_in_pairs
     let planned = selection.iter().chain(pairs.iter().flatten());
     let planned: Vec<_> = planned.map(|&(of, round)| (of, Some(round))).collect();
     assert_eq!(starts, planned);
-    assert_eq!(starts.len(), study.last_stage.starts());
+    assert_eq!(starts.len(), study.last_stage.starts(4));
     // A killed study goes on where it was.
     let next = study.last_stage.next(&trials[..7 + 9], &study.goal);
-    assert_eq!(next, Some(FreshStart { of: 2, round: 3 }));
+    let start = FreshStart { of: 2, round: 3 };
+    assert_eq!(next, Some(NextStart::Repeat(start)));
 }
 
 #[test]
 fn a_round_that_changes_both_alike_does_not_widen_the_gain() {
     for of_rounds in [0.0, 0.05, 0.3] {
-        let result = study().result(&confirmed([100.0, 104.0, 120.0, 110.0], of_rounds));
+        let result = study().result(&confirmed([100.0, 104.0, 120.0, 110.0], of_rounds), false);
         let best = result.best.unwrap();
         assert_eq!(
             (best.trial, best.confirmed),
@@ -348,7 +357,7 @@ fn a_challenger_that_fails_against_the_default_leaves_its_place_to_the_next() {
         FreshStart { of: 1, round: 4 } => served(130.0, 5000.0),
         FreshStart { of, .. } => served([100.0, 130.0, 120.0, 110.0][of as usize], 500.0),
     });
-    let result = study.result(&trials);
+    let result = study.result(&trials, false);
     assert_eq!(result.best.unwrap().trial, 2);
     assert!((result.gain.unwrap().value - 0.2).abs() < 1e-6);
 }
@@ -356,7 +365,7 @@ fn a_challenger_that_fails_against_the_default_leaves_its_place_to_the_next() {
 #[test]
 fn a_default_that_wins_says_by_how_much_and_a_trifle_is_no_gain() {
     let close = confirmed([102.0, 101.95, 80.0, 70.0], 0.02);
-    let result = study().result(&close);
+    let result = study().result(&close, false);
     assert_eq!(result.best.unwrap().trial, 0);
     let runner_up = result.runner_up.unwrap();
     assert!(
@@ -365,7 +374,7 @@ fn a_default_that_wins_says_by_how_much_and_a_trifle_is_no_gain() {
     );
     assert_eq!(result.finding, Finding::DefaultFirst);
     let trifle = confirmed([100.0, 100.3, 80.0, 70.0], 0.0);
-    let gain = study().result(&trifle).gain.unwrap();
+    let gain = study().result(&trifle, false).gain.unwrap();
     assert!(gain.low > 0.0 && !gain.certified, "{gain:?}");
 }
 
@@ -384,7 +393,7 @@ fn the_best_of_noise_is_no_gain() {
         let trials = finished(&study(), searched(), |start| {
             served(rates[start.of as usize][start.round], 500.0)
         });
-        let gain = study().result(&trials).gain;
+        let gain = study().result(&trials, false).gain;
         certified += usize::from(gain.is_some_and(|gain| gain.certified));
     }
     assert!(
@@ -396,7 +405,7 @@ fn the_best_of_noise_is_no_gain() {
 #[test]
 fn the_result_has_the_command_and_the_failures_by_class() {
     let trials = confirmed([100.0, 130.0, 120.0, 110.0], 0.0);
-    let result = study().result(&trials);
+    let result = study().result(&trials, false);
     let best = result.best.as_ref().unwrap();
     let command = &best.command;
     assert!(
@@ -432,7 +441,7 @@ fn the_front_holds_what_nothing_beats_in_everything() {
     let trials: Vec<Trial> = (figures.iter().enumerate())
         .map(|(id, &(rate, ttft))| trial(id as u64, Origin::Search, served(rate, ttft)))
         .collect();
-    assert_eq!(study.result(&trials).pareto, [0, 1, 3]);
+    assert_eq!(study.result(&trials, false).pareto, [0, 1, 3]);
 }
 
 #[test]
@@ -510,95 +519,6 @@ fn one_load_needs_no_brackets() {
     assert_eq!(study.levels, [Level::Concurrency(96)]);
 }
 
-/// Trials of a space of `a`, `b` and `mode` with what each was worth.
-fn tried(trials: &[(i64, i64, &str, f64)]) -> (Space, Vec<Observation>) {
-    let dimension = |name: &str, domain| Dimension {
-        name: name.to_owned(),
-        domain,
-    };
-    let words = ["fast", "exact"].map(|word| Value::Text(word.into()));
-    let dimensions = vec![
-        dimension("a", Domain::int(1, 128, Spacing::Log(None)).unwrap()),
-        dimension("b", Domain::int(1, 64, Spacing::Linear(None)).unwrap()),
-        dimension("mode", Domain::choice(words.to_vec()).unwrap()),
-    ];
-    let past = trials.iter().map(|&(a, b, mode, value)| {
-        let point = [
-            ("a", Value::Int(a)),
-            ("b", Value::Int(b)),
-            ("mode", Value::Text(mode.into())),
-        ];
-        observed(point.into_iter().collect(), value, 0.0)
-    });
-    (Space::new(dimensions, Vec::new()).unwrap(), past.collect())
-}
-
-#[test]
-fn flags_that_changed_together_share_what_they_explain_and_are_named() {
-    let (space, past) = tried(&[
-        (11, 33, "exact", 69.7),
-        (11, 32, "exact", 69.6),
-        (13, 52, "exact", 66.9),
-        (2, 31, "fast", 199.9),
-        (1, 30, "fast", 206.7),
-        (1, 15, "fast", 189.7),
-        (1, 36, "fast", 200.9),
-        (1, 34, "fast", 214.5),
-        (1, 38, "fast", 213.3),
-        (1, 43, "fast", 210.0),
-        (1, 44, "fast", 180.8),
-    ]);
-    for seed in 0..5 {
-        let found = importance(&space, &past, Some(0.04), seed);
-        let of = |flag| of(&found, flag);
-        assert!((0.25..0.75).contains(&of("mode").share), "{found:?}");
-        assert!((0.25..0.75).contains(&of("a").share), "{found:?}");
-        assert!(of("b").share < 0.1, "{found:?}");
-        assert_eq!(of("mode").changed_with, ["a"], "{found:?}");
-        assert_eq!(of("a").changed_with, ["mode"], "{found:?}");
-    }
-}
-
-#[test]
-fn a_flag_of_one_value_was_not_varied_and_one_odd_trial_is_no_effect() {
-    let (space, past) = tried(&[
-        (11, 33, "exact", 163.5),
-        (11, 32, "exact", 164.1),
-        (10, 52, "exact", 164.1),
-        (1, 34, "exact", 155.8),
-        (11, 30, "exact", 164.1),
-        (6, 64, "exact", 164.5),
-        (1, 36, "exact", 164.8),
-        (1, 35, "exact", 164.6),
-    ]);
-    let found = importance(&space, &past, Some(0.001), 1);
-    let effects = ["mode", "a", "b"].map(|flag| of(&found, flag).effect);
-    assert_eq!(effects, [Effect::NotVaried, Effect::None, Effect::None]);
-}
-
-#[test]
-fn importance_speaks_of_what_meets_the_slos() {
-    let study = study();
-    // Throughput rises with the batch, and beyond 64 the limit is missed.
-    let observation = |seqs: i64| match seqs {
-        ..=64 => observed(point(seqs), 100.0 - seqs as f64, 0.0),
-        _ => observed(point(seqs), seqs as f64, 0.5),
-    };
-    let seqs = [16, 20, 24, 28, 32, 40, 48, 64, 128, 256, 512, 1024];
-    let past: Vec<Observation> = seqs.into_iter().map(observation).collect();
-    let found = importance(&study.space, &past, None, 1);
-    let seqs = of(&found, "max-num-seqs");
-    assert_eq!(seqs.effect, Effect::Falls, "{seqs:?}");
-    let Some(Value::Int(best)) = seqs.best_at else {
-        panic!("{seqs:?}");
-    };
-    assert!(best <= 64, "no trial beyond met the limit: {best}");
-    // With too few that met it, a miss is still worse than any of them.
-    let found = importance(&study.space, &past[4..], None, 1);
-    let seqs = of(&found, "max-num-seqs");
-    assert_eq!(seqs.effect, Effect::Falls, "{seqs:?}");
-}
-
 #[test]
 fn a_trial_replaces_what_the_command_sets_and_the_first_keeps_it() {
     let study = changed([("--port {port}", "--port {port} --max-num-seqs 4")]).unwrap();
@@ -611,4 +531,40 @@ fn a_trial_replaces_what_the_command_sets_and_the_first_keeps_it() {
         crate::space::value_in(&study.engine.command, "max-num-seqs"),
         Some(Value::Int(4))
     );
+}
+
+#[test]
+fn all_that_a_study_lacks_is_told_at_once() {
+    let error = |text: &str| text.parse::<Study>().unwrap_err().to_string();
+    let told = error("[engine]\nversion = \"0.11.0\"\n[goal]\n");
+    for table in ["[engine] command", "[space]", "[load]", "[budget] trials"] {
+        assert!(told.contains(table), "{table}: {told}");
+    }
+    assert!(!told.contains("[goal]") && told.contains("tune --init"));
+    assert_eq!(told.lines().count(), 1);
+}
+
+#[test]
+fn keys_of_mindie_may_be_given_by_their_last_part() {
+    let study = changed([
+        (
+            "vllm serve Qwen/Qwen2.5-7B-Instruct --port {port}\"",
+            "mindieservice_daemon\"\nconfig = \"config.json\"",
+        ),
+        (
+            "block-size = { choice = [16, 32] }",
+            "maxPrefillBatchSize = { choice = [1, 50] }",
+        ),
+        ("max-num-seqs = { int = [16, 1024], log = true }\n", ""),
+        (
+            "max-num-batched-tokens = { int = [256, 16384], log = true }\n",
+            "",
+        ),
+        ("enable-prefix-caching = { bool = true }\n", ""),
+    ])
+    .unwrap();
+    let names: Vec<&str> = (study.space.dimensions().iter())
+        .map(|dimension| dimension.name.as_str())
+        .collect();
+    assert_eq!(names, ["BackendConfig.ScheduleConfig.maxPrefillBatchSize"]);
 }

@@ -1,16 +1,16 @@
 //! What the last stage found: the pairs of the challenger and the default.
 
-use super::confirmation::{Challenge, DEFAULT, FreshStart, LastStage, ending, repeats};
+use super::confirmation::Challenge;
 use super::goal::{Direction, Goal, Objective};
+use super::last_stage::{DEFAULT, FreshStart, LEAST_GAIN, LastStage, ending, repeats};
 use super::series::{Series, log_figure, mean, squared_spread};
+use super::trimming::Trimming;
 use crate::trial::Trial;
 use inferometer_analysis::statistics::Difference;
 use serde::{Deserialize, Serialize};
 
 /// Chance to certify a gain that is not there.
 const RISK: f64 = 0.05;
-/// Less is certain at best where time is virtual, and worth no flag anywhere.
-const LEAST_GAIN: f64 = 0.005;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct StudyVerdict {
@@ -19,6 +19,8 @@ pub struct StudyVerdict {
     pub winner: Option<u64>,
     /// The challenger against the default, whichever of them won.
     pub comparison: Option<Comparison>,
+    /// Which of its flags the challenger needs.
+    pub trimming: Option<Trimming>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,6 +118,7 @@ impl LastStage {
             finding,
             winner,
             comparison: None,
+            trimming: None,
         };
         let candidates = self.candidates(trials, goal);
         let default = candidates.iter().find(|&&id| id == DEFAULT);
@@ -142,27 +145,28 @@ impl LastStage {
             };
         };
         if default.is_none() || !repeated_default.is_steady {
-            return without_comparison(Finding::NoDefault, Some(challenge.of));
+            return without_comparison(Finding::NoDefault, Some(challenge.trimmed.of));
         }
         let changes = self.changes(trials, goal, &challenge);
         let first = (changes.first().zip(goal.objectives.first()))
             .map(|(change, objective)| change.gain(objective.direction));
         let is_default_ahead = first.is_some_and(|gain| gain.value <= 0.0);
         let comparison = (!changes.is_empty()).then_some(Comparison {
-            trial: challenge.of,
+            trial: challenge.trimmed.of,
             changes,
         });
         let (finding, winner) = if !repeated_default.meets {
-            (Finding::DefaultMisses, challenge.of)
+            (Finding::DefaultMisses, challenge.trimmed.of)
         } else if is_default_ahead {
             (against_winning_default(comparison.as_ref(), goal), DEFAULT)
         } else {
-            (judged(comparison.as_ref()), challenge.of)
+            (judged(comparison.as_ref()), challenge.trimmed.of)
         };
         StudyVerdict {
             finding,
             winner: Some(winner),
             comparison,
+            trimming: Some(challenge.trimmed.trimming).filter(|it| !it.needed.is_empty()),
         }
     }
 
@@ -176,25 +180,11 @@ impl LastStage {
         };
         let of = |objective: &Objective| {
             let differences = challenge.rounds.clone().filter_map(|round| {
-                Some(log(objective, challenge.of, round)? - log(objective, DEFAULT, round)?)
+                Some(log(objective, challenge.trimmed.of, round)? - log(objective, DEFAULT, round)?)
             });
             change(objective, &differences.collect::<Vec<f64>>(), level)
         };
         goal.objectives.iter().filter_map(of).collect()
-    }
-
-    /// How much the first objective differs between fresh starts of one configuration: the
-    /// standard deviation of its logarithm. Absent before the last stage.
-    pub fn noise(&self, trials: &[Trial], goal: &Goal) -> Option<f64> {
-        let (mut squares, mut degrees) = (0.0, 0.0);
-        for id in self.candidates(trials, goal) {
-            let logs = Series::of(repeats(trials, id), goal).logs;
-            if logs.len() > 1 {
-                squares += squared_spread(&logs);
-                degrees += logs.len() as f64 - 1.0;
-            }
-        }
-        (degrees > 0.0).then(|| (squares / degrees).sqrt())
     }
 }
 

@@ -36,6 +36,10 @@ pub enum Origin {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         round: Option<usize>,
     },
+    /// An earlier trial with fewer flags, to see which of them its gain needs.
+    Trim {
+        of: u64,
+    },
 }
 
 impl Origin {
@@ -43,8 +47,13 @@ impl Origin {
     pub fn confirms(&self) -> Option<u64> {
         match self {
             Origin::Confirm { of, .. } => Some(*of),
-            Origin::Default | Origin::Preset(_) | Origin::Search => None,
+            Origin::Default | Origin::Preset(_) | Origin::Search | Origin::Trim { .. } => None,
         }
+    }
+
+    /// Whether the search chose it; the last stage chose the others.
+    pub fn is_searched(&self) -> bool {
+        matches!(self, Origin::Default | Origin::Preset(_) | Origin::Search)
     }
 }
 
@@ -71,9 +80,8 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// Whether it chose a configuration, and is no fresh start of an earlier one.
     pub fn is_searched(&self) -> bool {
-        self.proposal.origin.confirms().is_none()
+        self.proposal.origin.is_searched()
     }
 }
 

@@ -3,7 +3,7 @@
 //! known. The test and the benchmark `gains` share it.
 #![allow(dead_code)]
 
-use inferometer_campaign::study::Study;
+use inferometer_campaign::study::{NextStart, Study};
 use inferometer_campaign::trial::{Ending, Level, Measurement, Origin, Proposal, Trial};
 use inferometer_core::seed::{Dimension, rng};
 use rand::RngExt;
@@ -128,7 +128,7 @@ fn one_study(noise: &Noise, seed: u64) -> (f64, [f64; 2], f64) {
             trial(id, origin, figure(id, 0, id))
         })
         .collect();
-    while let Some(start) = study.last_stage.next(&trials, &study.goal) {
+    while let Some(NextStart::Repeat(start)) = study.last_stage.next(&trials, &study.goal) {
         let id = trials.len() as u64;
         let origin = Origin::Confirm {
             of: start.of,

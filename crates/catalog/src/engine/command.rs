@@ -276,6 +276,24 @@ impl LaunchCommand {
         }
     }
 
+    /// Switches a known flag off as this version says it: `--no-x`, `--x false`, or by leaving it
+    /// out where it is off by itself.
+    pub fn switch_off(&mut self, name: &str, version: Version) {
+        let known = flag::flag(self.engine, version, name);
+        if known.is_none_or(|flag| flag.default_in(version) == Some("false")) {
+            return self.remove(name);
+        }
+        self.set(name, Some("false"));
+        let negates = known.is_some_and(|flag| flag.can_negate_in(self.engine, version));
+        if let Some(given) = self.flags.iter_mut().find(|given| given.name == name)
+            && !negates
+        {
+            given.spelled = format!("--{name}");
+            given.on = true;
+            given.values = vec!["false".to_owned()];
+        }
+    }
+
     pub fn remove(&mut self, name: &str) {
         self.retain(|given| given.name != name);
     }

@@ -12,6 +12,14 @@ mod names;
 pub use lookup::{Lookup, lookup, nearest, nearest_names};
 pub use names::name_for;
 
+/// From here on vLLM makes its switches from the fields of its configuration, each with `--no-`
+/// (read in the wheels of 0.8.4 and 0.8.5).
+const VLLM_NEGATES_SINCE: Version = Version::new(0, 8, 5);
+/// Formats of weights and caches that lose nothing worth a warning.
+const FULL_FORMATS: &[&str] = &[
+    "auto", "bfloat16", "bf16", "float16", "half", "f16", "float32", "float", "f32",
+];
+
 /// What a changed value costs at the next start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -64,6 +72,12 @@ pub struct Flag {
     /// Does the simulated engine act on it? Otherwise it is accepted without effect.
     #[serde(default)]
     pub modelled: bool,
+    /// First version that knows its `--no-` spelling, where that is not the engine's own.
+    negated_since: Option<Version>,
+    /// Values other than the default, and than full floating-point formats, may change what the
+    /// model answers.
+    #[serde(default)]
+    changes_answers: bool,
     /// What a changed value costs.
     #[serde(default)]
     pub restart: Restart,
@@ -93,6 +107,22 @@ impl Flag {
             .find(|earlier| version < earlier.until)
             .map(|earlier| earlier.default.as_str())
             .or(self.default.as_deref())
+    }
+
+    /// Whether this version knows its `--no-` spelling.
+    pub fn can_negate_in(&self, engine: EngineKind, version: Version) -> bool {
+        let since = match engine {
+            EngineKind::Vllm => self.negated_since.unwrap_or(VLLM_NEGATES_SINCE),
+            _ => return self.kind == Kind::Switch,
+        };
+        self.kind == Kind::Switch && version >= since
+    }
+
+    /// Whether this value may change what the model answers, and not only how fast.
+    pub fn changes_answers_at(&self, value: &str) -> bool {
+        self.changes_answers
+            && self.default.as_deref() != Some(value)
+            && !FULL_FORMATS.contains(&value)
     }
 
     pub fn kind_in(&self, version: Version) -> Kind {
@@ -209,6 +239,12 @@ pub fn flag(engine: EngineKind, version: Version, name: &str) -> Option<&'static
     table(engine)
         .iter()
         .find(|flag| flag.name == name && flag.known_in(version))
+}
+
+/// The whole key of MindIE's file for one that is given whole or by its last part.
+pub fn mindie_key(given: &str) -> Option<&'static str> {
+    let mut names = table(EngineKind::Mindie).iter().map(|flag| &*flag.name);
+    names.find(|name| *name == given || name.rsplit('.').next() == Some(given))
 }
 
 #[cfg(test)]

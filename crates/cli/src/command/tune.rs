@@ -108,8 +108,7 @@ pub fn run(arguments: TuneArguments) -> anyhow::Result<Exit> {
         &mut progress,
     )?;
     let slots = bed.slots(&study, parallel)?;
-    let given = &study.engine.rules;
-    let rules = GivenRules::new(&study.engine.command, given, bed.rules(&study)?)?;
+    let rules = GivenRules::new(&study.engine, bed.rules(&study)?)?;
     check_space(&study, &rules)?;
     let prior = arguments.prior.as_deref();
     let prior = prior.map(|file| read_prior(file, &study, &rules));

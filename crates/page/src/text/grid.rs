@@ -11,7 +11,7 @@ const NARROW_GAP: usize = 1;
 /// Columns that a broken title must save.
 const WORTH_BREAKING: usize = 5;
 
-/// Narrowest a column of texts may become.
+/// Narrowest a column of short texts may become.
 const NARROWEST_TEXT: usize = 8;
 
 /// The table as lines; a heading stands before the titles of the columns. What is too wide for
@@ -100,7 +100,9 @@ impl Layout {
         let all: Vec<usize> = (0..widths.len()).collect();
         // A last column of words may run over the page: nothing stands behind it.
         let counted = match table.columns.last() {
-            Some(last) if last.align == Align::Left => &all[..all.len() - 1],
+            Some(last) if last.align == Align::Left && last.fit != Fit::Wrap => {
+                &all[..all.len() - 1]
+            }
             _ => &all[..],
         };
         if total(&widths, counted, gap) <= page {
@@ -112,13 +114,15 @@ impl Layout {
                 repeats: Names::Whole,
             };
         }
+        let wanted = natural.clone();
         let mut widths = natural;
         let tells_apart =
             |column: &&Column| column.align == Align::Left || column.place == Place::Everywhere;
         let names = table.columns.iter().take_while(tells_apart).count().max(1);
         for (column, about) in table.columns.iter().enumerate() {
             if about.fit == Fit::Wrap {
-                widths[column] = widths[column].min((page / 3).max(NARROWEST_TEXT));
+                let least = (page / 3).max(narrowest(cells, column, page));
+                widths[column] = widths[column].min(least);
             }
         }
         // Names that leave no room for numbers stand once.
@@ -144,6 +148,14 @@ impl Layout {
             }
         }
         bands.iter_mut().for_each(|band| band.extend(&marks));
+        // Texts take the room that their band leaves.
+        for band in &bands {
+            let mut wrapped = band.iter().copied();
+            if let Some(column) = wrapped.find(|&at| table.columns[at].fit == Fit::Wrap) {
+                let left = page.saturating_sub(total(&widths, band, GAP));
+                widths[column] = wanted[column].min(widths[column] + left);
+            }
+        }
         Layout {
             widths,
             gap: GAP,
@@ -151,6 +163,14 @@ impl Layout {
             repeats,
         }
     }
+}
+
+/// Narrowest a column of texts may become: no word is broken that fits into half of the page.
+fn narrowest(cells: &[Vec<String>], column: usize, page: usize) -> usize {
+    let texts = cells.iter().filter_map(|row| row.get(column));
+    let words = texts.flat_map(|text| text.split(' ')).map(width);
+    let longest = words.filter(|word| *word <= page / 2).max();
+    longest.unwrap_or(0).max(NARROWEST_TEXT)
 }
 
 fn total(widths: &[usize], columns: &[usize], gap: usize) -> usize {
@@ -213,7 +233,7 @@ fn fitted(
     };
     while total(&widths, &all, gap) > page {
         let widest = (all.iter().copied())
-            .filter(|&column| shrinks(column) && widths[column] > NARROWEST_TEXT)
+            .filter(|&column| shrinks(column) && widths[column] > narrowest(cells, column, page))
             .max_by_key(|&column| widths[column]);
         match widest {
             Some(column) => widths[column] -= 1,

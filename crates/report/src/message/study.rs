@@ -5,6 +5,8 @@ use inferometer_text::texts;
 texts! {
     pub enum StudyText {
         Better => "BETTER", "有提升";
+        Computed => "COMPUTED GAIN", "计算得出的提升";
+        ComputedGain => "{changes} against the default on the simulated engine; the same study without --sim-clock virtual measures it", "在模拟引擎上相对默认配置：{changes}；去掉 --sim-clock virtual 再运行同一研究即可实测";
         NoGain => "NO CERTAIN GAIN", "无确定提升";
         DefaultBest => "DEFAULT IS BEST", "默认配置最佳";
         Unconfirmed => "UNCONFIRMED", "未经确认";
@@ -28,6 +30,15 @@ texts! {
         Limits => "SLO", "SLO";
         Trials => "Trials", "试验";
         Counts => "{all}: {done} measured, {failed} failed, {stopped} stopped early, {repeats} repeats", "共 {all} 次：测得 {done}，失败 {failed}，提前终止 {stopped}，重复 {repeats}";
+        Needed => "Needed", "必需参数";
+        Without => "{flag} ({change} without it)", "{flag}（去掉后 {change}）";
+        FailsWithout => "{flag} (fails without it)", "{flag}（去掉后无法运行）";
+        LeftOut => "Left out", "已去掉";
+        NoLoss => "{flags}: no loss without them", "{flags}：去掉后无损失";
+        Quality => "Quality", "质量";
+        MayChangeAnswers => "{flags} may change the answers, not only the speed: compare them before you use it", "{flags} 可能改变回答内容而不仅是速度：使用前请对比回答质量";
+        Unmodelled => "Not modelled", "未建模";
+        NothingConcluded => "{flags}: the simulated engine does not act on this, so nothing is concluded about it", "{flags}：模拟引擎不支持其作用，因此不作任何结论";
         BestCommand => "Best (trial {trial})", "最佳（试验 {trial}）";
         BestKeys => "Best values of the configuration file (trial {trial})", "配置文件的最佳取值（试验 {trial}）";
         Pareto => "Pareto front", "Pareto 前沿";
@@ -38,10 +49,13 @@ texts! {
         BestAt => "best at", "最佳取值";
         Rises => "the larger the better", "越大越好";
         Falls => "the smaller the better", "越小越好";
-        Mixed => "best in between, or none", "居中最佳或无明显方向";
+        Mixed => "no one direction", "无单一方向";
         Choice => "one is better", "某一取值更优";
         NoEffect => "none seen", "未见影响";
+        Unclear => "cannot be told", "无法判断";
         NotVaried => "not varied", "未改变取值";
+        NeverServed => "no other value ran", "其他取值均未能运行";
+        NotModelled => "not modelled", "未建模";
         ImportanceOf => "What moves {path}, the first of the objectives", "针对第一个目标 {path}";
         AmongMet => "Of the {count} trials that met the SLOs only: a flag that made others miss them may matter nonetheless", "仅统计满足 SLO 的 {count} 次试验：导致其他试验未达标的参数未必不重要";
         ChangedTogether => "{flags} changed together in these trials, so their effects cannot be separated", "{flags} 在这些试验中同时改变，无法区分究竟是哪一个起作用";
@@ -49,13 +63,11 @@ texts! {
         Class => "class", "类别";
         Count => "trials", "次数";
         Words => "engine's message", "引擎原文";
-        AllTrials => "All trials", "全部试验";
+        AllTrials => "All trials but repeats", "全部试验（不含重复）";
         Id => "trial", "试验";
         Why => "why", "来源";
         State => "state", "状态";
-        ValuesOf => "Values of {flags}, in this order", "取值依次为 {flags}";
-        Values => "values", "取值";
-        Flags => "flags", "参数取值";
+        Flags => "changed from the default", "与默认不同的参数";
         FailedRequests => "failed req", "失败请求";
         AtLoad => "at {load}", "并发 {load}";
         MeanOfLoads => "With several loads, a figure is the geometric mean over them, followed by the figure at each load; a limit's figure is that of the worst load.", "多个负载下的数值为各负载数值的几何平均，其后列出各负载的数值；SLO 一列取最差负载的数值。";
@@ -64,6 +76,7 @@ texts! {
         Preset => "preset {name}", "预设 {name}";
         Searched => "search", "搜索";
         Again => "repeat of {of}", "重复 {of}";
+        PartOf => "part of {of}", "{of} 的一部分";
         Done => "done", "完成";
         SloMissed => "SLO missed", "未满足 SLO";
         Invalid => "invalid", "无效";

@@ -35,7 +35,6 @@ impl Sample {
         StudyReport {
             study: &self.study,
             result: &self.result,
-            is_virtual: false,
             directory: Path::new("out"),
             lang,
         }
@@ -122,7 +121,7 @@ fn sample() -> Sample {
             class: "no-room-for-kv-cache".into(),
             count: 1,
         }],
-        ..study.result(&[])
+        ..study.result(&[], false)
     };
     Sample { study, result }
 }

@@ -119,7 +119,7 @@ impl<'a> StudyDriver<'a> {
         observer: &mut dyn Observer,
     ) -> Result<(), RunnerError> {
         let mut again: Vec<Proposal> = (self.journal.pending.iter())
-            .filter(|proposal| proposal.origin.confirms().is_none())
+            .filter(|proposal| proposal.origin.is_searched())
             .cloned()
             .collect();
         again.reverse();
@@ -184,8 +184,7 @@ impl<'a> StudyDriver<'a> {
     fn begun(&self) -> u64 {
         let ended = self.journal.trials.iter().map(|trial| &trial.proposal);
         let all = ended.chain(&self.journal.pending);
-        all.filter(|proposal| proposal.origin.confirms().is_none())
-            .count() as u64
+        all.filter(|proposal| proposal.origin.is_searched()).count() as u64
     }
 
     fn spent_hours(&self) -> f64 {
@@ -211,7 +210,7 @@ impl<'a> StudyDriver<'a> {
     }
 
     fn next_confirmation(&mut self) -> Result<Option<Proposal>, RunnerError> {
-        let cut = |proposal: &&Proposal| proposal.origin.confirms().is_some();
+        let cut = |proposal: &&Proposal| !proposal.origin.is_searched();
         if let Some(proposal) = self.journal.pending.iter().find(cut) {
             return Ok(Some(proposal.clone()));
         }
@@ -241,14 +240,15 @@ impl<'a> StudyDriver<'a> {
         }
     }
 
-    /// All searched trials see the same work; each round of the last stage has its own.
+    /// All searched trials see the same work; each round of the last stage has its own, and what
+    /// is left of a trial is compared with its first round.
     fn seed(&self, proposal: &Proposal) -> u64 {
-        match proposal.origin {
-            Origin::Confirm { round, .. } => {
-                repeat_seed(self.study.seed, 1 + round.unwrap_or(0) as u32)
-            }
-            Origin::Default | Origin::Preset(_) | Origin::Search => self.study.seed,
-        }
+        let round = match proposal.origin {
+            Origin::Confirm { round, .. } => round.unwrap_or(0),
+            Origin::Trim { .. } => 0,
+            Origin::Default | Origin::Preset(_) | Origin::Search => return self.study.seed,
+        };
+        repeat_seed(self.study.seed, 1 + round as u32)
     }
 
     /// Writes down what became of a trial.

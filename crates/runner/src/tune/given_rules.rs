@@ -1,27 +1,23 @@
 //! What the user knows of an engine beside what we know.
 
 use crate::error::{Context as _, RunnerError};
-use inferometer_campaign::space::{Admission, Point, Rules, Space, command_with, value_in};
-use inferometer_catalog::engine::LaunchCommand;
+use inferometer_campaign::space::{Admission, Point, Rules, Space, value_in};
+use inferometer_campaign::study::Engine;
 use inferometer_engine::FlagRule;
 
 /// Rules of the user, asked after those of the engine.
 pub struct GivenRules {
-    command: LaunchCommand,
+    engine: Engine,
     given: Vec<FlagRule>,
     known: Box<dyn Rules>,
 }
 
 impl GivenRules {
-    /// The user's rules about a command, with those that are known anyway.
-    pub fn new(
-        command: &LaunchCommand,
-        texts: &[String],
-        known: Box<dyn Rules>,
-    ) -> Result<GivenRules, RunnerError> {
-        let given = texts.iter().map(|text| text.parse::<FlagRule>());
+    /// The user's rules about an engine, with those that are known anyway.
+    pub fn new(engine: &Engine, known: Box<dyn Rules>) -> Result<GivenRules, RunnerError> {
+        let given = engine.rules.iter().map(|text| text.parse::<FlagRule>());
         Ok(GivenRules {
-            command: command.clone(),
+            engine: engine.clone(),
             given: given.collect::<Result<_, _>>().context("[engine] rules")?,
             known,
         })
@@ -29,7 +25,7 @@ impl GivenRules {
 
     fn broken_by(&self, space: &Space, point: &Point) -> Option<Admission> {
         let flags = space.flags(point).ok()?;
-        let words = command_with(&self.command, &flags).to_words();
+        let words = self.engine.command_with(&flags).to_words();
         self.given.iter().find_map(|rule| {
             Some(Admission::Refused {
                 flag: rule.flag().to_owned(),
@@ -55,7 +51,7 @@ impl Rules for GivenRules {
         let mut defaults = self.known.defaults(space);
         // What the command sets is what the first trial runs with.
         for dimension in space.dimensions() {
-            if let Some(value) = value_in(&self.command, &dimension.name) {
+            if let Some(value) = value_in(&self.engine.command, &dimension.name) {
                 defaults.0.insert(dimension.name.clone(), value);
             }
         }

@@ -9,9 +9,7 @@ use crate::measure::simulated_host;
 use crate::observer::Observer;
 use crate::servers::Servers;
 use crate::session::Session;
-use inferometer_campaign::space::{
-    FlagRules, KeyRules, NoRules, Point, Rules, command_with, config_with,
-};
+use inferometer_campaign::space::{FlagRules, KeyRules, NoRules, Point, Rules, config_with};
 use inferometer_campaign::study::Study;
 use inferometer_campaign::trial::{Ending, State};
 use inferometer_catalog::engine::{
@@ -87,6 +85,13 @@ impl TestBed {
                     "--sim-clock virtual knows vllm, sglang, llama-server and MindIE; '{}' is none of them",
                     study.engine.command.program.join(" ")
                 );
+            }
+            let unmodelled = study.unmodelled();
+            if !unmodelled.is_empty() {
+                observer.notice(format!(
+                    "the simulated engine does not act on {}: nothing will be concluded about it; measure it on a real engine, without --sim-clock virtual",
+                    unmodelled.join(", ")
+                ));
             }
             return Ok(bed(BedEngine::Virtual(Box::new(host))));
         }
@@ -218,7 +223,7 @@ impl TestBed {
         let command = match study.engine.config {
             // MindIE's flags are in its file.
             Some(_) => study.engine.command.clone(),
-            None => command_with(&study.engine.command, flags),
+            None => study.engine.command_with(flags),
         };
         let texts = flags.0.iter();
         let texts: Flags = texts
@@ -261,7 +266,7 @@ impl TestBed {
                 launch::Launch::of_mindie(&config.to_string(), host)
             }
             None => {
-                let command = command_with(&study.engine.command, flags);
+                let command = study.engine.command_with(flags);
                 let command = command.with_port(study.engine.kind().default_port());
                 launch::Launch::of_command(&command, host)
             }

@@ -30,14 +30,14 @@ fn an_invalid_run_never_wins() {
         [slow.clone(), slow.clone()],
         [invalid(&fast), invalid(&fast)],
     );
-    let result = study.result(&shed);
+    let result = study.result(&shed, false);
     assert_eq!(result.best.unwrap().trial, 0);
     assert!(result.gain.is_none());
     let row = &result.trials[1];
     assert_eq!((row.valid, row.failed_requests), (Some(false), Some(36)));
     // Good in the search, and turning requests away in one fresh start.
     let late = duel(&study, [slow.clone(), slow], [fast.clone(), invalid(&fast)]);
-    let result = study.result(&late);
+    let result = study.result(&late, false);
     assert_eq!(result.finding, Finding::DefaultBest);
     assert_eq!(result.best.unwrap().trial, 0);
 }
@@ -50,7 +50,7 @@ fn a_minimised_figure_tells_its_own_change() {
         [served(1.0, 21.3), served(1.0, 21.4)],
         [served(1.0, 5.7), served(1.0, 5.71)],
     );
-    let result = study.result(&trials);
+    let result = study.result(&trials, false);
     assert_eq!(result.finding, Finding::Better);
     let change = &result.comparison.unwrap().changes[0];
     assert!((change.value + 0.73).abs() < 0.01, "{change:?}");
@@ -67,7 +67,7 @@ fn a_default_that_misses_the_slo_is_said() {
         [served(120.0, 1500.0), served(121.0, 1500.0)],
         [served(100.0, 800.0), served(101.0, 800.0)],
     );
-    let result = study.result(&trials);
+    let result = study.result(&trials, false);
     assert_eq!(result.finding, Finding::DefaultMisses);
     assert_eq!(result.best.unwrap().trial, 1);
     let change = &result.comparison.unwrap().changes[0];
@@ -81,7 +81,7 @@ fn better_in_one_and_worse_in_another_is_a_trade_off() {
         [served(100.0, 500.0), served(100.1, 500.2)],
         [served(200.0, 900.0), served(200.1, 900.2)],
     );
-    let result = study.result(&duel(&study, default.clone(), rival.clone()));
+    let result = study.result(&duel(&study, default.clone(), rival.clone()), false);
     assert_eq!(result.finding, Finding::TradeOff);
     let comparison = result.comparison.unwrap();
     let metrics = comparison.changes.iter().map(|it| it.metric.as_str());
@@ -91,7 +91,7 @@ fn better_in_one_and_worse_in_another_is_a_trade_off() {
         ["throughput.output_tokens_per_s", "latency.ttft_ms.p99"]
     );
     // The other way round the default comes first, and it is as much of a trade-off.
-    let result = study.result(&duel(&study, rival, default));
+    let result = study.result(&duel(&study, rival, default), false);
     assert_eq!(
         (result.finding, result.best.unwrap().trial),
         (Finding::TradeOff, 0)
@@ -107,6 +107,9 @@ fn a_default_that_stands_alone_is_the_best_once_the_search_has_ended() {
         trial(1, Origin::Search, crash()),
         trial(2, Origin::Search, crash()),
     ];
-    assert_eq!(study.result(&trials).finding, Finding::DefaultAlone);
-    assert_eq!(study.result(&trials[..2]).finding, Finding::Unconfirmed);
+    assert_eq!(study.result(&trials, false).finding, Finding::DefaultAlone);
+    assert_eq!(
+        study.result(&trials[..2], false).finding,
+        Finding::Unconfirmed
+    );
 }

@@ -126,6 +126,35 @@ fn a_flag_can_be_set_and_the_command_pasted() {
 }
 
 #[test]
+fn a_switch_goes_off_as_the_version_says_it() {
+    let off = |name: &str, version: Version| {
+        let mut command =
+            parse("vllm serve m --enable-chunked-prefill --disable-custom-all-reduce");
+        command.switch_off(name, version);
+        command.to_string()
+    };
+    let (old, new) = (Version::new(0, 6, 3), Version::new(0, 11, 0));
+    // What is off by itself needs no word, in no version.
+    for version in [old, new] {
+        let said = off("disable-custom-all-reduce", version);
+        assert_eq!(said, "vllm serve m --enable-chunked-prefill");
+    }
+    let rest = "--disable-custom-all-reduce";
+    let said = off("enable-chunked-prefill", old);
+    assert_eq!(
+        said,
+        format!("vllm serve m --enable-chunked-prefill false {rest}")
+    );
+    let said = off("enable-chunked-prefill", new);
+    assert_eq!(
+        said,
+        format!("vllm serve m --no-enable-chunked-prefill {rest}")
+    );
+    let caching = |version| off("enable-prefix-caching", version).contains("prefix-caching");
+    assert!(!caching(old) && caching(Version::new(0, 7, 3)));
+}
+
+#[test]
 fn a_switch_takes_every_usual_word_for_on_and_off() {
     let set = |name: &str, word: &str| {
         let mut command = parse("vllm serve m");

@@ -31,7 +31,8 @@ pub fn lookup(engine: EngineKind, version: Option<Version>, spelled: &str) -> Lo
             .filter(|flag| version.is_none_or(|version| flag.known_in(version)))
     };
     for flag in known() {
-        if let Some(on) = exact(flag, &spelled) {
+        let negates = version.is_none_or(|version| flag.can_negate_in(engine, version));
+        if let Some(on) = exact(flag, negates, &spelled) {
             return Lookup::Found {
                 flag: &flag.name,
                 on,
@@ -48,7 +49,8 @@ pub fn lookup(engine: EngineKind, version: Option<Version>, spelled: &str) -> Lo
         if name.starts_with(&spelled) {
             matches.push((name, &flag.name, true));
         }
-        if flag.kind == Kind::Switch && negative.starts_with(&spelled) {
+        let negates = version.is_none_or(|version| flag.can_negate_in(engine, version));
+        if flag.kind == Kind::Switch && negates && negative.starts_with(&spelled) {
             matches.push((negative, &flag.name, false));
         }
         for alias in flag
@@ -66,13 +68,15 @@ pub fn lookup(engine: EngineKind, version: Option<Version>, spelled: &str) -> Lo
     }
 }
 
-fn exact(flag: &Flag, spelled: &str) -> Option<bool> {
+fn exact(flag: &Flag, negates: bool, spelled: &str) -> Option<bool> {
     let bare = spelled.strip_prefix("--");
     if bare == Some(flag.name.as_str()) || flag.aliases.iter().any(|alias| alias == spelled) {
         return Some(true);
     }
     let switched_off = bare.and_then(|bare| bare.strip_prefix("no-")) == Some(flag.name.as_str());
-    if (flag.kind == Kind::Switch && switched_off) || flag.negative.iter().any(|n| n == spelled) {
+    if (flag.kind == Kind::Switch && negates && switched_off)
+        || flag.negative.iter().any(|n| n == spelled)
+    {
         return Some(false);
     }
     None

@@ -148,6 +148,28 @@ fn a_hand_made_search_of_2024_is_refused_as_it_was() {
 }
 
 #[test]
+fn negative_spellings_are_refused_by_versions_that_lack_them() {
+    let refused = |flag: &str, version| {
+        let settled = settle(&format!("vllm serve m {flag}"), version);
+        settled.err().map(|refusal| refusal.message)
+    };
+    let no_reduce = "--no-disable-custom-all-reduce";
+    for version in [OLD, Version::new(0, 8, 4)] {
+        let said = refused(no_reduce, version).expect("refused");
+        assert!(
+            said.contains(&format!("unrecognized arguments: {no_reduce}")),
+            "{said}"
+        );
+    }
+    assert_eq!(refused(no_reduce, Version::new(0, 8, 5)), None);
+    assert!(refused("--no-enable-prefix-caching", OLD).is_some());
+    assert_eq!(
+        refused("--no-enable-prefix-caching", Version::new(0, 6, 5)),
+        None
+    );
+}
+
+#[test]
 fn chunked_prefill_of_2024_is_on_above_32k_only() {
     let long = ModelLimits {
         max_position: 131_072,

@@ -17,7 +17,7 @@ use std::path::Path;
 
 pub fn read_stored(folder: &Path) -> anyhow::Result<StudyResult> {
     let (study, trials) = stored(folder)?;
-    Ok(study.result(&trials))
+    Ok(study.result(&trials, is_virtual(folder)))
 }
 
 pub fn show_stored(folder: &Path, options: &OutputOptions) -> anyhow::Result<Exit> {
@@ -28,7 +28,8 @@ pub fn show_stored(folder: &Path, options: &OutputOptions) -> anyhow::Result<Exi
 
 pub fn stored_page(folder: &Path, lang: Lang) -> anyhow::Result<String> {
     let (study, trials) = stored(folder)?;
-    Ok(page(&study, &study.result(&trials), folder, lang))
+    let found = study.result(&trials, is_virtual(folder));
+    Ok(page(&study, &found, folder, lang))
 }
 
 fn stored(folder: &Path) -> anyhow::Result<(Study, Vec<Trial>)> {
@@ -45,7 +46,7 @@ pub fn show(
     folder: &Path,
     options: &OutputOptions,
 ) -> anyhow::Result<()> {
-    let found = study.result(trials);
+    let found = study.result(trials, is_virtual(folder));
     let document = || compose(&report(study, &found, folder, language(options.lang)));
     deliver(options, folder, |format| {
         Ok(Rendered::Whole(match format {
@@ -64,7 +65,7 @@ pub fn show(
 
 /// Puts the page of a study beside it.
 pub fn keep_page(study: &Study, trials: &[Trial], folder: &Path, options: &OutputOptions) {
-    let found = study.result(trials);
+    let found = study.result(trials, is_virtual(folder));
     keep(options, folder, || {
         Ok(page(study, &found, folder, language(options.lang)))
     });
@@ -77,7 +78,7 @@ fn page(study: &Study, found: &StudyResult, folder: &Path, lang: Lang) -> String
 
 /// Fine if some configuration was measured and met the SLOs.
 pub fn exit(study: &Study, trials: &[Trial]) -> Exit {
-    Exit::fine_if(study.result(trials).best.is_some())
+    Exit::fine_if(study.result(trials, false).best.is_some())
 }
 
 fn report<'a>(
@@ -89,7 +90,6 @@ fn report<'a>(
     StudyReport {
         study,
         result,
-        is_virtual: is_virtual(directory),
         directory,
         lang,
     }

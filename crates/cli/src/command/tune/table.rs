@@ -44,6 +44,7 @@ impl<'a> Table<'a> {
             Origin::Preset(name) => name.clone(),
             Origin::Search => "search".to_owned(),
             Origin::Confirm { of, .. } => format!("again {of}"),
+            Origin::Trim { of } => format!("part of {of}"),
         };
         let ending = &trial.ending;
         let figure = self.study.goal.objectives[0].of(ending);
@@ -67,7 +68,7 @@ impl<'a> Table<'a> {
         let flags: String = flags.chars().take(WIDEST).collect();
         let searched = trials.iter().filter(|trial| trial.is_searched());
         let place = match trial.proposal.origin {
-            Origin::Confirm { .. } => trial.proposal.id.to_string(),
+            Origin::Confirm { .. } | Origin::Trim { .. } => trial.proposal.id.to_string(),
             _ => format!("{}/{}", searched.count(), self.study.budget.trials),
         };
         progress.keep(&format!(
@@ -83,7 +84,10 @@ impl<'a> Table<'a> {
         let confirmed = |trial: &&Trial| !trial.is_searched();
         let repeats = trials.iter().filter(confirmed).count();
         let searched = trials.len() - repeats;
-        let all = self.study.last_stage.starts();
+        let all = self
+            .study
+            .last_stage
+            .starts(self.study.space.dimensions().len());
         let searching = match repeats {
             0 => (self.study.budget.trials as usize).saturating_sub(searched),
             _ => 0,

@@ -30,7 +30,7 @@ fn sample(objectives: usize) -> Sample {
         ],
         pareto: vec![2],
         importance: Vec::new(),
-        ..study.result(&[])
+        ..study.result(&[], false)
     };
     result.trials[0].origin = Origin::Default;
     Sample { study, result }

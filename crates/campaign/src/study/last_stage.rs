@@ -1,0 +1,103 @@
+//! The settings of the last stage, and the fresh starts of it that are done.
+
+use super::goal::Goal;
+use super::observations::observations;
+use super::series::{Series, squared_spread};
+use crate::search::ranking;
+use crate::trial::{Ending, Origin, Trial};
+use serde::Deserialize;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LastStage {
+    /// How many of the best, besides the default.
+    pub best: usize,
+    /// Pairs of the challenger and the default; at least 2, since one shows no spread.
+    pub repeats: usize,
+    /// Whether the challenger is started without each of its flags before.
+    pub trim: bool,
+}
+
+impl Default for LastStage {
+    fn default() -> Self {
+        LastStage {
+            best: 3,
+            repeats: 5,
+            trim: true,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FreshStart {
+    pub of: u64,
+    /// Starts of one round see the same prompts.
+    pub round: usize,
+}
+
+pub(super) const DEFAULT: u64 = 0;
+/// Less is certain at best where time is virtual, and worth no flag anywhere.
+pub(super) const LEAST_GAIN: f64 = 0.005;
+
+impl LastStage {
+    /// Rounds of the best few among themselves: enough to drop what was luck in the search.
+    pub(super) const SELECTION_ROUNDS: usize = 2;
+
+    /// The default, if it could be measured, and the best few that meet the SLOs.
+    pub(super) fn candidates(&self, trials: &[Trial], goal: &Goal) -> Vec<u64> {
+        let searched: Vec<&Trial> = trials.iter().filter(|it| it.is_searched()).collect();
+        let observed = observations(trials, goal);
+        let ranked = ranking(&observed);
+        let id = |at: &usize| searched[*at].proposal.id;
+        let default = ranked.iter().map(id).find(|&id| id == DEFAULT);
+        let met = ranked.iter().filter(|&&at| observed[at].meets_slos());
+        let best = met.map(id).filter(|&id| id != DEFAULT);
+        default.into_iter().chain(best.take(self.best)).collect()
+    }
+
+    /// How much the first objective differs between fresh starts of one configuration: the
+    /// standard deviation of its logarithm. Absent before the last stage.
+    pub fn noise(&self, trials: &[Trial], goal: &Goal) -> Option<f64> {
+        let candidates = self.candidates(trials, goal).into_iter();
+        spread(candidates.map(|id| Series::of(repeats(trials, id), goal).logs))
+    }
+
+    /// The same from the rounds of the best few alone, which later starts do not change.
+    pub(super) fn selection_noise(&self, trials: &[Trial], goal: &Goal) -> f64 {
+        let series = self.candidates(trials, goal).into_iter().map(|of| {
+            let rounds = 0..Self::SELECTION_ROUNDS;
+            let ended = rounds.filter_map(|round| ending(trials, FreshStart { of, round }));
+            Series::of(ended, goal).logs
+        });
+        spread(series).unwrap_or(0.0)
+    }
+}
+
+/// The standard deviation within several series.
+fn spread(series: impl Iterator<Item = Vec<f64>>) -> Option<f64> {
+    let (mut squares, mut degrees) = (0.0, 0.0);
+    for logs in series.filter(|logs| logs.len() > 1) {
+        squares += squared_spread(&logs);
+        degrees += logs.len() as f64 - 1.0;
+    }
+    (degrees > 0.0).then(|| (squares / degrees).sqrt())
+}
+
+pub(super) fn repeats(trials: &[Trial], of: u64) -> impl Iterator<Item = &Ending> {
+    (trials.iter())
+        .filter(move |trial| trial.proposal.origin.confirms() == Some(of))
+        .map(|trial| &trial.ending)
+}
+
+/// What came of a fresh start. Logs of earlier versions do not name rounds: there the n-th
+/// repeat of a trial is of round n.
+pub(super) fn ending(trials: &[Trial], start: FreshStart) -> Option<&Ending> {
+    let mut own = (trials.iter())
+        .filter(|trial| trial.proposal.origin.confirms() == Some(start.of))
+        .enumerate();
+    let found = own.find(|(at, trial)| match trial.proposal.origin {
+        Origin::Confirm { round, .. } => round.unwrap_or(*at) == start.round,
+        _ => false,
+    });
+    found.map(|(_, trial)| &trial.ending)
+}

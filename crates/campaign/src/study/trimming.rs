@@ -1,0 +1,187 @@
+//! The fewest flags that keep the gain. A search changes many flags at once and most of them do
+//! nothing; the challenger of the last stage is started without each of them, and what costs
+//! nothing stays out before it meets the default.
+
+use super::goal::{Direction, Goal, Objective};
+use super::last_stage::{DEFAULT, FreshStart, LEAST_GAIN, LastStage, ending};
+use super::series::log_figure;
+use crate::space::{Point, Value};
+use crate::trial::{Ending, Origin, State, Trial};
+use inferometer_catalog::engine::{EngineKind, flag};
+use serde::{Deserialize, Serialize};
+
+/// Share of the gain that may be lost for fewer flags.
+const LOST_GAIN: f64 = 0.25;
+
+/// Which of its flags a gain needs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Trimming {
+    /// The trial that was started with fewer flags.
+    pub of: u64,
+    /// What could be left out without loss.
+    pub left_out: Point,
+    /// What could not.
+    pub needed: Vec<NeededFlag>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct NeededFlag {
+    pub flag: String,
+    pub value: Value,
+    /// Relative change of the first objective without it; absent where that was not measured, as
+    /// of the only flag that is left, which `gain` is of.
+    pub without: Option<f64>,
+    /// Without it the engine did not serve.
+    pub fails_without: bool,
+}
+
+/// How far the trimming of a trial has come.
+pub(super) struct Trimmed {
+    /// The trial with the fewest flags that is as good.
+    pub(super) of: u64,
+    /// The flags to start next, in their stead.
+    pub(super) next: Option<Point>,
+    pub(super) trimming: Trimming,
+}
+
+impl LastStage {
+    /// Whether a trial has flags of which some might go.
+    pub(super) fn trims(&self, trials: &[Trial], of: u64) -> bool {
+        let flags = trials.iter().find(|trial| trial.proposal.id == of);
+        let several = flags.is_some_and(|trial| trial.proposal.flags.0.len() > 1);
+        // Logs of earlier versions have pairs with all flags: they stay as they were decided.
+        let mut began = trials.iter();
+        let began = began.any(|trial| trial.proposal.origin == Origin::Trim { of });
+        let is_pair = |trial: &&Trial| match trial.proposal.origin {
+            Origin::Confirm { round, .. } => round.is_none_or(|it| it >= Self::SELECTION_ROUNDS),
+            _ => false,
+        };
+        let own = trials
+            .iter()
+            .filter(|it| it.proposal.origin.confirms() == Some(of));
+        let is_paired = !began && own.filter(is_pair).count() > 0;
+        self.trim && several && !is_paired
+    }
+
+    pub(super) fn trimmed(&self, trials: &[Trial], goal: &Goal, of: u64) -> Trimmed {
+        let mut found = Trimmed {
+            of,
+            next: None,
+            trimming: Trimming {
+                of,
+                left_out: Point::default(),
+                needed: Vec::new(),
+            },
+        };
+        let by_id = |id: u64| trials.iter().find(|trial| trial.proposal.id == id);
+        let Some(whole) = by_id(of).filter(|_| self.trims(trials, of)) else {
+            return found;
+        };
+        let reference = ending(trials, FreshStart { of, round: 0 }).unwrap_or(&whole.ending);
+        let tolerance = self.tolerance(trials, goal, whole);
+        let mut kept = whole.proposal.flags.clone();
+        for group in groups(&kept, by_id(DEFAULT).map(|default| &default.proposal.point)) {
+            let mut left = kept.clone();
+            left.0.retain(|name, _| !group.contains(name));
+            let origin = Origin::Trim { of };
+            let is_attempt =
+                |trial: &&Trial| trial.proposal.origin == origin && trial.proposal.flags == left;
+            let attempt = trials.iter().find(is_attempt);
+            if let Some(attempt) = attempt
+                && is_as_good(&attempt.ending, reference, goal, tolerance)
+            {
+                found.of = attempt.proposal.id;
+                let gone = kept.0.iter().filter(|(name, _)| group.contains(*name));
+                let gone = gone.map(|(name, value)| (name.clone(), value.clone()));
+                found.trimming.left_out.0.extend(gone);
+                kept = left;
+            } else if left.0.is_empty() || attempt.is_some() {
+                let without = attempt.and_then(|attempt| change(&attempt.ending, reference, goal));
+                let failed = |attempt: &Trial| attempt.ending.state != State::Done;
+                let needed = group.iter().filter_map(|name| {
+                    Some(NeededFlag {
+                        flag: name.clone(),
+                        value: kept.get(name)?.clone(),
+                        without,
+                        fails_without: attempt.is_some_and(failed),
+                    })
+                });
+                found.trimming.needed.extend(needed);
+            } else {
+                found.next = Some(left);
+                return found;
+            }
+        }
+        found
+    }
+
+    /// How much worse the objectives may be, as logarithms: what fresh starts differ by anyway,
+    /// or what is worth no flag, and never much of the gain.
+    fn tolerance(&self, trials: &[Trial], goal: &Goal, whole: &Trial) -> f64 {
+        let noise = self.selection_noise(trials, goal) * std::f64::consts::SQRT_2;
+        let default = trials.iter().find(|trial| trial.proposal.id == DEFAULT);
+        let default = default.filter(|default| goal.violation(&default.ending) <= 0.0);
+        let gain = default.zip(goal.objectives.first());
+        let gain = gain.and_then(|(default, objective)| {
+            Some(-loss(objective, &whole.ending, &default.ending)?)
+        });
+        let most = gain.filter(|gain| *gain > 0.0);
+        let most = most.map_or(f64::INFINITY, |gain| gain * LOST_GAIN);
+        noise.max(LEAST_GAIN).min(most)
+    }
+}
+
+/// What is left out at once: first the flags that say what the engine does by itself, then each
+/// of the others; those that may change the answers before those that only change the speed.
+fn groups(flags: &Point, defaults: Option<&Point>) -> Vec<Vec<String>> {
+    let is_default = |name: &String, value: &Value| {
+        let default = defaults.and_then(|defaults| defaults.get(name));
+        default.is_some_and(|default| default.same(value))
+    };
+    let (same, mut changed): (Vec<_>, Vec<_>) =
+        (flags.0.iter()).partition(|(name, value)| is_default(name, value));
+    changed.sort_by_key(|(name, value)| !changes_answers(name, value));
+    let same: Vec<String> = same.into_iter().map(|(name, _)| name.clone()).collect();
+    let each = changed.into_iter().map(|(name, _)| vec![name.clone()]);
+    let groups = std::iter::once(same).chain(each);
+    groups.filter(|group| !group.is_empty()).collect()
+}
+
+/// Whether a flag may change what the model answers, and not only how fast.
+pub fn changes_answers(name: &str, value: &Value) -> bool {
+    let engines = [
+        EngineKind::Vllm,
+        EngineKind::Sglang,
+        EngineKind::LlamaServer,
+        EngineKind::Mindie,
+    ];
+    let value = value.to_string();
+    engines.into_iter().any(|engine| {
+        let known = flag::table(engine).iter().find(|flag| flag.name == name);
+        known.is_some_and(|flag| flag.changes_answers_at(&value))
+    })
+}
+
+fn is_as_good(ending: &Ending, reference: &Ending, goal: &Goal, tolerance: f64) -> bool {
+    let close = |objective: &Objective| {
+        loss(objective, reference, ending).is_some_and(|loss| loss <= tolerance)
+    };
+    goal.violation(ending) <= 0.0 && goal.objectives.iter().all(close)
+}
+
+/// How much worse an objective is than before, as a logarithm.
+fn loss(objective: &Objective, before: &Ending, after: &Ending) -> Option<f64> {
+    let lower = log_figure(objective, before)? - log_figure(objective, after)?;
+    Some(match objective.direction {
+        Direction::Maximize => lower,
+        Direction::Minimize => -lower,
+    })
+}
+
+/// Relative change of the first objective.
+fn change(ending: &Ending, reference: &Ending, goal: &Goal) -> Option<f64> {
+    let first = goal.objectives.first()?;
+    Some((log_figure(first, ending)? - log_figure(first, reference)?).exp_m1())
+}
