@@ -13,7 +13,6 @@ pub mod findings;
 pub mod html;
 pub mod import;
 pub mod json;
-pub mod knee;
 pub mod message;
 pub mod plan;
 mod points;

@@ -6,8 +6,8 @@ use super::omitted::{self, Shown};
 use super::load_level::Places;
 use super::metric_name::statistic;
 use crate::chart::Level;
-use crate::knee::Knee;
 use crate::message::FigureText as Text;
+use inferometer_analysis::knee::Knee;
 use inferometer_core::summary::{Distribution, Summary};
 use inferometer_page::figure::time_unit::TimeUnit;
 use inferometer_page::figure::{

@@ -1,8 +1,8 @@
 //! Levels of load, and where they lie on the axis of a ladder.
 
 use super::omitted::{self, Shown};
-use crate::knee::Knee;
 use crate::message::FigureText as Text;
+use inferometer_analysis::knee::Knee;
 use inferometer_core::summary::Summary;
 use inferometer_page::figure::{Axis, Mark, MarkKind, On, Panel, Sample, Scale, Series};
 use inferometer_page::number;

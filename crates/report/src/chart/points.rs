@@ -6,13 +6,13 @@ use super::curve::{self, Latency, Tradeoff};
 use super::grid::{Counted, Grid, USUAL, heat_maps};
 use super::ladder::{self, Ladder, LadderSeries, legend};
 use super::{Level, Shown};
-use crate::knee::knee;
 use crate::message::{PageText, SweepText};
 use crate::points::ladder::rates;
 use crate::points::{
     MeasuredPoint, MeasuredPoints, confounded, groups, independent, is_load, lengths,
 };
 use inferometer_analysis::compare::Metric;
+use inferometer_analysis::knee::knee;
 use inferometer_core::slo::{Slo, SloScope};
 use inferometer_core::summary::Summary;
 use inferometer_page::figure::{Figure, Shape};

@@ -5,6 +5,7 @@ use crate::made_up::{Load, MINDIE, VLLM};
 use inferometer_analysis::compare::{
     Basis, Comparison, Metric, Row, SCHEMA as COMPARE_SCHEMA, Verdict,
 };
+use inferometer_analysis::knee::{Knee, KneeBasis};
 use inferometer_campaign::capacity::ProbeVerdict;
 use inferometer_core::point::Point;
 use inferometer_core::record::{Failure, FailureClass, Outcome, Phase, Record};
@@ -20,7 +21,6 @@ use inferometer_report::chart::grid::{self, Grid};
 use inferometer_report::chart::ladder::{self, Ladder, LadderSeries, legend};
 use inferometer_report::chart::search::{self, Objective, Search};
 use inferometer_report::chart::{Drawing, Level, Shown, ratios, run};
-use inferometer_report::knee::{Knee, KneeBasis};
 use inferometer_text::Lang;
 use roxmltree::Document;
 use std::collections::{BTreeMap, HashSet};

@@ -5,7 +5,7 @@
 
 mod rise;
 
-use inferometer_analysis::statistics::batch_means;
+use crate::statistics::batch_means;
 use rise::{Reached, reached, still_rises};
 
 /// Fewest repeats whose spread is an interval.
@@ -44,7 +44,7 @@ impl Knee {
 
 /// The last two loads of a ladder whose throughput still rises between them, with the means of
 /// their throughput; it has no knee that could be seen.
-pub(crate) fn still_rising(ladder: &[(f64, Vec<f64>)]) -> Option<[(f64, f64); 2]> {
+pub fn still_rising(ladder: &[(f64, Vec<f64>)]) -> Option<[(f64, f64); 2]> {
     let means = means(&climbed(ladder));
     match means.as_slice() {
         [.., before, last] if still_rises(&means) => Some([*before, *last]),
