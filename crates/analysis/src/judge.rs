@@ -160,6 +160,7 @@ impl Case<'_> {
         // A number of requests that ends by itself has sent them all.
         let left = self.context.ending.cause == EndCause::Complete
             && matches!(self.context.scenario.load.extent, Extent::Requests(_))
+            && self.server_died().is_none()
             && accounts.unsent > 0;
         (lost || left || duplicates > 0).then_some(Doubt::LostRequests {
             accounts,
@@ -168,9 +169,12 @@ impl Case<'_> {
     }
 
     fn nothing_measured(&self) -> Option<Doubt> {
-        (self.summary.requests.ok == 0).then(|| Doubt::NothingMeasured {
+        let most = self.most_frequent_failure();
+        // That nobody answered is what a dead server is.
+        let is_explained = most.is_none() && self.server_died().is_some();
+        (self.summary.requests.ok == 0 && !is_explained).then_some(Doubt::NothingMeasured {
             accounts: self.summary.requests,
-            most: self.most_frequent_failure(),
+            most,
         })
     }
 

@@ -47,6 +47,17 @@ impl Failure {
         Self::seen(cause.class, evidence, log, after)
     }
 
+    /// The end of an engine that was computed, explained from its last words.
+    pub fn computed(engine: EngineKind, lines: &[String], code: i32, after: Duration) -> Self {
+        let text = lines.iter().map(String::as_str);
+        let cause = failure::explain(engine, text, Some(code));
+        let evidence = cause.evidence.into_iter().chain(last(lines)).collect();
+        Failure {
+            log: None,
+            ..Self::seen(cause.class, evidence, Path::new(""), after)
+        }
+    }
+
     /// What we saw ourselves, with the last lines of the log.
     pub(crate) fn observed(class: FailureClass, what: String, log: &Path, after: Duration) -> Self {
         let mut evidence = vec![what];
@@ -89,6 +100,10 @@ impl std::fmt::Display for Failure {
         let why = self.evidence.first().map_or("", String::as_str);
         let class = self.class;
         match &self.log {
+            None if self.after_s > 0.0 => {
+                let after = self.after_s;
+                write!(f, "the engine failed ({class}) after {after:.1} s: {why}")
+            }
             None => write!(f, "the engine was not started ({class}): {why}"),
             Some(log) => write!(
                 f,

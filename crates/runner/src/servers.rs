@@ -196,17 +196,20 @@ impl Servers {
     }
 
     /// Computes a point on the given engine, a command's, or the usual one.
-    fn compute(&self, point: Point, out: &Path) -> Result<Measured, RunnerError> {
-        if let Some(launch) = &self.computed {
-            return simulate(point, launch, None, out, &self.session);
-        }
-        let launcher = self.launcher.as_ref();
-        let launcher = launcher.map(|launcher| launcher.with_flags(&point.flags));
-        let launch = computed(&point.scenario.connection, launcher.as_ref())?;
-        let about = launcher.map(|launcher| {
-            launcher.described(&launch.version.to_string(), StartedEngine::default())
-        });
-        simulate(point, &launch, about, out, &self.session)
+    fn compute(&mut self, point: Point, out: &Path) -> Result<Measured, RunnerError> {
+        let computed = if let Some(launch) = &self.computed {
+            simulate(point, launch, None, out, &self.session)?
+        } else {
+            let launcher = self.launcher.as_ref();
+            let launcher = launcher.map(|launcher| launcher.with_flags(&point.flags));
+            let launch = computed(&point.scenario.connection, launcher.as_ref())?;
+            let about = launcher.map(|launcher| {
+                launcher.described(&launch.version.to_string(), StartedEngine::default())
+            });
+            simulate(point, &launch, about, out, &self.session)?
+        };
+        self.ended = computed.death;
+        Ok(computed.measured)
     }
 
     pub fn stop(&mut self, observer: &mut dyn Observer) {

@@ -40,5 +40,6 @@ mod tokenizer;
 mod truth;
 mod tune;
 mod tune_live;
+mod virtual_death;
 mod wire;
 mod work;

@@ -485,7 +485,17 @@ best = 1
 repeats = 2
 "#;
     let place = Place::new();
-    let ended = tune(&place, study, &VIRTUAL);
+    std::fs::write(place.path("study.toml"), study).unwrap();
+    let ended = place.run(&[
+        "tune",
+        "study.toml",
+        "--out",
+        "tuned",
+        "--format",
+        "json",
+        "--sim-clock",
+        "virtual",
+    ]);
     let told = "does not act on disable-custom-all-reduce";
     assert!(ended.stderr.contains(told), "{}", ended.stderr);
     let found = json(&ended);

@@ -18,7 +18,9 @@ use inferometer_core::record::{
 use inferometer_core::scenario::{Connection, Hold, Scenario, SimClock};
 use inferometer_core::units::Offset;
 use inferometer_core::window::{LoadSoFar, first_share};
+use inferometer_engine::Failure as EngineDeath;
 use inferometer_load::instrument::Rhythm;
+use inferometer_sim::Death;
 use inferometer_sim::engine::{Engine, Request, virtual_time};
 use inferometer_sim::launch::{Host, Launch, USUAL_DEVICE};
 use inferometer_sim::words;
@@ -52,6 +54,12 @@ pub fn check_computable(scenario: &Scenario) -> Result<(), RunnerError> {
     Ok(())
 }
 
+/// A load point that was computed, and what the engine died of under it, if it did.
+pub struct Computed {
+    pub measured: Measured,
+    pub death: Option<EngineDeath>,
+}
+
 /// Computes one load point on an engine, of which `about` tells where it has a command, and
 /// keeps it in `out`.
 pub fn simulate(
@@ -60,7 +68,7 @@ pub fn simulate(
     about: Option<StartedEngine>,
     out: &Path,
     session: &Session,
-) -> Result<Measured, RunnerError> {
+) -> Result<Computed, RunnerError> {
     let Point { scenario, data, .. } = point;
     RunDir::check(out)?;
     let nonce = (scenario.work.cache_nonce).then(work::new_nonce);
@@ -81,6 +89,18 @@ pub fn simulate(
         load.hear(agenda, happening);
     });
     let is_open = matches!(planned.rhythm, Rhythm::Open { .. });
+    let death = engine.died().map(|memory| {
+        let (last_words, status) = launch.epitaph(Death::OutOfMemory(memory), "");
+        let said = launch.log.iter().map(|(_, line)| line.clone());
+        let said: Vec<String> = said.chain(last_words).collect();
+        let after = Duration::from_nanos(run.ended.max(1));
+        EngineDeath::computed(launch.engine, &said, status.into(), after)
+    });
+
+    let unsent = match death {
+        Some(_) => load.requests.saturating_sub(load.measured),
+        None => 0,
+    };
 
     let mut notes: Vec<Note> = vec![Known::VirtualTime.into()];
     notes.extend(workload.notes.iter().cloned().map(Note::from));
@@ -97,12 +117,17 @@ pub fn simulate(
     };
     let ending = Ending {
         cause: EndCause::Complete,
-        planned: load.measured,
+        // What an engine that died did not get was planned all the same.
+        planned: load.measured + unsent,
+        unsent,
         measured_from: Offset(load.opened.unwrap_or_default()),
         sending_ended: Offset(load.last_measured),
         steady_window: planned.opening.is_some() && load.opened.is_some(),
         stagger_ns: stagger.map(|span| Offset::after(span).0),
-        health: Health::Alive,
+        health: match &death {
+            Some(death) => Health::Dead(death.to_string()),
+            None => Health::Alive,
+        },
         ..Ending::default()
     };
     let directory = RunDir::create(out)?;
@@ -115,9 +140,11 @@ pub fn simulate(
         &run,
         &load.stages,
         is_open,
+        death.as_ref(),
     )?;
     directory.write_ending(&ending)?;
-    Measured::fold(directory, scenario, environment, ending, session.lang)
+    let measured = Measured::fold(directory, scenario, environment, ending, session.lang)?;
+    Ok(Computed { measured, death })
 }
 
 /// The device of a computed engine.
@@ -349,6 +376,7 @@ fn write_records(
     run: &Run,
     stages: &[Stage],
     is_open: bool,
+    death: Option<&EngineDeath>,
 ) -> Result<(), RunnerError> {
     let measured = stages.iter().filter(|stage| **stage == Stage::Measured);
     let mut journal = directory.start_journal(&Header::new(Some(measured.count() as u64)))?;
@@ -362,6 +390,10 @@ fn write_records(
             output_exact: scenario.work.ignore_eos,
             ..record(served, &prompt)
         };
+        let record = match death {
+            Some(death) if record.outcome == Outcome::Cut => abandoned(record, death),
+            _ => record,
+        };
         let record = if scenario.connection.stream {
             record
         } else {
@@ -371,6 +403,23 @@ fn write_records(
     }
     journal.flush()?;
     Ok(())
+}
+
+/// The record of a request whose engine died under it.
+fn abandoned(record: Record, death: &EngineDeath) -> Record {
+    let (phase, class) = match record.first_byte {
+        Some(_) => (Phase::Truncated, FailureClass::CutStream),
+        None => (Phase::Status, FailureClass::Disconnected),
+    };
+    Record {
+        outcome: Outcome::Failed(Failure {
+            phase,
+            class,
+            detail: death.to_string(),
+        }),
+        usage: None,
+        ..record
+    }
 }
 
 /// The record of an answer that is sent when it is complete.

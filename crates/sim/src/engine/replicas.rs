@@ -147,7 +147,8 @@ impl Engine {
         all
     }
 
-    fn died(&self) -> Option<OutOfMemory> {
+    /// What it died of; absent while it lives.
+    pub fn died(&self) -> Option<OutOfMemory> {
         self.cores.iter().find_map(|core| core.died)
     }
 }
