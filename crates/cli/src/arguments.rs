@@ -20,7 +20,11 @@ use clap::{Args, Parser, Subcommand};
 
 /// A measuring instrument for LLM serving.
 #[derive(Parser)]
-#[command(name = "inferometer", version, max_term_width = 100)]
+#[command(
+    name = "inferometer",
+    version = env!("VERSION_AND_COMMIT"),
+    max_term_width = 100
+)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -187,6 +191,23 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         with_short_help(with_environment(Cli::command())).debug_assert();
+    }
+
+    /// Cargo.toml's version is that of this crate.
+    #[test]
+    fn cargo_changelog_and_program_agree_on_the_version() {
+        let version = env!("CARGO_PKG_VERSION");
+        let said = Cli::command().get_version().expect("a version").to_owned();
+        let commit = said.strip_prefix(version).expect(&said);
+        let in_brackets = commit.starts_with(" (") && commit.ends_with(')');
+        assert!(commit.is_empty() || in_brackets, "{said}");
+        let log = include_str!("../../../CHANGELOG.md");
+        let newest = log.lines().find(|line| line.starts_with("## ["));
+        let newest = newest.expect("a heading");
+        assert!(
+            newest.starts_with(&format!("## [{version}] - ")),
+            "{newest}"
+        );
     }
 
     #[test]
