@@ -47,8 +47,10 @@ fn written(name: &str) -> String {
     let mut schema = schema.to_value();
     schema["title"] = json!(form);
     name_form(&mut schema, name, &form);
-    if ["capacity", "capacity-probes", "import", "trials"].contains(&name) {
-        allow_sum(&mut schema);
+    match name {
+        "capacity" | "capacity-probes" | "trials" => allow_sum(&mut schema),
+        "import" => allow_sum(&mut schema["$defs"]["Stored"]),
+        _ => {}
     }
     format!("{schema:#}\n")
 }
