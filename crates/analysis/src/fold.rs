@@ -167,7 +167,7 @@ fn conclude(context: &RunContext<'_>, mut tally: Tally<'_>) -> Folded {
         speed: speed(&run, &precision),
         tokens,
         failures: failures(&tally),
-        outages: std::mem::take(&mut tally.contacts).outages(context.ending.measured_from),
+        outages: std::mem::take(&mut tally.contacts).outages(context),
         slo: objectives::judge(
             &context.scenario.objectives,
             &tally,

@@ -26,7 +26,28 @@ use inferometer_engine::{SUPERVISOR_WORD, supervise};
 use inferometer_runner::with_causes;
 use std::process::ExitCode;
 
+/// What is told where the system gives no further thread, which libraries can only panic about.
+const NO_THREAD: &str = "no thread could be started: the limit on processes or memory is reached; \
+    raise it (ulimit -u, ulimit -v, the container's pids limit) or ask for fewer --workers; what was \
+    measured is kept";
+
 fn main() -> ExitCode {
+    signals::survive_file_limit();
+    // What is caught is told as an error; its trace would only frighten.
+    let default = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        let said = panic.payload_as_str().unwrap_or_default();
+        let of_thread = ["spawn", "the system gives"]
+            .iter()
+            .any(|word| said.contains(word));
+        if of_thread && said.contains("thread") {
+            eprintln!("error: {NO_THREAD}");
+            std::process::exit(2);
+        }
+        if !is_guarded() {
+            default(panic);
+        }
+    }));
     if std::env::args_os()
         .nth(1)
         .is_some_and(|word| word == SUPERVISOR_WORD)
@@ -36,13 +57,6 @@ fn main() -> ExitCode {
             Err(_) => Exit::Error.into(),
         };
     }
-    // What is caught is told as an error; its trace would only frighten.
-    let default = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |panic| {
-        if !is_guarded() {
-            default(panic);
-        }
-    }));
     let cli = match parse() {
         Ok(cli) => cli,
         Err(code) => return code,

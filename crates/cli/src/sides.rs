@@ -137,7 +137,9 @@ pub fn open(name: &str) -> anyhow::Result<Side> {
             return of_results(name, &parts::read(name)?.results);
         }
     }
-    let about = std::fs::metadata(path).with_context(|| format!("cannot read {name}"))?;
+    let about = std::fs::metadata(path).with_context(|| {
+        format!("cannot read {name}; check the path: `inferometer runs` lists what is stored")
+    })?;
     if about.is_dir() && !Stored::is_at(path) {
         let runs = run_folders(path)?;
         if !runs.is_empty() {
@@ -178,7 +180,7 @@ fn run_folders(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
 fn of_runs(name: &str, folder: &Path, paths: &[PathBuf]) -> anyhow::Result<Side> {
     let alone = paths == [folder.to_owned()];
     let mut side = Side::new(name);
-    let flags = launch_flags(folder);
+    let flags = launch_flags(folder)?;
     for path in paths {
         match run(path) {
             Ok((sample, mut facts)) => {
@@ -214,11 +216,12 @@ fn of_runs(name: &str, folder: &Path, paths: &[PathBuf]) -> anyhow::Result<Side>
 
 /// Flags of the engines that a sweep started, by the run that was made with them: a run itself
 /// does not know what its server was started with.
-fn launch_flags(folder: &Path) -> BTreeMap<PathBuf, BTreeMap<String, String>> {
-    let Ok(sweep) = SweepDir::open(folder) else {
-        return BTreeMap::new();
-    };
-    let trials = sweep.results().unwrap_or_default();
+fn launch_flags(folder: &Path) -> anyhow::Result<BTreeMap<PathBuf, BTreeMap<String, String>>> {
+    if !SweepDir::is_at(folder) {
+        return Ok(BTreeMap::new());
+    }
+    let sweep = SweepDir::open(folder)?;
+    let trials = sweep.results()?;
     let flags_of = |id: &str| {
         let mut points = sweep.plan().points.iter();
         points
@@ -228,7 +231,7 @@ fn launch_flags(folder: &Path) -> BTreeMap<PathBuf, BTreeMap<String, String>> {
     let known = trials
         .iter()
         .filter_map(|trial| Some((sweep.run_path(trial)?, flags_of(&trial.id)?)));
-    known.collect()
+    Ok(known.collect())
 }
 
 /// One run. Its records are read one by one and kept as columns.

@@ -1,8 +1,11 @@
-//! What Ctrl-C and a polite kill mean to a measurement.
+//! What signals mean: Ctrl-C, a polite kill and a closed terminal to a measurement, a limit on the
+//! size of files to all.
 
 use anyhow::Context;
 use inferometer_load::instrument::Control;
 use inferometer_load::worker::Stop;
+use rustix::process::{Resource, Signal};
+use tokio::signal::unix::{SignalKind, signal};
 
 /// The first signal drains, the second leaves. Both keep what is recorded.
 pub fn interrupt_on_signals(control: Control) -> anyhow::Result<()> {
@@ -32,8 +35,32 @@ pub fn interrupt_campaign_on_signals(controls: Vec<Control>) -> anyhow::Result<(
     })
 }
 
+/// Where files may not grow without limit, a write beyond it becomes an error that can be told; by
+/// itself the system ends the process.
+pub fn survive_file_limit() {
+    if rustix::process::getrlimit(Resource::Fsize)
+        .current
+        .is_none()
+    {
+        return;
+    }
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    if let Ok(runtime) = builder.enable_all().build() {
+        let _guard = runtime.enter();
+        // Once it is listened to, a signal never again does what the system would.
+        let _ = signal(SignalKind::from_raw(Signal::XFSZ.as_raw()));
+    }
+}
+
+/// Whether a closed terminal is to be ignored, as under `nohup`.
+fn outlives_terminal() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask & 1 << (Signal::HUP.as_raw() - 1) != 0)
+}
+
 fn on_signals(mut hear: impl FnMut() + Send + 'static) -> anyhow::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -41,6 +68,9 @@ fn on_signals(mut hear: impl FnMut() + Send + 'static) -> anyhow::Result<()> {
     let guard = runtime.enter();
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
+    let mut hang_up = (!outlives_terminal())
+        .then(|| signal(SignalKind::hangup()))
+        .transpose()?;
     drop(guard);
     std::thread::Builder::new()
         .name("signals".into())
@@ -50,11 +80,20 @@ fn on_signals(mut hear: impl FnMut() + Send + 'static) -> anyhow::Result<()> {
                     tokio::select! {
                         _ = interrupt.recv() => {}
                         _ = terminate.recv() => {}
+                        _ = closed(&mut hang_up) => {}
                     }
                     hear();
                 }
             });
         })
-        .context("cannot watch for signals")?;
+        .context(crate::NO_THREAD)?;
     Ok(())
+}
+
+/// The terminal was closed; never, where that is to be ignored.
+async fn closed(hang_up: &mut Option<tokio::signal::unix::Signal>) {
+    match hang_up {
+        Some(hang_up) => _ = hang_up.recv().await,
+        None => std::future::pending().await,
+    }
 }

@@ -17,6 +17,7 @@ pub mod seed;
 pub mod server;
 pub mod slo;
 pub mod summary;
+pub mod summed_json;
 pub mod thresholds;
 pub mod trace_id;
 pub mod units;

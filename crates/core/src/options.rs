@@ -138,7 +138,7 @@ pub struct ConnectionOptions {
     /// Receive the server's traces here and explain slow requests one by one; start vLLM with
     /// OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=http/protobuf and --otlp-traces-endpoint
     /// http://ADDR:PORT/v1/traces [off]
-    #[arg(long, value_name = "ADDR:PORT", help_heading = "Server side")]
+    #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address, help_heading = "Server side")]
     pub server_traces: Option<SocketAddr>,
     /// Run the engine's own profiler around the measured part
     #[arg(
@@ -151,6 +151,12 @@ pub struct ConnectionOptions {
     /// Client threads [one for each 256 streams, at most one a core]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub workers: Option<Count>,
+}
+
+fn listen_address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| {
+        "write the address and port to listen on, such as 127.0.0.1:4318 or 0.0.0.0:4318".to_owned()
+    })
 }
 
 /// When to send.

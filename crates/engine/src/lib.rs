@@ -5,6 +5,7 @@
 //! with its class and the lines of the log that say so. While a measurement runs, a [`Watch`]
 //! stores what the server, its devices and its host say.
 
+mod bounded_log;
 mod config_file;
 mod describe;
 mod device;
@@ -46,7 +47,7 @@ pub use port::{free_port, is_listening};
 pub use probe::{Help, Installed, Interview, probe};
 pub use profiler::{ProfileError, Profiler};
 pub use readiness::{Proof, Readiness};
-pub use registry::{Leftover, LeftoverState, leftovers, without_secrets};
+pub use registry::{Leftover, LeftoverState, leftovers};
 pub use rule::{BadRule, FlagRule};
 pub use running::{MemoryAfter, Running, Stopped};
 pub use start::{StartError, StartProgress};

@@ -3,7 +3,7 @@
 
 use crate::processes::{self, Process};
 use crate::readiness::still_answers;
-use inferometer_text::hostile::{REDACTED, without_credentials};
+use inferometer_text::hostile::without_credentials;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
@@ -48,48 +48,6 @@ impl Entry {
         fs::write(&partial, serde_json::to_vec_pretty(self)?)?;
         fs::rename(partial, path)
     }
-}
-
-/// A command as it may be stored: values of flags and variables that hold secrets are left out.
-pub fn without_secrets(words: &[String]) -> Vec<String> {
-    const ENDINGS: [&str; 10] = [
-        "key",
-        "token",
-        "secret",
-        "password",
-        "passwd",
-        "pass",
-        "pwd",
-        "pw",
-        "auth",
-        "credentials",
-    ];
-    const LEFT_OUT: &str = REDACTED;
-    let is_secret = |name: &str| {
-        let name = name.trim_matches(['"', '\'']).to_ascii_lowercase();
-        ENDINGS.iter().any(|ending| name.ends_with(ending))
-    };
-    let mut follows_secret = false;
-    let mut plain = |word: &str| -> String {
-        if std::mem::take(&mut follows_secret) && !word.starts_with("--") {
-            return LEFT_OUT.to_owned();
-        }
-        match word.split_once('=') {
-            Some((name, _)) if is_secret(name) => format!("{name}={LEFT_OUT}"),
-            _ => {
-                follows_secret = word.starts_with('-') && is_secret(word);
-                word.to_owned()
-            }
-        }
-    };
-    words
-        .iter()
-        .map(|word| {
-            // A whole command in one word, as behind `ssh host` or `sh -c`.
-            let parts: Vec<String> = word.split(' ').map(&mut plain).collect();
-            without_credentials(&parts.join(" "))
-        })
-        .collect()
 }
 
 /// What is known of an engine that an earlier run started.
@@ -284,25 +242,6 @@ mod tests {
         assert!(child.try_wait().unwrap().is_none(), "nobody was killed");
         child.kill().unwrap();
         child.wait().unwrap();
-    }
-
-    #[test]
-    fn secrets_of_a_command_are_not_stored() {
-        let words = [
-            "HF_TOKEN=abc",
-            "vllm",
-            "--api-key",
-            "abc",
-            "--max-num-batched-tokens",
-            "512",
-            "DB_PASS=abc 'MY_PWD=abc' serve --api-key=abc --hf-token abc http://u:abc@h x",
-        ];
-        let kept = without_secrets(&words.map(str::to_owned)).join(" ");
-        assert!(!kept.contains("abc"), "{kept}");
-        assert!(
-            kept.contains("--max-num-batched-tokens 512") && kept.ends_with(" x"),
-            "{kept}"
-        );
     }
 
     #[test]

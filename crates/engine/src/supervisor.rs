@@ -2,14 +2,16 @@
 //! group of its own, and ends the whole group when it is told to, or when the pipe to the tuner
 //! closes because the tuner died, by whatever signal.
 
+use crate::bounded_log::BoundedLog;
 use crate::exit::Exit;
 use crate::processes::{self, signal_group, signal_one, wait_until};
 use crate::readiness::still_answers;
-use crate::registry::{Entry, without_secrets};
+use crate::registry::Entry;
 use crate::tool;
+use inferometer_text::hostile::{Secrets, command_secrets, without_secrets};
 use rustix::process::{Pid, Signal, WaitOptions, getpid, set_child_subreaper, waitpid};
 use serde::{Deserialize, Serialize};
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -94,6 +96,9 @@ pub(crate) const REAP_LIMIT: Duration = Duration::from_secs(2);
 /// A stop command that takes longer has failed.
 const STOP_COMMAND_LIMIT: Duration = Duration::from_secs(60);
 
+/// Time for the last words of an engine that has ended to reach its log.
+const LOG_LIMIT: Duration = Duration::from_secs(2);
+
 /// Time for a server elsewhere to be gone after its stop.
 const GONE_LIMIT: Duration = Duration::from_secs(5);
 
@@ -108,7 +113,7 @@ pub fn supervise(input: impl Read + Send + 'static, mut output: impl Write) -> i
     let mut line = String::new();
     (&mut input).take(LONGEST_LINE).read_line(&mut line)?;
     let command: SupervisedCommand = serde_json::from_str(&line)?;
-    let orders = listen(input);
+    let orders = listen(input)?;
     // Grandchildren that leave the group stay our descendants, so that they are found.
     let _ = set_child_subreaper(Some(getpid()));
     let mut supervised = match Supervised::start(command) {
@@ -134,6 +139,8 @@ pub fn supervise(input: impl Read + Send + 'static, mut output: impl Write) -> i
         let Some(exit) = supervised.exited() else {
             continue;
         };
+        // Whoever hears of the end reads the log for its cause.
+        supervised.settle_log();
         if exit.is_success() && supervised.command.stop.is_some() {
             supervised.child = None;
             report(&mut output, &Event::Detached);
@@ -142,6 +149,7 @@ pub fn supervise(input: impl Read + Send + 'static, mut output: impl Write) -> i
         report(&mut output, &Event::Exited(exit));
         break supervised.stop_quickly();
     };
+    supervised.settle_log();
     report(&mut output, &ended);
     Ok(())
 }
@@ -149,9 +157,9 @@ pub fn supervise(input: impl Read + Send + 'static, mut output: impl Write) -> i
 struct StopOrder;
 
 /// Orders from the tuner; the channel closes with the pipe.
-fn listen(mut input: impl BufRead + Send + 'static) -> mpsc::Receiver<StopOrder> {
+fn listen(mut input: impl BufRead + Send + 'static) -> io::Result<mpsc::Receiver<StopOrder>> {
     let (sender, receiver) = mpsc::channel();
-    std::thread::spawn(move || {
+    std::thread::Builder::new().spawn(move || {
         let mut line = String::new();
         loop {
             line.clear();
@@ -165,8 +173,8 @@ fn listen(mut input: impl BufRead + Send + 'static) -> mpsc::Receiver<StopOrder>
                 Ok(_) => {}
             }
         }
-    });
-    receiver
+    })?;
+    Ok(receiver)
 }
 
 /// A tuner that is dead receives nothing, which is not an error.
@@ -183,20 +191,28 @@ struct Supervised {
     group: i32,
     /// Absent once the start command has ended and the engine runs elsewhere.
     child: Option<Child>,
+    /// Absent where the engine writes to the supervisor's own standard error.
+    log: Option<BoundedLog>,
     entry: Option<(Entry, PathBuf)>,
 }
 
 impl Supervised {
     fn start(command: SupervisedCommand) -> io::Result<Supervised> {
-        let log = open_log(command.log.as_deref())?;
-        let mut engine = tool::command(&command.words, &command.environment)?;
-        let child = engine
-            .stdout(Stdio::from(log.try_clone()?))
-            .stderr(Stdio::from(log))
+        let (log, output) = match &command.log {
+            Some(path) => {
+                let (log, pipe) = BoundedLog::start(open_log(path)?, secrets_of(&command))?;
+                (Some(log), OwnedFd::from(pipe))
+            }
+            None => (None, io::stderr().as_fd().try_clone_to_owned()?),
+        };
+        let child = tool::command(&command.words, &command.environment)?
+            .stdout(Stdio::from(output.try_clone()?))
+            .stderr(Stdio::from(output))
             .spawn()?;
         let mut supervised = Supervised {
             group: child.id() as i32,
             child: Some(child),
+            log,
             entry: None,
             command,
         };
@@ -229,6 +245,12 @@ impl Supervised {
         let path = Entry::path(folder, own);
         if std::fs::create_dir_all(folder).is_ok() && entry.write(&path).is_ok() {
             self.entry = Some((entry, path));
+        }
+    }
+
+    fn settle_log(&self) {
+        if let Some(log) = &self.log {
+            log.settle(LOG_LIMIT);
         }
     }
 
@@ -287,10 +309,14 @@ impl Supervised {
 
     fn stop_command(&self) -> Option<StopCommand> {
         let words = self.command.stop.as_ref()?;
-        let child = open_log(self.command.log.as_deref()).and_then(|log| {
+        let output = match &self.command.log {
+            Some(path) => open_log(path).map(OwnedFd::from),
+            None => io::stderr().as_fd().try_clone_to_owned(),
+        };
+        let child = output.and_then(|output| {
             tool::command(words, &self.command.environment)?
-                .stdout(Stdio::from(log.try_clone()?))
-                .stderr(Stdio::from(log))
+                .stdout(Stdio::from(output.try_clone()?))
+                .stderr(Stdio::from(output))
                 .spawn()
         });
         Some(StopCommand(child.ok()))
@@ -370,16 +396,23 @@ impl StopCommand {
     }
 }
 
-fn open_log(path: Option<&Path>) -> io::Result<OwnedFd> {
-    let Some(path) = path else {
-        return io::stderr().as_fd().try_clone_to_owned();
-    };
+/// What the engine's log must not repeat.
+fn secrets_of(command: &SupervisedCommand) -> Secrets {
+    let set = (command.environment.iter()).map(|(name, value)| format!("{name}={value}"));
+    let words: Vec<String> = command.words.iter().cloned().chain(set).collect();
+    let mut secrets = Secrets::default();
+    for secret in command_secrets(&words) {
+        secrets.add(&secret);
+    }
+    secrets
+}
+
+fn open_log(path: &Path) -> io::Result<File> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    let opened = OpenOptions::new().create(true).append(true).open(path);
+    let mut options = OpenOptions::new();
+    let opened = options.create(true).read(true).append(true).open(path);
     // "Not found" must mean the engine's program, not its log.
-    opened
-        .map(OwnedFd::from)
-        .map_err(|e| io::Error::other(format!("cannot write {}: {e}", path.display())))
+    opened.map_err(|e| io::Error::other(format!("cannot write {}: {e}", path.display())))
 }

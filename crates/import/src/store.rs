@@ -2,6 +2,7 @@
 //! `import --format json` prints.
 
 use crate::result::{Imported, ImportedResult, SCHEMA};
+use inferometer_core::summed_json::{SumCheck, end_object};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{self, Write};
@@ -72,12 +73,12 @@ impl Stored {
                 path: folder.to_owned(),
             });
         }
-        let text = serde_json::to_string_pretty(self).map_err(|error| failed(error.into()))?;
+        let mut text = serde_json::to_vec_pretty(self).map_err(|error| failed(error.into()))?;
+        end_object(&mut text, 0);
         let partial = folder.join(format!("{STORED}.partial"));
         fs::File::create(&partial)
             .and_then(|mut file| {
-                file.write_all(text.as_bytes())?;
-                file.write_all(b"\n")?;
+                file.write_all(&text)?;
                 file.sync_all()
             })
             .and_then(|()| fs::rename(&partial, &path))
@@ -89,17 +90,25 @@ impl Stored {
 
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
         let path = folder.join(STORED);
-        let text = fs::read_to_string(&path).map_err(|error| StoreError::Io {
+        let failed = |error| StoreError::Io {
             doing: "read",
             path: path.clone(),
             error,
-        })?;
+        };
         let damaged = |reason: String| StoreError::Damaged {
             path: path.clone(),
             reason,
         };
+        // A pipe would be waited for, and a link may lead anywhere.
+        if !fs::symlink_metadata(&path).map_err(failed)?.is_file() {
+            return Err(damaged("it is not a regular file".to_owned()));
+        }
+        let mut text = fs::read(&path).map_err(failed)?;
+        if !SumCheck::default().passes(&mut text) {
+            return Err(damaged("its checksum is wrong".to_owned()));
+        }
         let stored: Stored =
-            serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
+            serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
         if stored.schema != SCHEMA {
             let schema = stored.schema;
             return Err(damaged(format!("its form is {schema}, not {SCHEMA}")));

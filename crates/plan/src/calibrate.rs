@@ -100,6 +100,10 @@ fn target<'a>(
     observation: &'a Observation,
     base: &Timing,
 ) -> Result<Target<'a>, CalibrateError> {
+    if let Some(streams) = observation.load.too_many_streams() {
+        let name = observation.name.clone();
+        return Err(CalibrateError::TooManyStreams { name, streams });
+    }
     let missing = |what, flag| CalibrateError::NoLengths {
         name: observation.name.clone(),
         what,

@@ -12,6 +12,12 @@ const REQUESTS_PER_STREAM: u32 = 4;
 /// The same in all, at least and at most: more change a mean by less than a measurement does.
 const REQUESTS: std::ops::RangeInclusive<u32> = 64..=4000;
 
+/// Streams that are simulated, at most: no engine serves as many at once, and each takes memory.
+pub const MOST_STREAMS: u32 = 65_536;
+
+/// Requests that are simulated, at most, whoever asks for more.
+pub const MOST_REQUESTS: u32 = 1_000_000;
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Load {
     /// Streams, each of which sends its next request when its last answer is complete.
@@ -30,6 +36,14 @@ impl fmt::Display for Load {
 }
 
 impl Load {
+    /// The streams, where they are more than can be simulated.
+    pub(crate) fn too_many_streams(self) -> Option<u32> {
+        match self {
+            Load::Closed(streams) if streams > MOST_STREAMS => Some(streams),
+            Load::Closed(_) | Load::Open(_) => None,
+        }
+    }
+
     /// How many requests to simulate: as many as are known, but at least one per stream, since
     /// fewer are another load.
     pub fn requests(self, known: Option<u32>) -> u32 {

@@ -2,6 +2,7 @@
 //! what a driver does act on is found among the causes.
 
 use crate::engine_failure::EngineFailure;
+use inferometer_store::error::StorageError;
 use std::error::Error;
 use std::io::{self, ErrorKind};
 
@@ -43,9 +44,18 @@ impl RunnerError {
             ErrorKind::QuotaExceeded,
             ErrorKind::FileTooLarge,
         ];
-        causes(self)
-            .filter_map(|cause| cause.downcast_ref::<io::Error>())
-            .any(|cause| kinds.contains(&cause.kind()))
+        let is_full = |cause: &(dyn Error + 'static)| {
+            let stored = cause.downcast_ref::<StorageError>();
+            let full = |error: &StorageError| {
+                matches!(
+                    error,
+                    StorageError::DiskFull { .. } | StorageError::FileLimit { .. }
+                )
+            };
+            let io = cause.downcast_ref::<io::Error>();
+            stored.is_some_and(full) || io.is_some_and(|error| kinds.contains(&error.kind()))
+        };
+        causes(self).any(is_full)
     }
 }
 

@@ -4,11 +4,13 @@
 use crate::error::{Context as _, RunnerError, bail};
 use crate::session::Session;
 use inferometer_core::options::Options;
-use inferometer_core::scenario::Connection;
+use inferometer_core::scenario::{Connection, Scenario, ServerMetrics};
+use inferometer_core::value::JsonObject;
 use inferometer_engine::Access;
 use inferometer_load::connect::base64;
 use inferometer_load::http::Target;
-use inferometer_text::hostile::Secrets;
+use inferometer_text::hostile::{REDACTED, Secrets, names_secret};
+use serde_json::{Map, Value};
 use std::path::PathBuf;
 
 /// Headers with their secrets, and what must never be written.
@@ -40,6 +42,18 @@ impl Keys {
             target
                 .query_secrets()
                 .for_each(|secret| keys.secrets.add(secret));
+        }
+        let mut extra = options.work.extra.clone();
+        for secret in extra
+            .iter_mut()
+            .flat_map(|extra| secret_values(&mut extra.0))
+        {
+            if secret == REDACTED {
+                bail!(
+                    "--extra was stored without its secret; give --extra again on the command line"
+                );
+            }
+            keys.secrets.add(secret);
         }
         for header in options.connection.header.iter().flatten() {
             keys.header(&header.key, &header.value)?;
@@ -108,6 +122,68 @@ impl Keys {
         self.headers.push((name.to_owned(), value.to_owned()));
         Ok(())
     }
+}
+
+/// A scenario as it may be stored and shown: without passwords and keys.
+pub fn without_secrets(mut scenario: Scenario) -> Result<Scenario, RunnerError> {
+    plain_connection(
+        &mut scenario.connection.proxy,
+        &mut scenario.connection.server_metrics,
+    )?;
+    plain_extra(&mut scenario.work.extra);
+    Ok(scenario)
+}
+
+/// The same for what was typed.
+pub fn options_without_secrets(mut options: Options) -> Result<Options, RunnerError> {
+    let connection = &mut options.connection;
+    for url in connection.url.iter_mut().flatten() {
+        *url = Target::parse(url)?.to_string();
+    }
+    let mut metrics = connection.server_metrics.take().unwrap_or_default();
+    plain_connection(&mut connection.proxy, &mut metrics)?;
+    connection.server_metrics = Some(metrics).filter(|metrics| *metrics != ServerMetrics::Auto);
+    plain_extra(&mut options.work.extra);
+    Ok(options)
+}
+
+fn plain_connection(
+    proxy: &mut Option<String>,
+    metrics: &mut ServerMetrics,
+) -> Result<(), RunnerError> {
+    if let Some(proxy) = proxy {
+        *proxy = Target::parse(proxy)?.to_string();
+    }
+    if let ServerMetrics::At(url) = metrics {
+        *url = Target::parse(url)?.to_string();
+    }
+    Ok(())
+}
+
+fn plain_extra(extra: &mut Option<JsonObject>) {
+    for value in extra
+        .iter_mut()
+        .flat_map(|extra| secret_values(&mut extra.0))
+    {
+        *value = REDACTED.to_owned();
+    }
+}
+
+/// Texts of a request's own fields whose names say that they are secrets.
+fn secret_values(object: &mut Map<String, Value>) -> Vec<&mut String> {
+    let mut found = Vec::new();
+    for (name, value) in object {
+        match value {
+            Value::String(text) if names_secret(name) => found.push(text),
+            Value::Object(inner) => found.extend(secret_values(inner)),
+            Value::Array(list) => {
+                let objects = list.iter_mut().filter_map(Value::as_object_mut);
+                found.extend(objects.flat_map(secret_values));
+            }
+            _ => {}
+        }
+    }
+    found
 }
 
 /// The API key, from a file or from the environment.

@@ -15,7 +15,7 @@ pub use stored::{Reading, read, read_and_seal, records};
 
 use crate::certificate;
 use crate::host;
-use crate::keys::Keys;
+use crate::keys::{Keys, without_secrets};
 use crate::launch::Flags;
 use crate::observer::{Event, Observer};
 use crate::session::Session;
@@ -25,7 +25,7 @@ use inferometer_core::environment::{EndCause, Ending, Environment, Health, Probe
 use inferometer_core::note::{Known, Note};
 use inferometer_core::options::Options;
 use inferometer_core::record::Stage;
-use inferometer_core::scenario::{Connection, Hold, Scenario, ServerMetrics, Shape};
+use inferometer_core::scenario::{Connection, Hold, Scenario, Shape};
 use inferometer_core::summary::Summary;
 use inferometer_core::units::Offset;
 use inferometer_core::work::{History, PromptSource, Work};
@@ -230,7 +230,7 @@ pub fn measure(
         notes.extend(runtime.block_on(empty_cache(&learned, &scenario.connection)));
     }
     // The ways know the password of the proxy; the files must not.
-    let scenario = without_password(scenario)?;
+    let scenario = without_secrets(scenario)?;
     let distinct = workload.prompts.distinct();
     if let Some(distinct) = distinct.filter(|&distinct| planned.requests > Some(distinct)) {
         notes.push(Known::CyclesPrompts { distinct }.into());
@@ -469,17 +469,6 @@ async fn compare_tokenizers(
 async fn empty_cache(learned: &ServerProfile, connection: &Connection) -> Option<Note> {
     let emptied = learned.empty_cache(health_timeouts(connection)).await;
     emptied.then(|| Known::CacheEmptied.into())
-}
-
-/// The scenario as it may be stored and shown.
-fn without_password(mut scenario: Scenario) -> Result<Scenario, RunnerError> {
-    if let Some(proxy) = &mut scenario.connection.proxy {
-        *proxy = Target::parse(proxy)?.to_string();
-    }
-    if let ServerMetrics::At(url) = &mut scenario.connection.server_metrics {
-        *url = Target::parse(url)?.to_string();
-    }
-    Ok(scenario)
 }
 
 /// What a server said of itself as it may be stored: it may repeat a key anywhere.

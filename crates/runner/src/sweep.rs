@@ -16,9 +16,6 @@ use inferometer_store::sweep_dir::{SweepDir, Visited};
 pub const LOAD_AXES: [&str; 2] = ["concurrency", "rate"];
 
 pub fn read(sweep: &SweepDir) -> Result<Vec<Visited>, RunnerError> {
-    let visited = sweep.results()?.into_iter().map(|trial| Visited {
-        summary: sweep.summary(&trial),
-        trial,
-    });
-    Ok(visited.collect())
+    let trials = sweep.results()?.into_iter();
+    Ok(trials.map(|trial| sweep.visited(trial)).collect())
 }

@@ -19,7 +19,7 @@ use crate::error::{RunnerError, bail};
 use inferometer_campaign::space::{Admission, Rules};
 use inferometer_campaign::study::{SearcherName, Study};
 use inferometer_campaign::trial::Level;
-use inferometer_engine::without_secrets;
+use inferometer_text::hostile::{Secrets, command_secrets, without_secrets};
 
 /// Points that are looked at before a space counts as impossible.
 const LOOKED_AT: usize = 2000;
@@ -27,16 +27,19 @@ const LOOKED_AT: usize = 2000;
 /// A study as it may be stored and shown: without the secrets of its command.
 pub fn without_secrets_of(study: &Study, text: &str) -> String {
     let words = study.engine.command.to_words();
+    let mut secrets = Secrets::default();
+    for secret in command_secrets(&words) {
+        secrets.add(&secret);
+    }
     let plain = without_secrets(&words);
-    let secret = |(word, plain): (&String, &String)| {
-        let same = word.bytes().zip(plain.bytes()).take_while(|(a, b)| a == b);
-        let beginning = same.count();
-        (word != plain).then(|| (word[beginning..].to_owned(), plain[beginning..].to_owned()))
-    };
-    let secrets = words.iter().zip(&plain).filter_map(secret);
-    secrets.fold(text.to_owned(), |text, (secret, left_out)| {
-        text.replace(&secret, &left_out)
-    })
+    let changed = words
+        .iter()
+        .zip(&plain)
+        .filter(|(word, plain)| word != plain);
+    let text = changed.fold(text.to_owned(), |text, (word, plain)| {
+        text.replace(word, plain)
+    });
+    secrets.redact(&text)
 }
 
 /// Refuses what no trial could mend.

@@ -43,7 +43,7 @@ enum Cutter {
     OpenAi(&'static tiktoken::CoreBpe),
     File {
         tokenizer: Box<tokenizers::Tokenizer>,
-        template: Option<ChatTemplate>,
+        template: Option<Arc<ChatTemplate>>,
     },
 }
 
@@ -109,9 +109,15 @@ impl Tokenizer {
         probed.map_err(|why| bad(format!("it cannot encode every text: {why}")))?;
         // A file of another name may be one of many in its folder.
         let folder = file.parent().filter(|_| file.ends_with(FILE));
+        let template = folder.and_then(ChatTemplate::in_folder).map(Arc::new);
+        if !template.as_ref().is_none_or(ChatTemplate::is_bounded) {
+            return Err(bad(
+                "its chat template makes ever more of a message".to_owned()
+            ));
+        }
         Ok(Tokenizer::of(Cutter::File {
             tokenizer: Box::new(tokenizer),
-            template: folder.and_then(ChatTemplate::in_folder),
+            template,
         }))
     }
 
@@ -144,7 +150,7 @@ impl Tokenizer {
     /// What is put around messages; `None` where nothing is known of it.
     pub(crate) fn template(&self) -> Option<&ChatTemplate> {
         match &*self.cutter {
-            Cutter::File { template, .. } => template.as_ref(),
+            Cutter::File { template, .. } => template.as_deref(),
             _ => None,
         }
     }

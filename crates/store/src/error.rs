@@ -28,6 +28,9 @@ pub enum StorageError {
         /// The file that did not fit.
         path: PathBuf,
     },
+    /// The limit on the size of files, which the shell sets.
+    #[error("{path} would be larger than files may be here; raise the limit with ulimit -f")]
+    FileLimit { path: PathBuf },
     #[error("cannot {action} {path}: {source}")]
     Io {
         /// `read`, `write`, …
@@ -62,6 +65,7 @@ impl StorageError {
         let path = path.to_owned();
         match source.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => StorageError::DiskFull { path },
+            ErrorKind::FileTooLarge => StorageError::FileLimit { path },
             _ => StorageError::Io {
                 action,
                 path,

@@ -7,6 +7,7 @@
 use crate::error::StorageError;
 use crate::whole_file;
 use inferometer_core::record::{BareChunk, Chunks, Outcome, Record, Stage};
+use inferometer_core::summed_json::{SumCheck, end_object};
 use inferometer_core::units::Offset;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -15,8 +16,8 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// The form of journals that this version writes and reads.
-const VERSION: u32 = 1;
+/// The form of journals that this version writes and reads. From 2 on, lines have checksums.
+const VERSION: u32 = 2;
 
 /// Bytes that are collected before they are handed to the system.
 const BUFFER: usize = 256 * 1024;
@@ -168,8 +169,9 @@ impl JournalWriter {
     }
 
     fn line(&mut self, value: &impl Serialize) -> Result<(), StorageError> {
+        let start = self.buffer.len();
         serde_json::to_writer(&mut self.buffer, value).map_err(|e| self.failed(e.into()))?;
-        self.buffer.push(b'\n');
+        end_object(&mut self.buffer, start);
         Ok(())
     }
 
@@ -208,6 +210,7 @@ pub fn read_records(path: &Path) -> Result<JournalRecords, StorageError> {
         path: path.to_owned(),
         lines: BufReader::with_capacity(BUFFER, opened),
         line: Vec::new(),
+        check: SumCheck::default(),
         header: Header::new(None),
         open: BTreeMap::new(),
         damage: Damage::default(),
@@ -243,6 +246,7 @@ pub struct JournalRecords {
     path: PathBuf,
     lines: BufReader<io::Take<File>>,
     line: Vec<u8>,
+    check: SumCheck,
     /// The first line; without a plan if it could not be read.
     pub header: Header,
     open: BTreeMap<(Stage, u64), Record>,
@@ -261,11 +265,13 @@ impl JournalRecords {
         Ok(count > 0)
     }
 
-    /// The line as a value; a line that is none is counted.
+    /// The line as a value; a line that is none, or not as it was written, is counted.
     fn parse_line<T: serde::de::DeserializeOwned>(&mut self) -> Option<T> {
-        let value = serde_json::from_slice(&self.line).ok();
+        let whole = self.line.ends_with(b"\n");
+        let intact = self.check.passes(&mut self.line);
+        let value = (intact.then(|| serde_json::from_slice(&self.line).ok())).flatten();
         if value.is_none() {
-            if self.line.ends_with(b"\n") {
+            if whole {
                 self.damage.lines += 1
             } else {
                 self.damage.torn_end = true
@@ -441,6 +447,33 @@ mod tests {
     }
 
     #[test]
+    fn a_flipped_bit_is_a_damaged_line_and_never_another_figure() {
+        let folder = tempfile::tempdir().unwrap();
+        let (first, second) = (done(0), done(1));
+        let path = written(folder.path(), &[Entry::end(&first), Entry::end(&second)]);
+        let whole = fs::read(&path).unwrap();
+        let last = whole.len() - 1;
+        for bit in (0..last * 8).step_by(7) {
+            let mut flipped = whole.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            fs::write(&path, flipped).unwrap();
+            let (records, damage) = read(&path);
+            assert!(damage.lines > 0 || records.len() == 2, "bit {bit}");
+            let known = |record: &Record| *record == first || *record == second;
+            assert!(records.iter().all(known), "bit {bit}: {records:?}");
+        }
+    }
+
+    #[test]
+    fn a_journal_of_a_version_without_checksums_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal.jsonl");
+        let entry = serde_json::to_string(&Entry::end(&done(0))).unwrap();
+        fs::write(&path, format!("{{\"journal\":1,\"planned\":1}}\n{entry}\n")).unwrap();
+        assert_eq!(read(&path), (vec![done(0)], Damage::default()));
+    }
+
+    #[test]
     fn what_is_appended_while_reading_is_left_to_the_next_reader() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("journal.jsonl");
@@ -460,7 +493,7 @@ mod tests {
     fn a_journal_of_a_later_version_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("journal.jsonl");
-        fs::write(&path, "{\"journal\":2}\n").unwrap();
+        fs::write(&path, "{\"journal\":3}\n").unwrap();
         let message = read_records(&path).unwrap_err().to_string();
         assert!(message.contains("newer"), "{message}");
     }

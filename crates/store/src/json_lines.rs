@@ -1,30 +1,48 @@
 //! A file with a line of JSON for each thing that happened: one process appends to it, anyone may
-//! read it meanwhile, and a kill costs at most the line that was being written.
+//! read it meanwhile, and a kill costs at most the line that was being written. Each line has a
+//! checksum.
 
 use crate::error::StorageError;
+use crate::whole_file;
+use inferometer_core::summed_json::{SumCheck, end_object};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
-use std::fs::{File, OpenOptions, TryLockError};
+use serde::de::{DeserializeOwned, IgnoredAny};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// What the lines of a file say; nothing where there is no file. A last line that was cut off is
 /// no line.
 pub fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, StorageError> {
-    let mut bytes = Vec::new();
-    match File::open(path).and_then(|mut file| file.read_to_end(&mut bytes)) {
-        Ok(_) => {}
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(StorageError::io("read", path, error)),
+    checked(path).map(|(lines, _)| lines)
+}
+
+/// Reads a file only to find damage; whether its lines have checksums.
+pub(crate) fn verify(path: &Path) -> Result<bool, StorageError> {
+    checked::<IgnoredAny>(path).map(|(_, check)| check.is_summed())
+}
+
+fn checked<T: DeserializeOwned>(path: &Path) -> Result<(Vec<T>, SumCheck), StorageError> {
+    if fs::symlink_metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+        return Ok((Vec::new(), SumCheck::default()));
     }
+    let mut bytes = Vec::new();
+    (whole_file::open(path)?.read_to_end(&mut bytes))
+        .map_err(|error| StorageError::io("read", path, error))?;
     let lines = bytes[..whole_lines(&bytes)].split(|&byte| byte == b'\n');
-    (lines.enumerate().filter(|(_, line)| !line.is_empty()))
+    let mut check = SumCheck::default();
+    let values: Result<_, _> = (lines.enumerate().filter(|(_, line)| !line.is_empty()))
         .map(|(number, line)| {
-            serde_json::from_slice(line).map_err(|error| {
-                StorageError::damaged(path, format!("line {}: {error}", number + 1))
-            })
+            let damaged =
+                |why: String| StorageError::damaged(path, format!("line {}: {why}", number + 1));
+            let mut line = line.to_owned();
+            if !check.passes(&mut line) {
+                return Err(damaged("its checksum is wrong or missing".to_owned()));
+            }
+            serde_json::from_slice(&line).map_err(|error| damaged(error.to_string()))
         })
-        .collect()
+        .collect();
+    Ok((values?, check))
 }
 
 /// Bytes up to the end of the last complete line.
@@ -38,6 +56,8 @@ fn whole_lines(bytes: &[u8]) -> usize {
 pub struct JsonLines {
     path: PathBuf,
     file: File,
+    /// Bytes of whole lines.
+    length: u64,
 }
 
 impl JsonLines {
@@ -53,18 +73,22 @@ impl JsonLines {
         // What a killed process left of a line must not spoil the next.
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(failed)?;
-        let whole = whole_lines(&bytes);
-        if whole < bytes.len() {
-            file.set_len(whole as u64).map_err(failed)?;
-        }
-        Ok(Some(JsonLines { path, file }))
+        let length = whole_lines(&bytes) as u64;
+        file.set_len(length).map_err(failed)?;
+        Ok(Some(JsonLines { path, file, length }))
     }
 
     /// Adds a line, and sees it on the disk.
     pub fn append(&mut self, line: &impl Serialize) -> Result<(), StorageError> {
         let failed = |error| StorageError::io("write", &self.path, error);
-        let line = serde_json::to_string(line).map_err(|e| failed(e.into()))? + "\n";
-        self.file.write_all(line.as_bytes()).map_err(failed)?;
+        let mut line = serde_json::to_vec(line).map_err(|e| failed(e.into()))?;
+        end_object(&mut line, 0);
+        if let Err(error) = self.file.write_all(&line) {
+            // The part that did fit on a full disk must not spoil the next line.
+            let _ = self.file.set_len(self.length);
+            return Err(failed(error));
+        }
+        self.length += line.len() as u64;
         self.file.sync_data().map_err(failed)
     }
 }

@@ -110,6 +110,11 @@ impl RunDir {
         if !path.join(SCENARIO).is_file() {
             return Err(StorageError::NotARun { path });
         }
+        for folder in [RECORDS, SERVER] {
+            if path.join(folder).is_symlink() {
+                return Err(StorageError::damaged(&path.join(folder), "it is a link"));
+            }
+        }
         Ok(RunDir { path })
     }
 
@@ -235,6 +240,7 @@ impl RunDir {
         if !path.exists() {
             return Ok(Spans::default());
         }
+        self.check_hash(SPANS)?;
         spans_file::read_spans(&path)
     }
 

@@ -1,8 +1,9 @@
-//! Samples as JSON Lines that are only appended to.
+//! Samples as JSON Lines with checksums that are only appended to.
 
 use crate::error::StorageError;
 use crate::whole_file;
 use inferometer_core::server::Sample;
+use inferometer_core::summed_json::{SumCheck, end_object};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -33,25 +34,28 @@ impl SampleWriter {
     pub fn push(&mut self, sample: &Sample) -> Result<(), StorageError> {
         let failed = |e| StorageError::io("write", &self.path, e);
         let mut line = serde_json::to_vec(sample).map_err(|e| failed(e.into()))?;
-        line.push(b'\n');
+        end_object(&mut line, 0);
         self.file.write_all(&line).map_err(failed)
     }
 }
 
-/// The samples of a file in order of their time. A line that is torn or no sample is passed
-/// over: the last one may be cut by a full disk or a killed process.
+/// The samples of a file in order of their time. A line that is torn or damaged is
+/// skipped: the last one may be cut by a full disk or a killed process.
 pub fn read_samples(path: &Path) -> Result<Vec<Sample>, StorageError> {
     let failed = |e| StorageError::io("read", path, e);
     let mut reader = BufReader::new(whole_file::open(path)?);
     let mut samples: Vec<Sample> = Vec::new();
     let mut line = Vec::new();
+    let mut check = SumCheck::default();
     loop {
         line.clear();
         let mut bounded = reader.by_ref().take(LONGEST_LINE);
         if bounded.read_until(b'\n', &mut line).map_err(failed)? == 0 {
             break;
         }
-        samples.extend(serde_json::from_slice::<Sample>(&line));
+        if check.passes(&mut line) {
+            samples.extend(serde_json::from_slice::<Sample>(&line));
+        }
     }
     samples.sort_by_key(|sample| sample.at);
     Ok(samples)

@@ -1,7 +1,10 @@
-//! What the server's own trace says of single requests, as JSON Lines that are only appended to.
+//! What the server's own trace says of single requests, as JSON Lines with
+//! checksums that are only appended to.
 
 use crate::error::StorageError;
+use crate::whole_file;
 use inferometer_core::server::{RequestSpan, Spans};
+use inferometer_core::summed_json::{SumCheck, end_object};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -31,24 +34,27 @@ impl SpanWriter {
     pub fn push(&mut self, span: &RequestSpan) -> Result<(), StorageError> {
         let failed = |e| StorageError::io("write", &self.path, e);
         let mut line = serde_json::to_vec(span).map_err(|e| failed(e.into()))?;
-        line.push(b'\n');
+        end_object(&mut line, 0);
         self.file.write_all(&line).map_err(failed)
     }
 }
 
-/// The spans of a file. A line that is torn or no span is passed over.
+/// The spans of a file. A line that is torn or damaged is skipped.
 pub fn read_spans(path: &Path) -> Result<Spans, StorageError> {
     let failed = |e| StorageError::io("read", path, e);
-    let mut reader = BufReader::new(File::open(path).map_err(failed)?);
+    let mut reader = BufReader::new(whole_file::open(path)?);
     let mut spans = Vec::new();
     let mut line = Vec::new();
+    let mut check = SumCheck::default();
     loop {
         line.clear();
         let mut bounded = reader.by_ref().take(LONGEST_LINE);
         if bounded.read_until(b'\n', &mut line).map_err(failed)? == 0 {
             return Ok(spans.into_iter().collect());
         }
-        spans.extend(serde_json::from_slice::<RequestSpan>(&line));
+        if check.passes(&mut line) {
+            spans.extend(serde_json::from_slice::<RequestSpan>(&line));
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 use crate::error::StorageError;
 use crate::run_dir::{self, RunDir};
 use crate::sweep_dir::{SweepDir, below};
+use crate::whole_file;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -21,6 +22,9 @@ pub enum Kind {
 
 /// The file by which a search for capacity is known.
 pub const CAPACITY_FILE: &str = "capacity.json";
+
+/// The file of a search that holds its plan and what its probes said.
+pub const PROBES_FILE: &str = "probes.jsonl";
 
 /// The file by which a study is known: its trials, as they happened.
 pub const STUDY_FILE: &str = "trials.jsonl";
@@ -75,7 +79,7 @@ fn started(path: &Path, kind: Kind) -> Option<String> {
     let first = match kind {
         Kind::Run => path.to_owned(),
         Kind::Import => {
-            let import = read_json(&path.join(IMPORT_FILE))?;
+            let import = read_object(&path.join(IMPORT_FILE))?;
             return import["imported"].as_str().map(str::to_owned);
         }
         Kind::Sweep => {
@@ -85,7 +89,7 @@ fn started(path: &Path, kind: Kind) -> Option<String> {
         }
         Kind::Study => first_of_study(path)?,
         Kind::Capacity => {
-            let found = read_json(&path.join(CAPACITY_FILE))?;
+            let found = read_object(&path.join(CAPACITY_FILE))?;
             below(path, found["probes"][0]["directory"].as_str()?)?
         }
     };
@@ -93,8 +97,8 @@ fn started(path: &Path, kind: Kind) -> Option<String> {
     Some(run.environment().ok()?.started)
 }
 
-fn read_json(file: &Path) -> Option<serde_json::Value> {
-    serde_json::from_str(&fs::read_to_string(file).ok()?).ok()
+fn read_object(file: &Path) -> Option<serde_json::Value> {
+    whole_file::read_summed(file).ok()
 }
 
 /// The first run of the first trial that was measured.

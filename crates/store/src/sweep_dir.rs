@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 const PLAN: &str = "sweep.json";
 const TRIALS: &str = "trials.jsonl";
@@ -256,9 +256,22 @@ impl SweepDir {
             .expect("numbers do not end")
     }
 
-    /// The summary of a visit's run, as it was stored.
-    pub fn summary(&self, trial: &Trial) -> Option<Summary> {
-        RunDir::open(self.run_path(trial)?).ok()?.summary().ok()
+    /// A visit with the summary of its run, as it was stored. One whose summary is damaged counts
+    /// as failed, and says why.
+    pub fn visited(&self, mut trial: Trial) -> Visited {
+        let run = self
+            .run_path(&trial)
+            .and_then(|path| RunDir::open(path).ok());
+        let summary = match run.map(|run| run.summary()) {
+            Some(Ok(summary)) => Some(summary),
+            Some(Err(error @ (StorageError::Altered { .. } | StorageError::Damaged { .. }))) => {
+                trial.state = TrialState::Failed;
+                trial.reason = Some(error.to_string());
+                None
+            }
+            Some(Err(_)) | None => None,
+        };
+        Visited { trial, summary }
     }
 
     /// Where the run of a visit is. A path that would lead out of the sweep is none.
@@ -275,11 +288,19 @@ impl SweepDir {
     }
 }
 
-/// A stored path inside a folder; absent if it would lead out of it.
-pub(crate) fn below(folder: &Path, stored: &str) -> Option<PathBuf> {
-    let mut parts = Path::new(stored).components();
-    let inside = parts.all(|part| matches!(part, std::path::Component::Normal(_)));
-    inside.then(|| folder.join(stored))
+/// A stored path inside a folder; absent if it would lead out of it, also by a link.
+pub fn below(folder: &Path, stored: &str) -> Option<PathBuf> {
+    let mut path = folder.to_owned();
+    for part in Path::new(stored).components() {
+        let Component::Normal(name) = part else {
+            return None;
+        };
+        path.push(name);
+        if path.is_symlink() {
+            return None;
+        }
+    }
+    Some(path)
 }
 
 /// What makes two plans different, in a few words.

@@ -1,10 +1,13 @@
-//! Whether stored results are still what was written: every run and sweep below a folder, each
-//! file against its hash, or read from end to end where there is none.
+//! Whether stored results are still what was written: all that is stored below a folder, each file
+//! against its hash or its checksums, or read from end to end where there are none.
 
 use crate::error::StorageError;
+use crate::json_lines;
 use crate::run_dir::RunDir;
+use crate::stored::{CAPACITY_FILE, IMPORT_FILE, PROBES_FILE, STUDY_FILE};
 use crate::sums::Sums;
 use crate::sweep_dir::{SweepDir, SweepError};
+use crate::whole_file;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -13,16 +16,16 @@ const DEPTH: usize = 6;
 
 #[derive(Debug)]
 pub struct Verified {
-    /// The folder of a run or a sweep.
+    /// The folder of a result.
     pub path: PathBuf,
     pub state: Integrity,
 }
 
 #[derive(Debug)]
 pub enum Integrity {
-    /// All files are as their hashes say.
+    /// All files are as their hashes and checksums say.
     Intact { files: usize },
-    /// It can be read, but has no hashes: it goes on, was killed, or is of an older version.
+    /// It can be read, but has neither: it is of an older version.
     Unhashed,
     /// A line for each file.
     Damaged(Vec<String>),
@@ -36,15 +39,21 @@ pub fn verify(path: &Path) -> Vec<Verified> {
 }
 
 fn look(path: &Path, depth: usize, found: &mut Vec<Verified>) {
-    let read = match (SweepDir::is_at(path), RunDir::open(path)) {
-        (true, _) => Some(sweep(path)),
-        (false, Ok(run)) => Some(records(&run)),
-        (false, Err(_)) => None,
-    };
-    if let Some(read) = read {
+    let mut files = Vec::new();
+    match (SweepDir::is_at(path), RunDir::open(path)) {
+        (true, _) => files.push(sweep(path).map(|()| false)),
+        (false, Ok(run)) => files.push(records(&run).map(|()| false)),
+        (false, Err(_)) => {}
+    }
+    let there = |name: &&str| fs::symlink_metadata(path.join(name)).is_ok();
+    let whole = [CAPACITY_FILE, IMPORT_FILE].into_iter().filter(there);
+    files.extend(whole.map(|name| whole_file::verify(&path.join(name))));
+    let lines = [PROBES_FILE, STUDY_FILE].into_iter().filter(there);
+    files.extend(lines.map(|name| json_lines::verify(&path.join(name))));
+    if !files.is_empty() {
         found.push(Verified {
             path: path.to_owned(),
-            state: state(path, read),
+            state: state(path, files),
         });
     }
     if depth == 0 {
@@ -60,7 +69,8 @@ fn look(path: &Path, depth: usize, found: &mut Vec<Verified>) {
     }
 }
 
-fn state(path: &Path, read: Result<(), StorageError>) -> Integrity {
+/// The state of a folder. Of each file that was read, whether it has a checksum of its own.
+fn state(path: &Path, files: Vec<Result<bool, StorageError>>) -> Integrity {
     let sums = match Sums::of(path) {
         Ok(sums) => sums,
         Err(error) => return Integrity::Damaged(vec![error.to_string()]),
@@ -71,9 +81,15 @@ fn state(path: &Path, read: Result<(), StorageError>) -> Integrity {
         names.iter().filter_map(check)
     });
     let mut damage: Vec<String> = checked.map(|error| error.to_string()).collect();
-    let read = read.err().map(|error| error.to_string());
-    damage.extend(read.filter(|error| !damage.contains(error)));
-    match (damage.is_empty(), names.len()) {
+    let mut count = names.len();
+    for file in files {
+        match file.map_err(|error| error.to_string()) {
+            Ok(summed) => count += usize::from(summed),
+            Err(error) if damage.contains(&error) => {}
+            Err(error) => damage.push(error),
+        }
+    }
+    match (damage.is_empty(), count) {
         (false, _) => Integrity::Damaged(damage),
         (true, 0) => Integrity::Unhashed,
         (true, files) => Integrity::Intact { files },
@@ -95,6 +111,11 @@ fn records(run: &RunDir) -> Result<(), StorageError> {
         run.environment()?;
     }
     run.samples()?;
+    run.spans()?;
+    if Sums::of(run.path())?.is_none() {
+        json_lines::verify(&run.samples_path())?;
+        json_lines::verify(&run.spans_path())?;
+    }
     let mut records = run.records()?;
     for record in &mut records {
         record?;
@@ -105,5 +126,55 @@ fn records(run: &RunDir) -> Result<(), StorageError> {
             &run.journal_path(),
             format!("lines that are no record of ours: {lines}"),
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json_lines::JsonLines;
+    use serde_json::json;
+
+    #[test]
+    fn searches_studies_and_imports_are_verified_by_their_checksums() {
+        let folder = tempfile::tempdir().unwrap();
+        let (search, import) = (folder.path().join("a"), folder.path().join("b"));
+        for path in [&search, &import] {
+            fs::create_dir(path).unwrap();
+        }
+        let object = json!({"value": 12, "high": 13});
+        whole_file::write_summed(&search, CAPACITY_FILE, &object).unwrap();
+        let mut probes = JsonLines::open(search.join(PROBES_FILE)).unwrap().unwrap();
+        for _ in 0..2 {
+            probes.append(&object).unwrap();
+        }
+        whole_file::write_summed(&import, IMPORT_FILE, &object).unwrap();
+        let intact = |path: &Path| match &verify(path)[..] {
+            [
+                Verified {
+                    state: Integrity::Intact { files },
+                    ..
+                },
+            ] => *files,
+            _ => 0,
+        };
+        assert_eq!((intact(&search), intact(&import)), (2, 1));
+        for (path, name) in [
+            (&search, CAPACITY_FILE),
+            (&search, PROBES_FILE),
+            (&import, IMPORT_FILE),
+        ] {
+            let file = path.join(name);
+            let written = fs::read_to_string(&file).unwrap();
+            let end = written.rfind("12").unwrap();
+            let flipped = written[..end].to_owned() + "13" + &written[end + 2..];
+            fs::write(&file, flipped).unwrap();
+            assert_eq!(intact(path), 0, "{name}");
+            fs::write(&file, written).unwrap();
+        }
+        assert_eq!((intact(&search), intact(&import)), (2, 1));
+        fs::write(import.join(IMPORT_FILE), object.to_string()).unwrap();
+        let found = verify(&import);
+        assert!(matches!(found[0].state, Integrity::Unhashed), "{found:?}");
     }
 }

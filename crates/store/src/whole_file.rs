@@ -1,8 +1,11 @@
 //! Files that appear whole or not at all, and files of strangers, which may be no files.
 
 use crate::error::StorageError;
+use inferometer_core::summed_json::{SumCheck, end_object};
+use serde::Serialize;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// Writes a small file of a folder.
@@ -10,7 +13,37 @@ pub fn write(folder: &Path, name: &str, text: &str) -> Result<(), StorageError> 
     replace(&folder.join(name), text.as_bytes())
 }
 
-/// The same, before a load that need not wait for the disk: the file is whole for whoever reads it,
+/// Writes an object as a small file with a checksum.
+pub fn write_summed(folder: &Path, name: &str, value: &impl Serialize) -> Result<(), StorageError> {
+    let path = folder.join(name);
+    let mut text = serde_json::to_vec_pretty(value)
+        .map_err(|error| StorageError::io("write", &path, error.into()))?;
+    end_object(&mut text, 0);
+    replace(&path, &text)
+}
+
+/// Reads such a file, or one of a version that wrote no checksum.
+pub fn read_summed<T: DeserializeOwned>(path: &Path) -> Result<T, StorageError> {
+    checked(path).map(|(value, _)| value)
+}
+
+/// Reads such a file only to find damage; whether it has a checksum.
+pub(crate) fn verify(path: &Path) -> Result<bool, StorageError> {
+    checked::<IgnoredAny>(path).map(|(_, check)| check.is_summed())
+}
+
+fn checked<T: DeserializeOwned>(path: &Path) -> Result<(T, SumCheck), StorageError> {
+    let mut text = Vec::new();
+    (open(path)?.read_to_end(&mut text)).map_err(|error| StorageError::io("read", path, error))?;
+    let mut check = SumCheck::default();
+    if !check.passes(&mut text) {
+        return Err(StorageError::damaged(path, "its checksum is wrong"));
+    }
+    let value = serde_json::from_slice(&text);
+    Ok((value.map_err(|e| StorageError::damaged(path, e))?, check))
+}
+
+/// The same as `write`, before a load that need not wait for the disk: the file is whole for whoever reads it,
 /// and a moment later safe from a failure of the machine.
 pub(crate) fn write_early(folder: &Path, name: &str, text: &str) -> Result<(), StorageError> {
     let file = place(&folder.join(name), |mut file| {
@@ -76,7 +109,7 @@ fn fill(mut file: File, content: &[u8]) -> io::Result<()> {
 
 /// Opens a file to read it. What is no regular file is refused: a pipe would be waited for, and a
 /// link may lead anywhere.
-pub(crate) fn open(path: &Path) -> Result<File, StorageError> {
+pub fn open(path: &Path) -> Result<File, StorageError> {
     let failed = |error| StorageError::io("read", path, error);
     if !fs::symlink_metadata(path).map_err(failed)?.is_file() {
         return Err(StorageError::damaged(path, "it is not a regular file"));

@@ -1,5 +1,7 @@
 //! Text that a server sent is hostile: made printable and short, and rid of secrets before
-//! it reaches a file, a terminal or a page.
+//! it reaches a file, a terminal or a page. Secrets of our own words go the same way.
+
+use std::ops::Range;
 
 /// Longest text of a server that is kept with a record.
 pub const KEPT_CHARS: usize = 2_000;
@@ -122,24 +124,151 @@ fn base64_inside(value: &[u8], offset: usize) -> String {
 
 /// A text in which no URL has a user's password.
 pub fn without_credentials(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find("://") {
-        let (before, after) = rest.split_at(at + 3);
-        out.push_str(before);
-        let end = after.find(|c: char| c.is_whitespace() || "/?#\"'`,;".contains(c));
-        let (authority, behind) = after.split_at(end.unwrap_or(after.len()));
-        match authority.rsplit_once('@') {
-            Some((user, host)) if user.contains(':') => {
-                out.push_str(REDACTED);
-                out.push('@');
-                out.push_str(host);
-            }
-            _ => out.push_str(authority),
+    blotted_out(text, &credentials(text))
+}
+
+/// Where URLs in a text have a user's name with a password.
+fn credentials(text: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut from = 0;
+    while let Some(at) = text[from..].find("://") {
+        from += at + 3;
+        let end = text[from..].find(|c: char| c.is_whitespace() || "/?#\"'`,;".contains(c));
+        let end = end.map_or(text.len(), |end| from + end);
+        match text[from..end].rsplit_once('@') {
+            Some((user, _)) if user.contains(':') => found.push(from..from + user.len()),
+            _ => {}
         }
-        rest = behind;
     }
-    out + rest
+    found
+}
+
+/// Whether something of this name is a secret, as `HF_TOKEN` or `--api-key`.
+pub fn names_secret(name: &str) -> bool {
+    const ENDINGS: [&str; 13] = [
+        "key",
+        "token",
+        "secret",
+        "password",
+        "passwd",
+        "pass",
+        "pwd",
+        "pw",
+        "auth",
+        "authorization",
+        "credential",
+        "credentials",
+        "cookie",
+    ];
+    let name = name.to_ascii_lowercase();
+    ENDINGS.iter().any(|ending| name.ends_with(ending))
+}
+
+/// The words of a command as they may be stored: without keys, passwords and the like, also inside
+/// a whole command in one word, as behind `ssh host` or `sh -c`.
+pub fn without_secrets(words: &[String]) -> Vec<String> {
+    let found = words.iter().zip(secrets_in(words));
+    found
+        .map(|(word, secrets)| without_credentials(&blotted_out(word, &secrets)))
+        .collect()
+}
+
+/// The keys, passwords and the like that the words of a command hold.
+pub fn command_secrets(words: &[String]) -> Vec<String> {
+    let mut found = Vec::new();
+    for (word, secrets) in words.iter().zip(secrets_in(words)) {
+        found.extend(secrets.into_iter().map(|range| word[range].to_owned()));
+        for range in credentials(word) {
+            let (_, password) = word[range.clone()].split_once(':').unwrap_or_default();
+            found.extend([word[range].to_owned(), password.to_owned()]);
+        }
+    }
+    found
+}
+
+fn blotted_out(text: &str, ranges: &[Range<usize>]) -> String {
+    let mut out = text.to_owned();
+    for range in ranges.iter().rev() {
+        out.replace_range(range.clone(), REDACTED);
+    }
+    out
+}
+
+/// Where each word of a command holds secrets.
+fn secrets_in(words: &[String]) -> Vec<Vec<Range<usize>>> {
+    let mut after_name = false;
+    (words.iter())
+        .map(|word| secrets_in_word(word, &mut after_name))
+        .collect()
+}
+
+/// `after_name`: the word before was the name of a secret, and then: this one is.
+fn secrets_in_word(word: &str, after_name: &mut bool) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut from = 0;
+    while from < word.len() {
+        let rest = &word[from..];
+        let space = rest.len() - rest.trim_start().len();
+        from += space;
+        let part = &word[from..];
+        let end = part.find(char::is_whitespace).unwrap_or(part.len());
+        let is_value = std::mem::take(after_name) && !part.starts_with("--");
+        // `Authorization: Bearer KEY`.
+        let is_scheme = ["bearer", "basic"].contains(&part[..end].to_ascii_lowercase().as_str());
+        if is_value && is_scheme && end < part.len() {
+            *after_name = true;
+            from += end;
+            continue;
+        }
+        let value = if is_value {
+            Some(from)
+        } else {
+            value_of_name(word, from..from + end)
+        };
+        let Some(at) = value else {
+            let name = part[..end].trim_matches(['"', '\'']);
+            *after_name = match name.strip_suffix(':') {
+                Some(name) => names_secret(name.trim_matches(['"', '\''])),
+                None => name.starts_with('-') && !name.contains('=') && names_secret(name),
+            };
+            from += end;
+            continue;
+        };
+        let value = value_at(word, at);
+        from = value.end;
+        found.push(value);
+    }
+    found.retain(|range| !range.is_empty());
+    found
+}
+
+/// Where the value of a secret begins that is named in this part of a text, as in `NAME=VALUE` or
+/// `{"name":"VALUE"}`.
+fn value_of_name(text: &str, part: Range<usize>) -> Option<usize> {
+    let marks = text[part.clone()].match_indices(['=', ':']);
+    let mut values = marks.filter_map(|(at, _)| {
+        let at = part.start + at;
+        let name = text[part.start..at].trim_end_matches(['"', '\'']);
+        let named = names_secret(name) && at + 1 < part.end;
+        (named && !text[at..].starts_with("://")).then_some(at + 1)
+    });
+    values.next()
+}
+
+/// The value that begins at a place: to its closing quote, or to the next space.
+fn value_at(text: &str, at: usize) -> Range<usize> {
+    let rest = &text[at..];
+    for quote in ['"', '\''] {
+        let inside = rest.strip_prefix(quote);
+        if let Some(end) = inside.and_then(|inside| inside.find(quote)) {
+            return at + 1..at + 1 + end;
+        }
+    }
+    let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
+    let end = rest[..end]
+        .trim_end_matches(['"', '\'', ';', ',', '}', ')', ']'])
+        .len();
+    at..at + end
 }
 
 impl std::fmt::Debug for Secrets {
@@ -201,6 +330,45 @@ mod tests {
         let mut marker = Secrets::default();
         marker.add("redacted");
         assert_eq!(marker.redact("redacted"), REDACTED, "and ends");
+    }
+
+    #[test]
+    fn secrets_of_a_command_are_found_wherever_they_stand() {
+        let words = [
+            "HF_TOKEN=abc",
+            "vllm",
+            "--api-key",
+            "abc",
+            "--max-num-batched-tokens",
+            "512",
+            "DB_PASS=abc 'MY_PWD=abc' serve --api-key=abc --hf-token abc http://u:abc@h x",
+            "export DB_PASS='abc abc'; exec serve --password \"abc abc\" y",
+            r#"{"api_key":"abc","seed":1}"#,
+            r#"{"hf_token": "abc", "seed": 2}"#,
+            "-H",
+            "Authorization: Bearer abc",
+            "--served-model-name",
+            "m",
+        ]
+        .map(str::to_owned);
+        let kept = without_secrets(&words).join(" ");
+        assert!(!kept.contains("abc"), "{kept}");
+        for part in [
+            "--max-num-batched-tokens 512",
+            " x ",
+            "; exec serve --password",
+            " y ",
+            r#","seed":1}"#,
+            r#""seed": 2}"#,
+            "Authorization: Bearer ",
+            "--served-model-name m",
+        ] {
+            assert!(kept.contains(part), "{part}: {kept}");
+        }
+        let mut known = command_secrets(&words);
+        known.sort();
+        known.dedup();
+        assert_eq!(known, ["abc", "abc abc", "u:abc"]);
     }
 
     #[test]

@@ -65,6 +65,11 @@ pub enum TokenizerError {
     /// A file that stands for one that was not downloaded.
     #[error("{path} is a Git LFS pointer, not the file itself; fetch it with git lfs pull")]
     Pointer { path: PathBuf },
+    /// A template that doubles its text, and again.
+    #[error(
+        "the chat template in {folder} makes more than 256 MB of one short message; download it again, or give the tokenizer.json alone, in another folder"
+    )]
+    EndlessTemplate { folder: PathBuf },
     /// The file is not what it should be.
     #[error("{path} is not a usable tokenizer.json: {reason}; download it again or use cl100k")]
     Damaged { path: PathBuf, reason: String },

@@ -1,5 +1,7 @@
 //! Times in which the server could not be reached: refusals without an answer in between.
 
+use crate::context::RunContext;
+use inferometer_core::environment::EndCause;
 use inferometer_core::record::Record;
 use inferometer_core::summary::Outage;
 use inferometer_core::units::Offset;
@@ -23,7 +25,20 @@ impl Contacts {
             .extend(record.end.filter(|_| record.found_nobody()));
     }
 
-    pub(super) fn outages(mut self, measured_from: Offset) -> Vec<Outage> {
+    /// The outages of a run. One that ended it lasted as long as the run was to wait, although the
+    /// last that was refused came before.
+    pub(super) fn outages(self, context: &RunContext<'_>) -> Vec<Outage> {
+        let mut outages = self.between(context.ending.measured_from);
+        if context.ending.cause == EndCause::ServerAway
+            && let Some(last) = outages.last_mut().filter(|last| !last.ended)
+        {
+            let waited = context.scenario.connection.give_up_after;
+            last.length_s = last.length_s.max(waited.0.as_secs_f64());
+        }
+        outages
+    }
+
+    fn between(mut self, measured_from: Offset) -> Vec<Outage> {
         self.heard.sort_unstable();
         self.refused.sort_unstable();
         let mut outages: Vec<Outage> = Vec::new();
@@ -58,7 +73,7 @@ mod tests {
             heard: heard.iter().map(at).collect(),
             refused: refused.iter().map(at).collect(),
         };
-        contacts.outages(Offset(0))
+        contacts.between(Offset(0))
     }
 
     #[test]

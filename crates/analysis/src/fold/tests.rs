@@ -2,7 +2,8 @@
 
 use super::testing::{MadeUp, TOKENS, answer, at, scenario};
 use inferometer_core::doubt::{DoubtCode, Severity};
-use inferometer_core::record::{Outcome, Record, Stage, TokenSource};
+use inferometer_core::environment::EndCause;
+use inferometer_core::record::{Failure, FailureClass, Outcome, Phase, Record, Stage, TokenSource};
 use inferometer_core::server::ServerSummary;
 use inferometer_core::summary::SloOutcome;
 use inferometer_core::units::Offset;
@@ -433,4 +434,29 @@ fn time_between_the_engine_and_the_client_is_named_where_it_matters() {
     assert!(said.contains("3.00 ms of 10.0 ms per token"), "{said}");
     let (between, said) = found(31.0 * 9.8);
     assert!(close(between, 0.2) && said.is_none());
+}
+
+#[test]
+fn an_outage_that_ended_the_run_lasted_as_long_as_it_was_waited_for() {
+    let refused = |index: u64, ms: f64| Record {
+        index,
+        end: Some(at(ms)),
+        outcome: Outcome::Failed(Failure {
+            phase: Phase::Connect,
+            class: FailureClass::Refused,
+            detail: String::new(),
+        }),
+        ..answer(index, ms, 100.0, 1, 1.0)
+    };
+    let mut records = vec![answer(0, 0.0, 100.0, 11, 10.0)];
+    // It asks ever more rarely: the last refusal comes well before the wait is over.
+    records.extend((1..5).map(|index| Record {
+        first_byte: None,
+        ..refused(index, 1000.0 + 300.0 * index as f64)
+    }));
+    let toml = "[load]\nconcurrency = 1\nrequests = 5\n[connection]\ngive-up-after = '2s'";
+    let mut run = MadeUp::of(scenario(toml), records);
+    assert!(close(Some(run.summary().outages[0].length_s), 0.9));
+    run.ending.cause = EndCause::ServerAway;
+    assert!(close(Some(run.summary().outages[0].length_s), 2.0));
 }

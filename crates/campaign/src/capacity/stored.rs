@@ -13,11 +13,7 @@ pub const SCHEMA: &str = "inferometer.capacity/1";
 /// The file of a search's folder.
 pub const FILE: &str = "capacity.json";
 
-/// The file of a search's folder that holds its plan and what its probes said, so that a search
-/// that was cut off goes on.
-pub const JOURNAL: &str = "probes.jsonl";
-
-/// Name and version of the form of its lines.
+/// Name and version of the form of the lines of `probes.jsonl`.
 pub const JOURNAL_SCHEMA: &str = "inferometer.capacity-probes/1";
 
 /// A line of `probes.jsonl`.

@@ -211,9 +211,12 @@ pub fn command_with(
 
 /// What a command sets a flag to, which a point of the space replaces.
 pub fn value_in(command: &LaunchCommand, name: &str) -> Option<Value> {
-    let given = command.flag(name)?;
-    match given.value() {
-        None => Some(Value::Bool(given.on)),
+    let (on, value) = match command.flag(name) {
+        Some(given) => (given.on, given.value()),
+        None => (true, command.stray_value(name)?),
+    };
+    match value {
+        None => Some(Value::Bool(on)),
         Some(text) => read(text),
     }
 }

@@ -1,7 +1,9 @@
 //! `trials.jsonl`: proposals and endings in the order in which they happened, the only truth of
-//! a study. A line is written whole or not at all; a last line that a kill cut off is dropped.
+//! a study. A line is written whole or not at all, and has a checksum; a last line that a kill cut
+//! off is dropped.
 
 use super::record::{Ending, Proposal, Trial};
+use inferometer_core::summed_json::{SumCheck, end_object};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
@@ -78,7 +80,7 @@ pub enum LogError {
 /// Writes one line, whole: the caller flushes it to disk.
 pub fn append(mut writer: impl Write, event: &Event) -> io::Result<()> {
     let mut line = serde_json::to_vec(event)?;
-    line.push(b'\n');
+    end_object(&mut line, 0);
     writer.write_all(&line)?;
     writer.flush()
 }
@@ -89,6 +91,7 @@ impl TrialLog {
         let mut log: Option<TrialLog> = None;
         let mut proposed: BTreeMap<u64, Proposal> = BTreeMap::new();
         let (mut text, mut whole_bytes, mut line) = (Vec::new(), 0, 0);
+        let mut check = SumCheck::default();
         loop {
             text.clear();
             line += 1;
@@ -101,6 +104,9 @@ impl TrialLog {
                 break; // the end, or what a kill left of a line
             }
             whole_bytes += count as u64;
+            if !check.passes(&mut text) {
+                return Err(damaged("its checksum is wrong or missing".to_owned()));
+            }
             let event: Result<Event, _> = serde_json::from_slice(&text);
             let Some(log) = &mut log else {
                 let Ok(Event::Study(header)) = event else {
@@ -235,6 +241,33 @@ mod tests {
             });
             assert_eq!(seen, whole.min(events.len()), "cut at {cut}");
         }
+    }
+
+    #[test]
+    fn no_flipped_bit_becomes_another_trial() {
+        let (bytes, _) = written();
+        let known = TrialLog::read(&bytes[..]).unwrap();
+        for bit in 0..(bytes.len() - 1) * 8 {
+            let mut flipped = bytes.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            if let Ok(read) = TrialLog::read(&flipped[..]) {
+                assert_eq!(read, known, "bit {bit}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_log_of_a_version_without_checksums_is_read() {
+        let (bytes, events) = written();
+        let lines = events
+            .iter()
+            .map(|event| serde_json::to_string(event).unwrap() + "\n");
+        let old: String = lines.collect();
+        let read = TrialLog::read(old.as_bytes()).unwrap().unwrap();
+        assert_eq!(
+            read.trials,
+            TrialLog::read(&bytes[..]).unwrap().unwrap().trials
+        );
     }
 
     #[test]

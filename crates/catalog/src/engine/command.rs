@@ -252,6 +252,9 @@ impl LaunchCommand {
     /// off by [`value::switch`]; a word that says neither stays with it, for the engine's rules
     /// to refuse.
     pub fn set(&mut self, name: &str, value: Option<&str>) {
+        if self.set_stray(name, value) {
+            return;
+        }
         let kind = self.kind_of(name);
         let is_switch = kind.is_some_and(|kind| !kind.takes_value());
         let switched = value.filter(|_| is_switch).and_then(value::switch);
@@ -296,6 +299,63 @@ impl LaunchCommand {
 
     pub fn remove(&mut self, name: &str) {
         self.retain(|given| given.name != name);
+        self.take_strays(name, None);
+    }
+
+    /// The value that the words of an engine which we do not know give a flag, if any; absent
+    /// without the flag.
+    pub fn stray_value(&self, name: &str) -> Option<Option<&str>> {
+        let (at, value) = self.stray_flag(name)?;
+        let joined = self.extra[at].word.split_once('=').map(|(_, value)| value);
+        Some(joined.or_else(|| Some(self.extra[value?].word.as_str())))
+    }
+
+    /// Changes a flag among the words of an engine that we do not know, as it is spelled there;
+    /// false if it is not among them.
+    fn set_stray(&mut self, name: &str, value: Option<&str>) -> bool {
+        let Some((at, Stray { word, after })) = self.take_strays(name, value) else {
+            return false;
+        };
+        let spelled = word.split_once('=').map_or(word.as_str(), |(name, _)| name);
+        let words = match value {
+            Some(value) if word.contains('=') => vec![format!("{spelled}={value}")],
+            Some(value) => vec![spelled.to_owned(), value.to_owned()],
+            None => vec![spelled.to_owned()],
+        };
+        let strays = words.into_iter().map(|word| Stray { word, after });
+        self.extra.splice(at..at, strays);
+        true
+    }
+
+    /// Takes all flags of a name out of the words of an engine that we do not know; where the first
+    /// was, and how it was spelled. What follows a flag that gets no value may be a word of its own.
+    fn take_strays(&mut self, name: &str, value: Option<&str>) -> Option<(usize, Stray)> {
+        let mut first = None;
+        while let Some((at, old)) = self.stray_flag(name) {
+            let is_value =
+                |&at: &usize| value.is_some() || value::boolean(&self.extra[at].word).is_some();
+            let end = old.filter(is_value).unwrap_or(at);
+            let mut taken = self.extra.drain(at..=end);
+            first = first.or_else(|| Some((at, taken.next()?)));
+        }
+        first
+    }
+
+    /// Where the words of an engine that we do not know have a flag, and where its value.
+    fn stray_flag(&self, name: &str) -> Option<(usize, Option<usize>)> {
+        if self.engine != EngineKind::Custom {
+            return None;
+        }
+        let plain = |name: &str| name.trim_start_matches('-').replace('_', "-");
+        let is_flag = |stray: &Stray| {
+            let (spelled, _) = (stray.word.split_once('=')).unwrap_or((&stray.word, ""));
+            looks_like_flag(spelled) && plain(spelled) == plain(name)
+        };
+        let at = self.extra.iter().position(is_flag)?;
+        let next = self.extra.get(at + 1);
+        let has_value = !self.extra[at].word.contains('=')
+            && next.is_some_and(|next| !looks_like_flag(&next.word));
+        Some((at, has_value.then_some(at + 1)))
     }
 
     /// Takes out all flags but those that are to be kept.

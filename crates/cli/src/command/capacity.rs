@@ -16,7 +16,6 @@ use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use inferometer_campaign::capacity::Settings;
 use inferometer_campaign::capacity::stored::SearchEnding;
 use inferometer_core::options::{Count, LoadOptions, Positive};
-use inferometer_engine::without_secrets;
 use inferometer_load::instrument::Control;
 use inferometer_runner::capacity::{
     CapacitySearch, OWN_TIER, Over, Tier, USUAL_BUDGET, at_level, levels, tiers,
@@ -24,6 +23,7 @@ use inferometer_runner::capacity::{
 use inferometer_runner::launch::Flags;
 use inferometer_runner::measure::{Point, PrefixCache};
 use inferometer_runner::servers::Servers;
+use inferometer_text::hostile::without_secrets;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -74,7 +74,7 @@ pub struct CapacityArguments {
         help_heading = "Capacity"
     )]
     pub tolerance: Positive,
-    /// Most requests of the whole search [100000]
+    /// Most requests of the whole search, those of warm-up and hold not counted [100000]
     #[arg(long, value_name = "N", help_heading = "Capacity")]
     pub budget: Option<Count>,
     #[command(flatten)]

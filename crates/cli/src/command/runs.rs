@@ -2,9 +2,8 @@
 
 use crate::command::{capacity, tune};
 use crate::exit::Exit;
-use crate::options::{Format, RUNS, lang};
+use crate::options::{RUNS, lang};
 use crate::output::{language, print, style};
-use anyhow::bail;
 use clap::Args;
 use inferometer_campaign::study::Finding;
 use inferometer_core::doubt::Severity;
@@ -29,7 +28,7 @@ pub struct RunsArguments {
     pub folder: PathBuf,
     /// Format, text unless given
     #[arg(long, value_name = "text|md|json|csv")]
-    pub format: Option<Format>,
+    pub format: Option<ListFormat>,
     /// Language [from the locale]
     #[arg(long, value_name = "en|zh", value_parser = lang)]
     pub lang: Option<Lang>,
@@ -38,18 +37,26 @@ pub struct RunsArguments {
 pub fn run(arguments: &RunsArguments) -> anyhow::Result<Exit> {
     let lines: Vec<KnownResult> = list(&arguments.folder)?.iter().map(known).collect();
     let list = || compose(&lines, language(arguments.lang));
-    print(&match arguments.format.unwrap_or(Format::Text) {
-        Format::Text => text::render(&list(), style()),
-        Format::Md => markdown::render(&list()),
-        Format::Json => serde_json::to_string_pretty(&value(&lines))? + "\n",
-        Format::Csv => csv(&lines),
-        Format::Html | Format::Svg | Format::Png => {
-            bail!(
-                "a list has no page or picture of its own: inferometer report FOLDER -o SITE makes one"
-            )
-        }
+    print(&match arguments.format.unwrap_or(ListFormat::Text) {
+        ListFormat::Text => text::render(&list(), style()),
+        ListFormat::Md => markdown::render(&list()),
+        ListFormat::Json => serde_json::to_string_pretty(&value(&lines))? + "\n",
+        ListFormat::Csv => csv(&lines),
     })?;
     Ok(Exit::Fine)
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString)]
+#[strum(serialize_all = "lowercase", parse_err_ty = String, parse_err_fn = no_list_format)]
+pub enum ListFormat {
+    Text,
+    Md,
+    Json,
+    Csv,
+}
+
+fn no_list_format(_: &str) -> String {
+    "choose text, md, json or csv; inferometer report FOLDER -o SITE makes pages".to_owned()
 }
 
 /// The name of its directory.

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 #[derive(Args)]
 pub struct VerifyArguments {
-    /// Runs, sweeps, or folders that hold some
+    /// Results of any kind, or folders that hold some
     #[arg(required = true, value_name = "DIR")]
     pub folders: Vec<PathBuf>,
     /// Language [from the locale]
@@ -27,7 +27,7 @@ pub fn run(arguments: &VerifyArguments) -> anyhow::Result<Exit> {
         let found = verify(folder);
         if found.is_empty() {
             bail!(
-                "{} holds no run or sweep; `inferometer runs` lists those that are stored",
+                "{} holds no result; `inferometer runs` lists those that are stored",
                 folder.display()
             );
         }

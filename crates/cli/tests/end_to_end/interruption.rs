@@ -136,6 +136,45 @@ fn the_second_interrupt_leaves_at_once_and_counts_what_was_cut() {
     }
 }
 
+#[test]
+fn a_closed_terminal_is_an_interrupt_unless_it_is_to_be_ignored() {
+    let place = Place::new();
+    let sim = Sim::start(&[]);
+    let (started, out) = place.start(&sim.url, &["--requests", "100000", "--concurrency", "2"]);
+    until_recorded(&out, 8);
+    started.signal(Signal::HUP);
+    let run = Run::read(started.wait(), out);
+    assert_eq!(run.ended.code, Some(130));
+    assert_interrupted(&run.summary);
+    assert!(run.summary.requests.ok >= 6, "{:?}", run.summary.requests);
+
+    // As `nohup` starts a program.
+    let mut ignoring = std::process::Command::new("sh");
+    let inner = place.command([
+        "run",
+        &sim.url,
+        "--lang",
+        "en",
+        "--quiet",
+        "--out",
+        "ignoring",
+        "--duration",
+        "2s",
+        "--concurrency",
+        "2",
+        "--output-tokens",
+        "4",
+    ]);
+    ignoring.args(["-c", "trap '' HUP; exec \"$0\" \"$@\""]);
+    ignoring.arg(inner.get_program()).args(inner.get_args());
+    ignoring.current_dir(inner.get_current_dir().unwrap());
+    let started = Started::new(ignoring);
+    until_recorded(&place.path("ignoring"), 4);
+    started.signal(Signal::HUP);
+    let run = Run::read(started.wait(), place.path("ignoring"));
+    assert!(!run.doubts(DoubtCode::Interrupted), "{:?}", run.ended);
+}
+
 /// Waits until the journal has a request of this stage that answers.
 fn until_stage(path: &Path, stage: Stage) {
     until("the stage", || {
@@ -264,6 +303,20 @@ fn a_killed_run_can_be_read_and_holds_all_but_its_last_second() {
     assert!(listed.stdout.contains("run-1"), "{listed:?}");
     let vllm = place.run(&["report", out.to_str().unwrap(), "--dialect", "vllm"]);
     assert!(vllm.stdout.contains("Successful requests"), "{vllm:?}");
+
+    let verify = || place.run(&["verify", out.to_str().unwrap(), "--lang", "en"]);
+    assert_eq!(verify().code, Some(0), "{:?}", verify());
+    let journal = out.join("records/journal.jsonl");
+    let mut rotten = std::fs::read(&journal).unwrap();
+    let second = rotten.iter().position(|&byte| byte == b'\n').unwrap() + 1;
+    rotten[second + 40] ^= 1;
+    std::fs::write(&journal, rotten).unwrap();
+    let text = place.run(&["report", out.to_str().unwrap(), "--lang", "en"]);
+    let told = "unreadable journal lines left out: 1";
+    assert!(text.stdout.contains(told), "{}", text.stdout);
+    let damaged = verify();
+    assert_eq!(damaged.code, Some(1), "{damaged:?}");
+    assert!(damaged.stdout.contains("journal.jsonl"), "{damaged:?}");
 }
 
 #[test]

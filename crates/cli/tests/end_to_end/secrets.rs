@@ -195,3 +195,180 @@ fn a_key_in_a_header_of_ones_own_is_written_nowhere_when_the_server_repeats_it_a
     refused.assert_refused(&["Incorrect API key provided"]);
     assert_kept(&place, &refused, KEY, None);
 }
+
+#[test]
+fn secrets_among_the_fields_of_a_request_are_sent_and_written_nowhere() {
+    let sim = Sim::start(&[]);
+    let place = Place::new();
+    let extra = [
+        "--extra",
+        r#"{"auth": {"api_key": "extra-secret-4711"}, "top_k": 3}"#,
+    ];
+    let run = place.measure(&sim.url, &[&FEW[..], &extra].concat());
+    assert_fine(&run);
+    assert_kept(&place, &run.ended, "extra-secret-4711", None);
+    let scenario = run.path.join("scenario.toml");
+    let stored = std::fs::read_to_string(&scenario).unwrap();
+    assert!(
+        stored.contains("top_k") && stored.contains("api_key"),
+        "{stored}"
+    );
+    place
+        .run(&["run", "--config", scenario.to_str().unwrap()])
+        .assert_refused(&["--extra", "again"]);
+
+    let server = echo();
+    let failed = place.measure(&server.url(), &[&FEW[..], &extra].concat());
+    assert_kept(&place, &failed.ended, "extra-secret-4711", None);
+}
+
+#[test]
+fn plans_of_sweeps_and_searches_hold_no_secret() {
+    let sim = Sim::start(&[]);
+    let place = Place::new();
+    let url = sim.url.replace("http://", "http://user:pass-word-4711@");
+    let metrics = format!("{}/metrics", url.trim_end_matches('/'));
+    let extra = r#"{"api_key": "extra-secret-4711"}"#;
+    let secret = [
+        "--server-metrics",
+        &metrics,
+        "--extra",
+        extra,
+        "--input-tokens",
+        "16",
+    ];
+    let sweep = ["sweep", &url, "--quiet", "--out", "grid"];
+    let swept = place.run(
+        &[
+            &sweep[..],
+            &secret,
+            &["--requests", "2", "--concurrency", "1,2"],
+        ]
+        .concat(),
+    );
+    let search = [
+        "capacity",
+        &url,
+        "--quiet",
+        "--out",
+        "search",
+        "--slo",
+        "ttft.p50=30s",
+    ];
+    let levels = [
+        "--over",
+        "concurrency",
+        "--highest",
+        "2",
+        "--budget",
+        "2000",
+        "--output-tokens",
+        "4",
+    ];
+    let searched = place.run(&[&search[..], &secret, &levels].concat());
+    assert!(place.path("grid/sweep.json").is_file(), "{swept:?}");
+    assert!(place.path("search/probes.jsonl").is_file(), "{searched:?}");
+    for secret in ["extra-secret-4711", "pass-word-4711"] {
+        assert_kept(&place, &swept, secret, None);
+        assert_kept(&place, &searched, secret, None);
+    }
+}
+
+#[test]
+fn the_password_of_a_models_address_is_not_told() {
+    let place = Place::new();
+    let config = r#"{"architectures": ["Qwen2ForCausalLM"], "hidden_size": 3584,
+        "intermediate_size": 18944, "num_hidden_layers": 28, "num_attention_heads": 28,
+        "num_key_value_heads": 4, "vocab_size": 8192, "max_position_embeddings": 32768,
+        "tie_word_embeddings": false, "torch_dtype": "bfloat16", "model_type": "qwen2"}"#;
+    let server = Crooked::answering(move |head| {
+        if head.starts_with("GET /model/config.json") {
+            answer("200 OK", "application/json", config)
+        } else {
+            answer("404 Not Found", "text/plain", "nothing")
+        }
+    });
+    let base = server
+        .url()
+        .replace("http://", "http://user:pass-word-4711@");
+    for (path, format, code) in [
+        ("model", "text", Some(0)),
+        ("model", "json", Some(0)),
+        ("nowhere", "text", Some(2)),
+    ] {
+        let model = format!("{}/{path}", base.trim_end_matches('/'));
+        let words = ["plan", "memory", "--model", &model, "--device", "h200"];
+        let ended = place.run(&[&words[..], &["--format", format]].concat());
+        assert_eq!(ended.code, code, "{ended:?}");
+        assert_kept(&place, &ended, "pass-word-4711", None);
+    }
+}
+
+#[test]
+fn a_key_that_the_engine_prints_is_not_in_its_log() {
+    let place = Place::new();
+    let talkative = place.script("talkative", "echo \"starting with $*\"; exec \"$@\"");
+    let engine = [
+        "--",
+        &talkative,
+        env!("CARGO_BIN_EXE_inferometer"),
+        "sim",
+        "--listen",
+        "127.0.0.1:{port}",
+        "--",
+        "vllm",
+        "serve",
+        "qwen2.5-7b",
+        "--api-key",
+        KEY,
+    ];
+    let words = [
+        "run",
+        "--lang",
+        "en",
+        "--quiet",
+        "--out",
+        "out",
+        "--input-tokens",
+        "16",
+    ];
+    let mut command = place.command([&words[..], &FEW, &engine].concat());
+    command.env("OPENAI_API_KEY", KEY);
+    let ended = crate::support::Started::new(command).wait();
+    let log = std::fs::read_to_string(place.path("out/server/engine.log")).unwrap_or_default();
+    assert!(log.contains("starting with"), "{ended:?} {log}");
+    assert!(log.contains("--api-key [redacted]"), "{log}");
+    let secret = KEY;
+    for file in place.files("out") {
+        let content = std::fs::read(&file).unwrap();
+        let found = content
+            .windows(secret.len())
+            .any(|part| part == secret.as_bytes());
+        assert!(!found, "{} holds the secret", file.display());
+    }
+}
+
+#[test]
+fn a_key_in_the_names_that_a_server_gives_is_written_nowhere() {
+    let place = Place::new();
+    let server = Crooked::answering(|head| {
+        let body = if head.starts_with("GET") {
+            format!(r#"{{"data":[{{"id":"m-{KEY}"}}]}}"#)
+        } else {
+            format!(
+                r#"{{"model":"m-{KEY}","choices":[{{"message":{{"content":"hi"}},"finish_reason":"{KEY}"}}],"usage":{{"prompt_tokens":1,"completion_tokens":1}}}}"#
+            )
+        };
+        let said = answer("200 OK", "application/json", &body);
+        said.replacen("\r\n", &format!("\r\nServer: proxy/{KEY}\r\n"), 1)
+    });
+    let run = place.measure_with(
+        &server.url(),
+        &[&FEW[..], &["--no-stream"]].concat(),
+        |command| {
+            command.env("OPENAI_API_KEY", KEY);
+        },
+    );
+    assert_eq!(run.summary.requests.ok, 4, "{:?}", run.ended);
+    assert_kept(&place, &run.ended, KEY, None);
+}

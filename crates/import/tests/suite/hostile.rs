@@ -80,3 +80,32 @@ fn deep_and_endless_nesting_is_given_up() {
         check(&piece.repeat(200_000 / piece.len()));
     }
 }
+
+/// CPU time of this thread so far, which other processes do not change; absent where the system
+/// does not tell.
+fn cpu_ns() -> Option<u64> {
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    told.split_whitespace().next()?.parse().ok()
+}
+
+#[test]
+fn rows_cost_the_same_however_many_there_are() {
+    let table = |rows: u32| {
+        let head =
+            "| concurrency | QPS | mean TTFT (ms) | mean latency (ms) |\n|---|---|---|---|\n";
+        let row = |at: u32| format!("| {at} | {}.5 | {} | {} |\n", at + 3, at + 100, at + 2000);
+        head.to_owned() + &(1..=rows).map(row).collect::<String>()
+    };
+    let cost = |rows: u32| {
+        let text = table(rows);
+        let before = cpu_ns()?;
+        assert_eq!(read("table.md", &text).results.len() as u32, rows);
+        Some((cpu_ns()? - before) as f64 / f64::from(rows))
+    };
+    let (Some(few), Some(many)) = (cost(500), cost(8000)) else {
+        inferometer_testing::skipped("the system does not tell a thread's CPU time");
+        return;
+    };
+    // A cost that grew with the number of rows would be 16 times as high.
+    assert!(many < 5.0 * few, "{few} ns a row of 500, {many} of 8000");
+}

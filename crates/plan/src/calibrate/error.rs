@@ -1,6 +1,7 @@
 //! Why nothing can be fitted.
 
 use crate::means::MeanMetric;
+use crate::work::MOST_STREAMS;
 use thiserror::Error;
 
 /// Fewest load points that can be fitted and judged.
@@ -47,6 +48,10 @@ pub enum CalibrateError {
         tokens: f64,
         most: u32,
     },
+    #[error(
+        "{name} has {streams} streams, and at most {MOST_STREAMS} can be simulated; check the number, or leave it out"
+    )]
+    TooManyStreams { name: String, streams: u32 },
     #[error("{name} cannot be simulated: {reason}")]
     NoStart { name: String, reason: String },
 }

@@ -7,6 +7,7 @@ use inferometer_catalog::model::safetensors::{header_length, tensor_bytes};
 use inferometer_catalog::model::{LARGEST_CONFIG, Model};
 use inferometer_fetch::url::{decoded, encoded};
 use inferometer_fetch::{Client, Endpoints, FetchError, HubAccess, Response, Timeouts};
+use inferometer_text::hostile::without_credentials;
 use serde_json::Value;
 use std::fmt;
 use std::time::Duration;
@@ -58,10 +59,11 @@ pub(super) fn find(address: &str, hubs: &HubAccess) -> Result<KnownModel, Source
     let folder = folder(address, &hubs.endpoints)?;
     let client = Client::for_hubs(hubs, Timeouts::whole(LIMIT)).map_err(RemoteError::from)?;
     let config = whole(&client, &format!("{folder}/config.json"), LARGEST_CONFIG)?;
+    let shown = without_credentials(&folder);
     let config = String::from_utf8(config).map_err(|_| RemoteError::NotText {
-        url: format!("{folder}/config.json"),
+        url: format!("{shown}/config.json"),
     })?;
-    let name = folder.trim_end_matches("/resolve/main");
+    let name = shown.trim_end_matches("/resolve/main");
     let described = Model::described(name, &config)?;
     let stored = stored(&client, &folder)?;
     Ok(KnownModel::of_description(described, stored)?)
@@ -72,7 +74,7 @@ fn folder(address: &str, endpoints: &Endpoints) -> Result<String, RemoteError> {
     let hub = endpoints.hugging_face_base();
     if let Some(name) = address.strip_prefix("hf://") {
         return repository(&hub, name).ok_or_else(|| RemoteError::NoModel {
-            address: address.to_owned(),
+            address: without_credentials(address),
         });
     }
     let url = address.split(['?', '#']).next().unwrap_or(address);
@@ -122,9 +124,10 @@ fn stored(client: &Client, folder: &str) -> Result<Option<f64>, SourceError> {
     let Ok(head) = <[u8; 8]>::try_from(head.as_slice()) else {
         return Ok(None);
     };
-    let length = header_length(&file, head)?;
+    let shown = without_credentials(&file);
+    let length = header_length(&shown, head)?;
     let header = part(client, &file, 8, length)?;
-    Ok(Some(tensor_bytes(&file, &header)?))
+    Ok(Some(tensor_bytes(&shown, &header)?))
 }
 
 /// A file that does not exist is not an error.
@@ -158,7 +161,7 @@ fn get(client: &Client, url: &str, headers: &[(&str, &str)]) -> Result<Response,
     match response.head.status {
         200..=299 => Ok(response),
         status => Err(RemoteError::Status {
-            url: url.to_owned(),
+            url: without_credentials(url),
             status,
         }),
     }

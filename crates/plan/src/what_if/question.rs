@@ -3,7 +3,7 @@
 use super::objective::Objectives;
 use crate::calibrate::Calibration;
 use crate::device::BadDevice;
-use crate::work::{Load, Sizes};
+use crate::work::{Load, MOST_REQUESTS, MOST_STREAMS, Sizes};
 use inferometer_core::length::Distribution as Lengths;
 use std::sync::Arc;
 use thiserror::Error;
@@ -49,6 +49,10 @@ pub struct TooLong {
 pub enum WhatIfError {
     #[error("{0} settings are too many; vary less, at most {MOST_SETTINGS}")]
     TooMany(usize),
+    #[error("concurrency {0} is too much to simulate; ask for at most {MOST_STREAMS} streams")]
+    TooManyStreams(u32),
+    #[error("{0} requests are too many to simulate; ask for at most {MOST_REQUESTS}")]
+    TooManyRequests(u32),
     #[error(
         "say at which load (--concurrency or --rate), or give objectives (--slo) to find the greatest"
     )]

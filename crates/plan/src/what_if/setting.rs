@@ -3,7 +3,7 @@
 use super::question::{MOST_SETTINGS, Question, WhatIfError};
 use crate::device::{Card, Timed};
 use crate::flags::Flag;
-use crate::work::Load;
+use crate::work::{Load, MOST_REQUESTS};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
@@ -37,6 +37,12 @@ pub(super) fn settings(question: &Question<'_>) -> Result<Vec<(Setting, Card)>, 
             },
             card,
         ));
+    }
+    if let Some(streams) = (question.loads.iter()).find_map(|load| load.too_many_streams()) {
+        return Err(WhatIfError::TooManyStreams(streams));
+    }
+    if let Some(requests) = question.requests.filter(|&count| count > MOST_REQUESTS) {
+        return Err(WhatIfError::TooManyRequests(requests));
     }
     let loads = question.loads.len().max(1);
     let axes = question.flags.iter().map(|(_, values)| values.len());

@@ -23,6 +23,10 @@ fn points(rows: &str) -> Vec<Observation> {
 }
 
 fn fitted(points: &[Observation]) -> Result<Calibration, CalibrateError> {
+    calibrated(points, Doubtful::Refuse)
+}
+
+fn calibrated(points: &[Observation], doubtful: Doubtful) -> Result<Calibration, CalibrateError> {
     let mut model = Model::named("qwen2.5-7b").expect("a preset");
     model.vocabulary = 8192;
     let subject = Subject {
@@ -32,7 +36,7 @@ fn fitted(points: &[Observation]) -> Result<Calibration, CalibrateError> {
         engine: EngineKind::Vllm,
         version: None,
     };
-    calibrate(&subject, "h200", points, Doubtful::Refuse)
+    calibrate(&subject, "h200", points, doubtful)
 }
 
 #[test]
@@ -150,4 +154,14 @@ fn a_ladder_says_the_same_as_markdown_csv_and_json() {
     let own = "concurrency,input_tokens,output_tokens,requests_per_s,e2e_ms\n128,40,240,6.1,6945\n";
     let points = read("own.csv", own, &assumed);
     assert_eq!(points[0].figures.requests_per_s, None);
+}
+
+#[test]
+fn more_streams_than_can_be_simulated_are_refused_before_they_take_memory() {
+    let points =
+        points("1,512,128,1.7,27,4.4\n16,512,128,20,150,5\n2147483648,512,128,56,788,11.6\n");
+    let error = calibrated(&points, Doubtful::Use).unwrap_err().to_string();
+    for part in ["2147483648 streams", "at most 65536"] {
+        assert!(error.contains(part), "{error}");
+    }
 }

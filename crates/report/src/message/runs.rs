@@ -18,7 +18,7 @@ texts! {
         Import => "import", "导入";
         Results => "results: {count}", "结果：{count}";
         Intact => "{path}: intact, files: {files}", "{path}：完好，文件数：{files}";
-        Unhashed => "{path}: readable, but without SHA256SUMS (an older version, a killed run, or one that goes on)", "{path}：可读，但没有 SHA256SUMS（旧版本、被中止或仍在进行的运行）";
+        Unhashed => "{path}: readable, but without hashes (an older version, a killed run, or one that goes on)", "{path}：可读，但没有校验和（旧版本、被中止或仍在进行的运行）";
         Damaged => "{path}: DAMAGED: {what}", "{path}：已损坏：{what}";
         NoRuns => "No runs here yet.", "这里还没有运行记录。";
     }

@@ -2,11 +2,10 @@
 //! was cut off goes on without measuring anything twice.
 
 use crate::error::{Context as _, RunnerError, bail};
-use inferometer_campaign::capacity::stored::{
-    Capacity, FILE, JOURNAL, MadeProbe, SearchLine, SearchPlan,
-};
+use inferometer_campaign::capacity::stored::{Capacity, FILE, MadeProbe, SearchLine, SearchPlan};
 use inferometer_store::json_lines::{self, JsonLines};
 use inferometer_store::run_dir::RunDir;
+use inferometer_store::stored::PROBES_FILE;
 use inferometer_store::whole_file;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -22,7 +21,7 @@ pub struct Journal {
 impl Journal {
     /// Begins a search in `folder`, or goes on with the same one.
     pub fn open(folder: &Path, plan: SearchPlan) -> Result<Journal, RunnerError> {
-        let path = folder.join(JOURNAL);
+        let path = folder.join(PROBES_FILE);
         if !path.is_file() {
             RunDir::check(folder)?;
             std::fs::create_dir_all(folder)
@@ -63,8 +62,7 @@ impl Journal {
 
     /// Writes what is known so far, or in the end.
     pub fn keep(&self, found: &Capacity) -> Result<(), RunnerError> {
-        let text = serde_json::to_string_pretty(found)? + "\n";
-        Ok(whole_file::write(&self.folder, FILE, &text)?)
+        Ok(whole_file::write_summed(&self.folder, FILE, found)?)
     }
 
     /// A folder, new, for the run of a probe; as a path below the search.

@@ -5,6 +5,7 @@ use super::journal::Journal;
 use super::objectives::{Tier, Watched};
 use super::over::{Over, levels};
 use crate::error::RunnerError;
+use crate::keys::options_without_secrets;
 use crate::observer::Observer;
 use crate::servers::Servers;
 use crate::session::Session;
@@ -76,7 +77,7 @@ impl CapacitySearch {
     pub fn begin(&self, folder: &Path) -> Result<Journal, RunnerError> {
         let plan = SearchPlan {
             schema: JOURNAL_SCHEMA.to_owned(),
-            options: self.options.clone(),
+            options: options_without_secrets(self.options.clone())?,
             search: self.repeat.clone(),
         };
         Journal::open(folder, plan)

@@ -18,11 +18,10 @@ use inferometer_core::server::DeviceState;
 use inferometer_engine::{
     Access, ConfigCopy, DeviceTool, Engine, Interview, Launch, LaunchTimeouts, Proof,
     SUPERVISOR_WORD, StartProgress, Supervisor, changed_config, device_class, leftovers,
-    without_secrets,
 };
 use inferometer_load::instrument::Control;
 use inferometer_load::worker::Stop;
-use inferometer_text::hostile::printable;
+use inferometer_text::hostile::{printable, without_secrets};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;

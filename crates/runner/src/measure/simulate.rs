@@ -4,6 +4,7 @@
 use super::plan::{Planned, planned};
 use super::{Measured, PREFLIGHT_SESSION, Point};
 use crate::error::{Context as _, RunnerError, bail};
+use crate::keys::without_secrets;
 use crate::launch::{CARDS, Launcher};
 use crate::session::Session;
 use crate::{host, work};
@@ -131,6 +132,7 @@ pub fn simulate(
         ..Ending::default()
     };
     let directory = RunDir::create(out)?;
+    let scenario = without_secrets(scenario)?;
     directory.write_scenario(&scenario)?;
     directory.write_environment(&environment)?;
     write_records(

@@ -93,7 +93,11 @@ fn pass(
         // An error in the middle must not pass for the end of the records.
         let damaged_lines = join(reader)?;
         if let Some(sealed) = sealed {
-            join(sealed)?.finish()?;
+            let seal = join(sealed)?;
+            // A damaged journal stays, so that its damage is told again.
+            if damaged_lines == 0 {
+                seal.finish()?;
+            }
         }
         let kept = kept.map(join).unwrap_or_default();
         Ok::<_, StorageError>((folding.finish(), join(trace), damaged_lines, kept))

@@ -2,6 +2,7 @@
 
 use super::flags::{self, EngineFlag};
 use crate::error::{RunnerError, bail};
+use crate::keys;
 use crate::launch::EngineOptions;
 use crate::measure::{Point, PrefixCache};
 use crate::observer::Observer;
@@ -10,8 +11,8 @@ use inferometer_campaign::axes::{Axis, Combination, Order, Setting, settings, vi
 use inferometer_campaign::ladder::LadderStop;
 use inferometer_core::options::Options;
 use inferometer_core::point::Point as Place;
-use inferometer_engine::without_secrets;
 use inferometer_store::sweep_dir::{PLAN_SCHEMA, PlannedPoint, SweepPlan};
+use inferometer_text::hostile::without_secrets;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Options that say how long a point is measured, not what.
@@ -86,7 +87,7 @@ pub fn plan(
             id,
             point,
             flags: flags::chosen(request.engine_flags, setting),
-            options: resolved.scenario.options(),
+            options: keys::without_secrets(resolved.scenario)?.options(),
         });
         options.push(given);
     }

@@ -3,6 +3,7 @@
 use crate::error::{Context as _, RunnerError, bail};
 use inferometer_campaign::trial::{Ending, Event, Header, Proposal, Trial, TrialLog, append};
 use inferometer_store::stored::STUDY_FILE;
+use inferometer_store::whole_file;
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -98,8 +99,7 @@ impl Journal {
 /// The study of a folder, with its text and its trials.
 pub fn read(folder: &Path) -> Result<TrialLog, RunnerError> {
     let path = folder.join(STUDY_FILE);
-    let file = File::open(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    TrialLog::read(BufReader::new(file))
+    TrialLog::read(BufReader::new(whole_file::open(&path)?))
         .with_context(|| path.display().to_string())?
         .with_context(|| format!("{} is empty; run the study again", path.display()))
 }

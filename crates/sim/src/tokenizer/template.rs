@@ -1,6 +1,7 @@
 //! A model's chat template: the text that a server makes of messages.
 
-use std::{fs, path::Path};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::{fs, path::Path, sync::Arc, thread, time::Duration};
 
 use jiff::civil;
 use minijinja::{Environment, Error, ErrorKind, context, syntax::SyntaxConfig, value::Value};
@@ -9,6 +10,8 @@ use serde_json::{Map, Value as Json, json};
 
 /// Steps after which a template is given up. Real ones take some thousands for each message.
 const MOST_STEPS: u64 = 20_000_000;
+/// Memory after which it is refused: a few steps suffice to double a text beyond all bounds.
+const MOST_BYTES: u64 = 256 << 20;
 
 pub(crate) struct ChatTemplate {
     source: String,
@@ -42,6 +45,31 @@ impl ChatTemplate {
             named: named.collect(),
             source: without_training_marks(&source),
         })
+    }
+
+    /// Whether a short message stays a text of bounded length. What grows beyond all bounds cannot
+    /// be stopped, so that the process must end soon.
+    pub(super) fn is_bounded(self: &Arc<Self>) -> bool {
+        let (tell, told) = mpsc::channel();
+        let [now, peak] = memory();
+        let most = peak.max(now.saturating_add(MOST_BYTES));
+        let template = Arc::clone(self);
+        let rendering = thread::Builder::new().spawn(move || {
+            let message = json!({"role": "user", "content": "Hello"});
+            let _ = tell.send(template.render(&[message], OpensAnswer::Yes));
+        });
+        if rendering.is_err() {
+            return true;
+        }
+        loop {
+            let said = told.recv_timeout(Duration::from_millis(2));
+            if memory()[1] > most {
+                return false;
+            }
+            if !matches!(said, Err(RecvTimeoutError::Timeout)) {
+                return true;
+            }
+        }
     }
 
     /// The text of messages, or what the template says against them. Templates of models that
@@ -101,6 +129,17 @@ impl ChatTemplate {
 pub(crate) enum OpensAnswer {
     Yes,
     No,
+}
+
+/// Bytes of memory that this process has, and the most that it ever had; 0 where the system does
+/// not tell.
+fn memory() -> [u64; 2] {
+    let told = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    ["VmRSS:", "VmHWM:"].map(|name| {
+        let line = told.lines().find_map(|line| line.strip_prefix(name));
+        let kib = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse().ok());
+        kib.map_or(0, |kib: u64| kib * 1024)
+    })
 }
 
 /// A day like any other, so that counts are the same tomorrow; the client has the same.

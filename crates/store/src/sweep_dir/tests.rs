@@ -144,6 +144,15 @@ fn a_trial_cannot_point_out_of_its_sweep() {
         };
         assert_eq!(sweep.run_path(&trial), None, "{bad}");
     }
+    std::os::unix::fs::symlink("/", folder.path().join("points/link")).unwrap();
+    for (stored, inside) in [
+        ("points/x", true),
+        ("points/link", false),
+        ("points/link/x", false),
+    ] {
+        let path = below(folder.path(), stored);
+        assert_eq!(path.is_some(), inside, "{stored}");
+    }
 }
 
 #[test]
@@ -155,4 +164,33 @@ fn a_plan_that_changed_on_the_disk_is_refused() {
     std::fs::write(&file, text.replace("concurrency_2", "concurrency_3")).unwrap();
     let message = SweepDir::open(folder.path()).unwrap_err().to_string();
     assert!(message.contains("not as it was written"), "{message}");
+}
+
+#[test]
+fn a_flipped_bit_in_the_list_of_trials_is_an_error_with_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let sweep = SweepDir::begin(folder.path(), plan(&[1, 2])).unwrap();
+    let mut log = sweep.log().unwrap();
+    for id in ["concurrency_1", "concurrency_2"] {
+        log.append(&trial(id, TrialState::Done)).unwrap();
+    }
+    let file = folder.path().join(TRIALS);
+    let written = std::fs::read(&file).unwrap();
+    let known = sweep.trials().unwrap();
+    for bit in 0..(written.len() - 1) * 8 {
+        let mut flipped = written.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        std::fs::write(&file, flipped).unwrap();
+        match sweep.trials() {
+            Ok(read) => assert_eq!(read, known, "bit {bit}"),
+            Err(error) => assert!(error.to_string().contains("line "), "{error}"),
+        }
+    }
+    std::fs::write(&file, &written[..written.len() / 2]).unwrap();
+    assert_eq!(sweep.trials().unwrap().len(), 1, "as after a kill");
+    let old: Vec<String> = (known.iter())
+        .map(|trial| serde_json::to_string(trial).unwrap())
+        .collect();
+    std::fs::write(&file, old.join("\n") + "\n").unwrap();
+    assert_eq!(sweep.trials().unwrap(), known, "as older versions wrote it");
 }

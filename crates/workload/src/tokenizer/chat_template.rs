@@ -1,5 +1,6 @@
 //! What a model's chat template puts around a message: Jinja, as Hugging Face runs it.
 
+use inferometer_core::guard::guarded;
 use jiff::civil;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Value;
@@ -9,9 +10,14 @@ use serde_json::{Map, Value as Json};
 use std::fmt::Display;
 use std::fs;
 use std::path::Path;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
 
 /// Steps after which a template is given up. Real ones take some thousands.
 const MOST_STEPS: u64 = 1_000_000;
+/// Memory after which it is given up: a few steps suffice to double a text beyond all bounds.
+const MOST_BYTES: u64 = 256 << 20;
 
 /// A chat template and the tokens that it may name.
 pub(super) struct ChatTemplate {
@@ -35,6 +41,31 @@ impl ChatTemplate {
             source: without_generation_marks(&source),
             named_tokens: named_tokens(&config),
         })
+    }
+
+    /// The same as `render`, watched: an error where the template takes too much memory. It cannot
+    /// be stopped then, so that the process must end soon.
+    pub(super) fn render_watched(self, message: &'static str) -> Result<Option<String>, Endless> {
+        let (tell, told) = mpsc::channel();
+        let [now, peak] = memory();
+        let most = peak.max(now.saturating_add(MOST_BYTES));
+        let rendering = thread::Builder::new().spawn(move || {
+            let _ = tell.send(guarded(|| self.render(message)).ok().flatten());
+        });
+        if rendering.is_err() {
+            return Ok(None);
+        }
+        loop {
+            let said = told.recv_timeout(Duration::from_millis(2));
+            if memory()[1] > most {
+                return Err(Endless);
+            }
+            match said {
+                Ok(text) => return Ok(text),
+                Err(RecvTimeoutError::Disconnected) => return Ok(None),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
     }
 
     /// The text that a server makes of one message of a user, before the model answers; absent
@@ -73,6 +104,21 @@ impl ChatTemplate {
                 documents => Value::from(()),
             })
     }
+}
+
+/// A template that makes ever more of a message.
+#[derive(Debug, PartialEq)]
+pub(super) struct Endless;
+
+/// Bytes of memory that this process has, and the most that it ever had; 0 where the system does
+/// not tell.
+fn memory() -> [u64; 2] {
+    let told = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    ["VmRSS:", "VmHWM:"].map(|name| {
+        let line = told.lines().find_map(|line| line.strip_prefix(name));
+        let kib = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse().ok());
+        kib.map_or(0, |kib: u64| kib * 1024)
+    })
 }
 
 fn raise_exception(message: String) -> Result<Value, Error> {

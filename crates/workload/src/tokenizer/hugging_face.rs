@@ -1,6 +1,6 @@
 //! A model's own tokenizer, from the `tokenizer.json` beside its weights.
 
-use super::chat_template::ChatTemplate;
+use super::chat_template::{ChatTemplate, Endless};
 use super::{Tokenizer, TokenizerError};
 use inferometer_core::guard::guarded;
 use inferometer_text::hostile;
@@ -56,7 +56,7 @@ impl HuggingFace {
         // A file of another name may be one of many in its folder.
         if file.file_name().is_some_and(|name| name == FILE) {
             let folder = file.parent().unwrap_or(Path::new("."));
-            opened.template_tokens = opened.tokens_around_a_message(folder);
+            opened.template_tokens = opened.tokens_around_a_message(folder)?;
         }
         Ok(opened)
     }
@@ -65,10 +65,15 @@ impl HuggingFace {
         guarded(|| self.tokenizer.encode_fast(text, false))?.map_err(|error| error.to_string())
     }
 
-    fn tokens_around_a_message(&self, folder: &Path) -> Option<u32> {
-        let template = ChatTemplate::in_folder(folder)?;
-        let text = guarded(|| template.render(MESSAGE)).ok()??;
-        self.count(&text).checked_sub(self.count(MESSAGE))
+    fn tokens_around_a_message(&self, folder: &Path) -> Result<Option<u32>, TokenizerError> {
+        let Some(template) = ChatTemplate::in_folder(folder) else {
+            return Ok(None);
+        };
+        let rendered = template.render_watched(MESSAGE);
+        let text = rendered.map_err(|Endless| TokenizerError::EndlessTemplate {
+            folder: folder.to_owned(),
+        })?;
+        Ok(text.and_then(|text| self.count(&text).checked_sub(self.count(MESSAGE))))
     }
 }
 
@@ -239,6 +244,17 @@ mod tests {
         );
         let other = open(&[(FILE, &format!("{text} "))]).expect("it opens");
         assert_ne!(other.digest(), by_file.digest());
+    }
+
+    #[test]
+    fn a_template_that_doubles_its_text_is_refused() {
+        // Some hundred megabytes, so that the thread that goes on harms nobody.
+        let doubling = "{% set ns = namespace(t='x') %}{% for i in range(29) %}{% set ns.t = ns.t ~ ns.t %}{% endfor %}{{ messages[0].content }}";
+        let refused = refusal(&[
+            (FILE, &tiny().to_string()),
+            ("chat_template.jinja", doubling),
+        ]);
+        assert!(refused.contains("the chat template in"), "{refused}");
     }
 
     #[test]

@@ -100,6 +100,29 @@ fn other_engines_are_known_by_their_programs() {
 }
 
 #[test]
+fn a_flag_of_an_unknown_engine_is_replaced_as_it_is_spelled() {
+    let given = "./serve model.bin --max_batch 8 --mode=fast -t 4 --warm --max_batch 9 --quiet x";
+    let mut command = parse(given);
+    assert_eq!(command.stray_value("max-batch"), Some(Some("8")));
+    assert_eq!(command.stray_value("absent"), None);
+    for (name, value) in [
+        ("max-batch", Some("16")),
+        ("mode", Some("slow")),
+        ("t", Some("2")),
+        ("warm", None),
+        ("new", Some("1")),
+    ] {
+        command.set(name, value);
+    }
+    let changed = "./serve model.bin --max_batch 16 --mode=slow -t 2 --warm --quiet x --new 1";
+    assert_eq!(command.to_string(), changed);
+    command.remove("quiet");
+    command.remove("new");
+    let less = "./serve model.bin --max_batch 16 --mode=slow -t 2 --warm x";
+    assert_eq!(command.to_string(), less);
+}
+
+#[test]
 fn a_command_inside_ssh_is_found_and_given_back_quoted() {
     let mut command = parse("ssh gpu1 \"cd x; vllm serve m --max-num-seqs 4\"");
     // An operator inside the quoted part cannot be split, so that it stays custom.

@@ -3,13 +3,15 @@
 use crate::exit::Exit;
 use crate::options::{Format, OutputOptions};
 use crate::output::{Rendered, deliver, language, style};
-use anyhow::{Context, bail};
+use anyhow::bail;
 use inferometer_campaign::capacity::stored::{Capacity, FILE, SearchEnding, TierCapacity};
 use inferometer_core::summary::Summary;
 use inferometer_page::{html, markdown, text};
 use inferometer_report::capacity::{compose, figures, json};
 use inferometer_report::html::capacity::CapacityPage;
 use inferometer_store::run_dir::RunDir;
+use inferometer_store::sweep_dir::below;
+use inferometer_store::whole_file;
 use inferometer_text::Lang;
 use std::path::Path;
 
@@ -37,7 +39,7 @@ fn probed(found: &Capacity, folder: &Path) -> Vec<(f64, Summary)> {
     let probes = found.probes.iter();
     probes
         .filter_map(|probe| {
-            let run = RunDir::open(folder.join(&probe.directory)).ok()?;
+            let run = RunDir::open(below(folder, &probe.directory)?).ok()?;
             Some((probe.level, run.summary().ok()?))
         })
         .collect()
@@ -47,7 +49,7 @@ pub fn page(found: &Capacity, folder: &Path, lang: Lang) -> String {
     let probes = probed(found, folder);
     let mut runs = found.probes.iter();
     let environment = runs.find_map(|probe| {
-        let run = RunDir::open(folder.join(&probe.directory)).ok()?;
+        let run = RunDir::open(below(folder, &probe.directory)?).ok()?;
         run.environment().ok()
     });
     let page = CapacityPage {
@@ -62,11 +64,7 @@ pub fn page(found: &Capacity, folder: &Path, lang: Lang) -> String {
 }
 
 pub fn read(folder: &Path) -> anyhow::Result<Capacity> {
-    let file = folder.join(FILE);
-    let text = std::fs::read_to_string(&file)
-        .with_context(|| format!("cannot read {}", file.display()))?;
-    serde_json::from_str(&text)
-        .with_context(|| format!("{} cannot be understood; search again", file.display()))
+    Ok(whole_file::read_summed(&folder.join(FILE))?)
 }
 
 /// Fine if every tier has an answer that was confirmed, or reached the highest load.

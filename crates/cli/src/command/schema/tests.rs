@@ -47,6 +47,11 @@ fn written(name: &str) -> String {
     let mut schema = schema.to_value();
     schema["title"] = json!(form);
     name_form(&mut schema, name, &form);
+    match name {
+        "capacity" | "capacity-probes" | "trials" => allow_sum(&mut schema),
+        "import" => allow_sum(&mut schema["$defs"]["Stored"]),
+        _ => {}
+    }
     format!("{schema:#}\n")
 }
 
@@ -78,6 +83,21 @@ fn set(schema: &mut Value, form: &str) {
         for alternative in alternatives.into_iter().flatten() {
             set(alternative, form);
         }
+    }
+}
+
+/// Objects of the form have a checksum where they are stored.
+fn allow_sum(schema: &mut Value) {
+    if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+        let sum = json!({
+            "description": "CRC-32 of the object without this member, in files.",
+            "type": "string",
+        });
+        properties.insert("crc".to_owned(), sum);
+    }
+    for list in ["anyOf", "oneOf"] {
+        let alternatives = schema.get_mut(list).and_then(Value::as_array_mut);
+        alternatives.into_iter().flatten().for_each(allow_sum);
     }
 }
 

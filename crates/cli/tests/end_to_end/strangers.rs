@@ -1,0 +1,73 @@
+//! Folders that somebody else made: nothing is read or written through links, and nothing that is
+//! no file is waited for.
+
+use crate::support::{Place, Sim};
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Command;
+
+const FEW: [&str; 4] = ["--requests", "4", "--output-tokens", "4"];
+
+fn pipe_at(path: &Path) {
+    let _ = std::fs::remove_file(path);
+    let made = Command::new("mkfifo").arg(path).status().unwrap();
+    assert!(made.success());
+}
+
+#[test]
+fn a_page_replaces_a_link_and_an_index_does_not_copy_what_a_link_leads_to() {
+    let place = Place::new();
+    let sim = Sim::start(&[]);
+    let run = place.measure(&sim.url, &FEW);
+    let secret = place.write("secret", "a secret of mine");
+    let page = run.path.join("report.html");
+    std::fs::remove_file(&page).unwrap();
+    symlink(&secret, &page).unwrap();
+    let path = run.path.to_str().unwrap();
+    let index = place.run(&["report", path, "-o", "site"]);
+    assert_eq!(index.code, Some(0), "{index:?}");
+    for file in place.files("site") {
+        let copied = std::fs::read(&file).unwrap();
+        assert!(!copied.starts_with(b"a secret"), "{}", file.display());
+    }
+    let ended = place.run(&["report", path, "--format", "html"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(std::fs::read(&secret).unwrap(), b"a secret of mine");
+    assert!(!page.is_symlink() && page.is_file());
+}
+
+#[test]
+fn pipes_in_place_of_files_are_not_waited_for() {
+    let place = Place::new();
+    let sim = Sim::start(&[]);
+    for name in [
+        "environment.json",
+        "ending.json",
+        "SHA256SUMS",
+        "records/records.parquet",
+    ] {
+        let run = place.measure(&sim.url, &FEW);
+        pipe_at(&run.path.join(name));
+        let path = run.path.to_str().unwrap();
+        place
+            .run(&["report", path, "--lang", "en"])
+            .assert_refused(&[name, "not a regular file"]);
+        let verified = place.run(&["verify", path, "--lang", "en"]);
+        assert_eq!(verified.code, Some(1), "{verified:?}");
+        assert!(verified.stdout.contains("DAMAGED"), "{verified:?}");
+    }
+    let words = [
+        "sweep",
+        &sim.url,
+        "--quiet",
+        "--out",
+        "grid",
+        "--input-tokens",
+        "16",
+    ];
+    place.run(&[&words[..], &FEW, &["--concurrency", "1,2"]].concat());
+    pipe_at(&place.path("grid/trials.jsonl"));
+    place
+        .run(&["report", "grid", "--lang", "en"])
+        .assert_refused(&["trials.jsonl", "not a regular file"]);
+}
