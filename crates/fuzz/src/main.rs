@@ -58,6 +58,9 @@ fn main() -> ExitCode {
         }
         return ExitCode::SUCCESS;
     }
+    if !seeds::root().join("fixtures/fuzz").is_dir() {
+        return failed("start it in the root of the repository, as bench/fuzz does");
+    }
     let mut chosen = Vec::new();
     for name in &arguments.names {
         match Target::named(name) {

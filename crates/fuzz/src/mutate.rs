@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 /// Longest input that is made.
-const LONGEST: usize = 128 << 10;
+const LONGEST: usize = 64 << 10;
 /// Seeds beyond this length are mostly used in parts, since a change in a long one costs as much
 /// to parse and says no more.
 const LONG_SEED: usize = 4 << 10;
@@ -12,23 +12,70 @@ const MOST_WORDS: usize = 4096;
 
 /// Numbers at the limits of what programs count with.
 const NUMBERS: [&str; 22] = [
-    "0", "-1", "1", "255", "65536", "2147483647", "2147483648", "4294967295", "4294967296",
-    "9007199254740993", "9223372036854775807", "-9223372036854775808", "18446744073709551615",
-    "18446744073709551616", "1e18", "1e308", "1e309", "-1e309", "1e-400", "0.1e-7", "NaN", "inf",
+    "0",
+    "-1",
+    "1",
+    "255",
+    "65536",
+    "2147483647",
+    "2147483648",
+    "4294967295",
+    "4294967296",
+    "9007199254740993",
+    "9223372036854775807",
+    "-9223372036854775808",
+    "18446744073709551615",
+    "18446744073709551616",
+    "1e18",
+    "1e308",
+    "1e309",
+    "-1e309",
+    "1e-400",
+    "0.1e-7",
+    "NaN",
+    "inf",
 ];
 
 /// What parsers trip over wherever it stands.
 const ODDITIES: [&[u8]; 24] = [
-    b"\0", b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xef\xbb\xbf", b"\\u0000",
-    b"\\ud800", b"\\udc00\\ud800", b"\r", b"\r\n", b"\n\n", b"\t", b"\"", b"\\", b"\x1b[31m",
-    "\u{202e}".as_bytes(), "\u{3000}".as_bytes(), "，".as_bytes(), "\u{200d}".as_bytes(), b"null", b"true",
-    b"{}", b"[]",
+    b"\0",
+    b"\xff",
+    b"\xc3",
+    b"\xed\xa0\x80",
+    b"\xf4\x90\x80\x80",
+    b"\xef\xbb\xbf",
+    b"\\u0000",
+    b"\\ud800",
+    b"\\udc00\\ud800",
+    b"\r",
+    b"\r\n",
+    b"\n\n",
+    b"\t",
+    b"\"",
+    b"\\",
+    b"\x1b[31m",
+    "\u{202e}".as_bytes(),
+    "\u{3000}".as_bytes(),
+    "，".as_bytes(),
+    "\u{200d}".as_bytes(),
+    b"null",
+    b"true",
+    b"{}",
+    b"[]",
 ];
 
 /// What opens and closes a level in some format.
 const LEVELS: [(&[u8], &[u8]); 10] = [
-    (b"[", b"]"), (b"{\"a\":", b"}"), (b"{", b"}"), (b"(", b")"), (b"<div>", b"</div>"),
-    (b"{{", b"}}"), (b"{% if a %}", b"{% endif %}"), (b"> ", b""), (b"a.", b""), (b"\"", b"\""),
+    (b"[", b"]"),
+    (b"{\"a\":", b"}"),
+    (b"{", b"}"),
+    (b"(", b")"),
+    (b"<div>", b"</div>"),
+    (b"{{", b"}}"),
+    (b"{% if a %}", b"{% endif %}"),
+    (b"> ", b""),
+    (b"a.", b""),
+    (b"\"", b"\""),
 ];
 
 /// Small, fast and the same everywhere: SplitMix64.
@@ -219,4 +266,29 @@ fn line_start(bytes: &[u8], at: usize) -> usize {
 fn line_end(bytes: &[u8], at: usize) -> usize {
     let newline = bytes[at..].iter().position(|byte| *byte == b'\n');
     newline.map_or(bytes.len(), |newline| at + newline + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_input_depends_on_seeds_and_number_alone_and_is_bounded() {
+        let seeds = vec![
+            br#"{"a": 1.5, "b": [1, 2]}"#.to_vec(),
+            b"one\ntwo 2\n".repeat(900),
+        ];
+        let (one, other) = (Mutator::new(seeds.clone()), Mutator::new(seeds.clone()));
+        let made: Vec<Vec<u8>> = (0..2_000).map(|number| one.input(number)).collect();
+        for (number, input) in made.iter().enumerate() {
+            assert_eq!(*input, other.input(number as u64));
+            assert!(input.len() <= LONGEST);
+        }
+        let different: BTreeSet<&Vec<u8>> = made.iter().collect();
+        assert!(
+            different.len() > 1_700,
+            "{} different of 2000",
+            different.len()
+        );
+    }
 }

@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The root of the repository.
+/// The root of the repository: where it is started, so that a copy of it can be fuzzed while
+/// somebody works on the original.
 pub fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+    PathBuf::from(".")
 }
 
 /// What once broke a target, or what its fixtures lack.
@@ -18,7 +19,10 @@ pub fn files(folder: &str, endings: &[&str]) -> Vec<Vec<u8>> {
     let mut found = Vec::new();
     collect(&root().join(folder), endings, &mut found);
     found.sort();
-    found.iter().filter_map(|file| fs::read(file).ok()).collect()
+    found
+        .iter()
+        .filter_map(|file| fs::read(file).ok())
+        .collect()
 }
 
 fn collect(folder: &Path, endings: &[&str], found: &mut Vec<PathBuf>) {
@@ -26,7 +30,10 @@ fn collect(folder: &Path, endings: &[&str], found: &mut Vec<PathBuf>) {
         let path = entry.path();
         if path.is_dir() {
             collect(&path, endings, found);
-        } else if endings.iter().any(|ending| path.to_string_lossy().ends_with(ending)) {
+        } else if endings
+            .iter()
+            .any(|ending| path.to_string_lossy().ends_with(ending))
+        {
             found.push(path);
         }
     }
@@ -36,7 +43,10 @@ fn collect(folder: &Path, endings: &[&str], found: &mut Vec<PathBuf>) {
 pub fn lines(file: &str) -> Vec<Vec<u8>> {
     let text = fs::read(root().join(file)).unwrap_or_default();
     let lines = text.split(|byte| *byte == b'\n');
-    lines.filter(|line| !line.is_empty()).map(<[u8]>::to_vec).collect()
+    lines
+        .filter(|line| !line.is_empty())
+        .map(<[u8]>::to_vec)
+        .collect()
 }
 
 /// The texts of at least `shortest` bytes that stand in Rust sources below a folder: what the
@@ -51,10 +61,18 @@ fn literals_of(source: &[u8]) -> Vec<Vec<u8>> {
     let mut found = Vec::new();
     let mut rest = source;
     while let Some(quote) = rest.iter().position(|byte| *byte == b'"') {
-        let hashes = rest[..quote].iter().rev().take_while(|byte| **byte == b'#').count();
+        let hashes = rest[..quote]
+            .iter()
+            .rev()
+            .take_while(|byte| **byte == b'#')
+            .count();
         let raw = rest[..quote - hashes].ends_with(b"r");
         rest = &rest[quote + 1..];
-        let (text, length) = if raw { raw_text(rest, hashes) } else { plain_text(rest) };
+        let (text, length) = if raw {
+            raw_text(rest, hashes)
+        } else {
+            plain_text(rest)
+        };
         found.push(text);
         rest = &rest[length.min(rest.len())..];
     }
@@ -99,7 +117,10 @@ mod tests {
         let source = br####"let a = "one\n\"two\""; // it's
             let b = r#"{"k": 1}"#; f(r"\d", b"x");"####;
         let found = literals_of(source);
-        let shown: Vec<_> = found.iter().map(|text| String::from_utf8_lossy(text)).collect();
+        let shown: Vec<_> = found
+            .iter()
+            .map(|text| String::from_utf8_lossy(text))
+            .collect();
         assert_eq!(shown, ["one\n\"two\"", r#"{"k": 1}"#, r"\d", "x"]);
     }
 }

@@ -19,7 +19,8 @@ pub struct Target {
     pub name: &'static str,
     pub reads: &'static str,
     seeds: fn() -> Vec<Vec<u8>>,
-    pub run: fn(&[u8], &Scratch),
+    /// Feeds it; whether it was taken for what it should be, rather than refused.
+    pub run: fn(&[u8], &Scratch) -> bool,
 }
 
 impl Target {
@@ -31,7 +32,8 @@ impl Target {
     }
 
     pub fn named(name: &str) -> Option<&'static Target> {
-        TARGETS.iter().find(|target| target.name == name)
+        let mut all = TARGETS.iter().chain([&BROKEN]);
+        all.find(|target| target.name == name)
     }
 }
 
@@ -89,4 +91,34 @@ pub const TARGETS: &[Target] = targets! {
     "devices", "nvidia-smi, npu-smi, --help, safetensors", engine::device_texts(), engine::devices;
     "tokenizer", "tokenizer.json", tokenizer::files(), tokenizer::open;
     "chat-template", "chat templates", tokenizer::templates(), tokenizer::render;
+};
+
+/// Breaks in every way, to test who watches.
+const BROKEN: Target = Target {
+    name: "broken",
+    reads: "",
+    seeds: || {
+        vec![
+            b"so far, so good".to_vec(),
+            b"at the third step panic sets in".to_vec(),
+        ]
+    },
+    run: |input, _| {
+        fn deep(level: u64) -> u64 {
+            std::hint::black_box([level; 100])[0] + if level == 0 { 0 } else { deep(level + 1) }
+        }
+        let says = |word: &str| {
+            input
+                .windows(word.len())
+                .any(|part| part == word.as_bytes())
+        };
+        assert!(!says("panic"), "it broke");
+        if says("memory") {
+            std::hint::black_box(vec![1_u8; 4 << 30]);
+        }
+        if says("stack") {
+            deep(1);
+        }
+        true
+    },
 };

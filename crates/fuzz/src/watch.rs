@@ -18,12 +18,16 @@ use std::time::{Duration, Instant};
 const LONGEST: Duration = Duration::from_secs(60);
 /// Finds after which a target is left alone.
 const MOST_FINDS: u64 = 20;
+/// Time to make a find smaller.
+const SHRINKING: Duration = Duration::from_secs(20);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// What became of a target.
 #[derive(Default)]
 struct Fed {
     inputs: u64,
+    /// Share of those that were not refused, in the last process.
+    taken_share: f64,
     took: Duration,
     slowest_us: u64,
     slowest_at: u64,
@@ -37,7 +41,7 @@ pub fn run(targets: &[&'static Target], arguments: &Arguments) -> ExitCode {
         return failed(format_args!("{}: {error}", arguments.finds.display()));
     }
     say(format_args!("seed {}", arguments.seed));
-    say("target              inputs      s  inputs/s  slowest ms  (input)   MB  finds");
+    say("target              inputs  taken      s  inputs/s  slowest ms  (input)   MB  finds");
     let waiting = Mutex::new(targets.iter());
     let next = || waiting.lock().ok()?.next().copied();
     let (mut all, begin) = (Vec::new(), Instant::now());
@@ -59,27 +63,39 @@ pub fn run(targets: &[&'static Target], arguments: &Arguments) -> ExitCode {
             all.extend(job.join().into_iter().flatten());
         }
     });
-    let inputs: u64 = all.iter().flat_map(|(_, fed)| fed).map(|fed| fed.inputs).sum();
+    let inputs: u64 = all
+        .iter()
+        .flat_map(|(_, fed)| fed)
+        .map(|fed| fed.inputs)
+        .sum();
     let finds = all.iter().flat_map(|(target, fed)| {
         let finds = fed.iter().flat_map(|fed| &fed.finds);
         finds.map(move |(why, (times, file))| (target.name, why, times, file))
     });
     for (name, why, times, file) in finds.clone() {
         say(format_args!("\n{name}, {times} times: {why}"));
-        say(format_args!("  repeat: bench/fuzz --file {} {name}", file.display()));
+        say(format_args!(
+            "  repeat: bench/fuzz --file {} {name}",
+            file.display()
+        ));
     }
     let (count, took) = (finds.count(), begin.elapsed().as_secs());
     say(format_args!("\n{inputs} inputs in {took} s, {count} finds"));
     let broken = count > 0 || all.len() < targets.len() || all.iter().any(|(_, fed)| fed.is_err());
-    if broken { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    if broken {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    }
 }
 
 fn row(target: &Target, fed: &Fed) {
     let seconds = fed.took.as_secs_f64();
     say(format_args!(
-        "{:16} {:>9} {:>6.1} {:>9.0} {:>11.1} {:>8} {:>5.0} {:>6}",
+        "{:16} {:>9} {:>5.0}% {:>6.1} {:>9.0} {:>11.1} {:>8} {:>5.0} {:>6}",
         target.name,
         fed.inputs,
+        fed.taken_share * 100.0,
         seconds,
         fed.inputs as f64 / seconds,
         fed.slowest_us as f64 / 1e3,
@@ -95,24 +111,36 @@ fn feed(target: &'static Target, arguments: &Arguments) -> io::Result<Fed> {
     let (mut from, mut broken) = (0, 0);
     loop {
         let extent = match arguments.extent {
-            Extent::Time(time) => ["--seconds".into(), time.saturating_sub(begin.elapsed()).as_secs().to_string()],
+            Extent::Time(time) => [
+                "--seconds".into(),
+                time.saturating_sub(begin.elapsed()).as_secs().to_string(),
+            ],
             Extent::Inputs(count) => ["--inputs".into(), count.to_string()],
         };
         fs::write(progress.path(), u64::to_le_bytes(from))?;
         let mut command = Command::new(std::env::current_exe()?);
-        command.args([target.name, "--seed", &arguments.seed.to_string()]).args(extent);
-        command.arg("--child").arg(progress.path()).arg(from.to_string());
+        command
+            .args([target.name, "--seed", &arguments.seed.to_string()])
+            .args(extent);
+        command
+            .arg("--child")
+            .arg(progress.path())
+            .arg(from.to_string());
         let ended = watched(command, || at(progress.path()))?;
         let Some(why) = ended.why else {
-            let numbers = ended.output.lines().find_map(|line| line.strip_prefix(RESULT));
+            let numbers = ended
+                .output
+                .lines()
+                .find_map(|line| line.strip_prefix(RESULT));
             let numbers: Vec<u64> = numbers
                 .into_iter()
                 .flat_map(str::split_whitespace)
                 .flat_map(str::parse)
                 .collect();
-            let [inputs, slowest_us, slowest_at, peak_kb] = numbers[..] else {
+            let [inputs, taken, slowest_us, slowest_at, peak_kb] = numbers[..] else {
                 return Err(io::Error::other(format!("no result: {}", ended.output)));
             };
+            fed.taken_share = taken as f64 / inputs.max(1) as f64;
             fed.inputs += inputs;
             (fed.slowest_us, fed.slowest_at, fed.peak_kb) = (slowest_us, slowest_at, peak_kb);
             fed.took = begin.elapsed();
@@ -129,8 +157,14 @@ fn feed(target: &'static Target, arguments: &Arguments) -> io::Result<Fed> {
                 let input = Inputs::new(target, arguments.seed).get(number);
                 let file = arguments.finds.join(format!("{}-{number}", target.name));
                 fs::write(&file, &input)?;
-                say(format_args!("{}: input {number} broke it: {why}", target.name));
-                let smaller = shrink(input, |input| breaks_by(target, input, &why, &file));
+                say(format_args!(
+                    "{}: input {number} broke it: {why}",
+                    target.name
+                ));
+                let begin = Instant::now();
+                let smaller = shrink(input, |input| {
+                    begin.elapsed() < SHRINKING && breaks_by(target, input, &why, &file)
+                });
                 fs::write(&file, smaller)?;
                 fed.finds.insert(why, (1, file));
             }
@@ -144,7 +178,9 @@ fn feed(target: &'static Target, arguments: &Arguments) -> io::Result<Fed> {
 /// The number of the input that is being fed.
 fn at(progress: &Path) -> u64 {
     let bytes = fs::read(progress).unwrap_or_default();
-    bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+    bytes
+        .first_chunk()
+        .map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
 
 fn breaks_by(target: &Target, input: &[u8], why: &str, beside: &Path) -> bool {
@@ -168,7 +204,10 @@ struct Ended {
 
 /// Waits until the process ends, or has been at one input for too long.
 fn watched(mut command: Command, at: impl Fn() -> u64) -> io::Result<Ended> {
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     let mut child = command.spawn()?;
     let output = thread::scope(|scope| {
         let said = [
@@ -176,7 +215,11 @@ fn watched(mut command: Command, at: impl Fn() -> u64) -> io::Result<Ended> {
             child.stderr.take().map(|out| scope.spawn(|| text(out))),
         ];
         let status = end_of(&mut child, at);
-        let said = said.map(|reader| reader.and_then(|reader| reader.join().ok()).unwrap_or_default());
+        let said = said.map(|reader| {
+            reader
+                .and_then(|reader| reader.join().ok())
+                .unwrap_or_default()
+        });
         (status, said)
     });
     let (status, [output, errors]) = output;
@@ -218,14 +261,28 @@ fn end_of(child: &mut Child, at: impl Fn() -> u64) -> io::Result<Option<ExitStat
 
 /// One line that is the same whenever the same place breaks.
 fn reason(status: ExitStatus, errors: &str) -> String {
-    let line = |word: &str| errors.lines().find(|line| line.contains(word)).map(str::to_owned);
+    let line = |word: &str| {
+        errors
+            .lines()
+            .find(|line| line.contains(word))
+            .map(str::to_owned)
+    };
     if status.code() == Some(i32::from(SLOW)) {
         return "too slow".to_owned();
     }
-    if let Some(place) = errors.lines().find_map(|line| line.split_once("panicked at ")) {
-        let mut said = errors.lines().skip_while(|line| !line.contains("panicked at "));
+    if let Some(place) = errors
+        .lines()
+        .find_map(|line| line.split_once("panicked at "))
+    {
+        let mut said = errors
+            .lines()
+            .skip_while(|line| !line.contains("panicked at "));
         let message = said.nth(1).unwrap_or_default();
-        let message: String = message.chars().take(200).filter(|letter| !letter.is_ascii_digit()).collect();
+        let message: String = message
+            .chars()
+            .take(200)
+            .filter(|letter| !letter.is_ascii_digit())
+            .collect();
         return format!("a panic at {} {message}", place.1);
     }
     if line("memory allocation of").is_some() {

@@ -17,16 +17,21 @@ pub fn sets() -> Vec<Vec<u8>> {
 }
 
 pub fn lengths() -> Vec<Vec<u8>> {
-    let texts = ["512\n1024 3\n16,2\n", "512,128\n4096,64,2.5\n", "# tokens weight\n1 0.5\n2\t1e3\n"];
+    let texts = [
+        "512\n1024 3\n16,2\n",
+        "512,128\n4096,64,2.5\n",
+        "# tokens weight\n1 0.5\n2\t1e3\n",
+    ];
     texts.iter().map(|text| text.as_bytes().to_vec()).collect()
 }
 
-pub fn read(input: &[u8], scratch: &Scratch) {
+pub fn read(input: &[u8], scratch: &Scratch) -> bool {
     let path = scratch.file("data", input);
     let found = detect(&path, None).ok();
     // One that was not found, too: users may insist.
     let formats = DataFormat::VARIANTS;
     let other = formats[(xxh3_64(input) % formats.len() as u64) as usize];
+    let mut usable = 0;
     for format in [found, Some(other)].into_iter().flatten() {
         let data = DataSource {
             location: "data".to_owned(),
@@ -55,14 +60,19 @@ pub fn read(input: &[u8], scratch: &Scratch) {
             },
             |_| {},
         );
-        let _ = survey.map(|survey| serde_json::to_string(&survey));
+        if let Ok(survey) = survey {
+            let _ = serde_json::to_string(&survey);
+            usable += survey.rows.usable;
+        }
     }
+    usable > 0
 }
 
-pub fn read_lengths(input: &[u8], scratch: &Scratch) {
+pub fn read_lengths(input: &[u8], scratch: &Scratch) -> bool {
     let path = scratch.file("lengths", input);
     let histogram: Result<LengthSpec, _> = format!("histogram({})", path.display()).parse();
-    let _ = histogram.map(|spec| Sampler::new(&spec).map(|sampler| sampler.bounds()));
+    let histogram = histogram.map(|spec| Sampler::new(&spec).map(|sampler| sampler.bounds()));
     let pairs: Result<LengthPairs, _> = path.display().to_string().parse();
-    let _ = pairs.map(|spec| PairSampler::new(&spec).map(|sampler| sampler.input_bounds()));
+    let pairs = pairs.map(|spec| PairSampler::new(&spec).map(|sampler| sampler.input_bounds()));
+    matches!(histogram, Ok(Ok(_))) || matches!(pairs, Ok(Ok(_)))
 }

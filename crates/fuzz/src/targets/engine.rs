@@ -27,9 +27,9 @@ pub fn logs() -> Vec<Vec<u8>> {
     all
 }
 
-pub fn log(input: &[u8], scratch: &Scratch) {
+pub fn log(input: &[u8], scratch: &Scratch) -> bool {
     let path = scratch.file("engine.log", input);
-    let _ = facts_of_log(&path);
+    let known = facts_of_log(&path).is_ok_and(|facts| facts.is_some());
     for line in LogFollower::new(&path).look() {
         for engine in [
             EngineKind::Vllm,
@@ -41,10 +41,11 @@ pub fn log(input: &[u8], scratch: &Scratch) {
             let _ = read_line(engine, &line).map(|fact| fact.failure());
         }
     }
+    known
 }
 
-pub fn metrics(input: &[u8], _: &Scratch) {
-    let _ = engine_state(&String::from_utf8_lossy(input));
+pub fn metrics(input: &[u8], _: &Scratch) -> bool {
+    engine_state(&String::from_utf8_lossy(input)).is_some()
 }
 
 /// Objects with a model's keys in the tests.
@@ -56,16 +57,20 @@ pub fn model_configs() -> Vec<Vec<u8>> {
     all
 }
 
-pub fn model_config(input: &[u8], _: &Scratch) {
+pub fn model_config(input: &[u8], _: &Scratch) -> bool {
     let text = &*String::from_utf8_lossy(input);
     let _ = Model::described("fuzzed", text);
     let Ok(model) = KnownModel::of_config("fuzzed", text) else {
-        return;
+        return false;
     };
-    for line in ["vllm serve fuzzed -tp 2", "python -m sglang.launch_server --model-path fuzzed"] {
+    for line in [
+        "vllm serve fuzzed -tp 2",
+        "python -m sglang.launch_server --model-path fuzzed",
+    ] {
         let command = LaunchCommand::parse_line(line).expect("a command");
         let _ = Launch::of_model(&command, &model, &HOST);
     }
+    true
 }
 
 pub fn mindie_configs() -> Vec<Vec<u8>> {
@@ -76,13 +81,13 @@ pub fn mindie_configs() -> Vec<Vec<u8>> {
     all
 }
 
-pub fn mindie_config(input: &[u8], scratch: &Scratch) {
+pub fn mindie_config(input: &[u8], scratch: &Scratch) -> bool {
     let text = &*String::from_utf8_lossy(input);
     let _ = mindie::Config::parse(text);
-    let _ = Launch::of_mindie(text, &HOST);
     let path = scratch.file("config.json", input);
     let change = ("maxBatchSize".to_owned(), serde_json::json!(7));
     let _ = changed_config(&path, &[change]);
+    Launch::of_mindie(text, &HOST).is_ok()
 }
 
 pub fn commands() -> Vec<Vec<u8>> {
@@ -95,16 +100,18 @@ pub fn commands() -> Vec<Vec<u8>> {
     all
 }
 
-pub fn command(input: &[u8], _: &Scratch) {
+pub fn command(input: &[u8], _: &Scratch) -> bool {
     let Ok(command) = LaunchCommand::parse_line(&String::from_utf8_lossy(input)) else {
-        return;
+        return false;
     };
     let words = command.clone().with_port(1234).to_words();
     without_secrets(&words);
     // A model that is a path would read this machine's files.
-    if command.model.as_deref().is_none_or(|model| Model::named(model).is_some()) {
-        let _ = Launch::of_command(&command, &HOST);
-    }
+    let preset = command
+        .model
+        .as_deref()
+        .is_none_or(|model| Model::named(model).is_some());
+    preset && Launch::of_command(&command, &HOST).is_ok()
 }
 
 pub fn device_texts() -> Vec<Vec<u8>> {
@@ -115,13 +122,20 @@ pub fn device_texts() -> Vec<Vec<u8>> {
     all
 }
 
-pub fn devices(input: &[u8], _: &Scratch) {
+pub fn devices(input: &[u8], _: &Scratch) -> bool {
     let text = &*String::from_utf8_lossy(input);
+    let mut any = false;
     for (kind, devices) in [
-        (inferometer_catalog::engine::DeviceKind::Gpu, read_nvidia_smi(text)),
-        (inferometer_catalog::engine::DeviceKind::Npu, read_npu_smi(text)),
+        (
+            inferometer_catalog::engine::DeviceKind::Gpu,
+            read_nvidia_smi(text),
+        ),
+        (
+            inferometer_catalog::engine::DeviceKind::Npu,
+            read_npu_smi(text),
+        ),
     ] {
-        device_class(kind, &devices);
+        any |= device_class(kind, &devices).is_some();
     }
     let _ = Help::read(text).map(|help| help.names().count());
     let _ = read_cpu_times(text);
@@ -130,4 +144,5 @@ pub fn devices(input: &[u8], _: &Scratch) {
     if let Some(length) = input.first_chunk() {
         let _ = safetensors::header_length("fuzzed", *length);
     }
+    any
 }

@@ -11,21 +11,26 @@ pub fn tables() -> Vec<Vec<u8>> {
     all
 }
 
-pub fn read(input: &[u8], scratch: &Scratch) {
+pub fn read(input: &[u8], scratch: &Scratch) -> bool {
     let path = scratch.file("results", input);
     let Ok(imported) = read_path(&path) else {
-        return;
+        return false;
     };
     doubts(&imported.results);
     groups(&imported.results);
     repeats(&imported.results);
     measured(&imported.results);
-    for summary in imported.results.iter().filter_map(|result| result.summary.as_ref()) {
+    for summary in imported
+        .results
+        .iter()
+        .filter_map(|result| result.summary.as_ref())
+    {
         let _ = serde_json::to_string(&summary.to_summary());
     }
     let _ = serde_json::to_string(&imported.results);
+    !imported.results.is_empty()
 }
 
-pub fn command_line(input: &[u8], _: &Scratch) {
-    let _ = translate(&[String::from_utf8_lossy(input).into_owned()]);
+pub fn command_line(input: &[u8], _: &Scratch) -> bool {
+    translate(&[String::from_utf8_lossy(input).into_owned()]).is_ok()
 }

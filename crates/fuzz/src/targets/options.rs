@@ -24,17 +24,27 @@ pub fn scenarios() -> Vec<Vec<u8>> {
     all
 }
 
-pub fn scenario(input: &[u8], _: &Scratch) {
+pub fn scenario(input: &[u8], _: &Scratch) -> bool {
     let Ok(options) = Options::from_toml(&String::from_utf8_lossy(input)) else {
-        return;
+        return false;
     };
     let again = Options::from_toml(&options.to_toml());
-    assert_eq!(again.as_ref(), Ok(&options), "options that were written and read");
-    if let Ok(scenario) = options.resolve() {
-        let stored = scenario.options().to_toml();
-        let repeated = Options::from_toml(&stored).and_then(Options::resolve);
-        assert!(repeated.is_ok(), "a stored scenario repeats: {repeated:?}\n{stored}");
-    }
+    assert_eq!(
+        again.as_ref(),
+        Ok(&options),
+        "options that were written and read"
+    );
+    let Ok(scenario) = options.resolve() else {
+        return false;
+    };
+    let stored = scenario.options().to_toml();
+    let repeated = Options::from_toml(&stored).and_then(Options::resolve);
+    assert!(
+        repeated.is_ok(),
+        "a stored scenario repeats: {repeated:?}
+{stored}"
+    );
+    true
 }
 
 pub fn values() -> Vec<Vec<u8>> {
@@ -45,26 +55,29 @@ pub fn values() -> Vec<Vec<u8>> {
     all
 }
 
-pub fn value(input: &[u8], _: &Scratch) {
+pub fn value(input: &[u8], _: &Scratch) -> bool {
     let text = &*String::from_utf8_lossy(input);
-    let _ = text.parse::<Span>().map(|span| span.to_string());
-    let _ = text.parse::<LengthSpec>();
-    let _ = text.parse::<LengthPairs>();
-    let _ = text.parse::<PrefixSpread>();
-    let _ = text.parse::<PromptLength>();
-    let _ = text.parse::<Slo>();
-    let _ = text.parse::<Rate>();
-    let _ = text.parse::<Warmup>();
-    let _ = text.parse::<Stagger>();
-    let _ = text.parse::<StopWhen>();
-    let _ = text.parse::<Until>();
-    let _ = text.parse::<Tag>();
-    let _ = text.parse::<JsonObject>();
-    let _ = text.parse::<Values>();
-    let _ = text.parse::<Version>();
-    let _ = text.parse::<Faults>();
-    let _ = text.parse::<FlagRule>();
-    let _ = Target::parse(text);
+    let refused = [
+        text.parse::<Span>().map(|span| span.to_string()).is_err(),
+        text.parse::<LengthSpec>().is_err(),
+        text.parse::<LengthPairs>().is_err(),
+        text.parse::<PrefixSpread>().is_err(),
+        text.parse::<PromptLength>().is_err(),
+        text.parse::<Slo>().is_err(),
+        text.parse::<Rate>().is_err(),
+        text.parse::<Warmup>().is_err(),
+        text.parse::<Stagger>().is_err(),
+        text.parse::<StopWhen>().is_err(),
+        text.parse::<Until>().is_err(),
+        text.parse::<Tag>().is_err(),
+        text.parse::<JsonObject>().is_err(),
+        text.parse::<Values>().is_err(),
+        text.parse::<Version>().is_err(),
+        text.parse::<Faults>().is_err(),
+        text.parse::<FlagRule>().is_err(),
+        Target::parse(text).is_err(),
+    ];
+    refused.contains(&false)
 }
 
 pub fn studies() -> Vec<Vec<u8>> {
@@ -74,8 +87,8 @@ pub fn studies() -> Vec<Vec<u8>> {
     all
 }
 
-pub fn study(input: &[u8], _: &Scratch) {
-    let _ = String::from_utf8_lossy(input).parse::<Study>();
+pub fn study(input: &[u8], _: &Scratch) -> bool {
+    String::from_utf8_lossy(input).parse::<Study>().is_ok()
 }
 
 pub fn calibrations() -> Vec<Vec<u8>> {
@@ -85,8 +98,8 @@ pub fn calibrations() -> Vec<Vec<u8>> {
     all
 }
 
-pub fn calibration(input: &[u8], _: &Scratch) {
+pub fn calibration(input: &[u8], _: &Scratch) -> bool {
     let text = &*String::from_utf8_lossy(input);
-    let _ = Timing::from_toml(text);
     let _ = Calibration::from_toml(text).map(|calibration| calibration.to_toml());
+    Timing::from_toml(text).is_ok()
 }

@@ -5,7 +5,7 @@ use crate::seeds;
 use inferometer_analysis::context::RunContext;
 use inferometer_analysis::fold::summarize;
 use inferometer_analysis::trace::RunTrace;
-use inferometer_campaign::capacity::ProbeOutcome;
+use inferometer_campaign::capacity::stored::SearchLine;
 use inferometer_campaign::trial::TrialLog;
 use inferometer_core::environment::{Ending, Environment};
 use inferometer_core::record::Record;
@@ -16,7 +16,9 @@ use inferometer_import::Stored;
 use inferometer_store::journal::{Entry, Header, JournalWriter};
 use inferometer_store::run_dir::RunDir;
 use inferometer_store::sweep_dir::SweepDir;
-use inferometer_store::{journal as journal_file, json_lines, parquet_file, samples_file, spans_file};
+use inferometer_store::{
+    journal as journal_file, json_lines, parquet_file, samples_file, spans_file,
+};
 use inferometer_text::Lang;
 use std::sync::LazyLock;
 use strum::VariantArray as _;
@@ -53,28 +55,35 @@ pub fn journals() -> Vec<Vec<u8>> {
     vec![
         write("whole", &mut RUN.records.iter().map(Entry::end)),
         write("few", &mut few.clone().map(Entry::end)),
-        write("begun", &mut few.clone().map(Entry::begin).chain(few.take(3).map(Entry::end))),
+        write(
+            "begun",
+            &mut few
+                .clone()
+                .map(Entry::begin)
+                .chain(few.take(3).map(Entry::end)),
+        ),
     ]
 }
 
-pub fn journal(input: &[u8], scratch: &Scratch) {
+pub fn journal(input: &[u8], scratch: &Scratch) -> bool {
     let path = scratch.file("journal.jsonl", input);
     let Ok(records) = journal_file::read_records(&path) else {
-        return;
+        return false;
     };
-    conclude(records.flatten().collect());
+    conclude(records.flatten().collect())
 }
 
-pub fn parquet(input: &[u8], scratch: &Scratch) {
+pub fn parquet(input: &[u8], scratch: &Scratch) -> bool {
     let path = scratch.file("records.parquet", input);
     let Ok(records) = parquet_file::read_records(&path) else {
-        return;
+        return false;
     };
-    conclude(records.map_while(Result::ok).take(10_000).collect());
+    conclude(records.map_while(Result::ok).take(10_000).collect())
 }
 
 /// All that a report computes from records.
-fn conclude(records: Vec<Record>) {
+fn conclude(records: Vec<Record>) -> bool {
+    let any = records.iter().any(Record::is_done);
     let context = RunContext {
         scenario: &RUN.scenario,
         environment: &RUN.environment,
@@ -94,6 +103,7 @@ fn conclude(records: Vec<Record>) {
         let _ = json(*dialect, &source);
     }
     let _ = serde_json::to_string(&summarize(&context, records));
+    any
 }
 
 pub fn forms() -> Vec<Vec<u8>> {
@@ -103,18 +113,21 @@ pub fn forms() -> Vec<Vec<u8>> {
     all
 }
 
-pub fn stored(input: &[u8], scratch: &Scratch) {
-    let _ = serde_json::from_slice::<Environment>(input);
-    let _ = serde_json::from_slice::<Ending>(input);
-    let _ = serde_json::from_slice::<Summary>(input).map(|summary| serde_json::to_string(&summary));
-    let samples = scratch.file("samples.jsonl", input);
-    let _ = samples_file::read_samples(&samples);
-    let _ = spans_file::read_spans(&samples);
-    let _ = Stored::open(scratch.file(inferometer_import::STORED, input).parent().unwrap_or(scratch.path()));
-    scratch.file("sweep/plan.json", input);
-    if let Ok(sweep) = SweepDir::open(scratch.path().join("sweep")) {
-        let _ = sweep.trials();
+pub fn stored(input: &[u8], scratch: &Scratch) -> bool {
+    let mut read = serde_json::from_slice::<Environment>(input).is_ok();
+    read |= serde_json::from_slice::<Ending>(input).is_ok();
+    if let Ok(summary) = serde_json::from_slice::<Summary>(input) {
+        let _ = serde_json::to_string(&summary);
+        read = true;
     }
+    let samples = scratch.file("samples.jsonl", input);
+    read |= samples_file::read_samples(&samples).is_ok_and(|samples| !samples.is_empty());
+    let _ = spans_file::read_spans(&samples);
+    scratch.file(inferometer_import::STORED, input);
+    let _ = Stored::open(scratch.path());
+    scratch.file("sweep/sweep.json", input);
+    let _ = SweepDir::open(scratch.path().join("sweep")).map(|sweep| sweep.trials());
+    read
 }
 
 pub fn trials() -> Vec<Vec<u8>> {
@@ -123,8 +136,8 @@ pub fn trials() -> Vec<Vec<u8>> {
     all
 }
 
-pub fn read_trials(input: &[u8], scratch: &Scratch) {
-    let _ = TrialLog::read(input);
+pub fn read_trials(input: &[u8], scratch: &Scratch) -> bool {
     let path = scratch.file("probes.jsonl", input);
-    let _ = json_lines::read::<ProbeOutcome>(&path);
+    let probes = json_lines::read::<SearchLine>(&path);
+    matches!(TrialLog::read(input), Ok(Some(_))) || probes.is_ok_and(|probes| !probes.is_empty())
 }

@@ -16,16 +16,16 @@ static SMALLEST: LazyLock<Vec<u8>> = LazyLock::new(|| {
 pub fn files() -> Vec<Vec<u8>> {
     let mut all = seeds::literals("crates/workload", 60);
     all.extend(seeds::files("fixtures/fuzz/tokenizer", &[".json"]));
-    all.retain(|text| text.trim_ascii().starts_with(b"{") && text.windows(7).any(|part| part == b"\"vocab\""));
+    all.retain(|text| {
+        text.trim_ascii().starts_with(b"{") && text.windows(7).any(|part| part == b"\"vocab\"")
+    });
     all
 }
 
-pub fn open(input: &[u8], scratch: &Scratch) {
+pub fn open(input: &[u8], scratch: &Scratch) -> bool {
     let file = scratch.file("tokenizer.json", input);
-    if let Ok(tokenizer) = HuggingFace::open(&file) {
-        tokenizer.count(TEXT);
-    }
     let _ = inferometer_sim::Tokenizer::at(&file);
+    HuggingFace::open(&file).is_ok_and(|tokenizer| tokenizer.count(TEXT) > 0)
 }
 
 pub fn templates() -> Vec<Vec<u8>> {
@@ -35,13 +35,16 @@ pub fn templates() -> Vec<Vec<u8>> {
     all
 }
 
-pub fn render(input: &[u8], scratch: &Scratch) {
+pub fn render(input: &[u8], scratch: &Scratch) -> bool {
     let file = scratch.0.join("tokenizer.json");
     if !file.exists() {
         scratch.file("tokenizer.json", &SMALLEST);
-        scratch.file("tokenizer_config.json", br#"{"bos_token": "<s>", "eos_token": "</s>"}"#);
+        scratch.file(
+            "tokenizer_config.json",
+            br#"{"bos_token": "<s>", "eos_token": "</s>"}"#,
+        );
     }
     scratch.file("chat_template.jinja", input);
-    let _ = HuggingFace::open(&file).map(|tokenizer| tokenizer.template_tokens());
     let _ = inferometer_sim::Tokenizer::at(scratch.path());
+    HuggingFace::open(&file).is_ok_and(|tokenizer| tokenizer.template_tokens().is_some())
 }

@@ -28,18 +28,25 @@ pub fn events() -> Vec<Vec<u8>> {
 
 /// Sizes of pieces that depend on nothing but the input.
 fn pieces(input: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let step = 1 + input.iter().take(16).map(|byte| usize::from(*byte)).sum::<usize>() % 37;
+    let step = 1 + input
+        .iter()
+        .take(16)
+        .map(|byte| usize::from(*byte))
+        .sum::<usize>()
+        % 37;
     input.chunks(step)
 }
 
 type Events = Vec<(Vec<u8>, Option<String>)>;
 
-pub fn sse(input: &[u8], _: &Scratch) {
+pub fn sse(input: &[u8], _: &Scratch) -> bool {
     let read = |pieces: &mut dyn Iterator<Item = &[u8]>| -> Result<Events, TooLong> {
         let mut events = Events::new();
         let mut parser = SseParser::default();
         for piece in pieces {
-            parser.feed(piece, |event| events.push((event.data.to_vec(), event.name.map(str::to_owned))))?;
+            parser.feed(piece, |event| {
+                events.push((event.data.to_vec(), event.name.map(str::to_owned)))
+            })?;
         }
         parser.finish(|event| events.push((event.data.to_vec(), event.name.map(str::to_owned))))?;
         Ok(events)
@@ -47,11 +54,12 @@ pub fn sse(input: &[u8], _: &Scratch) {
     let whole = read(&mut std::iter::once(input));
     let split = read(&mut pieces(input));
     assert_eq!(whole, split, "events of the whole and of its pieces");
+    whole.is_ok_and(|events| !events.is_empty())
 }
 
-pub fn http(input: &[u8], _: &Scratch) {
+pub fn http(input: &[u8], _: &Scratch) -> bool {
     let Ok(Some(head)) = Head::read(input) else {
-        return;
+        return false;
     };
     let body = &input[head.length..];
     let read = |pieces: &mut dyn Iterator<Item = &[u8]>| {
@@ -67,16 +75,24 @@ pub fn http(input: &[u8], _: &Scratch) {
     if body.len() <= COMPARED {
         assert_eq!(whole, split, "bodies of the whole and of its pieces");
     }
+    whole.1.is_none()
 }
 
-pub fn answer(input: &[u8], _: &Scratch) {
+pub fn answer(input: &[u8], _: &Scratch) -> bool {
+    // A read of nothing is the end of the connection, and not a piece.
+    if input.is_empty() {
+        return false;
+    }
+    let mut done = false;
     for dialect in [CHAT, COMPLETIONS] {
         let whole = record(dialect, std::iter::once(input));
         let split = record(dialect, pieces(input));
         if input.len() <= COMPARED {
             assert_eq!(whole, split, "records of the whole and of its pieces");
         }
+        done |= whole.is_done();
     }
+    done
 }
 
 fn record<'a>(dialect: &'static dyn Dialect, mut pieces: impl Iterator<Item = &'a [u8]>) -> Record {
