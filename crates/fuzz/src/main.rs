@@ -6,6 +6,7 @@
 //! fuzz [TARGET…] [--seconds N | --inputs N] [--seed N] [--jobs N] [--finds DIR]
 //! fuzz --list
 //! fuzz --file FILE TARGET
+//! fuzz --show NUMBER TARGET [--seed N]
 //! ```
 //!
 //! Each target runs in a process of its own (`child`), which the one that was started watches
@@ -43,6 +44,8 @@ struct Arguments {
     list: bool,
     /// Feed this file alone.
     file: Option<PathBuf>,
+    /// Write the input of this number.
+    show: Option<u64>,
     /// Run as the process of a target, from this input on, and write the number of each there.
     child: Option<(PathBuf, u64)>,
 }
@@ -67,6 +70,11 @@ fn main() -> ExitCode {
             Some(target) => chosen.push(target),
             None => return failed(format_args!("no target {name}; --list names them")),
         }
+    }
+    if let (Some(number), [target]) = (arguments.show, &chosen[..]) {
+        let input = child::Inputs::new(target, arguments.seed).get(number);
+        let written = std::io::stdout().write_all(&input);
+        return written.map_or_else(failed, |()| ExitCode::SUCCESS);
     }
     match (&arguments.file, &arguments.child, &chosen[..]) {
         (Some(file), _, [target]) => match std::fs::read(file) {
@@ -97,6 +105,7 @@ fn arguments() -> Result<Arguments, String> {
         finds: target_dir.join("fuzz"),
         list: false,
         file: None,
+        show: None,
         child: None,
     };
     let mut words = std::env::args().skip(1);
@@ -112,6 +121,7 @@ fn arguments() -> Result<Arguments, String> {
             "--seed" => found.seed = number(value()?)?,
             "--jobs" => found.jobs = usize::try_from(number(value()?)?).unwrap_or(1).max(1),
             "--finds" => found.finds = value()?.into(),
+            "--show" => found.show = Some(number(value()?)?),
             "--file" => found.file = Some(value()?.into()),
             "--child" => found.child = Some((value()?.into(), number(value()?)?)),
             "--list" => found.list = true,
