@@ -20,7 +20,13 @@ use inferometer_sim::Faults;
 
 pub fn scenarios() -> Vec<Vec<u8>> {
     let mut all = seeds::files("fixtures/run-v1", &[".toml"]);
-    all.extend(seeds::literals("crates/core/src/options", 16));
+    let literals = seeds::literals("crates/core/src/options", 16);
+    let is_toml = |text: &str| text.contains('=') && Options::from_toml(text).is_ok();
+    all.extend(
+        literals
+            .into_iter()
+            .filter(|text| str::from_utf8(text).is_ok_and(is_toml)),
+    );
     all
 }
 
@@ -84,6 +90,11 @@ pub fn studies() -> Vec<Vec<u8>> {
     let mut all = seeds::literals("crates/campaign/src/study", 100);
     all.extend(seeds::literals("crates/campaign/src/space", 40));
     all.extend(seeds::literals("crates/campaign/tests/suite", 100));
+    all.extend(seeds::literals("crates/cli/tests/end_to_end", 200));
+    all.retain(|text| {
+        text.windows(6)
+            .any(|part| matches!(part, b"[space" | b"[goal]" | b"[engin"))
+    });
     all
 }
 

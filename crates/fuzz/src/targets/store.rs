@@ -133,6 +133,7 @@ pub fn forms() -> Vec<Vec<u8>> {
     let mut all = seeds::files("fixtures/run-v1", &[".json"]);
     all.extend(seeds::literals("crates/store/src", 30));
     all.extend(seeds::literals("crates/core/src/server", 30));
+    all.retain(|text| text.starts_with(b"{"));
     all
 }
 
@@ -156,6 +157,7 @@ pub fn stored(input: &[u8], scratch: &Scratch) -> bool {
 pub fn trials() -> Vec<Vec<u8>> {
     let mut all = seeds::literals("crates/campaign/src/trial", 40);
     all.extend(seeds::literals("crates/campaign/src/capacity", 60));
+    all.retain(|text| text.starts_with(b"{"));
     all
 }
 

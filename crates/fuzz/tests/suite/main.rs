@@ -18,6 +18,11 @@ fn every_target_survives_its_seeds_and_what_broke_it_before() {
     let said = String::from_utf8_lossy(&ended.stdout);
     assert!(ended.status.success(), "{said}");
     assert!(said.ends_with(" 0 finds\n"), "{said}");
+    let reached = !said.contains(" 0% ");
+    assert!(
+        reached,
+        "a target refuses all its seeds, so that nothing behind is tested:\n{said}"
+    );
 }
 
 #[test]
