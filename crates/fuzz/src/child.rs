@@ -26,6 +26,8 @@ const STACK: usize = 2 << 20;
 
 /// Exit code of an input that took too long.
 pub const SLOW: u8 = 3;
+/// Exit code of a panic.
+pub const PANICKED: u8 = 101;
 /// Begins the line that the other process reads.
 pub const RESULT: &str = "fed";
 
@@ -151,7 +153,7 @@ fn in_thread(work: impl FnOnce(&Scratch) -> ExitCode + Send + 'static) -> ExitCo
     match result {
         Ok(Ok(code)) => code,
         // The hook has said why.
-        Ok(Err(_)) => ExitCode::from(101),
+        Ok(Err(_)) => ExitCode::from(PANICKED),
         Err(error) => failed(error),
     }
 }

@@ -1,6 +1,6 @@
 //! Starts a process for each target, watches it, keeps what breaks it and prints the table.
 
-use crate::child::{Inputs, RESULT, SLOW};
+use crate::child::{Inputs, PANICKED, RESULT, SLOW};
 use crate::shrink::shrink;
 use crate::targets::Target;
 use crate::{Arguments, Extent, failed, say};
@@ -15,7 +15,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Longer than this on one input, on however busy a machine, is a hang.
-const LONGEST: Duration = Duration::from_secs(60);
+const LONGEST: Duration = Duration::from_secs(300);
 /// Finds after which a target is left alone.
 const MOST_FINDS: u64 = 20;
 /// Time to make a find smaller.
@@ -261,35 +261,29 @@ fn end_of(child: &mut Child, at: impl Fn() -> u64) -> io::Result<Option<ExitStat
 
 /// One line that is the same whenever the same place breaks.
 fn reason(status: ExitStatus, errors: &str) -> String {
-    let line = |word: &str| {
-        errors
-            .lines()
-            .find(|line| line.contains(word))
-            .map(str::to_owned)
-    };
     if status.code() == Some(i32::from(SLOW)) {
         return "too slow".to_owned();
     }
-    if let Some(place) = errors
-        .lines()
-        .find_map(|line| line.split_once("panicked at "))
-    {
-        let mut said = errors
-            .lines()
-            .skip_while(|line| !line.contains("panicked at "));
-        let message = said.nth(1).unwrap_or_default();
-        let message: String = message
-            .chars()
-            .take(200)
-            .filter(|letter| !letter.is_ascii_digit())
-            .collect();
-        return format!("a panic at {} {message}", place.1);
-    }
-    if line("memory allocation of").is_some() {
+    if errors.contains("memory allocation of") {
         return "too much memory".to_owned();
     }
-    if line("overflowed its stack").is_some() {
+    if errors.contains("overflowed its stack") {
         return "the stack overflowed".to_owned();
+    }
+    // The last: those before it were caught.
+    let panic = errors.rsplit_once("panicked at ").map(|(_, after)| after);
+    if let Some(panic) = panic.filter(|_| status.code() == Some(PANICKED.into())) {
+        let mut lines = panic.lines();
+        let (place, message) = (lines.next(), lines.next().unwrap_or_default());
+        let message = message
+            .chars()
+            .take(200)
+            .filter(|letter| !letter.is_ascii_digit());
+        return format!(
+            "a panic at {} {}",
+            place.unwrap_or_default(),
+            message.collect::<String>()
+        );
     }
     let last = errors.lines().last().unwrap_or_default();
     match status.signal() {
