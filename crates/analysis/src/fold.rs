@@ -304,10 +304,10 @@ fn tokens(run: &Run<'_>, tally: &Tally<'_>) -> Tokens {
 
 /// Over the answers whose tokens are known.
 fn chars_per_token(answers: &[&Answer]) -> Option<f64> {
-    let (mut chars, mut tokens) = (0, 0);
+    let (mut chars, mut tokens) = (0_u64, 0);
     for answer in answers {
         if let Some(output) = answer.output {
-            chars += answer.output_chars;
+            chars = chars.saturating_add(answer.output_chars);
             tokens += u64::from(output);
         }
     }

@@ -74,7 +74,10 @@ pub fn measure(source: &Source<'_>) -> Result<Numbers, DialectError> {
         },
         PromptSource::Text(_) | PromptSource::Data(_) | PromptSource::Synthetic(_) => (None, None),
     };
-    let total = |count: fn(&Record) -> u64| done.iter().map(|record| count(record)).sum();
+    let total = |count: fn(&Record) -> u64| {
+        let counts = done.iter().map(|record| count(record));
+        counts.fold(0, u64::saturating_add)
+    };
     Ok(Numbers {
         began,
         ended,

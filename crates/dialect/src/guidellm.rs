@@ -130,7 +130,10 @@ pub fn measure(source: &Source<'_>) -> Result<Numbers, DialectError> {
             ("request_latency", whole),
             ("prompt_token_count", count(&input_tokens)),
             ("output_token_count", count(&output)),
-            ("total_token_count", count(&|r| input_tokens(r) + output(r))),
+            (
+                "total_token_count",
+                count(&|r| input_tokens(r).saturating_add(output(r))),
+            ),
             ("time_to_first_token_ms", first),
             ("time_to_first_output_token_ms", first_output),
             ("time_per_output_token_ms", per_token),

@@ -91,7 +91,8 @@ fn performance(done: &[&Record]) -> Vec<(&'static str, [String; 8])> {
     let mut means: Vec<f64> = means.collect();
     sort(&mut means);
     decode[5] = quantile(&means, 0.9).map_or(ms.unit("/"), |value| ms.value(value));
-    let chars: u64 = done.iter().map(|record| record.output_chars).sum();
+    let chars = done.iter().map(|record| record.output_chars);
+    let chars = chars.fold(0, u64::saturating_add);
     let tokens: u64 = done.iter().map(|record| output(record)).sum();
     vec![
         row("FirstTokenTime", ms, first.collect()),

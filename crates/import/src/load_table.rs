@@ -11,6 +11,7 @@ use crate::result::{ImportedResult, Tool};
 use crate::table::TextTable;
 use crate::time_unit::{self, Columns};
 use inferometer_text::hostile::printable;
+use std::cell::LazyCell;
 
 /// Lines under a table that may say more about all its columns.
 const LARGEST_FOOT: usize = 6;
@@ -50,6 +51,8 @@ pub(crate) fn read(table: &TextTable, notes: &mut Notes<'_>) -> Vec<ImportedResu
         grid.counts.set(builder, head, names);
     }
     for (((name, cells), unit), known) in grid.metrics.iter().zip(&units).zip(meant.labels) {
+        // A table may have tens of thousands of cells, and a name is read slowly.
+        let is_change = LazyCell::new(|| is_change(name));
         for ((builder, cell), names) in builders.iter_mut().zip(cells).zip(&mut names) {
             let number = match known.map(|label| label.field) {
                 Some(Field::Rate) => rate(cell),
@@ -77,7 +80,7 @@ pub(crate) fn read(table: &TextTable, notes: &mut Notes<'_>) -> Vec<ImportedResu
                         builder.skip(name);
                     }
                 }
-                (None, None) if is_change(name) && !is_blank(cell) => builder.skip(name),
+                (None, None) if !is_blank(cell) && *is_change => builder.skip(name),
                 // A model, an engine, a remark: it tells rows apart.
                 (None, None) if !is_blank(cell) && names.len() < MOST_NAMES => {
                     names.push(printable(cell, 80));

@@ -102,7 +102,7 @@ impl Progress {
             known.extend(tokens);
         }
         record.bare.extend(self.bare);
-        record.output_chars += self.output_chars;
+        record.output_chars = record.output_chars.saturating_add(self.output_chars);
     }
 }
 

@@ -311,8 +311,9 @@ impl<'a> Tally<'a> {
     /// The scalars of a complete answer; absent only if its end is not known.
     fn answer(&mut self, record: &Record) -> Option<Answer> {
         let completed = record.completed().or(record.end)?;
-        self.input_chars += record.input_chars;
-        self.output_chars += record.output_chars;
+        // Stored by whoever: no sum may overflow.
+        self.input_chars = self.input_chars.saturating_add(record.input_chars);
+        self.output_chars = self.output_chars.saturating_add(record.output_chars);
         self.input_asked.add(record.input_tokens_asked);
         self.output_asked.add(record.output_tokens_asked);
         let exact = self.exact || self.states_length(record);

@@ -34,7 +34,7 @@ impl KvLayout {
     }
 
     pub fn whole_blocks(&self, tokens: u64) -> u64 {
-        tokens.next_multiple_of(u64::from(self.block_size))
+        (tokens.checked_next_multiple_of(u64::from(self.block_size))).unwrap_or(tokens)
     }
 
     /// Whether every layer keeps every token, so that a cache is a number of tokens.

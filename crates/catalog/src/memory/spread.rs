@@ -131,7 +131,10 @@ impl Spread {
             }
         };
         let filled = |size: u32, multiple: u32| {
-            f64::from(size.next_multiple_of(multiple.max(1))) / f64::from(size.max(1))
+            f64::from(
+                size.checked_next_multiple_of(multiple.max(1))
+                    .unwrap_or(size),
+            ) / f64::from(size.max(1))
         };
         let more = self.tile.map_or(1.0, |tile| {
             filled(model.hidden, tile.hidden) * filled(width, tile.intermediate)

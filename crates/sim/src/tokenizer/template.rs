@@ -12,6 +12,8 @@ use serde_json::{Map, Value as Json, json};
 const MOST_STEPS: u64 = 20_000_000;
 /// Memory after which it is refused: a few steps suffice to double a text beyond all bounds.
 const MOST_BYTES: u64 = 256 << 20;
+/// Real tags have some hundred bytes; with some thousand the stack of a thread may not suffice.
+const LONGEST_TAG: usize = 2_000;
 
 pub(crate) struct ChatTemplate {
     source: String,
@@ -36,6 +38,9 @@ impl ChatTemplate {
             }
             _ => None,
         })?;
+        if longest_tag(&source) > LONGEST_TAG {
+            return None;
+        }
         let tokens = config.iter().filter(|(name, _)| name.ends_with("_token"));
         let named = tokens.filter_map(|(name, token)| {
             let text = token.as_str().or_else(|| token["content"].as_str())?;
@@ -204,4 +209,34 @@ fn without_training_marks(source: &str) -> String {
         }
     }
     out
+}
+
+/// Bytes of code in the longest tag, without texts: as deep as that the library's parser and
+/// compiler may call themselves.
+fn longest_tag(source: &str) -> usize {
+    let bytes = source.as_bytes();
+    let (mut longest, mut at) = (0, 0);
+    while at + 1 < bytes.len() {
+        if bytes[at] != b'{' || !matches!(bytes[at + 1], b'{' | b'%') {
+            at += 1;
+            continue;
+        }
+        at += 2;
+        let (mut code, mut braces, mut quote) = (0, 0, None);
+        while at < bytes.len() {
+            match (bytes[at], quote) {
+                (b'\\', Some(_)) => at += 1,
+                (byte, Some(open)) if byte == open => quote = None,
+                (_, Some(_)) => {}
+                (byte @ (b'"' | b'\''), None) => quote = Some(byte),
+                (b'{', None) => braces += 1,
+                (b'}', None) if braces > 0 => braces -= 1,
+                (b'}', None) => break,
+                (_, None) => code += 1,
+            }
+            at += 1;
+        }
+        longest = longest.max(code);
+    }
+    longest
 }

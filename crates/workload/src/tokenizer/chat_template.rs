@@ -18,6 +18,8 @@ use std::time::Duration;
 const MOST_STEPS: u64 = 1_000_000;
 /// Memory after which it is given up: a few steps suffice to double a text beyond all bounds.
 const MOST_BYTES: u64 = 256 << 20;
+/// Real tags have some hundred bytes; with some thousand the stack of a thread may not suffice.
+const LONGEST_TAG: usize = 2_000;
 
 /// A chat template and the tokens that it may name.
 pub(super) struct ChatTemplate {
@@ -37,6 +39,9 @@ impl ChatTemplate {
         let source = fs::read_to_string(folder.join("chat_template.jinja"))
             .ok()
             .or_else(|| main_template(config.get("chat_template")?))?;
+        if longest_tag(&source) > LONGEST_TAG {
+            return None;
+        }
         Some(ChatTemplate {
             source: without_generation_marks(&source),
             named_tokens: named_tokens(&config),
@@ -119,6 +124,36 @@ fn memory() -> [u64; 2] {
         let kib = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse().ok());
         kib.map_or(0, |kib: u64| kib * 1024)
     })
+}
+
+/// Bytes of code in the longest tag, without texts: as deep as that the library's parser and
+/// compiler may call themselves.
+fn longest_tag(source: &str) -> usize {
+    let bytes = source.as_bytes();
+    let (mut longest, mut at) = (0, 0);
+    while at + 1 < bytes.len() {
+        if bytes[at] != b'{' || !matches!(bytes[at + 1], b'{' | b'%') {
+            at += 1;
+            continue;
+        }
+        at += 2;
+        let (mut code, mut braces, mut quote) = (0, 0, None);
+        while at < bytes.len() {
+            match (bytes[at], quote) {
+                (b'\\', Some(_)) => at += 1,
+                (byte, Some(open)) if byte == open => quote = None,
+                (_, Some(_)) => {}
+                (byte @ (b'"' | b'\''), None) => quote = Some(byte),
+                (b'{', None) => braces += 1,
+                (b'}', None) if braces > 0 => braces -= 1,
+                (b'}', None) => break,
+                (_, None) => code += 1,
+            }
+            at += 1;
+        }
+        longest = longest.max(code);
+    }
+    longest
 }
 
 fn raise_exception(message: String) -> Result<Value, Error> {
@@ -260,5 +295,14 @@ mod tests {
             let useless: Json = serde_json::from_str(useless).expect("JSON");
             assert_eq!(main_template(&useless), None);
         }
+    }
+
+    #[test]
+    fn a_tag_is_as_long_as_its_code() {
+        assert_eq!(longest_tag("{ a } {# b #} c"), 0);
+        assert_eq!(longest_tag("x{{a}}{%if b%}"), 5);
+        assert_eq!(longest_tag(r#"{{'}} - \' -'+"}}"+a}}"#), 3);
+        assert_eq!(longest_tag("{{ {'a': {}}--- }}"), 7);
+        assert_eq!(longest_tag(&format!("{{{{{}", "-".repeat(9_000))), 9_000);
     }
 }

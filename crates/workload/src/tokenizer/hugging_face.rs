@@ -13,6 +13,9 @@ const FILE: &str = "tokenizer.json";
 const SENTENCE_PIECE_FILE: &str = "tokenizer.model";
 /// The largest in use have some 35 MB.
 const MOST_BYTES: u64 = 1 << 30;
+/// The library keeps some vocabularies in a tree that is as deep as the longest token, and takes it
+/// down by calls as deep: a thread's stack ends at some ten thousand.
+const LONGEST_TOKEN: usize = 4 << 10;
 const GIT_LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/";
 /// Holds a character that no vocabulary has, so that a model without a token for the unknown
 /// is found out at once.
@@ -144,7 +147,33 @@ fn unreadable(path: &Path, source: io::Error) -> TokenizerError {
     }
 }
 
+/// The longest text in a JSON file that may be a token.
+fn longest_text(json: &[u8]) -> usize {
+    let (mut longest, mut open, mut at) = (0, None, 0);
+    while at < json.len() {
+        match (json[at], open) {
+            (b'\\', Some(_)) => at += 1,
+            (b'"', None) => open = Some(at),
+            (b'"', Some(start)) => {
+                open = None;
+                let before = &json[start.saturating_sub(40)..start];
+                // A table of SentencePiece, long in every file that has it.
+                if at - start > longest && !before.windows(8).any(|part| part == b"charsmap") {
+                    longest = at - start;
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    longest
+}
+
 fn parse(bytes: &[u8]) -> Result<tokenizers::Tokenizer, String> {
+    let longest = longest_text(bytes);
+    if longest > LONGEST_TOKEN {
+        return Err(format!("a token of {longest} bytes"));
+    }
     let mut tokenizer =
         tokenizers::Tokenizer::from_bytes(bytes).map_err(|error| error.to_string())?;
     // These are settings for training and batches; left in, a long prompt would count 512.

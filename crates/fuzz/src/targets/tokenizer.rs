@@ -1,0 +1,50 @@
+//! What lies beside a model's weights.
+
+use super::Scratch;
+use crate::seeds;
+use inferometer_workload::tokenizer::{HuggingFace, Tokenizer as _};
+use std::sync::LazyLock;
+
+const TEXT: &str = "The tides follow the moon. 潮汐 1234\n\t<|end|> é";
+
+/// The smallest of them serves templates.
+static SMALLEST: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let all = files().into_iter();
+    all.min_by_key(Vec::len).expect("a tokenizer")
+});
+
+pub fn files() -> Vec<Vec<u8>> {
+    let mut all = seeds::literals("crates/workload", 60);
+    all.extend(seeds::files("fixtures/fuzz/tokenizer", &[".json"]));
+    all.retain(|text| {
+        text.trim_ascii().starts_with(b"{") && text.windows(7).any(|part| part == b"\"vocab\"")
+    });
+    all
+}
+
+pub fn open(input: &[u8], scratch: &Scratch) -> bool {
+    let file = scratch.file("tokenizer.json", input);
+    let _ = inferometer_sim::Tokenizer::at(&file);
+    HuggingFace::open(&file).is_ok_and(|tokenizer| tokenizer.count(TEXT) > 0)
+}
+
+pub fn templates() -> Vec<Vec<u8>> {
+    let mut all = seeds::literals("crates/workload/src/tokenizer", 12);
+    all.extend(seeds::literals("crates/sim/src/tokenizer", 12));
+    all.retain(|text| text.windows(2).any(|part| part == b"{{" || part == b"{%"));
+    all
+}
+
+pub fn render(input: &[u8], scratch: &Scratch) -> bool {
+    let file = scratch.0.join("tokenizer.json");
+    if !file.exists() {
+        scratch.file("tokenizer.json", &SMALLEST);
+        scratch.file(
+            "tokenizer_config.json",
+            br#"{"bos_token": "<s>", "eos_token": "</s>"}"#,
+        );
+    }
+    scratch.file("chat_template.jinja", input);
+    let _ = inferometer_sim::Tokenizer::at(scratch.path());
+    HuggingFace::open(&file).is_ok_and(|tokenizer| tokenizer.template_tokens().is_some())
+}
