@@ -7,9 +7,10 @@ use inferometer_catalog::engine::{EngineKind, LaunchCommand, mindie, read_line};
 use inferometer_catalog::model::{KnownModel, Model, safetensors};
 use inferometer_engine::{
     Help, LogFollower, changed_config, device_class, engine_state, facts_of_log, read_cpu_times,
-    read_memory, read_npu_smi, read_nvidia_smi, without_secrets,
+    read_memory, read_npu_smi, read_nvidia_smi,
 };
 use inferometer_sim::launch::{Host, Launch};
+use inferometer_text::hostile::without_secrets;
 use std::sync::LazyLock;
 
 static HOST: LazyLock<Host> = LazyLock::new(|| Host {
