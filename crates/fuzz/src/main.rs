@@ -1,6 +1,6 @@
-//! Feeds mutated input to every parser. No coverage guides it: seeds from fixtures and tests, a
-//! mutator that knows what parsers trip over, and numbers. Every input is a pure function of target, seed
-//! and number, so that a failure is repeated by the command that the message names.
+//! Feeds mutated input to every parser. No coverage guides it: it lives on seeds from fixtures and
+//! tests, and on a mutator that knows what parsers trip over. Every input is a pure function of the
+//! seeds, `--seed` and its number; what breaks a target is named with the command that repeats it.
 //!
 //! ```text
 //! fuzz [TARGET…] [--seconds N | --inputs N] [--seed N] [--jobs N] [--finds DIR]
