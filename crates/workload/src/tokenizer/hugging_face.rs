@@ -276,17 +276,6 @@ mod tests {
     }
 
     #[test]
-    fn a_template_that_doubles_its_text_is_refused() {
-        // Some hundred megabytes, so that the thread that goes on harms nobody.
-        let doubling = "{% set ns = namespace(t='x') %}{% for i in range(29) %}{% set ns.t = ns.t ~ ns.t %}{% endfor %}{{ messages[0].content }}";
-        let refused = refusal(&[
-            (FILE, &tiny().to_string()),
-            ("chat_template.jinja", doubling),
-        ]);
-        assert!(refused.contains("the chat template in"), "{refused}");
-    }
-
-    #[test]
     fn template_tokens_are_those_around_the_message() {
         let text = tiny().to_string();
         // <|im_start|> user\n … <|im_end|> \n <|im_start|> assistant\n
