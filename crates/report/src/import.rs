@@ -249,8 +249,7 @@ pub fn compose(report: &ImportReport<'_>) -> Doc {
         sections.extend(details.map(|(place, result)| detail::detail(place + 1, result, lang)));
     }
     if !report.stored.unread.is_empty() {
-        let spans = report.stored.unread.iter().copied().map(span);
-        let lines = spans.collect::<Vec<_>>().join(", ");
+        let lines = lines_in_words(&report.stored.unread, lang);
         let values = [("file", report.stored.source.clone()), ("lines", lines)];
         let text = ImportText::UnreadLines.with(lang, &values);
         let heading = ImportText::Unread.text(lang);
@@ -294,10 +293,19 @@ fn verdict(report: &ImportReport<'_>) -> Verdict {
     }
 }
 
-fn span((first, last): (u64, u64)) -> String {
-    if first == last {
-        first.to_string()
-    } else {
-        format!("{first}–{last}")
-    }
+/// Lines of a file, in words.
+fn lines_in_words(spans: &[(u64, u64)], lang: Lang) -> String {
+    let span = |&(first, last): &(u64, u64)| {
+        if first == last {
+            first.to_string()
+        } else {
+            format!("{first}–{last}")
+        }
+    };
+    let text = match spans {
+        [(first, last)] if first == last => ImportText::Line,
+        _ => ImportText::Lines,
+    };
+    let spans: Vec<String> = spans.iter().map(span).collect();
+    text.with(lang, &[("lines", spans.join(", "))])
 }

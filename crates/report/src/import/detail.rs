@@ -1,6 +1,6 @@
 //! All that is known of one result.
 
-use super::{ReportedResult, flags, span, statistics};
+use super::{ReportedResult, flags, lines_in_words, statistics};
 use crate::message::{ImportText, NumbersText};
 use inferometer_page::doc::{Block, Cell, Column, Pair, Section, Table};
 use inferometer_page::number;
@@ -33,7 +33,7 @@ fn pairs(result: &ReportedResult<'_>, lang: Lang) -> Vec<Pair> {
     ];
     let at = match result.lines() {
         Some((first, last)) => {
-            place.push(("lines", span((first, last))));
+            place.push(("lines", lines_in_words(&[(first, last)], lang)));
             ImportText::At
         }
         None => ImportText::AtDatabase,

@@ -1,6 +1,6 @@
 //! One group of an import: a line for each result, with the columns that its source had.
 
-use super::{ImportReport, ReportedResult, flags, span, statistics};
+use super::{ImportReport, ReportedResult, flags, lines_in_words, statistics};
 use crate::message::{ImportText, NumbersText};
 use crate::severity;
 use inferometer_core::doubt::Severity;
@@ -49,7 +49,7 @@ fn about(report: &ImportReport<'_>, group: &ResultGroup, rows: &[Row<'_>]) -> Ve
     let at = match (files.len(), files.first(), lines) {
         (1, Some(file), Some((first, last))) => {
             place.push(("file", (*file).to_owned()));
-            place.push(("lines", span((first, last))));
+            place.push(("lines", lines_in_words(&[(first, last)], report.lang)));
             ImportText::At
         }
         (1, Some(file), None) => {

@@ -5,7 +5,9 @@ inferometer_text::texts! {
         Result => "{number}. {label}", "{number}、{label}";
         NoLabel => "(no heading)", "（无标题）";
         Source => "from", "来源";
-        At => "{file}, lines {lines}, numbers as {tool} defines them", "{file} 第 {lines} 行，数值按 {tool} 的定义";
+        At => "{file}, {lines}, numbers as {tool} defines them", "{file} {lines}，数值按 {tool} 的定义";
+        Line => "line {lines}", "第 {lines} 行";
+        Lines => "lines {lines}", "第 {lines} 行";
         AtFiles => "{count} files, numbers as {tool} defines them", "{count} 个文件，数值按 {tool} 的定义";
         AtDatabase => "{file}, numbers as {tool} defines them", "{file}，数值按 {tool} 的定义";
         Load => "load", "负载";
@@ -29,7 +31,7 @@ inferometer_text::texts! {
         Refused => "refused", "启动失败";
         Memory => "memory", "显存";
         Unread => "Not read", "未能读取";
-        UnreadLines => "{file}: lines {lines}", "{file}：第 {lines} 行";
+        UnreadLines => "{file}: {lines}", "{file}：{lines}";
         Kept => "kept in", "保存于";
         NoDoubts => "NO DOUBTS", "无疑点";
         NotesOnly => "ONLY NOTES", "仅有提示";
