@@ -159,6 +159,10 @@ fn best(report: &StudyReport<'_>) -> Vec<Block> {
         let pairs = keys.map(|(key, value)| Pair::new(last_part(key), value.to_string()));
         blocks.push(Block::Pairs(pairs.collect()));
     }
+    let about = flags_of_best(report);
+    if !about.is_empty() {
+        blocks.push(Block::Pairs(about));
+    }
     blocks
 }
 
@@ -184,7 +188,6 @@ fn pairs(report: &StudyReport<'_>) -> Vec<Pair> {
     if !slos.is_empty() {
         pairs.push(Pair::new(StudyText::Limits.text(lang), slos.join(", ")));
     }
-    pairs.extend(flags_of_best(report));
     let trials = &report.result.trials;
     let searched = || trials.iter().filter(|trial| !is_repeat(trial));
     let count = |is_counted: fn(&TrialRow) -> bool| {

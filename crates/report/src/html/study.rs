@@ -34,8 +34,10 @@ fn headlines(report: &StudyReport<'_>) -> Vec<Headline> {
         let (metric, _) = name_and_unit(&change.metric, lang);
         let name = StudyText::ChangeName.with(lang, &[("metric", metric)]);
         headlines.push(Headline::new(name, percent(change.value), ""));
-        let ends = format!("{} … {}", percent(change.low), percent(change.high));
-        headlines.push(Headline::new(StudyText::GainInterval.text(lang), ends, ""));
+        if !report.result.computed {
+            let ends = format!("{} … {}", percent(change.low), percent(change.high));
+            headlines.push(Headline::new(StudyText::GainInterval.text(lang), ends, ""));
+        }
     }
     let best = report.result.best.as_ref();
     let trial = best.and_then(|best| report.result.trials.iter().find(|it| it.id == best.trial));

@@ -89,7 +89,7 @@ texts! {
         Parallel => "All flags together", "平行坐标图";
         BestSoFar => "best so far", "当前最佳";
         FreshStarts => "fresh starts", "重启复测";
-        FailedAtZero => "failed (drawn at 0)", "失败（画在 0 处）";
+        FailedAtFloor => "failed (drawn at the bottom)", "失败（画在底部）";
         FailedTrials => "failed", "失败";
         BestQuarter => "best quarter", "最佳四分之一";
         OtherTrials => "other trials", "其他试验";

@@ -128,7 +128,8 @@ impl StudyCharts<'_> {
         let failed = self.searched().filter(|trial| is_failure(trial));
         let repeats = self.trials().filter(|trial| is_repeat(trial));
         let repeats = repeats.map(|trial| at(trial, first_figure(trial)));
-        let failed = failed.map(|trial| at(trial, Some(0.0)));
+        let floor = self.floor();
+        let failed = failed.map(|trial| at(trial, floor));
         let series = self.drawn([
             (StudyText::BestSoFar, Colour::Quiet, Shape::Step(best)),
             (
@@ -145,13 +146,13 @@ impl StudyCharts<'_> {
                 Shape::Scatter(repeats.collect()),
             ),
             (
-                StudyText::FailedAtZero,
+                StudyText::FailedAtFloor,
                 Colour::Bad,
                 Shape::Scatter(failed.collect()),
             ),
         ]);
         let x = Axis::new(self.say(StudyText::Id), "", Scale::Linear);
-        let mut panel = self.panel("", x, self.objective(Scale::FromZero), series);
+        let mut panel = self.panel("", x, self.objective(Scale::Linear), series);
         panel.marks.extend(self.default_mark());
         self.figure("study-history", StudyText::History, vec![panel])
     }
@@ -166,6 +167,7 @@ impl StudyCharts<'_> {
     fn slices(&self) -> Option<Figure> {
         let flags = self.flags();
         let panels: Vec<Panel> = (flags.iter().take(MOST_SLICES))
+            .filter(|flag| self.is_varied(flag))
             .map(|flag| self.slice(flag))
             .collect();
         let mut figure = self.figure("study-slices", StudyText::Slices, panels);
@@ -177,9 +179,23 @@ impl StudyCharts<'_> {
         (!figure.panels.is_empty()).then_some(figure)
     }
 
+    /// A flag of one value would be a vertical line of dots.
+    fn is_varied(&self, flag: &str) -> bool {
+        let mut values = self.trials().filter_map(|trial| trial.flags.get(flag));
+        let first = values.next();
+        first.is_some_and(|first| values.any(|value| !value.same(first)))
+    }
+
+    /// Where failed trials are drawn: on the lowest figure, since charts show the trials and not
+    /// what lies below them.
+    fn floor(&self) -> Option<f64> {
+        self.trials().filter_map(first_figure).reduce(f64::min)
+    }
+
     fn slice(&self, flag: &str) -> Panel {
         let axis = FlagAxis::of(flag, self.trials());
-        let of = |wanted: &dyn Fn(&TrialRow) -> bool, y: fn(&TrialRow) -> Option<f64>| {
+        let floor = self.floor();
+        let of = |wanted: &dyn Fn(&TrialRow) -> bool, y: &dyn Fn(&TrialRow) -> Option<f64>| {
             let found = self.trials().filter(|trial| wanted(trial));
             let samples = found.filter_map(|trial| {
                 let x = axis.place(trial.flags.get(flag)?)?;
@@ -187,7 +203,7 @@ impl StudyCharts<'_> {
             });
             Shape::Scatter(samples.collect())
         };
-        let ended = |text: StudyText| of(&|trial| outcome(trial) == text, first_figure);
+        let ended = |text: StudyText| of(&|trial| outcome(trial) == text, &first_figure);
         let series = self.drawn([
             (
                 StudyText::SloMissed,
@@ -201,12 +217,12 @@ impl StudyCharts<'_> {
             ),
             (StudyText::Done, Colour::Nth(0), ended(StudyText::Done)),
             (
-                StudyText::FailedAtZero,
+                StudyText::FailedAtFloor,
                 Colour::Bad,
-                of(&is_failure, |_| Some(0.0)),
+                of(&is_failure, &|_| floor),
             ),
         ]);
-        let y = self.objective(Scale::FromZero);
+        let y = self.objective(Scale::Linear);
         let mut panel = self.panel(key(flag), axis.axis(), y, series);
         panel.marks.extend(self.default_mark());
         panel
