@@ -38,6 +38,39 @@ fn address(run: &Path) -> Option<String> {
 }
 
 #[test]
+fn the_password_of_an_engines_address_is_stored_nowhere() {
+    let place = Place::new();
+    let free = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = free.local_addr().unwrap().port();
+    drop(free);
+    let secret = "never-stored-pw-17";
+    let url = format!("http://user:{secret}@127.0.0.1:{port}");
+    let listen = format!("127.0.0.1:{port}");
+    let command: Vec<&str> = (engine(&[], &[]).into_iter())
+        .map(|word| {
+            if word == "127.0.0.1:{port}" {
+                &listen
+            } else {
+                word
+            }
+        })
+        .collect();
+    let options = ["8", "--requests", "4", "--engine-url", &url];
+    let ended = run(&place, &options, &command);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert!(!ended.stdout.contains(secret) && !ended.stderr.contains(secret));
+    for file in place.files("out") {
+        let bytes = std::fs::read(&file).unwrap();
+        let mut windows = bytes.windows(secret.len());
+        assert!(
+            !windows.any(|it| it == secret.as_bytes()),
+            "{}",
+            file.display()
+        );
+    }
+}
+
+#[test]
 fn an_engine_is_started_watched_measured_and_stopped() {
     let place = Place::new();
     let options = ["64", "--requests", "8", "--concurrency", "2"];

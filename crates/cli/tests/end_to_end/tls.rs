@@ -61,6 +61,12 @@ fn an_own_authority_is_trusted_where_named_and_mistrust_says_what_to_do() {
         .assert_all_ok(6);
     let anything = place.measure(&sim.url, &[&FEW[..], &["--insecure"]].concat());
     anything.assert_all_ok(6);
+    let path = anything.path.to_str().unwrap();
+    let shown = place.run(&["report", path, "--lang", "en"]).stdout;
+    assert!(
+        shown.contains("certificates not checked (--insecure)"),
+        "{shown}"
+    );
 
     // Another authority, so that the host need not have any.
     let stranger = Authority::new().file(&place, "stranger.crt");
