@@ -468,7 +468,7 @@ fn flags_are_spelled_as_the_version_knows_them_and_unmodelled_ones_are_told() {
 command = "vllm serve Qwen/Qwen2.5-7B-Instruct --port {port}"
 version = "0.6.3"
 [space]
-max-num-seqs = { choice = [4, 64] }
+max-num-seqs = { choice = [4, 8, 16, 32, 64] }
 disable-custom-all-reduce = { bool = true }
 [work]
 input-tokens = "64"
@@ -479,7 +479,7 @@ requests = 32
 [goal]
 maximize = "throughput.output_tokens_per_s"
 [budget]
-trials = 4
+trials = 10
 [last-stage]
 best = 1
 repeats = 2
@@ -500,12 +500,9 @@ repeats = 2
     assert!(ended.stderr.contains(told), "{}", ended.stderr);
     let found = json(&ended);
     assert!(of_state(&found, "refused").is_empty(), "{found}");
-    let flags = found["importance"].as_array().unwrap().iter();
-    for line in flags.filter(|line| line["flag"] == "disable-custom-all-reduce") {
-        assert_eq!(line["effect"], "not-modelled", "{line}");
-    }
-    let log = std::fs::read_to_string(place.path("tuned/trials.jsonl")).unwrap();
-    assert!(!log.contains("--no-disable"), "{log}");
+    let mut flags = found["importance"].as_array().unwrap().iter();
+    let line = flags.find(|line| line["flag"] == "disable-custom-all-reduce");
+    assert_eq!(line.expect("it was searched")["effect"], "not-modelled");
     let command = found["best"]["command"].as_str().unwrap();
     assert!(!command.contains("--no-"), "{command}");
 }
