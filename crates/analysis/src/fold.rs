@@ -419,6 +419,7 @@ fn client(context: &RunContext<'_>, tally: &Tally<'_>, events: &Accumulated) -> 
         cpu_share: shares.iter().copied().reduce(f64::max),
         lag_p99_ms: quantile(&lag, 0.99),
         pulse_p99_ms: context.ending.pulse_p99_ms,
+        longest_pause_ms: context.ending.longest_pause_ms,
         ceiling_tokens_per_s: ceiling,
         ceiling_share: ceiling
             .filter(|&ceiling| ceiling > 0.0)

@@ -41,6 +41,7 @@ pub fn judge(
     let late = case.late_to_send();
     let busy = case.client_busy(late.is_some());
     let late = late.or_else(|| case.late_to_wake());
+    let late = late.or_else(|| case.paused());
     [
         case.server_died(),
         case.interrupted(),
@@ -284,6 +285,17 @@ impl Case<'_> {
             } else {
                 Severity::Warn
             },
+        })
+    }
+
+    /// A stop of seconds that is too short a part of the run to move a percentile: the requests
+    /// under way at that moment are wrong by it.
+    fn paused(&self) -> Option<Doubt> {
+        let longest_ms = self.summary.client.longest_pause_ms?;
+        let limit_ms = self.thresholds.pause_ms;
+        (longest_ms > limit_ms).then_some(Doubt::ClientPaused {
+            longest_ms,
+            limit_ms,
         })
     }
 

@@ -144,6 +144,8 @@ pub struct Ending {
     /// How late the client was woken over the measured part, at the 99th percentile; absent
     /// where that was not looked at.
     pub pulse_p99_ms: Option<f64>,
+    /// The latest of these wake-ups; absent in runs of earlier versions, too.
+    pub longest_pause_ms: Option<f64>,
     /// The health probe after the measurement: what went wrong, if it did.
     pub health: Health,
 }

@@ -379,6 +379,8 @@ pub struct Client {
     pub lag_p99_ms: Option<f64>,
     /// How late it was woken at the 99th percentile, whatever it waited for.
     pub pulse_p99_ms: Option<f64>,
+    /// The longest time for which it did not run although it should have.
+    pub longest_pause_ms: Option<f64>,
     /// Token events a second that this host can take, as `doctor` found.
     pub ceiling_tokens_per_s: Option<f64>,
     /// Share of that ceiling that the run needed at its peak second.

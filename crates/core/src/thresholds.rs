@@ -32,6 +32,8 @@ thresholds! {
     pulse_ms: f64 = 5.0,
     /// Wake-ups of a client whose run is invalid, as a share of the median TTFT.
     pulse_ttft_share: f64 = 0.25,
+    /// A single pause of the client, in milliseconds.
+    pause_ms: f64 = 1000.0,
     /// Share of the client's ceiling.
     ceiling_share: f64 = 0.7,
     /// CPU use of a client thread.

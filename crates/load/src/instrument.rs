@@ -15,7 +15,7 @@ use crate::recorder::RecorderSender;
 use crate::setup::Setup;
 use crate::stop_rules::{AbsenceDetector, StandstillDetector, StopRules};
 use crate::supply::{make, share};
-use crate::wakeup::WakeupProbe;
+use crate::wakeup::{WakeupProbe, Wakeups};
 use crate::worker::{LoadShare, Pacing, Stop, Window, Worker};
 use inferometer_core::environment::EndCause;
 use inferometer_core::record::Stage;
@@ -79,8 +79,8 @@ pub struct LoadReport {
     pub cause: EndCause,
     /// CPU use of each worker's thread since the window opened, from 0 to 1.
     pub cpu_shares: Vec<f64>,
-    /// How late this process was woken at the 99th percentile; absent for a short window.
-    pub pulse_p99: Option<Duration>,
+    /// How late this process was woken; absent for a short window.
+    pub wakeups: Option<Wakeups>,
     pub totals: Snapshot,
 }
 
@@ -284,7 +284,7 @@ impl<T: Transport + Send + Sync> Instrument<T> {
         });
         // Over the time since the opening, so that a worker without work does not look busy.
         let wall = opened.instant.elapsed().as_secs_f64();
-        let pulse_p99 = opened.wakeups.finish();
+        let wakeups = opened.wakeups.finish();
         // The maker of a worker that hangs waits for it; it ends with the process.
         if done.len() == self.workers.len() {
             for maker in makers {
@@ -310,7 +310,7 @@ impl<T: Transport + Send + Sync> Instrument<T> {
                 .iter()
                 .map(|report| (report.busy.as_secs_f64() / wall.max(f64::MIN_POSITIVE)).min(1.0))
                 .collect(),
-            pulse_p99,
+            wakeups,
             totals,
         }
     }

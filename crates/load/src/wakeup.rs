@@ -14,6 +14,14 @@ const CLASSES: usize = 20_000;
 /// Fewest beats of which a 99th percentile can be told.
 const LEAST_BEATS: u64 = 100;
 
+/// How late this process was woken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wakeups {
+    pub p99: Duration,
+    /// One pause of seconds hides below the percentile of a long run.
+    pub longest: Duration,
+}
+
 pub(crate) struct WakeupProbe {
     over: Arc<AtomicBool>,
     thread: Option<JoinHandle<Lateness>>,
@@ -29,10 +37,10 @@ impl WakeupProbe {
         WakeupProbe { over, thread }
     }
 
-    /// How late the beats were at the 99th percentile; absent for a short time.
-    pub(crate) fn finish(mut self) -> Option<Duration> {
+    /// How late the beats were; absent for a short time.
+    pub(crate) fn finish(mut self) -> Option<Wakeups> {
         self.over.store(true, Ordering::Relaxed);
-        self.thread.take()?.join().ok()?.p99()
+        self.thread.take()?.join().ok()?.wakeups()
     }
 }
 
@@ -51,6 +59,7 @@ fn beat(over: &AtomicBool) -> Lateness {
 struct Lateness {
     classes: Vec<u64>,
     beats: u64,
+    longest: Duration,
 }
 
 impl Default for Lateness {
@@ -58,6 +67,7 @@ impl Default for Lateness {
         Lateness {
             classes: vec![0; CLASSES],
             beats: 0,
+            longest: Duration::ZERO,
         }
     }
 }
@@ -65,6 +75,7 @@ impl Default for Lateness {
 impl Lateness {
     /// Takes a beat. Those that should have come while it was late were late, too.
     fn add(&mut self, late: Duration) {
+        self.longest = self.longest.max(late);
         let mut late = late.min(CLASS * CLASSES as u32);
         loop {
             let class = (late.as_nanos() / CLASS.as_nanos()) as usize;
@@ -77,14 +88,17 @@ impl Lateness {
         }
     }
 
-    fn p99(&self) -> Option<Duration> {
+    fn wakeups(&self) -> Option<Wakeups> {
         let later = self.beats.div_ceil(100);
         let mut seen = 0;
         let class = (self.classes.iter().enumerate().rev()).find_map(|(class, count)| {
             seen += count;
             (seen >= later).then_some(class)
         })?;
-        (self.beats >= LEAST_BEATS).then(|| CLASS * class as u32)
+        (self.beats >= LEAST_BEATS).then(|| Wakeups {
+            p99: CLASS * class as u32,
+            longest: self.longest,
+        })
     }
 }
 
@@ -92,12 +106,23 @@ impl Lateness {
 mod tests {
     use super::*;
 
-    fn p99(beats: &[(u64, u64)]) -> Option<Duration> {
+    fn wakeups(beats: &[(u64, u64)]) -> Option<Wakeups> {
         let mut lateness = Lateness::default();
         for &(count, micros) in beats {
             (0..count).for_each(|_| lateness.add(Duration::from_micros(micros)));
         }
-        lateness.p99()
+        lateness.wakeups()
+    }
+
+    fn p99(beats: &[(u64, u64)]) -> Option<Duration> {
+        wakeups(beats).map(|woken| woken.p99)
+    }
+
+    #[test]
+    fn a_pause_below_the_percentile_is_still_the_longest() {
+        let woken = wakeups(&[(60_000, 60), (1, 3_000_000)]).unwrap();
+        assert_eq!(woken.p99, Duration::ZERO);
+        assert_eq!(woken.longest, Duration::from_secs(3));
     }
 
     #[test]

@@ -11,5 +11,6 @@ mod options;
 
 pub use inherited::{device_variable, with_inherited};
 pub use launched::LaunchedEngine;
+pub(crate) use launcher::takes_flags;
 pub use launcher::{CARDS, Flags, Launcher};
 pub use options::EngineOptions;

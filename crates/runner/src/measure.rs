@@ -324,7 +324,8 @@ pub fn measure(
         steady_window: report.steady_window,
         stagger_ns: stagger.map(|span| Offset::after(span).0),
         thread_cpu_shares: report.cpu_shares,
-        pulse_p99_ms: report.pulse_p99.map(|late| late.as_secs_f64() * 1e3),
+        pulse_p99_ms: report.wakeups.map(|woken| woken.p99.as_secs_f64() * 1e3),
+        longest_pause_ms: (report.wakeups).map(|woken| woken.longest.as_secs_f64() * 1e3),
         health: match health {
             Health::Dead(said) => Health::Dead(keys.secrets.keep(&said)),
             other => other,

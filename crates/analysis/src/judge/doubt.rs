@@ -40,6 +40,11 @@ pub enum Doubt {
         spoils: Option<Spoiled>,
         severity: Severity,
     },
+    /// The client stood still once, which percentiles do not show.
+    ClientPaused {
+        longest_ms: f64,
+        limit_ms: f64,
+    },
     /// The client was near its ceiling.
     ClientBusy {
         /// Share of the ceiling at the peak second, if that is the reason.
@@ -219,7 +224,7 @@ impl Doubt {
             Doubt::LostRequests { .. } => DoubtCode::LostRequests,
             Doubt::ShrunkConcurrency { .. } => DoubtCode::ShrunkConcurrency,
             Doubt::UnfilledStreams { .. } => DoubtCode::UnfilledStreams,
-            Doubt::ClientLate { .. } => DoubtCode::ClientLate,
+            Doubt::ClientLate { .. } | Doubt::ClientPaused { .. } => DoubtCode::ClientLate,
             Doubt::ClientBusy { .. } => DoubtCode::ClientBusy,
             Doubt::Interrupted { .. } => DoubtCode::Interrupted,
             Doubt::Failures { .. } => DoubtCode::Failures,
@@ -267,6 +272,7 @@ impl Doubt {
             | Doubt::ServerDied { .. }
             | Doubt::NothingMeasured { .. } => Severity::Invalid,
             Doubt::UnfilledStreams { .. }
+            | Doubt::ClientPaused { .. }
             | Doubt::Resent { .. }
             | Doubt::NotStreamed { .. }
             | Doubt::OtherModel { .. }

@@ -181,6 +181,19 @@ fn a_client_that_is_woken_late_warns_in_any_loop_and_is_invalid_if_that_spoils_t
     }
 }
 
+#[test]
+fn a_client_that_stood_still_once_is_told_though_no_percentile_shows_it() {
+    let paused = |longest_ms: f64, p99_ms: f64| {
+        let mut run = MadeUp::closed(8, 128);
+        run.ending.pulse_p99_ms = Some(p99_ms);
+        run.ending.longest_pause_ms = Some(longest_ms);
+        run.doubt(Code::ClientLate)
+    };
+    assert_eq!(paused(900.0, 0.1), None);
+    assert_eq!(paused(3_000.0, 0.1), Some(Severity::Warn));
+    assert_eq!(paused(3_000.0, 190.0), Some(Severity::Invalid));
+}
+
 /// A closed loop in which a quarter of the median TTFT is long.
 fn slow_first_tokens() -> MadeUp {
     let records = (0..40u64).map(|index| answer(index, index as f64 * 2_200.0, 2_000.0, 10, 20.0));

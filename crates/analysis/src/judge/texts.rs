@@ -84,6 +84,16 @@ fn wording(doubt: &Doubt, lang: Lang) -> (Text, Text, Values) {
             };
             (text, Text::LateRemedy, values)
         }
+        Doubt::ClientPaused {
+            longest_ms,
+            limit_ms,
+        } => {
+            let values = vec![
+                ("longest", millis(*longest_ms)),
+                ("limit", millis(*limit_ms)),
+            ];
+            (Text::ClientPaused, Text::LateRemedy, values)
+        }
         Doubt::ClientBusy {
             ceiling_share,
             cpu_share,

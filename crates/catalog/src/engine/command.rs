@@ -116,6 +116,24 @@ impl LaunchCommand {
         Ok(command)
     }
 
+    /// A shell's text, as in `sh -c "…"`, behind which flags would be lost: the shell takes them
+    /// for the text's own arguments.
+    pub fn loses_flags(&self) -> bool {
+        let [.., option, text] = &self.extra[..] else {
+            return false;
+        };
+        let is_text = option.word.starts_with('-') && option.word.ends_with('c');
+        let is_shell = |stray: &Stray| {
+            let base = stray.word.rsplit('/').next().unwrap_or_default();
+            matches!(base, "sh" | "bash" | "dash" | "zsh" | "ksh")
+        };
+        self.engine == EngineKind::Custom
+            && is_text
+            && self.extra.iter().any(is_shell)
+            && !text.word.contains("$@")
+            && !text.word.contains("$*")
+    }
+
     fn take_arguments(&mut self, arguments: &[String]) {
         let mut rest = arguments.iter().peekable();
         while let Some(word) = rest.next() {

@@ -303,4 +303,8 @@ fn rules_of_the_user_hold_before_anything_is_started() {
     assert_eq!(most, Some(8), "{found}");
     let bad = study.replace("max-num-seqs <= 8", "few sequences");
     tune(&Place::new(), &bad, &["--quiet"]).assert_refused(&["[engine] rules", "few sequences"]);
+    let hidden = "[engine]\ncommand = \"sh -c './server --port {port}'\"\n[space]\n\
+        threads = { choice = [1, 2] }\n[goal]\nmaximize = \"throughput.output_tokens_per_s\"\n\
+        [budget]\ntrials = 2\n[load]\nconcurrency = 2\nrequests = 4\n";
+    tune(&Place::new(), hidden, &["--quiet"]).assert_refused(&["sh -c", "command itself"]);
 }

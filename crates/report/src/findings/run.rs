@@ -70,11 +70,15 @@ pub(super) fn client(summary: &Summary, lang: Lang) -> Option<Finding> {
     let woken = (client.pulse_p99_ms).filter(|_| late && lag.is_none());
     let woken =
         woken.map(|late| NumbersText::ClientPulse.with(lang, &[("late", number::millis(late))]));
+    let pause = (client.longest_pause_ms).filter(|_| late);
+    let pause =
+        pause.map(|ms| NumbersText::ClientPause.with(lang, &[("pause", number::millis(ms))]));
     let pieces: Vec<String> = [
         share(NumbersText::ClientCpu, client.cpu_share),
         share(NumbersText::ClientCeiling, client.ceiling_share),
         lag,
         woken.clone(),
+        pause,
     ]
     .into_iter()
     .flatten()

@@ -42,6 +42,7 @@ texts! {
             "解码 p50 {median} tok/s，最慢 {least}";
         Client => "Client", "客户端";
         ClientLag => "{lag} late at p99", "发送滞后 p99 {lag}";
+        ClientPause => "longest pause {pause}", "最长停顿 {pause}";
         ClientPulse => "woken {late} late at p99", "唤醒延迟 p99 {late}";
         ClientCpu => "busiest thread at {share} CPU", "最忙线程 CPU {share}";
         ClientCeiling => "{share} of its own ceiling", "达自身上限的 {share}";

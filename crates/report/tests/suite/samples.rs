@@ -202,6 +202,7 @@ pub fn healthy() -> Sample {
             cpu_share: Some(0.117),
             lag_p99_ms: None,
             pulse_p99_ms: None,
+            longest_pause_ms: None,
             ceiling_tokens_per_s: Some(900_000.0),
             ceiling_share: Some(0.031),
         },

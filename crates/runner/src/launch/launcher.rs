@@ -5,7 +5,7 @@ use super::address::{self, Address};
 use super::inherited::{device_variable, visible_devices, with_inherited};
 use super::{EngineOptions, LaunchedEngine};
 use crate::engine_failure::EngineFailure;
-use crate::error::{Context as _, RunnerError, with_causes};
+use crate::error::{Context as _, RunnerError, bail, with_causes};
 use crate::observer::{Event, Observer};
 use crate::session::Session;
 use inferometer_catalog::device::Device;
@@ -64,6 +64,9 @@ impl Launcher {
         session: &Arc<Session>,
         observer: &mut dyn Observer,
     ) -> Result<Launcher, RunnerError> {
+        if !flags.is_empty() {
+            takes_flags(&command)?;
+        }
         let stop = options.stop.as_deref();
         let stop = stop.map(split).transpose().context("--engine-stop")?;
         let registry = (session.cache_folder()).map(|folder| folder.join("engines"));
@@ -405,6 +408,16 @@ fn probed(
         ));
     }
     asked
+}
+
+/// Whether flags that are added to a command reach the engine.
+pub(crate) fn takes_flags(command: &LaunchCommand) -> Result<(), RunnerError> {
+    if command.loses_flags() {
+        bail!(
+            "flags cannot be set inside the text of `sh -c`; write the engine's command itself, or let the text end with \"$@\" and put a word such as sh behind it"
+        );
+    }
+    Ok(())
 }
 
 /// A command with flags in place of its own.

@@ -4,7 +4,7 @@
 use crate::engine_failure::EngineFailure;
 use crate::error::{Context as _, RunnerError, bail};
 use crate::keys::Keys;
-use crate::launch::{EngineOptions, Flags, Launcher, device_variable, with_inherited};
+use crate::launch::{EngineOptions, Flags, Launcher, device_variable, takes_flags, with_inherited};
 use crate::measure::simulated_host;
 use crate::observer::Observer;
 use crate::servers::Servers;
@@ -109,6 +109,7 @@ impl TestBed {
             mindie_config: engine.config.clone(),
         };
         let command = engine.command.clone();
+        takes_flags(&command)?;
         let launcher = Launcher::new(command, &options, &Flags::new(), session, observer)?;
         let described = launcher.engine();
         let has_rules = !matches!(described.kind(), EngineKind::Custom | EngineKind::Mindie);

@@ -13,6 +13,7 @@ inferometer_text::texts! {
         UnfilledRemedy => "give --requests {least} or more; in a sweep --requests 'concurrency*10'", "请将 --requests 设为 {least} 或更多；扫描时可令其为并发数的 10 倍";
         SentLate => "the client itself sent late: its lag has a p99 of {p99}, where {limit} are allowed", "客户端自身发送滞后：滞后的 p99 为 {p99}，允许值为 {limit}";
         WokenLate => "the client did not get its CPU in time: it was woken late by {p99} at p99, where {limit} are allowed, and what it received is stamped as late as that{spoils}", "客户端未能及时获得 CPU：唤醒延迟的 p99 为 {p99}，允许值为 {limit}，收到的数据也因此被晚记同样的时间{spoils}";
+        ClientPaused => "the client stood still for {longest} at once, where {limit} are allowed: requests under way at that moment are wrong by as much, though no percentile shows it", "客户端曾一次性停顿 {longest}，允许值为 {limit}：当时在途的请求误差与此相当，但分位数无法体现";
         SpoiledBy => "; the median {name} is {median}", "；而 {name} 中位数为 {median}";
         LateRemedy => "free this host's CPU, measure from a host that does not run the server, lower --rate or raise --workers; `inferometer doctor` states this host's own error", "腾出本机 CPU，换一台不跑服务端的机器来压测，降低 --rate 或调大 --workers；`inferometer doctor` 可给出本机自身误差";
         Busy => "the client was near its own limit: {reasons}", "客户端接近自身极限：{reasons}";

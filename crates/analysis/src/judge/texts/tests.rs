@@ -95,6 +95,10 @@ fn doubts() -> Vec<Doubt> {
             }),
             severity: warn,
         },
+        Doubt::ClientPaused {
+            longest_ms: 3_000.0,
+            limit_ms: 1_000.0,
+        },
         Doubt::ClientBusy {
             ceiling_share: Some(0.8),
             cpu_share: Some(0.95),

@@ -218,6 +218,17 @@ fn unknown_flags_are_kept_apart() {
     assert_eq!(LaunchCommand::parse_line("  "), Err(CommandError::Empty));
 }
 
+#[test]
+fn the_text_of_a_shell_loses_flags_unless_it_passes_them_on() {
+    let loses = |line: &str| LaunchCommand::parse_line(line).unwrap().loses_flags();
+    assert!(loses("sh -c 'python3 server.py --port {port}'"));
+    assert!(loses("env A=1 /bin/bash -lc 'cd x && ./server'"));
+    assert!(!loses("sh -c 'python3 server.py \"$@\"' sh"));
+    assert!(!loses("sh start.sh"));
+    assert!(!loses("python3 -c 'print(1)'"));
+    assert!(!loses("bash -c 'vllm serve m'"), "flags are set inside");
+}
+
 proptest! {
     #[test]
     fn any_words_are_taken_apart_and_put_together(
