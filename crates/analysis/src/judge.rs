@@ -119,6 +119,7 @@ pub fn front_end(summary: &Summary) -> Option<Doubt> {
         tpot,
         ttft,
         tokens_per_chunk: tokens_per_chunk.filter(|tokens| *tokens > MERGED && tokens.is_finite()),
+        cores: server.front_end_cores,
     })
 }
 

@@ -20,7 +20,12 @@ struct Gathered {
 /// Reads the text of `/metrics`; `None` if it has nothing that we know.
 pub fn engine_state(text: &str) -> Option<EngineState> {
     let mut seen: HashMap<Meaning, Gathered> = HashMap::new();
+    let mut front_end_cpu_s = None;
     for sample in read(text) {
+        // Of the process that serves this page, as Prometheus' clients count it.
+        if sample.name == "process_cpu_seconds_total" {
+            front_end_cpu_s = Some(sample.value).filter(|seconds| seconds.is_finite());
+        }
         if sample.name.ends_with("_bucket") || !sample.value.is_finite() {
             continue;
         }
@@ -74,6 +79,7 @@ pub fn engine_state(text: &str) -> Option<EngineState> {
         decode_s: total(Meaning::DecodeTime),
         ttft_s: total(Meaning::FirstToken),
         e2e_s: total(Meaning::Latency),
+        front_end_cpu_s,
     };
     // Engines that count hits beside prompt tokens, and not what was looked up.
     if let (None, Some(hits), Some(prompts)) =
@@ -146,6 +152,7 @@ mod tests {
         assert_eq!(queue.count, 2.0);
         assert!(state.prefill_s.is_some() && state.decode_s.is_some() && state.kv_use.is_some());
         assert!(state.step_tokens.unwrap().count > 0.0);
+        assert_eq!(state.front_end_cpu_s, Some(10.23));
     }
 
     #[test]

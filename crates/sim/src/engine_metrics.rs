@@ -135,6 +135,12 @@ impl EngineMetrics {
                 self.write_values(&mut text, metric, &labels, stats, config);
             }
         }
+        // vLLM has it of its one API server; several share their metrics and leave it out.
+        if self.kind == EngineKind::Vllm && config.api_servers == 1 && stats.front_end_busy > 0 {
+            const NAME: &str = "process_cpu_seconds_total";
+            let seconds = stats.front_end_busy as f64 * 1e-9;
+            text.push_str(&format!("# TYPE {NAME} counter\n{NAME} {seconds}\n"));
+        }
         self.write_lateness(&mut text);
         text
     }

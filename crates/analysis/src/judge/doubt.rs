@@ -175,6 +175,8 @@ pub enum Doubt {
         ttft: Option<BetweenPart>,
         /// Tokens in a chunk on average, where they are more than one.
         tokens_per_chunk: Option<f64>,
+        /// Cores that the API server's process used, where it says so.
+        cores: Option<f64>,
     },
     /// The server did not answer after the run.
     ServerDied {

@@ -336,6 +336,7 @@ fn wording(doubt: &Doubt, lang: Lang) -> (Text, Text, Values) {
             tpot,
             ttft,
             tokens_per_chunk,
+            cores,
         } => {
             let said = |text: Text, part: &Option<BetweenPart>| {
                 let part = part.as_ref()?;
@@ -354,9 +355,14 @@ fn wording(doubt: &Doubt, lang: Lang) -> (Text, Text, Values) {
                 let values = [("tokens", format!("{tokens:.1}"))];
                 Text::MergedChunks.with(lang, &values)
             });
+            let cores = cores.map(|cores| {
+                let values = [("share", percent(cores))];
+                Text::FrontEndCores.with(lang, &values)
+            });
             let values = vec![
                 ("parts", PunctuationText::Comma.join(lang, &parts)),
                 ("merged", merged.unwrap_or_default()),
+                ("cores", cores.unwrap_or_default()),
             ];
             (Text::FrontEnd, Text::FrontEndRemedy, values)
         }

@@ -66,6 +66,7 @@ pub fn summarize(samples: &[Sample], from: Offset, to: Offset) -> Option<ServerS
                 memory_used_mib: of_host(|host| host.memory_used_mib),
             }),
         between: None,
+        front_end_cores: course.rate(|state| state.front_end_cpu_s),
         slowest: Vec::new(),
     })
 }
@@ -158,6 +159,12 @@ impl<'a> Course<'a> {
             last = value;
         }
         grown
+    }
+
+    /// How fast a counter grew, per second.
+    pub fn rate(&self, read: impl Fn(&EngineState) -> Option<f64>) -> Option<f64> {
+        let (from, to) = self.span().filter(|(from, to)| from < to)?;
+        Some(self.growth(read)? / to.since(from).as_secs_f64())
     }
 
     /// Mean of the values that a histogram took in; unknown if there was none.

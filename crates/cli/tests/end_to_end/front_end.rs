@@ -53,6 +53,13 @@ fn a_full_api_server_is_told_with_its_share_and_seen_in_each_trace() {
     let doubt = doubt.expect("it is told");
     assert!(doubt.text.contains("a chunk holds"), "{doubt:?}");
     assert!(doubt.remedy.contains("--api-server-count"), "{doubt:?}");
+    let cores = run
+        .summary
+        .server
+        .as_ref()
+        .and_then(|it| it.front_end_cores);
+    assert!(cores.is_some_and(|cores| cores > 0.5), "{cores:?}");
+    assert!(doubt.text.contains("of a core"), "{doubt:?}");
 
     let spans = std::fs::read_to_string(run.path.join("server/spans.jsonl")).unwrap();
     assert_eq!(

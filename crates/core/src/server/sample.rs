@@ -77,6 +77,9 @@ pub struct EngineState {
     /// Seconds of the whole request as the server sees them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub e2e_s: Option<Total>,
+    /// Seconds of CPU of the process that answers us: the API server, where that is one process.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub front_end_cpu_s: Option<f64>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -42,6 +42,8 @@ pub struct ServerSummary {
     pub e2e_mean_ms: Option<f64>,
     /// What lies between the engine and the client: their front end, the network, the client.
     pub between: Option<Between>,
+    /// Cores that the API server's process used, where it says so: at 1, one in Python is full.
+    pub front_end_cores: Option<f64>,
     pub devices: Vec<DeviceSummary>,
     /// The host of the client.
     pub host: Option<HostSummary>,

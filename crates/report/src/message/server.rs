@@ -22,6 +22,7 @@ inferometer_text::texts! {
         BetweenTtft => "TTFT {time}", "首 token {time}";
         BetweenTpot => "{time} per token", "每 token {time}";
         BetweenE2e => "E2E {time}", "端到端 {time}";
+        FrontEndCores => "API server's CPU, of a core", "API 服务进程 CPU（占单核）";
         MeanAndMax => "mean {mean}, max {max}", "平均 {mean}，最大 {max}";
         OfSamples => "{said} (of only {n} samples)", "{said}（仅 {n} 个样本）";
         Busy => "busy: {share}", "利用率：{share}";

@@ -68,6 +68,10 @@ pub(super) fn section(report: &RunReport<'_>) -> Option<Section> {
         ServerText::Between,
         (!between.is_empty()).then(|| report.list(&between)),
     );
+    pair(
+        ServerText::FrontEndCores,
+        view.front_end_cores.map(number::percent),
+    );
     for device in &view.devices {
         let value = of_device(report, device);
         let name = format!("{} {}", device.name, device.index);

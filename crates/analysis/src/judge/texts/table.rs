@@ -78,8 +78,9 @@ inferometer_text::texts! {
         ShortWindow => "the measured window is {waves} mean answers long, and throughput is known from three on{off}", "测量窗口只有 {waves} 个平均回答时长，吞吐量至少需要三个{off}";
         OffBy => ": with its edges elsewhere it comes out up to {off_by} different", "：窗口边界移动后结果最多相差 {off_by}";
         ShortWindowRemedy => "send more requests, at least five times the concurrency, or for longer (--duration)", "增加请求数（至少为并发数的五倍），或延长时间（--duration）";
-        FrontEnd => "between the engine and you: {parts}; the engine itself was faster by its own clock{merged}", "引擎与客户端之间：{parts}；按引擎自身计时要更快{merged}";
+        FrontEnd => "between the engine and you: {parts}; the engine itself was faster by its own clock{merged}{cores}", "引擎与客户端之间：{parts}；按引擎自身计时要更快{merged}{cores}";
         MergedChunks => "; a chunk holds {tokens} tokens on average", "；每个 chunk 平均含 {tokens} 个 token";
+        FrontEndCores => "; its API server's process used {share} of a core", "；其 API 服务进程占用了一个核的 {share}";
         BetweenToken => "{between} of {client} per token", "每 token {client} 中有 {between}";
         BetweenFirst => "{between} of {client} to the first token", "首 token {client} 中有 {between}";
         FrontEndRemedy => "look at the CPU of the API server's process: one that is full delays every chunk. vLLM: --api-server-count N (since 0.9.1) with at most 128 streams each, since with more every token is sent by itself however late, or --stream-interval 4 (since 0.11.1); SGLang: --tokenizer-worker-num 4 (since 0.5.2), or --stream-interval 4; any engine: more replicas behind a balancer; otherwise the network", "查看 API 服务进程的 CPU：占满时每个 chunk 都会延迟。vLLM：--api-server-count N（0.9.1 起），每个进程至多 128 路流（超过后即使滞后也逐 token 发送），或 --stream-interval 4（0.11.1 起）；SGLang：--tokenizer-worker-num 4（0.5.2 起）或 --stream-interval 4；任何引擎：在负载均衡后增加副本；否则检查网络";

@@ -229,6 +229,7 @@ fn doubts() -> Vec<Doubt> {
                 between_ms: 163.0,
             }),
             tokens_per_chunk: Some(1.9),
+            cores: Some(0.97),
         },
         Doubt::Stalls {
             seen: StallEvidence {
