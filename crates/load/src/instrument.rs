@@ -186,6 +186,8 @@ impl<T: Transport + Send + Sync> Instrument<T> {
         let mut so_far = LoadSoFar::default();
         let mut opened = None;
         let mut held_since: Option<Instant> = None;
+        // When measured sending ended because of `--until`.
+        let mut known_enough_at = None;
         let mut done: Vec<Done> = Vec::new();
         let mut still = StandstillDetector::new();
         let mut away = AbsenceDetector::new();
@@ -218,7 +220,10 @@ impl<T: Transport + Send + Sync> Instrument<T> {
                 if opening.is_due(&so_far) {
                     tell(LoadEvent::Opening);
                     let at = self.setup.clock.now() + OPENING_LEAD;
-                    window.send_replace(Window::Open(at));
+                    window.send_replace(Window::Open {
+                        from: at,
+                        to: duration.map(|duration| at + duration),
+                    });
                     opened = Some(Opened::at(at, all.clone()));
                     tell(LoadEvent::Stage(stage));
                 }
@@ -226,12 +231,19 @@ impl<T: Transport + Send + Sync> Instrument<T> {
             if stage == Stage::Measured && rules.wants_end(&now, known) {
                 self.control.end(Stop::Drain, EndCause::StopCondition);
             }
-            if let (Some(until), Some(opened)) = (rules.until, &opened) {
+            if let (Some(until), Some(opened), None) = (rules.until, &opened, known_enough_at) {
                 let mut since_opening = now.clone();
                 since_opening.tokens = all.tokens - opened.all.tokens;
                 precision.see(opened.instant.elapsed(), &since_opening);
                 if precision.reaches(until) {
-                    self.control.end(Stop::Drain, EndCause::Precise);
+                    let at = self.setup.clock.now() + OPENING_LEAD;
+                    known_enough_at = Some(at);
+                    // What is under way is measured under the same load as the rest, if that
+                    // can be held.
+                    let held = hold == Hold::Auto;
+                    let stop = if held { Stop::Go } else { Stop::Drain };
+                    self.control.end(stop, EndCause::Precise);
+                    window.send_if_modified(|window| window.close_at(at));
                 }
             }
             // A load that is held ends with the last measured answer, and at the latest when that
@@ -240,7 +252,7 @@ impl<T: Transport + Send + Sync> Instrument<T> {
             let time_over = (opened.as_ref().zip(duration))
                 .is_some_and(|(opened, duration)| opened.instant.elapsed() >= duration);
             let all_sent = known.is_some_and(|known| now.started >= known);
-            let measured = opened.is_some() && (all_sent || time_over);
+            let measured = opened.is_some() && (all_sent || time_over || known_enough_at.is_some());
             if measured && hold == Hold::Auto && held_since.is_none() {
                 held_since = Some(Instant::now());
                 tell(LoadEvent::Stage(Stage::Hold));
@@ -299,11 +311,14 @@ impl<T: Transport + Send + Sync> Instrument<T> {
         let cause = self.control.cause();
         let to_the_end = cause == EndCause::Complete && totals.started < known.unwrap_or(u64::MAX);
         let time_over = duration.filter(|_| to_the_end && steady_window);
+        let time_over = time_over.map(|duration| opened.at + duration);
+        let known_enough_at =
+            known_enough_at.filter(|_| cause == EndCause::Precise && steady_window);
         LoadReport {
             planned,
             unsent: planned - totals.started,
             started: opened.at,
-            sending_ended: time_over.map_or(last_sent, |duration| opened.at + duration),
+            sending_ended: time_over.or(known_enough_at).unwrap_or(last_sent),
             steady_window,
             cause,
             cpu_shares: done
@@ -353,7 +368,10 @@ impl<T: Transport + Send + Sync> Instrument<T> {
         let start = self.setup.clock.now() + LEAD;
         let window = watch::Sender::new(match plan.opening {
             Some(_) => Window::Shut,
-            None => Window::Open(start),
+            None => Window::Open {
+                from: start,
+                to: plan.duration.map(|duration| start + duration),
+            },
         });
         for ((handle, worker), (warmup, requests)) in self.workers.iter().zip(0u64..).zip(supplies)
         {
@@ -372,7 +390,6 @@ impl<T: Transport + Send + Sync> Instrument<T> {
                 warmup,
                 requests,
                 start,
-                duration: plan.duration,
                 hold: plan.hold,
                 drain: plan.drain,
                 window: window.subscribe(),

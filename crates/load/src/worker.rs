@@ -35,12 +35,23 @@ pub enum Stop {
 pub enum Window {
     /// Warming up.
     Shut,
-    /// Open from this moment on; later also held.
-    Open(Offset),
+    /// Requests that are sent in this time are measured; later ones hold the load.
+    Open { from: Offset, to: Option<Offset> },
     /// Nothing more is sent.
     Closed,
     /// The measured answers are in: what is still under way is cut.
     Over,
+}
+
+impl Window {
+    /// Ends what is measured at a moment, if the window is open; says whether it was.
+    pub fn close_at(&mut self, at: Offset) -> bool {
+        if let Window::Open { to, .. } = self {
+            *to = Some(to.map_or(at, |to| to.min(at)));
+            return true;
+        }
+        false
+    }
 }
 
 pub struct LoadShare {
@@ -50,8 +61,6 @@ pub struct LoadShare {
     /// Sent from then on: the measured requests, then those that hold the load.
     pub requests: mpsc::Receiver<PreparedRequest>,
     pub start: Offset,
-    /// Time of measured sending from the opening on, if it limits it.
-    pub duration: Option<Duration>,
     pub hold: Hold,
     /// What measured answers get once sending has ended.
     pub drain: Option<Duration>,
@@ -118,7 +127,6 @@ impl<T: Transport> Worker<T> {
         let tasks = Rc::new(Tasks::default());
         let gate = Gate {
             clock: self.setup.clock,
-            duration: share.duration,
             hold: share.hold,
             stop: stop.clone(),
             window: share.window,
@@ -385,7 +393,6 @@ impl Supply {
 #[derive(Clone)]
 struct Gate {
     clock: Clock,
-    duration: Option<Duration>,
     hold: Hold,
     stop: watch::Receiver<Stop>,
     window: watch::Receiver<Window>,
@@ -405,15 +412,17 @@ impl Gate {
     /// When the window opened, unless that is long forgotten.
     fn opened_at(&self) -> Option<Offset> {
         match *self.window.borrow() {
-            Window::Open(at) => Some(at),
+            Window::Open { from, .. } => Some(from),
             Window::Shut | Window::Closed | Window::Over => None,
         }
     }
 
     /// When measured sending ends, once that is known.
     fn send_until(&self) -> Option<Offset> {
-        let duration = self.duration?;
-        Some(self.opened_at()? + duration)
+        match *self.window.borrow() {
+            Window::Open { to, .. } => to,
+            Window::Shut | Window::Closed | Window::Over => None,
+        }
     }
 
     fn is_in_time(&self, at: Offset) -> bool {
@@ -462,11 +471,23 @@ impl Gate {
 
     /// Nothing more will be measured: the time is over, somebody wants an end, or all is sent.
     async fn sending_over(&self) {
+        // The end may come nearer while it is awaited.
+        let mut window = self.window.clone();
         let time_over = async {
-            self.opened().await;
-            match self.send_until() {
-                Some(end) => tokio::time::sleep_until(self.clock.instant(end)).await,
-                None => std::future::pending().await,
+            loop {
+                let end = self.send_until();
+                let over = async {
+                    match end {
+                        Some(end) => tokio::time::sleep_until(self.clock.instant(end)).await,
+                        None => std::future::pending().await,
+                    }
+                };
+                tokio::select! {
+                    () = over => return,
+                    changed = window.changed() => if changed.is_err() {
+                        std::future::pending().await
+                    }
+                }
             }
         };
         tokio::select! {

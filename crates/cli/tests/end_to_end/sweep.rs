@@ -343,6 +343,11 @@ fn a_point_ends_when_it_is_known_well_enough() {
     let result = json(&ended);
     let requests = &result["points"][0]["summary"]["requests"];
     assert!(requests["ok"].as_u64().unwrap() < 1_000_000, "{requests}");
+    assert_eq!(requests["cut"], 0, "{requests}");
+    assert!(
+        requests["hold"].as_u64() > Some(0),
+        "the load is held while the last are answered: {requests}"
+    );
     let path = place
         .path("sweep")
         .join(result["points"][0]["directory"].as_str().unwrap());

@@ -163,6 +163,10 @@ fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
+fn open_from(from: Offset) -> Window {
+    Window::Open { from, to: None }
+}
+
 fn at(millis: u64) -> Offset {
     Offset::after(ms(millis))
 }
@@ -222,6 +226,11 @@ fn setup(server: InMemory, timeouts: Timeouts, talk: Option<Conversation>) -> Se
 }
 
 impl Bed {
+    /// Ends what is measured at that moment.
+    fn close_at(&self, at: Offset) {
+        self.window.send_if_modified(|window| window.close_at(at));
+    }
+
     fn new(server: InMemory, timeouts: Timeouts) -> Bed {
         Bed::talking(server, timeouts, None)
     }
@@ -244,7 +253,7 @@ impl Bed {
             setup,
             entries,
             stop: watch::Sender::new(Stop::Go),
-            window: watch::Sender::new(Window::Open(Offset(0))),
+            window: watch::Sender::new(open_from(Offset(0))),
         }
     }
 
@@ -269,7 +278,6 @@ impl Bed {
             warmup: None,
             requests,
             start: Offset(0),
-            duration: None,
             hold: Hold::None,
             drain: None,
             window: self.window.subscribe(),
@@ -482,7 +490,7 @@ async fn a_server_that_never_pauses_does_not_outlive_the_limits_of_a_request() {
 async fn what_is_under_way_when_the_drain_ends_is_cut_and_keeps_its_tokens() {
     let bed = Bed::new(InMemory::new(100, 100, 50), PATIENT);
     let mut part = bed.part(Pacing::Closed(vec![Offset(0), Offset(0)]), &[None; 10]);
-    part.duration = Some(Duration::from_millis(150));
+    bed.close_at(at(150));
     part.drain = Some(ms(200));
     let records = bed.run(part).await;
     assert_eq!(records.len(), 2, "nothing is sent after the time is over");
@@ -568,7 +576,7 @@ async fn the_journal_hears_of_a_short_request_once() {
 async fn the_journal_hears_of_a_request_before_its_first_second_is_over() {
     let bed = Bed::new(InMemory::new(5_000, 10, 5), PATIENT);
     let mut part = bed.part(Pacing::Closed(vec![Offset(0)]), &[None]);
-    part.duration = Some(Duration::from_millis(10));
+    bed.close_at(at(10));
     part.drain = Some(Duration::from_millis(950));
     assert_eq!(journaled(&bed, part).await, [("begin", 0), ("end", 0)]);
 }
@@ -628,7 +636,7 @@ async fn what_still_waits_at_the_cap_when_the_run_ends_is_recorded_as_cut() {
         Pacing::Open { cap },
         &[Some(at(0)), Some(at(0)), Some(at(10))],
     );
-    part.duration = Some(Duration::from_millis(100));
+    bed.close_at(at(100));
     part.drain = Some(ms(200));
     let records = bed.run(part).await;
     assert_eq!(records.len(), 3, "every arrival is accounted for");
@@ -727,8 +735,8 @@ async fn a_conversation_that_is_stopped_sends_no_further_turn() {
         PATIENT,
         talk(5_000, History::Data),
     );
-    let mut part = bed.part(Pacing::Closed(vec![at(0)]), &[None; 2]);
-    part.duration = Some(Duration::from_millis(1_000));
+    let part = bed.part(Pacing::Closed(vec![at(0)]), &[None; 2]);
+    bed.close_at(at(1_000));
     let records = bed.run(part).await;
     assert_eq!(records.len(), 1);
 }
@@ -767,7 +775,7 @@ async fn a_stream_goes_from_the_warm_up_into_the_window_without_a_pause() {
     };
     let opens = async {
         tokio::time::sleep(ms(250)).await;
-        bed.window.send_replace(Window::Open(at(250)));
+        bed.window.send_replace(open_from(at(250)));
     };
     let (records, ()) = tokio::join!(bed.run(part), opens);
     let stages = stages(&records);
@@ -789,7 +797,7 @@ async fn arrivals_of_the_warm_up_give_way_to_measured_ones_at_the_opening() {
     };
     let opens = async {
         tokio::time::sleep(ms(250)).await;
-        bed.window.send_replace(Window::Open(at(260)));
+        bed.window.send_replace(open_from(at(260)));
     };
     let (records, ()) = tokio::join!(bed.run(part), opens);
     let due = |stage: Stage| {
@@ -804,8 +812,8 @@ async fn arrivals_of_the_warm_up_give_way_to_measured_ones_at_the_opening() {
 async fn when_the_time_is_over_the_load_is_held_until_it_is_told_to_end() {
     let bed = Bed::new(InMemory::new(100, 0, 1), PATIENT);
     let mut part = bed.part(Pacing::Closed(vec![at(0)]), &[None; 50]);
-    part.duration = Some(ms(350));
     part.hold = Hold::Auto;
+    bed.close_at(at(350));
     let ends = async {
         tokio::time::sleep(ms(650)).await;
         bed.window.send_replace(Window::Over);
@@ -815,6 +823,22 @@ async fn when_the_time_is_over_the_load_is_held_until_it_is_told_to_end() {
     assert_eq!((count(Stage::Measured), count(Stage::Hold)), (4, 3));
     let cut = records.iter().filter(|r| r.outcome == Outcome::Cut);
     assert!(cut.clone().all(|record| record.stage == Stage::Hold) && cut.count() == 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_window_that_is_closed_while_it_is_open_holds_the_load_from_then_on() {
+    let bed = Bed::new(InMemory::new(100, 0, 1), PATIENT);
+    let mut part = bed.part(Pacing::Closed(vec![at(0)]), &[None; 50]);
+    part.hold = Hold::Auto;
+    let ends = async {
+        tokio::time::sleep(ms(250)).await;
+        bed.close_at(at(250));
+        tokio::time::sleep(ms(200)).await;
+        bed.window.send_replace(Window::Over);
+    };
+    let (records, ()) = tokio::join!(bed.run(part), ends);
+    let count = |stage: Stage| records.iter().filter(|r| r.stage == stage).count();
+    assert_eq!((count(Stage::Measured), count(Stage::Hold)), (3, 2));
 }
 
 #[test]
