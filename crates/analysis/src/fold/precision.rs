@@ -18,11 +18,17 @@ const SHORTEST: f64 = 0.1;
 /// Part of an answer's time that a window may lack to hold so many answers in a row.
 const NEARLY: f64 = 0.05;
 /// Mean latencies that an open loop must last …
-const OPEN_WAVES: f64 = 25.0;
-/// … for what rests on the waits of a few, when they hardly depend on each other …
-const UNQUEUED_WAVES: f64 = 40.0;
-/// … and when they do, since queues that are rare must be seen several times over.
+const OPEN_WAVES: f64 = 40.0;
+/// … and for what rests on waits, when these depend on each other, since queues that are rare must
+/// be seen several times over.
 const QUEUED_WAVES: f64 = 500.0;
+/// Mean latencies that an open loop must last for the 99th percentile of waits: those beyond it
+/// come together, when the server has a bad moment, and a few moments say little of the others.
+const TAIL_WAVES: f64 = 100.0;
+/// Values beyond the 95th percentile of which so many tell as much as one come together.
+const TOGETHER: f64 = 1.5;
+/// Where they do, how many is itself uncertain, and runs with a low estimate must not pass alone.
+const TOGETHER_MARGIN: f64 = 1.3;
 /// Times to first token of which so many tell as much as one depend on each other.
 const QUEUED: f64 = 4.0;
 /// Independent times to first token that an open loop must have seen.
@@ -55,9 +61,8 @@ impl Precision {
     pub(crate) fn batches(&self, rests_on: RestsOn) -> Result<Batches, u64> {
         let waves = match rests_on {
             _ if !self.is_open => Batches::LEAST as f64 - NEARLY,
-            RestsOn::Requests => OPEN_WAVES,
-            RestsOn::Waits if !self.is_queued() => UNQUEUED_WAVES,
-            RestsOn::Waits => QUEUED_WAVES,
+            RestsOn::Waits if self.is_queued() => QUEUED_WAVES,
+            RestsOn::Requests | RestsOn::Waits => OPEN_WAVES,
         };
         let independent = if self.is_open {
             INDEPENDENT * self.effect
@@ -72,6 +77,24 @@ impl Precision {
             return Err(rounded_up(needed));
         }
         Ok(Batches::of(self.waves / WAVES_OF_BATCH))
+    }
+
+    /// Requests for an interval of the 99th percentile of `n` values.
+    fn needed_for_tail(&self, rests_on: RestsOn, n: f64, effect: f64) -> f64 {
+        let margin = if effect > TOGETHER {
+            TOGETHER_MARGIN
+        } else {
+            1.0
+        };
+        let least = least_samples(99.0).unwrap_or_default() as f64;
+        let independent = self.requests * least * effect * margin / n;
+        let waits = self.is_open && rests_on == RestsOn::Waits;
+        let long = self.requests * TAIL_WAVES / self.waves.max(SHORTEST);
+        if waits {
+            independent.max(long)
+        } else {
+            independent
+        }
     }
 
     /// Waits depend on each other, so that the server's speed follows its queue.
@@ -96,11 +119,11 @@ impl Precision {
             Err(needed) => found.requests_needed = Some(needed),
             Ok(batches) => {
                 found.mean_interval = batches.mean(values);
-                if found.supports(99.0) {
-                    found.p99_interval = batches.quantile(values, &sorted, 0.99);
+                let needed = self.needed_for_tail(rests_on, n, effect);
+                if self.requests < needed {
+                    found.requests_needed = Some(rounded_up(needed));
                 } else {
-                    let least = least_samples(99.0).unwrap_or_default() as f64;
-                    found.requests_needed = Some(rounded_up(self.requests * least * effect / n));
+                    found.p99_interval = batches.quantile(values, &sorted, 0.99);
                 }
             }
         }
@@ -136,13 +159,24 @@ mod tests {
     }
 
     #[test]
+    fn a_tail_that_comes_together_needs_more() {
+        let needed = |is_open, waves, rests_on, effect| {
+            run(is_open, 1000.0, waves, 2.0).needed_for_tail(rests_on, 1000.0, effect)
+        };
+        assert_eq!(needed(false, 30.0, RestsOn::Waits, 1.0), 459.0);
+        assert_eq!(needed(false, 30.0, RestsOn::Waits, 2.0), 918.0 * 1.3);
+        assert_eq!(needed(true, 50.0, RestsOn::Requests, 1.0), 459.0);
+        assert_eq!(needed(true, 50.0, RestsOn::Waits, 1.0), 2000.0);
+    }
+
+    #[test]
     fn an_open_loop_needs_what_its_queue_remembers() {
         let all = RestsOn::Requests;
         assert!(run(true, 1000.0, 43.0, 2.4).batches(all).is_ok());
         assert!(run(true, 1000.0, 43.0, 2.4).batches(RestsOn::Waits).is_ok());
         // Near its limit a thousand tell as much as eighteen.
         assert_eq!(run(true, 1000.0, 23.0, 56.7).batches(all), Err(12_000));
-        assert_eq!(run(true, 1000.0, 20.0, 1.0).batches(all), Err(1300));
+        assert_eq!(run(true, 1000.0, 20.0, 1.0).batches(all), Err(2000));
         // Rare queues: the mean of all requests is known long before that of the waits.
         let rare = run(true, 2000.0, 59.0, 8.5);
         assert!(rare.batches(all).is_ok());
