@@ -92,7 +92,7 @@ fn serving_benchmark(object: &Map<String, Value>, lines: (usize, usize)) -> Opti
                         };
                         builder.set(key, label, Quantity::exact(value));
                     }
-                } else if key == "accept_length"
+                } else if matches!(key.as_str(), "accept_length" | "steady_state")
                     || tool == Tool::Vllm && (value.is_number() || value.is_array())
                 {
                     builder.summary.other.insert(key.clone(), value.clone());

@@ -314,12 +314,33 @@ fn vllms_warning_is_not_its_command() {
 
 #[test]
 fn every_number_of_vllms_json_is_read() {
-    for name in ["vllm-0.32.0.json", "vllm-0.32.0-faults.json"] {
+    for name in [
+        "vllm-0.32.0.json",
+        "vllm-0.32.0-faults.json",
+        "vllm-rs-0.32.0.json",
+        "vllm-rs-0.32.0-faults.json",
+    ] {
         let found = one(name);
         let object: Value = serde_json::from_str(&text(name)).expect("JSON");
         let told = object.as_object().expect("object").iter();
         all_are_in(&found, told.flat_map(|(name, value)| named(name, value)));
         assert_eq!(found.point["concurrency"], 4);
+    }
+}
+
+#[test]
+fn every_number_of_vllms_rust_client_is_read() {
+    for (name, ok) in [("vllm-rs-0.32.0", 40), ("vllm-rs-0.32.0-faults", 30)] {
+        let found = one(&format!("{name}.txt"));
+        assert_eq!(at(&found, "/requests/ok"), ok);
+        assert_eq!(at(&found, "/requests/failed"), 40 - ok);
+        let file = text(&format!("{name}.txt"));
+        let lines = file.lines().filter_map(|line| line.split_once(':'));
+        let told = lines.filter_map(|(name, value)| Some((name.to_owned(), number(value)?)));
+        all_are_in(&found, told);
+        let saved = one(&format!("{name}.json"));
+        let mean = |of: &ImportedResult| at(of, "/latency/ttft_ms/mean").as_f64().expect("mean");
+        assert!((mean(&saved) - mean(&found)).abs() <= 0.005);
     }
 }
 
