@@ -3,7 +3,7 @@
 use crate::aiperf_records;
 use crate::json_result::{self, Item};
 use crate::notes::Notes;
-use crate::result::ImportedResult;
+use crate::result::{ImportedResult, Tool};
 use crate::{percentiles, python_object};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -19,6 +19,7 @@ pub(crate) fn find(text: &str, notes: &mut Notes<'_>) -> Vec<ImportedResult> {
     let mut found: Vec<ImportedResult> = Vec::new();
     let mut rows: Vec<(usize, usize, Map<String, Value>)> = Vec::new();
     let mut requests = aiperf_records::Requests::default();
+    let mut so_far: Option<SoFar> = None;
     let mut budget = readable.len().saturating_mul(PASSES) + 4096;
     // Printed dictionaries are small and whole; failing ones are not tried for long.
     let mut python_budget = readable.len().saturating_mul(2) + 4096;
@@ -65,8 +66,17 @@ pub(crate) fn find(text: &str, notes: &mut Notes<'_>) -> Vec<ImportedResult> {
             Item::Result(result) => {
                 close_rows(&mut rows, &mut found, notes);
                 notes.take(lines);
-                found.push(*result);
                 at = open + read;
+                if is_so_far(&readable[..open], &result) {
+                    let next = SoFar { result, end: at };
+                    let last = so_far
+                        .take()
+                        .filter(|last| last.is_all_there_is(&readable[..open], Some(&next)));
+                    found.extend(last.map(|last| *last.result));
+                    so_far = Some(next);
+                } else {
+                    found.push(*result);
+                }
             }
             Item::Page(results) => {
                 notes.take((0, notes.lines.len()));
@@ -81,8 +91,38 @@ pub(crate) fn find(text: &str, notes: &mut Notes<'_>) -> Vec<ImportedResult> {
         }
     }
     close_rows(&mut rows, &mut found, notes);
+    let last = so_far.filter(|last| last.is_all_there_is(&readable, None));
+    found.extend(last.map(|last| *last.result));
     found.extend(requests.finish());
     found
+}
+
+/// What EvalScope had measured so far, which its log repeats every few requests.
+struct SoFar {
+    result: Box<ImportedResult>,
+    end: usize,
+}
+
+impl SoFar {
+    /// Neither the summary nor a later line of the same run follows: it was ended before.
+    fn is_all_there_is(&self, text: &str, next: Option<&SoFar>) -> bool {
+        let summed_up =
+            (text.get(self.end..)).is_some_and(|text| text.contains("Benchmarking summary"));
+        let goes_on = next.is_some_and(|next| next.requests() >= self.requests());
+        !summed_up && !goes_on
+    }
+
+    fn requests(&self) -> u64 {
+        let requests = self.result.summary.as_ref().map(|summary| summary.requests);
+        requests.map_or(0, |counted| {
+            counted.ok.unwrap_or(0) + counted.failed.unwrap_or(0)
+        })
+    }
+}
+
+fn is_so_far(before: &str, result: &ImportedResult) -> bool {
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    result.tool == Tool::Evalscope && line.contains("evalscope - ")
 }
 
 /// Rows of EvalScope's percentile file become one result, or complete the summary before them.

@@ -517,4 +517,39 @@ fn releases_of_a_year_ago_are_read_as_well() {
     assert_eq!(found.point["concurrency"], 4);
     assert_eq!(at(&found, "/requests/ok"), 36);
     assert_eq!(at(&found, "/requests/failed"), 4);
+    for (name, failed) in [("evalscope-1.2.0", 0), ("evalscope-1.2.0-faults", 11)] {
+        let found = one(name);
+        assert_eq!(at(&found, "/requests/ok"), 40 - failed);
+        assert_eq!(at(&found, "/requests/failed"), failed);
+        let file = |file: &str| -> Value {
+            serde_json::from_str(&text(&format!("{name}/{file}"))).expect("JSON")
+        };
+        let mut objects = vec![file("benchmark_summary.json")];
+        let rows = file("benchmark_percentile.json");
+        objects.extend(rows.as_array().expect("rows").iter().cloned());
+        // Input and output of one request together, a second: told as not read.
+        assert_eq!(found.unread, ["Total (tok/s)"]);
+        let told = (objects.iter())
+            .flat_map(|object| object.as_object().expect("object"))
+            .filter(|(name, _)| !matches!(name.as_str(), "Total (tok/s)" | "Percentiles"));
+        all_are_in(&found, told.flat_map(|(name, value)| named(name, value)));
+    }
+}
+
+#[test]
+fn what_evalscope_logs_on_its_way_is_no_result_unless_nothing_follows() {
+    let log = text("evalscope-1.2.0/benchmark.log");
+    let whole = read("benchmark.log", &log).results;
+    assert_eq!(whole.len(), 1, "{whole:?}");
+    assert_eq!(at(&whole[0], "/requests/ok"), 40);
+    let summary = log.find("Benchmarking summary").expect("a summary");
+    let cut = read("benchmark.log", &log[..summary]).results;
+    assert_eq!(cut.len(), 1, "{cut:?}");
+    assert_eq!(at(&cut[0], "/requests/ok"), 40);
+    // A run that was ended, and another one after it in the same log.
+    let half = log.find("\"Succeed requests\": 30").expect("so far");
+    let half = log[..half].rfind("2026-").expect("its line");
+    let two = read("benchmark.log", &format!("{}{log}", &log[..half])).results;
+    let answered: Vec<_> = two.iter().map(|it| at(it, "/requests/ok")).collect();
+    assert_eq!(answered, [20, 40]);
 }
