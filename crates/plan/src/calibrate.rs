@@ -182,13 +182,15 @@ fn requests_per_stream(observations: &[Observation]) -> Option<f64> {
     quantile(&known, 0.5)
 }
 
-/// Whether streams began one after another; a single one has nobody to wait for, and says nothing.
+/// Whether streams began one after another, or arrivals before they were measured; a single stream
+/// has nobody to wait for, and says nothing.
 fn is_spread(observation: &Observation) -> bool {
-    let several = match observation.load {
-        Load::Closed(streams) => streams > 1,
-        Load::Open(_) => false,
-    };
-    several && !matches!(observation.start, Start::AtOnce | Start::Over(0))
+    match observation.load {
+        Load::Closed(streams) => {
+            streams > 1 && !matches!(observation.start, Start::AtOnce | Start::Over(0))
+        }
+        Load::Open(_) => observation.start == Start::Spread,
+    }
 }
 
 fn points(observations: &[Observation], errors: &[Residual]) -> Vec<FittedPoint> {

@@ -9,7 +9,7 @@ use inferometer_catalog::engine::{EngineKind, ResolvedFlags, Version, name_for};
 use inferometer_catalog::model::{KnownModel, Model};
 use inferometer_catalog::timing::Timing;
 use inferometer_sim::engine::virtual_time::{
-    Keep, Run, Served, open_loop, spread_over, staggered_loop, steady_loop,
+    Keep, Run, Served, open_loop, spread_over, staggered_loop, steady_loop, steady_open_loop,
 };
 use inferometer_sim::engine::{Engine, EngineConfig, Policy, Rejection, Request};
 use inferometer_sim::launch::{Host, Launch, LaunchError};
@@ -165,18 +165,30 @@ fn served(
             staggered_loop(&mut engine, requests, &starts, Keep::default())
         }
         Load::Open(rate) => {
-            let mut at = 0.0;
-            // A request keeps its time, whether those before it were taken or not.
-            let times = (0..work.requests).map(|_| {
-                at += exponential(rng) / rate.max(1e-6);
-                (at * 1e9) as u64
-            });
-            let times: Vec<u64> = times.collect();
-            let arrivals: Vec<(u64, Request)> = requests
-                .into_iter()
-                .map(|request| (times[request.id as usize], request))
-                .collect();
             let mut engine = Engine::new(config, seed);
+            // A request keeps its time, whether those before it were taken or not; those that only
+            // make the load come as often.
+            let refused = f64::from(work.requests) / requests.len().max(1) as f64;
+            let mut passed = 0;
+            let mut gap = |request: Option<&Request>| {
+                let mut drawn = || exponential(rng) / rate.max(1e-6) * 1e9;
+                let nanos: f64 = match request {
+                    Some(request) => (passed..=request.id).map(|_| drawn()).sum(),
+                    None => drawn() * refused,
+                };
+                passed = request.map_or(passed, |request| request.id + 1);
+                nanos as u64
+            };
+            if work.start == Start::Spread {
+                return steady_open_loop(&mut engine, &requests, gap, Keep::default());
+            }
+            let mut at = 0;
+            let arrivals: Vec<(u64, Request)> = (requests.into_iter())
+                .map(|request| {
+                    at += gap(Some(&request));
+                    (at, request)
+                })
+                .collect();
             open_loop(&mut engine, arrivals, Keep::default())
         }
     }
@@ -232,6 +244,29 @@ mod tests {
         let closed = Means::of(&simulate(config, &work(Load::Closed(8)), 1));
         let (rate, latency) = (closed.requests_per_s.unwrap(), closed.e2e_ms.unwrap() / 1e3);
         assert!((rate * latency / 8.0 - 1.0).abs() < 0.02);
+    }
+
+    #[test]
+    fn the_window_of_an_open_loop_leaves_out_its_empty_begin_and_its_tail() {
+        // Two hundred arrivals within the time of a few answers.
+        let run = |start| {
+            let work = Work {
+                start,
+                ..work(Load::Open(20.0), 128, 512, 200)
+            };
+            simulate(config(&[]), &work, 3)
+        };
+        let (bare, steady) = (run(Start::AtOnce), run(Start::Spread));
+        assert_eq!(steady.served.len(), 200);
+        let rate = |run: &Run| Means::of(run).requests_per_s.unwrap();
+        assert!(rate(&bare) < 17.0, "{}", rate(&bare));
+        assert!(
+            (rate(&steady) / 20.0 - 1.0).abs() < 0.1,
+            "{}",
+            rate(&steady)
+        );
+        let tpot = |run: &Run| Means::of(run).tpot_ms.unwrap();
+        assert!(tpot(&steady) > tpot(&bare));
     }
 
     #[test]

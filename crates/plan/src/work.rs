@@ -78,7 +78,7 @@ pub enum Start {
     /// All at once, as most tools do.
     #[default]
     AtOnce,
-    /// Before the measured window, over one latency, as our runs do.
+    /// Before the measured window, over one latency, as our runs do; the load goes on after it.
     Spread,
     /// Over a time that is known, in nanoseconds.
     Over(u64),

@@ -269,6 +269,61 @@ pub fn open_loop(
     })
 }
 
+/// The same in a load that is steady while the requests are served: requests like them come
+/// before, for a mean latency, and after, until the last of them has ended or had twice that time.
+/// `gap` gives the time to the next arrival.
+pub fn steady_open_loop(
+    engine: &mut Engine,
+    requests: &[Request],
+    mut gap: impl FnMut(Option<&Request>) -> Nanos,
+    keep: Keep,
+) -> Run {
+    let mut sent: Vec<(Nanos, Option<usize>)> = Vec::new();
+    let (mut ended, mut latencies, mut next, mut measured_ended) = (0, 0, 0, 0);
+    let mut window: Option<[Nanos; 2]> = None;
+    let mut client = |agenda: &mut Agenda, happening: Happening| {
+        let now = match happening {
+            Happening::Begin => 0,
+            Happening::Arrived { at } => at,
+            Happening::Ended { at, place } => {
+                let (arrived, measured) = sent[place];
+                (ended, latencies) = (ended + 1, latencies + (at - arrived));
+                measured_ended += usize::from(measured.is_some());
+                return;
+            }
+        };
+        let mean = latencies.checked_div(ended);
+        let is_warm = window.is_some() || mean.is_some_and(|mean| now >= mean);
+        let measured = (is_warm && next < requests.len()).then_some(next);
+        let at = now + gap(measured.map(|place| &requests[place]));
+        if measured.is_some() {
+            next += 1;
+            let [from, _] = window.unwrap_or([now, now]);
+            window = Some([from, at]);
+        } else if let Some([_, to]) = window
+            && (measured_ended == requests.len() || now > to + 2 * mean.unwrap_or_default())
+        {
+            return;
+        }
+        let like = measured.unwrap_or(sent.len() % requests.len());
+        sent.push((at, measured));
+        agenda.schedule(at, requests[like].clone());
+    };
+    if requests.is_empty() {
+        return Run::default();
+    }
+    let mut run = drive(engine, keep, &mut client);
+    let all = std::mem::take(&mut run.served);
+    for (served, (_, measured)) in all.into_iter().zip(sent) {
+        match measured {
+            Some(_) => run.served.push(served),
+            None => run.around.push(served),
+        }
+    }
+    run.window = window;
+    run
+}
+
 /// What a client may answer with further requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Happening {
