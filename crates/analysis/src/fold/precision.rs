@@ -33,6 +33,10 @@ const TOGETHER_MARGIN: f64 = 1.3;
 const QUEUED: f64 = 4.0;
 /// Independent times to first token that an open loop must have seen.
 const INDEPENDENT: f64 = 200.0;
+/// Near its limit a server's latencies are those of its queue; how far they depend on each other is
+/// then itself known by many of them only, and runs that happened to see a calm queue must not pass.
+const NEAR_LIMIT: f64 = 40.0;
+const INDEPENDENT_NEAR_LIMIT: f64 = 1000.0;
 
 /// What a figure rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,10 +68,10 @@ impl Precision {
             RestsOn::Waits if self.is_queued() => QUEUED_WAVES,
             RestsOn::Requests | RestsOn::Waits => OPEN_WAVES,
         };
-        let independent = if self.is_open {
-            INDEPENDENT * self.effect
-        } else {
-            0.0
+        let independent = match rests_on {
+            _ if !self.is_open => 0.0,
+            RestsOn::Waits if self.is_near_limit() => INDEPENDENT_NEAR_LIMIT * self.effect,
+            RestsOn::Requests | RestsOn::Waits => INDEPENDENT * self.effect,
         };
         // A window without length says nothing of how long it should be.
         let needed = (self.requests * waves / self.waves.max(SHORTEST))
@@ -102,8 +106,18 @@ impl Precision {
         self.effect >= QUEUED
     }
 
+    fn is_near_limit(&self) -> bool {
+        self.effect >= NEAR_LIMIT
+    }
+
     /// A sample, in the order of its requests' starts, in numbers with its intervals.
     pub(crate) fn described(&self, values: &[f64], rests_on: RestsOn) -> Option<Distribution> {
+        // Half of the requests wait less than the median, whatever the others do.
+        let [rests_on, usual] = if self.is_near_limit() {
+            [RestsOn::Waits; 2]
+        } else {
+            [rests_on, RestsOn::Requests]
+        };
         let mut sorted = values.to_vec();
         sort(&mut sorted);
         let mut found = Distribution::of_sorted(&sorted)?;
@@ -112,8 +126,7 @@ impl Precision {
             .collect();
         let (n, effect) = (found.n as f64, design_effect(&in_tail));
         found.independent = Some((n / effect) as u64);
-        // Half of the requests wait less than the median, whatever the others do.
-        let usual = self.batches(RestsOn::Requests).ok();
+        let usual = self.batches(usual).ok();
         found.p50_interval = usual.and_then(|it| it.quantile(values, &sorted, 0.5));
         match self.batches(rests_on) {
             Err(needed) => found.requests_needed = Some(needed),
@@ -178,6 +191,10 @@ mod tests {
         assert_eq!(run(true, 1000.0, 23.0, 56.7).batches(all), Err(12_000));
         assert_eq!(run(true, 1000.0, 20.0, 1.0).batches(all), Err(2000));
         // Rare queues: the mean of all requests is known long before that of the waits.
+        // Its latencies are known much later than its throughput.
+        let full = run(true, 30_000.0, 650.0, 120.0);
+        assert!(full.batches(all).is_ok());
+        assert_eq!(full.batches(RestsOn::Waits), Err(120_000));
         let rare = run(true, 2000.0, 59.0, 8.5);
         assert!(rare.batches(all).is_ok());
         assert_eq!(rare.batches(RestsOn::Waits), Err(17_000));
