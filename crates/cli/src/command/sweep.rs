@@ -156,7 +156,7 @@ pub fn run(mut arguments: SweepArguments) -> anyhow::Result<Exit> {
     let control = Control::default();
     interrupt_on_signals(control.clone())?;
     let mut view = SweepView {
-        table: Table::new(&planned.plan, arguments.quiet),
+        table: Table::new(&planned.plan, arguments.quiet, lang),
         progress: &mut progress,
     };
     let mut driver = SweepDriver::new(&planned, &sweep, servers, control.clone(), &session)?;

@@ -139,7 +139,7 @@ pub fn run(arguments: TuneArguments) -> anyhow::Result<Exit> {
         searcher_observer: &|| observer(quiet),
     };
     let ran = driver.run(&mut StudyView {
-        table: Table::new(&study, quiet),
+        table: Table::new(&study, quiet, lang),
         progress: &mut progress,
     });
     progress.end();
