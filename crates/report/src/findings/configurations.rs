@@ -22,6 +22,8 @@ struct Contest {
     point: String,
     /// Name and estimate of each setting, the best first.
     ranked: Vec<(String, Estimate)>,
+    /// Several may win: of settings of several flags, one flag by itself tells more.
+    may_tie: bool,
 }
 
 impl Contest {
@@ -34,7 +36,8 @@ impl Contest {
             .ranked
             .split_at(self.ranked.iter().take_while(tied).count());
         let apart = |(_, a): &(String, Estimate)| others.iter().all(|(_, b)| a.separate(b));
-        (!others.is_empty() && first.iter().all(apart)).then_some(first.len())
+        let counts = first.len() == 1 || self.may_tie;
+        (counts && !others.is_empty() && first.iter().all(apart)).then_some(first.len())
     }
 
     /// The setting, or the settings, that are clearly apart from all others.
@@ -132,6 +135,7 @@ impl<'a> Contests<'a> {
         (ranked.len() > 1 && !given).then(|| Contest {
             point: point.clone(),
             ranked,
+            may_tie: self.varied.len() == 1,
         })
     }
 

@@ -340,7 +340,7 @@ fn a_setting_wins_only_where_the_intervals_separate() {
         ],
     );
     let winners = sweep.of(FindingKind::Winner);
-    let [ttft, throughput] = winners.as_slice() else {
+    let [throughput, ttft] = winners.as_slice() else {
         panic!("{winners:?}")
     };
     assert_eq!(

@@ -399,7 +399,7 @@ mod tests {
             "sweep",
             "http://me:pass@host",
             "--header",
-            "X-Key=abc",
+            "X-Team=abc",
             "--header=Cookie=def",
             "--extra",
             r#"{"api_key":"ghi"}"#,
@@ -416,7 +416,7 @@ mod tests {
             assert!(!kept.contains(secret), "{secret}: {kept}");
         }
         assert!(
-            kept.contains("--header X-Key=… --header=Cookie=…"),
+            kept.contains("--header X-Team=… --header=Cookie="),
             "{kept}"
         );
         assert!(kept.contains("--concurrency 1,2 -- vllm serve"), "{kept}");
