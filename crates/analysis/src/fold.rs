@@ -22,7 +22,6 @@ use crate::judge::{self, Doubt, Evidence, FirstTokenEvidence, Reference, WindowE
 use crate::server::between;
 use crate::steady::{self, Steady};
 use inferometer_core::doubt::DoubtCode;
-use inferometer_core::environment::EndCause;
 use inferometer_core::quantile::{quantile, sort};
 use inferometer_core::record::{Record, TokenSource};
 use inferometer_core::scenario::Extent;
@@ -223,13 +222,12 @@ fn accounts(context: &RunContext<'_>, tally: &Tally<'_>) -> Accounts {
     let ended = tally.rows.len() as u64;
     let failed = tally.failures.values().map(|kind| kind.count).sum();
     let ending = context.ending;
-    let (planned, unsent) = match ending.cause {
-        EndCause::Killed => {
-            let asked = context.scenario.load.extent.requests().unwrap_or(ended);
-            let planned = ending.planned.max(asked).max(ended);
-            (planned, planned - ended)
-        }
-        _ => (ending.planned, ending.unsent),
+    let (planned, unsent) = if ending.cause.is_without_ending() {
+        let asked = context.scenario.load.extent.requests().unwrap_or(ended);
+        let planned = ending.planned.max(asked).max(ended);
+        (planned, planned - ended)
+    } else {
+        (ending.planned, ending.unsent)
     };
     Accounts {
         planned,

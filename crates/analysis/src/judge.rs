@@ -444,7 +444,7 @@ impl Case<'_> {
                     Stagger::Over(span) => span.0.is_zero(),
                     // In a warm-up it is the first answers that are spread.
                     Stagger::Auto => {
-                        ending.cause != EndCause::Killed
+                        !ending.cause.is_without_ending()
                             && !ending.steady_window
                             && unspread(ending.stagger_ns)
                     }

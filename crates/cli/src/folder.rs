@@ -1,6 +1,7 @@
 //! New folders for what is kept.
 
 use crate::options::RUNS;
+use crate::registry;
 use inferometer_runner::host;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -13,6 +14,25 @@ static MADE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 pub fn new_folder(label: Option<&str>, kind: &str) -> PathBuf {
     let label = folder_name(label.unwrap_or(kind));
     free_folder(&format!("{}-{label}", host::folder_time()), Path::new(RUNS))
+}
+
+/// Endings by which `-o` knows the format of a report.
+const OF_REPORTS: [&str; 7] = ["html", "json", "csv", "md", "txt", "svg", "png"];
+
+/// The folder that `--out` names, which is remembered, or else a new one.
+pub fn kept_in(out: Option<&Path>, label: Option<&str>, kind: &str) -> anyhow::Result<PathBuf> {
+    let Some(out) = out else {
+        return Ok(new_folder(label, kind));
+    };
+    let ending = out.extension().and_then(|ending| ending.to_str());
+    if ending.is_some_and(|ending| OF_REPORTS.contains(&ending)) && !out.is_dir() {
+        anyhow::bail!(
+            "--out {0}: that is the folder in which the measurement is kept, and {0} is named like a report; for the report, write -o {0}",
+            out.display()
+        );
+    }
+    registry::remember(out);
+    Ok(out.to_owned())
 }
 
 /// A text as the name of a folder, or as a part of it.

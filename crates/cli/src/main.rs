@@ -14,6 +14,7 @@ mod output;
 mod parts;
 mod pictures;
 mod progress;
+mod registry;
 mod session;
 mod sides;
 mod signals;

@@ -5,8 +5,8 @@ mod measurement;
 mod output;
 
 pub use engine::EngineArguments;
-pub use measurement::{MeasurementOptions, from_variable};
-pub use output::{DataView, Format, OutputOptions, TableOutput, lang, theme};
+pub use measurement::{ConfigFile, MeasurementOptions, from_variable};
+pub use output::{ColumnOptions, DataView, Format, OutputOptions, TableOutput, lang, theme};
 
 /// Folder of what is kept, unless another is given.
 pub const RUNS: &str = "inferometer-runs";

@@ -73,30 +73,37 @@ pub fn deliver(
     folder: &Path,
     render: impl Fn(Format) -> anyhow::Result<Rendered>,
 ) -> anyhow::Result<()> {
-    let formats: &[Format] = match options.format.as_slice() {
-        [] => &[Format::Text],
-        formats => formats,
-    };
+    let formats = options.formats();
     if let Some(to) = options.to.as_deref().filter(|to| *to != Path::new("-"))
         && formats.len() > 1
     {
         std::fs::create_dir_all(to)
             .with_context(|| format!("cannot make the folder {}", to.display()))?;
     }
-    for &format in formats {
+    for &format in &formats {
         match render(format)? {
             Rendered::Figures(figures) => {
+                let figures: Vec<Figure> = figures
+                    .into_iter()
+                    .filter_map(Figure::worth_showing)
+                    .collect();
                 let theme = options.theme.unwrap_or_default();
                 let to = options.to.as_deref();
                 pictures::write(&figures, format, theme, to, folder)?;
             }
-            Rendered::Whole(text) => match target(folder, options, format, formats.len()) {
-                None => print(&text)?,
-                Some(file) if options.to.is_some() => {
-                    whole_file::write_as_told(&file, text.as_bytes())?
+            Rendered::Whole(text) => {
+                let text = match (format, options.lang) {
+                    (Format::Html, None) => html::following_browser(&text),
+                    _ => text,
+                };
+                match target(folder, options, format, formats.len()) {
+                    None => print(&text)?,
+                    Some(file) if options.to.is_some() => {
+                        whole_file::write_as_told(&file, text.as_bytes())?
+                    }
+                    Some(file) => whole_file::replace(&file, text.as_bytes())?,
                 }
-                Some(file) => whole_file::replace(&file, text.as_bytes())?,
-            },
+            }
         }
     }
     Ok(())
@@ -109,7 +116,11 @@ pub fn keep(options: &OutputOptions, folder: &Path, page: impl FnOnce() -> anyho
         return;
     }
     let file = folder.join(PAGE);
-    let written = page().and_then(|page| Ok(whole_file::replace(&file, page.as_bytes())?));
+    let page = page().map(|page| match options.lang {
+        None => html::following_browser(&page),
+        Some(_) => page,
+    });
+    let written = page.and_then(|page| Ok(whole_file::replace(&file, page.as_bytes())?));
     if let Err(error) = written {
         let why = with_causes(error.as_ref());
         eprintln!("warning: {} was not written: {why}", file.display());
@@ -132,14 +143,15 @@ pub fn check_output(options: &OutputOptions) -> anyhow::Result<()> {
         (Format::Svg, "svg"),
         (Format::Png, "png"),
     ];
-    let ours = ours.iter().find(|(it, _)| options.format.contains(it));
+    let formats = options.formats();
+    let ours = ours.iter().find(|(it, _)| formats.contains(it));
     if let Some((_, format)) = ours.filter(|_| options.dialect.foreign().is_some()) {
         bail!(
             "--format {format} has our own numbers only; leave out --dialect, or use --format text or json"
         );
     }
     let drawn = |format: &Format| matches!(format, Format::Svg | Format::Png);
-    if options.to.as_deref() == Some(Path::new("-")) && options.format.iter().any(drawn) {
+    if options.to.as_deref() == Some(Path::new("-")) && formats.iter().any(drawn) {
         bail!("-o -: pictures cannot go to standard output; name a folder");
     }
     let folder = options
@@ -152,6 +164,21 @@ pub fn check_output(options: &OutputOptions) -> anyhow::Result<()> {
         bail!(
             "-o: the folder {} does not exist; make it first",
             folder.display()
+        );
+    }
+    Ok(())
+}
+
+/// What is measured is kept in `--out`, and `-o` is for the report: a name that says nothing of a
+/// format may be meant for the other, which is told before the work is done.
+pub fn check_report_name(options: &OutputOptions) -> anyhow::Result<()> {
+    let to = options.to.as_deref().filter(|to| *to != Path::new("-"));
+    let unclear =
+        |to: &&Path| options.format.is_empty() && to.extension().is_none() && !to.is_dir();
+    if let Some(to) = to.filter(unclear) {
+        bail!(
+            "-o {0}: that is where the report goes, and its format is not said; to keep the measurement in {0}, write --out {0}; for a report, -o {0}.html or --format",
+            to.display()
         );
     }
     Ok(())

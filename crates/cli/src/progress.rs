@@ -6,6 +6,7 @@ use inferometer_core::record::Stage;
 use inferometer_load::live::Snapshot;
 use inferometer_load::preflight::{PreflightStep, Question};
 use inferometer_page::number;
+use inferometer_page::text::pad_right;
 use inferometer_report::message::ProgressText;
 use inferometer_runner::capacity::short;
 use inferometer_runner::observer::{Event, Observer};
@@ -304,31 +305,47 @@ impl Observer for Progress {
                 engine,
                 since,
                 question,
-            } => self.wait(|| format!("asking {engine} since {}: {question}", clock(since))),
+            } => {
+                let values = [
+                    ("engine", engine.to_string()),
+                    ("since", clock(since)),
+                    ("question", question.to_string()),
+                ];
+                let lang = self.lang;
+                self.wait(|| ProgressText::AskingEngine.with(lang, &values));
+            }
             Event::StartingEngine { engine, log } => {
-                self.attempt(&format!("starting {engine}; its log is {}", log.display()));
+                let log = ("log", log.display().to_string());
+                let values = [("engine", engine.to_string()), log];
+                self.attempt(&ProgressText::StartingEngine.with(self.lang, &values));
             }
             Event::WaitingForEngine {
                 engine,
                 since,
                 last_line,
-            } => self.wait(|| {
-                let waiting = format!("waiting for {engine} since {}", clock(since));
-                match last_line {
+            } => {
+                let values = [("engine", engine.to_string()), ("since", clock(since))];
+                let waiting = ProgressText::WaitingForEngine.with(self.lang, &values);
+                self.wait(|| match last_line {
                     None => waiting,
                     Some(line) => format!("{waiting}: {}", printable(line.trim(), 100)),
-                }
-            }),
-            Event::EngineReady { engine, after_s } => {
-                self.attempt(&format!("{engine} answers after {after_s:.1} s"));
+                });
             }
-            Event::StoppingEngine => self.say("stopping the engine"),
-            Event::GivingUp { reason } => self.say(&format!(
-                "giving up: three points in a row could not be measured: {reason}"
-            )),
-            Event::Probed { over, probe } => self.keep(&probed(over, probe)),
+            Event::EngineReady { engine, after_s } => {
+                let seconds = ("seconds", format!("{after_s:.1}"));
+                let values = [("engine", engine.to_string()), seconds];
+                self.attempt(&ProgressText::EngineReady.with(self.lang, &values));
+            }
+            Event::StoppingEngine => self.say(ProgressText::StoppingEngine.text(self.lang)),
+            Event::GivingUp { reason } => {
+                let values = [("reason", reason.to_string())];
+                self.say(&ProgressText::GivingUp.with(self.lang, &values));
+            }
+            Event::Probed { over, probe } => self.keep(&probed(over, probe, self.lang)),
             Event::WaitingForSearcher { name, since } => {
-                self.wait(|| format!("waiting for the searcher '{name}' since {}", clock(since)));
+                let values = [("name", name.to_string()), ("since", clock(since))];
+                let lang = self.lang;
+                self.wait(|| ProgressText::WaitingForSearcher.with(lang, &values));
             }
             // Rows of tables, which their commands show.
             Event::SweepBegins { .. }
@@ -357,17 +374,19 @@ fn download(file: &str, progress: DownloadProgress, lang: Lang) -> String {
     }
 }
 
-fn probed(over: &str, probe: &StoredProbe) -> String {
+fn probed(over: &str, probe: &StoredProbe, lang: Lang) -> String {
     let word = match probe.verdict {
-        ProbeVerdict::Met => "met",
-        ProbeVerdict::Missed => "missed",
-        ProbeVerdict::Undecided => "undecided",
+        ProbeVerdict::Met => ProgressText::Met,
+        ProbeVerdict::Missed => ProgressText::Missed,
+        ProbeVerdict::Undecided => ProgressText::Undecided,
     };
+    let count = [("count", probe.requests.to_string())];
     format!(
-        "{:>8} {over} {:>9}: {word:<9} after {} requests",
+        "{:>8} {over} {:>9}: {} {}",
         probe.purpose.to_string(),
         short(probe.level),
-        probe.requests
+        pad_right(word.text(lang), 9),
+        ProgressText::AfterRequests.with(lang, &count)
     )
 }
 

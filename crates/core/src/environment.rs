@@ -169,6 +169,15 @@ pub enum EndCause {
     ServerAway,
     /// It was killed: nothing was written at the end.
     Killed,
+    /// It goes on: there is no end yet.
+    Running,
+}
+
+impl EndCause {
+    /// Nothing was written at its end, so that the records must tell what they can.
+    pub fn is_without_ending(self) -> bool {
+        matches!(self, EndCause::Killed | EndCause::Running)
+    }
 }
 
 /// The server after the measurement.

@@ -2,6 +2,10 @@
 //!
 //! A number that is not known is `null`, never 0.
 
+mod column;
+
+pub use column::{BadColumn, Quantity, SummaryColumn, SummaryColumns};
+
 use crate::doubt::{DoubtCode, Severity};
 use crate::record::{FailureClass, Phase, TokenSource};
 use crate::server::ServerSummary;

@@ -44,6 +44,13 @@ impl Figure {
             footnotes,
         }
     }
+
+    /// The figure without panels that show nothing; absent where all do.
+    pub fn worth_showing(mut self) -> Option<Self> {
+        self.panels.retain(|panel| !panel.is_trivial());
+        let shows = !self.panels.iter().all(Panel::is_empty);
+        shows.then_some(self)
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -75,6 +82,31 @@ impl Panel {
     /// There is no value in any series.
     pub fn is_empty(&self) -> bool {
         self.series.iter().all(|series| series.shape.is_empty())
+    }
+
+    /// It has values and shows nothing that a number would not: a heat map of one cell, or curves
+    /// that are all at one place of the axis, which are dots above each other.
+    fn is_trivial(&self) -> bool {
+        let shapes = || self.series.iter().map(|series| &series.shape);
+        let heat = shapes().map(|shape| match shape {
+            Shape::Heat(cells) => Some(cells.iter().filter(|cell| cell.value.is_some()).count()),
+            _ => None,
+        });
+        if let Some(cells) = heat
+            .sum::<Option<usize>>()
+            .filter(|_| !self.series.is_empty())
+        {
+            return cells == 1;
+        }
+        let curves = shapes().all(|shape| matches!(shape, Shape::Line(_)));
+        let samples = || {
+            shapes()
+                .flat_map(Shape::samples)
+                .filter(|it| it.y.is_some())
+        };
+        let mut places = samples().map(|sample| sample.x);
+        let first = places.next();
+        curves && samples().count() > 1 && places.all(|place| Some(place) == first)
     }
 }
 

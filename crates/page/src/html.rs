@@ -49,7 +49,13 @@ pub struct Edition {
 pub fn page(lang: Lang, numbers: Value, edition: impl Fn(Lang) -> Edition) -> Page {
     Page {
         lang,
-        editions: [Lang::En, Lang::Zh].map(edition),
+        editions: [Lang::En, Lang::Zh].map(|lang| {
+            let mut edition = edition(lang);
+            edition.figures = (edition.figures.into_iter())
+                .filter_map(Figure::worth_showing)
+                .collect();
+            edition
+        }),
         numbers,
     }
 }
@@ -70,6 +76,12 @@ pub fn render(page: &Page) -> String {
          <script>{SCRIPT}</script>\n</body>\n</html>\n"
     ));
     out
+}
+
+/// The same page, but it opens in the reader's language where that is one of its own: for a page
+/// whose language nobody chose.
+pub fn following_browser(page: &str) -> String {
+    page.replacen("<html ", "<html data-follow ", 1)
 }
 
 /// Everything that is read, without what draws it.

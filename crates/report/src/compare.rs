@@ -11,6 +11,7 @@ pub use figures::figures;
 use crate::message::{CompareText, ComparedMetric};
 use inferometer_analysis::compare::{Comparison, Group, Metric, Row, Verdict};
 use inferometer_core::point::Point;
+use inferometer_core::summary::SummaryColumns;
 use inferometer_page::doc::{Block, Doc, Note, Pair, Section, Tone, Verdict as Judgement};
 use inferometer_page::number;
 use inferometer_text::Lang;
@@ -25,6 +26,8 @@ pub struct CompareReport<'a> {
     pub groups: &'a [Group],
     /// Deviation from run to run that was assumed where each side has one run.
     pub run_deviation: f64,
+    /// Figures that were chosen, in place of the primary and all others.
+    pub columns: Option<&'a SummaryColumns>,
     pub lang: Lang,
 }
 
@@ -43,10 +46,15 @@ pub fn compose(report: &CompareReport<'_>) -> Doc {
         let heading = CompareText::WhyNot.text(lang);
         sections.push(Section::headed(heading, [Block::Notes(notes.collect())]));
     }
-    sections.extend(table::over_loads(report));
-    let of_one_load = |a: &Row, b: &Row| a.point == b.point && a.group == b.group;
-    let loads = comparison.rows.chunk_by(of_one_load);
-    sections.extend(loads.map(|rows| table::section(report, rows)));
+    match report.columns {
+        Some(chosen) => sections.extend(chosen.0.iter().map(|it| table::of_column(report, it))),
+        None => {
+            sections.extend(table::over_loads(report));
+            let of_one_load = |a: &Row, b: &Row| a.point == b.point && a.group == b.group;
+            let loads = comparison.rows.chunk_by(of_one_load);
+            sections.extend(loads.map(|rows| table::section(report, rows)));
+        }
+    }
     // What holds for every table is said once, below the last.
     if let Some(Block::Table(last)) = sections.last_mut().and_then(|it| it.blocks.last_mut()) {
         last.footnotes = table::footnotes(report);

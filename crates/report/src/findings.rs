@@ -35,7 +35,9 @@ pub enum FindingKind {
     FailuresFrom,
     /// The cell of a grid with the lowest throughput.
     LeastEfficient,
-    /// A setting that is better than the others.
+    /// A setting that is far worse than another.
+    LargeDifference,
+    /// A setting that is better than the others, or several that are.
     Winner,
     /// Settings between which no difference is seen.
     NoDifference,
@@ -53,6 +55,7 @@ impl FindingKind {
             FindingKind::Knee => Text::KneeName,
             FindingKind::FailuresFrom => Text::FailuresName,
             FindingKind::LeastEfficient => Text::LeastName,
+            FindingKind::LargeDifference => Text::LargeName,
             FindingKind::Winner => Text::WinnerName,
             FindingKind::NoDifference => Text::SameName,
             FindingKind::HiddenStalls => Text::StallsName,
@@ -80,7 +83,8 @@ pub fn of_run(summary: &Summary, lang: Lang) -> Vec<Finding> {
 /// What the points of a sweep or an import show together.
 pub(crate) fn of_points(measured: &MeasuredPoints<'_>, lang: Lang) -> Vec<Finding> {
     let (axes, points) = (measured.axes, measured.points.as_slice());
-    let mut findings = Vec::new();
+    // What is far worse is told before anything that is a little better.
+    let mut findings = configurations::large_differences(axes, points, lang);
     for ladder in ladders(measured) {
         findings.extend(ladder::saturation(&ladder, lang));
         findings.extend(ladder::failures(&ladder, lang));

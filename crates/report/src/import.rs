@@ -16,7 +16,7 @@ use crate::findings::section as findings_section;
 use crate::message::{ImportText, VerdictText};
 use inferometer_core::doubt::Severity;
 use inferometer_core::point::Point;
-use inferometer_core::summary::Summary;
+use inferometer_core::summary::{Summary, SummaryColumns};
 use inferometer_import::{
     ImportDoubt, ImportDoubtCode, ImportedLatencies, ImportedRequests, ImportedResult,
     ImportedSummary, ImportedThroughput, MeasuredResult, ResultGroup, Spread, StatedImportDoubt,
@@ -43,6 +43,8 @@ pub struct ImportReport<'a> {
     pub lang: Lang,
     /// All that is known of each result is wanted.
     pub details: bool,
+    /// Columns that were chosen for the tables.
+    pub columns: Option<&'a SummaryColumns>,
 }
 
 #[derive(Clone, Debug)]
@@ -97,6 +99,7 @@ impl<'a> ImportReport<'a> {
             groups,
             lang,
             details: false,
+            columns: None,
         }
     }
 

@@ -5,6 +5,7 @@
 
 pub mod capacity;
 pub mod chart;
+mod columns;
 pub mod compare;
 pub mod csv;
 pub mod data;

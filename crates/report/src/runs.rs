@@ -1,11 +1,12 @@
 //! The list that `inferometer runs` shows: one line per run, sweep or search, the newest
 //! first.
 
+use crate::columns;
 use crate::csv::{field, harmless};
-use crate::message::{NumbersText, RunsText, SetupText, VerdictText};
+use crate::message::{RunsText, SetupText, VerdictText};
 use inferometer_core::scenario::Shape;
-use inferometer_core::summary::Summary;
-use inferometer_page::doc::{Block, Cell, Column, Doc, Section, Table, Tone, Unit};
+use inferometer_core::summary::{Quantity, Summary, SummaryColumns};
+use inferometer_page::doc::{Block, Cell, Column, Doc, Section, Table, Tone};
 use inferometer_page::number;
 use inferometer_text::Lang;
 use serde_json::{Value, json};
@@ -14,6 +15,9 @@ use std::path::PathBuf;
 
 /// Name and version of the form that `runs --format json` prints.
 pub const SCHEMA: &str = "inferometer.runs/1";
+
+/// Columns of figures unless others are chosen.
+const USUAL: &str = "req_per_s,tok_per_s,ttft.p50";
 
 /// What is known of one stored run, sweep or search; what cannot be read is absent.
 #[derive(Clone, Debug)]
@@ -139,7 +143,9 @@ pub enum RunState {
     Valid,
     /// It has a summary with one.
     Invalid,
-    /// It has no summary: still running, or killed.
+    /// It goes on.
+    Running,
+    /// It has no summary, and nothing goes on.
     Unfinished,
     /// It is another tool's; its doubts are in its report.
     Foreign,
@@ -150,6 +156,7 @@ impl RunState {
         match self {
             RunState::Valid => VerdictText::Valid,
             RunState::Invalid => VerdictText::Invalid,
+            RunState::Running => VerdictText::Running,
             RunState::Unfinished => VerdictText::Unfinished,
             RunState::Foreign => VerdictText::Foreign,
         }
@@ -214,18 +221,18 @@ fn newest_first(runs: &[KnownResult]) -> Vec<&KnownResult> {
 }
 
 /// The list as a document; without runs, it says so.
-pub fn compose(runs: &[KnownResult], lang: Lang) -> Doc {
+pub fn compose(runs: &[KnownResult], columns: Option<&SummaryColumns>, lang: Lang) -> Doc {
     let block = if runs.is_empty() {
         Block::Paragraph(RunsText::NoRuns.text(lang).to_owned())
     } else {
-        Block::Table(table(runs, lang))
+        Block::Table(table(runs, columns, lang))
     };
     Doc {
         sections: vec![Section::plain([block])],
     }
 }
 
-fn table(runs: &[KnownResult], lang: Lang) -> Table {
+fn table(runs: &[KnownResult], chosen: Option<&SummaryColumns>, lang: Lang) -> Table {
     let runs = newest_first(runs);
     // Names of directories end with the label unless the user chose the directory.
     let labels = (runs.iter())
@@ -235,42 +242,48 @@ fn table(runs: &[KnownResult], lang: Lang) -> Table {
         Column::left(RunsText::Kind.text(lang)),
         Column::left(RunsText::Verdict.text(lang)),
         Column::right(&SetupText::Load.text(lang).to_lowercase()),
-        Column::right(Unit::RequestsPerSecond.sign()),
-        Column::right(Unit::TokensPerSecond.sign()),
-        Column::right(NumbersText::TtftMedian.text(lang)),
     ];
+    let usual = || USUAL.parse().expect("columns of our own are known");
+    let chosen = chosen.cloned().unwrap_or_else(usual);
+    let first = columns.len();
+    columns.extend(columns::heads(&chosen, lang));
     if labels {
         columns.push(Column::wrapped(RunsText::RunLabel.text(lang)));
     }
     // Names are there to be copied: never broken, and last, so that a long one hurts least.
     columns.push(Column::left(RunsText::RunName.text(lang)));
     let rows = runs.into_iter().map(|run| {
-        let mut row = row(run, lang);
+        let mut row = row(run, &chosen, lang);
         if labels {
             row.push(Cell::text(run.label.clone().unwrap_or_default()));
         }
         row.push(Cell::text(&run.name));
         row
     });
-    Table::new(columns, rows)
+    let mut table = Table::new(columns, rows);
+    let _ = columns::without_empty(&mut table, first, &chosen, lang);
+    table
 }
 
-fn row(run: &KnownResult, lang: Lang) -> Vec<Cell> {
+fn row(run: &KnownResult, chosen: &SummaryColumns, lang: Lang) -> Vec<Cell> {
     let tone = match run.state {
         RunState::Valid | RunState::Foreign => Tone::Plain,
         RunState::Invalid => Tone::Bad,
-        RunState::Unfinished => Tone::Caution,
+        RunState::Running | RunState::Unfinished => Tone::Caution,
     };
-    let [requests, tokens] = run.rates();
-    vec![
+    let mut cells = vec![
         Cell::text(run.when()),
         Cell::text(run.what.kind().text(lang)),
         Cell::Toned(run.state.text().text(lang).to_owned(), tone),
         Cell::text(run.what.load(lang)),
-        Cell::rate(requests, Unit::RequestsPerSecond),
-        Cell::rate(tokens, Unit::TokensPerSecond),
-        Cell::known(run.ttft_median()),
-    ]
+    ];
+    let values = chosen.of(&run.figures);
+    let columns = chosen.0.iter().zip(values);
+    cells.extend(columns.map(|(column, value)| match column.quantity {
+        Quantity::Milliseconds => Cell::known(value.map(number::whole_millis)),
+        _ => Cell::brief(value),
+    }));
+    cells
 }
 
 /// `2026-11-15T02:23:34Z` as `11-15 02:23`: the directory's name has the rest.

@@ -17,13 +17,14 @@ use inferometer_core::doubt::DoubtCode;
 use inferometer_core::environment::Environment;
 use inferometer_core::point::Point;
 use inferometer_core::scenario::SimClock;
-use inferometer_core::summary::Summary;
+use inferometer_core::summary::{Summary, SummaryColumns};
 use inferometer_page::doc::{Block, Command, Doc, Pair, Section};
 use inferometer_page::figure::Figure;
 use inferometer_page::number;
 pub use inferometer_store::sweep_dir::Visited;
 use inferometer_store::sweep_dir::{PlannedPoint, SweepPlan, TrialState};
 use inferometer_text::Lang;
+use inferometer_text::punctuation::PunctuationText;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::Path;
@@ -36,6 +37,8 @@ pub struct SweepReport<'a> {
     pub directory: &'a Path,
     /// Where and against what one of its runs was.
     pub environment: Option<&'a Environment>,
+    /// Columns that were chosen for its tables.
+    pub columns: Option<&'a SummaryColumns>,
     pub lang: Lang,
 }
 
@@ -198,6 +201,9 @@ fn ladders(report: &SweepReport<'_>, rows: &[MeasuredPoint<'_>]) -> Vec<Section>
         .collect()
 }
 
+/// Points with the highest throughput that are named.
+const MOST_TIED: usize = 6;
+
 /// Doubts of a point whose throughput is not that of its load.
 const LOAD_NOT_HELD: [DoubtCode; 2] = [DoubtCode::UnfilledStreams, DoubtCode::ShortWindow];
 
@@ -213,12 +219,21 @@ fn best(report: &SweepReport<'_>, rows: &[MeasuredPoint<'_>]) -> Vec<String> {
         };
         rows.iter().filter(sound)
     };
+    // Points that show the same figure share the place.
     let top = |rows: &mut dyn Iterator<Item = &MeasuredPoint<'_>>| {
-        rows.filter_map(|row| Some((row.tokens_per_s()?, row.point.to_string())))
-            .reduce(|best, next| if next.0 > best.0 { next } else { best })
+        let known = rows.filter_map(|row| Some((row.tokens_per_s()?, row.point.to_string())));
+        let known: Vec<(f64, String)> = known.collect();
+        let most = known.iter().map(|(value, _)| *value).reduce(f64::max)?;
+        let shown = number::grouped(most, 1);
+        let same = known
+            .into_iter()
+            .filter(|(value, _)| number::grouped(*value, 1) == shown);
+        let points: Vec<String> = same.map(|(_, point)| point).collect();
+        Some((shown, points))
     };
-    let say = |text: SweepText, (value, point): (f64, String)| {
-        let value = format!("{} tok/s", number::grouped(value, 1));
+    let say = |text: SweepText, (value, points): (String, Vec<String>)| {
+        let value = format!("{value} tok/s");
+        let point = findings::some(&points, MOST_TIED, PunctuationText::Semicolon, report.lang);
         text.with(report.lang, &[("value", value), ("point", point)])
     };
     if rows.len() < 2 {

@@ -12,6 +12,7 @@ use crate::{
     random::{Purpose, RandomStream},
     reply::ErrorReply,
     tokenizer::OpensAnswer,
+    wish::Wish,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +49,8 @@ pub(crate) struct CompletionRequest {
     /// Lower runs first, where the engine goes by it.
     pub(crate) priority: i32,
     pub(crate) output_tokens: u32,
+    /// What an answer opens with that declines what the prompt asks for.
+    pub(crate) declines: Option<&'static str>,
     pub(crate) finish: Finish,
     /// Set where it came to one of MindIE's own endpoints.
     pub(crate) mindie: Option<MindieOptions>,
@@ -93,10 +96,10 @@ impl CompletionRequest {
                 "min_tokens must be less than or equal to max_tokens={limit}, got {least}."
             )));
         }
-        let output_tokens = if flag(&body, "ignore_eos")? {
-            limit
+        let (output_tokens, declines) = if flag(&body, "ignore_eos")? {
+            (limit, None)
         } else {
-            length(config, number, limit, least)
+            answer(&body, config, number, limit, least)
         };
         let options = match body.get("stream_options") {
             None | Some(Value::Null) => Map::new(),
@@ -118,14 +121,32 @@ impl CompletionRequest {
             },
             priority: priority(&body)?,
             output_tokens,
+            declines,
             finish: finish(output_tokens, limit),
             mindie: None,
         })
     }
 }
 
-/// Where generation stops by itself: from a quarter of the limit on.
-pub(crate) fn length(config: &Config, number: u64, limit: u32, least: u32) -> u32 {
+/// Where generation stops by itself: where the prompt asks for a length, about there.
+pub(crate) fn answer(
+    body: &Map<String, Value>,
+    config: &Config,
+    number: u64,
+    limit: u32,
+    least: u32,
+) -> (u32, Option<&'static str>) {
+    match Wish::in_body(body) {
+        Some(wish) => {
+            let granted = wish.granted(&config.tokenizer, config.seed, number);
+            (granted.tokens.clamp(least.max(1), limit), granted.declines)
+        }
+        None => (length(config, number, limit, least), None),
+    }
+}
+
+/// From a quarter of the limit on.
+fn length(config: &Config, number: u64, limit: u32, least: u32) -> u32 {
     let low = limit.div_ceil(4).max(least);
     let mut draw = RandomStream::new(config.seed, number, Purpose::Length);
     let more = draw.below(u64::from(limit - low) + 1);
@@ -204,6 +225,20 @@ mod tests {
 
     fn message(result: Result<CompletionRequest, ErrorReply>) -> String {
         result.unwrap_err().body
+    }
+
+    #[test]
+    fn an_answer_is_about_as_long_as_its_prompt_asks() {
+        let tokens = |asked: u32| {
+            let prompt = format!("Continue. Write about {asked} characters.");
+            let body = json!({"messages": [{"role": "user", "content": prompt}]}).to_string();
+            let config = Config::default();
+            let parse =
+                |number| CompletionRequest::parse(Api::Chat, body.as_bytes(), &config, number);
+            let all: Vec<u32> = (0..40).map(|it| parse(it).unwrap().output_tokens).collect();
+            all.iter().sum::<u32>()
+        };
+        assert!(tokens(2_000) > 4 * tokens(200) && tokens(200) > 40);
     }
 
     #[test]

@@ -268,7 +268,7 @@ impl Job<'_> {
             arrival: self.arrival,
             kind: self.shared.kind(),
             source,
-            answer_tokens: self.answer_tokens(),
+            answer_tokens: self.answer_tokens().opening(work.declines),
         };
         Ok(match stream.serve(&mut events, running).await? {
             Ended::Whole if chunked => self.responder.after(),
@@ -287,7 +287,7 @@ impl Job<'_> {
         running: &mut Running<'_>,
     ) -> io::Result<After> {
         let config = &self.shared.config;
-        let mut answer_tokens = self.answer_tokens();
+        let mut answer_tokens = self.answer_tokens().opening(work.declines);
         let thinking = match work.api {
             Api::Chat => config.faults.reasoning,
             Api::Completions => 0,

@@ -50,6 +50,7 @@ mod token_event;
 mod token_source;
 mod tokenizer;
 mod truth;
+pub mod wish;
 
 pub use config::{Config, EngineSetup};
 pub use engine_driver::Death;

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::mindie_answer::{Form, MindieOptions};
 use crate::{
-    completion_request::{Api, CompletionRequest, UsageAsked, finish, length},
+    completion_request::{Api, CompletionRequest, UsageAsked, answer, finish},
     config::Config,
     engine::Policy,
     fields::{count, flag, priority, token_ids},
@@ -99,10 +99,10 @@ impl<'a> Endpoint<'a> {
             )));
         }
         let limit = limit(form, parameters, config)?.clamp(1, most - prompt_tokens);
-        let output_tokens = if flag(&body, "ignore_eos")? {
-            limit
+        let (output_tokens, declines) = if flag(&body, "ignore_eos")? {
+            (limit, None)
         } else {
-            length(config, number, limit, 0)
+            answer(&body, config, number, limit, 0)
         };
         Ok(CompletionRequest {
             api: Api::Completions,
@@ -118,6 +118,7 @@ impl<'a> Endpoint<'a> {
             prompt,
             priority: priority(parameters)?,
             output_tokens,
+            declines,
             finish: finish(output_tokens, limit),
             mindie: Some(MindieOptions {
                 form,

@@ -20,6 +20,8 @@ use crate::{
 pub(crate) struct AnswerTokens<'a> {
     draw: RandomStream,
     pieces: &'a [Piece],
+    /// The text of the first token, if it is not that of its piece.
+    opening: Option<&'static str>,
 }
 
 impl<'a> AnswerTokens<'a> {
@@ -27,13 +29,19 @@ impl<'a> AnswerTokens<'a> {
         AnswerTokens {
             draw,
             pieces: tokenizer.pieces(),
+            opening: None,
         }
+    }
+
+    pub(crate) fn opening(self, opening: Option<&'static str>) -> Self {
+        AnswerTokens { opening, ..self }
     }
 
     /// Appends the next token's text; which it is.
     pub(crate) fn append(&mut self, out: &mut Vec<u8>) -> u32 {
         let piece = self.next();
-        out.extend_from_slice(piece.text.as_bytes());
+        let text = self.opening.take().unwrap_or(&piece.text);
+        out.extend_from_slice(text.as_bytes());
         piece.id
     }
 

@@ -321,7 +321,11 @@ impl RunDir {
         }
         let planned = planned.unwrap_or(seen).max(seen);
         Ok(Ending {
-            cause: EndCause::Killed,
+            cause: if self.is_running() {
+                EndCause::Running
+            } else {
+                EndCause::Killed
+            },
             planned,
             unsent: planned - seen,
             measured_from: measured_from.unwrap_or_default(),

@@ -169,6 +169,7 @@ mod tests {
             engine_options: Vec::new(),
             engine: Vec::new(),
             axes: Vec::new(),
+            typed: Vec::new(),
             repeat: 1,
             visits: Vec::new(),
             points: Vec::new(),

@@ -52,6 +52,9 @@ pub struct SweepPlan {
     /// The command of the engine that is started, without secrets; empty without one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub engine: Vec<String>,
+    /// What was typed after `inferometer`, without secrets; empty where that is not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub typed: Vec<String>,
     /// How often each point is measured.
     pub repeat: u32,
     /// Order of the visits, by index of the point and number of the repeat.

@@ -7,7 +7,6 @@ use crate::concurrency::{InFlight, UnderWay};
 use crate::judge::{DriftEvidence, InFlightEvidence, StragglerEvidence, WaveEvidence};
 use crate::statistics::{design_effect, rising_trend};
 use crate::steady::{self, Course, Overload};
-use inferometer_core::environment::EndCause;
 use inferometer_core::quantile::{quantile, sort};
 use inferometer_core::scenario::{Hold, Shape, Stagger};
 use inferometer_core::summary::Concurrency;
@@ -119,9 +118,11 @@ impl<'a> Run<'a> {
 
     /// When sending ended. A run that was killed could not say, so its last send must do.
     fn sending_ended(&self) -> Offset {
-        match self.context.ending.cause {
-            EndCause::Killed => self.last_sent().unwrap_or_default(),
-            _ => self.context.ending.sending_ended,
+        let ending = self.context.ending;
+        if ending.cause.is_without_ending() {
+            self.last_sent().unwrap_or_default()
+        } else {
+            ending.sending_ended
         }
     }
 

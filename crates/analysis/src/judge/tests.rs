@@ -270,7 +270,8 @@ fn waves_are_not_told_of_few_requests_or_of_users_who_think() {
 #[test]
 fn an_interrupted_run_is_invalid_but_a_stop_condition_is_what_was_asked() {
     let mut run = MadeUp::closed(8, 128);
-    for cause in [EndCause::Signal, EndCause::Watchdog, EndCause::Killed] {
+    use EndCause::{Killed, Running, Signal, Watchdog};
+    for cause in [Signal, Watchdog, Killed, Running] {
         run.ending.cause = cause;
         assert_eq!(run.doubt(Code::Interrupted), Some(Severity::Invalid));
     }

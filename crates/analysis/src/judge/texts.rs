@@ -114,6 +114,7 @@ fn wording(doubt: &Doubt, lang: Lang) -> (Text, Text, Values) {
             EndCause::Watchdog => (Text::Watchdog, Text::WatchdogRemedy, vec![]),
             EndCause::ServerAway => (Text::ServerAway, Text::DiedRemedy, vec![]),
             EndCause::Signal => (Text::Interrupted, Text::RepeatRemedy, vec![]),
+            EndCause::Running => (Text::Running, Text::RunningRemedy, vec![]),
             EndCause::Killed | EndCause::Complete | EndCause::Precise => {
                 (Text::Killed, Text::RepeatRemedy, vec![])
             }

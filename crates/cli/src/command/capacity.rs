@@ -5,9 +5,9 @@ mod stored;
 pub use stored::{exit, page, read, show};
 
 use crate::exit::Exit;
-use crate::folder::new_folder;
+use crate::folder::kept_in;
 use crate::options::{EngineArguments, Format, MeasurementOptions, OutputOptions};
-use crate::output::{check_output, keep, language};
+use crate::output::{check_output, check_report_name, keep, language};
 use crate::progress::Progress;
 use crate::session::session;
 use crate::signals::interrupt_on_signals;
@@ -83,6 +83,7 @@ pub struct CapacityArguments {
 
 pub fn run(arguments: CapacityArguments) -> anyhow::Result<Exit> {
     check_output(&arguments.output)?;
+    check_report_name(&arguments.output)?;
     // Told before the search, not after it.
     if arguments.output.format.contains(&Format::Csv) {
         bail!("a capacity is not a table; use --format text, md, json, html, svg or png");
@@ -143,7 +144,7 @@ pub fn run(arguments: CapacityArguments) -> anyhow::Result<Exit> {
         &session,
         &mut progress,
     )?;
-    let out = (arguments.out).unwrap_or_else(|| new_folder(label.as_deref(), "capacity"));
+    let out = kept_in(arguments.out.as_deref(), label.as_deref(), "capacity")?;
     let journal = search.begin(&out)?;
     arguments.engine.check(&search.options.connection)?;
     let mut servers = Servers::given(

@@ -2,8 +2,9 @@
 
 use crate::exit::Exit;
 use crate::folder::new_folder;
-use crate::options::{Format, OutputOptions, TableOutput};
+use crate::options::{ColumnOptions, Format, OutputOptions, TableOutput};
 use crate::output::{Rendered, check_output, deliver, language, style};
+use crate::registry;
 use crate::sides::{Side, open, separate};
 use anyhow::bail;
 use inferometer_analysis::compare::{Comparison, Group, Metric, Settings, compare};
@@ -31,6 +32,8 @@ pub struct CompareArguments {
     /// Seed of the resampling
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
+    #[command(flatten)]
+    pub columns: ColumnOptions,
     #[command(flatten)]
     pub output: TableOutput,
 }
@@ -86,6 +89,7 @@ pub fn run(arguments: &CompareArguments) -> anyhow::Result<Exit> {
         comparison: &comparison,
         groups: &groups,
         run_deviation: settings.run_deviation,
+        columns: arguments.columns.columns.as_ref(),
         lang: language(output.lang),
     };
     show(&report, output)?;
@@ -97,7 +101,7 @@ fn open_all(paths: &[String]) -> anyhow::Result<Vec<Side>> {
     let mut opened: Vec<Side> = std::thread::scope(|scope| {
         let readers: Vec<_> = paths
             .iter()
-            .map(|path| scope.spawn(|| open(path)))
+            .map(|path| scope.spawn(|| open(&registry::path_of(path))))
             .collect();
         let read = readers.into_iter().map(|reader| match reader.join() {
             Ok(read) => read,

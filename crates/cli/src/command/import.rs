@@ -2,11 +2,13 @@
 
 use crate::exit::Exit;
 use crate::folder::{folder_name, free_folder};
-use crate::options::{Format, OutputOptions, RUNS, TableOutput};
+use crate::options::{ColumnOptions, Format, OutputOptions, RUNS, TableOutput};
 use crate::output::{Rendered, check_output, deliver, keep, language, print, style};
 use crate::parts;
+use crate::registry;
 use anyhow::{Context, bail};
 use inferometer_catalog::engine::Version;
+use inferometer_core::summary::SummaryColumns;
 use inferometer_import::{ImportedResult, SCHEMA, Stored};
 use inferometer_page::{html, markdown, text};
 use inferometer_report::import::{ImportReport, compose, csv, figures, findings};
@@ -35,11 +37,14 @@ pub struct ImportArguments {
     #[arg(long, value_name = "VERSION")]
     pub engine_version: Option<String>,
     #[command(flatten)]
+    pub columns: ColumnOptions,
+    #[command(flatten)]
     pub output: TableOutput,
 }
 
 pub fn run(arguments: &ImportArguments) -> anyhow::Result<Exit> {
     let mut output = arguments.output.options();
+    output.columns = arguments.columns.columns.clone();
     check_output(&output)?;
     let beside = kept_beside(arguments);
     if beside.is_some() && output.format.is_empty() {
@@ -64,7 +69,7 @@ pub fn run(arguments: &ImportArguments) -> anyhow::Result<Exit> {
             let folder = folder(arguments, beside.as_deref(), stored);
             stored.write(&folder)?;
             keep(&output, &folder, || {
-                Ok(page(stored, Some(&folder), language(output.lang)))
+                Ok(page(stored, Some(&folder), &output))
             });
             Some(folder)
         };
@@ -84,12 +89,11 @@ fn show(
     output: &OutputOptions,
     details: bool,
 ) -> anyhow::Result<()> {
-    let lang = language(output.lang);
     if output.to.as_deref() == Some(Path::new("-")) {
         return match output.format.as_slice() {
-            [] => print(&table(imports, Format::Text, lang, details)?),
+            [] => print(&table(imports, Format::Text, output, details)?),
             formats => {
-                (formats.iter()).try_for_each(|it| print(&table(imports, *it, lang, details)?))
+                (formats.iter()).try_for_each(|it| print(&table(imports, *it, output, details)?))
             }
         };
     }
@@ -104,7 +108,7 @@ fn show(
             (None, None, _) => bail!("--no-keep leaves no folder for the page: give -o"),
         };
         deliver(output, folder, |format| {
-            render(stored, kept.as_deref(), format, lang, details)
+            render(stored, kept.as_deref(), format, output, details)
         })?;
     }
     Ok(())
@@ -116,16 +120,15 @@ pub fn show_stored(folder: &Path, options: &OutputOptions) -> anyhow::Result<Exi
     if options.dialect.foreign().is_some() {
         bail!("--dialect needs the records of a run, and an import has none; leave it out");
     }
-    let lang = language(options.lang);
     deliver(options, folder, |format| {
-        render(&stored, Some(folder), format, lang, false)
+        render(&stored, Some(folder), format, options, false)
     })?;
     Ok(Exit::Fine)
 }
 
 pub fn stored_page(folder: &Path, lang: Lang) -> anyhow::Result<String> {
     let stored = Stored::open(folder)?;
-    Ok(page(&stored, Some(folder), lang))
+    Ok(page_in(&stored, Some(folder), lang, None))
 }
 
 /// A new or empty folder that `-o` names: the import is kept there, beside its reports.
@@ -146,8 +149,15 @@ fn folder(arguments: &ImportArguments, beside: Option<&Path>, stored: &Stored) -
         .to_string_lossy();
     let name = folder_name(&stem);
     match (arguments.out.as_deref().or(beside), arguments.files.len()) {
-        (Some(out), 1) => out.to_owned(),
-        (Some(out), _) => free_folder(&name, out),
+        (Some(out), 1) => {
+            registry::remember(out);
+            out.to_owned()
+        }
+        (Some(out), _) => {
+            let folder = free_folder(&name, out);
+            registry::remember(&folder);
+            folder
+        }
         (None, _) => {
             let name = format!("{}-import-{name}", host::folder_time());
             free_folder(&name, Path::new(RUNS))
@@ -159,24 +169,35 @@ fn render(
     stored: &Stored,
     kept: Option<&Path>,
     format: Format,
-    lang: Lang,
+    output: &OutputOptions,
     details: bool,
 ) -> anyhow::Result<Rendered> {
+    let lang = language(output.lang);
     Ok(match format {
-        Format::Html => Rendered::Whole(page(stored, kept, lang)),
+        Format::Html => Rendered::Whole(page(stored, kept, output)),
         Format::Svg | Format::Png => {
             Rendered::Figures(figures(&ImportReport::new(stored, kept, lang)))
         }
         format => {
             let import = [(stored, kept.map(Path::to_owned))];
-            Rendered::Whole(table(&import, format, lang, details)?)
+            Rendered::Whole(table(&import, format, output, details)?)
         }
     })
 }
 
-fn page(stored: &Stored, kept: Option<&Path>, lang: Lang) -> String {
-    let page = inferometer_report::html::import::compose_page(stored, lang, |lang| {
-        ImportReport::new(stored, kept, lang)
+fn page(stored: &Stored, kept: Option<&Path>, output: &OutputOptions) -> String {
+    page_in(stored, kept, language(output.lang), output.columns.as_ref())
+}
+
+fn page_in(
+    stored: &Stored,
+    kept: Option<&Path>,
+    lang: Lang,
+    columns: Option<&SummaryColumns>,
+) -> String {
+    let page = inferometer_report::html::import::compose_page(stored, lang, |lang| ImportReport {
+        columns,
+        ..ImportReport::new(stored, kept, lang)
     });
     html::render(&page)
 }
@@ -184,13 +205,15 @@ fn page(stored: &Stored, kept: Option<&Path>, lang: Lang) -> String {
 fn table(
     imports: &[(&Stored, Option<PathBuf>)],
     format: Format,
-    lang: Lang,
+    output: &OutputOptions,
     details: bool,
 ) -> anyhow::Result<String> {
+    let lang = language(output.lang);
     let reports: Vec<ImportReport<'_>> = imports
         .iter()
         .map(|(stored, kept)| ImportReport {
             details,
+            columns: output.columns.as_ref(),
             ..ImportReport::new(stored, kept.as_deref(), lang)
         })
         .collect();

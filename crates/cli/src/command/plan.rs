@@ -67,6 +67,7 @@ impl Sheet<'_> {
             to: view.to.clone(),
             theme: view.theme,
             definitions: false,
+            columns: None,
         };
         let doc = |lang| Doc {
             sections: (self.sections)(lang, view.format),

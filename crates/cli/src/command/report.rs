@@ -2,8 +2,9 @@
 
 use crate::command::{capacity, import, site, sweep, tune};
 use crate::exit::Exit;
-use crate::options::{OutputOptions, RUNS};
+use crate::options::{ColumnOptions, OutputOptions, RUNS};
 use crate::output::{check_output, language, read_again, show, verdict};
+use crate::registry;
 use anyhow::bail;
 use clap::Args;
 use inferometer_core::note::Known;
@@ -20,9 +21,11 @@ pub struct ReportArguments {
     /// A run, sweep or search [the latest]; several, or a folder of many, with -o DIR make an
     /// index in that folder
     #[arg(value_name = "PATH")]
-    pub paths: Vec<PathBuf>,
+    pub paths: Vec<String>,
     #[command(flatten)]
     pub output: OutputOptions,
+    #[command(flatten)]
+    pub columns: ColumnOptions,
     /// Judge by these objectives instead of the run's own (repeatable)
     #[arg(long, value_name = "METRIC[.pNN]=TIME")]
     pub slo: Vec<Slo>,
@@ -36,12 +39,14 @@ pub struct ReportArguments {
 
 /// Shows a stored result, or makes an index of many.
 pub fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
-    let stored = match arguments.paths.as_slice() {
+    let paths = arguments.paths.iter().map(|path| registry::path_of(path));
+    let paths: Vec<PathBuf> = paths.map(PathBuf::from).collect();
+    let stored = match paths.as_slice() {
         [] => latest(&arguments.runs)?,
         [path] => match Stored::at(path) {
             Some(stored) => stored,
             None if path.is_dir() && !list(path)?.is_empty() => {
-                return site::publish(&arguments.paths, &arguments.output);
+                return site::publish(&paths, &arguments.output);
             }
             None if !path.exists() => bail!(
                 "{} does not exist; `inferometer runs` lists what is stored",
@@ -52,14 +57,18 @@ pub fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
                 return Err(StorageError::NotARun { path }.into());
             }
         },
-        _ => return site::publish(&arguments.paths, &arguments.output),
+        _ => return site::publish(&paths, &arguments.output),
     };
-    check_output(&arguments.output)?;
+    let output = OutputOptions {
+        columns: arguments.columns.columns.clone(),
+        ..arguments.output.clone()
+    };
+    check_output(&output)?;
     match stored.kind {
         Kind::Run => show_run(RunDir::open(&stored.path)?, arguments),
         Kind::Sweep => {
             let sweep = SweepDir::open(&stored.path)?;
-            sweep::show(&sweep, &arguments.output)?;
+            sweep::show(&sweep, &output)?;
             Ok(sweep::exit(&read_sweep(&sweep)?))
         }
         Kind::Capacity => {
@@ -68,7 +77,7 @@ pub fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
             Ok(capacity::exit(&found))
         }
         Kind::Study => tune::show_stored(&stored.path, &arguments.output),
-        Kind::Import => import::show_stored(&stored.path, &arguments.output),
+        Kind::Import => import::show_stored(&stored.path, &output),
     }
 }
 

@@ -1,9 +1,9 @@
 //! `inferometer run`: one load point.
 
 use crate::exit::Exit;
-use crate::folder::new_folder;
+use crate::folder::kept_in;
 use crate::options::{EngineArguments, MeasurementOptions, OutputOptions};
-use crate::output::{check_output, keep_page, language, show, verdict};
+use crate::output::{check_output, check_report_name, keep_page, language, show, verdict};
 use crate::progress::Progress;
 use crate::session::session;
 use crate::signals::interrupt_on_signals;
@@ -38,11 +38,13 @@ pub struct RunArguments {
 pub fn run(arguments: RunArguments) -> anyhow::Result<Exit> {
     let options = arguments.measurement.layered()?;
     check_output(&arguments.output)?;
+    check_report_name(&arguments.output)?;
     let lang = language(arguments.output.lang);
     let session = session(lang)?;
     let mut progress = Progress::new(arguments.quiet, lang);
     let point = Point::prepare(options.clone(), PrefixCache::Kept, &session, &mut progress)?;
-    let out = (arguments.out).unwrap_or_else(|| new_folder(point.scenario.label.as_deref(), "run"));
+    let label = point.scenario.label.as_deref();
+    let out = kept_in(arguments.out.as_deref(), label, "run")?;
     RunDir::check(&out)?;
     arguments.engine.check(&options.connection)?;
     let mut servers = Servers::given(

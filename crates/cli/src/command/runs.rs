@@ -2,8 +2,9 @@
 
 use crate::command::{capacity, tune};
 use crate::exit::Exit;
-use crate::options::{RUNS, lang};
+use crate::options::{ColumnOptions, RUNS, lang};
 use crate::output::{language, print, style};
+use crate::registry;
 use clap::Args;
 use inferometer_campaign::study::Finding;
 use inferometer_core::doubt::Severity;
@@ -19,25 +20,39 @@ use inferometer_store::stored::{Kind, Stored, list};
 use inferometer_store::sweep_dir::{SweepDir, TrialState};
 use inferometer_text::Lang;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Args)]
 pub struct RunsArguments {
-    /// Folder with the runs
-    #[arg(default_value = RUNS)]
-    pub folder: PathBuf,
+    /// Folder with the runs [inferometer-runs, and what --out put elsewhere]
+    pub folder: Option<PathBuf>,
     /// Format, text unless given
     #[arg(long, value_name = "text|md|json|csv")]
     pub format: Option<ListFormat>,
+    #[command(flatten)]
+    pub columns: ColumnOptions,
     /// Language [from the locale]
     #[arg(long, value_name = "en|zh", value_parser = lang)]
     pub lang: Option<Lang>,
 }
 
 pub fn run(arguments: &RunsArguments) -> anyhow::Result<Exit> {
-    let lines: Vec<KnownResult> = list(&arguments.folder)?.iter().map(known).collect();
-    let list = || compose(&lines, language(arguments.lang));
-    print(&match arguments.format.unwrap_or(ListFormat::Text) {
+    let folder = arguments.folder.as_deref().unwrap_or(Path::new(RUNS));
+    let mut stored = list(folder)?;
+    if arguments.folder.is_none() {
+        stored.extend(registry::elsewhere(folder));
+    }
+    let mut lines: Vec<KnownResult> = stored.iter().map(known).collect();
+    let format = arguments.format.unwrap_or(ListFormat::Text);
+    if matches!(format, ListFormat::Text | ListFormat::Md) {
+        // What people read is what they can type.
+        for line in &mut lines {
+            line.name = registry::name_of(&line.path);
+        }
+    }
+    let columns = arguments.columns.columns.as_ref();
+    let list = || compose(&lines, columns, language(arguments.lang));
+    print(&match format {
         ListFormat::Text => text::render(&list(), style()),
         ListFormat::Md => markdown::render(&list()),
         ListFormat::Json => serde_json::to_string_pretty(&value(&lines))? + "\n",
@@ -130,6 +145,7 @@ fn run_of(stored: &Stored) -> KnownResult {
     let state = match &summary {
         Some(summary) if summary.valid => RunState::Valid,
         Some(_) => RunState::Invalid,
+        None if run.as_ref().is_some_and(RunDir::is_running) => RunState::Running,
         None => RunState::Unfinished,
     };
     let asked = scenario.as_ref();

@@ -149,7 +149,7 @@ fn run_text(path: &Path, lang: Lang) -> anyhow::Result<String> {
 
 fn sweep_page(path: &Path, lang: Lang) -> anyhow::Result<String> {
     let sweep = SweepDir::open(path)?;
-    Ok(sweep::page(&sweep, &read_sweep(&sweep)?, lang))
+    Ok(sweep::page(&sweep, &read_sweep(&sweep)?, None, lang))
 }
 
 fn capacity_page(path: &Path, lang: Lang) -> anyhow::Result<String> {

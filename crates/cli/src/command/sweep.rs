@@ -5,9 +5,9 @@ mod table;
 mod typed;
 
 use crate::exit::Exit;
-use crate::folder::new_folder;
-use crate::options::{EngineArguments, Format, OutputOptions};
-use crate::output::{Rendered, check_output, deliver, keep, language, style};
+use crate::folder::kept_in;
+use crate::options::{ColumnOptions, EngineArguments, Format, OutputOptions};
+use crate::output::{Rendered, check_output, check_report_name, deliver, keep, language, style};
 use crate::progress::Progress;
 use crate::session::session;
 use crate::signals::interrupt_on_signals;
@@ -15,6 +15,7 @@ use anyhow::{Context, bail};
 use inferometer_campaign::axes::{Combination, Order, Setting};
 use inferometer_campaign::ladder::LadderStop;
 use inferometer_core::environment::Environment;
+use inferometer_core::summary::SummaryColumns;
 use inferometer_core::units::Span;
 use inferometer_load::instrument::Control;
 use inferometer_load::worker::Stop;
@@ -33,12 +34,14 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::Arc;
 use table::{SweepView, Table};
-use typed::Typed;
+use typed::{Typed, words_typed};
 
 #[derive(clap::Args)]
 pub struct SweepArguments {
     #[command(flatten)]
     pub output: OutputOptions,
+    #[command(flatten)]
+    pub columns: ColumnOptions,
     #[command(flatten)]
     pub typed: Typed,
     /// Folder of the sweep; one with the same plan is taken up where it ended
@@ -100,12 +103,15 @@ pub enum OrderName {
 /// Every visit is planned and stored before the first is made.
 const MOST_REPEATS: u32 = 1_000;
 
-pub fn run(arguments: SweepArguments) -> anyhow::Result<Exit> {
+pub fn run(mut arguments: SweepArguments) -> anyhow::Result<Exit> {
+    arguments.output.columns = arguments.columns.columns.take();
     check_output(&arguments.output)?;
+    check_report_name(&arguments.output)?;
     let lang = language(arguments.output.lang);
     let session = session(lang)?;
     let mut progress = Progress::of_campaign(arguments.quiet, lang);
     let mut typed = arguments.typed.clone();
+    typed.read_config()?;
     let stop_when = ladder_stops(&mut typed)?;
     if arguments.repeat.get() > MOST_REPEATS {
         bail!(
@@ -133,9 +139,10 @@ pub fn run(arguments: SweepArguments) -> anyhow::Result<Exit> {
         engine_flags: &arguments.engine_flag,
         engine: &engine,
     };
-    let planned = plan(request, &session, &mut progress)?;
-    let out = (arguments.out.clone())
-        .unwrap_or_else(|| new_folder(planned.plan.label.as_deref(), "sweep"));
+    let mut planned = plan(request, &session, &mut progress)?;
+    planned.plan.typed = words_typed(std::env::args().skip(1));
+    let label = planned.plan.label.as_deref();
+    let out = kept_in(arguments.out.as_deref(), label, "sweep")?;
     let sweep = SweepDir::begin(&out, planned.plan.clone())?;
     arguments.engine.check(&planned.options[0].connection)?;
     let servers = Servers::given(
@@ -149,7 +156,7 @@ pub fn run(arguments: SweepArguments) -> anyhow::Result<Exit> {
     let control = Control::default();
     interrupt_on_signals(control.clone())?;
     let mut view = SweepView {
-        table: Table::new(&planned.plan, arguments.quiet),
+        table: Table::new(&planned.plan, arguments.quiet, lang),
         progress: &mut progress,
     };
     let mut driver = SweepDriver::new(&planned, &sweep, servers, control.clone(), &session)?;
@@ -165,7 +172,8 @@ pub fn run(arguments: SweepArguments) -> anyhow::Result<Exit> {
     let visited = read(&sweep)?;
     if !arguments.no_html {
         keep(&arguments.output, sweep.path(), || {
-            Ok(page(&sweep, &visited, language(arguments.output.lang)))
+            let columns = arguments.output.columns.as_ref();
+            Ok(page(&sweep, &visited, columns, lang))
         });
     }
     if let Some(reason) = nothing_measured(&visited) {
@@ -222,6 +230,7 @@ pub fn show(sweep: &SweepDir, options: &OutputOptions) -> anyhow::Result<()> {
         sweep,
         &visited,
         environment.as_ref(),
+        options.columns.as_ref(),
         language(options.lang),
     );
     deliver(options, sweep.path(), |format| {
@@ -230,7 +239,7 @@ pub fn show(sweep: &SweepDir, options: &OutputOptions) -> anyhow::Result<()> {
             Format::Md => markdown::render(&compose_for_notes(&report)),
             Format::Json => json(&report),
             Format::Csv => csv(sweep, &visited, report.lang)?,
-            Format::Html => page(sweep, &visited, report.lang),
+            Format::Html => page(sweep, &visited, report.columns, report.lang),
             Format::Svg | Format::Png => return Ok(Rendered::Figures(figures(&report))),
         }))
     })
@@ -240,6 +249,7 @@ fn report<'a>(
     sweep: &'a SweepDir,
     visited: &'a [Visited],
     environment: Option<&'a Environment>,
+    columns: Option<&'a SummaryColumns>,
     lang: Lang,
 ) -> SweepReport<'a> {
     SweepReport {
@@ -247,6 +257,7 @@ fn report<'a>(
         visited,
         directory: sweep.path(),
         environment,
+        columns,
         lang,
     }
 }
@@ -258,9 +269,14 @@ fn environment(sweep: &SweepDir, visited: &[Visited]) -> Option<Environment> {
         .find_map(|path| RunDir::open(path).ok()?.environment().ok())
 }
 
-pub fn page(sweep: &SweepDir, visited: &[Visited], lang: Lang) -> String {
+pub fn page(
+    sweep: &SweepDir,
+    visited: &[Visited],
+    columns: Option<&SummaryColumns>,
+    lang: Lang,
+) -> String {
     let environment = environment(sweep, visited);
-    let report = report(sweep, visited, environment.as_ref(), lang);
+    let report = report(sweep, visited, environment.as_ref(), columns, lang);
     html::render(&inferometer_report::html::sweep::compose_page(&report))
 }
 

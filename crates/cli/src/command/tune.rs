@@ -7,9 +7,9 @@ mod view;
 pub use shown::{is_virtual, read_stored, show_stored, stored_page};
 
 use crate::exit::Exit;
-use crate::folder::new_folder;
+use crate::folder::kept_in;
 use crate::options::{Format, OutputOptions};
-use crate::output::{check_output, language, print};
+use crate::output::{check_output, check_report_name, language, print};
 use crate::progress::Progress;
 use crate::session::session;
 use crate::signals::interrupt_campaign_on_signals;
@@ -85,6 +85,7 @@ pub fn run(arguments: TuneArguments) -> anyhow::Result<Exit> {
         bail!("the study has the engine's command; leave out what follows --, or use --init");
     }
     check_output(&arguments.output)?;
+    check_report_name(&arguments.output)?;
     if arguments.output.format.contains(&Format::Csv) {
         bail!("a study is not a table; use --format text, md or json");
     }
@@ -112,7 +113,7 @@ pub fn run(arguments: TuneArguments) -> anyhow::Result<Exit> {
     check_space(&study, &rules)?;
     let prior = arguments.prior.as_deref();
     let prior = prior.map(|file| read_prior(file, &study, &rules));
-    let out = (arguments.out.clone()).unwrap_or_else(|| new_folder(None, "tune"));
+    let out = kept_in(arguments.out.as_deref(), None, "tune")?;
     let kept = without_secrets_of(&study, &text);
     let storable: Study = kept.parse().with_context(|| file.display().to_string())?;
     let journal = Journal::open(&out, &kept)?;
@@ -138,7 +139,7 @@ pub fn run(arguments: TuneArguments) -> anyhow::Result<Exit> {
         searcher_observer: &|| observer(quiet),
     };
     let ran = driver.run(&mut StudyView {
-        table: Table::new(&study, quiet),
+        table: Table::new(&study, quiet, lang),
         progress: &mut progress,
     });
     progress.end();

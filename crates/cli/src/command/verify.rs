@@ -3,18 +3,19 @@
 use crate::exit::Exit;
 use crate::options::lang;
 use crate::output::{language, print};
+use crate::registry;
 use anyhow::bail;
 use clap::Args;
 use inferometer_report::message::RunsText;
 use inferometer_store::verify::{Integrity, Verified, verify};
 use inferometer_text::Lang;
-use std::path::PathBuf;
+use std::path::Path;
 
 #[derive(Args)]
 pub struct VerifyArguments {
     /// Results of any kind, or folders that hold some
     #[arg(required = true, value_name = "DIR")]
-    pub folders: Vec<PathBuf>,
+    pub folders: Vec<String>,
     /// Language [from the locale]
     #[arg(long, value_name = "en|zh", value_parser = lang)]
     pub lang: Option<Lang>,
@@ -24,12 +25,9 @@ pub fn run(arguments: &VerifyArguments) -> anyhow::Result<Exit> {
     let lang = language(arguments.lang);
     let mut damaged = false;
     for folder in &arguments.folders {
-        let found = verify(folder);
+        let found = verify(Path::new(&registry::path_of(folder)));
         if found.is_empty() {
-            bail!(
-                "{} holds no result; `inferometer runs` lists those that are stored",
-                folder.display()
-            );
+            bail!("{folder} holds no result; `inferometer runs` lists those that are stored");
         }
         for verified in &found {
             damaged |= matches!(verified.state, Integrity::Damaged(_));

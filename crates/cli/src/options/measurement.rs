@@ -1,6 +1,6 @@
 //! The options of a measurement, from flags, the environment and a file.
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::{Args, FromArgMatches};
 use inferometer_core::options::{
     ConnectionOptions, LoadOptions, ObjectiveOptions, Options, RunOptions, WorkOptions,
@@ -28,17 +28,34 @@ pub struct MeasurementOptions {
 impl MeasurementOptions {
     /// Flags over environment over file.
     pub fn layered(self) -> anyhow::Result<Options> {
-        let environment = Self::from_environment()?;
-        let file = self.config.clone().or(environment.config.clone());
-        let options = self.options().over(environment.options());
-        let Some(file) = file else {
-            return Ok(options);
+        let below = match self.config_file()? {
+            Some(file) => {
+                if let Some((_, name, _)) = file.lists().first() {
+                    bail!(
+                        "--config {0}: {name} is a list there, and several values are a sweep: inferometer sweep --config {0}",
+                        file.path.display()
+                    );
+                }
+                file.options()?
+            }
+            None => Options::default(),
         };
-        let text = std::fs::read_to_string(&file)
-            .with_context(|| format!("cannot read --config {}; check the path", file.display()))?;
-        let below =
-            Options::from_toml(&text).with_context(|| format!("--config {}", file.display()))?;
-        Ok(options.over(below))
+        self.layered_over(below)
+    }
+
+    /// Flags over environment over what a file says.
+    pub fn layered_over(self, below: Options) -> anyhow::Result<Options> {
+        let environment = Self::from_environment()?;
+        Ok(self.options().over(environment.options()).over(below))
+    }
+
+    /// The file that a flag or the environment names.
+    pub fn config_file(&self) -> anyhow::Result<Option<ConfigFile>> {
+        let file = match &self.config {
+            Some(file) => Some(file.clone()),
+            None => Self::from_environment()?.config,
+        };
+        file.map(ConfigFile::read).transpose()
     }
 
     /// What `INFEROMETER_…` variables say: a layer of its own, so that a flag silences its
@@ -68,11 +85,98 @@ impl MeasurementOptions {
     }
 }
 
+/// A file of options, in which a sweep may have lists.
+#[derive(Clone, Debug)]
+pub struct ConfigFile {
+    pub path: PathBuf,
+    text: String,
+    tables: toml::Table,
+}
+
+/// Options that are lists in every file.
+const OWN_LISTS: [&str; 7] = [
+    "url",
+    "tag",
+    "header-names",
+    "stop",
+    "stop-when",
+    "slo",
+    "threshold",
+];
+
+impl ConfigFile {
+    fn read(path: PathBuf) -> anyhow::Result<Self> {
+        let text = std::fs::read_to_string(&path)
+            .with_context(|| format!("cannot read --config {}; check the path", path.display()))?;
+        // What is no TOML is told with its line by whoever reads the options.
+        let tables = text.parse().unwrap_or_default();
+        Ok(ConfigFile { path, text, tables })
+    }
+
+    /// Options with several values: table, name and the list as it would be typed.
+    pub fn lists(&self) -> Vec<(String, String, String)> {
+        let mut found = Vec::new();
+        for (topic, table) in &self.tables {
+            for (name, value) in table.as_table().into_iter().flatten() {
+                let values = value
+                    .as_array()
+                    .filter(|_| !OWN_LISTS.contains(&name.as_str()));
+                let Some(values) = values else { continue };
+                let words: Vec<String> = values.iter().map(word).collect();
+                found.push((topic.clone(), name.clone(), words.join(",")));
+            }
+        }
+        found
+    }
+
+    /// The file's options, where it has no list.
+    pub fn options(&self) -> anyhow::Result<Options> {
+        let place = || format!("--config {}", self.path.display());
+        Options::from_toml(&self.text).with_context(place)
+    }
+
+    /// The same with a word in the place of each list.
+    pub fn options_with(&self, words: &[(String, String, String)]) -> anyhow::Result<Options> {
+        if words.is_empty() {
+            return self.options();
+        }
+        let mut tables = self.tables.clone();
+        for (topic, name, word) in words {
+            let list = tables.get_mut(topic).and_then(|table| table.get_mut(name));
+            if let Some(list) = list {
+                // Numbers stay numbers: what a file may say of an option is its own affair.
+                let number = word.parse().ok().map(toml::Value::Integer);
+                let number = number.or_else(|| word.parse().ok().map(toml::Value::Float));
+                let was_text = list.get(0).is_some_and(toml::Value::is_str);
+                let number = number.filter(|_| !was_text);
+                *list = number.unwrap_or_else(|| toml::Value::String(word.clone()));
+            }
+        }
+        let place = || format!("--config {}", self.path.display());
+        Options::from_toml(&toml::to_string(&tables)?).with_context(place)
+    }
+}
+
+/// A value as it is typed.
+fn word(value: &toml::Value) -> String {
+    match value {
+        toml::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
 /// Lets an option with a long name be given by its variable.
 pub fn from_variable(argument: clap::Arg) -> clap::Arg {
     match argument.get_long() {
         Some(long) if long != "help" => {
-            let variable = format!("INFEROMETER_{}", long.to_uppercase().replace('-', "_"));
+            let variable =
+                |name: &str| format!("INFEROMETER_{}", name.to_uppercase().replace('-', "_"));
+            // A variable by the old name of an option still counts.
+            let olds = argument.get_all_aliases().unwrap_or_default();
+            let old = olds.into_iter().map(variable);
+            let old = old.filter(|_| std::env::var_os(variable(long)).is_none());
+            let mut old = old.filter(|name| std::env::var_os(name).is_some());
+            let variable = old.next().unwrap_or_else(|| variable(long));
             argument
                 .env(std::ffi::OsString::from(variable))
                 .hide_env(true)

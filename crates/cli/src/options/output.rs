@@ -1,6 +1,7 @@
 //! How results are shown.
 
 use clap::Args;
+use inferometer_core::summary::SummaryColumns;
 use inferometer_dialect::Dialect;
 use inferometer_page::figure::theme::Theme;
 use inferometer_text::Lang;
@@ -19,8 +20,14 @@ pub struct OutputOptions {
     /// Language of the report [from the locale]
     #[arg(long, value_name = "en|zh", value_parser = lang)]
     pub lang: Option<Lang>,
-    /// Where to write instead; pictures, of which there may be several, into a folder
-    #[arg(short = 'o', long = "output", value_name = "FILE|DIR")]
+    /// Where the report goes; the format is that of the name unless given; pictures, of which
+    /// there may be several, into a folder
+    #[arg(
+        short = 'o',
+        long = "report-to",
+        alias = "output",
+        value_name = "FILE|DIR"
+    )]
     pub to: Option<PathBuf>,
     /// Colours of svg and png [light]
     #[arg(long, value_name = "light|dark", value_parser = theme)]
@@ -28,6 +35,30 @@ pub struct OutputOptions {
     /// Show each metric's definition beside it
     #[arg(long)]
     pub definitions: bool,
+    /// Set by commands whose tables have columns to choose.
+    #[arg(skip)]
+    pub columns: Option<SummaryColumns>,
+}
+
+impl OutputOptions {
+    /// The formats that were asked for, by name or by the name of the file.
+    pub fn formats(&self) -> Vec<Format> {
+        if !self.format.is_empty() {
+            return self.format.clone();
+        }
+        let ending = self.to.as_ref().and_then(|to| to.extension()?.to_str());
+        let named = ending.and_then(|ending| ending.parse().ok());
+        vec![named.unwrap_or(Format::Text)]
+    }
+}
+
+/// Which figures tables show.
+#[derive(Args, Clone, Debug)]
+pub struct ColumnOptions {
+    /// Columns of the tables, such as ttft.mean,itl.p99,per_user,chars_per_s; names and keys of
+    /// summary.json, all listed where one is not known [by what was varied]
+    #[arg(long, value_name = "NAME,…", help_heading = "Output")]
+    pub columns: Option<SummaryColumns>,
 }
 
 /// How tables of results that are not ours to measure are shown: imports and comparisons.
@@ -39,8 +70,14 @@ pub struct TableOutput {
     /// Language of the report [from the locale]
     #[arg(long, value_name = "en|zh", value_parser = lang)]
     pub lang: Option<Lang>,
-    /// Where to write instead; pictures, of which there may be several, into a folder
-    #[arg(short = 'o', long = "output", value_name = "FILE|DIR")]
+    /// Where the report goes; the format is that of the name unless given; pictures, of which
+    /// there may be several, into a folder
+    #[arg(
+        short = 'o',
+        long = "report-to",
+        alias = "output",
+        value_name = "FILE|DIR"
+    )]
     pub to: Option<PathBuf>,
     /// Colours of svg and png [light]
     #[arg(long, value_name = "light|dark", value_parser = theme)]
@@ -60,6 +97,7 @@ impl TableOutput {
             to: self.to.clone().or_else(stdout),
             theme: self.theme,
             definitions: false,
+            columns: None,
         }
     }
 }

@@ -436,3 +436,78 @@ fn a_run_whose_reader_went_away_still_has_its_page() {
     child.wait().unwrap();
     assert!(place.path("unread/report.html").exists());
 }
+
+/// A run in virtual time, which takes no time at all.
+const COMPUTED: [&str; 9] = [
+    "run",
+    "--lang",
+    "en",
+    "--quiet",
+    "--sim-clock",
+    "virtual",
+    "--requests",
+    "40",
+    "--no-html",
+];
+
+fn compute(place: &Place, more: &[&str]) {
+    let ended = place.run(&[&COMPUTED[..], more].concat());
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+}
+
+#[test]
+fn runs_finds_what_out_put_elsewhere_and_every_name_that_it_prints_is_taken() {
+    let place = Place::new();
+    compute(&place, &["--out", "far/away"]);
+    compute(&place, &["--label", "near"]);
+    let list = place.run(&["runs", "--lang", "en"]).stdout;
+    let names: Vec<&str> = (list.lines().skip(1))
+        .filter_map(|line| line.split_whitespace().next_back())
+        .collect();
+    assert_eq!(names.len(), 2, "{list}");
+    assert!(names.contains(&"far/away"), "{list}");
+    for name in names.iter().copied().chain(["away"]) {
+        let report = place.run(&["report", name, "--lang", "en"]);
+        assert!(report.stdout.contains("VALID"), "{name}: {report:?}");
+    }
+    let compared = place.run(&["compare", names[0], names[1], "--lang", "en"]);
+    assert!(compared.stdout.contains("A (baseline)"), "{compared:?}");
+    // The list of folders is a hint: it may be lost, stale or impossible to write.
+    std::fs::remove_dir_all(place.path("far")).unwrap();
+    assert!(!place.run(&["runs"]).stdout.contains("away"));
+    std::fs::remove_dir_all(place.path("state")).unwrap();
+    assert_eq!(place.run(&["runs"]).code, Some(0));
+    place.write("state", "no folder");
+    compute(&place, &["--out", "far/again"]);
+}
+
+#[test]
+fn figures_of_the_list_are_chosen_by_name() {
+    let place = Place::new();
+    compute(&place, &["--out", "a"]);
+    let list = place.run(&["runs", "--lang", "en", "--columns", "itl.p99,ok"]);
+    let head = list.stdout.lines().next().unwrap();
+    assert!(head.contains("ITL p99") && head.contains("ok"), "{head}");
+    assert!(!head.contains("tok/s"), "{head}");
+    let bad = place.run(&["runs", "--columns", "ttfd"]);
+    bad.assert_refused(&["ttfd", "per_user", "chars_per_s"]);
+}
+
+#[test]
+fn the_folder_of_a_run_and_the_place_of_its_report_are_not_mixed_up() {
+    let place = Place::new();
+    let ended = place.run(&[&COMPUTED[..], &["--out", "report.html"]].concat());
+    ended.assert_refused(&["--out report.html", "-o report.html"]);
+    let ended = place.run(&[&COMPUTED[..], &["-o", "results"]].concat());
+    ended.assert_refused(&["-o results", "--out results"]);
+    assert!(place.files("inferometer-runs").is_empty());
+    compute(&place, &["--out", "a", "-o", "seen.json"]);
+    let seen = std::fs::read_to_string(place.path("seen.json")).unwrap();
+    assert!(serde_json::from_str::<Summary>(&seen).is_ok(), "{seen}");
+    for name in ["--report-to", "--output"] {
+        let ended = place.run(&["report", "a", name, "again.csv"]);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        let again = std::fs::read_to_string(place.path("again.csv")).unwrap();
+        assert!(again.lines().count() == 2, "{again}");
+    }
+}

@@ -548,3 +548,69 @@ fn what_virtual_time_cannot_do_is_refused_before_anything_is_made() {
     );
     assert!(!place.path("out").exists());
 }
+
+#[test]
+fn lists_of_a_file_are_a_sweep_which_is_repeated_as_it_was_typed() {
+    let place = Place::new();
+    place.write(
+        "ladder.toml",
+        "[load]\nconcurrency = [1, 2]\nrequests = 20\n",
+    );
+    let words = [
+        "--config",
+        "ladder.toml",
+        "--sim-clock",
+        "virtual",
+        "--lang",
+        "en",
+        "--quiet",
+        "--header",
+        "X-Key=secret",
+    ];
+    let ended = place.run(&[&["sweep"][..], &words[..], &["--out", "kept"]].concat());
+    assert!(
+        ended.stdout.contains("concurrency (points: 2)"),
+        "{ended:?}"
+    );
+    let line = "inferometer sweep --config ladder.toml";
+    assert!(ended.stdout.contains(line), "{}", ended.stdout);
+    let plan = std::fs::read_to_string(place.path("kept/sweep.json")).unwrap();
+    assert!(!plan.contains("secret") && plan.contains("X-Key"), "{plan}");
+    let one = place.run(&[&["run"][..], &words[..]].concat());
+    one.assert_refused(&["concurrency", "inferometer sweep --config ladder.toml"]);
+}
+
+#[test]
+fn a_grid_of_asked_lengths_has_answers_of_such_lengths() {
+    let place = Place::new();
+    let ended = place.run(&[
+        "sweep",
+        "--sim-clock",
+        "virtual",
+        "--lang",
+        "en",
+        "--quiet",
+        "--format",
+        "json",
+        "--input-chars",
+        "200",
+        "--ask-chars",
+        "100,1000",
+        "--requests",
+        "200",
+    ]);
+    let found: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+    let mean = |point: usize| {
+        let answers = &found["points"][point]["summary"]["continuation"];
+        (
+            answers["chars_mean"].as_f64().unwrap(),
+            answers["refused"].as_u64().unwrap(),
+        )
+    };
+    let (short, long) = (mean(0), mean(1));
+    assert!(
+        long.0 > 4.0 * short.0 && short.0 > 50.0,
+        "{short:?} {long:?}"
+    );
+    assert!(short.1 + long.1 > 0, "some decline: {short:?} {long:?}");
+}

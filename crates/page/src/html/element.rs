@@ -100,12 +100,19 @@ fn note(note: &Note) -> String {
         Some(Follow::Quote(quote)) => format!("<pre>{}</pre>", escaped(quote)),
         None => String::new(),
     };
-    format!(
-        "<li class=\"{}\"><strong>{}</strong> <code>{}</code>{text}{follow}</li>\n",
-        tone(note.tone),
+    let line = format!(
+        "<strong>{}</strong> <code>{}</code>{text}",
         escaped(&note.tag),
         escaped(&note.subject)
-    )
+    );
+    // One line each; what to do about it is behind it.
+    let class = tone(note.tone);
+    let content = if follow.is_empty() {
+        line
+    } else {
+        format!("<details><summary class=\"{class}\">{line}</summary>{follow}</details>")
+    };
+    format!("<li class=\"{class}\">{content}</li>\n")
 }
 
 fn command(command: &Command, lang: Lang) -> String {

@@ -354,9 +354,17 @@
 
   // -- language and theme
 
-  document.getElementById('language').addEventListener('click', () => {
-    root.dataset.lang = root.lang = lang() === 'en' ? 'zh' : 'en';
+  const speak = (word) => {
+    root.dataset.lang = root.lang = word;
     document.title = document.querySelector('h1').innerText;
+  };
+  // A language that nobody chose is the reader's, as far as the page has it.
+  if (root.dataset.follow !== undefined) {
+    const known = navigator.languages.map((it) => it.slice(0, 2)).find((it) => ['en', 'zh'].includes(it));
+    if (known && known !== lang()) speak(known);
+  }
+  document.getElementById('language').addEventListener('click', () => {
+    speak(lang() === 'en' ? 'zh' : 'en');
     redraw();
   });
   document.getElementById('theme').addEventListener('click', () => {
@@ -366,6 +374,7 @@
   dark.addEventListener('change', () => { if (!theme) redraw(); });
   addEventListener('beforeprint', () => {
     printing = true;
+    document.querySelectorAll('.notes details').forEach((doubt) => { doubt.open = true; });
     root.dataset.theme = 'light';
     // The width of a sheet, so that charts are drawn for paper and not for the window.
     root.classList.add('paper');

@@ -122,3 +122,34 @@ fn the_packed_chart_library_is_whole() {
     assert!(!script.contains("</script"));
     assert!(script.len() > 1_000_000);
 }
+
+#[test]
+fn a_page_follows_the_browser_only_where_nobody_chose_its_language() {
+    let chosen = render(&of_everything());
+    assert!(!chosen.contains("<html data-follow"));
+    assert!(following_browser(&chosen).contains("<html data-follow lang=\"en\""));
+}
+
+#[test]
+fn charts_that_show_nothing_are_left_out() {
+    let of = |shape: Shape| {
+        let panel = Panel {
+            series: vec![Series::new("", Colour::Nth(0), shape)],
+            ..Panel::default()
+        };
+        Figure::new("one", "One", vec![panel], Vec::new()).worth_showing()
+    };
+    let cell = |column: usize| crate::figure::Cell {
+        column,
+        row: 0,
+        value: Some(1.0),
+        label: String::new(),
+    };
+    let at = |x: f64, y: f64| Sample::new(x, Some(y));
+    assert!(of(Shape::Heat(vec![cell(0)])).is_none(), "one cell");
+    assert!(of(Shape::Heat(vec![cell(0), cell(1)])).is_some());
+    let upright = Shape::Line(vec![at(4.0, 1.0), at(4.0, 2.0)]);
+    assert!(of(upright).is_none(), "dots above each other");
+    assert!(of(Shape::Line(vec![at(4.0, 1.0), at(8.0, 2.0)])).is_some());
+    assert!(of(Shape::Line(Vec::new())).is_none(), "nothing at all");
+}

@@ -17,12 +17,12 @@ fn char_width(c: char) -> usize {
 }
 
 /// The text with blanks up to a width.
-pub(super) fn pad_right(text: &str, columns: usize) -> String {
+pub fn pad_right(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
 /// The text with blanks before it up to a width.
-pub(super) fn pad_left(text: &str, columns: usize) -> String {
+pub fn pad_left(text: &str, columns: usize) -> String {
     format!("{}{text}", " ".repeat(columns.saturating_sub(width(text))))
 }
 

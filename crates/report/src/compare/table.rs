@@ -1,57 +1,122 @@
 //! The primary metric over all loads, and every metric of one group at one load.
 
 use super::{CompareReport, letter, metric, percent, shown, verdict_word};
+use crate::columns;
 use crate::message::CompareText;
-use inferometer_analysis::compare::{Basis, Row};
+use crate::points::distinct;
+use inferometer_analysis::compare::{Basis, Group, Row, RunSample, Verdict};
 use inferometer_core::point::Point;
+use inferometer_core::summary::SummaryColumn;
 use inferometer_page::doc::{Cell, Column, Section, Table};
 use inferometer_page::number;
 
+/// A figure of the baseline and of a group at one load; no verdict of what is not tested.
+struct Pairing {
+    a: Option<f64>,
+    b: Option<f64>,
+    ratio: Option<f64>,
+    verdict: Option<Verdict>,
+}
+
+impl From<&Row> for Pairing {
+    fn from(row: &Row) -> Self {
+        Pairing {
+            a: row.a,
+            b: row.b,
+            ratio: row.ratio,
+            verdict: Some(row.verdict),
+        }
+    }
+}
+
 /// The primary metric of every group, a line for each load; absent where there is one load.
 pub(super) fn over_loads(report: &CompareReport<'_>) -> Option<Section> {
-    let lang = report.lang;
     let primary: Vec<&Row> = (report.comparison.rows.iter())
         .filter(|row| row.primary)
         .collect();
-    let mut points: Vec<&Point> = Vec::new();
-    for row in &primary {
-        if !points.contains(&&row.point) {
-            points.push(&row.point);
-        }
-    }
+    let points = distinct(primary.iter().map(|row| &row.point));
     let first = primary.first().filter(|_| points.len() > 1)?;
+    let of = |point: &Point, group: &Group| {
+        let mut rows = primary.iter();
+        let row = rows.find(|row| row.point == *point && row.group == group.name)?;
+        Some(Pairing::from(*row))
+    };
+    let metric = [("metric", metric(first.metric, report.lang))];
+    let heading = CompareText::OverAllLoads.with(report.lang, &metric);
+    Some(Section::headed(&heading, [at_each(report, &points, of)]))
+}
+
+/// A figure that was chosen, a line for each load.
+pub(super) fn of_column(report: &CompareReport<'_>, column: &SummaryColumn) -> Section {
+    let rows = &report.comparison.rows;
+    let points = distinct(rows.iter().map(|row| &row.point));
+    let key = column.key();
+    let of = |point: &Point, group: &Group| {
+        let mut tested = rows.iter().filter(|row| row.metric.into_str() == key);
+        let tested = tested.find(|row| row.point == *point && row.group == group.name);
+        if let Some(row) = tested {
+            return Some(Pairing::from(row));
+        }
+        let a = at_load(report.groups.first()?, point, column);
+        let b = at_load(group, point, column);
+        Some(Pairing {
+            a,
+            b,
+            ratio: a.zip(b).map(|(a, b)| b / a).filter(|it| it.is_finite()),
+            verdict: None,
+        })
+    };
+    let metric = [("metric", columns::title(column, report.lang))];
+    let heading = CompareText::OverAllLoads.with(report.lang, &metric);
+    Section::headed(&heading, [at_each(report, &points, of)])
+}
+
+/// The mean over the runs of a group at a load, or over all where it has one load only.
+fn at_load(group: &Group, point: &Point, column: &SummaryColumn) -> Option<f64> {
+    let keys = distinct(group.runs.iter().map(|run| run.point.key()));
+    let counts = |run: &&RunSample| keys.len() == 1 || run.point.key() == point.key();
+    let summaries = (group.runs.iter().filter(counts))
+        .filter_map(|run| serde_json::to_value(&run.summary).ok());
+    let values: Vec<f64> = summaries.filter_map(|it| column.of(&it)).collect();
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// A line for each load: the baseline, then every group with its change and verdict.
+fn at_each(
+    report: &CompareReport<'_>,
+    points: &[&Point],
+    of: impl Fn(&Point, &Group) -> Option<Pairing>,
+) -> Table {
+    let lang = report.lang;
+    let groups = || report.groups.iter().enumerate().skip(1);
     let mut columns = vec![
         Column::left(CompareText::Load.text(lang)),
         Column::right("A"),
     ];
-    let groups = || report.groups.iter().enumerate().skip(1);
     for (place, _) in groups() {
         columns.push(Column::right(&letter(place)));
         columns.push(Column::right(CompareText::Change.text(lang)));
         columns.push(Column::left(CompareText::Verdict.text(lang)));
     }
-    let cells = points.into_iter().map(|point| {
-        let of = |name: &str| {
-            let mut rows = primary.iter();
-            rows.find(|row| row.point == *point && row.group == name)
-        };
-        let baseline = groups().find_map(|(_, group)| of(&group.name)?.a);
+    let cells = points.iter().map(|point| {
+        let pairings: Vec<Option<Pairing>> = groups().map(|(_, group)| of(point, group)).collect();
+        let baseline = pairings.iter().flatten().find_map(|it| it.a);
         let mut cells = vec![Cell::text(shown(point)), Cell::brief(baseline)];
-        for (_, group) in groups() {
-            let Some(row) = of(&group.name) else {
+        for pairing in pairings {
+            let Some(pairing) = pairing else {
                 cells.extend([Cell::blank(), Cell::blank(), Cell::blank()]);
                 continue;
             };
-            let (word, tone) = verdict_word(row.verdict);
-            cells.push(Cell::brief(row.b));
-            cells.push(Cell::known(row.ratio.map(percent)));
-            cells.push(Cell::Toned(word.text(lang).to_owned(), tone));
+            cells.push(Cell::brief(pairing.b));
+            cells.push(Cell::known(pairing.ratio.map(percent)));
+            cells.push(match pairing.verdict.map(verdict_word) {
+                Some((word, tone)) => Cell::Toned(word.text(lang).to_owned(), tone),
+                None => Cell::text(CompareText::NotTested.text(lang)),
+            });
         }
         cells
     });
-    let metric = [("metric", metric(first.metric, lang))];
-    let heading = CompareText::OverAllLoads.with(lang, &metric);
-    Some(Section::headed(&heading, [Table::new(columns, cells)]))
+    Table::new(columns, cells)
 }
 
 /// The metrics of a group at one load.

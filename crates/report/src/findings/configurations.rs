@@ -22,15 +22,33 @@ struct Contest {
     point: String,
     /// Name and estimate of each setting, the best first.
     ranked: Vec<(String, Estimate)>,
+    /// Several may win: of settings of several flags, one flag by itself tells more.
+    may_tie: bool,
 }
 
 impl Contest {
-    /// The setting that is clearly apart from all others.
-    fn winner(&self) -> Option<&str> {
-        let (best, others) = self.ranked.split_first()?;
-        (others.iter())
-            .all(|(_, other)| other.separate(&best.1))
-            .then_some(best.0.as_str())
+    /// How many settings share the first place: not clearly apart from the best, and all of
+    /// them clearly apart from all others.
+    fn leaders(&self) -> Option<usize> {
+        let (best, _) = self.ranked.split_first()?;
+        let tied = |(_, other): &&(String, Estimate)| !other.separate(&best.1);
+        let (first, others) = self
+            .ranked
+            .split_at(self.ranked.iter().take_while(tied).count());
+        let apart = |(_, a): &(String, Estimate)| others.iter().all(|(_, b)| a.separate(b));
+        let counts = first.len() == 1 || self.may_tie;
+        (counts && !others.is_empty() && first.iter().all(apart)).then_some(first.len())
+    }
+
+    /// The setting, or the settings, that are clearly apart from all others.
+    fn winner(&self, lang: Lang) -> Option<String> {
+        let mut names: Vec<&str> = (self.ranked[..self.leaders()?].iter())
+            .map(|(name, _)| name.as_str())
+            .collect();
+        names.sort_unstable();
+        let or = |a: String, b: &str| Text::Or.with(lang, &[("a", a), ("b", b.to_owned())]);
+        let (first, others) = names.split_first()?;
+        Some(others.iter().fold((*first).to_owned(), |a, b| or(a, b)))
     }
 
     /// No two settings are clearly apart.
@@ -117,6 +135,7 @@ impl<'a> Contests<'a> {
         (ranked.len() > 1 && !given).then(|| Contest {
             point: point.clone(),
             ranked,
+            may_tie: self.varied.len() == 1,
         })
     }
 
@@ -127,6 +146,70 @@ impl<'a> Contests<'a> {
             .collect();
         won(compared, &contests, lang).or_else(|| level(compared, &contests, lang))
     }
+}
+
+/// A difference that needs no interval to be told.
+const LARGE: f64 = 2.0;
+
+/// Settings that are far worse than the best: of each metric the worst case.
+pub(super) fn large_differences<'a>(
+    axes: &'a [String],
+    rows: &'a [MeasuredPoint<'a>],
+    lang: Lang,
+) -> Vec<Finding> {
+    let (fixed, varied): (Vec<&String>, Vec<&String>) = (axes.iter())
+        .filter(|axis| !EXTENT.contains(&axis.as_str()))
+        .partition(|axis| is_load(axis) || is_length(axis));
+    if varied.is_empty() {
+        return Vec::new();
+    }
+    let fields = groups(rows, |row| row.name(&fixed));
+    let of = |compared: Compared| {
+        let worst = fields.iter().filter_map(|(point, rows)| {
+            let given = compared == Compared::Throughput;
+            if given && rows.iter().any(|row| row.point.is_open_loop()) {
+                return None;
+            }
+            let mut ranked: Vec<(f64, &MeasuredPoint<'_>)> = (rows.iter())
+                .filter_map(|row| Some((compared.plain(row)?, *row)))
+                .collect();
+            ranked.sort_by(|(a, _), (b, _)| compared.rank(*a, *b));
+            let (best, worst) = (*ranked.first()?, *ranked.last()?);
+            let factor = (best.0 / worst.0).max(worst.0 / best.0);
+            (factor >= LARGE).then_some((factor, best, worst, point))
+        });
+        let (factor, best, worst, point) = worst.max_by(|a, b| a.0.total_cmp(&b.0))?;
+        let shown = |value: f64| {
+            let interval = [value; 2];
+            self::value(compared, &Estimate { value, interval })
+        };
+        let evidence = if point.is_empty() {
+            Text::LargeEvidence
+        } else {
+            Text::LargeEvidenceAt
+        };
+        Some(Finding {
+            kind: FindingKind::LargeDifference,
+            text: Text::Large.with(
+                lang,
+                &[
+                    ("metric", metric(compared, lang)),
+                    ("factor", number::brief(factor)),
+                    ("worst", worst.1.name(&varied)),
+                    ("best", best.1.name(&varied)),
+                ],
+            ),
+            evidence: evidence.with(
+                lang,
+                &[
+                    ("worst", shown(worst.0)),
+                    ("best", shown(best.0)),
+                    ("point", point.clone()),
+                ],
+            ),
+        })
+    };
+    Compared::ALL.into_iter().filter_map(of).collect()
 }
 
 fn metric(compared: Compared, lang: Lang) -> String {
@@ -147,18 +230,20 @@ fn value(compared: Compared, estimate: &Estimate) -> String {
 }
 
 fn won(compared: Compared, contests: &[Contest], lang: Lang) -> Option<Finding> {
-    let won: Vec<(&str, &Contest)> = (contests.iter())
-        .filter_map(|contest| Some((contest.winner()?, contest)))
+    let won: Vec<(String, &Contest)> = (contests.iter())
+        .filter_map(|contest| Some((contest.winner(lang)?, contest)))
         .collect();
-    let mut winners: Vec<(&str, usize)> = Vec::new();
+    let mut winners: Vec<(&String, usize)> = Vec::new();
     for (setting, _) in &won {
-        match winners.iter_mut().find(|(known, _)| known == setting) {
+        match winners.iter_mut().find(|(known, _)| *known == setting) {
             Some((_, count)) => *count += 1,
             None => winners.push((setting, 1)),
         }
     }
     let all_else_level = || {
-        let others = contests.iter().filter(|contest| contest.winner().is_none());
+        let others = contests
+            .iter()
+            .filter(|contest| contest.leaders().is_none());
         others.into_iter().all(Contest::is_level)
     };
     let count = contests.len().to_string();
@@ -220,7 +305,8 @@ fn is_alone(contests: &[Contest]) -> bool {
 
 /// The best against the next.
 fn evidence(compared: Compared, contest: &Contest, lang: Lang) -> String {
-    let (best, (name, next)) = (&contest.ranked[0].1, &contest.ranked[1]);
+    let next = contest.leaders().unwrap_or(1);
+    let (best, (name, next)) = (&contest.ranked[0].1, &contest.ranked[next]);
     let change = (best.value / next.value - 1.0) * 100.0;
     let text = if contest.point.is_empty() {
         Text::NextEvidence

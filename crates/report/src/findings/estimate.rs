@@ -14,7 +14,8 @@ pub(super) enum Compared {
 }
 
 impl Compared {
-    pub(super) const ALL: [Compared; 3] = [Compared::Ttft, Compared::Itl, Compared::Throughput];
+    /// What most studies are about comes first.
+    pub(super) const ALL: [Compared; 3] = [Compared::Throughput, Compared::Ttft, Compared::Itl];
 
     /// Value and 95 % interval of one run.
     fn of(self, summary: &Summary) -> (Option<f64>, Option<[f64; 2]>) {
@@ -31,6 +32,17 @@ impl Compared {
             sample.map(|sample| sample.mean),
             sample.and_then(|sample| sample.mean_interval),
         )
+    }
+
+    /// The figure of a point without an interval, where enough requests stand behind it that
+    /// a large difference is one.
+    pub(super) fn plain(self, row: &MeasuredPoint<'_>) -> Option<f64> {
+        const LEAST_REQUESTS: u64 = 30;
+        let runs: Vec<&Summary> = row.winnable().collect();
+        let requests: u64 = runs.iter().map(|run| run.requests.ok).sum();
+        let values: Vec<f64> = runs.iter().filter_map(|run| self.of(run).0).collect();
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        (requests >= LEAST_REQUESTS && mean > 0.0).then_some(mean)
     }
 
     /// Order of two values, the better first.

@@ -1,9 +1,11 @@
 //! One group of an import: a line for each result, with the columns that its source had.
 
 use super::{ImportReport, ReportedResult, flags, lines_in_words, statistics};
+use crate::columns;
 use crate::message::{ImportText, NumbersText};
 use crate::severity;
 use inferometer_core::doubt::Severity;
+use inferometer_core::summary::{SummaryColumn, SummaryColumns};
 use inferometer_import::{ImportedResult, ResultGroup, Spread};
 use inferometer_page::doc::{Block, Cell, Column, Pair, Section, Table, Tone, Unit};
 use inferometer_page::number;
@@ -27,7 +29,7 @@ pub(super) fn section(report: &ImportReport<'_>, group: &ResultGroup) -> Section
     let lang = report.lang;
     let rows = report.rows(group);
     let mut blocks = vec![Block::Pairs(about(report, group, &rows))];
-    blocks.push(Block::Table(table(group, &rows, lang)));
+    blocks.push(Block::Table(table(group, &rows, report.columns, lang)));
     Section {
         heading: (!group.title.is_empty()).then(|| group.title.clone()),
         blocks,
@@ -109,7 +111,12 @@ fn shared<T: PartialEq>(
         .then_some(first)
 }
 
-fn table(group: &ResultGroup, rows: &[Row<'_>], lang: Lang) -> Table {
+fn table(
+    group: &ResultGroup,
+    rows: &[Row<'_>],
+    chosen: Option<&SummaryColumns>,
+    lang: Lang,
+) -> Table {
     let mut columns = vec![Filled {
         column: Column::key("#"),
         cells: rows
@@ -141,8 +148,13 @@ fn table(group: &ResultGroup, rows: &[Row<'_>], lang: Lang) -> Table {
     columns.push(texts(Column::left(ImportText::Load.text(lang)), &|it| {
         it.load()
     }));
-    columns.extend(numbers(rows, lang));
-    columns.extend(latencies(rows, lang));
+    match chosen {
+        Some(chosen) => columns.extend(chosen.0.iter().map(|it| of_choice(it, rows, lang))),
+        None => {
+            columns.extend(numbers(rows, lang));
+            columns.extend(latencies(rows, lang));
+        }
+    }
     let varying = varying_flags(rows);
     if !varying.is_empty() {
         let column = Column::wrapped(ImportText::Flags.text(lang));
@@ -173,6 +185,23 @@ fn table(group: &ResultGroup, rows: &[Row<'_>], lang: Lang) -> Table {
         }
     }
     Table::new(titles, cells)
+}
+
+/// A column that was asked for by its name.
+fn of_choice(chosen: &SummaryColumn, rows: &[Row<'_>], lang: Lang) -> Filled {
+    let of_stream = ["ttft", "tpot", "itl", "max_gap"].contains(&chosen.name);
+    let cell = |(_, result): &Row<'_>| {
+        let known = !(of_stream && result.is_whole());
+        let summary = serde_json::to_value(result.found.summary.as_ref()).unwrap_or_default();
+        match chosen.of(&summary).filter(|_| known) {
+            Some(value) => columns::cell(Some(value), chosen.quantity),
+            None => Cell::blank(),
+        }
+    };
+    Filled {
+        column: Column::right(&columns::title(chosen, lang)),
+        cells: rows.iter().map(cell).collect(),
+    }
 }
 
 /// What tells a result from the others of its group.

@@ -11,6 +11,7 @@ inferometer_text::texts! {
         CellBetter => "better", "更好";
         CellWorse => "worse", "更差";
         CellSame => "no difference", "无差异";
+        NotTested => "not tested", "未检验";
         CellUnknown => "cannot tell", "无法判断";
         AtOnePoint => "{group}: {metric} {change} at {point}", "{group}：{point} 时 {metric} {change}";
         AtPoints => "{group}: {metric} {counts} of {all} points", "{group}：{metric} 在 {all} 个负载点中 {counts}";
@@ -42,7 +43,7 @@ inferometer_text::texts! {
         AssumedError => "summary figures only: three times the error of independent requests is assumed, so that only large differences are told", "只有汇总数值：按独立请求误差的三倍估计，因此只判断明显的差异";
         FiguresAlone => "summary figures only: run-to-run variation is unknown", "只有汇总数值：无从得知下一次运行会相差多少";
         FewWaves => "too few requests for an interval, so run-to-run variation is unknown; send more requests per stream, or repeat the runs", "请求太少，得不出区间：无从得知下一次运行会相差多少；请增加每路并发的请求数，或重复运行";
-        AsDefined => "numbers as {tool} defines them", "数值按 {tool} 的定义";
+        AsDefined => "numbers as defined by {tool}", "数值按 {tool} 的定义";
         Computed => "computed in virtual time, not measured", "以虚拟时间计算得出，并非实测";
         PartlyComputed => "partly computed in virtual time, not measured", "部分以虚拟时间计算得出，并非实测";
     }

@@ -6,6 +6,11 @@ inferometer_text::texts! {
         KneeName => "Saturation", "饱和点";
         FailuresName => "Failures", "失败";
         LeastName => "Least efficient", "效率最低";
+        LargeName => "Large difference", "差异悬殊";
+        Large => "{metric} is {factor} times worse with {worst} than with {best}", "{metric}：{worst} 比 {best} 差 {factor} 倍";
+        LargeEvidence => "{worst} against {best}", "{worst} 对 {best}";
+        LargeEvidenceAt => "{worst} against {best} at {point}", "{point}：{worst} 对 {best}";
+        Or => "{a} or {b}", "{a} 或 {b}";
         WinnerName => "Better setting", "更优配置";
         SameName => "No difference seen", "未见差异";
         StallsName => "Hidden stalls", "被掩盖的卡顿";

@@ -5,11 +5,11 @@ inferometer_text::texts! {
         Result => "{number}. {label}", "{number}、{label}";
         NoLabel => "(no heading)", "（无标题）";
         Source => "from", "来源";
-        At => "{file}, {lines}, numbers as {tool} defines them", "{file} {lines}，数值按 {tool} 的定义";
+        At => "{file}, {lines}, numbers as defined by {tool}", "{file} {lines}，数值按 {tool} 的定义";
         Line => "line {lines}", "第 {lines} 行";
         Lines => "lines {lines}", "第 {lines} 行";
-        AtFiles => "{count} files, numbers as {tool} defines them", "{count} 个文件，数值按 {tool} 的定义";
-        AtDatabase => "{file}, numbers as {tool} defines them", "{file}，数值按 {tool} 的定义";
+        AtFiles => "{count} files, numbers as defined by {tool}", "{count} 个文件，数值按 {tool} 的定义";
+        AtDatabase => "{file}, numbers as defined by {tool}", "{file}，数值按 {tool} 的定义";
         Load => "load", "负载";
         Tags => "tags", "标签";
         Requests => "requests", "请求";

@@ -50,6 +50,7 @@ texts! {
         Mean => "mean", "平均";
         Max => "max", "最大";
         TooShort => "too short: {count} requests needed", "运行太短：需 {count} 个请求";
+        NoValues => "no values: {columns}", "无数值：{columns}";
         TooFew =>
             "* too few independent samples for this percentile ({least})",
             "* 独立样本不足以支撑该百分位（至少需要 {least}）";

@@ -93,6 +93,7 @@ texts! {
         EndedByCondition => "ended by a stop condition", "因停止条件结束";
         EndedByWatchdog => "ended by the watchdog", "被看门狗结束";
         EndedByAbsence => "given up: the server was away", "放弃：服务端已离线";
+        GoesOn => "still running", "仍在进行";
         EndedByKill => "killed before it finished", "未结束即被杀死";
         Note => "Note", "备注";
         Saved => "Saved", "保存于";

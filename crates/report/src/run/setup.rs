@@ -150,7 +150,7 @@ fn load(report: &RunReport<'_>, load: &Load) -> String {
                     parts.push(report.say(SetupText::SpreadInWarmup).to_owned());
                 }
                 // A killed run could not say how it spread the wave.
-                None if report.ending.cause == EndCause::Killed && *stagger != Stagger::None => {}
+                None if report.ending.cause.is_without_ending() && *stagger != Stagger::None => {}
                 None => parts.push(report.say(SetupText::AllAtOnce).to_owned()),
             }
         }
@@ -273,6 +273,7 @@ fn extent(report: &RunReport<'_>, load: &Load) -> String {
         EndCause::Watchdog => Some(SetupText::EndedByWatchdog),
         EndCause::ServerAway => Some(SetupText::EndedByAbsence),
         EndCause::Killed => Some(SetupText::EndedByKill),
+        EndCause::Running => Some(SetupText::GoesOn),
     };
     parts.extend(early.map(|label| report.say(label).to_owned()));
     report.list(&parts)

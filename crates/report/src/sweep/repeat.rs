@@ -1,5 +1,5 @@
-//! The command that repeats a sweep, from its plan: the settings of one point, with lists of what
-//! differs between the points.
+//! The command that repeats a sweep: as it was typed, else from its plan, as the settings of one
+//! point with lists of what differs between the points.
 
 use super::SweepReport;
 use crate::points::value_text;
@@ -15,6 +15,9 @@ const FOLLOWING: [&str; 2] = ["requests", "warmup"];
 /// The words of the command; absent where none would make the same points.
 pub(super) fn command(report: &SweepReport<'_>) -> Option<Vec<String>> {
     let plan = report.plan;
+    if !plan.typed.is_empty() {
+        return Some(typed(&plan.typed));
+    }
     let mut words: Vec<String> = ["inferometer", "sweep"].map(str::to_owned).into();
     // Later repeats have seeds of their own.
     let firsts = report.visited.iter().map(|visited| &visited.trial);
@@ -73,6 +76,24 @@ pub(super) fn command(report: &SweepReport<'_>) -> Option<Vec<String>> {
     }
     words.extend(started(&plan.engine_options, &plan.engine));
     Some(words)
+}
+
+/// The short form that its author knows, without the folder, which is taken now.
+fn typed(words: &[String]) -> Vec<String> {
+    let mut after_out = false;
+    let of_engine = words.iter().position(|word| word == "--");
+    let mut kept = vec!["inferometer".to_owned()];
+    for (place, word) in words.iter().enumerate() {
+        let is_ours = of_engine.is_none_or(|begin| place < begin);
+        let is_out = is_ours && word == "--out";
+        if std::mem::replace(&mut after_out, is_out) || is_out {
+            continue;
+        }
+        if !(is_ours && word.starts_with("--out=")) {
+            kept.push(shell_word(word));
+        }
+    }
+    kept
 }
 
 fn values<'a>(plan: &'a SweepPlan, axis: &'a str) -> impl Iterator<Item = String> + 'a {
@@ -199,6 +220,7 @@ mod tests {
             axes: axes.iter().map(ToString::to_string).collect(),
             engine_options: Vec::new(),
             engine: Vec::new(),
+            typed: Vec::new(),
             repeat: 1,
             visits: (0..points.len()).map(|point| (point, 0)).collect(),
             points,
@@ -224,6 +246,7 @@ mod tests {
             visited: &[visited],
             directory: std::path::Path::new("my sweeps"),
             environment: None,
+            columns: None,
             lang: Default::default(),
         };
         command(&report).map(|words| words.join(" "))
@@ -275,6 +298,18 @@ mod tests {
         assert_eq!(said(&plan), Some(expected));
         plan.visits.sort_unstable();
         assert!(said(&plan).is_some_and(|it| it.contains("--order sequential")));
+    }
+
+    #[test]
+    fn what_was_typed_is_repeated_as_it_was_but_for_the_folder() {
+        let points = [1u64, 8].map(|level| planned(&[("concurrency", json!(level))], 10));
+        let mut plan = plan(&["concurrency"], points.to_vec());
+        let words =
+            "sweep --concurrency 1,8 --out runs/a --requests concurrency*10 -- vllm serve --out=b";
+        plan.typed = words.split(' ').map(str::to_owned).collect();
+        let expected =
+            "inferometer sweep --concurrency 1,8 --requests 'concurrency*10' -- vllm serve --out=b";
+        assert_eq!(said(&plan).as_deref(), Some(expected));
     }
 
     #[test]

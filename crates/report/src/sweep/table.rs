@@ -2,8 +2,9 @@
 
 use super::{SweepReport, notes};
 use crate::chart::ladder::cards_of;
+use crate::columns;
 use crate::message::{NumbersText, SweepText};
-use crate::points::MeasuredPoint;
+use crate::points::{MeasuredPoint, distinct};
 use crate::run::seen;
 use inferometer_analysis::statistics::batch_means;
 use inferometer_core::doubt::Severity;
@@ -18,10 +19,6 @@ use inferometer_text::punctuation::PunctuationText;
 /// Marked points that footnotes name, at most.
 const MOST_REASONS: usize = 12;
 
-/// The percentile of the tail, and its place among the figures.
-const TAIL: f64 = 99.0;
-const TAIL_COLUMN: usize = 3;
-
 /// The points of a ladder, a row each.
 pub(super) fn table(
     report: &SweepReport<'_>,
@@ -30,14 +27,12 @@ pub(super) fn table(
 ) -> Table {
     let lang = report.lang;
     let repeated = report.plan.repeat > 1;
+    let chosen = report
+        .columns
+        .cloned()
+        .unwrap_or_else(|| columns::of_sweep(report.plan));
     let mut columns: Vec<Column> = axes.iter().map(|axis| Column::key(axis)).collect();
-    columns.extend(
-        [
-            "req/s", "tok/s", "TTFT p50", "TTFT p99", "TPOT p50", "E2E p50",
-        ]
-        .map(Column::right),
-    );
-    columns.push(Column::right(SweepText::Failed.text(lang)));
+    columns.extend(columns::heads(&chosen, lang));
     let shared = |summary: &Summary| cards_of(summary).is_some_and(|cards| cards > 1.0);
     let with_cards = rows.iter().any(|row| row.summaries().any(shared));
     if with_cards {
@@ -53,7 +48,7 @@ pub(super) fn table(
     }
     let cells = |row: &&MeasuredPoint<'_>| {
         let mut cells: Vec<Cell> = axes.iter().map(|axis| Cell::text(row.text(axis))).collect();
-        cells.extend(number_cells(row));
+        cells.extend(columns::of_point(&chosen, row));
         if with_cards {
             let each = row
                 .mean(|summary| Some(summary.throughput.output_tokens_per_s? / cards_of(summary)?));
@@ -71,56 +66,19 @@ pub(super) fn table(
         }
         cells
     };
-    Table {
-        columns,
-        rows: rows.iter().map(cells).collect(),
-        footnotes: footnotes(report, axes, &rows),
-    }
-}
-
-fn number_cells(row: &MeasuredPoint<'_>) -> Vec<Cell> {
-    let millis = |value: Option<f64>| {
-        let decimals = match value {
-            Some(value) if value < 100.0 => 1,
-            _ => 0,
-        };
-        Cell::number(value, Unit::Milliseconds, decimals)
-    };
-    let failed = row
-        .shown()
-        .iter()
-        .map(|summary| summary.requests.failed)
-        .sum();
-    let requests = row.mean(|summary| summary.throughput.requests_per_s);
-    vec![
-        Cell::number(requests, Unit::RequestsPerSecond, 2),
-        Cell::number(row.tokens_per_s(), Unit::TokensPerSecond, 1),
-        millis(row.mean(|summary| summary.latency.ttft_ms.map(|ttft| ttft.p50))),
-        tail(
-            row,
-            millis(row.mean(|summary| summary.latency.ttft_ms.map(|ttft| ttft.p99))),
-        ),
-        millis(row.mean(|summary| summary.latency.tpot_ms.map(|tpot| tpot.p50))),
-        millis(row.mean(|summary| summary.latency.e2e_ms.map(|e2e| e2e.p50))),
-        if row.shown().is_empty() {
-            Cell::Absent
-        } else {
-            Cell::count(failed)
-        },
-    ]
-}
-
-/// A p99 that some of the measurements cannot bear is marked.
-fn tail(row: &MeasuredPoint<'_>, cell: Cell) -> Cell {
-    let bears = |summary: &&Summary| {
-        let ttft = summary.latency.ttft_ms;
-        ttft.is_some_and(|ttft| ttft.supports(TAIL))
-    };
-    if row.shown().iter().all(bears) {
-        cell
-    } else {
-        cell.starred()
-    }
+    let mut table = Table::new(columns, rows.iter().map(cells));
+    let is_starred =
+        |place: usize| (table.rows.iter()).any(|row| row[axes.len() + place].is_starred());
+    let starred = chosen.0.iter().enumerate();
+    let starred = starred.filter(|(place, _)| is_starred(*place));
+    let starred = distinct(starred.filter_map(|(_, column)| column.percentile()));
+    let empty = columns::without_empty(&mut table, axes.len(), &chosen, lang);
+    table.footnotes = footnotes(report, axes, &rows, &starred);
+    // What was asked for and is nowhere known is told; what was not asked for is not missed.
+    table
+        .footnotes
+        .extend(empty.filter(|_| report.columns.is_some()));
+    table
 }
 
 /// Half of the interval of the throughput over repeats, in percent.
@@ -189,13 +147,16 @@ fn footnotes(
     report: &SweepReport<'_>,
     axes: &[String],
     rows: &[&MeasuredPoint<'_>],
+    starred: &[f64],
 ) -> Vec<String> {
     let lang = report.lang;
     let mut notes = vec![SweepText::TimesInMs.text(lang).to_owned()];
     notes.extend(notes::mean_lengths(rows.iter().copied(), lang));
-    let starred = |row: &&MeasuredPoint<'_>| number_cells(row)[TAIL_COLUMN].is_starred();
-    if let Some(least) = least_samples(TAIL).filter(|_| rows.iter().any(starred)) {
-        let least = format!("p{TAIL}: {least}");
+    let least: Vec<String> = (starred.iter())
+        .filter_map(|percent| Some(format!("p{percent}: {}", least_samples(*percent)?)))
+        .collect();
+    if !least.is_empty() {
+        let least = PunctuationText::Comma.join(lang, &least);
         notes.push(NumbersText::TooFew.with(lang, &[("least", least)]));
     }
     if report.plan.repeat > 1 {

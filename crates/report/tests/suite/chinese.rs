@@ -82,7 +82,7 @@ fn the_list_of_runs() {
         ..KnownResult::new(name, Listed::Run(None), RunState::Invalid)
     };
     insta::assert_snapshot!(render(
-        &runs::compose(&[run], Lang::Zh),
+        &runs::compose(&[run], None, Lang::Zh),
         TextStyle::default()
     ));
 }

@@ -59,6 +59,7 @@ impl MadeUp {
                 label: None,
                 tags: Vec::new(),
                 axes: axes.iter().map(|axis| (*axis).to_owned()).collect(),
+                typed: Vec::new(),
                 repeat: repeat as u32,
                 visits,
                 points: planned,
@@ -73,6 +74,7 @@ impl MadeUp {
             visited: &self.visited,
             directory: Path::new("sweep"),
             environment: None,
+            columns: None,
             lang,
         }
     }
@@ -338,7 +340,7 @@ fn a_setting_wins_only_where_the_intervals_separate() {
         ],
     );
     let winners = sweep.of(FindingKind::Winner);
-    let [ttft, throughput] = winners.as_slice() else {
+    let [throughput, ttft] = winners.as_slice() else {
         panic!("{winners:?}")
     };
     assert_eq!(
@@ -532,4 +534,132 @@ fn a_point_that_failed_to_run_is_named_under_every_chart() {
             figure.footnotes
         );
     }
+}
+
+#[test]
+fn what_is_far_worse_is_told_first_and_settings_that_tie_win_together() {
+    let setting = |value: u64, rate: f64, itl: f64| {
+        let point = json!({"maxPrefillBatchSize": value});
+        (point, vec![with_times(run(rate), 100.0, itl)])
+    };
+    let points = vec![
+        setting(1, 40.0, 8.0),
+        setting(50, 360.0, 10.0),
+        setting(100, 361.0, 10.0),
+    ];
+    let found = MadeUp::new(&["maxPrefillBatchSize"], points);
+    let first = &found.findings()[0];
+    assert_eq!(first.kind, FindingKind::LargeDifference);
+    assert_eq!(
+        first.text,
+        "output throughput is 9.03 times worse with maxPrefillBatchSize=1 than with \
+         maxPrefillBatchSize=100"
+    );
+    assert_eq!(first.evidence, "40.0 tok/s against 361.0 tok/s");
+    let winners = found.of(FindingKind::Winner);
+    assert!(
+        winners[0].text.starts_with("output throughput")
+            && (winners[0].text).contains("maxPrefillBatchSize=100 or maxPrefillBatchSize=50"),
+        "{winners:?}"
+    );
+    let shown = text::render(&compose(&found.report(Lang::En)), Default::default());
+    assert!(
+        shown.contains("361.0 tok/s at maxPrefillBatchSize=100"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn a_difference_needs_requests_behind_it_to_be_called_large() {
+    let setting = |value: u64, rate: f64| {
+        let mut summary = run(rate);
+        (summary.requests.planned, summary.requests.ok) = (10, 10);
+        (json!({"max-num-seqs": value}), vec![summary])
+    };
+    let few = MadeUp::new(&["max-num-seqs"], vec![setting(1, 40.0), setting(8, 360.0)]);
+    assert_eq!(few.of(FindingKind::LargeDifference), []);
+}
+
+#[test]
+fn points_with_the_same_highest_throughput_are_all_named() {
+    let setting = |value: u64, rate: f64| (json!({"max-num-seqs": value}), vec![run(rate)]);
+    let points = vec![setting(1, 40.0), setting(8, 388.41), setting(64, 388.44)];
+    let found = MadeUp::new(&["max-num-seqs"], points);
+    let shown = text::render(&compose(&found.report(Lang::En)), Default::default());
+    assert!(
+        shown.contains("388.4 tok/s at max-num-seqs=8; max-num-seqs=64"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn columns_follow_what_was_varied_unless_they_are_chosen() {
+    let flags = |value: u64| {
+        let point = json!({"max-num-seqs": value});
+        (point, vec![with_times(run(100.0), 50.0, 10.0)])
+    };
+    let mut found = MadeUp::new(&["max-num-seqs"], vec![flags(1), flags(8)]);
+    for planned in &mut found.plan.points {
+        planned
+            .flags
+            .insert("max-num-seqs".to_owned(), "1".to_owned());
+    }
+    let wide = |report: &SweepReport<'_>| {
+        let style = text::TextStyle {
+            width: 200,
+            ..Default::default()
+        };
+        text::render(&compose(report), style)
+    };
+    let head = |shown: &str| {
+        let mut lines = shown.lines().filter(|line| line.contains("max-num-seqs  "));
+        lines
+            .next()
+            .unwrap()
+            .split("  ")
+            .map(str::trim)
+            .filter(|it| !it.is_empty())
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let shown = wide(&found.report(Lang::En));
+    assert_eq!(
+        head(&shown),
+        [
+            "max-num-seqs",
+            "tok/s",
+            "failed",
+            "TTFT mean",
+            "TTFT p50",
+            "TTFT p99",
+            "ITL mean",
+            "ITL p50",
+            "ITL p99"
+        ],
+        "nothing is known of TPOT and req/s, so they are no columns: {shown}"
+    );
+    let columns = "itl.p99,ttft.mean,per_user,failed".parse().unwrap();
+    let report = SweepReport {
+        columns: Some(&columns),
+        ..found.report(Lang::En)
+    };
+    let shown = wide(&report);
+    assert_eq!(
+        head(&shown),
+        ["max-num-seqs", "ITL p99", "TTFT mean", "failed"]
+    );
+    assert!(shown.contains("no values: tok/s per user"), "{shown}");
+    let lengths = (
+        json!({"input-chars": 100, "ask-chars": 10}),
+        vec![run(100.0)],
+    );
+    let mut lengths = MadeUp::new(
+        &["input-chars", "ask-chars"],
+        vec![lengths.clone(), lengths],
+    );
+    for visited in &mut lengths.visited {
+        let throughput = &mut visited.summary.as_mut().unwrap().throughput;
+        throughput.output_chars_per_s = Some(420.0);
+    }
+    assert!(wide(&lengths.report(Lang::En)).contains("chars/s"));
 }

@@ -294,8 +294,8 @@ fn the_list_of_runs_has_the_newest_first() {
             open,
         ),
     ];
-    let doc = runs::compose(&list, Lang::En);
+    let doc = runs::compose(&list, None, Lang::En);
     insta::assert_snapshot!("runs", render(&doc, TextStyle::default()));
-    let none = render(&runs::compose(&[], Lang::En), TextStyle::default());
+    let none = render(&runs::compose(&[], None, Lang::En), TextStyle::default());
     assert_eq!(none.trim(), "No runs here yet.");
 }

@@ -24,12 +24,14 @@ use inferometer_load::instrument::Rhythm;
 use inferometer_sim::Death;
 use inferometer_sim::engine::{Engine, Request, virtual_time};
 use inferometer_sim::launch::{Host, Launch, USUAL_DEVICE};
-use inferometer_sim::words;
+use inferometer_sim::wish::{Granted, Wish};
+use inferometer_sim::{Tokenizer, words};
 use inferometer_store::journal::{Entry, Header};
 use inferometer_store::run_dir::RunDir;
 use inferometer_workload::{Prompt, Workload};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
+use std::sync::LazyLock;
 use std::time::Duration;
 use virtual_time::{Agenda, Happening, Keep, Run, Served};
 
@@ -82,7 +84,7 @@ pub fn simulate(
         steps: false,
     };
     let spare = planned.spare_session();
-    let request = |session: u64| request(session, &workload.prompt(session, 0), block);
+    let request = |session: u64| request(session, &workload.prompt(session, 0), block, &scenario);
     let alone = virtual_time::latency_alone(&launch.config, request(spare + PREFLIGHT_SESSION));
     let stagger = planned.stagger(Some(Duration::from_nanos(alone)));
     let mut load = VirtualLoad::new(&planned, stagger, spare, &request)?;
@@ -132,7 +134,7 @@ pub fn simulate(
         ..Ending::default()
     };
     let directory = RunDir::create(out)?;
-    let scenario = without_secrets(scenario)?;
+    let scenario = without_secrets(scenario.clone())?;
     directory.write_scenario(&scenario)?;
     directory.write_environment(&environment)?;
     write_records(
@@ -340,7 +342,7 @@ impl<'a> VirtualLoad<'a> {
 }
 
 /// A prompt's words stand for its tokens, as they do for the server.
-fn request(session: u64, prompt: &Prompt, block_size: u32) -> Request {
+fn request(session: u64, prompt: &Prompt, block_size: u32, scenario: &Scenario) -> Request {
     let word = |word: &str| {
         let mut hasher = DefaultHasher::new();
         word.hash(&mut hasher);
@@ -350,12 +352,30 @@ fn request(session: u64, prompt: &Prompt, block_size: u32) -> Request {
         Content::Text(text) => words(text).map(word).collect(),
         Content::Messages(_) | Content::Body(_) | Content::TokenIds(_) => Vec::new(),
     };
-    let output = prompt.output_tokens.unwrap_or(USUAL_ANSWER);
+    let granted = granted(session, prompt, scenario).map(|it| it.tokens);
+    let output = granted.or(prompt.output_tokens).unwrap_or(USUAL_ANSWER);
     if ids.is_empty() {
         Request::new(session, prompt.input_tokens.unwrap_or(1), output)
     } else {
         Request::with_prompt(session, &ids, output, block_size)
     }
+}
+
+/// The answer to a prompt that asks for its length in words, unless that is enforced.
+fn granted(session: u64, prompt: &Prompt, scenario: &Scenario) -> Option<Granted> {
+    let Content::Text(text) = &prompt.content else {
+        return None;
+    };
+    let wish = Wish::of(text).filter(|_| !scenario.work.ignore_eos)?;
+    // Words stand for tokens here.
+    static WORDS: LazyLock<Tokenizer> = LazyLock::new(Tokenizer::default);
+    let free = wish.granted(&WORDS, scenario.seed, session);
+    let tokens = free.tokens.min(prompt.output_tokens.unwrap_or(u32::MAX));
+    Some(Granted {
+        tokens,
+        chars: free.chars * u64::from(tokens) / u64::from(free.tokens),
+        ..free
+    })
 }
 
 fn probe(launch: &Launch) -> Probe {
@@ -390,7 +410,7 @@ fn write_records(
             stage,
             due: is_open.then_some(Offset(served.arrived)),
             output_exact: scenario.work.ignore_eos,
-            ..record(served, &prompt)
+            ..record(served, &prompt, granted(served.id, &prompt, scenario))
         };
         let record = match death {
             Some(death) if record.outcome == Outcome::Cut => abandoned(record, death),
@@ -435,7 +455,7 @@ fn whole(record: Record) -> Record {
     }
 }
 
-fn record(served: &Served, prompt: &Prompt) -> Record {
+fn record(served: &Served, prompt: &Prompt, granted: Option<Granted>) -> Record {
     let words = match &prompt.content {
         Content::Text(text) => words(text).count(),
         _ => prompt.input_tokens.unwrap_or_default() as usize,
@@ -475,6 +495,8 @@ fn record(served: &Served, prompt: &Prompt) -> Record {
         input_tokens_asked: prompt.input_tokens,
         output_tokens_asked: prompt.output_tokens,
         input_chars: prompt.chars,
+        output_chars: (granted.filter(|_| served.finished.is_some())).map_or(0, |it| it.chars),
+        refused: granted.is_some_and(|it| it.declines.is_some()),
         url: "virtual".to_owned(),
         streamed: true,
         outcome,

@@ -115,6 +115,7 @@ pub fn plan(
         axes,
         engine_options: request.engine.words(),
         engine: command.map_or(Vec::new(), |command| without_secrets(&command.to_words())),
+        typed: Vec::new(),
         repeat,
         visits,
         points: planned,

@@ -105,6 +105,17 @@ fn the_stored_settings_describe_the_run_and_hold_no_secret() {
 }
 
 #[test]
+fn a_run_that_goes_on_is_told_from_a_killed_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = begun(folder.path(), Some(8));
+    let journal = fs::File::open(run.journal_path()).unwrap();
+    journal.lock().unwrap();
+    assert_eq!(run.ending().unwrap().cause, EndCause::Running);
+    drop(journal);
+    assert_eq!(run.ending().unwrap().cause, EndCause::Killed);
+}
+
+#[test]
 fn a_killed_run_is_read_and_accounted_for() {
     let folder = tempfile::tempdir().unwrap();
     let run = begun(folder.path(), Some(8));

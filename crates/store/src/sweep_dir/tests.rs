@@ -14,6 +14,7 @@ fn plan(concurrencies: &[u64]) -> SweepPlan {
         axes: vec!["concurrency".to_owned()],
         engine_options: Vec::new(),
         engine: Vec::new(),
+        typed: Vec::new(),
         repeat: 1,
         visits: (0..concurrencies.len()).map(|point| (point, 0)).collect(),
         points: concurrencies.iter().map(point).collect(),

@@ -26,6 +26,8 @@ inferometer_text::texts! {
         WatchdogRemedy => "look for a message of the client on its screen, and at the server's log for the time of the silence; --read-timeout says how long silence may last", "查看客户端屏幕上的提示，以及服务端日志中无响应的那段时间；允许的静默时长由 --read-timeout 决定";
         Interrupted => "the run was interrupted before it was complete", "运行未完成即被中断";
         ServerAway => "the server could not be reached for as long as --give-up-after, so the run ended with what was measured before", "服务端无法连接的时间达到 --give-up-after，运行就此结束，保留此前的测量";
+        Running => "the run still goes on: these are its figures so far", "运行仍在进行：以下是目前为止的数值";
+        RunningRemedy => "wait for its end, then ask again", "等它结束后再查看";
         Killed => "the run was killed: it has no ending, and its last records may be missing", "运行被杀死：没有结束记录，最后的请求记录可能缺失";
         RepeatRemedy => "run it again to the end; `--config` with the stored scenario repeats it exactly", "重跑并等它结束；用 `--config` 指定已保存的 scenario 即可原样重跑";
         Failures => "{failed} of {ended} requests failed ({share}){most}", "{ended} 个请求中有 {failed} 个失败（{share}）{most}";

@@ -92,7 +92,12 @@ pub struct SheetArguments {
     #[arg(long, value_name = "text|md|json|html|svg|png", default_value = "text")]
     pub format: Format,
     /// Where to write; pictures, of which there may be several, into a folder
-    #[arg(short = 'o', long = "output", value_name = "FILE|DIR")]
+    #[arg(
+        short = 'o',
+        long = "report-to",
+        alias = "output",
+        value_name = "FILE|DIR"
+    )]
     pub to: Option<PathBuf>,
     /// Colours of svg and png [light]
     #[arg(long, value_name = "light|dark", value_parser = theme)]

@@ -3,13 +3,17 @@
 use crate::progress::Progress;
 use inferometer_core::point::Point;
 use inferometer_core::summary::Summary;
+use inferometer_page::text::pad_left;
+use inferometer_report::message::{ProgressText, SweepText};
 use inferometer_runner::{Event, Observer};
 use inferometer_store::sweep_dir::{SweepPlan, Trial, TrialState};
+use inferometer_text::Lang;
 use std::time::Duration;
 
 /// The view of a sweep under way, on standard error.
 pub struct Table {
     quiet: bool,
+    lang: Lang,
     axes: Vec<String>,
     widths: Vec<usize>,
     done: usize,
@@ -17,7 +21,7 @@ pub struct Table {
 }
 
 impl Table {
-    pub fn new(plan: &SweepPlan, quiet: bool) -> Table {
+    pub fn new(plan: &SweepPlan, quiet: bool, lang: Lang) -> Table {
         let width = |axis: &String| {
             let values = plan
                 .points
@@ -27,6 +31,7 @@ impl Table {
         };
         Table {
             quiet,
+            lang,
             widths: plan.axes.iter().map(width).collect(),
             axes: plan.axes.clone(),
             done: 0,
@@ -41,10 +46,11 @@ impl Table {
             return;
         }
         if done > 0 {
-            progress.keep(&format!(
-                "going on: {done} of {} measurements are there",
-                done + todo
-            ));
+            let values = [
+                ("done", done.to_string()),
+                ("all", (done + todo).to_string()),
+            ];
+            progress.keep(&ProgressText::SweepGoesOn.with(self.lang, &values));
         }
         let axes = self
             .axes
@@ -58,9 +64,9 @@ impl Table {
                     ("tok/s", 9),
                     ("TTFT p50", 9),
                     ("TPOT p50", 9),
-                    ("failed", 7),
+                    (SweepText::Failed.text(self.lang), 7),
                 ]
-                .map(|(name, width)| format!("{name:>width$}")),
+                .map(|(name, width)| pad_left(name, width)),
             )
             .collect();
         progress.keep(&format!("{:>9}  {}", "", head.join("  ")));
@@ -98,19 +104,22 @@ impl Table {
                 .collect(),
             None => axes.collect(),
         };
+        let lang = self.lang;
+        let reason = [("reason", trial.reason.clone().unwrap_or_default())];
         let note = match (trial.state, summary) {
-            (TrialState::Failed, _) => format!("failed: {}", trial.reason.as_deref().unwrap_or("")),
-            (TrialState::Skipped, _) => {
-                format!("skipped: {}", trial.reason.as_deref().unwrap_or(""))
+            (TrialState::Failed, _) => ProgressText::FailedBecause.with(lang, &reason),
+            (TrialState::Skipped, _) => ProgressText::SkippedBecause.with(lang, &reason),
+            (TrialState::Interrupted, _) => ProgressText::Stopped.text(lang).to_owned(),
+            (TrialState::Done, Some(summary)) if !summary.valid => {
+                SweepText::Invalid.text(lang).to_owned()
             }
-            (TrialState::Interrupted, _) => "stopped".to_owned(),
-            (TrialState::Done, Some(summary)) if !summary.valid => "INVALID".to_owned(),
             (TrialState::Done, _) => String::new(),
         };
         let left = left
             .filter(|_| self.todo > 0)
             .map_or(String::new(), |left| {
-                format!("  {} left", crate::progress::clock(left))
+                let time = [("time", crate::progress::clock(left))];
+                format!("  {}", ProgressText::TimeLeft.with(lang, &time))
             });
         let all = self.done + self.todo;
         let place = format!("{}/{all}", self.done);

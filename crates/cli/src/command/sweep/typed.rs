@@ -1,12 +1,13 @@
 //! The options of a measurement as they were typed, each perhaps a list. One value of each
 //! makes the command line of one run, so a point of a sweep means exactly what `run` means.
 
-use crate::options::MeasurementOptions;
+use crate::options::{ConfigFile, MeasurementOptions};
 use anyhow::{Context, anyhow, bail};
 use clap::{ArgAction, Args, FromArgMatches};
-use inferometer_campaign::axes::{Axis, Setting, Values};
+use inferometer_campaign::axes::{Axis, Combination, Setting, Values, settings};
 use inferometer_core::options::Options;
 use inferometer_runner::sweep::LOAD_AXES;
+use inferometer_text::hostile::without_secrets;
 
 /// Options whose comma is part of the value, or that may be given more than once.
 const NO_AXES: [&str; 15] = [
@@ -43,6 +44,8 @@ const DERIVED: [&str; 9] = [
 #[derive(Clone, Debug, Default)]
 pub struct Typed {
     given: Vec<Given>,
+    /// Options below those, with the lists that are axes, too.
+    file: Option<ConfigFile>,
 }
 
 #[derive(Clone, Debug)]
@@ -150,6 +153,57 @@ impl Typed {
         });
     }
 
+    /// Reads the file that `--config` or the environment names, once for all points.
+    pub fn read_config(&mut self) -> anyhow::Result<()> {
+        let config: Vec<String> = (self.take("config").iter())
+            .map(|path| format!("--config={path}"))
+            .collect();
+        self.file = parsed(config)?.config_file()?;
+        Ok(())
+    }
+
+    /// Axes of the file, but for those that a flag silences: options of two points that are the
+    /// same whatever the list says.
+    fn file_axes(&self, above: &[Axis]) -> anyhow::Result<Vec<Axis>> {
+        let lists = self.file.iter().flat_map(ConfigFile::lists);
+        let mut axes = Vec::new();
+        for (_, name, text) in lists {
+            if above.iter().any(|axis| axis.name == name) {
+                continue;
+            }
+            axes.push(Axis {
+                values: text
+                    .parse()
+                    .with_context(|| format!("{name} in --config"))?,
+                name,
+            });
+        }
+        let all: Vec<Axis> = above.iter().chain(&axes).cloned().collect();
+        let points = settings(&all, Combination::Product)?;
+        let Some(first) = points.first() else {
+            return Ok(axes);
+        };
+        let matters = |axis: &Axis| -> anyhow::Result<bool> {
+            let other = points.iter().find(|point| {
+                let value = |setting: &Setting| setting.0.get(&axis.name).cloned();
+                value(point) != value(first)
+            });
+            let Some(value) = other.and_then(|other| other.0.get(&axis.name)) else {
+                return Ok(true);
+            };
+            let mut changed = first.clone();
+            changed.0.insert(axis.name.clone(), value.clone());
+            Ok(self.at(&changed)? != self.at(first)?)
+        };
+        let mut kept = Vec::new();
+        for axis in axes {
+            if matters(&axis)? {
+                kept.push(axis);
+            }
+        }
+        Ok(kept)
+    }
+
     /// Options with a list, a dependence or an expression, those of the load last.
     pub fn axes(&self) -> anyhow::Result<Vec<Axis>> {
         let mut axes = Vec::new();
@@ -175,6 +229,7 @@ impl Typed {
                 values,
             });
         }
+        axes.extend(self.file_axes(&axes)?);
         axes.sort_by_key(|axis| LOAD_AXES.contains(&axis.name.as_str()));
         Ok(axes)
     }
@@ -207,19 +262,49 @@ impl Typed {
                 }
             }
         }
-        let matches = plain().try_get_matches_from(words).map_err(|error| {
-            let text = error.render().to_string();
-            let said = text.split("\n\n").next().unwrap_or_default();
-            anyhow!("{}", said.trim_start_matches("error: ").replace('\n', " "))
-        })?;
-        MeasurementOptions::from_arg_matches(&matches)?.layered()
+        let options = parsed(words)?;
+        let Some(file) = &self.file else {
+            return options.layered();
+        };
+        let mut lists = file.lists();
+        for (_, name, text) in &mut lists {
+            let first = || text.split(',').next().unwrap_or_default().to_owned();
+            *text = point.0.get(name).cloned().unwrap_or_else(first);
+        }
+        options.layered_over(file.options_with(&lists)?)
     }
+}
+
+fn parsed(words: Vec<String>) -> anyhow::Result<MeasurementOptions> {
+    let matches = plain().try_get_matches_from(words).map_err(|error| {
+        let text = error.render().to_string();
+        let said = text.split("\n\n").next().unwrap_or_default();
+        anyhow!("{}", said.trim_start_matches("error: ").replace('\n', " "))
+    })?;
+    Ok(MeasurementOptions::from_arg_matches(&matches)?)
+}
+
+/// The words of a command line as they may be kept: values of headers are never stored.
+pub fn words_typed(words: impl Iterator<Item = String>) -> Vec<String> {
+    let mut after_header = false;
+    let plain = |header: &str| match header.split_once('=') {
+        Some((name, _)) => format!("{name}=…"),
+        None => "…".to_owned(),
+    };
+    let words = words.map(|word| {
+        let is_value = std::mem::replace(&mut after_header, word == "--header");
+        match word.strip_prefix("--header=") {
+            Some(header) => format!("--header={}", plain(header)),
+            None if is_value => plain(&word),
+            None => word,
+        }
+    });
+    without_secrets(&words.collect::<Vec<_>>())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use inferometer_campaign::axes::{Combination, settings};
 
     fn typed(words: &[&str]) -> Typed {
         let command = Typed::augment_args(clap::Command::new("sweep").no_binary_name(true));
@@ -278,6 +363,63 @@ mod tests {
         let options = typed.at(&points[0]).unwrap();
         assert_eq!(options.work.prompt.as_deref(), Some("one, two"));
         assert_eq!(options.work.extra.unwrap().0.len(), 2);
+    }
+
+    #[test]
+    fn lists_of_a_file_are_axes_unless_a_flag_silences_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("sweep.toml");
+        let text = "[connection]\nurl = ['http://a']\n[load]\nconcurrency = [1, 2, 4]\n\
+             requests = 30\n[work]\noutput-tokens = [16, 32]\n";
+        std::fs::write(&file, text).unwrap();
+        let from_file = |words: &[&str]| {
+            let mut words = words.to_vec();
+            words.extend(["--config", file.to_str().unwrap()]);
+            let mut typed = typed(&words);
+            typed.read_config().unwrap();
+            let points = settings(&typed.axes().unwrap(), Combination::Product).unwrap();
+            (typed, points)
+        };
+        let (typed, points) = from_file(&[]);
+        assert_eq!(points.len(), 6);
+        let options = typed.at(&points[5]).unwrap();
+        assert_eq!(options.load.concurrency.unwrap().0, 4);
+        assert_eq!(options.work.output_tokens.unwrap().to_string(), "32");
+        assert_eq!(options.load.requests.unwrap().0, 30);
+        let (typed, points) = from_file(&["--rate", "5"]);
+        assert_eq!(points.len(), 2, "only the lengths are left");
+        let options = typed.at(&points[1]).unwrap();
+        assert!(options.load.concurrency.is_none() && options.load.rate.is_some());
+        assert_eq!(from_file(&["--concurrency", "8,16"]).1.len(), 4);
+    }
+
+    #[test]
+    fn what_is_kept_of_a_command_line_has_no_secret() {
+        let words = [
+            "sweep",
+            "http://me:pass@host",
+            "--header",
+            "X-Team=abc",
+            "--header=Cookie=def",
+            "--extra",
+            r#"{"api_key":"ghi"}"#,
+            "--concurrency",
+            "1,2",
+            "--",
+            "vllm",
+            "serve",
+            "--api-key",
+            "jkl",
+        ];
+        let kept = words_typed(words.iter().map(ToString::to_string)).join(" ");
+        for secret in ["pass@", "abc", "def", "ghi", "jkl"] {
+            assert!(!kept.contains(secret), "{secret}: {kept}");
+        }
+        assert!(
+            kept.contains("--header X-Team=… --header=Cookie="),
+            "{kept}"
+        );
+        assert!(kept.contains("--concurrency 1,2 -- vllm serve"), "{kept}");
     }
 
     #[test]

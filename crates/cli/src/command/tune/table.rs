@@ -3,6 +3,9 @@
 use crate::progress::{Progress, clock};
 use inferometer_campaign::study::Study;
 use inferometer_campaign::trial::{Origin, State, Trial};
+use inferometer_page::text::{pad_left, pad_right};
+use inferometer_report::message::ProgressText;
+use inferometer_text::Lang;
 use std::time::Duration;
 
 const WIDEST: usize = 60;
@@ -11,11 +14,12 @@ const WIDEST: usize = 60;
 pub struct Table<'a> {
     study: &'a Study,
     quiet: bool,
+    lang: Lang,
 }
 
 impl<'a> Table<'a> {
-    pub fn new(study: &'a Study, quiet: bool) -> Self {
-        Table { study, quiet }
+    pub fn new(study: &'a Study, quiet: bool, lang: Lang) -> Self {
+        Table { study, quiet, lang }
     }
 
     /// The head, and what was found done.
@@ -24,13 +28,18 @@ impl<'a> Table<'a> {
             return;
         }
         if !trials.is_empty() {
-            progress.keep(&format!("going on: {} trials are there", trials.len()));
+            let count = [("count", trials.len().to_string())];
+            progress.keep(&ProgressText::StudyGoesOn.with(self.lang, &count));
         }
         let objective = &self.study.goal.objectives[0].path;
         let name = objective.rsplit('.').next().unwrap_or(objective);
+        let word = |text: ProgressText| text.text(self.lang);
         let head = format!(
-            "{:>7}  {:<12} {:>20}  {:<10} flags",
-            "trial", "why", name, "state"
+            "{}  {} {name:>20}  {} {}",
+            pad_left(word(ProgressText::Trial), 7),
+            pad_right(word(ProgressText::Why), 12),
+            pad_right(word(ProgressText::State), 10),
+            word(ProgressText::Flags)
         );
         progress.keep(&head);
     }
@@ -39,29 +48,33 @@ impl<'a> Table<'a> {
         if self.quiet {
             return;
         }
+        let lang = self.lang;
         let why = match &trial.proposal.origin {
-            Origin::Default => "default".to_owned(),
+            Origin::Default => ProgressText::Default.text(lang).to_owned(),
             Origin::Preset(name) => name.clone(),
-            Origin::Search => "search".to_owned(),
-            Origin::Confirm { of, .. } => format!("again {of}"),
-            Origin::Trim { of } => format!("part of {of}"),
+            Origin::Search => ProgressText::Search.text(lang).to_owned(),
+            Origin::Confirm { of, .. } => ProgressText::Again.with(lang, &[("of", of.to_string())]),
+            Origin::Trim { of } => ProgressText::PartOf.with(lang, &[("of", of.to_string())]),
         };
         let ending = &trial.ending;
         let figure = self.study.goal.objectives[0].of(ending);
         let figure = figure.map_or("n/a".to_owned(), |figure| format!("{figure:.2}"));
         let missed = ending.state == State::Done && self.study.goal.violation(ending) > 0.0;
         let state = match (ending.state, &ending.class) {
-            (State::Done, _) if !ending.is_valid() => "invalid",
-            (State::Done, _) if missed => "SLO missed",
-            (State::Done, _) => "done",
-            (State::Refused, _) => "refused",
-            (State::Crashed, _) => "crashed",
-            (State::Timeout, _) => "timeout",
-            (State::Stopped, _) => "stopped",
+            (State::Done, _) if !ending.is_valid() => ProgressText::Invalid,
+            (State::Done, _) if missed => ProgressText::SloMissed,
+            (State::Done, _) => ProgressText::Done,
+            (State::Refused, _) => ProgressText::Refused,
+            (State::Crashed, _) => ProgressText::Crashed,
+            (State::Timeout, _) => ProgressText::Timeout,
+            (State::Stopped, _) => ProgressText::Stopped,
         };
         let class = match (&ending.class, ending.failed_requests()) {
             (Some(class), _) => format!("  ({class})"),
-            (None, Some(failed @ 1..)) => format!("  ({failed} requests failed)"),
+            (None, Some(failed @ 1..)) => {
+                let count = [("count", failed.to_string())];
+                format!("  ({})", ProgressText::RequestsFailed.with(lang, &count))
+            }
             (None, _) => String::new(),
         };
         let flags: String = trial.proposal.flags.to_string();
@@ -72,13 +85,15 @@ impl<'a> Table<'a> {
             _ => format!("{}/{}", searched.count(), self.study.budget.trials),
         };
         progress.keep(&format!(
-            "{place:>7}  {why:<12} {figure:>20}  {state:<10} {flags}{class}{}",
-            self.left(trials)
+            "{place:>7}  {} {figure:>20}  {} {flags}{class}{}",
+            pad_right(&why, 12),
+            pad_right(state.text(lang), 10),
+            self.time_left(trials)
         ));
     }
 
     /// Time left, at the pace so far: the trials of the budget, then the last stage.
-    fn left(&self, trials: &[Trial]) -> String {
+    fn time_left(&self, trials: &[Trial]) -> String {
         let times = trials.iter().filter_map(|trial| trial.ending.total_s);
         let mean = times.sum::<f64>() / trials.len().max(1) as f64;
         let confirmed = |trial: &&Trial| !trial.is_searched();
@@ -96,7 +111,8 @@ impl<'a> Table<'a> {
             0 => String::new(),
             left => {
                 let seconds = (mean * left as f64).min(1e9);
-                format!("  {} left", clock(Duration::from_secs_f64(seconds)))
+                let time = [("time", clock(Duration::from_secs_f64(seconds)))];
+                format!("  {}", ProgressText::TimeLeft.with(self.lang, &time))
             }
         }
     }

@@ -155,6 +155,7 @@ fn sweep_page(label: &str, axes: &[&str], points: Vec<(Point, Summary)>) -> Page
         label: Some(label.to_owned()),
         tags: Vec::new(),
         axes: axes.iter().map(ToString::to_string).collect(),
+        typed: Vec::new(),
         repeat: 1,
         visits: (0..points.len()).map(|place| (place, 0)).collect(),
         points: (points.iter().enumerate())
@@ -185,6 +186,7 @@ fn sweep_page(label: &str, axes: &[&str], points: Vec<(Point, Summary)>) -> Page
         visited: &visited,
         directory: Path::new("sweeps/made-up"),
         environment: None,
+        columns: None,
         lang: Lang::En,
     };
     sweep::compose_page(&report)

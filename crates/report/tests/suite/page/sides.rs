@@ -42,6 +42,7 @@ fn with_report<T>(groups: &[Group], lang: Lang, use_it: impl Fn(&CompareReport<'
         comparison: &comparison,
         groups,
         run_deviation: 0.01,
+        columns: None,
         lang,
     })
 }

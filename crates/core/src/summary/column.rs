@@ -1,0 +1,278 @@
+//! Figures of the summary by name, as `--columns` takes them.
+
+use serde::Serialize;
+use serde_json::Value;
+use std::str::FromStr;
+
+/// A figure of the summary, ours or another tool's: both have the same keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SummaryColumn {
+    /// What it is called in a list of columns.
+    pub name: &'static str,
+    /// Its keys, with a slash before each.
+    place: &'static str,
+    pub quantity: Quantity,
+    /// Of a distribution.
+    pub statistic: Option<&'static str>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    Milliseconds,
+    Seconds,
+    RequestsPerSecond,
+    TokensPerSecond,
+    CharsPerSecond,
+    /// Of requests: added up over repeats.
+    Requests,
+    /// A plain number, such as a mean length.
+    Number,
+}
+
+type Known = (&'static str, &'static str, Quantity);
+
+const DISTRIBUTIONS: [Known; 14] = [
+    ("ttft", "/latency/ttft_ms", Quantity::Milliseconds),
+    ("tpot", "/latency/tpot_ms", Quantity::Milliseconds),
+    ("itl", "/latency/itl_ms", Quantity::Milliseconds),
+    ("e2e", "/latency/e2e_ms", Quantity::Milliseconds),
+    ("max_gap", "/latency/max_gap_ms", Quantity::Milliseconds),
+    (
+        "per_user",
+        "/speed/per_user_tokens_per_s",
+        Quantity::TokensPerSecond,
+    ),
+    (
+        "decode",
+        "/speed/decode_tokens_per_s",
+        Quantity::TokensPerSecond,
+    ),
+    (
+        "ttft_from_sent",
+        "/latency/ttft_from_sent_ms",
+        Quantity::Milliseconds,
+    ),
+    (
+        "first_answer",
+        "/latency/first_answer_ms",
+        Quantity::Milliseconds,
+    ),
+    (
+        "second_token",
+        "/latency/second_token_ms",
+        Quantity::Milliseconds,
+    ),
+    (
+        "inter_chunk",
+        "/latency/inter_chunk_ms",
+        Quantity::Milliseconds,
+    ),
+    ("connect", "/latency/connect_ms", Quantity::Milliseconds),
+    ("lag", "/latency/lag_ms", Quantity::Milliseconds),
+    ("cap_wait", "/latency/cap_wait_ms", Quantity::Milliseconds),
+];
+
+/// The first is what the name alone means.
+const STATISTICS: [&str; 9] = [
+    "mean", "std", "min", "p50", "p75", "p90", "p95", "p99", "max",
+];
+
+const PLAIN: [Known; 18] = [
+    (
+        "req_per_s",
+        "/throughput/requests_per_s",
+        Quantity::RequestsPerSecond,
+    ),
+    (
+        "tok_per_s",
+        "/throughput/output_tokens_per_s",
+        Quantity::TokensPerSecond,
+    ),
+    (
+        "total_tok_per_s",
+        "/throughput/total_tokens_per_s",
+        Quantity::TokensPerSecond,
+    ),
+    (
+        "input_tok_per_s",
+        "/throughput/input_tokens_per_s",
+        Quantity::TokensPerSecond,
+    ),
+    (
+        "chars_per_s",
+        "/throughput/output_chars_per_s",
+        Quantity::CharsPerSecond,
+    ),
+    (
+        "input_chars_per_s",
+        "/throughput/input_chars_per_s",
+        Quantity::CharsPerSecond,
+    ),
+    ("ok", "/requests/ok", Quantity::Requests),
+    ("failed", "/requests/failed", Quantity::Requests),
+    ("cut", "/requests/cut", Quantity::Requests),
+    ("unsent", "/requests/unsent", Quantity::Requests),
+    ("planned", "/requests/planned", Quantity::Requests),
+    ("input", "/tokens/input_mean", Quantity::Number),
+    ("output", "/tokens/output_mean", Quantity::Number),
+    (
+        "chars_per_token",
+        "/tokens/chars_per_token",
+        Quantity::Number,
+    ),
+    ("goodput", "/slo/goodput_per_s", Quantity::RequestsPerSecond),
+    ("attainment", "/slo/attainment", Quantity::Number),
+    ("in_flight", "/concurrency/mean", Quantity::Number),
+    ("window", "/window_s", Quantity::Seconds),
+];
+
+/// Other names that people write.
+const ALIASES: [(&str, &str); 3] = [("qps", "req_per_s"), ("median", "p50"), ("avg", "mean")];
+
+impl SummaryColumn {
+    /// Its value in a summary that was turned into JSON.
+    pub fn of(&self, summary: &Value) -> Option<f64> {
+        let found = summary.pointer(self.place)?;
+        let found = self.statistic.map_or(Some(found), |it| found.get(it))?;
+        found.as_f64()
+    }
+
+    /// Its place in the summary: `latency.ttft_ms.p99`.
+    pub fn key(&self) -> String {
+        let place = self.place.trim_start_matches('/').replace('/', ".");
+        match self.statistic {
+            Some(statistic) => format!("{place}.{statistic}"),
+            None => place,
+        }
+    }
+
+    /// In percent.
+    pub fn percentile(&self) -> Option<f64> {
+        self.statistic?.strip_prefix('p')?.parse().ok()
+    }
+
+    /// Whether the sample behind it can bear it; what is no percentile needs none.
+    pub fn is_supported(&self, summary: &Value) -> bool {
+        let sample = summary.pointer(self.place).cloned();
+        let sample = sample.and_then(|it| serde_json::from_value(it).ok());
+        match (self.percentile(), sample) {
+            (Some(percent), Some(sample)) => super::Distribution::supports(&sample, percent),
+            _ => true,
+        }
+    }
+
+    /// Every name, those of distributions without their statistic.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        let all = DISTRIBUTIONS.iter().chain(&PLAIN);
+        all.map(|(name, ..)| *name)
+    }
+}
+
+/// Columns in the order in which they were named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SummaryColumns(pub Vec<SummaryColumn>);
+
+impl SummaryColumns {
+    /// A summary's values, in the order of the columns.
+    pub fn of(&self, summary: &impl Serialize) -> Vec<Option<f64>> {
+        let summary = serde_json::to_value(summary).unwrap_or_default();
+        self.0.iter().map(|column| column.of(&summary)).collect()
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "'{0}' is no column; known are {known}, the first {of_samples} with .{statistics} (the mean unless given), and the keys of summary.json, such as latency.ttft_ms.p99",
+    known = SummaryColumn::names().collect::<Vec<_>>().join(", "),
+    of_samples = DISTRIBUTIONS.len(),
+    statistics = STATISTICS.join(" .")
+)]
+pub struct BadColumn(String);
+
+impl FromStr for SummaryColumns {
+    type Err = BadColumn;
+
+    fn from_str(text: &str) -> Result<Self, BadColumn> {
+        let names = text.split(',').map(str::trim);
+        Ok(SummaryColumns(
+            names.map(str::parse).collect::<Result<_, _>>()?,
+        ))
+    }
+}
+
+impl FromStr for SummaryColumn {
+    type Err = BadColumn;
+
+    /// A name, or the end of its keys in the summary: `ttft.p99`, `latency.ttft_ms.p99`.
+    fn from_str(text: &str) -> Result<Self, BadColumn> {
+        let usual = |word: &str| {
+            let alias = ALIASES.iter().find(|(alias, _)| *alias == word);
+            alias.map_or(word.to_owned(), |(_, usual)| (*usual).to_owned())
+        };
+        let words: Vec<String> = text.to_lowercase().split('.').map(usual).collect();
+        let find = |known: &[Known], words: &[String]| {
+            let keys = format!("/{}", words.join("/"));
+            // A statistic alone names nothing, although keys end with it.
+            let is_name = !matches!(words, [word] if STATISTICS.contains(&word.as_str()));
+            let named = |it: &&Known| words == [it.0] || is_name && it.1.ends_with(&keys);
+            known.iter().find(named).copied()
+        };
+        let column = |(name, place, quantity): Known, statistic| SummaryColumn {
+            name,
+            place,
+            quantity,
+            statistic,
+        };
+        if let Some(known) = find(&PLAIN, &words) {
+            return Ok(column(known, None));
+        }
+        let statistic = words
+            .last()
+            .and_then(|word| STATISTICS.iter().find(|it| *it == word));
+        let (words, statistic) = match statistic {
+            Some(statistic) => (&words[..words.len() - 1], *statistic),
+            None => (words.as_slice(), STATISTICS[0]),
+        };
+        let known = find(&DISTRIBUTIONS, words).filter(|_| !words.is_empty());
+        let known = known.ok_or_else(|| BadColumn(text.to_owned()))?;
+        Ok(column(known, Some(statistic)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn column(text: &str) -> SummaryColumn {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_column_goes_by_its_name_or_by_its_keys_in_the_summary() {
+        for same in ["ttft.p99", "ttft_ms.p99", "latency.ttft_ms.p99", "TTFT.P99"] {
+            assert_eq!(column(same), column("ttft.p99"), "{same}");
+        }
+        assert_eq!(column("per_user").statistic, Some("mean"));
+        assert_eq!(column("itl.median"), column("itl.p50"));
+        for same in ["qps", "requests_per_s", "throughput.requests_per_s"] {
+            assert_eq!(column(same), column("req_per_s"), "{same}");
+        }
+        let summary = json!({"latency": {"ttft_ms": {"p99": 12.5}}, "requests": {"failed": 3}});
+        assert_eq!(column("ttft.p99").of(&summary), Some(12.5));
+        assert_eq!(column("failed").of(&summary), Some(3.0));
+        assert_eq!(column("itl.p99").of(&summary), None);
+    }
+
+    #[test]
+    fn a_name_that_is_not_known_is_refused_with_those_that_are() {
+        for bad in ["", "speed", "ttft.p98", ".", "mean", "ttft.mean.mean", "ms"] {
+            let error = bad.parse::<SummaryColumn>().unwrap_err().to_string();
+            assert!(
+                error.contains("per_user") && error.contains("p99"),
+                "{bad}: {error}"
+            );
+        }
+        assert!("ttft,nothing".parse::<SummaryColumns>().is_err());
+    }
+}

@@ -1,0 +1,125 @@
+//! Columns of tables that users may choose: their titles and cells, and those that each kind of
+//! sweep has unless they do.
+
+use crate::message::{ImportText, NumbersText, SweepText};
+use crate::points::{MeasuredPoint, lengths};
+use inferometer_core::summary::{Quantity, SummaryColumn, SummaryColumns};
+use inferometer_page::doc::{Cell, Column, Table, Unit};
+use inferometer_store::sweep_dir::SweepPlan;
+use inferometer_text::Lang;
+use inferometer_text::punctuation::PunctuationText;
+use serde_json::Value;
+
+const OF_LOADS: &str = "req_per_s,tok_per_s,ttft.p50,ttft.p99,tpot.p50,e2e.p50,failed";
+/// As studies of launch flags are published.
+const OF_FLAGS: &str = "req_per_s,tok_per_s,failed,ttft.mean,ttft.p50,ttft.p99,\
+     tpot.mean,tpot.p50,tpot.p99,itl.mean,itl.p50,itl.p99";
+const OF_LENGTHS: &str = "req_per_s,tok_per_s,chars_per_s,per_user,ttft.p50,e2e.p50,failed";
+
+/// What a sweep shows unless columns were chosen.
+pub(crate) fn of_sweep(plan: &SweepPlan) -> SummaryColumns {
+    let columns = if plan.points.iter().any(|planned| !planned.flags.is_empty()) {
+        OF_FLAGS
+    } else if lengths(&plan.axes).is_some() {
+        OF_LENGTHS
+    } else {
+        OF_LOADS
+    };
+    columns.parse().expect("columns of our own are known")
+}
+
+/// What a column is called at the head of a table.
+pub(crate) fn title(column: &SummaryColumn, lang: Lang) -> String {
+    let plain = match column.name {
+        "req_per_s" => Unit::RequestsPerSecond.sign(),
+        "tok_per_s" => Unit::TokensPerSecond.sign(),
+        "total_tok_per_s" => ImportText::TotalColumn.text(lang),
+        "chars_per_s" => ImportText::CharsColumn.text(lang),
+        "per_user" => ImportText::UserColumn.text(lang),
+        "failed" => SweepText::Failed.text(lang),
+        "input" => ImportText::InputColumn.text(lang),
+        "output" => ImportText::OutputColumn.text(lang),
+        name => name,
+    };
+    // Names of latencies are the same in every language.
+    let name = match column.name {
+        "ttft" | "tpot" | "itl" | "e2e" => column.name.to_uppercase(),
+        _ => plain.replace('_', " "),
+    };
+    match column.statistic {
+        None => name,
+        Some("mean") if column.quantity != Quantity::Milliseconds => name,
+        Some("mean") => format!("{name} {}", NumbersText::Mean.text(lang)),
+        Some("max") => format!("{name} {}", NumbersText::Max.text(lang)),
+        Some(statistic) => format!("{name} {statistic}"),
+    }
+}
+
+pub(crate) fn cell(value: Option<f64>, quantity: Quantity) -> Cell {
+    match quantity {
+        Quantity::Milliseconds => {
+            let decimals = usize::from(value.is_some_and(|value| value < 100.0));
+            Cell::number(value, Unit::Milliseconds, decimals)
+        }
+        Quantity::RequestsPerSecond => Cell::number(value, Unit::RequestsPerSecond, 2),
+        Quantity::TokensPerSecond => Cell::number(value, Unit::TokensPerSecond, 1),
+        Quantity::CharsPerSecond => Cell::number(value, Unit::Count, 1),
+        Quantity::Seconds => Cell::number(value, Unit::Seconds, 1),
+        Quantity::Requests => Cell::number(value, Unit::Count, 0),
+        Quantity::Number => Cell::brief(value),
+    }
+}
+
+/// The figures of a point, over its repeats: requests are added up, of all else the mean.
+pub(crate) fn of_point(columns: &SummaryColumns, row: &MeasuredPoint<'_>) -> Vec<Cell> {
+    let shown: Vec<Value> = (row.shown().into_iter())
+        .filter_map(|summary| serde_json::to_value(summary).ok())
+        .collect();
+    let of = |column: &SummaryColumn| {
+        let known: Vec<f64> = shown.iter().filter_map(|it| column.of(it)).collect();
+        let sum: f64 = known.iter().sum();
+        let value = match column.quantity {
+            Quantity::Requests => sum,
+            _ => sum / known.len() as f64,
+        };
+        let cell = cell((!known.is_empty()).then_some(value), column.quantity);
+        // What some of the measurements cannot bear is marked.
+        if shown.iter().all(|it| column.is_supported(it)) {
+            cell
+        } else {
+            cell.starred()
+        }
+    };
+    columns.0.iter().map(of).collect()
+}
+
+/// Takes away chosen columns in which no row has a value, and gives a line that says so.
+pub(crate) fn without_empty(
+    table: &mut Table,
+    from: usize,
+    columns: &SummaryColumns,
+    lang: Lang,
+) -> Option<String> {
+    let is_empty = |place: &usize| {
+        let mut cells = table.rows.iter().map(|row| &row[*place]);
+        cells.all(|cell| *cell == Cell::Absent || cell.shown().is_empty())
+    };
+    let empty: Vec<usize> = (from..from + columns.0.len()).filter(is_empty).collect();
+    let titles: Vec<String> = (empty.iter())
+        .map(|place| table.columns[*place].title.clone())
+        .collect();
+    for place in empty.into_iter().rev() {
+        table.columns.remove(place);
+        for row in &mut table.rows {
+            row.remove(place);
+        }
+    }
+    let names = PunctuationText::Comma.join(lang, &titles);
+    (!titles.is_empty()).then(|| NumbersText::NoValues.with(lang, &[("columns", names)]))
+}
+
+/// The heads of chosen columns.
+pub(crate) fn heads(columns: &SummaryColumns, lang: Lang) -> impl Iterator<Item = Column> {
+    let head = move |column: &SummaryColumn| Column::right(&title(column, lang));
+    columns.0.iter().map(head)
+}
