@@ -1,6 +1,7 @@
 //! Facts of Inferometer: what is asked for, what was sent and received, and the forms in which
 //! it is kept. No sockets, no clock, no files: the same input gives the same output.
 
+pub mod api;
 pub mod content;
 pub mod doubt;
 pub mod environment;

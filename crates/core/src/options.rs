@@ -7,6 +7,7 @@
 #![allow(rustdoc::broken_intra_doc_links)]
 
 mod error;
+mod items;
 mod layers;
 mod resolve;
 mod stored;
@@ -18,6 +19,7 @@ mod work;
 pub use error::OptionError;
 pub use values::{ArrivalName, Count, FormatName, OutputSpec, Positive};
 
+use crate::api::Api;
 use crate::length::LengthSpec;
 use crate::scenario::*;
 use crate::slo::Slo;
@@ -78,8 +80,9 @@ pub struct ConnectionOptions {
     /// [real]
     #[arg(long, value_name = "real|virtual")]
     pub sim_clock: Option<SimClock>,
-    /// API to speak [auto]
-    #[arg(long, value_name = "auto|chat|completions")]
+    /// API to speak: auto, chat, completions, responses, messages, generate, embeddings, rerank,
+    /// score, classify or pooling [auto]
+    #[arg(long, value_name = "API")]
     pub api: Option<Api>,
     /// Model as served [the first of /v1/models]
     #[arg(long, value_name = "NAME")]
@@ -299,6 +302,10 @@ pub struct WorkOptions {
         allow_negative_numbers = true
     )]
     pub cache_hit: Option<f64>,
+    /// Texts of one request: inputs to embed or classify, documents to rank or score
+    /// [1; 10 documents]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub batch_size: Option<Count>,
     /// Turns of a conversation: 4, uniform(2,8), …; of data: at most so many
     #[arg(long, value_name = "SPEC", allow_negative_numbers = true)]
     pub turns: Option<LengthSpec>,

@@ -3,6 +3,7 @@
 //! `options` holds what a user typed; resolving it gives a `Scenario`, and `Scenario::options`
 //! gives back a file that repeats it.
 
+use crate::api::Api;
 use crate::slo::Slo;
 use crate::thresholds::Thresholds;
 use crate::units::Span;
@@ -200,19 +201,6 @@ impl Objectives {
     }
 }
 
-#[derive(strum::Display, strum::EnumString, strum::IntoStaticStr, strum::VariantArray)]
-#[strum(serialize_all = "kebab-case", const_into_str, parse_err_ty = BadValue, parse_err_fn = BadValue::choose::<Api>)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Api {
-    /// Found from the URL and the server.
-    #[default]
-    Auto,
-    /// `/v1/chat/completions`.
-    Chat,
-    /// `/v1/completions`.
-    Completions,
-}
-
 /// Spread of the first wave in a closed loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::Display)]
 #[strum(serialize_all = "kebab-case")]
@@ -295,7 +283,6 @@ pub enum StopWhen {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Until(pub f64);
 
-serde_as_text!(Api);
 serde_as_text!(Hold);
 serde_as_text!(SimClock);
 serde_as_text!(RampCurve);

@@ -7,7 +7,7 @@ use crate::{
     engine::Finish,
     fault::Switch,
     fields::{check_model, count, flag, priority, wrong_type},
-    mindie_answer::MindieOptions,
+    native_answer::NativeOptions,
     prompt,
     random::{Purpose, RandomStream},
     reply::ErrorReply,
@@ -50,7 +50,7 @@ pub(crate) struct CompletionRequest {
     pub(crate) output_tokens: u32,
     pub(crate) finish: Finish,
     /// Set where it came to one of MindIE's own endpoints.
-    pub(crate) mindie: Option<MindieOptions>,
+    pub(crate) native: Option<NativeOptions>,
 }
 
 impl CompletionRequest {
@@ -119,7 +119,7 @@ impl CompletionRequest {
             priority: priority(&body)?,
             output_tokens,
             finish: finish(output_tokens, limit),
-            mindie: None,
+            native: None,
         })
     }
 }

@@ -29,7 +29,7 @@ layered!(LoadOptions {
 layered!(WorkOptions {
     prompt, data, data_format, field, filter, limit, shuffle, min_prompt, max_prompt, skip_bad,
     from, window, input_tokens, output_tokens, length_pairs, workload, text, prefix_tokens,
-    prefix_groups, prefix_spread, cache_hit, turns, think, history, template, input_chars,
+    prefix_groups, prefix_spread, cache_hit, batch_size, turns, think, history, template, input_chars,
     ask_chars, tokenizer, as_token_ids, max_tokens, min_tokens, ignore_eos, temperature, top_p,
     stop, extra, cache_nonce; no_ignore_eos, no_cache_nonce
 });
@@ -114,6 +114,7 @@ impl WorkOptions {
                 tokenizer: below.tokenizer.take(),
                 turns: below.turns.take(),
                 think: below.think.take(),
+                batch_size: below.batch_size.take(),
                 as_token_ids: below.as_token_ids.take(),
                 min_tokens: below.min_tokens.take(),
                 ignore_eos: below.ignore_eos.take(),

@@ -133,6 +133,7 @@ impl Work {
             output,
             tokenizer,
             conversation,
+            batch_size,
             as_token_ids,
             ignore_eos,
             min_tokens,
@@ -154,6 +155,7 @@ impl Work {
         let talk = conversation.as_ref();
         WorkOptions {
             tokenizer: tokenizer.clone(),
+            batch_size: batch_size.map(count),
             as_token_ids: as_token_ids.then_some(true),
             cache_nonce: prompts.is_synthetic().then_some(*cache_nonce),
             min_tokens: *min_tokens,

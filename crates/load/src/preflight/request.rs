@@ -4,8 +4,9 @@ use crate::api::RequestOptions;
 use crate::connect::Network;
 use crate::exchange::Timeouts;
 use crate::http::Target;
+use inferometer_core::api::Api;
 use inferometer_core::content::Content;
-use inferometer_core::scenario::Api;
+
 use inferometer_text::hostile::Secrets;
 use std::time::Duration;
 use tokio::sync::watch;
