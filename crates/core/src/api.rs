@@ -19,6 +19,8 @@ pub enum Api {
     Messages,
     /// An engine's own: TGI's, llama.cpp's, Ollama's, Triton's or SGLang's, whichever is found.
     Generate,
+    /// Any other JSON service, by a body and paths into its answers.
+    Raw,
     /// `/v1/embeddings`.
     Embeddings,
     /// `/v1/rerank`, or `/rerank` of TEI.
@@ -78,7 +80,8 @@ impl Api {
             | Api::Completions
             | Api::Responses
             | Api::Messages
-            | Api::Generate => Answers::Tokens,
+            | Api::Generate
+            | Api::Raw => Answers::Tokens,
             Api::Embeddings | Api::Rerank | Api::Score | Api::Classify | Api::Pooling => {
                 Answers::Items
             }

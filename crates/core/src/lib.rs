@@ -11,6 +11,7 @@ pub mod note;
 pub mod options;
 pub mod point;
 pub mod quantile;
+pub mod raw_form;
 pub mod record;
 pub mod scenario;
 pub mod schedule;

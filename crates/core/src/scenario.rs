@@ -4,6 +4,7 @@
 //! gives back a file that repeats it.
 
 use crate::api::Api;
+use crate::raw_form::RawForm;
 use crate::slo::Slo;
 use crate::thresholds::Thresholds;
 use crate::units::Span;
@@ -40,6 +41,8 @@ pub struct Connection {
     /// How time passes for it.
     pub sim_clock: SimClock,
     pub api: Api,
+    /// How `--api raw` asks and reads.
+    pub raw: Option<RawForm>,
     /// Model as served; found from the server if absent.
     pub model: Option<String>,
     pub stream: bool,

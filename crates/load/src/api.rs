@@ -7,6 +7,7 @@ mod dialect;
 mod items;
 mod messages;
 mod native;
+mod raw;
 mod responses;
 mod template;
 mod wire;
@@ -16,6 +17,7 @@ pub use dialect::{AnswerText, BadMessage, Dialect, Message, Place, Prompt, Reque
 pub use template::BodyTemplates;
 
 use inferometer_core::api::Api;
+use inferometer_core::raw_form::RawForm;
 use items::Items;
 use native::Native;
 
@@ -40,6 +42,8 @@ pub fn forms(api: Api) -> &'static [&'static dyn Dialect] {
             &Native::Triton,
             &Native::Sglang,
         ],
+        // Its form is the user's.
+        Api::Raw => &[],
         Api::Embeddings => &[&Items {
             api: Api::Embeddings,
             path: "/embeddings",
@@ -114,6 +118,11 @@ pub fn forms(api: Api) -> &'static [&'static dyn Dialect] {
             texts: "input",
         }],
     }
+}
+
+/// The form that a user has given.
+pub fn raw(form: &RawForm) -> &'static dyn Dialect {
+    raw::Raw::dialect(form)
 }
 
 /// The form of an API that the path of a URL names, and the path before it.

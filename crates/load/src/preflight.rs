@@ -84,7 +84,7 @@ impl Prober {
     /// Endpoints of which many servers have but one model, and list none.
     fn model_goes_without_saying(&self) -> bool {
         let api = self.request.api;
-        api.answers() == Answers::Items || api == Api::Generate
+        api.answers() == Answers::Items || matches!(api, Api::Generate | Api::Raw)
     }
 
     /// Rows of the work may ask for several answers, or for a stream where there is none, as

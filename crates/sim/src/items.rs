@@ -39,7 +39,12 @@ impl ItemsApi {
             _ => return None,
         };
         // MindIE has none of these.
-        (kind != Some(EngineKind::Mindie)).then_some(api)
+        let is_served = match kind {
+            Some(EngineKind::Mindie) => false,
+            Some(EngineKind::Sglang) => api != ItemsApi::Pooling,
+            _ => true,
+        };
+        is_served.then_some(api)
     }
 
     /// The fields of the query and of the texts.

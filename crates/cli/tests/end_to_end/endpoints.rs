@@ -5,6 +5,15 @@ use inferometer_core::doubt::DoubtCode;
 use inferometer_core::record::{FailureClass, Phase};
 use inferometer_store::run_dir::RunDir;
 
+const SGLANG: [&str; 6] = [
+    "--",
+    "python",
+    "-m",
+    "sglang.launch_server",
+    "--model-path",
+    "qwen2.5-7b",
+];
+
 const FEW: [&str; 4] = ["--requests", "6", "--concurrency", "2"];
 
 fn run(url: &str, options: &[&str]) -> Run {
@@ -30,7 +39,7 @@ fn assert_no_tokens(run: &Run) {
         assert!(!run.doubts(doubt), "{doubt}");
     }
     let shown = &run.ended.stdout;
-    for word in ["TTFT", "TPOT", "Output throughput", "streamed"] {
+    for word in ["TTFT,", "TPOT,", "Output throughput", "not streamed"] {
         assert!(!shown.contains(word), "{word}: {shown}");
     }
     assert!(shown.contains("items/s"), "{shown}");
@@ -63,7 +72,7 @@ fn answers_of_items_have_a_latency_and_items_per_second_but_no_tokens() {
 
 #[test]
 fn the_address_may_name_the_endpoint_and_an_engine_may_serve_it() {
-    let sim = Sim::start(&["--", "vllm", "serve", "Qwen/Qwen2.5-7B-Instruct"]);
+    let sim = Sim::scheduled(&["--", "vllm", "serve", "qwen2.5-7b"]);
     let url = format!("{}/v1/embeddings", sim.url);
     let extra = r#"{"dimensions": 8, "encoding_format": "base64"}"#;
     let run = run(&url, &["--extra", extra]);
@@ -152,9 +161,10 @@ fn what_an_endpoint_cannot_do_is_refused_in_one_line() {
 
 #[test]
 fn a_server_without_the_endpoint_is_said_to_offer_others() {
-    let sim = Sim::start(&["--", "mindie_llm_server"]);
-    let ended = Place::new().run(&["run", &sim.url, "--api", "embeddings"]);
-    ended.assert_refused(&["/v1/embeddings", "it offers chat, completions", "--api"]);
+    let sim = Sim::scheduled(&SGLANG);
+    let ended = Place::new().run(&["run", &sim.url, "--api", "pooling"]);
+    let offers = "it offers chat, completions, responses, messages, generate, embeddings, rerank";
+    ended.assert_refused(&["/pooling", offers, "--api"]);
 }
 
 /// Six answers of six tokens each, streamed and timed.
@@ -204,14 +214,8 @@ fn other_endpoints_for_tokens_are_measured_as_chat_is() {
 #[test]
 fn an_api_is_found_by_its_name_and_engines_serve_theirs() {
     let plain = Sim::start(&[]);
-    let vllm = Sim::start(&["--", "vllm", "serve", "Qwen/Qwen2.5-7B-Instruct"]);
-    let sglang = Sim::start(&[
-        "--",
-        "sglang",
-        "serve",
-        "--model-path",
-        "Qwen/Qwen2.5-7B-Instruct",
-    ]);
+    let vllm = Sim::scheduled(&["--", "vllm", "serve", "qwen2.5-7b"]);
+    let sglang = Sim::scheduled(&SGLANG);
     for (sim, api, path) in [
         (&plain, "generate", "/generate_stream"),
         (&vllm, "responses", "/v1/responses"),
@@ -245,4 +249,43 @@ fn reasoning_comes_before_the_answer_in_typed_events() {
             assert_eq!(record.first_answer, Some(record.chunks.at[3]), "{api}");
         }
     }
+}
+
+const RAW: [&str; 8] = [
+    "--api",
+    "raw",
+    "--raw-text",
+    "content",
+    "--raw-tokens",
+    "tokens_predicted",
+    "--raw-end",
+    "stop_type",
+];
+
+#[test]
+fn any_json_service_is_measured_by_a_body_and_paths() {
+    let sim = Sim::start(&[]);
+    let url = format!("{}/completion", sim.url);
+    let body = r#"{"prompt": "Q: {prompt}", "n_predict": "{max_tokens}", "stream": true, "ignore_eos": true}"#;
+    let run = run(&url, &[&SIX[..], &RAW, &["--raw-body", body]].concat());
+    assert_eq!(spoken(&run), "raw");
+    assert_eq!(run.records[0].url, url);
+    assert_eq!(run.summary.tokens.output, Some(36));
+    for record in &run.records {
+        assert_eq!(record.chunks.len(), 6);
+        assert_eq!(record.finish.as_deref(), Some("limit"));
+    }
+}
+
+#[test]
+fn a_raw_body_without_a_place_for_the_prompt_is_refused() {
+    let place = Place::new();
+    let refuse = |options: &[&str], words: &[&str]| {
+        let ended = place.run(&[&["run", "http://127.0.0.1:9/x"], options].concat());
+        ended.assert_refused(words);
+    };
+    let body = ["--raw-body", r#"{"prompt": "always the same"}"#];
+    refuse(&[&RAW[..], &body].concat(), &["--raw-body", "{prompt}"]);
+    refuse(&RAW, &["--raw-body", "{prompt}"]);
+    refuse(&body, &["--raw-body", "--api raw"]);
 }

@@ -2,6 +2,7 @@
 
 use super::error::{conflict, needs, out_of_range, small};
 use super::items;
+use super::raw;
 use super::work::resolve_work;
 use super::*;
 use crate::slo::SloScope;
@@ -68,6 +69,7 @@ fn resolve_connection(options: ConnectionOptions, api: Api) -> Result<Connection
             "the simulated engine is started where no server is named",
         );
     }
+    let raw = raw::form(&options, api)?;
     let key_variable = (options.api_key_env).unwrap_or_else(|| "OPENAI_API_KEY".into());
     Ok(Connection {
         urls: options.url.unwrap_or_default(),
@@ -75,6 +77,7 @@ fn resolve_connection(options: ConnectionOptions, api: Api) -> Result<Connection
         sim_device: options.sim_device,
         sim_clock: options.sim_clock.unwrap_or_default(),
         api,
+        raw,
         model: options.model,
         stream: options.stream.unwrap_or(true) && !options.no_stream,
         headers: given,

@@ -8,6 +8,7 @@ impl Scenario {
     pub fn options(&self) -> Options {
         let filled = |list: &[String]| (!list.is_empty()).then(|| list.to_vec());
         let connection = &self.connection;
+        let raw = connection.raw.as_ref();
         Options {
             run: RunOptions {
                 label: self.label.clone(),
@@ -20,6 +21,10 @@ impl Scenario {
                 sim_device: connection.sim_device.clone(),
                 sim_clock: (connection.sim_clock == SimClock::Virtual).then_some(SimClock::Virtual),
                 api: Some(connection.api),
+                raw_body: raw.map(|raw| raw.body.clone()),
+                raw_text: raw.map(|raw| raw.text.clone()),
+                raw_tokens: raw.and_then(|raw| raw.tokens.clone()),
+                raw_end: raw.and_then(|raw| raw.end.clone()),
                 model: connection.model.clone(),
                 stream: Some(connection.stream),
                 no_stream: false,

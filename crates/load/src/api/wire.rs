@@ -251,6 +251,18 @@ pub(super) fn error_message(raw: Option<&RawValue>) -> Option<String> {
     }
 }
 
+/// What a message says of an error in the places where nearly all services have it.
+pub(super) fn error_in(message: &Value) -> Option<String> {
+    let places = ["error", "detail", "message"];
+    let said = places.iter().map(|place| &message[*place]);
+    said.filter(|said| !said.is_null() && **said != false)
+        .map(|said| match said["message"].as_str().or(said.as_str()) {
+            Some(text) => text.to_owned(),
+            None => said.to_string(),
+        })
+        .next()
+}
+
 fn with_items(items: usize) -> Message {
     Message {
         has_choice: items > 0,

@@ -32,6 +32,11 @@ impl Prober {
             page: None,
             software: None,
         };
+        if self.request.raw.is_some() {
+            // The URL is the whole address, and nothing else is known of the server.
+            site.base.clone_from(&target.path);
+            return Ok(site);
+        }
         let versioned = |base: &str| {
             let last = base.rsplit('/').next().unwrap_or_default();
             last.starts_with('v') && last[1..].chars().all(|c| c.is_ascii_digit()) && last.len() > 1

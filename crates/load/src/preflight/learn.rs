@@ -3,7 +3,7 @@
 use super::error::PreflightError;
 use super::prober::{OptionalField, Prober};
 use super::site::Site;
-use crate::api::{COMPLETIONS, Prompt, forms};
+use crate::api::{COMPLETIONS, Prompt, forms, raw};
 use crate::failure::speaks_of_context;
 use crate::plain::post;
 use inferometer_core::api::{Answers, Api};
@@ -34,7 +34,8 @@ impl Prober {
     /// Sends requests until one is answered, dropping what is refused.
     pub(super) async fn learn(&mut self, site: &Site) -> Result<(), PreflightError> {
         let named = site.named.filter(|_| self.request.api == Api::Auto);
-        let forms = match (named, self.request.as_token_ids, self.request.api) {
+        let given = self.request.raw.as_ref().map(raw);
+        let forms = match (given.or(named), self.request.as_token_ids, self.request.api) {
             (_, true, Api::Auto) => vec![COMPLETIONS],
             (Some(named), _, _) => vec![named],
             (None, _, api) => forms(api).to_vec(),
@@ -47,6 +48,11 @@ impl Prober {
             return Err(PreflightError::NoTokenIds {
                 url: site.url.clone(),
             });
+        }
+        if given.is_some() {
+            // Nothing but the user's own fields is sent.
+            self.options.ignore_eos = false;
+            self.options.min_tokens = None;
         }
         let (mut refused, mut absent) = (None, None);
         for form in forms {
@@ -64,7 +70,9 @@ impl Prober {
             }
         }
         let mut error = refused.or(absent).expect("an API has a form");
-        if let PreflightError::NoApi { offers, .. } = &mut error {
+        if let PreflightError::NoApi { offers, .. } = &mut error
+            && given.is_none()
+        {
             *offers = self.offers(site).await;
         }
         Err(error)
@@ -254,7 +262,7 @@ impl Prober {
             self.probe.min_tokens = Some(true);
         }
         let asked = Prompt::from(&self.request.content).streams(&self.options);
-        if asked && !record.streamed {
+        if self.request.raw.is_none() && asked && !record.streamed {
             self.note(Known::AnswersWhole);
         }
         // An end-of-sequence token has no text, so one chunk less is still a token a chunk.

@@ -8,7 +8,7 @@ use crate::run::seen;
 use inferometer_analysis::statistics::batch_means;
 use inferometer_core::doubt::Severity;
 use inferometer_core::quantile::least_samples;
-use inferometer_core::summary::Summary;
+use inferometer_core::summary::{Distribution, Summary};
 use inferometer_page::doc::{Cell, Column, Table, Tone, Unit};
 use inferometer_store::sweep_dir::TrialState;
 use inferometer_text::Lang;
@@ -31,12 +31,8 @@ pub(super) fn table(
     let lang = report.lang;
     let repeated = report.plan.repeat > 1;
     let mut columns: Vec<Column> = axes.iter().map(|axis| Column::key(axis)).collect();
-    columns.extend(
-        [
-            "req/s", "tok/s", "TTFT p50", "TTFT p99", "TPOT p50", "E2E p50",
-        ]
-        .map(Column::right),
-    );
+    let figures = Figures::of(&rows);
+    columns.extend(figures.names().iter().map(|name| Column::right(name)));
     columns.push(Column::right(SweepText::Failed.text(lang)));
     let shared = |summary: &Summary| cards_of(summary).is_some_and(|cards| cards > 1.0);
     let with_cards = rows.iter().any(|row| row.summaries().any(shared));
@@ -53,7 +49,7 @@ pub(super) fn table(
     }
     let cells = |row: &&MeasuredPoint<'_>| {
         let mut cells: Vec<Cell> = axes.iter().map(|axis| Cell::text(row.text(axis))).collect();
-        cells.extend(number_cells(row));
+        cells.extend(figures.cells(row));
         if with_cards {
             let each = row
                 .mean(|summary| Some(summary.throughput.output_tokens_per_s? / cards_of(summary)?));
@@ -78,19 +74,71 @@ pub(super) fn table(
     }
 }
 
-fn number_cells(row: &MeasuredPoint<'_>) -> Vec<Cell> {
-    let millis = |value: Option<f64>| {
-        let decimals = match value {
-            Some(value) if value < 100.0 => 1,
-            _ => 0,
-        };
-        Cell::number(value, Unit::Milliseconds, decimals)
+/// What is shown of each point: by what its answers consist of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Figures {
+    Tokens,
+    Items,
+}
+
+impl Figures {
+    fn of(rows: &[&MeasuredPoint<'_>]) -> Self {
+        let of_items = |row: &&MeasuredPoint<'_>| row.summaries().any(|it| it.items.is_some());
+        if rows.iter().any(of_items) {
+            Figures::Items
+        } else {
+            Figures::Tokens
+        }
+    }
+
+    fn names(self) -> &'static [&'static str] {
+        match self {
+            Figures::Items => &["req/s", "items/s", "E2E p50", "E2E p99"],
+            Figures::Tokens => &[
+                "req/s", "tok/s", "TTFT p50", "TTFT p99", "TPOT p50", "E2E p50",
+            ],
+        }
+    }
+
+    fn cells(self, row: &MeasuredPoint<'_>) -> Vec<Cell> {
+        match self {
+            Figures::Items => item_cells(row),
+            Figures::Tokens => number_cells(row),
+        }
+    }
+}
+
+fn millis(value: Option<f64>) -> Cell {
+    let decimals = match value {
+        Some(value) if value < 100.0 => 1,
+        _ => 0,
     };
-    let failed = row
-        .shown()
-        .iter()
-        .map(|summary| summary.requests.failed)
-        .sum();
+    Cell::number(value, Unit::Milliseconds, decimals)
+}
+
+fn failed_cell(row: &MeasuredPoint<'_>) -> Cell {
+    let shown = row.shown();
+    if shown.is_empty() {
+        return Cell::Absent;
+    }
+    Cell::count(shown.iter().map(|summary| summary.requests.failed).sum())
+}
+
+/// Of answers that consist of items, and have no first token.
+fn item_cells(row: &MeasuredPoint<'_>) -> Vec<Cell> {
+    let requests = row.mean(|summary| summary.throughput.requests_per_s);
+    let items = row.mean(|summary| summary.throughput.items_per_s);
+    let e2e = |of: fn(Distribution) -> f64| row.mean(|summary| summary.latency.e2e_ms.map(of));
+    vec![
+        Cell::number(requests, Unit::RequestsPerSecond, 2),
+        Cell::number(items, Unit::ItemsPerSecond, 1),
+        millis(e2e(|e2e| e2e.p50)),
+        tail(row, millis(e2e(|e2e| e2e.p99))),
+        failed_cell(row),
+    ]
+}
+
+fn number_cells(row: &MeasuredPoint<'_>) -> Vec<Cell> {
     let requests = row.mean(|summary| summary.throughput.requests_per_s);
     vec![
         Cell::number(requests, Unit::RequestsPerSecond, 2),
@@ -102,19 +150,16 @@ fn number_cells(row: &MeasuredPoint<'_>) -> Vec<Cell> {
         ),
         millis(row.mean(|summary| summary.latency.tpot_ms.map(|tpot| tpot.p50))),
         millis(row.mean(|summary| summary.latency.e2e_ms.map(|e2e| e2e.p50))),
-        if row.shown().is_empty() {
-            Cell::Absent
-        } else {
-            Cell::count(failed)
-        },
+        failed_cell(row),
     ]
 }
 
 /// A p99 that some of the measurements cannot bear is marked.
 fn tail(row: &MeasuredPoint<'_>, cell: Cell) -> Cell {
     let bears = |summary: &&Summary| {
-        let ttft = summary.latency.ttft_ms;
-        ttft.is_some_and(|ttft| ttft.supports(TAIL))
+        let of_items = summary.latency.e2e_ms.filter(|_| summary.items.is_some());
+        let tail = summary.latency.ttft_ms.or(of_items);
+        tail.is_some_and(|tail| tail.supports(TAIL))
     };
     if row.shown().iter().all(bears) {
         cell
@@ -193,7 +238,8 @@ fn footnotes(
     let lang = report.lang;
     let mut notes = vec![SweepText::TimesInMs.text(lang).to_owned()];
     notes.extend(notes::mean_lengths(rows.iter().copied(), lang));
-    let starred = |row: &&MeasuredPoint<'_>| number_cells(row)[TAIL_COLUMN].is_starred();
+    let figures = Figures::of(rows);
+    let starred = |row: &&MeasuredPoint<'_>| figures.cells(row)[TAIL_COLUMN].is_starred();
     if let Some(least) = least_samples(TAIL).filter(|_| rows.iter().any(starred)) {
         let least = format!("p{TAIL}: {least}");
         notes.push(NumbersText::TooFew.with(lang, &[("least", least)]));

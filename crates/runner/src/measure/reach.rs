@@ -52,6 +52,7 @@ pub async fn look(
         targets,
         networks,
         api: connection.api,
+        raw: connection.raw.clone(),
         model: connection.model.clone(),
         headers: keys.headers.clone(),
         options: ask(connection, &scenario.work),
