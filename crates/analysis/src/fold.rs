@@ -165,6 +165,7 @@ fn conclude(context: &RunContext<'_>, mut tally: Tally<'_>) -> Folded {
         latency: latencies(&run, &tally, itl, &chunk_gaps, &precision),
         speed: speed(&run, &precision),
         tokens,
+        items: items(&run),
         failures: failures(&tally),
         outages: std::mem::take(&mut tally.contacts).outages(context),
         slo: objectives::judge(
@@ -192,7 +193,9 @@ fn conclude(context: &RunContext<'_>, mut tally: Tally<'_>) -> Folded {
         stragglers: run.stragglers(),
         overload: run.overload(thresholds.significance),
         sent: tally.rows.iter().filter(|r| r.sent.is_some()).count() as u64,
-        without_count: run.answers.iter().filter(|a| a.output.is_none()).count() as u64,
+        without_count: (run.answers.iter())
+            .filter(|answer| answer.output.is_none() && answer.items.is_none())
+            .count() as u64,
         tokens_per_event: scale,
         lengths: tally.lengths,
         usage: tally.usage,
@@ -351,23 +354,33 @@ fn throughput(
             share
         })
         .collect();
-    let output: Vec<f64> = ended
-        .iter()
-        .map(|answer| f64::from(answer.output.unwrap_or_default()))
-        .collect();
+    let amounts = |of: fn(&Answer) -> Option<u32>| -> Vec<f64> {
+        let amount = |answer: &&&Answer| f64::from(of(answer).unwrap_or_default());
+        ended.iter().map(amount).collect()
+    };
+    let items = items(run);
     let batches = precision.batches(RestsOn::Requests);
     let interval = |amounts: &[f64]| batches.ok()?.ratio(amounts, &shares);
     Throughput {
         requests_per_s: per_s(run.answers.len() as f64),
         input_tokens_per_s: token_rate(tokens.input),
         output_tokens_per_s: token_rate(tokens.output),
+        items_per_s: token_rate(items),
         total_tokens_per_s: token_rate(tokens.input.zip(tokens.output).map(|(i, o)| i + o)),
         input_chars_per_s: char_rate(tally.input_chars),
         output_chars_per_s: char_rate(tally.output_chars),
         requests_per_s_interval: interval(&vec![1.0; shares.len()]),
-        output_tokens_per_s_interval: tokens.output.and_then(|_| interval(&output)),
+        output_tokens_per_s_interval: tokens
+            .output
+            .and_then(|_| interval(&amounts(|answer| answer.output))),
+        items_per_s_interval: items.and_then(|_| interval(&amounts(|answer| answer.items))),
         requests_needed: batches.err(),
     }
+}
+
+/// Vectors or scores of all answers, where they consist of those.
+fn items(run: &Run<'_>) -> Option<u64> {
+    total(run.answers.iter().map(|answer| answer.items))
 }
 
 /// Output tokens for each event of a stream.

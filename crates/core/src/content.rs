@@ -11,6 +11,8 @@ pub enum Content {
     /// A JSON object whose fields win over ours.
     Body(Arc<str>),
     TokenIds(Arc<[u32]>),
+    /// Several in one request: texts to embed, or a query and its documents.
+    Batch(Arc<[Content]>),
 }
 
 impl Default for Content {

@@ -1,6 +1,7 @@
 //! Facts of Inferometer: what is asked for, what was sent and received, and the forms in which
 //! it is kept. No sockets, no clock, no files: the same input gives the same output.
 
+pub mod api;
 pub mod content;
 pub mod doubt;
 pub mod environment;
@@ -10,6 +11,7 @@ pub mod note;
 pub mod options;
 pub mod point;
 pub mod quantile;
+pub mod raw_form;
 pub mod record;
 pub mod scenario;
 pub mod schedule;

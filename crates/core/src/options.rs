@@ -7,7 +7,9 @@
 #![allow(rustdoc::broken_intra_doc_links)]
 
 mod error;
+mod items;
 mod layers;
+mod raw;
 mod resolve;
 mod stored;
 #[cfg(test)]
@@ -18,7 +20,9 @@ mod work;
 pub use error::OptionError;
 pub use values::{ArrivalName, Count, FormatName, OutputSpec, Positive};
 
+use crate::api::Api;
 use crate::length::LengthSpec;
+use crate::raw_form::JsonPath;
 use crate::scenario::*;
 use crate::slo::Slo;
 use crate::units::Span;
@@ -78,9 +82,23 @@ pub struct ConnectionOptions {
     /// [real]
     #[arg(long, value_name = "real|virtual")]
     pub sim_clock: Option<SimClock>,
-    /// API to speak [auto]
-    #[arg(long, value_name = "auto|chat|completions")]
+    /// API to speak: auto, chat, completions, responses, messages, generate, raw, embeddings,
+    /// rerank, score, classify or pooling [auto]
+    #[arg(long, value_name = "API")]
     pub api: Option<Api>,
+    /// --api raw: the body of a request, with {prompt}, and where wanted "{max_tokens}" and
+    /// {model}
+    #[arg(long, value_name = "JSON")]
+    pub raw_body: Option<JsonObject>,
+    /// --api raw: where a message has its text, such as choices.0.text
+    #[arg(long, value_name = "PATH")]
+    pub raw_text: Option<JsonPath>,
+    /// --api raw: where a message has the number of output tokens so far
+    #[arg(long, value_name = "PATH")]
+    pub raw_tokens: Option<JsonPath>,
+    /// --api raw: what says that the answer is complete [the end of the body]
+    #[arg(long, value_name = "PATH")]
+    pub raw_end: Option<JsonPath>,
     /// Model as served [the first of /v1/models]
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
@@ -299,6 +317,10 @@ pub struct WorkOptions {
         allow_negative_numbers = true
     )]
     pub cache_hit: Option<f64>,
+    /// Texts of one request: inputs to embed or classify, documents to rank or score
+    /// [1; 10 documents]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub batch_size: Option<Count>,
     /// Turns of a conversation: 4, uniform(2,8), …; of data: at most so many
     #[arg(long, value_name = "SPEC", allow_negative_numbers = true)]
     pub turns: Option<LengthSpec>,

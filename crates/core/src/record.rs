@@ -84,6 +84,12 @@ pub struct Record {
     /// The server was told to ignore end-of-sequence, so asked and received should agree.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub output_exact: bool,
+    /// Texts of the request, where each has an item of its own in the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub items_asked: Option<u32>,
+    /// Vectors or scores in the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub items: Option<u32>,
     pub input_chars: u64,
     /// Characters of the answer, reasoning and tool calls included.
     pub output_chars: u64,

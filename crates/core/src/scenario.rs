@@ -3,6 +3,8 @@
 //! `options` holds what a user typed; resolving it gives a `Scenario`, and `Scenario::options`
 //! gives back a file that repeats it.
 
+use crate::api::Api;
+use crate::raw_form::RawForm;
 use crate::slo::Slo;
 use crate::thresholds::Thresholds;
 use crate::units::Span;
@@ -39,6 +41,8 @@ pub struct Connection {
     /// How time passes for it.
     pub sim_clock: SimClock,
     pub api: Api,
+    /// How `--api raw` asks and reads.
+    pub raw: Option<RawForm>,
     /// Model as served; found from the server if absent.
     pub model: Option<String>,
     pub stream: bool,
@@ -200,19 +204,6 @@ impl Objectives {
     }
 }
 
-#[derive(strum::Display, strum::EnumString, strum::IntoStaticStr, strum::VariantArray)]
-#[strum(serialize_all = "kebab-case", const_into_str, parse_err_ty = BadValue, parse_err_fn = BadValue::choose::<Api>)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Api {
-    /// Found from the URL and the server.
-    #[default]
-    Auto,
-    /// `/v1/chat/completions`.
-    Chat,
-    /// `/v1/completions`.
-    Completions,
-}
-
 /// Spread of the first wave in a closed loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::Display)]
 #[strum(serialize_all = "kebab-case")]
@@ -295,7 +286,6 @@ pub enum StopWhen {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Until(pub f64);
 
-serde_as_text!(Api);
 serde_as_text!(Hold);
 serde_as_text!(SimClock);
 serde_as_text!(RampCurve);

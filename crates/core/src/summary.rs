@@ -46,6 +46,9 @@ pub struct Summary {
     pub speed: Speed,
     /// Token totals and where they come from.
     pub tokens: Tokens,
+    /// Vectors or scores in complete answers, where answers consist of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub items: Option<u64>,
     /// Failures by phase and class, the most frequent first.
     pub failures: Vec<FailureCount>,
     /// Times in which the server could not be reached.
@@ -190,12 +193,18 @@ pub struct Throughput {
     pub input_tokens_per_s: Option<f64>,
     pub output_tokens_per_s: Option<f64>,
     pub total_tokens_per_s: Option<f64>,
+    /// Vectors or scores a second, where answers consist of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub items_per_s: Option<f64>,
     pub input_chars_per_s: Option<f64>,
     pub output_chars_per_s: Option<f64>,
     /// 95 % interval of `requests_per_s`.
     pub requests_per_s_interval: Option<[f64; 2]>,
     /// 95 % interval of `output_tokens_per_s`.
     pub output_tokens_per_s_interval: Option<[f64; 2]>,
+    /// 95 % interval of `items_per_s`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub items_per_s_interval: Option<[f64; 2]>,
     /// Requests with which a run like this could state intervals, where it cannot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests_needed: Option<u64>,

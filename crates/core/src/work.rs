@@ -25,6 +25,8 @@ pub struct Work {
     pub tokenizer: Option<TokenizerName>,
     /// Several turns with the user thinking between them.
     pub conversation: Option<Conversation>,
+    /// Texts of one request, where the API takes several: inputs, or documents of a query.
+    pub batch_size: Option<u32>,
     /// Send token ids in place of text.
     pub as_token_ids: bool,
     /// Tell the server to ignore end-of-sequence, so that answers have the asked length.

@@ -194,6 +194,7 @@ impl ImportedSummary {
                 output_mean: tokens.output_mean,
                 chars_per_token: tokens.chars_per_token,
             },
+            items: None,
             failures: Vec::new(),
             slo: self.slo.map(|slo| SloResult {
                 attainment: slo.attainment,

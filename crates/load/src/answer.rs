@@ -154,7 +154,7 @@ impl AnswerReader {
             return AnswerProgress::Interim;
         }
         record.status = Some(head.status);
-        let streams = head.is_success() && head.is_event_stream();
+        let streams = head.is_success() && (head.is_event_stream() || head.is_lines());
         // A server that answers whole where a stream was asked has no first token to time.
         record.streamed &= streams || !head.is_success();
         let content = if streams {
@@ -162,7 +162,11 @@ impl AnswerReader {
             let expected = expected.min(MOST_EXPECTED) as usize;
             record.chunks.at.reserve_exact(expected);
             record.chunks.same_read.reserve_exact(expected);
-            Content::Events(SseParser::default())
+            Content::Events(if head.is_lines() {
+                SseParser::of_lines()
+            } else {
+                SseParser::default()
+            })
         } else {
             Content::Whole(Vec::new())
         };
@@ -273,6 +277,9 @@ impl AnswerReader {
             }
             Ok(message) => {
                 if let Some(kept) = self.kept.as_mut().filter(|_| message.has_text()) {
+                    if message.repeats {
+                        *kept = AnswerText::default();
+                    }
                     kept.append(&self.dialect.text(data));
                 }
                 self.take_message(message, now, record);
@@ -281,7 +288,10 @@ impl AnswerReader {
         }
     }
 
-    fn take_message(&mut self, message: Message, now: Offset, record: &mut Record) {
+    fn take_message(&mut self, mut message: Message, now: Offset, record: &mut Record) {
+        if message.repeats {
+            message.chars = message.chars.saturating_sub(record.output_chars);
+        }
         let same_read = std::mem::replace(&mut self.last_message_read, self.read) == self.read;
         let counted = message.usage.and_then(|usage| usage.output);
         if message.has_text() {
@@ -362,7 +372,8 @@ impl AnswerReader {
 
     /// What a stream that ended without trouble still lacks.
     fn incomplete(&self, record: &Record) -> Option<Failure> {
-        if record.finish.is_some() || (self.done_marker && !record.chunks.is_empty()) {
+        let says_so = self.done_marker || !self.dialect.says_finish();
+        if record.finish.is_some() || (says_so && !record.chunks.is_empty()) {
             return None;
         }
         Some(if record.chunks.is_empty() {
@@ -392,13 +403,22 @@ impl AnswerReader {
             Ok(message) if !message.has_choice => Outcome::Failed(failure(
                 Phase::Stream,
                 FailureClass::EmptyStream,
-                "status 200, and an answer without a choice",
+                match message.items {
+                    Some(_) => "status 200, and an answer without an item",
+                    None => "status 200, and an answer without a choice",
+                },
             )),
+            Ok(message) if message.items.is_some() && message.items < record.items_asked => {
+                let [items, asked] =
+                    [message.items, record.items_asked].map(Option::unwrap_or_default);
+                bad(format!("an answer with {items} items to {asked} texts"))
+            }
             Ok(message) => {
                 if let Some(kept) = &mut self.kept {
                     kept.append(&self.dialect.text(body));
                 }
                 record.output_chars = message.chars;
+                record.items = message.items;
                 take_facts(message, record);
                 Outcome::Done
             }

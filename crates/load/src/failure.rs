@@ -35,7 +35,7 @@ pub fn of_status(status: u16, body: &str) -> Failure {
         404 | 405 => FailureClass::NotFound,
         429 => FailureClass::RateLimited,
         300..=399 => FailureClass::Redirected,
-        400..=499 if speaks_of_context(body) => FailureClass::ContextExceeded,
+        400..=500 if speaks_of_context(body) => FailureClass::ContextExceeded,
         400..=499 => FailureClass::BadRequest,
         _ => FailureClass::ServerError,
     };
@@ -44,7 +44,7 @@ pub fn of_status(status: u16, body: &str) -> Failure {
 
 /// Engines say in many words that a prompt is too long.
 pub fn speaks_of_context(body: &str) -> bool {
-    const WORDS: [&str; 12] = [
+    const WORDS: [&str; 13] = [
         "context length",
         "context_length_exceeded",
         "context size",
@@ -56,6 +56,7 @@ pub fn speaks_of_context(body: &str) -> bool {
         "maxinputtokenlen",
         "longer than the maximum",
         "too long",
+        "too large to process",
         "inputs tokens",
     ];
     let body = body.to_ascii_lowercase().replace('`', "");

@@ -95,7 +95,12 @@ impl Precision {
         let seconds = (to.at - from.at).as_secs_f64();
         match self.primary {
             Primary::TokenRate => {
-                (seconds > 0.0).then(|| (to.tokens - from.tokens) as f64 / seconds)
+                // Answers that come whole have no tokens to count on the way.
+                let done = match to.tokens {
+                    0 => to.ok - from.ok,
+                    _ => to.tokens - from.tokens,
+                };
+                (seconds > 0.0).then(|| done as f64 / seconds)
             }
             Primary::Latency => {
                 let ended = to.ok - from.ok;

@@ -15,6 +15,8 @@ pub use error::{PreflightError, unreachable};
 pub use profile::ServerProfile;
 pub use request::{PreflightRequest, PreflightStep, Question, StepSender};
 
+use crate::api::Prompt;
+use inferometer_core::api::{Answers, Api};
 use inferometer_core::content::Content;
 use inferometer_core::environment::Probe;
 use inferometer_core::note::Known;
@@ -44,9 +46,12 @@ impl Prober {
     fn choose_model(&mut self, sites: &[Site]) -> Result<(), PreflightError> {
         let first = &sites[0];
         self.probe.models = first.names();
-        self.options.model = match (&self.request.model, first.models.first()) {
+        let named = self.request.model.as_ref().or(first.model_in_path.as_ref());
+        self.options.model = match (named, first.models.first()) {
             (Some(model), _) => model.clone(),
             (None, Some(model)) => model.name.clone(),
+            // The one that the server has.
+            (None, None) if self.model_goes_without_saying() => String::new(),
             (None, None) => {
                 if let Some(status) = first.page {
                     return Err(PreflightError::WebPage {
@@ -76,8 +81,22 @@ impl Prober {
         Ok(())
     }
 
-    /// Rows of the work may ask for several answers, as options may not.
+    /// Endpoints of which many servers have but one model, and list none.
+    fn model_goes_without_saying(&self) -> bool {
+        let api = self.request.api;
+        api.answers() == Answers::Items || matches!(api, Api::Generate | Api::Raw)
+    }
+
+    /// Rows of the work may ask for several answers, or for a stream where there is none, as
+    /// options may not.
     fn check_answers(&self) -> Result<(), PreflightError> {
+        let api = self.request.api;
+        let row = Prompt::from(&self.request.content);
+        if api.answers() == Answers::Items && row.streams(&self.request.options) {
+            return Err(PreflightError::NoStream {
+                api: api.into_str(),
+            });
+        }
         match answers_asked(&self.request.content) {
             Some(n) if n > 1 => Err(PreflightError::ManyAnswers { n }),
             _ => Ok(()),

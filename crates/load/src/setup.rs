@@ -214,7 +214,8 @@ impl<T> Setup<T> {
             output_exact: self.options.ignore_eos && job.output_tokens.is_some(),
             input_chars: job.chars + before.sum::<u64>(),
             url: to.url.clone(),
-            streamed: prompt.streams(&self.options),
+            streamed: self.dialect.streams(&self.options, &prompt),
+            items_asked: self.dialect.items_asked(&self.options, &prompt),
             ..Record::default()
         };
         let said = match job.content {

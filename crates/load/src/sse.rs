@@ -18,8 +18,18 @@ pub struct Event<'a> {
 #[error("an event of more than 64 MiB")]
 pub struct TooLong;
 
+/// How messages are told apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Framing {
+    #[default]
+    Events,
+    /// A message in each line (NDJSON).
+    Lines,
+}
+
 #[derive(Debug, Default)]
 pub struct SseParser {
+    framing: Framing,
     /// A line whose end has not come yet.
     line: Vec<u8>,
     /// Data of the event whose end has not come yet.
@@ -34,6 +44,14 @@ pub struct SseParser {
 }
 
 impl SseParser {
+    /// For streams that have a message in each line in place of events.
+    pub fn of_lines() -> Self {
+        SseParser {
+            framing: Framing::Lines,
+            ..SseParser::default()
+        }
+    }
+
     /// Takes the next piece of the body and gives the events that it completes.
     pub fn feed(&mut self, piece: &[u8], mut give: impl FnMut(Event<'_>)) -> Result<(), TooLong> {
         let mut rest = piece;
@@ -42,7 +60,8 @@ impl SseParser {
             rest = rest.strip_prefix(b"\n").unwrap_or(rest);
         }
         while !rest.is_empty() {
-            if self.line.is_empty()
+            if self.framing == Framing::Events
+                && self.line.is_empty()
                 && !self.has_data
                 && self.name.is_none()
                 && let Some((event, after)) = whole_event(rest)
@@ -98,6 +117,15 @@ impl SseParser {
             _ => line,
         };
         self.started = true;
+        if self.framing == Framing::Lines {
+            if !line.is_empty() {
+                give(Event {
+                    data: line,
+                    name: None,
+                });
+            }
+            return Ok(());
+        }
         if line.is_empty() {
             self.dispatch(give);
             return Ok(());
@@ -201,6 +229,22 @@ mod tests {
             ["a\nb"]
         );
         assert_eq!(data("data\n\n"), [""]);
+    }
+
+    #[test]
+    fn lines_are_messages_where_a_stream_is_of_lines() {
+        let body = b"{\"a\":1}\n\n{\"b\":2}\r\n{\"c\":3}";
+        for size in [1, 3, 100] {
+            let mut parser = SseParser::of_lines();
+            let mut got = Vec::new();
+            let mut keep =
+                |event: Event<'_>| got.push(String::from_utf8_lossy(event.data).into_owned());
+            for piece in body.chunks(size) {
+                parser.feed(piece, &mut keep).unwrap();
+            }
+            parser.finish(&mut keep).unwrap();
+            assert_eq!(got, [r#"{"a":1}"#, r#"{"b":2}"#, r#"{"c":3}"#]);
+        }
     }
 
     #[test]

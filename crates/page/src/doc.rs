@@ -387,6 +387,7 @@ pub enum Unit {
     Seconds,
     RequestsPerSecond,
     TokensPerSecond,
+    ItemsPerSecond,
 }
 
 impl Unit {
@@ -398,6 +399,7 @@ impl Unit {
             Unit::Seconds => "s",
             Unit::RequestsPerSecond => "req/s",
             Unit::TokensPerSecond => "tok/s",
+            Unit::ItemsPerSecond => "items/s",
         }
     }
 }

@@ -16,9 +16,15 @@ const OF_FLAGS: &str = "req_per_s,tok_per_s,failed,ttft.mean,ttft.p50,ttft.p99,\
      tpot.mean,tpot.p50,tpot.p99,itl.mean,itl.p50,itl.p99";
 const OF_LENGTHS: &str = "req_per_s,tok_per_s,chars_per_s,per_user,ttft.p50,e2e.p50,failed";
 
+/// Of answers that consist of items, and have no first token.
+const OF_ITEMS: &str = "req_per_s,items_per_s,e2e.p50,e2e.p99,failed";
+
 /// What a sweep shows unless columns were chosen.
-pub(crate) fn of_sweep(plan: &SweepPlan) -> SummaryColumns {
-    let columns = if plan.points.iter().any(|planned| !planned.flags.is_empty()) {
+pub(crate) fn of_sweep(plan: &SweepPlan, rows: &[&MeasuredPoint<'_>]) -> SummaryColumns {
+    let of_items = |row: &&MeasuredPoint<'_>| row.summaries().any(|it| it.items.is_some());
+    let columns = if rows.iter().any(of_items) {
+        OF_ITEMS
+    } else if plan.points.iter().any(|planned| !planned.flags.is_empty()) {
         OF_FLAGS
     } else if lengths(&plan.axes).is_some() {
         OF_LENGTHS
@@ -33,6 +39,7 @@ pub(crate) fn title(column: &SummaryColumn, lang: Lang) -> String {
     let plain = match column.name {
         "req_per_s" => Unit::RequestsPerSecond.sign(),
         "tok_per_s" => Unit::TokensPerSecond.sign(),
+        "items_per_s" => Unit::ItemsPerSecond.sign(),
         "total_tok_per_s" => ImportText::TotalColumn.text(lang),
         "chars_per_s" => ImportText::CharsColumn.text(lang),
         "per_user" => ImportText::UserColumn.text(lang),
@@ -63,6 +70,7 @@ pub(crate) fn cell(value: Option<f64>, quantity: Quantity) -> Cell {
         }
         Quantity::RequestsPerSecond => Cell::number(value, Unit::RequestsPerSecond, 2),
         Quantity::TokensPerSecond => Cell::number(value, Unit::TokensPerSecond, 1),
+        Quantity::ItemsPerSecond => Cell::number(value, Unit::ItemsPerSecond, 1),
         Quantity::CharsPerSecond => Cell::number(value, Unit::Count, 1),
         Quantity::Seconds => Cell::number(value, Unit::Seconds, 1),
         Quantity::Requests => Cell::number(value, Unit::Count, 0),

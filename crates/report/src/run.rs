@@ -14,6 +14,7 @@ pub(crate) use trouble::seen;
 
 use crate::findings;
 use crate::message::{SetupText, VerdictText};
+use inferometer_core::api::Answers;
 use inferometer_core::doubt::Severity;
 use inferometer_core::environment::{Ending, Environment};
 use inferometer_core::scenario::{Scenario, Shape};
@@ -76,6 +77,11 @@ impl RunReport<'_> {
     fn has_steady_window(&self) -> bool {
         let window = self.summary.window;
         window.is_some_and(|window| window.steady_by_construction)
+    }
+
+    /// Answers consist of items: there are no output tokens, and no first one.
+    fn is_of_items(&self) -> bool {
+        self.scenario.connection.api.answers() == Answers::Items
     }
 
     fn is_open(&self) -> bool {

@@ -43,17 +43,21 @@ impl Keys {
                 .query_secrets()
                 .for_each(|secret| keys.secrets.add(secret));
         }
-        let mut extra = options.work.extra.clone();
-        for secret in extra
-            .iter_mut()
-            .flat_map(|extra| secret_values(&mut extra.0))
-        {
-            if secret == REDACTED {
-                bail!(
-                    "--extra was stored without its secret; give --extra again on the command line"
-                );
+        let fields = [
+            ("--extra", &options.work.extra),
+            ("--raw-body", &options.connection.raw_body),
+        ];
+        for (name, fields) in fields {
+            let mut fields = fields.clone();
+            let secrets = fields.iter_mut().flat_map(|it| secret_values(&mut it.0));
+            for secret in secrets {
+                if secret == REDACTED {
+                    bail!(
+                        "{name} was stored without its secret; give {name} again on the command line"
+                    );
+                }
+                keys.secrets.add(secret);
             }
-            keys.secrets.add(secret);
         }
         for header in options.connection.header.iter().flatten() {
             keys.header(&header.key, &header.value)?;
@@ -131,6 +135,9 @@ pub fn without_secrets(mut scenario: Scenario) -> Result<Scenario, RunnerError> 
         &mut scenario.connection.server_metrics,
     )?;
     plain_extra(&mut scenario.work.extra);
+    if let Some(raw) = &mut scenario.connection.raw {
+        plain_object(&mut raw.body);
+    }
     Ok(scenario)
 }
 
@@ -144,6 +151,7 @@ pub fn options_without_secrets(mut options: Options) -> Result<Options, RunnerEr
     plain_connection(&mut connection.proxy, &mut metrics)?;
     connection.server_metrics = Some(metrics).filter(|metrics| *metrics != ServerMetrics::Auto);
     plain_extra(&mut options.work.extra);
+    plain_extra(&mut options.connection.raw_body);
     Ok(options)
 }
 
@@ -161,10 +169,13 @@ fn plain_connection(
 }
 
 fn plain_extra(extra: &mut Option<JsonObject>) {
-    for value in extra
-        .iter_mut()
-        .flat_map(|extra| secret_values(&mut extra.0))
-    {
+    if let Some(extra) = extra {
+        plain_object(extra);
+    }
+}
+
+fn plain_object(object: &mut JsonObject) {
+    for value in secret_values(&mut object.0) {
         *value = REDACTED.to_owned();
     }
 }

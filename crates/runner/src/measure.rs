@@ -21,6 +21,7 @@ use crate::observer::{Event, Observer};
 use crate::session::Session;
 use crate::work::{self, WorkJobs};
 use inferometer_analysis::context::RunContext;
+use inferometer_core::api::Api;
 use inferometer_core::environment::{EndCause, Ending, Environment, Health, Probe, StartedEngine};
 use inferometer_core::note::{Known, Note};
 use inferometer_core::options::Options;
@@ -30,7 +31,7 @@ use inferometer_core::summary::Summary;
 use inferometer_core::units::Offset;
 use inferometer_core::work::{History, PromptSource, Work};
 use inferometer_engine::Profiler;
-use inferometer_load::api::{BodyTemplates, CHAT};
+use inferometer_load::api::BodyTemplates;
 use inferometer_load::clock::Clock;
 use inferometer_load::connect::Network;
 use inferometer_load::http::url::{REDACTED, Target};
@@ -198,7 +199,7 @@ pub fn measure(
     let nonce = (scenario.work.cache_nonce).then(work::new_nonce);
     let workload = Arc::new(work::open(&scenario, data.as_deref(), nonce, session)?);
     let planned = planned(&scenario, &workload);
-    let jobs: Arc<dyn Jobs> = Arc::new(WorkJobs(Arc::clone(&workload)));
+    let jobs: Arc<dyn Jobs> = Arc::new(WorkJobs::new(Arc::clone(&workload), &scenario));
 
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -222,7 +223,7 @@ pub fn measure(
     notes.extend(workload.notes.iter().cloned().map(Note::from));
     let template = workload.tokenizer.as_ref();
     let template = template.and_then(|tokenizer| tokenizer.template_tokens());
-    if let Some(tokens) = template.filter(|_| learned.dialect.name() == CHAT.name()) {
+    if let Some(tokens) = template.filter(|_| learned.dialect.api() == Api::Chat) {
         notes.push(Known::ChatTemplate { tokens }.into());
     }
     notes.extend(runtime.block_on(compare_tokenizers(&workload, &learned, &scenario)));
@@ -232,7 +233,9 @@ pub fn measure(
     // The ways know the password of the proxy; the files must not.
     let scenario = without_secrets(scenario)?;
     let distinct = workload.prompts.distinct();
-    if let Some(distinct) = distinct.filter(|&distinct| planned.requests > Some(distinct)) {
+    let wanted = (planned.requests)
+        .map(|requests| requests.saturating_mul(work::prompts_per_request(&scenario)));
+    if let Some(distinct) = distinct.filter(|&distinct| wanted > Some(distinct)) {
         notes.push(Known::CyclesPrompts { distinct }.into());
     }
     if workload.arrivals.is_some() && !matches!(scenario.load.shape, Shape::Replay { .. }) {

@@ -4,6 +4,7 @@ use crate::error::{Context as _, RunnerError};
 use crate::host;
 use crate::observer::{Event, Observer};
 use crate::session::Session;
+use inferometer_core::api::{Answers, Api};
 use inferometer_core::options::{FormatName, Options};
 use inferometer_core::scenario::{Extent, Load, Scenario, Shape, Warmup};
 use inferometer_core::units::Offset;
@@ -11,7 +12,7 @@ use inferometer_core::work::{DataSource, PromptSource};
 use inferometer_load::setup::{Job, Jobs};
 use inferometer_workload::data::detect;
 use inferometer_workload::remote::{Fetcher, Location};
-use inferometer_workload::{Nonce, Opening, Workload};
+use inferometer_workload::{Content, Nonce, Opening, Prompt, Workload};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -83,7 +84,8 @@ pub fn open(
         seed: scenario.seed,
         nonce,
         file,
-        wanted: wanted(&scenario.load, &scenario.work.prompts),
+        wanted: wanted(&scenario.load, &scenario.work.prompts)
+            .map(|sessions| sessions.saturating_mul(prompts_per_request(scenario))),
         counts: (session.cache_folder()).map(|folder| folder.join("tokens")),
     };
     Ok(opening.open()?)
@@ -119,21 +121,77 @@ pub fn replay(arrivals: &[Duration], speed: f64, extent: Extent) -> Vec<Offset> 
         .collect()
 }
 
-pub struct WorkJobs(pub Arc<Workload>);
+pub struct WorkJobs {
+    workload: Arc<Workload>,
+    /// Prompts of the workload that one request takes.
+    prompts: u64,
+    api: Api,
+}
+
+impl WorkJobs {
+    pub fn new(workload: Arc<Workload>, scenario: &Scenario) -> Self {
+        WorkJobs {
+            workload,
+            prompts: prompts_per_request(scenario),
+            api: scenario.connection.api,
+        }
+    }
+
+    /// Several prompts as one request. A row that is a body of its own is one already.
+    fn batch(&self, session: u64) -> Job {
+        let first = session.saturating_mul(self.prompts);
+        let prompts = (first..).take(self.prompts as usize);
+        let prompts: Vec<Prompt> = prompts
+            .map(|index| self.workload.prompt(index, 0))
+            .collect();
+        let bodies = |prompt: &&Prompt| matches!(prompt.content, Content::Body(_));
+        if let Some(body) = prompts.iter().find(bodies) {
+            return Job {
+                content: body.content.clone(),
+                input_tokens: body.input_tokens,
+                chars: body.chars,
+                ..Job::default()
+            };
+        }
+        Job {
+            // How often a model reads the query is its own affair.
+            input_tokens: (prompts.iter().map(|prompt| prompt.input_tokens))
+                .sum::<Option<u32>>()
+                .filter(|_| !self.api.has_query()),
+            chars: prompts.iter().map(|prompt| prompt.chars).sum(),
+            content: Content::Batch(prompts.into_iter().map(|prompt| prompt.content).collect()),
+            ..Job::default()
+        }
+    }
+}
+
+/// Prompts of the workload that a request takes: its texts, and a query where one stands before
+/// them.
+pub fn prompts_per_request(scenario: &Scenario) -> u64 {
+    let texts = u64::from(scenario.work.batch_size.unwrap_or(1));
+    texts + u64::from(scenario.connection.api.has_query())
+}
 
 impl Jobs for WorkJobs {
     fn turns(&self, session: u64) -> u32 {
-        self.0.prompts.turns(session)
+        match self.api.answers() {
+            Answers::Tokens => self.workload.prompts.turns(session),
+            Answers::Items => 1,
+        }
     }
 
     fn job(&self, session: u64, turn: u32) -> Job {
-        let prompt = self.0.prompt(session, turn);
+        if self.prompts > 1 {
+            return self.batch(session);
+        }
+        let prompt = self.workload.prompt(session, turn);
+        let generates = self.api.answers() == Answers::Tokens;
         Job {
             content: prompt.content,
             input_tokens: prompt.input_tokens,
             chars: prompt.chars,
-            output_tokens: prompt.output_tokens,
-            answer: self.0.prompts.answer(session, turn),
+            output_tokens: prompt.output_tokens.filter(|_| generates),
+            answer: self.workload.prompts.answer(session, turn),
         }
     }
 }

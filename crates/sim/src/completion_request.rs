@@ -7,7 +7,7 @@ use crate::{
     engine::Finish,
     fault::Switch,
     fields::{check_model, count, flag, priority, wrong_type},
-    mindie_answer::MindieOptions,
+    native_answer::NativeOptions,
     prompt,
     random::{Purpose, RandomStream},
     reply::ErrorReply,
@@ -53,7 +53,7 @@ pub(crate) struct CompletionRequest {
     pub(crate) declines: Option<&'static str>,
     pub(crate) finish: Finish,
     /// Set where it came to one of MindIE's own endpoints.
-    pub(crate) mindie: Option<MindieOptions>,
+    pub(crate) native: Option<NativeOptions>,
 }
 
 impl CompletionRequest {
@@ -123,7 +123,7 @@ impl CompletionRequest {
             output_tokens,
             declines,
             finish: finish(output_tokens, limit),
-            mindie: None,
+            native: None,
         })
     }
 }

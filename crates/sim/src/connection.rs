@@ -2,8 +2,6 @@
 
 use std::{io, sync::Arc};
 
-use inferometer_catalog::engine::EngineKind;
-
 use crate::{
     client_stream::ClientStream,
     completion_request::Api,
@@ -11,7 +9,8 @@ use crate::{
     fault::Switch,
     generate::{Target, generate},
     http::{ReadProgress, Request},
-    mindie,
+    items::ItemsApi,
+    native,
     reply::ErrorReply,
     responder::{After, Responder},
     shared::Shared,
@@ -62,11 +61,12 @@ async fn answer(
     };
     let path = path.unwrap_or_default().to_owned();
     let path = path.as_str();
-    let target = match (path, shared.kind()) {
-        ("/v1/chat/completions", _) => Some(Target::OpenAi(Api::Chat)),
-        ("/v1/completions", _) => Some(Target::OpenAi(Api::Completions)),
-        (path, Some(EngineKind::Mindie)) => mindie::Endpoint::of(path).map(Target::Mindie),
-        _ => None,
+    let kind = shared.kind();
+    let of_native = || native::Endpoint::of(path, kind).map(Target::Native);
+    let target = match path {
+        "/v1/chat/completions" => Some(Target::OpenAi(Api::Chat)),
+        "/v1/completions" => Some(Target::OpenAi(Api::Completions)),
+        path => (ItemsApi::of(path, kind).map(Target::Items)).or_else(of_native),
     };
     if let Some(target) = target
         && request.method == "POST"

@@ -10,7 +10,7 @@ use crate::{
     engine_driver::EngineDriver,
     fields::{check_model, token_ids},
     http::Request,
-    mindie, profile, prompt,
+    native, profile, prompt,
     reply::{ErrorReply, JSON, model_list},
     shared::Shared,
     tokenizer::OpensAnswer,
@@ -56,7 +56,7 @@ pub(crate) fn methods(shared: &Shared, path: &str) -> Option<&'static str> {
         ) => "GET",
         ("/v2/health/live" | "/v2/health/ready" | "/info", Some(EngineKind::Mindie)) => "GET",
         (path, Some(EngineKind::Mindie))
-            if mindie::model_and_verb(path)
+            if native::model_and_verb(path)
                 .is_some_and(|(model, verb)| model == shared.config.model && verb == "ready") =>
         {
             "GET"

@@ -16,8 +16,9 @@ use crate::{
     engine::{self, Finish},
     fault::{DrawnFaults, Fault, Switch, UsagePlace},
     http::Request,
+    items::{ItemsApi, ItemsRequest},
     metrics::Running,
-    mindie, mindie_answer,
+    native, native_answer,
     random::{Purpose, RandomStream},
     render::{AnswerTokens, Renderer, WholeAnswer, inband_error},
     reply::{BodyEnd, EVENT_STREAM, ErrorReply, JSON},
@@ -39,7 +40,8 @@ fn usable_id(id: &str) -> bool {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Target<'a> {
     OpenAi(Api),
-    Mindie(mindie::Endpoint<'a>),
+    Native(native::Endpoint<'a>),
+    Items(ItemsApi),
 }
 
 pub(crate) async fn generate(
@@ -82,12 +84,24 @@ pub(crate) async fn generate(
         trace,
     };
     let result = if shared.authorizes(&request) {
-        let work = match target {
-            Target::OpenAi(api) => CompletionRequest::parse(api, &request.body, config, number),
-            Target::Mindie(endpoint) => endpoint.parse(&request.body, config, number),
-        };
-        drop(request.body);
-        job.serve(client, &mut entry, work).await
+        let body = request.body;
+        match target {
+            Target::Items(api) => {
+                let asked = ItemsRequest::parse(api, &body, config);
+                drop(body);
+                job.serve_items(client, &mut entry, asked).await
+            }
+            Target::OpenAi(api) => {
+                let work = CompletionRequest::parse(api, &body, config, number);
+                drop(body);
+                job.serve(client, &mut entry, work).await
+            }
+            Target::Native(endpoint) => {
+                let work = endpoint.parse(&body, config, number);
+                drop(body);
+                job.serve(client, &mut entry, work).await
+            }
+        }
     } else {
         entry.fault(None);
         job.refuse(client, &mut entry, &ErrorReply::unauthorized())
@@ -97,6 +111,17 @@ pub(crate) async fn generate(
     drop(entry);
     shared.answered().await;
     result
+}
+
+/// Why the engine does not take a request.
+fn refused(refusal: engine::Rejection) -> ErrorReply {
+    match refusal {
+        engine::Rejection::Empty { prompt: 0, .. } => {
+            ErrorReply::bad_request("The decoder prompt cannot be empty")
+        }
+        engine::Rejection::Dead => ErrorReply::engine_dead(),
+        other => ErrorReply::bad_request(other.to_string()),
+    }
 }
 
 struct Job<'a> {
@@ -116,24 +141,8 @@ impl Job<'_> {
         entry: &mut TruthEntry,
         work: Result<CompletionRequest, ErrorReply>,
     ) -> io::Result<After> {
-        match self.drawn.fault {
-            Some(Fault::Refuse) => {
-                client.reset_on_close();
-                return Ok(After::Drop);
-            }
-            Some(fault @ (Fault::Error500 | Fault::Error503 | Fault::Error429)) => {
-                return self
-                    .refuse(client, entry, &ErrorReply::injected(fault))
-                    .await;
-            }
-            Some(Fault::Hang) => {
-                client.disconnected().await;
-                return Ok(After::Drop);
-            }
-            Some(Fault::SlowHeaders(wait)) => {
-                wait_or_disconnect(self.arrival + wait, client).await?;
-            }
-            _ => {}
+        if let Some(after) = self.fail_before(client, entry).await? {
+            return Ok(after);
         }
         let sourced = work.and_then(|mut work| {
             let source = self.source(&mut work)?;
@@ -141,13 +150,7 @@ impl Job<'_> {
         });
         let (work, source) = match sourced {
             Ok(sourced) => sourced,
-            Err(refusal) => {
-                // What was drawn for the stream did not come to pass.
-                if !matches!(self.drawn.fault, Some(Fault::SlowHeaders(_))) {
-                    entry.fault(None);
-                }
-                return self.refuse(client, entry, &refusal).await;
-            }
+            Err(refusal) => return self.refuse_asked(client, entry, &refusal).await,
         };
         let mut running = self.shared.metrics.start();
         if work.stream {
@@ -159,11 +162,114 @@ impl Job<'_> {
         }
     }
 
+    /// Answers when the last text is done: each is a request of its own to the engine.
+    async fn serve_items(
+        self,
+        client: &mut ClientStream,
+        entry: &mut TruthEntry,
+        asked: Result<ItemsRequest, ErrorReply>,
+    ) -> io::Result<After> {
+        if let Some(after) = self.fail_before(client, entry).await? {
+            return Ok(after);
+        }
+        let sourced = asked.and_then(|asked| Ok((self.item_sources(&asked)?, asked)));
+        let (sources, asked) = match sourced {
+            Ok(sourced) => sourced,
+            Err(refusal) => return self.refuse_asked(client, entry, &refusal).await,
+        };
+        let mut running = self.shared.metrics.start();
+        for mut source in sources {
+            if source.next(self.whole_limits(), client).await?.is_none() {
+                return self.refuse(client, entry, &ErrorReply::engine_dead()).await;
+            }
+        }
+        let config = &self.shared.config;
+        let usage = config.faults.usage != Some(UsagePlace::Missing);
+        let body = asked.render(self.id, config, usage);
+        let (written, complete) = self.write_whole(client, entry, body).await?;
+        if let Some(after) = complete {
+            let since = self.arrival.elapsed();
+            running.tokens(since, 0, asked.prompt_tokens());
+            running.finish(Finish::Stop, since);
+            entry.chunk(written, 0);
+            return Ok(after);
+        }
+        Ok(After::Drop)
+    }
+
+    fn item_sources(&self, asked: &ItemsRequest) -> Result<Vec<TokenSource>, ErrorReply> {
+        let Some(driver) = &self.shared.driver else {
+            let pace = Pace::new(&self.shared.config, self.draw(Purpose::Pace));
+            let source = TokenSource::fixed(pace, self.arrival, 1, Finish::Stop);
+            return Ok(vec![source]);
+        };
+        let config = &driver.setup().config;
+        let submit = |(place, prompt): (usize, &Vec<u32>)| {
+            let request = engine::Request {
+                // Numbers of requests do not come near the place.
+                id: self.number | (place as u64) << 48,
+                prompt_tokens: u32::try_from(prompt.len()).unwrap_or(u32::MAX),
+                output_tokens: 1,
+                hashes: if config.prefix_caching {
+                    engine::block_hashes(prompt, config.block_size)
+                } else {
+                    Vec::new()
+                },
+                priority: 0,
+                stops: true,
+            };
+            let generation = driver.submit(request, self.trace.filter(|_| place == 0));
+            Ok(TokenSource::engine(generation.map_err(refused)?, false))
+        };
+        asked.prompts.iter().enumerate().map(submit).collect()
+    }
+
+    /// What the faults make of a request before anybody reads it.
+    async fn fail_before(
+        &self,
+        client: &mut ClientStream,
+        entry: &mut TruthEntry,
+    ) -> io::Result<Option<After>> {
+        match self.drawn.fault {
+            Some(Fault::Refuse) => {
+                client.reset_on_close();
+                Ok(Some(After::Drop))
+            }
+            Some(fault @ (Fault::Error500 | Fault::Error503 | Fault::Error429)) => {
+                let injected = ErrorReply::injected(fault);
+                self.refuse(client, entry, &injected).await.map(Some)
+            }
+            Some(Fault::Hang) => {
+                client.disconnected().await;
+                Ok(Some(After::Drop))
+            }
+            Some(Fault::SlowHeaders(wait)) => {
+                wait_or_disconnect(self.arrival + wait, client).await?;
+                Ok(None)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Refuses what was asked. What was drawn for the stream did not come to pass.
+    async fn refuse_asked(
+        &self,
+        client: &mut ClientStream,
+        entry: &mut TruthEntry,
+        refusal: &ErrorReply,
+    ) -> io::Result<After> {
+        if !matches!(self.drawn.fault, Some(Fault::SlowHeaders(_))) {
+            entry.fault(None);
+        }
+        self.refuse(client, entry, refusal).await
+    }
+
     /// Has the tokens made; the engine may refuse to.
     fn source(&self, work: &mut CompletionRequest) -> Result<TokenSource, ErrorReply> {
         let Some(driver) = &self.shared.driver else {
             let pace = Pace::new(&self.shared.config, self.draw(Purpose::Pace));
-            return Ok(TokenSource::fixed(pace, self.arrival, work));
+            let (tokens, finish) = (work.output_tokens, work.finish);
+            return Ok(TokenSource::fixed(pace, self.arrival, tokens, finish));
         };
         let setup = driver.setup();
         // The answer's tokens are known already, so that a chat which goes on from it finds
@@ -182,15 +288,7 @@ impl Job<'_> {
             priority: work.priority,
             stops: work.finish == Finish::Stop,
         };
-        let generation = driver
-            .submit(request, self.trace)
-            .map_err(|refusal| match refusal {
-                engine::Rejection::Empty { prompt: 0, .. } => {
-                    ErrorReply::bad_request("The decoder prompt cannot be empty")
-                }
-                engine::Rejection::Dead => ErrorReply::engine_dead(),
-                other => ErrorReply::bad_request(other.to_string()),
-            })?;
+        let generation = driver.submit(request, self.trace).map_err(refused)?;
         let per_token = setup.kind == EngineKind::Mindie;
         Ok(TokenSource::engine(generation, per_token))
     }
@@ -210,8 +308,8 @@ impl Job<'_> {
         RandomStream::new(self.shared.config.seed, self.number, purpose)
     }
 
-    fn context(&self, work: &CompletionRequest) -> mindie_answer::AnswerContext<'_> {
-        mindie_answer::AnswerContext {
+    fn context(&self, work: &CompletionRequest) -> native_answer::AnswerContext<'_> {
+        native_answer::AnswerContext {
             request_id: self.id,
             model: &self.shared.config.model,
             prompt_tokens: work.prompt_tokens,
@@ -236,7 +334,11 @@ impl Job<'_> {
         } else {
             BodyEnd::Close
         };
-        let head = self.responder.head(200, EVENT_STREAM, body_end);
+        let content_type = match &work.native {
+            Some(asked) => asked.content_type(),
+            None => EVENT_STREAM,
+        };
+        let head = self.responder.head(200, content_type, body_end);
         entry.end(client.write_all(head.as_bytes()).await?);
         drop(head);
         let renderer = Renderer::new(
@@ -247,7 +349,7 @@ impl Job<'_> {
             work.prompt_tokens,
             &config.faults,
         );
-        let renderer = match &work.mindie {
+        let renderer = match &work.native {
             Some(asked) => renderer.in_form(asked, self.context(work)),
             None => renderer,
         };
@@ -293,17 +395,7 @@ impl Job<'_> {
             Api::Completions => 0,
         };
         let (mut reasoning, mut text) = (Vec::new(), Vec::new());
-        let held_up = match self.drawn.fault {
-            Some(Fault::Stall(wait)) => wait,
-            _ => Duration::ZERO,
-        };
-        let all = ChunkLimits {
-            least: u32::MAX,
-            most: u32::MAX,
-            held_up,
-            stalls: true,
-        };
-        let Some(ready) = source.next(all, client).await? else {
+        let Some(ready) = source.next(self.whole_limits(), client).await? else {
             return self.refuse(client, entry, &ErrorReply::engine_dead()).await;
         };
         let mut ids = Vec::new();
@@ -330,17 +422,55 @@ impl Job<'_> {
             finish,
             usage: usage.then(|| (work.prompt_tokens, source.usage(ready.tokens))),
         };
-        let mut body = match &work.mindie {
+        let body = match &work.native {
             Some(asked) => {
                 let usage = source.usage(ready.tokens);
-                asked.whole(&self.context(work), &text, &ids, finish, usage)
+                let said = (reasoning.as_deref(), text.as_str());
+                asked.whole(&self.context(work), said, &ids, finish, usage)
             }
             None => answer.render(),
         };
-        let mut tokens = ready.tokens;
+        let tokens = match self.drawn.fault {
+            Some(Fault::Empty | Fault::InbandError) => 0,
+            _ => ready.tokens,
+        };
+        let (written, complete) = self.write_whole(client, entry, body).await?;
+        let Some(after) = complete else {
+            return Ok(After::Drop);
+        };
+        entry.chunk(written, tokens);
+        if tokens > 0 {
+            let since = self.arrival.elapsed();
+            running.tokens(since, tokens, work.prompt_tokens);
+            running.finish(finish, since);
+        }
+        Ok(after)
+    }
+
+    /// All tokens at once, held up where the faults say so.
+    fn whole_limits(&self) -> ChunkLimits {
+        ChunkLimits {
+            least: u32::MAX,
+            most: u32::MAX,
+            held_up: match self.drawn.fault {
+                Some(Fault::Stall(wait)) => wait,
+                _ => Duration::ZERO,
+            },
+            stalls: true,
+        }
+    }
+
+    /// Writes an answer in one piece, with what the faults make of it; says when, and how the
+    /// connection goes on unless the answer was cut off.
+    async fn write_whole(
+        &self,
+        client: &mut ClientStream,
+        entry: &mut TruthEntry,
+        mut body: String,
+    ) -> io::Result<(Stamp, Option<After>)> {
         match self.drawn.fault {
-            Some(Fault::Empty) => (body, tokens) = (String::new(), 0),
-            Some(Fault::InbandError) => (body, tokens) = (inband_error().to_string(), 0),
+            Some(Fault::Empty) => body.clear(),
+            Some(Fault::InbandError) => body = inband_error().to_string(),
             Some(Fault::Malformed | Fault::CutClean) => body.truncate(body.len() / 2),
             _ => {}
         }
@@ -351,15 +481,6 @@ impl Job<'_> {
         }
         let written = client.write_all((head + &body).as_bytes()).await?;
         entry.end(written);
-        if cut {
-            return Ok(After::Drop);
-        }
-        entry.chunk(written, tokens);
-        if tokens > 0 {
-            let since = self.arrival.elapsed();
-            running.tokens(since, tokens, work.prompt_tokens);
-            running.finish(finish, since);
-        }
-        Ok(self.responder.after())
+        Ok((written, (!cut).then(|| self.responder.after())))
     }
 }

@@ -12,6 +12,7 @@ pub(crate) enum Purpose {
     Pace,
     Words,
     Split,
+    Items,
 }
 
 #[derive(Clone, Debug)]

@@ -9,7 +9,7 @@ use crate::{
     completion_request::Api,
     engine::Finish,
     fault::{Faults, Switch},
-    mindie_answer::{AnswerContext, MindieOptions},
+    native_answer::{AnswerContext, NativeOptions},
     random::RandomStream,
     reply::ENGINE_DEAD,
     token_event::{Channel, TokenEvent, Usage},
@@ -65,7 +65,7 @@ pub(crate) struct Renderer<'a> {
     prefix: Vec<u8>,
     event_end: &'static [u8],
     /// MindIE's own form, in place of OpenAI's.
-    mindie: Option<(&'a MindieOptions, AnswerContext<'a>)>,
+    native: Option<(&'a NativeOptions, AnswerContext<'a>)>,
 }
 
 impl<'a> Renderer<'a> {
@@ -100,13 +100,14 @@ impl<'a> Renderer<'a> {
             } else {
                 b"\n\n"
             },
-            mindie: None,
+            native: None,
         }
     }
 
-    pub(crate) fn in_form(mut self, asked: &'a MindieOptions, context: AnswerContext<'a>) -> Self {
+    pub(crate) fn in_form(mut self, asked: &'a NativeOptions, context: AnswerContext<'a>) -> Self {
         self.event_end = asked.event_end();
-        self.mindie = Some((asked, context));
+        self.data = asked.event_start();
+        self.native = Some((asked, context));
         self
     }
 
@@ -115,7 +116,7 @@ impl<'a> Renderer<'a> {
     }
 
     pub(crate) fn tokens(&self, out: &mut Vec<u8>, event: &TokenEvent<'_>) {
-        if let (Some((asked, context)), Some(progress)) = (&self.mindie, &event.progress) {
+        if let (Some((asked, context)), Some(progress)) = (&self.native, &event.progress) {
             return asked.event(out, context, event, progress);
         }
         self.open(out);

@@ -12,6 +12,7 @@ use crate::{
     engine_driver::EngineDriver,
     fault::{Fault, Faults, Switch, UsagePlace},
     metrics::Running,
+    native_answer::NativeOptions,
     random::RandomStream,
     render::{AnswerTokens, Renderer},
     token_event::{AnswerProgress, Channel, TokenEvent},
@@ -78,12 +79,14 @@ impl Stream<'_> {
         }
         // Sent ahead of the first token, as several servers do: a client that takes it for
         // a token reports a time to first token of nearly nothing.
-        if faults.has(Switch::RoleFirst) && work.api == Api::Chat {
+        let native = work.native.as_ref();
+        if faults.has(Switch::RoleFirst) && work.api == Api::Chat && native.is_none() {
             let usage = plan.each.then(|| self.source.usage(0));
             events.push(Some(0), |out| renderer.role(out, usage));
             events.write_out().await?;
         }
         let role_with_first = self.kind == Some(EngineKind::Mindie)
+            && native.is_none()
             && work.api == Api::Chat
             && !faults.has(Switch::RoleFirst);
 
@@ -101,7 +104,7 @@ impl Stream<'_> {
             }
             let limits = self.limits(sent, held_up, matches!(fault_now, Some(Fault::Stall(_))));
             let Some(ready) = self.source.next(limits, events.client).await? else {
-                if work.mindie.is_some() {
+                if work.native.is_some() {
                     // What it says there is not known.
                     return Ok(Ended::Broken);
                 }
@@ -120,7 +123,7 @@ impl Stream<'_> {
             for _ in 0..take {
                 ids.push(self.answer_tokens.append(&mut text));
             }
-            if work.mindie.is_some() {
+            if work.native.is_some() {
                 so_far.extend_from_slice(&text);
             }
             if role_with_first && sent == 0 {
@@ -128,7 +131,7 @@ impl Stream<'_> {
             }
             events.due = ready.due;
             let usage_now = sent + take;
-            let told = plan.each || plan.finish && finish.is_some() || work.mindie.is_some();
+            let told = plan.each || plan.finish && finish.is_some() || work.native.is_some();
             let since = self.arrival.elapsed();
             let event = TokenEvent {
                 text: &text,
@@ -139,7 +142,7 @@ impl Stream<'_> {
                 },
                 finish,
                 usage: told.then(|| self.source.usage(usage_now)),
-                progress: work.mindie.as_ref().map(|_| AnswerProgress {
+                progress: work.native.as_ref().map(|_| AnswerProgress {
                     ids: &ids,
                     so_far: &so_far,
                     generated: usage_now,
@@ -174,14 +177,14 @@ impl Stream<'_> {
                 events.write_out().await?;
             }
         }
-        if plan.own && work.mindie.is_none() {
+        if plan.own && work.native.is_none() {
             let usage = self.source.usage(sent);
             events.push(Some(0), |out| renderer.usage(out, usage));
             if events.is_batch() {
                 events.write_out().await?;
             }
         }
-        if !faults.has(Switch::NoDone) && work.mindie.is_none() {
+        if !faults.has(Switch::NoDone) && native.is_none_or(NativeOptions::says_done) {
             events.push(None, |out| renderer.done(out));
         }
         let ended = events.end().await?;

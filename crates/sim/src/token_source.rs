@@ -6,7 +6,6 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::{
     client_stream::ClientStream,
-    completion_request::CompletionRequest,
     engine::{Finish, Nanos},
     engine_driver::Generation,
     timing::Pace,
@@ -55,12 +54,12 @@ pub(crate) struct ReadyTokens {
 }
 
 impl TokenSource {
-    pub(crate) fn fixed(pace: Pace, arrival: Instant, work: &CompletionRequest) -> TokenSource {
+    pub(crate) fn fixed(pace: Pace, arrival: Instant, tokens: u32, finish: Finish) -> TokenSource {
         TokenSource::Fixed(Fixed {
             pace,
             arrival,
-            left: work.output_tokens,
-            finish: work.finish,
+            left: tokens,
+            finish,
             begun: false,
         })
     }

@@ -53,6 +53,7 @@ pub(super) struct Handled {
     pub(super) complete: bool,
     pub(super) input: Option<u32>,
     pub(super) output: Option<u32>,
+    pub(super) items: Option<u32>,
     pub(super) input_chars: u64,
     pub(super) output_chars: u64,
 }
@@ -71,6 +72,7 @@ impl Handled {
             complete,
             input: record.input_tokens(),
             output: record.output_tokens(),
+            items: record.items.or(record.items_asked.filter(|_| held)),
             input_chars: record.input_chars,
             output_chars: record.output_chars,
         })
@@ -90,6 +92,7 @@ pub(super) struct Answer {
     pub(super) input: Option<u32>,
     pub(super) output: Option<u32>,
     pub(super) source: TokenSource,
+    pub(super) items: Option<u32>,
     pub(super) output_chars: u64,
     pub(super) refused: bool,
     /// Token-bearing chunks, or one for an answer that came whole.
@@ -340,6 +343,7 @@ impl<'a> Tally<'a> {
             input: record.input_tokens(),
             output: record.output_tokens(),
             source: record.token_source(),
+            items: record.items,
             output_chars: record.output_chars,
             refused: record.refused,
             events: if streamed {

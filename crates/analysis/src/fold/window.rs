@@ -96,6 +96,10 @@ impl WindowRates {
         self.weighted(part, |_| Some(1)).unwrap_or_default()
     }
 
+    fn items(&self, part: Part) -> Option<f64> {
+        self.weighted(part, |request| request.items.map(u64::from))
+    }
+
     fn output_tokens(&self, part: Part) -> Option<f64> {
         self.weighted(part, |request| request.output.map(u64::from))
     }
@@ -114,6 +118,7 @@ impl WindowRates {
             requests_per_s: Some(self.requests(whole)),
             input_tokens_per_s: input,
             output_tokens_per_s: output,
+            items_per_s: self.items(whole),
             total_tokens_per_s: input.zip(output).map(|(input, output)| input + output),
             input_chars_per_s: chars(self.weighted(whole, |request| Some(request.input_chars))),
             output_chars_per_s: chars(self.weighted(whole, |request| Some(request.output_chars))),
@@ -121,6 +126,8 @@ impl WindowRates {
                 .and_then(|batches| self.interval(batches, |part| Some(self.requests(part)))),
             output_tokens_per_s_interval: (by_batches.filter(|_| output.is_some()))
                 .and_then(|batches| self.interval(batches, |part| self.output_tokens(part))),
+            items_per_s_interval: (by_batches.filter(|_| self.items(whole).is_some()))
+                .and_then(|batches| self.interval(batches, |part| self.items(part))),
             requests_needed: batches.err(),
         }
     }

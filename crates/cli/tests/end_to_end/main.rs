@@ -11,6 +11,7 @@ mod capacity;
 mod comparison;
 mod data;
 mod doubts;
+mod endpoints;
 mod engine;
 mod explain;
 mod faults;

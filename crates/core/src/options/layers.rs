@@ -18,7 +18,7 @@ macro_rules! layered {
 
 layered!(RunOptions { label, tag, seed; });
 layered!(ConnectionOptions {
-    url, sim_model, sim_device, sim_clock, api, model, stream, header, header_names, api_key_env, api_key_file, ca, client_cert,
+    url, sim_model, sim_device, sim_clock, api, raw_body, raw_text, raw_tokens, raw_end, model, stream, header, header_names, api_key_env, api_key_file, ca, client_cert,
     client_key, insecure, proxy, connect_timeout, read_timeout, request_timeout, give_up_after,
     server_metrics, server_traces, profile, workers; no_stream
 });
@@ -29,7 +29,7 @@ layered!(LoadOptions {
 layered!(WorkOptions {
     prompt, data, data_format, field, filter, limit, shuffle, min_prompt, max_prompt, skip_bad,
     from, window, input_tokens, output_tokens, length_pairs, workload, text, prefix_tokens,
-    prefix_groups, prefix_spread, cache_hit, turns, think, history, template, input_chars,
+    prefix_groups, prefix_spread, cache_hit, batch_size, turns, think, history, template, input_chars,
     ask_chars, tokenizer, as_token_ids, max_tokens, min_tokens, ignore_eos, temperature, top_p,
     stop, extra, cache_nonce; no_ignore_eos, no_cache_nonce
 });
@@ -114,6 +114,7 @@ impl WorkOptions {
                 tokenizer: below.tokenizer.take(),
                 turns: below.turns.take(),
                 think: below.think.take(),
+                batch_size: below.batch_size.take(),
                 as_token_ids: below.as_token_ids.take(),
                 min_tokens: below.min_tokens.take(),
                 ignore_eos: below.ignore_eos.take(),

@@ -1,6 +1,8 @@
 //! From what a user typed to a scenario that cannot be illegal. The defaults live here.
 
 use super::error::{conflict, needs, out_of_range, small};
+use super::items;
+use super::raw;
 use super::work::resolve_work;
 use super::*;
 use crate::slo::SloScope;
@@ -9,8 +11,10 @@ use std::time::Duration;
 
 impl Options {
     /// Resolves to a scenario that cannot be illegal. The defaults live here.
-    pub fn resolve(self) -> Result<Scenario, OptionError> {
-        let work = resolve_work(self.work)?;
+    pub fn resolve(mut self) -> Result<Scenario, OptionError> {
+        let api = items::api(&self.connection);
+        let batch_size = items::settle(&mut self, api)?;
+        let work = resolve_work(self.work, batch_size)?;
         let simulated = self.connection.url.as_ref().is_none_or(Vec::is_empty);
         let load = resolve_load(&self.load, &work, simulated)?;
         if load.stop_when.contains(&StopWhen::SloMissed)
@@ -26,7 +30,7 @@ impl Options {
             label: self.run.label,
             tags: self.run.tag.unwrap_or_default(),
             seed: self.run.seed.unwrap_or(0),
-            connection: resolve_connection(self.connection)?,
+            connection: resolve_connection(self.connection, api)?,
             load,
             work,
             objectives: resolve_objectives(self.objectives)?,
@@ -34,7 +38,7 @@ impl Options {
     }
 }
 
-fn resolve_connection(options: ConnectionOptions) -> Result<Connection, OptionError> {
+fn resolve_connection(options: ConnectionOptions, api: Api) -> Result<Connection, OptionError> {
     let given: Vec<String> = options
         .header
         .iter()
@@ -65,13 +69,15 @@ fn resolve_connection(options: ConnectionOptions) -> Result<Connection, OptionEr
             "the simulated engine is started where no server is named",
         );
     }
+    let raw = raw::form(&options, api)?;
     let key_variable = (options.api_key_env).unwrap_or_else(|| "OPENAI_API_KEY".into());
     Ok(Connection {
         urls: options.url.unwrap_or_default(),
         sim_model: options.sim_model,
         sim_device: options.sim_device,
         sim_clock: options.sim_clock.unwrap_or_default(),
-        api: options.api.unwrap_or_default(),
+        api,
+        raw,
         model: options.model,
         stream: options.stream.unwrap_or(true) && !options.no_stream,
         headers: given,

@@ -8,6 +8,7 @@ impl Scenario {
     pub fn options(&self) -> Options {
         let filled = |list: &[String]| (!list.is_empty()).then(|| list.to_vec());
         let connection = &self.connection;
+        let raw = connection.raw.as_ref();
         Options {
             run: RunOptions {
                 label: self.label.clone(),
@@ -20,6 +21,10 @@ impl Scenario {
                 sim_device: connection.sim_device.clone(),
                 sim_clock: (connection.sim_clock == SimClock::Virtual).then_some(SimClock::Virtual),
                 api: Some(connection.api),
+                raw_body: raw.map(|raw| raw.body.clone()),
+                raw_text: raw.map(|raw| raw.text.clone()),
+                raw_tokens: raw.and_then(|raw| raw.tokens.clone()),
+                raw_end: raw.and_then(|raw| raw.end.clone()),
                 model: connection.model.clone(),
                 stream: Some(connection.stream),
                 no_stream: false,
@@ -133,6 +138,7 @@ impl Work {
             output,
             tokenizer,
             conversation,
+            batch_size,
             as_token_ids,
             ignore_eos,
             min_tokens,
@@ -154,6 +160,7 @@ impl Work {
         let talk = conversation.as_ref();
         WorkOptions {
             tokenizer: tokenizer.clone(),
+            batch_size: batch_size.map(count),
             as_token_ids: as_token_ids.then_some(true),
             cache_nonce: prompts.is_synthetic().then_some(*cache_nonce),
             min_tokens: *min_tokens,

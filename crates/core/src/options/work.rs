@@ -60,7 +60,10 @@ fn only_with(
     }
 }
 
-pub(super) fn resolve_work(options: WorkOptions) -> Result<Work, OptionError> {
+pub(super) fn resolve_work(
+    options: WorkOptions,
+    batch_size: Option<u32>,
+) -> Result<Work, OptionError> {
     let source = options.source().unwrap_or(Source::Synthetic);
     refuse_strays(&options, source)?;
     let prompts = match source {
@@ -105,6 +108,7 @@ pub(super) fn resolve_work(options: WorkOptions) -> Result<Work, OptionError> {
         output,
         tokenizer: options.tokenizer,
         conversation,
+        batch_size,
         as_token_ids,
         ignore_eos: !options.no_ignore_eos && options.ignore_eos.unwrap_or(exact_by_default),
         min_tokens: options.min_tokens,

@@ -23,6 +23,7 @@ pub enum Quantity {
     RequestsPerSecond,
     TokensPerSecond,
     CharsPerSecond,
+    ItemsPerSecond,
     /// Of requests: added up over repeats.
     Requests,
     /// A plain number, such as a mean length.
@@ -77,7 +78,7 @@ const STATISTICS: [&str; 9] = [
     "mean", "std", "min", "p50", "p75", "p90", "p95", "p99", "max",
 ];
 
-const PLAIN: [Known; 18] = [
+const PLAIN: [Known; 19] = [
     (
         "req_per_s",
         "/throughput/requests_per_s",
@@ -107,6 +108,11 @@ const PLAIN: [Known; 18] = [
         "input_chars_per_s",
         "/throughput/input_chars_per_s",
         Quantity::CharsPerSecond,
+    ),
+    (
+        "items_per_s",
+        "/throughput/items_per_s",
+        Quantity::ItemsPerSecond,
     ),
     ("ok", "/requests/ok", Quantity::Requests),
     ("failed", "/requests/failed", Quantity::Requests),

@@ -2,12 +2,14 @@
 
 use super::Scratch;
 use crate::seeds;
+use inferometer_core::api::Api;
 use inferometer_core::record::{Chunks, Record};
 use inferometer_core::units::Offset;
 use inferometer_load::answer::{AnswerProgress, AnswerReader};
-use inferometer_load::api::{CHAT, COMPLETIONS, Dialect};
+use inferometer_load::api::{Dialect, forms};
 use inferometer_load::http::{BodyDecoder, Head};
 use inferometer_load::sse::{SseParser, TooLong};
+use strum::VariantArray as _;
 
 /// Beyond this, limits may strike at another place where the input comes in pieces.
 const COMPARED: usize = 8 << 10;
@@ -88,7 +90,8 @@ pub fn answer(input: &[u8], _: &Scratch) -> bool {
         return false;
     }
     let mut done = false;
-    for dialect in [CHAT, COMPLETIONS] {
+    let dialects = Api::VARIANTS.iter().flat_map(|api| forms(*api));
+    for &dialect in dialects {
         let whole = record(dialect, std::iter::once(input));
         let split = record(dialect, pieces(input));
         if input.len() <= COMPARED {

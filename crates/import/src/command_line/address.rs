@@ -16,13 +16,10 @@ pub(super) fn push_host(translator: &mut Translator, usual_port: u16) {
 
 pub(super) fn push_endpoint(translator: &mut Translator, url: &str) {
     let url = with_scheme(url.trim_end_matches('/'));
-    let ends = [
-        "/chat/completions",
-        "/completions",
-        "/generate_stream",
-        "/generate",
-    ];
-    let end = ends.into_iter().find(|end| url.ends_with(end));
+    let end = ENDS
+        .iter()
+        .map(|(end, _)| *end)
+        .find(|end| url.ends_with(end));
     let base = end.and_then(|end| url.strip_suffix(end)).unwrap_or(&url);
     translator.url = Some(base.strip_suffix("/v1").unwrap_or(base).to_owned());
     if let Some(end) = end {
@@ -30,14 +27,40 @@ pub(super) fn push_endpoint(translator: &mut Translator, url: &str) {
     }
 }
 
+/// Ends of paths, and the API that is asked there.
+const ENDS: [(&str, &str); 14] = [
+    ("/chat/completions", "chat"),
+    ("/completions", "completions"),
+    ("/responses", "responses"),
+    ("/messages", "messages"),
+    ("/generate_stream", "generate"),
+    ("/generate", "generate"),
+    ("/completion", "generate"),
+    ("/embeddings", "embeddings"),
+    ("/embed", "embeddings"),
+    ("/rerank", "rerank"),
+    ("/score", "score"),
+    ("/classify", "classify"),
+    ("/pooling", "pooling"),
+    ("/api/chat", "generate"),
+];
+
+/// Which API a path is of; completions where nobody knows it.
+pub(super) fn api_of(path: &str) -> &'static str {
+    let known = ENDS.iter().find(|(end, _)| path.ends_with(end));
+    known.map_or("completions", |(_, api)| api)
+}
+
+/// Whether the answers of an API are vectors or scores, so that nothing about tokens goes with it.
+pub(super) fn answers_with_items(api: &str) -> bool {
+    ["embeddings", "rerank", "score", "classify", "pooling"].contains(&api)
+}
+
 pub(super) fn push_api(translator: &mut Translator, path: &str) {
-    if path.ends_with("/chat/completions") {
-        return translator.push("api", "chat");
-    }
-    translator.push("api", "completions");
-    if !path.ends_with("/completions") {
+    translator.push("api", api_of(path));
+    if !ENDS.iter().any(|(end, _)| path.ends_with(end)) {
         translator.differs(format!(
-            "{path} is an engine's own API; here the same requests go to /v1/completions"
+            "{path} is not an API that is known here; the same requests go to /v1/completions"
         ));
     }
 }

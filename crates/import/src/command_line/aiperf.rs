@@ -1,20 +1,32 @@
 //! `aiperf profile`.
 
-use super::address::push_endpoint;
+use super::address::{answers_with_items, push_endpoint};
 use super::translator::{TranslateError, Translator, normal};
 
 pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateError> {
     let address = translator.value_or("url|u", "localhost:8000");
     push_endpoint(translator, &address);
-    match &*translator.value_or("endpoint-type", "chat") {
-        api @ ("chat" | "completions") => translator.push("api", api),
-        other => translator.lacks(format!(
-            "--endpoint-type {other}: chat and completions are measured here"
+    let kind = translator.value_or("endpoint-type", "chat");
+    let api = match &*kind {
+        "chat" | "completions" | "responses" | "embeddings" => Some(&*kind),
+        "cohere_rankings" | "hf_tei_rankings" | "nim_rankings" | "rankings" => Some("rerank"),
+        "huggingface_generate" | "ollama_generate" | "generate" => Some("generate"),
+        "anthropic_messages" | "messages" => Some("messages"),
+        "nim_embeddings" => Some("embeddings"),
+        _ => None,
+    };
+    match api {
+        Some(api) => translator.push("api", api),
+        None => translator.lacks(format!(
+            "--endpoint-type {kind}: choose what is measured with --api (docs/endpoints.md)"
         )),
     }
-    if !translator.flag("streaming") {
+    let items = api.is_some_and(answers_with_items);
+    if !translator.flag("streaming") && !items {
         translator.switch("no-stream");
     }
+    let batch = translator.count("batch-size-text|prompt-batch-size|b|rankings-passages-mean")?;
+    translator.push_some("batch-size", batch.filter(|_| items));
     translator.copy("model", "model|model-names|m");
     translator.copy_headers("header|h");
     translator.drop_key("api-key");
@@ -43,7 +55,11 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
     let deviation =
         translator.real("synthetic-input-tokens-stddev|prompt-input-tokens-stddev|isl-stddev")?;
     translator.push("input-tokens", normal(mean.unwrap_or(550.0), deviation));
-    if let Some(mean) = translator.real("output-tokens-mean|prompt-output-tokens-mean|osl")? {
+    if items {
+        translator.skip("output-tokens-mean|prompt-output-tokens-mean|osl");
+    } else if let Some(mean) =
+        translator.real("output-tokens-mean|prompt-output-tokens-mean|osl")?
+    {
         let deviation =
             translator.real("output-tokens-stddev|prompt-output-tokens-stddev|osl-stddev")?;
         translator.push("output-tokens", normal(mean, deviation));

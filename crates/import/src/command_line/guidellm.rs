@@ -1,6 +1,6 @@
 //! `guidellm benchmark`, and `guidellm run` of today, whose options are `kind=NAME,key=value`.
 
-use super::address::{push_api, push_endpoint};
+use super::address::{answers_with_items, api_of, push_api, push_endpoint};
 use super::translator::{TranslateError, Translator, normal, seconds};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -14,7 +14,14 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
         translator,
         target.as_deref().unwrap_or("http://localhost:8000"),
     );
-    if let Some(path) = backend.get("request_format") {
+    let kind = translator.value("request-type");
+    let kind = kind.map(|kind| match kind.as_str() {
+        "chat_completions" => "/v1/chat/completions".to_owned(),
+        "text_completions" => "/v1/completions".to_owned(),
+        other => format!("/v1/{other}"),
+    });
+    let path = backend.get("request_format").cloned().or(kind);
+    if let Some(path) = &path {
         push_api(translator, path);
     }
     let model = translator.value("model").or(backend.get("model").cloned());
@@ -84,7 +91,11 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
             "--warmup as a share of the burst: leave out --warmup none --hold none for a window",
         );
     }
-    translator.differs("GuideLLM's TPOT counts the first token too; ours does not");
+    if path.is_some_and(|path| answers_with_items(api_of(&path))) {
+        translator.leave_out("output-tokens");
+    } else {
+        translator.differs("GuideLLM's TPOT counts the first token too; ours does not");
+    }
     translator.skip(
         "output-path|output-dir|outputs|output-extras|display-scheduler-stats|disable-console|\
          disable-progress",

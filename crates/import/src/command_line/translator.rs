@@ -145,6 +145,14 @@ impl Translator {
         self.words.push(format!("--{name}"));
     }
 
+    /// Takes back an option with its value.
+    pub(super) fn leave_out(&mut self, name: &str) {
+        let name = format!("--{name}");
+        if let Some(place) = self.words.iter().position(|word| *word == name) {
+            self.words.drain(place..(place + 2).min(self.words.len()));
+        }
+    }
+
     pub(super) fn axis(&mut self, name: &str, values: &[String]) {
         self.is_sweep |= values.len() > 1;
         self.push(name, values.join(","));

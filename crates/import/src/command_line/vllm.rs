@@ -1,6 +1,6 @@
 //! `vllm bench serve`, and `benchmark_serving.py` of 2023 and 2024.
 
-use super::address::{push_api, push_host};
+use super::address::{answers_with_items, api_of, push_api, push_host};
 use super::translator::{TranslateError, Translator, uniform};
 use serde_json::Value;
 
@@ -15,10 +15,16 @@ const NOT_NEEDED: &str = "backend|endpoint-type|trust-remote-code|disable-tqdm|s
 pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateError> {
     let backend = translator.value_or("backend|endpoint-type", "openai");
     push_host(translator, 8000);
-    match translator.value("endpoint") {
+    let path = translator.value("endpoint");
+    let api = match (by_backend(&backend), &path) {
+        (Some(api), _) => api,
+        (None, Some(path)) => api_of(path),
+        (None, None) if backend.contains("chat") => "chat",
+        (None, None) => "completions",
+    };
+    match path.filter(|_| by_backend(&backend).is_none()) {
         Some(path) => push_api(translator, &path),
-        None if backend.contains("chat") => translator.push("api", "chat"),
-        None => translator.push("api", "completions"),
+        None => translator.push("api", api),
     }
     if translator.flag("insecure") {
         translator.switch("insecure");
@@ -27,9 +33,12 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
     let model = translator.value("served-model-name").or(model);
     translator.push_some("model", model);
     translator.copy_headers("header");
-    work(translator)?;
+    let items = answers_with_items(api);
+    work(translator, items)?;
     load(translator)?;
-    sampling(translator);
+    if !items {
+        sampling(translator);
+    }
     objectives(translator);
     translator.copy("label", "label");
     let seed = translator.count("seed")?;
@@ -41,7 +50,24 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
     Ok(())
 }
 
-fn work(translator: &mut Translator) -> Result<(), TranslateError> {
+/// The API of a backend whose name says it.
+fn by_backend(backend: &str) -> Option<&'static str> {
+    let known = [
+        ("embeddings", "embeddings"),
+        ("rerank", "rerank"),
+        ("classify", "classify"),
+        ("pooling", "pooling"),
+        ("score", "score"),
+        ("tgi", "generate"),
+        ("tensorrt-llm", "generate"),
+        ("responses", "responses"),
+    ];
+    let known = known.into_iter().find(|(word, _)| backend.contains(word));
+    known.map(|(_, api)| api)
+}
+
+/// `items`: the answers have no tokens, and a request has several texts.
+fn work(translator: &mut Translator, items: bool) -> Result<(), TranslateError> {
     let path = translator.value("dataset-path|dataset");
     // Before there were names, --dataset was a ShareGPT file.
     let usual = if path.is_some() { "sharegpt" } else { "random" };
@@ -54,6 +80,13 @@ fn work(translator: &mut Translator) -> Result<(), TranslateError> {
     }
     translator.copy_tokenizer("tokenizer");
     match name.as_str() {
+        "random" | "random-rerank" if items => {
+            let input = translator.count("random-input-len")?.or(input);
+            translator.push("input-tokens", input.unwrap_or(1024));
+            let batch = translator.count("random-batch-size")?;
+            translator.push_some("batch-size", batch);
+            translator.skip("random-output-len|random-range-ratio|random-prefix-len");
+        }
         "random" => {
             let input = translator
                 .count("random-input-len")?
@@ -113,7 +146,7 @@ fn work(translator: &mut Translator) -> Result<(), TranslateError> {
         }
     }
     let is_synthetic = matches!(name.as_str(), "random" | "prefix_repetition");
-    match (ignore_eos, is_synthetic) {
+    match (ignore_eos, is_synthetic && !items) {
         (true, false) => translator.switch("ignore-eos"),
         (false, true) => translator.switch("no-ignore-eos"),
         _ => {}

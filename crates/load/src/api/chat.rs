@@ -4,33 +4,31 @@ use super::dialect::{
     AnswerText, BadMessage, Dialect, Message, Prompt, RequestOptions, array_of, object_of,
 };
 use super::wire::{Choice, MessageBuilder, push_text, read, text};
+use inferometer_core::api::Api;
 use inferometer_core::content::Content;
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 
 pub(super) struct Chat;
 
 impl Dialect for Chat {
-    fn name(&self) -> &'static str {
-        "chat"
+    fn api(&self) -> Api {
+        Api::Chat
     }
 
-    fn path(&self) -> &'static str {
-        "/chat/completions"
+    fn path(&self, _options: &RequestOptions) -> Cow<'static, str> {
+        "/chat/completions".into()
     }
 
     fn body(&self, options: &RequestOptions, prompt: &Prompt<'_>, limit: Option<u32>) -> Vec<u8> {
         let mut body = options.fields(limit);
-        let mut messages = Vec::new();
-        for exchange in prompt.history {
-            messages.push(json!({"role": "user", "content": &*exchange.user}));
-            messages.push(json!({"role": "assistant", "content": &*exchange.assistant}));
-        }
+        let mut messages = prompt.history_messages();
         let mut own = Map::new();
         match prompt.content {
             Content::Text(text) => messages.push(json!({"role": "user", "content": &**text})),
             Content::Messages(array) => messages.extend(array_of(array)),
-            // Chat takes no ids; they are refused before they come here.
-            Content::TokenIds(_) => {}
+            // Chat takes neither; they are refused before they come here.
+            Content::TokenIds(_) | Content::Batch(_) => {}
             Content::Body(object) => own = object_of(object),
         }
         if !own.contains_key("messages") {

@@ -1,21 +1,21 @@
 //! `/v1/completions`.
 
-use super::dialect::{
-    AnswerText, BadMessage, Dialect, Message, Prompt, RequestOptions, array_of, object_of,
-};
-use super::wire::{Choice, MessageBuilder, push_text, read, text};
-use inferometer_core::content::{Content, Exchange};
+use super::dialect::{AnswerText, BadMessage, Dialect, Message, Prompt, RequestOptions, object_of};
+use super::wire::{Choice, MessageBuilder, flattened, push_text, read, text};
+use inferometer_core::api::Api;
+use inferometer_core::content::Content;
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 
 pub(super) struct Completions;
 
 impl Dialect for Completions {
-    fn name(&self) -> &'static str {
-        "completions"
+    fn api(&self) -> Api {
+        Api::Completions
     }
 
-    fn path(&self) -> &'static str {
-        "/completions"
+    fn path(&self, _options: &RequestOptions) -> Cow<'static, str> {
+        "/completions".into()
     }
 
     fn body(&self, options: &RequestOptions, prompt: &Prompt<'_>, limit: Option<u32>) -> Vec<u8> {
@@ -23,8 +23,9 @@ impl Dialect for Completions {
         let mut own = Map::new();
         let text = match prompt.content {
             Content::TokenIds(ids) => Value::from(ids.to_vec()),
-            Content::Text(text) => with_history(prompt.history, text).into(),
-            Content::Messages(array) => flattened(&array_of(array)).into(),
+            Content::Text(_) | Content::Messages(_) => prompt.as_text().into(),
+            // Only where answers are items; refused before it comes here.
+            Content::Batch(_) => Value::from(""),
             Content::Body(object) => {
                 own = object_of(object);
                 // A body for the other API: what its messages say is the prompt.
@@ -49,27 +50,4 @@ impl Dialect for Completions {
             found.answer(choice.text)
         })
     }
-}
-
-/// A conversation without a template: what was said, one after the other.
-fn with_history(history: &[Exchange], text: &str) -> String {
-    let mut prompt = String::new();
-    for exchange in history {
-        for said in [&exchange.user, &exchange.assistant] {
-            prompt.push_str(said);
-            prompt.push_str("\n\n");
-        }
-    }
-    prompt + text
-}
-
-fn flattened(messages: &[Value]) -> String {
-    let mut prompt = String::new();
-    for message in messages {
-        if !prompt.is_empty() {
-            prompt.push_str("\n\n");
-        }
-        push_text(&mut prompt, &message["content"]);
-    }
-    prompt
 }

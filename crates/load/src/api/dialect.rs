@@ -1,9 +1,12 @@
 //! What a dialect is asked for and what it answers.
 
+use super::wire::flattened;
+use inferometer_core::api::{Answers, Api};
 use inferometer_core::content::{Content, Exchange};
 use inferometer_core::environment::LimitField;
 use inferometer_core::record::Usage;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// What to ask for, apart from the prompt and the limit: the same for every request of a run.
@@ -24,9 +27,17 @@ pub struct RequestOptions {
 }
 
 impl RequestOptions {
-    pub(super) fn fields(&self, limit: Option<u32>) -> Map<String, Value> {
+    /// Names the model, where the server has told of one.
+    pub(super) fn model_field(&self) -> Map<String, Value> {
         let mut body = Map::new();
-        body.insert("model".into(), self.model.as_str().into());
+        if !self.model.is_empty() {
+            body.insert("model".into(), self.model.as_str().into());
+        }
+        body
+    }
+
+    pub(super) fn fields(&self, limit: Option<u32>) -> Map<String, Value> {
+        let mut body = self.model_field();
         body.insert("stream".into(), self.stream.into());
         if self.stream && self.stream_usage {
             let mut options = Map::new();
@@ -36,21 +47,35 @@ impl RequestOptions {
             }
             body.insert("stream_options".into(), options.into());
         }
+        let limit = limit.map(Value::from);
+        body.extend(self.sampling(&[(self.limit_field.into_str(), limit)]));
+        body
+    }
+
+    /// How the answer is drawn, with its limit under the name that the API has for it.
+    pub(super) fn sampling(&self, limit: &[(&str, Option<Value>)]) -> Map<String, Value> {
         let stop = Some(&self.stop).filter(|stop| !stop.is_empty());
         let asked = [
             ("ignore_eos", self.ignore_eos.then_some(Value::Bool(true))),
             ("min_tokens", self.min_tokens.map(Value::from)),
-            (self.limit_field.into_str(), limit.map(Value::from)),
             ("temperature", self.temperature.map(Value::from)),
             ("top_p", self.top_p.map(Value::from)),
             ("stop", stop.map(|stop| stop.clone().into())),
         ];
-        let asked = asked.into_iter();
-        body.extend(asked.filter_map(|(name, value)| Some((name.to_owned(), value?))));
-        body
+        let asked = asked.into_iter().chain(limit.iter().cloned());
+        asked
+            .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+            .collect()
     }
 
     /// The body: ours, then what the work says of its own, then what the user said.
+    pub(super) fn merged(&self, mut body: Map<String, Value>, own: Map<String, Value>) -> Vec<u8> {
+        body.extend(own);
+        body.extend(self.extra.clone());
+        serde_json::to_vec(&body).expect("a map of JSON values is always JSON")
+    }
+
+    /// The same for chat and completions, where rows have a limit and a wish of their own.
     pub(super) fn render(&self, mut body: Map<String, Value>, own: Map<String, Value>) -> Vec<u8> {
         // One limit, and options of a stream only where there is one.
         if own.contains_key("max_tokens") || own.contains_key("max_completion_tokens") {
@@ -59,9 +84,7 @@ impl RequestOptions {
         if own.get("stream").is_some_and(|stream| stream != true) {
             body.remove("stream_options");
         }
-        body.extend(own);
-        body.extend(self.extra.clone());
-        serde_json::to_vec(&body).expect("a map of JSON values is always JSON")
+        self.merged(body, own)
     }
 }
 
@@ -73,6 +96,42 @@ pub struct Prompt<'a> {
 }
 
 impl Prompt<'_> {
+    /// What was said before, as messages of a chat.
+    pub(super) fn history_messages(&self) -> Vec<Value> {
+        let said = |exchange: &Exchange| {
+            [
+                json!({"role": "user", "content": &*exchange.user}),
+                json!({"role": "assistant", "content": &*exchange.assistant}),
+            ]
+        };
+        self.history.iter().flat_map(said).collect()
+    }
+
+    /// A conversation without a template: what was said, one after the other.
+    pub(super) fn as_text(&self) -> String {
+        let mut prompt = String::new();
+        for exchange in self.history {
+            for said in [&exchange.user, &exchange.assistant] {
+                prompt.push_str(said);
+                prompt.push_str("\n\n");
+            }
+        }
+        prompt + &self.own_text()
+    }
+
+    /// The text of its content alone.
+    pub(super) fn own_text(&self) -> Cow<'_, str> {
+        match self.content {
+            Content::Text(text) => Cow::Borrowed(text),
+            Content::Messages(array) => flattened(&array_of(array)).into(),
+            Content::Body(object) => match object_of(object).get("messages") {
+                Some(Value::Array(messages)) => flattened(messages).into(),
+                _ => "".into(),
+            },
+            Content::TokenIds(_) | Content::Batch(_) => "".into(),
+        }
+    }
+
     /// Whether a stream is asked for: as the run does, unless the work has its own wish.
     pub fn streams(&self, options: &RequestOptions) -> bool {
         let own = match self.content {
@@ -109,18 +168,57 @@ impl AnswerText {
     }
 }
 
-pub trait Dialect: Send + Sync {
-    /// Its name: `chat` or `completions`.
-    fn name(&self) -> &'static str;
+/// What the path of an API lies below.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// `/v1`, as a rule.
+    Base,
+    /// What comes before it.
+    Root,
+}
 
-    /// Its path below the base (`/v1`).
-    fn path(&self) -> &'static str;
+pub trait Dialect: Send + Sync {
+    fn api(&self) -> Api;
+
+    /// Its name: `chat`, `completions`, …
+    fn name(&self) -> &'static str {
+        self.api().into_str()
+    }
+
+    /// Its path below its place.
+    fn path(&self, options: &RequestOptions) -> Cow<'static, str>;
+
+    /// Headers that it wants beside those that are given.
+    fn headers(&self, _given: &[(String, String)]) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
+    /// Whether a complete stream says at its end that it is one.
+    fn says_finish(&self) -> bool {
+        true
+    }
+
+    fn place(&self) -> Place {
+        Place::Base
+    }
+
+    /// Whether a request asks for a stream.
+    fn streams(&self, options: &RequestOptions, prompt: &Prompt<'_>) -> bool {
+        self.api().answers() == Answers::Tokens && prompt.streams(options)
+    }
+
+    /// Items that a request asks for, where its answer consists of them.
+    fn items_asked(&self, _options: &RequestOptions, _prompt: &Prompt<'_>) -> Option<u32> {
+        None
+    }
 
     /// The body that asks for an answer to a prompt, after what was said before.
     fn body(&self, options: &RequestOptions, prompt: &Prompt<'_>, limit: Option<u32>) -> Vec<u8>;
 
     /// The text of a message, for those who need more than its length.
-    fn text(&self, json: &[u8]) -> AnswerText;
+    fn text(&self, _json: &[u8]) -> AnswerText {
+        AnswerText::default()
+    }
 
     /// One message of a stream, or a whole answer.
     fn message(&self, json: &[u8]) -> Result<Message, BadMessage>;
@@ -135,6 +233,10 @@ pub struct Message {
     /// Some of the text is not reasoning.
     pub has_answer: bool,
     pub finish: Option<String>,
+    /// The text is that of the whole answer so far, and not what is new of it.
+    pub repeats: bool,
+    /// Vectors or scores of an answer that consists of them.
+    pub items: Option<u32>,
     /// The model that answers, as it says itself.
     pub model: Option<String>,
     pub usage: Option<Usage>,

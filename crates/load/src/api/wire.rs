@@ -4,13 +4,46 @@
 use super::dialect::{AnswerText, BadMessage, Message};
 use inferometer_core::record::Usage;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 
 #[derive(Deserialize)]
 struct RawMessage<'a> {
     #[serde(borrow, default)]
     choices: Option<Vec<Choice<'a>>>,
+    #[serde(borrow, default)]
+    model: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    usage: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    error: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    object: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    message: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    detail: Option<&'a RawValue>,
+}
+
+/// Where an error may be told.
+struct ErrorFields<'a> {
+    error: Option<&'a RawValue>,
+    object: Option<&'a RawValue>,
+    message: Option<&'a RawValue>,
+    detail: Option<&'a RawValue>,
+}
+
+/// An answer that consists of items; servers have them under several names.
+#[derive(Deserialize)]
+struct RawItems<'a> {
+    #[serde(default)]
+    data: Option<Vec<IgnoredAny>>,
+    #[serde(default)]
+    results: Option<Vec<IgnoredAny>>,
+    #[serde(default)]
+    scores: Option<Vec<IgnoredAny>>,
     #[serde(borrow, default)]
     model: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -61,6 +94,23 @@ pub(super) struct MessageBuilder {
 }
 
 impl MessageBuilder {
+    pub fn new(json: &[u8]) -> Self {
+        MessageBuilder {
+            message: Message::default(),
+            base: json.as_ptr() as usize,
+            texts: 0,
+        }
+    }
+
+    /// The message, where the only thing that it can be is an answer's part.
+    pub fn built(mut self) -> Message {
+        if self.texts != 1 {
+            self.message.only_text = None;
+        }
+        self.message.has_choice = true;
+        self.message
+    }
+
     /// AnswerText of the answer: a string, or a list of parts.
     pub fn answer(&mut self, text: Option<&RawValue>) -> Result<(), BadMessage> {
         let chars = self.text(text)?;
@@ -92,7 +142,8 @@ impl MessageBuilder {
         Ok(())
     }
 
-    fn call(&mut self, function: &Value) {
+    /// A tool's name and its arguments.
+    pub fn call(&mut self, function: &Value) {
         for part in [&function["name"], &function["arguments"]] {
             let chars = part.as_str().map_or(0, |text| text.chars().count() as u64);
             if chars > 0 {
@@ -136,8 +187,98 @@ impl MessageBuilder {
 }
 
 /// `null` counts as absent.
-fn present(raw: Option<&RawValue>) -> Option<&str> {
+pub(super) fn present(raw: Option<&RawValue>) -> Option<&str> {
     raw.map(RawValue::get).filter(|&raw| raw != "null")
+}
+
+/// Reads an answer that consists of items: an object that lists them, or the bare list.
+pub(super) fn read_items(json: &[u8]) -> Result<Message, BadMessage> {
+    let text = utf8(json)?;
+    let bad = |error: serde_json::Error| not_known(&error, text);
+    if text.trim_start().starts_with('[') {
+        let items: Vec<IgnoredAny> = serde_json::from_str(text).map_err(bad)?;
+        return Ok(with_items(items.len()));
+    }
+    let raw: RawItems<'_> = serde_json::from_str(text).map_err(bad)?;
+    let items = raw.data.or(raw.results).or(raw.scores);
+    let said = ErrorFields {
+        error: raw.error,
+        object: raw.object,
+        message: raw.message,
+        detail: raw.detail,
+    };
+    if let Some(error) = error_of(&said, items.is_some(), text) {
+        return Ok(Message {
+            error: Some(error),
+            ..Message::default()
+        });
+    }
+    Ok(Message {
+        model: present(raw.model).and_then(|name| serde_json::from_str(name).ok()),
+        // Some servers count the output tokens of what has none.
+        usage: present(raw.usage).and_then(usage_of).map(|usage| Usage {
+            output: None,
+            ..usage
+        }),
+        ..with_items(items.map_or(0, |items| items.len()))
+    })
+}
+
+/// JSON of a known form.
+pub(super) fn parse<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, BadMessage> {
+    let text = utf8(json)?;
+    serde_json::from_str(text).map_err(|error| not_known(&error, text))
+}
+
+/// A string that is there.
+pub(super) fn string(raw: Option<&RawValue>) -> Option<Cow<'_, str>> {
+    let inside = present(raw)?.strip_prefix('"')?.strip_suffix('"')?;
+    if inside.contains('\\') {
+        return serde_json::from_str(raw?.get()).ok().map(Cow::Owned);
+    }
+    Some(Cow::Borrowed(inside))
+}
+
+/// What an error says: a text, or the message of an object.
+pub(super) fn error_message(raw: Option<&RawValue>) -> Option<String> {
+    let raw = present(raw).filter(|&raw| raw != "false")?;
+    match serde_json::from_str(raw).ok()? {
+        Value::String(text) => Some(text),
+        value => Some(match value["message"].as_str() {
+            Some(message) => message.to_owned(),
+            None => raw.to_owned(),
+        }),
+    }
+}
+
+/// What a message says of an error in the places where nearly all services have it.
+pub(super) fn error_in(message: &Value) -> Option<String> {
+    let places = ["error", "detail", "message"];
+    let said = places.iter().map(|place| &message[*place]);
+    said.filter(|said| !said.is_null() && **said != false)
+        .map(|said| match said["message"].as_str().or(said.as_str()) {
+            Some(text) => text.to_owned(),
+            None => said.to_string(),
+        })
+        .next()
+}
+
+fn with_items(items: usize) -> Message {
+    Message {
+        has_choice: items > 0,
+        items: u32::try_from(items).ok(),
+        ..Message::default()
+    }
+}
+
+fn utf8(json: &[u8]) -> Result<&str, BadMessage> {
+    std::str::from_utf8(json).map_err(|_| BadMessage("text that is not UTF-8".into()))
+}
+
+fn not_known(error: &serde_json::Error, text: &str) -> BadMessage {
+    BadMessage(format!(
+        "not a JSON object of a known form ({error}): {text}"
+    ))
 }
 
 /// Reads a message; `visit` knows where a choice has its text.
@@ -145,27 +286,26 @@ pub(super) fn read(
     json: &[u8],
     visit: impl Fn(&Choice<'_>, &mut MessageBuilder) -> Result<(), BadMessage>,
 ) -> Result<Message, BadMessage> {
-    let text =
-        std::str::from_utf8(json).map_err(|_| BadMessage("text that is not UTF-8".into()))?;
+    let text = utf8(json)?;
     if text.trim() == "null" {
         return Ok(Message::default());
     }
-    let raw: RawMessage<'_> = serde_json::from_str(text).map_err(|error| {
-        BadMessage(format!(
-            "not a JSON object of a known form ({error}): {text}"
-        ))
-    })?;
-    if let Some(error) = error_of(&raw, text) {
+    let raw: RawMessage<'_> =
+        serde_json::from_str(text).map_err(|error| not_known(&error, text))?;
+    let said = ErrorFields {
+        error: raw.error,
+        object: raw.object,
+        message: raw.message,
+        detail: raw.detail,
+    };
+    let answers = raw.choices.is_some() || raw.usage.is_some();
+    if let Some(error) = error_of(&said, answers, text) {
         return Ok(Message {
             error: Some(error),
             ..Message::default()
         });
     }
-    let mut found = MessageBuilder {
-        message: Message::default(),
-        base: json.as_ptr() as usize,
-        texts: 0,
-    };
+    let mut found = MessageBuilder::new(json);
     for choice in raw.choices.iter().flatten() {
         found.message.has_choice = true;
         visit(choice, &mut found)?;
@@ -205,28 +345,30 @@ pub(super) fn push_text(to: &mut String, value: &Value) {
     }
 }
 
-/// The message of an error, in any of the forms that engines use.
-fn error_of(message: &RawMessage<'_>, whole: &str) -> Option<String> {
-    let said = |raw: Option<&RawValue>| {
-        let raw = present(raw).filter(|&raw| raw != "false")?;
-        match serde_json::from_str(raw).ok()? {
-            Value::String(text) => Some(text),
-            value => Some(match value["message"].as_str() {
-                Some(message) => message.to_owned(),
-                None => raw.to_owned(),
-            }),
+/// What messages say, one after the other.
+pub(super) fn flattened(messages: &[Value]) -> String {
+    let mut prompt = String::new();
+    for message in messages {
+        if !prompt.is_empty() {
+            prompt.push_str("\n\n");
         }
-    };
-    if let Some(error) = said(message.error) {
+        push_text(&mut prompt, &message["content"]);
+    }
+    prompt
+}
+
+/// The message of an error, in any of the forms that engines use.
+fn error_of(message: &ErrorFields<'_>, answers: bool, whole: &str) -> Option<String> {
+    if let Some(error) = error_message(message.error) {
         return Some(error);
     }
-    if message.choices.is_some() || message.usage.is_some() {
+    if answers {
         return None;
     }
     if (message.object).is_some_and(|object| object.get() == "\"error\"") {
-        return said(message.message).or_else(|| Some(whole.to_owned()));
+        return error_message(message.message).or_else(|| Some(whole.to_owned()));
     }
-    said(message.detail).or_else(|| said(message.message))
+    error_message(message.detail).or_else(|| error_message(message.message))
 }
 
 #[derive(Deserialize, Default)]

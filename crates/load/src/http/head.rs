@@ -165,6 +165,16 @@ impl Head {
     pub fn is_event_stream(&self) -> bool {
         self.content_type.starts_with("text/event-stream")
     }
+
+    /// A stream of JSON, a message in each line.
+    pub fn is_lines(&self) -> bool {
+        let lines = [
+            "application/x-ndjson",
+            "application/jsonl",
+            "application/ndjson",
+        ];
+        lines.iter().any(|kind| self.content_type.starts_with(kind))
+    }
 }
 
 #[cfg(test)]

@@ -23,12 +23,14 @@ pub enum PreflightError {
         remedy: &'static str,
     },
     #[error(
-        "no API at {url} (status {status}: {said}); give the server's base URL, such as http://HOST:PORT or http://HOST:PORT/PREFIX, and check --api"
+        "no API at {url} (status {status}: {said}){offers}; give the server's base URL, such as http://HOST:PORT or http://HOST:PORT/PREFIX, and check --api"
     )]
     NoApi {
         url: String,
         status: u16,
         said: String,
+        /// What the server has in its place, as a clause; empty where nothing was found.
+        offers: String,
     },
     #[error(
         "{url} does not serve the model '{model}'{said}; it serves: {served}; choose one with --model"
@@ -55,13 +57,17 @@ pub enum PreflightError {
         remedy: String,
     },
     #[error(
-        "{url} is an unsupported API ({path}); chat completions (/v1/chat/completions) and completions (/v1/completions) can be measured: give the server's base URL, such as http://HOST:PORT"
+        "{url} is an unsupported API ({path}); give the server's base URL, such as http://HOST:PORT, and choose what to measure with --api (docs/endpoints.md)"
     )]
     Unsupported { url: String, path: &'static str },
     #[error(
         "the requests of this work ask for {n} answers each (\"n\": {n}), and a request is measured by one answer; leave out n"
     )]
     ManyAnswers { n: u64 },
+    #[error(
+        "the requests of this work ask for a stream (\"stream\": true), and the answers of --api {api} come whole; leave out stream"
+    )]
+    NoStream { api: &'static str },
     #[error(
         "the work does not fit the model's context: {said}; lower --input-tokens or --output-tokens, choose shorter rows with --max-prompt, or serve the model with a longer context"
     )]
@@ -71,7 +77,7 @@ pub enum PreflightError {
     )]
     WebPage { url: String, status: u16 },
     #[error(
-        "{url} is asked by the chat API, which takes only text; use --api completions, or leave out --as-token-ids"
+        "{url} is asked by an API that takes only text (chat, responses or messages); use --api completions, or leave out --as-token-ids"
     )]
     NoTokenIds { url: String },
     #[error(

@@ -77,6 +77,14 @@ impl Prober {
                 url: route.url,
                 status,
                 said,
+                offers: String::new(),
+            },
+            // Not implemented, as llama.cpp says of what it was not started for.
+            _ if status == 501 => PreflightError::NoApi {
+                url: route.url,
+                status,
+                said,
+                offers: String::new(),
             },
             FailureClass::ContextExceeded => PreflightError::Context { said },
             FailureClass::BadRequest => PreflightError::Refused {
@@ -134,5 +142,6 @@ fn size(content: &Content) -> String {
         Content::Messages(json) => format!("messages of {} characters", json.chars().count()),
         Content::Body(json) => format!("a body of {} characters", json.chars().count()),
         Content::TokenIds(ids) => format!("a prompt of {} tokens", ids.len()),
+        Content::Batch(batch) => format!("{} texts", batch.len()),
     }
 }

@@ -4,6 +4,7 @@ use super::error::{PreflightError, is_page};
 use super::prober::Prober;
 use super::request::Question;
 use super::site::{Site, read_models, split_path, unsupported};
+use crate::api::model_in;
 use crate::plain::get;
 use crate::setup::Route;
 use inferometer_core::record::{Failure, FailureClass};
@@ -24,19 +25,28 @@ impl Prober {
             prefix: base.strip_suffix("/v1").unwrap_or(&base).to_owned(),
             base: base.clone(),
             named,
+            model_in_path: model_in(&target.path).map(str::to_owned),
             models: Vec::new(),
             empty_list: None,
             models_said: String::new(),
             page: None,
             software: None,
         };
+        if self.request.raw.is_some() {
+            // The URL is the whole address, and nothing else is known of the server.
+            site.base.clone_from(&target.path);
+            return Ok(site);
+        }
         let versioned = |base: &str| {
             let last = base.rsplit('/').next().unwrap_or_default();
             last.starts_with('v') && last[1..].chars().all(|c| c.is_ascii_digit()) && last.len() > 1
         };
-        // A path that names the API, or its version, is taken as it is.
-        let candidates = if named.is_some() || versioned(&base) {
+        // A path that names the API, or its version, is taken as it is; models may be listed
+        // beside it.
+        let candidates = if versioned(&base) {
             vec![base]
+        } else if named.is_some() {
+            vec![base.clone(), format!("{base}/v1")]
         } else {
             vec![format!("{base}/v1"), base]
         };
@@ -58,7 +68,9 @@ impl Prober {
             if reply.status == 200
                 && let Some(models) = read_models(&reply.body)
             {
-                site.base = candidate.clone();
+                if named.is_none() {
+                    site.base = candidate.clone();
+                }
                 site.empty_list = models.is_empty().then_some(path);
                 site.models = models;
                 break;

@@ -3,12 +3,13 @@
 use super::error::PreflightError;
 use super::prober::{OptionalField, Prober};
 use super::site::Site;
-use crate::api::{CHAT, COMPLETIONS, Prompt};
+use crate::api::{COMPLETIONS, Prompt, forms, raw};
 use crate::failure::speaks_of_context;
+use crate::plain::post;
+use inferometer_core::api::{Answers, Api};
 use inferometer_core::environment::LimitField;
 use inferometer_core::note::Known;
-use inferometer_core::record::{FailureClass, Record};
-use inferometer_core::scenario::Api;
+use inferometer_core::record::Record;
 use strum::VariantArray as _;
 
 /// Requests that may be spent on finding out what is understood.
@@ -20,27 +21,69 @@ enum Wanted {
     No,
 }
 
+/// Why a form of an API cannot be used.
+enum Refusal {
+    /// The server does not have it.
+    Absent(PreflightError),
+    /// It is there, and may be meant in another form.
+    OtherForm(PreflightError),
+    Final(PreflightError),
+}
+
 impl Prober {
     /// Sends requests until one is answered, dropping what is refused.
     pub(super) async fn learn(&mut self, site: &Site) -> Result<(), PreflightError> {
-        self.dialect = match (self.request.api, site.named) {
-            (Api::Chat, _) => CHAT,
-            (Api::Completions, _) => COMPLETIONS,
-            (Api::Auto, named) => named.unwrap_or(CHAT),
+        let named = site.named.filter(|_| self.request.api == Api::Auto);
+        let given = self.request.raw.as_ref().map(raw);
+        let forms = match (given.or(named), self.request.as_token_ids, self.request.api) {
+            (_, true, Api::Auto) => vec![COMPLETIONS],
+            (Some(named), _, _) => vec![named],
+            (None, _, api) => forms(api).to_vec(),
         };
-        if self.request.as_token_ids {
-            if self.dialect.name() == CHAT.name() && self.request.api != Api::Auto {
-                return Err(PreflightError::NoTokenIds {
-                    url: site.url.clone(),
-                });
-            }
-            self.dialect = COMPLETIONS;
+        let takes_ids = |api: Api| match api.answers() {
+            Answers::Tokens => matches!(api, Api::Completions | Api::Generate),
+            Answers::Items => true,
+        };
+        if self.request.as_token_ids && !takes_ids(forms[0].api()) {
+            return Err(PreflightError::NoTokenIds {
+                url: site.url.clone(),
+            });
         }
-        let may_switch = self.request.api == Api::Auto && site.named.is_none();
+        if given.is_some() {
+            // Nothing but the user's own fields is sent.
+            self.options.ignore_eos = false;
+            self.options.min_tokens = None;
+        }
+        let (mut refused, mut absent) = (None, None);
+        for form in forms {
+            self.dialect = form;
+            match self.learn_form(site).await {
+                Ok(()) => {
+                    if self.request.api == Api::Auto && absent.is_some() {
+                        self.note(Known::NoChatApi);
+                    }
+                    return Ok(());
+                }
+                Err(Refusal::Absent(error)) => absent = Some(error),
+                Err(Refusal::OtherForm(error)) => refused = refused.or(Some(error)),
+                Err(Refusal::Final(error)) => return Err(error),
+            }
+        }
+        let mut error = refused.or(absent).expect("an API has a form");
+        if let PreflightError::NoApi { offers, .. } = &mut error
+            && given.is_none()
+        {
+            *offers = self.offers(site).await;
+        }
+        Err(error)
+    }
+
+    async fn learn_form(&mut self, site: &Site) -> Result<(), Refusal> {
         for _ in 0..TRIES {
             let record = self.post(site).await;
             let Some(failure) = record.failure() else {
-                if self.limit_was_ignored(&record)
+                if self.dialect.api().is_openai_completion()
+                    && self.limit_was_ignored(&record)
                     && self.options.limit_field == LimitField::MaxTokens
                 {
                     self.options.limit_field = LimitField::MaxCompletionTokens;
@@ -52,31 +95,51 @@ impl Prober {
                 return Ok(());
             };
             let status = record.status.unwrap_or_default();
-            let no_chat = matches!(failure.class, FailureClass::NotFound)
-                || failure.detail.contains("chat template")
-                || failure.detail.contains("chat_template");
-            if may_switch
-                && no_chat
-                && self.dialect.name() == CHAT.name()
-                && !self.is_model_missing(failure)
-            {
-                self.dialect = COMPLETIONS;
-                self.note(Known::NoChatApi);
-                continue;
-            }
             if matches!(status, 400 | 422)
                 && !speaks_of_context(&failure.detail)
                 && self.drop_field(&failure.detail)
             {
                 continue;
             }
-            return Err(self.explain(site, &record, failure));
+            let error = self.explain(site, &record, failure);
+            let no_template = failure.detail.contains("chat template")
+                || failure.detail.contains("chat_template");
+            let is_absent = matches!(error, PreflightError::NoApi { .. })
+                || no_template && self.request.api == Api::Auto && site.named.is_none();
+            return Err(match status {
+                _ if is_absent => Refusal::Absent(error),
+                400 | 422 if !self.dialect.api().is_openai_completion() => {
+                    Refusal::OtherForm(error)
+                }
+                _ => Refusal::Final(error),
+            });
         }
-        Err(PreflightError::Refused {
+        Err(Refusal::Final(PreflightError::Refused {
             url: site.url.clone(),
             status: 400,
             said: "every form of the request was refused".into(),
-        })
+        }))
+    }
+
+    /// The APIs that the server has, in a clause for an error: an endpoint that is there finds
+    /// fault with an empty body.
+    async fn offers(&self, site: &Site) -> String {
+        let mut offered = Vec::new();
+        for &api in Api::VARIANTS.iter().filter(|api| **api != Api::Auto) {
+            for form in forms(api) {
+                let route = self.route_of(site, *form);
+                let reply = post(&route, &route.path, b"{}", self.look_timeouts()).await;
+                let there = |status: u16| !matches!(status, 404 | 405 | 501);
+                if reply.is_ok_and(|reply| there(reply.status)) {
+                    offered.push(api.into_str());
+                    break;
+                }
+            }
+        }
+        if offered.is_empty() {
+            return String::new();
+        }
+        format!("; it offers {}: choose one with --api", offered.join(", "))
     }
 
     /// A server in rotation must understand what the first one does.
@@ -100,6 +163,7 @@ impl Prober {
     fn drop_field(&mut self, said: &str) -> bool {
         let said = said.to_ascii_lowercase();
         if said.contains("max_completion_tokens")
+            && self.dialect.api().is_openai_completion()
             && self.options.limit_field == LimitField::MaxTokens
         {
             self.options.limit_field = LimitField::MaxCompletionTokens;
@@ -144,7 +208,10 @@ impl Prober {
         match field {
             OptionalField::IgnoreEos => self.options.ignore_eos,
             OptionalField::MinTokens => self.options.min_tokens.is_some(),
-            OptionalField::StreamOptions => self.options.stream_usage && self.options.stream,
+            OptionalField::StreamOptions => {
+                let knows_it = self.dialect.api().is_openai_completion();
+                knows_it && self.options.stream_usage && self.options.stream
+            }
         }
     }
 
@@ -173,6 +240,12 @@ impl Prober {
     }
 
     async fn note_answer(&mut self, site: &Site, record: &Record) {
+        self.probe.latency_ms = record.e2e().map(|span| span.as_secs_f64() * 1e3);
+        if self.dialect.api().answers() == Answers::Items {
+            // There is no output that the server could fail to count.
+            self.counts_output = true;
+            return;
+        }
         let counted = record.usage.and_then(|usage| usage.output);
         self.counts_output = counted.is_some();
         self.probe.stream_usage = record.streamed && counted.is_some();
@@ -188,21 +261,23 @@ impl Prober {
         if self.options.min_tokens.is_some() {
             self.probe.min_tokens = Some(true);
         }
-        self.probe.latency_ms = record.e2e().map(|span| span.as_secs_f64() * 1e3);
         let asked = Prompt::from(&self.request.content).streams(&self.options);
-        if asked && !record.streamed {
+        if self.request.raw.is_none() && asked && !record.streamed {
             self.note(Known::AnswersWhole);
         }
         // An end-of-sequence token has no text, so one chunk less is still a token a chunk.
         let chunks = record.chunks.len() as u32;
         let merged = counted.is_some_and(|tokens| tokens > chunks + 1);
-        if record.streamed && self.request.chunk_usage.unwrap_or(merged) {
+        if self.dialect.api().is_openai_completion()
+            && record.streamed
+            && self.request.chunk_usage.unwrap_or(merged)
+        {
             self.options.chunk_usage = true;
             let again = self.post(site).await;
             self.options.chunk_usage = again.is_done() && again.chunks.tokens.is_some();
             self.probe.chunk_usage = self.options.chunk_usage;
         }
-        if self.dialect.name() == COMPLETIONS.name() {
+        if self.dialect.api() == Api::Completions {
             self.probe.token_ids =
                 Some(self.request.as_token_ids || self.takes_token_ids(site).await);
         }

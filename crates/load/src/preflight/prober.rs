@@ -3,7 +3,7 @@
 use super::error::LONGEST_QUOTE;
 use super::request::{PreflightRequest, PreflightStep, Question};
 use super::site::Site;
-use crate::api::{CHAT, Dialect, Prompt, RequestOptions};
+use crate::api::{CHAT, Dialect, Place, Prompt, RequestOptions};
 use crate::clock::Clock;
 use crate::connect::{Network, Transport};
 use crate::exchange::{ExchangeContext, Timeouts};
@@ -144,8 +144,10 @@ impl Prober {
             slos: Arc::new([]),
             secrets: Arc::new(Secrets::default()),
         });
+        let prompt = Prompt::from(&self.request.content);
         let record = Record {
-            streamed: Prompt::from(&self.request.content).streams(&options),
+            streamed: self.dialect.streams(&options, &prompt),
+            items_asked: self.dialect.items_asked(&options, &prompt),
             ..Record::default()
         };
         let mut flight = Flight::begin(record, sink);
@@ -161,8 +163,18 @@ impl Prober {
     }
 
     pub(super) fn route(&self, site: &Site) -> Route<Network> {
-        let path = format!("{}{}", site.base, self.dialect.path());
-        Route::new(site.network.clone(), &path, self.request.headers.clone())
+        self.route_of(site, self.dialect)
+    }
+
+    pub(super) fn route_of(&self, site: &Site, dialect: &dyn Dialect) -> Route<Network> {
+        let place = match dialect.place() {
+            Place::Base => &site.base,
+            Place::Root => &site.prefix,
+        };
+        let path = format!("{place}{}", dialect.path(&self.options));
+        let mut headers = self.request.headers.clone();
+        headers.extend(dialect.headers(&headers));
+        Route::new(site.network.clone(), &path, headers)
     }
 
     pub(super) fn quoted(&self, text: &str) -> String {

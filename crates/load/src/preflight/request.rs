@@ -4,8 +4,10 @@ use crate::api::RequestOptions;
 use crate::connect::Network;
 use crate::exchange::Timeouts;
 use crate::http::Target;
+use inferometer_core::api::Api;
 use inferometer_core::content::Content;
-use inferometer_core::scenario::Api;
+use inferometer_core::raw_form::RawForm;
+
 use inferometer_text::hostile::Secrets;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -14,6 +16,8 @@ pub struct PreflightRequest {
     pub targets: Vec<Target>,
     pub networks: Vec<Network>,
     pub api: Api,
+    /// Of `Api::Raw`.
+    pub raw: Option<RawForm>,
     pub model: Option<String>,
     pub headers: Vec<(String, String)>,
     /// What will be asked; the preflight takes away what is not understood.

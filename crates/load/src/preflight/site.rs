@@ -1,6 +1,6 @@
 //! Where a server's API is, and which models it lists.
 
-use crate::api::{CHAT, COMPLETIONS, Dialect};
+use crate::api::{self, Dialect};
 use crate::connect::Network;
 
 pub(super) struct Site {
@@ -11,6 +11,7 @@ pub(super) struct Site {
     /// What comes before it.
     pub(super) prefix: String,
     pub(super) named: Option<&'static dyn Dialect>,
+    pub(super) model_in_path: Option<String>,
     pub(super) models: Vec<ListedModel>,
     pub(super) models_said: String,
     /// Where an empty list of models came from.
@@ -22,10 +23,8 @@ pub(super) struct Site {
 
 /// The base of a path, and the API that it names.
 pub(super) fn split_path(path: &str) -> (String, Option<&'static dyn Dialect>) {
-    for dialect in [CHAT, COMPLETIONS] {
-        if let Some(base) = path.strip_suffix(dialect.path()) {
-            return (base.to_owned(), Some(dialect));
-        }
+    if let Some((base, dialect)) = api::named_by(path) {
+        return (base.to_owned(), Some(dialect));
     }
     (
         path.strip_suffix("/models").unwrap_or(path).to_owned(),
@@ -82,16 +81,7 @@ pub(super) fn read_models(body: &str) -> Option<Vec<ListedModel>> {
 }
 
 /// APIs of such servers that cannot be measured.
-const UNSUPPORTED: [&str; 12] = [
-    "/responses",
-    "/messages",
-    "/embeddings",
-    "/rerank",
-    "/score",
-    "/api/chat",
-    "/api/generate",
-    "/generate_stream",
-    "/generate",
+const UNSUPPORTED: [&str; 3] = [
     "/audio/speech",
     "/audio/transcriptions",
     "/images/generations",
@@ -154,8 +144,8 @@ mod tests {
 
     #[test]
     fn paths_of_other_apis_are_known() {
-        assert_eq!(unsupported("/v1/responses"), Some("/responses"));
-        assert_eq!(unsupported("/api/chat/"), Some("/api/chat"));
+        let speech = unsupported("/v1/audio/speech/");
+        assert_eq!(speech, Some("/audio/speech"));
         for path in ["/v1/chat/completions", "/v1", "", "/deep/gateway"] {
             assert_eq!(unsupported(path), None, "{path}");
         }

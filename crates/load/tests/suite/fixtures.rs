@@ -4,7 +4,7 @@
 use inferometer_core::record::{FailureClass, Outcome, Phase, Record};
 use inferometer_core::units::Offset;
 use inferometer_load::answer::{AnswerProgress, AnswerReader};
-use inferometer_load::api::{CHAT, COMPLETIONS};
+use inferometer_load::api::named_by;
 use proptest::prelude::*;
 use serde_json::Value;
 use std::path::PathBuf;
@@ -80,11 +80,11 @@ fn fixtures() -> Vec<Fixture> {
 /// stands still, so that the same answer gives the same record.
 fn read<'a>(fixture: &Fixture, pieces: impl IntoIterator<Item = &'a [u8]>) -> Record {
     let now = Offset(1_000_000);
-    let dialect = match fixture.text("api") {
-        Some("chat") => CHAT,
-        Some("completions") => COMPLETIONS,
-        other => panic!("{}: unknown api {other:?}", fixture.name),
+    let path = match fixture.text("api").unwrap() {
+        "chat" => "/chat/completions".to_owned(),
+        name => format!("/{name}"),
     };
+    let (_, dialect) = named_by(&path).unwrap_or_else(|| panic!("{}: {path}", fixture.name));
     let mut record = Record {
         streamed: true,
         ..Record::default()
@@ -137,11 +137,11 @@ fn ending(fixture: &Fixture) -> Option<(Phase, FailureClass)> {
         200 => Some((Phase::Truncated, FailureClass::CutStream)),
         404 | 405 => Some((Phase::Status, FailureClass::NotFound)),
         429 => Some((Phase::Status, FailureClass::RateLimited)),
-        500.. => Some((Phase::Status, FailureClass::ServerError)),
         // Asking for more than the context holds is what these recordings did.
         _ if fixture.name.contains("too-long") => {
             Some((Phase::Status, FailureClass::ContextExceeded))
         }
+        500.. => Some((Phase::Status, FailureClass::ServerError)),
         _ => Some((Phase::Status, FailureClass::BadRequest)),
     }
 }
@@ -198,6 +198,7 @@ fn differences(fixture: &Fixture, record: &Record) -> Vec<String> {
         record.output_chars.to_string(),
         fixture.chars().to_string(),
     );
+    compare("items", show(record.items), show(fixture.number("items")));
     let chunks = fixture.number("token_chunks").unwrap_or(0);
     compare(
         "number of token chunks",

@@ -7,6 +7,8 @@ texts! {
         Requests => "Request throughput", "请求吞吐量";
         OutputTokens => "Output throughput", "输出吞吐量";
         TotalTokens => "Total throughput", "总吞吐量";
+        Items => "Item throughput", "条目吞吐量";
+        InputTokens => "Input throughput", "输入吞吐量";
         Goodput => "Goodput", "有效吞吐量";
         Attainment => "Attainment", "达标率";
         InFlight => "In flight", "在途请求";
@@ -43,6 +45,14 @@ texts! {
         TotalTokensInWindow =>
             "the same with their prompt tokens",
             "同上，加上输入 token";
+        Items =>
+            "vectors or scores of complete answers per second, over the same window; one for each \
+             text of a request",
+            "同一窗口内每秒完整回答的向量或分数个数；请求中每个文本对应一个";
+        InputTokens =>
+            "input tokens of complete answers per second, as the server counts, over the same \
+             window",
+            "同一窗口内每秒完整回答的输入 token 数，以服务端计数为准";
         Requests =>
             "complete answers per second, from the first send to the last completion",
             "每秒完整回答数，从首个请求发出到最后一个完成";

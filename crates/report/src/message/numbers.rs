@@ -22,6 +22,7 @@ texts! {
         InFlightFree => "mean {mean}, peak {peak}", "平均 {mean}，峰值 {peak}";
         Tokens => "Tokens", "Token 数";
         TokensOf => "{input} in, {output} out", "输入 {input}，输出 {output}";
+        ItemsOf => "{items} items out, {input} tokens in", "输出条目 {items}，输入 token {input}";
         CountedByServer => "as the server counts", "以服务端 usage 为准";
         CountedByUs => "output counted by us after the run", "输出由客户端在测后分词计数";
         NotCounted => "output tokens could not be counted", "没有可用的输出 token 数";

@@ -62,6 +62,10 @@ texts! {
         AnswersFromWork =>
             "answers as long as the data says, otherwise up to 128 tokens",
             "回答长度取自数据，数据未给出时最多 128 token";
+        TextsPerRequest => "{count} per request", "每请求 {count} 个";
+        DocumentsPerRequest =>
+            "{count} documents per request, each held against its query",
+            "每请求 {count} 篇文档，各与其查询比较";
         AnswersFree => "answers that end by themselves", "回答自然结束";
         OnePrompt => "one prompt: {text}", "固定提示词：{text}";
         DistinctPrompts => "{count} distinct", "{count} 条不重复";

@@ -24,6 +24,11 @@ pub(super) fn section(report: &RunReport<'_>) -> Section {
         MetricText::TotalTokens,
     ];
     let mut defined: Vec<_> = names.into_iter().zip(throughput).collect();
+    if report.is_of_items() {
+        defined.truncate(1);
+        defined.push((MetricText::Items, DefinitionText::Items));
+        defined.push((MetricText::InputTokens, DefinitionText::InputTokens));
+    }
     defined.push((MetricText::InFlight, DefinitionText::InFlight));
     if report.summary.speed.per_user_tokens_per_s.is_some() {
         defined.push((MetricText::PerUser, DefinitionText::PerUser));

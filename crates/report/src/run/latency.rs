@@ -32,6 +32,7 @@ pub(super) fn section(report: &RunReport<'_>) -> Option<Section> {
 pub(super) fn rows<'a>(report: &RunReport<'a>) -> Vec<(MetricText, Option<&'a Distribution>)> {
     let latency = &report.summary.latency;
     let streamed = report.scenario.connection.stream;
+    let tokens = !report.is_of_items();
     let open = report.is_open();
     let detailed = report.detail == Detail::Definitions;
     let gap = if latency.itl_is_per_token {
@@ -43,11 +44,11 @@ pub(super) fn rows<'a>(report: &RunReport<'a>) -> Vec<(MetricText, Option<&'a Di
         shown.then_some((label, sample.as_ref()))
     };
     [
-        row(MetricText::Ttft, &latency.ttft_ms, true),
+        row(MetricText::Ttft, &latency.ttft_ms, tokens),
         row(
             MetricText::TtftFromSent,
             &latency.ttft_from_sent_ms,
-            open && detailed,
+            open && detailed && tokens,
         ),
         row(
             MetricText::FirstAnswer,
@@ -55,7 +56,7 @@ pub(super) fn rows<'a>(report: &RunReport<'a>) -> Vec<(MetricText, Option<&'a Di
             latency.first_answer_ms.is_some(),
         ),
         row(MetricText::SecondToken, &latency.second_token_ms, streamed),
-        row(MetricText::Tpot, &latency.tpot_ms, true),
+        row(MetricText::Tpot, &latency.tpot_ms, tokens),
         row(gap, &latency.itl_ms, streamed),
         row(MetricText::MaxGap, &latency.max_gap_ms, streamed),
         row(MetricText::E2e, &latency.e2e_ms, true),
@@ -90,7 +91,7 @@ fn table(report: &RunReport<'_>, rows: &[(MetricText, Option<&Distribution>)]) -
         .map(|&(label, sample)| cells(&named(report, label, sample), sample))
         .collect();
     let mut footnotes = Vec::new();
-    if !report.scenario.connection.stream {
+    if !report.scenario.connection.stream && !report.is_of_items() {
         footnotes.push(report.say(NumbersText::WhyNotStreamed).to_owned());
     }
     footnotes.extend(too_few(report, &rows));

@@ -28,30 +28,51 @@ fn table(report: &RunReport<'_>) -> Table {
     // A window that is steady by construction needs no second figure beside it.
     let steady = (summary.steady.as_ref()).filter(|_| !report.has_steady_window());
     let interval = |ends| Interval::of(report, ends, throughput.requests_needed);
-    let mut rows: Vec<Row> = vec![
-        rate(
-            report.say(MetricText::Requests),
-            throughput.requests_per_s,
-            Unit::RequestsPerSecond,
-            interval(throughput.requests_per_s_interval),
-            steady.and_then(|steady| steady.requests_per_s),
-        ),
-        rate(
-            report.say(MetricText::OutputTokens),
-            throughput.output_tokens_per_s,
-            Unit::TokensPerSecond,
-            interval(throughput.output_tokens_per_s_interval),
-            steady.and_then(|steady| steady.output_tokens_per_s),
-        ),
-        rate(
-            report.say(MetricText::TotalTokens),
-            throughput.total_tokens_per_s,
-            Unit::TokensPerSecond,
-            Interval::Blank,
-            None,
-        ),
-    ];
-    if let Some(cards) = cards_of(summary).filter(|cards| *cards > 1.0) {
+    let mut rows: Vec<Row> = vec![rate(
+        report.say(MetricText::Requests),
+        throughput.requests_per_s,
+        Unit::RequestsPerSecond,
+        interval(throughput.requests_per_s_interval),
+        steady.and_then(|steady| steady.requests_per_s),
+    )];
+    let answers = if report.is_of_items() {
+        vec![
+            rate(
+                report.say(MetricText::Items),
+                throughput.items_per_s,
+                Unit::ItemsPerSecond,
+                interval(throughput.items_per_s_interval),
+                None,
+            ),
+            rate(
+                report.say(MetricText::InputTokens),
+                throughput.input_tokens_per_s,
+                Unit::TokensPerSecond,
+                Interval::Blank,
+                None,
+            ),
+        ]
+    } else {
+        vec![
+            rate(
+                report.say(MetricText::OutputTokens),
+                throughput.output_tokens_per_s,
+                Unit::TokensPerSecond,
+                interval(throughput.output_tokens_per_s_interval),
+                steady.and_then(|steady| steady.output_tokens_per_s),
+            ),
+            rate(
+                report.say(MetricText::TotalTokens),
+                throughput.total_tokens_per_s,
+                Unit::TokensPerSecond,
+                Interval::Blank,
+                None,
+            ),
+        ]
+    };
+    rows.extend(answers);
+    let cards = cards_of(summary).filter(|cards| *cards > 1.0 && !report.is_of_items());
+    if let Some(cards) = cards {
         let metric = report.say(MetricText::OutputTokens).to_owned();
         let name = report.fill(FigureText::PerCard, &[("metric", metric)]);
         let each = |value: f64| value / cards;
@@ -74,12 +95,14 @@ fn table(report: &RunReport<'_>) -> Table {
         rows.push(rate(name, slo.goodput_per_s, unit, Interval::Blank, None));
     }
     let latency = &summary.latency;
-    for (metric, sample) in [
+    let first = if report.is_of_items() { 2 } else { 0 };
+    let medians = [
         (MetricText::Ttft, &latency.ttft_ms),
         (MetricText::Tpot, &latency.tpot_ms),
         (MetricText::E2e, &latency.e2e_ms),
-    ] {
-        let metric = report.say(metric).to_owned();
+    ];
+    for (metric, sample) in &medians[first..] {
+        let metric = report.say(*metric).to_owned();
         let name = report.fill(NumbersText::Median, &[("metric", metric)]);
         rows.push(median(report, name, sample.as_ref()));
     }
@@ -233,6 +256,13 @@ fn tokens(report: &RunReport<'_>) -> Option<String> {
         return None;
     }
     let tokens = report.summary.tokens;
+    if report.is_of_items() {
+        let totals = [
+            ("items", count(report.summary.items)),
+            ("input", count(tokens.input)),
+        ];
+        return Some(report.fill(NumbersText::ItemsOf, &totals));
+    }
     let totals = [
         ("input", count(tokens.input)),
         ("output", count(tokens.output)),

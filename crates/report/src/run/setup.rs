@@ -120,7 +120,10 @@ pub(crate) fn api(report: &RunReport<'_>) -> String {
     } else {
         SetupText::NotStreamed
     };
-    let mut parts = vec![spoken, report.say(streamed)];
+    let mut parts = vec![spoken];
+    if !report.is_of_items() {
+        parts.push(report.say(streamed));
+    }
     if report.scenario.connection.insecure {
         parts.push(report.say(SetupText::Insecure));
     }

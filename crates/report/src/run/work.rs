@@ -124,6 +124,14 @@ fn talk(report: &RunReport<'_>, conversation: &Conversation) -> Vec<String> {
 fn answers(report: &RunReport<'_>, work: &Work) -> Option<String> {
     let exact = work.ignore_eos && report.environment.server.ignore_eos != Some(false);
     let length = |label, length: String| Some(report.fill(label, &[("length", length)]));
+    if let Some(texts) = work.batch_size {
+        let label = if report.scenario.connection.api.has_query() {
+            SetupText::DocumentsPerRequest
+        } else {
+            SetupText::TextsPerRequest
+        };
+        return Some(report.fill(label, &[("count", number::count(u64::from(texts)))]));
+    }
     match &work.output {
         Output::Tokens(spec) if exact => length(SetupText::AnswersExact, spec.to_string()),
         Output::Tokens(spec) => length(SetupText::AnswersUpTo, spec.to_string()),

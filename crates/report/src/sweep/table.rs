@@ -30,7 +30,7 @@ pub(super) fn table(
     let chosen = report
         .columns
         .cloned()
-        .unwrap_or_else(|| columns::of_sweep(report.plan));
+        .unwrap_or_else(|| columns::of_sweep(report.plan, &rows));
     let mut columns: Vec<Column> = axes.iter().map(|axis| Column::key(axis)).collect();
     columns.extend(columns::heads(&chosen, lang));
     let shared = |summary: &Summary| cards_of(summary).is_some_and(|cards| cards > 1.0);

@@ -107,6 +107,7 @@ pub fn empty_summary() -> Summary {
             output_mean: None,
             chars_per_token: None,
         },
+        items: None,
         failures: Vec::new(),
         slo: None,
         client: Client::default(),

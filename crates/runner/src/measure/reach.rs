@@ -32,7 +32,7 @@ pub async fn look_at(
     observer: &mut dyn Observer,
 ) -> Result<ServerProfile, RunnerError> {
     let workload = work::open(scenario, None, None, session)?;
-    let sample = WorkJobs(Arc::new(workload)).job(0, 0);
+    let sample = WorkJobs::new(Arc::new(workload), scenario).job(0, 0);
     look(scenario, targets, keys, sample, None, observer).await
 }
 
@@ -52,6 +52,7 @@ pub async fn look(
         targets,
         networks,
         api: connection.api,
+        raw: connection.raw.clone(),
         model: connection.model.clone(),
         headers: keys.headers.clone(),
         options: ask(connection, &scenario.work),

@@ -10,6 +10,7 @@ use crate::session::Session;
 use crate::{host, work};
 use inferometer_catalog::device::Device;
 use inferometer_catalog::engine::{EngineKind, Version};
+use inferometer_core::api::Answers;
 use inferometer_core::content::Content;
 use inferometer_core::environment::{EndCause, Ending, Environment, Health, Probe, StartedEngine};
 use inferometer_core::note::{Known, Note};
@@ -45,6 +46,12 @@ pub fn check_computable(scenario: &Scenario) -> Result<(), RunnerError> {
     }
     if scenario.work.conversation.is_some() {
         bail!("--sim-clock virtual knows no conversations; leave out --turns, or the option");
+    }
+    if scenario.connection.api.answers() == Answers::Items {
+        bail!(
+            "--sim-clock virtual computes answers of tokens; leave it out with --api {}",
+            scenario.connection.api
+        );
     }
     if scenario.connection.server_traces.is_some() {
         bail!("--sim-clock virtual has no server that sends traces; leave out --server-traces");
@@ -350,7 +357,9 @@ fn request(session: u64, prompt: &Prompt, block_size: u32, scenario: &Scenario) 
     };
     let ids: Vec<u32> = match &prompt.content {
         Content::Text(text) => words(text).map(word).collect(),
-        Content::Messages(_) | Content::Body(_) | Content::TokenIds(_) => Vec::new(),
+        Content::Messages(_) | Content::Body(_) | Content::TokenIds(_) | Content::Batch(_) => {
+            Vec::new()
+        }
     };
     let granted = granted(session, prompt, scenario).map(|it| it.tokens);
     let output = granted.or(prompt.output_tokens).unwrap_or(USUAL_ANSWER);

@@ -77,6 +77,8 @@ table! {
     refused: BoolType = "optional boolean" ";",
     stage: ByteArrayType = "optional binary" "(UTF8);",
     model: ByteArrayType = "optional binary" "(UTF8);",
+    items_asked: Int64Type = "optional int64" ";",
+    items: Int64Type = "optional int64" ";",
 }
 
 impl Table {
@@ -139,6 +141,9 @@ impl Table {
         self.refused.push_maybe(Some(record.refused));
         self.stage.push_maybe_text(Some(record.stage.into_str()));
         self.model.push_maybe_text(record.model.as_deref());
+        self.items_asked
+            .push_maybe(record.items_asked.map(i64::from));
+        self.items.push_maybe(record.items.map(i64::from));
     }
 
     /// Takes the next row as a record.
@@ -195,6 +200,8 @@ impl Table {
             output_chars: unsigned(self.output_chars.take_one()?)?,
             url: string(&self.url.take_one()?)?,
             streamed: self.streamed.take_one()?,
+            items_asked: take_number(&mut self.items_asked)?,
+            items: take_number(&mut self.items)?,
         })
     }
 

@@ -92,7 +92,7 @@ fn text_of_messages(json: &str) -> String {
 fn text_of_body(json: &str) -> String {
     let mut text = String::new();
     if let Ok(Value::Object(body)) = serde_json::from_str(json) {
-        for field in ["messages", "prompt", "input"] {
+        for field in ["messages", "prompt", "input", "query", "documents", "texts"] {
             gather(body.get(field).unwrap_or(&Value::Null), &mut text);
         }
     }

@@ -44,10 +44,16 @@ const OF_REQUESTS: [&str; 16] = [
 /// Fields that hold what a body asks.
 const ASKING: [&str; 3] = ["messages", "prompt", "input"];
 
+/// Fields of a request to rank or to score.
+const QUERIES: [&str; 2] = ["query", "text_1"];
+const DOCUMENTS: [&str; 3] = ["documents", "texts", "text_2"];
+
 /// The object is one that a server would take as a request.
 pub fn is_body(row: &Object) -> bool {
     let has = |fields: &[&str]| fields.iter().any(|field| row.get(field).is_some());
-    has(&ASKING) && has(&OF_REQUESTS)
+    let is_list = |field: &str| row.get(field).is_some_and(|it| it.get().starts_with('['));
+    let of_items = is_list("input") || has(&QUERIES) && has(&DOCUMENTS);
+    of_items || has(&ASKING) && has(&OF_REQUESTS)
 }
 
 impl Reader for Json {
@@ -169,6 +175,13 @@ mod tests {
         let row = row(&body);
         assert_eq!(row.content, RowContent::Body(body.into()));
         assert_eq!(row.output_tokens, Some(9));
+        for items in [
+            r#"{"input": ["a", "b"]}"#,
+            r#"{"query": "q", "documents": ["a"]}"#,
+        ] {
+            let row = self::row(items);
+            assert_eq!(row.content, RowContent::Body(items.into()));
+        }
         let completion = r#"{"model": "m", "prompt": "once"}"#;
         assert!(matches!(read(completion), Ok(Reading::Row(row)) if row.output_tokens.is_none()));
     }

@@ -1,19 +1,25 @@
-//! MindIE's own endpoints beside OpenAI's: what they are asked and how they answer.
+//! Endpoints beside OpenAI's chat and completions: what they are asked. MindIE has several of its
+//! own; OpenAI's responses, Anthropic's messages, SGLang's, llama.cpp's and Ollama's are in the
+//! forms that recorded servers and their documentation show.
 //!
-//! Forms and names are read from its published server (MindIE-LLM, `src/server/endpoint`); none
+//! MindIE's forms and names are read from its published server (MindIE-LLM, `src/server/endpoint`); none
 //! was seen running. Ours, for lack of a source: the refusal of a prompt that is too long, that of
 //! an unknown model in a path, and `ignore_eos`, which the real one reads in vLLM's form alone but
 //! which exact lengths need in all. Triton's token endpoint is not here.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use crate::mindie_answer::{Form, MindieOptions};
+use inferometer_catalog::engine::EngineKind;
+
+use crate::native_answer::{Form, NativeOptions};
 use crate::{
     completion_request::{Api, CompletionRequest, UsageAsked, answer, finish},
     config::Config,
     engine::Policy,
-    fields::{count, flag, priority, token_ids},
+    fields::{check_model, count, flag, priority, token_ids, wrong_type},
+    prompt,
     reply::ErrorReply,
+    tokenizer::OpensAnswer,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,11 +35,18 @@ enum Streams {
     Always,
     Never,
     AsAsked,
+    UnlessRefused,
 }
 
 impl<'a> Endpoint<'a> {
-    pub(crate) fn of(path: &'a str) -> Option<Endpoint<'a>> {
+    /// Without an engine, every form is served.
+    pub(crate) fn of(path: &'a str, kind: Option<EngineKind>) -> Option<Endpoint<'a>> {
         let (form, streams, model) = match path {
+            "/v1/responses" => (Some(Form::Responses), Streams::AsAsked, None),
+            "/v1/messages" => (Some(Form::Messages), Streams::AsAsked, None),
+            "/completion" => (Some(Form::LlamaCpp), Streams::AsAsked, None),
+            "/api/generate" => (Some(Form::Ollama), Streams::UnlessRefused, None),
+            "/api/chat" => (Some(Form::OllamaChat), Streams::UnlessRefused, None),
             "/infer" | "/infer_token" => (Some(Form::Native), Streams::AsAsked, None),
             "/" => (Some(Form::Tgi), Streams::AsAsked, None),
             "/generate" => (None, Streams::AsAsked, None),
@@ -48,7 +61,15 @@ impl<'a> Endpoint<'a> {
                 (Some(Form::Triton), streams, Some(model))
             }
         };
-        Some(Endpoint {
+        let served = match (kind, form) {
+            (None, _) => true,
+            (Some(EngineKind::Mindie), form) => {
+                form.is_none_or(|form| !form.is_chat() && !form.is_of_desktops())
+            }
+            (Some(EngineKind::Sglang), None) => true,
+            (Some(_), form) => matches!(form, Some(Form::Responses | Form::Messages)),
+        };
+        served.then_some(Endpoint {
             form,
             streams,
             model,
@@ -68,21 +89,25 @@ impl<'a> Endpoint<'a> {
             };
             ErrorReply::bad_request(message)
         })?;
-        let form = match (self.form, body.contains_key("prompt")) {
-            (Some(form), _) => form,
-            (None, true) => Form::Vllm,
-            (None, false) if body.contains_key("inputs") => Form::Tgi,
-            (None, false) => return Err(ErrorReply::bad_request(NEITHER)),
+        let form = match self.form {
+            Some(form) => form,
+            None if body.contains_key("prompt") => Form::Vllm,
+            None if body.contains_key("inputs") => Form::Tgi,
+            None if body.contains_key("text") || body.contains_key("input_ids") => Form::Sglang,
+            None => return Err(ErrorReply::bad_request(NEITHER)),
         };
+        if form.is_chat() || form.is_of_desktops() {
+            check_model(&body, &config.model)?;
+        }
         if self.model.is_some_and(|model| model != config.model) {
             return Err(ErrorReply::bad_request("Model not found"));
         }
         let none = Map::new();
-        let parameters = match (form, body.get("parameters")) {
-            (Form::Vllm, _) => &body,
-            (_, None | Some(Value::Null)) => &none,
-            (_, Some(Value::Object(parameters))) => parameters,
-            _ => return Err(ErrorReply::bad_request("parameters: should be an object")),
+        let parameters = match form.parameters().map(|field| (field, body.get(field))) {
+            None => &body,
+            Some((_, None | Some(Value::Null))) => &none,
+            Some((_, Some(Value::Object(parameters)))) => parameters,
+            Some((field, _)) => return Err(wrong_type(field, "an object")),
         };
         let (text, mut prompt) = input(form, &body, config)?;
         if form == Form::Tgi
@@ -93,25 +118,32 @@ impl<'a> Endpoint<'a> {
         let prompt_tokens = u32::try_from(prompt.len()).unwrap_or(u32::MAX);
         let most = config.max_model_len;
         if prompt_tokens >= most {
-            // The source says it elsewhere, in words that depend on the version.
+            // MindIE says it in words that depend on the version.
             return Err(ErrorReply::bad_request(format!(
-                "the input has {prompt_tokens} tokens and the model takes {most} with the answer"
+                "the input has {prompt_tokens} tokens, and the maximum context length is {most} \
+                 tokens with the answer"
             )));
         }
-        let limit = limit(form, parameters, config)?.clamp(1, most - prompt_tokens);
-        let (output_tokens, declines) = if flag(&body, "ignore_eos")? {
+        let limit = limit(form, &body, parameters, config)?.clamp(1, most - prompt_tokens);
+        let exact = flag(&body, "ignore_eos")? || flag(parameters, "ignore_eos")?;
+        let (output_tokens, declines) = if exact {
             (limit, None)
         } else {
             answer(&body, config, number, limit, 0)
         };
         Ok(CompletionRequest {
-            api: Api::Completions,
+            api: if form.is_chat() {
+                Api::Chat
+            } else {
+                Api::Completions
+            },
             stream: match (self.streams, form) {
                 (Streams::Always, _) => true,
                 (Streams::Never, _) => false,
                 // With `inputs`, /generate has no stream; that is /generate_stream.
                 (Streams::AsAsked, Form::Tgi) if self.form.is_none() => false,
                 (Streams::AsAsked, _) => flag(&body, "stream")?,
+                (Streams::UnlessRefused, _) => body.get("stream") != Some(&Value::Bool(false)),
             },
             usage: UsageAsked::default(),
             prompt_tokens,
@@ -120,11 +152,11 @@ impl<'a> Endpoint<'a> {
             output_tokens,
             declines,
             finish: finish(output_tokens, limit),
-            mindie: Some(MindieOptions {
+            native: Some(NativeOptions {
                 form,
                 details: flag(parameters, "details")?,
                 seed: parameters.get("seed").and_then(Value::as_i64),
-                prompt: text.to_owned(),
+                prompt: text,
                 id: body.get("id").and_then(Value::as_str).map(str::to_owned),
             }),
         })
@@ -146,11 +178,28 @@ pub(crate) fn model_and_verb(path: &str) -> Option<(&str, &str)> {
     Some((model, verb))
 }
 
-fn input<'a>(
+fn input(
     form: Form,
-    body: &'a Map<String, Value>,
+    body: &Map<String, Value>,
     config: &Config,
-) -> Result<(&'a str, Vec<u32>), ErrorReply> {
+) -> Result<(String, Vec<u32>), ErrorReply> {
+    if form.is_chat() {
+        let mut chat = body.clone();
+        match body.get("input") {
+            Some(Value::String(text)) if form == Form::Responses => {
+                chat.insert(
+                    "messages".into(),
+                    json!([{"role": "user", "content": text}]),
+                );
+            }
+            Some(messages) if form == Form::Responses => {
+                chat.insert("messages".into(), messages.clone());
+            }
+            _ => {}
+        }
+        let ids = prompt::chat(&config.tokenizer, &chat, OpensAnswer::Yes)?;
+        return Ok((String::new(), ids));
+    }
     let (field, missing) = match form {
         Form::Native => ("inputs", "Not found inputs."),
         Form::Tgi => (
@@ -159,18 +208,24 @@ fn input<'a>(
         ),
         Form::Vllm => ("prompt", "Contains not prompt or prompt null"),
         Form::Triton => ("text_input", "The text_input not found"),
+        Form::Sglang => ("text", "text: field required"),
+        _ => ("prompt", "prompt: field required"),
     };
-    let ids = match (form, body.get("input_id")) {
-        (Form::Native, Some(Value::Array(ids))) => {
+    let ids = match (form, body.get("input_id").or(body.get("input_ids"))) {
+        (Form::Native | Form::Sglang, Some(Value::Array(ids))) => {
             let wrong = || ErrorReply::bad_request("Parameter input_id must be integer");
             Some(token_ids(ids).ok_or_else(wrong)?)
         }
         _ => None,
     };
     let (text, ids) = match (ids, body.get(field)) {
-        (Some(ids), _) => ("", ids),
-        (None, Some(Value::String(text))) => (text.as_str(), config.tokenizer.encode(text)),
+        (Some(ids), _) => (String::new(), ids),
+        (None, Some(Value::String(text))) => (text.clone(), config.tokenizer.encode(text)),
         (None, None | Some(Value::Null)) => return Err(ErrorReply::bad_request(missing)),
+        (None, Some(Value::Array(ids))) if form == Form::LlamaCpp => {
+            let wrong = || wrong_type(field, "a text or token ids");
+            (String::new(), token_ids(ids).ok_or_else(wrong)?)
+        }
         (None, Some(_)) => {
             let message = format!("The type of {field} is abnormal");
             return Err(ErrorReply::bad_request(message));
@@ -185,7 +240,12 @@ fn input<'a>(
 }
 
 /// The most tokens of an answer, where nobody asks: 20, or maxIterTimes in vLLM's form.
-fn limit(form: Form, parameters: &Map<String, Value>, config: &Config) -> Result<u32, ErrorReply> {
+fn limit(
+    form: Form,
+    body: &Map<String, Value>,
+    parameters: &Map<String, Value>,
+    config: &Config,
+) -> Result<u32, ErrorReply> {
     let policy = config.engine.as_ref().map(|setup| &setup.config.policy);
     let most = match policy {
         Some(Policy::Mindie(policy)) => policy.max_iter_times,
@@ -193,7 +253,17 @@ fn limit(form: Form, parameters: &Map<String, Value>, config: &Config) -> Result
     };
     let asked = match form {
         Form::Vllm => count(parameters, "max_tokens")?.unwrap_or(most),
-        _ => count(parameters, "max_new_tokens")?.unwrap_or(20),
+        Form::Messages => count(parameters, "max_tokens")?
+            .ok_or_else(|| ErrorReply::bad_request("max_tokens: field required"))?,
+        Form::Responses => count(parameters, "max_output_tokens")?.unwrap_or(128),
+        Form::LlamaCpp => count(parameters, "n_predict")?.unwrap_or(128),
+        Form::Ollama | Form::OllamaChat => count(parameters, "num_predict")?.unwrap_or(128),
+        Form::Sglang => count(parameters, "max_new_tokens")?.unwrap_or(128),
+        // TensorRT-LLM's is beside the prompt.
+        Form::Triton => count(parameters, "max_new_tokens")?
+            .or(count(body, "max_tokens")?)
+            .unwrap_or(20),
+        Form::Native | Form::Tgi => count(parameters, "max_new_tokens")?.unwrap_or(20),
     };
     Ok(asked.min(most))
 }
