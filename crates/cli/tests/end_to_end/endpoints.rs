@@ -3,7 +3,6 @@
 use crate::support::{Place, Run, Sim};
 use inferometer_core::doubt::DoubtCode;
 use inferometer_core::record::{FailureClass, Phase};
-use inferometer_store::run_dir::RunDir;
 
 const SGLANG: [&str; 6] = [
     "--",
@@ -20,12 +19,6 @@ fn run(url: &str, options: &[&str]) -> Run {
     let run = Place::new().measure(url, &[&FEW, options].concat());
     run.assert_all_ok(6);
     run
-}
-
-/// The API by the preflight.
-fn spoken(run: &Run) -> String {
-    let directory = RunDir::open(&run.path).unwrap();
-    directory.environment().unwrap().server.api
 }
 
 /// Nothing of a run without output tokens speaks of any.
@@ -77,7 +70,7 @@ fn the_address_may_name_the_endpoint_and_an_engine_may_serve_it() {
     let extra = r#"{"dimensions": 8, "encoding_format": "base64"}"#;
     let run = run(&url, &["--extra", extra]);
     assert_no_tokens(&run);
-    assert_eq!(spoken(&run), "embeddings");
+    assert_eq!(run.api, "embeddings");
     assert_eq!(run.summary.items, Some(6));
 }
 
@@ -169,7 +162,7 @@ fn a_server_without_the_endpoint_is_said_to_offer_others() {
 
 /// Six answers of six tokens each, streamed and timed.
 fn assert_tokens(run: &Run, api: &str) {
-    assert_eq!(spoken(run), api);
+    assert_eq!(run.api, api);
     assert_eq!(run.summary.tokens.output, Some(36), "{api}");
     for record in &run.records {
         assert!(
@@ -268,7 +261,7 @@ fn any_json_service_is_measured_by_a_body_and_paths() {
     let url = format!("{}/completion", sim.url);
     let body = r#"{"prompt": "Q: {prompt}", "n_predict": "{max_tokens}", "stream": true, "ignore_eos": true}"#;
     let run = run(&url, &[&SIX[..], &RAW, &["--raw-body", body]].concat());
-    assert_eq!(spoken(&run), "raw");
+    assert_eq!(run.api, "raw");
     assert_eq!(run.records[0].url, url);
     assert_eq!(run.summary.tokens.output, Some(36));
     for record in &run.records {

@@ -271,6 +271,8 @@ pub struct Run {
     pub warmup: Vec<Record>,
     pub hold: Vec<Record>,
     pub origin_ns: u64,
+    /// As the preflight found it.
+    pub api: String,
     pub notes: Vec<String>,
 }
 
@@ -292,6 +294,7 @@ impl Run {
             warmup: of(Stage::Warmup),
             hold: of(Stage::Hold),
             origin_ns: environment.origin_monotonic_ns,
+            api: environment.server.api,
             notes: (environment.notes.iter())
                 .map(|note| inferometer_report::message::notes::text(note, Lang::En))
                 .collect(),
