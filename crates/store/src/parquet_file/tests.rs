@@ -99,6 +99,7 @@ prop_compose! {
         ),
         (input_tokens_asked, output_tokens_asked, output_exact) in
             (option::of(any::<u32>()), option::of(any::<u32>()), any::<bool>()),
+        (items_asked, items) in (option::of(any::<u32>()), option::of(any::<u32>())),
         (input_chars, output_chars, streamed, resent, refused) in
             (nanos(), nanos(), any::<bool>(), any::<bool>(), any::<bool>()),
     ) -> Record {
@@ -106,7 +107,7 @@ prop_compose! {
             id, index, session, turn, stage, due, cap_wait, connect, sent, first_byte, chunks,
             first_answer, bare, end, outcome, status, usage, retokenized, finish, model,
             input_tokens_asked, output_tokens_asked, output_exact, input_chars, output_chars,
-            url, streamed, resent, refused,
+            url, streamed, resent, refused, items_asked, items,
         }
     }
 }
@@ -246,6 +247,8 @@ fn full_and_bare() -> [Record; 2] {
         input_tokens_asked: Some(256),
         output_tokens_asked: Some(4),
         output_exact: true,
+        items_asked: Some(3),
+        items: Some(2),
         input_chars: 1_300,
         output_chars: 12,
         ..streamed(0, 3)
