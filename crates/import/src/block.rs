@@ -62,7 +62,9 @@ pub(crate) fn find(notes: &mut Notes<'_>) -> Vec<ImportedResult> {
                 notes.take((first, at));
                 steady = None;
             } else if let Some(result) = found.last_mut() {
-                keep_steady(result, notes.bare(at), at);
+                // With the frame that ends it, where there is one.
+                let last = (at + 2).min(notes.lines.len());
+                keep_steady(result, notes.bare(at), last);
             }
             continue;
         }
@@ -151,7 +153,7 @@ pub(crate) fn find(notes: &mut Notes<'_>) -> Vec<ImportedResult> {
 
 /// Keeps a line of the steady part under its own name: no place of a summary is for another
 /// tool's idea of it.
-fn keep_steady(result: &mut ImportedResult, text: &str, line: usize) {
+fn keep_steady(result: &mut ImportedResult, text: &str, last: usize) {
     let Some((name, value)) = text.split_once(':') else {
         return;
     };
@@ -161,7 +163,7 @@ fn keep_steady(result: &mut ImportedResult, text: &str, line: usize) {
     if let Some(summary) = &mut result.summary {
         let name = printable(&format!("steady state: {}", name.trim()), 120);
         summary.other.insert(name, value);
-        result.lines.1 = line as u64 + 2;
+        result.lines.1 = last as u64;
     }
 }
 

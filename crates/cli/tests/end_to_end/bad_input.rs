@@ -25,7 +25,7 @@ fn values_that_are_not_possible_are_refused_with_those_that_are() {
         ),
         ("--dialect", "klingon", "choose one of ours, vllm"),
         ("--lang", "xx", "choose en or zh"),
-        ("--api", "smoke", "choose auto, chat or completions"),
+        ("--api", "smoke", "choose auto, chat, completions"),
         ("--concurrency", "0", "from 1"),
         ("--concurrency", "-3", "from 1"),
         ("--concurrency", "many", "from 1"),

@@ -33,7 +33,7 @@ fn an_import_is_shown_kept_listed_and_opened_again() {
     assert_eq!(shown.code, Some(0), "{shown:?}");
     for expected in [
         "results: 2",
-        "as vllm defines",
+        "as defined by vllm",
         "max-num-seqs=32",
         "no room for this",
     ] {

@@ -153,7 +153,8 @@ fn the_command_that_a_sweep_gives_plans_the_same_sweep_again() {
     let command = repeat_command(&first.stdout);
     assert_eq!(&command[..2], ["inferometer", "sweep"], "{first:?}");
     let mut words: Vec<&str> = command[1..].iter().map(String::as_str).collect();
-    words.extend(["--quiet", "--out", "second"]);
+    // As it was typed, but for the folder.
+    words.extend(["--out", "second"]);
     let second = place.run(&words);
     assert_eq!(second.code, first.code, "{second:?}");
     let plan = |folder: &str| -> serde_json::Value {
