@@ -7,6 +7,7 @@ mod dialect;
 mod items;
 mod messages;
 mod native;
+mod prompt_text;
 mod raw;
 mod responses;
 mod template;

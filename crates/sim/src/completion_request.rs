@@ -231,7 +231,9 @@ mod tests {
     fn an_answer_is_about_as_long_as_its_prompt_asks() {
         let tokens = |asked: u32| {
             let prompt = format!("Continue. Write about {asked} characters.");
-            let body = json!({"messages": [{"role": "user", "content": prompt}]}).to_string();
+            let body =
+                json!({"max_tokens": 4096, "messages": [{"role": "user", "content": prompt}]})
+                    .to_string();
             let config = Config::default();
             let parse =
                 |number| CompletionRequest::parse(Api::Chat, body.as_bytes(), &config, number);

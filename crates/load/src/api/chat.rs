@@ -3,7 +3,8 @@
 use super::dialect::{
     AnswerText, BadMessage, Dialect, Message, Prompt, RequestOptions, array_of, object_of,
 };
-use super::wire::{Choice, MessageBuilder, push_text, read, text};
+use super::prompt_text::push_text;
+use super::wire::{Choice, MessageBuilder, read, text};
 use inferometer_core::api::Api;
 use inferometer_core::content::Content;
 use serde_json::{Map, Value, json};

@@ -1,7 +1,8 @@
 //! `/v1/completions`.
 
 use super::dialect::{AnswerText, BadMessage, Dialect, Message, Prompt, RequestOptions, object_of};
-use super::wire::{Choice, MessageBuilder, flattened, push_text, read, text};
+use super::prompt_text::{flattened, push_text};
+use super::wire::{Choice, MessageBuilder, read, text};
 use inferometer_core::api::Api;
 use inferometer_core::content::Content;
 use serde_json::{Map, Value};

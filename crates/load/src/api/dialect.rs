@@ -1,6 +1,6 @@
 //! What a dialect is asked for and what it answers.
 
-use super::wire::flattened;
+use super::prompt_text::flattened;
 use inferometer_core::api::{Answers, Api};
 use inferometer_core::content::{Content, Exchange};
 use inferometer_core::environment::LimitField;

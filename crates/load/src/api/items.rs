@@ -2,7 +2,8 @@
 //! embeddings, rerank, score, classify and pooling.
 
 use super::dialect::{BadMessage, Dialect, Message, Place, Prompt, RequestOptions, object_of};
-use super::wire::{flattened, read_items};
+use super::prompt_text::flattened;
+use super::wire::read_items;
 use inferometer_core::api::Api;
 use inferometer_core::content::Content;
 use serde_json::{Map, Value};

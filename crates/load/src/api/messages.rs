@@ -3,7 +3,8 @@
 use super::dialect::{
     AnswerText, BadMessage, Dialect, Message, Prompt, RequestOptions, array_of, object_of,
 };
-use super::wire::{MessageBuilder, error_message, parse, present, push_text, string};
+use super::prompt_text::push_text;
+use super::wire::{MessageBuilder, error_message, parse, present, string};
 use inferometer_core::api::Api;
 use inferometer_core::content::Content;
 use inferometer_core::record::Usage;
@@ -144,7 +145,10 @@ impl Dialect for Messages {
             .into_iter()
             .partition(|message| message["role"] == "system");
         if !system.is_empty() {
-            body.insert("system".into(), super::wire::flattened(&system).into());
+            body.insert(
+                "system".into(),
+                super::prompt_text::flattened(&system).into(),
+            );
         }
         body.insert("messages".into(), messages.into());
         options.merged(body, own)

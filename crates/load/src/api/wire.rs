@@ -332,31 +332,6 @@ pub(super) fn text(json: &[u8], visit: impl Fn(&Value, &mut AnswerText)) -> Answ
     text
 }
 
-/// Adds a text: a string, or a list of parts.
-pub(super) fn push_text(to: &mut String, value: &Value) {
-    match value {
-        Value::String(text) => to.push_str(text),
-        Value::Array(parts) => {
-            for part in parts {
-                to.push_str(part["text"].as_str().or(part.as_str()).unwrap_or_default());
-            }
-        }
-        _ => {}
-    }
-}
-
-/// What messages say, one after the other.
-pub(super) fn flattened(messages: &[Value]) -> String {
-    let mut prompt = String::new();
-    for message in messages {
-        if !prompt.is_empty() {
-            prompt.push_str("\n\n");
-        }
-        push_text(&mut prompt, &message["content"]);
-    }
-    prompt
-}
-
 /// The message of an error, in any of the forms that engines use.
 fn error_of(message: &ErrorFields<'_>, answers: bool, whole: &str) -> Option<String> {
     if let Some(error) = error_message(message.error) {
