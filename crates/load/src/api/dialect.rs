@@ -96,6 +96,27 @@ pub struct Prompt<'a> {
 }
 
 impl Prompt<'_> {
+    /// History and content as messages, and what a body of the work holds beside them. Token ids
+    /// and batches are refused before they come here.
+    pub(super) fn as_messages(&self) -> (Vec<Value>, Map<String, Value>) {
+        let mut messages = self.history_messages();
+        let mut own = Map::new();
+        match self.content {
+            Content::Text(text) => messages.push(json!({"role": "user", "content": &**text})),
+            Content::Messages(array) => messages.extend(array_of(array)),
+            Content::Body(object) => {
+                own = object_of(object);
+                match (own.remove("messages"), own.remove("prompt")) {
+                    (Some(Value::Array(more)), _) => messages.extend(more),
+                    (_, Some(text)) => messages.push(json!({"role": "user", "content": text})),
+                    _ => {}
+                }
+            }
+            Content::TokenIds(_) | Content::Batch(_) => {}
+        }
+        (messages, own)
+    }
+
     /// What was said before, as messages of a chat.
     pub(super) fn history_messages(&self) -> Vec<Value> {
         let said = |exchange: &Exchange| {

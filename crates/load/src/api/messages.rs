@@ -1,16 +1,13 @@
 //! `/v1/messages`, in Anthropic's form: its headers, events, usage and thinking.
 
-use super::dialect::{
-    AnswerText, BadMessage, Dialect, Message, Prompt, RequestOptions, array_of, object_of,
-};
+use super::dialect::{AnswerText, BadMessage, Dialect, Message, Prompt, RequestOptions};
 use super::prompt_text::push_text;
 use super::wire::{MessageBuilder, error_message, parse, present, string};
 use inferometer_core::api::Api;
-use inferometer_core::content::Content;
 use inferometer_core::record::Usage;
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
 pub(super) struct Messages;
@@ -121,24 +118,9 @@ impl Dialect for Messages {
         if let Some(stop) = body.remove("stop") {
             body.insert("stop_sequences".into(), stop);
         }
-        let mut own = Map::new();
-        let mut messages = prompt.history_messages();
-        match prompt.content {
-            Content::Text(text) => messages.push(json!({"role": "user", "content": &**text})),
-            Content::Messages(array) => messages.extend(array_of(array)),
-            Content::Body(object) => {
-                own = object_of(object);
-                match (own.remove("messages"), own.remove("prompt")) {
-                    (Some(Value::Array(more)), _) => messages.extend(more),
-                    (_, Some(text)) => messages.push(json!({"role": "user", "content": text})),
-                    _ => {}
-                }
-                if let Some(limit) = own.remove("max_completion_tokens") {
-                    own.entry("max_tokens").or_insert(limit);
-                }
-            }
-            // Refused before they come here.
-            Content::TokenIds(_) | Content::Batch(_) => {}
+        let (messages, mut own) = prompt.as_messages();
+        if let Some(limit) = own.remove("max_completion_tokens") {
+            own.entry("max_tokens").or_insert(limit);
         }
         // What the system says stands beside the messages.
         let (system, messages): (Vec<Value>, Vec<Value>) = messages
@@ -245,6 +227,8 @@ fn usage_of(raw: &str) -> Option<Usage> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use inferometer_core::content::Content;
+    use serde_json::json;
 
     fn body(content: &Content, limit: Option<u32>) -> Value {
         let options = RequestOptions {

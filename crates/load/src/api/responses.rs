@@ -1,16 +1,13 @@
 //! `/v1/responses`: typed events, each with its own kind of text.
 
-use super::dialect::{
-    AnswerText, BadMessage, Dialect, Message, Prompt, RequestOptions, array_of, object_of,
-};
+use super::dialect::{AnswerText, BadMessage, Dialect, Message, Prompt, RequestOptions};
 use super::prompt_text::push_text;
 use super::wire::{MessageBuilder, error_message, parse, present, string};
 use inferometer_core::api::Api;
-use inferometer_core::content::Content;
 use inferometer_core::record::Usage;
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
 pub(super) struct Responses;
@@ -72,24 +69,9 @@ impl Dialect for Responses {
         // Nobody comes back to an answer of a measurement.
         body.insert("store".into(), false.into());
         body.extend(options.sampling(&[("max_output_tokens", limit.map(Value::from))]));
-        let mut own = Map::new();
-        let mut input = prompt.history_messages();
-        match prompt.content {
-            Content::Text(text) => input.push(json!({"role": "user", "content": &**text})),
-            Content::Messages(array) => input.extend(array_of(array)),
-            Content::Body(object) => {
-                own = object_of(object);
-                match (own.remove("messages"), own.remove("prompt")) {
-                    (Some(Value::Array(messages)), _) => input.extend(messages),
-                    (_, Some(text)) => input.push(json!({"role": "user", "content": text})),
-                    _ => {}
-                }
-                if let Some(limit) = own.remove("max_tokens") {
-                    own.entry("max_output_tokens").or_insert(limit);
-                }
-            }
-            // Refused before they come here.
-            Content::TokenIds(_) | Content::Batch(_) => {}
+        let (input, mut own) = prompt.as_messages();
+        if let Some(limit) = own.remove("max_tokens") {
+            own.entry("max_output_tokens").or_insert(limit);
         }
         body.insert("input".into(), input.into());
         options.merged(body, own)
@@ -261,6 +243,8 @@ fn said(item: &Value) -> (String, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use inferometer_core::content::Content;
+    use serde_json::json;
 
     fn message(json: &str) -> Message {
         Responses.message(json.as_bytes()).unwrap()

@@ -68,15 +68,20 @@ impl Contest {
     }
 }
 
+/// Axes of the load and of lengths, and those of settings.
+fn loads_and_settings(axes: &[String]) -> (Vec<&String>, Vec<&String>) {
+    (axes.iter())
+        .filter(|axis| !EXTENT.contains(&axis.as_str()))
+        .partition(|axis| is_load(axis) || is_length(axis))
+}
+
 /// Winners and ties for TTFT, ITL and throughput.
 pub(super) fn settings<'a>(
     axes: &'a [String],
     rows: &'a [MeasuredPoint<'a>],
     lang: Lang,
 ) -> Vec<Finding> {
-    let (fixed, varied): (Vec<&String>, Vec<&String>) = (axes.iter())
-        .filter(|axis| !EXTENT.contains(&axis.as_str()))
-        .partition(|axis| is_load(axis) || is_length(axis));
+    let (fixed, varied) = loads_and_settings(axes);
     if varied.is_empty() {
         return Vec::new();
     }
@@ -157,9 +162,7 @@ pub(super) fn large_differences<'a>(
     rows: &'a [MeasuredPoint<'a>],
     lang: Lang,
 ) -> Vec<Finding> {
-    let (fixed, varied): (Vec<&String>, Vec<&String>) = (axes.iter())
-        .filter(|axis| !EXTENT.contains(&axis.as_str()))
-        .partition(|axis| is_load(axis) || is_length(axis));
+    let (fixed, varied) = loads_and_settings(axes);
     if varied.is_empty() {
         return Vec::new();
     }
