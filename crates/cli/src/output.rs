@@ -5,13 +5,13 @@ use crate::options::{Format, OutputOptions};
 use crate::pictures;
 use anyhow::{Context, bail};
 use inferometer_analysis::context::RunContext;
+use inferometer_chart::Drawing;
 use inferometer_core::scenario::Scenario;
 use inferometer_core::summary::{SloOutcome, Summary};
 use inferometer_dialect::Source;
 use inferometer_page::figure::Figure;
 use inferometer_page::text::{Paint, TextStyle};
 use inferometer_page::{html, markdown, text};
-use inferometer_report::chart::Drawing;
 use inferometer_report::html::run::RunPage;
 use inferometer_report::run::{Detail, RunReport, compose};
 use inferometer_report::{csv, json};
@@ -216,7 +216,7 @@ fn render(run: &Measured, options: &OutputOptions, format: Format) -> anyhow::Re
         Format::Svg | Format::Png => {
             let drawing = Drawing::of(&run.reading.trace);
             let clock = run.scenario.connection.sim_clock;
-            let figures = inferometer_report::chart::run::all(&run.summary, &drawing, clock, lang);
+            let figures = inferometer_chart::run::all(&run.summary, &drawing, clock, lang);
             return Ok(Rendered::Figures(figures));
         }
         Format::Text | Format::Md | Format::Json | Format::Csv => {}

@@ -1,21 +1,21 @@
 //! A search for capacity as a document: the answer first, then how it was found.
 
-use crate::chart::curve::{Latency, throughput_latency};
-use crate::chart::ladder::{Ladder, LadderSeries};
-use crate::chart::load_level::axis_name;
-use crate::chart::points::{of_objective, tradeoff};
-use crate::chart::search::{self, Objective, Search};
-use crate::chart::{Level, Shown};
-use crate::message::{CapacityText, FigureText, NoteText, SetupText, SweepText};
 use crate::run::shell_word;
 use inferometer_analysis::compare::Metric;
 use inferometer_campaign::capacity::stored::{
     Capacity, Edge, SearchEnding, StoredProbe, TierCapacity,
 };
 use inferometer_campaign::capacity::{ProbeVerdict, Purpose};
+use inferometer_chart::curve::{Latency, throughput_latency};
+use inferometer_chart::ladder::{Ladder, LadderSeries};
+use inferometer_chart::load_level::axis_name;
+use inferometer_chart::points::{of_objective, tradeoff};
+use inferometer_chart::search::{self, Objective, Search};
+use inferometer_chart::{Level, Shown};
 use inferometer_core::scenario::SimClock;
 use inferometer_core::slo::{Slo, SloScope};
 use inferometer_core::summary::Summary;
+use inferometer_message::{CapacityText, FigureText, NoteText, SetupText, SweepText};
 use inferometer_page::doc::{
     Block, Cell, Column, Command, Doc, Pair, Section, Table, Tone, Unit, Verdict,
 };

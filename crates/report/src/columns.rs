@@ -1,9 +1,9 @@
 //! Columns of tables that users may choose: their titles and cells, and those that each kind of
 //! sweep has unless they do.
 
-use crate::message::{ImportText, NumbersText, SweepText};
-use crate::points::{MeasuredPoint, lengths};
+use inferometer_chart::measured::{MeasuredPoint, lengths};
 use inferometer_core::summary::{Quantity, SummaryColumn, SummaryColumns};
+use inferometer_message::{ImportText, NumbersText, SweepText};
 use inferometer_page::doc::{Cell, Column, Table, Unit};
 use inferometer_store::sweep_dir::SweepPlan;
 use inferometer_text::Lang;

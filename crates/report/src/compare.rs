@@ -8,10 +8,10 @@ mod table;
 pub use csv::csv;
 pub use figures::figures;
 
-use crate::message::{CompareText, ComparedMetric};
 use inferometer_analysis::compare::{Comparison, Group, Metric, Row, Verdict};
 use inferometer_core::point::Point;
 use inferometer_core::summary::SummaryColumns;
+use inferometer_message::{CompareText, ComparedMetric};
 use inferometer_page::doc::{Block, Doc, Note, Pair, Section, Tone, Verdict as Judgement};
 use inferometer_page::number;
 use inferometer_text::Lang;

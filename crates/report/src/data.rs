@@ -1,6 +1,6 @@
 //! What `inferometer data` shows: a data set at a glance, and what is wrong with it.
 
-use crate::message::{DataText, NumbersText};
+use inferometer_message::{DataText, NumbersText};
 use inferometer_page::doc::{Bar, Block, Doc, Note, Pair, Section, Tone};
 use inferometer_page::number;
 use inferometer_text::Lang;

@@ -1,9 +1,9 @@
 //! What `inferometer doctor` shows: the certificate of a client's host, and what a server
 //! understands.
 
-use crate::message::{DoctorText, SetupText, notes};
 use inferometer_core::environment::Probe;
 use inferometer_load::certificate::Certificate;
+use inferometer_message::{DoctorText, SetupText, notes};
 use inferometer_page::doc::{Block, Cell, Column, Doc, Pair, Section, Table, Unit};
 use inferometer_page::number;
 use inferometer_text::Lang;

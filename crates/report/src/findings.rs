@@ -7,10 +7,10 @@ mod grid;
 mod ladder;
 mod run;
 
-use crate::message::FindingText as Text;
-use crate::points::MeasuredPoints;
-use crate::points::ladder::ladders;
+use inferometer_chart::measured::MeasuredPoints;
+use inferometer_chart::measured::ladder::ladders;
 use inferometer_core::summary::Summary;
+use inferometer_message::FindingText as Text;
 use inferometer_page::doc::{Pair, Section};
 use inferometer_text::Lang;
 use inferometer_text::punctuation::PunctuationText;

@@ -11,7 +11,7 @@ pub mod sweep;
 
 pub use glossary::glossary;
 
-use crate::message::PageText;
+use inferometer_message::PageText;
 use inferometer_text::Lang;
 
 /// A page's name for a report that has no label.

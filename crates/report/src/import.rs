@@ -13,7 +13,6 @@ pub use points::{figures, findings};
 use points::findings_of;
 
 use crate::findings::section as findings_section;
-use crate::message::{ImportText, VerdictText};
 use inferometer_core::doubt::Severity;
 use inferometer_core::point::Point;
 use inferometer_core::summary::{Summary, SummaryColumns};
@@ -22,6 +21,7 @@ use inferometer_import::{
     ImportedSummary, ImportedThroughput, MeasuredResult, ResultGroup, Spread, StatedImportDoubt,
     Stored, doubts, groups, measured_in, repeats,
 };
+use inferometer_message::{ImportText, VerdictText};
 use inferometer_page::doc::{Block, Doc, Pair, Section, Tone, Verdict};
 use inferometer_page::number;
 use inferometer_text::Lang;

@@ -4,7 +4,6 @@
 //! Everything here is a pure function of stored data: no clock, no files, no printing.
 
 pub mod capacity;
-pub mod chart;
 mod columns;
 pub mod compare;
 pub mod csv;
@@ -14,9 +13,7 @@ pub mod findings;
 pub mod html;
 pub mod import;
 pub mod json;
-pub mod message;
 pub mod plan;
-mod points;
 pub mod run;
 pub mod runs;
 mod severity;

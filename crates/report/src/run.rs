@@ -13,12 +13,12 @@ mod work;
 pub(crate) use trouble::seen;
 
 use crate::findings;
-use crate::message::{SetupText, VerdictText};
 use inferometer_core::api::Answers;
 use inferometer_core::doubt::Severity;
 use inferometer_core::environment::{Ending, Environment};
 use inferometer_core::scenario::{Scenario, Shape};
 use inferometer_core::summary::{SloOutcome, SloResult, Summary};
+use inferometer_message::{SetupText, VerdictText};
 use inferometer_page::doc::{Block, Command, Doc, Pair, Section, Tone, Verdict};
 use inferometer_page::number;
 use inferometer_text::punctuation::PunctuationText;

@@ -3,9 +3,9 @@
 
 use crate::columns;
 use crate::csv::{field, harmless};
-use crate::message::{RunsText, SetupText, VerdictText};
 use inferometer_core::scenario::Shape;
 use inferometer_core::summary::{Quantity, Summary, SummaryColumns};
+use inferometer_message::{RunsText, SetupText, VerdictText};
 use inferometer_page::doc::{Block, Cell, Column, Doc, Section, Table, Tone};
 use inferometer_page::number;
 use inferometer_text::Lang;

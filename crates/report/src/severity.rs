@@ -1,7 +1,7 @@
 //! How much a doubt matters, as a word and as a tone.
 
-use crate::message::VerdictText;
 use inferometer_core::doubt::Severity;
+use inferometer_message::VerdictText;
 use inferometer_page::doc::Tone;
 
 pub(crate) fn word(severity: Severity) -> VerdictText {

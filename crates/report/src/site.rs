@@ -4,11 +4,11 @@
 //! Names, labels and tags are hostile: in markup they are escaped, in the embedded JSON nothing
 //! can end the script element, and the script writes text, never markup.
 
-use crate::chart::metric_name::{MetricUnit, metric_name, unit_of};
-use crate::message::{NumbersText, RunsText, SiteText};
 use crate::runs::{KnownResult, Listed};
 use inferometer_analysis::compare::Metric;
+use inferometer_chart::metric_name::{MetricUnit, metric_name, unit_of};
 use inferometer_core::scenario::Shape;
+use inferometer_message::{NumbersText, RunsText, SiteText};
 use inferometer_page::html::ControlText;
 use inferometer_page::number;
 use inferometer_text::hostile::printable;

@@ -7,8 +7,6 @@ mod tests;
 
 pub use figures::figures;
 
-use crate::chart::metric_name::name_and_unit;
-use crate::message::{NoteText, SetupText, StudyText};
 use inferometer_campaign::space::{Point, Value};
 use inferometer_campaign::study::{
     Direction, Effect, FailureCount, Finding, Importance, Objective, Study, StudyResult, TrialRow,
@@ -16,7 +14,9 @@ use inferometer_campaign::study::{
 };
 use inferometer_campaign::trial::{Level, Origin, State};
 use inferometer_catalog::engine::EngineKind;
+use inferometer_chart::metric_name::name_and_unit;
 use inferometer_core::slo::{Slo, SloScope};
+use inferometer_message::{NoteText, SetupText, StudyText};
 use inferometer_page::doc::{
     Block, Cell, Column, Command, Doc, Pair, Section, Table, Tone, Unit, Verdict,
 };

@@ -9,15 +9,15 @@ mod table;
 pub use notes::compose_for_notes;
 use table::{mark, table};
 
-use crate::chart::{self, Shown, omitted};
 use crate::findings::{self, Finding};
-use crate::message::{FigureText, PageText, SetupText, SweepText};
-use crate::points::{LOAD, MeasuredPoint, MeasuredPoints, groups};
+use inferometer_chart::measured::{LOAD, MeasuredPoint, MeasuredPoints, groups};
+use inferometer_chart::{self, Shown, omitted};
 use inferometer_core::doubt::DoubtCode;
 use inferometer_core::environment::Environment;
 use inferometer_core::point::Point;
 use inferometer_core::scenario::SimClock;
 use inferometer_core::summary::{Summary, SummaryColumns};
+use inferometer_message::{FigureText, PageText, SetupText, SweepText};
 use inferometer_page::doc::{Block, Command, Doc, Pair, Section};
 use inferometer_page::figure::Figure;
 use inferometer_page::number;
@@ -146,7 +146,7 @@ fn measured<'a>(report: &SweepReport<'a>) -> MeasuredPoints<'a> {
 /// Every figure of a sweep, in reading order, without its invalid points.
 pub fn figures(report: &SweepReport<'_>) -> Vec<Figure> {
     let measured = measured(report);
-    let mut figures = chart::points::figures(&measured, Shown::Valid, report.lang);
+    let mut figures = inferometer_chart::points::figures(&measured, Shown::Valid, report.lang);
     // No chart hides the points that were skipped or failed to run.
     let axes: Vec<&String> = measured.axes.iter().collect();
     let unmeasured = (measured.points.iter()).filter(|point| point.summaries.is_empty());
@@ -157,7 +157,7 @@ pub fn figures(report: &SweepReport<'_>) -> Vec<Figure> {
         })
         .collect();
     if let Some(note) = omitted::footnote(FigureText::NotMeasured, &names, report.lang) {
-        chart::points::add_note(&mut figures, &note);
+        inferometer_chart::points::add_note(&mut figures, &note);
     }
     figures
 }

@@ -11,9 +11,9 @@ use inferometer_core::options::{Count, FormatName, Options, RunOptions, WorkOpti
 use inferometer_core::work::{
     DataFormat, DataSource, Filter, PromptLength, PromptSource, TokenizerName, Window,
 };
+use inferometer_message::ProgressText;
 use inferometer_page::text::{self, Paint, TextStyle};
 use inferometer_report::data::{Conversion, compose, in_brief};
-use inferometer_report::message::ProgressText;
 use inferometer_runner::work;
 use inferometer_text::Lang;
 use inferometer_workload::data::{Surveyor, to_custom};

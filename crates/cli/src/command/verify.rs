@@ -6,7 +6,7 @@ use crate::output::{language, print};
 use crate::registry;
 use anyhow::bail;
 use clap::Args;
-use inferometer_report::message::RunsText;
+use inferometer_message::RunsText;
 use inferometer_store::verify::{Integrity, Verified, verify};
 use inferometer_text::Lang;
 use std::path::Path;

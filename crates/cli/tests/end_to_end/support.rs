@@ -296,7 +296,7 @@ impl Run {
             origin_ns: environment.origin_monotonic_ns,
             api: environment.server.api,
             notes: (environment.notes.iter())
-                .map(|note| inferometer_report::message::notes::text(note, Lang::En))
+                .map(|note| inferometer_message::notes::text(note, Lang::En))
                 .collect(),
             ended,
             path,

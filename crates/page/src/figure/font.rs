@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn the_font_has_every_character_of_the_catalogue() {
-        let catalogue = concat!(env!("CARGO_MANIFEST_DIR"), "/../report/src/message");
+        let catalogue = concat!(env!("CARGO_MANIFEST_DIR"), "/../message/src");
         for file in std::fs::read_dir(catalogue).unwrap() {
             let path = file.unwrap().path();
             // Sentences of plans and of setups are never drawn.

@@ -1,11 +1,11 @@
 //! What is drawn of a comparison.
 
 use super::{CompareReport, letter};
-use crate::chart::compared_runs::{self, ComparedRuns};
-use crate::chart::ladder::legend;
-use crate::chart::ratios;
-use crate::message::FigureText;
 use inferometer_analysis::compare::Group;
+use inferometer_chart::compared_runs::{self, ComparedRuns};
+use inferometer_chart::ladder::legend;
+use inferometer_chart::ratios;
+use inferometer_message::FigureText;
 use inferometer_page::figure::Figure;
 use inferometer_text::punctuation::PunctuationText;
 use std::collections::{BTreeMap, BTreeSet};

@@ -2,11 +2,11 @@
 
 use super::{CompareReport, letter, metric, percent, shown, verdict_word};
 use crate::columns;
-use crate::message::CompareText;
-use crate::points::distinct;
 use inferometer_analysis::compare::{Basis, Group, Row, RunSample, Verdict};
+use inferometer_chart::measured::distinct;
 use inferometer_core::point::Point;
 use inferometer_core::summary::SummaryColumn;
+use inferometer_message::CompareText;
 use inferometer_page::doc::{Cell, Column, Section, Table};
 use inferometer_page::number;
 

@@ -2,9 +2,9 @@
 
 use super::estimate::{Compared, Estimate};
 use super::{Finding, FindingKind, some};
-use crate::message::FindingText as Text;
-use crate::points::{MeasuredPoint, groups, is_length, is_load};
 use inferometer_analysis::compare::Settings;
+use inferometer_chart::measured::{MeasuredPoint, groups, is_length, is_load};
+use inferometer_message::FindingText as Text;
 use inferometer_page::number;
 use inferometer_text::Lang;
 use inferometer_text::punctuation::PunctuationText;

@@ -1,8 +1,8 @@
 //! A figure of a point with the interval that it lies in.
 
-use crate::points::MeasuredPoint;
 use inferometer_analysis::compare::Settings;
 use inferometer_analysis::statistics::batch_means;
+use inferometer_chart::measured::MeasuredPoint;
 use inferometer_core::summary::Summary;
 use std::cmp::Ordering;
 

@@ -2,8 +2,8 @@
 
 use super::estimate::{Compared, Estimate};
 use super::{Finding, FindingKind};
-use crate::message::FindingText as Text;
-use crate::points::{MeasuredPoint, groups, lengths};
+use inferometer_chart::measured::{MeasuredPoint, groups, lengths};
+use inferometer_message::FindingText as Text;
 use inferometer_page::number;
 use inferometer_text::Lang;
 use inferometer_text::punctuation::PunctuationText;

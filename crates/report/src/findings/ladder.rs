@@ -1,10 +1,10 @@
 //! What a ladder shows: where it saturates, and from where on requests fail.
 
 use super::{Finding, FindingKind, some};
-use crate::message::FindingText as Text;
-use crate::points::MeasuredPoint;
-use crate::points::ladder::{LoadLadder, rates};
 use inferometer_analysis::knee::{KneeBasis, knee, still_rising};
+use inferometer_chart::measured::MeasuredPoint;
+use inferometer_chart::measured::ladder::{LoadLadder, rates};
+use inferometer_message::FindingText as Text;
 use inferometer_page::number::{self, whole_or_brief as level};
 use inferometer_text::Lang;
 use inferometer_text::punctuation::PunctuationText;

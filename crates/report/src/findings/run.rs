@@ -1,11 +1,11 @@
 //! What one run shows, and the same over the points of a sweep.
 
 use super::{Finding, FindingKind};
-use crate::message::{FindingText as Text, NumbersText};
-use crate::points::MeasuredPoint;
+use inferometer_chart::measured::MeasuredPoint;
 use inferometer_core::doubt::DoubtCode;
 use inferometer_core::summary::{Distribution, Outage, Summary};
 use inferometer_core::thresholds::Thresholds;
+use inferometer_message::{FindingText as Text, NumbersText};
 use inferometer_page::number;
 use inferometer_text::Lang;
 use inferometer_text::punctuation::PunctuationText;

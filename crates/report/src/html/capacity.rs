@@ -2,11 +2,11 @@
 
 use super::{environment, title};
 use crate::capacity::{compose, figures};
-use crate::chart::Level;
-use crate::message::PageText;
 use inferometer_campaign::capacity::stored::Capacity;
+use inferometer_chart::Level;
 use inferometer_core::environment::Environment;
 use inferometer_core::summary::Summary;
+use inferometer_message::PageText;
 use inferometer_page::html::{Edition, Headline, Page, page};
 use inferometer_page::number;
 use inferometer_text::Lang;

@@ -2,7 +2,7 @@
 
 use super::title;
 use crate::compare::{CompareReport, compose, figures, tiles};
-use crate::message::PageText;
+use inferometer_message::PageText;
 use inferometer_page::doc::Tone;
 use inferometer_page::html::{Edition, Headline, Page, page};
 use serde_json::json;

@@ -1,7 +1,7 @@
 //! Where a run ran: the client, its host, and what the server said of itself.
 
-use crate::message::PageText;
 use inferometer_core::environment::Environment;
+use inferometer_message::PageText;
 use inferometer_page::doc::{Pair, Section};
 use inferometer_page::number;
 use inferometer_text::Lang;

@@ -1,6 +1,6 @@
 //! The definition behind every name of a metric.
 
-use crate::message::{
+use inferometer_message::{
     DefinitionText, FigureText, GlossaryText as Further, MetricText, PageText, SweepText,
 };
 use inferometer_page::html::Glossary;

@@ -1,12 +1,12 @@
 //! The page of one run.
 
 use super::{environment, title};
-use crate::chart;
-use crate::chart::Drawing;
-use crate::message::{MetricText, PageText};
+
 use crate::run::{Detail, RunReport, compose};
 use inferometer_analysis::fold::Folded;
+use inferometer_chart::Drawing;
 use inferometer_core::summary::{Distribution, Summary};
+use inferometer_message::{MetricText, PageText};
 use inferometer_page::doc::Tone;
 use inferometer_page::html::{Edition, Headline, Page, page};
 use inferometer_page::number;
@@ -46,7 +46,7 @@ fn edition(run: &RunPage<'_>, lang: Lang) -> Edition {
         lang,
         title: title(summary.label.as_deref(), PageText::Run, lang),
         headlines: headlines(&summary, lang),
-        figures: chart::run::all(
+        figures: inferometer_chart::run::all(
             &summary,
             run.drawing,
             report.scenario.connection.sim_clock,

@@ -1,8 +1,8 @@
 //! The page of a study of launch flags.
 
-use crate::chart::metric_name::name_and_unit;
-use crate::message::StudyText;
 use crate::study::{StudyReport, compose, figures, percent};
+use inferometer_chart::metric_name::name_and_unit;
+use inferometer_message::StudyText;
 use inferometer_page::html::{Edition, Headline, Page, page};
 use inferometer_page::number;
 

@@ -3,9 +3,9 @@
 use super::environment;
 use super::run::{duration, failed};
 use super::title;
-use crate::message::PageText;
 use crate::sweep::{SweepReport, compose, figures, value};
 use inferometer_core::summary::Summary;
+use inferometer_message::PageText;
 use inferometer_page::html::{Edition, Headline, Page, page};
 use inferometer_page::number;
 

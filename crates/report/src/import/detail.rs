@@ -1,7 +1,7 @@
 //! All that is known of one result.
 
 use super::{ReportedResult, flags, lines_in_words, statistics};
-use crate::message::{ImportText, NumbersText};
+use inferometer_message::{ImportText, NumbersText};
 use inferometer_page::doc::{Block, Cell, Column, Pair, Section, Table};
 use inferometer_page::number;
 use inferometer_text::Lang;

@@ -2,11 +2,11 @@
 
 use super::{ImportReport, ReportedResult, flags, lines_in_words, statistics};
 use crate::columns;
-use crate::message::{ImportText, NumbersText};
 use crate::severity;
 use inferometer_core::doubt::Severity;
 use inferometer_core::summary::{SummaryColumn, SummaryColumns};
 use inferometer_import::{ImportedResult, ResultGroup, Spread};
+use inferometer_message::{ImportText, NumbersText};
 use inferometer_page::doc::{Block, Cell, Column, Pair, Section, Table, Tone, Unit};
 use inferometer_page::number;
 use inferometer_text::Lang;

@@ -2,9 +2,9 @@
 
 use super::ImportReport;
 use super::points::some;
-use crate::message::ImportText;
 use crate::severity;
 use inferometer_import::StatedImportDoubt;
+use inferometer_message::ImportText;
 use inferometer_page::doc::{Follow, Note, Tone};
 use inferometer_text::punctuation::PunctuationText;
 

@@ -2,13 +2,13 @@
 //! rules of a sweep's findings serve them too.
 
 use super::{ImportReport, ReportedResult};
-use crate::chart::{self, Shown};
 use crate::findings::{self, Finding, FindingKind};
-use crate::message::{FigureText, FindingText, ImportText, PageText};
-use crate::points::{MeasuredPoint, MeasuredPoints, is_load};
+use inferometer_chart::measured::{MeasuredPoint, MeasuredPoints, is_load};
+use inferometer_chart::{self, Shown};
 use inferometer_core::point::Point;
 use inferometer_core::summary::Summary;
 use inferometer_import::ResultGroup;
+use inferometer_message::{FigureText, FindingText, ImportText, PageText};
 use inferometer_page::figure::Figure;
 use inferometer_page::number;
 use inferometer_text::Lang;
@@ -190,7 +190,7 @@ fn overlaid(report: &ImportReport<'_>, groups: &[&ResultGroup]) -> Vec<Figure> {
         Shown::All
     };
     let points = ImportedPoints::of(report, groups);
-    let mut figures = chart::points::figures(&points.measured(lang), shown, lang);
+    let mut figures = inferometer_chart::points::figures(&points.measured(lang), shown, lang);
     for figure in &mut figures {
         // What a tool does not print has no chart.
         figure.panels.retain(|panel| !panel.is_empty());

@@ -1,7 +1,7 @@
 //! A calibration: its points and errors, and the range that it was measured in.
 
 use super::labels::{brief, metric_text};
-use crate::message::PlanText as Text;
+use inferometer_message::PlanText as Text;
 use inferometer_page::doc::{Block, Cell, Column, Pair, Section, Table};
 use inferometer_plan::calibrate::{Calibration, FittedPoint};
 use inferometer_plan::observation::LeftOut;

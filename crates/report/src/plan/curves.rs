@@ -2,10 +2,10 @@
 //! the intervals in which they lie in 9 of 10 cases.
 
 use super::labels::{flags, predicted};
-use crate::chart::load_level::objective_mark;
-use crate::chart::metric_name::statistic;
-use crate::message::{FigureText as Text, PlanText};
+use inferometer_chart::load_level::objective_mark;
+use inferometer_chart::metric_name::statistic;
 use inferometer_core::slo::{Slo, SloMetric, SloScope};
+use inferometer_message::{FigureText as Text, PlanText};
 use inferometer_page::figure::{
     Axis, Colour, Figure, Mark, Panel, Sample, Scale, Series, Shape, in_readable_time,
 };

@@ -1,6 +1,6 @@
 //! How settings, loads, metrics and numbers of the planner are written.
 
-use crate::message::PlanText as Text;
+use inferometer_message::PlanText as Text;
 use inferometer_plan::means::MeanMetric;
 use inferometer_plan::observation::Load;
 use inferometer_plan::what_if::{Outcome, Prediction, Setting};

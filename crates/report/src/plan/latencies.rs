@@ -1,9 +1,9 @@
 //! Percentiles of latencies with their intervals, a row for each metric.
 
 use super::labels::{brief, brief_load, flags, percent, predicted};
-use crate::message::PlanText as Text;
 use inferometer_core::slo::{Slo, SloMetric};
 use inferometer_core::summary::Distribution;
+use inferometer_message::PlanText as Text;
 use inferometer_page::doc::{Cell, Column, Section, Table};
 use inferometer_plan::means::MeanMetric;
 use inferometer_plan::what_if::{Answers, Prediction, TAIL};

@@ -4,9 +4,9 @@ mod picture;
 
 pub use picture::stacks;
 
-use crate::message::PlanText as Text;
 use inferometer_catalog::engine::EngineKind;
 use inferometer_catalog::units::GIB;
+use inferometer_message::PlanText as Text;
 use inferometer_page::doc::{Block, Cell, Column, Pair, Section, Table, Tone, Unit, Verdict};
 use inferometer_page::number;
 use inferometer_plan::memory::{Answer, Fit, Part, Remedy};

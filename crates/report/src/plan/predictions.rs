@@ -3,9 +3,9 @@
 use super::calibration::distrusted;
 use super::labels::{brief, brief_load, flags, metric_text, percent, predicted, setting_text};
 use super::latencies::latencies;
-use crate::message::PlanText as Text;
 use inferometer_core::length::Distribution;
 use inferometer_core::slo::Slo;
+use inferometer_message::PlanText as Text;
 use inferometer_page::doc::{Block, Cell, Column, Section, Table, Tone};
 use inferometer_plan::calibrate::Calibration;
 use inferometer_plan::means::MeanMetric;

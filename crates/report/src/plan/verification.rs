@@ -1,7 +1,7 @@
 //! A prediction beside its measurement.
 
 use super::labels::{brief, metric_text};
-use crate::message::PlanText as Text;
+use inferometer_message::PlanText as Text;
 use inferometer_page::doc::{Block, Cell, Column, Section, Table, Tone, Verdict};
 use inferometer_plan::calibrate::Verified;
 use inferometer_plan::means::{MeanMetric, Means};

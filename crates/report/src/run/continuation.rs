@@ -1,8 +1,8 @@
 //! Answers to a template that asks for a length in words, by the length that came.
 
 use super::{RunReport, heading};
-use crate::message::NumbersText;
 use inferometer_core::summary::{ContinuationGroup, ContinuationResult};
+use inferometer_message::NumbersText;
 use inferometer_page::doc::{Block, Cell, Column, Pair, Section, Table, Unit};
 use inferometer_page::number;
 

@@ -1,7 +1,7 @@
 //! The definition of every metric that the report shows, beside its name.
 
 use super::{RunReport, latency};
-use crate::message::{DefinitionText, MetricText, NumbersText};
+use inferometer_message::{DefinitionText, MetricText, NumbersText};
 use inferometer_page::doc::{Block, Pair, Section};
 
 pub(super) fn section(report: &RunReport<'_>) -> Section {

@@ -1,9 +1,9 @@
 //! The table of latencies.
 
 use super::{Detail, RunReport, heading};
-use crate::message::{MetricText, NumbersText};
 use inferometer_core::quantile::least_samples;
 use inferometer_core::summary::Distribution;
+use inferometer_message::{MetricText, NumbersText};
 use inferometer_page::doc::{Block, Cell, Column, Section, Table, Unit};
 use inferometer_page::number;
 

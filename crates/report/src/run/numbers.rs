@@ -2,10 +2,10 @@
 
 use super::latency::row_unit;
 use super::{RunReport, heading};
-use crate::chart::ladder::cards_of;
-use crate::message::{FigureText, MetricText, NumbersText};
+use inferometer_chart::ladder::cards_of;
 use inferometer_core::record::TokenSource;
 use inferometer_core::summary::Distribution;
+use inferometer_message::{FigureText, MetricText, NumbersText};
 use inferometer_page::doc::{Block, Cell, Column, Pair, Section, Table, Unit};
 use inferometer_page::number;
 use inferometer_text::punctuation::PunctuationText;

@@ -1,8 +1,8 @@
 //! The server's own view, and what the slowest requests waited for.
 
 use super::{RunReport, heading};
-use crate::message::{ServerText, server};
 use inferometer_core::server::{DeviceSummary, Explained, Explanation, HostSummary, Level};
+use inferometer_message::{ServerText, server};
 use inferometer_page::doc::{Block, Pair, Section};
 use inferometer_page::number;
 

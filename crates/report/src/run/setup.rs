@@ -1,11 +1,11 @@
 //! What was done: server, model, load, work, extent; only what matters.
 
 use super::{RunReport, shell_word};
-use crate::message::{ServerText, SetupText, notes};
 use inferometer_core::environment::EndCause;
 use inferometer_core::note::{Known, Note};
 use inferometer_core::scenario::{Arrival, Extent, Load, Ramp, RampCurve, Shape, Stagger, Warmup};
 use inferometer_core::work::{PromptSource, Window};
+use inferometer_message::{ServerText, SetupText, notes};
 use inferometer_page::doc::{Pair, Section};
 use inferometer_page::number;
 use inferometer_text::Text;

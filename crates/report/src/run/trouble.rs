@@ -1,9 +1,9 @@
 //! What went wrong or may mislead: doubts, failures, missed objectives, drift.
 
 use super::RunReport;
-use crate::message::{MetricText, NumbersText, VerdictText};
 use crate::severity;
 use inferometer_core::summary::{FailureCount, ObjectiveResult, StatedDoubt};
+use inferometer_message::{MetricText, NumbersText, VerdictText};
 use inferometer_page::doc::{Block, Cell, Column, Follow, Note, Pair, Section, Table, Tone, Unit};
 use inferometer_page::number;
 use inferometer_text::Lang;

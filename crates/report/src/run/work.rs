@@ -1,11 +1,11 @@
 //! What was sent, in one line.
 
 use super::RunReport;
-use crate::message::SetupText;
 use inferometer_core::work::{
     Conversation, Language, Output, PrefixLength, PromptLength, PromptSource, Synthetic,
     SyntheticLengths, Work,
 };
+use inferometer_message::SetupText;
 use inferometer_page::number;
 use inferometer_text::hostile::printable;
 

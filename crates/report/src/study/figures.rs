@@ -3,11 +3,11 @@
 
 use super::flag_axis::{FlagAxis, ends, share_of_range};
 use super::{StudyReport, is_failure, is_repeat, outcome};
-use crate::chart::metric_name::name_and_unit;
-use crate::message::{FigureText, StudyText};
-use crate::points::distinct;
 use inferometer_campaign::study::{Direction, TrialRow};
 use inferometer_campaign::trial::Origin;
+use inferometer_chart::measured::distinct;
+use inferometer_chart::metric_name::name_and_unit;
+use inferometer_message::{FigureText, StudyText};
 use inferometer_page::figure::{
     Axis, Colour, Figure, Mark, MarkKind, On, Panel, Sample, Scale, Series, Shape,
 };

@@ -2,8 +2,8 @@
 //! how fast they came.
 
 use super::SweepReport;
-use crate::message::PageText;
-use crate::points::{MeasuredPoint, groups, lengths};
+use inferometer_chart::measured::{MeasuredPoint, groups, lengths};
+use inferometer_message::PageText;
 use inferometer_page::doc::{Cell, Column, Section, Table, Unit};
 
 /// A table for each input length and each value of the other axes.

@@ -1,16 +1,16 @@
 //! What stands above the tables of a sweep: verdict, what was varied on what, doubts.
 
 use super::{SweepReport, Visited, count, unfinished};
-use crate::message::{NoteText, ServerText, SetupText, SweepText, VerdictText};
-use crate::points::{MeasuredPoint, confounded};
 use crate::run::setup;
 use crate::run::{Detail, RunReport};
 use crate::severity;
 use inferometer_analysis::judge::meanings::DoubtMeaning;
+use inferometer_chart::measured::{MeasuredPoint, confounded};
 use inferometer_core::doubt::{DoubtCode, Severity};
 use inferometer_core::environment::{Ending, Environment};
 use inferometer_core::point::Point;
 use inferometer_core::summary::StatedDoubt;
+use inferometer_message::{NoteText, ServerText, SetupText, SweepText, VerdictText};
 use inferometer_page::doc::{Follow, Note, Pair, Section, Tone, Verdict};
 use inferometer_page::number;
 use inferometer_store::sweep_dir::TrialState;

@@ -1,11 +1,11 @@
 //! A ladder as people keep it in their notes: a row per metric, a column per load.
 
 use super::{SweepReport, compose, measured};
-use crate::message::{FigureText, NumbersText, SweepText};
-use crate::points::MeasuredPoint;
-use crate::points::ladder::{LoadLadder, ladders};
+use inferometer_chart::measured::MeasuredPoint;
+use inferometer_chart::measured::ladder::{LoadLadder, ladders};
 use inferometer_core::quantile::least_samples;
 use inferometer_core::summary::{Distribution, Latencies, Summary};
+use inferometer_message::{FigureText, NumbersText, SweepText};
 use inferometer_page::doc::{Block, Cell, Column, Doc, Table, Unit};
 use inferometer_page::number;
 use inferometer_text::Lang;

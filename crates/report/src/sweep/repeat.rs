@@ -2,8 +2,8 @@
 //! point with lists of what differs between the points.
 
 use super::SweepReport;
-use crate::points::value_text;
 use crate::run::{shell_word, started};
+use inferometer_chart::measured::value_text;
 use inferometer_core::options::Options;
 use inferometer_store::sweep_dir::{PlannedPoint, SweepPlan};
 use serde_json::Value;

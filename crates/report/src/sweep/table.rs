@@ -1,15 +1,15 @@
 //! The table of a ladder, its marks and what they mean.
 
 use super::{SweepReport, notes};
-use crate::chart::ladder::cards_of;
 use crate::columns;
-use crate::message::{NumbersText, SweepText};
-use crate::points::{MeasuredPoint, distinct};
 use crate::run::seen;
 use inferometer_analysis::statistics::batch_means;
+use inferometer_chart::ladder::cards_of;
+use inferometer_chart::measured::{MeasuredPoint, distinct};
 use inferometer_core::doubt::Severity;
 use inferometer_core::quantile::least_samples;
 use inferometer_core::summary::Summary;
+use inferometer_message::{NumbersText, SweepText};
 use inferometer_page::doc::{Cell, Column, Table, Tone, Unit};
 use inferometer_store::sweep_dir::TrialState;
 use inferometer_text::Lang;

@@ -7,6 +7,12 @@ use inferometer_analysis::compare::{
 };
 use inferometer_analysis::knee::{Knee, KneeBasis};
 use inferometer_campaign::capacity::ProbeVerdict;
+use inferometer_chart::configurations::{self, Configurations, Style};
+use inferometer_chart::curve::{self, Latency, Tradeoff};
+use inferometer_chart::grid::{self, Grid};
+use inferometer_chart::ladder::{self, Ladder, LadderSeries, legend};
+use inferometer_chart::search::{self, Objective, Search};
+use inferometer_chart::{Drawing, Level, Shown, ratios, run};
 use inferometer_core::point::Point;
 use inferometer_core::record::{Failure, FailureClass, Outcome, Phase, Record};
 use inferometer_core::scenario::SimClock;
@@ -15,12 +21,6 @@ use inferometer_core::summary::{
 };
 use inferometer_page::figure::theme::Theme;
 use inferometer_page::figure::{Figure, MarkKind, Shape, font, png, svg, thin};
-use inferometer_report::chart::configurations::{self, Configurations, Style};
-use inferometer_report::chart::curve::{self, Latency, Tradeoff};
-use inferometer_report::chart::grid::{self, Grid};
-use inferometer_report::chart::ladder::{self, Ladder, LadderSeries, legend};
-use inferometer_report::chart::search::{self, Objective, Search};
-use inferometer_report::chart::{Drawing, Level, Shown, ratios, run};
 use inferometer_text::Lang;
 use roxmltree::Document;
 use std::collections::{BTreeMap, HashSet};

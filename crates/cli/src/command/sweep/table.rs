@@ -3,8 +3,8 @@
 use crate::progress::Progress;
 use inferometer_core::point::Point;
 use inferometer_core::summary::Summary;
+use inferometer_message::{ProgressText, SweepText};
 use inferometer_page::text::pad_left;
-use inferometer_report::message::{ProgressText, SweepText};
 use inferometer_runner::{Event, Observer};
 use inferometer_store::sweep_dir::{SweepPlan, Trial, TrialState};
 use inferometer_text::Lang;

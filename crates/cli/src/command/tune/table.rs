@@ -3,8 +3,8 @@
 use crate::progress::{Progress, clock};
 use inferometer_campaign::study::Study;
 use inferometer_campaign::trial::{Origin, State, Trial};
+use inferometer_message::ProgressText;
 use inferometer_page::text::{pad_left, pad_right};
-use inferometer_report::message::ProgressText;
 use inferometer_text::Lang;
 use std::time::Duration;
 

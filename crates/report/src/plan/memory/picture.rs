@@ -1,8 +1,8 @@
 //! The parts of a card as a picture: drawn, or of signs.
 
 use super::{PARTS, gib, name, part_text};
-use crate::message::PlanText as Text;
 use inferometer_catalog::units::GIB;
+use inferometer_message::PlanText as Text;
 use inferometer_page::doc::{Cell, Column, Table};
 use inferometer_page::figure::{
     Axis, Colour, Figure, Mark, MarkKind, On, Panel, Sample, Scale, Series, Shape,

@@ -1,9 +1,9 @@
 //! Levels of load, and where they lie on the axis of a ladder.
 
 use super::omitted::{self, Shown};
-use crate::message::FigureText as Text;
 use inferometer_analysis::knee::Knee;
 use inferometer_core::summary::Summary;
+use inferometer_message::FigureText as Text;
 use inferometer_page::figure::{Axis, Mark, MarkKind, On, Panel, Sample, Scale, Series};
 use inferometer_page::number;
 use inferometer_text::Lang;
@@ -21,7 +21,7 @@ pub enum Level {
 
 impl Level {
     /// By size; names stay in the order that they came in.
-    pub(super) fn order(&self, other: &Level) -> Ordering {
+    pub(crate) fn order(&self, other: &Level) -> Ordering {
         match (self, other) {
             (Level::Number(a), Level::Number(b)) => a.total_cmp(b),
             _ => Ordering::Equal,
@@ -49,7 +49,7 @@ pub struct Ladder<'a> {
 
 impl Ladder<'_> {
     /// The name of a series in the legend, which a lone one does not need.
-    pub(super) fn legend_of<'s>(&self, series: &'s LadderSeries<'_>) -> &'s str {
+    pub(crate) fn legend_of<'s>(&self, series: &'s LadderSeries<'_>) -> &'s str {
         match self.series.len() {
             1 => "",
             _ => &series.label,
@@ -57,7 +57,7 @@ impl Ladder<'_> {
     }
 
     /// The names of some points, with that of their series where there are several.
-    pub(super) fn named(&self, which: impl Fn(&Summary) -> bool) -> Vec<String> {
+    pub(crate) fn named(&self, which: impl Fn(&Summary) -> bool) -> Vec<String> {
         let several = self.series.len() > 1;
         let points = (self.series.iter())
             .flat_map(|series| series.points.iter().map(move |point| (series, point)))
@@ -85,17 +85,17 @@ pub struct LadderSeries<'a> {
     pub knee: Option<Knee>,
 }
 
-pub(super) struct Places {
+pub(crate) struct Places {
     axis: Axis,
     /// Place of each name, where not all levels are numbers.
-    pub(super) names: HashMap<String, usize>,
-    pub(super) left_out: Vec<String>,
+    pub(crate) names: HashMap<String, usize>,
+    pub(crate) left_out: Vec<String>,
 }
 
 const BY_RATIO: f64 = 12.0;
 
 impl Places {
-    pub(super) fn new(ladder: &Ladder<'_>, lang: Lang) -> Self {
+    pub(crate) fn new(ladder: &Ladder<'_>, lang: Lang) -> Self {
         let (title, unit) = axis_name(&ladder.axis, lang);
         let levels = || ladder.series.iter().flat_map(|series| &series.points);
         let numbers: Option<Vec<f64>> = levels()
@@ -135,7 +135,7 @@ impl Places {
         }
     }
 
-    pub(super) fn axis_title(&self) -> String {
+    pub(crate) fn axis_title(&self) -> String {
         self.axis.caption()
     }
 
@@ -146,7 +146,7 @@ impl Places {
         }
     }
 
-    pub(super) fn samples(
+    pub(crate) fn samples(
         &self,
         series: &LadderSeries<'_>,
         shown: Shown,
@@ -166,7 +166,7 @@ impl Places {
         samples
     }
 
-    pub(super) fn panel(
+    pub(crate) fn panel(
         &self,
         title: String,
         unit: &str,
@@ -185,12 +185,12 @@ impl Places {
 }
 
 /// How levels lie on an axis: by ratio where they are far apart.
-pub(super) fn by_ratio(levels: impl Iterator<Item = f64>) -> Scale {
+pub(crate) fn by_ratio(levels: impl Iterator<Item = f64>) -> Scale {
     scale(ratio(levels) >= BY_RATIO)
 }
 
 /// The largest value over the least; 0 where there is no such ratio.
-pub(super) fn ratio(values: impl Iterator<Item = f64>) -> f64 {
+pub(crate) fn ratio(values: impl Iterator<Item = f64>) -> f64 {
     let (least, most) = values.fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), value| {
         (least.min(value), most.max(value))
     });
@@ -198,23 +198,23 @@ pub(super) fn ratio(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 /// A limit of the values.
-pub(crate) fn objective_mark(at: f64, objective: String, lang: Lang) -> Mark {
+pub fn objective_mark(at: f64, objective: String, lang: Lang) -> Mark {
     let label = Text::Objective.with(lang, &[("objective", objective)]);
     Mark::new(On::Y, at, label, MarkKind::Objective)
 }
 
 /// The highest load that meets the objectives, `value` in words.
-pub(super) fn capacity_mark(at: f64, value: String, lang: Lang) -> Mark {
+pub(crate) fn capacity_mark(at: f64, value: String, lang: Lang) -> Mark {
     let label = Text::Capacity.with(lang, &[("value", value)]);
     Mark::new(On::X, at, label, MarkKind::Capacity)
 }
 
-pub(super) fn scale(wide: bool) -> Scale {
+pub(crate) fn scale(wide: bool) -> Scale {
     if wide { Scale::Log } else { Scale::FromZero }
 }
 
 /// The name of an axis of load, and its unit.
-pub(crate) fn axis_name(axis: &str, lang: Lang) -> (String, &'static str) {
+pub fn axis_name(axis: &str, lang: Lang) -> (String, &'static str) {
     match axis {
         "concurrency" => (Text::Concurrency.text(lang).to_owned(), ""),
         "rate" => (Text::Rate.text(lang).to_owned(), "req/s"),

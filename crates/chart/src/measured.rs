@@ -6,9 +6,9 @@
 //! many times, in groups, and both sources have all of them in memory.
 
 mod dependence;
-pub(crate) mod ladder;
+pub mod ladder;
 
-pub(crate) use dependence::{confounded, independent};
+pub use dependence::{confounded, independent};
 
 use inferometer_core::point::Point;
 use inferometer_core::summary::{SloOutcome, Summary};
@@ -18,47 +18,47 @@ use serde_json::Value;
 use std::collections::HashMap;
 
 /// Axes of load.
-pub(crate) const LOAD: [&str; 2] = ["concurrency", "rate"];
+pub const LOAD: [&str; 2] = ["concurrency", "rate"];
 const INPUT: [&str; 2] = ["input-tokens", "input-chars"];
 const OUTPUT: [&str; 3] = ["output-tokens", "max-tokens", "ask-chars"];
 
 /// The points of a sweep or an import.
-pub(crate) struct MeasuredPoints<'a> {
-    pub(crate) axes: &'a [String],
+pub struct MeasuredPoints<'a> {
+    pub axes: &'a [String],
     /// All points that were planned: whether an axis follows another is seen from these.
-    pub(crate) planned: Vec<&'a Point>,
+    pub planned: Vec<&'a Point>,
     /// Those that were visited, in the order of the plan.
-    pub(crate) points: Vec<MeasuredPoint<'a>>,
+    pub points: Vec<MeasuredPoint<'a>>,
     /// Footnotes of every figure.
-    pub(crate) notes: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 /// All that is known of one point.
 #[derive(Clone)]
-pub(crate) struct MeasuredPoint<'a> {
-    pub(crate) point: &'a Point,
+pub struct MeasuredPoint<'a> {
+    pub point: &'a Point,
     /// How its visits ended; none of an import.
-    pub(crate) trials: Vec<&'a Trial>,
+    pub trials: Vec<&'a Trial>,
     /// The numbers of every measurement.
-    pub(crate) summaries: Vec<&'a Summary>,
+    pub summaries: Vec<&'a Summary>,
 }
 
 impl<'a> MeasuredPoint<'a> {
-    pub(crate) fn summaries(&self) -> impl Iterator<Item = &'a Summary> {
+    pub fn summaries(&self) -> impl Iterator<Item = &'a Summary> {
         self.summaries.iter().copied()
     }
 
-    pub(crate) fn valid(&self) -> impl Iterator<Item = &'a Summary> {
+    pub fn valid(&self) -> impl Iterator<Item = &'a Summary> {
         self.summaries().filter(|summary| summary.valid)
     }
 
     /// Those that may be called better than others.
-    pub(crate) fn winnable(&self) -> impl Iterator<Item = &'a Summary> {
+    pub fn winnable(&self) -> impl Iterator<Item = &'a Summary> {
         self.summaries().filter(|summary| summary.can_win())
     }
 
     /// Numbers to show: of the valid measurements, else of any.
-    pub(crate) fn shown(&self) -> Vec<&'a Summary> {
+    pub fn shown(&self) -> Vec<&'a Summary> {
         let valid: Vec<&Summary> = self.valid().collect();
         if valid.is_empty() {
             self.summaries.clone()
@@ -68,7 +68,7 @@ impl<'a> MeasuredPoint<'a> {
     }
 
     /// Of several measurements, the one with the median throughput.
-    pub(crate) fn typical(&self) -> Option<&'a Summary> {
+    pub fn typical(&self) -> Option<&'a Summary> {
         let mut all = self.shown();
         all.sort_by(|a, b| {
             let rate = |it: &Summary| it.throughput.output_tokens_per_s.unwrap_or(0.0);
@@ -77,17 +77,17 @@ impl<'a> MeasuredPoint<'a> {
         all.get(all.len().saturating_sub(1) / 2).copied()
     }
 
-    pub(crate) fn mean(&self, of: impl Fn(&Summary) -> Option<f64>) -> Option<f64> {
+    pub fn mean(&self, of: impl Fn(&Summary) -> Option<f64>) -> Option<f64> {
         let values: Vec<f64> = self.shown().into_iter().filter_map(of).collect();
         (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
     }
 
-    pub(crate) fn tokens_per_s(&self) -> Option<f64> {
+    pub fn tokens_per_s(&self) -> Option<f64> {
         self.mean(|summary| summary.throughput.output_tokens_per_s)
     }
 
     /// Whether it meets its objectives; absent where none are judged.
-    pub(crate) fn meets(&self) -> Option<bool> {
+    pub fn meets(&self) -> Option<bool> {
         let met = |summary: &Summary| Some(summary.slo.as_ref()?.outcome() == SloOutcome::Met);
         let outcomes: Option<Vec<bool>> = self.shown().into_iter().map(met).collect();
         outcomes
@@ -95,7 +95,7 @@ impl<'a> MeasuredPoint<'a> {
             .map(|all| all.into_iter().all(|met| met))
     }
 
-    pub(crate) fn number(&self, axis: &str) -> Option<f64> {
+    pub fn number(&self, axis: &str) -> Option<f64> {
         match self.point.0.get(axis)? {
             Value::String(text) => text.parse().ok(),
             value => value.as_f64(),
@@ -103,12 +103,12 @@ impl<'a> MeasuredPoint<'a> {
         .filter(|value: &f64| value.is_finite())
     }
 
-    pub(crate) fn text(&self, axis: &str) -> String {
+    pub fn text(&self, axis: &str) -> String {
         value_text(self.point.0.get(axis))
     }
 
     /// Its values of these axes: `concurrency=8, input-tokens=512`.
-    pub(crate) fn name(&self, axes: &[&String]) -> String {
+    pub fn name(&self, axes: &[&String]) -> String {
         let parts: Vec<String> = (axes.iter())
             .map(|axis| format!("{axis}={}", self.text(axis)))
             .collect();
@@ -117,7 +117,7 @@ impl<'a> MeasuredPoint<'a> {
 }
 
 /// A value of an axis as it is written.
-pub(crate) fn value_text(value: Option<&Value>) -> String {
+pub fn value_text(value: Option<&Value>) -> String {
     match value {
         Some(Value::String(text)) => text.clone(),
         Some(value) => value.to_string(),
@@ -126,7 +126,7 @@ pub(crate) fn value_text(value: Option<&Value>) -> String {
 }
 
 /// Points by their key, in the order in which keys first come.
-pub(crate) fn groups<'a>(
+pub fn groups<'a>(
     points: &'a [MeasuredPoint<'a>],
     key: impl Fn(&MeasuredPoint<'_>) -> String,
 ) -> Vec<(String, Vec<&'a MeasuredPoint<'a>>)> {
@@ -144,7 +144,7 @@ pub(crate) fn groups<'a>(
 }
 
 /// Each of some things once, in the order in which they come.
-pub(crate) fn distinct<T: PartialEq>(things: impl Iterator<Item = T>) -> Vec<T> {
+pub fn distinct<T: PartialEq>(things: impl Iterator<Item = T>) -> Vec<T> {
     let mut known = Vec::new();
     for thing in things {
         if !known.contains(&thing) {
@@ -154,17 +154,17 @@ pub(crate) fn distinct<T: PartialEq>(things: impl Iterator<Item = T>) -> Vec<T> 
     known
 }
 
-pub(crate) fn is_load(axis: &str) -> bool {
+pub fn is_load(axis: &str) -> bool {
     LOAD.contains(&axis)
 }
 
 /// Whether an axis is a length of prompts or answers.
-pub(crate) fn is_length(axis: &str) -> bool {
+pub fn is_length(axis: &str) -> bool {
     INPUT.contains(&axis) || OUTPUT.contains(&axis)
 }
 
 /// The axes of input and output lengths, where there are both.
-pub(crate) fn lengths(axes: &[String]) -> Option<[&String; 2]> {
+pub fn lengths(axes: &[String]) -> Option<[&String; 2]> {
     let of = |names: &[&str]| axes.iter().find(|axis| names.contains(&axis.as_str()));
     Some([of(&INPUT)?, of(&OUTPUT)?])
 }

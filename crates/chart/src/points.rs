@@ -6,15 +6,15 @@ use super::curve::{self, Latency, Tradeoff};
 use super::grid::{Counted, Grid, USUAL, heat_maps};
 use super::ladder::{self, Ladder, LadderSeries, legend};
 use super::{Level, Shown};
-use crate::message::{PageText, SweepText};
-use crate::points::ladder::rates;
-use crate::points::{
+use crate::measured::ladder::rates;
+use crate::measured::{
     MeasuredPoint, MeasuredPoints, confounded, groups, independent, is_load, lengths,
 };
 use inferometer_analysis::compare::Metric;
 use inferometer_analysis::knee::knee;
 use inferometer_core::slo::{Slo, SloScope};
 use inferometer_core::summary::Summary;
+use inferometer_message::{PageText, SweepText};
 use inferometer_page::figure::{Figure, Shape};
 use inferometer_page::number;
 use inferometer_text::Lang;
@@ -29,7 +29,7 @@ const MANY: usize = 10;
 const MOST_CONFIGURATIONS: usize = 400;
 
 /// Every figure, in reading order, of the points that are to be shown.
-pub(crate) fn figures(all: &MeasuredPoints<'_>, which: Shown, lang: Lang) -> Vec<Figure> {
+pub fn figures(all: &MeasuredPoints<'_>, which: Shown, lang: Lang) -> Vec<Figure> {
     let measured = (all.points.iter()).filter(|point| !point.summaries.is_empty());
     let points: Vec<MeasuredPoint<'_>> = measured.cloned().collect();
     if points.is_empty() {
@@ -61,7 +61,7 @@ pub(crate) fn figures(all: &MeasuredPoints<'_>, which: Shown, lang: Lang) -> Vec
     figures
 }
 
-pub(crate) fn add_note(figures: &mut [Figure], note: &str) {
+pub fn add_note(figures: &mut [Figure], note: &str) {
     for figure in figures {
         figure.footnotes.push(note.to_owned());
     }
@@ -282,7 +282,7 @@ fn within_objectives(ladder: &Ladder<'_>) -> Option<f64> {
 }
 
 /// Latency over throughput: that of the first objective, else TTFT at p99.
-pub(crate) fn tradeoff<'a>(ladder: &'a Ladder<'a>) -> Tradeoff<'a> {
+pub fn tradeoff<'a>(ladder: &'a Ladder<'a>) -> Tradeoff<'a> {
     let summaries = ladder.series.iter().flat_map(|series| &series.points);
     let mut objectives = summaries
         .filter_map(|(_, summary)| summary.slo.as_ref())
@@ -330,7 +330,7 @@ fn usual_latency(ladder: &Ladder<'_>) -> Metric {
 }
 
 /// The metric that an objective limits, where it is one that is drawn.
-pub(crate) fn of_objective(slo: &Slo) -> Option<Metric> {
+pub fn of_objective(slo: &Slo) -> Option<Metric> {
     let part = match slo.scope {
         SloScope::Mean => "mean".to_owned(),
         SloScope::Percentile(percent) => format!("p{percent}"),

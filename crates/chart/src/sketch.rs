@@ -12,8 +12,8 @@ const COARSE: usize = 4;
 
 /// A run as its figures draw it.
 pub struct Drawing<'a> {
-    pub(super) trace: &'a RunTrace,
-    pub(super) sketch: Sketch,
+    pub(crate) trace: &'a RunTrace,
+    pub(crate) sketch: Sketch,
 }
 
 impl<'a> Drawing<'a> {
@@ -25,29 +25,29 @@ impl<'a> Drawing<'a> {
 
 /// Times in milliseconds, moments in seconds; points are `[x, y]`.
 #[derive(Clone, Debug)]
-pub(super) struct Sketch {
+pub(crate) struct Sketch {
     /// Shares of answers by TTFT, TPOT and end-to-end latency.
-    pub(super) ttft: Vec<[f64; 2]>,
-    pub(super) tpot: Vec<[f64; 2]>,
-    pub(super) e2e: Vec<[f64; 2]>,
+    pub(crate) ttft: Vec<[f64; 2]>,
+    pub(crate) tpot: Vec<[f64; 2]>,
+    pub(crate) e2e: Vec<[f64; 2]>,
     /// Begin and end of what is drawn over time.
-    pub(super) span: [f64; 2],
+    pub(crate) span: [f64; 2],
     /// Its parts: tokens a second, requests under way, failures.
-    pub(super) tokens_per_s: Vec<f64>,
-    pub(super) in_flight: Vec<f64>,
-    pub(super) failures: Option<Vec<f64>>,
+    pub(crate) tokens_per_s: Vec<f64>,
+    pub(crate) in_flight: Vec<f64>,
+    pub(crate) failures: Option<Vec<f64>>,
     /// TTFT by start, and its medians.
-    pub(super) ttft_at: Vec<[f64; 2]>,
-    pub(super) ttft_medians: Vec<[f64; 2]>,
+    pub(crate) ttft_at: Vec<[f64; 2]>,
+    pub(crate) ttft_medians: Vec<[f64; 2]>,
     /// TTFT by input length, latency by output length.
-    pub(super) by_input: Vec<[f64; 2]>,
-    pub(super) by_output: Vec<[f64; 2]>,
+    pub(crate) by_input: Vec<[f64; 2]>,
+    pub(crate) by_output: Vec<[f64; 2]>,
     /// The largest gap of each answer by its end: those that are no stall, and those that are.
-    pub(super) smooth: Vec<[f64; 2]>,
-    pub(super) stalled: Vec<[f64; 2]>,
+    pub(crate) smooth: Vec<[f64; 2]>,
+    pub(crate) stalled: Vec<[f64; 2]>,
 }
 
-pub(super) fn seconds(at: Offset) -> f64 {
+pub(crate) fn seconds(at: Offset) -> f64 {
     at.as_duration().as_secs_f64()
 }
 
@@ -97,7 +97,7 @@ impl Sketch {
         }
     }
 
-    pub(super) fn over_time(&self, values: &[f64]) -> Vec<[f64; 2]> {
+    pub(crate) fn over_time(&self, values: &[f64]) -> Vec<[f64; 2]> {
         let width = (self.span[1] - self.span[0]) / values.len().max(1) as f64;
         let values = values.iter().enumerate();
         values

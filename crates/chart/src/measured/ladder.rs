@@ -4,17 +4,17 @@ use super::{MeasuredPoint, MeasuredPoints, groups, independent, is_load};
 use inferometer_core::summary::Summary;
 
 /// Points that differ in their load alone.
-pub(crate) struct LoadLadder<'a> {
+pub struct LoadLadder<'a> {
     /// What its points have in common; empty where load is the only axis.
-    pub(crate) name: String,
+    pub name: String,
     /// The axis that is climbed.
-    pub(crate) axis: &'a String,
+    pub axis: &'a String,
     /// Its points, in the order of the plan.
-    pub(crate) points: Vec<&'a MeasuredPoint<'a>>,
+    pub points: Vec<&'a MeasuredPoint<'a>>,
 }
 
 /// The ladders of a sweep; none where load is not climbed.
-pub(crate) fn ladders<'a>(measured: &'a MeasuredPoints<'a>) -> Vec<LoadLadder<'a>> {
+pub fn ladders<'a>(measured: &'a MeasuredPoints<'a>) -> Vec<LoadLadder<'a>> {
     let axes = independent(measured.axes, &measured.planned);
     let Some(climbed) = axes.iter().copied().find(|axis| is_load(axis)) else {
         return Vec::new();
@@ -32,7 +32,7 @@ pub(crate) fn ladders<'a>(measured: &'a MeasuredPoints<'a>) -> Vec<LoadLadder<'a
 
 /// The loads of a ladder in ascending order, each with the output throughput of its valid
 /// measurements.
-pub(crate) fn rates(axis: &str, points: &[&MeasuredPoint<'_>]) -> Vec<(f64, Vec<f64>)> {
+pub fn rates(axis: &str, points: &[&MeasuredPoint<'_>]) -> Vec<(f64, Vec<f64>)> {
     let of = |summary: &Summary| summary.throughput.output_tokens_per_s;
     let mut rates: Vec<(f64, Vec<f64>)> = (points.iter())
         .filter_map(|point| Some((point.number(axis)?, point.valid().filter_map(of).collect())))

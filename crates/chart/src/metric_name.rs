@@ -1,11 +1,11 @@
 //! Metrics of the summary by name and unit.
 
-use crate::message::FigureText as Text;
 use inferometer_analysis::compare::Metric;
+use inferometer_message::FigureText as Text;
 use inferometer_text::Lang;
 
 /// The name of a latency's percentile, as `p99`; without one, of its mean.
-pub(crate) fn statistic(latency: Text, p: Option<&str>, lang: Lang) -> String {
+pub fn statistic(latency: Text, p: Option<&str>, lang: Lang) -> String {
     let metric = ("metric", latency.text(lang).to_owned());
     match p {
         None => Text::MeanOf.with(lang, &[metric]),
@@ -13,7 +13,7 @@ pub(crate) fn statistic(latency: Text, p: Option<&str>, lang: Lang) -> String {
     }
 }
 
-pub(crate) fn metric_name(metric: Metric, lang: Lang) -> String {
+pub fn metric_name(metric: Metric, lang: Lang) -> String {
     let of = |latency: Text, p: Option<&str>| statistic(latency, p, lang);
     match metric {
         Metric::OutputTokensPerS => Text::OutputThroughput.text(lang).to_owned(),
@@ -35,7 +35,7 @@ pub(crate) fn metric_name(metric: Metric, lang: Lang) -> String {
 
 /// The name and the unit of what stands at a place of the summary; the place itself where it has
 /// no name.
-pub(crate) fn name_and_unit(path: &str, lang: Lang) -> (String, &'static str) {
+pub fn name_and_unit(path: &str, lang: Lang) -> (String, &'static str) {
     match path.parse::<Metric>() {
         Ok(metric) => {
             let unit = match unit_of(metric) {
@@ -49,7 +49,7 @@ pub(crate) fn name_and_unit(path: &str, lang: Lang) -> (String, &'static str) {
 }
 
 /// Whether a metric is a time, in milliseconds; else its unit.
-pub(crate) fn unit_of(metric: Metric) -> MetricUnit {
+pub fn unit_of(metric: Metric) -> MetricUnit {
     match metric {
         Metric::OutputTokensPerS | Metric::TotalTokensPerS => MetricUnit::Sign("tok/s"),
         Metric::RequestsPerS | Metric::Goodput => MetricUnit::Sign("req/s"),
@@ -58,7 +58,7 @@ pub(crate) fn unit_of(metric: Metric) -> MetricUnit {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MetricUnit {
+pub enum MetricUnit {
     /// Milliseconds, or seconds where they read better.
     Time,
     Sign(&'static str),

@@ -16,7 +16,7 @@ fn decides(planned: &[&Point], a: &str, b: &str) -> bool {
 }
 
 /// Pairs of axes of which the second follows the first.
-pub(crate) fn confounded<'a>(axes: &'a [String], planned: &[&Point]) -> Vec<(&'a str, &'a str)> {
+pub fn confounded<'a>(axes: &'a [String], planned: &[&Point]) -> Vec<(&'a str, &'a str)> {
     let axes = axes.iter().map(String::as_str);
     let mut found: Vec<(&str, &str)> = Vec::new();
     for a in axes.clone() {
@@ -31,7 +31,7 @@ pub(crate) fn confounded<'a>(axes: &'a [String], planned: &[&Point]) -> Vec<(&'a
 
 /// The axes but for those that follow another. Of two that follow each other the length stays,
 /// else the load, else the first.
-pub(crate) fn independent<'a>(axes: &'a [String], planned: &[&Point]) -> Vec<&'a String> {
+pub fn independent<'a>(axes: &'a [String], planned: &[&Point]) -> Vec<&'a String> {
     let varies = |axis: &String| {
         let values = planned.iter().map(|point| point.0.get(axis));
         let texts: BTreeSet<Option<String>> =

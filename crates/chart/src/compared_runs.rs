@@ -3,13 +3,13 @@
 use super::ladder::{self, Ladder, LadderSeries};
 use super::load_level::scale;
 use super::omitted::{self, Shown};
-use crate::chart::Level;
-use crate::message::FigureText as Text;
-use crate::points::distinct;
+use crate::Level;
+use crate::measured::distinct;
 use inferometer_analysis::compare::{RunSample, Series as RequestSeries};
 use inferometer_core::point::Point;
 use inferometer_core::quantile::sort;
 use inferometer_core::summary::Summary;
+use inferometer_message::FigureText as Text;
 use inferometer_page::figure::time_unit::TimeUnit;
 use inferometer_page::figure::{Axis, Colour, Figure, Panel, Scale, Series, Shape, thin};
 use inferometer_page::number;

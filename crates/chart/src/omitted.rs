@@ -1,7 +1,7 @@
 //! Points that are not drawn, and the footnote that names them.
 
-use crate::message::FigureText;
 use inferometer_core::summary::Summary;
+use inferometer_message::FigureText;
 use inferometer_page::figure::Panel;
 use inferometer_text::Lang;
 
@@ -17,13 +17,13 @@ pub enum Shown {
 }
 
 impl Shown {
-    pub(super) fn takes(self, summary: &Summary) -> bool {
+    pub(crate) fn takes(self, summary: &Summary) -> bool {
         self == Shown::All || summary.valid
     }
 }
 
 /// The name of a point that is left out, with the first reason.
-pub(super) fn name(point: &str, summary: &Summary) -> String {
+pub(crate) fn name(point: &str, summary: &Summary) -> String {
     match summary.doubts.first() {
         Some(doubt) => format!("{point} ({})", doubt.code),
         None => point.to_owned(),
@@ -31,7 +31,7 @@ pub(super) fn name(point: &str, summary: &Summary) -> String {
 }
 
 /// What bands and whiskers are, where some are drawn.
-pub(super) fn intervals(panels: &[Panel], lang: Lang) -> Option<String> {
+pub(crate) fn intervals(panels: &[Panel], lang: Lang) -> Option<String> {
     let series = panels.iter().flat_map(|panel| &panel.series);
     let mut samples = series.flat_map(|series| series.shape.samples());
     let drawn = samples.any(|sample| sample.interval.is_some());
@@ -39,7 +39,7 @@ pub(super) fn intervals(panels: &[Panel], lang: Lang) -> Option<String> {
 }
 
 /// A footnote that lists names; absent where there are none.
-pub(crate) fn footnote(text: FigureText, names: &[String], lang: Lang) -> Option<String> {
+pub fn footnote(text: FigureText, names: &[String], lang: Lang) -> Option<String> {
     if names.is_empty() {
         return None;
     }

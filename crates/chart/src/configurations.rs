@@ -1,9 +1,9 @@
 //! Figures over configurations: latency and throughput of each, with short names.
 
 use super::omitted::{self, Shown};
-use crate::message::FigureText as Text;
 use inferometer_core::quantile::least_samples;
 use inferometer_core::summary::{Distribution, Summary};
+use inferometer_message::FigureText as Text;
 use inferometer_page::figure::time_unit::TimeUnit;
 use inferometer_page::figure::{Axis, Colour, Figure, Panel, Sample, Scale, Series, Shape};
 use inferometer_page::number;

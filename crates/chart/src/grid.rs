@@ -2,10 +2,10 @@
 
 use super::metric_name::{MetricUnit, metric_name, unit_of};
 use super::omitted::{self, Shown};
-use crate::chart::Level;
-use crate::message::FigureText as Text;
+use crate::Level;
 use inferometer_analysis::compare::Metric;
 use inferometer_core::summary::Summary;
+use inferometer_message::FigureText as Text;
 use inferometer_page::figure::time_unit::TimeUnit;
 use inferometer_page::figure::{Axis, Cell, Colour, Figure, Panel, Series, Shape};
 use inferometer_page::number;

@@ -1,10 +1,10 @@
 //! Figures of one run: distributions, the course of time, every request, gaps between tokens.
 
 use super::sketch::{Drawing, Sketch};
-use crate::message::FigureText as Text;
 use inferometer_core::quantile::least_samples;
 use inferometer_core::scenario::SimClock;
 use inferometer_core::summary::{Distribution, Summary};
+use inferometer_message::FigureText as Text;
 use inferometer_page::figure::time_unit::TimeUnit;
 use inferometer_page::figure::{
     Arrangement, Axis, Colour, Figure, Mark, MarkKind, On, Panel, Sample, Scale, Series, Shade,

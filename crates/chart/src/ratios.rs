@@ -1,9 +1,9 @@
 //! The figure of a comparison: each ratio to the baseline with its interval.
 
 use super::metric_name::metric_name;
-use crate::message::FigureText as Text;
-use crate::points::distinct;
+use crate::measured::distinct;
 use inferometer_analysis::compare::{Comparison, Metric, Row, Verdict};
+use inferometer_message::FigureText as Text;
 use inferometer_page::figure::{
     Axis, Colour, Figure, Mark, MarkKind, On, Panel, Range, Scale, Series, Shade, Shape,
 };

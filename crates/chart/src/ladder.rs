@@ -5,10 +5,10 @@ use super::omitted::{self, Shown};
 
 use super::load_level::Places;
 use super::metric_name::statistic;
-use crate::chart::Level;
-use crate::message::FigureText as Text;
+use crate::Level;
 use inferometer_analysis::knee::Knee;
 use inferometer_core::summary::{Distribution, Summary};
+use inferometer_message::FigureText as Text;
 use inferometer_page::figure::time_unit::TimeUnit;
 use inferometer_page::figure::{
     Colour, Figure, Mark, MarkKind, On, Panel, Sample, Series, Shade, Shape, thin,
@@ -208,7 +208,7 @@ fn cards(series: &LadderSeries<'_>) -> Option<f64> {
 }
 
 /// The number of cards that a run tags.
-pub(crate) fn cards_of(summary: &Summary) -> Option<f64> {
+pub fn cards_of(summary: &Summary) -> Option<f64> {
     let cards: f64 = summary.tags.get("cards")?.trim().parse().ok()?;
     (cards.is_finite() && cards >= 1.0).then_some(cards)
 }
