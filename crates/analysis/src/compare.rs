@@ -131,7 +131,10 @@ pub enum Verdict {
     Worse,
     /// It differs by less than the margin.
     Same,
+    /// The data do not decide.
     Unknown,
+    /// Something speaks against the comparison itself.
+    NotComparable,
 }
 
 /// What an interval and its verdict rest on.
@@ -271,7 +274,9 @@ fn against(
         });
         let compared = Compared::of(a, runs_a, runs_b, settings);
         let rows = compared.rows(&group.name, None, 1, settings);
-        comparison.rows.extend(rows.into_iter().map(Row::undecided));
+        comparison
+            .rows
+            .extend(rows.into_iter().map(Row::not_comparable));
         return;
     }
     let partner = |points: &[(&Point, Vec<&RunSample>)], point: &Point| {
@@ -303,10 +308,12 @@ fn against(
         compared.push((Compared::of(point, runs_a, runs_b, settings), is_sound));
     }
     if compared.is_empty() {
-        why_not.push(WhyNot::NothingPaired {
-            baseline: baseline.name.clone(),
-            group: group.name.clone(),
-        });
+        let points =
+            [&points_a, &points_b].map(|points| Vec::from_iter(points.iter().map(|it| it.0)));
+        why_not.push(why_not::unpaired(
+            [baseline, group],
+            [&points[0], &points[1]],
+        ));
     }
     // At many loads some would differ by chance, so the metric that decides is corrected for
     // their number.
@@ -329,7 +336,9 @@ fn against(
         if *is_sound {
             comparison.rows.extend(rows)
         } else {
-            comparison.rows.extend(rows.into_iter().map(Row::undecided))
+            comparison
+                .rows
+                .extend(rows.into_iter().map(Row::not_comparable))
         }
     }
 }
@@ -502,10 +511,10 @@ impl Row {
         }
     }
 
-    /// The same figures without a verdict.
-    fn undecided(self) -> Self {
+    /// The same figures side by side, with nothing concluded from them.
+    fn not_comparable(self) -> Self {
         Row {
-            verdict: Verdict::Unknown,
+            verdict: Verdict::NotComparable,
             p_value: None,
             repeats_to_decide: None,
             ..self

@@ -108,6 +108,7 @@ fn panel(
         (Verdict::Worse, Text::Worse, Colour::Bad),
         (Verdict::Same, Text::Same, Colour::Nth(0)),
         (Verdict::Unknown, Text::Unknown, Colour::Quiet),
+        (Verdict::NotComparable, Text::NotComparable, Colour::Quiet),
     ];
     let series = series
         .into_iter()

@@ -1,7 +1,10 @@
 //! Parts of what others measured: `FILE#MindIE/7B`, `FILE#3`, `FILE@engine=MindIE`.
 
 use anyhow::Context;
-use inferometer_import::{Imported, Stored, read_path, under, with_fact};
+use inferometer_import::{
+    Imported, ImportedResult, SelectError, Stored, read_path, repeats, under, with_fact,
+};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Reads a file, a folder or a kept import, or the part of it that is named.
@@ -31,16 +34,26 @@ pub fn read(name: &str) -> anyhow::Result<Imported> {
 fn part(
     name: &str,
     path: &str,
-    choose: impl Fn(
-        Vec<inferometer_import::ImportedResult>,
-    )
-        -> Result<Vec<inferometer_import::ImportedResult>, inferometer_import::SelectError>,
+    choose: impl Fn(Vec<ImportedResult>) -> Result<Vec<ImportedResult>, SelectError>,
 ) -> anyhow::Result<Imported> {
     let whole = read(path)?;
-    let results =
-        choose(whole.results).with_context(|| format!("{name} names nothing in {path}"))?;
+    let chosen =
+        choose(whole.results.clone()).with_context(|| format!("{name} names nothing in {path}"))?;
+    let numbers: BTreeSet<u64> = chosen.iter().map(|found| found.number).collect();
+    // A table that tells of a chosen block may contradict it.
+    let blocks = repeats(&whole.results).into_iter();
+    let blocks: Vec<Option<u64>> = blocks
+        .map(|block| block.map(|at| whole.results[at].number))
+        .collect();
+    let results = whole.results.into_iter().zip(blocks);
+    let results = results
+        .filter(|(found, block)| {
+            let of_chosen = block.is_some_and(|block| numbers.contains(&block));
+            numbers.contains(&found.number) || of_chosen
+        })
+        .map(|(found, _)| found);
     Ok(Imported {
-        results,
+        results: results.collect(),
         title: whole.title,
         unread: Vec::new(),
     })

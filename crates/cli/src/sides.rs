@@ -9,10 +9,11 @@ use inferometer_analysis::context::RunContext;
 use inferometer_core::point::Point;
 use inferometer_core::scenario::Scenario;
 use inferometer_core::summary::Summary;
-use inferometer_import::{GROUP, ImportedResult, MeasuredResult, Stored, measured};
+use inferometer_import::{ImportedResult, MeasuredResult, Stored, measured};
 use inferometer_runner::measure::read;
 use inferometer_runner::with_causes;
 use inferometer_store::run_dir::RunDir;
+use inferometer_store::stored::{CAPACITY_FILE, PROBES_FILE, STUDY_FILE};
 use inferometer_store::sweep_dir::SweepDir;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -140,6 +141,11 @@ pub fn open(name: &str) -> anyhow::Result<Side> {
     let about = std::fs::metadata(path).with_context(|| {
         format!("cannot read {name}; check the path: `inferometer runs` lists what is stored")
     })?;
+    if let Some(what) = search_at(path) {
+        bail!(
+            "{name} is {what}, whose loads or flags were chosen as it went on; compare takes runs, sweeps and imports: measure both at the loads of interest, or name runs inside it"
+        );
+    }
     if about.is_dir() && !Stored::is_at(path) {
         let runs = run_folders(path)?;
         if !runs.is_empty() {
@@ -152,6 +158,18 @@ pub fn open(name: &str) -> anyhow::Result<Side> {
     let imported = parts::read(name)
         .with_context(|| format!("{name} holds neither a run of inferometer nor a known result"))?;
     of_results(name, &imported.results)
+}
+
+/// What a folder is that holds a search of ours.
+fn search_at(folder: &Path) -> Option<&'static str> {
+    let is_there = |file: &str| folder.join(file).is_file();
+    if is_there(CAPACITY_FILE) || is_there(PROBES_FILE) {
+        Some("a search for capacity")
+    } else if is_there(STUDY_FILE) {
+        Some("a study of launch flags")
+    } else {
+        None
+    }
 }
 
 /// Run directories: the folder itself, those in it, or the points of a sweep.
@@ -308,14 +326,14 @@ fn axes(scenario: &Scenario) -> BTreeMap<String, Value> {
 
 /// Groups of imports meet by their names, unless every side is a single one.
 fn name_groups(sides: &mut [Side]) {
-    let group = |run: &RunSample| run.point.0.get(GROUP).map(Value::to_string);
+    let group = |run: &RunSample| run.point.group().map(str::to_owned);
     let several = sides.iter().any(|side| {
         let groups: BTreeSet<_> = side.group.runs.iter().map(group).collect();
         groups.len() > 1
     });
     if !several {
         for run in sides.iter_mut().flat_map(|side| &mut side.group.runs) {
-            run.point.0.remove(GROUP);
+            run.point = run.point.without_group();
         }
     }
 }

@@ -6,6 +6,9 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
 
+/// Key under which a point says to which group of an import it belongs.
+pub const GROUP: &str = "group";
+
 /// Values of the axes by their names, as `{"concurrency": 8}`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -22,6 +25,18 @@ impl Point {
             Shape::Replay { speed, .. } => ("speed", Value::from(speed)),
         };
         Point(BTreeMap::from([(axis.to_owned(), value)]))
+    }
+
+    /// The group of an import that it belongs to.
+    pub fn group(&self) -> Option<&str> {
+        self.0.get(GROUP)?.as_str()
+    }
+
+    /// The same in whatever group.
+    pub fn without_group(&self) -> Self {
+        let mut point = self.clone();
+        point.0.remove(GROUP);
+        point
     }
 
     /// A text that is equal for equal points: 8, 8.0 and "8" are one value.

@@ -4,7 +4,7 @@ use crate::doubt::ImportDoubtCode;
 use crate::group::{ResultGroup, groups, load, repeats};
 use crate::result::{ImportedResult, Tool};
 use crate::summary::{ImportedSummary, Spread};
-use inferometer_core::point::Point;
+use inferometer_core::point::{GROUP, Point};
 use inferometer_core::record::TokenSource;
 use inferometer_core::summary::{
     Accounts, Client, Concurrency, Distribution, Latencies, SCHEMA, SloResult, Speed, StatedDoubt,
@@ -19,18 +19,15 @@ pub struct MeasuredResult<'a> {
     pub found: &'a ImportedResult,
 }
 
-/// Key of a point under which it says to which group of an import it belongs.
-pub const GROUP: &str = "group";
-
-/// What was measured, of every group, which the point names by its last heading: groups of other
-/// results have the same where they measured the same.
+/// What was measured, of every group, which the point names by its model and its last heading:
+/// groups of other results have the same where they measured the same.
 pub fn measured(results: &[ImportedResult]) -> Vec<MeasuredResult<'_>> {
     let groups = groups(results);
-    let named = |name: &str| groups.iter().filter(|it| it.name == name).count();
-    let of = |group: &ResultGroup| {
+    let names: Vec<String> = groups.iter().map(|it| with_model(results, it)).collect();
+    let of = |(group, name): (&ResultGroup, &String)| {
         let mut measured = measured_in(results, group);
-        let is_alone = named(&group.name) == 1;
-        let name = if is_alone { &group.name } else { &group.title };
+        let is_alone = names.iter().filter(|it| *it == name).count() == 1;
+        let name = if is_alone { name } else { &group.title };
         if !name.is_empty() {
             for it in &mut measured {
                 it.point.0.insert(GROUP.to_owned(), name.as_str().into());
@@ -38,7 +35,18 @@ pub fn measured(results: &[ImportedResult]) -> Vec<MeasuredResult<'_>> {
         }
         measured
     };
-    groups.iter().flat_map(of).collect()
+    groups.iter().zip(&names).flat_map(of).collect()
+}
+
+/// The last heading of a group, with the model where that stands in another one.
+fn with_model(results: &[ImportedResult], group: &ResultGroup) -> String {
+    let first = group.members.first().map(|place| &results[*place]);
+    match first.and_then(|found| found.facts.get("model")) {
+        Some(model) if !group.name.contains(model.as_str()) => {
+            format!("{model} / {}", group.name)
+        }
+        _ => group.name.clone(),
+    }
 }
 
 /// What was measured of a group. A table that says the same as the blocks beside it is left out.
@@ -99,6 +107,10 @@ fn points(results: &[(String, &ImportedResult)]) -> Vec<Point> {
     }
     let points = results.iter().map(|(name, found)| {
         let mut point = found.point.clone();
+        // Some tools call a closed loop a rate without limit.
+        if point.contains_key("concurrency") && point.get("rate").is_some_and(|it| it == "inf") {
+            point.remove("rate");
+        }
         let flags = found.flags.iter().flatten();
         let varied = flags.filter(|(name, _)| varying.contains(*name));
         point.extend(varied.map(|(name, value)| (name.clone(), value.clone())));

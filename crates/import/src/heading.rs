@@ -7,6 +7,7 @@ use crate::notes::{Notes, bare};
 use crate::quantity::{count, leading_number, number};
 use crate::result::{ImportedResult, Tool};
 use crate::section;
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Lines right above a result in which its load may be announced.
@@ -92,6 +93,15 @@ fn is_only_load(text: &str) -> bool {
         rest = rest.replace(word, "");
     }
     !rest.contains(char::is_alphabetic)
+}
+
+/// The load of a line that names nothing else.
+pub(crate) fn only_load(text: &str) -> Option<BTreeMap<String, Value>> {
+    let load = of_heading(text).0.into_iter();
+    is_only_load(text).then(|| {
+        load.map(|(key, value)| (key.to_owned(), number(value)))
+            .collect()
+    })
 }
 
 /// A load, by its key in a point.

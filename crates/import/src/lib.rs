@@ -26,6 +26,7 @@ mod evalscope_database;
 mod evalscope_table;
 mod exports;
 mod facts;
+mod failed_point;
 mod group;
 mod guidellm;
 mod heading;
@@ -54,7 +55,7 @@ mod time_unit;
 
 pub use assumption::{Assumption, TimeUnit};
 pub use command_line::{TranslateError, Translation, translate};
-pub use comparable::{GROUP, MeasuredResult, measured, measured_in};
+pub use comparable::{MeasuredResult, measured, measured_in};
 pub use conclude::doubts;
 pub use doubt::{ImportDoubt, ImportDoubtCode, RepeatedNumber, StatedImportDoubt};
 pub use group::{ResultGroup, groups, repeats};

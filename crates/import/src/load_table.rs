@@ -4,6 +4,7 @@ use crate::assumption::{Assumption, TimeUnit};
 use crate::block;
 use crate::builder::ResultBuilder;
 use crate::column_labels::column_labels;
+use crate::failed_point::is_out_of_memory;
 use crate::label::{Field, Sample, is_change, label};
 use crate::notes::Notes;
 use crate::quantity::{Quantity, Unit, count, leading_number, number, quantity, rate};
@@ -92,15 +93,21 @@ pub(crate) fn read(table: &TextTable, notes: &mut Notes<'_>) -> Vec<ImportedResu
     let last = foot(table, notes, &mut builders);
     let tool = tool(table);
     let mut found = Vec::new();
-    for ((mut builder, names), head) in builders.into_iter().zip(names).zip(&grid.heads) {
+    let results = builders.into_iter().zip(names).zip(&grid.heads);
+    for (at, ((mut builder, names), head)) in results.enumerate() {
+        let mut cells = grid.metrics.iter().filter_map(|(_, cells)| cells.get(at));
+        let error = cells.find(|cell| is_out_of_memory(cell));
         // The column of a comparison is not a result.
-        if builder.results() == 0 || is_comparison(head) {
+        if (builder.results() == 0 && error.is_none()) || is_comparison(head) {
             continue;
         }
         builder.assumed.splice(0..0, assumed(&grid.metrics, &units));
         builder.assumed.extend(meant.assumed.iter().cloned());
         let mut result = builder.finish(tool, (table.first, last));
-        if !names.is_empty() {
+        if let Some(error) = error {
+            result.error = Some(printable(error, 80));
+            result.summary = None;
+        } else if !names.is_empty() {
             result.label = Some(printable(&names.join(", "), 200));
         }
         found.push(result);

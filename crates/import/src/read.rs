@@ -5,7 +5,7 @@ use crate::label::label;
 use crate::notes::{Notes, plain_width};
 use crate::quantity::quantity;
 use crate::result::Imported;
-use crate::{block, context, facts, guidellm, heading, json, table, tables};
+use crate::{block, context, facts, failed_point, guidellm, heading, json, table, tables};
 
 /// Finds every result in `text`; `name` is the file it is from.
 pub fn read(name: &str, text: &str) -> Imported {
@@ -17,15 +17,19 @@ pub fn read(name: &str, text: &str) -> Imported {
     results.extend(block::find(&mut notes));
     results.sort_by_key(|found| found.lines);
     let without_result = context::attach(&mut results, &mut notes);
+    results.extend(failed_point::find(&mut notes));
+    results.sort_by_key(|found| found.lines);
     let title = heading::read(&mut results, &notes);
     facts::read(&mut results);
     conclude(name, &mut results);
     let unread = unread(&notes, without_result);
-    Imported {
+    let mut imported = Imported {
         title,
         results,
         unread,
-    }
+    };
+    imported.number();
+    imported
 }
 
 /// Lines that nobody took and that carry a metric with a number, and commands without a result.

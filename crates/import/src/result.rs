@@ -59,6 +59,9 @@ pub struct ImportedResult {
     /// Whose definition the numbers follow.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub tool: Tool,
+    /// Its place among all results of what was read, from 1, whichever of them are shown.
+    #[serde(default)]
+    pub number: u64,
     /// File that it was read from, as it was named.
     pub file: String,
     /// First and last line, from 1.
@@ -108,6 +111,7 @@ impl ImportedResult {
     pub(crate) fn new(tool: Tool, lines: (usize, usize)) -> Self {
         ImportedResult {
             tool,
+            number: 0,
             file: String::new(),
             lines: (lines.0 as u64 + 1, lines.1 as u64 + 1),
             label: None,
@@ -154,6 +158,15 @@ pub struct Imported {
     pub results: Vec<ImportedResult>,
     /// Spans of lines that look like results and could not be read.
     pub unread: Vec<(u64, u64)>,
+}
+
+impl Imported {
+    /// Gives each result its number.
+    pub(crate) fn number(&mut self) {
+        for (number, found) in (1..).zip(&mut self.results) {
+            found.number = number;
+        }
+    }
 }
 
 impl Imported {

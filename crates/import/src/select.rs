@@ -25,11 +25,10 @@ pub fn under(
     results: Vec<ImportedResult>,
     headings: &str,
 ) -> Result<Vec<ImportedResult>, SelectError> {
-    if let Ok(number) = headings.parse::<usize>() {
+    if let Ok(number) = headings.parse::<u64>() {
         let count = results.len();
         let mut results = results.into_iter();
-        let found = number.checked_sub(1).and_then(|at| results.nth(at));
-        return match found {
+        return match results.find(|found| found.number == number) {
             Some(found) => Ok(vec![found]),
             None => Err(SelectError::NoNumber { count }),
         };
@@ -44,7 +43,7 @@ pub fn under(
     };
     let is_under = |found: &ImportedResult| {
         let mut chain = chain(found).into_iter();
-        let names = |title: &String, part: &str| !part.is_empty() && title.contains(part);
+        let names = |title: &String, part: &str| names(title, part);
         (wanted.iter()).all(|part| chain.any(|title| names(&title, part)))
     };
     // A whole heading means itself, and not those that say more.
@@ -75,6 +74,21 @@ pub fn under(
     }
 }
 
+/// Whether a text holds a part that is not the end of a longer number: `7b` is in `qwen-7b` and
+/// not in `6.7b` or `27b`.
+fn names(text: &str, part: &str) -> bool {
+    let is_number = |c: char| c.is_ascii_digit();
+    let begins_in_number = part.starts_with(is_number);
+    let ends_in_number = part.ends_with(is_number);
+    let is_whole = |at: usize| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + part.len()..].chars().next();
+        !(begins_in_number && before.is_some_and(|c| is_number(c) || c == '.'))
+            && !(ends_in_number && after.is_some_and(is_number))
+    };
+    !part.is_empty() && text.match_indices(part).any(|(at, _)| is_whole(at))
+}
+
 /// Those of which the headings say so: `engine=MindIE`, `card=T4`, `model=7B`. Where none has
 /// just this value, those that have it among others.
 pub fn with_fact(
@@ -85,9 +99,7 @@ pub fn with_fact(
     let wanted = value.to_lowercase();
     let own = |found: &ImportedResult| found.facts.get(name).map(|it| it.to_lowercase());
     let is_equal = |found: &ImportedResult| own(found).as_ref() == Some(&wanted);
-    let contains = |found: &ImportedResult| {
-        own(found).is_some_and(|it| !wanted.is_empty() && it.contains(&wanted))
-    };
+    let contains = |found: &ImportedResult| own(found).is_some_and(|it| names(&it, &wanted));
     let exact = results.iter().any(is_equal);
     let mut known: Vec<String> = (results.iter())
         .filter_map(|found| found.facts.get(name).cloned())

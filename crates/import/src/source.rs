@@ -57,11 +57,13 @@ impl SourceError {
 /// All results of a file, or of the files of a folder.
 pub fn read_path(path: &Path) -> Result<Imported, SourceError> {
     let about = fs::metadata(path).map_err(|error| SourceError::io(path, error))?;
-    if about.is_dir() {
-        read_folder(path)
+    let mut imported = if about.is_dir() {
+        read_folder(path)?
     } else {
-        read_file(path)
-    }
+        read_file(path)?
+    };
+    imported.number();
+    Ok(imported)
 }
 
 fn read_file(path: &Path) -> Result<Imported, SourceError> {

@@ -5,6 +5,7 @@ use inferometer_text::texts;
 texts! {
     pub enum CapacityText {
         Found => "CAPACITY", "容量";
+        Estimated => "CAPACITY, NOT CONFIRMED", "容量（未确认）";
         NotFound => "NO CAPACITY", "无结论";
         Answer => "{value} {unit}; 90 % interval {low} – {high}", "{value} {unit}；90 % 区间 {low} – {high}";
         AtLeast => "at least {value} {unit}: every load up to there met the objectives", "至少 {value} {unit}：直到该负载均满足目标";

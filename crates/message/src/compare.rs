@@ -12,6 +12,7 @@ inferometer_text::texts! {
         CellWorse => "worse", "更差";
         CellSame => "no difference", "无差异";
         NotTested => "not tested", "未检验";
+        CellNotComparable => "not comparable", "不可比";
         CellUnknown => "cannot tell", "无法判断";
         AtOnePoint => "{group}: {metric} {change} at {point}", "{group}：{point} 时 {metric} {change}";
         AtPoints => "{group}: {metric} {counts} of {all} points", "{group}：{metric} 在 {all} 个负载点中 {counts}";
@@ -19,6 +20,7 @@ inferometer_text::texts! {
         CountWorse => "worse at {count}", "{count} 个更差";
         CountSame => "no difference at {count}", "{count} 个无差异";
         CountUnknown => "cannot tell at {count}", "{count} 个无法判断";
+        CountNotComparable => "not comparable at {count}", "{count} 个不可比";
         SeeReasons => "{group}: reasons against a comparison below: {count}", "{group}：有 {count} 条不可比的原因，见下";
         Baseline => "A (baseline)", "A（基准）";
         GroupIs => "{name} (runs: {runs}, loads: {points})", "{name}（{runs} 次运行，{points} 个负载点）";

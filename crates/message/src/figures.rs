@@ -76,6 +76,7 @@ inferometer_text::texts! {
         Worse => "worse", "更差";
         Same => "same", "无差异";
         Unknown => "undecided", "无法判断";
+        NotComparable => "not comparable", "不可比";
         WithinMargin => "within ±{margin}", "±{margin} 以内";
 
         Objective => "SLO {objective}", "SLO {objective}";

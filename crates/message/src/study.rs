@@ -7,6 +7,8 @@ texts! {
         Better => "BETTER", "有提升";
         Computed => "COMPUTED GAIN", "计算得出的提升";
         ComputedGain => "{changes} against the default on the simulated engine; the same study without --sim-clock virtual measures it", "在模拟引擎上相对默认配置：{changes}；去掉 --sim-clock virtual 再运行同一研究即可实测";
+        ComputedMisses => "DEFAULT MISSES THE SLO (COMPUTED)", "默认配置未满足 SLO（计算得出）";
+        ComputedBest => "the best that meets it is trial {trial}: {changes} against the default on the simulated engine; the same study without --sim-clock virtual measures it", "满足 SLO 的最优配置为试验 {trial}：在模拟引擎上相对默认配置 {changes}；去掉 --sim-clock virtual 再运行同一研究即可实测";
         NoGain => "NO CERTAIN GAIN", "无确定提升";
         DefaultBest => "DEFAULT IS BEST", "默认配置最佳";
         Unconfirmed => "UNCONFIRMED", "未经确认";

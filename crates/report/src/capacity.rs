@@ -229,8 +229,13 @@ fn verdict(found: &Capacity, lang: Lang) -> Verdict {
         SearchEnding::Interrupted => (CapacityText::Interrupted, Tone::Bad),
         SearchEnding::UnderWay => (CapacityText::UnderWay, Tone::Caution),
     };
+    let is_sure = matches!(
+        answer.ending,
+        SearchEnding::Confirmed | SearchEnding::AtCeiling
+    );
     let word = match answer.value {
-        Some(_) => CapacityText::Found,
+        Some(_) if is_sure => CapacityText::Found,
+        Some(_) => CapacityText::Estimated,
         None => CapacityText::NotFound,
     };
     // An answer that is less than it could be says why, and none what is known all the same.

@@ -159,8 +159,9 @@ fn verdicts(report: &CompareReport<'_>) -> Vec<Judgement> {
             let count = |verdict| rows.iter().filter(|row| row.verdict == verdict).count();
             let [better, worse, same] = [Verdict::Better, Verdict::Worse, Verdict::Same].map(count);
             let unknown = count(Verdict::Unknown);
+            let unlike = count(Verdict::NotComparable);
             let (word, tone) = match (better, worse, same) {
-                (0, 0, 0) if !comparison.comparable => (CompareText::NotComparable, Tone::Bad),
+                (0, 0, 0) if unlike == rows.len() => (CompareText::NotComparable, Tone::Bad),
                 (0, 0, 0) => (CompareText::Unknown, Tone::Caution),
                 (_, 0, _) if better > 0 => (CompareText::Better, Tone::Good),
                 (0, _, _) if worse > 0 => (CompareText::Worse, Tone::Bad),
@@ -189,6 +190,7 @@ fn verdicts(report: &CompareReport<'_>) -> Vec<Judgement> {
                         (CompareText::CountWorse, worse),
                         (CompareText::CountSame, same),
                         (CompareText::CountUnknown, unknown),
+                        (CompareText::CountNotComparable, unlike),
                     ];
                     let counts = counts.into_iter().filter(|(_, count)| *count > 0);
                     let counts: Vec<String> = counts
@@ -232,7 +234,7 @@ pub(crate) fn tiles(report: &CompareReport<'_>) -> Vec<Tile> {
             _ => name,
         }
     };
-    let told = |row: &&Row| comparison.comparable || row.verdict != Verdict::Unknown;
+    let told = |row: &&Row| row.verdict != Verdict::NotComparable;
     let rows = comparison.rows.iter().filter(|row| row.primary);
     let rows: Vec<&Row> = rows.filter(told).collect();
     let one = |row: &&Row| Tile {
@@ -284,6 +286,7 @@ fn verdict_word(verdict: Verdict) -> (CompareText, Tone) {
         Verdict::Worse => (CompareText::CellWorse, Tone::Bad),
         Verdict::Same => (CompareText::CellSame, Tone::Plain),
         Verdict::Unknown => (CompareText::CellUnknown, Tone::Caution),
+        Verdict::NotComparable => (CompareText::CellNotComparable, Tone::Caution),
     }
 }
 

@@ -50,6 +50,8 @@ pub struct ImportReport<'a> {
 #[derive(Clone, Debug)]
 pub struct ReportedResult<'a> {
     pub found: &'a ImportedResult,
+    /// The number by which it can be named, whatever part of the import is shown.
+    pub number: u64,
     /// What speaks against it, in the report's language; what is stored is in English.
     pub doubts: Vec<StatedImportDoubt>,
     /// Its numbers in the form of ours, at a load that tells it from the others of its group;
@@ -64,20 +66,26 @@ impl<'a> ImportReport<'a> {
         let groups = groups(&stored.results);
         let repeats = repeats(&stored.results);
         let doubts = doubts(&stored.results);
-        let result = |((found, doubts), block): ((&'a ImportedResult, _), Option<usize>)| {
+        type Numbered<'a> = (u64, &'a ImportedResult);
+        let result = |(((place, found), doubts), block): ((Numbered<'a>, _), Option<usize>)| {
             let doubts: Vec<ImportDoubt> = doubts;
             let contradicts =
                 |doubt: &ImportDoubt| matches!(doubt, ImportDoubt::TableContradicts { .. });
             ReportedResult {
                 found,
+                number: if found.number > 0 {
+                    found.number
+                } else {
+                    place
+                },
                 is_repeat: block.is_some() && !doubts.iter().any(contradicts),
                 doubts: doubts.iter().map(|doubt| doubt.stated(lang)).collect(),
                 measured: None,
             }
         };
-        let mut results: Vec<ReportedResult<'a>> = (stored.results.iter().zip(doubts).zip(repeats))
-            .map(result)
-            .collect();
+        let found = (1..).zip(&stored.results);
+        let mut results: Vec<ReportedResult<'a>> =
+            found.zip(doubts).zip(repeats).map(result).collect();
         for of_group in groups
             .iter()
             .map(|group| measured_in(&stored.results, group))
@@ -249,7 +257,7 @@ pub fn compose(report: &ImportReport<'_>) -> Doc {
     if report.details || shown().count() <= FEW {
         let details = report.results.iter().enumerate();
         let details = details.filter(|(_, result)| report.details || !result.is_repeat);
-        sections.extend(details.map(|(place, result)| detail::detail(place + 1, result, lang)));
+        sections.extend(details.map(|(_, result)| detail::detail(result, lang)));
     }
     if !report.stored.unread.is_empty() {
         let lines = lines_in_words(&report.stored.unread, lang);
@@ -272,9 +280,12 @@ fn verdict(report: &ImportReport<'_>) -> Verdict {
     let count = |severity| shown().filter(|it| it.severity() == Some(severity)).count();
     let (invalid, doubtful) = (count(Severity::Invalid), count(Severity::Warn));
     let noted = count(Severity::Note);
-    let refused = shown().filter(|result| result.found.error.is_some());
+    let refused = shown()
+        .filter(|result| result.found.error.is_some())
+        .count();
     let repeated = report.results.len() - shown().count();
     let (word, tone) = match (invalid, doubtful, noted) {
+        (0, 0, 0) if refused > 0 => (ImportText::NotesOnly.text(lang), Tone::Caution),
         (0, 0, 0) => (ImportText::NoDoubts.text(lang), Tone::Good),
         (0, 0, _) => (ImportText::NotesOnly.text(lang), Tone::Good),
         (0, ..) => (ImportText::Doubtful.text(lang), Tone::Caution),
@@ -286,7 +297,7 @@ fn verdict(report: &ImportReport<'_>) -> Verdict {
         (ImportText::CountInvalid, invalid),
         (ImportText::CountDoubtful, doubtful),
         (ImportText::CountNoted, noted),
-        (ImportText::CountRefused, refused.count()),
+        (ImportText::CountRefused, refused),
     ];
     let counts = counts.into_iter().filter(|(_, count)| *count > 0);
     let counts = counts.map(|(text, count)| text.with(lang, &[("count", count.to_string())]));

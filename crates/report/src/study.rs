@@ -86,6 +86,9 @@ fn verdict(report: &StudyReport<'_>) -> Verdict {
         Finding::Better if report.result.computed => (StudyText::Computed, StudyText::ComputedGain),
         Finding::Better => (StudyText::Better, StudyText::Gain),
         Finding::TradeOff => (StudyText::TradeOff, StudyText::Traded),
+        Finding::DefaultMisses if report.result.computed => {
+            (StudyText::ComputedMisses, StudyText::ComputedBest)
+        }
         Finding::DefaultMisses => (StudyText::DefaultMisses, StudyText::BestThatMeets),
         Finding::NoCertainGain => (StudyText::NoGain, StudyText::Gain),
         Finding::DefaultFirst => (StudyText::NoGain, StudyText::RunnerUp),

@@ -2,6 +2,7 @@ use super::*;
 use crate::fold::precision::{Precision, RestsOn};
 use crate::fold::testing::MadeUp;
 use inferometer_core::doubt::{DoubtCode, Severity};
+use inferometer_core::point::GROUP;
 use inferometer_core::record::TokenSource;
 use inferometer_core::seed::{Dimension, rng};
 use inferometer_core::summary::{StatedDoubt, Summary, WindowSpan};
@@ -248,8 +249,39 @@ fn reason(change: impl Fn(&mut RunSample)) -> String {
         &Settings::default(),
     );
     assert!(!found.comparable);
-    assert!(found.rows.iter().all(|row| row.verdict == Verdict::Unknown));
+    let is_unlike = |row: &Row| row.verdict == Verdict::NotComparable;
+    assert!(found.rows.iter().all(is_unlike));
     found.why_not.join("\n")
+}
+
+#[test]
+fn a_side_that_fails_requests_is_not_faster_by_that() {
+    let failing = reason(|run| (run.summary.requests.ok, run.summary.requests.failed) = (810, 190));
+    assert!(failing.contains("190/1000"), "{failing}");
+}
+
+#[test]
+fn the_same_loads_under_other_headings_are_named_with_the_remedy() {
+    let under = |name: &str, headings: &[&str]| {
+        let runs = headings.iter().flat_map(|heading| {
+            [1, 8].map(|load| {
+                let mut sample = run(500, 100.0, 0.0, 1);
+                sample.point = point(load);
+                sample.point.0.insert(GROUP.to_owned(), (*heading).into());
+                sample
+            })
+        });
+        group(name, runs.collect())
+    };
+    let groups = [
+        under("a.md", &["7B / openqa", "14B"]),
+        under("b.md", &["7B"]),
+    ];
+    let found = compare(&groups, &Settings::default());
+    assert_eq!(found.why_not.len(), 1);
+    let reason = &found.why_not[0];
+    assert!(reason.contains("14B, 7B / openqa against 7B"), "{reason}");
+    assert!(reason.contains("FILE#"), "{reason}");
 }
 
 #[test]

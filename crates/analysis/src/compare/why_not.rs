@@ -1,5 +1,6 @@
 //! Whether runs may be compared at all.
 
+use super::Group;
 use super::sample::RunSample;
 use super::why_not_texts::WhyNotText;
 use inferometer_core::doubt::Severity;
@@ -14,6 +15,10 @@ const OUTPUT_TOLERANCE: f64 = 0.05;
 /// The same for prompts, which nothing but their own randomness may change.
 const INPUT_TOLERANCE: f64 = 0.02;
 
+/// Largest difference between shares of failed requests at which what is left is still the same
+/// load: a server that refuses some serves the others faster.
+const FAILURE_TOLERANCE: f64 = 0.01;
+
 /// A reason against a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WhyNot {
@@ -27,6 +32,13 @@ pub enum WhyNot {
         baseline: String,
         group: String,
     },
+    /// The same loads, in groups of other names.
+    OtherGroups {
+        baseline: String,
+        group: String,
+        /// Groups of each, by name.
+        names: [Vec<String>; 2],
+    },
     /// The only loads differ.
     DifferentLoad {
         a: Point,
@@ -37,6 +49,12 @@ pub enum WhyNot {
         group: String,
         /// The doubts that make it so.
         codes: String,
+    },
+    /// One side failed requests that the other served.
+    Failures {
+        point: Point,
+        a: String,
+        b: String,
     },
     /// Something that must agree does not.
     Differs {
@@ -58,6 +76,20 @@ impl WhyNot {
                 let values = [("baseline", baseline.clone()), ("group", group.clone())];
                 WhyNotText::NothingPaired.with(lang, &values)
             }
+            WhyNot::OtherGroups {
+                baseline,
+                group,
+                names: [a, b],
+            } => {
+                let values = [
+                    ("first", a.first().cloned().unwrap_or_default()),
+                    ("a", a.join(", ")),
+                    ("b", b.join(", ")),
+                    ("baseline", baseline.clone()),
+                    ("group", group.clone()),
+                ];
+                WhyNotText::OtherGroups.with(lang, &values)
+            }
             WhyNot::DifferentLoad { a, b } => {
                 let values = [("a", a.to_string()), ("b", b.to_string())];
                 WhyNotText::DifferentLoad.with(lang, &values)
@@ -73,6 +105,14 @@ impl WhyNot {
                     ("group", group.clone()),
                 ];
                 WhyNotText::Invalid.with(lang, &values)
+            }
+            WhyNot::Failures { point, a, b } => {
+                let values = [
+                    ("point", point.to_string()),
+                    ("a", a.clone()),
+                    ("b", b.clone()),
+                ];
+                WhyNotText::Failures.with(lang, &values)
             }
             WhyNot::Differs { point, what, a, b } => {
                 let values = [
@@ -114,6 +154,7 @@ pub(crate) fn reasons(
             });
         }
     }
+    found.extend(failures(point, a, b));
     let mut differs = |what, a: String, b: String| {
         found.push(WhyNot::Differs {
             point: point.clone(),
@@ -214,6 +255,50 @@ pub(crate) fn reasons(
         }
     }
     found
+}
+
+/// Why no point of one group is a point of the other.
+pub(crate) fn unpaired(
+    [baseline, group]: [&Group; 2],
+    [points_a, points_b]: [&[&Point]; 2],
+) -> WhyNot {
+    let loads = |points: &[&Point]| -> BTreeSet<String> {
+        let points = points.iter().map(|point| point.without_group().key());
+        points.collect()
+    };
+    let names = |points: &[&Point]| -> Vec<String> {
+        let names = points.iter().filter_map(|point| point.group());
+        let names: BTreeSet<&str> = names.collect();
+        names.into_iter().map(str::to_owned).collect()
+    };
+    let (baseline, group) = (baseline.name.clone(), group.name.clone());
+    if loads(points_a).is_disjoint(&loads(points_b)) {
+        WhyNot::NothingPaired { baseline, group }
+    } else {
+        WhyNot::OtherGroups {
+            baseline,
+            group,
+            names: [names(points_a), names(points_b)],
+        }
+    }
+}
+
+/// Requests that failed on one side and not on the other.
+fn failures(point: &Point, a: &[&RunSample], b: &[&RunSample]) -> Option<WhyNot> {
+    let count = |runs: &[&RunSample]| {
+        let all = runs.iter().map(|run| &run.summary.requests);
+        all.fold((0, 0), |(failed, ended), it| {
+            (failed + it.failed, ended + it.failed + it.ok)
+        })
+    };
+    let share = |(failed, ended): (u64, u64)| failed as f64 / ended.max(1) as f64;
+    let (in_a, in_b) = (count(a), count(b));
+    let text = |(failed, ended): (u64, u64)| format!("{failed}/{ended}");
+    ((share(in_a) - share(in_b)).abs() > FAILURE_TOLERANCE).then(|| WhyNot::Failures {
+        point: point.clone(),
+        a: text(in_a),
+        b: text(in_b),
+    })
 }
 
 /// A list of settings without those that the only other one has too.

@@ -64,6 +64,12 @@ pub fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
         ..arguments.output.clone()
     };
     check_output(&output)?;
+    if stored.kind != Kind::Run && !(arguments.slo.is_empty() && arguments.attainment.is_none()) {
+        bail!(
+            "--slo and --attainment judge a single run again; give one, such as a folder in {}, or measure again with them",
+            stored.path.join("points").display()
+        );
+    }
     match stored.kind {
         Kind::Run => show_run(RunDir::open(&stored.path)?, arguments),
         Kind::Sweep => {

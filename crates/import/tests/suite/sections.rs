@@ -1,6 +1,9 @@
 //! Long notes: results under nested headings, which are never pooled.
 
-use inferometer_import::{ImportedResult, groups, measured_in, read, repeats, under, with_fact};
+use inferometer_import::{
+    ImportedResult, groups, measured, measured_in, read, repeats, under, with_fact,
+};
+use std::collections::BTreeSet;
 
 /// A ladder as a table, and a block of EvalScope for each of its columns.
 fn ladder(scale: f64, failed: u64) -> String {
@@ -150,4 +153,86 @@ fn tables_of_one_section_are_told_apart_by_the_lines_above_them() {
     let titles: Vec<&str> = groups.iter().map(|group| group.title.as_str()).collect();
     assert_eq!(titles, ["910B4", "A100"]);
     assert_eq!(results[0].facts["card"], "910B4");
+}
+
+#[test]
+fn a_size_is_not_the_end_of_a_larger_number() {
+    let text = format!(
+        "# n\n## DeepSeek-Coder-6.7B\n{}\n## Qwen2-7B\n{}\n## Qwen3-27B\n{}\n",
+        ladder(0.1, 0),
+        ladder(0.2, 0),
+        ladder(0.3, 0)
+    );
+    let results = || read("notes.md", &text).results;
+    for chosen in [
+        with_fact(results(), "model", "7B"),
+        under(results(), "7B"),
+        under(results(), "qwen2"),
+    ] {
+        let chosen = chosen.unwrap();
+        assert_eq!(chosen.len(), 6);
+        assert!(chosen.iter().all(|it| it.section[1] == "Qwen2-7B"));
+    }
+}
+
+#[test]
+fn groups_of_two_sides_meet_by_model_and_heading() {
+    let text = format!(
+        "# n\n## MindIE\n### Qwen2-7B\n#### long.jsonl\n{}\n### Qwen2-14B\n#### openqa\n{}\n",
+        ladder(0.1, 0),
+        ladder(0.2, 0)
+    );
+    let results = read("notes.md", &text).results;
+    let points = measured(&results).into_iter().map(|it| it.point);
+    let groups: BTreeSet<String> = points
+        .filter_map(|point| Some(point.group()?.to_owned()))
+        .collect();
+    let expected = ["Qwen2-14B / openqa", "Qwen2-7B / long.jsonl"];
+    assert_eq!(Vec::from_iter(groups), expected);
+}
+
+#[test]
+fn a_rate_without_limit_beside_a_number_of_streams_is_a_closed_loop() {
+    let text = "Traffic request rate: inf\nMax request concurrency: 8\nSuccessful requests: 40\n\
+                Request throughput (req/s): 2\nMean TTFT (ms): 100\n";
+    let results = read("notes.md", text).results;
+    let points: Vec<String> = (measured(&results).iter())
+        .map(|it| it.point.to_string())
+        .collect();
+    assert_eq!(points, ["concurrency=8"]);
+}
+
+#[test]
+fn a_load_that_ran_out_of_memory_is_told() {
+    let text = format!(
+        "# n\n## vLLM\n### Qwen2-72B\n{}\n- parallel 256\n```\ntorch.OutOfMemoryError: CUDA out \
+         of memory. Tried to allocate 1.16 GiB.\nERROR: engine core died\n```\n\n## SGLang\n\n\
+         | 并发 | QPS | 平均延迟 (s) |\n| --- | --- | --- |\n| 8 | 0.84 | 9.35 |\n| 16 | 1.41 | \
+         11.2 |\n| 32 | - | 显存不足 |\n\nWhoever runs out of memory lowers the load.\n",
+        ladder(0.1, 0)
+    );
+    let results = read("notes.md", &text).results;
+    let failed: Vec<(String, &str)> = (results.iter())
+        .filter_map(|it| {
+            let load = it.point.get("concurrency")?.to_string();
+            Some((load, it.error.as_deref()?))
+        })
+        .collect();
+    assert_eq!(failed.len(), 2, "{failed:?}");
+    assert!(failed[0].0 == "256" && failed[0].1.contains("OutOfMemoryError"));
+    assert_eq!(failed[1], ("32".to_owned(), "显存不足"));
+    assert!(
+        results
+            .iter()
+            .all(|it| it.summary.is_some() != it.error.is_some())
+    );
+}
+
+#[test]
+fn a_part_keeps_the_numbers_of_the_whole() {
+    let chosen = under(results(), "vLLM").unwrap();
+    let number = chosen[0].number;
+    assert!(number > 1);
+    let again = under(results(), &number.to_string()).unwrap();
+    assert_eq!(again, chosen[..1]);
 }

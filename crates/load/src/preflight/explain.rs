@@ -16,6 +16,9 @@ impl Prober {
         said: &str,
     ) -> Result<(), PreflightError> {
         let remedy = match status {
+            401 | 403 if self.has_key() => {
+                "it does not take the key that was sent: check it, or whether it may use this model"
+            }
             401 | 403 => {
                 "give the key in OPENAI_API_KEY, or name its place with --api-key-env or --api-key-file"
             }
@@ -28,6 +31,13 @@ impl Prober {
             said: self.quoted(said),
             remedy,
         })
+    }
+
+    /// Whether a key is sent.
+    fn has_key(&self) -> bool {
+        let names = ["authorization", "x-api-key", "api-key"];
+        let mut headers = self.request.headers.iter();
+        headers.any(|(name, _)| names.iter().any(|it| it.eq_ignore_ascii_case(name)))
     }
 
     /// A failed preflight request as a reason with its remedy.

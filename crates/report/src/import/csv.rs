@@ -19,7 +19,8 @@ pub fn csv(reports: &[ImportReport<'_>]) -> String {
     }
     names.push_str(",doubts,error,section\r\n");
     let mut out = names;
-    for result in reports.iter().flat_map(|report| &report.results) {
+    let results = reports.iter().flat_map(|report| &report.results);
+    for result in results.filter(|result| !result.is_repeat) {
         let text = |text: &str| field(&harmless(text));
         let real = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
         let whole = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
@@ -47,11 +48,12 @@ pub fn csv(reports: &[ImportReport<'_>]) -> String {
             let [mean, p50, _, rest @ ..] = spread.map_or([None; 7], statistics);
             cells.extend([mean, p50].into_iter().chain(rest).map(real));
         }
-        let codes: Vec<&str> = result
+        let mut codes: Vec<&str> = result
             .doubts
             .iter()
             .map(|doubt| doubt.code.name())
             .collect();
+        codes.dedup();
         cells.push(text(&codes.join(" ")));
         cells.push(text(result.found.error.as_deref().unwrap_or_default()));
         cells.push(text(&result.found.section.join(" / ")));

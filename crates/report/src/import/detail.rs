@@ -7,10 +7,13 @@ use inferometer_page::number;
 use inferometer_text::Lang;
 use inferometer_text::punctuation::PunctuationText;
 
-pub(super) fn detail(place: usize, result: &ReportedResult<'_>, lang: Lang) -> Section {
+pub(super) fn detail(result: &ReportedResult<'_>, lang: Lang) -> Section {
     let no_label = ImportText::NoLabel.text(lang).to_owned();
     let label = result.found.label.clone().unwrap_or(no_label);
-    let heading = ImportText::Result.with(lang, &[("number", place.to_string()), ("label", label)]);
+    let heading = ImportText::Result.with(
+        lang,
+        &[("number", result.number.to_string()), ("label", label)],
+    );
     let mut blocks = vec![Block::Pairs(pairs(result, lang))];
     let latencies = latencies(result, lang);
     if !latencies.rows.is_empty() {

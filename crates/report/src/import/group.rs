@@ -121,7 +121,7 @@ fn table(
         column: Column::key("#"),
         cells: rows
             .iter()
-            .map(|(place, _)| Cell::count(*place as u64 + 1))
+            .map(|(_, result)| Cell::count(result.number))
             .collect(),
     }];
     let texts = |column: Column, of: &dyn Fn(&ReportedResult<'_>) -> String| Filled {

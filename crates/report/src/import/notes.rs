@@ -44,9 +44,9 @@ fn named(places: &[usize], report: &ImportReport<'_>) -> Vec<String> {
             names.push(ImportText::AllOfGroup.with(lang, &[count, title]));
             continue;
         }
-        names.extend(meant.into_iter().map(|(at, result)| match result.load() {
-            load if load.is_empty() => format!("#{}", at + 1),
-            load => format!("#{} ({load})", at + 1),
+        names.extend(meant.into_iter().map(|(_, result)| match result.load() {
+            load if load.is_empty() => format!("#{}", result.number),
+            load => format!("#{} ({load})", result.number),
         }));
     }
     names
@@ -114,7 +114,7 @@ fn refusals(report: &ImportReport<'_>) -> Vec<Note> {
         subject: some(
             &places
                 .iter()
-                .map(|at| format!("#{}", at + 1))
+                .map(|at| format!("#{}", report.results[*at].number))
                 .collect::<Vec<_>>(),
             PunctuationText::Comma,
             lang,

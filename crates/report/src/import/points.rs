@@ -34,12 +34,12 @@ impl<'a> ImportedPoints<'a> {
         let mut places: BTreeMap<String, usize> = BTreeMap::new();
         for group in groups {
             let names = Names::of_group(report, group);
-            for (number, result) in report.rows(group) {
+            for (_, result) in report.rows(group) {
                 let Some((told_apart, summary)) = &result.measured else {
                     continue;
                 };
                 let title = (groups.len() > 1).then(|| group.title.clone());
-                let name = names.of(number, result, told_apart);
+                let name = names.of(result, told_apart);
                 let setting: Vec<String> = title.into_iter().chain(name).collect();
                 let mut point = with_our_names(&result.point());
                 if !setting.is_empty() {
@@ -104,11 +104,11 @@ impl Names {
     }
 
     /// The name of a result beside its load; absent where the load says all.
-    fn of(&self, place: usize, result: &ReportedResult<'_>, point: &Point) -> Option<String> {
+    fn of(&self, result: &ReportedResult<'_>, point: &Point) -> Option<String> {
         let label = result.found.label.as_deref().unwrap_or_default();
         match self {
             Names::Headings => Some(label.to_owned()),
-            Names::Numbers => Some(format!("#{} {label}", place + 1).trim_end().to_owned()),
+            Names::Numbers => Some(format!("#{} {label}", result.number).trim_end().to_owned()),
             Names::Settings => {
                 let own = point.0.iter();
                 let own = own.filter(|(axis, _)| !result.found.point.contains_key(*axis));
@@ -235,25 +235,25 @@ fn lost(report: &ImportReport<'_>, group: &ResultGroup) -> Option<Finding> {
             .checked_sub(ended)
             .filter(|lost| *lost > 0)
     };
-    let losing: Vec<(usize, &ReportedResult<'_>, u64)> = (report.rows(group).into_iter())
-        .filter_map(|(place, result)| Some((place, result, lost_of(result)?)))
+    let losing: Vec<(&ReportedResult<'_>, u64)> = (report.rows(group).into_iter())
+        .filter_map(|(_, result)| Some((result, lost_of(result)?)))
         .collect();
     if losing.is_empty() {
         return None;
     }
     let planned: u64 = losing
         .iter()
-        .filter_map(|(_, result, _)| result.requests().planned)
+        .filter_map(|(result, _)| result.requests().planned)
         .sum();
-    let count = losing.iter().map(|(.., lost)| lost).sum();
+    let count = losing.iter().map(|(_, lost)| lost).sum();
     let text = [
         ("lost", number::count(count)),
         ("planned", number::count(planned)),
     ];
     let pieces: Vec<String> = (losing.iter())
-        .map(|(place, result, lost)| {
+        .map(|(result, lost)| {
             let values = [
-                ("number", (place + 1).to_string()),
+                ("number", result.number.to_string()),
                 ("lost", number::count(*lost)),
                 (
                     "planned",

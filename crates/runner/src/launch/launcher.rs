@@ -35,6 +35,9 @@ pub type Flags = BTreeMap<String, String>;
 /// Longest time for all questions to the installed engine: it loads half a framework first.
 const PROBE: Duration = Duration::from_secs(120);
 
+/// What `{port}` is in the command of an engine that is computed.
+const COMPUTED_PORT: u16 = 8000;
+
 /// Cards of the host of a computed engine.
 pub const CARDS: u32 = 8;
 
@@ -98,7 +101,8 @@ impl Launcher {
         device: &Device,
         session: &Arc<Session>,
     ) -> Launcher {
-        let engine = Engine::of(command);
+        // Nobody listens there.
+        let engine = Engine::of(command.with_port(COMPUTED_PORT));
         let version = options.version.unwrap_or(engine.version());
         Launcher {
             engine: engine.of_version(Some(version)),
