@@ -33,7 +33,7 @@ use inferometer_text::Lang;
 use latency::{latencies, of_run};
 use precision::{Precision, RestsOn};
 use run::Run;
-use tally::{Answer, Row, Tally, column};
+use tally::{Answer, Handled, Row, Tally, column, ms};
 use timeline::Accumulated;
 use window::WindowRates;
 
@@ -43,7 +43,32 @@ pub struct Folded {
     summary: Summary,
     doubts: Vec<Doubt>,
     first_token: Option<FirstTokenEvidence>,
+    ended: Option<Ended>,
     thresholds: Thresholds,
+}
+
+/// Answers that ended inside the window, of any stage, as the server's own means count them: the
+/// first of a window are of the warm-up, and shortened where it spreads the streams.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ended {
+    pub(crate) output_mean: f64,
+    pub(crate) e2e_mean_ms: f64,
+}
+
+impl Ended {
+    fn inside((from, to): (Offset, Offset), handled: &[Handled]) -> Option<Self> {
+        let inside = (handled.iter())
+            .filter(|it| it.complete && (from..=to).contains(&it.to))
+            .filter_map(|it| Some((f64::from(it.output?), ms(it.to.since(it.from)))));
+        let (mut n, mut output, mut e2e) = (0.0, 0.0, 0.0);
+        for (tokens, ms) in inside {
+            (n, output, e2e) = (n + 1.0, output + tokens, e2e + ms);
+        }
+        (n > 0.0).then(|| Ended {
+            output_mean: output / n,
+            e2e_mean_ms: e2e / n,
+        })
+    }
 }
 
 impl Folded {
@@ -51,7 +76,7 @@ impl Folded {
     /// the client's.
     pub fn with_server(mut self, server: Option<ServerSummary>) -> Self {
         self.summary.server = server.map(|mut view| {
-            view.between = between(&self.summary, &view);
+            view.between = between(&self.summary, self.ended, &view);
             view
         });
         let server = self.summary.server.as_ref();
@@ -181,6 +206,7 @@ fn conclude(context: &RunContext<'_>, mut tally: Tally<'_>) -> Folded {
         drift: drift(&run, &events, scale),
         continuation: continuation::fold(context, &run.answers),
     };
+    let ended = (run.window).and_then(|window| Ended::inside(window, &tally.handled));
     let evidence = Evidence {
         window: rates.as_ref().map(|rates| WindowEvidence {
             waves: rates.waves(),
@@ -211,6 +237,7 @@ fn conclude(context: &RunContext<'_>, mut tally: Tally<'_>) -> Folded {
         summary,
         doubts,
         first_token: evidence.wire.first_token,
+        ended,
         thresholds: thresholds.clone(),
     }
 }

@@ -10,4 +10,5 @@ mod stall;
 mod summary;
 
 pub use explain::explain;
-pub use summary::{between, summarize};
+pub(crate) use summary::between;
+pub use summary::summarize;

@@ -25,6 +25,7 @@ use exit::Exit;
 use inferometer_core::guard::is_guarded;
 use inferometer_engine::{SUPERVISOR_WORD, supervise};
 use inferometer_runner::with_causes;
+use inferometer_text::hostile::without_credentials;
 use std::process::ExitCode;
 
 /// What is told where the system gives no further thread, which libraries can only panic about.
@@ -88,7 +89,9 @@ fn main() -> ExitCode {
         // The reader of our output left; that is not a failure of the measurement.
         Err(error) if is_broken_pipe(&error) => Exit::Fine.into(),
         Err(error) => {
-            eprintln!("error: {}", one_line(&with_causes(error.as_ref())));
+            let said = one_line(&with_causes(error.as_ref()));
+            // Errors name what was given, passwords of URLs included.
+            eprintln!("error: {}", without_credentials(&said));
             Exit::Error.into()
         }
     }

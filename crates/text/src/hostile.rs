@@ -57,12 +57,23 @@ impl Secrets {
             byte => format!("%{byte:02x}"),
         };
         let in_url: String = secret.bytes().map(in_url).collect();
+        let each = |form: fn(u8) -> String| secret.bytes().map(form).collect::<String>();
         let json = secret.replace('\\', "\\\\").replace('"', "\\\"");
         let forms = [
             secret.to_owned(),
             in_url.replace("%20", "+"),
+            in_url.replace('%', "%25"),
             in_url,
+            each(|byte| format!("%{byte:02x}")),
+            each(|byte| format!("{byte:02x}")),
+            each(|byte| format!("\\x{byte:02x}")),
+            each(|byte| format!("\\u{byte:04x}")),
+            each(|byte| format!("\\\\u{byte:04x}")),
+            each(|byte| format!("&#{byte};")),
+            each(|byte| format!("&#x{byte:x};")),
             json.replace('/', "\\/"),
+            json.replace('/', "\\\\/"),
+            json.replace('/', "\\\\\\/"),
             json.replace('/', "\\u002f"),
             json,
         ];
@@ -167,9 +178,14 @@ pub fn names_secret(name: &str) -> bool {
 /// The words of a command as they may be stored: without keys, passwords and the like, also inside
 /// a whole command in one word, as behind `ssh host` or `sh -c`.
 pub fn without_secrets(words: &[String]) -> Vec<String> {
+    // What is a secret in one place is one in every other.
+    let mut known = Secrets::default();
+    for secret in command_secrets(words) {
+        known.add(&secret);
+    }
     let found = words.iter().zip(secrets_in(words));
     found
-        .map(|(word, secrets)| without_credentials(&blotted_out(word, &secrets)))
+        .map(|(word, secrets)| known.redact(&without_credentials(&blotted_out(word, &secrets))))
         .collect()
 }
 

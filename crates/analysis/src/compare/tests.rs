@@ -35,6 +35,7 @@ fn run(n: u64, latency_ms: f64, luck: f64, seed: u64) -> RunSample {
         waves: n as f64,
         is_open: false,
         effect: 1.0,
+        ahead: 0.0,
     };
     let of = |share: f64| {
         let values: Vec<f64> = latencies.iter().map(|ms| ms * share).collect();

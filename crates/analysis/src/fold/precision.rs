@@ -38,6 +38,9 @@ const INDEPENDENT: f64 = 200.0;
 const NEAR_LIMIT: f64 = 40.0;
 const INDEPENDENT_NEAR_LIMIT: f64 = 1000.0;
 
+/// Largest share by which the start may move the rate of a closed loop.
+const LARGEST_BIAS: f64 = 0.015;
+
 /// What a figure rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RestsOn {
@@ -58,6 +61,10 @@ pub(crate) struct Precision {
     /// How many times to first token tell as much as one independent one; 1 in a closed loop,
     /// whose queue cannot grow.
     pub(crate) effect: f64,
+    /// Requests by which a closed loop runs ahead of its rate: streams that all begin anew answer
+    /// short requests first, and the long ones are under way only later. By renewal theory, half of
+    /// the squared coefficient of variation less one, for each stream.
+    pub(crate) ahead: f64,
 }
 
 impl Precision {
@@ -69,7 +76,7 @@ impl Precision {
             RestsOn::Requests | RestsOn::Waits => OPEN_WAVES,
         };
         let independent = match rests_on {
-            _ if !self.is_open => 0.0,
+            _ if !self.is_open => self.ahead / LARGEST_BIAS,
             RestsOn::Waits if self.is_near_limit() => INDEPENDENT_NEAR_LIMIT * self.effect,
             RestsOn::Requests | RestsOn::Waits => INDEPENDENT * self.effect,
         };
@@ -160,7 +167,17 @@ mod tests {
             waves,
             is_open,
             effect,
+            ahead: 0.0,
         }
+    }
+
+    #[test]
+    fn answers_of_very_different_lengths_need_more_requests() {
+        let wide = Precision {
+            ahead: 36.0,
+            ..run(false, 400.0, 16.0, 1.0)
+        };
+        assert_eq!(wide.batches(RestsOn::Requests), Err(2400));
     }
 
     #[test]

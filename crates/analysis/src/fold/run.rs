@@ -51,9 +51,10 @@ impl<'a> Run<'a> {
     ) -> Self {
         let answers: Vec<&Answer> = rows.iter().filter_map(|row| row.answer.as_ref()).collect();
         let from = rows.iter().filter_map(|row| row.sent.offset()).min();
-        // A failure that hangs until its timeout must not stretch the window of the others.
-        let completed = answers.iter().map(|answer| answer.completed).max();
-        let to = completed.or_else(|| rows.iter().filter_map(|row| row.end.offset()).max());
+        // What failed in the end was waited for as well: a server that hangs is not fast.
+        let completed = answers.iter().map(|answer| answer.completed);
+        let to = completed.chain(rows.iter().filter_map(|row| row.end.offset()));
+        let to = to.max();
         let ending = context.ending;
         let window = if ending.steady_window {
             Some((ending.measured_from, ending.sending_ended))
@@ -204,12 +205,16 @@ impl<'a> Run<'a> {
         let busy = self
             .in_flight
             .last_at_least(u64::from(concurrency.div_ceil(2)))?;
+        // Streams that hang in requests which fail in the end are not at work either.
+        let last_answer = self.answers.iter().map(|answer| answer.completed).max();
+        let busy = busy.min(last_answer.unwrap_or(busy));
+        let took = |row: &Row| Some(ms(row.end.offset()?.since(row.start.offset()?)));
         let mut e2e = column(&self.answers, |answer| answer.e2e.ms());
         sort(&mut e2e);
         Some(StragglerEvidence {
             idle_ms: ms(to.since(busy)),
             window_ms: ms(to.since(from)),
-            slowest_ms: *e2e.last()?,
+            slowest_ms: self.rows.iter().filter_map(took).reduce(f64::max)?,
             median_ms: quantile(&e2e, 0.5)?,
         })
     }
@@ -220,7 +225,17 @@ impl<'a> Run<'a> {
         let mean_s = latencies.sum::<f64>() / requests / 1e3;
         let is_open = !matches!(self.context.scenario.load.shape, Shape::Closed { .. });
         let ttft = || self.ttft.iter().map(|&(_, ms)| ms).collect::<Vec<f64>>();
+        let squares = (self.answers.iter())
+            .filter_map(|answer| Some((answer.e2e.ms()? / 1e3 - mean_s).powi(2)));
+        let spread = squares.sum::<f64>() / requests / mean_s.powi(2);
+        let ahead = match self.context.scenario.load.shape {
+            Shape::Closed { concurrency, .. } => {
+                f64::from(concurrency) * (spread - 1.0).max(0.0) / 2.0
+            }
+            Shape::Open { .. } | Shape::Replay { .. } => 0.0,
+        };
         Precision {
+            ahead,
             requests,
             waves: self.window_s().unwrap_or_default() / mean_s,
             is_open,

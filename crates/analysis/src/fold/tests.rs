@@ -462,3 +462,21 @@ fn an_outage_that_ended_the_run_lasted_as_long_as_it_was_waited_for() {
     run.ending.cause = EndCause::ServerAway;
     assert!(close(Some(run.summary().outages[0].length_s), 2.0));
 }
+
+#[test]
+fn a_server_that_hangs_until_the_timeout_is_not_fast() {
+    let mut run = MadeUp::closed(2, 60);
+    let quick = run.summary().throughput.output_tokens_per_s.unwrap();
+    let last = run.records.last_mut().unwrap();
+    last.outcome = Outcome::Failed(Failure {
+        phase: Phase::Timeout,
+        class: FailureClass::RequestTimeout,
+        detail: String::new(),
+    });
+    last.end = last
+        .sent
+        .map(|sent| sent + std::time::Duration::from_secs(600));
+    last.chunks = Default::default();
+    let hung = run.summary().throughput.output_tokens_per_s.unwrap();
+    assert!(hung < quick / 10.0, "{quick} {hung}");
+}

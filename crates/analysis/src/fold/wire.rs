@@ -14,11 +14,17 @@ const LEAST_KEPT: usize = 10;
 /// Tokens that no server makes within one read, unless it holds them back.
 const LEAST_TO_STREAM: usize = 8;
 
+/// Shares of chunks in one read with the one before, from which on an answer came as good as whole,
+/// or in bunches.
+const NEARLY_WHOLE: f64 = 0.9;
+const IN_BUNCHES: f64 = 0.5;
+
 #[derive(Clone, Debug, Default)]
 pub(super) struct WireTally {
     pub(super) connected: u64,
     streamed: u64,
     whole: u64,
+    bunched: u64,
     models: BTreeMap<String, u64>,
     /// From the first byte to the first token on kept connections, in milliseconds.
     kept_gaps: Vec<f64>,
@@ -53,7 +59,9 @@ impl WireTally {
             return;
         }
         self.streamed += u64::from(record.streamed);
-        self.whole += u64::from(came_whole(record));
+        let is_whole = came_whole(record);
+        self.whole += u64::from(is_whole);
+        self.bunched += u64::from(!is_whole && came_in_bunches(record));
         if let Some(model) = &record.model {
             if let Some(answers) = self.models.get_mut(model) {
                 *answers += 1;
@@ -67,6 +75,7 @@ impl WireTally {
         WireEvidence {
             streamed: self.streamed,
             whole: self.whole,
+            bunched: self.bunched,
             first_token: self.first_token(),
             models: (self.models.into_iter())
                 .map(|(name, answers)| ModelEvidence { name, answers })
@@ -106,7 +115,19 @@ fn came_whole(record: &Record) -> bool {
     record.streamed
         && counted.max(record.chunks.len()) >= LEAST_TO_STREAM
         && !record.chunks.is_empty()
-        && record.first_token() == record.last_token()
+        && (record.first_token() == record.last_token() || together(record) > NEARLY_WHOLE)
+}
+
+/// Most chunks came with the one before, so that the times between tokens are those of reads.
+fn came_in_bunches(record: &Record) -> bool {
+    record.streamed && record.chunks.len() >= LEAST_TO_STREAM && together(record) > IN_BUNCHES
+}
+
+/// Share of the chunks that came in one read with the one before.
+fn together(record: &Record) -> f64 {
+    let all = record.chunks.same_read.len().max(1) as f64;
+    let together = record.chunks.same_read.iter().filter(|same| **same).count();
+    together as f64 / all
 }
 
 #[cfg(test)]

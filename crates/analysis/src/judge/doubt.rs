@@ -11,6 +11,9 @@ use inferometer_core::record::{FailureClass, Phase};
 use inferometer_core::summary::{Accounts, StatedDoubt};
 use inferometer_text::Lang;
 
+/// No server takes longer prompts than this many tokens.
+const LONGEST_PROMPT: f64 = 1e7;
+
 /// A doubt with what was seen.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Doubt {
@@ -76,6 +79,12 @@ pub enum Doubt {
         connected: u64,
         sent: u64,
         resent: u64,
+    },
+    /// Most chunks of most answers came together with the one before.
+    Bunched {
+        bunched: u64,
+        /// Streamed answers.
+        of: u64,
     },
     /// Answers that should have been streamed came whole.
     NotStreamed {
@@ -232,7 +241,7 @@ impl Doubt {
             Doubt::Failures { .. } => DoubtCode::Failures,
             Doubt::Resent { .. } => DoubtCode::Resent,
             Doubt::ClosedConnections { .. } => DoubtCode::ClosedConnections,
-            Doubt::NotStreamed { .. } => DoubtCode::NotStreamed,
+            Doubt::NotStreamed { .. } | Doubt::Bunched { .. } => DoubtCode::NotStreamed,
             Doubt::OtherModel { .. } => DoubtCode::OtherModel,
             Doubt::DelayedAck { .. } => DoubtCode::DelayedAck,
             Doubt::FewSamples { .. } => DoubtCode::FewSamples,
@@ -264,6 +273,9 @@ impl Doubt {
             | Doubt::ClientBusy { severity, .. }
             | Doubt::Failures { severity, .. } => *severity,
             Doubt::ImplausibleUsage(seen) if seen.impossible > 0 => Severity::Invalid,
+            Doubt::InputLengths { differences, .. } if differences[1] > LONGEST_PROMPT => {
+                Severity::Invalid
+            }
             // That end is what the user asked for.
             Doubt::Interrupted {
                 cause: EndCause::StopCondition,
@@ -277,6 +289,7 @@ impl Doubt {
             | Doubt::ClientPaused { .. }
             | Doubt::Resent { .. }
             | Doubt::NotStreamed { .. }
+            | Doubt::Bunched { .. }
             | Doubt::OtherModel { .. }
             | Doubt::DelayedAck { .. }
             | Doubt::ImplausibleUsage(_)

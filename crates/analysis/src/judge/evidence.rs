@@ -40,6 +40,8 @@ pub struct WireEvidence {
     pub streamed: u64,
     /// Of these, the ones whose text came all at once.
     pub whole: u64,
+    /// Of the others, those most of whose chunks came together with the one before.
+    pub bunched: u64,
     /// When first tokens come; absent where too few connections were kept.
     pub first_token: Option<FirstTokenEvidence>,
     /// Models that the answers name.
@@ -194,7 +196,8 @@ impl UsageEvidence {
         let unseen = !record.output_exact
             && chars > 0.0
             && count > thresholds.usage_tokens_per_char * chars + slack;
-        if beyond || too_few {
+        let textless = tokens == 0 && example.chars > 0;
+        if beyond || too_few || textless {
             if self.impossible == 0 {
                 self.example = Some(example);
             }

@@ -380,6 +380,12 @@ fn token_counts_that_cannot_be_true_make_a_run_invalid() {
         record.usage.as_mut().unwrap().output = Some(3);
     });
     assert_eq!(many_chunks.doubt(code), Some(Severity::Invalid));
+    let textless = counting(1, 0);
+    assert_eq!(
+        textless.doubt(code),
+        Some(Severity::Invalid),
+        "text without a token"
+    );
     let much_text = MadeUp::closed(8, 128).each(|record| record.output_chars = 1_000_000);
     assert_eq!(much_text.doubt(code), Some(Severity::Invalid));
 }

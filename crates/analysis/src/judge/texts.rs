@@ -161,6 +161,10 @@ fn wording(doubt: &Doubt, lang: Lang) -> (Text, Text, Values) {
             ];
             (Text::NotStreamed, Text::NotStreamedRemedy, values)
         }
+        Doubt::Bunched { bunched, of } => {
+            let values = vec![("bunched", bunched.to_string()), ("of", of.to_string())];
+            (Text::Bunched, Text::BunchedRemedy, values)
+        }
         Doubt::OtherModel {
             asked,
             listed,

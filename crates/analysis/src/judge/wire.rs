@@ -24,7 +24,15 @@ impl Case<'_> {
         let wire = &self.evidence.wire;
         let (whole, of) = (wire.whole, wire.streamed);
         let many = whole as f64 > self.thresholds.whole_share * of as f64;
-        many.then_some(Doubt::NotStreamed { whole, of })
+        let mostly = 2 * wire.bunched > of;
+        if many {
+            Some(Doubt::NotStreamed { whole, of })
+        } else {
+            mostly.then_some(Doubt::Bunched {
+                bunched: wire.bunched,
+                of,
+            })
+        }
     }
 
     pub(super) fn delayed_ack(&self) -> Option<Doubt> {
@@ -143,6 +151,23 @@ mod tests {
         });
         assert_eq!(one.doubt(Code::NotStreamed), Some(Severity::Warn));
         assert_eq!(MadeUp::closed(4, 20).doubt(Code::NotStreamed), None);
+    }
+
+    #[test]
+    fn answers_in_bunches_are_told_and_those_nearly_whole_count_as_whole() {
+        let told = |every: usize| {
+            let run = MadeUp::closed(4, 20).each(|record| {
+                let same = record.chunks.same_read.iter_mut().enumerate();
+                same.for_each(|(at, same)| *same = at % every > 0);
+            });
+            let doubts = run.summary().doubts.into_iter();
+            let mut found = doubts.filter(|doubt| doubt.code == Code::NotStreamed);
+            found.next().map_or(String::new(), |doubt| doubt.text)
+        };
+        assert_eq!(told(1), "");
+        assert_eq!(told(2), "", "two at once are usual");
+        assert!(told(4).contains("in bunches"), "{}", told(4));
+        assert!(told(1000).contains("came whole"), "{}", told(1000));
     }
 
     #[test]

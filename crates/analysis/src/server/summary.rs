@@ -1,5 +1,6 @@
 //! The server's view in numbers, over the measured part of a run.
 
+use crate::fold::Ended;
 use inferometer_core::server::{
     Between, DeviceState, DeviceSummary, EngineState, HostSummary, Level, Sample, ServerSummary,
     Total,
@@ -73,10 +74,14 @@ pub fn summarize(samples: &[Sample], from: Offset, to: Offset) -> Option<ServerS
 
 /// The client's mean times less the engine's own. Its time per token is that of a request from
 /// its first to its last token, over as many tokens as answers have.
-pub fn between(client: &Summary, server: &ServerSummary) -> Option<Between> {
+pub(crate) fn between(
+    client: &Summary,
+    ended: Option<Ended>,
+    server: &ServerSummary,
+) -> Option<Between> {
     let mean = |found: Option<Distribution>| found.map(|found| found.mean);
     let latency = &client.latency;
-    let gaps = client.tokens.output_mean.map(|tokens| tokens - 1.0);
+    let gaps = ended.map(|ended| ended.output_mean - 1.0);
     let per_token = server.decode_mean_ms.zip(gaps.filter(|gaps| *gaps > 0.0));
     let less = |client: Option<f64>, server: Option<f64>| Some(client? - server?);
     let between = Between {
@@ -85,7 +90,7 @@ pub fn between(client: &Summary, server: &ServerSummary) -> Option<Between> {
             mean(latency.tpot_ms),
             per_token.map(|(decode, gaps)| decode / gaps),
         ),
-        e2e_ms: less(mean(latency.e2e_ms), server.e2e_mean_ms),
+        e2e_ms: less(ended.map(|ended| ended.e2e_mean_ms), server.e2e_mean_ms),
     };
     (between != Between::default()).then_some(between)
 }

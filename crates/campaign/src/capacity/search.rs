@@ -354,11 +354,14 @@ impl Search {
             let (target, curve) = binding(&curves);
             let [low, high] = curve.interval();
             // Without a long run that can carry it, a claim about a tail is not made; and none
-            // above the level that such a run has met, or above one that was missed.
-            let missed = self.levels(tier, false).reduce(f64::min);
+            // above the level that such a run has met.
             answer.value = carried.map(|run| {
-                let most = if run.met { Some(run.level) } else { missed };
-                self.held(curve.median().min(most.unwrap_or(f64::INFINITY)))
+                let capacity = curve.median();
+                self.held(if run.met {
+                    capacity.min(run.level)
+                } else {
+                    capacity
+                })
             });
             answer.low = Some(answer.value.map_or(low, |value| low.min(value)));
             answer.high = Some(high);

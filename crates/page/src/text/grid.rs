@@ -17,23 +17,18 @@ const NARROWEST_TEXT: usize = 8;
 /// The table as lines; a heading stands before the titles of the columns. What is too wide for
 /// the page goes below, with the names of the rows again.
 pub(super) fn lines(table: &Table, heading: Option<&str>, style: TextStyle) -> Vec<String> {
-    let cells = all_shown(table);
+    let cells = shown(table);
     let layout = Layout::of(table, &cells, heading, style.width);
     match layout.repeats {
         Names::Whole => set(table, &cells, &layout, heading, style),
         Names::Cut => {
             let table = numbered(table);
-            let cells = all_shown(&table);
+            let cells = shown(&table);
             let layout = Layout::of(&table, &cells, heading, style.width);
             set(&table, &cells, &layout, heading, style)
         }
     }
 }
-
-fn all_shown(table: &Table) -> Vec<Vec<String>> {
-    table.rows.iter().map(|row| shown(table, row)).collect()
-}
-
 /// The same with the numbers of the rows before their names.
 fn numbered(table: &Table) -> Table {
     let mut table = table.clone();
@@ -178,18 +173,22 @@ fn total(widths: &[usize], columns: &[usize], gap: usize) -> usize {
     INDENT + sum + columns.len().saturating_sub(1) * gap
 }
 
-/// A row's cells in words. Where a column has a starred number, the others get a blank, so
+/// The cells of all rows in words. Where a column has a starred number, the others get a blank, so
 /// that digits stand under digits.
-fn shown(table: &Table, row: &[Cell]) -> Vec<String> {
-    (row.iter().enumerate())
-        .map(|(column, cell)| {
-            let right = (table.columns.get(column)).is_some_and(|at| at.align == Align::Right);
-            let mut text = clean(&cell.shown());
-            if right && !cell.is_starred() && column_has_star(table, column) {
-                text.push(' ');
-            }
-            text
-        })
+fn shown(table: &Table) -> Vec<Vec<String>> {
+    let columns = table.columns.iter().enumerate();
+    let starred: Vec<bool> = columns
+        .map(|(column, about)| about.align == Align::Right && column_has_star(table, column))
+        .collect();
+    let of_cell = |(column, cell): (usize, &Cell)| {
+        let mut text = clean(&cell.shown());
+        if starred.get(column).is_some_and(|starred| *starred) && !cell.is_starred() {
+            text.push(' ');
+        }
+        text
+    };
+    let rows = table.rows.iter();
+    rows.map(|row| row.iter().enumerate().map(of_cell).collect())
         .collect()
 }
 

@@ -12,7 +12,7 @@ use inferometer_campaign::ladder::LadderStop;
 use inferometer_core::options::Options;
 use inferometer_core::point::Point as Place;
 use inferometer_store::sweep_dir::{PLAN_SCHEMA, PlannedPoint, SweepPlan};
-use inferometer_text::hostile::without_secrets;
+use inferometer_text::hostile::{without_credentials, without_secrets};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Options that say how long a point is measured, not what.
@@ -62,8 +62,14 @@ pub fn plan(
     let axes = varying(all, &points, !request.interleaved.is_empty());
     let mut options = Vec::new();
     let mut planned = Vec::new();
+    let names = shown_names(request.interleaved);
     for setting in &points {
-        let named = Setting(of_axes(setting, &axes));
+        let mut named = Setting(of_axes(setting, &axes));
+        if let Some(url) = named.0.get_mut("url")
+            && let Some(name) = names.get(url)
+        {
+            url.clone_from(name);
+        }
         let at_point = |error: RunnerError| {
             if axes.is_empty() {
                 error
@@ -143,6 +149,23 @@ fn interleaved(urls: &[String], points: &[Setting]) -> Vec<Setting> {
         here
     });
     both.collect()
+}
+
+/// Servers as they are shown and stored: without passwords, and told apart all the same.
+fn shown_names(urls: &[String]) -> BTreeMap<String, String> {
+    let mut names: BTreeMap<String, String> = BTreeMap::new();
+    for url in urls {
+        let plain = without_credentials(url);
+        let is_taken = |name: &String| names.values().any(|known| known == name);
+        let mut again = 1;
+        let mut name = plain.clone();
+        while is_taken(&name) {
+            again += 1;
+            name = format!("{plain} ({again})");
+        }
+        names.entry(url.clone()).or_insert(name);
+    }
+    names
 }
 
 /// Names of the options that differ between points, as they were typed, the load last.

@@ -123,6 +123,10 @@ fn doubts() -> Vec<Doubt> {
             resent: 2,
         },
         Doubt::NotStreamed { whole: 7, of: 20 },
+        Doubt::Bunched {
+            bunched: 15,
+            of: 20,
+        },
         other_model(&[], Some(("m-2", 8, 9))),
         other_model(&["m-3", "m-4"], None),
         other_model(&["m-3"], Some(("m-3", 9, 9))),
