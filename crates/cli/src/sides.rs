@@ -13,7 +13,7 @@ use inferometer_import::{ImportedResult, MeasuredResult, Stored, measured};
 use inferometer_runner::measure::read;
 use inferometer_runner::with_causes;
 use inferometer_store::run_dir::RunDir;
-use inferometer_store::stored::{CAPACITY_FILE, PROBES_FILE, STUDY_FILE};
+use inferometer_store::stored::{self, Kind};
 use inferometer_store::sweep_dir::SweepDir;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -162,13 +162,10 @@ pub fn open(name: &str) -> anyhow::Result<Side> {
 
 /// What a folder is that holds a search of ours.
 fn search_at(folder: &Path) -> Option<&'static str> {
-    let is_there = |file: &str| folder.join(file).is_file();
-    if is_there(CAPACITY_FILE) || is_there(PROBES_FILE) {
-        Some("a search for capacity")
-    } else if is_there(STUDY_FILE) {
-        Some("a study of launch flags")
-    } else {
-        None
+    match stored::Stored::at(folder)?.kind {
+        Kind::Capacity => Some("a search for capacity"),
+        Kind::Study => Some("a study of launch flags"),
+        Kind::Run | Kind::Sweep | Kind::Import => None,
     }
 }
 

@@ -8,6 +8,7 @@ texts! {
         Invalid => "INVALID", "无效";
         Unfinished => "no end", "未结束";
         Running => "running", "进行中";
+        Damaged => "DAMAGED", "已损坏";
         Foreign => "as given", "原样";
         NoDoubts => "no doubts about these numbers", "没有发现可疑之处";
         OneWarning => "1 warning", "1 条警告";

@@ -147,6 +147,8 @@ pub enum RunState {
     Running,
     /// It has no summary, and nothing goes on.
     Unfinished,
+    /// A file of it is not as it was written.
+    Damaged,
     /// It is another tool's; its doubts are in its report.
     Foreign,
 }
@@ -158,6 +160,7 @@ impl RunState {
             RunState::Invalid => VerdictText::Invalid,
             RunState::Running => VerdictText::Running,
             RunState::Unfinished => VerdictText::Unfinished,
+            RunState::Damaged => VerdictText::Damaged,
             RunState::Foreign => VerdictText::Foreign,
         }
     }
@@ -268,7 +271,7 @@ fn table(runs: &[KnownResult], chosen: Option<&SummaryColumns>, lang: Lang) -> T
 fn row(run: &KnownResult, chosen: &SummaryColumns, lang: Lang) -> Vec<Cell> {
     let tone = match run.state {
         RunState::Valid | RunState::Foreign => Tone::Plain,
-        RunState::Invalid => Tone::Bad,
+        RunState::Invalid | RunState::Damaged => Tone::Bad,
         RunState::Running | RunState::Unfinished => Tone::Caution,
     };
     let mut cells = vec![

@@ -60,6 +60,14 @@ pub enum StorageError {
 }
 
 impl StorageError {
+    /// The content of a file is not what was written.
+    pub fn is_damage(&self) -> bool {
+        matches!(
+            self,
+            StorageError::Damaged { .. } | StorageError::Altered { .. }
+        )
+    }
+
     /// An error of the system; a full disk is told apart, since its remedy is another.
     pub(crate) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();

@@ -141,10 +141,13 @@ fn import_of(stored: &Stored) -> KnownResult {
 fn run_of(stored: &Stored) -> KnownResult {
     let run = RunDir::open(&stored.path).ok();
     let scenario = run.as_ref().and_then(|run| run.scenario().ok());
-    let summary = run.as_ref().and_then(|run| run.summary().ok());
+    let read = run.as_ref().map(RunDir::summary);
+    let is_damaged = matches!(&read, Some(Err(error)) if error.is_damage());
+    let summary = read.and_then(Result::ok);
     let state = match &summary {
         Some(summary) if summary.valid => RunState::Valid,
         Some(_) => RunState::Invalid,
+        None if is_damaged => RunState::Damaged,
         None if run.as_ref().is_some_and(RunDir::is_running) => RunState::Running,
         None => RunState::Unfinished,
     };
@@ -161,11 +164,13 @@ fn run_of(stored: &Stored) -> KnownResult {
 
 fn sweep_of(stored: &Stored) -> KnownResult {
     let opened = SweepDir::open(&stored.path).ok();
-    let visited = (opened.as_ref())
-        .and_then(|dir| read_sweep(dir).ok())
-        .unwrap_or_default();
+    let visited = opened.as_ref().and_then(|dir| read_sweep(dir).ok());
     let plan = opened.as_ref().map(SweepDir::plan);
-    let state = state(&visited, plan.map_or(0, |plan| plan.visits.len()));
+    let state = match &visited {
+        Some(visited) => state(visited, plan.map_or(0, |plan| plan.visits.len())),
+        None => RunState::Damaged,
+    };
+    let visited = visited.unwrap_or_default();
     let best = best(visited);
     let point = best.as_ref().and_then(|(id, _)| {
         let planned = plan?.points.iter().find(|point| point.id == *id)?;

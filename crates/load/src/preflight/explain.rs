@@ -17,7 +17,7 @@ impl Prober {
     ) -> Result<(), PreflightError> {
         let remedy = match status {
             401 | 403 if self.has_key() => {
-                "it does not take the key that was sent: check it, or whether it may use this model"
+                "it does not take the key that was sent: check the one in OPENAI_API_KEY, --api-key-env or --api-key-file, and whether it may use this model"
             }
             401 | 403 => {
                 "give the key in OPENAI_API_KEY, or name its place with --api-key-env or --api-key-file"
