@@ -211,9 +211,14 @@ impl Case<'_> {
         let few_failed =
             accounts.failed as f64 <= self.thresholds.failures_invalid * self.ended() as f64;
         let shrunk = in_flight.seen < self.thresholds.in_flight_share * in_flight.expected;
+        let away: f64 = self.summary.outages.iter().map(|it| it.length_s).sum();
+        let missing = 1.0 - in_flight.seen / in_flight.expected;
+        // Streams that knock at a closed door are not the client's fault.
+        let explains = away > missing / 2.0 * self.summary.window_s.unwrap_or(f64::INFINITY);
         (accounts.ok > 0 && few_failed && shrunk).then_some(Doubt::ShrunkConcurrency {
             configured: self.summary.concurrency.configured?,
             in_flight,
+            away_s: explains.then_some(away),
         })
     }
 

@@ -138,7 +138,9 @@ impl Precision {
         match self.batches(rests_on) {
             Err(needed) => found.requests_needed = Some(needed),
             Ok(batches) => {
-                found.mean_interval = batches.mean(values);
+                let least = found.min.min(0.0);
+                let interval = batches.mean(values);
+                found.mean_interval = interval.map(|[low, high]| [low.max(least), high]);
                 let needed = self.needed_for_tail(rests_on, n, effect);
                 if self.requests < needed {
                     found.requests_needed = Some(rounded_up(needed));

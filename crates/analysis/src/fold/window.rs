@@ -141,7 +141,9 @@ impl WindowRates {
             to: self.whole.from + width * (batch + 1),
         };
         let rates: Option<Vec<f64>> = (0..count).map(|nth| rate(batch(nth))).collect();
-        batches.mean(&rates?)
+        batches
+            .mean(&rates?)
+            .map(|[low, high]| [low.max(0.0), high])
     }
 
     /// By how much, as a share, the token rate would change if the edges of the window fell

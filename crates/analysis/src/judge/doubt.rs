@@ -27,6 +27,8 @@ pub enum Doubt {
     ShrunkConcurrency {
         configured: u32,
         in_flight: InFlightEvidence,
+        /// How long the server was out of reach, where that explains it.
+        away_s: Option<f64>,
     },
     /// Too few requests to fill the streams.
     UnfilledStreams {

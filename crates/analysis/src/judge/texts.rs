@@ -38,13 +38,20 @@ fn wording(doubt: &Doubt, lang: Lang) -> (Text, Text, Values) {
         Doubt::ShrunkConcurrency {
             configured,
             in_flight,
+            away_s,
         } => {
-            let values = vec![
+            let mut values = vec![
                 ("configured", configured.to_string()),
                 ("expected", format!("{:.1}", in_flight.expected)),
                 ("seen", format!("{:.1}", in_flight.seen)),
             ];
-            (Text::Shrunk, Text::ShrunkRemedy, values)
+            match away_s {
+                Some(seconds) => {
+                    values.push(("away", format!("{seconds:.2} s")));
+                    (Text::ShrunkByOutage, Text::OutageRemedy, values)
+                }
+                None => (Text::Shrunk, Text::ShrunkRemedy, values),
+            }
         }
         Doubt::UnfilledStreams {
             configured,

@@ -110,9 +110,9 @@ impl Prober {
                     why: said,
                     remedy: match known {
                         Some(most) => format!(
-                            "look at its log; a prompt longer than its context ({most} tokens) may hang it: lower --input-tokens; if it is only slow, raise --read-timeout"
+                            "look at its log; a prompt longer than its context ({most} tokens) may hang it: lower --input-tokens; if it is only slow, raise --read-timeout or --request-timeout"
                         ),
-                        None => "look at its log; a prompt longer than its context, which it does not state, may hang it: lower --input-tokens; if it is only slow, raise --read-timeout".into(),
+                        None => "look at its log; a prompt longer than its context, which it does not state, may hang it: lower --input-tokens; if it is only slow, raise --read-timeout or --request-timeout".into(),
                     },
                 }
             }

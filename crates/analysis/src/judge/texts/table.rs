@@ -8,6 +8,8 @@ inferometer_text::texts! {
         NeverSent => "{unsent} of {found} planned requests were never sent, though nothing ended the run early", "计划的 {found} 个请求中有 {unsent} 个从未发出，而运行并未提前结束";
         LostRemedy => "do not use these numbers; run it again, and if it happens again, report it with this run directory", "不要使用这些数据；请重跑，若再次出现，请附上本次运行目录反馈问题";
         Shrunk => "{configured} streams were configured, but while {expected} requests should have been under way there were {seen} on average", "配置并发 {configured}，在途请求本应为 {expected}，实际平均只有 {seen}";
+        ShrunkByOutage => "the server was away for {away}, so that of {expected} requests that should have been under way there were {seen} on average", "服务端有 {away} 不可用，在途请求本应为 {expected}，实际平均只有 {seen}";
+        OutageRemedy => "look why the server was away (its log, its restarts), then measure again", "查明服务端为何不可用（日志、重启），然后重新测量";
         ShrunkRemedy => "look for streams that died or waited in the client; run `inferometer doctor URL`, raise --workers, and check the limit of open files", "检查客户端是否有中断或等待的请求流；运行 `inferometer doctor URL`，调大 --workers，并检查打开文件数上限";
         Unfilled => "{configured} streams were configured, but at most {peak} were busy at once: {requests} requests do not fill them", "配置并发 {configured}，但同时在途的请求最多只有 {peak} 个：{requests} 个请求不足以填满并发";
         UnfilledRemedy => "give --requests {least} or more; in a sweep --requests 'concurrency*10'", "请将 --requests 设为 {least} 或更多；扫描时可令其为并发数的 10 倍";

@@ -72,6 +72,15 @@ fn doubts() -> Vec<Doubt> {
                 seen: 4.0,
                 expected: 8.0,
             },
+            away_s: None,
+        },
+        Doubt::ShrunkConcurrency {
+            configured: 8,
+            in_flight: InFlightEvidence {
+                seen: 4.0,
+                expected: 8.0,
+            },
+            away_s: Some(3.0),
         },
         Doubt::UnfilledStreams {
             configured: 512,
