@@ -94,8 +94,10 @@ fn argument_in_chinese(mut argument: Arg, texts: &Texts) -> Arg {
     if let Some(heading) = heading.and_then(|heading| texts.0.get(heading)) {
         argument = argument.help_heading(heading.clone());
     }
+    // What clap sets below its names, it shows even where it is to be hidden.
+    let is_shown = !argument.is_hide_short_help_set() && !argument.is_hide_set();
     let is_wide = width(&argument.to_string()) > WIDEST_NAMES;
-    argument.next_line_help(is_wide)
+    argument.next_line_help(is_shown && is_wide)
 }
 
 /// Help as clap wrote it, with its own words in Chinese, in lines that fit.
@@ -107,6 +109,10 @@ pub fn shown(help: &str) -> String {
         let line = (CLAP_WORDS.iter()).fold(line.to_owned(), |line, (english, chinese)| {
             line.replacen(english, chinese, 1)
         });
+        let line = match line.strip_suffix(':') {
+            Some(heading) if !line.starts_with(' ') => format!("{heading}："),
+            _ => line,
+        };
         shown.push_str(&hung(&line, columns));
         shown.push('\n');
     }

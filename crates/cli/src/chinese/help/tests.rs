@@ -107,7 +107,8 @@ fn help_is_chinese_to_the_headings_and_fits() {
     }
     let run = help(&["run"], false);
     assert!(run.lines().count() <= 50, "{run}");
-    assert!(run.contains("负载") && run.contains("--concurrency <N>"));
+    assert!(run.contains("\n负载：\n") && run.contains("--concurrency <N>"));
+    assert!(!run.contains("--dialect"), "{run}");
 }
 
 #[test]
