@@ -10,6 +10,7 @@ mod exit;
 mod folder;
 #[cfg(test)]
 mod generated;
+mod language;
 mod options;
 mod output;
 mod parts;
@@ -91,7 +92,7 @@ fn main() -> ExitCode {
         // The reader of our output left; that is not a failure of the measurement.
         Err(error) if is_broken_pipe(&error) => Exit::Fine.into(),
         Err(error) => {
-            match chinese::spoken() {
+            match language::spoken() {
                 Lang::En => eprintln!("error: {}", one_line(&with_causes(error.as_ref()))),
                 Lang::Zh => eprintln!("错误：{}", one_line(&chinese::errors::with_causes(&error))),
             }
@@ -103,7 +104,7 @@ fn main() -> ExitCode {
 /// Parses the command line and the environment. Help and version are printed here; an error is
 /// printed as one line with its remedy.
 fn parse() -> Result<Cli, ExitCode> {
-    let lang = chinese::spoken();
+    let lang = language::spoken();
     let command = arguments::with_short_help(arguments::with_environment(Cli::command()));
     let command = match lang {
         Lang::En => command,

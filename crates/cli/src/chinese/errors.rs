@@ -118,7 +118,10 @@ pub fn of_command_line(error: &clap::Error) -> Option<String> {
         ErrorKind::ValueValidation => {
             let why = std::error::Error::source(error)?.to_string();
             let (argument, value) = (argument?, value?);
-            format!("'{argument}' 的值 '{value}' 无效：{}", in_chinese(&why))
+            // The value is told once.
+            let known = format!("'{value}' is not possible; ");
+            let why = in_chinese(why.strip_prefix(&known).unwrap_or(&why));
+            format!("'{argument}' 的值 '{value}' 无效：{why}")
         }
         ErrorKind::ArgumentConflict => match text(ContextKind::PriorArg) {
             Some(prior) if Some(&prior) == argument.as_ref() => {
@@ -137,7 +140,7 @@ pub fn of_command_line(error: &clap::Error) -> Option<String> {
     ];
     let near: Vec<String> = near.into_iter().filter_map(text).collect();
     let choices = text(ContextKind::ValidValue).filter(|choices| !choices.is_empty());
-    let near = (!near.is_empty()).then(|| format!("；是不是 '{}'？", near.join("、")));
+    let near = (!near.is_empty()).then(|| format!("；是不是想写 '{}'", near.join("、")));
     let choices = choices.map(|choices| format!("；可选值：{choices}"));
     Some(said + &near.unwrap_or_default() + &choices.unwrap_or_default())
 }

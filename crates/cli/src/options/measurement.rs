@@ -1,6 +1,7 @@
 //! The options of a measurement, from flags, the environment and a file.
 
-use crate::chinese::{errors::of_command_line, spoken};
+use crate::chinese::errors::of_command_line;
+use crate::language::spoken;
 use anyhow::{Context, bail};
 use clap::{Args, FromArgMatches};
 use inferometer_core::options::{

@@ -149,6 +149,16 @@ fn help_speaks_the_language_that_is_asked_for_before_anything_is_parsed() {
     assert!(help(&["help", "sweep"], &[("INFEROMETER_LANG", "zh")]).contains("扫描："));
     let english = help(&["run", "-h", "--lang=en"], &[("INFEROMETER_LANG", "zh")]);
     assert!(english.contains("Usage: inferometer run"), "{english}");
+    // The variable holds where options are not read from the environment, too.
+    let plan = [
+        "plan",
+        "memory",
+        "--model",
+        "qwen2.5-7b",
+        "--device",
+        "h100",
+    ];
+    assert!(help(&plan, &[("INFEROMETER_LANG", "zh")]).contains("可容纳"));
     // After -- stands an engine's command, whose options are not ours.
     let engine = help(&["run", "-h", "--", "serve", "--lang", "zh"], &[]);
     assert!(engine.contains("Usage:"), "{engine}");
@@ -162,7 +172,7 @@ fn common_errors_are_one_chinese_line_with_the_remedy() {
             &["run", "http://127.0.0.1:1"][..],
             "无法连接 http://127.0.0.1:1：127.0.0.1:1：连接被拒绝",
         ),
-        (&["run", "--conccurency", "3"], "是不是 '--concurrency'"),
+        (&["run", "--conccurency", "3"], "是不是想写 '--concurrency'"),
         (
             &["run", "--concurrency", "1,2"],
             "多个取值属于扫描：inferometer sweep --concurrency 1,2",

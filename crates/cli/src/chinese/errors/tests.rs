@@ -85,9 +85,9 @@ fn errors_of_the_command_line_are_told_from_their_parts() {
     for (words, told) in [
         (
             &["run", "--conccurency", "3"][..],
-            "没有选项或参数 '--conccurency'；是不是 '--concurrency'？",
+            "没有选项或参数 '--conccurency'；是不是想写 '--concurrency'",
         ),
-        (&["rnu"], "没有命令 'rnu'；是不是 'runs'？"),
+        (&["rnu"], "没有命令 'rnu'；是不是想写 'runs'"),
         (&["run", "--model"], "'--model <NAME>' 缺少值"),
         (&["verify"], "缺少必需的参数"),
         (&["manual", "run", "--out", "x"], "不能与"),
@@ -99,7 +99,10 @@ fn errors_of_the_command_line_are_told_from_their_parts() {
             &["run", "--arrival", "now"],
             "请选择 constant、poisson 或 gamma",
         ),
-        (&["run", "--concurrency", "0"], "从 1"),
+        (
+            &["run", "--concurrency", "0"],
+            "'0' 无效：请给从 1 起的整数",
+        ),
         (&["run", "--duration", "5"], "200ms、5s、10m 或 2h"),
         (&["completions", "tcsh"], "可选值：bash、elvish"),
         (&["run", "--seed", "1", "--seed", "2"], "只能给出一次"),
