@@ -198,7 +198,7 @@ fn common_errors_are_one_chinese_line_with_the_remedy() {
         assert!(said.contains(told), "{said} does not say {told}");
         assert!(said.starts_with("错误：") && said.lines().count() == 1);
     }
-    let mut command = place.command(&["run"]);
+    let mut command = place.command(["run"]);
     command
         .env("INFEROMETER_LANG", "zh")
         .env("INFEROMETER_CONCURRENCY", "0");
