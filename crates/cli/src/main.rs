@@ -28,6 +28,7 @@ use exit::Exit;
 use inferometer_core::guard::is_guarded;
 use inferometer_engine::{SUPERVISOR_WORD, supervise};
 use inferometer_runner::with_causes;
+use inferometer_text::hostile::without_credentials;
 use inferometer_text::{Lang, texts};
 use std::process::ExitCode;
 
@@ -92,10 +93,12 @@ fn main() -> ExitCode {
         // The reader of our output left; that is not a failure of the measurement.
         Err(error) if is_broken_pipe(&error) => Exit::Fine.into(),
         Err(error) => {
-            match language::spoken() {
-                Lang::En => eprintln!("error: {}", one_line(&with_causes(error.as_ref()))),
-                Lang::Zh => eprintln!("错误：{}", one_line(&chinese::errors::with_causes(&error))),
-            }
+            let said = match language::spoken() {
+                Lang::En => format!("error: {}", with_causes(error.as_ref())),
+                Lang::Zh => format!("错误：{}", chinese::errors::with_causes(&error)),
+            };
+            // Errors name what was given, passwords of URLs included.
+            eprintln!("{}", without_credentials(&one_line(&said)));
             Exit::Error.into()
         }
     }
@@ -137,10 +140,11 @@ fn parse() -> Result<Cli, ExitCode> {
         let remedy = sweep_instead(&error, lang);
         let remedy = remedy.unwrap_or_else(|| ParseText::SeeHelp.text(lang).to_owned());
         let chinese = chinese::errors::of_command_line(&error).filter(|_| lang == Lang::Zh);
-        match chinese {
-            Some(said) => eprintln!("错误：{}；{remedy}", one_line(&said)),
-            None => eprintln!("{}; {remedy}", said(&text)),
-        }
+        let said = match chinese {
+            Some(said) => format!("错误：{}；{remedy}", one_line(&said)),
+            None => format!("{}; {remedy}", said(&text)),
+        };
+        eprintln!("{}", without_credentials(&said));
         Exit::Error.into()
     })
 }

@@ -190,6 +190,8 @@ fn common_errors_are_one_chinese_line_with_the_remedy() {
             "没有模型 'nope' 的资料",
         ),
         (&["report", "nowhere"], "nowhere 不存在；`inferometer runs`"),
+        (&["report", "http://u:geheim@host"], "@host 不存在"),
+        (&["run", "--rate", "http://u:geheim@host"], "@host' 无效"),
     ] {
         let mut command = place.command(arguments);
         let output = command.env("LC_ALL", "zh_CN.UTF-8").output().unwrap();
@@ -197,6 +199,7 @@ fn common_errors_are_one_chinese_line_with_the_remedy() {
         assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(said.contains(told), "{said} does not say {told}");
         assert!(said.starts_with("错误：") && said.lines().count() == 1);
+        assert!(!said.contains("geheim"), "{said}");
     }
     let mut command = place.command(["run"]);
     command
