@@ -4,11 +4,13 @@
 #![allow(rustdoc::broken_intra_doc_links)]
 
 mod arguments;
+mod chinese;
 mod command;
 mod exit;
 mod folder;
 #[cfg(test)]
 mod generated;
+mod language;
 mod options;
 mod output;
 mod parts;
@@ -20,12 +22,14 @@ mod sides;
 mod signals;
 
 use arguments::{Cli, Command};
+use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches};
 use exit::Exit;
 use inferometer_core::guard::is_guarded;
 use inferometer_engine::{SUPERVISOR_WORD, supervise};
 use inferometer_runner::with_causes;
 use inferometer_text::hostile::without_credentials;
+use inferometer_text::{Lang, texts};
 use std::process::ExitCode;
 
 /// What is told where the system gives no further thread, which libraries can only panic about.
@@ -89,9 +93,12 @@ fn main() -> ExitCode {
         // The reader of our output left; that is not a failure of the measurement.
         Err(error) if is_broken_pipe(&error) => Exit::Fine.into(),
         Err(error) => {
-            let said = one_line(&with_causes(error.as_ref()));
+            let said = match language::spoken() {
+                Lang::En => format!("error: {}", with_causes(error.as_ref())),
+                Lang::Zh => format!("错误：{}", chinese::errors::with_causes(&error)),
+            };
             // Errors name what was given, passwords of URLs included.
-            eprintln!("error: {}", without_credentials(&said));
+            eprintln!("{}", without_credentials(&one_line(&said)));
             Exit::Error.into()
         }
     }
@@ -100,38 +107,72 @@ fn main() -> ExitCode {
 /// Parses the command line and the environment. Help and version are printed here; an error is
 /// printed as one line with its remedy.
 fn parse() -> Result<Cli, ExitCode> {
+    let lang = language::spoken();
     let command = arguments::with_short_help(arguments::with_environment(Cli::command()));
+    let command = match lang {
+        Lang::En => command,
+        Lang::Zh => chinese::help::laid_over(command),
+    };
     let parsed = command
         .try_get_matches()
         .and_then(|matches| Cli::from_arg_matches(&matches));
     parsed.map_err(|error| {
-        if !error.use_stderr() {
-            let _ = error.print();
-            return Exit::Fine.into();
-        }
+        let help = |text: &str| match lang {
+            Lang::En => text.to_owned(),
+            Lang::Zh => chinese::help::shown(text),
+        };
         let text = error.render().to_string();
-        if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-            eprint!("{text}");
-            return Exit::Error.into();
+        match (error.kind(), lang) {
+            (ErrorKind::DisplayHelp, Lang::Zh) => {
+                let _ = output::print(&help(&text));
+                return Exit::Fine.into();
+            }
+            (ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, _) => {
+                eprint!("{}", help(&text));
+                return Exit::Error.into();
+            }
+            _ if !error.use_stderr() => {
+                let _ = error.print();
+                return Exit::Fine.into();
+            }
+            _ => {}
         }
-        // What follows `--` is an engine's command line, so that advice would mislead.
-        let lines = text.lines().filter(|line| !line.contains("tip: to pass '"));
-        let text = lines
-            .collect::<Vec<_>>()
-            .join("\n")
-            .replace("\n\n  tip: ", "; ");
-        let end = text
-            .find("\n\nUsage:")
-            .or_else(|| text.find("\n\nFor more"));
-        let said = one_line(&text[..end.unwrap_or(text.len())]);
-        let remedy = sweep_instead(&error).unwrap_or("see inferometer help".to_owned());
-        eprintln!("{said}; {remedy}");
+        let remedy = sweep_instead(&error, lang);
+        let remedy = remedy.unwrap_or_else(|| ParseText::SeeHelp.text(lang).to_owned());
+        let chinese = chinese::errors::of_command_line(&error).filter(|_| lang == Lang::Zh);
+        let said = match chinese {
+            Some(said) => format!("错误：{}；{remedy}", one_line(&said)),
+            None => format!("{}; {remedy}", said(&text)),
+        };
+        eprintln!("{}", without_credentials(&said));
         Exit::Error.into()
     })
 }
 
+/// What clap says of an error in one line, without its usage.
+fn said(text: &str) -> String {
+    // What follows `--` is an engine's command line, so that advice would mislead.
+    let lines = text.lines().filter(|line| !line.contains("tip: to pass '"));
+    let text = lines
+        .collect::<Vec<_>>()
+        .join("\n")
+        .replace("\n\n  tip: ", "; ");
+    let end = text
+        .find("\n\nUsage:")
+        .or_else(|| text.find("\n\nFor more"));
+    one_line(&text[..end.unwrap_or(text.len())])
+}
+
+texts! {
+    /// What to do about a command line that cannot be parsed.
+    pub enum ParseText {
+        SeeHelp => "see inferometer help", "用法见 inferometer help";
+        Sweep => "several values are a sweep: inferometer sweep {option} {value}", "多个取值属于扫描：inferometer sweep {option} {value}";
+    }
+}
+
 /// A list where one value is taken is what `sweep` is for.
-fn sweep_instead(error: &clap::Error) -> Option<String> {
+fn sweep_instead(error: &clap::Error, lang: Lang) -> Option<String> {
     let of = |kind| match error.get(kind) {
         Some(clap::error::ContextValue::String(text)) => Some(text.as_str()),
         _ => None,
@@ -143,8 +184,8 @@ fn sweep_instead(error: &clap::Error) -> Option<String> {
     let mut words = std::env::args();
     let is_run = words.nth(1).is_some_and(|word| word == "run");
     let is_list = value.contains(',') || value.contains("..");
-    (is_run && is_list && option.starts_with("--"))
-        .then(|| format!("several values are a sweep: inferometer sweep {option} {value}"))
+    let values = [("option", option.to_owned()), ("value", value.to_owned())];
+    (is_run && is_list && option.starts_with("--")).then(|| ParseText::Sweep.with(lang, &values))
 }
 
 fn one_line(text: &str) -> String {

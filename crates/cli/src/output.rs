@@ -1,5 +1,7 @@
 //! From a run to what the user asked to see.
 
+pub use crate::language::language;
+
 use crate::exit::Exit;
 use crate::options::{Format, OutputOptions};
 use crate::pictures;
@@ -304,17 +306,6 @@ pub fn style() -> TextStyle {
         paint: if plain { Paint::Plain } else { Paint::Ansi },
         width,
     }
-}
-
-/// The language asked for, else the locale's, else English.
-pub fn language(asked: Option<Lang>) -> Lang {
-    let from_locale = || {
-        let locale = ["LC_ALL", "LC_MESSAGES", "LANG"]
-            .into_iter()
-            .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))?;
-        locale.get(..2)?.parse().ok()
-    };
-    asked.or_else(from_locale).unwrap_or_default()
 }
 
 /// Writes to standard output. A reader that went away has seen enough, and what is still to be

@@ -7,11 +7,10 @@ mod bars;
 mod grid;
 mod lines;
 
-pub use lines::{pad_left, pad_right, shorten};
+pub use lines::{pad_left, pad_right, shorten, width, wrap};
 
 use crate::doc::{Block, Command, Doc, Follow, Note, Pair, Section, Tone, Verdict};
 use inferometer_text::hostile;
-use lines::{width, wrap};
 
 /// How the text is to look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,6 +12,7 @@ use strum::VariantArray;
 
 const OPTIONS: &str = include_str!("../../../../docs/options.md");
 const MANUAL: &str = include_str!("../../../../docs/manual.md");
+const CHINESE_MANUAL: &str = include_str!("../../../../docs/manual.zh.md");
 
 const HEAD: &str = "\
 # Options
@@ -208,31 +209,36 @@ const OTHERS: [&str; 16] = [
 ];
 
 #[test]
-fn the_manual_names_no_option_that_does_not_exist() {
+fn the_manuals_name_no_option_that_does_not_exist() {
     let commands = commands();
     let known: BTreeSet<&str> = (commands.iter())
         .flat_map(|(_, command)| command.get_arguments().filter_map(Arg::get_long))
         .chain(OTHERS)
         .chain(["name", "version"])
         .collect();
-    let unknown: Vec<String> = (named(MANUAL).into_iter())
-        .filter(|name| !known.contains(name.as_str()))
-        .collect();
-    assert!(unknown.is_empty(), "docs/manual.md names {unknown:?}");
+    for manual in [MANUAL, CHINESE_MANUAL] {
+        let unknown: Vec<String> = (named(manual).into_iter())
+            .filter(|name| !known.contains(name.as_str()))
+            .collect();
+        let title = manual.lines().next();
+        assert!(unknown.is_empty(), "{title:?} names {unknown:?}");
+    }
 }
 
 #[test]
-fn the_contents_of_the_manual_lead_to_every_section() {
-    let (contents, text) = MANUAL.split_once("\n## ").expect("sections");
-    let text = format!("\n## {text}");
-    let headings: BTreeSet<String> = (text.lines())
-        .filter_map(|line| line.strip_prefix("## "))
-        .map(anchor)
-        .collect();
-    let linked: BTreeSet<String> = (contents.split("](#").skip(1))
-        .filter_map(|rest| Some(rest.split_once(')')?.0.to_owned()))
-        .collect();
-    assert_eq!(linked, headings, "the list at the head of docs/manual.md");
+fn the_contents_of_the_manuals_lead_to_every_section() {
+    for manual in [MANUAL, CHINESE_MANUAL] {
+        let (contents, text) = manual.split_once("\n## ").expect("sections");
+        let text = format!("\n## {text}");
+        let headings: BTreeSet<String> = (text.lines())
+            .filter_map(|line| line.strip_prefix("## "))
+            .map(anchor)
+            .collect();
+        let linked: BTreeSet<String> = (contents.split("](#").skip(1))
+            .filter_map(|rest| Some(rest.split_once(')')?.0.to_owned()))
+            .collect();
+        assert_eq!(linked, headings, "the list at the head: {contents}");
+    }
 }
 
 /// The place that a renderer of Markdown gives to a heading.

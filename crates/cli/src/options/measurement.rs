@@ -1,10 +1,13 @@
 //! The options of a measurement, from flags, the environment and a file.
 
+use crate::chinese::errors::of_command_line;
+use crate::language::spoken;
 use anyhow::{Context, bail};
 use clap::{Args, FromArgMatches};
 use inferometer_core::options::{
     ConnectionOptions, LoadOptions, ObjectiveOptions, Options, RunOptions, WorkOptions,
 };
+use inferometer_text::Lang;
 use std::path::PathBuf;
 
 /// The options of a measurement, from flags and from a file.
@@ -66,6 +69,9 @@ impl MeasurementOptions {
             .mut_args(from_variable)
             .try_get_matches_from(["inferometer"])
             .map_err(|error| {
+                if let (Lang::Zh, Some(said)) = (spoken(), of_command_line(&error)) {
+                    return anyhow::anyhow!("{said}；该值来自环境变量（INFEROMETER_…）");
+                }
                 let text = error.render().to_string();
                 let said = text.split("\n\n").next().unwrap_or_default();
                 let said = said.trim_start_matches("error: ").to_owned();

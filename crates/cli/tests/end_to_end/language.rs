@@ -131,3 +131,80 @@ fn the_locale_chooses_where_no_option_does() {
     assert!(listed("zh_CN.UTF-8", &["--lang", "en"]).contains("No runs"));
     assert!(listed("en_GB.UTF-8", &["--lang", "zh"]).contains("还没有运行记录"));
 }
+
+#[test]
+fn help_speaks_the_language_that_is_asked_for_before_anything_is_parsed() {
+    let place = Place::new();
+    let help = |arguments: &[&str], variables: &[(&str, &str)]| {
+        let mut command = place.command(arguments);
+        command.envs(variables.iter().copied());
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let in_chinese = help(&["run", "-h", "--lang", "zh"], &[]);
+    assert!(in_chinese.contains("用法：inferometer run [选项]"));
+    assert!(in_chinese.contains("闭环：并发数"), "{in_chinese}");
+    assert!(help(&["--help"], &[("LC_ALL", "zh_CN.UTF-8")]).contains("测量一个负载点"));
+    assert!(help(&["help", "sweep"], &[("INFEROMETER_LANG", "zh")]).contains("扫描："));
+    let english = help(&["run", "-h", "--lang=en"], &[("INFEROMETER_LANG", "zh")]);
+    assert!(english.contains("Usage: inferometer run"), "{english}");
+    // The variable holds where options are not read from the environment, too.
+    let plan = [
+        "plan",
+        "memory",
+        "--model",
+        "qwen2.5-7b",
+        "--device",
+        "h100",
+    ];
+    assert!(help(&plan, &[("INFEROMETER_LANG", "zh")]).contains("可容纳"));
+    // After -- stands an engine's command, whose options are not ours.
+    let engine = help(&["run", "-h", "--", "serve", "--lang", "zh"], &[]);
+    assert!(engine.contains("Usage:"), "{engine}");
+}
+
+#[test]
+fn common_errors_are_one_chinese_line_with_the_remedy() {
+    let place = Place::new();
+    for (arguments, told) in [
+        (
+            &["run", "http://127.0.0.1:1"][..],
+            "无法连接 http://127.0.0.1:1：127.0.0.1:1：连接被拒绝",
+        ),
+        (&["run", "--conccurency", "3"], "是不是想写 '--concurrency'"),
+        (
+            &["run", "--concurrency", "1,2"],
+            "多个取值属于扫描：inferometer sweep --concurrency 1,2",
+        ),
+        (
+            &["run", "--rate", "5", "--concurrency", "3"],
+            "--rate 与 --concurrency 不能同时使用",
+        ),
+        (
+            &["run", "--config", "nowhere.toml"],
+            "请检查路径：没有这个文件或文件夹",
+        ),
+        (
+            &["run", "--sim-clock", "virtual", "--sim-model", "nope"],
+            "没有模型 'nope' 的资料",
+        ),
+        (&["report", "nowhere"], "nowhere 不存在；`inferometer runs`"),
+        (&["report", "http://u:geheim@host"], "@host 不存在"),
+        (&["run", "--rate", "http://u:geheim@host"], "@host' 无效"),
+    ] {
+        let mut command = place.command(arguments);
+        let output = command.env("LC_ALL", "zh_CN.UTF-8").output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(told), "{said} does not say {told}");
+        assert!(said.starts_with("错误：") && said.lines().count() == 1);
+        assert!(!said.contains("geheim"), "{said}");
+    }
+    let mut command = place.command(["run"]);
+    command
+        .env("INFEROMETER_LANG", "zh")
+        .env("INFEROMETER_CONCURRENCY", "0");
+    let said = String::from_utf8(command.output().unwrap().stderr).unwrap();
+    assert!(said.contains("该值来自环境变量"), "{said}");
+}

@@ -3,7 +3,7 @@
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Columns that a text takes.
-pub(super) fn width(text: &str) -> usize {
+pub fn width(text: &str) -> usize {
     // Character by character, as it is cut; clusters of emoji then count too wide, never too
     // narrow.
     text.chars()
@@ -53,7 +53,7 @@ fn prefix(text: &str, columns: usize) -> &str {
 
 /// The text in lines of at most so many columns. Lines break at blanks and beside wide
 /// characters; a word that is longer than a line breaks after punctuation, or where it must.
-pub(super) fn wrap(text: &str, columns: usize) -> Vec<String> {
+pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(2);
     let mut lines = Vec::new();
     let mut line = String::new();
