@@ -1,6 +1,7 @@
 //! Records in, summary out. Records stream by once; of each only scalars are kept, so that a
 //! run may have a million of them.
 
+mod checked;
 mod continuation;
 mod latency;
 mod objectives;
@@ -180,6 +181,7 @@ fn conclude(context: &RunContext<'_>, mut tally: Tally<'_>) -> Folded {
         server: None,
         drift: drift(&run, &events, scale),
         continuation: continuation::fold(context, &run.answers),
+        check: checked::fold(context, &run.answers),
     };
     let evidence = Evidence {
         window: rates.as_ref().map(|rates| WindowEvidence {

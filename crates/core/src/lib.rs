@@ -2,6 +2,7 @@
 //! it is kept. No sockets, no clock, no files: the same input gives the same output.
 
 pub mod api;
+pub mod check;
 pub mod content;
 pub mod doubt;
 pub mod environment;

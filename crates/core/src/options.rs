@@ -6,6 +6,7 @@
 // Comments of options are their help texts, where `[…]` is a default and no link.
 #![allow(rustdoc::broken_intra_doc_links)]
 
+mod checks;
 mod error;
 mod items;
 mod layers;
@@ -21,6 +22,7 @@ pub use error::OptionError;
 pub use values::{ArrivalName, Count, FormatName, OutputSpec, Positive};
 
 use crate::api::Api;
+use crate::check::Check;
 use crate::length::LengthSpec;
 use crate::raw_form::JsonPath;
 use crate::scenario::*;
@@ -62,6 +64,10 @@ pub struct RunOptions {
     /// Seed of arrivals, lengths and prompts
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+    /// Keep the text of measured requests: prompts, answers and what is expected, in
+    /// records/texts.jsonl of the run
+    #[arg(long, num_args = 0, default_missing_value = "true")]
+    pub keep_text: Option<bool>,
 }
 
 /// Where and how to send.
@@ -410,6 +416,10 @@ pub struct ObjectiveOptions {
     /// Share of requests that must meet all request objectives, such as 0.95
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
     pub attainment: Option<f64>,
+    /// Check answers after the run: gsm8k, choice, exact or regex against what the data expect,
+    /// regex:PATTERN, a JSON schema (FILE.json), command:COMMAND, or same-as:RUN
+    #[arg(long, value_name = "KIND|FILE")]
+    pub check: Option<Check>,
     /// Another limit for a doubt, such as failures-warn=0.05 (repeatable)
     #[arg(long, value_name = "NAME=VALUE")]
     pub threshold: Option<Vec<Tag>>,

@@ -65,6 +65,28 @@ pub struct Summary {
     /// Asked and actual lengths, where a template asked for them in words.
     #[serde(default)]
     pub continuation: Option<ContinuationResult>,
+    /// How good the answers are, where they were checked (`--check`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<CheckResult>,
+}
+
+/// How good complete answers are.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CheckResult {
+    /// As given: `gsm8k`.
+    pub check: String,
+    /// Mean score, from 0 to 1; of `same-as` the share of identical answers.
+    pub score: Option<f64>,
+    /// 95 % interval of `score`, as if each different prompt were a draw of its own.
+    pub score_interval: Option<[f64; 2]>,
+    pub checked: u64,
+    /// Complete answers that could not be checked: nothing is expected of them.
+    pub unchecked: u64,
+    /// Of `same-as`: median number of characters before the first that differs, over the answers
+    /// that differ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub differs_at_p50: Option<f64>,
 }
 
 /// A time in which the server could not be reached.

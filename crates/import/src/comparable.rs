@@ -207,6 +207,7 @@ impl ImportedSummary {
             server: None,
             drift: None,
             continuation: None,
+            check: None,
         }
     }
 

@@ -35,6 +35,12 @@ texts! {
         OutputLength => "mean {mean} out", "输出 {mean}";
         OutputLengthAsked => "mean {mean} out ({asked} asked)", "输出 {mean}（要求 {asked}）";
         CharsPerToken => "{mean} characters per token", "每 token {mean} 字符";
+        Check => "Check", "检查";
+        Checked => "{count} answers by {check}", "{count} 个回答，按 {check}";
+        DiffersAt =>
+            "those that differ do so after {chars} characters (median)",
+            "不同的回答在 {chars} 个字符后出现差异（中位数）";
+        Unchecked => "{count} not checked: nothing is expected of them", "{count} 个未检查：没有期望答案";
         PerUserOf =>
             "mean {mean} tok/s, p50 {median}, slowest {least}",
             "平均 {mean} tok/s，p50 {median}，最慢 {least}";

@@ -33,6 +33,8 @@ pub enum FindingKind {
     Knee,
     /// From which load on requests fail.
     FailuresFrom,
+    /// Answers that are worse under load.
+    ScoreFalls,
     /// The cell of a grid with the lowest throughput.
     LeastEfficient,
     /// A setting that is far worse than another.
@@ -54,6 +56,7 @@ impl FindingKind {
         let text = match self {
             FindingKind::Knee => Text::KneeName,
             FindingKind::FailuresFrom => Text::FailuresName,
+            FindingKind::ScoreFalls => Text::ScoreName,
             FindingKind::LeastEfficient => Text::LeastName,
             FindingKind::LargeDifference => Text::LargeName,
             FindingKind::Winner => Text::WinnerName,
@@ -88,6 +91,7 @@ pub(crate) fn of_points(measured: &MeasuredPoints<'_>, lang: Lang) -> Vec<Findin
     for ladder in ladders(measured) {
         findings.extend(ladder::saturation(&ladder, lang));
         findings.extend(ladder::failures(&ladder, lang));
+        findings.extend(ladder::score(&ladder, lang));
     }
     findings.extend(grid::least(axes, points, lang));
     findings.extend(configurations::settings(axes, points, lang));

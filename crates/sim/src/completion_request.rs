@@ -52,6 +52,8 @@ pub(crate) struct CompletionRequest {
     /// What an answer opens with that declines what the prompt asks for.
     pub(crate) declines: Option<&'static str>,
     pub(crate) finish: Finish,
+    /// The words that the answer repeats, as they stand in JSON.
+    pub(crate) echoed: Vec<String>,
     /// Set where it came to one of MindIE's own endpoints.
     pub(crate) native: Option<NativeOptions>,
 }
@@ -96,8 +98,16 @@ impl CompletionRequest {
                 "min_tokens must be less than or equal to max_tokens={limit}, got {least}."
             )));
         }
+        let echoed = if config.faults.has(Switch::Echo) {
+            echo(&body)
+        } else {
+            Vec::new()
+        };
         let (output_tokens, declines) = if flag(&body, "ignore_eos")? {
             (limit, None)
+        } else if !echoed.is_empty() {
+            let words = u32::try_from(echoed.len()).unwrap_or(u32::MAX);
+            (words.clamp(least.max(1), limit), None)
         } else {
             answer(&body, config, number, limit, least)
         };
@@ -123,9 +133,26 @@ impl CompletionRequest {
             output_tokens,
             declines,
             finish: finish(output_tokens, limit),
+            echoed,
             native: None,
         })
     }
+}
+
+/// The words of the last message, or of the prompt.
+fn echo(body: &Map<String, Value>) -> Vec<String> {
+    let last = body.get("messages").and_then(|all| all.as_array()?.last());
+    let said = match last.and_then(|message| message.get("content")) {
+        Some(Value::Array(parts)) => parts.iter().find_map(|part| part.get("text")?.as_str()),
+        Some(content) => content.as_str(),
+        None => body.get("prompt").and_then(Value::as_str),
+    };
+    let words = said.unwrap_or_default().split_whitespace();
+    // A word is written into JSON as it stands; quotes around it are the writer's.
+    let escaped = words.map(|word| Value::from(word).to_string());
+    escaped
+        .map(|word| word[1..word.len() - 1].to_owned())
+        .collect()
 }
 
 /// Where generation stops by itself: where the prompt asks for a length, about there.

@@ -82,15 +82,18 @@ pub(crate) enum Switch {
     SplitWrites,
     Http10,
     RequireMaxCompletionTokens,
+    /// Answers repeat the words of what the user said last.
+    Echo,
 }
 
 /// What holds for every request and has a value.
-const SETTINGS: [&str; 7] = [
+const SETTINGS: [&str; 8] = [
     "tokens-per-chunk=N",
     "events-per-write=N",
     "reasoning=N",
     "die-after=N",
     "oom-after=N",
+    "garble-above=N",
     "usage=missing|finish|own|continuous",
     "reject-field=NAME",
 ];
@@ -132,6 +135,8 @@ pub struct Faults {
     pub(crate) die_after: Option<NonZeroU32>,
     /// The engine runs out of memory at the request after this many.
     pub(crate) oom_after: Option<NonZeroU32>,
+    /// Answers have other words where more requests than this are running.
+    pub(crate) garble_above: Option<NonZeroU32>,
     /// `None`: as the client asks.
     pub(crate) usage: Option<UsagePlace>,
     pub(crate) reject_fields: Vec<String>,
@@ -244,6 +249,7 @@ impl Faults {
             }
             "die-after" => self.die_after = count()?,
             "oom-after" => self.oom_after = count()?,
+            "garble-above" => self.garble_above = count()?,
             "usage" => {
                 let place = parse(value);
                 self.usage =
@@ -317,6 +323,7 @@ impl fmt::Display for Faults {
             ("reasoning", reasoning),
             ("die-after", self.die_after),
             ("oom-after", self.oom_after),
+            ("garble-above", self.garble_above),
         ] {
             items.extend(count.map(|count| format!("{name}={count}")));
         }

@@ -316,6 +316,19 @@ impl Job<'_> {
         }
     }
 
+    /// The words of an answer: a server that mixes up its requests under load says others.
+    fn words<'a>(&'a self, work: &'a CompletionRequest) -> AnswerTokens<'a> {
+        let limit = self.shared.config.faults.garble_above;
+        let is_garbled =
+            limit.is_some_and(|limit| self.shared.metrics.running() > limit.get().into());
+        let tokens = self.answer_tokens().opening(work.declines);
+        if is_garbled {
+            tokens
+        } else {
+            tokens.saying(&work.echoed)
+        }
+    }
+
     fn answer_tokens(&self) -> AnswerTokens<'_> {
         AnswerTokens::new(self.draw(Purpose::Words), &self.shared.config.tokenizer)
     }
@@ -370,7 +383,7 @@ impl Job<'_> {
             arrival: self.arrival,
             kind: self.shared.kind(),
             source,
-            answer_tokens: self.answer_tokens().opening(work.declines),
+            answer_tokens: self.words(work),
         };
         Ok(match stream.serve(&mut events, running).await? {
             Ended::Whole if chunked => self.responder.after(),
@@ -389,7 +402,7 @@ impl Job<'_> {
         running: &mut Running<'_>,
     ) -> io::Result<After> {
         let config = &self.shared.config;
-        let mut answer_tokens = self.answer_tokens().opening(work.declines);
+        let mut answer_tokens = self.words(work);
         let thinking = match work.api {
             Api::Chat => config.faults.reasoning,
             Api::Completions => 0,
@@ -409,7 +422,10 @@ impl Job<'_> {
 
         let whole = |bytes: Vec<u8>| String::from_utf8(bytes).expect("pieces are whole texts");
         let reasoning = (thinking > 0).then(|| whole(reasoning));
-        let text = whole(text);
+        let mut text = whole(text);
+        if !work.echoed.is_empty() {
+            text = serde_json::from_str(&format!("\"{text}\"")).unwrap_or(text);
+        }
         let finish = ready.finish.unwrap_or(work.finish);
         let usage = config.faults.usage != Some(UsagePlace::Missing);
         let answer = WholeAnswer {

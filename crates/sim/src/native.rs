@@ -147,6 +147,7 @@ impl<'a> Endpoint<'a> {
             },
             usage: UsageAsked::default(),
             prompt_tokens,
+            echoed: Vec::new(),
             prompt,
             priority: priority(parameters)?,
             output_tokens,

@@ -22,6 +22,9 @@ pub(crate) struct AnswerTokens<'a> {
     pieces: &'a [Piece],
     /// The text of the first token, if it is not that of its piece.
     opening: Option<&'static str>,
+    /// Words that are said in place of the pieces' text, over and over.
+    words: &'a [String],
+    said: usize,
 }
 
 impl<'a> AnswerTokens<'a> {
@@ -30,6 +33,8 @@ impl<'a> AnswerTokens<'a> {
             draw,
             pieces: tokenizer.pieces(),
             opening: None,
+            words: &[],
+            said: 0,
         }
     }
 
@@ -37,9 +42,25 @@ impl<'a> AnswerTokens<'a> {
         AnswerTokens { opening, ..self }
     }
 
+    pub(crate) fn saying(self, words: &'a [String]) -> Self {
+        AnswerTokens { words, ..self }
+    }
+
     /// Appends the next token's text; which it is.
     pub(crate) fn append(&mut self, out: &mut Vec<u8>) -> u32 {
         let piece = self.next();
+        if !self.words.is_empty() {
+            let word = &self.words[self.said % self.words.len()];
+            // Words of the prompt stand in JSON; a space parts them.
+            let text = if self.said == 0 {
+                word.clone()
+            } else {
+                format!(" {word}")
+            };
+            self.said += 1;
+            out.extend_from_slice(text.as_bytes());
+            return piece.id;
+        }
         let text = self.opening.take().unwrap_or(&piece.text);
         out.extend_from_slice(text.as_bytes());
         piece.id

@@ -95,6 +95,8 @@ pub(super) struct Answer {
     pub(super) items: Option<u32>,
     pub(super) output_chars: u64,
     pub(super) refused: bool,
+    pub(super) score: Option<f64>,
+    pub(super) differs_at: Option<u64>,
     /// Token-bearing chunks, or one for an answer that came whole.
     pub(super) events: u32,
     /// Sum and number of the gaps between chunks.
@@ -346,6 +348,8 @@ impl<'a> Tally<'a> {
             items: record.items,
             output_chars: record.output_chars,
             refused: record.refused,
+            score: record.score,
+            differs_at: record.differs_at,
             events: if streamed {
                 record.chunks.len() as u32
             } else {

@@ -6,6 +6,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod answers;
 mod bad_input;
 mod capacity;
 mod comparison;

@@ -3,6 +3,7 @@
 use super::latency::row_unit;
 use super::{RunReport, heading};
 use inferometer_chart::ladder::cards_of;
+use inferometer_core::check::Check;
 use inferometer_core::record::TokenSource;
 use inferometer_core::summary::Distribution;
 use inferometer_message::{FigureText, MetricText, NumbersText};
@@ -93,6 +94,21 @@ fn table(report: &RunReport<'_>) -> Table {
     {
         let (name, unit) = (report.say(MetricText::Goodput), Unit::RequestsPerSecond);
         rows.push(rate(name, slo.goodput_per_s, unit, Interval::Blank, None));
+    }
+    if let Some(check) = &summary.check {
+        let name = match report.scenario.objectives.check {
+            Some(Check::SameAs(_)) => MetricText::Identical,
+            _ => MetricText::Score,
+        };
+        let interval = Cell::range(check.score_interval, Unit::Count, 3);
+        let score = Cell::number(check.score, Unit::Count, 3);
+        rows.push([
+            Cell::text(report.say(name)),
+            score,
+            Cell::blank(),
+            interval,
+            Cell::blank(),
+        ]);
     }
     let latency = &summary.latency;
     let first = if report.is_of_items() { 2 } else { 0 };
@@ -221,6 +237,7 @@ fn accounts(report: &RunReport<'_>) -> Vec<Pair> {
         (report.say(MetricText::InFlight), in_flight(report)),
         (report.say(NumbersText::Tokens), tokens(report)),
         (report.say(NumbersText::Lengths), lengths(report)),
+        (report.say(NumbersText::Check), check(report)),
         (report.say(MetricText::PerUser), speed(report)),
         (report.say(NumbersText::Client), client(report)),
     ];
@@ -310,6 +327,25 @@ fn lengths(report: &RunReport<'_>) -> Option<String> {
             .map(|mean| report.fill(NumbersText::CharsPerToken, &[("mean", number::brief(mean))])),
     ];
     report.known(PunctuationText::Comma, parts)
+}
+
+/// What was checked, and how much of it could be.
+fn check(report: &RunReport<'_>) -> Option<String> {
+    let check = report.summary.check.as_ref()?;
+    let differs = check.differs_at_p50.map(|chars| {
+        let values = [("chars", number::mean(chars))];
+        report.fill(NumbersText::DiffersAt, &values)
+    });
+    let unchecked = (check.unchecked > 0).then(|| {
+        let values = [("count", number::count(check.unchecked))];
+        report.fill(NumbersText::Unchecked, &values)
+    });
+    let values = [
+        ("count", number::count(check.checked)),
+        ("check", check.check.clone()),
+    ];
+    let checked = Some(report.fill(NumbersText::Checked, &values));
+    report.known(PunctuationText::Semicolon, [checked, differs, unchecked])
 }
 
 /// As one user gets the tokens. Here the smallest value is the worst, so it is shown in place

@@ -114,6 +114,7 @@ pub fn empty_summary() -> Summary {
         server: None,
         drift: None,
         continuation: None,
+        check: None,
     }
 }
 
