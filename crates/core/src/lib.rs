@@ -8,6 +8,7 @@ pub mod doubt;
 pub mod environment;
 pub mod guard;
 pub mod length;
+pub mod model_mix;
 pub mod note;
 pub mod options;
 pub mod point;

@@ -24,6 +24,7 @@ pub use values::{ArrivalName, Count, FormatName, OutputSpec, Positive};
 use crate::api::Api;
 use crate::check::Check;
 use crate::length::LengthSpec;
+use crate::model_mix::ModelMix;
 use crate::raw_form::JsonPath;
 use crate::scenario::*;
 use crate::slo::Slo;
@@ -105,9 +106,10 @@ pub struct ConnectionOptions {
     /// --api raw: what says that the answer is complete [the end of the body]
     #[arg(long, value_name = "PATH")]
     pub raw_end: Option<JsonPath>,
-    /// Model as served [the first of /v1/models]
-    #[arg(long, value_name = "NAME")]
-    pub model: Option<String>,
+    /// Model as served [the first of /v1/models]; several with their weights, such as
+    /// base=2,adapter-a=1 or zipf(1.1):base,a,b: a conversation stays with its own
+    #[arg(long, value_name = "NAME|MIX")]
+    pub model: Option<ModelMix>,
     /// Whether to ask for a stream (in a file; on the command line: --no-stream)
     #[arg(skip)]
     pub stream: Option<bool>,

@@ -5,6 +5,7 @@
 
 use crate::api::Api;
 use crate::check::Check;
+use crate::model_mix::ModelMix;
 use crate::raw_form::RawForm;
 use crate::slo::Slo;
 use crate::thresholds::Thresholds;
@@ -47,7 +48,7 @@ pub struct Connection {
     /// How `--api raw` asks and reads.
     pub raw: Option<RawForm>,
     /// Model as served; found from the server if absent.
-    pub model: Option<String>,
+    pub model: Option<ModelMix>,
     pub stream: bool,
     /// Names of further headers; their values are never stored.
     pub headers: Vec<String>,

@@ -65,9 +65,32 @@ pub struct Summary {
     /// Asked and actual lengths, where a template asked for them in words.
     #[serde(default)]
     pub continuation: Option<ContinuationResult>,
+    /// Each model, where requests ask for several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<ModelResult>,
     /// How good the answers are, where they were checked (`--check`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<CheckResult>,
+}
+
+/// The measured requests that asked for one model of several.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ModelResult {
+    pub model: String,
+    pub ok: u64,
+    pub failed: u64,
+    /// Output tokens of its complete answers.
+    pub output_tokens: Option<u64>,
+    pub ttft_p50_ms: Option<f64>,
+    pub ttft_p99_ms: Option<f64>,
+    pub tpot_p50_ms: Option<f64>,
+    pub e2e_p50_ms: Option<f64>,
+    pub e2e_p99_ms: Option<f64>,
+    /// Time to first token of its very first request, the warm-up included, where that is far
+    /// above its later ones: the model, or an adapter, was loaded then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cold_ttft_ms: Option<f64>,
 }
 
 /// How good complete answers are.

@@ -208,6 +208,7 @@ impl ImportedSummary {
             drift: None,
             continuation: None,
             check: None,
+            models: Vec::new(),
         }
     }
 

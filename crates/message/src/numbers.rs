@@ -41,6 +41,8 @@ texts! {
             "those that differ do so after {chars} characters (median)",
             "不同的回答在 {chars} 个字符后出现差异（中位数）";
         Unchecked => "{count} not checked: nothing is expected of them", "{count} 个未检查：没有期望答案";
+        ByModel => "By model (times in ms)", "按模型（时间单位 ms）";
+        Model => "model", "模型";
         PerUserOf =>
             "mean {mean} tok/s, p50 {median}, slowest {least}",
             "平均 {mean} tok/s，p50 {median}，最慢 {least}";

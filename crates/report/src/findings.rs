@@ -45,6 +45,8 @@ pub enum FindingKind {
     NoDifference,
     /// Pauses that percentiles do not show.
     HiddenStalls,
+    /// A model or an adapter that was loaded by its first request.
+    ColdModel,
     LostRequests,
     /// The server could not be reached for a time.
     ServerAway,
@@ -62,6 +64,7 @@ impl FindingKind {
             FindingKind::Winner => Text::WinnerName,
             FindingKind::NoDifference => Text::SameName,
             FindingKind::HiddenStalls => Text::StallsName,
+            FindingKind::ColdModel => Text::ColdName,
             FindingKind::LostRequests => Text::LostName,
             FindingKind::ServerAway => Text::AwayName,
             FindingKind::ClientBottleneck => Text::ClientName,
@@ -77,6 +80,7 @@ pub fn of_run(summary: &Summary, lang: Lang) -> Vec<Finding> {
         run::away(summary, lang),
         run::client(summary, lang),
         run::stalls(summary, lang),
+        run::cold(summary, lang),
     ]
     .into_iter()
     .flatten()

@@ -41,7 +41,7 @@ use inferometer_load::http::url::{REDACTED, Target};
 use inferometer_load::instrument::{Control, Instrument, LoadEvent, LoadPlan, LoadReport, Rhythm};
 use inferometer_load::preflight::ServerProfile;
 use inferometer_load::recorder::{AnswerFile, Recorder, TokenCount, Watch};
-use inferometer_load::setup::{Jobs, Setup};
+use inferometer_load::setup::{Jobs, ModelForm, Setup};
 use inferometer_load::stop_rules::StopRules;
 use inferometer_store::journal::Header;
 use inferometer_store::run_dir::RunDir;
@@ -296,6 +296,11 @@ pub fn measure(
         dialect: learned.dialect,
         options: learned.options.clone(),
         bodies: BodyTemplates::default(),
+        models: (scenario.connection.model.iter())
+            .filter(|mix| !mix.is_one())
+            .flat_map(|mix| mix.names())
+            .map(|model| ModelForm::new(model, &learned.options))
+            .collect(),
         jobs,
         conversation: scenario.work.conversation.clone(),
         warmup_from: planned.spare_session(),

@@ -52,6 +52,8 @@ pub(crate) struct CompletionRequest {
     /// What an answer opens with that declines what the prompt asks for.
     pub(crate) declines: Option<&'static str>,
     pub(crate) finish: Finish,
+    /// The adapter that it names.
+    pub(crate) adapter: Option<String>,
     /// The words that the answer repeats, as they stand in JSON.
     pub(crate) echoed: Vec<String>,
     /// Set where it came to one of MindIE's own endpoints.
@@ -76,7 +78,7 @@ impl CompletionRequest {
         if let Some(field) = rejected.iter().find(|field| body.contains_key(*field)) {
             return Err(ErrorReply::extra_field(field, &body[field]));
         }
-        check_model(&body, &config.model)?;
+        check_model(&body, config)?;
         if count(&body, "n")?.is_some_and(|n| n != 1) {
             return Err(ErrorReply::bad_request("n other than 1 is not supported"));
         }
@@ -134,9 +136,15 @@ impl CompletionRequest {
             declines,
             finish: finish(output_tokens, limit),
             echoed,
+            adapter: adapter(&body, config),
             native: None,
         })
     }
+}
+
+fn adapter(body: &Map<String, Value>, config: &Config) -> Option<String> {
+    let model = body.get("model")?.as_str()?;
+    (model != config.model).then(|| model.to_owned())
 }
 
 /// The words of the last message, or of the prompt.

@@ -87,13 +87,14 @@ pub(crate) enum Switch {
 }
 
 /// What holds for every request and has a value.
-const SETTINGS: [&str; 8] = [
+const SETTINGS: [&str; 9] = [
     "tokens-per-chunk=N",
     "events-per-write=N",
     "reasoning=N",
     "die-after=N",
     "oom-after=N",
     "garble-above=N",
+    "adapter-load=TIME",
     "usage=missing|finish|own|continuous",
     "reject-field=NAME",
 ];
@@ -137,6 +138,8 @@ pub struct Faults {
     pub(crate) oom_after: Option<NonZeroU32>,
     /// Answers have other words where more requests than this are running.
     pub(crate) garble_above: Option<NonZeroU32>,
+    /// What the first request of each adapter waits for.
+    pub(crate) adapter_load: Option<Duration>,
     /// `None`: as the client asks.
     pub(crate) usage: Option<UsagePlace>,
     pub(crate) reject_fields: Vec<String>,
@@ -250,6 +253,10 @@ impl Faults {
             "die-after" => self.die_after = count()?,
             "oom-after" => self.oom_after = count()?,
             "garble-above" => self.garble_above = count()?,
+            "adapter-load" => {
+                let time = value.and_then(parse_duration);
+                self.adapter_load = Some(time.ok_or_else(|| wrong("a duration such as 2s"))?);
+            }
             "usage" => {
                 let place = parse(value);
                 self.usage =
@@ -327,6 +334,8 @@ impl fmt::Display for Faults {
         ] {
             items.extend(count.map(|count| format!("{name}={count}")));
         }
+        let load = self.adapter_load.map(Exact);
+        items.extend(load.map(|load| format!("adapter-load={load}")));
         if let Some(place) = self.usage {
             let place: &str = place.into();
             items.push(format!("usage={place}"));
@@ -353,6 +362,7 @@ mod tests {
                 .replace("SHARE", "0.125%")
                 .replace("(D)", "(1500ms)")
                 .replace("=N", "=7")
+                .replace("=TIME", "=1500ms")
                 .replace("missing|finish|own|continuous", "finish")
                 .replace("NAME", "ignore_eos");
             let parsed = faults(&text);

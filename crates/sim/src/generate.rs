@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    sync::{Arc, atomic::Ordering::Relaxed},
+    sync::{Arc, PoisonError, atomic::Ordering::Relaxed},
     time::Duration,
 };
 
@@ -144,6 +144,9 @@ impl Job<'_> {
         if let Some(after) = self.fail_before(client, entry).await? {
             return Ok(after);
         }
+        if let Ok(work) = &work {
+            self.load_adapter(work, client).await?;
+        }
         let sourced = work.and_then(|mut work| {
             let source = self.source(&mut work)?;
             Ok((work, source))
@@ -160,6 +163,25 @@ impl Job<'_> {
             self.whole(client, entry, (&work, source), &mut running)
                 .await
         }
+    }
+
+    /// The first request of an adapter waits until it is loaded.
+    async fn load_adapter(
+        &self,
+        work: &CompletionRequest,
+        client: &mut ClientStream,
+    ) -> io::Result<()> {
+        let (Some(adapter), Some(load)) = (&work.adapter, self.shared.config.faults.adapter_load)
+        else {
+            return Ok(());
+        };
+        let is_new = (self.shared.loaded_adapters.lock())
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(adapter.clone());
+        if is_new {
+            wait_or_disconnect(self.arrival + load, client).await?;
+        }
+        Ok(())
     }
 
     /// Answers when the last text is done: each is a request of its own to the engine.
@@ -358,7 +380,7 @@ impl Job<'_> {
             work.api,
             self.id,
             unix_seconds(),
-            &config.model,
+            work.adapter.as_deref().unwrap_or(&config.model),
             work.prompt_tokens,
             &config.faults,
         );
@@ -432,7 +454,7 @@ impl Job<'_> {
             api: work.api,
             request_id: self.id,
             created_s: unix_seconds(),
-            model: &config.model,
+            model: work.adapter.as_deref().unwrap_or(&config.model),
             reasoning: reasoning.as_deref(),
             text: &text,
             finish,

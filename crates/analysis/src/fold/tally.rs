@@ -1,5 +1,6 @@
 //! What is kept of each record while they stream by: scalars, never the record itself.
 
+use super::models::Models;
 use super::outages::Contacts;
 use super::pool::Pool;
 use super::timeline::Timeline;
@@ -142,6 +143,7 @@ pub(super) struct Tally<'a> {
     pub(super) lengths: LengthEvidence,
     pub(super) usage: UsageEvidence,
     pub(super) contacts: Contacts,
+    pub(super) models: Models,
     pub(super) stalls: StallEvidence,
     pub(super) wire: WireTally,
     /// How requests met each request objective, and all of them.
@@ -220,6 +222,7 @@ impl<'a> Tally<'a> {
             lengths: LengthEvidence::default(),
             usage: UsageEvidence::default(),
             contacts: Contacts::default(),
+            models: Models::default(),
             stalls: StallEvidence::default(),
             wire: WireTally::default(),
             together: Verdicts::default(),
@@ -231,6 +234,7 @@ impl<'a> Tally<'a> {
         self.handled.extend(Handled::of(record));
         self.wire.add(record);
         self.contacts.add(record);
+        self.models.add(record);
         match record.stage {
             Stage::Measured => {}
             Stage::Warmup => self.warmup += 1,

@@ -115,6 +115,7 @@ pub fn empty_summary() -> Summary {
         drift: None,
         continuation: None,
         check: None,
+        models: Vec::new(),
     }
 }
 

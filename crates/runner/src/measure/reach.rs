@@ -53,7 +53,9 @@ pub async fn look(
         networks,
         api: connection.api,
         raw: connection.raw.clone(),
-        model: connection.model.clone(),
+        models: (connection.model.iter())
+            .flat_map(|mix| mix.names().map(str::to_owned))
+            .collect(),
         headers: keys.headers.clone(),
         options: ask(connection, &scenario.work),
         content: sample.content,

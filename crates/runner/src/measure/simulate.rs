@@ -57,6 +57,10 @@ pub fn check_computable(scenario: &Scenario) -> Result<(), RunnerError> {
     if scenario.connection.server_traces.is_some() {
         bail!("--sim-clock virtual has no server that sends traces; leave out --server-traces");
     }
+    let models = scenario.connection.model.as_ref();
+    if models.is_some_and(|mix| !mix.is_one()) {
+        bail!("--sim-clock virtual computes one model; name one with --model");
+    }
     if scenario.objectives.check.is_some() || scenario.keep_text {
         bail!(
             "--sim-clock virtual computes lengths and times, no text; leave out --check and --keep-text"
