@@ -3,8 +3,10 @@
 mod choice;
 mod json_schema;
 mod number;
+mod tools;
 
 pub use json_schema::{BadSchema, JsonSchema};
+pub use tools::{BadTools, ToolSet};
 
 use inferometer_core::check::EXPECTED;
 use regex::Regex;

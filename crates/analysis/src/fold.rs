@@ -182,6 +182,7 @@ fn conclude(context: &RunContext<'_>, mut tally: Tally<'_>) -> Folded {
         server: None,
         drift: drift(&run, &events, scale),
         continuation: continuation::fold(context, &run.answers),
+        structured: checked::structured(&run.answers),
         models: std::mem::take(&mut tally.models).results(),
         check: checked::fold(context, &run.answers),
     };

@@ -98,7 +98,10 @@ impl fmt::Display for ModelMix {
         if self.is_one() {
             return f.write_str(self.first());
         }
-        let weighted = self.models.iter().map(|(name, weight)| format!("{name}={weight}"));
+        let weighted = self
+            .models
+            .iter()
+            .map(|(name, weight)| format!("{name}={weight}"));
         f.write_str(&weighted.collect::<Vec<_>>().join(","))
     }
 }
@@ -120,7 +123,15 @@ mod tests {
         }
         assert_eq!(mix("a,b").to_string(), "a=1,b=1");
         assert_eq!(mix("m=latest"), ModelMix::one("m=latest"));
-        for bad in ["", "a=0,b=1", "a=-1,b=2", "a,,b", "a,a", "zipf(x):a,b", "zipf(-1):a"] {
+        for bad in [
+            "",
+            "a=0,b=1",
+            "a=-1,b=2",
+            "a,,b",
+            "a,a",
+            "zipf(x):a,b",
+            "zipf(-1):a",
+        ] {
             assert!(bad.parse::<ModelMix>().is_err(), "{bad}");
         }
     }

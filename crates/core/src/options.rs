@@ -393,6 +393,12 @@ pub struct WorkOptions {
     /// Further fields of the request body
     #[arg(long, value_name = "JSON")]
     pub extra: Option<JsonObject>,
+    /// Offer these tools with each request: a JSON array as chat takes it
+    #[arg(long, value_name = "FILE")]
+    pub tools: Option<PathBuf>,
+    /// Ask for answers that this JSON schema allows
+    #[arg(long, value_name = "FILE", conflicts_with = "tools")]
+    pub json_schema: Option<PathBuf>,
     /// Begin synthetic prompts with words that are new in each run [on]
     #[arg(
         long,

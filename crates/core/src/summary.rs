@@ -65,12 +65,36 @@ pub struct Summary {
     /// Asked and actual lengths, where a template asked for them in words.
     #[serde(default)]
     pub continuation: Option<ContinuationResult>,
+    /// Whether answers have the form that was asked for: JSON, calls of tools.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structured: Option<StructuredResult>,
     /// Each model, where requests ask for several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<ModelResult>,
     /// How good the answers are, where they were checked (`--check`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<CheckResult>,
+}
+
+/// Complete answers to requests that asked for JSON or offered tools.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StructuredResult {
+    /// Answers that were to be JSON.
+    pub json_asked: u64,
+    /// Share of them that are JSON as the schema allows it; any JSON where there is no schema.
+    pub valid_json: Option<f64>,
+    /// 95 % interval of `valid_json`.
+    pub valid_json_interval: Option<[f64; 2]>,
+    /// Answers to requests that offered tools.
+    pub tools_offered: u64,
+    /// Of those, answers that call one.
+    pub with_calls: u64,
+    pub tool_calls: u64,
+    /// Share of calls that name an offered tool with arguments that it takes.
+    pub valid_tool_calls: Option<f64>,
+    /// 95 % interval of `valid_tool_calls`.
+    pub valid_tool_calls_interval: Option<[f64; 2]>,
 }
 
 /// The measured requests that asked for one model of several.

@@ -209,6 +209,7 @@ impl ImportedSummary {
             continuation: None,
             check: None,
             models: Vec::new(),
+            structured: None,
         }
     }
 

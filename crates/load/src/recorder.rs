@@ -6,7 +6,7 @@ use crate::refusal;
 use inferometer_core::record::Record;
 use inferometer_store::error::StorageError;
 use inferometer_store::journal::{Entry, JournalWriter};
-use inferometer_store::texts_file::{RequestText, TextWriter};
+use inferometer_store::texts_file::{CalledTool, RequestText, TextWriter};
 use inferometer_text::hostile::Secrets;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -51,6 +51,12 @@ impl AnswerFile {
             turn: record.turn,
             answer: self.secrets.redact(&text.answer),
             aside: self.secrets.redact(&text.aside),
+            calls: (text.calls.iter())
+                .map(|call| CalledTool {
+                    name: self.secrets.redact(&call.name),
+                    arguments: self.secrets.redact(&call.arguments),
+                })
+                .collect(),
             ..RequestText::default()
         })
     }

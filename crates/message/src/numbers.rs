@@ -43,6 +43,12 @@ texts! {
         Unchecked => "{count} not checked: nothing is expected of them", "{count} 个未检查：没有期望答案";
         ByModel => "By model (times in ms)", "按模型（时间单位 ms）";
         Model => "model", "模型";
+        Structured => "Structured output", "结构化输出";
+        JsonAsked => "{count} answers asked to be JSON", "{count} 个回答要求为 JSON";
+        ToolsOffered =>
+            "{offered} answers were offered tools, {called} call one, {calls} calls",
+            "{offered} 个回答可用工具，{called} 个有调用，共 {calls} 次调用";
+        InvalidKept => "invalid ones: records/invalid.jsonl", "不合法的回答见 records/invalid.jsonl";
         PerUserOf =>
             "mean {mean} tok/s, p50 {median}, slowest {least}",
             "平均 {mean} tok/s，p50 {median}，最慢 {least}";

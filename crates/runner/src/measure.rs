@@ -4,6 +4,7 @@ mod plan;
 mod reach;
 mod simulate;
 mod stored;
+mod structured;
 mod texts;
 mod traces;
 mod watch;
@@ -110,6 +111,9 @@ impl Point {
         }
         let data = work::localize(&mut options, session, observer)?;
         options.objectives.check = options.objectives.check.map(Check::absolute);
+        for file in [&mut options.work.tools, &mut options.work.json_schema] {
+            *file = (file.take()).map(|file| std::path::absolute(&file).unwrap_or(file));
+        }
         let scenario = options.resolve()?;
         check_computable(&scenario)?;
         Ok(Point {

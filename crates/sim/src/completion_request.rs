@@ -11,6 +11,7 @@ use crate::{
     prompt,
     random::{Purpose, RandomStream},
     reply::ErrorReply,
+    structured::{self, Structured, escaped, pieces},
     tokenizer::OpensAnswer,
     wish::Wish,
 };
@@ -54,8 +55,10 @@ pub(crate) struct CompletionRequest {
     pub(crate) finish: Finish,
     /// The adapter that it names.
     pub(crate) adapter: Option<String>,
-    /// The words that the answer repeats, as they stand in JSON.
-    pub(crate) echoed: Vec<String>,
+    /// What the answer says token by token, as it stands in JSON; empty: words of its own.
+    pub(crate) says: Vec<String>,
+    /// The tool that the answer calls; then the first token is its name.
+    pub(crate) calls: Option<String>,
     /// Set where it came to one of MindIE's own endpoints.
     pub(crate) native: Option<NativeOptions>,
 }
@@ -100,16 +103,22 @@ impl CompletionRequest {
                 "min_tokens must be less than or equal to max_tokens={limit}, got {least}."
             )));
         }
-        let echoed = if config.faults.has(Switch::Echo) {
-            echo(&body)
-        } else {
-            Vec::new()
+        let structured = structured::asked(&body).filter(|_| api == Api::Chat);
+        let is_structured = structured.is_some();
+        let (calls, says) = match structured {
+            Some(Structured { tool, json }) => {
+                let name = tool.iter().map(|name| escaped(name));
+                (tool.clone(), name.chain(pieces(&json)).collect())
+            }
+            None if config.faults.has(Switch::Echo) => (None, echo(&body)),
+            None => (None, Vec::new()),
         };
-        let (output_tokens, declines) = if flag(&body, "ignore_eos")? {
+        let exact = flag(&body, "ignore_eos")?;
+        let (output_tokens, declines) = if exact && !is_structured {
             (limit, None)
-        } else if !echoed.is_empty() {
-            let words = u32::try_from(echoed.len()).unwrap_or(u32::MAX);
-            (words.clamp(least.max(1), limit), None)
+        } else if !says.is_empty() {
+            let tokens = u32::try_from(says.len()).unwrap_or(u32::MAX);
+            (tokens.clamp(least.max(1), limit), None)
         } else {
             answer(&body, config, number, limit, least)
         };
@@ -135,7 +144,8 @@ impl CompletionRequest {
             output_tokens,
             declines,
             finish: finish(output_tokens, limit),
-            echoed,
+            says,
+            calls,
             adapter: adapter(&body, config),
             native: None,
         })

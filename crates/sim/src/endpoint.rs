@@ -75,7 +75,11 @@ pub(crate) async fn respond(
     let config = &shared.config;
     match path {
         "/v1/models" if !shared.authorizes(request) => Err(ErrorReply::unauthorized()),
-        "/v1/models" => Ok(Body::json(model_list(&config.model, &config.adapters, config.max_model_len))),
+        "/v1/models" => Ok(Body::json(model_list(
+            &config.model,
+            &config.adapters,
+            config.max_model_len,
+        ))),
         "/version" => {
             let version = match &shared.driver {
                 Some(driver) => driver.setup().version.to_string(),

@@ -51,6 +51,8 @@ pub(crate) enum Fault {
     Stall(Duration),
     /// One event holds half of its JSON.
     Malformed,
+    /// The JSON that was asked for, or the arguments of a call, lack their end.
+    InvalidJson,
     Hang,
 }
 

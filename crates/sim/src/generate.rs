@@ -338,16 +338,22 @@ impl Job<'_> {
         }
     }
 
+    /// The fault that takes away the end of JSON comes to pass at this token.
+    fn lacks_end(&self, token: u32, work: &CompletionRequest) -> bool {
+        let last = token + 1 >= work.output_tokens;
+        self.drawn.fault == Some(Fault::InvalidJson) && last && token > 0 && !work.says.is_empty()
+    }
+
     /// The words of an answer: a server that mixes up its requests under load says others.
     fn words<'a>(&'a self, work: &'a CompletionRequest) -> AnswerTokens<'a> {
         let limit = self.shared.config.faults.garble_above;
         let is_garbled =
             limit.is_some_and(|limit| self.shared.metrics.running() > limit.get().into());
         let tokens = self.answer_tokens().opening(work.declines);
-        if is_garbled {
+        if is_garbled && work.calls.is_none() {
             tokens
         } else {
-            tokens.saying(&work.echoed)
+            tokens.saying(&work.says)
         }
     }
 
@@ -435,17 +441,26 @@ impl Job<'_> {
         };
         let mut ids = Vec::new();
         for token in 0..ready.tokens {
-            ids.push(answer_tokens.append(if token < thinking {
-                &mut reasoning
-            } else {
-                &mut text
-            }));
+            if self.lacks_end(token, work) {
+                break;
+            }
+            if token == 0 && work.calls.is_some() {
+                ids.push(answer_tokens.append(&mut Vec::new()));
+                continue;
+            }
+            ids.push(
+                answer_tokens.append(if token < thinking && work.calls.is_none() {
+                    &mut reasoning
+                } else {
+                    &mut text
+                }),
+            );
         }
 
         let whole = |bytes: Vec<u8>| String::from_utf8(bytes).expect("pieces are whole texts");
         let reasoning = (thinking > 0).then(|| whole(reasoning));
         let mut text = whole(text);
-        if !work.echoed.is_empty() {
+        if !work.says.is_empty() {
             text = serde_json::from_str(&format!("\"{text}\"")).unwrap_or(text);
         }
         let finish = ready.finish.unwrap_or(work.finish);
@@ -457,6 +472,7 @@ impl Job<'_> {
             model: work.adapter.as_deref().unwrap_or(&config.model),
             reasoning: reasoning.as_deref(),
             text: &text,
+            calls: work.calls.as_deref(),
             finish,
             usage: usage.then(|| (work.prompt_tokens, source.usage(ready.tokens))),
         };

@@ -22,7 +22,7 @@ pub(crate) struct AnswerTokens<'a> {
     pieces: &'a [Piece],
     /// The text of the first token, if it is not that of its piece.
     opening: Option<&'static str>,
-    /// Words that are said in place of the pieces' text, over and over.
+    /// What is said in place of the pieces' text, as it stands in JSON, over and over.
     words: &'a [String],
     said: usize,
 }
@@ -51,14 +51,8 @@ impl<'a> AnswerTokens<'a> {
         let piece = self.next();
         if !self.words.is_empty() {
             let word = &self.words[self.said % self.words.len()];
-            // Words of the prompt stand in JSON; a space parts them.
-            let text = if self.said == 0 {
-                word.clone()
-            } else {
-                format!(" {word}")
-            };
             self.said += 1;
-            out.extend_from_slice(text.as_bytes());
+            out.extend_from_slice(word.as_bytes());
             return piece.id;
         }
         let text = self.opening.take().unwrap_or(&piece.text);
@@ -147,14 +141,26 @@ impl<'a> Renderer<'a> {
             (Api::Chat, Channel::Reasoning) => {
                 b"\"choices\":[{\"index\":0,\"delta\":{\"reasoning_content\":\"".as_slice()
             }
+            (Api::Chat, Channel::CallName) => {
+                b"\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"call-0\",\
+                  \"type\":\"function\",\"function\":{\"name\":\""
+            }
+            (Api::Chat, Channel::CallArguments) => {
+                b"\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,\
+                  \"function\":{\"arguments\":\""
+            }
         });
         out.extend_from_slice(event.text);
-        out.extend_from_slice(match self.api {
-            Api::Chat => b"\"},\"logprobs\":null,\"finish_reason\":",
-            Api::Completions => b"\",\"logprobs\":null,\"finish_reason\":".as_slice(),
+        out.extend_from_slice(match (self.api, event.channel) {
+            (Api::Chat, Channel::CallName | Channel::CallArguments) => {
+                b"\"}}]},\"logprobs\":null,\"finish_reason\":"
+            }
+            (Api::Chat, _) => b"\"},\"logprobs\":null,\"finish_reason\":",
+            (Api::Completions, _) => b"\",\"logprobs\":null,\"finish_reason\":".as_slice(),
         });
         out.extend_from_slice(match event.finish {
             None => b"null",
+            Some(Finish::Stop) if event.channel == Channel::CallArguments => b"\"tool_calls\"",
             Some(Finish::Stop) => b"\"stop\"",
             Some(Finish::Length) => b"\"length\"".as_slice(),
         });
@@ -226,6 +232,8 @@ pub(crate) struct WholeAnswer<'a> {
     pub(crate) model: &'a str,
     pub(crate) reasoning: Option<&'a str>,
     pub(crate) text: &'a str,
+    /// The tool that is called with the text as its arguments.
+    pub(crate) calls: Option<&'a str>,
     pub(crate) finish: Finish,
     /// Prompt tokens and the rest, where usage is reported.
     pub(crate) usage: Option<(u32, Usage<'a>)>,
@@ -235,6 +243,20 @@ impl WholeAnswer<'_> {
     pub(crate) fn render(&self) -> String {
         let finish = self.finish;
         let (object, choice) = match self.api {
+            Api::Chat if self.calls.is_some() => (
+                "chat.completion",
+                json!({
+                    "index": 0,
+                    "message": {
+                        "role": "assistant", "content": null,
+                        "tool_calls": [{
+                            "id": "call-0", "type": "function",
+                            "function": {"name": self.calls, "arguments": self.text},
+                        }],
+                    },
+                    "logprobs": null, "finish_reason": "tool_calls", "stop_reason": null,
+                }),
+            ),
             Api::Chat => (
                 "chat.completion",
                 json!({

@@ -7,6 +7,7 @@
 //! | `records/journal.jsonl` | records so far | while running |
 //! | `records/records.parquet` | all records | at the end, in place of the journal |
 //! | `records/texts.jsonl` | prompts and answers, with `--keep-text` | at the end |
+//! | `records/invalid.jsonl` | answers that are not of the form that was asked for | at the end |
 //! | `server/samples.jsonl` | the server's own view, where it was watched | while running |
 //! | `server/spans.jsonl` | the server's own traces of requests, where it was asked for them | while running |
 //! | `ending.json` | why and when it ended | at the end |
@@ -50,16 +51,18 @@ const JOURNAL: &str = "records/journal.jsonl";
 const PARQUET: &str = "records/records.parquet";
 const ANSWERS: &str = "records/answers.jsonl";
 const TEXTS: &str = "records/texts.jsonl";
+const INVALID: &str = "records/invalid.jsonl";
 const SERVER: &str = "server";
 const SAMPLES: &str = "server/samples.jsonl";
 const SPANS: &str = "server/spans.jsonl";
 
 /// What no longer changes once the records are sealed.
-const HASHED: [&str; 8] = [
+const HASHED: [&str; 9] = [
     SCENARIO,
     ENVIRONMENT,
     PARQUET,
     TEXTS,
+    INVALID,
     SAMPLES,
     SPANS,
     ENDING,
@@ -221,6 +224,11 @@ impl RunDir {
     /// Where prompts and answers are kept.
     pub fn texts_path(&self) -> PathBuf {
         self.path.join(TEXTS)
+    }
+
+    /// Where answers are kept that are not of the form that was asked for.
+    pub fn invalid_path(&self) -> PathBuf {
+        self.path.join(INVALID)
     }
 
     /// The folder of what the server said: samples, its log.

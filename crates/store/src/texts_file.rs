@@ -32,8 +32,18 @@ pub struct RequestText {
     /// Reasoning and calls of tools, which are no part of the answer.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub aside: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<CalledTool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
+}
+
+/// A call of a tool as the server wrote it: its arguments may be anything.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CalledTool {
+    pub name: String,
+    pub arguments: String,
 }
 
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use super::RunContext;
 use super::tally::Answer;
 use crate::statistics::share_bounds;
 use inferometer_core::quantile::{quantile, sort};
-use inferometer_core::summary::CheckResult;
+use inferometer_core::summary::{CheckResult, StructuredResult};
 
 const CONFIDENCE: f64 = 0.95;
 
@@ -28,6 +28,36 @@ pub(super) fn fold(context: &RunContext<'_>, answers: &[&Answer]) -> Option<Chec
         checked: scores.len() as u64,
         unchecked: (answers.len() - scores.len()) as u64,
         differs_at_p50: quantile(&differs_at, 0.5),
+    })
+}
+
+/// Whether answers have the form that was asked for; absent where none was.
+pub(super) fn structured(answers: &[&Answer]) -> Option<StructuredResult> {
+    let known = |of: fn(&Answer) -> bool| answers.iter().filter(|it| of(it)).count() as u64;
+    let json_asked = known(|it| it.valid_json.is_some());
+    let tools_offered = known(|it| it.tool_calls.is_some());
+    if json_asked + tools_offered == 0 {
+        return None;
+    }
+    let share = |valid: u64, all: u64| (all > 0).then(|| valid as f64 / all as f64);
+    let bounds = |share: Option<f64>, all: u64| {
+        share.map(|share| share_bounds(share, all as f64, CONFIDENCE))
+    };
+    let calls = answers.iter().filter_map(|it| it.tool_calls);
+    let (tool_calls, valid_calls) = calls.fold((0, 0), |(all, valid), (calls, right)| {
+        (all + u64::from(calls), valid + u64::from(right))
+    });
+    let valid_json = share(known(|it| it.valid_json == Some(true)), json_asked);
+    let valid_tool_calls = share(valid_calls, tool_calls);
+    Some(StructuredResult {
+        json_asked,
+        valid_json,
+        valid_json_interval: bounds(valid_json, json_asked),
+        tools_offered,
+        with_calls: known(|it| it.tool_calls.is_some_and(|(calls, _)| calls > 0)),
+        tool_calls,
+        valid_tool_calls,
+        valid_tool_calls_interval: bounds(valid_tool_calls, tool_calls),
     })
 }
 
@@ -61,5 +91,22 @@ mod tests {
         run.environment.distinct_prompts = Some(2);
         assert!(width(run.summary().check.unwrap().score_interval) > of_all);
         assert_eq!(MadeUp::closed(2, 8).summary().check, None);
+    }
+
+    #[test]
+    fn shares_of_valid_json_and_calls_are_of_those_that_were_asked_for() {
+        let records = (0..6).map(|index| {
+            let mut record = answer(index, index as f64 * 1e3, 10.0, 4, 10.0);
+            record.valid_json = (index < 4).then_some(index > 0);
+            record.tool_calls = (index >= 4).then_some(2 * (index as u32 - 4));
+            record.valid_tool_calls = record.tool_calls.map(|calls| calls / 2);
+            record
+        });
+        let run = MadeUp::of(scenario("[load]\nconcurrency = 1"), records.collect());
+        let found = run.summary().structured.unwrap();
+        assert_eq!((found.json_asked, found.valid_json), (4, Some(0.75)));
+        assert_eq!((found.tools_offered, found.with_calls), (2, 1));
+        assert_eq!((found.tool_calls, found.valid_tool_calls), (2, Some(0.5)));
+        assert_eq!(MadeUp::closed(2, 8).summary().structured, None);
     }
 }

@@ -74,14 +74,22 @@ impl OneModel {
         if let Some(tokens) = record.output_tokens() {
             *self.output_tokens.get_or_insert(0) += u64::from(tokens);
         }
-        self.ttft.extend(record.ttft().filter(|_| record.streamed).map(ms));
-        self.tpot.extend(record.tpot().filter(|_| record.streamed).map(ms));
+        self.ttft
+            .extend(record.ttft().filter(|_| record.streamed).map(ms));
+        self.tpot
+            .extend(record.tpot().filter(|_| record.streamed).map(ms));
         let completed = record.completed().or(record.end).zip(record.start());
-        self.e2e.extend(completed.map(|(end, start)| ms(end.since(start))));
+        self.e2e
+            .extend(completed.map(|(end, start)| ms(end.since(start))));
     }
 
     fn result(mut self, model: String) -> ModelResult {
-        for sample in [&mut self.ttft, &mut self.tpot, &mut self.e2e, &mut self.others] {
+        for sample in [
+            &mut self.ttft,
+            &mut self.tpot,
+            &mut self.e2e,
+            &mut self.others,
+        ] {
             sort(sample);
         }
         let most_later = quantile(&self.others, 0.9).filter(|_| self.others.len() >= LATER);
@@ -127,7 +135,10 @@ mod tests {
         assert_eq!((of("a").ok, of("b").ok), (10, 10));
         assert_eq!(of("a").output_tokens, Some(40));
         assert_eq!(of("a").ttft_p50_ms, Some(20.0));
-        assert_eq!((of("a").cold_ttft_ms, of("b").cold_ttft_ms), (None, Some(900.0)));
+        assert_eq!(
+            (of("a").cold_ttft_ms, of("b").cold_ttft_ms),
+            (None, Some(900.0))
+        );
         assert!(MadeUp::closed(2, 8).summary().models.is_empty());
     }
 }

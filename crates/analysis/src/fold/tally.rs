@@ -98,6 +98,9 @@ pub(super) struct Answer {
     pub(super) refused: bool,
     pub(super) score: Option<f64>,
     pub(super) differs_at: Option<u64>,
+    pub(super) valid_json: Option<bool>,
+    /// Calls of tools, and the valid ones.
+    pub(super) tool_calls: Option<(u32, u32)>,
     /// Token-bearing chunks, or one for an answer that came whole.
     pub(super) events: u32,
     /// Sum and number of the gaps between chunks.
@@ -354,6 +357,8 @@ impl<'a> Tally<'a> {
             refused: record.refused,
             score: record.score,
             differs_at: record.differs_at,
+            valid_json: record.valid_json,
+            tool_calls: record.tool_calls.zip(record.valid_tool_calls),
             events: if streamed {
                 record.chunks.len() as u32
             } else {

@@ -37,3 +37,20 @@ pub(super) fn settle(options: &mut Options) -> Result<(), OptionError> {
     }
     Ok(())
 }
+
+/// Other APIs have forms of their own for tools and schemas.
+pub(super) fn refuse_forms(work: &WorkOptions, api: Api) -> Result<(), OptionError> {
+    let given = [
+        ("--tools", work.tools.is_some()),
+        ("--json-schema", work.json_schema.is_some()),
+    ];
+    let given = given.into_iter().find(|(_, given)| *given);
+    match (given, api) {
+        (Some((name, _)), api) if !matches!(api, Api::Auto | Api::Chat) => needs(
+            name,
+            "--api chat",
+            "other APIs have other fields for it; give those with --extra, or rows that are whole bodies",
+        ),
+        _ => Ok(()),
+    }
+}

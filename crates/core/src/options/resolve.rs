@@ -16,6 +16,7 @@ impl Options {
         let api = items::api(&self.connection);
         let batch_size = items::settle(&mut self, api)?;
         checks::settle(&mut self)?;
+        checks::refuse_forms(&self.work, api)?;
         let work = resolve_work(self.work, batch_size)?;
         let simulated = self.connection.url.as_ref().is_none_or(Vec::is_empty);
         let load = resolve_load(&self.load, &work, simulated)?;

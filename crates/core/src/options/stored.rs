@@ -148,6 +148,8 @@ impl Work {
             top_p,
             stop,
             extra,
+            tools,
+            json_schema,
             cache_nonce,
         } = self;
         let source = prompts.options();
@@ -171,6 +173,8 @@ impl Work {
             top_p: *top_p,
             stop: (!stop.is_empty()).then(|| stop.clone()),
             extra: extra.clone(),
+            tools: tools.clone(),
+            json_schema: json_schema.clone(),
             output_tokens,
             max_tokens,
             turns: talk.and_then(|talk| talk.turns.clone()),

@@ -45,6 +45,13 @@ pub(super) fn section(report: &RunReport<'_>) -> Section {
         (Some(_), _) => defined.push((MetricText::Score, DefinitionText::Score)),
         (None, _) => {}
     }
+    let structured = report.summary.structured.unwrap_or_default();
+    if structured.valid_json.is_some() {
+        defined.push((MetricText::ValidJson, DefinitionText::ValidJson));
+    }
+    if structured.valid_tool_calls.is_some() {
+        defined.push((MetricText::ValidCalls, DefinitionText::ValidCalls));
+    }
     let rows = latency::rows(report);
     let metrics = rows.into_iter().map(|(metric, _)| metric);
     defined.extend(metrics.filter_map(|metric| Some((metric, meaning(report, metric)?))));

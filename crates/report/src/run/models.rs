@@ -38,7 +38,11 @@ fn row(model: &ModelResult) -> Vec<Cell> {
         Cell::text(&model.model),
         Cell::count(model.ok),
         Cell::count(model.failed),
-        Cell::number(model.output_tokens.map(|tokens| tokens as f64), Unit::Count, 0),
+        Cell::number(
+            model.output_tokens.map(|tokens| tokens as f64),
+            Unit::Count,
+            0,
+        ),
         ms(model.ttft_p50_ms),
         ms(model.ttft_p99_ms),
         ms(model.tpot_p50_ms),

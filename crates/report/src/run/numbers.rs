@@ -100,15 +100,28 @@ fn table(report: &RunReport<'_>) -> Table {
             Some(Check::SameAs(_)) => MetricText::Identical,
             _ => MetricText::Score,
         };
-        let interval = Cell::range(check.score_interval, Unit::Count, 3);
-        let score = Cell::number(check.score, Unit::Count, 3);
-        rows.push([
-            Cell::text(report.say(name)),
-            score,
-            Cell::blank(),
-            interval,
-            Cell::blank(),
-        ]);
+        rows.push(share_row(
+            report.say(name),
+            check.score,
+            check.score_interval,
+        ));
+    }
+    let structured = summary.structured.unwrap_or_default();
+    for (name, share, interval) in [
+        (
+            MetricText::ValidJson,
+            structured.valid_json,
+            structured.valid_json_interval,
+        ),
+        (
+            MetricText::ValidCalls,
+            structured.valid_tool_calls,
+            structured.valid_tool_calls_interval,
+        ),
+    ] {
+        if share.is_some() {
+            rows.push(share_row(report.say(name), share, interval));
+        }
     }
     let latency = &summary.latency;
     let first = if report.is_of_items() { 2 } else { 0 };
@@ -171,6 +184,17 @@ fn rate(
             Some(_) => Cell::number(steady, unit, decimals),
             None => Cell::blank(),
         },
+    ]
+}
+
+/// From 0 to 1, of answers.
+fn share_row(name: &str, share: Option<f64>, interval: Option<[f64; 2]>) -> Row {
+    [
+        Cell::text(name),
+        Cell::number(share, Unit::Count, 3),
+        Cell::blank(),
+        Cell::range(interval, Unit::Count, 3),
+        Cell::blank(),
     ]
 }
 
@@ -238,6 +262,7 @@ fn accounts(report: &RunReport<'_>) -> Vec<Pair> {
         (report.say(NumbersText::Tokens), tokens(report)),
         (report.say(NumbersText::Lengths), lengths(report)),
         (report.say(NumbersText::Check), check(report)),
+        (report.say(NumbersText::Structured), structured(report)),
         (report.say(MetricText::PerUser), speed(report)),
         (report.say(NumbersText::Client), client(report)),
     ];
@@ -346,6 +371,25 @@ fn check(report: &RunReport<'_>) -> Option<String> {
     ];
     let checked = Some(report.fill(NumbersText::Checked, &values));
     report.known(PunctuationText::Semicolon, [checked, differs, unchecked])
+}
+
+/// What was asked for, and where to read what came otherwise.
+fn structured(report: &RunReport<'_>) -> Option<String> {
+    let found = report.summary.structured?;
+    let json = [("count", number::count(found.json_asked))];
+    let tools = [
+        ("offered", number::count(found.tools_offered)),
+        ("called", number::count(found.with_calls)),
+        ("calls", number::count(found.tool_calls)),
+    ];
+    let is_less = |share: Option<f64>| share.is_some_and(|share| share < 1.0);
+    let invalid = is_less(found.valid_json) || is_less(found.valid_tool_calls);
+    let parts = [
+        (found.json_asked > 0).then(|| report.fill(NumbersText::JsonAsked, &json)),
+        (found.tools_offered > 0).then(|| report.fill(NumbersText::ToolsOffered, &tools)),
+        invalid.then(|| report.say(NumbersText::InvalidKept).to_owned()),
+    ];
+    report.known(PunctuationText::Semicolon, parts)
 }
 
 /// As one user gets the tokens. Here the smallest value is the worst, so it is shown in place

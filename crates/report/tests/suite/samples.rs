@@ -116,6 +116,7 @@ pub fn empty_summary() -> Summary {
         continuation: None,
         check: None,
         models: Vec::new(),
+        structured: None,
     }
 }
 

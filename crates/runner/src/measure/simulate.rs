@@ -61,9 +61,11 @@ pub fn check_computable(scenario: &Scenario) -> Result<(), RunnerError> {
     if models.is_some_and(|mix| !mix.is_one()) {
         bail!("--sim-clock virtual computes one model; name one with --model");
     }
-    if scenario.objectives.check.is_some() || scenario.keep_text {
+    let work = &scenario.work;
+    let of_text = scenario.objectives.check.is_some() || scenario.keep_text;
+    if of_text || work.tools.is_some() || work.json_schema.is_some() {
         bail!(
-            "--sim-clock virtual computes lengths and times, no text; leave out --check and --keep-text"
+            "--sim-clock virtual computes lengths and times, no text; leave out --check, --keep-text, --tools and --json-schema"
         );
     }
     if scenario.load.until.is_some() {

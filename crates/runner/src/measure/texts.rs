@@ -1,12 +1,14 @@
 //! What is done with the text of answers once the run is over: it is checked, and kept where the
 //! user wants it. Nothing of this happens while requests are sent.
 
+use super::structured::{Form, FormVerdict, read_schema};
 use crate::error::{Context as _, RunnerError, bail};
-use inferometer_analysis::check::{JsonSchema, Pattern, Rule, first_difference};
+use inferometer_analysis::check::{Pattern, Rule, first_difference};
 use inferometer_core::check::Check;
 use inferometer_core::content::Content;
 use inferometer_core::record::Record;
 use inferometer_core::scenario::Scenario;
+use inferometer_core::work::PromptSource;
 use inferometer_store::error::StorageError;
 use inferometer_store::run_dir::RunDir;
 use inferometer_store::texts_file::{RequestText, TextWriter, read_texts};
@@ -16,11 +18,15 @@ use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+/// Answers without the form that was asked for that are kept for reading.
+const MOST_INVALID: usize = 100;
+
 /// Rows that are looked at for an expected answer before the first request is sent.
 const LOOKED_AT: u64 = 32;
 
 pub(super) struct Texts {
     checker: Option<Checker>,
+    form: Form,
     keep: bool,
 }
 
@@ -46,6 +52,7 @@ pub(super) struct Verdicts(HashMap<u64, Verdict>);
 struct Verdict {
     score: Option<f64>,
     differs_at: Option<u64>,
+    form: FormVerdict,
 }
 
 impl Verdicts {
@@ -53,6 +60,9 @@ impl Verdicts {
         if let Some(verdict) = self.0.get(&record.index).filter(|_| record.is_measured()) {
             record.score = verdict.score;
             record.differs_at = verdict.differs_at;
+            record.valid_json = verdict.form.valid_json;
+            record.tool_calls = verdict.form.calls.map(|(all, _)| all);
+            record.valid_tool_calls = verdict.form.calls.map(|(_, valid)| valid);
         }
     }
 
@@ -69,7 +79,15 @@ impl Texts {
         workload: &Workload,
     ) -> Result<Option<Texts>, RunnerError> {
         let check = scenario.objectives.check.as_ref();
-        if check.is_none() && !scenario.keep_text {
+        let form = Form::of_work(&scenario.work)?;
+        let row_asks = |row| {
+            !form
+                .of_row(&workload.prompts.prompt(row, 0).content)
+                .asks_nothing()
+        };
+        let from_data = matches!(scenario.work.prompts, PromptSource::Data(_));
+        let asks = !form.asks_nothing() || from_data && (0..LOOKED_AT).any(row_asks);
+        if check.is_none() && !scenario.keep_text && !asks {
             return Ok(None);
         }
         let expects = |row| workload.prompts.expected(row, 0).is_some();
@@ -80,6 +98,7 @@ impl Texts {
         }
         Ok(Some(Texts {
             checker: check.map(Checker::new).transpose()?,
+            form,
             keep: scenario.keep_text,
         }))
     }
@@ -92,7 +111,7 @@ impl Texts {
         workload: &Workload,
     ) -> Result<(Verdicts, Option<String>), RunnerError> {
         let answers = directory.answers_path();
-        let (verdicts, trouble) = match &self.checker {
+        let (mut verdicts, trouble) = match &self.checker {
             Some(checker) => match checker.verdicts(&answers, workload) {
                 Ok(verdicts) if verdicts.known() == 0 => (verdicts, checker.nothing_known()),
                 Ok(verdicts) => (verdicts, None),
@@ -100,13 +119,27 @@ impl Texts {
             },
             None => (Verdicts::default(), None),
         };
+        let mut kept = None;
         if self.keep {
-            let mut writer = TextWriter::create(&directory.texts_path())?;
-            for text in completed(&answers, workload)? {
-                let mut text = text?;
-                text.score = verdicts.0.get(&text.index).and_then(|it| it.score);
-                writer.push(&text)?;
+            kept = Some(TextWriter::create(&directory.texts_path())?);
+        }
+        let mut invalid = None;
+        let mut left = MOST_INVALID;
+        for text in completed(&answers, workload)? {
+            let (mut text, content) = text?;
+            let verdict = verdicts.0.entry(text.index).or_default();
+            verdict.form = self.form.of_row(&content).verdict(&text);
+            text.score = verdict.score;
+            if verdict.form.is_invalid() && left > 0 {
+                left -= 1;
+                if invalid.is_none() {
+                    invalid = Some(TextWriter::create(&directory.invalid_path())?);
+                }
+                invalid.iter_mut().try_for_each(|to| to.push(&text))?;
             }
+            kept.iter_mut().try_for_each(|to| to.push(&text))?;
+        }
+        for mut writer in kept.into_iter().chain(invalid) {
             writer.flush()?;
         }
         std::fs::remove_file(&answers)
@@ -119,7 +152,10 @@ impl Texts {
 fn completed<'a>(
     answers: &Path,
     workload: &'a Workload,
-) -> Result<impl Iterator<Item = Result<RequestText, StorageError>> + use<'a>, StorageError> {
+) -> Result<
+    impl Iterator<Item = Result<(RequestText, Content), StorageError>> + use<'a>,
+    StorageError,
+> {
     Ok(read_texts(answers)?.map(move |text| {
         let mut text = text?;
         let (session, turn) = (
@@ -130,7 +166,7 @@ fn completed<'a>(
         text.prompt = Some(said(&content));
         let expected = workload.prompts.expected(session, turn);
         text.expected = expected.map(|expected| expected.to_string());
-        Ok(text)
+        Ok((text, content))
     }))
 }
 
@@ -174,6 +210,7 @@ impl Checker {
 
     fn verdicts(&self, answers: &Path, workload: &Workload) -> Result<Verdicts, RunnerError> {
         let texts = completed(answers, workload)?;
+        let texts = texts.map(|text| text.map(|(text, _)| text));
         let mut verdicts = HashMap::new();
         match self {
             Checker::Command(command) => {
@@ -182,7 +219,7 @@ impl Checker {
                 verdicts.extend(scored.map(|(index, score)| {
                     let verdict = Verdict {
                         score,
-                        differs_at: None,
+                        ..Verdict::default()
                     };
                     (index, verdict)
                 }));
@@ -193,7 +230,7 @@ impl Checker {
                     let is_right = rule.is_right(&text.answer, text.expected.as_deref());
                     let verdict = Verdict {
                         score: is_right.map(|right| f64::from(u8::from(right))),
-                        differs_at: None,
+                        ..Verdict::default()
                     };
                     verdicts.insert(text.index, verdict);
                 }
@@ -207,6 +244,7 @@ impl Checker {
                         let verdict = Verdict {
                             score: Some(f64::from(u8::from(differs_at.is_none()))),
                             differs_at,
+                            ..Verdict::default()
                         };
                         verdicts.insert(index, verdict);
                     }
@@ -215,13 +253,6 @@ impl Checker {
         }
         Ok(Verdicts(verdicts))
     }
-}
-
-fn read_schema(option: &str, file: &Path) -> Result<JsonSchema, RunnerError> {
-    let text = std::fs::read_to_string(file)
-        .with_context(|| format!("{option}: cannot read {}", file.display()))?;
-    JsonSchema::parse(&text)
-        .with_context(|| format!("{option}: {} is no JSON schema", file.display()))
 }
 
 fn earlier_answers(run: &Path) -> Result<HashMap<Asked, String>, RunnerError> {
