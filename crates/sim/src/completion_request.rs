@@ -166,11 +166,11 @@ fn echo(body: &Map<String, Value>) -> Vec<String> {
         None => body.get("prompt").and_then(Value::as_str),
     };
     let words = said.unwrap_or_default().split_whitespace();
-    // A word is written into JSON as it stands; quotes around it are the writer's.
-    let escaped = words.map(|word| Value::from(word).to_string());
-    escaped
-        .map(|word| word[1..word.len() - 1].to_owned())
-        .collect()
+    let parted = words.enumerate().map(|(place, word)| match place {
+        0 => escaped(word),
+        _ => format!(" {}", escaped(word)),
+    });
+    parted.collect()
 }
 
 /// Where generation stops by itself: where the prompt asks for a length, about there.
