@@ -1,11 +1,11 @@
 //! The requests of each model, where a run asks for several.
 
-use super::tally::ms;
 use inferometer_core::quantile::{quantile, sort};
 use inferometer_core::record::Record;
 use inferometer_core::summary::ModelResult;
 use inferometer_core::units::Offset;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// A first token that comes so many times later than that of most later requests is one of a
 /// model that was loaded first.
@@ -29,6 +29,10 @@ struct OneModel {
     /// Of the first request that was sent in any stage, and those of all others.
     first: Option<(Offset, f64)>,
     others: Vec<f64>,
+}
+
+fn ms(span: Duration) -> f64 {
+    span.as_secs_f64() * 1e3
 }
 
 impl Models {
