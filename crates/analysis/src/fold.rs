@@ -1,8 +1,10 @@
 //! Records in, summary out. Records stream by once; of each only scalars are kept, so that a
 //! run may have a million of them.
 
+mod checked;
 mod continuation;
 mod latency;
+mod models;
 mod objectives;
 mod outages;
 mod pool;
@@ -205,6 +207,9 @@ fn conclude(context: &RunContext<'_>, mut tally: Tally<'_>) -> Folded {
         server: None,
         drift: drift(&run, &events, scale),
         continuation: continuation::fold(context, &run.answers),
+        structured: checked::structured(&run.answers),
+        models: std::mem::take(&mut tally.models).results(),
+        check: checked::fold(context, &run.answers),
     };
     let ended = (run.window).and_then(|window| Ended::inside(window, &tally.handled));
     let evidence = Evidence {

@@ -2,11 +2,13 @@
 //! it is kept. No sockets, no clock, no files: the same input gives the same output.
 
 pub mod api;
+pub mod check;
 pub mod content;
 pub mod doubt;
 pub mod environment;
 pub mod guard;
 pub mod length;
+pub mod model_mix;
 pub mod note;
 pub mod options;
 pub mod point;

@@ -6,6 +6,7 @@
 // Comments of options are their help texts, where `[…]` is a default and no link.
 #![allow(rustdoc::broken_intra_doc_links)]
 
+mod checks;
 mod error;
 mod items;
 mod layers;
@@ -21,7 +22,9 @@ pub use error::OptionError;
 pub use values::{ArrivalName, Count, FormatName, OutputSpec, Positive};
 
 use crate::api::Api;
+use crate::check::Check;
 use crate::length::LengthSpec;
+use crate::model_mix::ModelMix;
 use crate::raw_form::JsonPath;
 use crate::scenario::*;
 use crate::slo::Slo;
@@ -62,6 +65,10 @@ pub struct RunOptions {
     /// Seed of arrivals, lengths and prompts
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+    /// Keep the text of measured requests: prompts, answers and what is expected, in
+    /// records/texts.jsonl of the run
+    #[arg(long, num_args = 0, default_missing_value = "true")]
+    pub keep_text: Option<bool>,
 }
 
 /// Where and how to send.
@@ -99,9 +106,10 @@ pub struct ConnectionOptions {
     /// --api raw: what says that the answer is complete [the end of the body]
     #[arg(long, value_name = "PATH")]
     pub raw_end: Option<JsonPath>,
-    /// Model as served [the first of /v1/models]
-    #[arg(long, value_name = "NAME")]
-    pub model: Option<String>,
+    /// Model as served [the first of /v1/models]; several with their weights, such as
+    /// base=2,adapter-a=1 or zipf(1.1):base,a,b: a conversation stays with its own
+    #[arg(long, value_name = "NAME|MIX")]
+    pub model: Option<ModelMix>,
     /// Whether to ask for a stream (in a file; on the command line: --no-stream)
     #[arg(skip)]
     pub stream: Option<bool>,
@@ -385,6 +393,12 @@ pub struct WorkOptions {
     /// Further fields of the request body
     #[arg(long, value_name = "JSON")]
     pub extra: Option<JsonObject>,
+    /// Offer these tools with each request: a JSON array as chat takes it
+    #[arg(long, value_name = "FILE")]
+    pub tools: Option<PathBuf>,
+    /// Ask for answers that this JSON schema allows
+    #[arg(long, value_name = "FILE", conflicts_with = "tools")]
+    pub json_schema: Option<PathBuf>,
     /// Begin synthetic prompts with words that are new in each run [on]
     #[arg(
         long,
@@ -410,6 +424,10 @@ pub struct ObjectiveOptions {
     /// Share of requests that must meet all request objectives, such as 0.95
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
     pub attainment: Option<f64>,
+    /// Check answers after the run: gsm8k, choice, exact or regex against what the data expect,
+    /// regex:PATTERN, a JSON schema (FILE.json), command:COMMAND, or same-as:RUN
+    #[arg(long, value_name = "KIND|FILE")]
+    pub check: Option<Check>,
     /// Another limit for a doubt, such as failures-warn=0.05 (repeatable)
     #[arg(long, value_name = "NAME=VALUE")]
     pub threshold: Option<Vec<Tag>>,

@@ -75,6 +75,9 @@ pub struct Record {
     /// The model that answered, as the answer itself says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// The model that was asked for, where the requests of a run ask for several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model_asked: Option<String>,
     /// Prompt tokens that were aimed at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_tokens_asked: Option<u32>,
@@ -104,6 +107,22 @@ pub struct Record {
     /// The answer opens like a refusal; told only where its text was looked at.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub refused: bool,
+    /// How good the answer is by `--check`, from 0 to 1; absent where it was not checked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score: Option<f64>,
+    /// Characters before the first that differs from the answer of the run that it is compared
+    /// with; absent where they are the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub differs_at: Option<u64>,
+    /// The answer is JSON as the request wanted it; absent where it wanted none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub valid_json: Option<bool>,
+    /// Calls of tools in the answer; absent where the request offered no tool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_calls: Option<u32>,
+    /// Those of them that name a tool of the request with arguments that it takes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub valid_tool_calls: Option<u32>,
 }
 
 /// Parts of one continuous load. The measured window opens on a server that is already under

@@ -4,6 +4,8 @@
 //! gives back a file that repeats it.
 
 use crate::api::Api;
+use crate::check::Check;
+use crate::model_mix::ModelMix;
 use crate::raw_form::RawForm;
 use crate::slo::Slo;
 use crate::thresholds::Thresholds;
@@ -21,6 +23,8 @@ pub struct Scenario {
     /// `key=value` facts for legends and pairing.
     pub tags: Vec<Tag>,
     pub seed: u64,
+    /// Prompts and answers stay in the run directory.
+    pub keep_text: bool,
     /// Where and how to send.
     pub connection: Connection,
     pub load: Load,
@@ -44,7 +48,7 @@ pub struct Connection {
     /// How `--api raw` asks and reads.
     pub raw: Option<RawForm>,
     /// Model as served; found from the server if absent.
-    pub model: Option<String>,
+    pub model: Option<ModelMix>,
     pub stream: bool,
     /// Names of further headers; their values are never stored.
     pub headers: Vec<String>,
@@ -192,6 +196,8 @@ pub struct Objectives {
     pub slos: Vec<Slo>,
     /// Share of requests that must meet all request objectives, from 0 to 1.
     pub attainment: Option<f64>,
+    /// How answers are checked once the run is over.
+    pub check: Option<Check>,
     /// From where on a sight becomes a doubt.
     pub thresholds: Thresholds,
 }

@@ -21,6 +21,8 @@ pub enum Dimension {
     /// Which settings a search tries.
     Search = 9,
     Repeat = 10,
+    /// Which of several models a session asks for.
+    Model = 11,
 }
 
 /// The generator of item `index` in a dimension. Equal arguments, equal numbers, on every

@@ -65,6 +65,75 @@ pub struct Summary {
     /// Asked and actual lengths, where a template asked for them in words.
     #[serde(default)]
     pub continuation: Option<ContinuationResult>,
+    /// Whether answers have the form that was asked for: JSON, calls of tools.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structured: Option<StructuredResult>,
+    /// Each model, where requests ask for several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<ModelResult>,
+    /// How good the answers are, where they were checked (`--check`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<CheckResult>,
+}
+
+/// Complete answers to requests that asked for JSON or offered tools.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StructuredResult {
+    /// Answers that were to be JSON.
+    pub json_asked: u64,
+    /// Share of them that are JSON as the schema allows it; any JSON where there is no schema.
+    pub valid_json: Option<f64>,
+    /// 95 % interval of `valid_json`.
+    pub valid_json_interval: Option<[f64; 2]>,
+    /// Answers to requests that offered tools.
+    pub tools_offered: u64,
+    /// Of those, answers that call one.
+    pub with_calls: u64,
+    pub tool_calls: u64,
+    /// Share of calls that name an offered tool with arguments that it takes.
+    pub valid_tool_calls: Option<f64>,
+    /// 95 % interval of `valid_tool_calls`.
+    pub valid_tool_calls_interval: Option<[f64; 2]>,
+}
+
+/// The measured requests that asked for one model of several.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ModelResult {
+    pub model: String,
+    pub ok: u64,
+    pub failed: u64,
+    /// Output tokens of its complete answers.
+    pub output_tokens: Option<u64>,
+    pub ttft_p50_ms: Option<f64>,
+    pub ttft_p99_ms: Option<f64>,
+    pub tpot_p50_ms: Option<f64>,
+    pub e2e_p50_ms: Option<f64>,
+    pub e2e_p99_ms: Option<f64>,
+    /// Time to first token of its very first request, the warm-up included, where that is far
+    /// above its later ones: the model, or an adapter, was loaded then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cold_ttft_ms: Option<f64>,
+}
+
+/// How good complete answers are.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CheckResult {
+    /// As given: `gsm8k`.
+    pub check: String,
+    /// Mean score, from 0 to 1; of `same-as` the share of identical answers.
+    pub score: Option<f64>,
+    /// 95 % interval of `score`, as if each different prompt were a draw of its own.
+    pub score_interval: Option<[f64; 2]>,
+    pub checked: u64,
+    /// Complete answers that could not be checked: nothing is expected of them.
+    pub unchecked: u64,
+    /// Of `same-as`: median number of characters before the first that differs, over the answers
+    /// that differ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub differs_at_p50: Option<f64>,
 }
 
 /// A time in which the server could not be reached.

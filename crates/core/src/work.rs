@@ -38,6 +38,10 @@ pub struct Work {
     pub stop: Vec<String>,
     /// Further fields of the body, as a JSON object.
     pub extra: Option<JsonObject>,
+    /// Tools that each request offers.
+    pub tools: Option<PathBuf>,
+    /// Schema of the answers that are asked for.
+    pub json_schema: Option<PathBuf>,
     /// Begin synthetic prompts with words that are new in each run.
     pub cache_nonce: bool,
 }

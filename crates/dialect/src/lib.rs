@@ -222,7 +222,8 @@ impl<'a> Source<'a> {
     fn model(&self) -> String {
         let probed = &self.environment.server.model;
         if probed.is_empty() {
-            self.scenario.connection.model.clone().unwrap_or_default()
+            (self.scenario.connection.model.as_ref())
+                .map_or(String::new(), |mix| mix.first().to_owned())
         } else {
             probed.clone()
         }

@@ -219,6 +219,9 @@ impl ImportedSummary {
             server: None,
             drift: None,
             continuation: None,
+            check: None,
+            models: Vec::new(),
+            structured: None,
         }
     }
 

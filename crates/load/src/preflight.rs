@@ -46,7 +46,7 @@ impl Prober {
     fn choose_model(&mut self, sites: &[Site]) -> Result<(), PreflightError> {
         let first = &sites[0];
         self.probe.models = first.names();
-        let named = self.request.model.as_ref().or(first.model_in_path.as_ref());
+        let named = self.request.models.first().or(first.model_in_path.as_ref());
         self.options.model = match (named, first.models.first()) {
             (Some(model), _) => model.clone(),
             (None, Some(model)) => model.name.clone(),
@@ -72,7 +72,21 @@ impl Prober {
             }
         };
         self.probe.max_model_len = first.context_of(&self.options.model);
-        if self.request.model.is_none() && first.models.len() > 1 {
+        // Of a mix that the server lists in part, the others are not there; a server that lists none
+        // of them may serve any name.
+        let listed = |name: &String| first.models.iter().any(|model| model.name == *name);
+        let asked = &self.request.models;
+        if let Some(missing) = asked.iter().find(|name| !listed(name))
+            && asked.iter().any(listed)
+        {
+            return Err(PreflightError::ModelNotServed {
+                url: first.url.clone(),
+                model: printable(missing, 80),
+                said: String::new(),
+                served: printable(&first.names().join(", "), 300),
+            });
+        }
+        if asked.is_empty() && first.models.len() > 1 {
             self.note(Known::ManyModels {
                 count: first.models.len() as u64,
                 model: printable(&self.options.model, 80),

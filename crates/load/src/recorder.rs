@@ -6,6 +6,8 @@ use crate::refusal;
 use inferometer_core::record::Record;
 use inferometer_store::error::StorageError;
 use inferometer_store::journal::{Entry, JournalWriter};
+use inferometer_store::texts_file::{CalledTool, RequestText, TextWriter};
+use inferometer_text::hostile::Secrets;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
@@ -20,13 +22,45 @@ pub type RecorderSender = Sender<RecorderMessage>;
 
 pub struct RecorderMessage {
     pub entry: Entry<'static>,
-    /// The text of a finished answer, if it was kept. It is looked at here and never written.
+    /// The text of a finished answer, if it was kept. It is looked at here, and written only to be
+    /// checked.
     pub text: Option<AnswerText>,
 }
 
 pub type TokenCount = Arc<dyn Fn(&str) -> u32 + Send + Sync>;
 
 pub type Watch = Box<dyn FnMut(&Record) + Send>;
+
+/// Where the text of measured answers is put aside, without what must not be written.
+pub struct AnswerFile {
+    pub writer: TextWriter,
+    pub secrets: Arc<Secrets>,
+}
+
+impl AnswerFile {
+    fn keep(&mut self, message: &RecorderMessage) -> Result<(), StorageError> {
+        let (Entry::End(record), Some(text)) = (&message.entry, &message.text) else {
+            return Ok(());
+        };
+        if !record.is_measured() || !record.is_done() {
+            return Ok(());
+        }
+        self.writer.push(&RequestText {
+            index: record.index,
+            session: record.session,
+            turn: record.turn,
+            answer: self.secrets.redact(&text.answer),
+            aside: self.secrets.redact(&text.aside),
+            calls: (text.calls.iter())
+                .map(|call| CalledTool {
+                    name: self.secrets.redact(&call.name),
+                    arguments: self.secrets.redact(&call.arguments),
+                })
+                .collect(),
+            ..RequestText::default()
+        })
+    }
+}
 
 /// Writes entries to the journal until every sender is gone.
 pub struct Recorder {
@@ -42,6 +76,7 @@ impl Recorder {
         journal: JournalWriter,
         count: Option<TokenCount>,
         watch: Option<Watch>,
+        answers: Option<AnswerFile>,
         on_trouble: impl FnOnce() + Send + 'static,
     ) -> (Recorder, RecorderSender) {
         let (sender, receiver) = channel();
@@ -51,7 +86,9 @@ impl Recorder {
             .name("recorder".into())
             .spawn(move || {
                 let count = count.as_ref();
-                record(journal, &receiver, count, watch, &wanted, on_trouble)
+                record(
+                    journal, &receiver, count, watch, answers, &wanted, on_trouble,
+                )
             })
             .expect("the system gives a thread");
         (Recorder { thread, ending }, sender)
@@ -69,6 +106,7 @@ fn record(
     entries: &Receiver<RecorderMessage>,
     count: Option<&TokenCount>,
     mut watch: Option<Watch>,
+    mut answers: Option<AnswerFile>,
     ending: &AtomicBool,
     on_trouble: impl FnOnce(),
 ) -> Result<(), StorageError> {
@@ -87,16 +125,22 @@ fn record(
         let last = ending.load(Ordering::Acquire);
         match entries.try_recv() {
             Ok(left) if trouble.is_none() => {
+                if let Some(answers) = &mut answers {
+                    trouble = answers.keep(&left).err();
+                }
                 let entry = left.completed(count);
                 if let (Entry::End(record), Some(watch)) = (&entry, &mut watch) {
                     watch(record);
                 }
-                trouble = journal.append(&entry).err();
+                trouble = trouble.or(journal.append(&entry).err());
             }
             Ok(_) => {}
             Err(state) => {
                 if trouble.is_none() {
                     trouble = journal.flush().err();
+                }
+                if let Some(answers) = answers.as_mut().filter(|_| trouble.is_none()) {
+                    trouble = answers.writer.flush().err();
                 }
                 if state == TryRecvError::Disconnected || last {
                     return trouble.map_or(Ok(()), Err);
@@ -137,7 +181,7 @@ mod tests {
         let full = std::fs::File::options().write(true).open("/dev/full");
         journal.redirect(full.unwrap());
         let (tell, told) = sync_channel(1);
-        let (recorder, entries) = Recorder::start(journal, None, None, move || {
+        let (recorder, entries) = Recorder::start(journal, None, None, None, move || {
             let _ = tell.send(());
         });
         let record = Record::default();

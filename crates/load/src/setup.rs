@@ -22,6 +22,8 @@ pub struct Job {
     pub chars: u64,
     /// Output tokens to ask for; absent: the server's own limit.
     pub output_tokens: Option<u32>,
+    /// The place of the model that it asks for, where there are several.
+    pub model: Option<usize>,
     /// The answer that the work itself holds, for the history of a conversation.
     pub answer: Option<Arc<str>>,
 }
@@ -97,6 +99,25 @@ impl Route<Network> {
     }
 }
 
+/// What is asked of one model of several.
+pub struct ModelForm {
+    options: RequestOptions,
+    bodies: BodyTemplates,
+}
+
+impl ModelForm {
+    /// As all others, but for the model.
+    pub fn new(model: &str, options: &RequestOptions) -> Self {
+        ModelForm {
+            options: RequestOptions {
+                model: model.to_owned(),
+                ..options.clone()
+            },
+            bodies: BodyTemplates::default(),
+        }
+    }
+}
+
 pub struct Setup<T> {
     /// Servers in rotation; at least one.
     pub routes: Vec<Route<T>>,
@@ -104,6 +125,8 @@ pub struct Setup<T> {
     pub options: RequestOptions,
     /// Of these options.
     pub bodies: BodyTemplates,
+    /// The same for each model, where requests ask for several.
+    pub models: Vec<ModelForm>,
     pub jobs: Arc<dyn Jobs>,
     /// How conversations go on; absent: the work has single prompts.
     pub conversation: Option<Conversation>,
@@ -179,8 +202,12 @@ impl<T> Setup<T> {
             history,
             content: &job.content,
         };
-        let (options, limit) = (&self.options, job.output_tokens);
-        let body = self.bodies.body(self.dialect, options, &prompt, limit);
+        let form = job.model.and_then(|place| self.models.get(place));
+        let (options, bodies) = match form {
+            Some(form) => (&form.options, &form.bodies),
+            None => (&self.options, &self.bodies),
+        };
+        let body = bodies.body(self.dialect, options, &prompt, job.output_tokens);
         let head = Request {
             method: "POST",
             path: &to.path,
@@ -211,6 +238,7 @@ impl<T> Setup<T> {
             // Nobody counted what the server itself had said.
             input_tokens_asked: job.input_tokens.filter(|_| history.is_empty()),
             output_tokens_asked: job.output_tokens,
+            model_asked: form.map(|form| form.options.model.clone()),
             output_exact: self.options.ignore_eos && job.output_tokens.is_some(),
             input_chars: job.chars + before.sum::<u64>(),
             url: to.url.clone(),

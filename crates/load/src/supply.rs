@@ -158,6 +158,7 @@ mod tests {
             dialect: CHAT,
             options: RequestOptions::default(),
             bodies: BodyTemplates::default(),
+            models: Vec::new(),
             jobs: Arc::new(|session: u64| Job {
                 content: Content::Text("x".repeat(2_000 + session as usize * 10).into()),
                 ..Job::default()

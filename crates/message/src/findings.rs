@@ -13,6 +13,12 @@ inferometer_text::texts! {
         Or => "{a} or {b}", "{a} 或 {b}";
         WinnerName => "Better setting", "更优配置";
         SameName => "No difference seen", "未见差异";
+        ColdName => "Cold models", "冷加载的模型";
+        Cold => "models or adapters whose first request waited for a load: {count}", "首个请求等待加载的模型或适配器：{count} 个";
+        ColdEvidence => "{model}: first TTFT {first}, later {later}", "{model}：首次 TTFT {first}，之后 {later}";
+        ScoreName => "Wrong answers under load", "负载下的错误回答";
+        ScoreFalls => "the score falls from {before} at {axis} {low} to {after} at {high}: load must not change answers; look for a fault of the engine (cache, kernel, batching), or for answers that are cut off", "得分从 {axis} {low} 时的 {before} 降到 {high} 时的 {after}：负载不应改变回答；请检查引擎（缓存、算子、批处理）或回答是否被截断";
+        ScoreEvidence => "95 % intervals {before} and {after}", "95 % 区间 {before} 与 {after}";
         StallsName => "Hidden stalls", "被掩盖的卡顿";
         LostName => "Lost requests", "丢失的请求";
         AwayName => "Server away", "服务端离线";

@@ -11,6 +11,10 @@ texts! {
         InputTokens => "Input throughput", "输入吞吐量";
         Goodput => "Goodput", "有效吞吐量";
         Attainment => "Attainment", "达标率";
+        Score => "Score", "得分";
+        ValidJson => "Valid JSON", "合法 JSON 占比";
+        ValidCalls => "Valid tool calls", "合法工具调用占比";
+        Identical => "Identical answers", "相同回答占比";
         InFlight => "In flight", "在途请求";
         PerUser => "Per user", "单用户速率";
         Ttft => "TTFT", "TTFT";
@@ -69,6 +73,19 @@ texts! {
         Attainment =>
             "share of all requests that meet every per-request objective; failures are misses",
             "满足全部单请求 SLO 的请求占全部请求的比例；失败计为未达标";
+        Score =>
+            "mean score of complete answers by --check, from 0 to 1; interval as of independent \
+             prompts (Clopper-Pearson)",
+            "--check 对完整回答打分的平均值，0 到 1；区间按提示词相互独立计（Clopper-Pearson）";
+        ValidJson =>
+            "share of complete answers to requests for JSON that are JSON as the schema allows it",
+            "要求 JSON 的请求中，完整回答符合 schema 的占比";
+        ValidCalls =>
+            "share of tool calls that name an offered tool with arguments that its schema allows",
+            "指向所提供工具且参数符合其 schema 的工具调用占比";
+        Identical =>
+            "share of complete answers that are, character by character, those of the other run",
+            "与另一次运行逐字相同的完整回答占比";
         TtftOpen =>
             "first chunk with a real token (content, reasoning or tool call; not role-only, \
              empty or usage) minus the time at which the request was due",

@@ -35,6 +35,20 @@ texts! {
         OutputLength => "mean {mean} out", "输出 {mean}";
         OutputLengthAsked => "mean {mean} out ({asked} asked)", "输出 {mean}（要求 {asked}）";
         CharsPerToken => "{mean} characters per token", "每 token {mean} 字符";
+        Check => "Check", "检查";
+        Checked => "{count} answers by {check}", "{count} 个回答，按 {check}";
+        DiffersAt =>
+            "those that differ do so after {chars} characters (median)",
+            "不同的回答在 {chars} 个字符后出现差异（中位数）";
+        Unchecked => "{count} not checked: nothing is expected of them", "{count} 个未检查：没有期望答案";
+        ByModel => "By model (times in ms)", "按模型（时间单位 ms）";
+        Model => "model", "模型";
+        Structured => "Structured output", "结构化输出";
+        JsonAsked => "{count} answers asked to be JSON", "{count} 个回答要求为 JSON";
+        ToolsOffered =>
+            "{offered} answers were offered tools, {called} call one, {calls} calls",
+            "{offered} 个回答可用工具，{called} 个有调用，共 {calls} 次调用";
+        InvalidKept => "invalid ones: records/invalid.jsonl", "不合法的回答见 records/invalid.jsonl";
         PerUserOf =>
             "mean {mean} tok/s, p50 {median}, slowest {least}",
             "平均 {mean} tok/s，p50 {median}，最慢 {least}";

@@ -3,7 +3,7 @@
 
 use inferometer_chart::measured::{MeasuredPoint, lengths};
 use inferometer_core::summary::{Quantity, SummaryColumn, SummaryColumns};
-use inferometer_message::{ImportText, NumbersText, SweepText};
+use inferometer_message::{ImportText, MetricText, NumbersText, SweepText};
 use inferometer_page::doc::{Cell, Column, Table, Unit};
 use inferometer_store::sweep_dir::SweepPlan;
 use inferometer_text::Lang;
@@ -22,7 +22,8 @@ const OF_ITEMS: &str = "req_per_s,items_per_s,e2e.p50,e2e.p99,failed";
 /// What a sweep shows unless columns were chosen.
 pub(crate) fn of_sweep(plan: &SweepPlan, rows: &[&MeasuredPoint<'_>]) -> SummaryColumns {
     let of_items = |row: &&MeasuredPoint<'_>| row.summaries().any(|it| it.items.is_some());
-    let columns = if rows.iter().any(of_items) {
+    let is_checked = |row: &&MeasuredPoint<'_>| row.summaries().any(|it| it.check.is_some());
+    let mut columns = if rows.iter().any(of_items) {
         OF_ITEMS
     } else if plan.points.iter().any(|planned| !planned.flags.is_empty()) {
         OF_FLAGS
@@ -30,7 +31,11 @@ pub(crate) fn of_sweep(plan: &SweepPlan, rows: &[&MeasuredPoint<'_>]) -> Summary
         OF_LENGTHS
     } else {
         OF_LOADS
-    };
+    }
+    .to_owned();
+    if rows.iter().any(is_checked) {
+        columns.push_str(",score");
+    }
     columns.parse().expect("columns of our own are known")
 }
 
@@ -43,6 +48,7 @@ pub(crate) fn title(column: &SummaryColumn, lang: Lang) -> String {
         "total_tok_per_s" => ImportText::TotalColumn.text(lang),
         "chars_per_s" => ImportText::CharsColumn.text(lang),
         "per_user" => ImportText::UserColumn.text(lang),
+        "score" => MetricText::Score.text(lang),
         "failed" => SweepText::Failed.text(lang),
         "input" => ImportText::InputColumn.text(lang),
         "output" => ImportText::OutputColumn.text(lang),

@@ -33,6 +33,8 @@ pub enum FindingKind {
     Knee,
     /// From which load on requests fail.
     FailuresFrom,
+    /// Answers that are worse under load.
+    ScoreFalls,
     /// The cell of a grid with the lowest throughput.
     LeastEfficient,
     /// A setting that is far worse than another.
@@ -43,6 +45,8 @@ pub enum FindingKind {
     NoDifference,
     /// Pauses that percentiles do not show.
     HiddenStalls,
+    /// A model or an adapter that was loaded by its first request.
+    ColdModel,
     LostRequests,
     /// The server could not be reached for a time.
     ServerAway,
@@ -54,11 +58,13 @@ impl FindingKind {
         let text = match self {
             FindingKind::Knee => Text::KneeName,
             FindingKind::FailuresFrom => Text::FailuresName,
+            FindingKind::ScoreFalls => Text::ScoreName,
             FindingKind::LeastEfficient => Text::LeastName,
             FindingKind::LargeDifference => Text::LargeName,
             FindingKind::Winner => Text::WinnerName,
             FindingKind::NoDifference => Text::SameName,
             FindingKind::HiddenStalls => Text::StallsName,
+            FindingKind::ColdModel => Text::ColdName,
             FindingKind::LostRequests => Text::LostName,
             FindingKind::ServerAway => Text::AwayName,
             FindingKind::ClientBottleneck => Text::ClientName,
@@ -74,6 +80,7 @@ pub fn of_run(summary: &Summary, lang: Lang) -> Vec<Finding> {
         run::away(summary, lang),
         run::client(summary, lang),
         run::stalls(summary, lang),
+        run::cold(summary, lang),
     ]
     .into_iter()
     .flatten()
@@ -88,6 +95,7 @@ pub(crate) fn of_points(measured: &MeasuredPoints<'_>, lang: Lang) -> Vec<Findin
     for ladder in ladders(measured) {
         findings.extend(ladder::saturation(&ladder, lang));
         findings.extend(ladder::failures(&ladder, lang));
+        findings.extend(ladder::score(&ladder, lang));
     }
     findings.extend(grid::least(axes, points, lang));
     findings.extend(configurations::settings(axes, points, lang));

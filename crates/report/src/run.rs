@@ -4,6 +4,7 @@
 mod continuation;
 mod definitions;
 mod latency;
+mod models;
 mod numbers;
 mod server;
 pub(crate) mod setup;
@@ -101,6 +102,7 @@ pub fn compose(report: &RunReport<'_>) -> Doc {
         continuation::section(report),
         trouble::objectives(report),
         latency::section(report),
+        models::section(report),
     ];
     let mut sections = vec![Some(verdict)];
     if report.summary.valid {

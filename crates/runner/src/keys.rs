@@ -32,7 +32,8 @@ impl Keys {
         let mut keys = Keys {
             headers: Vec::new(),
             secrets: Secrets::default(),
-            model: options.connection.model.clone().unwrap_or_default(),
+            model: (options.connection.model.as_ref())
+                .map_or(String::new(), |mix| mix.first().to_owned()),
         };
         if let Some(proxy) = &options.connection.proxy {
             keys.credentials(&Target::parse(proxy).context("--proxy")?);

@@ -4,6 +4,8 @@ mod plan;
 mod reach;
 mod simulate;
 mod stored;
+mod structured;
+mod texts;
 mod traces;
 mod watch;
 
@@ -11,6 +13,7 @@ use crate::error::{Context as _, RunnerError, bail};
 pub use reach::look_at;
 use simulate::check_computable;
 pub use simulate::{computed, device, simulate, simulated_host};
+use stored::read_checked_and_seal;
 pub use stored::{Reading, read, read_and_seal, records};
 
 use crate::certificate;
@@ -22,6 +25,7 @@ use crate::session::Session;
 use crate::work::{self, WorkJobs};
 use inferometer_analysis::context::RunContext;
 use inferometer_core::api::Api;
+use inferometer_core::check::Check;
 use inferometer_core::environment::{EndCause, Ending, Environment, Health, Probe, StartedEngine};
 use inferometer_core::note::{Known, Note};
 use inferometer_core::options::Options;
@@ -37,11 +41,12 @@ use inferometer_load::connect::Network;
 use inferometer_load::http::url::{REDACTED, Target};
 use inferometer_load::instrument::{Control, Instrument, LoadEvent, LoadPlan, LoadReport, Rhythm};
 use inferometer_load::preflight::ServerProfile;
-use inferometer_load::recorder::{Recorder, TokenCount, Watch};
-use inferometer_load::setup::{Jobs, Setup};
+use inferometer_load::recorder::{AnswerFile, Recorder, TokenCount, Watch};
+use inferometer_load::setup::{Jobs, ModelForm, Setup};
 use inferometer_load::stop_rules::StopRules;
 use inferometer_store::journal::Header;
 use inferometer_store::run_dir::RunDir;
+use inferometer_store::texts_file::TextWriter;
 use inferometer_text::Lang;
 use inferometer_text::hostile::Secrets;
 use inferometer_workload::{Content, Workload};
@@ -50,6 +55,7 @@ use reach::{health_timeouts, look, timeouts};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use texts::{Texts, Verdicts};
 use traces::Traces;
 use watch::MetricsSearch;
 
@@ -104,6 +110,10 @@ impl Point {
             *urls = targets.iter().map(ToString::to_string).collect();
         }
         let data = work::localize(&mut options, session, observer)?;
+        options.objectives.check = options.objectives.check.map(Check::absolute);
+        for file in [&mut options.work.tools, &mut options.work.json_schema] {
+            *file = (file.take()).map(|file| std::path::absolute(&file).unwrap_or(file));
+        }
         let scenario = options.resolve()?;
         check_computable(&scenario)?;
         Ok(Point {
@@ -136,6 +146,7 @@ impl Measured {
         scenario: Scenario,
         environment: Environment,
         ending: Ending,
+        verdicts: &Verdicts,
         lang: Lang,
     ) -> Result<Measured, RunnerError> {
         let context = RunContext {
@@ -144,7 +155,7 @@ impl Measured {
             ending: &ending,
             lang,
         };
-        let reading = read_and_seal(&directory, &context)?;
+        let reading = read_checked_and_seal(&directory, &context, verdicts)?;
         let summary = reading.folded.summary(lang);
         directory.write_summary(&summary)?;
         Ok(Measured {
@@ -165,6 +176,7 @@ impl Measured {
             self.scenario,
             self.environment,
             ending,
+            &Verdicts::default(),
             lang,
         )
     }
@@ -198,6 +210,7 @@ pub fn measure(
 
     let nonce = (scenario.work.cache_nonce).then(work::new_nonce);
     let workload = Arc::new(work::open(&scenario, data.as_deref(), nonce, session)?);
+    let texts = Texts::prepare(&scenario, &workload)?;
     let planned = planned(&scenario, &workload);
     let jobs: Arc<dyn Jobs> = Arc::new(WorkJobs::new(Arc::clone(&workload), &scenario));
 
@@ -270,14 +283,28 @@ pub fn measure(
     let journal = directory.start_journal(&Header::new(planned.requests))?;
     let count = (workload.tokenizer.clone())
         .map(|tokenizer| Arc::new(move |text: &str| tokenizer.count(text)) as TokenCount);
-    let keep_text = keeps_text(&scenario.work, count.is_some() && !learned.counts_output);
+    let keep_text =
+        texts.is_some() || keeps_text(&scenario.work, count.is_some() && !learned.counts_output);
+    let answers = match texts {
+        Some(_) => Some(AnswerFile {
+            writer: TextWriter::create(&directory.answers_path())?,
+            secrets: Arc::new(keys.secrets.clone()),
+        }),
+        None => None,
+    };
     let stop = control.clone();
-    let (recorder, entries) = Recorder::start(journal, count, watch, move || stop.abandon());
+    let (recorder, entries) =
+        Recorder::start(journal, count, watch, answers, move || stop.abandon());
     let setup = Setup {
         routes: learned.routes.clone(),
         dialect: learned.dialect,
         options: learned.options.clone(),
         bodies: BodyTemplates::default(),
+        models: (scenario.connection.model.iter())
+            .filter(|mix| !mix.is_one())
+            .flat_map(|mix| mix.names())
+            .map(|model| ModelForm::new(model, &learned.options))
+            .collect(),
         jobs,
         conversation: scenario.work.conversation.clone(),
         warmup_from: planned.spare_session(),
@@ -342,7 +369,24 @@ pub fn measure(
             format!("the run ended early, since its records could not be written; `{report}` shows those that were")
         })?;
     directory.write_ending(&ending)?;
-    let measured = Measured::fold(directory, scenario, environment, ending, session.lang)?;
+    let verdicts = match texts {
+        Some(texts) => {
+            let (verdicts, trouble) = texts.finish(&directory, &workload)?;
+            trouble
+                .into_iter()
+                .for_each(|trouble| observer.notice(trouble));
+            verdicts
+        }
+        None => Verdicts::default(),
+    };
+    let measured = Measured::fold(
+        directory,
+        scenario,
+        environment,
+        ending,
+        &verdicts,
+        session.lang,
+    )?;
     observer.event(Event::Measured);
     Ok(measured)
 }

@@ -5,6 +5,7 @@ use crate::host;
 use crate::observer::{Event, Observer};
 use crate::session::Session;
 use inferometer_core::api::{Answers, Api};
+use inferometer_core::model_mix::ModelMix;
 use inferometer_core::options::{FormatName, Options};
 use inferometer_core::scenario::{Extent, Load, Scenario, Shape, Warmup};
 use inferometer_core::units::Offset;
@@ -126,6 +127,8 @@ pub struct WorkJobs {
     /// Prompts of the workload that one request takes.
     prompts: u64,
     api: Api,
+    /// Several models, and the seed that spreads sessions over them.
+    models: Option<(ModelMix, u64)>,
 }
 
 impl WorkJobs {
@@ -134,6 +137,9 @@ impl WorkJobs {
             workload,
             prompts: prompts_per_request(scenario),
             api: scenario.connection.api,
+            models: (scenario.connection.model.clone())
+                .filter(|mix| !mix.is_one())
+                .map(|mix| (mix, scenario.seed)),
         }
     }
 
@@ -181,8 +187,13 @@ impl Jobs for WorkJobs {
     }
 
     fn job(&self, session: u64, turn: u32) -> Job {
+        let models = self.models.as_ref();
+        let model = models.map(|(mix, seed)| mix.of_session(*seed, session));
         if self.prompts > 1 {
-            return self.batch(session);
+            return Job {
+                model,
+                ..self.batch(session)
+            };
         }
         let prompt = self.workload.prompt(session, turn);
         let generates = self.api.answers() == Answers::Tokens;
@@ -192,6 +203,7 @@ impl Jobs for WorkJobs {
             chars: prompt.chars,
             output_tokens: prompt.output_tokens.filter(|_| generates),
             answer: self.workload.prompts.answer(session, turn),
+            model,
         }
     }
 }

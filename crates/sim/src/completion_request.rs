@@ -11,6 +11,7 @@ use crate::{
     prompt,
     random::{Purpose, RandomStream},
     reply::ErrorReply,
+    structured::{self, Structured, escaped, pieces},
     tokenizer::OpensAnswer,
     wish::Wish,
 };
@@ -52,6 +53,12 @@ pub(crate) struct CompletionRequest {
     /// What an answer opens with that declines what the prompt asks for.
     pub(crate) declines: Option<&'static str>,
     pub(crate) finish: Finish,
+    /// The adapter that it names.
+    pub(crate) adapter: Option<String>,
+    /// What the answer says token by token, as it stands in JSON; empty: words of its own.
+    pub(crate) says: Vec<String>,
+    /// The tool that the answer calls; then the first token is its name.
+    pub(crate) calls: Option<String>,
     /// Set where it came to one of MindIE's own endpoints.
     pub(crate) native: Option<NativeOptions>,
 }
@@ -74,7 +81,7 @@ impl CompletionRequest {
         if let Some(field) = rejected.iter().find(|field| body.contains_key(*field)) {
             return Err(ErrorReply::extra_field(field, &body[field]));
         }
-        check_model(&body, &config.model)?;
+        check_model(&body, config)?;
         if count(&body, "n")?.is_some_and(|n| n != 1) {
             return Err(ErrorReply::bad_request("n other than 1 is not supported"));
         }
@@ -96,8 +103,22 @@ impl CompletionRequest {
                 "min_tokens must be less than or equal to max_tokens={limit}, got {least}."
             )));
         }
-        let (output_tokens, declines) = if flag(&body, "ignore_eos")? {
+        let structured = structured::asked(&body).filter(|_| api == Api::Chat);
+        let is_structured = structured.is_some();
+        let (calls, says) = match structured {
+            Some(Structured { tool, json }) => {
+                let name = tool.iter().map(|name| escaped(name));
+                (tool.clone(), name.chain(pieces(&json)).collect())
+            }
+            None if config.faults.has(Switch::Echo) => (None, echo(&body)),
+            None => (None, Vec::new()),
+        };
+        let exact = flag(&body, "ignore_eos")?;
+        let (output_tokens, declines) = if exact && !is_structured {
             (limit, None)
+        } else if !says.is_empty() {
+            let tokens = u32::try_from(says.len()).unwrap_or(u32::MAX);
+            (tokens.clamp(least.max(1), limit), None)
         } else {
             answer(&body, config, number, limit, least)
         };
@@ -123,9 +144,33 @@ impl CompletionRequest {
             output_tokens,
             declines,
             finish: finish(output_tokens, limit),
+            says,
+            calls,
+            adapter: adapter(&body, config),
             native: None,
         })
     }
+}
+
+fn adapter(body: &Map<String, Value>, config: &Config) -> Option<String> {
+    let model = body.get("model")?.as_str()?;
+    (model != config.model).then(|| model.to_owned())
+}
+
+/// The words of the last message, or of the prompt.
+fn echo(body: &Map<String, Value>) -> Vec<String> {
+    let last = body.get("messages").and_then(|all| all.as_array()?.last());
+    let said = match last.and_then(|message| message.get("content")) {
+        Some(Value::Array(parts)) => parts.iter().find_map(|part| part.get("text")?.as_str()),
+        Some(content) => content.as_str(),
+        None => body.get("prompt").and_then(Value::as_str),
+    };
+    let words = said.unwrap_or_default().split_whitespace();
+    let parted = words.enumerate().map(|(place, word)| match place {
+        0 => escaped(word),
+        _ => format!(" {}", escaped(word)),
+    });
+    parted.collect()
 }
 
 /// Where generation stops by itself: where the prompt asks for a length, about there.

@@ -16,6 +16,8 @@ use crate::{
 pub struct Config {
     /// The model's name, as `/v1/models` lists it and requests must give it.
     pub model: String,
+    /// Further names that it serves, as an engine serves adapters.
+    pub adapters: Vec<String>,
     /// Where set, a scheduler decides when tokens come, instead of the fixed times below.
     pub engine: Option<EngineSetup>,
     /// From the arrival of a request to its first token.
@@ -43,10 +45,18 @@ pub struct Config {
     pub tls: Option<Tls>,
 }
 
+impl Config {
+    /// Whether a request may name this model.
+    pub(crate) fn serves(&self, model: &str) -> bool {
+        model == self.model || self.adapters.iter().any(|adapter| adapter == model)
+    }
+}
+
 impl Default for Config {
     fn default() -> Config {
         Config {
             model: "sim".to_owned(),
+            adapters: Vec::new(),
             engine: None,
             ttft: Duration::from_millis(200),
             itl: Duration::from_millis(20),

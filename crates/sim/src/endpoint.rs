@@ -75,7 +75,11 @@ pub(crate) async fn respond(
     let config = &shared.config;
     match path {
         "/v1/models" if !shared.authorizes(request) => Err(ErrorReply::unauthorized()),
-        "/v1/models" => Ok(Body::json(model_list(&config.model, config.max_model_len))),
+        "/v1/models" => Ok(Body::json(model_list(
+            &config.model,
+            &config.adapters,
+            config.max_model_len,
+        ))),
         "/version" => {
             let version = match &shared.driver {
                 Some(driver) => driver.setup().version.to_string(),
@@ -198,7 +202,7 @@ fn object(body: &[u8]) -> Result<Map<String, Value>, ErrorReply> {
 /// vLLM's `/tokenize`: of a prompt, or of a chat with its template.
 fn tokenize(shared: &Shared, body: &[u8]) -> Result<Body, ErrorReply> {
     let body = object(body)?;
-    check_model(&body, &shared.config.model)?;
+    check_model(&body, &shared.config)?;
     let asked = |field: &str| body.get(field).and_then(Value::as_bool);
     let tokenizer = &shared.config.tokenizer;
     let opens_answer = match asked("add_generation_prompt") {
@@ -253,7 +257,7 @@ fn each_text(body: &Map<String, Value>, visit: &mut impl FnMut(&str)) {
 
 fn detokenize(shared: &Shared, body: &[u8]) -> Result<Body, ErrorReply> {
     let body = object(body)?;
-    check_model(&body, &shared.config.model)?;
+    check_model(&body, &shared.config)?;
     let ids = body.get("tokens").and_then(Value::as_array);
     let ids = ids.and_then(|ids| token_ids(ids));
     let ids =

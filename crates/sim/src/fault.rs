@@ -51,6 +51,8 @@ pub(crate) enum Fault {
     Stall(Duration),
     /// One event holds half of its JSON.
     Malformed,
+    /// The JSON that was asked for, or the arguments of a call, lack their end.
+    InvalidJson,
     Hang,
 }
 
@@ -82,15 +84,19 @@ pub(crate) enum Switch {
     SplitWrites,
     Http10,
     RequireMaxCompletionTokens,
+    /// Answers repeat the words of what the user said last.
+    Echo,
 }
 
 /// What holds for every request and has a value.
-const SETTINGS: [&str; 7] = [
+const SETTINGS: [&str; 9] = [
     "tokens-per-chunk=N",
     "events-per-write=N",
     "reasoning=N",
     "die-after=N",
     "oom-after=N",
+    "garble-above=N",
+    "adapter-load=TIME",
     "usage=missing|finish|own|continuous",
     "reject-field=NAME",
 ];
@@ -132,6 +138,10 @@ pub struct Faults {
     pub(crate) die_after: Option<NonZeroU32>,
     /// The engine runs out of memory at the request after this many.
     pub(crate) oom_after: Option<NonZeroU32>,
+    /// Answers have other words where more requests than this are running.
+    pub(crate) garble_above: Option<NonZeroU32>,
+    /// What the first request of each adapter waits for.
+    pub(crate) adapter_load: Option<Duration>,
     /// `None`: as the client asks.
     pub(crate) usage: Option<UsagePlace>,
     pub(crate) reject_fields: Vec<String>,
@@ -244,6 +254,11 @@ impl Faults {
             }
             "die-after" => self.die_after = count()?,
             "oom-after" => self.oom_after = count()?,
+            "garble-above" => self.garble_above = count()?,
+            "adapter-load" => {
+                let time = value.and_then(parse_duration);
+                self.adapter_load = Some(time.ok_or_else(|| wrong("a duration such as 2s"))?);
+            }
             "usage" => {
                 let place = parse(value);
                 self.usage =
@@ -317,9 +332,12 @@ impl fmt::Display for Faults {
             ("reasoning", reasoning),
             ("die-after", self.die_after),
             ("oom-after", self.oom_after),
+            ("garble-above", self.garble_above),
         ] {
             items.extend(count.map(|count| format!("{name}={count}")));
         }
+        let load = self.adapter_load.map(Exact);
+        items.extend(load.map(|load| format!("adapter-load={load}")));
         if let Some(place) = self.usage {
             let place: &str = place.into();
             items.push(format!("usage={place}"));
@@ -346,6 +364,7 @@ mod tests {
                 .replace("SHARE", "0.125%")
                 .replace("(D)", "(1500ms)")
                 .replace("=N", "=7")
+                .replace("=TIME", "=1500ms")
                 .replace("missing|finish|own|continuous", "finish")
                 .replace("NAME", "ignore_eos");
             let parsed = faults(&text);

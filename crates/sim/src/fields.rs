@@ -2,13 +2,13 @@
 
 use serde_json::{Map, Value};
 
-use crate::reply::ErrorReply;
+use crate::{config::Config, reply::ErrorReply};
 
 /// A body may leave its model out, but not name another one.
-pub(crate) fn check_model(body: &Map<String, Value>, served: &str) -> Result<(), ErrorReply> {
+pub(crate) fn check_model(body: &Map<String, Value>, config: &Config) -> Result<(), ErrorReply> {
     match body.get("model") {
         None | Some(Value::Null) => Ok(()),
-        Some(Value::String(model)) if model == served => Ok(()),
+        Some(Value::String(model)) if config.serves(model) => Ok(()),
         Some(Value::String(model)) => Err(ErrorReply::unknown_model(model)),
         Some(_) => Err(wrong_type("model", "a string")),
     }

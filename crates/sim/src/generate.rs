@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    sync::{Arc, atomic::Ordering::Relaxed},
+    sync::{Arc, PoisonError, atomic::Ordering::Relaxed},
     time::Duration,
 };
 
@@ -144,6 +144,9 @@ impl Job<'_> {
         if let Some(after) = self.fail_before(client, entry).await? {
             return Ok(after);
         }
+        if let Ok(work) = &work {
+            self.load_adapter(work, client).await?;
+        }
         let sourced = work.and_then(|mut work| {
             let source = self.source(&mut work)?;
             Ok((work, source))
@@ -160,6 +163,25 @@ impl Job<'_> {
             self.whole(client, entry, (&work, source), &mut running)
                 .await
         }
+    }
+
+    /// The first request of an adapter waits until it is loaded.
+    async fn load_adapter(
+        &self,
+        work: &CompletionRequest,
+        client: &mut ClientStream,
+    ) -> io::Result<()> {
+        let (Some(adapter), Some(load)) = (&work.adapter, self.shared.config.faults.adapter_load)
+        else {
+            return Ok(());
+        };
+        let is_new = (self.shared.loaded_adapters.lock())
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(adapter.clone());
+        if is_new {
+            wait_or_disconnect(self.arrival + load, client).await?;
+        }
+        Ok(())
     }
 
     /// Answers when the last text is done: each is a request of its own to the engine.
@@ -316,6 +338,25 @@ impl Job<'_> {
         }
     }
 
+    /// The fault that takes away the end of JSON comes to pass at this token.
+    fn lacks_end(&self, token: u32, work: &CompletionRequest) -> bool {
+        let last = token + 1 >= work.output_tokens;
+        self.drawn.fault == Some(Fault::InvalidJson) && last && token > 0 && !work.says.is_empty()
+    }
+
+    /// The words of an answer: a server that mixes up its requests under load says others.
+    fn words<'a>(&'a self, work: &'a CompletionRequest) -> AnswerTokens<'a> {
+        let limit = self.shared.config.faults.garble_above;
+        let is_garbled =
+            limit.is_some_and(|limit| self.shared.metrics.running() > limit.get().into());
+        let tokens = self.answer_tokens().opening(work.declines);
+        if is_garbled && work.calls.is_none() {
+            tokens
+        } else {
+            tokens.saying(&work.says)
+        }
+    }
+
     fn answer_tokens(&self) -> AnswerTokens<'_> {
         AnswerTokens::new(self.draw(Purpose::Words), &self.shared.config.tokenizer)
     }
@@ -345,7 +386,7 @@ impl Job<'_> {
             work.api,
             self.id,
             unix_seconds(),
-            &config.model,
+            work.adapter.as_deref().unwrap_or(&config.model),
             work.prompt_tokens,
             &config.faults,
         );
@@ -370,7 +411,7 @@ impl Job<'_> {
             arrival: self.arrival,
             kind: self.shared.kind(),
             source,
-            answer_tokens: self.answer_tokens().opening(work.declines),
+            answer_tokens: self.words(work),
         };
         Ok(match stream.serve(&mut events, running).await? {
             Ended::Whole if chunked => self.responder.after(),
@@ -389,7 +430,7 @@ impl Job<'_> {
         running: &mut Running<'_>,
     ) -> io::Result<After> {
         let config = &self.shared.config;
-        let mut answer_tokens = self.answer_tokens().opening(work.declines);
+        let mut answer_tokens = self.words(work);
         let thinking = match work.api {
             Api::Chat => config.faults.reasoning,
             Api::Completions => 0,
@@ -400,25 +441,38 @@ impl Job<'_> {
         };
         let mut ids = Vec::new();
         for token in 0..ready.tokens {
-            ids.push(answer_tokens.append(if token < thinking {
-                &mut reasoning
-            } else {
-                &mut text
-            }));
+            if self.lacks_end(token, work) {
+                break;
+            }
+            if token == 0 && work.calls.is_some() {
+                ids.push(answer_tokens.append(&mut Vec::new()));
+                continue;
+            }
+            ids.push(
+                answer_tokens.append(if token < thinking && work.calls.is_none() {
+                    &mut reasoning
+                } else {
+                    &mut text
+                }),
+            );
         }
 
         let whole = |bytes: Vec<u8>| String::from_utf8(bytes).expect("pieces are whole texts");
         let reasoning = (thinking > 0).then(|| whole(reasoning));
-        let text = whole(text);
+        let mut text = whole(text);
+        if !work.says.is_empty() {
+            text = serde_json::from_str(&format!("\"{text}\"")).unwrap_or(text);
+        }
         let finish = ready.finish.unwrap_or(work.finish);
         let usage = config.faults.usage != Some(UsagePlace::Missing);
         let answer = WholeAnswer {
             api: work.api,
             request_id: self.id,
             created_s: unix_seconds(),
-            model: &config.model,
+            model: work.adapter.as_deref().unwrap_or(&config.model),
             reasoning: reasoning.as_deref(),
             text: &text,
+            calls: work.calls.as_deref(),
             finish,
             usage: usage.then(|| (work.prompt_tokens, source.usage(ready.tokens))),
         };

@@ -81,7 +81,7 @@ impl ItemsRequest {
         if let Some(field) = rejected.iter().find(|field| body.contains_key(*field)) {
             return Err(ErrorReply::extra_field(field, &body[field]));
         }
-        check_model(&body, &config.model)?;
+        check_model(&body, config)?;
         if flag(&body, "stream")? {
             return Err(ErrorReply::bad_request(
                 "stream: this endpoint has no stream",

@@ -44,6 +44,7 @@ mod server;
 mod shared;
 mod span_export;
 mod stream;
+mod structured;
 mod timer;
 mod timing;
 mod tls;

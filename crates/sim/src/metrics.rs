@@ -79,6 +79,10 @@ impl Metrics {
         }
     }
 
+    pub(crate) fn running(&self) -> u64 {
+        self.lock().running
+    }
+
     pub(crate) fn render(&self, model: &str) -> String {
         let counts = self.lock();
         let model = model.replace('\\', "\\\\").replace('"', "\\\"");

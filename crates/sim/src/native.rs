@@ -97,7 +97,7 @@ impl<'a> Endpoint<'a> {
             None => return Err(ErrorReply::bad_request(NEITHER)),
         };
         if form.is_chat() || form.is_of_desktops() {
-            check_model(&body, &config.model)?;
+            check_model(&body, config)?;
         }
         if self.model.is_some_and(|model| model != config.model) {
             return Err(ErrorReply::bad_request("Model not found"));
@@ -147,6 +147,9 @@ impl<'a> Endpoint<'a> {
             },
             usage: UsageAsked::default(),
             prompt_tokens,
+            says: Vec::new(),
+            calls: None,
+            adapter: None,
             prompt,
             priority: priority(parameters)?,
             output_tokens,

@@ -308,7 +308,7 @@ impl Shared<'_> {
             ("POST", "/v1/completions") => &self.completions,
             ("POST", _) => &self.chat,
             (_, "/v1/models") => {
-                let body = model_list(&self.config.model, u32::MAX);
+                let body = model_list(&self.config.model, &[], u32::MAX);
                 let head = self.head(200, JSON, body.len(), request.keep_alive);
                 return self.write(stream, (head + &body).as_bytes());
             }

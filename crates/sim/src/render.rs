@@ -22,6 +22,9 @@ pub(crate) struct AnswerTokens<'a> {
     pieces: &'a [Piece],
     /// The text of the first token, if it is not that of its piece.
     opening: Option<&'static str>,
+    /// What is said in place of the pieces' text, as it stands in JSON, over and over.
+    words: &'a [String],
+    said: usize,
 }
 
 impl<'a> AnswerTokens<'a> {
@@ -30,6 +33,8 @@ impl<'a> AnswerTokens<'a> {
             draw,
             pieces: tokenizer.pieces(),
             opening: None,
+            words: &[],
+            said: 0,
         }
     }
 
@@ -37,9 +42,19 @@ impl<'a> AnswerTokens<'a> {
         AnswerTokens { opening, ..self }
     }
 
+    pub(crate) fn saying(self, words: &'a [String]) -> Self {
+        AnswerTokens { words, ..self }
+    }
+
     /// Appends the next token's text; which it is.
     pub(crate) fn append(&mut self, out: &mut Vec<u8>) -> u32 {
         let piece = self.next();
+        if !self.words.is_empty() {
+            let word = &self.words[self.said % self.words.len()];
+            self.said += 1;
+            out.extend_from_slice(word.as_bytes());
+            return piece.id;
+        }
         let text = self.opening.take().unwrap_or(&piece.text);
         out.extend_from_slice(text.as_bytes());
         piece.id
@@ -126,14 +141,26 @@ impl<'a> Renderer<'a> {
             (Api::Chat, Channel::Reasoning) => {
                 b"\"choices\":[{\"index\":0,\"delta\":{\"reasoning_content\":\"".as_slice()
             }
+            (Api::Chat, Channel::CallName) => {
+                b"\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"call-0\",\
+                  \"type\":\"function\",\"function\":{\"name\":\""
+            }
+            (Api::Chat, Channel::CallArguments) => {
+                b"\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,\
+                  \"function\":{\"arguments\":\""
+            }
         });
         out.extend_from_slice(event.text);
-        out.extend_from_slice(match self.api {
-            Api::Chat => b"\"},\"logprobs\":null,\"finish_reason\":",
-            Api::Completions => b"\",\"logprobs\":null,\"finish_reason\":".as_slice(),
+        out.extend_from_slice(match (self.api, event.channel) {
+            (Api::Chat, Channel::CallName | Channel::CallArguments) => {
+                b"\"}}]},\"logprobs\":null,\"finish_reason\":"
+            }
+            (Api::Chat, _) => b"\"},\"logprobs\":null,\"finish_reason\":",
+            (Api::Completions, _) => b"\",\"logprobs\":null,\"finish_reason\":".as_slice(),
         });
         out.extend_from_slice(match event.finish {
             None => b"null",
+            Some(Finish::Stop) if event.channel == Channel::CallArguments => b"\"tool_calls\"",
             Some(Finish::Stop) => b"\"stop\"",
             Some(Finish::Length) => b"\"length\"".as_slice(),
         });
@@ -205,6 +232,8 @@ pub(crate) struct WholeAnswer<'a> {
     pub(crate) model: &'a str,
     pub(crate) reasoning: Option<&'a str>,
     pub(crate) text: &'a str,
+    /// The tool that is called with the text as its arguments.
+    pub(crate) calls: Option<&'a str>,
     pub(crate) finish: Finish,
     /// Prompt tokens and the rest, where usage is reported.
     pub(crate) usage: Option<(u32, Usage<'a>)>,
@@ -214,6 +243,20 @@ impl WholeAnswer<'_> {
     pub(crate) fn render(&self) -> String {
         let finish = self.finish;
         let (object, choice) = match self.api {
+            Api::Chat if self.calls.is_some() => (
+                "chat.completion",
+                json!({
+                    "index": 0,
+                    "message": {
+                        "role": "assistant", "content": null,
+                        "tool_calls": [{
+                            "id": "call-0", "type": "function",
+                            "function": {"name": self.calls, "arguments": self.text},
+                        }],
+                    },
+                    "logprobs": null, "finish_reason": "tool_calls", "stop_reason": null,
+                }),
+            ),
             Api::Chat => (
                 "chat.completion",
                 json!({

@@ -169,12 +169,17 @@ impl ErrorReply {
 }
 
 /// As vLLM lists the one model that it serves.
-pub(crate) fn model_list(model: &str, max_model_len: u32) -> String {
-    let card = json!({
-        "id": model, "object": "model", "created": unix_seconds(), "owned_by": "inferometer-sim",
-        "root": model, "parent": null, "max_model_len": max_model_len,
-    });
-    json!({"object": "list", "data": [card]}).to_string()
+pub(crate) fn model_list(model: &str, adapters: &[String], max_model_len: u32) -> String {
+    let card = |name: &str, parent: Option<&str>| {
+        json!({
+            "id": name, "object": "model", "created": unix_seconds(),
+            "owned_by": "inferometer-sim", "root": name, "parent": parent,
+            "max_model_len": max_model_len,
+        })
+    };
+    let adapters = adapters.iter().map(|name| card(name, Some(model)));
+    let cards: Vec<Value> = std::iter::once(card(model, None)).chain(adapters).collect();
+    json!({"object": "list", "data": cards}).to_string()
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

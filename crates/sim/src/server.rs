@@ -82,6 +82,7 @@ impl Server {
             vocabulary: Mutex::default(),
             requests: AtomicU64::new(0),
             tls,
+            loaded_adapters: Default::default(),
             answered: AtomicU64::new(0),
             dying: Notify::new(),
         };

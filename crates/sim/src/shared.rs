@@ -1,8 +1,11 @@
 //! What all connections of a server share.
 
-use std::sync::{
-    Arc, Mutex,
-    atomic::{AtomicU64, Ordering::Relaxed},
+use std::{
+    collections::HashSet,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
 };
 
 use inferometer_catalog::engine::EngineKind;
@@ -28,6 +31,7 @@ pub(crate) struct Shared {
     /// Requests for tokens so far; their order decides on faults and lengths.
     pub(crate) requests: AtomicU64,
     pub(crate) tls: Option<TlsAcceptor>,
+    pub(crate) loaded_adapters: Mutex<HashSet<String>>,
     pub(crate) answered: AtomicU64,
     pub(crate) dying: Notify,
 }

@@ -135,10 +135,11 @@ impl Stream<'_> {
             let since = self.arrival.elapsed();
             let event = TokenEvent {
                 text: &text,
-                channel: if sent < self.reasoning() {
-                    Channel::Reasoning
-                } else {
-                    Channel::Answer
+                channel: match work.calls {
+                    Some(_) if sent == 0 => Channel::CallName,
+                    Some(_) => Channel::CallArguments,
+                    None if sent < self.reasoning() => Channel::Reasoning,
+                    None => Channel::Answer,
                 },
                 finish,
                 usage: told.then(|| self.source.usage(usage_now)),
@@ -163,6 +164,14 @@ impl Stream<'_> {
                     events.push(Some(take), |out| renderer.tokens(out, &event));
                     events.write_half_of_last().await?;
                     return Ok(Ended::Broken);
+                }
+                // The last piece of the JSON is an empty one.
+                _ if self.fault == Some(Fault::InvalidJson)
+                    && finish.is_some()
+                    && !work.says.is_empty() =>
+                {
+                    let event = TokenEvent { text: b"", ..event };
+                    events.push(Some(take), |out| renderer.tokens(out, &event));
                 }
                 Some(Fault::Malformed) => events.push(Some(take), |out| {
                     renderer.tokens(out, &event);
@@ -202,9 +211,18 @@ impl Stream<'_> {
     /// The tokens of the next chunk; one chunk never holds both reasoning and answer.
     fn limits(&self, sent: u32, held_up: Duration, stalls: bool) -> ChunkLimits {
         let thinking = self.reasoning().saturating_sub(sent);
+        let names_tool = sent == 0 && self.work.calls.is_some();
         ChunkLimits {
-            least: self.faults.tokens_per_chunk(),
-            most: if thinking > 0 { thinking } else { u32::MAX },
+            least: if names_tool {
+                1
+            } else {
+                self.faults.tokens_per_chunk()
+            },
+            most: match thinking {
+                _ if names_tool => 1,
+                0 => u32::MAX,
+                thinking => thinking,
+            },
             held_up,
             stalls,
         }

@@ -12,6 +12,10 @@ pub(crate) enum Channel {
     Answer,
     /// `delta.reasoning_content` of a chat.
     Reasoning,
+    /// The name of a tool that is called.
+    CallName,
+    /// Its arguments, piece by piece.
+    CallArguments,
 }
 
 pub(crate) struct TokenEvent<'a> {

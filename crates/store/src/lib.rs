@@ -11,5 +11,6 @@ pub mod spans_file;
 pub mod stored;
 mod sums;
 pub mod sweep_dir;
+pub mod texts_file;
 pub mod verify;
 pub mod whole_file;

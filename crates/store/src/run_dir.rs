@@ -6,6 +6,8 @@
 //! | `environment.json` | host, versions, what the server said of itself | at the start |
 //! | `records/journal.jsonl` | records so far | while running |
 //! | `records/records.parquet` | all records | at the end, in place of the journal |
+//! | `records/texts.jsonl` | prompts and answers, with `--keep-text` | at the end |
+//! | `records/invalid.jsonl` | answers that are not of the form that was asked for | at the end |
 //! | `server/samples.jsonl` | the server's own view, where it was watched | while running |
 //! | `server/spans.jsonl` | the server's own traces of requests, where it was asked for them | while running |
 //! | `ending.json` | why and when it ended | at the end |
@@ -47,15 +49,20 @@ const SUMMARY: &str = "summary.json";
 const RECORDS: &str = "records";
 const JOURNAL: &str = "records/journal.jsonl";
 const PARQUET: &str = "records/records.parquet";
+const ANSWERS: &str = "records/answers.jsonl";
+const TEXTS: &str = "records/texts.jsonl";
+const INVALID: &str = "records/invalid.jsonl";
 const SERVER: &str = "server";
 const SAMPLES: &str = "server/samples.jsonl";
 const SPANS: &str = "server/spans.jsonl";
 
 /// What no longer changes once the records are sealed.
-const HASHED: [&str; 7] = [
+const HASHED: [&str; 9] = [
     SCENARIO,
     ENVIRONMENT,
     PARQUET,
+    TEXTS,
+    INVALID,
     SAMPLES,
     SPANS,
     ENDING,
@@ -207,6 +214,21 @@ impl RunDir {
     /// Where the records are when it is over.
     pub fn parquet_path(&self) -> PathBuf {
         self.path.join(PARQUET)
+    }
+
+    /// Where answers wait to be checked; the file goes when the run is over.
+    pub fn answers_path(&self) -> PathBuf {
+        self.path.join(ANSWERS)
+    }
+
+    /// Where prompts and answers are kept.
+    pub fn texts_path(&self) -> PathBuf {
+        self.path.join(TEXTS)
+    }
+
+    /// Where answers are kept that are not of the form that was asked for.
+    pub fn invalid_path(&self) -> PathBuf {
+        self.path.join(INVALID)
     }
 
     /// The folder of what the server said: samples, its log.

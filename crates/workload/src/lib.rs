@@ -46,6 +46,11 @@ pub trait Prompts: Send + Sync {
         None
     }
 
+    /// What a right answer to that turn says.
+    fn expected(&self, session: u64, turn: u32) -> Option<Arc<str>> {
+        self.answer(session, turn)
+    }
+
     /// Number of distinct sessions; absent if every number has its own.
     fn distinct(&self) -> Option<u64>;
 }

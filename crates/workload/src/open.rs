@@ -326,6 +326,10 @@ impl Prompts for Capped {
         self.set.answer(session, turn)
     }
 
+    fn expected(&self, session: u64, turn: u32) -> Option<Arc<str>> {
+        self.set.expected(session, turn)
+    }
+
     fn distinct(&self) -> Option<u64> {
         self.set.distinct()
     }
@@ -345,6 +349,10 @@ impl<P: Prompts> Prompts for AsTokenIds<P> {
             prompt.content = Content::TokenIds(ids.into());
         }
         prompt
+    }
+
+    fn expected(&self, session: u64, turn: u32) -> Option<Arc<str>> {
+        self.prompts.expected(session, turn)
     }
 
     fn distinct(&self) -> Option<u64> {

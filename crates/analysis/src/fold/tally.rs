@@ -1,5 +1,6 @@
 //! What is kept of each record while they stream by: scalars, never the record itself.
 
+use super::models::Models;
 use super::outages::Contacts;
 use super::pool::Pool;
 use super::timeline::Timeline;
@@ -95,6 +96,11 @@ pub(super) struct Answer {
     pub(super) items: Option<u32>,
     pub(super) output_chars: u64,
     pub(super) refused: bool,
+    pub(super) score: Option<f64>,
+    pub(super) differs_at: Option<u64>,
+    pub(super) valid_json: Option<bool>,
+    /// Calls of tools, and the valid ones.
+    pub(super) tool_calls: Option<(u32, u32)>,
     /// Token-bearing chunks, or one for an answer that came whole.
     pub(super) events: u32,
     /// Sum and number of the gaps between chunks.
@@ -140,6 +146,7 @@ pub(super) struct Tally<'a> {
     pub(super) lengths: LengthEvidence,
     pub(super) usage: UsageEvidence,
     pub(super) contacts: Contacts,
+    pub(super) models: Models,
     pub(super) stalls: StallEvidence,
     pub(super) wire: WireTally,
     /// How requests met each request objective, and all of them.
@@ -218,6 +225,7 @@ impl<'a> Tally<'a> {
             lengths: LengthEvidence::default(),
             usage: UsageEvidence::default(),
             contacts: Contacts::default(),
+            models: Models::default(),
             stalls: StallEvidence::default(),
             wire: WireTally::default(),
             together: Verdicts::default(),
@@ -229,6 +237,7 @@ impl<'a> Tally<'a> {
         self.handled.extend(Handled::of(record));
         self.wire.add(record);
         self.contacts.add(record);
+        self.models.add(record);
         match record.stage {
             Stage::Measured => {}
             Stage::Warmup => self.warmup += 1,
@@ -346,6 +355,10 @@ impl<'a> Tally<'a> {
             items: record.items,
             output_chars: record.output_chars,
             refused: record.refused,
+            score: record.score,
+            differs_at: record.differs_at,
+            valid_json: record.valid_json,
+            tool_calls: record.tool_calls.zip(record.valid_tool_calls),
             events: if streamed {
                 record.chunks.len() as u32
             } else {

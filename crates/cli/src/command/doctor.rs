@@ -276,6 +276,7 @@ impl Point {
                 ..RequestOptions::default()
             },
             bodies: BodyTemplates::default(),
+            models: Vec::new(),
             jobs: Arc::new(move |_: u64| Job {
                 content: Content::Text("x".into()),
                 chars: 1,

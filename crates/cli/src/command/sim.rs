@@ -27,6 +27,9 @@ pub struct SimArguments {
     /// Model: a preset, or a folder with a config.json [qwen2.5-7b]; with fixed times just a name
     #[arg(long, value_name = "PRESET|PATH")]
     pub model: Option<String>,
+    /// A further name that it serves, as an adapter of the model (repeatable)
+    #[arg(long, value_name = "NAME")]
+    pub adapter: Vec<String>,
     /// Card to run on: t4, v100-32g, a10, a100-40g, a100-80g, l20, l40s, rtx-4090, h100, h200,
     /// 910b3 or 910b4 [a100-80g]
     #[arg(long, value_name = "PRESET")]
@@ -377,6 +380,7 @@ fn config(arguments: &SimArguments, launch: Option<&Launch>) -> anyhow::Result<C
         model: served
             .or_else(|| arguments.model.clone())
             .unwrap_or(defaults.model),
+        adapters: arguments.adapter.clone(),
         engine,
         ttft: arguments.ttft.map_or(defaults.ttft, |span| span.0),
         itl: arguments.itl.map_or(defaults.itl, |span| span.0),

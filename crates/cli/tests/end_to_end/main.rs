@@ -6,6 +6,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod answers;
 mod bad_input;
 mod capacity;
 mod comparison;
@@ -23,6 +24,7 @@ mod language;
 mod launch;
 mod limits;
 mod load;
+mod models;
 mod pages;
 mod plan;
 mod plan_memory;
@@ -36,6 +38,7 @@ mod schemas;
 mod secrets;
 mod stored_runs;
 mod strangers;
+mod structured;
 mod support;
 mod sweep;
 mod tls;

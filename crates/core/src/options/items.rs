@@ -83,6 +83,8 @@ fn refuse_tokens(options: &Options) -> Result<(), OptionError> {
             work.stop.as_ref().is_some_and(|stop| !stop.is_empty()),
         ),
         ("--turns", work.turns.is_some()),
+        ("--check", options.objectives.check.is_some()),
+        ("--keep-text", options.run.keep_text == Some(true)),
     ];
     if let Some((name, _)) = generation.into_iter().find(|(_, given)| *given) {
         return needs(

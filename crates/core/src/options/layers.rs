@@ -16,7 +16,7 @@ macro_rules! layered {
     };
 }
 
-layered!(RunOptions { label, tag, seed; });
+layered!(RunOptions { label, tag, seed, keep_text; });
 layered!(ConnectionOptions {
     url, sim_model, sim_device, sim_clock, api, raw_body, raw_text, raw_tokens, raw_end, model, stream, header, header_names, api_key_env, api_key_file, ca, client_cert,
     client_key, insecure, proxy, connect_timeout, read_timeout, request_timeout, give_up_after,
@@ -31,9 +31,9 @@ layered!(WorkOptions {
     from, window, input_tokens, output_tokens, length_pairs, workload, text, prefix_tokens,
     prefix_groups, prefix_spread, cache_hit, batch_size, turns, think, history, template, input_chars,
     ask_chars, tokenizer, as_token_ids, max_tokens, min_tokens, ignore_eos, temperature, top_p,
-    stop, extra, cache_nonce; no_ignore_eos, no_cache_nonce
+    stop, extra, tools, json_schema, cache_nonce; no_ignore_eos, no_cache_nonce
 });
-layered!(ObjectiveOptions { slo, attainment, threshold; });
+layered!(ObjectiveOptions { slo, attainment, check, threshold; });
 
 impl Options {
     /// Reads options from a TOML file's text.
@@ -123,6 +123,8 @@ impl WorkOptions {
                 top_p: below.top_p.take(),
                 stop: below.stop.take(),
                 extra: below.extra.take(),
+                tools: below.tools.take(),
+                json_schema: below.json_schema.take(),
                 cache_nonce: below.cache_nonce.take(),
                 no_cache_nonce: below.no_cache_nonce,
                 ..WorkOptions::default()

@@ -1,5 +1,6 @@
 //! From what a user typed to a scenario that cannot be illegal. The defaults live here.
 
+use super::checks;
 use super::error::{conflict, needs, out_of_range, small};
 use super::items;
 use super::raw;
@@ -14,6 +15,8 @@ impl Options {
     pub fn resolve(mut self) -> Result<Scenario, OptionError> {
         let api = items::api(&self.connection);
         let batch_size = items::settle(&mut self, api)?;
+        checks::settle(&mut self)?;
+        checks::refuse_forms(&self.work, api)?;
         let work = resolve_work(self.work, batch_size)?;
         let simulated = self.connection.url.as_ref().is_none_or(Vec::is_empty);
         let load = resolve_load(&self.load, &work, simulated)?;
@@ -30,6 +33,7 @@ impl Options {
             label: self.run.label,
             tags: self.run.tag.unwrap_or_default(),
             seed: self.run.seed.unwrap_or(0),
+            keep_text: self.run.keep_text.unwrap_or(false),
             connection: resolve_connection(self.connection, api)?,
             load,
             work,
@@ -387,5 +391,6 @@ fn resolve_objectives(options: ObjectiveOptions) -> Result<Objectives, OptionErr
         thresholds,
         slos,
         attainment: options.attainment,
+        check: options.check,
     })
 }

@@ -14,6 +14,7 @@ impl Scenario {
                 label: self.label.clone(),
                 tag: (!self.tags.is_empty()).then(|| self.tags.clone()),
                 seed: Some(self.seed),
+                keep_text: self.keep_text.then_some(true),
             },
             connection: ConnectionOptions {
                 url: filled(&connection.urls),
@@ -52,6 +53,7 @@ impl Scenario {
             objectives: ObjectiveOptions {
                 slo: (!self.objectives.slos.is_empty()).then(|| self.objectives.slos.clone()),
                 attainment: self.objectives.attainment,
+                check: self.objectives.check.clone(),
                 threshold: Some(self.objectives.thresholds.changed())
                     .filter(|changed| !changed.is_empty()),
             },
@@ -146,6 +148,8 @@ impl Work {
             top_p,
             stop,
             extra,
+            tools,
+            json_schema,
             cache_nonce,
         } = self;
         let source = prompts.options();
@@ -169,6 +173,8 @@ impl Work {
             top_p: *top_p,
             stop: (!stop.is_empty()).then(|| stop.clone()),
             extra: extra.clone(),
+            tools: tools.clone(),
+            json_schema: json_schema.clone(),
             output_tokens,
             max_tokens,
             turns: talk.and_then(|talk| talk.turns.clone()),

@@ -65,6 +65,10 @@ fn a_stored_scenario_resolves_to_itself() {
         "[work]\ncache-hit = 0.5\ntext = 'zh'\ntokenizer = 'o200k'\nas-token-ids = true",
         "[work]\nturns = 'uniform(2,5)'\nthink = '1s'\ninput-tokens = 'histogram(h.csv)'",
         "[load]\nspeed = 2.5\nmax-concurrency = 9\n[work]\ndata = 't.csv'\ndata-format = 'azure'",
+        "[run]\nkeep-text = true\n[work]\ndata = 'q.jsonl'\n[objectives]\ncheck = 'gsm8k'",
+        "[objectives]\ncheck = 'same-as:/runs/a'\n[work]\ncache-nonce = false",
+        "[work]\ntools = '/t.json'",
+        "[work]\njson-schema = '/s.json'",
         "[objectives]\nthreshold = ['failures-warn=0.05']",
     ];
     for file in files {

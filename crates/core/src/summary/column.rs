@@ -78,7 +78,7 @@ const STATISTICS: [&str; 9] = [
     "mean", "std", "min", "p50", "p75", "p90", "p95", "p99", "max",
 ];
 
-const PLAIN: [Known; 19] = [
+const PLAIN: [Known; 22] = [
     (
         "req_per_s",
         "/throughput/requests_per_s",
@@ -130,6 +130,13 @@ const PLAIN: [Known; 19] = [
     ("attainment", "/slo/attainment", Quantity::Number),
     ("in_flight", "/concurrency/mean", Quantity::Number),
     ("window", "/window_s", Quantity::Seconds),
+    ("score", "/check/score", Quantity::Number),
+    ("valid_json", "/structured/valid_json", Quantity::Number),
+    (
+        "valid_calls",
+        "/structured/valid_tool_calls",
+        Quantity::Number,
+    ),
 ];
 
 /// Other names that people write.

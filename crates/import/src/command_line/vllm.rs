@@ -31,7 +31,12 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
     }
     let model = translator.value("model");
     let model = translator.value("served-model-name").or(model);
-    translator.push_some("model", model);
+    // vLLM draws an adapter for each request, all of them as often.
+    let adapters = translator.options.list("lora-modules");
+    let adapters = adapters
+        .map(|names| names.join(","))
+        .filter(|names| !names.is_empty());
+    translator.push_some("model", adapters.or(model));
     translator.copy_headers("header");
     let items = answers_with_items(api);
     work(translator, items)?;

@@ -1,7 +1,7 @@
 //! `/v1/chat/completions`.
 
 use super::dialect::{
-    AnswerText, BadMessage, Dialect, Message, Prompt, RequestOptions, array_of, object_of,
+    AnswerText, BadMessage, Dialect, Message, Prompt, RequestOptions, ToolCall, array_of, object_of,
 };
 use super::prompt_text::push_text;
 use super::wire::{Choice, MessageBuilder, read, text};
@@ -55,10 +55,19 @@ impl Dialect for Chat {
                 reasoning => push_text(&mut text.aside, reasoning),
             }
             let calls = said["tool_calls"].as_array().into_iter().flatten();
-            let functions = calls.map(|call| &call["function"]);
-            for function in functions.chain([&said["function_call"]]) {
+            let calls = calls.map(|call| (call["index"].as_u64(), &call["function"]));
+            for (index, function) in calls.chain([(None, &said["function_call"])]) {
                 push_text(&mut text.aside, &function["name"]);
                 push_text(&mut text.aside, &function["arguments"]);
+                let [name, arguments] = ["name", "arguments"]
+                    .map(|part| function[part].as_str().unwrap_or_default().to_owned());
+                if !(name.is_empty() && arguments.is_empty()) {
+                    text.calls.push(ToolCall {
+                        index,
+                        name,
+                        arguments,
+                    });
+                }
             }
         })
     }

@@ -180,12 +180,37 @@ pub struct AnswerText {
     pub answer: String,
     /// What the model said besides: reasoning and calls of tools.
     pub aside: String,
+    /// Calls of tools, which are also part of what was said besides.
+    pub calls: Vec<ToolCall>,
+}
+
+/// A call of a tool, or a part of one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ToolCall {
+    /// Its place among the calls of the answer, where the message says so.
+    pub index: Option<u64>,
+    pub name: String,
+    pub arguments: String,
 }
 
 impl AnswerText {
     pub fn append(&mut self, more: &AnswerText) {
         self.answer.push_str(&more.answer);
         self.aside.push_str(&more.aside);
+        for part in &more.calls {
+            let begun = match part.index {
+                Some(_) => self.calls.iter_mut().find(|call| call.index == part.index),
+                None if part.name.is_empty() => self.calls.last_mut(),
+                None => None,
+            };
+            match begun {
+                Some(call) => {
+                    call.name.push_str(&part.name);
+                    call.arguments.push_str(&part.arguments);
+                }
+                None => self.calls.push(part.clone()),
+            }
+        }
     }
 }
 

@@ -61,7 +61,7 @@ impl Dialect for Raw {
         let message: Value = serde_json::from_slice(json).unwrap_or_default();
         AnswerText {
             answer: self.said(&message).unwrap_or_default(),
-            aside: String::new(),
+            ..AnswerText::default()
         }
     }
 

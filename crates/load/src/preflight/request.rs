@@ -18,7 +18,8 @@ pub struct PreflightRequest {
     pub api: Api,
     /// Of `Api::Raw`.
     pub raw: Option<RawForm>,
-    pub model: Option<String>,
+    /// The models that will be asked for; the first is tried.
+    pub models: Vec<String>,
     pub headers: Vec<(String, String)>,
     /// What will be asked; the preflight takes away what is not understood.
     pub options: RequestOptions,

@@ -213,6 +213,7 @@ fn setup(server: InMemory, timeouts: Timeouts, talk: Option<Conversation>) -> Se
             ..RequestOptions::default()
         },
         bodies: BodyTemplates::default(),
+        models: Vec::new(),
         jobs: Arc::new(Questions),
         keep_text: talk.is_some(),
         conversation: talk,

@@ -94,6 +94,44 @@ fn rising(ladder: &LoadLadder<'_>, [before, last]: [(f64, f64); 2], lang: Lang) 
     })
 }
 
+/// A score that falls with the load: answers that are right alone and wrong under load are a fault
+/// of the engine.
+pub(super) fn score(ladder: &LoadLadder<'_>, lang: Lang) -> Option<Finding> {
+    let scores: Vec<(f64, f64, [f64; 2])> = climbed(ladder)
+        .into_iter()
+        .filter_map(|(load, row)| {
+            let check = row.shown().into_iter().find_map(|it| it.check.as_ref())?;
+            Some((load, check.score?, check.score_interval?))
+        })
+        .collect();
+    let best = (scores.iter()).max_by(|a, b| a.2[0].total_cmp(&b.2[0]))?;
+    let falls = |it: &&(f64, f64, [f64; 2])| it.0 > best.0 && it.2[1] < best.2[0];
+    let worst = (scores.iter().filter(falls)).min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let share = |value: f64| number::grouped(value, 3);
+    let values = [
+        ("axis", ladder.axis.clone()),
+        ("low", level(best.0)),
+        ("high", level(worst.0)),
+        ("before", share(best.1)),
+        ("after", share(worst.1)),
+    ];
+    let evidence = [
+        (
+            "before",
+            format!("{}–{}", share(best.2[0]), share(best.2[1])),
+        ),
+        (
+            "after",
+            format!("{}–{}", share(worst.2[0]), share(worst.2[1])),
+        ),
+    ];
+    Some(Finding {
+        kind: FindingKind::ScoreFalls,
+        text: named(Text::ScoreFalls.with(lang, &values), ladder, lang),
+        evidence: Text::ScoreEvidence.with(lang, &evidence),
+    })
+}
+
 /// The requests of one load, valid or not: an invalid run may be one because requests fail.
 struct Ended {
     load: f64,

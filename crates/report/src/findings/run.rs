@@ -1,9 +1,9 @@
 //! What one run shows, and the same over the points of a sweep.
 
-use super::{Finding, FindingKind};
+use super::{Finding, FindingKind, some};
 use inferometer_chart::measured::MeasuredPoint;
 use inferometer_core::doubt::DoubtCode;
-use inferometer_core::summary::{Distribution, Outage, Summary};
+use inferometer_core::summary::{Distribution, ModelResult, Outage, Summary};
 use inferometer_core::thresholds::Thresholds;
 use inferometer_message::{FindingText as Text, NumbersText};
 use inferometer_page::number;
@@ -54,6 +54,28 @@ pub(super) fn away(summary: &Summary, lang: Lang) -> Option<Finding> {
         kind: FindingKind::ServerAway,
         text: text.with(lang, &values),
         evidence: Text::AwayEvidence.with(lang, &evidence),
+    })
+}
+
+/// Models whose first request waited far longer than the later ones.
+pub(super) fn cold(summary: &Summary, lang: Lang) -> Option<Finding> {
+    let cold = |model: &ModelResult| Some((model.cold_ttft_ms?, model.ttft_p50_ms?));
+    let seen: Vec<String> = (summary.models.iter())
+        .filter_map(|model| {
+            let (first, later) = cold(model)?;
+            let values = [
+                ("first", number::millis(first)),
+                ("later", number::millis(later)),
+                ("model", model.model.clone()),
+            ];
+            Some(Text::ColdEvidence.with(lang, &values))
+        })
+        .collect();
+    let count = [("count", number::count(seen.len() as u64))];
+    (!seen.is_empty()).then(|| Finding {
+        kind: FindingKind::ColdModel,
+        text: Text::Cold.with(lang, &count),
+        evidence: some(&seen, 4, PunctuationText::Semicolon, lang),
     })
 }
 

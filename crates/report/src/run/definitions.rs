@@ -1,6 +1,7 @@
 //! The definition of every metric that the report shows, beside its name.
 
 use super::{RunReport, latency};
+use inferometer_core::check::Check;
 use inferometer_message::{DefinitionText, MetricText, NumbersText};
 use inferometer_page::doc::{Block, Pair, Section};
 
@@ -36,6 +37,20 @@ pub(super) fn section(report: &RunReport<'_>) -> Section {
     if report.summary.slo.is_some() {
         defined.push((MetricText::Goodput, DefinitionText::Goodput));
         defined.push((MetricText::Attainment, DefinitionText::Attainment));
+    }
+    match (&report.summary.check, &report.scenario.objectives.check) {
+        (Some(_), Some(Check::SameAs(_))) => {
+            defined.push((MetricText::Identical, DefinitionText::Identical));
+        }
+        (Some(_), _) => defined.push((MetricText::Score, DefinitionText::Score)),
+        (None, _) => {}
+    }
+    let structured = report.summary.structured.unwrap_or_default();
+    if structured.valid_json.is_some() {
+        defined.push((MetricText::ValidJson, DefinitionText::ValidJson));
+    }
+    if structured.valid_tool_calls.is_some() {
+        defined.push((MetricText::ValidCalls, DefinitionText::ValidCalls));
     }
     let rows = latency::rows(report);
     let metrics = rows.into_iter().map(|(metric, _)| metric);

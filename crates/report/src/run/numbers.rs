@@ -3,6 +3,7 @@
 use super::latency::row_unit;
 use super::{RunReport, heading};
 use inferometer_chart::ladder::cards_of;
+use inferometer_core::check::Check;
 use inferometer_core::record::TokenSource;
 use inferometer_core::summary::Distribution;
 use inferometer_message::{FigureText, MetricText, NumbersText};
@@ -94,6 +95,34 @@ fn table(report: &RunReport<'_>) -> Table {
         let (name, unit) = (report.say(MetricText::Goodput), Unit::RequestsPerSecond);
         rows.push(rate(name, slo.goodput_per_s, unit, Interval::Blank, None));
     }
+    if let Some(check) = &summary.check {
+        let name = match report.scenario.objectives.check {
+            Some(Check::SameAs(_)) => MetricText::Identical,
+            _ => MetricText::Score,
+        };
+        rows.push(share_row(
+            report.say(name),
+            check.score,
+            check.score_interval,
+        ));
+    }
+    let structured = summary.structured.unwrap_or_default();
+    for (name, share, interval) in [
+        (
+            MetricText::ValidJson,
+            structured.valid_json,
+            structured.valid_json_interval,
+        ),
+        (
+            MetricText::ValidCalls,
+            structured.valid_tool_calls,
+            structured.valid_tool_calls_interval,
+        ),
+    ] {
+        if share.is_some() {
+            rows.push(share_row(report.say(name), share, interval));
+        }
+    }
     let latency = &summary.latency;
     let first = if report.is_of_items() { 2 } else { 0 };
     let medians = [
@@ -155,6 +184,17 @@ fn rate(
             Some(_) => Cell::number(steady, unit, decimals),
             None => Cell::blank(),
         },
+    ]
+}
+
+/// From 0 to 1, of answers.
+fn share_row(name: &str, share: Option<f64>, interval: Option<[f64; 2]>) -> Row {
+    [
+        Cell::text(name),
+        Cell::number(share, Unit::Count, 3),
+        Cell::blank(),
+        Cell::range(interval, Unit::Count, 3),
+        Cell::blank(),
     ]
 }
 
@@ -221,6 +261,8 @@ fn accounts(report: &RunReport<'_>) -> Vec<Pair> {
         (report.say(MetricText::InFlight), in_flight(report)),
         (report.say(NumbersText::Tokens), tokens(report)),
         (report.say(NumbersText::Lengths), lengths(report)),
+        (report.say(NumbersText::Check), check(report)),
+        (report.say(NumbersText::Structured), structured(report)),
         (report.say(MetricText::PerUser), speed(report)),
         (report.say(NumbersText::Client), client(report)),
     ];
@@ -310,6 +352,44 @@ fn lengths(report: &RunReport<'_>) -> Option<String> {
             .map(|mean| report.fill(NumbersText::CharsPerToken, &[("mean", number::brief(mean))])),
     ];
     report.known(PunctuationText::Comma, parts)
+}
+
+/// What was checked, and how much of it could be.
+fn check(report: &RunReport<'_>) -> Option<String> {
+    let check = report.summary.check.as_ref()?;
+    let differs = check.differs_at_p50.map(|chars| {
+        let values = [("chars", number::mean(chars))];
+        report.fill(NumbersText::DiffersAt, &values)
+    });
+    let unchecked = (check.unchecked > 0).then(|| {
+        let values = [("count", number::count(check.unchecked))];
+        report.fill(NumbersText::Unchecked, &values)
+    });
+    let values = [
+        ("count", number::count(check.checked)),
+        ("check", check.check.clone()),
+    ];
+    let checked = Some(report.fill(NumbersText::Checked, &values));
+    report.known(PunctuationText::Semicolon, [checked, differs, unchecked])
+}
+
+/// What was asked for, and where to read what came otherwise.
+fn structured(report: &RunReport<'_>) -> Option<String> {
+    let found = report.summary.structured?;
+    let json = [("count", number::count(found.json_asked))];
+    let tools = [
+        ("offered", number::count(found.tools_offered)),
+        ("called", number::count(found.with_calls)),
+        ("calls", number::count(found.tool_calls)),
+    ];
+    let is_less = |share: Option<f64>| share.is_some_and(|share| share < 1.0);
+    let invalid = is_less(found.valid_json) || is_less(found.valid_tool_calls);
+    let parts = [
+        (found.json_asked > 0).then(|| report.fill(NumbersText::JsonAsked, &json)),
+        (found.tools_offered > 0).then(|| report.fill(NumbersText::ToolsOffered, &tools)),
+        invalid.then(|| report.say(NumbersText::InvalidKept).to_owned()),
+    ];
+    report.known(PunctuationText::Semicolon, parts)
 }
 
 /// As one user gets the tokens. Here the smallest value is the worst, so it is shown in place

@@ -103,8 +103,12 @@ fn command(report: &RunReport<'_>) -> String {
 }
 
 pub(crate) fn model(report: &RunReport<'_>) -> String {
+    let asked = report.scenario.connection.model.as_ref();
+    if let Some(mix) = asked.filter(|mix| !mix.is_one()) {
+        return mix.to_string();
+    }
     if report.environment.server.model.is_empty() {
-        report.scenario.connection.model.clone().unwrap_or_default()
+        asked.map_or(String::new(), ToString::to_string)
     } else {
         report.environment.server.model.clone()
     }

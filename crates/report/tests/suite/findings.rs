@@ -4,7 +4,9 @@ use crate::samples;
 use inferometer_core::doubt::{DoubtCode, Severity};
 use inferometer_core::point::Point;
 use inferometer_core::record::{FailureClass, Phase};
-use inferometer_core::summary::{Distribution, FailureCount, Outage, StatedDoubt, Summary};
+use inferometer_core::summary::{
+    CheckResult, Distribution, FailureCount, ModelResult, Outage, StatedDoubt, Summary,
+};
 use inferometer_page::{markdown, text};
 use inferometer_report::findings::{Finding, FindingKind, of_run};
 use inferometer_report::sweep::{
@@ -662,4 +664,65 @@ fn columns_follow_what_was_varied_unless_they_are_chosen() {
         throughput.output_chars_per_s = Some(420.0);
     }
     assert!(wide(&lengths.report(Lang::En)).contains("chars/s"));
+}
+
+fn scored(score: f64, half_width: f64) -> Summary {
+    let mut summary = run(100.0);
+    summary.check = Some(CheckResult {
+        check: "gsm8k".to_owned(),
+        score: Some(score),
+        score_interval: Some([score - half_width, score + half_width]),
+        checked: 100,
+        unchecked: 0,
+        differs_at_p50: None,
+    });
+    summary
+}
+
+#[test]
+fn a_score_that_falls_with_the_load_is_told_and_one_within_its_noise_is_not() {
+    let ladder = |half_width: f64| {
+        let points = [(8, 0.71), (64, 0.70), (256, 0.55)];
+        let points = points.iter().map(|(load, score)| {
+            let summaries = vec![scored(*score, half_width)];
+            (json!({"concurrency": load}), summaries)
+        });
+        MadeUp::new(&["concurrency"], points.collect())
+    };
+    let [told] = ladder(0.03).of(FindingKind::ScoreFalls).try_into().unwrap();
+    for word in ["0.710", "0.550", "8", "256"] {
+        assert!(told.text.contains(word), "{}", told.text);
+    }
+    assert!(ladder(0.2).of(FindingKind::ScoreFalls).is_empty());
+}
+
+#[test]
+fn models_whose_first_request_waited_for_a_load_are_named() {
+    let model = |name: &str, cold_ttft_ms| ModelResult {
+        model: name.to_owned(),
+        ok: 50,
+        failed: 0,
+        output_tokens: None,
+        ttft_p50_ms: Some(40.0),
+        ttft_p99_ms: None,
+        tpot_p50_ms: None,
+        e2e_p50_ms: None,
+        e2e_p99_ms: None,
+        cold_ttft_ms,
+    };
+    let mut summary = run(100.0);
+    summary.models = vec![model("base", None), model("law", Some(2_100.0))];
+    let cold = |summary: &Summary| {
+        let found = of_run(summary, Lang::En).into_iter();
+        found
+            .filter(|it| it.kind == FindingKind::ColdModel)
+            .collect::<Vec<_>>()
+    };
+    let [told] = cold(&summary).try_into().unwrap();
+    assert!(
+        told.evidence.contains("law") && !told.evidence.contains("base"),
+        "{told:?}"
+    );
+    summary.models.truncate(1);
+    assert!(cold(&summary).is_empty());
 }

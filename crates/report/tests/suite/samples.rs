@@ -114,6 +114,9 @@ pub fn empty_summary() -> Summary {
         server: None,
         drift: None,
         continuation: None,
+        check: None,
+        models: Vec::new(),
+        structured: None,
     }
 }
 

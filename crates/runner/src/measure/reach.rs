@@ -1,5 +1,6 @@
 //! The way to the servers, and what they understand.
 
+use super::structured::Form;
 use crate::error::{Context as _, RunnerError};
 use crate::keys::Keys;
 use crate::observer::{Event, Observer};
@@ -53,9 +54,11 @@ pub async fn look(
         networks,
         api: connection.api,
         raw: connection.raw.clone(),
-        model: connection.model.clone(),
+        models: (connection.model.iter())
+            .flat_map(|mix| mix.names().map(str::to_owned))
+            .collect(),
         headers: keys.headers.clone(),
-        options: ask(connection, &scenario.work),
+        options: ask(connection, &scenario.work)?,
         content: sample.content,
         as_token_ids: scenario.work.as_token_ids,
         longest: longest(&scenario.work),
@@ -132,8 +135,15 @@ pub async fn networks(
 }
 
 /// What is asked for, before the preflight takes away what is not understood.
-pub fn ask(connection: &Connection, work: &Work) -> RequestOptions {
-    RequestOptions {
+pub fn ask(connection: &Connection, work: &Work) -> Result<RequestOptions, RunnerError> {
+    let mut extra = Form::of_work(work)?.fields();
+    extra.extend(
+        work.extra
+            .clone()
+            .map(|object| object.0)
+            .unwrap_or_default(),
+    );
+    Ok(RequestOptions {
         model: String::new(),
         stream: connection.stream,
         stream_usage: true,
@@ -144,12 +154,8 @@ pub fn ask(connection: &Connection, work: &Work) -> RequestOptions {
         temperature: work.temperature,
         top_p: work.top_p,
         stop: work.stop.clone(),
-        extra: work
-            .extra
-            .clone()
-            .map(|object| object.0)
-            .unwrap_or_default(),
-    }
+        extra,
+    })
 }
 
 /// Prompt and output tokens of the longest request, where they have a bound.

@@ -2,6 +2,7 @@
 //! comes out is stored and judged like any run, and says what it is.
 
 use super::plan::{Planned, planned};
+use super::texts::Verdicts;
 use super::{Measured, PREFLIGHT_SESSION, Point};
 use crate::error::{Context as _, RunnerError, bail};
 use crate::keys::without_secrets;
@@ -55,6 +56,17 @@ pub fn check_computable(scenario: &Scenario) -> Result<(), RunnerError> {
     }
     if scenario.connection.server_traces.is_some() {
         bail!("--sim-clock virtual has no server that sends traces; leave out --server-traces");
+    }
+    let models = scenario.connection.model.as_ref();
+    if models.is_some_and(|mix| !mix.is_one()) {
+        bail!("--sim-clock virtual computes one model; name one with --model");
+    }
+    let work = &scenario.work;
+    let of_text = scenario.objectives.check.is_some() || scenario.keep_text;
+    if of_text || work.tools.is_some() || work.json_schema.is_some() {
+        bail!(
+            "--sim-clock virtual computes lengths and times, no text; leave out --check, --keep-text, --tools and --json-schema"
+        );
     }
     if scenario.load.until.is_some() {
         bail!(
@@ -154,7 +166,14 @@ pub fn simulate(
         death.as_ref(),
     )?;
     directory.write_ending(&ending)?;
-    let measured = Measured::fold(directory, scenario, environment, ending, session.lang)?;
+    let measured = Measured::fold(
+        directory,
+        scenario,
+        environment,
+        ending,
+        &Verdicts::default(),
+        session.lang,
+    )?;
     Ok(Computed { measured, death })
 }
 

@@ -1,6 +1,7 @@
 //! Stored records to numbers, in one pass: while a thread reads, others fold, gather what
 //! pictures need and, after a run, write the Parquet file.
 
+use super::texts::Verdicts;
 use super::watch::{MOST_EXPLAINED, server_view};
 use crate::error::RunnerError;
 use inferometer_analysis::context::RunContext;
@@ -30,18 +31,28 @@ pub struct Reading {
 }
 
 pub fn read(directory: &RunDir, context: &RunContext<'_>) -> Result<Reading, RunnerError> {
-    pass(directory, context, None)
+    pass(directory, context, None, &Verdicts::default())
 }
 
 /// Reads the records of a run that has just ended, while they become Parquet.
 pub fn read_and_seal(directory: &RunDir, context: &RunContext<'_>) -> Result<Reading, RunnerError> {
-    pass(directory, context, directory.begin_seal()?)
+    read_checked_and_seal(directory, context, &Verdicts::default())
+}
+
+/// The same with what the check of answers said.
+pub(super) fn read_checked_and_seal(
+    directory: &RunDir,
+    context: &RunContext<'_>,
+    verdicts: &Verdicts,
+) -> Result<Reading, RunnerError> {
+    pass(directory, context, directory.begin_seal()?, verdicts)
 }
 
 fn pass(
     directory: &RunDir,
     context: &RunContext<'_>,
     seal: Option<Seal>,
+    verdicts: &Verdicts,
 ) -> Result<Reading, RunnerError> {
     let records = directory.records()?;
     let thresholds = &context.scenario.objectives.thresholds;
@@ -63,7 +74,7 @@ fn pass(
     let to_keep = explained.then(&mut passing);
     drop(back);
     let (folded, trace, damaged_lines, kept) = thread::scope(|scope| {
-        let reader = scope.spawn(move || hand_out(records, &readers, &used));
+        let reader = scope.spawn(move || hand_out(records, verdicts, &readers, &used));
         let trace = scope.spawn(move || {
             let mut trace = RunTrace::new(thresholds);
             to_trace.each(|record| trace.add(record));
@@ -136,12 +147,14 @@ impl Passing {
 /// that could not be read.
 fn hand_out(
     mut records: Records,
+    verdicts: &Verdicts,
     to: &[SyncSender<Batch>],
     used: &Receiver<Batch>,
 ) -> Result<u64, StorageError> {
     loop {
         used.try_iter().for_each(drop);
-        let batch: Vec<Record> = (&mut records).take(BATCH).collect::<Result<_, _>>()?;
+        let mut batch: Vec<Record> = (&mut records).take(BATCH).collect::<Result<_, _>>()?;
+        batch.iter_mut().for_each(|record| verdicts.apply(record));
         if batch.is_empty() {
             return Ok(records.damage().lines);
         }

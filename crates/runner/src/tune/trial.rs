@@ -295,6 +295,7 @@ fn options(study: &Study, seed: u64, clock: SimClock, label: &str) -> Options {
             slo: (!goal.slos.is_empty()).then(|| goal.slos.clone()),
             attainment: of_requests.then_some(goal.attainment),
             threshold: Some(goal.thresholds.clone()),
+            ..ObjectiveOptions::default()
         },
     }
 }

@@ -8,7 +8,7 @@ use inferometer_core::record::{
     BareChunk, Chunks, Failure, Outcome, Record, Stage, TokenSource, Usage,
 };
 use inferometer_core::units::Offset;
-use parquet::data_type::{BoolType, ByteArray, ByteArrayType, Int32Type, Int64Type};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::{ParquetError, Result};
 use std::str::FromStr;
 use std::time::Duration;
@@ -79,6 +79,12 @@ table! {
     model: ByteArrayType = "optional binary" "(UTF8);",
     items_asked: Int64Type = "optional int64" ";",
     items: Int64Type = "optional int64" ";",
+    score: DoubleType = "optional double" ";",
+    differs_at: Int64Type = "optional int64" ";",
+    model_asked: ByteArrayType = "optional binary" "(UTF8);",
+    valid_json: BoolType = "optional boolean" ";",
+    tool_calls: Int64Type = "optional int64" ";",
+    valid_tool_calls: Int64Type = "optional int64" ";",
 }
 
 impl Table {
@@ -144,6 +150,14 @@ impl Table {
         self.items_asked
             .push_maybe(record.items_asked.map(i64::from));
         self.items.push_maybe(record.items.map(i64::from));
+        self.score.push_maybe(record.score);
+        self.differs_at.push_maybe(record.differs_at.map(signed));
+        self.model_asked
+            .push_maybe_text(record.model_asked.as_deref());
+        self.valid_json.push_maybe(record.valid_json);
+        self.tool_calls.push_maybe(record.tool_calls.map(i64::from));
+        self.valid_tool_calls
+            .push_maybe(record.valid_tool_calls.map(i64::from));
     }
 
     /// Takes the next row as a record.
@@ -202,6 +216,14 @@ impl Table {
             streamed: self.streamed.take_one()?,
             items_asked: take_number(&mut self.items_asked)?,
             items: take_number(&mut self.items)?,
+            score: self.score.take_maybe()?,
+            differs_at: take_number(&mut self.differs_at)?,
+            model_asked: (self.model_asked.take_maybe()?.as_ref())
+                .map(string)
+                .transpose()?,
+            valid_json: self.valid_json.take_maybe()?,
+            tool_calls: take_number(&mut self.tool_calls)?,
+            valid_tool_calls: take_number(&mut self.valid_tool_calls)?,
         })
     }
 

@@ -103,12 +103,17 @@ prop_compose! {
         ),
         (input_chars, output_chars, streamed, resent, refused) in
             (nanos(), nanos(), any::<bool>(), any::<bool>(), any::<bool>()),
+        (score, differs_at, model_asked) in
+            (option::of(0.0..1.0), option::of(nanos()), option::of(any::<String>())),
+        (valid_json, tool_calls, valid_tool_calls) in
+            (option::of(any::<bool>()), option::of(any::<u32>()), option::of(any::<u32>())),
     ) -> Record {
         Record {
             id, index, session, turn, stage, due, cap_wait, connect, sent, first_byte, chunks,
             first_answer, bare, end, outcome, status, usage, retokenized, finish, model,
             input_tokens_asked, output_tokens_asked, output_exact, input_chars, output_chars,
-            url, streamed, resent, refused, items_asked, items,
+            url, streamed, resent, refused, items_asked, items, score, differs_at, model_asked,
+            valid_json, tool_calls, valid_tool_calls,
         }
     }
 }
@@ -250,6 +255,12 @@ fn full_and_bare() -> [Record; 2] {
         output_exact: true,
         items_asked: Some(3),
         items: Some(2),
+        score: Some(0.5),
+        differs_at: Some(7),
+        model_asked: Some("m-lora".into()),
+        valid_json: Some(true),
+        tool_calls: Some(2),
+        valid_tool_calls: Some(1),
         input_chars: 1_300,
         output_chars: 12,
         ..streamed(0, 3)

@@ -6,6 +6,22 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
+
+/// Fields under which data sets have the right answer, the plainest first.
+const EXPECTED: [&str; 11] = [
+    "expected",
+    "expected_answer",
+    "expected_output",
+    "answer",
+    "reference",
+    "reference_answer",
+    "target",
+    "ground_truth",
+    "gold",
+    "solution",
+    "label",
+];
 
 #[derive(Debug)]
 pub struct Object<'a>(Vec<(Text<'a>, &'a RawValue)>);
@@ -48,6 +64,33 @@ impl<'a> Object<'a> {
                 field: field.to_owned(),
                 wanted: "text",
             })
+    }
+
+    /// What a right answer says: text, a number or a word of JSON under one of the usual names.
+    pub fn expected(&self) -> Option<Arc<str>> {
+        let value = EXPECTED.iter().find_map(|field| self.get(field))?.get();
+        match value.as_bytes().first()? {
+            b'"' => serde_json::from_str::<Text<'_>>(value)
+                .ok()
+                .map(|text| text.0.into()),
+            b'n' => None,
+            _ => Some(value.into()),
+        }
+    }
+
+    /// The row as it is sent, without what is expected: no server should see that.
+    pub fn as_request(&self, row: &str) -> Arc<str> {
+        if !EXPECTED.iter().any(|field| self.get(field).is_some()) {
+            return row.into();
+        }
+        let fields = self
+            .0
+            .iter()
+            .filter(|(key, _)| !EXPECTED.contains(&&*key.0));
+        let fields: Vec<String> = fields
+            .map(|(key, value)| format!("{}:{}", serde_json::json!(key.0), value.get()))
+            .collect();
+        format!("{{{}}}", fields.join(",")).into()
     }
 
     /// A number of tokens that need not be there, or is null.

@@ -12,6 +12,8 @@ pub struct Row {
     pub output_tokens: Option<u32>,
     /// The answer in the data; its number of tokens is the length to ask for.
     pub reference: Option<Arc<str>>,
+    /// What a right answer says, where that is no model's answer: it tells nothing of a length.
+    pub expected: Option<Arc<str>>,
 }
 
 /// What is sent for a row.
@@ -48,6 +50,7 @@ impl Row {
             content: RowContent::Text(text.into()),
             output_tokens: None,
             reference: None,
+            expected: None,
         }
     }
 
@@ -63,7 +66,8 @@ impl Row {
                 .sum::<usize>(),
             RowContent::Lengths { blocks, .. } => size_of_val(&**blocks),
         };
-        content + self.reference.as_ref().map_or(0, |text| text.len()) + size_of::<Row>()
+        let further = [&self.reference, &self.expected].into_iter().flatten();
+        content + further.map(|text| text.len()).sum::<usize>() + size_of::<Row>()
     }
 }
 

@@ -83,6 +83,11 @@ impl Prompts for DataSet {
         }
     }
 
+    fn expected(&self, session: u64, turn: u32) -> Option<Arc<str>> {
+        let expected = self.row(session).row.expected.clone();
+        expected.or_else(|| self.answer(session, turn))
+    }
+
     fn distinct(&self) -> Option<u64> {
         Some(self.distinct)
     }

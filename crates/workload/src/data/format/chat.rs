@@ -85,6 +85,7 @@ impl Reader for Conversations {
             content: RowContent::Turns(turns.collect()),
             output_tokens: None,
             reference: None,
+            expected: None,
         }))
     }
 }

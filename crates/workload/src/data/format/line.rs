@@ -71,18 +71,19 @@ impl Json {
     fn object(&self, text: &str) -> Result<Reading, Fault> {
         let row = Object::parse(text)?;
         if let Some(field) = &self.field {
-            return Ok(text_row(&row.text(field)?, None, None));
+            return Ok(text_row(&row.text(field)?, None, None).expecting(row.expected()));
         }
         if is_body(&row) {
             let newer = row.optional_tokens("max_completion_tokens")?;
             return Ok(Reading::Row(Row {
-                content: RowContent::Body(text.into()),
+                content: RowContent::Body(row.as_request(text)),
                 output_tokens: newer.or(row.optional_tokens("max_tokens")?),
                 reference: None,
+                expected: row.expected(),
             }));
         }
         match row.get("messages") {
-            Some(list) => messages(list.get()),
+            Some(list) => Ok(messages(list.get())?.expecting(row.expected())),
             None => Err(Fault::NoPrompt {
                 found: listed(row.keys()),
             }),
@@ -116,6 +117,7 @@ fn messages(json: &str) -> Result<Reading, Fault> {
         content: RowContent::Messages(content),
         output_tokens: None,
         reference,
+        expected: None,
     }))
 }
 

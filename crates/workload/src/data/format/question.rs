@@ -26,7 +26,7 @@ impl Reader for Question {
     fn read(&mut self, row: &str) -> Result<Reading, Fault> {
         let row = Object::parse(row)?;
         let prompt = |usual| row.text(self.field.as_deref().unwrap_or(usual));
-        Ok(match self.kind {
+        let reading = match self.kind {
             QuestionKind::OpenQa => text_row(&prompt("question")?, None, None),
             QuestionKind::Custom => {
                 let prompt = prompt("prompt")?;
@@ -49,7 +49,8 @@ impl Reader for Question {
                 let prompt = prompt("question")?;
                 text_row(&prompt, None, Some(&row.text("answer")?))
             }
-        })
+        };
+        Ok(reading.expecting(row.expected()))
     }
 }
 
@@ -149,6 +150,20 @@ mod tests {
         }
         let named = row(&mut of_input(QuestionKind::Instruct), text);
         assert_eq!(prompt(&named), "Guten Tag");
+    }
+
+    #[test]
+    fn what_is_expected_has_one_of_the_usual_names_and_asks_for_no_length() {
+        for (text, expected) in [
+            (r#"{"question": "a", "answer": "B"}"#, Some("B")),
+            (r#"{"question": "a", "target": 7, "label": "x"}"#, Some("7")),
+            (r#"{"question": "a", "answer": null}"#, None),
+            (r#"{"question": "a"}"#, None),
+        ] {
+            let row = row(&mut reader(QuestionKind::OpenQa), text);
+            assert_eq!(row.expected.as_deref(), expected, "{text}");
+            assert_eq!(row.reference, None);
+        }
     }
 
     #[test]

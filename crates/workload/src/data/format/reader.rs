@@ -2,6 +2,7 @@
 
 use crate::data::error::Fault;
 use crate::data::row::Row;
+use std::sync::Arc;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reading {
@@ -10,6 +11,16 @@ pub enum Reading {
     Unusable,
     /// Not a row at all: the header of a table.
     Header,
+}
+
+impl Reading {
+    /// The same row, of which this is expected.
+    pub fn expecting(mut self, expected: Option<Arc<str>>) -> Self {
+        if let Reading::Row(row) = &mut self {
+            row.expected = expected;
+        }
+        self
+    }
 }
 
 /// Gives raw rows their meaning, in the order of the file.

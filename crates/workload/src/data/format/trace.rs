@@ -44,6 +44,7 @@ impl Clock {
             },
             output_tokens: Some(output_tokens),
             reference: None,
+            expected: None,
         }))
     }
 }

@@ -1,0 +1,148 @@
+//! The requests of each model, where a run asks for several.
+
+use inferometer_core::quantile::{quantile, sort};
+use inferometer_core::record::Record;
+use inferometer_core::summary::ModelResult;
+use inferometer_core::units::Offset;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// A first token that comes so many times later than that of most later requests is one of a
+/// model that was loaded first.
+const COLD_FACTOR: f64 = 3.0;
+/// And so many milliseconds later: below, nobody would call it a load.
+const COLD_MS: f64 = 50.0;
+/// Later requests by which a first one can be called late.
+const LATER: usize = 5;
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Models(BTreeMap<String, OneModel>);
+
+#[derive(Clone, Debug, Default)]
+struct OneModel {
+    ok: u64,
+    failed: u64,
+    output_tokens: Option<u64>,
+    ttft: Vec<f64>,
+    tpot: Vec<f64>,
+    e2e: Vec<f64>,
+    /// Of the first request that was sent in any stage, and those of all others.
+    first: Option<(Offset, f64)>,
+    others: Vec<f64>,
+}
+
+fn ms(span: Duration) -> f64 {
+    span.as_secs_f64() * 1e3
+}
+
+impl Models {
+    pub(super) fn add(&mut self, record: &Record) {
+        let Some(name) = &record.model_asked else {
+            return;
+        };
+        if !self.0.contains_key(name) {
+            self.0.insert(name.clone(), OneModel::default());
+        }
+        if let Some(model) = self.0.get_mut(name) {
+            model.add(record);
+        }
+    }
+
+    pub(super) fn results(self) -> Vec<ModelResult> {
+        let results = self.0.into_iter();
+        results.map(|(name, model)| model.result(name)).collect()
+    }
+}
+
+impl OneModel {
+    fn add(&mut self, record: &Record) {
+        if let (Some(sent), Some(ttft)) = (record.sent, record.ttft_from_sent()) {
+            let ttft = ms(ttft);
+            match self.first {
+                Some((first, before)) if sent < first => {
+                    self.others.push(before);
+                    self.first = Some((sent, ttft));
+                }
+                Some(_) => self.others.push(ttft),
+                None => self.first = Some((sent, ttft)),
+            }
+        }
+        if !record.is_measured() {
+            return;
+        }
+        self.failed += u64::from(record.failure().is_some());
+        if !record.is_done() {
+            return;
+        }
+        self.ok += 1;
+        if let Some(tokens) = record.output_tokens() {
+            *self.output_tokens.get_or_insert(0) += u64::from(tokens);
+        }
+        self.ttft
+            .extend(record.ttft().filter(|_| record.streamed).map(ms));
+        self.tpot
+            .extend(record.tpot().filter(|_| record.streamed).map(ms));
+        let completed = record.completed().or(record.end).zip(record.start());
+        self.e2e
+            .extend(completed.map(|(end, start)| ms(end.since(start))));
+    }
+
+    fn result(mut self, model: String) -> ModelResult {
+        for sample in [
+            &mut self.ttft,
+            &mut self.tpot,
+            &mut self.e2e,
+            &mut self.others,
+        ] {
+            sort(sample);
+        }
+        let most_later = quantile(&self.others, 0.9).filter(|_| self.others.len() >= LATER);
+        let cold = self.first.zip(most_later).filter(|((_, first), later)| {
+            *first >= COLD_FACTOR * later && first - later >= COLD_MS
+        });
+        ModelResult {
+            model,
+            ok: self.ok,
+            failed: self.failed,
+            output_tokens: self.output_tokens,
+            ttft_p50_ms: quantile(&self.ttft, 0.5),
+            ttft_p99_ms: quantile(&self.ttft, 0.99),
+            tpot_p50_ms: quantile(&self.tpot, 0.5),
+            e2e_p50_ms: quantile(&self.e2e, 0.5),
+            e2e_p99_ms: quantile(&self.e2e, 0.99),
+            cold_ttft_ms: cold.map(|((_, first), _)| first),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fold::testing::{MadeUp, answer, scenario};
+    use inferometer_core::record::Stage;
+
+    #[test]
+    fn each_model_has_its_requests_and_the_load_of_an_adapter_is_seen_in_the_warm_up_too() {
+        let records = (0..24).map(|index| {
+            // The first request of `b`, in the warm-up, waits for its load.
+            let ttft = if index == 1 { 900.0 } else { 20.0 };
+            let mut record = answer(index, index as f64 * 1e3, ttft, 4, 10.0);
+            record.model_asked = Some(["a", "b"][index as usize % 2].to_owned());
+            if index < 4 {
+                record.stage = Stage::Warmup;
+            }
+            record
+        });
+        let toml = "[load]\nconcurrency = 1\n[connection]\nmodel = 'a=1,b=1'";
+        let run = MadeUp::of(scenario(toml), records.collect());
+        let models = run.summary().models;
+        let of = |name: &str| models.iter().find(|it| it.model == name).unwrap();
+        assert_eq!((of("a").ok, of("b").ok), (10, 10));
+        assert_eq!(of("a").output_tokens, Some(40));
+        assert_eq!(of("a").ttft_p50_ms, Some(20.0));
+        assert_eq!(
+            (of("a").cold_ttft_ms, of("b").cold_ttft_ms),
+            (None, Some(900.0))
+        );
+        assert!(MadeUp::closed(2, 8).summary().models.is_empty());
+    }
+}
