@@ -88,7 +88,7 @@ fn errors_of_the_command_line_are_told_from_their_parts() {
             "没有选项或参数 '--conccurency'；是不是想写 '--concurrency'",
         ),
         (&["rnu"], "没有命令 'rnu'；是不是想写 'runs'"),
-        (&["run", "--model"], "'--model <NAME>' 缺少值"),
+        (&["run", "--model"], "'--model <NAME|MIX>' 缺少值"),
         (&["verify"], "缺少必需的参数"),
         (&["manual", "run", "--out", "x"], "不能与"),
         (
