@@ -143,7 +143,7 @@ mod tests {
             ("zipf(1):a,b,c", [6.0 / 11.0, 3.0 / 11.0, 2.0 / 11.0]),
         ] {
             let mix = mix(text);
-            let mut seen = [0.0; 3];
+            let mut seen = [0.0_f64; 3];
             for session in 0..20_000 {
                 seen[mix.of_session(7, session)] += 1.0 / 20_000.0;
             }
