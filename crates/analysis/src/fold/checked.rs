@@ -98,7 +98,7 @@ mod tests {
         let records = (0..6).map(|index| {
             let mut record = answer(index, index as f64 * 1e3, 10.0, 4, 10.0);
             record.valid_json = (index < 4).then_some(index > 0);
-            record.tool_calls = (index >= 4).then_some(2 * (index as u32 - 4));
+            record.tool_calls = (index >= 4).then(|| 2 * (index as u32 - 4));
             record.valid_tool_calls = record.tool_calls.map(|calls| calls / 2);
             record
         });

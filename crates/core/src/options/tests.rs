@@ -220,6 +220,7 @@ const VALUES: &[(&str, &[&str])] = &[
     ("run.label", &["'a'", "'ö # \"quoted\"'"]),
     ("run.tag", &["['engine=vllm', 'cards=2']"]),
     ("run.seed", &["0", "18446744073709551615"]),
+    ("run.keep-text", &["true"]),
     (
         "connection.url",
         &["['http://h:1']", "['http://h:1', 'https://i/v1']"],
@@ -242,7 +243,10 @@ const VALUES: &[(&str, &[&str])] = &[
     ("connection.raw-text", &["'a.0.b'"]),
     ("connection.raw-tokens", &["'n'"]),
     ("connection.raw-end", &["'done'"]),
-    ("connection.model", &["'m'"]),
+    (
+        "connection.model",
+        &["'m'", "'base=2,a=1'", "'zipf(1.1):base,a,b'"],
+    ),
     ("connection.stream", &["true", "false"]),
     ("connection.header-names", &["['x-a']"]),
     ("connection.api-key-env", &["'KEY'"]),
@@ -331,11 +335,17 @@ const VALUES: &[(&str, &[&str])] = &[
     ("work.stop", &["['a', 'b']"]),
     ("work.extra", &["'{\"top_k\":3}'"]),
     ("work.cache-nonce", &["true", "false"]),
+    ("work.tools", &["'tools.json'"]),
+    ("work.json-schema", &["'schema.json'"]),
     (
         "objectives.slo",
         &["['ttft=500ms', 'tpot.p99=50ms']", "['e2e.mean=10s']"],
     ),
     ("objectives.attainment", &["0.95"]),
+    (
+        "objectives.check",
+        &["'gsm8k'", "'regex:[0-9]+'", "'same-as:run'"],
+    ),
     ("objectives.threshold", &["['failures-warn=0.1']"]),
 ];
 
