@@ -10,6 +10,7 @@ use crate::model::Dtype;
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     Cuda,
+    Rocm,
     Ascend,
 }
 
@@ -20,6 +21,9 @@ pub struct Device {
     /// The name that its driver reports.
     pub title: String,
     pub kind: Kind,
+    /// Cards with the same kernels, where coefficients were fitted for them together.
+    #[serde(default)]
+    pub generation: Option<String>,
     /// Memory that the driver offers a process, MiB.
     pub memory_mib: u64,
     /// Dense 16-bit TFLOP/s.
@@ -27,6 +31,9 @@ pub struct Device {
     /// Dense 8-bit TFLOP/s, where the card has them.
     #[serde(default)]
     pub fp8_tflops: Option<f64>,
+    /// Dense 4-bit TFLOP/s, where the card has them.
+    #[serde(default)]
+    pub fp4_tflops: Option<f64>,
     /// Memory bandwidth, GB/s.
     pub bandwidth_gbs: f64,
     /// One direction of the fastest path between two cards, GB/s.
@@ -48,6 +55,18 @@ pub struct Parallel {
     pub tensor: u32,
     /// Groups of cards that hold consecutive layers.
     pub pipeline: u32,
+    pub experts: ExpertGroup,
+}
+
+/// How cards share routed experts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ExpertGroup {
+    /// Each card has a slice of every expert.
+    #[default]
+    Sliced,
+    /// So many cards have some of the experts each; other replicas may be among them.
+    Whole(u32),
 }
 
 impl Default for Parallel {
@@ -62,6 +81,7 @@ impl Parallel {
         Parallel {
             tensor,
             pipeline: 1,
+            experts: ExpertGroup::Sliced,
         }
     }
 
@@ -113,7 +133,8 @@ impl Device {
             Dtype::F32 => self.half_tflops / 2.0,
             Dtype::Fp8 | Dtype::Int8 => self.fp8_tflops.unwrap_or(self.half_tflops),
             Dtype::Bf16 | Dtype::F16 => self.half_tflops,
-            Dtype::Int4 | Dtype::Nvfp4 | Dtype::Mxfp4 | Dtype::Nf4 => self.half_tflops,
+            Dtype::Nvfp4 | Dtype::Mxfp4 => self.fp4_tflops.unwrap_or(self.half_tflops),
+            Dtype::Int4 | Dtype::Nf4 => self.half_tflops,
         };
         tflops * 1e12
     }
@@ -136,8 +157,31 @@ mod tests {
     #[test]
     fn every_device_that_users_name_is_there() {
         for name in [
-            "t4", "v100-32g", "a100-40g", "a100-80g", "l20", "l40s", "h100", "h200", "910b3",
+            "t4",
+            "v100-32g",
+            "a100-40g",
+            "a100-80g",
+            "a800",
+            "l4",
+            "l20",
+            "l40s",
+            "h20",
+            "h800",
+            "h100",
+            "h200",
+            "b200",
+            "b300",
+            "gb200",
+            "gb300",
+            "rtx-pro-6000",
+            "mi300x",
+            "mi325x",
+            "mi355x",
+            "910b1",
+            "910b2",
+            "910b3",
             "910b4",
+            "910c",
         ] {
             assert!(Device::named(name).is_some(), "{name}");
         }

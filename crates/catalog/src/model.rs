@@ -22,7 +22,7 @@ pub use known::{KnownModel, LARGEST_CONFIG, Weights};
 pub use layers::{Layers, Recurrent};
 pub use safetensors::SafetensorsError;
 pub use source::SourceError;
-pub use weights::{LayerBytes, Plain, Quantised};
+pub use weights::{LayerBytes, Plain, Quantised, StepWeights};
 
 /// The shape of a decoder-only transformer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -198,12 +198,6 @@ impl Model {
             None => 2.0 * f64::from(self.head_dim),
         };
         2.0 * width * f64::from(self.heads) * f64::from(self.kinds().attention())
-    }
-
-    /// How many of `context` tokens attention looks at.
-    pub fn attended(&self, context: u64) -> u64 {
-        self.sliding_window
-            .map_or(context, |window| context.min(u64::from(window)))
     }
 }
 

@@ -6,10 +6,10 @@
 
 mod profile;
 
-pub use profile::{ApiCost, Timing, TimingError};
+pub use profile::{ApiCost, Profiles, Timing, TimingError};
 
 use crate::{
-    device::{Device, Parallel},
+    device::{Device, ExpertGroup, Parallel},
     model::{Dtype, Model},
 };
 
@@ -18,10 +18,14 @@ pub struct StepShape {
     pub prefill_tokens: u32,
     /// Sum over prompt tokens of the tokens that each attends to.
     pub prefill_pairs: u64,
+    /// The same in layers with a window.
+    pub prefill_pairs_in_window: u64,
     /// Tokens of sequences that decode; more than one each under speculation.
     pub decode_tokens: u32,
     /// Sum over decoding sequences of the tokens in their cache.
     pub decode_context: u64,
+    /// The same in layers with a window.
+    pub decode_context_in_window: u64,
     pub sequences: u32,
 }
 
@@ -32,8 +36,10 @@ impl StepShape {
         StepShape {
             prefill_tokens: self.prefill_tokens.div_ceil(parts),
             prefill_pairs: self.prefill_pairs.div_ceil(wide),
+            prefill_pairs_in_window: self.prefill_pairs_in_window.div_ceil(wide),
             decode_tokens: self.decode_tokens.div_ceil(parts),
             decode_context: self.decode_context.div_ceil(wide),
+            decode_context_in_window: self.decode_context_in_window.div_ceil(wide),
             sequences: self.sequences.div_ceil(parts),
         }
     }
@@ -65,6 +71,9 @@ pub struct Terms {
     pub linear: f64,
     pub attention: f64,
     pub weights: f64,
+    /// `linear` and `weights` of routed experts.
+    pub expert_linear: f64,
+    pub expert_weights: f64,
     pub kv: f64,
     pub allreduce: f64,
     pub layers: f64,
@@ -81,14 +90,21 @@ pub struct StepTime {
     timing: Timing,
     launch: KernelLaunch,
     linear_per_token: f64,
+    expert_linear_per_token: f64,
     output_per_sequence: f64,
     attention_per_pair: f64,
+    /// The same in layers with a window.
+    windowed_attention_per_pair: f64,
     kv_per_token: f64,
-    /// Reading all weights, where no expert is left out.
-    weights_all: f64,
-    /// The model, where what is read depends on the tokens.
-    experts: Option<(Model, f64)>,
+    windowed_kv_per_token: f64,
+    /// Reading the weights that every step reads.
+    common_weights: f64,
+    /// Reading one routed expert of each layer, and the model whose routing says how many are.
+    expert_weights: Option<(Model, f64)>,
+    /// Tokens of other replicas for one of this, where they share the experts.
+    tokens_at_experts: f64,
     window: Option<u32>,
+    state_per_sequence: f64,
     allreduce_per_token: f64,
     allreduce_latency: f64,
     /// Groups of cards that hold consecutive layers.
@@ -96,7 +112,9 @@ pub struct StepTime {
     hops_per_token: f64,
     hops_latency: f64,
     layers: f64,
-    expert_layers: f64,
+    /// µs of all layers, and for each sequence.
+    layers_us: f64,
+    layers_us_per_sequence: f64,
 }
 
 impl StepTime {
@@ -107,33 +125,88 @@ impl StepTime {
     /// fewer sequences than stages leave stages idle. The chunks of one prompt do not overlap.
     pub fn new(model: &Model, device: &Device, parallel: &Parallel, timing: &Timing) -> StepTime {
         let tensor = f64::from(parallel.tensor.max(1));
-        let flops = device.flops(model.dtype) * tensor;
         let half = device.flops(Dtype::Bf16) * tensor;
         let read = device.bandwidth() * tensor;
         let layers = f64::from(model.layers);
+        let kinds = model.kinds();
+        let weights = model.step_weights();
+        // What a card has of the experts, and how much more the busiest has.
+        let (expert_cards, imbalance) = match parallel.experts {
+            ExpertGroup::Sliced => (tensor, 1.0),
+            ExpertGroup::Whole(cards) => (
+                f64::from(cards.max(parallel.tensor).max(1)),
+                1.0 + timing.expert_imbalance,
+            ),
+        };
+        let narrow = match model.dtype {
+            Dtype::Fp8 | Dtype::Int8 => timing.eight_bit,
+            Dtype::Nvfp4 | Dtype::Mxfp4 if device.fp4_tflops.is_some() => timing.four_bit,
+            Dtype::Nvfp4 | Dtype::Mxfp4 | Dtype::Int4 | Dtype::Nf4 => timing.weight_only,
+            Dtype::F32 | Dtype::Bf16 | Dtype::F16 => 1.0,
+        };
+        let own = device.flops(model.dtype) * tensor / narrow;
+        let visited = model
+            .experts
+            .map_or(0.0, |experts| f64::from(experts.active));
+        let routed = visited * weights.expert * timing.expert_linear * imbalance;
+        let multiplied = weights.common / own + weights.common_in_16_bits / half;
+        // What every card does with whole tokens, however many share the layers.
+        let state = f64::from(model.hidden) * Dtype::Bf16.bytes() / device.bandwidth();
+        let touches = timing.activation * layers;
+        let expert_touches =
+            timing.expert_activation * visited * f64::from(kinds.sparse) / expert_cards;
         // Two all-reduces per layer; a ring moves 2(n−1)/n of the activations over each link.
         let rounds = if tensor > 1.0 { 2.0 * layers } else { 0.0 };
         let hops = f64::from(parallel.pipeline.max(1) - 1);
         let moved = 2.0 * (tensor - 1.0) / tensor * f64::from(model.hidden) * 2.0;
+        let attending = f64::from(kinds.attention()).max(1.0);
+        let (full, windowed) = (
+            f64::from(kinds.full) / attending,
+            f64::from(kinds.windowed) / attending,
+        );
+        let attention = timing.attention * model.attention_flops_per_pair() / half;
+        let latent = if model.mla.is_some() {
+            timing.latent_kv
+        } else {
+            1.0
+        };
+        let kv = timing.kv * latent * model.kv_bytes_per_token(parallel.tensor, Dtype::Bf16)
+            / device.bandwidth();
+        let latent_layers = model.mla.map_or(0.0, |_| f64::from(kinds.attention()));
+        let recurrent = kinds.recurrent;
+        let recurrent_layers = recurrent.map_or(0.0, |recurrent| f64::from(recurrent.layers));
         StepTime {
             launch: KernelLaunch::Graphs(512),
-            linear_per_token: timing.linear * 2.0 * model.active_layer_parameters() / flops,
+            linear_per_token: timing.linear * 2.0 * multiplied + touches * state,
+            expert_linear_per_token: timing.linear * 2.0 * routed / own + expert_touches * state,
             output_per_sequence: timing.linear * 2.0 * model.output_parameters() / half,
-            attention_per_pair: timing.attention * model.attention_flops_per_pair() / half,
-            kv_per_token: timing.kv * model.kv_bytes_per_token(parallel.tensor, Dtype::Bf16)
-                / device.bandwidth(),
-            weights_all: timing.weights * model.weight_bytes_read(f64::INFINITY) / read,
-            experts: model
-                .experts
-                .map(|_| (model.clone(), timing.weights / read)),
-            window: model.sliding_window.filter(|_| model.kinds().full == 0),
+            attention_per_pair: attention * full,
+            windowed_attention_per_pair: attention * windowed,
+            kv_per_token: kv * full,
+            windowed_kv_per_token: kv * windowed,
+            common_weights: timing.weights * weights.common_bytes / read,
+            expert_weights: model.experts.map(|_| {
+                let bytes = timing.weights * timing.expert_weights * weights.expert_bytes;
+                let cards = device.bandwidth() * expert_cards;
+                (model.clone(), bytes * imbalance / cards)
+            }),
+            tokens_at_experts: expert_cards / tensor,
+            window: model.sliding_window.filter(|_| kinds.windowed > 0),
+            // Read and written once for each token.
+            state_per_sequence: recurrent.map_or(0.0, |recurrent| {
+                2.0 * recurrent_layers * recurrent.state_bytes * timing.kv / read
+            }),
             allreduce_per_token: timing.allreduce * rounds * moved / device.link(),
             allreduce_latency: rounds * timing.allreduce_us * 1e-6,
             stages: parallel.pipeline.max(1),
             hops_per_token: hops * f64::from(model.hidden) * 2.0 / device.link(),
             hops_latency: hops * timing.allreduce_us * 1e-6,
             layers,
-            expert_layers: f64::from(model.kinds().sparse),
+            layers_us: layers * timing.layer_us
+                + f64::from(kinds.sparse) * timing.expert_layer_us
+                + latent_layers * timing.latent_layer_us
+                + recurrent_layers * timing.recurrent_layer_us,
+            layers_us_per_sequence: recurrent_layers * timing.recurrent_sequence_us,
             timing: timing.clone(),
         }
     }
@@ -146,7 +219,9 @@ impl StepTime {
 
     /// With a KV cache of another format than bfloat16.
     pub fn kv_dtype(mut self, dtype: Dtype) -> StepTime {
-        self.kv_per_token *= dtype.bytes() / Dtype::Bf16.bytes();
+        let share = dtype.bytes() / Dtype::Bf16.bytes();
+        self.kv_per_token *= share;
+        self.windowed_kv_per_token *= share;
         self
     }
 
@@ -155,10 +230,10 @@ impl StepTime {
         self.timing.api
     }
 
-    /// The tokens that attention looks at of a context.
-    pub fn attended(&self, context: u64) -> u64 {
+    /// The tokens of a context that lie in the window of layers that have one.
+    pub fn in_window(&self, context: u64) -> u64 {
         self.window
-            .map_or(context, |window| context.min(u64::from(window)))
+            .map_or(0, |window| context.min(u64::from(window)))
     }
 
     pub fn terms(&self, shape: &StepShape) -> Terms {
@@ -169,10 +244,9 @@ impl StepTime {
             KernelLaunch::Graphs(_) => (tokens, self.timing.launch_layer_us),
         };
         let sequences = f64::from(shape.sequences);
-        let weights = match &self.experts {
-            Some((model, per_byte)) => model.weight_bytes_read(f64::from(tokens)) * per_byte,
-            None => self.weights_all,
-        };
+        let experts = self.expert_weights.as_ref().map_or(0.0, |(model, each)| {
+            model.touched_experts(f64::from(tokens) * self.tokens_at_experts) * each
+        });
         let mut host_us = self.timing.step_us + sequences * self.timing.sequence_us;
         if shape.prefill_tokens > 0 {
             host_us += self.timing.prefill_us;
@@ -180,13 +254,16 @@ impl StepTime {
         Terms {
             linear: f64::from(padded) * self.linear_per_token
                 + sequences * self.output_per_sequence,
-            attention: shape.prefill_pairs as f64 * self.attention_per_pair,
-            weights,
-            kv: shape.decode_context as f64 * self.kv_per_token,
+            attention: shape.prefill_pairs as f64 * self.attention_per_pair
+                + shape.prefill_pairs_in_window as f64 * self.windowed_attention_per_pair,
+            weights: self.common_weights,
+            expert_linear: f64::from(padded) * self.expert_linear_per_token,
+            expert_weights: experts,
+            kv: shape.decode_context as f64 * self.kv_per_token
+                + shape.decode_context_in_window as f64 * self.windowed_kv_per_token
+                + sequences * self.state_per_sequence,
             allreduce: f64::from(padded) * self.allreduce_per_token + self.allreduce_latency,
-            layers: (self.layers * self.timing.layer_us
-                + self.expert_layers * self.timing.expert_layer_us)
-                * 1e-6,
+            layers: (self.layers_us + sequences * self.layers_us_per_sequence) * 1e-6,
             launch: self.layers * per_layer_us * 1e-6,
             host: host_us * 1e-6,
         }
@@ -198,8 +275,11 @@ impl StepTime {
         let tokens = part.prefill_tokens.saturating_add(part.decode_tokens);
         let hops = f64::from(tokens) * self.hops_per_token + self.hops_latency;
         let terms = self.terms(&part);
-        let hidden = self.timing.overlap * terms.linear.min(terms.weights);
-        let device = terms.linear + terms.weights - hidden
+        let both = |linear: f64, weights: f64| {
+            linear + weights - self.timing.overlap * linear.min(weights)
+        };
+        let device = both(terms.linear, terms.weights)
+            + both(terms.expert_linear, terms.expert_weights)
             + terms.attention
             + terms.kv
             + terms.allreduce

@@ -126,6 +126,24 @@ inferometer_text::texts! {
         LatencyBands => "Bands: where the latency lies in 9 of 10 cases by the held-out errors; req/s may be off too ({bound} inside the envelope), which is not drawn.", "色带：按留出点误差，九成情况下时延落在其中；横轴的每秒请求数同样有误差（可信范围内 {bound}），图中未画。";
         HollowPoints => "Hollow points: outside what was measured.", "空心点：超出已测范围。";
         Usual => "default", "默认";
+        Validation => "Predictions against published measurements", "预测与公开实测的对比";
+        ValidationCounts => "{compared} of {sampled} rows predicted; the table has {rows}", "{sampled} 行中预测了 {compared} 行；表中共 {rows} 行";
+        NotPredicted => "Not predicted", "未预测";
+        Reason => "reason", "原因";
+        Rows => "rows", "行数";
+        FirstRow => "first row", "首行";
+        RowSplit => "prefill and decode on cards of their own are not simulated", "尚不能模拟 prefill 与 decode 分离部署";
+        RowEngine => "the scheduler of {name} is not simulated", "尚不能模拟 {name} 的调度";
+        RowModel => "the model {name} is not known", "未知模型 {name}";
+        RowCard => "the card {name} is not known", "未知设备 {name}";
+        RowConcurrency => "the row has no concurrency", "该行没有并发数";
+        RowNothingServed => "no request was served", "没有请求得到服务";
+        ByHalf => "By half: coefficients were chosen by the training half alone", "按数据划分：系数仅由训练部分选定";
+        ByEngine => "By engine", "按推理引擎";
+        ByCard => "By card", "按设备";
+        ByModel => "By model", "按模型";
+        ByKind => "By engine, model and card", "按推理引擎、模型与设备";
+        ErrorNote => "median |error| / mean |error| / median of predicted ÷ measured − 1, in %", "绝对误差中位数 / 绝对误差均值 /（预测 ÷ 实测 − 1）的中位数，%";
     }
 }
 

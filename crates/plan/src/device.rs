@@ -58,9 +58,11 @@ fn by_numbers(text: &str) -> Result<Card, BadDevice> {
         name: text.to_owned(),
         title: text.to_owned(),
         kind: Kind::Cuda,
+        generation: None,
         memory_mib: 0,
         half_tflops: 1.0,
         fp8_tflops: None,
+        fp4_tflops: None,
         bandwidth_gbs: 1.0,
         link_gbs: 32.0,
         bf16: true,
@@ -90,18 +92,20 @@ fn by_numbers(text: &str) -> Result<Card, BadDevice> {
                 speed = true;
             }
             "fp8" => device.fp8_tflops = Some(number("FLOPS", 1e12, "fp8=1979")?),
+            "fp4" => device.fp4_tflops = Some(number("FLOPS", 1e12, "fp4=9000")?),
             "link" => device.link_gbs = number("B/s", 1e9, "link=450 (GB/s)")?,
             "power" => watts = Some(number("W", 1.0, "power=700W")?),
             "kind" => {
                 device.kind = match value.trim() {
                     "cuda" => Kind::Cuda,
+                    "rocm" => Kind::Rocm,
                     "ascend" => Kind::Ascend,
-                    _ => return Err(bad("kind=cuda or kind=ascend")),
+                    _ => return Err(bad("kind=cuda, kind=rocm or kind=ascend")),
                 };
             }
             _ => {
                 return Err(bad(
-                    "device=, memory=, bandwidth=, half=, fp8=, link=, power= or kind=",
+                    "device=, memory=, bandwidth=, half=, fp8=, fp4=, link=, power= or kind=",
                 ));
             }
         }

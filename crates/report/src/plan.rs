@@ -1,5 +1,5 @@
-//! Answers of the planner as documents and figures: whether a model fits, calibrations, and
-//! predictions.
+//! Answers of the planner as documents and figures: whether a model fits, calibrations,
+//! predictions, and how good those are.
 
 pub mod calibration;
 pub mod curves;
@@ -7,4 +7,5 @@ pub mod labels;
 mod latencies;
 pub mod memory;
 pub mod predictions;
+pub mod validation;
 pub mod verification;

@@ -9,10 +9,10 @@ use std::{
 };
 
 use inferometer_catalog::{
-    device::{Device, Parallel},
+    device::{Device, ExpertGroup, Parallel},
     engine::{
         DeviceClass, EngineKind, Fact, LaunchCommand, ModelLimits, Refusal, ResolvedFlags, Rule,
-        Version, mindie, resolve, write_line,
+        Value, Version, mindie, resolve, write_line,
     },
     memory::{self, Division, MemoryError},
     model::{KnownModel, Model, SourceError},
@@ -280,10 +280,23 @@ fn step_time(flags: &ResolvedFlags, division: &Division, host: &Host) -> StepTim
     let parallel = Parallel {
         tensor: flags.tensor_parallel.max(1),
         pipeline: flags.pipeline_parallel.max(1),
+        experts: experts(flags),
     };
-    let shipped = || Timing::shipped(&host.device);
-    let timing = host.timing.clone().unwrap_or_else(shipped);
+    let fitted = || Timing::fitted(&host.device, flags.engine);
+    let timing = host.timing.clone().unwrap_or_else(fitted);
     StepTime::new(&division.model, &host.device, &parallel, &timing)
+}
+
+/// Cards that share the routed experts: vLLM's replicas do so together.
+fn experts(flags: &ResolvedFlags) -> ExpertGroup {
+    let parallel = flags.parallelism();
+    match (flags.expert_parallel, flags.engine) {
+        (false, _) => ExpertGroup::Sliced,
+        (true, EngineKind::Vllm) => {
+            ExpertGroup::Whole(parallel.tensor.saturating_mul(parallel.replicas))
+        }
+        (true, _) => ExpertGroup::Whole(parallel.tensor),
+    }
 }
 
 fn order(flags: &ResolvedFlags) -> Order {
@@ -313,6 +326,10 @@ fn sglang(flags: &ResolvedFlags) -> SglangPolicy {
         mixed_chunk: flags.is_on("enable-mixed-chunk"),
         overlap: flags.async_scheduling,
         order: order(flags),
+        recv_interval: flags
+            .get("scheduler-recv-interval")
+            .and_then(Value::as_i64)
+            .map_or(1, |steps| u32::try_from(steps).unwrap_or(1)),
     }
 }
 

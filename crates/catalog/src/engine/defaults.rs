@@ -32,7 +32,7 @@ impl DeviceClass {
     pub fn of(device: &Device, count: u32) -> DeviceClass {
         DeviceClass {
             kind: match device.kind {
-                Kind::Cuda => DeviceKind::Gpu,
+                Kind::Cuda | Kind::Rocm => DeviceKind::Gpu,
                 Kind::Ascend => DeviceKind::Npu,
             },
             name: device.title.clone(),

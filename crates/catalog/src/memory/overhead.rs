@@ -110,7 +110,7 @@ pub(super) const ASCEND_SYSTEM: f64 = 3.4 * GIB;
 /// The memory of a card that its framework sees, bytes: shares are taken of this.
 pub(super) fn seen_by_framework(device: &Device) -> f64 {
     match device.kind {
-        Kind::Cuda => device.memory_bytes(),
+        Kind::Cuda | Kind::Rocm => device.memory_bytes(),
         Kind::Ascend => (device.memory_bytes() - ASCEND_SYSTEM).max(0.0),
     }
 }
@@ -131,8 +131,8 @@ const SLOWEST_NVLINK: f64 = 100.0;
 fn communication(device: &Device) -> f64 {
     match device.kind {
         Kind::Ascend => OF_HCCL,
-        Kind::Cuda if device.link_gbs < SLOWEST_NVLINK => OVER_PCIE,
-        Kind::Cuda => OVER_NVLINK,
+        Kind::Cuda | Kind::Rocm if device.link_gbs < SLOWEST_NVLINK => OVER_PCIE,
+        Kind::Cuda | Kind::Rocm => OVER_NVLINK,
     }
 }
 

@@ -51,6 +51,19 @@ impl Parameters {
     }
 }
 
+/// Parameters and bytes of all layers; `expert` is one routed expert of each.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StepWeights {
+    /// Parameters that every token is multiplied with in the format of the layers.
+    pub common: f64,
+    /// The same in 16 bits, where a quantised copy leaves some so.
+    pub common_in_16_bits: f64,
+    /// Bytes of both and of the output layer.
+    pub common_bytes: f64,
+    pub expert: f64,
+    pub expert_bytes: f64,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LayerBytes {
     pub common: f64,
@@ -190,18 +203,40 @@ impl Model {
         }
     }
 
-    /// Bytes of weights that a step reads which carries `tokens` tokens: of routed experts only
-    /// those that some token visits, taking routing as even.
-    pub fn weight_bytes_read(&self, tokens: f64) -> f64 {
+    /// What a step reads and multiplies with, by what every token passes and what is routed.
+    pub fn step_weights(&self) -> StepWeights {
         let count = self.count();
-        let touched = self.experts.map_or(0.0, |experts| {
+        let bytes = self.bytes_by_part(&count);
+        let plain = self.quantised.map(|quantised| quantised.plain);
+        let plain = plain.unwrap_or_default();
+        let in_16_bits = count.attention as f64 * plain.attention
+            + count.recurrent as f64 * plain.recurrent
+            + count.feed_forward as f64 * plain.feed_forward
+            + count.shared as f64 * plain.shared;
+        let layers = bytes.attention + bytes.recurrent + bytes.feed_forward + bytes.shared;
+        StepWeights {
+            common: count.common() as f64 - in_16_bits,
+            common_in_16_bits: in_16_bits,
+            common_bytes: layers + bytes.small + count.embedding as f64 * self.wide(),
+            expert: count.expert as f64,
+            expert_bytes: bytes.expert,
+        }
+    }
+
+    /// Routed experts of a layer that some of so many tokens visit, taking routing as even.
+    pub fn touched_experts(&self, tokens: f64) -> f64 {
+        self.experts.map_or(0.0, |experts| {
             let total = f64::from(experts.count).max(1.0);
             let missed = (1.0 - (f64::from(experts.active) / total).min(1.0)).powf(tokens);
             total * (1.0 - missed)
-        });
-        let bytes = self.bytes_by_part(&count);
-        let layers = bytes.attention + bytes.recurrent + bytes.feed_forward + bytes.shared;
-        layers + bytes.small + touched * bytes.expert + count.embedding as f64 * self.wide()
+        })
+    }
+
+    /// Bytes of weights that a step reads which carries `tokens` tokens: of routed experts only
+    /// those that some token visits, taking routing as even.
+    pub fn weight_bytes_read(&self, tokens: f64) -> f64 {
+        let weights = self.step_weights();
+        weights.common_bytes + self.touched_experts(tokens) * weights.expert_bytes
     }
 
     /// Bytes of what is never quantised.

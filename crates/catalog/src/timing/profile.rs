@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::device::{Device, Kind};
+use crate::engine::EngineKind;
 
 /// Coefficients of the step time. Multipliers apply to the time at the device's peak.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,7 +41,48 @@ pub struct Timing {
     pub allreduce: f64,
     /// Latency of an all-reduce, µs.
     pub allreduce_us: f64,
+    /// `linear` of 8-bit weights, against that of 16 bits, both at their own peak.
+    #[serde(default = "one")]
+    pub eight_bit: f64,
+    /// The same of 4-bit weights that the card multiplies as they are.
+    #[serde(default = "one")]
+    pub four_bit: f64,
+    /// The same of 4-bit weights that are multiplied in 16 bits.
+    #[serde(default = "one")]
+    pub weight_only: f64,
+    /// The same of routed experts against layers that every token passes.
+    #[serde(default = "one")]
+    pub expert_linear: f64,
+    /// Reading routed experts, against reading other weights.
+    #[serde(default = "one")]
+    pub expert_weights: f64,
+    /// What the busiest card has more to do than others, where experts lie whole on cards, as a
+    /// share.
+    #[serde(default)]
+    pub expert_imbalance: f64,
+    /// Norms, rotations and copies: times that each token's state is read or written in a layer.
+    #[serde(default)]
+    pub activation: f64,
+    /// The same for each routed expert that a token visits.
+    #[serde(default)]
+    pub expert_activation: f64,
+    /// Reading latents of multi-head latent attention, against keys and values.
+    #[serde(default = "one")]
+    pub latent_kv: f64,
+    /// µs more for a layer of latent attention.
+    #[serde(default)]
+    pub latent_layer_us: f64,
+    /// µs more for a layer that keeps a state.
+    #[serde(default)]
+    pub recurrent_layer_us: f64,
+    /// µs more for every sequence in a layer that keeps a state.
+    #[serde(default)]
+    pub recurrent_sequence_us: f64,
     pub api: ApiCost,
+}
+
+fn one() -> f64 {
+    1.0
 }
 
 /// What an API server's single core spends; [`ApiCost::FREE`] is the ideal one.
@@ -71,9 +113,40 @@ impl ApiCost {
     };
 }
 
-static SHIPPED: LazyLock<BTreeMap<String, Timing>> = LazyLock::new(|| {
-    toml::from_str(include_str!("../../data/timing.toml")).expect("the shipped timing parses")
+/// Coefficients by device, generation or family of devices, each also by engine.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(transparent)]
+pub struct Profiles(BTreeMap<String, Timing>);
+
+static SHIPPED: LazyLock<Profiles> = LazyLock::new(|| {
+    Profiles::from_toml(include_str!("../../data/timing.toml")).expect("the shipped timing parses")
 });
+
+impl Profiles {
+    pub fn shipped() -> &'static Profiles {
+        &SHIPPED
+    }
+
+    pub fn from_toml(text: &str) -> Result<Profiles, TimingError> {
+        toml::from_str(text).map_err(|error| TimingError::Form(error.message().to_owned()))
+    }
+
+    /// The profile of an engine on a device: that of its generation where one was fitted, else
+    /// that of the device, else that of its family.
+    pub fn of(&self, device: &Device, engine: Option<EngineKind>) -> Option<&Timing> {
+        let family = match device.kind {
+            Kind::Cuda | Kind::Rocm => "cuda",
+            Kind::Ascend => "ascend",
+        };
+        let fitted = device.generation.as_ref().zip(engine);
+        let fitted = fitted.map(|(generation, engine)| format!("{generation}-{}", engine.word()));
+        let names = [fitted.as_deref(), Some(device.name.as_str()), Some(family)];
+        names
+            .into_iter()
+            .flatten()
+            .find_map(|name| self.0.get(name))
+    }
+}
 
 /// Why a profile is not one.
 #[derive(Debug, Error)]
@@ -116,13 +189,16 @@ impl Timing {
         Ok(timing)
     }
 
-    /// The shipped profile of a device: its own, else that of its family.
+    /// The shipped profile of a device, whatever the engine: its own, else that of its family.
+    /// Calibrations begin here.
     pub fn shipped(device: &Device) -> Timing {
-        let family = match device.kind {
-            Kind::Cuda => "cuda",
-            Kind::Ascend => "ascend",
-        };
-        let profile = SHIPPED.get(&device.name).or_else(|| SHIPPED.get(family));
+        let profile = SHIPPED.of(device, None);
+        profile.expect("every family has a profile").clone()
+    }
+
+    /// The shipped profile of an engine on a device, for predictions without a measurement.
+    pub fn fitted(device: &Device, engine: EngineKind) -> Timing {
+        let profile = SHIPPED.of(device, Some(engine));
         profile.expect("every family has a profile").clone()
     }
 }

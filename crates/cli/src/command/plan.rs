@@ -5,6 +5,7 @@ mod calibration;
 mod calibration_file;
 mod memory;
 mod trace;
+mod validation;
 mod verify;
 mod what_if;
 
@@ -27,6 +28,7 @@ pub fn run(arguments: &PlanArguments) -> anyhow::Result<Exit> {
         PlanQuestion::Memory(arguments) => memory::run(arguments),
         PlanQuestion::Calibrate(arguments) => calibration::run(arguments),
         PlanQuestion::WhatIf(arguments) => what_if::run(arguments),
+        PlanQuestion::Validate(arguments) => validation::run(arguments),
     }
 }
 

@@ -28,7 +28,7 @@ macro_rules! schema {
     };
 }
 /// Each form, without `inferometer.` and `/1`, and its schema.
-const SCHEMAS: [(&str, &str); 17] = [
+const SCHEMAS: [(&str, &str); 18] = [
     schema!("calibration"),
     schema!("capacity"),
     schema!("capacity-probes"),
@@ -45,6 +45,7 @@ const SCHEMAS: [(&str, &str); 17] = [
     schema!("sweep"),
     schema!("sweep-plan"),
     schema!("trials"),
+    schema!("validation"),
     schema!("what-if"),
 ];
 

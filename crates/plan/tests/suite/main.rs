@@ -6,5 +6,6 @@ mod doubtful;
 mod front_end;
 mod held_out;
 mod prior;
+mod validation;
 #[path = "../../../campaign/tests/suite/wrong.rs"]
 mod wrong;

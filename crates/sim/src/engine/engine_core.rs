@@ -40,6 +40,8 @@ pub(super) struct EngineCore {
     pub(super) died: Option<OutOfMemory>,
     /// When a prefill that waits for more company is due.
     retry_at: Option<Nanos>,
+    /// Steps without prefill since the scheduler last looked for new requests.
+    decodes_since_look: u32,
     /// Time of the last change.
     clock: Nanos,
     /// What the last call of [`Self::step`] made for the front end to send.
@@ -57,6 +59,7 @@ impl EngineCore {
             in_progress: None,
             died: None,
             retry_at: None,
+            decodes_since_look: 0,
             clock: 0,
             chunks: Vec::new(),
             config,
@@ -101,15 +104,27 @@ impl EngineCore {
         if let Some(in_progress) = self.in_progress.take() {
             self.end(in_progress);
             if self.plans_ahead() {
-                self.state.admit(in_progress.began_at, self.order());
+                self.admit(in_progress.began_at);
                 began = self.begin(at);
             }
         }
         if self.in_progress.is_none() && self.died.is_none() {
-            self.state.admit(at, self.order());
+            self.admit(at);
             began = self.begin(at);
         }
         began
+    }
+
+    /// Lets the scheduler see what has come; SGLang may look only now and then while it decodes.
+    fn admit(&mut self, until: Nanos) {
+        if let Policy::Sglang(policy) = &self.config.policy
+            && !self.state.running.is_empty()
+            && (1..policy.recv_interval).contains(&self.decodes_since_look)
+        {
+            return;
+        }
+        self.decodes_since_look = 0;
+        self.state.admit(until, self.order());
     }
 
     /// Hands over what the last call of [`Self::step`] brought, for an empty list.
@@ -216,6 +231,10 @@ impl EngineCore {
             0 => self.state.decode_streak.saturating_add(1),
             _ => 0,
         };
+        self.decodes_since_look = match shape.prefill_tokens {
+            0 => self.decodes_since_look.saturating_add(1),
+            _ => 0,
+        };
         Some(StepRecord {
             at_ns: at,
             duration_ns: duration,
@@ -237,11 +256,14 @@ impl EngineCore {
             let tokens = u64::from(planned.tokens);
             if planned.decodes {
                 shape.decode_tokens += planned.tokens;
-                shape.decode_context += time.attended(computed + tokens);
+                shape.decode_context += computed + tokens;
+                shape.decode_context_in_window += time.in_window(computed + tokens);
             } else {
                 shape.prefill_tokens = shape.prefill_tokens.saturating_add(planned.tokens);
                 // Each token attends to all before it and itself: on average to the middle one's.
-                shape.prefill_pairs += tokens * time.attended(computed + tokens.div_ceil(2));
+                let middle = computed + tokens.div_ceil(2);
+                shape.prefill_pairs += tokens * middle;
+                shape.prefill_pairs_in_window += tokens * time.in_window(middle);
             }
             shape.sequences += 1;
         }

@@ -21,6 +21,8 @@ pub struct SglangPolicy {
     /// Without `--disable-overlap-schedule`: a step is planned while the one before it runs.
     pub overlap: bool,
     pub order: Order,
+    /// `--scheduler-recv-interval`: steps of decoding after which new requests are looked for.
+    pub recv_interval: u32,
 }
 
 pub(super) fn plan(policy: &SglangPolicy, state: &mut State, at: Nanos) {

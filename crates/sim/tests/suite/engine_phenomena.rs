@@ -37,10 +37,7 @@ fn vllm(policy: VllmPolicy) -> EngineConfig {
 fn mindie(policy: MindiePolicy, npu_mem_gb: f64) -> EngineConfig {
     let model = Model::named("qwq-32b").expect("a preset");
     let device = Device::named("910b3").expect("a preset");
-    let parallel = Parallel {
-        tensor: 4,
-        pipeline: 1,
-    };
+    let parallel = Parallel::tensor(4);
     let time = StepTime::new(&model, device, &parallel, &Timing::shipped(device))
         .launched(KernelLaunch::Graphs(u32::MAX));
     let block = model.kv_bytes_per_token(4, Dtype::F16) * 128.0;

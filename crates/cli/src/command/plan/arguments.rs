@@ -35,6 +35,29 @@ pub enum PlanQuestion {
         after_help = "Example: inferometer plan what-if --calibration calibration.toml --flag max-num-seqs=64,256 \\\n         --concurrency 32,128 --slo ttft.p99=1s --price-per-hour 2.5"
     )]
     WhatIf(Box<WhatIfArguments>),
+    /// Predict every row of a table of published measurements and report the errors
+    #[command(
+        after_help = "Example: inferometer plan validate silicon_sample.csv --sample 200\n         The table is systems/silicon_sample.csv of the wheel aiconfigurator-core on PyPI."
+    )]
+    Validate(Box<ValidateArguments>),
+}
+
+#[derive(Args)]
+pub struct ValidateArguments {
+    /// Tables with the columns of aiconfigurator's silicon_sample.csv
+    #[arg(value_name = "FILE.csv", required = true)]
+    pub table: Vec<PathBuf>,
+    /// Predict only N rows, those with the lowest hashes of what was measured
+    #[arg(long, value_name = "N")]
+    pub sample: Option<usize>,
+    /// Predict only rows by which no coefficient was chosen
+    #[arg(long)]
+    pub held_out: bool,
+    /// Coefficients of step times in place of the shipped ones
+    #[arg(long, value_name = "FILE.toml")]
+    pub timing: Option<PathBuf>,
+    #[command(flatten)]
+    pub view: SheetArguments,
 }
 
 #[derive(Args)]

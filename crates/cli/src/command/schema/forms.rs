@@ -13,6 +13,7 @@ use inferometer_import::{ImportedResult, Stored};
 use inferometer_plan::calibrate::Extrapolation;
 use inferometer_plan::memory::{MindieSizes, Part};
 use inferometer_plan::observation::Start;
+use inferometer_plan::validate::{ErrorGroup, Half, Latencies};
 use inferometer_plan::what_if::PredictedVerdict;
 use inferometer_store::sweep_dir::TrialState;
 use schemars::JsonSchema;
@@ -190,6 +191,34 @@ pub struct MemoryAnswer {
 pub struct MemoryPart {
     name: Part,
     gib: f64,
+}
+
+/// Predictions of published measurements, and their errors.
+#[derive(JsonSchema)]
+pub struct Validation {
+    schema: String,
+    /// Rows of the tables, copies left out.
+    rows: u64,
+    /// Rows left after `--sample`.
+    sampled: u64,
+    errors: Vec<ErrorGroup>,
+    predictions: Vec<PredictedRow>,
+    not_predicted: Vec<UnpredictedRow>,
+}
+
+#[derive(JsonSchema)]
+pub struct PredictedRow {
+    id: String,
+    /// Whether coefficients were chosen by rows of this half.
+    half: Half,
+    measured: Latencies,
+    predicted: Latencies,
+}
+
+#[derive(JsonSchema)]
+pub struct UnpredictedRow {
+    id: String,
+    reason: String,
 }
 
 /// Predictions of settings that nobody has measured.

@@ -40,6 +40,7 @@ fn written(name: &str) -> String {
         "sweep" => of::<forms::Sweep>(),
         "sweep-plan" => of::<SweepPlan>(),
         "trials" => of::<Event>(),
+        "validation" => of::<forms::Validation>(),
         "what-if" => of::<forms::WhatIf>(),
         other => panic!("a type for {other}"),
     };

@@ -1,0 +1,263 @@
+//! How well predictions agree with measurements that others have published: every row of a table
+//! is predicted by the simulated engine and compared with what was measured.
+
+mod errors;
+mod json;
+mod recipe;
+mod row;
+
+pub use errors::{ErrorGroup, Grouping, group_errors, median};
+pub use json::{SCHEMA, to_json};
+pub use row::{Half, MeasuredRow, Provenance, TableError, read_table};
+
+use crate::cores::on_all;
+use crate::flags::Flag;
+use crate::means::Means;
+use crate::predict::{Subject, simulate};
+use crate::work::{Load, Start, Work};
+use inferometer_catalog::device::Device;
+use inferometer_catalog::engine::EngineKind;
+use inferometer_catalog::model::{Dtype, Model, Plain, Quantised};
+use inferometer_catalog::timing::Profiles;
+use inferometer_core::length::Distribution as Lengths;
+use inferometer_sim::engine::EngineConfig;
+use serde::Serialize;
+use strum::{IntoStaticStr, VariantArray};
+use thiserror::Error;
+
+/// Requests of a stream in a nightly run; all others are taken as much alike.
+const REQUESTS_PER_STREAM: u32 = 10;
+const SEED: u64 = 1;
+
+/// What is compared.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, IntoStaticStr, VariantArray,
+)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case", const_into_str)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Quantity {
+    /// Latency of a whole answer.
+    E2e,
+    Tpot,
+    Ttft,
+}
+
+/// Why a row is not predicted.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Error)]
+pub enum NotPredicted {
+    #[error("prefill and decode on cards of their own are not simulated")]
+    Split,
+    #[error("the scheduler of {0} is not simulated")]
+    Engine(String),
+    #[error("the model {0} is not known")]
+    Model(String),
+    #[error("the card {0} is not known")]
+    Card(String),
+    #[error("the row has no concurrency")]
+    NoConcurrency,
+    #[error("refused: {0}")]
+    Refused(String),
+    #[error("no request was served")]
+    NothingServed,
+}
+
+/// A latency of one row, ms: all three quantities.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Latencies {
+    pub ttft_ms: f64,
+    pub tpot_ms: f64,
+    pub e2e_ms: f64,
+}
+
+impl Latencies {
+    /// A whole answer is a first token and all others, for measured and predicted alike.
+    fn new(ttft_ms: f64, tpot_ms: f64, output_tokens: f64) -> Latencies {
+        Latencies {
+            ttft_ms,
+            tpot_ms,
+            e2e_ms: ttft_ms + tpot_ms * (output_tokens - 1.0).max(0.0),
+        }
+    }
+
+    pub fn get(&self, quantity: Quantity) -> f64 {
+        match quantity {
+            Quantity::E2e => self.e2e_ms,
+            Quantity::Tpot => self.tpot_ms,
+            Quantity::Ttft => self.ttft_ms,
+        }
+    }
+}
+
+/// A row and what was predicted of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compared {
+    pub row: MeasuredRow,
+    pub measured: Latencies,
+    pub predicted: Latencies,
+}
+
+impl Compared {
+    /// Predicted / measured − 1.
+    pub fn error(&self, quantity: Quantity) -> f64 {
+        self.predicted.get(quantity) / self.measured.get(quantity) - 1.0
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Validation {
+    /// Rows of the tables.
+    pub rows: usize,
+    /// Rows left after `--sample`; as many as `rows` without.
+    pub sampled: usize,
+    pub compared: Vec<Compared>,
+    pub not_predicted: Vec<(MeasuredRow, NotPredicted)>,
+}
+
+/// Predicts the rows; of a sample, those with the lowest hashes.
+pub fn validate(
+    mut rows: Vec<MeasuredRow>,
+    sample: Option<usize>,
+    profiles: &Profiles,
+) -> Validation {
+    let all = rows.len();
+    if let Some(sample) = sample {
+        rows.sort_by_key(|row| row.hash);
+        rows.truncate(sample);
+    }
+    let outcomes = on_all(rows.len(), |place| predict(&rows[place], profiles));
+    let mut validation = Validation {
+        rows: all,
+        sampled: rows.len(),
+        ..Validation::default()
+    };
+    for (row, outcome) in rows.into_iter().zip(outcomes) {
+        match outcome {
+            Ok(predicted) => validation.compared.push(Compared {
+                measured: Latencies::new(row.ttft_ms, row.tpot_ms, row.mean_output()),
+                predicted,
+                row,
+            }),
+            Err(reason) => validation.not_predicted.push((row, reason)),
+        }
+    }
+    validation
+}
+
+fn predict(row: &MeasuredRow, profiles: &Profiles) -> Result<Latencies, NotPredicted> {
+    let (config, work) = experiment(row, profiles)?;
+    let means = Means::of(&simulate(config, &work, SEED));
+    let (Some(ttft), Some(tpot)) = (means.ttft_ms, means.tpot_ms) else {
+        return Err(NotPredicted::NothingServed);
+    };
+    Ok(Latencies::new(ttft, tpot, row.mean_output()))
+}
+
+/// The engine that a row was measured on, and the load that it was measured with.
+pub fn experiment(
+    row: &MeasuredRow,
+    profiles: &Profiles,
+) -> Result<(EngineConfig, Work), NotPredicted> {
+    if row.is_split {
+        return Err(NotPredicted::Split);
+    }
+    let engine = match row.engine.as_str() {
+        "vllm" => EngineKind::Vllm,
+        "sglang" => EngineKind::Sglang,
+        other => return Err(NotPredicted::Engine(other.to_owned())),
+    };
+    let model = row.preset().map(|model| stored(model, &row.precision));
+    let model = model.ok_or_else(|| NotPredicted::Model(row.model.clone()))?;
+    let device = Device::named(&row.card).ok_or_else(|| NotPredicted::Card(row.card.clone()))?;
+    let concurrency = row.concurrency.ok_or(NotPredicted::NoConcurrency)?;
+    let flags = flags(row, &model, concurrency);
+    let refused = |error: &dyn std::fmt::Display| NotPredicted::Refused(error.to_string());
+    let subject = Subject {
+        model,
+        device: device.clone(),
+        cards: row.cards(),
+        engine,
+        version: row.version.parse().ok(),
+    };
+    let timing = profiles.of(device, Some(engine));
+    let timing = timing.ok_or_else(|| NotPredicted::Card(row.card.clone()))?;
+    let config = subject
+        .start(&flags, timing)
+        .map_err(|error| refused(&error))?;
+    let work = Work {
+        load: Load::Closed(concurrency),
+        start: Start::AtOnce,
+        input: lengths(row, row.input),
+        output: lengths(row, row.output),
+        requests: concurrency.saturating_mul(REQUESTS_PER_STREAM),
+        trace: None,
+    };
+    Ok((config, work))
+}
+
+/// Nightly runs draw lengths from the last fifth below the stated one. How others were drawn is not
+/// said: where answers of one length would keep the streams in step, first tokens came too early for
+/// that, but for SGLang's rows with lengths of powers of two.
+fn lengths(row: &MeasuredRow, stated: u32) -> Lengths {
+    match row.provenance {
+        Provenance::Nightly => Lengths::Uniform(stated / 5 * 4, stated),
+        Provenance::Other if row.engine == "sglang" && row.input.is_power_of_two() => {
+            Lengths::Fixed(stated)
+        }
+        Provenance::Other => Lengths::Uniform(stated - stated / 10, stated + stated / 10),
+    }
+}
+
+fn flags(row: &MeasuredRow, model: &Model, concurrency: u32) -> Vec<Flag> {
+    let mut flags: Vec<Flag> = Vec::new();
+    let mut set = |name: &str, value: Option<String>| {
+        flags.retain(|(known, _)| known != name);
+        flags.push((name.to_owned(), value));
+    };
+    let longest = row.input.saturating_add(row.output);
+    let longest = longest.saturating_add(longest / 10).saturating_add(256);
+    set("max-model-len", Some(longest.to_string()));
+    set("tensor-parallel-size", Some(row.tensor.to_string()));
+    if row.replicas > 1 {
+        set("data-parallel-size", Some(row.replicas.to_string()));
+    }
+    if row.experts > 1 && model.experts.is_some() {
+        match row.engine.as_str() {
+            "sglang" => set("ep-size", Some(row.experts.to_string())),
+            _ => set("enable-expert-parallel", None),
+        }
+    }
+    if row.provenance == Provenance::Nightly {
+        for (name, value) in recipe::flags(row, &model.name, concurrency) {
+            set(&name, Some(value));
+        }
+    }
+    flags
+}
+
+/// The model in the precision that a table names. Published 4-bit copies of models with experts
+/// leave attention in 16 bits.
+fn stored(model: Model, precision: &str) -> Model {
+    match precision {
+        "fp8" if model.dtype != Dtype::Fp8 => model.stored_as(Dtype::Fp8),
+        "fp4" if model.dtype != Dtype::Mxfp4 => {
+            let sparse = f64::from(u8::from(model.experts.is_some()));
+            let recurrent = f64::from(u8::from(model.kinds().recurrent.is_some()));
+            let plain = Plain {
+                attention: sparse,
+                recurrent,
+                shared: recurrent,
+                ..Plain::default()
+            };
+            Model {
+                quantised: Some(Quantised {
+                    bytes: Dtype::Nvfp4.bytes(),
+                    plain,
+                }),
+                ..model.stored_as(Dtype::Nvfp4)
+            }
+        }
+        _ => model,
+    }
+}

@@ -1,0 +1,58 @@
+//! Launch flags of published nightly runs, which tables leave out (`data/recipes.toml`).
+
+use super::row::MeasuredRow;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Recipe {
+    engine: String,
+    /// Empty for all, as are `cards`.
+    #[serde(default)]
+    models: Vec<String>,
+    #[serde(default)]
+    cards: Vec<String>,
+    precision: Option<String>,
+    #[serde(default)]
+    least_concurrency: u32,
+    flags: BTreeMap<String, String>,
+}
+
+#[derive(Deserialize)]
+struct Recipes {
+    recipe: Vec<Recipe>,
+}
+
+static RECIPES: LazyLock<Vec<Recipe>> = LazyLock::new(|| {
+    let recipes: Recipes =
+        toml::from_str(include_str!("../../data/recipes.toml")).expect("the shipped recipes parse");
+    recipes.recipe
+});
+
+/// The flags that a nightly run of this kind was started with.
+pub(super) fn flags(row: &MeasuredRow, model: &str, concurrency: u32) -> BTreeMap<String, String> {
+    let listed =
+        |names: &[String], name: &str| names.is_empty() || names.iter().any(|known| known == name);
+    let fits = |recipe: &&Recipe| {
+        let precision = recipe.precision.as_ref();
+        recipe.engine == row.engine
+            && listed(&recipe.models, model)
+            && listed(&recipe.cards, &row.card)
+            && precision.is_none_or(|precision| *precision == row.precision)
+            && concurrency >= recipe.least_concurrency
+    };
+    let mut flags = BTreeMap::new();
+    for recipe in RECIPES.iter().filter(fits) {
+        for (name, value) in &recipe.flags {
+            let value = match value.as_str() {
+                "{concurrency}" => concurrency.to_string(),
+                "{twice-input}" => row.input.saturating_mul(2).to_string(),
+                value => value.to_owned(),
+            };
+            flags.insert(name.clone(), value);
+        }
+    }
+    flags
+}

@@ -1,0 +1,246 @@
+//! A row of a table of measurements: the columns of `silicon_sample.csv` in the wheel
+//! `aiconfigurator-core`.
+
+use inferometer_catalog::model::Model;
+use serde::Serialize;
+use std::collections::{HashMap, HashSet};
+use thiserror::Error;
+
+/// How a row was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Provenance {
+    /// By a published nightly run, whose launch flags and lengths are known.
+    Nightly,
+    Other,
+}
+
+/// Whether coefficients may be chosen by a row, by its hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Half {
+    Training,
+    HeldOut,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct MeasuredRow {
+    pub id: String,
+    /// FNV-1a of what was measured, as it is written: copies of a row under another id have the
+    /// same.
+    pub hash: u64,
+    pub engine: String,
+    pub version: String,
+    pub model: String,
+    pub card: String,
+    pub precision: String,
+    pub is_split: bool,
+    pub provenance: Provenance,
+    pub input: u32,
+    pub output: u32,
+    pub tensor: u32,
+    /// Data-parallel replicas.
+    pub replicas: u32,
+    /// Cards that share the routed experts whole; 1 where each is sliced.
+    pub experts: u32,
+    pub concurrency: Option<u32>,
+    pub ttft_ms: f64,
+    pub tpot_ms: f64,
+}
+
+/// Why a file is not such a table.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum TableError {
+    #[error(
+        "the table has no column `{0}`; expected are those of aiconfigurator's silicon_sample.csv"
+    )]
+    NoColumn(&'static str),
+    #[error("line {line}: `{column}` is '{value}', expected a number above 0")]
+    Number {
+        line: usize,
+        column: &'static str,
+        value: String,
+    },
+    #[error("the table has no rows")]
+    Empty,
+}
+
+impl MeasuredRow {
+    pub fn half(&self) -> Half {
+        match (self.hash >> 32) & 1 {
+            0 => Half::Training,
+            _ => Half::HeldOut,
+        }
+    }
+
+    pub(super) fn preset(&self) -> Option<Model> {
+        Model::named(&self.model)
+    }
+
+    /// The name by which rows of a model are put together.
+    pub fn model_name(&self) -> String {
+        self.preset().map_or(self.model.clone(), |model| model.name)
+    }
+
+    /// Output tokens of a request on average.
+    pub fn mean_output(&self) -> f64 {
+        match self.provenance {
+            Provenance::Nightly => f64::from(self.output) * 0.9,
+            Provenance::Other => f64::from(self.output),
+        }
+    }
+
+    pub(super) fn cards(&self) -> u32 {
+        self.tensor.saturating_mul(self.replicas)
+    }
+}
+
+/// The same on every machine and easy to compute elsewhere.
+fn fnv(text: &str) -> u64 {
+    let start = 0xcbf2_9ce4_8422_2325_u64;
+    text.bytes().fold(start, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+/// Reads a table, in which lines that begin with `#` are remarks. Copies of a row, which published tables have under several ids, are left out.
+pub fn read_table(text: &str) -> Result<Vec<MeasuredRow>, TableError> {
+    let lines = (1usize..).zip(text.lines());
+    let mut lines = lines.filter(|(_, line)| !line.starts_with('#'));
+    let (_, head) = lines.next().ok_or(TableError::Empty)?;
+    let columns: HashMap<&str, usize> = head.split(',').map(str::trim).zip(0..).collect();
+    let lines = lines.filter(|(_, line)| !line.trim().is_empty());
+    let rows: Vec<MeasuredRow> = lines
+        .map(|(line, text)| {
+            let cells: Vec<&str> = text.split(',').map(str::trim).collect();
+            Cells {
+                columns: &columns,
+                cells,
+                line,
+            }
+            .row()
+        })
+        .collect::<Result<_, _>>()?;
+    if rows.is_empty() {
+        return Err(TableError::Empty);
+    }
+    let mut seen = HashSet::new();
+    let load = |row: &MeasuredRow| (row.input, row.output, row.concurrency, row.is_split);
+    let first = |row: &MeasuredRow| seen.insert((row.hash, row.card.clone(), load(row)));
+    Ok(rows.into_iter().filter(first).collect())
+}
+
+struct Cells<'a> {
+    columns: &'a HashMap<&'a str, usize>,
+    cells: Vec<&'a str>,
+    line: usize,
+}
+
+impl Cells<'_> {
+    fn text(&self, column: &'static str) -> Result<&str, TableError> {
+        let place = self
+            .columns
+            .get(column)
+            .ok_or(TableError::NoColumn(column))?;
+        Ok(self.cells.get(*place).copied().unwrap_or(""))
+    }
+
+    fn number(&self, column: &'static str) -> Result<f64, TableError> {
+        let text = self.text(column)?;
+        let number = text.parse::<f64>().ok();
+        number
+            .filter(|number| number.is_finite() && *number > 0.0)
+            .ok_or_else(|| TableError::Number {
+                line: self.line,
+                column,
+                value: text.to_owned(),
+            })
+    }
+
+    /// A size that may be left out, or be 0 for 1.
+    fn size(&self, column: &'static str) -> Result<u32, TableError> {
+        match self.text(column)?.parse::<f64>() {
+            Ok(size) if size >= 1.0 => Ok(size as u32),
+            _ => Ok(1),
+        }
+    }
+
+    fn row(&self) -> Result<MeasuredRow, TableError> {
+        let source = self.text("silicon_data_source")?;
+        let parallel = self.parallelism()?;
+        let is_nightly = source.contains("workflow_run_id=")
+            || source.starts_with("source_file=20")
+            || source.contains("-gap-analysis.csv");
+        let concurrency = source.split("silicon_concurrency=").nth(1);
+        let concurrency = concurrency.and_then(|rest| {
+            let digits = rest.split(|c: char| !c.is_ascii_digit()).next()?;
+            digits.parse().ok().filter(|&streams| streams > 0)
+        });
+        let card = self.text("system")?;
+        let [ttft, tpot] = [self.text("silicon_ttft_ms")?, self.text("silicon_tpot_ms")?];
+        Ok(MeasuredRow {
+            id: self.text("id")?.to_owned(),
+            hash: fnv(&format!("{ttft} {tpot}")),
+            engine: self.text("backend")?.to_owned(),
+            version: self.text("backend_version")?.to_owned(),
+            model: self.text("model_path")?.to_owned(),
+            card: card.strip_suffix("_sxm").unwrap_or(card).to_owned(),
+            precision: self.text("precision")?.to_owned(),
+            is_split: self.text("mode")? == "disagg",
+            provenance: if is_nightly {
+                Provenance::Nightly
+            } else {
+                Provenance::Other
+            },
+            input: self.number("isl")? as u32,
+            output: self.number("osl")? as u32,
+            tensor: parallel.tensor,
+            replicas: parallel.replicas,
+            experts: parallel.experts,
+            concurrency,
+            ttft_ms: self.number("silicon_ttft_ms")?,
+            tpot_ms: self.number("silicon_tpot_ms")?,
+        })
+    }
+
+    /// The table's sizes are products: where experts lie whole on cards, `tp_size` and
+    /// `moe_ep_size` count the cards once too often, as the ids beside them (`tp8_ep8`) show.
+    fn parallelism(&self) -> Result<Sizes, TableError> {
+        let (tensor, sliced) = (self.size("tp_size")?, self.size("moe_tp_size")?);
+        let (whole, attention) = (self.size("moe_ep_size")?, self.size("attention_dp_size")?);
+        let plain = Sizes {
+            tensor,
+            replicas: 1,
+            experts: 1,
+        };
+        // Kimi's launch script slices attention, whatever its rows say.
+        let slices_attention = self.text("model_path")?.contains("Kimi");
+        Ok(if attention > 1 && slices_attention {
+            plain
+        } else if attention > 1 {
+            // A replica per card, and the experts on all of them.
+            Sizes {
+                tensor: 1,
+                replicas: attention,
+                experts: attention,
+            }
+        } else if whole > 1 && sliced == whole && sliced.saturating_mul(whole) == tensor {
+            Sizes {
+                tensor: sliced,
+                replicas: 1,
+                experts: whole,
+            }
+        } else {
+            Sizes {
+                experts: whole,
+                ..plain
+            }
+        })
+    }
+}
+
+struct Sizes {
+    tensor: u32,
+    replicas: u32,
+    experts: u32,
+}

@@ -1,0 +1,94 @@
+//! Predictions without any measurement of one's own, against published ones.
+
+use inferometer_catalog::timing::Profiles;
+use inferometer_plan::validate::{
+    Grouping, Half, NotPredicted, Quantity, group_errors, read_table, validate,
+};
+
+const TABLE: &str = include_str!("../../../../fixtures/plan/silicon-sample.csv");
+
+#[test]
+fn predictions_of_published_rows_stay_as_good_as_they_were() {
+    let rows = read_table(TABLE).unwrap();
+    assert!(rows.iter().all(|row| row.half() == Half::HeldOut));
+    let validation = validate(rows, None, Profiles::shipped());
+    assert_eq!(validation.not_predicted, []);
+    let errors = group_errors(&validation.compared, Grouping::All);
+    let median = |quantity| {
+        let mut found = errors.iter().filter(|group| group.quantity == quantity);
+        found.next().unwrap().median
+    };
+    let medians = [Quantity::E2e, Quantity::Tpot, Quantity::Ttft].map(median);
+    let bounds = [0.11, 0.11, 0.25];
+    let within = medians
+        .iter()
+        .zip(bounds)
+        .all(|(median, bound)| *median < bound);
+    assert!(within, "{medians:?}, at most {bounds:?}");
+}
+
+#[test]
+fn a_sample_is_the_same_whatever_the_order_of_the_rows() {
+    let mut rows = read_table(TABLE).unwrap();
+    let ids = |rows| {
+        let validation = validate(rows, Some(3), Profiles::shipped());
+        assert_eq!(validation.sampled, 3);
+        let ids = validation
+            .compared
+            .into_iter()
+            .map(|compared| compared.row.id);
+        ids.collect::<Vec<_>>()
+    };
+    let first = ids(rows.clone());
+    rows.reverse();
+    assert_eq!(ids(rows), first);
+}
+
+#[test]
+fn rows_that_cannot_be_predicted_are_named_with_the_reason() {
+    let mut rows = read_table(TABLE).unwrap();
+    rows.truncate(5);
+    rows[0].engine = "trtllm".to_owned();
+    rows[1].is_split = true;
+    rows[2].model = "somebody/unheard-of".to_owned();
+    rows[3].card = "abacus".to_owned();
+    rows[4].concurrency = None;
+    let validation = validate(rows, None, Profiles::shipped());
+    let reasons: Vec<_> = validation
+        .not_predicted
+        .into_iter()
+        .map(|(_, why)| why)
+        .collect();
+    let expected = [
+        NotPredicted::Engine("trtllm".to_owned()),
+        NotPredicted::Split,
+        NotPredicted::Model("somebody/unheard-of".to_owned()),
+        NotPredicted::Card("abacus".to_owned()),
+        NotPredicted::NoConcurrency,
+    ];
+    assert_eq!(reasons, expected);
+    assert!(validation.compared.is_empty());
+}
+
+#[test]
+fn copies_of_a_row_count_once_and_what_is_wrong_is_named_with_its_line() {
+    let mut lines: Vec<&str> = TABLE.lines().collect();
+    let last = *lines.last().unwrap();
+    let count = read_table(TABLE).unwrap().len();
+    let copy = format!("copy-of-{last}");
+    lines.push(&copy);
+    assert_eq!(read_table(&lines.join("\n")).unwrap().len(), count);
+    let error = |text: &str| read_table(text).unwrap_err().to_string();
+    assert!(error("").contains("no rows"));
+    assert!(error("id,backend\nrow,vllm").contains("silicon_data_source"));
+    let (rest, _) = last.rsplit_once(',').unwrap();
+    lines.push("");
+    let broken = format!("{rest},fast");
+    lines.push(&broken);
+    let line = lines.len();
+    let said = error(&lines.join("\n"));
+    assert!(
+        said.contains(&format!("line {line}")) && said.contains("silicon_tpot_ms"),
+        "{said}"
+    );
+}
