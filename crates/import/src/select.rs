@@ -83,8 +83,9 @@ fn names(text: &str, part: &str) -> bool {
     let is_whole = |at: usize| {
         let before = text[..at].chars().next_back();
         let after = text[at + part.len()..].chars().next();
-        !(begins_in_number && before.is_some_and(|c| is_number(c) || c == '.'))
-            && !(ends_in_number && after.is_some_and(is_number))
+        let longer_before = begins_in_number && before.is_some_and(|c| is_number(c) || c == '.');
+        let longer_after = ends_in_number && after.is_some_and(is_number);
+        !longer_before && !longer_after
     };
     !part.is_empty() && text.match_indices(part).any(|(at, _)| is_whole(at))
 }
