@@ -1,6 +1,6 @@
 //! What SGLang's scheduler shows, in virtual time.
 
-use inferometer_catalog::{device::Device, engine::LaunchCommand};
+use inferometer_catalog::{device::Device, engine::LaunchCommand, timing::Timing};
 use inferometer_sim::{
     engine::{
         Engine, Policy, Request,
@@ -14,11 +14,13 @@ const SECOND: u64 = 1_000_000_000;
 /// Four answers under way when a prompt of 16,000 tokens comes.
 fn interrupted(flags: &str) -> Run {
     let line = format!("python -m sglang.launch_server --model-path qwen2.5-7b {flags}");
+    let device = Device::named("h100").expect("a preset").clone();
     let host = Host {
-        device: Device::named("h100").expect("a preset").clone(),
+        // What the scheduler does, whatever time a fitted front end takes before it.
+        timing: Some(Timing::shipped(&device)),
+        device,
         cards: 1,
         version: None,
-        timing: None,
         stamp: "01-01 00:00:00".to_owned(),
     };
     let command = LaunchCommand::parse_line(&line).expect("a command");
@@ -50,5 +52,5 @@ fn decoding_waits_for_all_chunks_of_a_prompt_unless_they_are_mixed() {
 #[test]
 fn more_requests_than_may_run_wait_in_the_queue() {
     let queue = |flags: &str| interrupted(flags).served[3].queue_ms().expect("it started");
-    assert!(queue("--max-running-requests 2") > 2.0 * queue(""));
+    assert!(queue("--max-running-requests 2") > 20.0 * queue(""));
 }
