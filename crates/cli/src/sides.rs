@@ -275,13 +275,15 @@ fn run(path: &Path) -> anyhow::Result<(RunSample, Facts)> {
         definition: Definition::of(&scenario),
         series: Some(series),
     };
+    // A run that ended has both files; reading them checks that nobody altered them.
+    let started = match directory.stored_ending()? {
+        Some(_) => directory.environment()?.started,
+        None => String::new(),
+    };
     let facts = Facts {
         options: axes(&scenario),
         server: scenario.connection.urls.join(" "),
-        started: directory
-            .environment()
-            .map(|known| known.started)
-            .unwrap_or_default(),
+        started,
     };
     Ok((sample, facts))
 }

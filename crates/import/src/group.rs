@@ -18,6 +18,11 @@ pub struct ResultGroup {
 }
 
 impl ResultGroup {
+    /// The headings that a member shares with the others of the group.
+    pub fn headings<'a>(&self, found: &'a ImportedResult) -> &'a [String] {
+        found.section.get(..self.depth).unwrap_or_default()
+    }
+
     /// The headings of a member that the others of the group do not have.
     pub fn own_headings<'a>(&self, found: &'a ImportedResult) -> &'a [String] {
         found.section.get(self.depth..).unwrap_or_default()

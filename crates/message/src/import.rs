@@ -47,6 +47,14 @@ inferometer_text::texts! {
         AllOfGroup => "{group} (all {count})", "{group}（全部 {count} 个）";
         OfResult => "{result}: {text}", "{result}：{text}";
         LostAt => "#{number} {load}: {lost} of {planned}", "#{number} {load}：{planned} 个中丢失 {lost} 个";
+        SideBySide => "Side by side", "并列对照";
+        SideBySideOf => "Side by side: {title}", "并列对照：{title}";
+        MostOutput => "most output", "最高输出";
+        MostAt => "{name} {rate} at {load}", "{name} 在 {load} 时 {rate}";
+        LessAt => "{name} {rate} at {load} ({less} less)", "{name} 在 {load} 时 {rate}（低 {less}）";
+        Ahead => "ahead of the next", "领先第二名";
+        NotCounted => "has failures or is invalid: not counted among the best", "有失败请求或无效：不参与比较";
+        OtherLengths => "mean answers differ, so that rates in tokens tell less: {lengths}", "平均输出长度不同，按 token 计的吞吐量可比性降低：{lengths}";
         LeastLatency => "Lowest mean latency", "最低平均时延";
         InvalidResults => "Invalid results", "无效结果";
         DoubtfulResults => "Doubtful results", "有疑点的结果";

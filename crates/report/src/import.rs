@@ -6,6 +6,7 @@ mod detail;
 mod group;
 mod notes;
 mod points;
+mod side_by_side;
 
 pub use csv::csv;
 pub use points::{figures, findings};
@@ -197,25 +198,29 @@ impl<'a> ReportedResult<'a> {
         self.doubts.iter().map(|doubt| doubt.severity).max()
     }
 
-    /// The load in a few characters, as `runs` writes it.
     fn load(&self) -> String {
-        let mut parts = Vec::new();
-        for (axis, value) in &self.found.point {
-            let value = match value {
-                Value::String(text) => text.clone(),
-                value => value.to_string(),
-            };
-            parts.push(match axis.as_str() {
-                "concurrency" => format!("c{value}"),
-                "rate" if value == "inf" => value,
-                "rate" => format!("{value}/s"),
-                "input_chars" => format!("in {value}"),
-                "ask_chars" => format!("ask {value}"),
-                _ => format!("{axis}={value}"),
-            });
-        }
-        parts.join(" ")
+        in_brief(&self.point())
     }
+}
+
+/// A load in a few characters, as `runs` writes it.
+fn in_brief(load: &Point) -> String {
+    let mut parts = Vec::new();
+    for (axis, value) in &load.0 {
+        let value = match value {
+            Value::String(text) => text.clone(),
+            value => value.to_string(),
+        };
+        parts.push(match axis.as_str() {
+            "concurrency" => format!("c{value}"),
+            "rate" if value == "inf" => value,
+            "rate" => format!("{value}/s"),
+            "input_chars" => format!("in {value}"),
+            "ask_chars" => format!("ask {value}"),
+            _ => format!("{axis}={value}"),
+        });
+    }
+    parts.join(" ")
 }
 
 /// Mean, p50, p75, p90, p95, p99 and largest.
@@ -249,6 +254,7 @@ pub fn compose(report: &ImportReport<'_>) -> Doc {
         let heading = ImportText::DoubtsHeading.text(lang);
         sections.push(Section::headed(heading, [notes]));
     }
+    sections.extend(side_by_side::sections(report));
     for group in &report.groups {
         sections.push(group::section(report, group));
         sections.extend(findings_section(&findings_of(report, group), lang));

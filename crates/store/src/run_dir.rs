@@ -271,7 +271,10 @@ impl RunDir {
     pub fn records(&self) -> Result<Records, StorageError> {
         let (parquet, journal) = (self.parquet_path(), self.journal_path());
         if parquet.exists() {
-            self.check_hash(PARQUET)?;
+            if let Some(sums) = Sums::of(&self.path)? {
+                sums.require(&self.path, PARQUET)?;
+                sums.check(&self.path, PARQUET)?;
+            }
             return parquet_file::read_records(&parquet).map(Records::Parquet);
         }
         if journal.exists() {

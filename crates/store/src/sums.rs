@@ -87,6 +87,15 @@ impl Sums {
         self.0.get(name).is_none_or(|sum| *sum == hash(content))
     }
 
+    /// Whether a file that is written before all hashes has its own among them.
+    pub fn require(&self, folder: &Path, name: &str) -> Result<(), StorageError> {
+        if self.0.contains_key(name) {
+            return Ok(());
+        }
+        let why = format!("it has no line for {name}");
+        Err(StorageError::damaged(&folder.join(SUMS), why))
+    }
+
     /// Reads a file of any size only to hash it.
     pub fn check(&self, folder: &Path, name: &str) -> Result<(), StorageError> {
         let path = folder.join(name);

@@ -65,9 +65,9 @@ pub enum TokenizerError {
     /// A file that stands for one that was not downloaded.
     #[error("{path} is a Git LFS pointer, not the file itself; fetch it with git lfs pull")]
     Pointer { path: PathBuf },
-    /// A template that doubles its text, and again.
+    /// A template that doubles its text or a list, and again.
     #[error(
-        "the chat template in {folder} makes more than 256 MB of one short message; download it again, or give the tokenizer.json alone, in another folder"
+        "the chat template in {folder} makes more than 256 MB of one short message, or takes more than 5 s for it; download it again, or give the tokenizer.json alone, in another folder"
     )]
     EndlessTemplate { folder: PathBuf },
     /// The file is not what it should be.

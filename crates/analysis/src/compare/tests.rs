@@ -303,7 +303,7 @@ fn what_cannot_be_compared_is_said_and_gets_no_verdict() {
     let tokens = reason(|run| run.summary.tokens.output_mean = Some(20.0));
     assert_eq!(
         tokens,
-        "at concurrency=8: the mean output length in tokens differs: 32.0 against 20.0"
+        "at concurrency=8: the mean output length in tokens differs: 32.0 against 20.0; make them equal (--output-tokens with --ignore-eos), or measure both sides with the same --seed"
     );
     assert!(reason(|run| run.summary.tokens.source = TokenSource::Retokenized).contains("source"));
     let window = WindowSpan {
@@ -320,6 +320,26 @@ fn what_cannot_be_compared_is_said_and_gets_no_verdict() {
         reason(|run| run.point = point(16)),
         "the loads differ: concurrency=8 against concurrency=16"
     );
+}
+
+#[test]
+fn lengths_that_differ_by_chance_do_not_forbid_a_comparison() {
+    let side = |name: &str, lengths: [f64; 4]| {
+        let runs = lengths.into_iter().zip(1..).map(|(length, seed)| {
+            let mut sample = run(500, 100.0, 0.0, seed);
+            sample.summary.tokens.output_mean = Some(length);
+            sample
+        });
+        group(name, runs.collect())
+    };
+    let varied = side("a", [180.0, 230.0, 205.0, 190.0]);
+    let why_not = |b: [f64; 4]| {
+        let groups = [varied.clone(), side("b", b)];
+        compare(&groups, &Settings::default()).why_not
+    };
+    // Means of 201 and 218, among runs that differ as much.
+    assert_eq!(why_not([240.0, 195.0, 200.0, 237.0]), Vec::<String>::new());
+    assert_eq!(why_not([280.0, 300.0, 310.0, 290.0]).len(), 1);
 }
 
 #[test]

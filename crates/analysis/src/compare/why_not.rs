@@ -3,6 +3,7 @@
 use super::Group;
 use super::sample::RunSample;
 use super::why_not_texts::WhyNotText;
+use crate::statistics::Difference;
 use inferometer_core::doubt::Severity;
 use inferometer_core::point::Point;
 use inferometer_core::record::TokenSource;
@@ -18,6 +19,10 @@ const INPUT_TOLERANCE: f64 = 0.02;
 /// Largest difference between shares of failed requests at which what is left is still the same
 /// load: a server that refuses some serves the others faster.
 const FAILURE_TOLERANCE: f64 = 0.01;
+
+/// Runs on each side from which their spread tells chance from a difference, and how sure that is.
+const MIN_RUNS: usize = 3;
+const LEVEL: f64 = 0.05;
 
 /// A reason against a comparison.
 #[derive(Clone, Debug, PartialEq)]
@@ -121,7 +126,13 @@ impl WhyNot {
                     ("a", a.clone()),
                     ("b", b.clone()),
                 ];
-                WhyNotText::Differs.with(lang, &values)
+                let found = WhyNotText::Differs.with(lang, &values);
+                match what {
+                    WhyNotText::OutputTokens | WhyNotText::InputTokens | WhyNotText::InputChars => {
+                        found + WhyNotText::SameLengths.text(lang)
+                    }
+                    _ => found,
+                }
             }
         }
     }
@@ -244,17 +255,26 @@ pub(crate) fn reasons(
         ),
     ];
     for (what, length, tolerance) in lengths {
-        let mean = |runs: &[&RunSample]| {
-            let known: Vec<f64> = runs.iter().filter_map(|run| length(run)).collect();
+        let known = |runs: &[&RunSample]| Vec::from_iter(runs.iter().filter_map(|run| length(run)));
+        let mean = |known: &[f64]| {
             (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
         };
-        if let (Some(in_a), Some(in_b)) = (mean(a), mean(b))
+        let (known_a, known_b) = (known(a), known(b));
+        if let (Some(in_a), Some(in_b)) = (mean(&known_a), mean(&known_b))
             && (in_a - in_b).abs() > tolerance * in_a.abs().max(in_b.abs())
+            && !by_chance(&known_a, &known_b)
         {
             differs(what, format!("{in_a:.1}"), format!("{in_b:.1}"));
         }
     }
     found
+}
+
+/// Whether lengths of several runs with seeds of their own differ no more between the sides than
+/// within them: then the spread between the runs, which decides, holds that difference already.
+fn by_chance(a: &[f64], b: &[f64]) -> bool {
+    a.len().min(b.len()) >= MIN_RUNS
+        && Difference::welch(a, b).is_some_and(|difference| difference.p_value() > LEVEL)
 }
 
 /// Why no point of one group is a point of the other.

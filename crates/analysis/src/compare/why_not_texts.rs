@@ -11,6 +11,7 @@ inferometer_text::texts! {
         OtherGroups => "'{baseline}' and '{group}' have loads in common, but under other headings: {a} against {b}; name one of each, as in FILE#{first}", "“{baseline}”与“{group}”有相同的负载点，但所在标题不同：{a} 对 {b}；请两侧各指定一组，如 FILE#{first}";
         Failures => "at {point}: failed requests differ: {a} against {b}; who refuses some serves the others faster", "{point}：失败请求数不同：{a} 对 {b}；拒绝部分请求的一侧处理其余请求会更快";
         Differs => "at {point}: {what} differs: {a} against {b}", "{point}：{what}不同：{a} 对 {b}";
+        SameLengths => "; make them equal (--output-tokens with --ignore-eos), or measure both sides with the same --seed", "；请使长度一致（--output-tokens 与 --ignore-eos），或两侧使用相同的 --seed";
         Definition => "the definition of the metrics", "指标定义";
         Window => "the time over which throughput counts", "吞吐量的统计区间";
         TokenSource => "the source of token counts", "token 计数来源";

@@ -342,6 +342,25 @@ fn long_notes_are_read_and_compared_by_section() {
         assert!(all.stdout.contains(expected), "{expected}: {}", all.stdout);
     }
     assert!(!all.stdout.contains("parallel 8"), "{}", all.stdout);
+    let (_, beside) = all.stdout.split_once("Side by side: Qwen-7B").unwrap();
+    let ahead = "vLLM 800 tok/s at c16; MindIE 200 tok/s at c16 (75 % less)";
+    assert!(beside.contains(ahead), "{beside}");
+    let lines = [["c8", "100", "400"], ["c16", "200", "800"]];
+    for wanted in lines.map(|line| [&line[..], &["vLLM", "+300", "%"]].concat()) {
+        let has = |line: &str| line.split_whitespace().eq(wanted.iter().copied());
+        assert!(beside.lines().any(has), "{wanted:?}: {beside}");
+    }
+    // A second engine with failures is not ahead, and one that has no other beside it is not shown.
+    assert!(!all.stdout.contains("Side by side: Qwen-72B"));
+    let failing = sections().replace(
+        "Succeed requests: 1000\n Failed requests: 0\n Average QPS: 8\n",
+        "Succeed requests: 700\n Failed requests: 300\n Average QPS: 8\n",
+    );
+    place.write("failing.md", failing);
+    let failing = place.run(&["import", "failing.md", "--no-keep", "--lang", "en"]);
+    let most = "vLLM 400 tok/s at c8; MindIE 200 tok/s at c16 (50 % less)";
+    assert!(failing.stdout.contains(most), "{}", failing.stdout);
+    assert!(failing.stdout.contains("! 800"), "{}", failing.stdout);
     let details = place.run(&["import", "notes.md", "--no-keep", "--details"]);
     assert!(details.stdout.lines().count() > 2 * all.stdout.lines().count());
 

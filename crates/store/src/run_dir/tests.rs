@@ -285,6 +285,24 @@ fn no_flipped_bit_of_a_sealed_run_passes_unseen() {
             "byte {at} of SHA256SUMS: {found:?}"
         );
     }
+    let text = String::from_utf8(written.clone()).unwrap();
+    let others = text.lines().filter(|line| !line.ends_with(PARQUET));
+    fs::write(
+        &sums,
+        others
+            .map(|line| line.to_owned() + "\n")
+            .collect::<String>(),
+    )
+    .unwrap();
+    let message = reads(&run).unwrap_err().to_string();
+    assert!(
+        message.contains("has no line for records.parquet"),
+        "{message}"
+    );
+    assert!(matches!(
+        verify(folder.path())[0].state,
+        Integrity::Damaged(_)
+    ));
     fs::write(&sums, written).unwrap();
     reads(&run).unwrap();
 }

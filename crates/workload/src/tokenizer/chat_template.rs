@@ -12,12 +12,15 @@ use std::fs;
 use std::path::Path;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Steps after which a template is given up. Real ones take some thousands.
 const MOST_STEPS: u64 = 1_000_000;
 /// Memory after which it is given up: a few steps suffice to double a text beyond all bounds.
 const MOST_BYTES: u64 = 256 << 20;
+/// Time after which it is given up: one step may go through a list that was doubled many times.
+/// Real ones take milliseconds.
+pub(super) const MOST_TIME: Duration = Duration::from_secs(5);
 /// Real tags have some hundred bytes; with some thousand the stack of a thread may not suffice.
 const LONGEST_TAG: usize = 2_000;
 
@@ -48,9 +51,14 @@ impl ChatTemplate {
         })
     }
 
-    /// The same as `render`, watched: an error where the template takes too much memory. It cannot
-    /// be stopped then, so that the process must end soon.
-    pub(super) fn render_watched(self, message: &'static str) -> Result<Option<String>, Endless> {
+    /// The same as `render`, watched: an error where the template takes too much memory or more
+    /// than `most_time`. It cannot be stopped then, so that the process must end soon.
+    pub(super) fn render_watched(
+        self,
+        message: &'static str,
+        most_time: Duration,
+    ) -> Result<Option<String>, Endless> {
+        let began = Instant::now();
         let (tell, told) = mpsc::channel();
         let [now, peak] = memory();
         let most = peak.max(now.saturating_add(MOST_BYTES));
@@ -68,6 +76,9 @@ impl ChatTemplate {
             match said {
                 Ok(text) => return Ok(text),
                 Err(RecvTimeoutError::Disconnected) => return Ok(None),
+                Err(RecvTimeoutError::Timeout) if began.elapsed() > most_time => {
+                    return Err(Endless);
+                }
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
@@ -281,6 +292,17 @@ mod tests {
         ] {
             assert_eq!(render(source), None, "{source}");
         }
+    }
+
+    #[test]
+    fn a_template_that_doubles_a_list_is_given_up() {
+        let source = "{% set n = namespace(l=[1]) %}{% for i in range(36) %}{% set n.l = n.l + n.l %}{% endfor %}{{ n.l | sum }}{{ messages[0].content }}";
+        let template = ChatTemplate {
+            source: source.into(),
+            named_tokens: Vec::new(),
+        };
+        let rendered = template.render_watched("Hi there", Duration::from_millis(300));
+        assert_eq!(rendered, Err(Endless));
     }
 
     #[test]

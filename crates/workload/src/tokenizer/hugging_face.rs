@@ -1,6 +1,6 @@
 //! A model's own tokenizer, from the `tokenizer.json` beside its weights.
 
-use super::chat_template::{ChatTemplate, Endless};
+use super::chat_template::{ChatTemplate, Endless, MOST_TIME};
 use super::{Tokenizer, TokenizerError};
 use inferometer_core::guard::guarded;
 use inferometer_text::hostile;
@@ -72,7 +72,7 @@ impl HuggingFace {
         let Some(template) = ChatTemplate::in_folder(folder) else {
             return Ok(None);
         };
-        let rendered = template.render_watched(MESSAGE);
+        let rendered = template.render_watched(MESSAGE, MOST_TIME);
         let text = rendered.map_err(|Endless| TokenizerError::EndlessTemplate {
             folder: folder.to_owned(),
         })?;

@@ -1,0 +1,311 @@
+//! Groups of an import that differ in one heading only, side by side: throughput by load, and who
+//! is ahead. Of the headings that tell groups apart, the one that names the engine is taken.
+
+use super::{ImportReport, ReportedResult, in_brief};
+use inferometer_core::doubt::Severity;
+use inferometer_core::point::Point;
+use inferometer_import::{ImportDoubtCode, ResultGroup};
+use inferometer_message::ImportText;
+use inferometer_page::doc::{Block, Cell, Column, Pair, Section, Table, Tone, Unit};
+use inferometer_page::number;
+use inferometer_text::Lang;
+use inferometer_text::punctuation::PunctuationText;
+use std::collections::BTreeSet;
+
+/// Share by which mean answers may differ before rates in tokens tell something else.
+const SAME_LENGTH: f64 = 0.05;
+
+/// Groups with the same headings but one.
+struct Family<'r> {
+    /// Headings that all share.
+    title: String,
+    members: Vec<Member<'r>>,
+}
+
+struct Member<'r> {
+    name: String,
+    rows: Vec<&'r ReportedResult<'r>>,
+}
+
+pub(super) fn sections(report: &ImportReport<'_>) -> Vec<Section> {
+    let deepest = report.groups.iter().map(|it| headings(report, it).len());
+    let by_place = (0..deepest.max().unwrap_or(0)).map(|place| families(report, place));
+    let by_place: Vec<Vec<Family<'_>>> = by_place.filter(|found| !found.is_empty()).collect();
+    let chosen = by_place
+        .iter()
+        .find(|families| families.iter().any(tells_engines_apart))
+        .or(by_place.first());
+    let chosen = chosen.into_iter().flatten();
+    chosen
+        .filter_map(|family| family.section(report.lang))
+        .collect()
+}
+
+fn headings<'a>(report: &ImportReport<'a>, group: &ResultGroup) -> &'a [String] {
+    let first = group.members.first();
+    first.map_or(&[], |place| group.headings(report.results[*place].found))
+}
+
+/// Groups whose headings differ at one place only.
+fn families<'r>(report: &'r ImportReport<'_>, place: usize) -> Vec<Family<'r>> {
+    let mut families: Vec<(Vec<&String>, Vec<&ResultGroup>)> = Vec::new();
+    for group in &report.groups {
+        let all = headings(report, group);
+        if place >= all.len() {
+            continue;
+        }
+        let (before, after) = (&all[..place], &all[place + 1..]);
+        let others: Vec<&String> = before.iter().chain(after).collect();
+        match families.iter_mut().find(|(known, _)| *known == others) {
+            Some((_, groups)) => groups.push(group),
+            None => families.push((others, vec![group])),
+        }
+    }
+    families.retain(|(_, groups)| groups.len() > 1);
+    let of_all = families.iter().map(|(others, _)| others.clone());
+    let of_all: Vec<Vec<&String>> = of_all.collect();
+    let tells_apart = |heading: &&&String| !of_all.iter().all(|others| others.contains(*heading));
+    let family = |(others, groups): (Vec<&String>, Vec<&ResultGroup>)| {
+        let title: Vec<&str> = others
+            .iter()
+            .filter(tells_apart)
+            .map(|it| it.as_str())
+            .collect();
+        let member = |group: &ResultGroup| {
+            let rows = report.rows(group).into_iter().map(|(_, result)| result);
+            let rows = rows.filter(|row| !row.found.point.is_empty());
+            let mut rows: Vec<&ReportedResult<'_>> = rows.collect();
+            // Of a table and its block that contradict each other, the block counts.
+            let all = rows.clone();
+            let repeats = |row: &ReportedResult<'_>| {
+                let mut same = all.iter().filter(|it| load(it) == load(row));
+                is_contradicted(row) && same.any(|it| !is_contradicted(it))
+            };
+            rows.retain(|row| !repeats(row));
+            Member {
+                name: headings(report, group)[place].clone(),
+                rows,
+            }
+        };
+        let mut family = Family {
+            title: title.join(" / "),
+            members: groups.into_iter().map(member).collect(),
+        };
+        family.shorten_names();
+        family
+    };
+    let families = families.into_iter().map(family);
+    families.filter(Family::is_comparable).collect()
+}
+
+fn is_contradicted(result: &ReportedResult<'_>) -> bool {
+    let mut doubts = result.doubts.iter();
+    doubts.any(|doubt| doubt.code == ImportDoubtCode::InconsistentImport)
+}
+
+fn engine<'r>(member: &Member<'r>) -> Option<&'r String> {
+    member.rows.first()?.found.facts.get("engine")
+}
+
+fn tells_engines_apart(family: &Family<'_>) -> bool {
+    let engines: BTreeSet<_> = family.members.iter().map(engine).collect();
+    engines.len() > 1
+}
+
+impl<'r> Member<'r> {
+    fn at(&self, wanted: &Point) -> Option<&'r ReportedResult<'r>> {
+        let mut rows = self.rows.iter();
+        rows.find(|row| load(row) == *wanted).copied()
+    }
+}
+
+impl Family<'_> {
+    /// Engines are named without their cards where that tells them apart.
+    fn shorten_names(&mut self) {
+        let engines: BTreeSet<_> = self.members.iter().filter_map(engine).collect();
+        if engines.len() < self.members.len() {
+            return;
+        }
+        for member in &mut self.members {
+            if let Some(engine) = engine(member) {
+                member.name.clone_from(engine);
+            }
+        }
+    }
+
+    /// Whether several have one result for each load, and a load in common.
+    fn is_comparable(&self) -> bool {
+        let loads = |member: &Member<'_>| -> BTreeSet<String> {
+            member.rows.iter().map(|it| load(it).key()).collect()
+        };
+        let all: Vec<BTreeSet<String>> = self.members.iter().map(loads).collect();
+        let single = |(member, loads): (&Member<'_>, &BTreeSet<String>)| {
+            loads.len() == member.rows.len() && !loads.is_empty()
+        };
+        let distinct: BTreeSet<&String> = all.iter().flatten().collect();
+        all.len() > 1
+            && self.members.iter().zip(&all).all(single)
+            && distinct.len() < all.iter().map(BTreeSet::len).sum()
+    }
+
+    /// Tokens per second where all know them, else requests.
+    fn unit(&self) -> Option<Unit> {
+        let all_know = |unit: &Unit| {
+            let knows = |it: &Member<'_>| it.rows.iter().any(|row| rate(row, *unit).is_some());
+            self.members.iter().all(knows)
+        };
+        let mut units = [Unit::TokensPerSecond, Unit::RequestsPerSecond].into_iter();
+        units.find(all_know)
+    }
+
+    fn section(&self, lang: Lang) -> Option<Section> {
+        let unit = self.unit()?;
+        let heading = match self.title.as_str() {
+            "" => ImportText::SideBySide.text(lang).to_owned(),
+            title => ImportText::SideBySideOf.with(lang, &[("title", title.to_owned())]),
+        };
+        let mut pairs = Vec::from_iter(self.most(unit, lang));
+        pairs.extend(self.lengths(unit, lang));
+        let doubtful = self.members.iter().flat_map(|it| &it.rows);
+        if doubtful
+            .clone()
+            .any(|row| rate(row, unit).is_some() && !counts(row))
+        {
+            pairs.push(Pair::new("!", ImportText::NotCounted.text(lang)));
+        }
+        Some(Section::headed(
+            &heading,
+            [Block::Pairs(pairs), Block::Table(self.table(unit, lang))],
+        ))
+    }
+
+    /// The highest rate of each, the highest of all first.
+    fn most(&self, unit: Unit, lang: Lang) -> Option<Pair> {
+        let best_of = |member: &Member<'_>| {
+            let rows = member.rows.iter().filter(|row| counts(row));
+            let known = rows.filter_map(|row| Some((rate(row, unit)?, in_brief(&load(row)))));
+            let best = known.max_by(|a, b| a.0.total_cmp(&b.0));
+            best.map(|(rate, load)| (member.name.clone(), rate, load))
+        };
+        let mut best: Vec<_> = self.members.iter().filter_map(best_of).collect();
+        best.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let most = best.first()?.1;
+        let part = |(name, rate, load): &(String, f64, String)| {
+            let text = if *rate < most {
+                ImportText::LessAt
+            } else {
+                ImportText::MostAt
+            };
+            let values = [
+                ("rate", format!("{} {}", number::brief(*rate), unit.sign())),
+                ("load", load.clone()),
+                ("less", number::percent(1.0 - rate / most)),
+                ("name", name.clone()),
+            ];
+            text.with(lang, &values)
+        };
+        let parts: Vec<String> = best.iter().map(part).collect();
+        let parts = PunctuationText::Semicolon.join(lang, &parts);
+        Some(Pair::new(ImportText::MostOutput.text(lang), parts))
+    }
+
+    /// Mean answers, where they differ.
+    fn lengths(&self, unit: Unit, lang: Lang) -> Option<Pair> {
+        let length = |member: &Member<'_>| {
+            let known = member.rows.iter().filter_map(|row| row.lengths()[1]);
+            let known: Vec<f64> = known.collect();
+            let mean = known.iter().sum::<f64>() / known.len() as f64;
+            (!known.is_empty()).then(|| (member.name.clone(), mean))
+        };
+        let lengths: Vec<(String, f64)> = self.members.iter().filter_map(length).collect();
+        let means = || lengths.iter().map(|(_, mean)| *mean);
+        let (least, most) = (means().reduce(f64::min)?, means().reduce(f64::max)?);
+        if most - least <= SAME_LENGTH * most || unit != Unit::TokensPerSecond {
+            return None;
+        }
+        let lengths = lengths
+            .iter()
+            .map(|(name, mean)| format!("{name} {}", number::mean(*mean)));
+        let lengths = PunctuationText::Comma.join(lang, &Vec::from_iter(lengths));
+        let text = ImportText::OtherLengths.with(lang, &[("lengths", lengths)]);
+        Some(Pair::new(ImportText::Lengths.text(lang), text))
+    }
+
+    fn table(&self, unit: Unit, lang: Lang) -> Table {
+        let mut loads: Vec<&ReportedResult<'_>> = Vec::new();
+        for row in self.members.iter().flat_map(|member| &member.rows) {
+            if loads.iter().all(|known| load(known) != load(row)) {
+                loads.push(row);
+            }
+        }
+        loads.sort_by(|a, b| load(a).order(&load(b)));
+        let mut columns = vec![Column::key(ImportText::Load.text(lang))];
+        let titles = self
+            .members
+            .iter()
+            .map(|it| format!("{} {}", it.name, unit.sign()));
+        columns.extend(titles.map(|title| Column::right(&title)));
+        columns.push(Column::left(ImportText::Ahead.text(lang)));
+        let line = |one: &ReportedResult<'_>| {
+            let load = load(one);
+            let at = Vec::from_iter(self.members.iter().map(|member| member.at(&load)));
+            let mut cells = vec![Cell::text(in_brief(&load))];
+            cells.extend(at.iter().map(|row| cell(*row, unit, lang)));
+            cells.push(Cell::text(self.ahead(&at, unit)));
+            cells
+        };
+        Table::new(columns, loads.into_iter().map(line))
+    }
+
+    /// Who has the highest rate at a load, and by how much; empty where fewer than two count.
+    fn ahead(&self, at: &[Option<&ReportedResult<'_>>], unit: Unit) -> String {
+        let mut rates: Vec<(&str, f64)> = Vec::new();
+        for (member, row) in self.members.iter().zip(at) {
+            let row = row.filter(|row| counts(row));
+            rates.extend(row.and_then(|row| Some((member.name.as_str(), rate(row, unit)?))));
+        }
+        rates.sort_by(|a, b| b.1.total_cmp(&a.1));
+        match rates[..] {
+            [(first, most), (_, next), ..] if most > next && next > 0.0 => {
+                format!("{first} +{}", number::percent(most / next - 1.0))
+            }
+            _ => String::new(),
+        }
+    }
+}
+
+/// The load of a result; streams at no limit of the rate are a closed loop.
+fn load(result: &ReportedResult<'_>) -> Point {
+    let mut point = result.point();
+    if point.0.contains_key("concurrency") && point.0.get("rate") == Some(&"inf".into()) {
+        point.0.remove("rate");
+    }
+    point
+}
+
+fn rate(result: &ReportedResult<'_>, unit: Unit) -> Option<f64> {
+    let throughput = result.throughput();
+    match unit {
+        Unit::TokensPerSecond => throughput.output_tokens_per_s,
+        _ => throughput.requests_per_s,
+    }
+}
+
+/// Whether it may be the best: all was answered, and nothing makes it invalid.
+fn counts(result: &ReportedResult<'_>) -> bool {
+    result.failed().is_empty() && result.severity() < Some(Severity::Invalid)
+}
+
+fn cell(row: Option<&ReportedResult<'_>>, unit: Unit, lang: Lang) -> Cell {
+    let Some(row) = row else {
+        return Cell::blank();
+    };
+    match rate(row, unit) {
+        _ if row.found.error.is_some() => {
+            Cell::Toned(ImportText::Refused.text(lang).to_owned(), Tone::Bad)
+        }
+        Some(rate) if counts(row) => Cell::brief(Some(rate)),
+        Some(rate) => Cell::Toned(format!("! {}", number::brief(rate)), Tone::Bad),
+        None => Cell::blank(),
+    }
+}
