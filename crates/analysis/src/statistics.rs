@@ -6,6 +6,7 @@
 mod arrivals;
 mod batch_means;
 mod binomial;
+mod change_point;
 mod distribution;
 mod equivalence;
 mod intervals;
@@ -16,6 +17,7 @@ mod two_samples;
 pub use arrivals::{arrivals_fit, gap_cdf, kolmogorov_smirnov};
 pub use batch_means::{BatchMeans, batch_means};
 pub use binomial::share_bounds;
+pub use change_point::{ChangePoint, LEAST_RUNS, change_points};
 pub use distribution::{normal_quantile, normal_tail, student_quantile, student_tail};
 pub use equivalence::{Difference, holm};
 pub use intervals::{Batches, design_effect};

@@ -71,6 +71,11 @@ pub enum Command {
         after_help = "Example: inferometer compare before/ after/ --fail-on worse\nEach folder may hold several runs of one setting: repeats make the verdict surer."
     )]
     Compare(CompareArguments),
+    /// Show since when a server is faster or slower, from the runs of one scenario
+    #[command(
+        after_help = "Example: inferometer history --where model=Qwen2.5-7B --fail-on worse\nSix runs of one scenario or more can show a change; tags such as driver=570 are named beside it."
+    )]
+    History(crate::command::history::HistoryArguments),
     /// Read results of other tools, from files or notes, and keep them as runs
     #[command(after_help = "Example: inferometer import notes.md benchmark_data.db --format md")]
     Import(ImportArguments),

@@ -6,6 +6,7 @@ pub mod completions;
 pub mod data;
 pub mod doctor;
 pub mod from;
+pub mod history;
 pub mod import;
 pub mod manual;
 pub mod null_server;

@@ -76,6 +76,7 @@ fn main() -> ExitCode {
         Command::Runs(arguments) => command::runs::run(&arguments),
         Command::Verify(arguments) => command::verify::run(&arguments),
         Command::Compare(arguments) => command::compare::run(&arguments),
+        Command::History(arguments) => command::history::run(&arguments),
         Command::Import(arguments) => command::import::run(&arguments),
         Command::From(arguments) => command::from::run(&arguments),
         Command::Data(arguments) => command::data::run(&arguments),

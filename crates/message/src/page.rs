@@ -7,6 +7,7 @@ inferometer_text::texts! {
         Sweep => "Sweep report", "参数扫描报告";
         Capacity => "Capacity report", "容量报告";
         Comparison => "Comparison report", "对比报告";
+        History => "History", "历史";
         Import => "Imported results", "导入结果";
         Environment => "Environment", "测试环境";
         Measured => "Measured with", "测试工具";

@@ -291,7 +291,7 @@ fn verdict_word(verdict: Verdict) -> (CompareText, Tone) {
 }
 
 /// The name of a metric for a narrow column.
-fn metric(metric: Metric, lang: Lang) -> String {
+pub(crate) fn metric(metric: Metric, lang: Lang) -> String {
     let mean = |latency: &str| ComparedMetric::Mean.with(lang, &[("latency", latency.to_owned())]);
     let say = |name: ComparedMetric| name.text(lang).to_owned();
     match metric {

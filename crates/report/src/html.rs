@@ -4,6 +4,7 @@ pub mod capacity;
 pub mod compare;
 mod environment;
 mod glossary;
+pub mod history;
 pub mod import;
 pub mod run;
 pub mod study;

@@ -10,6 +10,7 @@ pub mod csv;
 pub mod data;
 pub mod doctor;
 pub mod findings;
+pub mod history;
 pub mod html;
 pub mod import;
 pub mod json;

@@ -19,8 +19,8 @@
 
 mod list;
 
-pub use list::{ListedRun, list};
-pub(crate) use list::{entries, instant, modified};
+pub(crate) use list::entries;
+pub use list::{ListedRun, instant, list, modified};
 
 pub use crate::error::StorageError;
 use crate::journal::{self, Damage, Header, JournalRecords, JournalWriter};

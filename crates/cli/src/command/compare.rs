@@ -51,7 +51,7 @@ fn no_failure(_: &str) -> String {
 }
 
 /// `3%` or `0.03`.
-fn margin(text: &str) -> Result<f64, String> {
+pub fn margin(text: &str) -> Result<f64, String> {
     let number = match text.trim().strip_suffix('%') {
         Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
         None => text.trim().parse(),

@@ -28,7 +28,7 @@ macro_rules! schema {
     };
 }
 /// Each form, without `inferometer.` and `/1`, and its schema.
-const SCHEMAS: [(&str, &str); 18] = [
+const SCHEMAS: [(&str, &str); 19] = [
     schema!("calibration"),
     schema!("capacity"),
     schema!("capacity-probes"),
@@ -36,6 +36,7 @@ const SCHEMAS: [(&str, &str); 18] = [
     schema!("data"),
     schema!("doctor"),
     schema!("from"),
+    schema!("history"),
     schema!("import"),
     schema!("memory"),
     schema!("runs"),

@@ -321,13 +321,16 @@ fn sections() -> String {
         )
     };
     format!(
-        "# Two engines\n## MindIE\n### Qwen-7B\n{}{}\n## vLLM\n### Qwen-7B\n{}{}\n### Qwen-72B\n{}{}\n",
+        "# Two engines\n## MindIE\n### Qwen-7B\n{}{}{}\n## vLLM\n### Qwen-7B\n{}{}{}\n### Qwen-72B\n{}{}{}\n",
         block(8, 1.0, 0),
         block(16, 2.0, 0),
+        block(32, 3.0, 0),
         block(8, 4.0, 0),
         block(16, 8.0, 0),
+        block(32, 12.0, 0),
         block(8, 0.5, 300),
         block(16, 0.6, 400),
+        block(32, 0.7, 500),
     )
 }
 
@@ -343,7 +346,7 @@ fn long_notes_are_read_and_compared_by_section() {
     }
     assert!(!all.stdout.contains("parallel 8"), "{}", all.stdout);
     let (_, beside) = all.stdout.split_once("Side by side: Qwen-7B").unwrap();
-    let ahead = "vLLM 800 tok/s at c16; MindIE 200 tok/s at c16 (75 % less)";
+    let ahead = "vLLM 1,200 tok/s at c32; MindIE 300 tok/s at c32 (75 % less)";
     assert!(beside.contains(ahead), "{beside}");
     let lines = [["c8", "100", "400"], ["c16", "200", "800"]];
     for wanted in lines.map(|line| [&line[..], &["vLLM", "+300", "%"]].concat()) {
@@ -353,14 +356,14 @@ fn long_notes_are_read_and_compared_by_section() {
     // A second engine with failures is not ahead, and one that has no other beside it is not shown.
     assert!(!all.stdout.contains("Side by side: Qwen-72B"));
     let failing = sections().replace(
-        "Succeed requests: 1000\n Failed requests: 0\n Average QPS: 8\n",
-        "Succeed requests: 700\n Failed requests: 300\n Average QPS: 8\n",
+        "Succeed requests: 1000\n Failed requests: 0\n Average QPS: 12\n",
+        "Succeed requests: 700\n Failed requests: 300\n Average QPS: 12\n",
     );
     place.write("failing.md", failing);
     let failing = place.run(&["import", "failing.md", "--no-keep", "--lang", "en"]);
-    let most = "vLLM 400 tok/s at c8; MindIE 200 tok/s at c16 (50 % less)";
+    let most = "vLLM 800 tok/s at c16; MindIE 300 tok/s at c32 (62.5 % less)";
     assert!(failing.stdout.contains(most), "{}", failing.stdout);
-    assert!(failing.stdout.contains("! 800"), "{}", failing.stdout);
+    assert!(failing.stdout.contains("! 1,200"), "{}", failing.stdout);
     let details = place.run(&["import", "notes.md", "--no-keep", "--details"]);
     assert!(details.stdout.lines().count() > 2 * all.stdout.lines().count());
 

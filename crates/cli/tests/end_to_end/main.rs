@@ -18,6 +18,7 @@ mod explain;
 mod faults;
 mod foreign;
 mod front_end;
+mod history;
 mod hostile;
 mod interruption;
 mod language;

@@ -64,7 +64,13 @@ fn families<'r>(report: &'r ImportReport<'_>, place: usize) -> Vec<Family<'r>> {
     families.retain(|(_, groups)| groups.len() > 1);
     let of_all = families.iter().map(|(others, _)| others.clone());
     let of_all: Vec<Vec<&String>> = of_all.collect();
-    let tells_apart = |heading: &&&String| !of_all.iter().all(|others| others.contains(*heading));
+    let tells_apart = |heading: &&&String| match &of_all[..] {
+        [_] => {
+            let mut groups = report.groups.iter();
+            !groups.all(|group| headings(report, group).contains(**heading))
+        }
+        several => !several.iter().all(|others| others.contains(*heading)),
+    };
     let family = |(others, groups): (Vec<&String>, Vec<&ResultGroup>)| {
         let title: Vec<&str> = others
             .iter()

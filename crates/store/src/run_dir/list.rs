@@ -60,7 +60,7 @@ fn listed(path: PathBuf) -> (Option<i128>, ListedRun) {
 }
 
 /// When a file was last changed, in nanoseconds since 1970.
-pub(crate) fn modified(path: &Path) -> Option<i128> {
+pub fn modified(path: &Path) -> Option<i128> {
     let changed = fs::metadata(path).ok()?.modified().ok()?;
     let since = changed.duration_since(UNIX_EPOCH).ok()?;
     i128::try_from(since.as_nanos()).ok()
@@ -68,7 +68,7 @@ pub(crate) fn modified(path: &Path) -> Option<i128> {
 
 /// An RFC 3339 time in nanoseconds since 1970. Runs of one folder may come from places with
 /// different clocks, so the text itself does not sort.
-pub(crate) fn instant(text: &str) -> Option<i128> {
+pub fn instant(text: &str) -> Option<i128> {
     let number = |range: std::ops::Range<usize>| -> Option<i128> {
         let digits = text.get(range)?;
         let all_digits = digits.bytes().all(|b| b.is_ascii_digit());

@@ -2,6 +2,7 @@ use super::forms;
 use super::{SCHEMAS, SchemaArguments, run};
 use crate::generated::{Generated, check};
 use inferometer_analysis::compare::Comparison;
+use inferometer_analysis::history::History;
 use inferometer_campaign::capacity::stored::{Capacity, SearchLine};
 use inferometer_campaign::study::StudyResult;
 use inferometer_campaign::trial::Event;
@@ -31,6 +32,7 @@ fn written(name: &str) -> String {
         "data" => of::<Survey>(),
         "doctor" => of::<Certificate>(),
         "from" => of::<forms::From>(),
+        "history" => of::<History>(),
         "import" => of::<forms::Import>(),
         "memory" => of::<forms::Memory>(),
         "searcher" => of::<forms::Searcher>(),

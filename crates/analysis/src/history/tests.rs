@@ -1,0 +1,130 @@
+use super::*;
+use crate::fold::testing::MadeUp;
+use inferometer_core::seed::{Dimension, rng};
+use rand_distr::{Distribution as _, StandardNormal};
+
+/// A run whose speed is off by a share, in a history that has a run every day.
+fn run(day: usize, speed: f64, version: &str) -> PastRun {
+    let mut summary = MadeUp::closed(1, 30).summary();
+    summary.valid = true;
+    summary.throughput.output_tokens_per_s = Some(1_000.0 * speed);
+    for sample in [
+        &mut summary.latency.ttft_ms,
+        &mut summary.latency.tpot_ms,
+        &mut summary.latency.e2e_ms,
+    ] {
+        let Some(sample) = sample else { continue };
+        sample.mean = 100.0 / speed;
+        sample.p99 = 300.0 / speed;
+    }
+    PastRun {
+        path: format!("runs/{day}"),
+        started: format!("2026-{:02}-{:02}T10:00:00Z", 1 + day / 28, 1 + day % 28),
+        began: [day as i128, 0],
+        summary,
+        conditions: [("concurrency".to_owned(), "8".to_owned())].into(),
+        facts: [("engine".to_owned(), format!("vllm {version}"))].into(),
+    }
+}
+
+/// Noise of 3 % from run to run.
+fn noise(seed: u64, day: usize) -> f64 {
+    let noise: f64 = StandardNormal.sample(&mut rng(seed, Dimension::Words, day as u64));
+    (0.03 * noise).exp()
+}
+
+fn history(seed: u64, days: usize, slower_from: usize) -> History {
+    let runs = (0..days).map(|day| match day < slower_from {
+        true => run(day, noise(seed, day), "0.31.1"),
+        false => run(day, noise(seed, day) / 1.15, "0.32.0"),
+    });
+    History::of(runs.collect(), &Settings::default())
+}
+
+#[test]
+fn a_slower_version_is_found_dated_and_named() {
+    let found = history(7, 40, 30);
+    let [timeline] = &found.timelines[..] else {
+        panic!("{found:?}");
+    };
+    assert_eq!((timeline.runs.len(), timeline.invalid), (40, 0));
+    assert!(timeline.differs.is_empty());
+    assert!(found.is_worse());
+    for metric in &timeline.metrics {
+        let [change] = &metric.changes[..] else {
+            panic!("{metric:?}");
+        };
+        let truth = if metric.metric.more_is_better() {
+            1.0 / 1.15
+        } else {
+            1.15
+        };
+        assert_eq!(change.between, [29, 30], "{change:?}");
+        assert_eq!(change.started[1], "2026-02-03T10:00:00Z");
+        assert!(
+            change.low < truth && truth < change.high && change.worse,
+            "{change:?}"
+        );
+        let [fact] = &change.facts[..] else {
+            panic!("{change:?}");
+        };
+        assert_eq!(fact.from.as_deref(), Some("vllm 0.31.1"));
+        assert_eq!(fact.to.as_deref(), Some("vllm 0.32.0"));
+    }
+    assert!(timeline.runs[0].new_facts.contains_key("engine"));
+    assert!(timeline.runs[29].new_facts.is_empty());
+    assert!(timeline.runs[30].new_facts.contains_key("engine"));
+}
+
+#[test]
+fn noise_alone_rarely_alarms_however_many_metrics_are_followed() {
+    let independent = |seed: u64| {
+        let runs = (0..30).map(|day| {
+            let mut run = run(day, noise(seed, day), "1");
+            for (nth, sample) in [
+                &mut run.summary.latency.ttft_ms,
+                &mut run.summary.latency.tpot_ms,
+                &mut run.summary.latency.e2e_ms,
+            ]
+            .into_iter()
+            .enumerate()
+            {
+                let Some(sample) = sample else { continue };
+                sample.mean = noise(1_000 * (nth as u64 + 1) + seed, day);
+                sample.p99 = noise(10_000 * (nth as u64 + 1) + seed, day);
+            }
+            run
+        });
+        History::of(runs.collect(), &Settings::default())
+    };
+    let alarms = (0..200).filter(|seed| {
+        let found = independent(*seed);
+        let metrics = found.timelines.iter().flat_map(|it| &it.metrics);
+        metrics.clone().count() == 5 && metrics.clone().any(|it| !it.changes.is_empty())
+    });
+    let alarms = alarms.count();
+    assert!(alarms <= 10, "{alarms} of 200");
+}
+
+#[test]
+fn what_recovered_is_not_worse_any_more_and_scenarios_are_told_apart() {
+    let speed = |day: usize| if (20..30).contains(&day) { 0.8 } else { 1.0 };
+    let mut runs: Vec<PastRun> = (0..50)
+        .map(|day| run(day, speed(day) * noise(3, day), "1"))
+        .collect();
+    for day in 0..4 {
+        let mut other = run(day, 1.0, "1");
+        other.conditions = [("concurrency".to_owned(), "64".to_owned())].into();
+        other.summary.valid = day > 0;
+        runs.push(other);
+    }
+    let found = History::of(runs, &Settings::default());
+    let [long, short] = &found.timelines[..] else {
+        panic!("{found:?}");
+    };
+    assert_eq!(long.differs["concurrency"], "8");
+    assert_eq!(long.metrics[0].changes.len(), 2);
+    assert!(long.metrics[0].changes[0].worse && !found.is_worse());
+    assert_eq!((short.runs.len(), short.invalid), (3, 1));
+    assert!(short.metrics.iter().all(|it| it.changes.is_empty()));
+}

@@ -1,0 +1,204 @@
+//! `inferometer history`: since when each metric is what it is.
+
+use crate::command::compare::margin;
+use crate::exit::Exit;
+use crate::folder::new_folder;
+use crate::options::{Format, OutputOptions, RUNS, TableOutput};
+use crate::output::{Rendered, check_output, deliver, language, style};
+use crate::registry;
+use anyhow::{Context, bail};
+use inferometer_analysis::compare::Metric;
+use inferometer_analysis::history::{History, METRICS, PastRun, Settings};
+use inferometer_page::{html, markdown, text};
+use inferometer_report::history::{compose, csv, figures};
+use inferometer_runner::with_causes;
+use inferometer_store::run_dir::{RunDir, instant, modified};
+use inferometer_store::stored::{Kind, Stored, list};
+use inferometer_store::sweep_dir::SweepDir;
+use inferometer_text::Lang;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Args)]
+pub struct HistoryArguments {
+    /// Folders with runs and sweeps [inferometer-runs, and what --out put elsewhere]
+    #[arg(value_name = "DIR")]
+    pub folders: Vec<PathBuf>,
+    /// Only runs with that option, tag, model, server, engine or label (repeatable)
+    #[arg(long = "where", value_name = "K=V", value_parser = condition)]
+    pub only: Vec<(String, String)>,
+    /// Metrics to follow, such as latency.ttft_ms.p99 [output throughput; mean TTFT, TPOT and
+    /// latency; p99 of TTFT]
+    #[arg(long, value_name = "METRIC", value_delimiter = ',')]
+    pub metric: Vec<Metric>,
+    /// Changes within this are none
+    #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = margin, allow_negative_numbers = true)]
+    pub margin: f64,
+    /// Exit with 1 if the latest change of any metric is for the worse
+    #[arg(long, value_name = "worse")]
+    pub fail_on: Option<FailOn>,
+    #[command(flatten)]
+    pub output: TableOutput,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString)]
+#[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = no_failure)]
+pub enum FailOn {
+    Worse,
+}
+
+fn no_failure(_: &str) -> String {
+    "choose worse".to_owned()
+}
+
+fn condition(text: &str) -> Result<(String, String), String> {
+    let (name, value) = (text.split_once('='))
+        .filter(|(name, _)| !name.trim().is_empty())
+        .ok_or("write NAME=VALUE, as in model=Qwen2.5-7B or concurrency=64")?;
+    Ok((name.trim().to_owned(), value.trim().to_owned()))
+}
+
+pub fn run(arguments: &HistoryArguments) -> anyhow::Result<Exit> {
+    let output = arguments.output.options();
+    check_output(&output)?;
+    let (runs, left_out) = read(&arguments.folders)?;
+    for line in &left_out {
+        eprintln!("left out: {line}");
+    }
+    if runs.is_empty() {
+        bail!(
+            "there is no finished run to look back on; measure with `inferometer run`, again and again, or name the folder of the runs"
+        );
+    }
+    let runs = chosen(runs, &arguments.only)?;
+    let settings = Settings {
+        margin: arguments.margin,
+        metrics: match &arguments.metric[..] {
+            [] => METRICS.to_vec(),
+            named => named.to_vec(),
+        },
+        ..Settings::default()
+    };
+    let history = History::of(runs, &settings);
+    show(&history, output)?;
+    let worse = arguments.fail_on.is_some() && history.is_worse();
+    Ok(Exit::fine_if(!worse))
+}
+
+/// Every finished run in the folders, and what could not be read.
+fn read(folders: &[PathBuf]) -> anyhow::Result<(Vec<PastRun>, Vec<String>)> {
+    let mut stored: Vec<Stored> = Vec::new();
+    if folders.is_empty() {
+        let here = Path::new(RUNS);
+        if here.is_dir() {
+            stored.extend(list(here)?);
+        }
+        stored.extend(registry::elsewhere(here));
+    }
+    for folder in folders {
+        match Stored::at(folder) {
+            Some(one) => stored.push(one),
+            None if folder.is_dir() => stored.extend(list(folder)?),
+            None => bail!("{} is no folder; name a folder of runs", folder.display()),
+        }
+    }
+    let (mut runs, mut left_out) = (Vec::new(), Vec::new());
+    let mut seen = BTreeSet::new();
+    for path in stored.iter().flat_map(run_folders) {
+        if !seen.insert(std::path::absolute(&path).unwrap_or_else(|_| path.clone())) {
+            continue;
+        }
+        match past_run(&path) {
+            Ok(run) => runs.extend(run),
+            Err(error) => {
+                let why = with_causes(error.as_ref());
+                left_out.push(format!("{}: {why}", path.display()));
+            }
+        }
+    }
+    Ok((runs, left_out))
+}
+
+/// The runs of a result; searches and studies choose their loads as they go, and have none.
+fn run_folders(stored: &Stored) -> Vec<PathBuf> {
+    match stored.kind {
+        Kind::Run => vec![stored.path.clone()],
+        Kind::Sweep => {
+            let Ok(sweep) = SweepDir::open(&stored.path) else {
+                return Vec::new();
+            };
+            let trials = sweep.results().unwrap_or_default();
+            trials.iter().filter_map(|it| sweep.run_path(it)).collect()
+        }
+        Kind::Capacity | Kind::Study | Kind::Import => Vec::new(),
+    }
+}
+
+/// A run that came to its end; absent for one that goes on, was killed or never began.
+fn past_run(path: &Path) -> anyhow::Result<Option<PastRun>> {
+    let run = RunDir::open(path)?;
+    if run.is_running() || run.stored_ending()?.is_none() {
+        return Ok(None);
+    }
+    let (scenario, environment) = (run.scenario()?, run.environment()?);
+    let began = instant(&environment.started)
+        .with_context(|| format!("its beginning is no time: '{}'", environment.started))?;
+    let began = [began, modified(path).unwrap_or_default()];
+    let path = path.display().to_string();
+    let summary = run.summary()?;
+    Ok(Some(PastRun::of(
+        path,
+        began,
+        &scenario,
+        &environment,
+        summary,
+    )))
+}
+
+fn chosen(mut runs: Vec<PastRun>, only: &[(String, String)]) -> anyhow::Result<Vec<PastRun>> {
+    for (name, value) in only {
+        let known = runs.iter().filter_map(|run| run.value(name));
+        let known: BTreeSet<String> = known.map(str::to_owned).collect();
+        runs.retain(|run| {
+            run.value(name)
+                .is_some_and(|own| own.eq_ignore_ascii_case(value))
+        });
+        if !runs.is_empty() {
+            continue;
+        }
+        if known.is_empty() {
+            bail!(
+                "no run says anything of '{name}'; --where takes options, tags, model, server, engine, label and url"
+            );
+        }
+        let known: Vec<String> = known.into_iter().collect();
+        bail!("no run has {name}={value}; there is {}", known.join(", "));
+    }
+    Ok(runs)
+}
+
+fn show(history: &History, output: OutputOptions) -> anyhow::Result<()> {
+    let lang = language(output.lang);
+    let render = |format| render(history, lang, format);
+    if output.to.is_some() {
+        return deliver(&output, ".".as_ref(), render);
+    }
+    let folder = new_folder(None, "history");
+    std::fs::create_dir_all(&folder)?;
+    deliver(&output, &folder, render)?;
+    eprintln!("written to {}", folder.display());
+    Ok(())
+}
+
+fn render(history: &History, lang: Lang, format: Format) -> anyhow::Result<Rendered> {
+    Ok(Rendered::Whole(match format {
+        Format::Text => text::render(&compose(history, lang), style()),
+        Format::Md => markdown::render(&compose(history, lang)),
+        Format::Csv => csv(history),
+        Format::Json => serde_json::to_string_pretty(history)? + "\n",
+        Format::Html => html::render(&inferometer_report::html::history::compose_page(
+            history, lang,
+        )),
+        Format::Svg | Format::Png => return Ok(Rendered::Figures(figures(history, lang))),
+    }))
+}

@@ -1,0 +1,43 @@
+//! What `inferometer history` says.
+
+use inferometer_text::texts;
+
+texts! {
+    pub enum HistoryText {
+        Worse => "WORSE", "变差";
+        Better => "BETTER", "变好";
+        Steady => "NO CHANGE", "无变化";
+        TooFew => "TOO FEW RUNS", "运行次数太少";
+        Scope => "runs: {runs}, scenarios: {scenarios}", "运行 {runs} 次，场景 {scenarios} 个";
+        Needed => "{needed} runs of one scenario or more can show a change", "同一场景至少运行 {needed} 次才能看出变化";
+        LatestChange => "latest change: {change}", "最近一次变化：{change}";
+        Rose => "{metric} rose {percent} [{low}, {high}] between {from} and {to}", "{metric} 在 {from} 与 {to} 之间上升 {percent}［{low}，{high}］";
+        Fell => "{metric} fell {percent} [{low}, {high}] between {from} and {to}", "{metric} 在 {from} 与 {to} 之间下降 {percent}［{low}，{high}］";
+        Between => "between {from} and {to}", "{from} 与 {to} 之间";
+        LiesBetween => "changed there: {facts}", "期间变更：{facts}";
+        NothingKnown => "nothing that is recorded changed there", "期间没有已记录的变更";
+        FactChanged => "{name} {from} → {to}", "{name} {from} → {to}";
+        FactAdded => "{name} {to} (new)", "{name} {to}（新增）";
+        FactGone => "{name} {from} (gone)", "{name} {from}（移除）";
+        Scenario => "scenario", "场景";
+        Runs => "runs", "运行";
+        RunsFromTo => "{count}, from {from} to {to}", "{count} 次，{from} 至 {to}";
+        RunsInvalid => "{runs}; {invalid} invalid ones are not counted", "{runs}；另有 {invalid} 次无效，不计入";
+        NoneValid => "none is valid; {invalid} invalid ones are not counted", "没有有效的运行；{invalid} 次无效，不计入";
+        Changes => "Changes", "变化";
+        Metric => "metric", "指标";
+        Now => "now", "现在";
+        Before => "before", "之前";
+        Change => "change", "变化";
+        Since => "since", "自";
+        Judged => "verdict", "结论";
+        Method => "lasting changes beyond {margin}; a scenario without any shows one in {risk} of cases at most, over all its metrics", "只报告超过 {margin} 的持续变化；对没有变化的场景，全部指标合计误报率不超过 {risk}";
+        FigureTitle => "History", "历史";
+        FigureOf => "History: {name}", "历史：{name}";
+        Days => "days since {date}", "自 {date} 起的天数";
+        Hours => "hours since {date}", "自 {date} 起的小时数";
+        Numbers => "run", "运行序号";
+        Measured => "runs", "各次运行";
+        Level => "level", "水平";
+    }
+}

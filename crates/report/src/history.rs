@@ -1,0 +1,439 @@
+//! The history of a server: since when each metric is what it is, and what changed there.
+
+use crate::compare::metric;
+use crate::csv::{field, harmless};
+use inferometer_analysis::history::{Change, ChangedFact, History, LEAST, MetricHistory, Timeline};
+use inferometer_chart::metric_name::{MetricUnit, metric_name, unit_of};
+use inferometer_message::{CompareText, HistoryText};
+use inferometer_page::doc::{
+    Block, Cell, Column, Doc, Follow, Note, Pair, Section, Table, Tone, Verdict,
+};
+use inferometer_page::figure::{
+    Arrangement, Axis, Colour, Figure, Mark, MarkKind, On, Panel, Sample, Scale, Series, Shape,
+};
+use inferometer_page::number;
+use inferometer_store::run_dir::instant;
+use inferometer_text::Lang;
+use inferometer_text::punctuation::PunctuationText;
+
+const HOUR_NS: f64 = 3.6e12;
+const DAY_HOURS: f64 = 24.0;
+
+pub fn compose(history: &History, lang: Lang) -> Doc {
+    let mut sections = vec![Section::plain([verdict(history, lang)])];
+    for timeline in &history.timelines {
+        sections.push(section(timeline, lang));
+        let changes = newest_first(timeline);
+        let at_once = changes.chunk_by(|(_, a), (_, b)| a.between == b.between);
+        let notes: Vec<Note> = at_once.filter_map(|changes| note(changes, lang)).collect();
+        if !notes.is_empty() {
+            let heading = HistoryText::Changes.text(lang);
+            sections.push(Section::headed(heading, [Block::Notes(notes)]));
+        }
+    }
+    let method = HistoryText::Method.with(
+        lang,
+        &[
+            ("margin", number::percent(history.margin)),
+            ("risk", number::percent(history.risk)),
+        ],
+    );
+    sections.push(Section::plain([Block::Paragraph(method)]));
+    Doc { sections }
+}
+
+/// The present state of all timelines.
+fn verdict(history: &History, lang: Lang) -> Verdict {
+    let timelines = &history.timelines;
+    let latest = timelines.iter().flat_map(|it| &it.metrics);
+    let latest = latest.filter_map(|it| Some((it, it.changes.last()?)));
+    let latest = Vec::from_iter(latest).into_iter();
+    let newest = |worse: bool| {
+        let of_kind = latest.clone().filter(|(_, change)| change.worse == worse);
+        // Of several at once the first is the metric that matters most.
+        of_kind
+            .rev()
+            .max_by_key(|(_, change)| instant(&change.started[1]))
+    };
+    let long_enough = timelines.iter().any(|it| it.runs.len() >= LEAST);
+    let (word, tone, found) = match (newest(true), newest(false)) {
+        (Some(worse), _) => (HistoryText::Worse, Tone::Bad, Some(worse)),
+        (None, Some(better)) => (HistoryText::Better, Tone::Good, Some(better)),
+        (None, None) if long_enough => (HistoryText::Steady, Tone::Good, None),
+        (None, None) => (HistoryText::TooFew, Tone::Caution, None),
+    };
+    let runs: usize = timelines.iter().map(|it| it.runs.len()).sum();
+    let scope = HistoryText::Scope.with(
+        lang,
+        &[
+            ("runs", number::count(runs as u64)),
+            ("scenarios", number::count(timelines.len() as u64)),
+        ],
+    );
+    let rest = match found {
+        Some((metric, change)) => {
+            let change = [("change", sentence(metric, change, lang))];
+            HistoryText::LatestChange.with(lang, &change)
+        }
+        None if long_enough => String::new(),
+        None => HistoryText::Needed.with(lang, &[("needed", LEAST.to_string())]),
+    };
+    Verdict {
+        rest,
+        ..Verdict::new(word.text(lang), tone, scope)
+    }
+}
+
+/// Changes of all metrics, the newest first.
+fn newest_first(timeline: &Timeline) -> Vec<(&MetricHistory, &Change)> {
+    let metrics = timeline.metrics.iter();
+    let mut all: Vec<(&MetricHistory, &Change)> = metrics
+        .flat_map(|metric| metric.changes.iter().map(move |change| (metric, change)))
+        .collect();
+    all.sort_by_key(|(_, change)| std::cmp::Reverse(change.between));
+    all
+}
+
+fn section(timeline: &Timeline, lang: Lang) -> Section {
+    let pairs = vec![
+        Pair::new(HistoryText::Scenario.text(lang), scenario(timeline)),
+        Pair::new(HistoryText::Runs.text(lang), runs(timeline, lang)),
+    ];
+    let mut blocks = vec![Block::Pairs(pairs)];
+    if !timeline.metrics.is_empty() {
+        blocks.push(Block::Table(table(timeline, lang)));
+    }
+    Section {
+        heading: Some(name(timeline)),
+        blocks,
+    }
+}
+
+/// What tells a timeline from the others, else its model.
+fn name(timeline: &Timeline) -> String {
+    let differs = timeline.differs.iter();
+    let differs: Vec<String> = differs
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    if differs.is_empty() {
+        let model = timeline.conditions.get("model");
+        return model.cloned().unwrap_or_default();
+    }
+    differs.join(" ")
+}
+
+fn scenario(timeline: &Timeline) -> String {
+    let conditions = timeline.conditions.iter();
+    let words = conditions.map(|(name, value)| format!("{name}={value}"));
+    words.collect::<Vec<_>>().join(" ")
+}
+
+fn runs(timeline: &Timeline, lang: Lang) -> String {
+    let invalid = ("invalid", number::count(timeline.invalid));
+    let (Some(first), Some(last)) = (timeline.runs.first(), timeline.runs.last()) else {
+        return HistoryText::NoneValid.with(lang, &[invalid]);
+    };
+    let runs = HistoryText::RunsFromTo.with(
+        lang,
+        &[
+            ("count", number::count(timeline.runs.len() as u64)),
+            ("from", minute(&first.started)),
+            ("to", minute(&last.started)),
+        ],
+    );
+    if timeline.invalid == 0 {
+        return runs;
+    }
+    HistoryText::RunsInvalid.with(lang, &[("runs", runs), invalid])
+}
+
+/// A time to the minute, as the run's own clock said it.
+fn minute(started: &str) -> String {
+    started.get(..16).unwrap_or(started).replace('T', " ")
+}
+
+/// A line for each metric: what it is now, and since when.
+fn table(timeline: &Timeline, lang: Lang) -> Table {
+    let columns = vec![
+        Column::left(HistoryText::Metric.text(lang)),
+        Column::right(HistoryText::Now.text(lang)),
+        Column::right(HistoryText::Before.text(lang)),
+        Column::right(HistoryText::Change.text(lang)),
+        Column::left(HistoryText::Since.text(lang)),
+        Column::left(HistoryText::Judged.text(lang)),
+    ];
+    let line = |history: &MetricHistory| {
+        let levels = levels(history);
+        let value = |level: Option<&([usize; 2], f64)>| {
+            level.map_or(Cell::blank(), |(_, value)| {
+                Cell::text(shown(history, *value))
+            })
+        };
+        let last = levels.len().checked_sub(1);
+        let mut cells = vec![
+            Cell::text(metric(history.metric, lang)),
+            value(last.and_then(|at| levels.get(at))),
+        ];
+        match history.changes.last() {
+            Some(change) => {
+                let (word, tone) = judged(change.worse);
+                cells.extend([
+                    value(last.and_then(|at| levels.get(at.checked_sub(1)?))),
+                    Cell::text(signed(change.ratio)),
+                    Cell::text(minute(&change.started[1])),
+                    Cell::Toned(word.text(lang).to_owned(), tone),
+                ]);
+            }
+            None => cells.extend([
+                Cell::blank(),
+                Cell::blank(),
+                Cell::blank(),
+                Cell::text(CompareText::CellSame.text(lang)),
+            ]),
+        }
+        cells
+    };
+    Table::new(columns, timeline.metrics.iter().map(line))
+}
+
+/// Stretches between changes, each with its median.
+fn levels(history: &MetricHistory) -> Vec<([usize; 2], f64)> {
+    let starts = [0]
+        .into_iter()
+        .chain(history.changes.iter().map(|it| it.between[1]));
+    let ends = history
+        .changes
+        .iter()
+        .map(|it| it.between[1])
+        .chain([history.values.len()]);
+    let level = |(start, end): (usize, usize)| {
+        let mut values: Vec<f64> = history.values[start..end]
+            .iter()
+            .flatten()
+            .copied()
+            .collect();
+        values.sort_by(f64::total_cmp);
+        let middle = values.get(values.len() / 2).copied()?;
+        let pair = values[(values.len() - 1) / 2];
+        Some(([start, end - 1], (middle + pair) / 2.0))
+    };
+    starts.zip(ends).filter_map(level).collect()
+}
+
+fn shown(history: &MetricHistory, value: f64) -> String {
+    match unit_of(history.metric) {
+        MetricUnit::Time => number::whole_millis(value),
+        MetricUnit::Sign(sign) => format!("{} {sign}", number::brief(value)),
+    }
+}
+
+fn signed(ratio: f64) -> String {
+    let sign = if ratio < 1.0 { "−" } else { "+" };
+    format!("{sign}{} %", share(ratio))
+}
+
+/// How far a ratio is from 1, in percent.
+fn share(ratio: f64) -> String {
+    number::grouped(100.0 * (ratio - 1.0).abs(), 1)
+}
+
+/// Changes between the same two runs, and what else changed there.
+fn note(changes: &[(&MetricHistory, &Change)], lang: Lang) -> Option<Note> {
+    let (_, first) = changes.first()?;
+    let facts: Vec<String> = first.facts.iter().map(|it| fact(it, lang)).collect();
+    let there = if facts.is_empty() {
+        HistoryText::NothingKnown.text(lang).to_owned()
+    } else {
+        let facts = PunctuationText::Semicolon.join(lang, &facts);
+        HistoryText::LiesBetween.with(lang, &[("facts", facts)])
+    };
+    let worse = changes.iter().any(|(_, change)| change.worse);
+    let (word, tone) = judged(worse);
+    let between = [
+        ("from", minute(&first.started[0])),
+        ("to", minute(&first.started[1])),
+    ];
+    let of_metric = |(history, change): &(&MetricHistory, &Change)| {
+        let [low, high] = [change.low, change.high].map(signed);
+        let name = metric(history.metric, lang);
+        format!("{name} {} [{low}, {high}]", signed(change.ratio))
+    };
+    let parts: Vec<String> = changes.iter().map(of_metric).collect();
+    Some(Note {
+        tag: word.text(lang).to_owned(),
+        tone,
+        subject: HistoryText::Between.with(lang, &between),
+        text: PunctuationText::Semicolon.join(lang, &parts),
+        follow: Some(Follow::Remedy(there)),
+    })
+}
+
+fn judged(worse: bool) -> (CompareText, Tone) {
+    if worse {
+        (CompareText::CellWorse, Tone::Bad)
+    } else {
+        (CompareText::CellBetter, Tone::Good)
+    }
+}
+
+fn sentence(history: &MetricHistory, change: &Change, lang: Lang) -> String {
+    // Ends of a fall are told by their size, the smaller first.
+    let (text, low, high) = if change.ratio > 1.0 {
+        (HistoryText::Rose, change.low, change.high)
+    } else {
+        (HistoryText::Fell, change.high, change.low)
+    };
+    let values = [
+        ("metric", metric_name(history.metric, lang)),
+        ("percent", format!("{} %", share(change.ratio))),
+        ("low", share(low)),
+        ("high", share(high)),
+        ("from", minute(&change.started[0])),
+        ("to", minute(&change.started[1])),
+    ];
+    text.with(lang, &values)
+}
+
+fn fact(fact: &ChangedFact, lang: Lang) -> String {
+    let name = ("name", fact.name.clone());
+    match (fact.from.clone(), fact.to.clone()) {
+        (Some(from), Some(to)) => {
+            HistoryText::FactChanged.with(lang, &[name, ("from", from), ("to", to)])
+        }
+        (None, to) => HistoryText::FactAdded.with(lang, &[name, ("to", to.unwrap_or_default())]),
+        (Some(from), None) => HistoryText::FactGone.with(lang, &[name, ("from", from)]),
+    }
+}
+
+/// One figure for each timeline with several runs: a panel for each metric over one time axis.
+pub fn figures(history: &History, lang: Lang) -> Vec<Figure> {
+    let several = history.timelines.len() > 1;
+    let shown = history.timelines.iter().filter(|it| it.runs.len() > 1);
+    shown
+        .enumerate()
+        .map(|(place, timeline)| {
+            let title = if several {
+                HistoryText::FigureOf.with(lang, &[("name", name(timeline))])
+            } else {
+                HistoryText::FigureTitle.text(lang).to_owned()
+            };
+            let id = match place {
+                0 => "history".to_owned(),
+                place => format!("history-{}", place + 1),
+            };
+            let panels = timeline.metrics.iter();
+            Figure {
+                arrangement: Arrangement::Stack,
+                ..Figure::new(
+                    id,
+                    title,
+                    panels.map(|it| panel(timeline, it, lang)).collect(),
+                    Vec::new(),
+                )
+            }
+        })
+        .collect()
+}
+
+fn panel(timeline: &Timeline, history: &MetricHistory, lang: Lang) -> Panel {
+    let (times, axis) = times(timeline);
+    let at = |place: usize| times.get(place).copied().unwrap_or_default();
+    let unit = match unit_of(history.metric) {
+        MetricUnit::Time => "ms",
+        MetricUnit::Sign(sign) => sign,
+    };
+    let since = timeline.runs.first().map(|run| minute(&run.started));
+    let since = [("date", since.unwrap_or_default())];
+    let levels = levels(history).into_iter().enumerate();
+    let level = |(nth, ([first, last], value)): (usize, ([usize; 2], f64))| {
+        let name = match nth {
+            0 => HistoryText::Level.text(lang),
+            _ => "",
+        };
+        let ends = [[at(first), value], [at(last), value]];
+        Series::new(name, Colour::Quiet, Shape::Step(ends.to_vec()))
+    };
+    let mut series: Vec<Series> = levels.map(level).collect();
+    let points = history.values.iter().enumerate();
+    let points = points.map(|(place, value)| Sample::new(at(place), *value));
+    series.push(Series::new(
+        HistoryText::Measured.text(lang),
+        Colour::Nth(0),
+        Shape::Scatter(points.collect()),
+    ));
+    let mark = |change: &Change| {
+        let middle = (at(change.between[0]) + at(change.between[1])) / 2.0;
+        Mark::new(On::X, middle, signed(change.ratio), MarkKind::Knee)
+    };
+    // Of what changed, versions are short enough to be written into a chart.
+    let runs = timeline.runs.iter().enumerate().skip(1);
+    let versions = runs.filter_map(|(place, run)| {
+        let version = run
+            .new_facts
+            .get("engine")
+            .or(run.new_facts.get("server"))?;
+        Some(Mark::new(
+            On::X,
+            at(place),
+            version.clone(),
+            MarkKind::Reference,
+        ))
+    });
+    Panel {
+        title: metric_name(history.metric, lang),
+        x: Axis::new(axis.with(lang, &since), "", Scale::Linear),
+        y: Axis::new("", unit, Scale::FromZero),
+        series,
+        marks: history.changes.iter().map(mark).chain(versions).collect(),
+        ..Panel::default()
+    }
+}
+
+/// When each run was, on an axis that suits how far they lie apart: days, hours, or their numbers.
+fn times(timeline: &Timeline) -> (Vec<f64>, HistoryText) {
+    let began = timeline.runs.iter().map(|it| instant(&it.started));
+    let began: Vec<Option<i128>> = began.collect();
+    let first = began.iter().flatten().min().copied().unwrap_or_default();
+    let hours = |began: &Option<i128>| began.map_or(0.0, |it| (it - first) as f64 / HOUR_NS);
+    let hours: Vec<f64> = began.iter().map(hours).collect();
+    match hours.iter().copied().fold(0.0, f64::max) {
+        longest if longest > 3.0 * DAY_HOURS => {
+            let days = hours.iter().map(|it| it / DAY_HOURS);
+            (days.collect(), HistoryText::Days)
+        }
+        longest if longest > 1.0 => (hours, HistoryText::Hours),
+        _ => {
+            let numbers = (1..=timeline.runs.len()).map(|it| it as f64);
+            (numbers.collect(), HistoryText::Numbers)
+        }
+    }
+}
+
+/// One line for each run and metric.
+pub fn csv(history: &History) -> String {
+    let mut out = String::from("scenario,started,path,metric,value,ratio,low,high,worse\r\n");
+    for timeline in &history.timelines {
+        let name = field(&harmless(&name(timeline)));
+        for metric in &timeline.metrics {
+            for (place, (run, value)) in timeline.runs.iter().zip(&metric.values).enumerate() {
+                let change = metric.changes.iter().find(|it| it.between[1] == place);
+                let number =
+                    |value: Option<f64>| value.map(|it| it.to_string()).unwrap_or_default();
+                let cells = [
+                    name.clone(),
+                    field(&harmless(&run.started)),
+                    field(&harmless(&run.path)),
+                    metric.metric.to_string(),
+                    number(*value),
+                    number(change.map(|it| it.ratio)),
+                    number(change.map(|it| it.low)),
+                    number(change.map(|it| it.high)),
+                    change.map(|it| it.worse.to_string()).unwrap_or_default(),
+                ];
+                out.push_str(&cells.join(","));
+                out.push_str("\r\n");
+            }
+        }
+    }
+    out
+}
