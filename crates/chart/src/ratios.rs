@@ -41,7 +41,14 @@ pub fn ratios(comparison: &Comparison, labels: &BTreeMap<String, String>, lang: 
             _ => label(group),
         };
         if loads.len() > MOST_PANELS {
-            panels.extend(over_loads(comparison, &rows, &side, lang));
+            // Loads under one heading of an import are a panel by themselves.
+            for heading in distinct(rows.iter().map(|row| row.point.group())) {
+                let of_heading = |row: &&Row| row.point.group() == heading;
+                let rows: Vec<&Row> = rows.iter().copied().filter(of_heading).collect();
+                let names = [side.as_str(), heading.unwrap_or_default()];
+                let names: Vec<&str> = names.into_iter().filter(|it| !it.is_empty()).collect();
+                panels.extend(over_loads(comparison, &rows, &names.join(", "), lang));
+            }
             left = left.max(loads.len().saturating_sub(MOST_LOADS));
             continue;
         }
@@ -81,7 +88,7 @@ pub fn ratios(comparison: &Comparison, labels: &BTreeMap<String, String>, lang: 
 fn over_loads(comparison: &Comparison, rows: &[&Row], side: &str, lang: Lang) -> Vec<Panel> {
     let primary = rows.iter().filter(|row| row.primary).map(|row| row.metric);
     let metrics = distinct(primary.chain(USUAL));
-    let names = |row: &Row| row.point.to_string();
+    let names = |row: &Row| row.point.without_group().to_string();
     let panels = metrics.into_iter().filter_map(|metric| {
         let those = rows.iter().copied().filter(|row| row.metric == metric);
         let those: Vec<&Row> = those.take(MOST_LOADS).collect();

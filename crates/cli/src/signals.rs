@@ -9,8 +9,17 @@ use tokio::signal::unix::{SignalKind, signal};
 
 /// The first signal drains, the second leaves. Both keep what is recorded.
 pub fn interrupt_on_signals(control: Control) -> anyhow::Result<()> {
+    interrupt_or_say(control, String::new())
+}
+
+/// The same for what was kept in a folder: where nothing is measured at the moment, as in virtual
+/// time, it ends at once, with a last word.
+pub fn interrupt_or_say(control: Control, last_word: String) -> anyhow::Result<()> {
     on_signals(move || {
         if !control.is_measuring() {
+            if !last_word.is_empty() {
+                eprintln!("\n{last_word}");
+            }
             std::process::exit(130);
         }
         // Two wishes are heard; a third means that nothing hears them.

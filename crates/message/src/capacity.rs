@@ -14,6 +14,7 @@ texts! {
         BudgetSpent => "the request budget was spent before the interval was narrow enough; raise --budget", "请求预算用尽时区间仍不够窄；请增大 --budget";
         Unconfirmed => "every long run at the answer moved it; the server may be drifting", "在该负载下的长时间运行不断改变结论，服务端可能存在漂移";
         Missed => "the long run at {level} {unit} missed the objective: {within} of its requests were within the limit, {asked} required", "在 {level} {unit} 下的长时间运行未满足目标：{within} 的请求达标，要求 {asked}";
+        GoesOn => "interrupted; the probes so far are in {folder} (inferometer report), and the same command with --out {folder} goes on", "已中断；目前的试探结果在 {folder}（inferometer report 可查看），用同一命令加 --out {folder} 可继续";
         TooShort => "not confirmed: a run of {had} requests at {level} {unit} met the objectives, but requests that wait together tell little, and too few are independent to show that it lasts; at least {needed} would be needed at this load (raise --budget)", "未确认：在 {level} {unit} 下 {had} 个请求的运行满足目标，但同时排队的请求彼此相关，独立样本太少，不足以说明能够持续；该负载下至少需要 {needed}（请增大 --budget）";
         NeededRequests => "{needs} requests", "{needs} 个请求";
         NeededTime => "{needs} requests (about {time})", "{needs} 个请求（约 {time}）";

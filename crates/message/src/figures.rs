@@ -101,6 +101,7 @@ inferometer_text::texts! {
         LeftOut => "Left out because the run is INVALID: {points}.", "因运行无效（INVALID）未绘出：{points}。";
         NotMeasured => "Not measured: {points}.", "没有测量结果：{points}。";
         Doubtful => "Drawn though INVALID: {points}.", "虽无效（INVALID）仍绘出：{points}。";
+        TitleOf => "{title}: {of}", "{title}：{of}";
         InvalidTitle => "{title} – INVALID", "{title} – 无效（INVALID）";
         AllInvalid => "Every point of this chart is INVALID; the report says why.", "本图全部测点均为无效（INVALID），原因见报告。";
         Pooled => "Requests of repeated runs are taken together.", "重复运行的请求合并统计。";

@@ -64,6 +64,7 @@ texts! {
         Latency => "Latency", "时延";
         Mean => "mean", "平均";
         Max => "max", "最大";
+        Overloaded => "none: overloaded", "无：过载";
         TooShort => "too short: {count} requests needed", "运行太短：需 {count} 个请求";
         NoValues => "no values: {columns}", "无数值：{columns}";
         TooFew =>

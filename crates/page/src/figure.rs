@@ -84,8 +84,8 @@ impl Panel {
         self.series.iter().all(|series| series.shape.is_empty())
     }
 
-    /// It has values and shows nothing that a number would not: a heat map of one cell, or curves
-    /// that are all at one place of the axis, which are dots above each other.
+    /// It has values and shows nothing that a number would not: a heat map of one cell, curves that
+    /// are all at one place of the axis, which are dots above each other, or that never leave 0.
     fn is_trivial(&self) -> bool {
         let shapes = || self.series.iter().map(|series| &series.shape);
         let heat = shapes().map(|shape| match shape {
@@ -106,7 +106,9 @@ impl Panel {
         };
         let mut places = samples().map(|sample| sample.x);
         let first = places.next();
-        curves && samples().count() > 1 && places.all(|place| Some(place) == first)
+        let at_one_place = samples().count() > 1 && places.all(|place| Some(place) == first);
+        let never_leave = !self.is_empty() && samples().all(|sample| sample.y == Some(0.0));
+        curves && (at_one_place || never_leave)
     }
 }
 

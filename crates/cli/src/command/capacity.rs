@@ -10,13 +10,14 @@ use crate::options::{EngineArguments, Format, MeasurementOptions, OutputOptions}
 use crate::output::{check_output, check_report_name, keep, language};
 use crate::progress::Progress;
 use crate::session::session;
-use crate::signals::interrupt_on_signals;
+use crate::signals::interrupt_or_say;
 use anyhow::bail;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use inferometer_campaign::capacity::Settings;
 use inferometer_campaign::capacity::stored::SearchEnding;
 use inferometer_core::options::{Count, LoadOptions, Positive};
 use inferometer_load::instrument::Control;
+use inferometer_message::CapacityText;
 use inferometer_runner::capacity::{
     CapacitySearch, OWN_TIER, Over, Tier, USUAL_BUDGET, at_level, levels, tiers,
 };
@@ -156,7 +157,8 @@ pub fn run(arguments: CapacityArguments) -> anyhow::Result<Exit> {
         &mut progress,
     )?;
     let control = Control::default();
-    interrupt_on_signals(control.clone())?;
+    let kept = [("folder", out.display().to_string())];
+    interrupt_or_say(control.clone(), CapacityText::GoesOn.with(lang, &kept))?;
     let found = search.find(journal, control, &mut servers, &session, &mut progress);
     servers.stop(&mut progress);
     progress.end();

@@ -321,3 +321,14 @@ fn a_server_that_dies_under_way_makes_the_run_invalid_and_all_is_accounted_for()
         );
     }
 }
+
+#[test]
+fn no_length_of_run_is_advised_where_the_server_is_overloaded() {
+    let place = Place::new();
+    let load = ["--rate", "40", "--requests", "600", "--sim-device", "l20"];
+    let fixed = ["run", "--sim-clock", "virtual", "--lang", "en"];
+    let told = place.run(&[&fixed[..], &load].concat());
+    assert!(told.stdout.contains("overload:"), "{}", told.stdout);
+    assert!(told.stdout.contains("none: overloaded"), "{}", told.stdout);
+    assert!(!told.stdout.contains("requests needed"), "{}", told.stdout);
+}

@@ -385,3 +385,37 @@ fn a_killed_run_leaves_no_embedded_server_behind() {
             .then_some(())
     });
 }
+
+#[test]
+fn a_computed_search_that_is_interrupted_says_how_it_goes_on() {
+    let place = Place::new();
+    let options = [
+        "capacity",
+        "--sim-clock",
+        "virtual",
+        "--slo",
+        "ttft.p99=500ms",
+        "--budget",
+        "90000000",
+        "--tolerance",
+        "0.1",
+        "--out",
+        "search",
+        "--lang",
+        "en",
+    ];
+    let started = Started::new(place.command(options));
+    let probes = place.path("search/probes.jsonl");
+    until("a probe", || {
+        let known = std::fs::read_to_string(&probes).ok()?;
+        (known.lines().count() > 1).then_some(())
+    });
+    started.signal(Signal::INT);
+    let ended = started.wait();
+    assert_eq!(ended.code, Some(130), "{ended:?}");
+    assert!(
+        ended.stderr.contains("--out search goes on"),
+        "{}",
+        ended.stderr
+    );
+}

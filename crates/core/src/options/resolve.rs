@@ -242,8 +242,12 @@ fn resolve_load(options: &LoadOptions, work: &Work, simulated: bool) -> Result<L
             OPEN_WARMUP.min(tenth).max(1)
         }
     };
+    let warmup = options.warmup.unwrap_or(Warmup::Requests(wave));
+    if matches!(warmup, Warmup::Requests(count) if count as f64 > MOST_ARRIVALS) {
+        return out_of_range("--warmup", warmup, "that is more than 100 million requests");
+    }
     Ok(Load {
-        warmup: options.warmup.unwrap_or(Warmup::Requests(wave)),
+        warmup,
         hold: resolve_hold(options.hold, &shape)?,
         shape,
         extent,

@@ -101,6 +101,7 @@ fn what_does_not_go_together_is_named() {
     assert!(refused("[load]\nrate = 'inf'\nduration = '3s'").contains("--requests"));
     assert!(refused("[load]\nstop-when = ['slo-missed']").contains("--slo"));
     assert!(refused("[objectives]\nattainment = 0.9").contains("--slo"));
+    assert!(refused("[load]\nwarmup = 4294967295").contains("--warmup 4294967295"));
     assert!(refused("[connection]\nheader-names = ['X-Tenant']").contains("--header X-Tenant="));
 }
 

@@ -1,7 +1,7 @@
 //! What results of another tool show together: as measured points, so that the charts and the
 //! rules of a sweep's findings serve them too.
 
-use super::{ImportReport, ReportedResult};
+use super::{ImportReport, ReportedResult, side_by_side};
 use crate::findings::{self, Finding, FindingKind};
 use inferometer_chart::measured::{MeasuredPoint, MeasuredPoints, is_load};
 use inferometer_chart::{self, Shown};
@@ -20,6 +20,9 @@ const SETTING: &str = "result";
 /// Results that are named in a finding or a footnote.
 const MOST_NAMED: usize = 6;
 
+/// A group, and what it is called beside others.
+type NamedGroup<'r> = (&'r str, &'r ResultGroup);
+
 /// The points of an import, which [`MeasuredPoints`] borrows.
 struct ImportedPoints<'a> {
     axes: Vec<String>,
@@ -29,18 +32,18 @@ struct ImportedPoints<'a> {
 
 impl<'a> ImportedPoints<'a> {
     /// Those of some groups, each of which is a setting where there are several.
-    fn of(report: &'a ImportReport<'_>, groups: &[&ResultGroup]) -> Self {
+    fn of(report: &'a ImportReport<'_>, groups: &[NamedGroup<'_>]) -> Self {
         let mut points: Vec<(Point, Vec<&Summary>)> = Vec::new();
         let mut places: BTreeMap<String, usize> = BTreeMap::new();
-        for group in groups {
+        for (name, group) in groups {
             let names = Names::of_group(report, group);
             for (_, result) in report.rows(group) {
                 let Some((told_apart, summary)) = &result.measured else {
                     continue;
                 };
-                let title = (groups.len() > 1).then(|| group.title.clone());
-                let name = names.of(result, told_apart);
-                let setting: Vec<String> = title.into_iter().chain(name).collect();
+                let title = (groups.len() > 1).then(|| (*name).to_owned());
+                let own = names.of(result, told_apart);
+                let setting: Vec<String> = title.into_iter().chain(own).collect();
                 let mut point = with_our_names(&result.point());
                 if !setting.is_empty() {
                     point
@@ -152,27 +155,46 @@ fn axes(points: &[(Point, Vec<&Summary>)]) -> Vec<String> {
     axes
 }
 
-/// Every figure of an import: groups that were measured along the same axes lie over each other.
-/// Invalid results are left out and named, unless there are no others: nobody can measure them
-/// again, so that they are drawn, and marked.
+/// Every figure of an import: groups that differ in one heading lie over each other, as do the
+/// others that were measured along the same axes. Invalid results are left out and named, unless
+/// there are no others: nobody can measure them again, so that they are drawn, and marked.
 pub fn figures(report: &ImportReport<'_>) -> Vec<Figure> {
-    let mut by_axes: Vec<(Vec<String>, Vec<&ResultGroup>)> = Vec::new();
-    for group in &report.groups {
-        let mut axes = ImportedPoints::of(report, &[group]).axes;
+    let families = side_by_side::comparable(report);
+    let mut drawn: Vec<(&str, Vec<NamedGroup<'_>>)> = Vec::new();
+    for family in &families {
+        let members = family.members.iter();
+        let members = members.map(|it| (it.name.as_str(), it.group));
+        drawn.push((family.title.as_str(), members.collect()));
+    }
+    let is_beside = |group: &ResultGroup| {
+        let mut members = families.iter().flat_map(|family| &family.members);
+        members.any(|member| std::ptr::eq(member.group, group))
+    };
+    let mut by_axes: Vec<(Vec<String>, Vec<NamedGroup<'_>>)> = Vec::new();
+    for group in report.groups.iter().filter(|group| !is_beside(group)) {
+        let named = (group.title.as_str(), group);
+        let mut axes = ImportedPoints::of(report, &[named]).axes;
         axes.retain(|axis| axis != SETTING);
         match by_axes.iter_mut().find(|(known, _)| *known == axes) {
-            Some((_, groups)) => groups.push(group),
-            None => by_axes.push((axes, vec![group])),
+            Some((_, groups)) => groups.push(named),
+            None => by_axes.push((axes, vec![named])),
         }
     }
+    drawn.extend(by_axes.into_iter().map(|(_, groups)| ("", groups)));
     let mut figures: Vec<Figure> = Vec::new();
-    for (_, groups) in by_axes {
+    for (title, groups) in drawn {
         for mut figure in overlaid(report, &groups) {
-            let same = figures
-                .iter()
-                .filter(|known| known.id.starts_with(&figure.id));
-            if let number @ 1.. = same.count() {
+            let numbered = |known: &&Figure| {
+                let rest = known.id.strip_prefix(&figure.id);
+                let rest = rest.map(|rest| rest.trim_start_matches('-'));
+                rest.is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
+            };
+            if let number @ 1.. = figures.iter().filter(numbered).count() {
                 figure.id = format!("{}-{}", figure.id, number + 1);
+            }
+            if !title.is_empty() {
+                let of = [("title", figure.title), ("of", title.to_owned())];
+                figure.title = FigureText::TitleOf.with(report.lang, &of);
             }
             figures.push(figure);
         }
@@ -180,9 +202,9 @@ pub fn figures(report: &ImportReport<'_>) -> Vec<Figure> {
     figures
 }
 
-fn overlaid(report: &ImportReport<'_>, groups: &[&ResultGroup]) -> Vec<Figure> {
+fn overlaid(report: &ImportReport<'_>, groups: &[NamedGroup<'_>]) -> Vec<Figure> {
     let lang = report.lang;
-    let rows = || groups.iter().flat_map(|group| report.rows(group));
+    let rows = || groups.iter().flat_map(|(_, group)| report.rows(group));
     let mut measured = rows().filter_map(|(_, result)| result.measured.as_ref());
     let shown = if measured.any(|(_, summary)| summary.valid) {
         Shown::Valid
@@ -216,7 +238,7 @@ pub fn findings(report: &ImportReport<'_>) -> Vec<(String, Finding)> {
 }
 
 pub(super) fn findings_of(report: &ImportReport<'_>, group: &ResultGroup) -> Vec<Finding> {
-    let points = ImportedPoints::of(report, &[group]);
+    let points = ImportedPoints::of(report, &[(group.title.as_str(), group)]);
     let mut findings = findings::of_points(&points.measured(report.lang), report.lang);
     // A table that does not report its failures loses requests all the same.
     findings.retain(|finding| finding.kind != FindingKind::LostRequests);

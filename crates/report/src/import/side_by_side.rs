@@ -16,29 +16,37 @@ use std::collections::BTreeSet;
 const SAME_LENGTH: f64 = 0.05;
 
 /// Groups with the same headings but one.
-struct Family<'r> {
+pub(super) struct Family<'r> {
     /// Headings that all share.
-    title: String,
-    members: Vec<Member<'r>>,
+    pub title: String,
+    pub members: Vec<Member<'r>>,
 }
 
-struct Member<'r> {
-    name: String,
+pub(super) struct Member<'r> {
+    pub name: String,
+    pub group: &'r ResultGroup,
     rows: Vec<&'r ReportedResult<'r>>,
 }
 
 pub(super) fn sections(report: &ImportReport<'_>) -> Vec<Section> {
-    let deepest = report.groups.iter().map(|it| headings(report, it).len());
-    let by_place = (0..deepest.max().unwrap_or(0)).map(|place| families(report, place));
-    let by_place: Vec<Vec<Family<'_>>> = by_place.filter(|found| !found.is_empty()).collect();
-    let chosen = by_place
-        .iter()
-        .find(|families| families.iter().any(tells_engines_apart))
-        .or(by_place.first());
-    let chosen = chosen.into_iter().flatten();
-    chosen
+    let families = comparable(report);
+    let shown = families.iter();
+    shown
         .filter_map(|family| family.section(report.lang))
         .collect()
+}
+
+/// The families that differ in the heading that tells most.
+pub(super) fn comparable<'r>(report: &'r ImportReport<'_>) -> Vec<Family<'r>> {
+    let deepest = report.groups.iter().map(|it| headings(report, it).len());
+    let by_place = (0..deepest.max().unwrap_or(0)).map(|place| families(report, place));
+    let mut by_place: Vec<Vec<Family<'_>>> = by_place.filter(|found| !found.is_empty()).collect();
+    let of_engines = |families: &Vec<Family<'_>>| families.iter().any(tells_engines_apart);
+    let chosen = by_place.iter().position(of_engines).unwrap_or(0);
+    if by_place.is_empty() {
+        return Vec::new();
+    }
+    by_place.swap_remove(chosen)
 }
 
 fn headings<'a>(report: &ImportReport<'a>, group: &ResultGroup) -> &'a [String] {
@@ -48,7 +56,7 @@ fn headings<'a>(report: &ImportReport<'a>, group: &ResultGroup) -> &'a [String] 
 
 /// Groups whose headings differ at one place only.
 fn families<'r>(report: &'r ImportReport<'_>, place: usize) -> Vec<Family<'r>> {
-    let mut families: Vec<(Vec<&String>, Vec<&ResultGroup>)> = Vec::new();
+    let mut families: Vec<(Vec<&String>, Vec<&'r ResultGroup>)> = Vec::new();
     for group in &report.groups {
         let all = headings(report, group);
         if place >= all.len() {
@@ -71,13 +79,13 @@ fn families<'r>(report: &'r ImportReport<'_>, place: usize) -> Vec<Family<'r>> {
         }
         several => !several.iter().all(|others| others.contains(*heading)),
     };
-    let family = |(others, groups): (Vec<&String>, Vec<&ResultGroup>)| {
+    let family = |(others, groups): (Vec<&String>, Vec<&'r ResultGroup>)| {
         let title: Vec<&str> = others
             .iter()
             .filter(tells_apart)
             .map(|it| it.as_str())
             .collect();
-        let member = |group: &ResultGroup| {
+        let member = |group: &'r ResultGroup| {
             let rows = report.rows(group).into_iter().map(|(_, result)| result);
             let rows = rows.filter(|row| !row.found.point.is_empty());
             let mut rows: Vec<&ReportedResult<'_>> = rows.collect();
@@ -90,6 +98,7 @@ fn families<'r>(report: &'r ImportReport<'_>, place: usize) -> Vec<Family<'r>> {
             rows.retain(|row| !repeats(row));
             Member {
                 name: headings(report, group)[place].clone(),
+                group,
                 rows,
             }
         };

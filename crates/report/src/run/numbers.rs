@@ -4,6 +4,7 @@ use super::latency::row_unit;
 use super::{RunReport, heading};
 use inferometer_chart::ladder::cards_of;
 use inferometer_core::check::Check;
+use inferometer_core::doubt::DoubtCode;
 use inferometer_core::record::TokenSource;
 use inferometer_core::summary::Distribution;
 use inferometer_message::{FigureText, MetricText, NumbersText};
@@ -150,6 +151,10 @@ impl Interval {
     fn of(report: &RunReport<'_>, ends: Option<[f64; 2]>, needed: Option<u64>) -> Self {
         match (ends, needed) {
             (Some(ends), _) => Interval::Ends(ends),
+            // No number of requests would do: what is measured grows with the run.
+            (None, Some(_)) if is_overloaded(report) => {
+                Interval::TooShort(report.fill(NumbersText::Overloaded, &[]))
+            }
             (None, Some(needed)) => {
                 let count = ("count", number::count(needed));
                 Interval::TooShort(report.fill(NumbersText::TooShort, &[count]))
@@ -165,6 +170,11 @@ impl Interval {
             Interval::Blank => Cell::blank(),
         }
     }
+}
+
+fn is_overloaded(report: &RunReport<'_>) -> bool {
+    let mut doubts = report.summary.doubts.iter();
+    doubts.any(|doubt| doubt.code == DoubtCode::Overload)
 }
 
 fn rate(

@@ -296,7 +296,7 @@ fn no_flipped_bit_of_a_sealed_run_passes_unseen() {
     .unwrap();
     let message = reads(&run).unwrap_err().to_string();
     assert!(
-        message.contains("has no line for records.parquet"),
+        message.contains("has no line for records/records.parquet"),
         "{message}"
     );
     assert!(matches!(
