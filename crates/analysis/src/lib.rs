@@ -9,6 +9,7 @@ pub mod fold;
 pub mod history;
 pub mod judge;
 pub mod knee;
+pub mod live;
 pub mod server;
 pub mod statistics;
 pub mod steady;

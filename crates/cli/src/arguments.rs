@@ -76,6 +76,11 @@ pub enum Command {
         after_help = "Example: inferometer history --where model=Qwen2.5-7B --fail-on worse\nSix runs of one scenario or more can show a change; tags such as driver=570 are named beside it."
     )]
     History(crate::command::history::HistoryArguments),
+    /// Show all results in a browser, and running ones as they grow
+    #[command(
+        after_help = "Example: inferometer serve inferometer-runs\nFor others: inferometer serve --listen 0.0.0.0:7470 --token-file token.txt"
+    )]
+    Serve(crate::command::serve::ServeArguments),
     /// Read results of other tools, from files or notes, and keep them as runs
     #[command(after_help = "Example: inferometer import notes.md benchmark_data.db --format md")]
     Import(ImportArguments),

@@ -15,6 +15,7 @@ pub mod report;
 pub mod run;
 pub mod runs;
 pub mod schema;
+pub mod serve;
 pub mod sim;
 pub mod site;
 pub mod sweep;

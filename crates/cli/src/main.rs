@@ -77,6 +77,7 @@ fn main() -> ExitCode {
         Command::Verify(arguments) => command::verify::run(&arguments),
         Command::Compare(arguments) => command::compare::run(&arguments),
         Command::History(arguments) => command::history::run(&arguments),
+        Command::Serve(arguments) => command::serve::run(&arguments),
         Command::Import(arguments) => command::import::run(&arguments),
         Command::From(arguments) => command::from::run(&arguments),
         Command::Data(arguments) => command::data::run(&arguments),

@@ -45,7 +45,7 @@ pub use progress::ProgressText;
 pub use runs::RunsText;
 pub use server::ServerText;
 pub use setup::SetupText;
-pub use site::SiteText;
+pub use site::{LiveText, SiteText};
 pub use study::StudyText;
 pub use sweep::SweepText;
 pub use verdict::VerdictText;

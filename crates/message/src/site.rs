@@ -14,7 +14,30 @@ inferometer_text::texts! {
         NotATest => "Ratios are of stored figures against the first chosen result. No test says whether a difference is more than chance; a sweep counts by its best valid point.", "比值以首个勾选的结果为基准，仅由已存数值得出，未检验差异是否显著；扫描取其最佳有效测点。";
         Computed => "computed, not measured", "计算得出，并非实测";
         Unlike => "NOT COMPARABLE: the marked results differ from the first in their kind of load (streams or rate) or by more than 5 % in mean lengths, so their ratios say nothing about the servers.", "不可比：带标记的结果与首个结果的负载类型（并发或速率）不同，或平均长度相差超过 5 %，其比值不能说明服务优劣。";
+        FullComparison => "Compare with intervals and a verdict", "查看带区间与结论的完整对比";
+        HistoryLink => "Since when? History of each scenario", "从何时起？各场景的历史";
         Metric => "metric", "指标";
         Back => "all results", "全部结果";
+    }
+}
+
+inferometer_text::texts! {
+    /// The page of a run that goes on.
+    pub enum LiveText {
+        Waiting => "waiting for the first requests to end", "等待首批请求结束";
+        Running => "running", "进行中";
+        Away => "the server of this page does not answer; trying again", "页面服务无响应，正在重试";
+        Elapsed => "elapsed", "已用时间";
+        Done => "answered of planned", "已完成 / 计划";
+        Failed => "failed", "失败";
+        RequestRate => "requests per second", "每秒请求数";
+        TokenRate => "output tokens per second", "每秒输出 token 数";
+        Ttft => "TTFT p50 / p99 (ms)", "TTFT p50 / p99（ms）";
+        Tpot => "TPOT p50 (ms)", "TPOT p50（ms）";
+        TtftChart => "TTFT in ms: p50, p99", "TTFT（ms）：p50、p99";
+        TpotChart => "TPOT in ms: p50, p99", "TPOT（ms）：p50、p99";
+        FailedChart => "failed requests", "失败请求数";
+        Doubts => "Doubts so far", "目前的疑点";
+        NoDoubts => "none", "无";
     }
 }

@@ -8,7 +8,7 @@ use crate::runs::{KnownResult, Listed};
 use inferometer_analysis::compare::Metric;
 use inferometer_chart::metric_name::{MetricUnit, metric_name, unit_of};
 use inferometer_core::scenario::Shape;
-use inferometer_message::{NumbersText, RunsText, SiteText};
+use inferometer_message::{LiveText, NumbersText, RunsText, SiteText};
 use inferometer_page::html::ControlText;
 use inferometer_page::number;
 use inferometer_text::hostile::printable;
@@ -19,6 +19,7 @@ use strum::VariantArray as _;
 
 const STYLE: &str = include_str!("site/site.css");
 const SCRIPT: &str = include_str!("site/site.js");
+const LIVE_SCRIPT: &str = include_str!("site/live.js");
 
 /// Longest name, label or tag that is shown.
 const MOST_CHARS: usize = 200;
@@ -48,8 +49,15 @@ pub fn page_name(name: &str, taken: &mut HashSet<String>) -> String {
         .expect("numbers do not end")
 }
 
+/// Where pages are kept: files of their own, or made by a server that also compares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hosting {
+    Files,
+    Server,
+}
+
 /// The index, opened in one language and switched in the browser.
-pub fn index(entries: &[Entry], lang: Lang) -> String {
+pub fn index(entries: &[Entry], hosting: Hosting, lang: Lang) -> String {
     let tags: BTreeSet<String> = entries
         .iter()
         .flat_map(|entry| tags(&entry.result))
@@ -88,7 +96,7 @@ pub fn index(entries: &[Entry], lang: Lang) -> String {
          <h2>{comparison}</h2>\n<p class=\"faint\" id=\"choose-two\">{choose}</p>\n\
          <p class=\"invalid\" id=\"unlike\" hidden>{unlike}</p>\n\
          <div class=\"scroll\"><table id=\"ratios\"></table></div>\n\
-         <p class=\"faint\" id=\"not-a-test\" hidden>{not_a_test}</p>\n\
+         <p class=\"faint\" id=\"not-a-test\" hidden>{not_a_test}</p>\n{test}\
          <script type=\"application/json\" id=\"data\">{data}</script>\n\
          <script>{SCRIPT}</script>\n",
         title = both(SiteText::Title),
@@ -101,8 +109,72 @@ pub fn index(entries: &[Entry], lang: Lang) -> String {
         not_a_test = both(SiteText::NotATest),
         unlike = both(SiteText::Unlike),
         data = embedded(&data(entries)),
+        test = match hosting {
+            Hosting::Files => String::new(),
+            Hosting::Server => format!(
+                "<p id=\"test\" hidden><a href=\"compare\">{}</a></p>\n\
+                 <p><a href=\"history\">{}</a></p>\n",
+                both(SiteText::FullComparison),
+                both(SiteText::HistoryLink),
+            ),
+        },
     );
     document(SiteText::Title.text(lang), &body, lang)
+}
+
+/// The page of a run that goes on: figures, curves and doubts as they come, from the events that
+/// the server sends for it.
+pub fn live_page(name: &str, events: &str, lang: Lang) -> String {
+    let tiles: String = [
+        ("elapsed", both(LiveText::Elapsed)),
+        ("done", both(LiveText::Done)),
+        ("failed", both(LiveText::Failed)),
+        ("requests", both(LiveText::RequestRate)),
+        ("tokens", both(LiveText::TokenRate)),
+        ("ttft", both(LiveText::Ttft)),
+        ("tpot", both(LiveText::Tpot)),
+    ]
+    .map(|(id, title)| {
+        format!("<div class=\"tile\"><div class=\"faint\">{title}</div><b id=\"{id}\">–</b></div>")
+    })
+    .concat();
+    let charts: String = [
+        ("chart-tokens", both(LiveText::TokenRate)),
+        ("chart-requests", both(LiveText::RequestRate)),
+        ("chart-ttft", both(LiveText::TtftChart)),
+        ("chart-tpot", both(LiveText::TpotChart)),
+        ("chart-failed", both(LiveText::FailedChart)),
+    ]
+    .map(|(id, title)| {
+        format!(
+            "<figure><figcaption>{title}</figcaption>\
+             <svg id=\"{id}\" viewBox=\"0 0 600 160\" role=\"img\"></svg></figure>"
+        )
+    })
+    .concat();
+    let body = format!(
+        "<p><a href=\"..\">{back}</a></p>\n<h1>{name}</h1>\n\
+         <div class=\"bar\"><span id=\"state\">{waiting}</span>\
+         <button id=\"language\" type=\"button\">中文 / English</button>\
+         <button id=\"theme\" type=\"button\">{theme}</button></div>\n\
+         <div class=\"tiles\">{tiles}</div>\n<h2>{doubts}</h2>\n\
+         <p class=\"faint\" id=\"no-doubts\">{none}</p><ul id=\"doubts\"></ul>\n\
+         <div class=\"charts\">{charts}</div>\n\
+         <script type=\"application/json\" id=\"data\">{data}</script>\n\
+         <script>{LIVE_SCRIPT}</script>\n",
+        back = both(SiteText::Back),
+        name = shown(name),
+        waiting = both(LiveText::Waiting),
+        theme = both(ControlText::Theme),
+        doubts = both(LiveText::Doubts),
+        none = both(LiveText::NoDoubts),
+        data = embedded(&json!({
+            "events": events,
+            "running": [LiveText::Running.text(Lang::En), LiveText::Running.text(Lang::Zh)],
+            "away": [LiveText::Away.text(Lang::En), LiveText::Away.text(Lang::Zh)],
+        })),
+    );
+    document(&clean(name), &body, lang)
 }
 
 /// A page with a report as text, for a result that has no page of its own.
@@ -125,7 +197,7 @@ fn document(title: &str, body: &str, lang: Lang) -> String {
         "<!DOCTYPE html>\n<html lang=\"{html_lang}\" data-lang=\"{lang}\">\n<head>\n\
          <meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'\">\n\
          <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n{body}</body>\n</html>\n",
         title = escaped(title),
     )
@@ -313,7 +385,7 @@ mod tests {
         one.result.label = Some(evil.to_owned());
         one.result.tags.insert(evil.to_owned(), evil.to_owned());
         one.result.point = Some(evil.to_owned());
-        let page = index(&[one], Lang::En);
+        let page = index(&[one], Hosting::Files, Lang::En);
         assert_eq!(page.matches("<script").count(), 2, "data and our script");
         assert_eq!(page.matches("</script>").count(), 2);
         assert!(!page.contains("<img"), "{page}");
@@ -324,7 +396,7 @@ mod tests {
 
     #[test]
     fn the_embedded_data_are_json_with_a_value_or_null_for_each_metric() {
-        let page = index(&[entry("a", &mut HashSet::new())], Lang::Zh);
+        let page = index(&[entry("a", &mut HashSet::new())], Hosting::Files, Lang::Zh);
         let from = page.find("id=\"data\">").unwrap() + "id=\"data\">".len();
         let text = &page[from..from + page[from..].find("</script>").unwrap()];
         let data: Value = serde_json::from_str(text).unwrap();
@@ -339,11 +411,11 @@ mod tests {
     fn what_has_no_figures_cannot_be_chosen_and_what_was_computed_says_so() {
         let mut import = entry("notes", &mut HashSet::new());
         import.result.what = Listed::Import { results: 3 };
-        let page = index(&[import.clone()], Lang::En);
+        let page = index(&[import.clone()], Hosting::Files, Lang::En);
         assert!(!page.contains("type=\"checkbox\""), "{page}");
         assert!(!page.contains("class=\"tag faint\">"), "{page}");
         import.result.computed = true;
-        let page = index(&[import], Lang::En);
+        let page = index(&[import], Hosting::Files, Lang::En);
         assert!(page.contains("class=\"tag faint\"><span lang=\"en\">computed, not measured"));
     }
 
@@ -359,7 +431,11 @@ mod tests {
 
     #[test]
     fn nothing_comes_from_elsewhere() {
-        let page = index(&[entry("a", &mut HashSet::new())], Lang::En);
+        let page = index(
+            &[entry("a", &mut HashSet::new())],
+            Hosting::Server,
+            Lang::En,
+        );
         assert!(
             !page.contains("http://") && !page.contains("https://"),
             "{page}"

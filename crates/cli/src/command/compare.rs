@@ -10,6 +10,7 @@ use anyhow::bail;
 use inferometer_analysis::compare::{Comparison, Group, Metric, Settings, compare};
 use inferometer_page::{html, markdown, text};
 use inferometer_report::compare::{CompareReport, compose, csv, figures};
+use inferometer_text::Lang;
 use std::collections::BTreeSet;
 
 #[derive(clap::Args)]
@@ -64,16 +65,7 @@ pub fn margin(text: &str) -> Result<f64, String> {
 pub fn run(arguments: &CompareArguments) -> anyhow::Result<Exit> {
     let output = arguments.output.options();
     check_output(&output)?;
-    let mut sides = open_all(&arguments.paths)?;
-    if let [_] = sides.as_slice() {
-        sides = sides.into_iter().flat_map(Side::by_server).collect();
-    }
-    if sides.len() < 2 {
-        bail!(
-            "there is nothing to compare with; give two paths or more, the baseline first, or parts of one as PATH@NAME=VALUE"
-        );
-    }
-    separate(&mut sides);
+    let sides = sides_of(&arguments.paths)?;
     for left_out in sides.iter().flat_map(|side| &side.left_out) {
         eprintln!("left out: {left_out}");
     }
@@ -94,6 +86,38 @@ pub fn run(arguments: &CompareArguments) -> anyhow::Result<Exit> {
     };
     show(&report, output)?;
     verdict(&comparison, arguments.fail_on)
+}
+
+/// The page of a comparison with the usual settings.
+pub fn page(paths: &[String], lang: Lang) -> anyhow::Result<String> {
+    let groups = sides_of(paths)?.into_iter().map(|side| side.group);
+    let groups: Vec<Group> = groups.collect();
+    let settings = Settings::default();
+    let comparison = compare(&groups, &settings);
+    let report = CompareReport {
+        comparison: &comparison,
+        groups: &groups,
+        run_deviation: settings.run_deviation,
+        columns: None,
+        lang,
+    };
+    Ok(html::render(
+        &inferometer_report::html::compare::compose_page(&report),
+    ))
+}
+
+fn sides_of(paths: &[String]) -> anyhow::Result<Vec<Side>> {
+    let mut sides = open_all(paths)?;
+    if let [_] = sides.as_slice() {
+        sides = sides.into_iter().flat_map(Side::by_server).collect();
+    }
+    if sides.len() < 2 {
+        bail!(
+            "there is nothing to compare with; give two paths or more, the baseline first, or parts of one as PATH@NAME=VALUE"
+        );
+    }
+    separate(&mut sides);
+    Ok(sides)
 }
 
 /// Reads everything that was named, side by side: records of large runs take their time.

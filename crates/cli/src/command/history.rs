@@ -85,6 +85,15 @@ pub fn run(arguments: &HistoryArguments) -> anyhow::Result<Exit> {
     Ok(Exit::fine_if(!worse))
 }
 
+/// The page of the history of some folders.
+pub fn page(folders: &[PathBuf], lang: Lang) -> anyhow::Result<String> {
+    let (runs, _) = read(folders)?;
+    let history = History::of(runs, &Settings::default());
+    Ok(html::render(
+        &inferometer_report::html::history::compose_page(&history, lang),
+    ))
+}
+
 /// Every finished run in the folders, and what could not be read.
 fn read(folders: &[PathBuf]) -> anyhow::Result<(Vec<PastRun>, Vec<String>)> {
     let mut stored: Vec<Stored> = Vec::new();

@@ -8,7 +8,7 @@ use crate::output::{check_output, language, page_of, read_again};
 use anyhow::{Context, bail};
 use inferometer_page::text::{TextStyle, render};
 use inferometer_report::run::{Detail, RunReport};
-use inferometer_report::site::{Entry, index, page_name, plain_page};
+use inferometer_report::site::{Entry, Hosting, index, page_name, plain_page};
 use inferometer_runner::sweep::read as read_sweep;
 use inferometer_runner::with_causes;
 use inferometer_store::run_dir::RunDir;
@@ -53,7 +53,10 @@ pub fn publish(paths: &[PathBuf], options: &OutputOptions) -> anyhow::Result<Exi
             result: known(stored),
         });
     }
-    write(&site.join("index.html"), &index(&entries, lang))?;
+    write(
+        &site.join("index.html"),
+        &index(&entries, Hosting::Files, lang),
+    )?;
     let count = entries.len();
     eprintln!(
         "results: {count}; open {}",
@@ -96,14 +99,17 @@ fn collect(paths: &[PathBuf]) -> anyhow::Result<Vec<Stored>> {
     Ok(found)
 }
 
-/// The result's own page, else one that is made now; its report as text where no page can be.
 fn write_page(stored: &Stored, file: &Path, lang: Lang) -> anyhow::Result<()> {
+    write(file, &page(stored, lang)?)
+}
+
+/// The result's own page, else one that is made now; its report as text where no page can be.
+pub fn page(stored: &Stored, lang: Lang) -> anyhow::Result<String> {
     let own = stored.path.join(OWN_PAGE);
     // A link in a stranger's folder may lead to a file that is nobody's business.
     if own.symlink_metadata().is_ok_and(|own| own.is_file()) {
-        std::fs::copy(&own, file)
-            .with_context(|| format!("cannot copy {} to {}", own.display(), file.display()))?;
-        return Ok(());
+        return std::fs::read_to_string(&own)
+            .with_context(|| format!("cannot read {}", own.display()));
     }
     let plain = |report: String| plain_page(&name(stored), &report, lang);
     let path = &stored.path;
@@ -115,8 +121,7 @@ fn write_page(stored: &Stored, file: &Path, lang: Lang) -> anyhow::Result<()> {
         Kind::Import => import::stored_page(path, lang),
     };
     // A result that cannot be read still has its place in the index, and says why.
-    let page = page.unwrap_or_else(|error| plain(with_causes(error.as_ref())));
-    write(file, &page)
+    Ok(page.unwrap_or_else(|error| plain(with_causes(error.as_ref()))))
 }
 
 fn write(file: &Path, text: &str) -> anyhow::Result<()> {

@@ -64,6 +64,12 @@
     table.replaceChildren();
     byId("choose-two").hidden = entries.length >= 2;
     byId("not-a-test").hidden = entries.length < 2;
+    const test = byId("test");
+    if (test) {
+      test.hidden = entries.length < 2;
+      const ids = entries.map((entry) => entry.page.replace(/^runs\//, "")).join(",");
+      test.firstChild.href = `compare?ids=${ids}`;
+    }
     byId("unlike").hidden = entries.length < 2 || entries.every((entry) => alike(entries[0], entry));
     const names = entries.map((entry) => encodeURIComponent(entry.page)).join(",");
     history.replaceState(null, "", names ? `#compare=${names}` : location.pathname + location.search);

@@ -1,0 +1,150 @@
+//! `inferometer serve`: all results of some folders in a browser, and those that still grow as
+//! they do.
+
+mod home;
+mod live;
+mod metrics;
+
+use crate::exit::Exit;
+use crate::options::{RUNS, lang};
+use crate::output::language;
+use anyhow::{Context, bail};
+use home::Home;
+use inferometer_text::Lang;
+use inferometer_web::access::is_token;
+use inferometer_web::{Access, Answer, Method, Request, Server, Status};
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+#[derive(clap::Args)]
+pub struct ServeArguments {
+    /// Folders with results [inferometer-runs]
+    #[arg(value_name = "DIR")]
+    pub folders: Vec<PathBuf>,
+    /// Address to listen on; others than this machine's own need --token-file
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:7470")]
+    pub listen: String,
+    /// File with the token that a browser must know, of 16 letters or digits or more
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
+    /// Language in which pages open [from the locale]
+    #[arg(long, value_name = "en|zh", value_parser = lang)]
+    pub lang: Option<Lang>,
+}
+
+pub fn run(arguments: &ServeArguments) -> anyhow::Result<Exit> {
+    let folders = match &arguments.folders[..] {
+        [] => vec![PathBuf::from(RUNS)],
+        named => named.to_vec(),
+    };
+    if let Some(missing) = arguments.folders.iter().find(|it| !it.is_dir()) {
+        bail!(
+            "{} is no folder; name a folder of results",
+            missing.display()
+        );
+    }
+    let token = arguments.token_file.as_deref().map(token).transpose()?;
+    let address = address(&arguments.listen)?;
+    let access = match token {
+        Some(token) => Access::Token(token),
+        None if address.ip().is_loopback() => Access::Loopback,
+        None => bail!(
+            "--listen {address} can be reached by others; give a token with --token-file, or listen on 127.0.0.1"
+        ),
+    };
+    let needs_token = matches!(access, Access::Token(_));
+    let server = Server::bind(address, access).with_context(|| {
+        format!("cannot listen on {address}; choose another port with --listen")
+    })?;
+    let home = Arc::new(Home::new(folders, language(arguments.lang)));
+    let running = server.start(move |request| answer(&home, request))?;
+    let query = if needs_token { "/?token=…" } else { "/" };
+    eprintln!("open http://{}{query}", running.address());
+    loop {
+        std::thread::park();
+    }
+}
+
+/// The token of a file, without the line end.
+fn token(file: &Path) -> anyhow::Result<String> {
+    let text = std::fs::read_to_string(file)
+        .with_context(|| format!("cannot read --token-file {}", file.display()))?;
+    let token = text.trim();
+    if !is_token(token) {
+        bail!(
+            "--token-file {}: a token has 16 letters, digits or -._~ or more, as `openssl rand -hex 16` prints",
+            file.display()
+        );
+    }
+    Ok(token.to_owned())
+}
+
+fn address(text: &str) -> anyhow::Result<SocketAddr> {
+    let mut found = text.to_socket_addrs().with_context(|| {
+        format!("--listen {text} is no address; write one as in 127.0.0.1:7470")
+    })?;
+    found
+        .next()
+        .with_context(|| format!("--listen {text} has no address"))
+}
+
+fn answer(home: &Home, request: &Request) -> Answer {
+    if request.method == Method::Post {
+        return Answer::text(Status::MethodNotAllowed, "there is nothing to send here");
+    }
+    let path: Vec<&str> = request.path.iter().map(String::as_str).collect();
+    let found = match path[..] {
+        [] => home.index().map(Some),
+        ["runs", id] => home.page(id),
+        ["compare"] => {
+            let ids = request.query.get("ids");
+            home.comparison(ids.map(String::as_str).unwrap_or_default())
+                .map(Some)
+        }
+        ["history"] => home.history().map(Some),
+        ["api", "runs"] => return json(home.listed().map(Some)),
+        ["api", "runs", id] => return json(home.summary(id)),
+        ["api", "runs", id, "live"] => {
+            return match home.stored(id) {
+                Some(stored) => live::events(stored.path),
+                None => missing(),
+            };
+        }
+        ["metrics"] => {
+            return match home.metrics() {
+                Ok(text) => Answer::metrics(text),
+                Err(error) => failed(&error),
+            };
+        }
+        _ => Ok(None),
+    };
+    match found {
+        Ok(Some(page)) => Answer::page(page),
+        Ok(None) => missing(),
+        Err(error) => failed(&error),
+    }
+}
+
+fn json(found: anyhow::Result<Option<serde_json::Value>>) -> Answer {
+    match found {
+        Ok(Some(value)) => Answer::json(value.to_string()),
+        Ok(None) => missing(),
+        Err(error) => failed(&error),
+    }
+}
+
+fn missing() -> Answer {
+    Answer::text(
+        Status::NotFound,
+        "there is no such result or page; it may have been removed",
+    )
+}
+
+fn failed(error: &anyhow::Error) -> Answer {
+    let text = inferometer_runner::with_causes(error.as_ref());
+    Answer::text(
+        Status::Failed,
+        &inferometer_text::hostile::printable(&text, 2_000),
+    )
+}
