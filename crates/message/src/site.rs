@@ -27,8 +27,11 @@ inferometer_text::texts! {
         Waiting => "waiting for the first requests to end", "等待首批请求结束";
         Running => "running", "进行中";
         Away => "the server of this page does not answer; trying again", "页面服务无响应，正在重试";
+        Ended => "the run has ended; its report is in its folder", "运行已结束；报告在其目录中";
+        End => "End the run", "结束运行";
+        Sure => "End this run now? What was measured is kept.", "现在结束本次运行？已测得的数据会保留。";
         Elapsed => "elapsed", "已用时间";
-        Done => "answered of planned", "已完成 / 计划";
+        Done => "answered", "已完成";
         Failed => "failed", "失败";
         RequestRate => "requests per second", "每秒请求数";
         TokenRate => "output tokens per second", "每秒输出 token 数";

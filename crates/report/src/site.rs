@@ -122,9 +122,16 @@ pub fn index(entries: &[Entry], hosting: Hosting, lang: Lang) -> String {
     document(SiteText::Title.text(lang), &body, lang)
 }
 
+/// Whether a page may end the run that it shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MayEnd {
+    Yes,
+    No,
+}
+
 /// The page of a run that goes on: figures, curves and doubts as they come, from the events that
-/// the server sends for it.
-pub fn live_page(name: &str, events: &str, lang: Lang) -> String {
+/// the server sends for it below the address `run`.
+pub fn live_page(name: &str, run: &str, may_end: MayEnd, lang: Lang) -> String {
     let tiles: String = [
         ("elapsed", both(LiveText::Elapsed)),
         ("done", both(LiveText::Done)),
@@ -156,7 +163,7 @@ pub fn live_page(name: &str, events: &str, lang: Lang) -> String {
         "<p><a href=\"..\">{back}</a></p>\n<h1>{name}</h1>\n\
          <div class=\"bar\"><span id=\"state\">{waiting}</span>\
          <button id=\"language\" type=\"button\">中文 / English</button>\
-         <button id=\"theme\" type=\"button\">{theme}</button></div>\n\
+         <button id=\"theme\" type=\"button\">{theme}</button>{end}</div>\n\
          <div class=\"tiles\">{tiles}</div>\n<h2>{doubts}</h2>\n\
          <p class=\"faint\" id=\"no-doubts\">{none}</p><ul id=\"doubts\"></ul>\n\
          <div class=\"charts\">{charts}</div>\n\
@@ -169,12 +176,25 @@ pub fn live_page(name: &str, events: &str, lang: Lang) -> String {
         doubts = both(LiveText::Doubts),
         none = both(LiveText::NoDoubts),
         data = embedded(&json!({
-            "events": events,
-            "running": [LiveText::Running.text(Lang::En), LiveText::Running.text(Lang::Zh)],
-            "away": [LiveText::Away.text(Lang::En), LiveText::Away.text(Lang::Zh)],
+            "run": run,
+            "running": texts(LiveText::Running),
+            "away": texts(LiveText::Away),
+            "ended": texts(LiveText::Ended),
+            "sure": texts(LiveText::Sure),
         })),
+        end = match may_end {
+            MayEnd::Yes => format!(
+                "<button id=\"end\" type=\"button\">{}</button>",
+                both(LiveText::End)
+            ),
+            MayEnd::No => String::new(),
+        },
     );
     document(&clean(name), &body, lang)
+}
+
+fn texts(text: LiveText) -> [&'static str; 2] {
+    [Lang::En, Lang::Zh].map(|lang| text.text(lang))
 }
 
 /// A page with a report as text, for a result that has no page of its own.

@@ -1,5 +1,6 @@
 //! `inferometer run`: one load point.
 
+use crate::command::serve::{LiveOptions, LivePage};
 use crate::exit::Exit;
 use crate::folder::kept_in;
 use crate::options::{EngineArguments, MeasurementOptions, OutputOptions};
@@ -28,6 +29,8 @@ pub struct RunArguments {
     /// Do not write the page report.html
     #[arg(long, help_heading = "Output")]
     pub no_html: bool,
+    #[command(flatten)]
+    pub live: LiveOptions,
     /// Say nothing while it runs
     #[arg(long, help_heading = "Output")]
     pub quiet: bool,
@@ -57,6 +60,7 @@ pub fn run(arguments: RunArguments) -> anyhow::Result<Exit> {
     )?;
     let control = Control::default();
     interrupt_on_signals(control.clone())?;
+    let page = arguments.live.follow(&out, &control, lang)?;
     let measured = servers.measure(point, &out, &control, &mut progress);
     servers.stop(&mut progress);
     progress.end();
@@ -65,6 +69,7 @@ pub fn run(arguments: RunArguments) -> anyhow::Result<Exit> {
     if !arguments.no_html {
         keep_page(&measured, &arguments.output);
     }
+    page.into_iter().for_each(LivePage::end);
     Ok(match measured.ending.cause {
         EndCause::Signal => Exit::Interrupted,
         _ => verdict(&measured.summary),

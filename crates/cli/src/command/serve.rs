@@ -1,9 +1,12 @@
 //! `inferometer serve`: all results of some folders in a browser, and those that still grow as
 //! they do.
 
+mod follow;
 mod home;
 mod live;
 mod metrics;
+
+pub use follow::{LiveOptions, LivePage};
 
 use crate::exit::Exit;
 use crate::options::{RUNS, lang};
@@ -45,7 +48,7 @@ pub fn run(arguments: &ServeArguments) -> anyhow::Result<Exit> {
         );
     }
     let token = arguments.token_file.as_deref().map(token).transpose()?;
-    let address = address(&arguments.listen)?;
+    let address = address("--listen", &arguments.listen)?;
     let access = match token {
         Some(token) => Access::Token(token),
         None if address.ip().is_loopback() => Access::Loopback,
@@ -80,20 +83,23 @@ fn token(file: &Path) -> anyhow::Result<String> {
     Ok(token.to_owned())
 }
 
-fn address(text: &str) -> anyhow::Result<SocketAddr> {
+fn address(option: &str, text: &str) -> anyhow::Result<SocketAddr> {
     let mut found = text.to_socket_addrs().with_context(|| {
-        format!("--listen {text} is no address; write one as in 127.0.0.1:7470")
+        format!("{option} {text} is no address; write one as in 127.0.0.1:7470")
     })?;
     found
         .next()
-        .with_context(|| format!("--listen {text} has no address"))
+        .with_context(|| format!("{option} {text} has no address"))
 }
 
 fn answer(home: &Home, request: &Request) -> Answer {
-    if request.method == Method::Post {
-        return Answer::text(Status::MethodNotAllowed, "there is nothing to send here");
-    }
     let path: Vec<&str> = request.path.iter().map(String::as_str).collect();
+    if request.method == Method::Post {
+        return match path[..] {
+            ["api", "runs", id, "end"] if home.end(id) => Answer::json("{}".to_owned()),
+            _ => Answer::text(Status::MethodNotAllowed, "there is nothing to send here"),
+        };
+    }
     let found = match path[..] {
         [] => home.index().map(Some),
         ["runs", id] => home.page(id),

@@ -37,6 +37,7 @@ mod publish;
 mod real_server;
 mod schemas;
 mod secrets;
+mod serve;
 mod stored_runs;
 mod strangers;
 mod structured;

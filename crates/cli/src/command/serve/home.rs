@@ -3,8 +3,9 @@
 use super::{live, metrics};
 use crate::command::{compare, history, runs, site};
 use anyhow::bail;
+use inferometer_load::instrument::Control;
 use inferometer_report::runs::{KnownResult, RunState, value};
-use inferometer_report::site::{Entry, Hosting, index, live_page};
+use inferometer_report::site::{Entry, Hosting, MayEnd, index, live_page};
 use inferometer_store::run_dir::{RunDir, modified};
 use inferometer_store::stored::{Kind, Stored, list};
 use inferometer_text::Lang;
@@ -30,6 +31,8 @@ const MOST_COMPARED: usize = 16;
 pub struct Home {
     folders: Vec<PathBuf>,
     lang: Lang,
+    /// The run that this process makes, by the name of its folder, where a page may end it.
+    own_run: Option<(String, Control)>,
     /// What is known of each result, and when its files were last changed. Only a cache.
     known: Mutex<HashMap<PathBuf, (Vec<Option<i128>>, KnownResult)>>,
 }
@@ -39,8 +42,23 @@ impl Home {
         Home {
             folders,
             lang,
+            own_run: None,
             known: Mutex::default(),
         }
+    }
+
+    /// The same beside a run of this process, which a page may end.
+    pub fn beside(folder: PathBuf, run: String, control: Control, lang: Lang) -> Self {
+        Home {
+            own_run: Some((run, control)),
+            ..Self::new(vec![folder], lang)
+        }
+    }
+
+    /// Ends the run of this process; false where that is another's, or may not be.
+    pub fn end(&self, id: &str) -> bool {
+        let own = self.own_run.iter().find(|(run, _)| run == id);
+        own.map(|(_, control)| control.interrupt()).is_some()
     }
 
     /// All results with their names in addresses, the newest of each folder first.
@@ -93,7 +111,7 @@ impl Home {
     pub fn index(&self) -> anyhow::Result<String> {
         let results = self.results()?;
         let entry = |(id, stored): &(String, Stored)| Entry {
-            page: format!("runs/{}", encoded(id)),
+            page: address_of(id),
             result: self.known(stored),
         };
         let entries: Vec<Entry> = results.iter().map(entry).collect();
@@ -106,8 +124,15 @@ impl Home {
             return Ok(None);
         };
         if is_running(&stored) {
-            let events = format!("../api/runs/{}/live", encoded(id));
-            return Ok(Some(live_page(&runs::name(&stored), &events, self.lang)));
+            let own = self.own_run.iter().any(|(run, _)| run == id);
+            let run = format!("../api/runs/{}", encoded(id));
+            let may_end = if own { MayEnd::Yes } else { MayEnd::No };
+            return Ok(Some(live_page(
+                &runs::name(&stored),
+                &run,
+                may_end,
+                self.lang,
+            )));
         }
         site::page(&stored, self.lang).map(Some)
     }
@@ -180,6 +205,11 @@ fn id(nth: usize, stored: &Stored) -> String {
         (0, name) if !name.contains('~') => name,
         (nth, name) => format!("{nth}~{name}"),
     }
+}
+
+/// Where the page of a result is.
+pub fn address_of(id: &str) -> String {
+    format!("runs/{}", encoded(id))
 }
 
 fn encoded(text: &str) -> String {

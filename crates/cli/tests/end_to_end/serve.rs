@@ -1,0 +1,215 @@
+//! Results in a browser: the home of all, one, two compared, one that grows, and who may ask.
+
+use crate::support::{ON_ANY_HOST, Place, Sim, until};
+use serde_json::Value;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+
+/// A process that serves pages, and where it listens.
+struct Served {
+    process: Child,
+    address: String,
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Starts a process that says on its standard error where it serves.
+fn started(place: &Place, arguments: &[&str]) -> Served {
+    let log = place.path(&format!("{}.log", arguments[0]));
+    let mut command = place.command(arguments);
+    command
+        .stderr(File::create(&log).unwrap())
+        .stdout(Stdio::null());
+    let process = command.spawn().unwrap();
+    let address = until("an address", || {
+        let told = std::fs::read_to_string(&log).ok()?;
+        let (_, rest) = told.split_once("http://127")?;
+        let (address, _) = rest.split_once('/')?;
+        Some(format!("127{address}"))
+    });
+    Served { process, address }
+}
+
+fn serve(place: &Place, options: &[&str]) -> Served {
+    let fixed = ["serve", "--listen", "127.0.0.1:0", "--lang", "en"];
+    started(place, &[&fixed[..], options].concat())
+}
+
+impl Served {
+    fn ask(&self, method: &str, path: &str, headers: &str) -> String {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        let head = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n");
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    fn get(&self, path: &str) -> String {
+        self.ask("GET", path, "")
+    }
+
+    fn json(&self, path: &str) -> Value {
+        let answer = self.get(path);
+        let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+        serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {answer}"))
+    }
+}
+
+const HOSTILE: &str = "<script>alert(1)</script>";
+
+fn run(place: &Place, name: &str, seed: &str) {
+    let fixed = [
+        "run",
+        "--quiet",
+        "--sim-clock",
+        "virtual",
+        "--requests",
+        "40",
+    ];
+    let own = ["--out", name, "--seed", seed, "--label", HOSTILE];
+    let ended = place.run(&[&fixed[..], &own].concat());
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+}
+
+#[test]
+fn results_are_listed_opened_and_compared_and_nothing_else_is_served() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("kept")).unwrap();
+    run(&place, "kept/a", "1");
+    run(&place, "kept/b", "1");
+    let served = serve(&place, &["kept"]);
+    let home = served.get("/");
+    assert!(home.starts_with("HTTP/1.1 200"), "{home}");
+    assert!(home.contains("href=\"runs/a\"") && home.contains("href=\"runs/b\""));
+    assert!(!home.contains(HOSTILE), "a label is text");
+    assert!(!home.contains("unsafe-inline'; img-src") || home.contains("'sha256-"));
+    let page = served.get("/runs/a");
+    assert!(
+        page.contains("VALID") && page.contains("'sha256-"),
+        "{page}"
+    );
+    let compared = served.get("/compare?ids=a,b");
+    assert!(compared.starts_with("HTTP/1.1 200"), "{compared}");
+    assert!(compared.contains("Comparison"), "{compared}");
+    assert!(served.get("/history").starts_with("HTTP/1.1 200"));
+    let listed = served.json("/api/runs");
+    assert_eq!(listed["runs"].as_array().map(Vec::len), Some(2), "{listed}");
+    assert_eq!(served.json("/api/runs/a")["summary"]["valid"], true);
+    assert!(served.get("/metrics").trim_end().ends_with("# EOF"));
+    for path in [
+        "/runs/..%2Fkept",
+        "/runs/nothing",
+        "/etc/passwd",
+        "/runs/a/b",
+        "/api/runs/x",
+    ] {
+        let answer = served.get(path);
+        assert!(answer.starts_with("HTTP/1.1 404"), "{path}: {answer}");
+    }
+    let end = served.ask("POST", "/api/runs/a/end", "X-Inferometer: 1\r\n");
+    assert!(end.starts_with("HTTP/1.1 405"), "{end}");
+}
+
+#[test]
+fn a_run_is_followed_to_its_end_and_can_be_ended_from_its_own_page() {
+    let place = Place::new();
+    let sim = Sim::start(&["--ttft", "5ms", "--itl", "1ms"]);
+    let load = [
+        "--requests",
+        "100000",
+        "--concurrency",
+        "2",
+        "--output-tokens",
+        "8",
+    ];
+    let own = [
+        "run",
+        "--quiet",
+        &sim.url,
+        "--out",
+        "kept/live",
+        "--live=127.0.0.1:0",
+        "--lang",
+        "en",
+    ];
+    std::fs::create_dir(place.path("kept")).unwrap();
+    let own = started(&place, &[&own[..], &load, &ON_ANY_HOST].concat());
+    // Another process sees it as well, from its folder.
+    let served = serve(&place, &["kept"]);
+    until("the run in the list", || {
+        let state = served.json("/api/runs")["runs"][0]["state"].clone();
+        (state == "running").then_some(())
+    });
+    let page = served.get("/runs/live");
+    assert!(
+        page.contains("EventSource") && !page.contains("id=\"end\""),
+        "{page}"
+    );
+    let mut stream = TcpStream::connect(&served.address).unwrap();
+    let head = "GET /api/runs/live/live HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut events = BufReader::new(stream).lines().map_while(Result::ok);
+    let mut next = || {
+        let line = events.find_map(|line| line.strip_prefix("data: ").map(str::to_owned));
+        line.map(|line| serde_json::from_str::<Value>(&line).unwrap())
+    };
+    let told = std::iter::from_fn(&mut next).find(|told| told["course"]["ok"].as_u64() > Some(0));
+    let told = told.unwrap();
+    assert!(told["doubts"]["zh"].is_array(), "{told}");
+
+    assert!(own.get("/runs/live").contains("id=\"end\""));
+    let refused = own.ask("POST", "/api/runs/live/end", "");
+    assert!(refused.starts_with("HTTP/1.1 403"), "{refused}");
+    let ended = own.ask("POST", "/api/runs/live/end", "X-Inferometer: 1\r\n");
+    assert!(ended.starts_with("HTTP/1.1 200"), "{ended}");
+    let last = std::iter::from_fn(&mut next).find(|told| told["ended"] == true);
+    assert!(last.is_some(), "the stream says that the run ended");
+    until("the report", || {
+        served.get("/runs/live").contains("INVALID").then_some(())
+    });
+}
+
+#[test]
+fn others_need_the_token_and_bad_input_is_told_in_one_line() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("kept")).unwrap();
+    place.write("token", "0123456789abcdef\n");
+    place.write("short", "abc");
+    let served = serve(&place, &["kept", "--token-file", "token"]);
+    assert!(served.get("/").starts_with("HTTP/1.1 401"));
+    assert!(
+        served
+            .get("/?token=0123456789abcdeX")
+            .starts_with("HTTP/1.1 401")
+    );
+    let entered = served.get("/?token=0123456789abcdef");
+    assert!(entered.starts_with("HTTP/1.1 303"), "{entered}");
+    assert!(entered.contains("HttpOnly; SameSite=Strict"), "{entered}");
+    let cookie = "Cookie: inferometer_token=0123456789abcdef\r\n";
+    assert!(served.ask("GET", "/", cookie).starts_with("HTTP/1.1 200"));
+    for (options, expected) in [
+        (&["nowhere"][..], "no folder"),
+        (&["kept", "--listen", "0.0.0.0:0"], "--token-file"),
+        (&["kept", "--listen", "nonsense"], "no address"),
+        (&["kept", "--token-file", "short"], "16 letters"),
+        (&["kept", "--token-file", "none"], "cannot read"),
+        (&["kept", "--listen", &served.address], "another port"),
+    ] {
+        let ended = place.run(&[&["serve", "--lang", "en"], options].concat());
+        assert_eq!(ended.code, Some(2), "{ended:?}");
+        assert!(
+            ended.stderr.contains(expected),
+            "{expected}: {}",
+            ended.stderr
+        );
+        assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
+    }
+}
