@@ -126,7 +126,7 @@ fn answer(home: &Home, request: &Request) -> Answer {
         _ => Ok(None),
     };
     match found {
-        Ok(Some(page)) => Answer::page(page),
+        Ok(Some(page)) => Answer::page(&page),
         Ok(None) => missing(),
         Err(error) => failed(&error),
     }

@@ -104,13 +104,19 @@ fn write_page(stored: &Stored, file: &Path, lang: Lang) -> anyhow::Result<()> {
 }
 
 /// The result's own page, else one that is made now; its report as text where no page can be.
-pub fn page(stored: &Stored, lang: Lang) -> anyhow::Result<String> {
+fn page(stored: &Stored, lang: Lang) -> anyhow::Result<String> {
     let own = stored.path.join(OWN_PAGE);
     // A link in a stranger's folder may lead to a file that is nobody's business.
     if own.symlink_metadata().is_ok_and(|own| own.is_file()) {
         return std::fs::read_to_string(&own)
             .with_context(|| format!("cannot read {}", own.display()));
     }
+    Ok(made_page(stored, lang))
+}
+
+/// A page that is made from what is stored: what a stranger put into a folder as its page may hold
+/// anything.
+pub fn made_page(stored: &Stored, lang: Lang) -> String {
     let plain = |report: String| plain_page(&name(stored), &report, lang);
     let path = &stored.path;
     let page = match stored.kind {
@@ -121,7 +127,7 @@ pub fn page(stored: &Stored, lang: Lang) -> anyhow::Result<String> {
         Kind::Import => import::stored_page(path, lang),
     };
     // A result that cannot be read still has its place in the index, and says why.
-    Ok(page.unwrap_or_else(|error| plain(with_causes(error.as_ref()))))
+    page.unwrap_or_else(|error| plain(with_causes(error.as_ref())))
 }
 
 fn write(file: &Path, text: &str) -> anyhow::Result<()> {

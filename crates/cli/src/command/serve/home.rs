@@ -134,7 +134,7 @@ impl Home {
                 self.lang,
             )));
         }
-        site::page(&stored, self.lang).map(Some)
+        Ok(Some(site::made_page(&stored, self.lang)))
     }
 
     /// Results whose names are separated by commas, the first as baseline.
