@@ -207,6 +207,7 @@ fn conclude(context: &RunContext<'_>, mut tally: Tally<'_>) -> Folded {
         server: None,
         drift: drift(&run, &events, scale),
         continuation: continuation::fold(context, &run.answers),
+        media: tally.media,
         structured: checked::structured(&run.answers),
         models: std::mem::take(&mut tally.models).results(),
         check: checked::fold(context, &run.answers),
@@ -251,7 +252,7 @@ fn by_severity(doubts: &mut [Doubt]) {
     doubts.sort_by_key(|doubt| std::cmp::Reverse(doubt.severity()));
 }
 
-/// planned = ok + failed + cut + unsent. A run that was killed left no ending: what its
+/// planned = ok + failed + cut + cancelled + unsent. A run that was killed left no ending: what its
 /// scenario planned and no record tells of was not sent, as far as anyone knows.
 fn accounts(context: &RunContext<'_>, tally: &Tally<'_>) -> Accounts {
     let ended = tally.rows.len() as u64;
@@ -266,7 +267,8 @@ fn accounts(context: &RunContext<'_>, tally: &Tally<'_>) -> Accounts {
     };
     Accounts {
         planned,
-        ok: ended - failed - tally.cut,
+        ok: ended - failed - tally.cut - tally.cancelled,
+        cancelled: tally.cancelled,
         failed,
         cut: tally.cut,
         unsent,

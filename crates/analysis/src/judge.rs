@@ -134,7 +134,7 @@ struct Case<'a> {
 impl Case<'_> {
     fn ended(&self) -> u64 {
         let accounts = self.summary.requests;
-        accounts.ok + accounts.failed + accounts.cut
+        accounts.ok + accounts.failed + accounts.cut + accounts.cancelled
     }
 
     fn most_frequent_failure(&self) -> Option<(Phase, FailureClass, u64)> {

@@ -76,7 +76,7 @@ impl Course {
                     part.ttft_ms.extend(record.ttft().map(ms));
                     part.tpot_ms.extend(record.tpot().map(ms));
                 }
-                Outcome::Cut => course.cut += 1,
+                Outcome::Cut | Outcome::Cancelled => course.cut += 1,
                 Outcome::Failed(_) => {
                     course.failed += 1;
                     part.failed += 1;

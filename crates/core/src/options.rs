@@ -232,6 +232,9 @@ pub struct LoadOptions {
     /// Keep up the load, unmeasured, until the last measured request has ended [auto]
     #[arg(long, value_name = "auto|none")]
     pub hold: Option<Hold>,
+    /// Give up this share of requests so long after they were sent, such as 5%@2s
+    #[arg(long, value_name = "SHARE%@TIME")]
+    pub cancel: Option<Cancel>,
     /// Time that requests under way get once sending has ended [until they end]
     #[arg(long, value_name = "TIME")]
     pub drain: Option<Span>,
@@ -393,6 +396,9 @@ pub struct WorkOptions {
     /// Further fields of the request body
     #[arg(long, value_name = "JSON")]
     pub extra: Option<JsonObject>,
+    /// Synthetic images in each request, new in each run: n=uniform(1,3),size=512x512|1280x720
+    #[arg(long, value_name = "SPEC")]
+    pub images: Option<ImageSpec>,
     /// Offer these tools with each request: a JSON array as chat takes it
     #[arg(long, value_name = "FILE")]
     pub tools: Option<PathBuf>,

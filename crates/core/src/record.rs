@@ -107,6 +107,15 @@ pub struct Record {
     /// The answer opens like a refusal; told only where its text was looked at.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub refused: bool,
+    /// Images, sounds and videos of the request; absent where it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub media: Option<u32>,
+    /// Bytes of the body of a request with media.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upload_bytes: Option<u64>,
+    /// Prompt tokens that stand for media, where the server counts them apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub media_tokens: Option<u32>,
     /// How good the answer is by `--check`, from 0 to 1; absent where it was not checked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
@@ -229,6 +238,8 @@ pub enum Outcome {
     Done,
     /// Went wrong; failures are data.
     Failed(Failure),
+    /// Given up by the client by intention (`--cancel`).
+    Cancelled,
     /// Still under way when the run ended; counted, never dropped.
     #[default]
     Cut,
@@ -337,7 +348,7 @@ impl Record {
     pub fn failure(&self) -> Option<&Failure> {
         match &self.outcome {
             Outcome::Failed(failure) => Some(failure),
-            Outcome::Done | Outcome::Cut => None,
+            Outcome::Done | Outcome::Cut | Outcome::Cancelled => None,
         }
     }
 

@@ -98,6 +98,8 @@ pub struct Load {
     pub warmup: Warmup,
     /// Whether the load goes on until the last measured request has ended.
     pub hold: Hold,
+    /// Requests that the client gives up by intention.
+    pub cancel: Option<Cancel>,
     /// How long requests under way may take to finish once sending has ended; absent: until
     /// the request timeout.
     pub drain: Option<Span>,
@@ -131,6 +133,40 @@ pub enum Shape {
         max_concurrency: Option<u32>,
     },
 }
+
+/// Requests that the client gives up: `5%@2s`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cancel {
+    /// From 0 to 1.
+    pub share: f64,
+    /// Since they were sent.
+    pub after: Span,
+}
+
+impl FromStr for Cancel {
+    type Err = BadValue;
+    fn from_str(text: &str) -> Result<Self, BadValue> {
+        let read = || {
+            let (share, after) = text.trim().split_once("%@")?;
+            let share: f64 = share.trim().parse().ok()?;
+            let after: Span = after.trim().parse().ok()?;
+            let possible = share > 0.0 && share <= 100.0 && !after.0.is_zero();
+            possible.then_some(Cancel {
+                share: share / 100.0,
+                after,
+            })
+        };
+        read().ok_or_else(|| BadValue::new(text, "write a share and a time, such as 5%@2s"))
+    }
+}
+
+impl fmt::Display for Cancel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}%@{}", self.share * 100.0, self.after)
+    }
+}
+
+serde_as_text!(Cancel);
 
 /// How much to send: at least one limit.
 #[derive(Clone, Copy, Debug, PartialEq)]

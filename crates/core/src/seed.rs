@@ -23,6 +23,9 @@ pub enum Dimension {
     Repeat = 10,
     /// Which of several models a session asks for.
     Model = 11,
+    Images = 12,
+    /// Which requests are given up.
+    Cancel = 13,
 }
 
 /// The generator of item `index` in a dimension. Equal arguments, equal numbers, on every

@@ -65,6 +65,9 @@ pub struct Summary {
     /// Asked and actual lengths, where a template asked for them in words.
     #[serde(default)]
     pub continuation: Option<ContinuationResult>,
+    /// Images, sounds and videos of requests, where they had any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub media: Option<MediaResult>,
     /// Whether answers have the form that was asked for: JSON, calls of tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structured: Option<StructuredResult>,
@@ -74,6 +77,20 @@ pub struct Summary {
     /// How good the answers are, where they were checked (`--check`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<CheckResult>,
+}
+
+/// Media of the requests with a complete answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MediaResult {
+    /// Requests that had any.
+    pub requests: u64,
+    /// Images, sounds and videos.
+    pub parts: u64,
+    /// Bytes of the bodies of these requests.
+    pub upload_bytes: u64,
+    /// Prompt tokens that stand for media; absent where the server does not count them apart.
+    pub media_tokens: Option<u64>,
 }
 
 /// Complete answers to requests that asked for JSON or offered tools.
@@ -229,7 +246,7 @@ pub struct StatedDoubt {
     pub remedy: String,
 }
 
-/// planned = ok + failed + cut + unsent.
+/// planned = ok + failed + cut + cancelled + unsent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Accounts {
@@ -239,6 +256,9 @@ pub struct Accounts {
     /// Under way when the run ended.
     pub cut: u64,
     pub unsent: u64,
+    /// Given up by the client by intention.
+    #[serde(default)]
+    pub cancelled: u64,
     /// Of those that were sent: sent once more, because the server had closed the connection.
     #[serde(default)]
     pub resent: u64,

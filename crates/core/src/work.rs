@@ -1,9 +1,11 @@
 //! What to send: prompts, the lengths of their answers, and the fields of a request.
 
 mod data;
+mod images;
 mod synthetic;
 
 pub use data::{DataFormat, DataSource, Filter, PromptLength, Window};
+pub use images::ImageSpec;
 pub use synthetic::{
     Continuation, Language, LengthPair, LengthPairs, Prefix, PrefixLength, PrefixSpread, Preset,
     Synthetic, SyntheticLengths, Template,
@@ -38,6 +40,8 @@ pub struct Work {
     pub stop: Vec<String>,
     /// Further fields of the body, as a JSON object.
     pub extra: Option<JsonObject>,
+    /// Images that each request has beside its text.
+    pub images: Option<ImageSpec>,
     /// Tools that each request offers.
     pub tools: Option<PathBuf>,
     /// Schema of the answers that are asked for.

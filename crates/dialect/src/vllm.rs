@@ -184,7 +184,7 @@ fn answer(source: &Source<'_>, record: &Record, release: Release) -> Option<Answ
             failure.class,
             FailureClass::InBandError | FailureClass::EmptyStream
         ),
-        Outcome::Cut => false,
+        Outcome::Cut | Outcome::Cancelled => false,
     };
     let messages = messages(record);
     let (first, last) = (*messages.first()?, *messages.last()?);

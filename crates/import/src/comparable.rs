@@ -222,6 +222,7 @@ impl ImportedSummary {
             check: None,
             models: Vec::new(),
             structured: None,
+            media: None,
         }
     }
 

@@ -431,6 +431,7 @@ fn take_facts(message: Message, record: &mut Record) {
     if record.model.is_none() {
         record.model = message.model.map(|name| printable(&name, LONGEST_NAME));
     }
+    record.media_tokens = message.media_tokens.or(record.media_tokens);
     if let Some(finish) = message.finish {
         record.finish = Some(printable(&finish, 40));
     }

@@ -144,6 +144,7 @@ impl ExchangeContext {
         reader: &mut AnswerReader,
     ) -> bool {
         let mut timer = ReadTimer::new(self, sent);
+        timer.cancel_at = flight.cancel_after.map(|after| sent + after);
         let mut bytes = 0;
         loop {
             // The buffer is borrowed and the bytes are parsed inside one poll, so that no
@@ -193,6 +194,12 @@ impl ExchangeContext {
                     reader.close(self.clock.now(), &mut flight.record);
                     return false;
                 }
+                // Closing the connection is how a client says so.
+                Step::Silent(Silence::Cancelled) => {
+                    flight.record.end = Some(self.clock.now());
+                    flight.record.outcome = Outcome::Cancelled;
+                    return false;
+                }
                 Step::Silent(Silence::Lull) => flight.journal_if_behind(self.clock.now()),
                 Step::Silent(silence) => return self.fail(flight, self.timed_out(silence)),
                 Step::Broken(error) => {
@@ -218,7 +225,7 @@ impl ExchangeContext {
 
     fn timed_out(&self, silence: Silence) -> Failure {
         let (class, limit, name) = match silence {
-            Silence::Lull | Silence::BetweenBytes => (
+            Silence::Lull | Silence::Cancelled | Silence::BetweenBytes => (
                 FailureClass::ReadTimeout,
                 self.timeouts.read,
                 "silence for longer than --read-timeout",
@@ -255,6 +262,8 @@ enum Step {
 enum Silence {
     /// Long enough to tell the journal what has come, in case nothing more does.
     Lull,
+    /// The moment has come to give the request up.
+    Cancelled,
     BetweenBytes,
     WholeRequest,
 }
@@ -269,6 +278,7 @@ struct ReadTimer<'a> {
     sent: Offset,
     last_byte: Offset,
     limit: Duration,
+    cancel_at: Option<Offset>,
     /// The journal knows of the lull since the last read.
     lull_reported: bool,
 }
@@ -284,6 +294,7 @@ impl<'a> ReadTimer<'a> {
             sent,
             last_byte: sent,
             limit: context.timeouts.read,
+            cancel_at: None,
             lull_reported: false,
         }
     }
@@ -309,6 +320,9 @@ impl<'a> ReadTimer<'a> {
             if !self.lull_reported {
                 next = next.min(lull);
             }
+            if let Some(cancel_at) = self.cancel_at {
+                next = next.min(cancel_at);
+            }
             let due = self.context.clock.instant(next);
             // The limit shrinks after `[DONE]`; a timer that is set too far is moved back.
             if sleep.deadline() > due {
@@ -316,6 +330,9 @@ impl<'a> ReadTimer<'a> {
             }
             ready!(sleep.as_mut().poll(cx));
             let now = self.context.clock.now();
+            if self.cancel_at.is_some_and(|at| now >= at) {
+                return Poll::Ready(Silence::Cancelled);
+            }
             if now >= request_ends {
                 return Poll::Ready(Silence::WholeRequest);
             }

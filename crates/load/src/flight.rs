@@ -32,6 +32,8 @@ pub struct Sink {
 pub struct Flight {
     pub record: Record,
     pub text: Option<AnswerText>,
+    /// It is given up so long after it was sent.
+    pub cancel_after: Option<Duration>,
     sink: Rc<Sink>,
     journaled: Journaled,
 }
@@ -54,6 +56,7 @@ impl Flight {
         Flight {
             record,
             text: None,
+            cancel_after: None,
             sink,
             journaled: Journaled::default(),
         }

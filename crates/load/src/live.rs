@@ -59,7 +59,7 @@ impl LiveCounters {
         let ended = match record.outcome {
             Outcome::Done => &self.ok,
             Outcome::Failed(_) => &self.failed,
-            Outcome::Cut => &self.cut,
+            Outcome::Cut | Outcome::Cancelled => &self.cut,
         };
         ended.fetch_add(1, Relaxed);
         if record.found_nobody() {

@@ -8,11 +8,15 @@ use crate::exchange::Timeouts;
 use crate::http::Request;
 use inferometer_core::content::{Content, Exchange};
 use inferometer_core::record::{Record, Stage};
+use inferometer_core::scenario::Cancel;
+use inferometer_core::seed::{Dimension, rng};
 use inferometer_core::trace_id::TraceId;
 use inferometer_core::units::Offset;
 use inferometer_core::window::first_share;
 use inferometer_core::work::Conversation;
+use rand::RngExt as _;
 use std::sync::Arc;
+use std::time::Duration;
 
 #[derive(Clone, Debug, Default)]
 pub struct Job {
@@ -22,6 +26,8 @@ pub struct Job {
     pub chars: u64,
     /// Output tokens to ask for; absent: the server's own limit.
     pub output_tokens: Option<u32>,
+    /// Images beside the text, as URLs.
+    pub images: Vec<Arc<str>>,
     /// The place of the model that it asks for, where there are several.
     pub model: Option<usize>,
     /// The answer that the work itself holds, for the history of a conversation.
@@ -136,6 +142,8 @@ pub struct Setup<T> {
     /// Streams whose first answers in the warm-up are cut shorter by and by, so that the streams
     /// go on apart; absent: none are.
     pub spread_first_answers: Option<u32>,
+    /// Requests that are given up, and the seed that chooses them.
+    pub cancel: Option<(Cancel, u64)>,
     pub keep_text: bool,
     pub timeouts: Timeouts,
     pub clock: Clock,
@@ -152,11 +160,19 @@ pub struct PreparedRequest {
     pub bytes: RequestBytes,
     pub route: usize,
     pub place: RequestPlace,
+    /// It is given up so long after it was sent.
+    pub cancel_after: Option<Duration>,
     /// What it says and the answer that the work holds, where a turn may follow.
     pub said: Option<(Arc<str>, Option<Arc<str>>)>,
 }
 
 impl<T> Setup<T> {
+    fn cancel_after(&self, index: u64) -> Option<Duration> {
+        let (cancel, seed) = self.cancel?;
+        let is_drawn = rng(seed, Dimension::Cancel, index).random::<f64>() < cancel.share;
+        is_drawn.then_some(cancel.after.0)
+    }
+
     pub fn prepare(
         &self,
         place: RequestPlace,
@@ -201,7 +217,9 @@ impl<T> Setup<T> {
         let prompt = Prompt {
             history,
             content: &job.content,
+            images: &job.images,
         };
+        let media = prompt.media();
         let form = job.model.and_then(|place| self.models.get(place));
         let (options, bodies) = match form {
             Some(form) => (&form.options, &form.bodies),
@@ -243,6 +261,8 @@ impl<T> Setup<T> {
             input_chars: job.chars + before.sum::<u64>(),
             url: to.url.clone(),
             streamed: self.dialect.streams(&self.options, &prompt),
+            media,
+            upload_bytes: media.map(|_| body.len() as u64),
             items_asked: self.dialect.items_asked(&self.options, &prompt),
             ..Record::default()
         };
@@ -255,6 +275,7 @@ impl<T> Setup<T> {
             bytes,
             route,
             place,
+            cancel_after: self.cancel_after(index),
             said,
         }
     }

@@ -166,6 +166,7 @@ mod tests {
             conversation: None,
             warmup_from: WARMUP_SESSION,
             spread_first_answers: None,
+            cancel: None,
             keep_text: false,
             timeouts: Timeouts {
                 read: limit,

@@ -296,9 +296,11 @@ impl<T: Transport> Worker<T> {
             record,
             bytes,
             route,
+            cancel_after,
             ..
         } = request;
         let mut flight = Flight::begin(record, Rc::clone(&self.sink));
+        flight.cancel_after = cancel_after;
         self.send_on_connection(&bytes, route, &mut flight).await;
         let now = self.setup.clock.now();
         self.absence.learn(&flight.record, now);

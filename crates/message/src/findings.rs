@@ -16,6 +16,10 @@ inferometer_text::texts! {
         ColdName => "Cold models", "冷加载的模型";
         Cold => "models or adapters whose first request waited for a load: {count}", "首个请求等待加载的模型或适配器：{count} 个";
         ColdEvidence => "{model}: first TTFT {first}, later {later}", "{model}：首次 TTFT {first}，之后 {later}";
+        CancelName => "Cancelled requests", "被取消的请求";
+        CancelKept => "the server goes on with requests that the client gave up: their slots are lost to others", "客户端放弃的请求仍在服务端继续运行：其槽位被占用";
+        CancelFreed => "the server frees requests that the client gave up", "客户端放弃的请求在服务端已释放";
+        CancelEvidence => "{count} given up; on average it runs {running} requests, {waited} are waited for", "放弃 {count} 个；服务端平均运行 {running} 个请求，客户端等待 {waited} 个";
         ScoreName => "Wrong answers under load", "负载下的错误回答";
         ScoreFalls => "the score falls from {before} at {axis} {low} to {after} at {high}: load must not change answers; look for a fault of the engine (cache, kernel, batching), or for answers that are cut off", "得分从 {axis} {low} 时的 {before} 降到 {high} 时的 {after}：负载不应改变回答；请检查引擎（缓存、算子、批处理）或回答是否被截断";
         ScoreEvidence => "95 % intervals {before} and {after}", "95 % 区间 {before} 与 {after}";

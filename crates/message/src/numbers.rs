@@ -16,6 +16,7 @@ texts! {
         AccountsOf =>
             "{ok} ok, {failed} failed, {cut} cut, {unsent} unsent; {planned} planned",
             "成功 {ok}，失败 {failed}，截断 {cut}，未发 {unsent}；计划 {planned}";
+        Cancelled => "{count} given up by the client (--cancel)", "{count} 个由客户端放弃（--cancel）";
         InFlightOf =>
             "mean {mean}, peak {peak}, of {configured} configured",
             "平均 {mean}，峰值 {peak}，配置并发 {configured}";
@@ -49,6 +50,12 @@ texts! {
             "{offered} answers were offered tools, {called} call one, {calls} calls",
             "{offered} 个回答可用工具，{called} 个有调用，共 {calls} 次调用";
         InvalidKept => "invalid ones: records/invalid.jsonl", "不合法的回答见 records/invalid.jsonl";
+        Media => "Media", "多媒体";
+        MediaOf =>
+            "{parts} in {requests} requests, {bytes} bytes uploaded ({each} each)",
+            "{requests} 个请求共 {parts} 个，上传 {bytes} 字节（每个请求 {each}）";
+        MediaTokens => "{tokens} input tokens, as the server counts", "占输入 token {tokens}，以服务端计数为准";
+        NoMediaTokens => "the server does not count their tokens apart", "服务端未单独计其 token";
         PerUserOf =>
             "mean {mean} tok/s, p50 {median}, slowest {least}",
             "平均 {mean} tok/s，p50 {median}，最慢 {least}";

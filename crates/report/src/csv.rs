@@ -136,6 +136,7 @@ impl Columns {
             ("ok", requests.ok),
             ("failed", requests.failed),
             ("cut", requests.cut),
+            ("cancelled", requests.cancelled),
             ("unsent", requests.unsent),
         ] {
             self.known(name, Some(value));

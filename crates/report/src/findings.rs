@@ -45,6 +45,8 @@ pub enum FindingKind {
     NoDifference,
     /// Pauses that percentiles do not show.
     HiddenStalls,
+    /// What became of requests that the client gave up.
+    Cancelled,
     /// A model or an adapter that was loaded by its first request.
     ColdModel,
     LostRequests,
@@ -64,6 +66,7 @@ impl FindingKind {
             FindingKind::Winner => Text::WinnerName,
             FindingKind::NoDifference => Text::SameName,
             FindingKind::HiddenStalls => Text::StallsName,
+            FindingKind::Cancelled => Text::CancelName,
             FindingKind::ColdModel => Text::ColdName,
             FindingKind::LostRequests => Text::LostName,
             FindingKind::ServerAway => Text::AwayName,
@@ -81,6 +84,7 @@ pub fn of_run(summary: &Summary, lang: Lang) -> Vec<Finding> {
         run::client(summary, lang),
         run::stalls(summary, lang),
         run::cold(summary, lang),
+        run::cancelled(summary, lang),
     ]
     .into_iter()
     .flatten()

@@ -309,6 +309,7 @@ pub fn measure(
         conversation: scenario.work.conversation.clone(),
         warmup_from: planned.spare_session(),
         spread_first_answers: planned.spread_first_answers(),
+        cancel: scenario.load.cancel.map(|cancel| (cancel, scenario.seed)),
         keep_text,
         timeouts: timeouts(&scenario.connection),
         clock,

@@ -202,6 +202,9 @@ impl Jobs for WorkJobs {
             input_tokens: prompt.input_tokens,
             chars: prompt.chars,
             output_tokens: prompt.output_tokens.filter(|_| generates),
+            images: (self.workload.images.as_ref())
+                .map(|images| images.of(session, turn))
+                .unwrap_or_default(),
             answer: self.workload.prompts.answer(session, turn),
             model,
         }

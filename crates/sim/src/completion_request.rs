@@ -7,6 +7,7 @@ use crate::{
     engine::Finish,
     fault::Switch,
     fields::{check_model, count, flag, priority, wrong_type},
+    images,
     native_answer::NativeOptions,
     prompt,
     random::{Purpose, RandomStream},
@@ -45,6 +46,8 @@ pub(crate) struct CompletionRequest {
     pub(crate) stream: bool,
     pub(crate) usage: UsageAsked,
     pub(crate) prompt_tokens: u32,
+    /// Those of them that stand for images.
+    pub(crate) image_tokens: u32,
     /// The prompt itself, where an engine computes it.
     pub(crate) prompt: Vec<u32>,
     /// Lower runs first, where the engine goes by it.
@@ -90,6 +93,9 @@ impl CompletionRequest {
             Api::Chat => prompt::chat(tokenizer, &body, OpensAnswer::Yes)?,
             Api::Completions => prompt::completion(tokenizer, &body)?,
         };
+        let image_tokens = images::tokens(&body)?;
+        // An image is a run of ids that no word has.
+        prompt.extend(std::iter::repeat_n(images::TOKEN, image_tokens as usize));
         if let Some(most) = truncation(&body, config.max_model_len)? {
             // The end of a prompt says what is asked for.
             prompt.drain(..prompt.len().saturating_sub(most as usize));
@@ -135,6 +141,7 @@ impl CompletionRequest {
                 continuous: flag(&options, "continuous_usage_stats")?,
             },
             prompt_tokens,
+            image_tokens,
             prompt: if config.engine.is_some() {
                 prompt
             } else {

@@ -86,6 +86,8 @@ pub(crate) enum Switch {
     RequireMaxCompletionTokens,
     /// Answers repeat the words of what the user said last.
     Echo,
+    /// Requests whose client has gone hold their slot to the end; with fixed times.
+    KeepCancelled,
 }
 
 /// What holds for every request and has a value.

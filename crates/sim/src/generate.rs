@@ -156,13 +156,19 @@ impl Job<'_> {
             Err(refusal) => return self.refuse_asked(client, entry, &refusal).await,
         };
         let mut running = self.shared.metrics.start();
-        if work.stream {
+        let answered = if work.stream {
             self.stream(client, entry, (&work, source), &mut running)
                 .await
         } else {
             self.whole(client, entry, (&work, source), &mut running)
                 .await
+        };
+        let config = &self.shared.config;
+        if answered.is_err() && config.faults.has(Switch::KeepCancelled) {
+            let whole = config.ttft + config.itl * work.output_tokens;
+            tokio::time::sleep_until(self.arrival + whole).await;
         }
+        answered
     }
 
     /// The first request of an adapter waits until it is loaded.
@@ -389,7 +395,8 @@ impl Job<'_> {
             work.adapter.as_deref().unwrap_or(&config.model),
             work.prompt_tokens,
             &config.faults,
-        );
+        )
+        .with_images(work.image_tokens);
         let renderer = match &work.native {
             Some(asked) => renderer.in_form(asked, self.context(work)),
             None => renderer,
@@ -473,6 +480,7 @@ impl Job<'_> {
             reasoning: reasoning.as_deref(),
             text: &text,
             calls: work.calls.as_deref(),
+            image_tokens: work.image_tokens,
             finish,
             usage: usage.then(|| (work.prompt_tokens, source.usage(ready.tokens))),
         };

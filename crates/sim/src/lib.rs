@@ -25,6 +25,7 @@ mod fields;
 mod generate;
 mod histogram;
 mod http;
+mod images;
 mod items;
 pub mod launch;
 mod line_log;

@@ -147,6 +147,7 @@ impl<'a> Endpoint<'a> {
             },
             usage: UsageAsked::default(),
             prompt_tokens,
+            image_tokens: 0,
             says: Vec::new(),
             calls: None,
             adapter: None,

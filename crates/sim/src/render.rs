@@ -74,6 +74,7 @@ impl<'a> AnswerTokens<'a> {
 pub(crate) struct Renderer<'a> {
     api: Api,
     prompt_tokens: u32,
+    image_tokens: u32,
     /// `data: ` as the faults want it.
     data: &'static [u8],
     /// The common beginning of every chunk's JSON, up to the model.
@@ -104,6 +105,7 @@ impl<'a> Renderer<'a> {
         Renderer {
             api,
             prompt_tokens,
+            image_tokens: 0,
             data: if faults.has(Switch::NoSpace) {
                 b"data:"
             } else {
@@ -117,6 +119,11 @@ impl<'a> Renderer<'a> {
             },
             native: None,
         }
+    }
+
+    pub(crate) fn with_images(mut self, tokens: u32) -> Self {
+        self.image_tokens = tokens;
+        self
     }
 
     pub(crate) fn in_form(mut self, asked: &'a NativeOptions, context: AnswerContext<'a>) -> Self {
@@ -204,7 +211,7 @@ impl<'a> Renderer<'a> {
     fn close(&self, out: &mut Vec<u8>, usage: Option<Usage<'_>>) {
         if let Some(usage) = usage {
             out.extend_from_slice(b",\"usage\":");
-            usage.write(out, self.prompt_tokens);
+            usage.write(out, self.prompt_tokens, self.image_tokens);
         }
         out.push(b'}');
     }
@@ -235,6 +242,7 @@ pub(crate) struct WholeAnswer<'a> {
     /// The tool that is called with the text as its arguments.
     pub(crate) calls: Option<&'a str>,
     pub(crate) finish: Finish,
+    pub(crate) image_tokens: u32,
     /// Prompt tokens and the rest, where usage is reported.
     pub(crate) usage: Option<(u32, Usage<'a>)>,
 }
@@ -282,7 +290,11 @@ impl WholeAnswer<'_> {
         });
         if let Some((prompt, usage)) = self.usage {
             let output = usage.output;
-            let details = (usage.cached > 0).then(|| json!({"cached_tokens": usage.cached}));
+            let mut details = (usage.cached > 0).then(|| json!({"cached_tokens": usage.cached}));
+            if self.image_tokens > 0 {
+                let details = details.get_or_insert_with(|| json!({}));
+                details["image_tokens"] = self.image_tokens.into();
+            }
             answer["usage"] = json!({
                 "prompt_tokens": prompt, "total_tokens": prompt.saturating_add(output),
                 "completion_tokens": output, "prompt_tokens_details": details,

@@ -65,7 +65,7 @@ impl Usage<'_> {
         }
     }
 
-    pub(crate) fn write(&self, out: &mut Vec<u8>, prompt: u32) {
+    pub(crate) fn write(&self, out: &mut Vec<u8>, prompt: u32, images: u32) {
         let output = self.output;
         let total = prompt.saturating_add(output);
         put(
@@ -75,12 +75,19 @@ impl Usage<'_> {
                  \"completion_tokens\":{output}"
             ),
         );
-        if self.cached > 0 {
-            let cached = self.cached;
-            put(
+        let cached = self.cached;
+        match (cached, images) {
+            (0, 0) => {}
+            (cached, 0) => put(
                 out,
                 format_args!(",\"prompt_tokens_details\":{{\"cached_tokens\":{cached}}}"),
-            );
+            ),
+            (cached, images) => put(
+                out,
+                format_args!(
+                    ",\"prompt_tokens_details\":{{\"cached_tokens\":{cached},\"image_tokens\":{images}}}"
+                ),
+            ),
         }
         if let Some(per_token) = self.per_token {
             let sizes = json!(per_token.batch_size);

@@ -15,6 +15,7 @@ mod error;
 mod filter;
 mod format;
 mod head;
+mod media;
 mod object;
 mod opened;
 mod row;

@@ -6,6 +6,7 @@ mod bounded;
 mod continuation;
 pub mod data;
 mod fixed;
+mod images;
 mod lengths;
 mod nonce;
 mod open;
@@ -20,6 +21,7 @@ mod weighted;
 
 pub use continuation::{ContinuationError, Continued, Pieces};
 pub use fixed::Fixed;
+pub use images::{Images, png};
 pub use lengths::{LengthError, PairSampler, Sampler};
 pub use nonce::{BadNonce, Nonce};
 pub use open::{Opening, Workload, WorkloadError};

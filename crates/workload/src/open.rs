@@ -3,8 +3,8 @@
 use crate::data::{DataSet, End, RowContent, Selected, Selection, pieces};
 use crate::tokenizer::{self, CountCache, Tokenizer, TokenizerError};
 use crate::{
-    Content, ContinuationError, Continued, Fixed, LengthError, Nonce, OutputLengths, Pieces,
-    Prompt, Prompts, Sampler, Synthetic, SyntheticError, TracePrompts, TraceRow,
+    Content, ContinuationError, Continued, Fixed, Images, LengthError, Nonce, OutputLengths,
+    Pieces, Prompt, Prompts, Sampler, Synthetic, SyntheticError, TracePrompts, TraceRow,
 };
 use inferometer_core::note::Known;
 use inferometer_core::seed::{Dimension, rng};
@@ -36,6 +36,8 @@ pub struct Workload {
     pub outputs: OutputLengths,
     /// Times of arrival by the trace's clock, from the beginning of its window.
     pub arrivals: Option<Vec<Duration>>,
+    /// Images beside the text of each prompt.
+    pub images: Option<Images>,
     /// The tokenizer that the user chose.
     pub tokenizer: Option<Arc<dyn Tokenizer>>,
     /// What a reader should know.
@@ -125,7 +127,9 @@ impl Opening<'_> {
                     arrivals = Some(times(&selected));
                     Arc::new(self.trace(&selected, tokenizer.clone())?)
                 } else {
-                    self.as_asked(self.capped(DataSet::new(selected)?)?, &tokenizer)
+                    let folder = self.path(&data.location).parent().unwrap_or(Path::new("."));
+                    let set = DataSet::new(selected)?.with_images_in(folder)?;
+                    self.as_asked(self.capped(set)?, &tokenizer)
                 }
             }
         };
@@ -133,6 +137,9 @@ impl Opening<'_> {
             prompts,
             outputs: OutputLengths::new(&work.output, self.seed)?,
             arrivals,
+            images: (work.images.as_ref())
+                .map(|spec| Images::new(spec, self.seed, self.nonce))
+                .transpose()?,
             tokenizer,
             notes,
             free: work.output == Output::Free,

@@ -8,10 +8,10 @@ use super::wire::WireTally;
 use crate::concurrency::UnderWay;
 use crate::judge::{LengthEvidence, StallEvidence, UsageEvidence};
 use inferometer_core::quantile::{quantile, sort};
-use inferometer_core::record::{FailureClass, Phase, Record, Stage, TokenSource};
+use inferometer_core::record::{FailureClass, Outcome, Phase, Record, Stage, TokenSource};
 use inferometer_core::scenario::Scenario;
 use inferometer_core::slo::{Slo, SloScope};
-use inferometer_core::summary::FailureCount;
+use inferometer_core::summary::{FailureCount, MediaResult};
 use inferometer_core::thresholds::Thresholds;
 use inferometer_core::units::{Offset, Slim};
 use inferometer_core::work::Output;
@@ -126,6 +126,7 @@ pub(super) struct Tally<'a> {
     pub(super) warmup: u64,
     pub(super) hold: u64,
     pub(super) cut: u64,
+    pub(super) cancelled: u64,
     /// Sent once more on a new connection.
     pub(super) resent: u64,
     pub(super) failures: BTreeMap<(Phase, FailureClass), FailureCount>,
@@ -147,6 +148,7 @@ pub(super) struct Tally<'a> {
     pub(super) usage: UsageEvidence,
     pub(super) contacts: Contacts,
     pub(super) models: Models,
+    pub(super) media: Option<MediaResult>,
     pub(super) stalls: StallEvidence,
     pub(super) wire: WireTally,
     /// How requests met each request objective, and all of them.
@@ -208,6 +210,7 @@ impl<'a> Tally<'a> {
             warmup: 0,
             hold: 0,
             cut: 0,
+            cancelled: 0,
             resent: 0,
             failures: BTreeMap::new(),
             lag: Vec::new(),
@@ -226,6 +229,7 @@ impl<'a> Tally<'a> {
             usage: UsageEvidence::default(),
             contacts: Contacts::default(),
             models: Models::default(),
+            media: None,
             stalls: StallEvidence::default(),
             wire: WireTally::default(),
             together: Verdicts::default(),
@@ -247,7 +251,7 @@ impl<'a> Tally<'a> {
             for &at in &record.chunks.at {
                 self.timeline.add(at);
             }
-            let over = record.is_done() || record.failure().is_some();
+            let over = record.outcome != Outcome::Cut;
             self.unmeasured.extend(record.sent.map(|from| UnderWay {
                 from,
                 to: record.end.filter(|_| over),
@@ -277,11 +281,13 @@ impl<'a> Tally<'a> {
                     sample: failure.detail.clone(),
                 });
             kind.count += 1;
+        } else if record.outcome == Outcome::Cancelled {
+            self.cancelled += 1;
         } else if answer.is_none() {
             self.cut += 1;
         }
         let failed = record.failure().is_some();
-        let over = failed || answer.is_some();
+        let over = failed || answer.is_some() || record.outcome == Outcome::Cancelled;
         self.rows.push(Row {
             index: record.index,
             start: record.start().into(),
@@ -331,6 +337,16 @@ impl<'a> Tally<'a> {
         let exact = self.exact || self.states_length(record);
         self.lengths.add(record, exact, self.thresholds);
         self.usage.add(record, self.thresholds);
+        if let Some(parts) = record.media {
+            let media = self.media.get_or_insert_default();
+            media.requests += 1;
+            media.parts += u64::from(parts);
+            let bytes = record.upload_bytes.unwrap_or_default();
+            media.upload_bytes = media.upload_bytes.saturating_add(bytes);
+            if let Some(tokens) = record.media_tokens {
+                *media.media_tokens.get_or_insert(0) += u64::from(tokens);
+            }
+        }
         let streamed = record.streamed;
         let time = |span: Option<Duration>| Slim::from(span.filter(|_| streamed));
         let (mut chunk_gaps, mut token_gaps) = ((0.0, 0), (0.0, 0));

@@ -286,6 +286,7 @@ impl Point {
             conversation: None,
             warmup_from: WARMUP_SESSION,
             spread_first_answers: None,
+            cancel: None,
             keep_text: false,
             timeouts: Timeouts {
                 read: limit,

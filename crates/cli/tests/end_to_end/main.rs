@@ -8,6 +8,7 @@
 
 mod answers;
 mod bad_input;
+mod cancellation;
 mod capacity;
 mod comparison;
 mod data;
@@ -20,6 +21,7 @@ mod foreign;
 mod front_end;
 mod history;
 mod hostile;
+mod images;
 mod interruption;
 mod language;
 mod launch;

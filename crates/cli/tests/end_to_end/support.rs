@@ -311,7 +311,7 @@ impl Run {
         let accounts = self.summary.requests;
         assert_eq!(
             accounts.planned,
-            accounts.ok + accounts.failed + accounts.cut + accounts.unsent,
+            accounts.ok + accounts.failed + accounts.cut + accounts.cancelled + accounts.unsent,
             "{accounts:?}"
         );
         assert_eq!(

@@ -43,6 +43,7 @@ pub(super) fn refuse_forms(work: &WorkOptions, api: Api) -> Result<(), OptionErr
     let given = [
         ("--tools", work.tools.is_some()),
         ("--json-schema", work.json_schema.is_some()),
+        ("--images", work.images.is_some()),
     ];
     let given = given.into_iter().find(|(_, given)| *given);
     match (given, api) {

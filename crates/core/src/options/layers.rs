@@ -24,14 +24,14 @@ layered!(ConnectionOptions {
 });
 layered!(LoadOptions {
     concurrency, rate, arrival, burstiness, stagger, ramp, ramp_from, ramp_over, speed,
-    max_concurrency, requests, duration, warmup, hold, drain, soak, stop_when, until;
+    max_concurrency, requests, duration, warmup, hold, cancel, drain, soak, stop_when, until;
 });
 layered!(WorkOptions {
     prompt, data, data_format, field, filter, limit, shuffle, min_prompt, max_prompt, skip_bad,
     from, window, input_tokens, output_tokens, length_pairs, workload, text, prefix_tokens,
     prefix_groups, prefix_spread, cache_hit, batch_size, turns, think, history, template, input_chars,
     ask_chars, tokenizer, as_token_ids, max_tokens, min_tokens, ignore_eos, temperature, top_p,
-    stop, extra, tools, json_schema, cache_nonce; no_ignore_eos, no_cache_nonce
+    stop, extra, images, tools, json_schema, cache_nonce; no_ignore_eos, no_cache_nonce
 });
 layered!(ObjectiveOptions { slo, attainment, check, threshold; });
 
@@ -123,6 +123,7 @@ impl WorkOptions {
                 top_p: below.top_p.take(),
                 stop: below.stop.take(),
                 extra: below.extra.take(),
+                images: below.images.take(),
                 tools: below.tools.take(),
                 json_schema: below.json_schema.take(),
                 cache_nonce: below.cache_nonce.take(),

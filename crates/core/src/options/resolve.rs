@@ -29,6 +29,19 @@ impl Options {
                 "say what may be missed, as in --slo ttft=500ms",
             );
         }
+        if load.cancel.is_some()
+            && self
+                .objectives
+                .slo
+                .as_ref()
+                .is_some_and(|slo| !slo.is_empty())
+        {
+            return conflict(
+                "--cancel",
+                "--slo",
+                "a request that is given up neither meets an objective nor misses it",
+            );
+        }
         Ok(Scenario {
             label: self.run.label,
             tags: self.run.tag.unwrap_or_default(),
@@ -251,6 +264,7 @@ fn resolve_load(options: &LoadOptions, work: &Work, simulated: bool) -> Result<L
         hold: resolve_hold(options.hold, &shape)?,
         shape,
         extent,
+        cancel: options.cancel,
         drain: options.drain,
         stop_when: options.stop_when.clone().unwrap_or_default(),
         until: options.until,

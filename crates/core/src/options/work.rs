@@ -116,6 +116,7 @@ pub(super) fn resolve_work(
         top_p: options.top_p,
         stop: options.stop.unwrap_or_default(),
         extra: options.extra,
+        images: options.images,
         tools: options.tools,
         json_schema: options.json_schema,
         cache_nonce: !options.no_cache_nonce && options.cache_nonce.unwrap_or(ours),

@@ -68,6 +68,21 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
     } else {
         translator.push("output-tokens", "free");
     }
+    let side = |name: &str, translator: &mut Translator| translator.real(name);
+    let width = side("image-width-mean", translator)?;
+    let height = side("image-height-mean", translator)?;
+    let images = translator.count("batch-size-image|image-batch-size")?;
+    if let (Some(width), Some(height)) = (width, height) {
+        let count = images.unwrap_or(1);
+        translator.push("images", format!("n={count},size={width}x{height}"));
+    }
+    let rate = translator.real("request-cancellation-rate")?;
+    let delay = translator
+        .real("request-cancellation-delay")?
+        .unwrap_or(0.0);
+    if let Some(rate) = rate.filter(|rate| *rate > 0.0) {
+        translator.push("cancel", format!("{rate}%@{}ms", (delay * 1e3).max(1.0)));
+    }
     for input in translator.options.all("extra-inputs") {
         match input.split_once(':') {
             Some((name, value)) => translator.field(name, Some(value.to_owned())),

@@ -76,7 +76,11 @@ fn work(translator: &mut Translator, items: bool) -> Result<(), TranslateError> 
     let path = translator.value("dataset-path|dataset");
     // Before there were names, --dataset was a ShareGPT file.
     let usual = if path.is_some() { "sharegpt" } else { "random" };
-    let name = translator.value_or("dataset-name", usual);
+    let mut name = translator.value_or("dataset-name", usual);
+    if name == "random-mm" {
+        push_images(translator)?;
+        name = "random".to_owned();
+    }
     let output = translator.count("output-len")?;
     let input = translator.count("input-len")?;
     let ignore_eos = translator.flag("ignore-eos");
@@ -156,6 +160,25 @@ fn work(translator: &mut Translator, items: bool) -> Result<(), TranslateError> 
         (false, true) => translator.switch("no-ignore-eos"),
         _ => {}
     }
+    Ok(())
+}
+
+/// Images of `random-mm`: so many of each request, of sizes (height, width, frames).
+fn push_images(translator: &mut Translator) -> Result<(), TranslateError> {
+    let count = translator.count_or("random-mm-base-items-per-request", 1)?;
+    let buckets = translator.value_or("random-mm-bucket-config", "(256, 256, 1)");
+    let sizes: Vec<String> = (buckets.split('(').skip(1))
+        .filter_map(|bucket| {
+            let mut numbers = bucket
+                .split([',', ')'])
+                .map(|number| number.trim().parse().ok());
+            let (height, width): (u32, u32) = (numbers.next()??, numbers.next()??);
+            Some(format!("{width}x{height}"))
+        })
+        .collect();
+    translator.push("images", format!("n={count},size={}", sizes.join("|")));
+    translator.differs("sizes are drawn equally often, and videos are left out");
+    translator.skip("random-mm-limit-mm-per-prompt|random-mm-num-mm-items-range-ratio");
     Ok(())
 }
 

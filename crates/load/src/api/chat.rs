@@ -26,7 +26,7 @@ impl Dialect for Chat {
         let mut messages = prompt.history_messages();
         let mut own = Map::new();
         match prompt.content {
-            Content::Text(text) => messages.push(json!({"role": "user", "content": &**text})),
+            Content::Text(text) => messages.push(prompt.said(text)),
             Content::Messages(array) => messages.extend(array_of(array)),
             // Chat takes neither; they are refused before they come here.
             Content::TokenIds(_) | Content::Batch(_) => {}

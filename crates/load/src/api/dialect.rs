@@ -8,6 +8,7 @@ use inferometer_core::record::Usage;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// What to ask for, apart from the prompt and the limit: the same for every request of a run.
 #[derive(Clone, Debug, Default)]
@@ -93,6 +94,8 @@ impl RequestOptions {
 pub struct Prompt<'a> {
     pub history: &'a [Exchange],
     pub content: &'a Content,
+    /// URLs of images that go with a text.
+    pub images: &'a [Arc<str>],
 }
 
 impl Prompt<'_> {
@@ -115,6 +118,32 @@ impl Prompt<'_> {
             Content::TokenIds(_) | Content::Batch(_) => {}
         }
         (messages, own)
+    }
+
+    /// Images, sounds and videos; absent where it has none.
+    pub fn media(&self) -> Option<u32> {
+        const PARTS: [&str; 3] = ["\"image_url\"", "\"input_audio\"", "\"video_url\""];
+        let in_rows = match self.content {
+            // Each part has its kind as its type and as its field.
+            Content::Messages(json) | Content::Body(json) => PARTS
+                .iter()
+                .map(|part| json.matches(part).count().div_ceil(2))
+                .sum(),
+            Content::Text(_) | Content::TokenIds(_) | Content::Batch(_) => 0,
+        };
+        let all = u32::try_from(self.images.len() + in_rows).unwrap_or(u32::MAX);
+        (all > 0).then_some(all)
+    }
+
+    /// A text and its images as one message.
+    pub(super) fn said(&self, text: &str) -> Value {
+        if self.images.is_empty() {
+            return json!({"role": "user", "content": text});
+        }
+        let image = |url: &Arc<str>| json!({"type": "image_url", "image_url": {"url": &**url}});
+        let mut parts: Vec<Value> = self.images.iter().map(image).collect();
+        parts.push(json!({"type": "text", "text": text}));
+        json!({"role": "user", "content": parts})
     }
 
     /// What was said before, as messages of a chat.
@@ -170,6 +199,7 @@ impl<'a> From<&'a Content> for Prompt<'a> {
         Prompt {
             history: &[],
             content,
+            images: &[],
         }
     }
 }
@@ -286,6 +316,8 @@ pub struct Message {
     /// The model that answers, as it says itself.
     pub model: Option<String>,
     pub usage: Option<Usage>,
+    /// Prompt tokens that stand for images and the like.
+    pub media_tokens: Option<u32>,
     pub error: Option<String>,
     /// Where in the bytes the only text is (between its quotes), if the rest of the message
     /// says nothing but that it is text: then the next message likely differs only there.

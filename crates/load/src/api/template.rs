@@ -51,6 +51,7 @@ impl BodyTemplates {
     ) -> Body<'a> {
         if let Content::Text(text) = prompt.content
             && prompt.history.is_empty()
+            && prompt.images.is_empty()
             && stands_in_json(text)
         {
             let known = match limit {
@@ -209,6 +210,7 @@ mod tests {
         let prompt = Prompt {
             history: &history,
             content: &content,
+            images: &[],
         };
         let templates = BodyTemplates::default();
         let body = templates.body(CHAT, &options(json!({})), &prompt, Some(3));

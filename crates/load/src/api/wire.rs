@@ -316,6 +316,7 @@ pub(super) fn read(
     found.message.model = present(raw.model).and_then(|name| serde_json::from_str(name).ok());
     let usage = present(raw.usage);
     found.message.usage = usage.and_then(usage_of);
+    found.message.media_tokens = usage.and_then(media_tokens_of);
     if found.texts != 1 || found.message.finish.is_some() || usage.is_some() {
         found.message.only_text = None;
     }
@@ -374,6 +375,24 @@ fn usage_of(raw: &str) -> Option<Usage> {
         output: count(usage.completion_tokens),
         cached: count(details.cached_tokens),
     })
+}
+
+/// Prompt tokens of media, which servers count under several names.
+fn media_tokens_of(usage: &str) -> Option<u32> {
+    if !usage.contains("_tokens_details") {
+        return None;
+    }
+    let usage: Value = serde_json::from_str(usage).ok()?;
+    let details = &usage["prompt_tokens_details"];
+    let names = [
+        "image_tokens",
+        "audio_tokens",
+        "video_tokens",
+        "multimodal_tokens",
+    ];
+    let counts = names.iter().filter_map(|name| details[*name].as_u64());
+    let all: Option<u64> = counts.fold(None, |sum, count| Some(sum.unwrap_or(0) + count));
+    u32::try_from(all?).ok()
 }
 
 /// Characters of the inside of a JSON string, or `None` if it is not one.

@@ -144,7 +144,10 @@ impl Prober {
             slos: Arc::new([]),
             secrets: Arc::new(Secrets::default()),
         });
-        let prompt = Prompt::from(&self.request.content);
+        let prompt = Prompt {
+            images: &self.request.images,
+            ..Prompt::from(&self.request.content)
+        };
         let record = Record {
             streamed: self.dialect.streams(&options, &prompt),
             items_asked: self.dialect.items_asked(&options, &prompt),

@@ -9,6 +9,7 @@ use inferometer_core::content::Content;
 use inferometer_core::raw_form::RawForm;
 
 use inferometer_text::hostile::Secrets;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 
@@ -25,6 +26,8 @@ pub struct PreflightRequest {
     pub options: RequestOptions,
     /// A prompt like those to come.
     pub content: Content,
+    /// Images beside it.
+    pub images: Vec<Arc<str>>,
     pub as_token_ids: bool,
     /// Prompt and output tokens of the longest request that is known, to hold against the
     /// context that the server states.

@@ -215,6 +215,7 @@ fn setup(server: InMemory, timeouts: Timeouts, talk: Option<Conversation>) -> Se
         bodies: BodyTemplates::default(),
         models: Vec::new(),
         jobs: Arc::new(Questions),
+        cancel: None,
         keep_text: talk.is_some(),
         conversation: talk,
         warmup_from: WARMUP_SESSION,

@@ -13,7 +13,7 @@ use inferometer_text::punctuation::PunctuationText;
 /// Requests that were planned and are in no account, as in a table that leaves some out.
 pub(super) fn lost(summary: &Summary, lang: Lang) -> Option<Finding> {
     let known = summary.requests;
-    let ended = known.ok + known.failed + known.cut + known.unsent;
+    let ended = known.ok + known.failed + known.cut + known.cancelled + known.unsent;
     let lost = known.planned.checked_sub(ended).filter(|lost| *lost > 0)?;
     let count = number::count;
     let text = [("lost", count(lost)), ("planned", count(known.planned))];
@@ -54,6 +54,36 @@ pub(super) fn away(summary: &Summary, lang: Lang) -> Option<Finding> {
         kind: FindingKind::ServerAway,
         text: text.with(lang, &values),
         evidence: Text::AwayEvidence.with(lang, &evidence),
+    })
+}
+
+/// Whether the server goes on with requests that nobody waits for.
+pub(super) fn cancelled(summary: &Summary, lang: Lang) -> Option<Finding> {
+    /// Share of a whole answer's time for which a request is held after it was given up. Servers
+    /// notice that a client has gone when they next write to it, so that a little is no evidence.
+    const KEPT: f64 = 1.0 / 3.0;
+    let cancelled = summary.requests.cancelled;
+    if cancelled == 0 {
+        return None;
+    }
+    let running = summary.server.as_ref()?.running?.mean;
+    let in_flight = summary.concurrency.mean?;
+    let held_s = (running - in_flight) * summary.window_s? / cancelled as f64;
+    let keeps = held_s > KEPT * summary.latency.e2e_ms?.mean / 1e3;
+    let text = if keeps {
+        Text::CancelKept
+    } else {
+        Text::CancelFreed
+    };
+    let values = [
+        ("count", number::count(cancelled)),
+        ("running", number::mean(running)),
+        ("waited", number::mean(in_flight)),
+    ];
+    Some(Finding {
+        kind: FindingKind::Cancelled,
+        text: text.with(lang, &values),
+        evidence: Text::CancelEvidence.with(lang, &values),
     })
 }
 
@@ -192,7 +222,8 @@ pub(super) fn across(rows: &[MeasuredPoint<'_>], lang: Lang) -> Vec<Finding> {
     let rules: [(Rule, Weight); 3] = [
         (lost, |summary| {
             let known = summary.requests;
-            known.planned as f64 - (known.ok + known.failed + known.cut + known.unsent) as f64
+            known.planned as f64
+                - (known.ok + known.failed + known.cut + known.cancelled + known.unsent) as f64
         }),
         (client, |summary| {
             let client = &summary.client;

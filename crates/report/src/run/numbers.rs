@@ -266,12 +266,17 @@ fn accounts(report: &RunReport<'_>) -> Vec<Pair> {
         );
         accounts = report.clauses(&[accounts, resent]);
     }
+    if requests.cancelled > 0 {
+        let count = [("count", number::count(requests.cancelled))];
+        accounts = report.clauses(&[accounts, report.fill(NumbersText::Cancelled, &count)]);
+    }
     let mut pairs = vec![Pair::new(report.say(NumbersText::Accounts), accounts)];
     let further = [
         (report.say(MetricText::InFlight), in_flight(report)),
         (report.say(NumbersText::Tokens), tokens(report)),
         (report.say(NumbersText::Lengths), lengths(report)),
         (report.say(NumbersText::Check), check(report)),
+        (report.say(NumbersText::Media), media(report)),
         (report.say(NumbersText::Structured), structured(report)),
         (report.say(MetricText::PerUser), speed(report)),
         (report.say(NumbersText::Client), client(report)),
@@ -381,6 +386,27 @@ fn check(report: &RunReport<'_>) -> Option<String> {
     ];
     let checked = Some(report.fill(NumbersText::Checked, &values));
     report.known(PunctuationText::Semicolon, [checked, differs, unchecked])
+}
+
+fn media(report: &RunReport<'_>) -> Option<String> {
+    let media = report.summary.media?;
+    let values = [
+        ("parts", number::count(media.parts)),
+        ("requests", number::count(media.requests)),
+        ("bytes", number::count(media.upload_bytes)),
+        (
+            "each",
+            number::count(media.upload_bytes / media.requests.max(1)),
+        ),
+    ];
+    let tokens = match media.media_tokens {
+        Some(tokens) => report.fill(
+            NumbersText::MediaTokens,
+            &[("tokens", number::count(tokens))],
+        ),
+        None => report.say(NumbersText::NoMediaTokens).to_owned(),
+    };
+    Some(report.clauses(&[report.fill(NumbersText::MediaOf, &values), tokens]))
 }
 
 /// What was asked for, and where to read what came otherwise.

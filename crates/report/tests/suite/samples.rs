@@ -117,6 +117,7 @@ pub fn empty_summary() -> Summary {
         check: None,
         models: Vec::new(),
         structured: None,
+        media: None,
     }
 }
 

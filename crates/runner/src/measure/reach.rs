@@ -60,6 +60,7 @@ pub async fn look(
         headers: keys.headers.clone(),
         options: ask(connection, &scenario.work)?,
         content: sample.content,
+        images: sample.images,
         as_token_ids: scenario.work.as_token_ids,
         longest: longest(&scenario.work),
         limit: sample.output_tokens,

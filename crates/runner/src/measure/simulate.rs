@@ -62,11 +62,17 @@ pub fn check_computable(scenario: &Scenario) -> Result<(), RunnerError> {
         bail!("--sim-clock virtual computes one model; name one with --model");
     }
     let work = &scenario.work;
+    if work.images.is_some() {
+        bail!("--sim-clock virtual computes text only; leave out --images");
+    }
     let of_text = scenario.objectives.check.is_some() || scenario.keep_text;
     if of_text || work.tools.is_some() || work.json_schema.is_some() {
         bail!(
             "--sim-clock virtual computes lengths and times, no text; leave out --check, --keep-text, --tools and --json-schema"
         );
+    }
+    if scenario.load.cancel.is_some() {
+        bail!("--sim-clock virtual gives no request up; leave out --cancel");
     }
     if scenario.load.until.is_some() {
         bail!(

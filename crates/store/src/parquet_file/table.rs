@@ -85,6 +85,9 @@ table! {
     valid_json: BoolType = "optional boolean" ";",
     tool_calls: Int64Type = "optional int64" ";",
     valid_tool_calls: Int64Type = "optional int64" ";",
+    media: Int64Type = "optional int64" ";",
+    upload_bytes: Int64Type = "optional int64" ";",
+    media_tokens: Int64Type = "optional int64" ";",
 }
 
 impl Table {
@@ -158,6 +161,11 @@ impl Table {
         self.tool_calls.push_maybe(record.tool_calls.map(i64::from));
         self.valid_tool_calls
             .push_maybe(record.valid_tool_calls.map(i64::from));
+        self.media.push_maybe(record.media.map(i64::from));
+        self.upload_bytes
+            .push_maybe(record.upload_bytes.map(signed));
+        self.media_tokens
+            .push_maybe(record.media_tokens.map(i64::from));
     }
 
     /// Takes the next row as a record.
@@ -224,6 +232,9 @@ impl Table {
             valid_json: self.valid_json.take_maybe()?,
             tool_calls: take_number(&mut self.tool_calls)?,
             valid_tool_calls: take_number(&mut self.valid_tool_calls)?,
+            media: take_number(&mut self.media)?,
+            upload_bytes: take_number(&mut self.upload_bytes)?,
+            media_tokens: take_number(&mut self.media_tokens)?,
         })
     }
 
@@ -235,6 +246,7 @@ impl Table {
         match (outcome.data(), phase, class) {
             (b"done", _, _) => Ok(Outcome::Done),
             (b"cut", _, _) => Ok(Outcome::Cut),
+            (b"cancelled", _, _) => Ok(Outcome::Cancelled),
             (b"failed", Some(phase), Some(class)) => Ok(Outcome::Failed(Failure {
                 phase: word(&phase)?,
                 class: word(&class)?,
@@ -271,6 +283,7 @@ fn outcome_word(outcome: &Outcome) -> &'static str {
         Outcome::Done => "done",
         Outcome::Failed(_) => "failed",
         Outcome::Cut => "cut",
+        Outcome::Cancelled => "cancelled",
     }
 }
 

@@ -48,6 +48,7 @@ fn outcome() -> impl Strategy<Value = Outcome> {
     prop_oneof![
         Just(Outcome::Done),
         Just(Outcome::Cut),
+        Just(Outcome::Cancelled),
         failure.prop_map(|(phase, class, detail)| Outcome::Failed(Failure {
             phase,
             class,
@@ -107,13 +108,15 @@ prop_compose! {
             (option::of(0.0..1.0), option::of(nanos()), option::of(any::<String>())),
         (valid_json, tool_calls, valid_tool_calls) in
             (option::of(any::<bool>()), option::of(any::<u32>()), option::of(any::<u32>())),
+        (media, upload_bytes, media_tokens) in
+            (option::of(any::<u32>()), option::of(nanos()), option::of(any::<u32>())),
     ) -> Record {
         Record {
             id, index, session, turn, stage, due, cap_wait, connect, sent, first_byte, chunks,
             first_answer, bare, end, outcome, status, usage, retokenized, finish, model,
             input_tokens_asked, output_tokens_asked, output_exact, input_chars, output_chars,
             url, streamed, resent, refused, items_asked, items, score, differs_at, model_asked,
-            valid_json, tool_calls, valid_tool_calls,
+            valid_json, tool_calls, valid_tool_calls, media, upload_bytes, media_tokens,
         }
     }
 }
@@ -261,6 +264,9 @@ fn full_and_bare() -> [Record; 2] {
         valid_json: Some(true),
         tool_calls: Some(2),
         valid_tool_calls: Some(1),
+        media: Some(2),
+        upload_bytes: Some(700_000),
+        media_tokens: Some(722),
         input_chars: 1_300,
         output_chars: 12,
         ..streamed(0, 3)

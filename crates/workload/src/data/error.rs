@@ -35,6 +35,15 @@ pub enum DataError {
         /// The one that may be meant.
         likely: String,
     },
+    /// A row names an image that is not there.
+    #[error(
+        "line {line} names the image {path}, which cannot be read: {why}; paths of images are meant from the folder of the data"
+    )]
+    NoImage {
+        line: u64,
+        path: PathBuf,
+        why: io::Error,
+    },
     #[error("{path} is empty; give a file with at least one row")]
     Empty { path: PathBuf },
     /// There are rows, but none is left to send.

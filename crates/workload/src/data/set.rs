@@ -1,10 +1,12 @@
 //! Prompts from the rows that were taken from a data set.
 
 use super::error::DataError;
+use super::media;
 use super::row::{Picked, RowContent, Turn, TurnTokens};
 use super::select::Selected;
 use crate::{Content, Prompt, Prompts};
 use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The rows of a data set as prompts, again from the first when they are used up.
@@ -14,6 +16,9 @@ pub struct DataSet {
     /// Characters of each row's prompt; counting those of messages means parsing them.
     chars: Vec<u64>,
     distinct: u64,
+    /// Rows that name images of this machine, and the folder that they are named from.
+    local: HashSet<usize>,
+    folder: PathBuf,
 }
 
 impl DataSet {
@@ -31,7 +36,38 @@ impl DataSet {
             chars: rows.iter().map(chars).collect(),
             rows,
             distinct,
+            local: HashSet::new(),
+            folder: PathBuf::new(),
         })
+    }
+
+    /// Finds the images that rows name by their paths, so that a missing one is told before the
+    /// first request.
+    pub fn with_images_in(mut self, folder: &Path) -> Result<Self, DataError> {
+        for (place, picked) in self.rows.iter().enumerate() {
+            let json = match &picked.row.content {
+                RowContent::Messages(json) | RowContent::Body(json) => json,
+                _ => continue,
+            };
+            for file in media::local_files(json) {
+                let path = folder.join(file.trim_start_matches("file://"));
+                if let Err(why) = std::fs::File::open(&path) {
+                    let line = picked.line;
+                    return Err(DataError::NoImage { line, path, why });
+                }
+                self.local.insert(place);
+            }
+        }
+        self.folder = folder.to_owned();
+        Ok(self)
+    }
+
+    /// A file that went away meanwhile leaves the row as it is, which the server refuses.
+    fn with_images(&self, session: u64, json: &Arc<str>) -> Arc<str> {
+        if !self.local.contains(&self.place(session)) {
+            return json.clone();
+        }
+        media::inlined(json, &self.folder).unwrap_or_else(|_| json.clone())
     }
 
     /// The rows in the order in which they are sent.
@@ -61,8 +97,8 @@ impl Prompts for DataSet {
         let content = match &picked.row.content {
             RowContent::Turns(turns) => return prompt_of_turn(turns, &picked.turns, turn),
             RowContent::Text(text) => Content::Text(text.clone()),
-            RowContent::Messages(json) => Content::Messages(json.clone()),
-            RowContent::Body(json) => Content::Body(json.clone()),
+            RowContent::Messages(json) => Content::Messages(self.with_images(session, json)),
+            RowContent::Body(json) => Content::Body(self.with_images(session, json)),
             // Refused when the set was made.
             RowContent::Lengths { .. } => Content::default(),
         };

@@ -55,6 +55,7 @@ pub fn text(runs: &[(String, String, Vec<Record>)]) -> String {
             ),
             ("failed", |it| matches!(it, Outcome::Failed(_))),
             ("cut", |it| matches!(it, Outcome::Cut)),
+            ("cancelled", |it| matches!(it, Outcome::Cancelled)),
         ] {
             let count = records.iter().filter(|it| is_it(&it.outcome)).count();
             let name = "inferometer_requests_total";

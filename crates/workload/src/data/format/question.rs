@@ -2,7 +2,9 @@
 
 use super::reader::{Reader, Reading, text_row};
 use crate::data::error::Fault;
+use crate::data::media;
 use crate::data::object::Object;
+use crate::data::row::RowContent;
 
 pub struct Question {
     pub kind: QuestionKind,
@@ -50,14 +52,21 @@ impl Reader for Question {
                 text_row(&prompt, None, Some(&row.text("answer")?))
             }
         };
-        Ok(reading.expecting(row.expected()))
+        let mut reading = reading.expecting(row.expected());
+        if let Reading::Row(read) = &mut reading
+            && let RowContent::Text(text) = &read.content
+            && let Some(message) = media::message(text, &row)
+        {
+            read.content = RowContent::Messages(message);
+        }
+        Ok(reading)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::row::{Row, RowContent};
+    use crate::data::row::Row;
 
     fn reader(kind: QuestionKind) -> Question {
         Question { kind, field: None }

@@ -1,0 +1,59 @@
+//! Requests that the client gives up.
+
+use crate::support::{Place, Run, Sim};
+use inferometer_core::record::Outcome;
+use std::time::Duration;
+
+fn cancelled(faults: &str) -> Run {
+    let times = ["--ttft", "20ms", "--itl", "50ms", "--faults", faults];
+    let sim = Sim::start(&times);
+    let run = Place::new().measure(
+        &sim.url,
+        &[
+            "--cancel",
+            "75%@200ms",
+            "--requests",
+            "48",
+            "--concurrency",
+            "4",
+            "--output-tokens",
+            "30",
+        ],
+    );
+    run.assert_accounted_for();
+    run
+}
+
+#[test]
+fn a_share_of_requests_is_given_up_and_the_server_is_seen_to_free_them_or_not() {
+    for (faults, words) in [
+        ("", "frees requests"),
+        ("keep-cancelled", "goes on with requests"),
+    ] {
+        let run = cancelled(faults);
+        let accounts = run.summary.requests;
+        assert!((24..=44).contains(&accounts.cancelled), "{accounts:?}");
+        assert_eq!((accounts.failed, accounts.cut), (0, 0));
+        for record in run
+            .records
+            .iter()
+            .filter(|it| it.outcome == Outcome::Cancelled)
+        {
+            let took = record.end.unwrap().since(record.sent.unwrap());
+            assert!(took >= Duration::from_millis(200) && !record.chunks.is_empty());
+        }
+        assert!(run.ended.stdout.contains(words), "{}", run.ended.stdout);
+    }
+}
+
+#[test]
+fn what_cannot_be_given_up_is_refused() {
+    let place = Place::new();
+    let refuse = |options: &[&str], words: &[&str]| {
+        let ended = place.run(&[&["run", "http://127.0.0.1:9"], options].concat());
+        ended.assert_refused(words);
+    };
+    refuse(&["--cancel", "5%"], &["5%@2s"]);
+    refuse(&["--cancel", "0%@2s"], &["5%@2s"]);
+    refuse(&["--cancel", "5%@2s", "--slo", "ttft=1s"], &["--slo"]);
+}
