@@ -5,7 +5,11 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{device::Device, engine::EngineKind, model::Model};
+use crate::{
+    device::Device,
+    engine::EngineKind,
+    model::{Dtype, Model},
+};
 
 /// What a model's layers are, as far as coefficients of their own go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -30,6 +34,8 @@ pub struct Residual {
     model: Option<String>,
     build: Option<Build>,
     cards: Vec<String>,
+    /// In how many bits of which kind the weights were stored: bf16, fp8, fp4, int4.
+    precisions: Vec<String>,
     pub rows: u32,
     /// 9 of 10 rows were off by less than this factor − 1.
     pub e2e: f64,
@@ -55,7 +61,7 @@ pub struct Medians {
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Basis {
-    /// This model was validated with this engine on this card.
+    /// This model was validated with this engine on this card, in this precision.
     Validated,
     /// A model of this build, or this one on a card of the same generation.
     Similar,
@@ -88,7 +94,11 @@ impl Residual {
                     && Some(&known.generation) == device.generation.as_ref()
             })
         };
-        let own = known().find(|known| known.model.as_deref() == Some(model.name.as_str()));
+        let precision = precision(model.dtype);
+        let own = known().find(|known| {
+            known.model.as_deref() == Some(model.name.as_str())
+                && known.precisions.iter().any(|known| known == precision)
+        });
         let of_build = || known().find(|known| known.model.is_none() && known.build == Some(build));
         let of_engine = || known().find(|known| known.model.is_none() && known.build.is_none());
         match (own, of_build().or_else(of_engine)) {
@@ -110,6 +120,15 @@ impl Residual {
             ttft: widest(|known| known.ttft),
             ..first.clone()
         }
+    }
+}
+
+fn precision(dtype: Dtype) -> &'static str {
+    match dtype {
+        Dtype::F32 | Dtype::Bf16 | Dtype::F16 => "bf16",
+        Dtype::Fp8 | Dtype::Int8 => "fp8",
+        Dtype::Nvfp4 | Dtype::Mxfp4 => "fp4",
+        Dtype::Int4 | Dtype::Nf4 => "int4",
     }
 }
 
@@ -141,7 +160,7 @@ mod tests {
 
     #[test]
     fn the_less_is_known_of_a_kind_the_wider_its_bounds_are() {
-        let (validated, basis) = nearest("llama-3.1-70b", "h200", EngineKind::Vllm);
+        let (validated, basis) = nearest("qwen3-32b", "h100", EngineKind::Vllm);
         assert_eq!(basis, Basis::Validated);
         assert!(validated.rows >= 10);
         let (similar, basis) = nearest("qwen2.5-72b", "h200", EngineKind::Vllm);
@@ -157,7 +176,7 @@ mod tests {
 
     #[test]
     fn the_same_model_on_another_card_of_the_generation_is_similar() {
-        let (_, basis) = nearest("llama-3.1-70b", "h20", EngineKind::Vllm);
+        let (_, basis) = nearest("qwen3-32b", "h20", EngineKind::Vllm);
         assert_eq!(basis, Basis::Similar);
     }
 }

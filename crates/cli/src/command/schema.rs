@@ -28,16 +28,18 @@ macro_rules! schema {
     };
 }
 /// Each form, without `inferometer.` and `/1`, and its schema.
-const SCHEMAS: [(&str, &str); 18] = [
+const SCHEMAS: [(&str, &str); 20] = [
     schema!("calibration"),
     schema!("capacity"),
     schema!("capacity-probes"),
+    schema!("choice"),
     schema!("compare"),
     schema!("data"),
     schema!("doctor"),
     schema!("from"),
     schema!("import"),
     schema!("memory"),
+    schema!("prediction"),
     schema!("runs"),
     schema!("searcher"),
     schema!("study"),
