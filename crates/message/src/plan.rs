@@ -130,8 +130,9 @@ inferometer_text::texts! {
         ChoiceNote => "for {rate} req/s; load, TTFT and TPOT are those of one replica at the greatest load that meets the objectives, ± as in 9 of 10 cases; headroom is what all replicas carry beyond the traffic", "流量 {rate} req/s；并发、TTFT、TPOT 为单个副本在达标的最大负载下的值，± 为九成情况下的误差；余量为所有副本承载能力超出流量的部分";
         ChoiceCounts => "{considered} deployments considered: {refused} do not start, {missed} miss the objectives, {short} need more cards than there are; {simulated} were simulated", "共考虑 {considered} 种部署：{refused} 种无法启动，{missed} 种不达标，{short} 种卡数不够；模拟了 {simulated} 种";
         NothingChosen => "no deployment carries the traffic within the objectives: of {considered}, {refused} do not start, {missed} miss the objectives, {short} need more cards than there are ({simulated} were simulated); relax an objective or offer more or other cards", "没有部署能在目标内承载该流量：{considered} 种中，{refused} 种无法启动，{missed} 种不达标，{short} 种卡数不够（模拟了 {simulated} 种）；请放宽目标，或提供更多或其他卡";
+        FirstUncertain => "The first is not certain: only a part of its interval meets the objectives; verify it before relying on it", "首选方案尚不确定：其区间只有一部分达标；采用前请先验证";
         WhyWorse => "Why the next ones are worse", "其余方案为何更差";
-        CostsMore => "{place}. costs {more} more: {cards} × {device}, each of which carries {rate} req/s (the first: {best})", "{place}. 贵 {more}：{cards} × {device}，每卡承载 {rate} req/s（首选：{best}）";
+        CostsMore => "{place}. costs {more} more: {cards}, where a card carries {rate} req/s (the first: {best})", "{place}. 贵 {more}：{cards}，每卡承载 {rate} req/s（首选：{best}）";
         SameCost => "{place}. costs the same with less headroom: {headroom} (the first: {best})", "{place}. 价格相同，余量更小：{headroom}（首选：{best}）";
         LaunchCommands => "To start a replica", "启动一个副本";
         VerifyFirst => "To verify the first", "验证首选方案";

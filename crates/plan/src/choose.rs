@@ -33,6 +33,8 @@ pub struct Offer {
 #[derive(Clone, Debug)]
 pub struct Wish<'a> {
     pub model: &'a Model,
+    /// As it was named, for launch commands.
+    pub name: &'a str,
     pub engines: &'a [(EngineKind, Option<Version>)],
     pub offers: &'a [Offer],
     /// Flags that every deployment has.
@@ -107,6 +109,7 @@ const MOST_SIMULATED: usize = 48;
 const AT_A_TIME: usize = 8;
 /// Loads of a curve, each twice the one before.
 const MOST_OF_CURVE: u32 = 12;
+const BUDGET: &str = "max-num-batched-tokens";
 
 pub fn choose(wish: &Wish<'_>) -> Result<Choice, ChooseError> {
     if wish.objectives.is_empty() {
@@ -126,6 +129,7 @@ pub fn choose(wish: &Wish<'_>) -> Result<Choice, ChooseError> {
         return Err(ChooseError::NothingStarts(reason));
     }
     for some in found.hopeful.chunks(AT_A_TIME) {
+        only_best_budgets(&mut choice.deployments);
         let enough = choice.deployments.get(wish.wanted.saturating_sub(1));
         let hope = some.first().map_or(f64::INFINITY, |first| first.least_cost);
         if choice.simulated >= MOST_SIMULATED
@@ -147,6 +151,7 @@ pub fn choose(wish: &Wish<'_>) -> Result<Choice, ChooseError> {
             cost.then(b.headroom.total_cmp(&a.headroom))
         });
     }
+    only_best_budgets(&mut choice.deployments);
     choice.deployments.truncate(wish.wanted);
     let curves = on_all(choice.deployments.len(), |place| {
         curve(wish, &choice.deployments[place])
@@ -155,6 +160,19 @@ pub fn choose(wish: &Wish<'_>) -> Result<Choice, ChooseError> {
         deployment.curve = curve;
     }
     Ok(choice)
+}
+
+/// Of deployments that differ in their token budget alone, the best stays.
+fn only_best_budgets(deployments: &mut Vec<Deployment>) {
+    let mut seen: Vec<(String, EngineKind, Vec<Flag>)> = Vec::new();
+    deployments.retain(|chosen| {
+        let flags = chosen.setting.flags.iter();
+        let flags = flags.filter(|(name, _)| name != BUDGET).cloned().collect();
+        let kind = (chosen.setting.device.clone(), chosen.engine, flags);
+        let is_new = !seen.contains(&kind);
+        seen.push(kind);
+        is_new
+    });
 }
 
 enum Found {
@@ -208,7 +226,7 @@ fn deployment(wish: &Wish<'_>, candidate: &Candidate<'_>) -> Found {
     }
     let cost_per_hour = cards as f64 * candidate.offer.price_per_hour;
     let tokens_per_hour = wish.traffic * prediction.output_mean * 3600.0;
-    let started = command(subject.engine, &wish.model.name, flags);
+    let started = command(subject.engine, wish.name, flags);
     Found::Deployment(Box::new(Deployment {
         engine: subject.engine,
         command: started.map_or(String::new(), |command| command.to_words().join(" ")),

@@ -1,6 +1,6 @@
 //! Divisions of a model among cards, and a first idea of what each carries.
 
-use super::{Offer, Wish};
+use super::{BUDGET, Offer, Wish};
 use crate::flags::{Flag, command};
 use crate::predict::Subject;
 use inferometer_catalog::engine::EngineKind;
@@ -125,9 +125,8 @@ fn divisions(wish: &Wish<'_>, engine: EngineKind, offer: &Offer) -> Vec<Vec<Flag
             }
         }
     }
-    let budget = "max-num-batched-tokens";
-    let budgets = BUDGETS.iter().filter(|_| !is_given(budget)).map(|size| {
-        let flag: Flag = (budget.to_owned(), Some((*size).to_owned()));
+    let budgets = BUDGETS.iter().filter(|_| !is_given(BUDGET)).map(|size| {
+        let flag: Flag = (BUDGET.to_owned(), Some((*size).to_owned()));
         Some(flag)
     });
     let budgets: Vec<Option<Flag>> = std::iter::once(None).chain(budgets).collect();
@@ -157,7 +156,8 @@ fn longest(wish: &Wish<'_>) -> u32 {
     };
     let tokens = longest(wish.input).saturating_add(longest(wish.output));
     let margin = tokens.saturating_add(tokens / 8).max(2048);
-    margin.min(wish.model.max_position)
+    let round = margin.checked_next_multiple_of(256).unwrap_or(margin);
+    round.min(wish.model.max_position)
 }
 
 /// Requests/s that a server carries within the objectives by the formula, at best.

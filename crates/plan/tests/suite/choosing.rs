@@ -27,6 +27,7 @@ fn chosen(offers: &[Offer], slos: &[&str], traffic: f64) -> Result<Choice, Choos
     };
     choose(&Wish {
         model: &Model::named("llama-3.1-8b").unwrap(),
+        name: "llama-3.1-8b",
         engines: &[(EngineKind::Vllm, None)],
         offers,
         flags: &[("max-num-batched-tokens".to_owned(), Some("8192".to_owned()))],

@@ -26,7 +26,7 @@ fn predictions_of_published_rows_stay_as_good_as_they_were() {
         found.next().unwrap().median
     };
     let medians = [Quantity::E2e, Quantity::Tpot, Quantity::Ttft].map(median);
-    let bounds = [0.11, 0.11, 0.25];
+    let bounds = [0.08, 0.08, 0.17];
     let within = medians
         .iter()
         .zip(bounds)

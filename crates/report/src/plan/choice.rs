@@ -37,6 +37,10 @@ pub fn sections(choice: &Choice, slos: &[Slo], traffic: f64, lang: Lang) -> Vec<
     let Some(best) = choice.deployments.first() else {
         return sections;
     };
+    if !best.is_certain() {
+        let said = Text::FirstUncertain.text(lang).to_owned();
+        sections.push(Section::plain([Block::Paragraph(said)]));
+    }
     let worse = choice.deployments.iter().skip(1).zip(2..);
     let worse: Vec<Block> = worse
         .map(|(next, place)| Block::Paragraph(why_worse(best, next, place, lang)))
@@ -58,20 +62,16 @@ pub fn sections(choice: &Choice, slos: &[Slo], traffic: f64, lang: Lang) -> Vec<
 
 fn table(choice: &Choice, traffic: f64, lang: Lang) -> Table {
     let columns = [
-        Column::right(""),
-        Column::left(Text::Device.text(lang)),
+        Column::right("#"),
+        Column::left(Text::Cards.text(lang)),
         Column::left(Text::Engine.text(lang)),
         Column::wrapped(Text::Flags.text(lang)),
-        Column::right(Text::Replicas.text(lang)),
-        Column::right(Text::Cards.text(lang)),
         Column::right(Text::CostPerHour.text(lang)),
         Column::right(Text::Cost.text(lang)),
         Column::right(Text::Headroom.text(lang)),
         Column::right(Text::Load.text(lang)),
         Column::right("TTFT ms"),
-        Column::right("±"),
         Column::right("TPOT ms"),
-        Column::right("±"),
         Column::left(Text::Slo.text(lang)),
         Column::left(Text::BasisColumn.text(lang)),
     ];
@@ -79,34 +79,32 @@ fn table(choice: &Choice, traffic: f64, lang: Lang) -> Table {
         let prediction = &chosen.prediction;
         let mean = |metric, value: Option<f64>| {
             let bound = prediction.bound(metric).map(percent);
-            [Cell::known(value.map(brief)), Cell::known(bound)]
+            let both = value.zip(bound);
+            Cell::known(both.map(|(value, bound)| format!("{} ±{bound}", brief(value))))
         };
-        let mut cells = vec![
-            Cell::text(place.to_string()),
-            Cell::text(&chosen.setting.device),
-            Cell::text(chosen.engine.word()),
-            Cell::text(flags_text(chosen)),
-            Cell::text(chosen.replicas.to_string()),
-            Cell::text(chosen.cards().to_string()),
-            Cell::text(brief(chosen.cost_per_hour)),
-            Cell::text(brief(chosen.cost_per_million)),
-            Cell::text(percent(chosen.headroom)),
-            Cell::text(brief_load(prediction.work.load)),
-        ];
-        cells.extend(mean(MeanMetric::Ttft, prediction.ttft_ms.map(|it| it.mean)));
-        cells.extend(mean(MeanMetric::Tpot, prediction.tpot_ms.map(|it| it.mean)));
         let (word, tone) = if chosen.is_certain() {
             (Text::Met, Tone::Good)
         } else {
             (Text::Uncertain, Tone::Caution)
         };
-        cells.push(Cell::Toned(word.text(lang).to_owned(), tone));
-        cells.push(match chosen.grounds.basis {
-            Basis::Validated => Cell::text(Text::ShortValidated.text(lang)),
-            Basis::Similar => Cell::text(Text::ShortSimilar.text(lang)),
-            Basis::None => Cell::Toned(Text::ShortNone.text(lang).to_owned(), Tone::Caution),
-        });
-        cells
+        vec![
+            Cell::text(place.to_string()),
+            Cell::text(cards_text(chosen)),
+            Cell::text(chosen.engine.word()),
+            Cell::text(flags_text(chosen)),
+            Cell::text(brief(chosen.cost_per_hour)),
+            Cell::text(brief(chosen.cost_per_million)),
+            Cell::text(percent(chosen.headroom)),
+            Cell::text(brief_load(prediction.work.load)),
+            mean(MeanMetric::Ttft, prediction.ttft_ms.map(|it| it.mean)),
+            mean(MeanMetric::Tpot, prediction.tpot_ms.map(|it| it.mean)),
+            Cell::Toned(word.text(lang).to_owned(), tone),
+            match chosen.grounds.basis {
+                Basis::Validated => Cell::text(Text::ShortValidated.text(lang)),
+                Basis::Similar => Cell::text(Text::ShortSimilar.text(lang)),
+                Basis::None => Cell::Toned(Text::ShortNone.text(lang).to_owned(), Tone::Caution),
+            },
+        ]
     });
     let traffic = [("rate", brief(traffic))];
     Table {
@@ -116,13 +114,28 @@ fn table(choice: &Choice, traffic: f64, lang: Lang) -> Table {
     }
 }
 
-/// What a deployment has beside its longest request.
+/// Replicas and the cards of each: `3 × 2 h100`.
+fn cards_text(chosen: &Deployment) -> String {
+    let one = format!("{} {}", chosen.prediction.cards, chosen.setting.device);
+    match chosen.replicas {
+        1 => one,
+        replicas => format!("{replicas} × {one}"),
+    }
+}
+
+/// What a deployment has beside its longest request, as people write it.
 fn flags_text(chosen: &Deployment) -> String {
-    let shown = chosen.setting.flags.iter();
-    let shown = shown.filter(|(name, _)| name != "max-model-len");
-    let shown = shown.map(|(name, value)| match value {
-        Some(value) => format!("{name}={value}"),
-        None => name.clone(),
+    let shown = chosen.setting.flags.iter().filter_map(|(name, value)| {
+        let value = value.as_deref();
+        Some(match (name.as_str(), value) {
+            ("max-model-len", _) => return None,
+            ("tensor-parallel-size", Some(size)) => format!("TP{size}"),
+            ("pipeline-parallel-size", Some(size)) => format!("PP{size}"),
+            ("data-parallel-size", Some(size)) => format!("DP{size}"),
+            ("ep-size" | "enable-expert-parallel", _) => "EP".to_owned(),
+            (name, Some(value)) => format!("{name}={value}"),
+            (name, None) => name.to_owned(),
+        })
     });
     shown.collect::<Vec<_>>().join(" ")
 }
@@ -148,8 +161,7 @@ fn why_worse(best: &Deployment, next: &Deployment, place: usize, lang: Lang) -> 
     let more = next.cost_per_hour / best.cost_per_hour - 1.0;
     let values = [
         ("place", place.to_string()),
-        ("cards", next.cards().to_string()),
-        ("device", next.setting.device.clone()),
+        ("cards", cards_text(next)),
         ("rate", brief(next.rate_per_card())),
         ("best", brief(best.rate_per_card())),
     ];

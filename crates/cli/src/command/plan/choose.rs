@@ -28,6 +28,11 @@ pub fn run(arguments: &ChooseArguments) -> anyhow::Result<Exit> {
     };
     let choice = choose(&Wish {
         model: &model.model,
+        name: arguments
+            .subject
+            .model
+            .as_deref()
+            .unwrap_or(&model.model.name),
         engines: &engines,
         offers: &offers,
         flags: &arguments.flag,
