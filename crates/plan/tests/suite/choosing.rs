@@ -14,7 +14,7 @@ use inferometer_plan::work::Load;
 fn offer(name: &str, most: Option<u32>, price_per_hour: f64) -> Offer {
     Offer {
         name: name.to_owned(),
-        card: name.parse().unwrap(),
+        card: name.parse().expect("a card"),
         price_per_hour,
         most,
     }
@@ -22,11 +22,14 @@ fn offer(name: &str, most: Option<u32>, price_per_hour: f64) -> Offer {
 
 fn chosen(offers: &[Offer], slos: &[&str], traffic: f64) -> Result<Choice, ChooseError> {
     let objectives = Objectives {
-        slos: slos.iter().map(|slo| slo.parse().unwrap()).collect(),
+        slos: slos
+            .iter()
+            .map(|slo| slo.parse().expect("an objective"))
+            .collect(),
         attainment: None,
     };
     choose(&Wish {
-        model: &Model::named("llama-3.1-8b").unwrap(),
+        model: &Model::named("llama-3.1-8b").expect("a preset"),
         name: "llama-3.1-8b",
         engines: &[(EngineKind::Vllm, None)],
         offers,
@@ -85,9 +88,9 @@ fn what_cannot_be_had_is_said() {
 
 fn forecast(model: &str, device: &str) -> (Prediction, Basis) {
     let subject = Subject {
-        model: Model::named(model).unwrap(),
+        model: Model::named(model).expect("a preset"),
         device: inferometer_catalog::device::Device::named(device)
-            .unwrap()
+            .expect("it is served")
             .clone(),
         cards: 8,
         engine: EngineKind::Vllm,
@@ -110,7 +113,7 @@ fn forecast(model: &str, device: &str) -> (Prediction, Basis) {
         traffic: None,
         watts: None,
     })
-    .unwrap();
+    .expect("it is served");
     let [(_, Outcome::Predicted(prediction))] = forecast.answers.settings.as_slice() else {
         panic!("{forecast:?}");
     };
