@@ -5,8 +5,10 @@
 //! layer, each sequence and itself. The coefficients come from a [`Timing`] profile.
 
 mod profile;
+mod residual;
 
 pub use profile::{ApiCost, Profiles, Timing, TimingError};
+pub use residual::{Basis, Residual};
 
 use crate::{
     device::{Device, ExpertGroup, Parallel},
@@ -52,6 +54,8 @@ pub enum KernelLaunch {
     /// By CUDA graphs for batches up to this many tokens, padded to a captured size; compiled
     /// but one by one above.
     Graphs(u32),
+    /// The same for steps that only decode; steps with some prefill are launched one by one.
+    DecodeGraphs(u32),
 }
 
 /// The batch size that was captured and serves `tokens`: 1, 2, 4, then steps of 8 to 256, then
@@ -112,6 +116,8 @@ pub struct StepTime {
     hops_per_token: f64,
     hops_latency: f64,
     layers: f64,
+    /// µs more to launch layers of experts, latents and states.
+    kinds_launch_us: f64,
     /// µs of all layers, and for each sequence.
     layers_us: f64,
     layers_us_per_sequence: f64,
@@ -202,6 +208,9 @@ impl StepTime {
             hops_per_token: hops * f64::from(model.hidden) * 2.0 / device.link(),
             hops_latency: hops * timing.allreduce_us * 1e-6,
             layers,
+            kinds_launch_us: f64::from(kinds.sparse) * timing.expert_launch_us
+                + latent_layers * timing.latent_launch_us
+                + recurrent_layers * timing.recurrent_launch_us,
             layers_us: layers * timing.layer_us
                 + f64::from(kinds.sparse) * timing.expert_layer_us
                 + latent_layers * timing.latent_layer_us
@@ -238,10 +247,20 @@ impl StepTime {
 
     pub fn terms(&self, shape: &StepShape) -> Terms {
         let tokens = shape.prefill_tokens.saturating_add(shape.decode_tokens);
-        let (padded, per_layer_us) = match self.launch {
-            KernelLaunch::Eager => (tokens, self.timing.eager_layer_us),
-            KernelLaunch::Graphs(most) if tokens <= most => (captured_size(tokens).min(most), 0.0),
-            KernelLaunch::Graphs(_) => (tokens, self.timing.launch_layer_us),
+        let captured = match self.launch {
+            KernelLaunch::Eager => None,
+            KernelLaunch::DecodeGraphs(_) if shape.prefill_tokens > 0 => None,
+            KernelLaunch::Graphs(most) | KernelLaunch::DecodeGraphs(most) => {
+                (tokens <= most).then(|| captured_size(tokens).min(most))
+            }
+        };
+        let padded = captured.unwrap_or(tokens);
+        let launch_us = match (captured, self.launch) {
+            (Some(_), _) => 0.0,
+            (None, KernelLaunch::Eager) => {
+                self.layers * self.timing.eager_layer_us + self.kinds_launch_us
+            }
+            (None, _) => self.layers * self.timing.launch_layer_us + self.kinds_launch_us,
         };
         let sequences = f64::from(shape.sequences);
         let experts = self.expert_weights.as_ref().map_or(0.0, |(model, each)| {
@@ -264,7 +283,7 @@ impl StepTime {
                 + sequences * self.state_per_sequence,
             allreduce: f64::from(padded) * self.allreduce_per_token + self.allreduce_latency,
             layers: (self.layers_us + sequences * self.layers_us_per_sequence) * 1e-6,
-            launch: self.layers * per_layer_us * 1e-6,
+            launch: launch_us * 1e-6,
             host: host_us * 1e-6,
         }
     }

@@ -41,6 +41,31 @@ pub fn with_flags(mut command: LaunchCommand, flags: &[Flag]) -> LaunchCommand {
     command
 }
 
+/// The flags of a command that a scheduler may depend on.
+pub fn flags_of(command: &LaunchCommand) -> Vec<Flag> {
+    let about_serving = [
+        "model",
+        "model-path",
+        "port",
+        "host",
+        "served-model-name",
+        "api-key",
+    ];
+    let given = command.flags.iter().filter(|given| {
+        given.known && given.key.is_none() && !about_serving.contains(&given.name.as_str())
+    });
+    given
+        .map(|given| {
+            let value = match (given.value(), given.on) {
+                (Some(value), _) => Some(value.to_owned()),
+                (None, true) => None,
+                (None, false) => Some("false".to_owned()),
+            };
+            (given.name.clone(), value)
+        })
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,6 +7,7 @@ mod question;
 mod setting;
 mod verify;
 
+pub(crate) use answers::setting_json;
 pub use answers::{Answers, Outcome, SCHEMA, to_json};
 pub use objective::{Objectives, PredictedVerdict};
 pub use prediction::{Prediction, Replicas};
@@ -47,12 +48,7 @@ pub fn ask(question: &Question<'_>) -> Result<Answers, WhatIfError> {
         return Err(WhatIfError::TooLong(first));
     }
     let settings = settings.into_iter().map(|(setting, _)| setting);
-    let settings: Vec<(Setting, Outcome)> = settings.zip(outcomes).collect();
-    let recommended = recommend(&settings);
-    Ok(Answers {
-        settings,
-        recommended,
-    })
+    Ok(Answers::of(settings.zip(outcomes).collect()))
 }
 
 fn outcome(
@@ -157,27 +153,4 @@ fn capacity(
         }
     }
     Some(best)
-}
-
-/// The best of those that meet the objectives: the cheapest where prices are known, else the
-/// fastest by card; one that is certain to meet them before one that is not, and one inside the
-/// envelope before one outside.
-fn recommend(settings: &[(Setting, Outcome)]) -> Option<usize> {
-    let candidates = settings
-        .iter()
-        .enumerate()
-        .filter_map(|(index, (_, outcome))| {
-            let Outcome::Predicted(prediction) = outcome else {
-                return None;
-            };
-            let verdict = prediction.verdict.unwrap_or(PredictedVerdict::Met);
-            let met = verdict != PredictedVerdict::Missed && prediction.served > 0;
-            let worth = match prediction.cost_per_million {
-                Some(cost) => 1.0 / cost,
-                None => prediction.output_tokens_per_s / f64::from(prediction.cards),
-            };
-            met.then_some(((verdict, prediction.inside()), worth, index))
-        });
-    let best = candidates.max_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-    best.map(|(_, _, index)| index)
 }

@@ -2,6 +2,7 @@
 //! predictions, and how good those are.
 
 pub mod calibration;
+pub mod choice;
 pub mod curves;
 pub mod labels;
 mod latencies;

@@ -190,9 +190,10 @@ impl Launch {
         };
         let time = step_time(flags, &division, host)
             .kv_dtype(division.layout.dtype)
-            .launched(match u32_of(flags.max_graph_batch) {
-                0 => KernelLaunch::Eager,
-                size => KernelLaunch::Graphs(size),
+            .launched(match (u32_of(flags.max_graph_batch), flags.engine) {
+                (0, _) => KernelLaunch::Eager,
+                (size, EngineKind::Sglang) => KernelLaunch::DecodeGraphs(size),
+                (size, _) => KernelLaunch::Graphs(size),
             });
         let mut config = EngineConfig::divided(policy, time, &division);
         config.replicas = flags.data_parallel.max(1);

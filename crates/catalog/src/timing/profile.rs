@@ -37,6 +37,15 @@ pub struct Timing {
     pub launch_layer_us: f64,
     /// The same without compilation (`--enforce-eager`).
     pub eager_layer_us: f64,
+    /// µs more to launch a layer of experts outside a CUDA graph.
+    #[serde(default)]
+    pub expert_launch_us: f64,
+    /// The same for a layer of latent attention.
+    #[serde(default)]
+    pub latent_launch_us: f64,
+    /// The same for a layer that keeps a state.
+    #[serde(default)]
+    pub recurrent_launch_us: f64,
     /// Multiplier of the bytes between cards.
     pub allreduce: f64,
     /// Latency of an all-reduce, µs.
@@ -206,6 +215,33 @@ impl Timing {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The ranges that the fit keeps to as well.
+    #[test]
+    fn coefficients_of_fitted_profiles_are_physically_plausible() {
+        let ranges: BTreeMap<String, [f64; 2]> =
+            toml::from_str(include_str!("../../data/timing-ranges.toml")).unwrap();
+        let fitted = Profiles::shipped().0.iter();
+        let fitted: Vec<_> = fitted
+            .filter(|(name, _)| name.contains("-vllm") || name.contains("-sglang"))
+            .collect();
+        assert_eq!(fitted.len(), 4);
+        for (profile, timing) in fitted {
+            let toml::Value::Table(mut table) = toml::Value::try_from(timing).unwrap() else {
+                panic!("a profile is a table");
+            };
+            let api = table.remove("api").unwrap();
+            let api = api.as_table().unwrap();
+            assert_eq!(table.len() + api.len(), ranges.len());
+            for (key, value) in table.iter().chain(api) {
+                let (value, [least, most]) = (value.as_float().unwrap(), ranges[key]);
+                assert!(
+                    (least..=most).contains(&value),
+                    "{profile}: {key} = {value}"
+                );
+            }
+        }
+    }
 
     #[test]
     fn a_profile_round_trips_and_what_makes_no_sense_is_refused_by_name() {

@@ -3,7 +3,9 @@
 pub mod arguments;
 mod calibration;
 mod calibration_file;
+mod choose;
 mod memory;
+mod predict;
 mod trace;
 mod validation;
 mod verify;
@@ -28,6 +30,8 @@ pub fn run(arguments: &PlanArguments) -> anyhow::Result<Exit> {
         PlanQuestion::Memory(arguments) => memory::run(arguments),
         PlanQuestion::Calibrate(arguments) => calibration::run(arguments),
         PlanQuestion::WhatIf(arguments) => what_if::run(arguments),
+        PlanQuestion::Predict(arguments) => predict::run(arguments),
+        PlanQuestion::Choose(arguments) => choose::run(arguments),
         PlanQuestion::Validate(arguments) => validation::run(arguments),
     }
 }

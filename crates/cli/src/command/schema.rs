@@ -28,10 +28,11 @@ macro_rules! schema {
     };
 }
 /// Each form, without `inferometer.` and `/1`, and its schema.
-const SCHEMAS: [(&str, &str); 19] = [
+const SCHEMAS: [(&str, &str); 21] = [
     schema!("calibration"),
     schema!("capacity"),
     schema!("capacity-probes"),
+    schema!("choice"),
     schema!("compare"),
     schema!("data"),
     schema!("doctor"),
@@ -39,6 +40,7 @@ const SCHEMAS: [(&str, &str); 19] = [
     schema!("history"),
     schema!("import"),
     schema!("memory"),
+    schema!("prediction"),
     schema!("runs"),
     schema!("searcher"),
     schema!("study"),

@@ -189,7 +189,7 @@ fn the_manual_names_every_command_and_option() {
 }
 
 /// Options of other programs that the manual speaks of.
-const OTHERS: [&str; 16] = [
+const OTHERS: [&str; 17] = [
     "api-key",
     "api-server-count",
     "enforce-eager",
@@ -205,6 +205,7 @@ const OTHERS: [&str; 16] = [
     "save-detailed",
     "save-result",
     "stream-interval",
+    "tensor-parallel-size",
     "tokenizer-worker-num",
 ];
 

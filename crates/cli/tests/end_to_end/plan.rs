@@ -409,3 +409,79 @@ fn memory_is_drawn_as_stacked_bars_of_every_engine_and_card() {
     let page = std::fs::read_to_string(place.path("page.html")).unwrap();
     assert!(page.contains("\"shape\":\"stack\""));
 }
+
+#[test]
+fn a_deployment_is_predicted_without_any_measurement() {
+    let place = Place::new();
+    let words = "predict --device h100:8 --concurrency 16,32 --input-tokens 1024 --output-tokens 128 --format json -- vllm serve Qwen/Qwen3-32B --tensor-parallel-size 8";
+    let words: Vec<&str> = words.split(' ').collect();
+    let ended = plan(&place, &words);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let answer = json(&ended);
+    assert_eq!(answer["schema"], "inferometer.prediction/1");
+    let settings = answer["settings"].as_array().unwrap();
+    assert_eq!(settings.len(), 2);
+    for setting in settings {
+        assert_eq!(setting["basis"], "validated", "{setting}");
+        assert_eq!(setting["cards"], 8);
+        let mean = setting["predicted"]["latency"]["ttft_ms"]["mean"].as_f64();
+        let interval = &setting["interval"]["latency"]["ttft_ms"]["mean"];
+        assert!(interval[0].as_f64() < mean && mean < interval[1].as_f64());
+    }
+    let fixed = "predict --concurrency 4 --input-tokens 64 --output-tokens 16 --lang en";
+    let with = |rest: &str| {
+        let words = format!("{fixed} {rest}");
+        plan(&place, &words.split(' ').collect::<Vec<_>>())
+    };
+    let ended = with("--model qwen2.5-7b --device a100-80g");
+    assert!(
+        ended
+            .stdout
+            .contains("nothing of this kind was ever validated"),
+        "{ended:?}"
+    );
+    with("--model qwen2.5-7b --device h200:none").assert_refused(&["h200:8"]);
+    with("--model no-such-model --device h200").assert_refused(&["no-such-model"]);
+    with("--model qwen2.5-72b --device l20").assert_refused(&["does not start", "GiB"]);
+    with("--model qwen2.5-7b --device h200:3").assert_refused(&["28"]);
+}
+
+#[test]
+fn the_cheapest_deployment_comes_with_its_commands_and_its_chart() {
+    let place = Place::new();
+    let words = "choose --model llama-3.1-8b --engine vllm --device h20:2@1.2 --device h100@2.5 --flag max-num-batched-tokens=8192 --input-tokens 512 --output-tokens 64 --slo ttft.p99=4s --slo tpot.p99=60ms --traffic 2 --lang en";
+    let asked = |more: &str| {
+        let words = format!("{words} {more}");
+        plan(&place, &words.split(' ').collect::<Vec<_>>())
+    };
+    let ended = asked("--top 2 --format json");
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let answer = json(&ended);
+    assert_eq!(answer["schema"], "inferometer.choice/1");
+    let first = &answer["deployments"][0];
+    assert!(
+        first["command"]
+            .as_str()
+            .unwrap()
+            .contains("vllm serve llama-3.1-8b")
+    );
+    assert!(
+        first["verify"]
+            .as_str()
+            .unwrap()
+            .starts_with("inferometer run")
+    );
+    assert!(first["headroom"].as_f64() >= Some(0.0), "{first}");
+    let ended = asked("--top 2");
+    assert!(
+        ended.stdout.contains("Why the next ones are worse"),
+        "{ended:?}"
+    );
+    assert_eq!(asked("--top 2 --format svg -o chart").code, Some(0));
+    assert!(place.path("chart").join("choice-pareto.svg").exists() || place.path("chart").exists());
+    let none = plan(
+        &place,
+        &words.replace("@2.5", "").split(' ').collect::<Vec<_>>(),
+    );
+    none.assert_refused(&["has no price", "h200:8@3.5"]);
+}

@@ -1,7 +1,7 @@
 //! Other tools' results as observations.
 
 use super::Observation;
-use crate::flags::Flag;
+use crate::flags::{Flag, flags_of};
 use crate::means::Means;
 use crate::work::Load;
 use inferometer_catalog::engine::{LaunchCommand, Version};
@@ -143,29 +143,4 @@ fn flags(found: &ImportedResult) -> Vec<Flag> {
         Some(Ok(command)) => flags_of(&command),
         Some(Err(_)) | None => Vec::new(),
     }
-}
-
-/// The flags of a command that a scheduler may depend on.
-pub(super) fn flags_of(command: &LaunchCommand) -> Vec<Flag> {
-    let about_serving = [
-        "model",
-        "model-path",
-        "port",
-        "host",
-        "served-model-name",
-        "api-key",
-    ];
-    let given = command.flags.iter().filter(|given| {
-        given.known && given.key.is_none() && !about_serving.contains(&given.name.as_str())
-    });
-    given
-        .map(|given| {
-            let value = match (given.value(), given.on) {
-                (Some(value), _) => Some(value.to_owned()),
-                (None, true) => None,
-                (None, false) => Some("false".to_owned()),
-            };
-            (given.name.clone(), value)
-        })
-        .collect()
 }

@@ -1,9 +1,10 @@
 //! Our own runs as observations, and the sources that users name.
 
-use super::found::{self, flags_of, named, observation, spread_around};
+use super::found::{self, named, observation, spread_around};
 use super::points;
 use super::stragglers::without_spoilt_rates;
 use super::{Assumed, Observation, ObservationError, Origin};
+use crate::flags::flags_of;
 use crate::means::Means;
 use crate::work::{Load, Start};
 use inferometer_catalog::engine::LaunchCommand;

@@ -26,8 +26,8 @@ pub enum Half {
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeasuredRow {
     pub id: String,
-    /// FNV-1a of what was measured, as it is written: copies of a row under another id have the
-    /// same.
+    /// FNV-1a of what was measured, to two decimals: copies of a row under another id, some of them
+    /// rounded, have the same.
     pub hash: u64,
     pub engine: String,
     pub version: String,
@@ -103,7 +103,8 @@ fn fnv(text: &str) -> u64 {
     })
 }
 
-/// Reads a table, in which lines that begin with `#` are remarks. Copies of a row, which published tables have under several ids, are left out.
+/// Reads a table, in which lines that begin with `#` are remarks. Copies of a row, which published
+/// tables have under several ids, are left out.
 pub fn read_table(text: &str) -> Result<Vec<MeasuredRow>, TableError> {
     let lines = (1usize..).zip(text.lines());
     let mut lines = lines.filter(|(_, line)| !line.starts_with('#'));
@@ -177,10 +178,13 @@ impl Cells<'_> {
             digits.parse().ok().filter(|&streams| streams > 0)
         });
         let card = self.text("system")?;
-        let [ttft, tpot] = [self.text("silicon_ttft_ms")?, self.text("silicon_tpot_ms")?];
+        let [ttft_ms, tpot_ms] = [
+            self.number("silicon_ttft_ms")?,
+            self.number("silicon_tpot_ms")?,
+        ];
         Ok(MeasuredRow {
             id: self.text("id")?.to_owned(),
-            hash: fnv(&format!("{ttft} {tpot}")),
+            hash: fnv(&format!("{ttft_ms:.2} {tpot_ms:.2}")),
             engine: self.text("backend")?.to_owned(),
             version: self.text("backend_version")?.to_owned(),
             model: self.text("model_path")?.to_owned(),
@@ -198,8 +202,8 @@ impl Cells<'_> {
             replicas: parallel.replicas,
             experts: parallel.experts,
             concurrency,
-            ttft_ms: self.number("silicon_ttft_ms")?,
-            tpot_ms: self.number("silicon_tpot_ms")?,
+            ttft_ms,
+            tpot_ms,
         })
     }
 

@@ -26,6 +26,38 @@ pub struct Answers {
     pub recommended: Option<usize>,
 }
 
+impl Answers {
+    pub(crate) fn of(settings: Vec<(Setting, Outcome)>) -> Answers {
+        Answers {
+            recommended: recommend(&settings),
+            settings,
+        }
+    }
+}
+
+/// The best of those that meet the objectives: the cheapest where prices are known, else the
+/// fastest by card; one that is certain to meet them before one that is not, and one inside the
+/// envelope before one outside.
+fn recommend(settings: &[(Setting, Outcome)]) -> Option<usize> {
+    let candidates = settings
+        .iter()
+        .enumerate()
+        .filter_map(|(index, (_, outcome))| {
+            let Outcome::Predicted(prediction) = outcome else {
+                return None;
+            };
+            let verdict = prediction.verdict.unwrap_or(PredictedVerdict::Met);
+            let met = verdict != PredictedVerdict::Missed && prediction.served > 0;
+            let worth = match prediction.cost_per_million {
+                Some(cost) => 1.0 / cost,
+                None => prediction.output_tokens_per_s / f64::from(prediction.cards),
+            };
+            met.then_some(((verdict, prediction.inside()), worth, index))
+        });
+    let best = candidates.max_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    best.map(|(_, _, index)| index)
+}
+
 pub const SCHEMA: &str = "inferometer.what-if/1";
 
 /// The object that `plan what-if --format json` prints.
@@ -36,7 +68,7 @@ pub fn to_json(answers: &Answers) -> Value {
     json!({ "schema": SCHEMA, "settings": settings, "recommended": answers.recommended })
 }
 
-fn setting_json(setting: &Setting, outcome: &Outcome) -> Value {
+pub(crate) fn setting_json(setting: &Setting, outcome: &Outcome) -> Value {
     let flags: Map<String, Value> = setting
         .flags
         .iter()

@@ -1,6 +1,7 @@
 //! What a calibration predicts, and what it must not be misled by.
 
 mod accuracy;
+mod choosing;
 mod division;
 mod doubtful;
 mod front_end;

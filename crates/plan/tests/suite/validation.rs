@@ -1,9 +1,16 @@
 //! Predictions without any measurement of one's own, against published ones.
 
-use inferometer_catalog::timing::Profiles;
+use inferometer_catalog::device::Device;
+use inferometer_catalog::engine::EngineKind;
+use inferometer_catalog::model::Model;
+use inferometer_catalog::timing::{Profiles, Timing};
+use inferometer_core::length::Distribution as Lengths;
+use inferometer_plan::means::Means;
+use inferometer_plan::predict::{Subject, simulate};
 use inferometer_plan::validate::{
     Grouping, Half, NotPredicted, Quantity, group_errors, read_table, validate,
 };
+use inferometer_plan::work::{Load, Start, Work};
 
 const TABLE: &str = include_str!("../../../../fixtures/plan/silicon-sample.csv");
 
@@ -19,7 +26,7 @@ fn predictions_of_published_rows_stay_as_good_as_they_were() {
         found.next().unwrap().median
     };
     let medians = [Quantity::E2e, Quantity::Tpot, Quantity::Ttft].map(median);
-    let bounds = [0.11, 0.11, 0.25];
+    let bounds = [0.08, 0.08, 0.17];
     let within = medians
         .iter()
         .zip(bounds)
@@ -91,4 +98,32 @@ fn copies_of_a_row_count_once_and_what_is_wrong_is_named_with_its_line() {
         said.contains(&format!("line {line}")) && said.contains("silicon_tpot_ms"),
         "{said}"
     );
+}
+
+#[test]
+fn a_lone_short_prompt_is_answered_at_once_by_every_fitted_profile() {
+    for card in ["h100", "h200", "b200", "b300"] {
+        for engine in [EngineKind::Vllm, EngineKind::Sglang] {
+            let device = Device::named(card).unwrap().clone();
+            let timing = Timing::fitted(&device, engine);
+            let subject = Subject {
+                model: Model::named("llama-3.1-8b").unwrap(),
+                device,
+                cards: 1,
+                engine,
+                version: None,
+            };
+            let work = Work {
+                load: Load::Closed(1),
+                start: Start::AtOnce,
+                input: Lengths::Fixed(16),
+                output: Lengths::Fixed(16),
+                requests: 4,
+                trace: None,
+            };
+            let config = subject.start(&[], &timing).unwrap();
+            let ttft_ms = Means::of(&simulate(config, &work, 1)).ttft_ms.unwrap();
+            assert!(ttft_ms < 60.0, "{card} {engine:?}: {ttft_ms} ms");
+        }
+    }
 }

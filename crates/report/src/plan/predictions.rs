@@ -3,12 +3,14 @@
 use super::calibration::distrusted;
 use super::labels::{brief, brief_load, flags, metric_text, percent, predicted, setting_text};
 use super::latencies::latencies;
+use inferometer_catalog::timing::Basis;
 use inferometer_core::length::Distribution;
 use inferometer_core::slo::Slo;
 use inferometer_message::PlanText as Text;
 use inferometer_page::doc::{Block, Cell, Column, Section, Table, Tone};
 use inferometer_plan::calibrate::Calibration;
 use inferometer_plan::means::MeanMetric;
+use inferometer_plan::unmeasured::Forecast;
 use inferometer_plan::what_if::{Answers, Outcome, PredictedVerdict, Prediction};
 use inferometer_plan::work::{Load, Start};
 use inferometer_text::Lang;
@@ -21,6 +23,39 @@ pub fn sections(
     judged: &[Slo],
     lang: Lang,
 ) -> Vec<Section> {
+    let notes = distrusted(calibration, lang).into_iter().collect();
+    noted(answers, notes, judged, lang)
+}
+
+/// The same without a calibration, and what they rest on.
+pub fn forecast_sections(forecast: &Forecast, judged: &[Slo], lang: Lang) -> Vec<Section> {
+    let mut sections = noted(&forecast.answers, Vec::new(), judged, lang);
+    let settings = forecast.answers.settings.iter();
+    let mut said: Vec<String> = Vec::new();
+    for ((setting, _), grounds) in settings.zip(&forecast.grounds) {
+        let text = match grounds.basis {
+            Basis::Validated => Text::BasisValidated,
+            Basis::Similar => Text::BasisSimilar,
+            Basis::None => Text::BasisNone,
+        };
+        let values = [
+            ("device", setting.device.clone()),
+            ("rows", grounds.rows.to_string()),
+        ];
+        let text = text.with(
+            lang,
+            &values[..if grounds.basis == Basis::None { 1 } else { 2 }],
+        );
+        if !said.contains(&text) {
+            said.push(text);
+        }
+    }
+    let said = said.into_iter().map(Block::Paragraph);
+    sections.push(Section::headed(Text::Basis.text(lang), said));
+    sections
+}
+
+fn noted(answers: &Answers, notes: Vec<String>, judged: &[Slo], lang: Lang) -> Vec<Section> {
     let served: Vec<&Prediction> = answers.settings.iter().filter_map(predicted).collect();
     let has = |present: fn(&Prediction) -> bool| served.iter().any(|known| present(known));
     let optional = [
@@ -81,7 +116,7 @@ pub fn sections(
     let table = Table {
         columns,
         rows,
-        footnotes: (distrusted(calibration, lang).into_iter())
+        footnotes: (notes.into_iter())
             .chain(footnotes(answers, &served, lang))
             .collect(),
     };

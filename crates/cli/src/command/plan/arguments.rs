@@ -35,11 +35,135 @@ pub enum PlanQuestion {
         after_help = "Example: inferometer plan what-if --calibration calibration.toml --flag max-num-seqs=64,256 \\\n         --concurrency 32,128 --slo ttft.p99=1s --price-per-hour 2.5"
     )]
     WhatIf(Box<WhatIfArguments>),
+    /// Predict a deployment without any measurement
+    #[command(
+        after_help = "Example: inferometer plan predict --model qwen3-32b --device h100:4 --concurrency 16,64 \\\n         --input-tokens 1024 --output-tokens 256\n         inferometer plan predict --device h200:8 --rate 2 --input-tokens 4000 --output-tokens 500 \\\n         -- vllm serve meta-llama/Llama-3.1-70B-Instruct --tensor-parallel-size 8"
+    )]
+    Predict(Box<PredictArguments>),
+    /// The cheapest deployments for a traffic within objectives
+    #[command(
+        after_help = "Example: inferometer plan choose --model qwen3-32b --device h20:8@1.2 --device h100@2.5 \\\n         --input-tokens 2000 --output-tokens 300 --slo ttft.p99=2s --slo tpot.p99=50ms --traffic 4"
+    )]
+    Choose(Box<ChooseArguments>),
     /// Predict every row of a table of published measurements and report the errors
     #[command(
         after_help = "Example: inferometer plan validate silicon_sample.csv --sample 200\n         The table is systems/silicon_sample.csv of the wheel aiconfigurator-core on PyPI."
     )]
     Validate(Box<ValidateArguments>),
+}
+
+#[derive(Args)]
+pub struct PredictArguments {
+    #[command(flatten)]
+    pub subject: SubjectArguments,
+    /// Card: a preset or numbers as in memory=80GiB,bandwidth=2039,half=312, and how many of them
+    /// as in h200:8; may be given several times
+    #[arg(long, value_name = "DEVICE[:COUNT]", required = true)]
+    pub device: Vec<String>,
+    /// Flag of the engine and the values to try: max-num-seqs=64,128 or 64..1024:x2
+    #[arg(long, value_name = "NAME=LIST")]
+    pub flag: Vec<String>,
+    #[command(flatten)]
+    pub load: LoadArguments,
+    /// Prompt tokens
+    #[arg(long, value_name = "SPEC", required = true)]
+    pub input_tokens: Distribution,
+    /// Output tokens
+    #[arg(long, value_name = "SPEC", required = true)]
+    pub output_tokens: Distribution,
+    /// Requests of each simulation [four a stream]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub requests: Option<u32>,
+    #[command(flatten)]
+    pub goal: GoalArguments,
+    /// Price of a card
+    #[arg(long, value_name = "MONEY", value_parser = positive)]
+    pub price_per_hour: Option<f64>,
+    /// Power of a card under load, W
+    #[arg(long, value_name = "W", value_parser = positive)]
+    pub watts: Option<f64>,
+    #[command(flatten)]
+    pub view: SheetArguments,
+    /// The command that would start the engine: vllm serve MODEL …
+    #[arg(last = true, value_name = "ENGINE COMMAND")]
+    pub command: Vec<String>,
+}
+
+#[derive(Args)]
+pub struct ChooseArguments {
+    #[command(flatten)]
+    pub subject: SubjectArguments,
+    /// Card on offer, how many there are, and what one costs in an hour, as in h20:8@1.2; may be
+    /// given several times
+    #[arg(long, value_name = "DEVICE[:COUNT]@PRICE", required = true)]
+    pub device: Vec<String>,
+    /// Flag of the engine that every deployment has
+    #[arg(long, value_name = "NAME=VALUE", value_parser = flag)]
+    pub flag: Vec<(String, Option<String>)>,
+    /// Prompt tokens
+    #[arg(long, value_name = "SPEC", required = true)]
+    pub input_tokens: Distribution,
+    /// Output tokens
+    #[arg(long, value_name = "SPEC", required = true)]
+    pub output_tokens: Distribution,
+    /// Objective; may be given several times
+    #[arg(long, value_name = "METRIC[.pNN]=TIME", required = true)]
+    pub slo: Vec<Slo>,
+    /// Share of requests that must meet the objectives of a request [1]
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub attainment: Option<f64>,
+    /// Requests a second to carry
+    #[arg(long, value_name = "RATE", value_parser = positive)]
+    pub traffic: f64,
+    /// Deployments to show
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub top: usize,
+    #[command(flatten)]
+    pub view: SheetArguments,
+}
+
+/// The model, and the engine that serves it.
+#[derive(Args)]
+pub struct SubjectArguments {
+    /// Model: a preset, a config.json, a model folder, a .safetensors file, hf://ORG/NAME, or a URL
+    /// [the command's]
+    #[arg(long, value_name = "PRESET|PATH|URL")]
+    pub model: Option<String>,
+    /// Look models up through this HTTP proxy [none; the environment's proxies are not used]
+    #[arg(long, value_name = "URL")]
+    pub proxy: Option<String>,
+    /// Engine: vllm, sglang or mindie; several with commas [the command's, or vllm; choose: vllm and
+    /// sglang]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = engine)]
+    pub engine: Vec<EngineKind>,
+    /// Version of the engine [as the command's image says, or the newest known]
+    #[arg(long, value_name = "VERSION", value_parser = version)]
+    pub as_version: Option<Version>,
+}
+
+/// Loads to predict.
+#[derive(Args)]
+pub struct LoadArguments {
+    /// Streams of closed loops
+    #[arg(long, value_name = "LIST", conflicts_with = "rate")]
+    pub concurrency: Option<String>,
+    /// Requests a second of open loops
+    #[arg(long, value_name = "LIST")]
+    pub rate: Option<String>,
+}
+
+/// What must be met, and how much of it is needed.
+#[derive(Args)]
+pub struct GoalArguments {
+    /// Objective; without a load, the greatest concurrency that meets all is found
+    #[arg(long, value_name = "METRIC[.pNN]=TIME")]
+    pub slo: Vec<Slo>,
+    /// Share of requests that must meet the objectives of a request [1]
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub attainment: Option<f64>,
+    /// Requests a second to count replicas for
+    #[arg(long, value_name = "RATE", value_parser = positive)]
+    pub traffic: Option<f64>,
 }
 
 #[derive(Args)]
@@ -195,12 +319,8 @@ pub struct WhatIfArguments {
     /// Card in place of the calibrated one; may be given several times
     #[arg(long, value_name = "PRESET|NUMBERS")]
     pub device: Vec<String>,
-    /// Streams of closed loops
-    #[arg(long, value_name = "LIST", conflicts_with = "rate")]
-    pub concurrency: Option<String>,
-    /// Requests a second of open loops
-    #[arg(long, value_name = "LIST")]
-    pub rate: Option<String>,
+    #[command(flatten)]
+    pub load: LoadArguments,
     /// Lengths from a trace (mooncake, burstgpt, azure); without a load, at its mean rate
     #[arg(long, value_name = "TRACE", conflicts_with_all = ["input_tokens", "output_tokens"])]
     pub data: Option<String>,
@@ -213,18 +333,11 @@ pub struct WhatIfArguments {
     /// Requests of each simulation [as measured, or four a stream]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub requests: Option<u32>,
-    /// Objective; without a load, the greatest concurrency that meets all is found
-    #[arg(long, value_name = "METRIC[.pNN]=TIME")]
-    pub slo: Vec<Slo>,
-    /// Share of requests that must meet the objectives of a request [1]
-    #[arg(long, value_name = "SHARE", value_parser = share)]
-    pub attainment: Option<f64>,
+    #[command(flatten)]
+    pub goal: GoalArguments,
     /// Price of a card
     #[arg(long, value_name = "MONEY", value_parser = positive)]
     pub price_per_hour: Option<f64>,
-    /// Requests a second to count replicas for
-    #[arg(long, value_name = "RATE", value_parser = positive)]
-    pub traffic: Option<f64>,
     /// Measure the recommended setting, on the simulated engine or on a server that was started
     /// with its flags, and keep the error in the calibration
     #[arg(long, value_name = "sim|URL")]

@@ -1,7 +1,7 @@
 //! `inferometer plan what-if`.
 
 use super::Sheet;
-use super::arguments::WhatIfArguments;
+use super::arguments::{LoadArguments, WhatIfArguments};
 use super::trace::Trace;
 use super::verify::{self, last_verified, verify};
 use crate::exit::Exit;
@@ -9,7 +9,7 @@ use crate::options::Format;
 use crate::output::language;
 use anyhow::{Context, bail};
 use inferometer_campaign::axes::Values;
-use inferometer_catalog::engine::{EngineKind, Lookup, lookup, name_for, nearest_names};
+use inferometer_catalog::engine::{EngineKind, Lookup, Version, lookup, name_for, nearest_names};
 use inferometer_core::length::{Distribution, LengthSpec};
 use inferometer_message::PlanText as Text;
 use inferometer_page::doc::Section;
@@ -33,7 +33,7 @@ pub fn run(arguments: &WhatIfArguments) -> anyhow::Result<Exit> {
         .iter()
         .map(|text| axis(text))
         .collect::<anyhow::Result<_>>()?;
-    known_flags(&calibration, &flags)?;
+    known_flags(calibration.engine, calibration.version, &flags)?;
     let lang = language(arguments.view.lang);
     let trace = arguments.data.as_deref();
     let trace = trace.map(|it| Trace::read(it, lang)).transpose()?;
@@ -45,8 +45,8 @@ pub fn run(arguments: &WhatIfArguments) -> anyhow::Result<Exit> {
             lengths(arguments.output_tokens, &workload.output_tokens)?,
         ),
     };
-    let mut loads = loads(arguments)?;
-    if loads.is_empty() && arguments.slo.is_empty() {
+    let mut loads = loads(&arguments.load)?;
+    if loads.is_empty() && arguments.goal.slo.is_empty() {
         loads.extend(trace.as_ref().and_then(Trace::load));
     }
     let question = Question {
@@ -59,11 +59,11 @@ pub fn run(arguments: &WhatIfArguments) -> anyhow::Result<Exit> {
         trace: trace.map(|trace| trace.sizes),
         requests: arguments.requests,
         objectives: Objectives {
-            slos: arguments.slo.clone(),
-            attainment: arguments.attainment,
+            slos: arguments.goal.slo.clone(),
+            attainment: arguments.goal.attainment,
         },
         price_per_hour: arguments.price_per_hour,
-        traffic: arguments.traffic,
+        traffic: arguments.goal.traffic,
         watts: arguments.watts,
     };
     let answers = ask(&question)?;
@@ -90,7 +90,7 @@ pub fn run(arguments: &WhatIfArguments) -> anyhow::Result<Exit> {
             .map(|verified| verification::section(verified, &arguments.calibration, lang));
         let told = (before.as_ref().filter(|_| verified.is_none()))
             .map(|record| verification::earlier(record, lang));
-        let mut all = sections(&answers, &calibration, &arguments.slo, lang);
+        let mut all = sections(&answers, &calibration, &arguments.goal.slo, lang);
         // What refutes the predictions stands before them.
         let place = if held { all.len() } else { 0 };
         all.splice(place..place, verified);
@@ -100,7 +100,7 @@ pub fn run(arguments: &WhatIfArguments) -> anyhow::Result<Exit> {
         title: &|lang| Text::WhatIf.text(lang).to_owned(),
         json: &json,
         sections: &said,
-        figures: &|lang| curves(&answers, &arguments.slo, lang),
+        figures: &|lang| curves(&answers, &arguments.goal.slo, lang),
     };
     sheet.show(&arguments.view)?;
     Ok(Exit::fine_if(answers.recommended.is_some() && held))
@@ -128,15 +128,18 @@ pub(super) fn list(option: &str, text: &str) -> anyhow::Result<Vec<String>> {
 }
 
 /// A flag and the values to try; a switch has none.
-type Axis = (String, Vec<Option<String>>);
+pub(super) type Axis = (String, Vec<Option<String>>);
 
 /// A misspelled name is told at once, not once for every setting.
-fn known_flags(calibration: &Calibration, flags: &[Axis]) -> anyhow::Result<()> {
-    let engine = calibration.engine;
+pub(super) fn known_flags(
+    engine: EngineKind,
+    version: Option<Version>,
+    flags: &[Axis],
+) -> anyhow::Result<()> {
     if engine == EngineKind::Mindie {
         return Ok(());
     }
-    let version = calibration.version.unwrap_or(engine.newest());
+    let version = version.unwrap_or(engine.newest());
     for (name, _) in flags {
         let spelled = format!("--{}", name_for(engine, name));
         if matches!(lookup(engine, Some(version), &spelled), Lookup::Unknown) {
@@ -150,7 +153,7 @@ fn known_flags(calibration: &Calibration, flags: &[Axis]) -> anyhow::Result<()> 
     Ok(())
 }
 
-fn axis(text: &str) -> anyhow::Result<Axis> {
+pub(super) fn axis(text: &str) -> anyhow::Result<Axis> {
     let text = text.trim_start_matches("--");
     let Some((name, values)) = text.split_once('=') else {
         return Ok((text.to_owned(), vec![None]));
@@ -159,7 +162,7 @@ fn axis(text: &str) -> anyhow::Result<Axis> {
     Ok((name.to_owned(), values))
 }
 
-fn loads(arguments: &WhatIfArguments) -> anyhow::Result<Vec<Load>> {
+pub(super) fn loads(arguments: &LoadArguments) -> anyhow::Result<Vec<Load>> {
     let streams = |text: String| match text.parse::<u32>() {
         Ok(streams) if streams > 0 => Ok(Load::Closed(streams)),
         _ => bail!("--concurrency {text}: write whole numbers from 1"),

@@ -7,6 +7,7 @@
 use inferometer_campaign::search::external::{FromSearcher, ToSearcher};
 use inferometer_catalog::memory::CardStage;
 use inferometer_catalog::model::Dtype;
+use inferometer_catalog::timing::Basis;
 use inferometer_core::point::Point;
 use inferometer_core::summary::{Distribution, Summary};
 use inferometer_import::{ImportedResult, Stored};
@@ -233,6 +234,71 @@ pub struct WhatIf {
     /// The verification that `--verify` made.
     #[serde(skip_serializing_if = "Option::is_none")]
     verified: Option<Verified>,
+}
+
+/// Predictions without any measurement of one's own.
+#[derive(JsonSchema)]
+pub struct Prediction {
+    schema: String,
+    settings: Vec<ForecastSetting>,
+    /// Place of the recommended setting in `settings`.
+    recommended: Option<u64>,
+}
+
+#[derive(JsonSchema)]
+pub struct ForecastSetting {
+    #[serde(flatten)]
+    setting: WhatIfSetting,
+    /// What the interval rests on.
+    basis: Basis,
+    /// Published rows behind the interval.
+    validated_rows: u32,
+}
+
+/// The cheapest deployments for a traffic.
+#[derive(JsonSchema)]
+pub struct Choice {
+    schema: String,
+    /// The cheapest first.
+    deployments: Vec<ChosenDeployment>,
+    considered: u64,
+    /// Those that no engine starts.
+    refused: u64,
+    /// Those that miss the objectives with a single stream.
+    never_met: u64,
+    /// Those that need more cards than there are.
+    too_few_cards: u64,
+    simulated: u64,
+}
+
+/// One replica at the greatest load that meets the objectives, and what all of them cost.
+#[derive(JsonSchema)]
+pub struct ChosenDeployment {
+    #[serde(flatten)]
+    setting: PredictedSetting,
+    engine: String,
+    /// Cards of all replicas.
+    all_cards: u64,
+    cost_per_hour: f64,
+    /// What all replicas carry beyond the traffic, as a share.
+    headroom: f64,
+    /// Whether the whole interval meets the objectives.
+    certain: bool,
+    basis: Basis,
+    validated_rows: u32,
+    /// What starts a replica.
+    command: String,
+    /// What measures it.
+    verify: String,
+    curve: Vec<CurvePoint>,
+}
+
+/// A load of the Pareto chart.
+#[derive(JsonSchema)]
+pub struct CurvePoint {
+    concurrency: Option<u32>,
+    output_tokens_per_s_per_card: f64,
+    output_tokens_per_s_per_user: Option<f64>,
 }
 
 #[derive(JsonSchema)]

@@ -1,0 +1,142 @@
+//! `inferometer plan predict`.
+
+use super::Sheet;
+use super::arguments::{PredictArguments, SubjectArguments};
+use super::what_if::{Axis, axis, known_flags, loads};
+use crate::exit::Exit;
+use crate::session::session;
+use anyhow::{Context, bail};
+use inferometer_catalog::engine::{EngineKind, LaunchCommand, Version};
+use inferometer_message::PlanText as Text;
+use inferometer_plan::device::Card;
+use inferometer_plan::flags::{Flag, command, flags_of};
+use inferometer_plan::model::{KnownModel, find};
+use inferometer_plan::predict::Subject;
+use inferometer_plan::unmeasured::{Forecast, stand_in};
+use inferometer_plan::what_if::{Objectives, Question};
+use inferometer_report::plan::curves::curves;
+use inferometer_report::plan::predictions::forecast_sections;
+use inferometer_text::Lang;
+
+pub fn run(arguments: &PredictArguments) -> anyhow::Result<Exit> {
+    let (model, engines) = asked(&arguments.subject, &arguments.command)?;
+    let axes: Vec<Axis> = arguments
+        .flag
+        .iter()
+        .map(|text| axis(text))
+        .collect::<anyhow::Result<_>>()?;
+    let lengths = [arguments.input_tokens, arguments.output_tokens];
+    let mut stand_ins = Vec::new();
+    for text in &arguments.device {
+        let (name, count) = counted(text)?;
+        let card: Card = name.parse().with_context(|| format!("--device {text}"))?;
+        for asked in &engines {
+            known_flags(asked.engine, asked.version, &axes)?;
+            let flags = asked.spread_over(count);
+            let subject = Subject {
+                model: model.model.clone(),
+                device: card.device.clone(),
+                cards: count.unwrap_or_else(|| cards(asked.engine, &flags)),
+                engine: asked.engine,
+                version: asked.version,
+            };
+            stand_ins.push(stand_in(&subject, name, &flags, &axes, lengths));
+        }
+    }
+    let loads = loads(&arguments.load)?;
+    let forecast = Forecast::of(&stand_ins, |calibration| Question {
+        calibration,
+        cards: Vec::new(),
+        flags: axes.clone(),
+        loads: loads.clone(),
+        input: arguments.input_tokens,
+        output: arguments.output_tokens,
+        trace: None,
+        requests: arguments.requests,
+        objectives: Objectives {
+            slos: arguments.goal.slo.clone(),
+            attainment: arguments.goal.attainment,
+        },
+        price_per_hour: arguments.price_per_hour,
+        traffic: arguments.goal.traffic,
+        watts: arguments.watts,
+    })?;
+    if let Some(reason) = forecast.refused() {
+        bail!("the engine does not start: {reason}");
+    }
+    let slos = &arguments.goal.slo;
+    let sheet = Sheet {
+        title: &|lang| Text::WhatIf.text(lang).to_owned(),
+        json: &|| forecast.to_json(),
+        sections: &|lang, _| forecast_sections(&forecast, slos, lang),
+        figures: &|lang| curves(&forecast.answers, slos, lang),
+    };
+    sheet.show(&arguments.view)?;
+    Ok(Exit::fine_if(forecast.answers.recommended.is_some()))
+}
+
+/// An engine, and the flags that its command has.
+pub(super) struct AskedEngine {
+    pub engine: EngineKind,
+    pub version: Option<Version>,
+    pub flags: Vec<Flag>,
+}
+
+impl AskedEngine {
+    /// The flags on so many cards: where they say nothing of it, the cards share every layer.
+    fn spread_over(&self, count: Option<u32>) -> Vec<Flag> {
+        let mut flags = self.flags.clone();
+        if let Some(count) = count.filter(|_| cards(self.engine, &flags) == 1) {
+            flags.push(("tensor-parallel-size".to_owned(), Some(count.to_string())));
+        }
+        flags
+    }
+}
+
+fn cards(engine: EngineKind, flags: &[Flag]) -> u32 {
+    let command = command(engine, "model", flags);
+    let cards = command.map_or(1, |command| command.parallelism().cards());
+    u32::try_from(cards).unwrap_or(u32::MAX)
+}
+
+/// The model and the engines, of a command or by name.
+pub(super) fn asked(
+    subject: &SubjectArguments,
+    words: &[String],
+) -> anyhow::Result<(KnownModel, Vec<AskedEngine>)> {
+    let named = subject.model.as_deref();
+    let hubs = session(Lang::default())?.hub_access(subject.proxy.as_deref());
+    if words.is_empty() {
+        let model = find(named.context("--model is missing")?, &hubs)?;
+        let engines = match subject.engine.as_slice() {
+            [] => &[EngineKind::Vllm],
+            engines => engines,
+        };
+        let asked = |&engine| AskedEngine {
+            engine,
+            version: subject.as_version,
+            flags: Vec::new(),
+        };
+        return Ok((model, engines.iter().map(asked).collect()));
+    }
+    let command = LaunchCommand::parse(words)?;
+    let named = named.or(command.model.as_deref());
+    let named = named.context("the command names no model; name it there, or with --model")?;
+    let asked = AskedEngine {
+        engine: command.engine,
+        version: Some(command.version(subject.as_version)),
+        flags: flags_of(&command),
+    };
+    Ok((find(named, &hubs)?, vec![asked]))
+}
+
+/// `h200:8`: the card and how many of them.
+pub(super) fn counted(text: &str) -> anyhow::Result<(&str, Option<u32>)> {
+    match text.rsplit_once(':') {
+        None => Ok((text, None)),
+        Some((name, count)) => match count.parse() {
+            Ok(count) if count > 0 => Ok((name, Some(count))),
+            _ => bail!("--device {text}: write the number of cards as in h200:8"),
+        },
+    }
+}

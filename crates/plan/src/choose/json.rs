@@ -1,0 +1,53 @@
+//! A choice for programs.
+
+use super::{Choice, Deployment};
+use crate::what_if::{Outcome, setting_json};
+use serde_json::{Value, json};
+
+pub const SCHEMA: &str = "inferometer.choice/1";
+
+/// The form `inferometer.choice/1`; `verify` says how a deployment is measured.
+pub fn to_json(choice: &Choice, verify: impl Fn(&Deployment) -> String) -> Value {
+    let deployments = choice.deployments.iter();
+    let deployments = deployments.map(|chosen| deployment(chosen, verify(chosen)));
+    json!({
+        "schema": SCHEMA,
+        "deployments": deployments.collect::<Vec<_>>(),
+        "considered": choice.considered,
+        "refused": choice.refused,
+        "never_met": choice.never_met,
+        "too_few_cards": choice.too_few_cards,
+        "simulated": choice.simulated,
+    })
+}
+
+fn deployment(chosen: &Deployment, verify: String) -> Value {
+    let outcome = Outcome::Predicted(Box::new(chosen.prediction.clone()));
+    let mut all = setting_json(&chosen.setting, &outcome);
+    let own = json!({
+        "engine": chosen.engine.word(),
+        "replicas": chosen.replicas,
+        "all_cards": chosen.cards(),
+        "cost_per_hour": chosen.cost_per_hour,
+        "cost_per_million_output_tokens": chosen.cost_per_million,
+        "headroom": chosen.headroom,
+        "certain": chosen.is_certain(),
+        "basis": chosen.grounds.basis,
+        "validated_rows": chosen.grounds.rows,
+        "command": chosen.command,
+        "verify": verify,
+        "curve": chosen.curve.iter().map(point).collect::<Vec<_>>(),
+    });
+    if let (Value::Object(all), Value::Object(own)) = (&mut all, own) {
+        all.extend(own);
+    }
+    all
+}
+
+fn point(prediction: &crate::what_if::Prediction) -> Value {
+    json!({
+        "concurrency": super::streams(prediction),
+        "output_tokens_per_s_per_card": super::per_card(prediction),
+        "output_tokens_per_s_per_user": super::per_user(prediction),
+    })
+}
