@@ -11,4 +11,6 @@ pub mod knee;
 pub mod server;
 pub mod statistics;
 pub mod steady;
+mod thinning;
+mod timeline;
 pub mod trace;
