@@ -51,7 +51,8 @@ impl Crowd {
     fn add(&mut self, request: UnderWay) {
         self.moments.add(SENT, request.from);
         if let Some(to) = request.to {
-            self.moments.add(ENDED, to.max(Offset(request.from.0 + 1)));
+            let after = Offset(request.from.0.saturating_add(1));
+            self.moments.add(ENDED, to.max(after));
         }
     }
 
@@ -414,6 +415,8 @@ impl Bins {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fold::testing::answer;
+    use inferometer_core::record::{Failure, FailureClass, Outcome, Phase};
 
     #[test]
     fn classes_of_gaps_are_fine_and_cover_every_length() {
@@ -440,5 +443,33 @@ mod tests {
             parts.iter().all(|part| (part - 20_000.0).abs() < 10.0),
             "{parts:?}"
         );
+    }
+
+    #[test]
+    fn of_a_large_run_a_share_is_kept_and_all_are_counted() {
+        let mut trace = RunTrace::new(&Thresholds::default());
+        let requests = MOST_KEPT as u64 + 50_000;
+        for index in 0..requests {
+            // Two are under way at any time; one in a thousand fails.
+            let mut record = answer(index, index as f64, 1.0, 2, 1.0);
+            if index % 1_000 == 0 {
+                record.outcome = Outcome::Failed(Failure {
+                    phase: Phase::Status,
+                    class: FailureClass::ServerError,
+                    detail: String::new(),
+                });
+            }
+            trace.add(&record);
+        }
+        assert_eq!(trace.requests, requests);
+        assert!(trace.rows.len() <= MOST_KEPT);
+        let window = trace.window().unwrap();
+        let in_flight = trace.in_flight(window, 10);
+        assert!(
+            in_flight.iter().all(|&it| (it - 2.0).abs() < 0.01),
+            "{in_flight:?}"
+        );
+        let failures: f64 = trace.failures(window, 10).unwrap().iter().sum();
+        assert_eq!(failures.round() as u64, requests.div_ceil(1_000));
     }
 }

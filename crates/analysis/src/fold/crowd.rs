@@ -20,7 +20,7 @@ const MOST_AMOUNTS: usize = 1 << 16;
 const FINEST: u64 = 1_000_000;
 
 /// Moments in the life of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::VariantArray)]
 pub(super) enum Moment {
     Arrived,
     Busy,
@@ -30,7 +30,7 @@ pub(super) enum Moment {
     Failed,
 }
 
-const MOMENTS: usize = 6;
+const MOMENTS: usize = Moment::VARIANTS.len();
 
 #[derive(Clone, Debug)]
 pub(super) struct Crowd {
@@ -58,7 +58,7 @@ impl Crowd {
             self.see(Moment::Sent, Some(sent));
             self.see(Moment::Arrived, row.start.or(row.sent).offset());
             self.see(Moment::Busy, row.busy_from.or(row.sent).offset());
-            let end = row.end.offset().map(|end| end.max(Offset(sent.0 + 1)));
+            let end = row.end.offset().map(|end| end.max(after(sent)));
             self.see(Moment::Ended, end);
         }
         if row.failed {
@@ -78,7 +78,7 @@ impl Crowd {
         for begin in [Moment::Arrived, Moment::Busy, Moment::Sent] {
             self.see(begin, Some(request.from));
         }
-        let end = request.to.map(|to| to.max(Offset(request.from.0 + 1)));
+        let end = request.to.map(|to| to.max(after(request.from)));
         self.see(Moment::Ended, end);
     }
 
@@ -106,6 +106,11 @@ impl Crowd {
     pub(super) fn moments(&self, moment: Moment) -> Accumulated {
         self.moments.accumulate(moment as usize)
     }
+}
+
+/// A request without any length still was under way.
+fn after(begin: Offset) -> Offset {
+    Offset(begin.0.saturating_add(1))
 }
 
 /// What a request counts for.
@@ -166,21 +171,14 @@ impl Amounts {
         if self.sums.len() <= last {
             self.sums.resize(last + 1, [0.0; AMOUNTS]);
         }
-        let amounts = [
-            Amount::Requests,
-            Amount::Input,
-            Amount::Output,
-            Amount::Items,
-            Amount::InputChars,
-            Amount::OutputChars,
-        ]
-        .map(|amount| amount.of(request));
+        let amounts: [_; AMOUNTS] =
+            std::array::from_fn(|place| Amount::VARIANTS[place].of(request));
         for (known, amount) in self.known.iter_mut().zip(amounts) {
             *known |= amount.is_some();
         }
         for bin in first..=last {
             let begin = from.max(bin as u64 * self.width);
-            let end = to.min((bin as u64 + 1) * self.width);
+            let end = to.min((bin as u64 + 1).saturating_mul(self.width));
             let share = if to > from {
                 (end - begin) as f64 / (to - from) as f64
             } else {

@@ -587,3 +587,19 @@ fn a_number_that_comes_twice_is_seen_in_a_run_of_any_size() {
     };
     assert!(told(&thinned) && told(&whole));
 }
+
+#[test]
+fn times_beyond_any_run_break_no_count() {
+    let mut run = MadeUp::closed(4, 1_500);
+    for (record, end) in run
+        .records
+        .iter_mut()
+        .zip([u64::MAX, u64::MAX - 1, 1 << 62])
+    {
+        record.sent = Some(Offset(end - 1));
+        record.end = Some(Offset(end));
+        record.chunks.at = vec![Offset(end); 2];
+    }
+    let [thinned, whole] = thinned_and_whole(&run);
+    assert_eq!(thinned.requests, whole.requests);
+}

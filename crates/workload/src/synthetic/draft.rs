@@ -10,7 +10,7 @@ pub(super) struct Draft {
     /// Begin in the text and tokens of each piece.
     pieces: Vec<(usize, u32)>,
     /// Nothing will be taken back, so that nobody asks where pieces begin.
-    is_final: bool,
+    has_no_pieces: bool,
 }
 
 impl Draft {
@@ -23,13 +23,13 @@ impl Draft {
         self.text.clear();
         self.text.reserve(tokens * LENGTH);
         self.pieces.clear();
-        self.is_final = false;
+        self.has_no_pieces = false;
         self
     }
 
     /// The same for a text of which nothing will be taken back.
-    pub(super) fn as_final(mut self) -> Self {
-        self.is_final = true;
+    pub(super) fn without_pieces(mut self) -> Self {
+        self.has_no_pieces = true;
         self
     }
 
@@ -53,7 +53,7 @@ impl Draft {
 
     pub(super) fn push_slot(&mut self, slot: &Slot) {
         let begin = self.text.len();
-        if !self.is_final {
+        if !self.has_no_pieces {
             self.pieces.push((begin, slot.tokens()));
         }
         self.text.extend_from_slice(slot.bytes());
@@ -61,7 +61,7 @@ impl Draft {
     }
 
     pub(super) fn push_text(&mut self, text: &str, tokens: u32) {
-        if !self.is_final {
+        if !self.has_no_pieces {
             self.pieces.push((self.text.len(), tokens));
         }
         self.text.extend_from_slice(text.as_bytes());

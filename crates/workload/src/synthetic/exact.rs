@@ -153,7 +153,7 @@ impl Exact {
         let mut draft = SPARE.take().with_room(total);
         let mut filled = Filled::Nearly;
         if !counts {
-            draft = draft.as_final();
+            draft = draft.without_pieces();
             (filled, _) = self.compose(&mut draft, seed, with_nonce, stretches);
         }
         let mut counted = Counted {
