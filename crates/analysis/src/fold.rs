@@ -10,6 +10,7 @@ mod objectives;
 mod outages;
 pub(crate) mod pool;
 pub(crate) mod precision;
+mod row;
 mod run;
 mod tally;
 #[cfg(test)]

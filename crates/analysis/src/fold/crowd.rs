@@ -6,7 +6,7 @@
 //! pictures rest on the share of the requests that is still kept one by one ([`Thinning`]).
 
 use super::pool::Counted;
-use super::tally::{Figure, Handled, Row};
+use super::row::{Figure, Handled, Row};
 use crate::concurrency::{InFlight, UnderWay};
 use crate::thinning::Thinning;
 use crate::timeline::{Accumulated, Timeline};
