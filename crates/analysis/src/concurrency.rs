@@ -55,6 +55,19 @@ impl InFlight {
         InFlight { steps }
     }
 
+    /// The number at the end of each of many short stretches of equal length, which tells of a long
+    /// run what the sweep over all its requests would. `changes` are the begins and ends in each.
+    pub(crate) fn sampled(width: u64, changes: impl Iterator<Item = [u64; 2]>) -> Self {
+        let mut number = 0u64;
+        let steps = changes.zip(1..).map(|([begins, ends], edge)| {
+            number = (number + begins).saturating_sub(ends);
+            (width.saturating_mul(edge), number)
+        });
+        InFlight {
+            steps: steps.collect(),
+        }
+    }
+
     /// Time-weighted mean inside a window; absent if the window has no length.
     pub fn mean(&self, from: Offset, to: Offset) -> Option<f64> {
         self.bins(from, to, 1).first().copied()

@@ -1,21 +1,22 @@
-//! Records in, summary out. Records stream by once; of each only scalars are kept, so that a
-//! run may have a million of them.
+//! Records in, summary out. Records stream by once; of each only scalars are kept, and of so many
+//! that memory is bounded: of a larger run a share, beside what is counted of all.
 
 mod checked;
 mod continuation;
+mod crowd;
 mod latency;
 mod models;
 mod objectives;
 mod outages;
-mod pool;
+pub(crate) mod pool;
 pub(crate) mod precision;
+mod row;
 mod run;
 mod tally;
 #[cfg(test)]
 pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
-mod timeline;
 mod window;
 mod wire;
 
@@ -23,6 +24,9 @@ use crate::context::RunContext;
 use crate::judge::{self, Doubt, Evidence, FirstTokenEvidence, Reference, WindowEvidence};
 use crate::server::between;
 use crate::steady::{self, Steady};
+use crate::thinning::MOST_KEPT;
+use crate::timeline::Accumulated;
+use crowd::Moment;
 use inferometer_core::doubt::DoubtCode;
 use inferometer_core::quantile::{quantile, sort};
 use inferometer_core::record::{Record, TokenSource};
@@ -32,11 +36,11 @@ use inferometer_core::summary::*;
 use inferometer_core::thresholds::Thresholds;
 use inferometer_core::units::Offset;
 use inferometer_text::Lang;
-use latency::{latencies, of_run};
+use latency::{ClientTimes, latencies, of_run};
+use pool::Ordered;
 use precision::{Precision, RestsOn};
 use run::Run;
-use tally::{Answer, Handled, Row, Tally, column, ms};
-use timeline::Accumulated;
+use tally::{Answer, Figure, Handled, Sum, Tally, column, ms};
 use window::WindowRates;
 
 /// A summary, and its doubts before they are words.
@@ -58,6 +62,17 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
+    /// Of a crowd those of the warm-up are too few to matter.
+    fn of(run: &Run<'_>, handled: &[Handled]) -> Option<Self> {
+        if let Some(crowd) = run.crowd {
+            return Some(Ended {
+                output_mean: run.totals.output.mean()?,
+                e2e_mean_ms: crowd.figure(Figure::E2e).distribution()?.mean,
+            });
+        }
+        Self::inside(run.window?, handled)
+    }
+
     fn inside((from, to): (Offset, Offset), handled: &[Handled]) -> Option<Self> {
         let inside = (handled.iter())
             .filter(|it| it.complete && (from..=to).contains(&it.to))
@@ -127,10 +142,15 @@ pub struct Folding<'a> {
 impl<'a> Folding<'a> {
     /// One without records.
     pub fn new(context: &'a RunContext<'a>) -> Self {
+        Self::keeping(MOST_KEPT, context)
+    }
+
+    /// One that keeps so many requests one by one.
+    fn keeping(most: usize, context: &'a RunContext<'a>) -> Self {
         let thresholds = &context.scenario.objectives.thresholds;
         Folding {
             context,
-            tally: Tally::new(context.scenario, thresholds),
+            tally: Tally::new(context.scenario, thresholds, most),
         }
     }
 
@@ -150,16 +170,22 @@ fn conclude(context: &RunContext<'_>, mut tally: Tally<'_>) -> Folded {
         .sort_unstable_by_key(|row| (row.start, row.index));
     let token_gaps = tally.token_gaps().map(pool::Pool::into_ordered);
     let chunk_gaps = std::mem::take(&mut tally.chunk_gaps).into_ordered();
-    let run = Run::new(context, &tally.rows, &tally.unmeasured);
+    let client_times = ClientTimes::of(&mut tally);
+    let outages = std::mem::take(&mut tally.contacts).outages(context);
+    let models = std::mem::take(&mut tally.models).results();
+    let check = std::mem::take(&mut tally.checked).result(context);
+    let wire = std::mem::take(&mut tally.wire);
+    let tally = tally;
+    let run = Run::new(context, &tally);
     let itl = token_gaps.as_ref().unwrap_or(&chunk_gaps);
-    let events = tally.timeline.accumulate();
-    let requests = accounts(context, &tally);
+    let events = tally.timeline.accumulate(0);
+    let requests = accounts(context, &tally, wire.connected);
     let course = run.course();
     // A handful of answers settles by chance.
     let steady = steady::find(&course, |from, to, count| events.bins(from, to, count))
         .filter(|_| requests.ok >= thresholds.steady_requests);
     let tokens = tokens(&run, &tally);
-    let scale = tokens_per_event(&run.answers);
+    let scale = tokens_per_event(&run);
     let precision = run.precision();
     let rates = WindowRates::new(&run, &tally.handled, &tokens);
     let throughput = match &rates {
@@ -189,12 +215,12 @@ fn conclude(context: &RunContext<'_>, mut tally: Tally<'_>) -> Folded {
         throughput,
         steady: steady.map(|steady| steady_throughput(&run, steady, &events, scale)),
         concurrency: run.concurrency(),
-        latency: latencies(&run, &tally, itl, &chunk_gaps, &precision),
+        latency: latencies(&run, &tally, &client_times, itl, &chunk_gaps, &precision),
         speed: speed(&run, &precision),
         tokens,
         items: items(&run),
         failures: failures(&tally),
-        outages: std::mem::take(&mut tally.contacts).outages(context),
+        outages,
         slo: objectives::judge(
             &context.scenario.objectives,
             &tally,
@@ -203,36 +229,34 @@ fn conclude(context: &RunContext<'_>, mut tally: Tally<'_>) -> Folded {
             &precision,
             |metric, p| of_run(&run, itl, metric, p),
         ),
-        client: client(context, &tally, &events),
+        client: client(context, &client_times.lag, &events),
         server: None,
         drift: drift(&run, &events, scale),
         continuation: continuation::fold(context, &run.answers),
         media: tally.media,
-        structured: checked::structured(&run.answers),
-        models: std::mem::take(&mut tally.models).results(),
-        check: checked::fold(context, &run.answers),
+        structured: tally.structured.result(),
+        models,
+        check,
     };
-    let ended = (run.window).and_then(|window| Ended::inside(window, &tally.handled));
+    let ended = Ended::of(&run, &tally.handled);
     let evidence = Evidence {
         window: rates.as_ref().map(|rates| WindowEvidence {
             waves: rates.waves(),
             off_by: rates.off_by(),
         }),
-        duplicates: duplicates(&tally.rows),
+        duplicates: tally.totals.duplicates,
         in_flight: run.in_flight_evidence(),
         waves: (summary.latency.e2e_ms).and_then(|e2e| run.wave_evidence(e2e.p50)),
         drift: run.drift(&precision, thresholds.significance),
         stragglers: run.stragglers(),
         overload: run.overload(thresholds.significance),
-        sent: tally.rows.iter().filter(|r| r.sent.is_some()).count() as u64,
-        without_count: (run.answers.iter())
-            .filter(|answer| answer.output.is_none() && answer.items.is_none())
-            .count() as u64,
+        sent: tally.totals.sent,
+        without_count: tally.totals.without_count,
         tokens_per_event: scale,
-        lengths: tally.lengths,
+        lengths: tally.lengths.clone(),
         usage: tally.usage,
         stalls: tally.stalls,
-        wire: tally.wire.evidence(),
+        wire: wire.evidence(),
     };
     let mut doubts = judge::judge(context, thresholds, &summary, &evidence);
     by_severity(&mut doubts);
@@ -254,8 +278,8 @@ fn by_severity(doubts: &mut [Doubt]) {
 
 /// planned = ok + failed + cut + cancelled + unsent. A run that was killed left no ending: what its
 /// scenario planned and no record tells of was not sent, as far as anyone knows.
-fn accounts(context: &RunContext<'_>, tally: &Tally<'_>) -> Accounts {
-    let ended = tally.rows.len() as u64;
+fn accounts(context: &RunContext<'_>, tally: &Tally<'_>, connected: u64) -> Accounts {
+    let ended = tally.totals.requests;
     let failed = tally.failures.values().map(|kind| kind.count).sum();
     let ending = context.ending;
     let (planned, unsent) = if ending.cause.is_without_ending() {
@@ -273,17 +297,10 @@ fn accounts(context: &RunContext<'_>, tally: &Tally<'_>) -> Accounts {
         cut: tally.cut,
         unsent,
         resent: tally.resent,
-        connected: tally.wire.connected,
+        connected,
         warmup: tally.warmup,
         hold: tally.hold,
     }
-}
-
-/// Records whose number in the schedule another record has too.
-fn duplicates(rows: &[Row]) -> u64 {
-    let mut indices: Vec<u64> = rows.iter().map(|row| row.index).collect();
-    indices.sort_unstable();
-    indices.windows(2).filter(|pair| pair[0] == pair[1]).count() as u64
 }
 
 fn failures(tally: &Tally<'_>) -> Vec<FailureCount> {
@@ -295,70 +312,44 @@ fn failures(tally: &Tally<'_>) -> Vec<FailureCount> {
 /// Share of answers that may lack a count before the total is called unknown.
 const UNCOUNTED: f64 = 0.01;
 
-/// The sum where (nearly) all are known.
-fn total(values: impl ExactSizeIterator<Item = Option<u32>>) -> Option<u64> {
-    let n = values.len();
-    let (mut sum, mut known) = (0, 0);
-    for value in values.flatten() {
-        sum += u64::from(value);
-        known += 1;
-    }
-    (known > 0 && (n - known) as f64 <= UNCOUNTED * n as f64).then_some(sum)
+/// The sum where it is known of (nearly) all of so many.
+fn total(of: Sum, all: u64) -> Option<u64> {
+    let unknown = (all - of.known) as f64;
+    (of.known > 0 && unknown <= UNCOUNTED * all as f64).then_some(of.sum)
 }
 
 fn tokens(run: &Run<'_>, tally: &Tally<'_>) -> Tokens {
-    let answers = &run.answers;
-    let mean = |of: fn(&Answer) -> Option<u32>| {
-        let known: Vec<f64> = answers
-            .iter()
-            .filter_map(|a| of(a))
-            .map(f64::from)
-            .collect();
-        (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
-    };
-    let output = total(answers.iter().map(|answer| answer.output));
-    let retokenized = answers
-        .iter()
-        .any(|answer| answer.source == TokenSource::Retokenized);
+    let totals = run.totals;
+    let output = total(totals.output, totals.answers);
     Tokens {
-        input: total(answers.iter().map(|answer| answer.input)),
+        input: total(totals.input, totals.answers),
         output,
         source: match output {
             None => TokenSource::None,
-            Some(_) if retokenized => TokenSource::Retokenized,
+            Some(_) if totals.retokenized => TokenSource::Retokenized,
             Some(_) => TokenSource::Usage,
         },
         cached: tally.lengths.cached,
-        input_asked_mean: tally.input_asked.of_all(answers.len()),
-        input_mean: mean(|answer| answer.input),
-        output_asked_mean: tally.output_asked.of_all(answers.len()),
-        output_mean: mean(|answer| answer.output),
-        chars_per_token: chars_per_token(answers).filter(|_| output.is_some()),
+        input_asked_mean: tally.input_asked.of_all(totals.answers),
+        input_mean: totals.input.mean(),
+        output_asked_mean: tally.output_asked.of_all(totals.answers),
+        output_mean: totals.output.mean(),
+        chars_per_token: chars_per_token(run).filter(|_| output.is_some()),
     }
 }
 
 /// Over the answers whose tokens are known.
-fn chars_per_token(answers: &[&Answer]) -> Option<f64> {
-    let (mut chars, mut tokens) = (0_u64, 0);
-    for answer in answers {
-        if let Some(output) = answer.output {
-            chars = chars.saturating_add(answer.output_chars);
-            tokens += u64::from(output);
-        }
-    }
+fn chars_per_token(run: &Run<'_>) -> Option<f64> {
+    let (chars, tokens) = (run.totals.counted_chars, run.totals.output.sum);
     // Tokens computed without a text have no characters.
     (tokens > 0 && chars > 0).then(|| chars as f64 / tokens as f64)
 }
 
 fn speed(run: &Run<'_>, precision: &Precision) -> Speed {
-    let per_s = |tokens: f64, ms: f64| (ms > 0.0).then(|| tokens * 1e3 / ms);
-    let per_user = column(&run.answers, |answer| {
-        per_s(f64::from(answer.output?), answer.e2e.ms()?)
-    });
-    let decode = column(&run.answers, |answer| per_s(1.0, answer.tpot.ms()?));
+    let of = |figure| run.described(figure, RestsOn::Requests, precision);
     Speed {
-        per_user_tokens_per_s: precision.described(&per_user, RestsOn::Requests),
-        decode_tokens_per_s: precision.described(&decode, RestsOn::Requests),
+        per_user_tokens_per_s: of(Figure::PerUser),
+        decode_tokens_per_s: of(Figure::Decode),
     }
 }
 
@@ -394,9 +385,12 @@ fn throughput(
     };
     let items = items(run);
     let batches = precision.batches(RestsOn::Requests);
-    let interval = |amounts: &[f64]| batches.ok()?.ratio(amounts, &shares);
+    let interval = |amounts: &[f64]| {
+        let kept = batches.ok()?.ratio(amounts, &shares)?;
+        Some(kept.map(|rate| rate * run.weight()))
+    };
     Throughput {
-        requests_per_s: per_s(run.answers.len() as f64),
+        requests_per_s: per_s(run.totals.answers as f64),
         input_tokens_per_s: token_rate(tokens.input),
         output_tokens_per_s: token_rate(tokens.output),
         items_per_s: token_rate(items),
@@ -414,19 +408,13 @@ fn throughput(
 
 /// Vectors or scores of all answers, where they consist of those.
 fn items(run: &Run<'_>) -> Option<u64> {
-    total(run.answers.iter().map(|answer| answer.items))
+    total(run.totals.items, run.totals.answers)
 }
 
 /// Output tokens for each event of a stream.
-fn tokens_per_event(answers: &[&Answer]) -> Option<f64> {
-    let (mut tokens, mut events) = (0.0, 0.0);
-    for answer in answers {
-        if let Some(output) = answer.output {
-            tokens += f64::from(output);
-            events += f64::from(answer.events);
-        }
-    }
-    (events > 0.0).then(|| tokens / events)
+fn tokens_per_event(run: &Run<'_>) -> Option<f64> {
+    let (tokens, events) = (run.totals.output.sum, run.totals.counted_events);
+    (events > 0).then(|| tokens as f64 / events as f64)
 }
 
 fn steady_throughput(
@@ -437,7 +425,7 @@ fn steady_throughput(
 ) -> SteadyThroughput {
     let seconds = steady.seconds();
     let inside = |at: Offset| steady.from <= at && at < steady.to;
-    let completed = run.answers.iter().filter(|a| inside(a.completed)).count();
+    let completed = run.count(Moment::Completed, [steady.from, steady.to], inside);
     let count = events.between(steady.from, steady.to);
     SteadyThroughput {
         requests_per_s: Some(completed as f64 / seconds),
@@ -446,7 +434,7 @@ fn steady_throughput(
     }
 }
 
-fn client(context: &RunContext<'_>, tally: &Tally<'_>, events: &Accumulated) -> Client {
+fn client(context: &RunContext<'_>, lag: &Ordered, events: &Accumulated) -> Client {
     // Workers beyond the cores take turns.
     let workers = match context.environment.host.cores {
         0 => context.environment.workers,
@@ -457,12 +445,10 @@ fn client(context: &RunContext<'_>, tally: &Tally<'_>, events: &Accumulated) -> 
         .environment
         .ceiling_tokens_per_s
         .map(|each| each * workers);
-    let mut lag = tally.lag.clone();
-    sort(&mut lag);
     let shares = &context.ending.thread_cpu_shares;
     Client {
         cpu_share: shares.iter().copied().reduce(f64::max),
-        lag_p99_ms: quantile(&lag, 0.99),
+        lag_p99_ms: lag.quantile(0.99),
         pulse_p99_ms: context.ending.pulse_p99_ms,
         longest_pause_ms: context.ending.longest_pause_ms,
         ceiling_tokens_per_s: ceiling,
@@ -485,19 +471,15 @@ fn drift(run: &Run<'_>, events: &Accumulated, scale: Option<f64>) -> Option<Vec<
         let (begin, end) = (from + width * index, from + width * (index + 1));
         let last = index + 1 == DRIFT_PARTS;
         let inside = |at: Offset| begin <= at && (at < end || last);
-        let mut ttft: Vec<f64> = column(&run.answers, |answer| {
-            answer.ttft.ms().filter(|_| inside(answer.completed))
-        });
+        let answers = run.answers.iter().copied();
+        let inside_it: Vec<&Answer> = answers.filter(|it| inside(it.completed)).collect();
+        let mut ttft = column(&inside_it, Figure::Ttft);
         sort(&mut ttft);
-        let answered = run.answers.iter().filter(|a| inside(a.completed));
-        let failed = run
-            .rows
-            .iter()
-            .filter(|row| row.failed && row.end.or(row.start).offset().is_some_and(inside));
+        let count = |moment| run.count(moment, [begin, end], inside);
         DriftPart {
             from_s: begin.since(from).as_secs_f64(),
-            ok: answered.count() as u64,
-            failed: failed.count() as u64,
+            ok: count(Moment::Completed),
+            failed: count(Moment::Failed),
             output_tokens_per_s: scale
                 .map(|scale| events.between(begin, end) * scale / width.as_secs_f64()),
             ttft_p50_ms: quantile(&ttft, 0.5),

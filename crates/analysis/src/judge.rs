@@ -19,7 +19,7 @@ pub use wire::delayed_ack;
 use crate::context::RunContext;
 use inferometer_core::doubt::Severity;
 use inferometer_core::environment::{EndCause, Health};
-use inferometer_core::quantile::{least_samples, quantile, sort};
+use inferometer_core::quantile::{least_samples, quantile_by_rank};
 use inferometer_core::record::{FailureClass, Phase, TokenSource};
 use inferometer_core::scenario::{Extent, Shape, Stagger};
 use inferometer_core::summary::{Distribution, Summary};
@@ -390,17 +390,28 @@ impl Case<'_> {
     fn input_lengths(&self) -> Option<Doubt> {
         let lengths = &self.evidence.lengths;
         let thresholds = self.thresholds;
-        let mut differences = lengths.input_differences.clone();
-        sort(&mut differences);
-        let asked_mean = lengths.input_asked / differences.len() as f64;
-        let ends = [quantile(&differences, 0.05)?, quantile(&differences, 0.95)?];
+        let differences = &lengths.input_differences;
+        let n = differences.values().sum();
+        let at = |rank: u64| {
+            let mut before = 0;
+            let mut found = differences.iter().skip_while(|(_, times)| {
+                before += **times;
+                before <= rank
+            });
+            found
+                .next()
+                .map_or(0.0, |(&difference, _)| difference as f64)
+        };
+        let quantile = |p: f64| quantile_by_rank(n, at, p);
+        let asked_mean = lengths.input_asked / n as f64;
+        let ends = [quantile(0.05)?, quantile(0.95)?];
         let spread = ends[1] - ends[0];
         let varies = spread > thresholds.input_spread_tokens
             && spread > thresholds.length_share * asked_mean;
         // Lengths that are all the same cannot show a spread; then a template is only believed
         // if it is small.
         let [least, most] = lengths.input_asked_range?;
-        let median = quantile(&differences, 0.5)?.abs();
+        let median = quantile(0.5)?.abs();
         let too_large = least == most
             && median > thresholds.template_tokens
             && median > thresholds.template_share * asked_mean;

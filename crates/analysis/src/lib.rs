@@ -13,4 +13,6 @@ pub mod live;
 pub mod server;
 pub mod statistics;
 pub mod steady;
+mod thinning;
+mod timeline;
 pub mod trace;

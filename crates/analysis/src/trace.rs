@@ -2,6 +2,8 @@
 //! counts of what is too many to keep.
 
 use crate::concurrency::{InFlight, UnderWay};
+use crate::thinning::{MOST_KEPT, Thinning};
+use crate::timeline::Timeline;
 use inferometer_core::quantile::{quantile, sort};
 use inferometer_core::record::Record;
 use inferometer_core::thresholds::Thresholds;
@@ -19,16 +21,51 @@ const BITS: u32 = 6;
 #[derive(Clone, Debug)]
 pub struct RunTrace {
     thresholds: Thresholds,
+    /// Measured requests; of a run with more than are kept one by one, a share of them.
     pub rows: Vec<Row>,
+    /// How many measured requests there are.
+    pub requests: u64,
     /// Requests of the warm-up and the hold.
     unmeasured: Vec<UnderWay>,
+    /// First begin and last end of a request.
+    window: [Option<Offset>; 2],
+    /// What is counted of all, where only a share is kept.
+    crowd: Option<Crowd>,
     pub chunk_gaps: Gaps,
     pub token_gaps: Gaps,
     tokens: Bins,
 }
 
+/// When requests were sent, ended and failed.
+#[derive(Clone, Debug)]
+struct Crowd {
+    thinning: Thinning,
+    moments: Timeline<3>,
+}
+
+const SENT: usize = 0;
+const ENDED: usize = 1;
+const FAILED: usize = 2;
+
+impl Crowd {
+    fn add(&mut self, request: UnderWay) {
+        self.moments.add(SENT, request.from);
+        if let Some(to) = request.to {
+            let after = Offset(request.from.0.saturating_add(1));
+            self.moments.add(ENDED, to.max(after));
+        }
+    }
+
+    fn add_row(&mut self, row: &Row) {
+        row.under_way().into_iter().for_each(|it| self.add(it));
+        let failed = row.failed_at().into_iter();
+        failed.for_each(|at| self.moments.add(FAILED, at));
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Row {
+    index: u64,
     pub start: Slim,
     pub sent: Slim,
     pub end: Slim,
@@ -39,6 +76,20 @@ pub struct Row {
     pub input: Option<u32>,
     pub output: Option<u32>,
     pub gap: Option<LargestGap>,
+}
+
+impl Row {
+    fn under_way(&self) -> Option<UnderWay> {
+        Some(UnderWay {
+            from: self.sent.offset()?,
+            to: self.end.offset(),
+        })
+    }
+
+    fn failed_at(&self) -> Option<Offset> {
+        let at = self.end.or(self.sent).or(self.start).offset();
+        at.filter(|_| self.failed)
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +109,10 @@ impl RunTrace {
         RunTrace {
             thresholds: thresholds.clone(),
             rows: Vec::new(),
+            requests: 0,
             unmeasured: Vec::new(),
+            window: [None; 2],
+            crowd: None,
             chunk_gaps: Gaps::default(),
             token_gaps: Gaps::default(),
             tokens: Bins::default(),
@@ -72,10 +126,16 @@ impl RunTrace {
         if !record.is_measured() {
             self.add_tokens(record);
             let over = done || record.failure().is_some();
-            self.unmeasured.push(UnderWay {
+            let under_way = UnderWay {
                 from: record.sent.or(record.end).unwrap_or_default(),
                 to: record.end.filter(|_| over),
-            });
+            };
+            self.widen(Some(under_way.from), under_way.to);
+            match &mut self.crowd {
+                Some(crowd) => crowd.add(under_way),
+                None => self.unmeasured.push(under_way),
+            }
+            self.bound();
             return;
         }
         let of_stream =
@@ -87,7 +147,8 @@ impl RunTrace {
             None
         };
         let over = done || record.failure().is_some();
-        self.rows.push(Row {
+        let row = Row {
+            index: record.index,
             start: record.start().into(),
             sent: record.sent.into(),
             end: record.end.or(record.completed().filter(|_| over)).into(),
@@ -98,7 +159,49 @@ impl RunTrace {
             input: record.input_tokens(),
             output: record.output_tokens().filter(|_| done),
             gap,
+        };
+        self.requests += 1;
+        self.widen(
+            row.sent.or(row.start).offset(),
+            row.end.or(row.sent).offset(),
+        );
+        if let Some(crowd) = &mut self.crowd {
+            crowd.add_row(&row);
+            if !crowd.thinning.keeps(row.index) {
+                return;
+            }
+        }
+        self.rows.push(row);
+        self.bound();
+    }
+
+    fn widen(&mut self, begin: Option<Offset>, end: Option<Offset>) {
+        let [first, last] = &mut self.window;
+        *first = match (*first, begin) {
+            (Some(first), Some(begin)) => Some(first.min(begin)),
+            (first, begin) => first.or(begin),
+        };
+        *last = (*last).max(end);
+    }
+
+    /// Keeps no more than may be kept: from then on, all are counted and a share is kept.
+    fn bound(&mut self) {
+        if self.rows.len() + self.unmeasured.len() <= MOST_KEPT {
+            return;
+        }
+        let crowd = self.crowd.get_or_insert_with(|| {
+            let mut crowd = Crowd {
+                thinning: Thinning::default(),
+                moments: Timeline::with_bins(MOST_BINS),
+            };
+            self.rows.iter().for_each(|row| crowd.add_row(row));
+            crowd
         });
+        self.unmeasured.drain(..).for_each(|it| crowd.add(it));
+        if self.rows.len() > MOST_KEPT {
+            crowd.thinning.halve();
+            self.rows.retain(|row| crowd.thinning.keeps(row.index));
+        }
     }
 
     /// Tokens by the time of their chunks; an answer that came whole counts at its end.
@@ -165,17 +268,8 @@ impl RunTrace {
 
     /// First begin and last end of a request; absent if nothing was sent.
     pub fn window(&self) -> Option<[Offset; 2]> {
-        let begins = self
-            .rows
-            .iter()
-            .filter_map(|row| row.sent.or(row.start).offset())
-            .chain(self.unmeasured.iter().map(|request| request.from));
-        let ends = self
-            .rows
-            .iter()
-            .filter_map(|row| row.end.or(row.sent).offset())
-            .chain(self.unmeasured.iter().filter_map(|request| request.to));
-        let window = [begins.min()?, ends.max()?];
+        let [first, last] = self.window;
+        let window = [first?, last?];
         (window[1] > window[0]).then_some(window)
     }
 
@@ -188,14 +282,30 @@ impl RunTrace {
 
     /// Mean number of requests under way in parts of equal length.
     pub fn in_flight(&self, [from, to]: [Offset; 2], parts: usize) -> Vec<f64> {
-        let under_way = self.rows.iter().filter_map(|row| {
-            Some(UnderWay {
-                from: row.sent.offset()?,
-                to: row.end.offset(),
-            })
-        });
-        let under_way = under_way.chain(self.unmeasured.iter().copied());
-        InFlight::sweep(under_way).bins(from, to, parts)
+        let in_flight = match &self.crowd {
+            Some(crowd) => crowd.moments.in_flight(SENT, ENDED),
+            None => {
+                let measured = self.rows.iter().filter_map(Row::under_way);
+                InFlight::sweep(measured.chain(self.unmeasured.iter().copied()))
+            }
+        };
+        in_flight.bins(from, to, parts)
+    }
+
+    /// Failures in parts of equal length; absent if there were none.
+    pub fn failures(&self, [from, to]: [Offset; 2], parts: usize) -> Option<Vec<f64>> {
+        let mut counts = vec![0.0; parts];
+        match &self.crowd {
+            Some(crowd) => counts = crowd.moments.accumulate(FAILED).bins(from, to, parts),
+            None => {
+                let width = to.since(from).as_secs_f64() / parts as f64;
+                for at in self.rows.iter().filter_map(Row::failed_at) {
+                    let part = (at.since(from).as_secs_f64() / width) as usize;
+                    counts[part.min(parts - 1)] += 1.0;
+                }
+            }
+        }
+        counts.iter().any(|&count| count > 0.0).then_some(counts)
     }
 }
 
@@ -305,6 +415,8 @@ impl Bins {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fold::testing::answer;
+    use inferometer_core::record::{Failure, FailureClass, Outcome, Phase};
 
     #[test]
     fn classes_of_gaps_are_fine_and_cover_every_length() {
@@ -331,5 +443,33 @@ mod tests {
             parts.iter().all(|part| (part - 20_000.0).abs() < 10.0),
             "{parts:?}"
         );
+    }
+
+    #[test]
+    fn of_a_large_run_a_share_is_kept_and_all_are_counted() {
+        let mut trace = RunTrace::new(&Thresholds::default());
+        let requests = MOST_KEPT as u64 + 50_000;
+        for index in 0..requests {
+            // Two are under way at any time; one in a thousand fails.
+            let mut record = answer(index, index as f64, 1.0, 2, 1.0);
+            if index % 1_000 == 0 {
+                record.outcome = Outcome::Failed(Failure {
+                    phase: Phase::Status,
+                    class: FailureClass::ServerError,
+                    detail: String::new(),
+                });
+            }
+            trace.add(&record);
+        }
+        assert_eq!(trace.requests, requests);
+        assert!(trace.rows.len() <= MOST_KEPT);
+        let window = trace.window().unwrap();
+        let in_flight = trace.in_flight(window, 10);
+        assert!(
+            in_flight.iter().all(|&it| (it - 2.0).abs() < 0.01),
+            "{in_flight:?}"
+        );
+        let failures: f64 = trace.failures(window, 10).unwrap().iter().sum();
+        assert_eq!(failures.round() as u64, requests.div_ceil(1_000));
     }
 }

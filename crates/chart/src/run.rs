@@ -60,7 +60,7 @@ pub fn distributions(summary: &Summary, drawing: &Drawing<'_>, lang: Lang) -> Fi
     if few && let Some(least) = least_samples(99.0) {
         footnotes.push(Text::FewSamples.with(lang, &[("least", number::count(least))]));
     }
-    footnotes.extend(thinning_note(drawing.trace.rows.len(), lang));
+    footnotes.extend(thinning_note(drawing.trace.requests, lang));
     if !panels[2].is_empty() {
         footnotes.push(Text::Counted.text(lang).to_owned());
     }
@@ -127,11 +127,11 @@ fn percentiles(exact: &Distribution, unit: TimeUnit) -> Vec<Mark> {
         .collect()
 }
 
-fn thinning_note(count: usize, lang: Lang) -> Option<String> {
-    (count > thin::MOST).then(|| {
+fn thinning_note(count: u64, lang: Lang) -> Option<String> {
+    (count > thin::MOST as u64).then(|| {
         let values = [
             ("most", number::count(thin::MOST as u64)),
-            ("count", number::count(count as u64)),
+            ("count", number::count(count)),
         ];
         Text::Thinned.with(lang, &values)
     })
@@ -224,7 +224,7 @@ pub fn timeline(summary: &Summary, drawing: &Drawing<'_>, lang: Lang) -> Figure 
             ));
         }
     }
-    footnotes.extend(thinning_note(drawing.trace.rows.len(), lang));
+    footnotes.extend(thinning_note(drawing.trace.requests, lang));
     if panels.iter().any(|panel| !panel.is_empty()) {
         panels.retain(|panel| !panel.is_empty());
     }
@@ -282,7 +282,7 @@ pub fn requests(drawing: &Drawing<'_>, lang: Lang) -> Figure {
             panel(Text::InputLength, Text::Ttft, &sketch.by_input),
             panel(Text::OutputLength, Text::E2e, &sketch.by_output),
         ],
-        thinning_note(drawing.trace.rows.len(), lang)
+        thinning_note(drawing.trace.requests, lang)
             .into_iter()
             .collect(),
     )
@@ -324,7 +324,7 @@ pub fn token_gaps(summary: &Summary, drawing: &Drawing<'_>, lang: Lang) -> Figur
         ("floor", format!("{} ms", number::exact(floor))),
     ];
     let mut footnotes = vec![Text::StallMeans.with(lang, &stall)];
-    footnotes.extend(thinning_note(drawing.trace.rows.len(), lang));
+    footnotes.extend(thinning_note(drawing.trace.requests, lang));
     footnotes.push(Text::Counted.text(lang).to_owned());
     Figure::new(
         "token-gaps",

@@ -74,7 +74,7 @@ impl Sketch {
             span,
             tokens_per_s: trace.tokens_per_s(window, parts),
             in_flight: trace.in_flight(window, parts),
-            failures: failures(trace, span[0], width, parts),
+            failures: trace.failures(window, parts),
             ttft_at: cloud(started),
             ttft_medians: medians(
                 trace.rows.iter().filter_map(started),
@@ -104,19 +104,6 @@ impl Sketch {
             .map(|(part, &value)| [self.span[0] + (part as f64 + 0.5) * width, value])
             .collect()
     }
-}
-
-/// Failures in each part of time; absent if there were none.
-fn failures(trace: &RunTrace, from: f64, width: f64, parts: usize) -> Option<Vec<f64>> {
-    let failed = trace.rows.iter().filter(|row| row.failed);
-    let moments = failed.filter_map(|row| row.end.or(row.sent).or(row.start).offset());
-    let mut counts = vec![0.0; parts];
-    let mut any = false;
-    for at in moments.map(seconds) {
-        counts[(((at - from) / width) as usize).min(parts - 1)] += 1.0;
-        any = true;
-    }
-    any.then_some(counts)
 }
 
 /// The median of each part of time that has values.

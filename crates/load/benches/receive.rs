@@ -178,7 +178,8 @@ fn answer_over_loopback(bencher: Bencher<'_, '_>, events_per_write: u32) {
             },
             sink,
         );
-        runtime.block_on(bench.exchange(&mut stream, request.as_bytes(), &mut flight));
+        let now = bench.clock.now();
+        runtime.block_on(bench.exchange(&mut stream, now, request.as_bytes(), &mut flight));
         assert_eq!(flight.record.chunks.len(), LONG);
     });
 }

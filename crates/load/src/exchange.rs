@@ -83,15 +83,15 @@ impl ExchangeContext {
         }
     }
 
-    /// Sends a request and reads the answer into the flight's record, which then has its
-    /// outcome. Says whether the connection can be used again.
+    /// Sends a request, which happens at the moment `sent`, and reads the answer into the flight's
+    /// record, which then has its outcome. Says whether the connection can be used again.
     pub async fn exchange<S: AsyncRead + AsyncWrite + Unpin>(
         &self,
         stream: &mut S,
+        sent: Offset,
         request: &[u8],
         flight: &mut Flight,
     ) -> bool {
-        let sent = self.clock.now();
         flight.sent(sent);
         let deadline = self.clock.instant(sent + self.timeouts.request);
         let written = {

@@ -29,6 +29,11 @@ thread_local! {
     static READ: Cell<bool> = const { Cell::new(false) };
     static SLEEPS: Cell<Option<(Instant, u32)>> = const { Cell::new(None) };
     static READS: Cell<Option<Reads>> = const { Cell::new(None) };
+    /// The thread's sleeps end when they are over; by default they may take 50 µs more.
+    #[cfg(target_os = "linux")]
+    static PRECISE: () = {
+        let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+    };
 }
 
 /// The current window of reads, and the dense ones before it.
@@ -80,10 +85,17 @@ pub fn before_sleep() {
     }
 }
 
+/// Sleeps: the worker was about to, and a core that spins is one that others on it, the makers of
+/// the next requests among them, do not have.
 fn pause() {
-    let now = Instant::now();
-    while now.elapsed() < PAUSE {
-        std::hint::spin_loop();
+    #[cfg(target_os = "linux")]
+    PRECISE.with(|()| std::thread::sleep(PAUSE));
+    #[cfg(not(target_os = "linux"))]
+    {
+        let now = Instant::now();
+        while now.elapsed() < PAUSE {
+            std::hint::spin_loop();
+        }
     }
 }
 

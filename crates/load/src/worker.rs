@@ -181,7 +181,7 @@ impl<T: Transport> Worker<T> {
                 gate.tasks.exhausted();
                 return;
             };
-            let Some(request) = gate.admit(request, self.setup.clock.now()) else {
+            let Some(request) = gate.admit(request, None) else {
                 return;
             };
             self.session(request, None, &gate).await;
@@ -226,7 +226,7 @@ impl<T: Transport> Worker<T> {
                 return;
             }
             let next = self.setup.prepare(place, Some(due), &history);
-            match gate.admit(next, due) {
+            match gate.admit(next, Some(due)) {
                 Some(next) => request = next,
                 None => return,
             }
@@ -279,7 +279,7 @@ impl<T: Transport> Worker<T> {
                 // What would still come of the warm-up gives way to the measured arrivals.
                 () = gate.opened(), if warmup && gate.is_shut() => continue,
             }
-            let Some(request) = gate.admit(request, due) else {
+            let Some(request) = gate.admit(request, Some(due)) else {
                 break;
             };
             let (this, cap, gate_of_task) = (Rc::clone(&self), cap.clone(), gate.clone());
@@ -302,25 +302,30 @@ impl<T: Transport> Worker<T> {
         let mut flight = Flight::begin(record, Rc::clone(&self.sink));
         flight.cancel_after = cancel_after;
         self.send_on_connection(&bytes, route, &mut flight).await;
-        let now = self.setup.clock.now();
-        self.absence.learn(&flight.record, now);
+        let at = (flight.record.end).unwrap_or_else(|| self.setup.clock.now());
+        self.absence.learn(&flight.record, at);
         Ended {
-            at: flight.record.end.unwrap_or(now),
+            at,
             well: flight.record.outcome == Outcome::Done,
             answer: flight.text.as_ref().map(|text| text.answer.clone()),
         }
     }
 
     async fn send_on_connection(&self, bytes: &[u8], route: usize, flight: &mut Flight) {
-        let begun = self.setup.clock.now();
+        let idle = self.idle_connection(route);
+        let mut begun = self.setup.clock.now();
         if flight.record.stage == Stage::Measured {
             let mut sent = self.sent.get();
             sent.last = sent.last.max(begun);
             sent.cpu_at_first.get_or_insert_with(thread_cpu_time);
             self.sent.set(sent);
         }
-        if let Some(mut stream) = self.idle_connection(route) {
-            if self.context.exchange(&mut stream, bytes, flight).await {
+        if let Some(mut stream) = idle {
+            if self
+                .context
+                .exchange(&mut stream, begun, bytes, flight)
+                .await
+            {
                 self.pools[route].borrow_mut().push(stream);
             }
             if !flight.found_closed() {
@@ -332,7 +337,12 @@ impl<T: Transport> Worker<T> {
         let Some(mut stream) = self.open(route, begun, flight).await else {
             return;
         };
-        if self.context.exchange(&mut stream, bytes, flight).await {
+        begun = self.setup.clock.now();
+        if self
+            .context
+            .exchange(&mut stream, begun, bytes, flight)
+            .await
+        {
             self.pools[route].borrow_mut().push(stream);
         }
     }
@@ -403,7 +413,7 @@ struct Gate {
 
 impl Gate {
     fn is_open(&self) -> bool {
-        let in_time = self.hold == Hold::Auto || self.is_in_time(self.clock.now());
+        let in_time = self.hold == Hold::Auto || self.is_in_time(None);
         *self.stop.borrow() == Stop::Go && *self.window.borrow() < Window::Closed && in_time
     }
 
@@ -427,13 +437,15 @@ impl Gate {
         }
     }
 
-    fn is_in_time(&self, at: Offset) -> bool {
-        self.send_until().is_none_or(|end| at < end)
+    /// Whether a moment, or this one, comes before the end of measured sending.
+    fn is_in_time(&self, at: Option<Offset>) -> bool {
+        let before = |end: Offset| at.unwrap_or_else(|| self.clock.now()) < end;
+        self.send_until().is_none_or(before)
     }
 
-    /// A request as what it is sent at a moment: a measured one whose time is over holds the
+    /// A request as what it is sent at a moment, or now: a measured one whose time is over holds the
     /// load, where that is wanted.
-    fn admit(&self, mut request: PreparedRequest, at: Offset) -> Option<PreparedRequest> {
+    fn admit(&self, mut request: PreparedRequest, at: Option<Offset>) -> Option<PreparedRequest> {
         if request.record.stage == Stage::Measured && !self.is_in_time(at) {
             request.record.stage = Stage::Hold;
             request.place.stage = Stage::Hold;

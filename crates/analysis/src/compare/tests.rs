@@ -36,10 +36,11 @@ fn run(n: u64, latency_ms: f64, luck: f64, seed: u64) -> RunSample {
         is_open: false,
         effect: 1.0,
         ahead: 0.0,
+        weight: 1.0,
     };
     let of = |share: f64| {
         let values: Vec<f64> = latencies.iter().map(|ms| ms * share).collect();
-        precision.described(&values, RestsOn::Requests)
+        precision.described(&values, None, RestsOn::Requests)
     };
     let batches = precision.batches(RestsOn::Requests).ok();
     let per_s: Vec<f64> = latencies.iter().map(|_| 1e3).collect();

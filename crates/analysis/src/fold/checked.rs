@@ -1,64 +1,95 @@
 //! How good the answers are, where they were checked.
 
 use super::RunContext;
-use super::tally::Answer;
+use super::pool::Pool;
 use crate::statistics::share_bounds;
-use inferometer_core::quantile::{quantile, sort};
+use inferometer_core::record::Record;
 use inferometer_core::summary::{CheckResult, StructuredResult};
 
 const CONFIDENCE: f64 = 0.95;
 
-pub(super) fn fold(context: &RunContext<'_>, answers: &[&Answer]) -> Option<CheckResult> {
-    let check = context.scenario.objectives.check.as_ref()?;
-    let scores: Vec<f64> = answers.iter().filter_map(|answer| answer.score).collect();
-    let n = scores.len() as f64;
-    let score = (n > 0.0).then(|| scores.iter().sum::<f64>() / n);
-    // A prompt that is asked again tells little more. A score between right and wrong is taken
-    // for a share of right answers, which is wider than it need be.
-    let distinct = context.environment.distinct_prompts.map(|all| all as f64);
-    let draws = distinct.map_or(n, |all| n.min(all)).max(1.0);
-    let mut differs_at: Vec<f64> = (answers.iter().filter_map(|answer| answer.differs_at))
-        .map(|at| at as f64)
-        .collect();
-    sort(&mut differs_at);
-    Some(CheckResult {
-        check: check.to_string(),
-        score,
-        score_interval: score.map(|score| share_bounds(score, draws, CONFIDENCE)),
-        checked: scores.len() as u64,
-        unchecked: (answers.len() - scores.len()) as u64,
-        differs_at_p50: quantile(&differs_at, 0.5),
-    })
+/// Scores of complete answers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Checked {
+    answers: u64,
+    scored: u64,
+    sum: f64,
+    differs_at: Pool,
 }
 
-/// Whether answers have the form that was asked for; absent where none was.
-pub(super) fn structured(answers: &[&Answer]) -> Option<StructuredResult> {
-    let known = |of: fn(&Answer) -> bool| answers.iter().filter(|it| of(it)).count() as u64;
-    let json_asked = known(|it| it.valid_json.is_some());
-    let tools_offered = known(|it| it.tool_calls.is_some());
-    if json_asked + tools_offered == 0 {
-        return None;
+impl Checked {
+    pub(super) fn add(&mut self, record: &Record) {
+        self.answers += 1;
+        self.scored += u64::from(record.score.is_some());
+        self.sum += record.score.unwrap_or_default();
+        self.differs_at
+            .extend(record.differs_at.map(|at| at as f64));
     }
-    let share = |valid: u64, all: u64| (all > 0).then(|| valid as f64 / all as f64);
-    let bounds = |share: Option<f64>, all: u64| {
-        share.map(|share| share_bounds(share, all as f64, CONFIDENCE))
-    };
-    let calls = answers.iter().filter_map(|it| it.tool_calls);
-    let (tool_calls, valid_calls) = calls.fold((0, 0), |(all, valid), (calls, right)| {
-        (all + u64::from(calls), valid + u64::from(right))
-    });
-    let valid_json = share(known(|it| it.valid_json == Some(true)), json_asked);
-    let valid_tool_calls = share(valid_calls, tool_calls);
-    Some(StructuredResult {
-        json_asked,
-        valid_json,
-        valid_json_interval: bounds(valid_json, json_asked),
-        tools_offered,
-        with_calls: known(|it| it.tool_calls.is_some_and(|(calls, _)| calls > 0)),
-        tool_calls,
-        valid_tool_calls,
-        valid_tool_calls_interval: bounds(valid_tool_calls, tool_calls),
-    })
+
+    pub(super) fn result(self, context: &RunContext<'_>) -> Option<CheckResult> {
+        let check = context.scenario.objectives.check.as_ref()?;
+        let n = self.scored as f64;
+        let score = (n > 0.0).then(|| self.sum / n);
+        // A prompt that is asked again tells little more. A score between right and wrong is taken
+        // for a share of right answers, which is wider than it need be.
+        let distinct = context.environment.distinct_prompts.map(|all| all as f64);
+        let draws = distinct.map_or(n, |all| n.min(all)).max(1.0);
+        Some(CheckResult {
+            check: check.to_string(),
+            score,
+            score_interval: score.map(|score| share_bounds(score, draws, CONFIDENCE)),
+            checked: self.scored,
+            unchecked: self.answers - self.scored,
+            differs_at_p50: self.differs_at.into_ordered().quantile(0.5),
+        })
+    }
+}
+
+/// Whether complete answers have the form that was asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Structured {
+    json_asked: u64,
+    valid_json: u64,
+    tools_offered: u64,
+    with_calls: u64,
+    tool_calls: u64,
+    valid_calls: u64,
+}
+
+impl Structured {
+    pub(super) fn add(&mut self, record: &Record) {
+        self.json_asked += u64::from(record.valid_json.is_some());
+        self.valid_json += u64::from(record.valid_json == Some(true));
+        if let Some((calls, valid)) = record.tool_calls.zip(record.valid_tool_calls) {
+            self.tools_offered += 1;
+            self.with_calls += u64::from(calls > 0);
+            self.tool_calls += u64::from(calls);
+            self.valid_calls += u64::from(valid);
+        }
+    }
+
+    /// Absent where no form was asked for.
+    pub(super) fn result(self) -> Option<StructuredResult> {
+        if self.json_asked + self.tools_offered == 0 {
+            return None;
+        }
+        let share = |valid: u64, all: u64| (all > 0).then(|| valid as f64 / all as f64);
+        let bounds = |share: Option<f64>, all: u64| {
+            share.map(|share| share_bounds(share, all as f64, CONFIDENCE))
+        };
+        let valid_json = share(self.valid_json, self.json_asked);
+        let valid_tool_calls = share(self.valid_calls, self.tool_calls);
+        Some(StructuredResult {
+            json_asked: self.json_asked,
+            valid_json,
+            valid_json_interval: bounds(valid_json, self.json_asked),
+            tools_offered: self.tools_offered,
+            with_calls: self.with_calls,
+            tool_calls: self.tool_calls,
+            valid_tool_calls,
+            valid_tool_calls_interval: bounds(valid_tool_calls, self.tool_calls),
+        })
+    }
 }
 
 #[cfg(test)]

@@ -1,10 +1,9 @@
 //! Latencies of a run: samples in numbers, with their intervals.
 
-use super::pool::Ordered;
+use super::pool::{Ordered, Pool};
 use super::precision::{Precision, RestsOn};
 use super::run::Run;
-use super::tally::{Answer, Tally, column};
-use inferometer_core::quantile::{quantile, sort};
+use super::tally::{Figure, Tally};
 use inferometer_core::scenario::Shape;
 use inferometer_core::slo::SloMetric;
 use inferometer_core::summary::{Distribution, Latencies};
@@ -27,24 +26,40 @@ fn pooled(
     Some(found)
 }
 
+/// What the client itself waited for or was late by.
+pub(super) struct ClientTimes {
+    pub(super) connect: Ordered,
+    pub(super) lag: Ordered,
+    pub(super) cap_wait: Ordered,
+}
+
+impl ClientTimes {
+    pub(super) fn of(tally: &mut Tally<'_>) -> Self {
+        let ordered = |pool: &mut Pool| std::mem::take(pool).into_ordered();
+        ClientTimes {
+            connect: ordered(&mut tally.connect),
+            lag: ordered(&mut tally.lag),
+            cap_wait: ordered(&mut tally.cap_wait),
+        }
+    }
+}
+
 pub(super) fn latencies(
     run: &Run<'_>,
     tally: &Tally<'_>,
+    client: &ClientTimes,
     itl: &Ordered,
     chunk_gaps: &Ordered,
     precision: &Precision,
 ) -> Latencies {
     let answers = &run.answers;
-    let on = |rests_on: RestsOn, of: fn(&Answer) -> Option<f64>| {
-        precision.described(&column(answers, of), rests_on)
-    };
-    let waits = |of| on(RestsOn::Waits, of);
-    let of = |of| on(RestsOn::Requests, of);
-    let ttft_ms = waits(|answer| answer.ttft.ms());
+    let waits = |figure| run.described(figure, RestsOn::Waits, precision);
+    let of = |figure| run.described(figure, RestsOn::Requests, precision);
+    let ttft_ms = waits(Figure::Ttft);
     let ttft_from_sent_ms = match run.context.scenario.load.shape {
         // Without a schedule both bases are one.
         Shape::Closed { .. } => ttft_ms,
-        Shape::Open { .. } | Shape::Replay { .. } => waits(|answer| answer.ttft_from_sent.ms()),
+        Shape::Open { .. } | Shape::Replay { .. } => waits(Figure::TtftFromSent),
     };
     let itl_is_per_token = tally.per_token && itl.quantile(0.5).is_some();
     let by_chunk = answers.iter().map(|answer| answer.chunk_gaps);
@@ -53,23 +68,22 @@ pub(super) fn latencies(
     Latencies {
         ttft_ms,
         ttft_from_sent_ms,
-        first_answer_ms: (tally
-            .reasoned
-            .then(|| waits(|answer| answer.first_answer.ms())))
-        .flatten(),
-        second_token_ms: of(|answer| answer.second_token.ms()),
-        tpot_ms: of(|answer| answer.tpot.ms()),
+        first_answer_ms: (tally.reasoned)
+            .then(|| waits(Figure::FirstAnswer))
+            .flatten(),
+        second_token_ms: of(Figure::SecondToken),
+        tpot_ms: of(Figure::Tpot),
         itl_ms: if std::ptr::eq(itl, chunk_gaps) {
             inter_chunk_ms
         } else {
             pooled(itl, by_token, precision)
         },
         inter_chunk_ms,
-        max_gap_ms: of(|answer| answer.max_gap.ms()),
-        e2e_ms: of(|answer| answer.e2e.ms()),
-        connect_ms: Distribution::of(tally.connect.clone()),
-        lag_ms: Distribution::of(tally.lag.clone()),
-        cap_wait_ms: Distribution::of(tally.cap_wait.clone()),
+        max_gap_ms: of(Figure::MaxGap),
+        e2e_ms: of(Figure::E2e),
+        connect_ms: client.connect.distribution(),
+        lag_ms: client.lag.distribution(),
+        cap_wait_ms: client.cap_wait.distribution(),
         itl_is_per_token,
     }
 }
@@ -81,12 +95,12 @@ pub(super) fn of_run(
     metric: SloMetric,
     p: Option<f64>,
 ) -> Option<f64> {
-    let of: fn(&Answer) -> Option<f64> = match metric {
-        SloMetric::Ttft => |answer| answer.ttft.ms(),
-        SloMetric::FirstAnswer => |answer| answer.first_answer.ms(),
-        SloMetric::Tpot => |answer| answer.tpot.ms(),
-        SloMetric::MaxGap => |answer| answer.max_gap.ms(),
-        SloMetric::E2e => |answer| answer.e2e.ms(),
+    let figure = match metric {
+        SloMetric::Ttft => Figure::Ttft,
+        SloMetric::FirstAnswer => Figure::FirstAnswer,
+        SloMetric::Tpot => Figure::Tpot,
+        SloMetric::MaxGap => Figure::MaxGap,
+        SloMetric::E2e => Figure::E2e,
         SloMetric::Itl => {
             return match p {
                 Some(p) => itl.quantile(p),
@@ -94,12 +108,9 @@ pub(super) fn of_run(
             };
         }
     };
-    let mut values = column(&run.answers, of);
+    let all = run.ordered(figure);
     match p {
-        Some(p) => {
-            sort(&mut values);
-            quantile(&values, p)
-        }
-        None => Distribution::of(values).map(|found| found.mean),
+        Some(p) => all.quantile(p),
+        None => all.distribution().map(|found| found.mean),
     }
 }

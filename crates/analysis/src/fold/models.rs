@@ -1,6 +1,6 @@
 //! The requests of each model, where a run asks for several.
 
-use inferometer_core::quantile::{quantile, sort};
+use super::pool::Pool;
 use inferometer_core::record::Record;
 use inferometer_core::summary::ModelResult;
 use inferometer_core::units::Offset;
@@ -13,7 +13,7 @@ const COLD_FACTOR: f64 = 3.0;
 /// And so many milliseconds later: below, nobody would call it a load.
 const COLD_MS: f64 = 50.0;
 /// Later requests by which a first one can be called late.
-const LATER: usize = 5;
+const LATER: u64 = 5;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Models(BTreeMap<String, OneModel>);
@@ -23,12 +23,12 @@ struct OneModel {
     ok: u64,
     failed: u64,
     output_tokens: Option<u64>,
-    ttft: Vec<f64>,
-    tpot: Vec<f64>,
-    e2e: Vec<f64>,
+    ttft: Pool,
+    tpot: Pool,
+    e2e: Pool,
     /// Of the first request that was sent in any stage, and those of all others.
     first: Option<(Offset, f64)>,
-    others: Vec<f64>,
+    others: Pool,
 }
 
 fn ms(span: Duration) -> f64 {
@@ -60,10 +60,10 @@ impl OneModel {
             let ttft = ms(ttft);
             match self.first {
                 Some((first, before)) if sent < first => {
-                    self.others.push(before);
+                    self.others.add(before, 1);
                     self.first = Some((sent, ttft));
                 }
-                Some(_) => self.others.push(ttft),
+                Some(_) => self.others.add(ttft, 1),
                 None => self.first = Some((sent, ttft)),
             }
         }
@@ -87,16 +87,11 @@ impl OneModel {
             .extend(completed.map(|(end, start)| ms(end.since(start))));
     }
 
-    fn result(mut self, model: String) -> ModelResult {
-        for sample in [
-            &mut self.ttft,
-            &mut self.tpot,
-            &mut self.e2e,
-            &mut self.others,
-        ] {
-            sort(sample);
-        }
-        let most_later = quantile(&self.others, 0.9).filter(|_| self.others.len() >= LATER);
+    fn result(self, model: String) -> ModelResult {
+        let later = self.others.len();
+        let [ttft, tpot, e2e, others] =
+            [self.ttft, self.tpot, self.e2e, self.others].map(Pool::into_ordered);
+        let most_later = others.quantile(0.9).filter(|_| later >= LATER);
         let cold = self.first.zip(most_later).filter(|((_, first), later)| {
             *first >= COLD_FACTOR * later && first - later >= COLD_MS
         });
@@ -105,11 +100,11 @@ impl OneModel {
             ok: self.ok,
             failed: self.failed,
             output_tokens: self.output_tokens,
-            ttft_p50_ms: quantile(&self.ttft, 0.5),
-            ttft_p99_ms: quantile(&self.ttft, 0.99),
-            tpot_p50_ms: quantile(&self.tpot, 0.5),
-            e2e_p50_ms: quantile(&self.e2e, 0.5),
-            e2e_p99_ms: quantile(&self.e2e, 0.99),
+            ttft_p50_ms: ttft.quantile(0.5),
+            ttft_p99_ms: ttft.quantile(0.99),
+            tpot_p50_ms: tpot.quantile(0.5),
+            e2e_p50_ms: e2e.quantile(0.5),
+            e2e_p99_ms: e2e.quantile(0.99),
             cold_ttft_ms: cold.map(|((_, first), _)| first),
         }
     }

@@ -20,8 +20,7 @@ pub(super) fn judge(
     if objectives.slos.is_empty() {
         return None;
     }
-    let ended = tally.rows.len() as u64;
-    let ok = tally.rows.iter().filter(|row| row.answer.is_some()).count();
+    let (ended, ok) = (tally.totals.requests, tally.totals.answers);
     let share =
         |seen: &Verdicts| (ended > 0 && seen.unknown == 0).then(|| seen.met as f64 / ended as f64);
     let enough = |share: Option<f64>| Some(share? >= objectives.least_share());

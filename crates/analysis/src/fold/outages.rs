@@ -11,11 +11,18 @@ use inferometer_core::units::Offset;
 const LEAST_REFUSALS: u64 = 3;
 const LEAST_S: f64 = 0.1;
 
+/// Moments that are kept as they are; of more, one in each millisecond, or in each stretch of a
+/// longer time.
+const MOST_HEARD: usize = 1 << 18;
+const FINEST: u64 = 1_000_000;
+
 /// When anything was heard of the server, and when nobody was there.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Contacts {
     heard: Vec<Offset>,
     refused: Vec<Offset>,
+    /// Nanoseconds of a stretch of which one moment is kept.
+    apart: u64,
 }
 
 impl Contacts {
@@ -23,6 +30,18 @@ impl Contacts {
         self.heard.extend(record.first_byte);
         self.refused
             .extend(record.end.filter(|_| record.found_nobody()));
+        if self.heard.len() > MOST_HEARD {
+            self.thin();
+        }
+    }
+
+    /// An outage is much longer than the time in which one moment stands for all.
+    fn thin(&mut self) {
+        self.heard.sort_unstable();
+        while self.heard.len() > MOST_HEARD / 2 {
+            self.apart = (self.apart * 2).max(FINEST);
+            self.heard.dedup_by_key(|at| at.0 / self.apart);
+        }
     }
 
     /// The outages of a run. One that ended it lasted as long as the run was to wait, although the
@@ -72,6 +91,7 @@ mod tests {
         let contacts = Contacts {
             heard: heard.iter().map(at).collect(),
             refused: refused.iter().map(at).collect(),
+            apart: 0,
         };
         contacts.between(Offset(0))
     }

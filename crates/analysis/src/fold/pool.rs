@@ -1,5 +1,5 @@
-//! Gaps of all requests together: exact while they are few, counted in fine classes when a
-//! run has millions, so that memory stays bounded.
+//! Samples that grow with the run: exact while their values are few, counted in fine classes when
+//! there are millions, so that memory stays bounded.
 
 use inferometer_core::quantile::sort;
 use inferometer_core::summary::Distribution;
@@ -33,6 +33,16 @@ impl Pool {
             self.exact = Vec::new();
             self.counted = Some(counted);
         }
+    }
+
+    pub(super) fn extend(&mut self, ms: Option<f64>) {
+        if let Some(ms) = ms {
+            self.add(ms, 1);
+        }
+    }
+
+    pub(super) fn len(&self) -> u64 {
+        (self.counted.as_ref()).map_or(self.exact.len() as u64, |counted| counted.n)
     }
 
     pub(super) fn into_ordered(mut self) -> Ordered {
@@ -71,7 +81,7 @@ impl Ordered {
 
 /// Values counted by class. Mean, deviation, least and largest are exact.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Counted {
+pub(crate) struct Counted {
     counts: Vec<u64>,
     n: u64,
     /// The first value; sums are of differences from it, to keep their digits.
@@ -82,7 +92,7 @@ pub(super) struct Counted {
 }
 
 impl Counted {
-    fn add(&mut self, ms: f64, times: u32) {
+    pub(super) fn add(&mut self, ms: f64, times: u32) {
         let class = class_of((ms * NANOS_IN_MS) as u64);
         if self.counts.len() <= class {
             self.counts.resize(class + 1, 0);
@@ -112,11 +122,11 @@ impl Counted {
         })
     }
 
-    fn quantile(&self, p: f64) -> Option<f64> {
+    pub(super) fn quantile(&self, p: f64) -> Option<f64> {
         inferometer_core::quantile::quantile_by_rank(self.n, |rank| self.at(rank), p)
     }
 
-    fn distribution(&self) -> Option<Distribution> {
+    pub(super) fn distribution(&self) -> Option<Distribution> {
         let n = self.n as f64;
         let squares = (self.squares - self.sum * self.sum / n).max(0.0);
         let mean = self.shift + self.sum / n;

@@ -5,6 +5,7 @@
 //! queue, and no method can tell from it how the others are; so it states no interval, but how
 //! many requests would do. What is asked for was found by trial: docs/accuracy-of-intervals.md.
 
+use super::pool::Counted;
 use crate::statistics::{Batches, design_effect};
 use inferometer_core::quantile::{least_samples, sort};
 use inferometer_core::summary::Distribution;
@@ -65,6 +66,14 @@ pub(crate) struct Precision {
     /// short requests first, and the long ones are under way only later. By renewal theory, half of
     /// the squared coefficient of variation less one, for each stream.
     pub(crate) ahead: f64,
+    /// How many requests stand behind each value of a sample.
+    pub(crate) weight: f64,
+}
+
+/// How many of all values tell as much as one independent one, from those that are kept of them:
+/// neighbours of a thinned series are that much further apart.
+pub(super) fn effect_of_all(kept: &[f64], weight: f64) -> f64 {
+    1.0 + (design_effect(kept) - 1.0) * weight
 }
 
 impl Precision {
@@ -117,8 +126,14 @@ impl Precision {
         self.effect >= NEAR_LIMIT
     }
 
-    /// A sample, in the order of its requests' starts, in numbers with its intervals.
-    pub(crate) fn described(&self, values: &[f64], rests_on: RestsOn) -> Option<Distribution> {
+    /// A sample, in the order of its requests' starts, in numbers with its intervals. Where it is a
+    /// share of `all`, the numbers are of all, the intervals of what the share shows, which is less.
+    pub(crate) fn described(
+        &self,
+        values: &[f64],
+        all: Option<&Counted>,
+        rests_on: RestsOn,
+    ) -> Option<Distribution> {
         // Half of the requests wait less than the median, whatever the others do.
         let [rests_on, usual] = if self.is_near_limit() {
             [RestsOn::Waits; 2]
@@ -127,11 +142,14 @@ impl Precision {
         };
         let mut sorted = values.to_vec();
         sort(&mut sorted);
-        let mut found = Distribution::of_sorted(&sorted)?;
+        let mut found = match all {
+            Some(all) => all.distribution()?,
+            None => Distribution::of_sorted(&sorted)?,
+        };
         let in_tail: Vec<f64> = (values.iter())
             .map(|&value| f64::from(u8::from(value > found.p95)))
             .collect();
-        let (n, effect) = (found.n as f64, design_effect(&in_tail));
+        let (n, effect) = (found.n as f64, effect_of_all(&in_tail, self.weight));
         found.independent = Some((n / effect) as u64);
         let usual = self.batches(usual).ok();
         found.p50_interval = usual.and_then(|it| it.quantile(values, &sorted, 0.5));
@@ -148,6 +166,12 @@ impl Precision {
                     found.p99_interval = batches.quantile(values, &sorted, 0.99);
                 }
             }
+        }
+        if all.is_some() {
+            let with = |value: f64| move |[low, high]: [f64; 2]| [low.min(value), high.max(value)];
+            found.mean_interval = found.mean_interval.map(with(found.mean));
+            found.p50_interval = found.p50_interval.map(with(found.p50));
+            found.p99_interval = found.p99_interval.map(with(found.p99));
         }
         Some(found)
     }
@@ -170,6 +194,7 @@ mod tests {
             is_open,
             effect,
             ahead: 0.0,
+            weight: 1.0,
         }
     }
 

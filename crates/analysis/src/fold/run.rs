@@ -1,15 +1,17 @@
 //! The requests of a run, ordered by start, with the window that they span.
 
 use super::RunContext;
-use super::precision::Precision;
-use super::tally::{Answer, Row, column, ms};
+use super::crowd::{Crowd, Moment};
+use super::pool::Ordered;
+use super::precision::{Precision, RestsOn, effect_of_all};
+use super::tally::{Answer, Figure, Row, Tally, Totals, column, ms};
 use crate::concurrency::{InFlight, UnderWay};
 use crate::judge::{DriftEvidence, InFlightEvidence, StragglerEvidence, WaveEvidence};
-use crate::statistics::{design_effect, rising_trend};
+use crate::statistics::rising_trend;
 use crate::steady::{self, Course, Overload};
-use inferometer_core::quantile::{quantile, sort};
+use inferometer_core::quantile::sort;
 use inferometer_core::scenario::{Hold, Shape, Stagger};
-use inferometer_core::summary::Concurrency;
+use inferometer_core::summary::{Concurrency, Distribution};
 use inferometer_core::units::Offset;
 use std::time::Duration;
 
@@ -31,10 +33,13 @@ const PART_OF_A_WAVE: f64 = 0.1;
 /// The requests of a run with their window.
 pub(super) struct Run<'a> {
     pub(super) context: &'a RunContext<'a>,
+    pub(super) totals: &'a Totals,
+    pub(super) crowd: Option<&'a Crowd>,
+    /// Those that are kept one by one: all, unless there is a crowd.
     pub(super) rows: &'a [Row],
     /// Requests that are not measured while under way.
     unmeasured: &'a [UnderWay],
-    /// Complete answers, ordered by start.
+    /// Complete answers among the rows, ordered by start.
     pub(super) answers: Vec<&'a Answer>,
     /// From its opening to its close, or first send to last completion where the load was not
     /// steady by construction.
@@ -44,40 +49,102 @@ pub(super) struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    pub(super) fn new(
-        context: &'a RunContext<'a>,
-        rows: &'a [Row],
-        unmeasured: &'a [UnderWay],
-    ) -> Self {
+    pub(super) fn new(context: &'a RunContext<'a>, tally: &'a Tally<'_>) -> Self {
+        let (rows, totals) = (&tally.rows[..], &tally.totals);
         let answers: Vec<&Answer> = rows.iter().filter_map(|row| row.answer.as_ref()).collect();
-        let from = rows.iter().filter_map(|row| row.sent.offset()).min();
-        // What failed in the end was waited for as well: a server that hangs is not fast.
-        let completed = answers.iter().map(|answer| answer.completed);
-        let to = completed.chain(rows.iter().filter_map(|row| row.end.offset()));
-        let to = to.max();
         let ending = context.ending;
         let window = if ending.steady_window {
             Some((ending.measured_from, ending.sending_ended))
         } else {
-            from.zip(to)
+            // What failed in the end was waited for as well: a server that hangs is not fast.
+            totals.first_sent.zip(totals.last_over)
         };
         let ttft = rows
             .iter()
             .filter_map(|row| Some((row.start.offset()?, row.answer.as_ref()?.ttft.ms()?)))
             .collect();
-        Run {
+        let mut run = Run {
             context,
+            totals,
+            crowd: tally.crowd.as_deref(),
             rows,
-            unmeasured,
+            unmeasured: &tally.unmeasured,
             window: window.filter(|(from, to)| from < to),
-            in_flight: InFlight::sweep(
-                rows.iter()
-                    .filter_map(|row| row.under_way(row.sent.offset()))
-                    .chain(unmeasured.iter().copied()),
-            ),
+            in_flight: InFlight::default(),
             answers,
             ttft,
+        };
+        run.in_flight = run.in_flight_since(Moment::Sent);
+        run
+    }
+
+    /// How many requests each one that is kept stands for.
+    pub(super) fn weight(&self) -> f64 {
+        self.crowd.map_or(1.0, |crowd| crowd.thinning.weight())
+    }
+
+    fn in_flight_since(&self, begin: Moment) -> InFlight {
+        if let Some(crowd) = self.crowd {
+            return crowd.in_flight_since(begin);
         }
+        let from = |row: &Row| match begin {
+            Moment::Arrived => row.start,
+            Moment::Busy => row.busy_from,
+            _ => row.sent,
+        };
+        let measured = (self.rows.iter()).filter_map(|row| row.under_way(from(row).offset()));
+        InFlight::sweep(measured.chain(self.unmeasured.iter().copied()))
+    }
+
+    /// Requests that had not ended, as if all that were sent had begun at one moment.
+    fn left_since(&self, from: Offset) -> InFlight {
+        if let Some(crowd) = self.crowd {
+            return crowd.left();
+        }
+        let left =
+            (self.rows.iter()).filter_map(|row| row.under_way(Some(from.min(row.sent.offset()?))));
+        InFlight::sweep(left.chain(self.unmeasured.iter().copied()))
+    }
+
+    /// A figure over all answers.
+    pub(super) fn ordered(&self, figure: Figure) -> Ordered {
+        match self.crowd {
+            Some(crowd) => Ordered::Counted(crowd.figure(figure).clone()),
+            None => {
+                let mut values = column(&self.answers, figure);
+                sort(&mut values);
+                Ordered::Exact(values)
+            }
+        }
+    }
+
+    /// The same with its intervals.
+    pub(super) fn described(
+        &self,
+        figure: Figure,
+        rests_on: RestsOn,
+        precision: &Precision,
+    ) -> Option<Distribution> {
+        let all = self.crowd.map(|crowd| crowd.figure(figure));
+        precision.described(&column(&self.answers, figure), all, rests_on)
+    }
+
+    /// Moments of a kind for which `inside` holds, of those in a span of time.
+    pub(super) fn count(
+        &self,
+        moment: Moment,
+        [from, to]: [Offset; 2],
+        inside: impl Fn(Offset) -> bool,
+    ) -> u64 {
+        if let Some(crowd) = self.crowd {
+            return crowd.moments(moment).between(from, to).round() as u64;
+        }
+        let at = |row: &Row| match moment {
+            Moment::Failed => row.end.or(row.start).offset().filter(|_| row.failed),
+            _ => row.answer.as_ref().map(|answer| answer.completed),
+        };
+        let moments = self.rows.iter().filter_map(at);
+        moments.filter(|&at| inside(at)).count() as u64
     }
 
     /// The load was up to strength when the window opened, and went on when it closed.
@@ -113,15 +180,11 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn last_sent(&self) -> Option<Offset> {
-        self.rows.iter().filter_map(|row| row.sent.offset()).max()
-    }
-
     /// When sending ended. A run that was killed could not say, so its last send must do.
     fn sending_ended(&self) -> Offset {
         let ending = self.context.ending;
         if ending.cause.is_without_ending() {
-            self.last_sent().unwrap_or_default()
+            self.totals.last_sent.unwrap_or_default()
         } else {
             ending.sending_ended
         }
@@ -150,17 +213,8 @@ impl<'a> Run<'a> {
         if let Shape::Closed { .. } = self.context.scenario.load.shape {
             return None;
         }
-        let arrived = InFlight::sweep(
-            self.rows
-                .iter()
-                .filter_map(|row| row.under_way(row.start.offset()))
-                .chain(self.unmeasured.iter().copied()),
-        );
-        let last = self
-            .rows
-            .iter()
-            .filter_map(|row| row.start.offset())
-            .max()?;
+        let arrived = self.in_flight_since(Moment::Arrived);
+        let last = self.totals.last_arrived?;
         let course = Course {
             in_flight: &arrived,
             sending_ended: last,
@@ -174,9 +228,9 @@ impl<'a> Run<'a> {
         if precision.is_queued() {
             return None;
         }
-        let tpot = column(&self.answers, |answer| answer.tpot.ms());
+        let tpot = column(&self.answers, Figure::Tpot);
         let times = if tpot.is_empty() {
-            column(&self.answers, |answer| answer.e2e.ms())
+            column(&self.answers, Figure::E2e)
         } else {
             tpot
         };
@@ -206,28 +260,24 @@ impl<'a> Run<'a> {
             .in_flight
             .last_at_least(u64::from(concurrency.div_ceil(2)))?;
         // Streams that hang in requests which fail in the end are not at work either.
-        let last_answer = self.answers.iter().map(|answer| answer.completed).max();
-        let busy = busy.min(last_answer.unwrap_or(busy));
-        let took = |row: &Row| Some(ms(row.end.offset()?.since(row.start.offset()?)));
-        let mut e2e = column(&self.answers, |answer| answer.e2e.ms());
-        sort(&mut e2e);
+        let busy = busy.min(self.totals.last_completed.unwrap_or(busy));
         Some(StragglerEvidence {
             idle_ms: ms(to.since(busy)),
             window_ms: ms(to.since(from)),
-            slowest_ms: self.rows.iter().filter_map(took).reduce(f64::max)?,
-            median_ms: quantile(&e2e, 0.5)?,
+            slowest_ms: self.totals.slowest_ms?,
+            median_ms: self.ordered(Figure::E2e).quantile(0.5)?,
         })
     }
 
     pub(super) fn precision(&self) -> Precision {
-        let requests = self.answers.len() as f64;
+        let kept = self.answers.len() as f64;
         let latencies = self.answers.iter().filter_map(|answer| answer.e2e.ms());
-        let mean_s = latencies.sum::<f64>() / requests / 1e3;
+        let mean_s = latencies.sum::<f64>() / kept / 1e3;
         let is_open = !matches!(self.context.scenario.load.shape, Shape::Closed { .. });
         let ttft = || self.ttft.iter().map(|&(_, ms)| ms).collect::<Vec<f64>>();
         let squares = (self.answers.iter())
             .filter_map(|answer| Some((answer.e2e.ms()? / 1e3 - mean_s).powi(2)));
-        let spread = squares.sum::<f64>() / requests / mean_s.powi(2);
+        let spread = squares.sum::<f64>() / kept / mean_s.powi(2);
         let ahead = match self.context.scenario.load.shape {
             Shape::Closed { concurrency, .. } => {
                 f64::from(concurrency) * (spread - 1.0).max(0.0) / 2.0
@@ -236,10 +286,15 @@ impl<'a> Run<'a> {
         };
         Precision {
             ahead,
-            requests,
+            requests: self.totals.answers as f64,
             waves: self.window_s().unwrap_or_default() / mean_s,
             is_open,
-            effect: if is_open { design_effect(&ttft()) } else { 1.0 },
+            effect: if is_open {
+                effect_of_all(&ttft(), self.weight())
+            } else {
+                1.0
+            },
+            weight: self.weight(),
         }
     }
 
@@ -265,11 +320,10 @@ impl<'a> Run<'a> {
             (None, Stagger::Auto | Stagger::None) => Duration::ZERO,
         };
         let from = self.window?.0 + spread;
-        let sent = self.rows.iter().filter(|row| row.sent.is_some()).count() as u64;
-        let all_sent = |count| sent >= count;
+        let all_sent = |count| self.totals.sent >= count;
         let to = match self.context.scenario.load.extent.requests() {
             Some(count) if !all_sent(count) => self.sending_ended(),
-            Some(_) => self.last_sent()?,
+            Some(_) => self.totals.last_sent?,
             None => self.sending_ended(),
         };
         let lengths = self.answers.iter().filter_map(|answer| answer.e2e.ms());
@@ -279,19 +333,8 @@ impl<'a> Run<'a> {
         }
         // Each sweep is as large as the run, so one at a time.
         let bins = |sweep: InFlight| sweep.bins(from, to, IN_FLIGHT_BINS);
-        let busy = bins(InFlight::sweep(
-            self.rows
-                .iter()
-                .filter_map(|r| r.under_way(r.busy_from.offset()))
-                .chain(self.unmeasured.iter().copied()),
-        ));
-        let left = bins(InFlight::sweep(
-            self.rows
-                .iter()
-                .filter(|row| row.sent.is_some())
-                .filter_map(|row| row.under_way(Some(from.min(row.sent.offset()?))))
-                .chain(self.unmeasured.iter().copied()),
-        ));
+        let busy = bins(self.in_flight_since(Moment::Busy));
+        let left = bins(self.left_since(from));
         let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
         let streams = f64::from(concurrency);
         let held = self.context.scenario.load.hold == Hold::Auto && self.is_steady();
@@ -323,9 +366,11 @@ impl<'a> Run<'a> {
         let sent = |row: &Row| Some(ms(row.sent.offset()?.as_duration()));
         let mut sends: Vec<f64> = self.rows.iter().filter_map(sent).collect();
         sort(&mut sends);
-        let first_wave = if self.is_steady() { 0 } else { streams };
+        let weight = self.weight();
+        let kept = (streams as f64 / weight) as usize;
+        let first_wave = if self.is_steady() { 0 } else { kept };
         let sends = sends.get(first_wave..)?;
-        if sends.len() < streams * LEAST_WAVES {
+        if sends.len() < kept * LEAST_WAVES {
             return None;
         }
         let span_ms = median_ms * PART_OF_A_WAVE;
@@ -342,8 +387,8 @@ impl<'a> Run<'a> {
             pairs += at - first;
         }
         Some(WaveEvidence {
-            seen: 2.0 * pairs as f64 / sends.len() as f64,
-            even: sends.len() as f64 * span_ms / whole,
+            seen: 2.0 * weight * pairs as f64 / sends.len() as f64,
+            even: weight * sends.len() as f64 * span_ms / whole,
             span_ms,
         })
     }

@@ -1,12 +1,15 @@
 //! What is kept of each record while they stream by: scalars, never the record itself.
 
+use super::checked::{Checked, Structured};
+use super::crowd::Crowd;
 use super::models::Models;
 use super::outages::Contacts;
 use super::pool::Pool;
-use super::timeline::Timeline;
+pub(super) use super::row::{Answer, Figure, Handled, Row, column, ms};
 use super::wire::WireTally;
 use crate::concurrency::UnderWay;
 use crate::judge::{LengthEvidence, StallEvidence, UsageEvidence};
+use crate::timeline::Timeline;
 use inferometer_core::quantile::{quantile, sort};
 use inferometer_core::record::{FailureClass, Outcome, Phase, Record, Stage, TokenSource};
 use inferometer_core::scenario::Scenario;
@@ -14,99 +17,86 @@ use inferometer_core::slo::{Slo, SloScope};
 use inferometer_core::summary::{FailureCount, MediaResult};
 use inferometer_core::thresholds::Thresholds;
 use inferometer_core::units::{Offset, Slim};
-use inferometer_core::work::Output;
+use inferometer_core::work::{Output, PromptSource};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-pub(super) fn ms(span: Duration) -> f64 {
-    span.as_nanos() as f64 / 1e6
+/// Counts and extremes of all measured requests.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Totals {
+    pub(super) requests: u64,
+    pub(super) sent: u64,
+    pub(super) answers: u64,
+    pub(super) input: Sum,
+    pub(super) output: Sum,
+    pub(super) items: Sum,
+    /// Events and characters of the answers whose output tokens are known.
+    pub(super) counted_events: u64,
+    pub(super) counted_chars: u64,
+    /// Answers of which neither output tokens nor items are known.
+    pub(super) without_count: u64,
+    pub(super) retokenized: bool,
+    pub(super) first_sent: Option<Offset>,
+    pub(super) last_sent: Option<Offset>,
+    pub(super) last_arrived: Option<Offset>,
+    pub(super) last_completed: Option<Offset>,
+    /// Last end of any request, failed ones included.
+    pub(super) last_over: Option<Offset>,
+    pub(super) slowest_ms: Option<f64>,
+    pub(super) duplicates: u64,
+    seen: Seen,
 }
 
-#[derive(Clone, Debug)]
-pub(super) struct Row {
-    pub(super) index: u64,
-    pub(super) start: Slim,
-    pub(super) sent: Slim,
-    /// Sent, or the begin of the connection that it needed.
-    pub(super) busy_from: Slim,
-    /// Over; absent if it was cut.
-    pub(super) end: Slim,
-    pub(super) failed: bool,
-    /// Whether it met every objective for a request; absent if that cannot be told.
-    pub(super) good: Option<bool>,
-    pub(super) answer: Option<Answer>,
-}
-
-impl Row {
-    pub(super) fn under_way(&self, from: Option<Offset>) -> Option<UnderWay> {
-        Some(UnderWay {
-            from: from?,
-            to: self.end.offset(),
-        })
+impl Totals {
+    fn add(&mut self, row: &Row) {
+        self.requests += 1;
+        self.duplicates += u64::from(!self.seen.insert(row.index));
+        let (sent, start, end) = (row.sent.offset(), row.start.offset(), row.end.offset());
+        self.sent += u64::from(sent.is_some());
+        // Nothing is less than any moment.
+        self.first_sent = match (self.first_sent, sent) {
+            (Some(first), Some(sent)) => Some(first.min(sent)),
+            (first, sent) => first.or(sent),
+        };
+        self.last_sent = self.last_sent.max(sent);
+        self.last_arrived = self.last_arrived.max(start);
+        self.last_over = self.last_over.max(end);
+        if let Some((start, end)) = start.zip(end) {
+            let took = ms(end.since(start));
+            self.slowest_ms = Some(self.slowest_ms.map_or(took, |most| most.max(took)));
+        }
+        let Some(answer) = &row.answer else { return };
+        self.answers += 1;
+        self.last_completed = self.last_completed.max(Some(answer.completed));
+        self.last_over = self.last_over.max(Some(answer.completed));
+        self.input.add(answer.input);
+        self.output.add(answer.output);
+        self.items.add(answer.items);
+        match (answer.output, answer.items) {
+            (Some(_), _) => {
+                self.counted_events += u64::from(answer.events);
+                self.counted_chars = self.counted_chars.saturating_add(answer.output_chars);
+            }
+            (None, None) => self.without_count += 1,
+            (None, Some(_)) => {}
+        }
     }
 }
 
-/// An answer of any stage, as the window counts it: complete, or cut while it held the load.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Handled {
-    pub(super) from: Offset,
-    pub(super) to: Offset,
-    pub(super) complete: bool,
-    pub(super) input: Option<u32>,
-    pub(super) output: Option<u32>,
-    pub(super) items: Option<u32>,
-    pub(super) input_chars: u64,
-    pub(super) output_chars: u64,
-}
+/// Numbers of requests that have come, so that one that comes twice is seen.
+#[derive(Clone, Debug, Default)]
+struct Seen(BTreeMap<u64, [u64; 8]>);
 
-impl Handled {
-    fn of(record: &Record) -> Option<Self> {
-        let complete = record.is_done();
-        let held = record.stage == Stage::Hold && record.failure().is_none();
-        Some(Handled {
-            from: record.sent?,
-            to: record
-                .completed()
-                .or(record.end)
-                .or(record.sent)
-                .filter(|_| complete || held)?,
-            complete,
-            input: record.input_tokens(),
-            output: record.output_tokens(),
-            items: record.items.or(record.items_asked.filter(|_| held)),
-            input_chars: record.input_chars,
-            output_chars: record.output_chars,
-        })
+impl Seen {
+    /// Whether it is new.
+    fn insert(&mut self, index: u64) -> bool {
+        let block = self.0.entry(index / 512).or_default();
+        let word = &mut block[(index / 64 % 8) as usize];
+        let bit = 1 << (index % 64);
+        let is_new = *word & bit == 0;
+        *word |= bit;
+        is_new
     }
-}
-
-#[derive(Clone, Debug)]
-pub(super) struct Answer {
-    pub(super) completed: Offset,
-    pub(super) ttft: Slim,
-    pub(super) ttft_from_sent: Slim,
-    pub(super) first_answer: Slim,
-    pub(super) second_token: Slim,
-    pub(super) tpot: Slim,
-    pub(super) max_gap: Slim,
-    pub(super) e2e: Slim,
-    pub(super) input: Option<u32>,
-    pub(super) output: Option<u32>,
-    pub(super) source: TokenSource,
-    pub(super) items: Option<u32>,
-    pub(super) output_chars: u64,
-    pub(super) refused: bool,
-    pub(super) score: Option<f64>,
-    pub(super) differs_at: Option<u64>,
-    pub(super) valid_json: Option<bool>,
-    /// Calls of tools, and the valid ones.
-    pub(super) tool_calls: Option<(u32, u32)>,
-    /// Token-bearing chunks, or one for an answer that came whole.
-    pub(super) events: u32,
-    /// Sum and number of the gaps between chunks.
-    pub(super) chunk_gaps: (f64, u32),
-    /// Sum and number of the gaps between tokens, as far as known.
-    pub(super) token_gaps: (f64, u32),
 }
 
 /// Everything that streams by, folded.
@@ -118,8 +108,14 @@ pub(super) struct Tally<'a> {
     /// Lengths come from the data.
     from_work: bool,
     thresholds: &'a Thresholds,
+    /// Requests that are kept one by one; beyond, a share of them is.
+    most_kept: usize,
     pub(super) rows: Vec<Row>,
-    /// Complete answers of all stages, where the load was steady by construction.
+    /// What is known of all, where only a share is kept.
+    pub(super) crowd: Option<Box<Crowd>>,
+    pub(super) totals: Totals,
+    /// Complete answers of all stages, where the load was steady by construction; in a crowd,
+    /// only those that were cut while they held the load.
     pub(super) handled: Vec<Handled>,
     /// Those that are not measured while under way.
     pub(super) unmeasured: Vec<UnderWay>,
@@ -130,10 +126,10 @@ pub(super) struct Tally<'a> {
     /// Sent once more on a new connection.
     pub(super) resent: u64,
     pub(super) failures: BTreeMap<(Phase, FailureClass), FailureCount>,
-    pub(super) lag: Vec<f64>,
-    pub(super) cap_wait: Vec<f64>,
-    pub(super) connect: Vec<f64>,
-    pub(super) timeline: Timeline,
+    pub(super) lag: Pool,
+    pub(super) cap_wait: Pool,
+    pub(super) connect: Pool,
+    pub(super) timeline: Timeline<1>,
     pub(super) chunk_gaps: Pool,
     /// Only once it differs from `chunk_gaps`.
     token_gaps: Option<Pool>,
@@ -149,6 +145,8 @@ pub(super) struct Tally<'a> {
     pub(super) contacts: Contacts,
     pub(super) models: Models,
     pub(super) media: Option<MediaResult>,
+    pub(super) structured: Structured,
+    pub(super) checked: Checked,
     pub(super) stalls: StallEvidence,
     pub(super) wire: WireTally,
     /// How requests met each request objective, and all of them.
@@ -170,6 +168,26 @@ impl Verdicts {
     }
 }
 
+/// A sum over those of which it is known.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sum {
+    pub(super) sum: u64,
+    pub(super) known: u64,
+}
+
+impl Sum {
+    fn add(&mut self, value: Option<u32>) {
+        if let Some(value) = value {
+            self.sum += u64::from(value);
+            self.known += 1;
+        }
+    }
+
+    pub(super) fn mean(self) -> Option<f64> {
+        (self.known > 0).then(|| self.sum as f64 / self.known as f64)
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MeanOf {
     sum: f64,
@@ -186,13 +204,20 @@ impl MeanOf {
 
     /// The mean, if all of so many had a value: a mean over some says nothing beside a mean
     /// over all.
-    pub(super) fn of_all(self, all: usize) -> Option<f64> {
-        (self.n > 0 && self.n == all as u64).then(|| self.sum / self.n as f64)
+    pub(super) fn of_all(self, all: u64) -> Option<f64> {
+        (self.n > 0 && self.n == all).then(|| self.sum / self.n as f64)
     }
 }
 
 impl<'a> Tally<'a> {
-    pub(super) fn new(scenario: &'a Scenario, thresholds: &'a Thresholds) -> Self {
+    /// Of each of `most_kept` requests all is kept that a figure may rest on; of more, a share.
+    pub(super) fn new(
+        scenario: &'a Scenario,
+        thresholds: &'a Thresholds,
+        most_kept: usize,
+    ) -> Self {
+        // Answers to a template are told one by one.
+        let by_answer = matches!(scenario.work.prompts, PromptSource::Continuation(_));
         let slos = &scenario.objectives.slos;
         let slos: Vec<&Slo> = slos
             .iter()
@@ -204,7 +229,10 @@ impl<'a> Tally<'a> {
             exact: scenario.work.wants_exact_lengths(),
             from_work: scenario.work.output == Output::FromWork,
             thresholds,
+            most_kept: if by_answer { usize::MAX } else { most_kept },
             rows: Vec::new(),
+            crowd: None,
+            totals: Totals::default(),
             handled: Vec::new(),
             unmeasured: Vec::new(),
             warmup: 0,
@@ -213,9 +241,9 @@ impl<'a> Tally<'a> {
             cancelled: 0,
             resent: 0,
             failures: BTreeMap::new(),
-            lag: Vec::new(),
-            cap_wait: Vec::new(),
-            connect: Vec::new(),
+            lag: Pool::default(),
+            cap_wait: Pool::default(),
+            connect: Pool::default(),
             timeline: Timeline::default(),
             chunk_gaps: Pool::default(),
             token_gaps: None,
@@ -230,6 +258,8 @@ impl<'a> Tally<'a> {
             contacts: Contacts::default(),
             models: Models::default(),
             media: None,
+            structured: Structured::default(),
+            checked: Checked::default(),
             stalls: StallEvidence::default(),
             wire: WireTally::default(),
             together: Verdicts::default(),
@@ -238,7 +268,10 @@ impl<'a> Tally<'a> {
 
     /// Takes a record. One that is not measured counts as load only.
     pub(super) fn add(&mut self, record: &Record) {
-        self.handled.extend(Handled::of(record));
+        match (Handled::of(record), &mut self.crowd) {
+            (Some(handled), Some(crowd)) if handled.complete => crowd.amounts.add(&handled),
+            (handled, _) => self.handled.extend(handled),
+        }
         self.wire.add(record);
         self.contacts.add(record);
         self.models.add(record);
@@ -249,13 +282,18 @@ impl<'a> Tally<'a> {
         }
         if !record.is_measured() {
             for &at in &record.chunks.at {
-                self.timeline.add(at);
+                self.timeline.add(0, at);
             }
             let over = record.outcome != Outcome::Cut;
-            self.unmeasured.extend(record.sent.map(|from| UnderWay {
+            let under_way = record.sent.map(|from| UnderWay {
                 from,
                 to: record.end.filter(|_| over),
-            }));
+            });
+            match (under_way, &mut self.crowd) {
+                (Some(under_way), Some(crowd)) => crowd.add_unmeasured(under_way),
+                (under_way, _) => self.unmeasured.extend(under_way),
+            }
+            self.bound();
             return;
         }
         self.lag.extend(record.lag().map(ms));
@@ -264,7 +302,7 @@ impl<'a> Tally<'a> {
             self.cap_wait.extend(record.cap_wait.map(ms));
         }
         for &at in &record.chunks.at {
-            self.timeline.add(at);
+            self.timeline.add(0, at);
         }
         let good = self.add_objectives(record);
         self.resent += u64::from(record.resent);
@@ -288,7 +326,7 @@ impl<'a> Tally<'a> {
         }
         let failed = record.failure().is_some();
         let over = failed || answer.is_some() || record.outcome == Outcome::Cancelled;
-        self.rows.push(Row {
+        let row = Row {
             index: record.index,
             start: record.start().into(),
             sent: record.sent.into(),
@@ -304,7 +342,38 @@ impl<'a> Tally<'a> {
             failed,
             good,
             answer,
+        };
+        self.totals.add(&row);
+        if let Some(crowd) = &mut self.crowd {
+            crowd.add(&row);
+            if !crowd.thinning.keeps(row.index) {
+                return;
+            }
+        }
+        self.rows.push(row);
+        self.bound();
+    }
+
+    /// Keeps no more than may be kept: from then on, all are counted and a share is kept.
+    fn bound(&mut self) {
+        if self.rows.len() + self.unmeasured.len() <= self.most_kept {
+            return;
+        }
+        let crowd = self.crowd.get_or_insert_with(|| {
+            let mut crowd = Box::new(Crowd::default());
+            self.rows.iter().for_each(|row| crowd.add(row));
+            crowd
         });
+        for request in self.unmeasured.drain(..) {
+            crowd.add_unmeasured(request);
+        }
+        for complete in self.handled.extract_if(.., |request| request.complete) {
+            crowd.amounts.add(&complete);
+        }
+        if self.rows.len() > self.most_kept {
+            crowd.thinning.halve();
+            self.rows.retain(|row| crowd.thinning.keeps(row.index));
+        }
     }
 
     fn add_objectives(&mut self, record: &Record) -> Option<bool> {
@@ -354,8 +423,11 @@ impl<'a> Tally<'a> {
             (chunk_gaps, token_gaps) = self.add_gaps(record);
             self.reasoned |= record.first_answer != record.first_token();
         } else {
-            self.timeline.add(completed);
+            self.timeline.add(0, completed);
         }
+        self.structured.add(record);
+        self.checked.add(record);
+        self.totals.retokenized |= record.token_source() == TokenSource::Retokenized;
         Some(Answer {
             completed,
             ttft: time(record.ttft()),
@@ -367,14 +439,9 @@ impl<'a> Tally<'a> {
             e2e: record.start().map(|start| completed.since(start)).into(),
             input: record.input_tokens(),
             output: record.output_tokens(),
-            source: record.token_source(),
             items: record.items,
             output_chars: record.output_chars,
             refused: record.refused,
-            score: record.score,
-            differs_at: record.differs_at,
-            valid_json: record.valid_json,
-            tool_calls: record.tool_calls.zip(record.valid_tool_calls),
             events: if streamed {
                 record.chunks.len() as u32
             } else {
@@ -478,11 +545,6 @@ impl StallEvidence {
             }
         }
     }
-}
-
-/// The known values of a figure, in the order of the answers.
-pub(super) fn column(answers: &[&Answer], of: impl Fn(&Answer) -> Option<f64>) -> Vec<f64> {
-    answers.iter().filter_map(|answer| of(answer)).collect()
 }
 
 /// One miss decides; otherwise all must be known, and there must be one.

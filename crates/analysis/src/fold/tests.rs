@@ -1,12 +1,14 @@
 //! Metrics of made-up runs, whose right values are known.
 
-use super::testing::{MadeUp, TOKENS, answer, at, scenario};
+use super::testing::{MadeUp, TOKENS, answer, at, noise, scenario};
+use super::{Folding, RunContext};
 use inferometer_core::doubt::{DoubtCode, Severity};
 use inferometer_core::environment::EndCause;
 use inferometer_core::record::{Failure, FailureClass, Outcome, Phase, Record, Stage, TokenSource};
 use inferometer_core::server::ServerSummary;
-use inferometer_core::summary::SloOutcome;
+use inferometer_core::summary::{Distribution, SloOutcome, Summary};
 use inferometer_core::units::Offset;
+use inferometer_text::Lang;
 
 fn close(a: Option<f64>, b: f64) -> bool {
     a.is_some_and(|a| (a - b).abs() < 1e-6 * b.abs().max(1.0))
@@ -479,4 +481,125 @@ fn a_server_that_hangs_until_the_timeout_is_not_fast() {
     last.chunks = Default::default();
     let hung = run.summary().throughput.output_tokens_per_s.unwrap();
     assert!(hung < quick / 10.0, "{quick} {hung}");
+}
+
+/// Answers of a run of which only a share may be kept, beside all of them.
+fn thinned_and_whole(run: &MadeUp) -> [Summary; 2] {
+    let context = RunContext {
+        scenario: &run.scenario,
+        environment: &run.environment,
+        ending: &run.ending,
+        lang: Lang::En,
+    };
+    [1_000, usize::MAX].map(|most| {
+        let mut folding = Folding::keeping(most, &context);
+        run.records.iter().for_each(|record| folding.add(record));
+        assert!(folding.tally.rows.len() <= most);
+        let kept = folding.tally.rows.len() + folding.tally.handled.len();
+        assert!(most > kept / 2, "{kept} are kept of {most}");
+        folding.finish().summary(Lang::En)
+    })
+}
+
+fn near(thinned: Option<f64>, whole: Option<f64>, share: f64) {
+    let (thinned, whole) = thinned.zip(whole).expect("both are known");
+    assert!(
+        (thinned / whole - 1.0).abs() <= share,
+        "{thinned} {whole}, off by more than {share}"
+    );
+}
+
+#[test]
+fn a_run_of_which_a_share_is_kept_says_what_all_of_it_would() {
+    let mut steady = MadeUp::closed(16, 9_000);
+    for record in &mut steady.records {
+        if record.index < 64 {
+            record.stage = Stage::Warmup;
+        } else if record.index >= 8_900 {
+            record.stage = Stage::Hold;
+        }
+    }
+    steady.ending.planned = 8_836;
+    steady.ending.steady_window = true;
+    steady.ending.measured_from = steady.records[64].sent.unwrap();
+    steady.ending.sending_ended = steady.records[8_899].sent.unwrap();
+    let burst = MadeUp::closed(16, 9_000);
+    let open = MadeUp::open(9_000, |index| 50.0 + 20.0 * noise(index));
+    let mut failing = MadeUp::closed(16, 9_000);
+    for record in failing.records.iter_mut().step_by(9) {
+        record.outcome = Outcome::Failed(Failure {
+            phase: Phase::Status,
+            class: FailureClass::ServerError,
+            detail: "500".to_owned(),
+        });
+    }
+    for run in [steady, burst, open, failing] {
+        let [thinned, whole] = thinned_and_whole(&run);
+        assert_eq!(thinned.requests, whole.requests);
+        assert_eq!(thinned.tokens, whole.tokens);
+        assert_eq!(thinned.failures, whole.failures);
+        let codes = |summary: &Summary| -> Vec<_> {
+            summary.doubts.iter().map(|doubt| doubt.code).collect()
+        };
+        assert_eq!(codes(&thinned), codes(&whole));
+        near(thinned.window_s, whole.window_s, 0.0);
+        near(thinned.concurrency.mean, whole.concurrency.mean, 0.005);
+        let rates = |summary: &Summary| {
+            let rates = summary.throughput;
+            [rates.requests_per_s, rates.output_tokens_per_s]
+        };
+        for (thinned, whole) in rates(&thinned).into_iter().zip(rates(&whole)) {
+            near(thinned, whole, 1e-4);
+        }
+        for of in [
+            |summary: &Summary| summary.latency.ttft_ms,
+            |summary: &Summary| summary.latency.e2e_ms,
+            |summary: &Summary| summary.latency.tpot_ms,
+            |summary: &Summary| summary.speed.per_user_tokens_per_s,
+        ] {
+            let (thinned, whole) = (of(&thinned).unwrap(), of(&whole).unwrap());
+            assert_eq!(thinned.n, whole.n);
+            for figure in [
+                |it: &Distribution| it.mean,
+                |it: &Distribution| it.min,
+                |it: &Distribution| it.p50,
+                |it: &Distribution| it.p99,
+                |it: &Distribution| it.max,
+            ] {
+                near(Some(figure(&thinned)), Some(figure(&whole)), 2e-4);
+            }
+            let [low, high] = thinned.mean_interval.unwrap();
+            assert!(low <= thinned.mean && thinned.mean <= high);
+            let whole = whole.mean_interval.map(|[low, high]| high - low).unwrap();
+            assert!(high - low >= 0.5 * whole, "a share shows no more than all");
+        }
+    }
+}
+
+#[test]
+fn a_number_that_comes_twice_is_seen_in_a_run_of_any_size() {
+    let mut run = MadeUp::closed(16, 3_000);
+    run.records[2_999].index = 7;
+    let [thinned, whole] = thinned_and_whole(&run);
+    let told = |summary: &Summary| {
+        let mut codes = summary.doubts.iter().map(|doubt| doubt.code);
+        codes.any(|code| code == DoubtCode::LostRequests)
+    };
+    assert!(told(&thinned) && told(&whole));
+}
+
+#[test]
+fn times_beyond_any_run_break_no_count() {
+    let mut run = MadeUp::closed(4, 1_500);
+    for (record, end) in run
+        .records
+        .iter_mut()
+        .zip([u64::MAX, u64::MAX - 1, 1 << 62])
+    {
+        record.sent = Some(Offset(end - 1));
+        record.end = Some(Offset(end));
+        record.chunks.at = vec![Offset(end); 2];
+    }
+    let [thinned, whole] = thinned_and_whole(&run);
+    assert_eq!(thinned.requests, whole.requests);
 }

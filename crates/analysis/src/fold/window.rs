@@ -5,6 +5,7 @@
 //! the edges fall when streams send in waves: counts of completions or tokens between two moments
 //! would jump by a whole wave, or by the pause before its first tokens.
 
+use super::crowd::{Amount, Amounts};
 use super::precision::{Precision, RestsOn};
 use super::run::Run;
 use super::tally::Handled;
@@ -38,15 +39,17 @@ impl Part {
 }
 
 /// Rates inside the window of a load that is steady by construction.
-pub(super) struct WindowRates {
+pub(super) struct WindowRates<'a> {
     whole: Part,
     handled: Vec<Handled>,
+    /// Those of a crowd.
+    others: Option<&'a Amounts>,
     mean_s: f64,
 }
 
-impl WindowRates {
+impl<'a> WindowRates<'a> {
     /// Absent for a run without such a window, or without an answer.
-    pub(super) fn new(run: &Run<'_>, handled: &[Handled], tokens: &Tokens) -> Option<Self> {
+    pub(super) fn new(run: &Run<'a>, handled: &[Handled], tokens: &Tokens) -> Option<Self> {
         let (from, to) = run.window.filter(|_| run.is_steady())?;
         let whole = Part { from, to };
         let times = run.answers.iter().filter_map(|answer| answer.e2e.ms());
@@ -69,6 +72,7 @@ impl WindowRates {
         Some(WindowRates {
             whole,
             handled: handled.iter().map(whole_answer).filter(touches).collect(),
+            others: run.crowd.map(|crowd| &crowd.amounts),
             mean_s,
         })
     }
@@ -78,30 +82,32 @@ impl WindowRates {
         self.whole.seconds() / self.mean_s
     }
 
-    fn weighted(&self, part: Part, weight: impl Fn(&Handled) -> Option<u64>) -> Option<f64> {
-        let (mut sum, mut known) = (0.0, false);
+    fn weighted(&self, part: Part, amount: Amount) -> Option<f64> {
+        let others = self.others;
+        let others = others.and_then(|others| others.between(amount, part.from, part.to));
+        let (mut sum, mut known) = (others.unwrap_or_default(), others.is_some());
         for request in &self.handled {
             let share = part.share(request);
             if share > 0.0 {
                 // An answer without a count is left out, as it is from the totals.
-                let weight = weight(request);
-                known |= weight.is_some();
-                sum += share * weight.unwrap_or_default() as f64;
+                let amount = amount.of(request);
+                known |= amount.is_some();
+                sum += share * amount.unwrap_or_default() as f64;
             }
         }
         known.then(|| sum / part.seconds())
     }
 
     fn requests(&self, part: Part) -> f64 {
-        self.weighted(part, |_| Some(1)).unwrap_or_default()
+        self.weighted(part, Amount::Requests).unwrap_or_default()
     }
 
     fn items(&self, part: Part) -> Option<f64> {
-        self.weighted(part, |request| request.items.map(u64::from))
+        self.weighted(part, Amount::Items)
     }
 
     fn output_tokens(&self, part: Part) -> Option<f64> {
-        self.weighted(part, |request| request.output.map(u64::from))
+        self.weighted(part, Amount::Output)
     }
 
     pub(super) fn throughput(&self, tokens: &Tokens, precision: &Precision) -> Throughput {
@@ -111,7 +117,7 @@ impl WindowRates {
         let output = tokens.output.and_then(|_| self.output_tokens(whole));
         let input = tokens
             .input
-            .and_then(|_| self.weighted(whole, |request| request.input.map(u64::from)));
+            .and_then(|_| self.weighted(whole, Amount::Input));
         // What was computed and not sent has no characters.
         let chars = |rate: Option<f64>| rate.filter(|&rate| rate > 0.0);
         Throughput {
@@ -120,8 +126,8 @@ impl WindowRates {
             output_tokens_per_s: output,
             items_per_s: self.items(whole),
             total_tokens_per_s: input.zip(output).map(|(input, output)| input + output),
-            input_chars_per_s: chars(self.weighted(whole, |request| Some(request.input_chars))),
-            output_chars_per_s: chars(self.weighted(whole, |request| Some(request.output_chars))),
+            input_chars_per_s: chars(self.weighted(whole, Amount::InputChars)),
+            output_chars_per_s: chars(self.weighted(whole, Amount::OutputChars)),
             requests_per_s_interval: by_batches
                 .and_then(|batches| self.interval(batches, |part| Some(self.requests(part)))),
             output_tokens_per_s_interval: (by_batches.filter(|_| output.is_some()))

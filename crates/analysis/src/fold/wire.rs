@@ -1,7 +1,7 @@
 //! What the connections and the answers themselves show, for the judgement.
 
+use super::pool::Pool;
 use crate::judge::{FirstTokenEvidence, ModelEvidence, WireEvidence};
-use inferometer_core::quantile::{quantile, sort};
 use inferometer_core::record::Record;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use std::time::Duration;
 /// Different models that are told apart; a server has no reason to name more.
 const MOST_MODELS: usize = 16;
 /// Fewest answers on kept connections that show when their first tokens come.
-const LEAST_KEPT: usize = 10;
+const LEAST_KEPT: u64 = 10;
 
 /// Tokens that no server makes within one read, unless it holds them back.
 const LEAST_TO_STREAM: usize = 8;
@@ -27,10 +27,10 @@ pub(super) struct WireTally {
     bunched: u64,
     models: BTreeMap<String, u64>,
     /// From the first byte to the first token on kept connections, in milliseconds.
-    kept_gaps: Vec<f64>,
+    kept_gaps: Pool,
     /// TTFT from the moment of sending, in milliseconds.
-    kept_ttft: Vec<f64>,
-    fresh_ttft: Vec<f64>,
+    kept_ttft: Pool,
+    fresh_ttft: Pool,
 }
 
 impl WireTally {
@@ -46,10 +46,10 @@ impl WireTally {
         if let Some(((token, byte), sent)) = times.filter(|_| record.streamed && record.is_done()) {
             let ttft = ms(token.since(sent));
             if record.connect.is_some() {
-                self.fresh_ttft.push(ttft);
+                self.fresh_ttft.add(ttft, 1);
             } else {
-                self.kept_gaps.push(ms(token.since(byte)));
-                self.kept_ttft.push(ttft);
+                self.kept_gaps.add(ms(token.since(byte)), 1);
+                self.kept_ttft.add(ttft, 1);
             }
         }
     }
@@ -87,20 +87,16 @@ impl WireTally {
         if self.kept_gaps.len() < LEAST_KEPT {
             return None;
         }
-        for values in [
+        let [gaps, kept, fresh] = [
             &mut self.kept_gaps,
             &mut self.kept_ttft,
             &mut self.fresh_ttft,
-        ] {
-            sort(values);
-        }
+        ]
+        .map(|pool| std::mem::take(pool).into_ordered());
         Some(FirstTokenEvidence {
-            gap_quartiles_ms: [
-                quantile(&self.kept_gaps, 0.25)?,
-                quantile(&self.kept_gaps, 0.75)?,
-            ],
-            kept_ms: quantile(&self.kept_ttft, 0.5)?,
-            fresh_ms: quantile(&self.fresh_ttft, 0.5),
+            gap_quartiles_ms: [gaps.quantile(0.25)?, gaps.quantile(0.75)?],
+            kept_ms: kept.quantile(0.5)?,
+            fresh_ms: fresh.quantile(0.5),
         })
     }
 }

@@ -133,8 +133,8 @@ pub struct LengthEvidence {
     pub free: u64,
     /// Of these, the ones that the limit ended, by their length.
     pub at_limit: BTreeMap<u32, u64>,
-    /// Received − asked prompt tokens.
-    pub input_differences: Vec<f64>,
+    /// How often the prompt tokens that were received, less those asked, were so many.
+    pub input_differences: BTreeMap<i64, u64>,
     /// Sum of the asked prompt tokens of these.
     pub input_asked: f64,
     /// Smallest and largest asked prompt length of these.
@@ -232,8 +232,8 @@ impl LengthEvidence {
             }
         }
         if let Some((asked, got)) = record.input_tokens_asked.zip(record.input_tokens()) {
-            self.input_differences
-                .push(f64::from(got) - f64::from(asked));
+            let difference = i64::from(got) - i64::from(asked);
+            *self.input_differences.entry(difference).or_default() += 1;
             self.input_asked += f64::from(asked);
             let [least, most] = self.input_asked_range.unwrap_or([asked, asked]);
             self.input_asked_range = Some([least.min(asked), most.max(asked)]);

@@ -158,7 +158,10 @@ impl Prober {
         let context = ExchangeContext::new(self.context.clock, self.dialect, self.context.timeouts);
         match route.transport.open().await {
             Ok(mut stream) => {
-                context.exchange(&mut stream, &bytes, &mut flight).await;
+                let now = context.clock.now();
+                context
+                    .exchange(&mut stream, now, &bytes, &mut flight)
+                    .await;
             }
             Err(failure) => flight.record.outcome = Outcome::Failed(failure),
         }

@@ -28,14 +28,16 @@ use inferometer_sim::engine::{Engine, Request, virtual_time};
 use inferometer_sim::launch::{Host, Launch, USUAL_DEVICE};
 use inferometer_sim::wish::{Granted, Wish};
 use inferometer_sim::{Tokenizer, words};
-use inferometer_store::journal::{Entry, Header};
+use inferometer_store::error::StorageError;
+use inferometer_store::journal::{Entry, Header, JournalWriter};
 use inferometer_store::run_dir::RunDir;
 use inferometer_workload::{Prompt, Workload};
+use std::cell::RefCell;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::sync::LazyLock;
 use std::time::Duration;
-use virtual_time::{Agenda, Happening, Keep, Run, Served};
+use virtual_time::{Agenda, Happening, Keep, Served};
 
 /// Tokens of an answer whose length nobody asked for.
 const USUAL_ANSWER: u32 = 128;
@@ -112,11 +114,31 @@ pub fn simulate(
     let request = |session: u64| request(session, &workload.prompt(session, 0), block, &scenario);
     let alone = virtual_time::latency_alone(&launch.config, request(spare + PREFLIGHT_SESSION));
     let stagger = planned.stagger(Some(Duration::from_nanos(alone)));
-    let mut load = VirtualLoad::new(&planned, stagger, spare, &request)?;
-    let run = virtual_time::drive(&mut engine, keep, |agenda, happening| {
-        load.hear(agenda, happening);
-    });
-    let is_open = matches!(planned.rhythm, Rhythm::Open { .. });
+    let load = RefCell::new(VirtualLoad::new(&planned, stagger, spare, &request)?);
+    let directory = RunDir::create(out)?;
+    let mut records = RecordsInOrder {
+        journal: directory.start_journal(&Header::new(planned.requests))?,
+        scenario: &scenario,
+        workload: &workload,
+        is_open: matches!(planned.rhythm, Rhythm::Open { .. }),
+        waiting: Vec::new(),
+        failed: None,
+    };
+    let mut unended = Vec::new();
+    let run = virtual_time::drive_each(
+        &mut engine,
+        keep,
+        |agenda, happening| load.borrow_mut().hear(agenda, happening),
+        |place, served| {
+            let stage = load.borrow().stage(place);
+            if served.finished.is_some() || served.refused.is_some() {
+                records.push(served, stage);
+            } else {
+                unended.push((served, stage));
+            }
+        },
+    );
+    let load = load.into_inner();
     let death = engine.died().map(|memory| {
         let (last_words, status) = launch.epitaph(Death::OutOfMemory(memory), "");
         let said = launch.log.iter().map(|(_, line)| line.clone());
@@ -158,19 +180,10 @@ pub fn simulate(
         },
         ..Ending::default()
     };
-    let directory = RunDir::create(out)?;
+    records.finish(unended, death.as_ref())?;
     let scenario = without_secrets(scenario.clone())?;
     directory.write_scenario(&scenario)?;
     directory.write_environment(&environment)?;
-    write_records(
-        &directory,
-        &scenario,
-        &workload,
-        &run,
-        &load.stages,
-        is_open,
-        death.as_ref(),
-    )?;
     directory.write_ending(&ending)?;
     let measured = Measured::fold(
         directory,
@@ -246,8 +259,8 @@ struct VirtualLoad<'a> {
     warmup: u64,
     measured: u64,
     measured_ended: u64,
-    /// The stage of each request, in the order in which they were scheduled.
-    stages: Vec<Stage>,
+    /// Requests of all stages that were scheduled.
+    scheduled: u64,
     opened: Option<u64>,
     last_measured: u64,
 }
@@ -280,7 +293,7 @@ impl<'a> VirtualLoad<'a> {
             warmup: 0,
             measured: 0,
             measured_ended: 0,
-            stages: Vec::new(),
+            scheduled: 0,
             opened,
             last_measured: 0,
         })
@@ -306,7 +319,7 @@ impl<'a> VirtualLoad<'a> {
             }
             Happening::Ended { at, place } => {
                 self.ended += 1;
-                self.measured_ended += u64::from(self.stages[place] == Stage::Measured);
+                self.measured_ended += u64::from(self.stage(place) == Stage::Measured);
                 self.look(at);
                 if let Rhythm::Closed { .. } = self.planned.rhythm {
                     self.send(agenda, at);
@@ -348,7 +361,7 @@ impl<'a> VirtualLoad<'a> {
         if stage == Stage::Hold && over {
             return;
         }
-        let scheduled = self.stages.len() as u64;
+        let scheduled = self.scheduled;
         let (nth, session) = if stage == Stage::Warmup {
             (scheduled, self.spare + scheduled)
         } else {
@@ -368,8 +381,17 @@ impl<'a> VirtualLoad<'a> {
             self.measured += 1;
             self.last_measured = self.last_measured.max(at);
         }
-        self.stages.push(stage);
+        self.scheduled += 1;
         agenda.schedule(at, request);
+    }
+
+    /// The stage of a request by its place: stages follow each other.
+    fn stage(&self, place: usize) -> Stage {
+        match (place as u64).checked_sub(self.warmup) {
+            None => Stage::Warmup,
+            Some(nth) if nth < self.measured => Stage::Measured,
+            Some(_) => Stage::Hold,
+        }
     }
 }
 
@@ -425,40 +447,73 @@ fn probe(launch: &Launch) -> Probe {
     }
 }
 
-fn write_records(
-    directory: &RunDir,
-    scenario: &Scenario,
-    workload: &Workload,
-    run: &Run,
-    stages: &[Stage],
+/// The records of a run as its requests end, those that end at one moment in the order of their
+/// numbers.
+struct RecordsInOrder<'a> {
+    journal: JournalWriter,
+    scenario: &'a Scenario,
+    workload: &'a Workload,
     is_open: bool,
-    death: Option<&EngineDeath>,
-) -> Result<(), RunnerError> {
-    let measured = stages.iter().filter(|stage| **stage == Stage::Measured);
-    let mut journal = directory.start_journal(&Header::new(Some(measured.count() as u64)))?;
-    let mut order: Vec<(&Served, Stage)> = run.served.iter().zip(stages.iter().copied()).collect();
-    order.sort_by_key(|(served, _)| (served.finished.unwrap_or(served.arrived), served.id));
-    for (served, stage) in order {
-        let prompt = workload.prompt(served.id, 0);
+    /// Those of the last moment.
+    waiting: Vec<(Served, Stage)>,
+    failed: Option<StorageError>,
+}
+
+fn ended((served, _): &(Served, Stage)) -> (u64, u64) {
+    (served.finished.unwrap_or(served.arrived), served.id)
+}
+
+impl RecordsInOrder<'_> {
+    fn push(&mut self, served: Served, stage: Stage) {
+        let one = (served, stage);
+        if (self.waiting.last()).is_some_and(|last| ended(last).0 < ended(&one).0) {
+            self.write(None);
+        }
+        self.waiting.push(one);
+    }
+
+    fn write(&mut self, death: Option<&EngineDeath>) {
+        let mut waiting = std::mem::take(&mut self.waiting);
+        waiting.sort_by_key(ended);
+        for (served, stage) in waiting.drain(..) {
+            let record = self.record(&served, stage, death);
+            if self.failed.is_none() {
+                self.failed = self.journal.append(&Entry::end(&record)).err();
+            }
+        }
+        self.waiting = waiting;
+    }
+
+    /// Adds those that never ended, of which the engine may have died.
+    fn finish(
+        mut self,
+        unended: Vec<(Served, Stage)>,
+        death: Option<&EngineDeath>,
+    ) -> Result<(), RunnerError> {
+        self.waiting.extend(unended);
+        self.write(death);
+        self.failed.map_or(Ok(()), Err)?;
+        Ok(self.journal.flush()?)
+    }
+
+    fn record(&self, served: &Served, stage: Stage, death: Option<&EngineDeath>) -> Record {
+        let prompt = self.workload.prompt(served.id, 0);
         let record = Record {
             stage,
-            due: is_open.then_some(Offset(served.arrived)),
-            output_exact: scenario.work.ignore_eos,
-            ..record(served, &prompt, granted(served.id, &prompt, scenario))
+            due: self.is_open.then_some(Offset(served.arrived)),
+            output_exact: self.scenario.work.ignore_eos,
+            ..record(served, &prompt, granted(served.id, &prompt, self.scenario))
         };
         let record = match death {
             Some(death) if record.outcome == Outcome::Cut => abandoned(record, death),
             _ => record,
         };
-        let record = if scenario.connection.stream {
+        if self.scenario.connection.stream {
             record
         } else {
             whole(record)
-        };
-        journal.append(&Entry::end(&record))?;
+        }
     }
-    journal.flush()?;
-    Ok(())
 }
 
 /// The record of a request whose engine died under it.

@@ -1,6 +1,9 @@
 //! Drives the engine in virtual time: no waiting, the same answers on every machine.
 
-use std::{cmp::Reverse, collections::BinaryHeap};
+use std::{
+    cmp::Reverse,
+    collections::{BinaryHeap, VecDeque},
+};
 
 use super::{
     Engine, EngineConfig, Event, EventKind, Finish, Nanos, Rejection, Request, StepRecord,
@@ -340,56 +343,105 @@ pub enum Happening {
 
 /// Serves what a client schedules, at the beginning and whenever something happens, until
 /// nothing is left.
-pub fn drive(
+pub fn drive(engine: &mut Engine, keep: Keep, client: impl FnMut(&mut Agenda, Happening)) -> Run {
+    let mut all: Vec<Served> = Vec::new();
+    let mut run = drive_each(engine, keep, client, |place, served| {
+        if all.len() <= place {
+            all.resize(place + 1, Served::default());
+        }
+        all[place] = served;
+    });
+    run.served = all;
+    run
+}
+
+/// The same, but each request is handed over with its place when it is over, so that a run may
+/// have any number of them; at the end those that never were.
+pub fn drive_each(
     engine: &mut Engine,
     keep: Keep,
     mut client: impl FnMut(&mut Agenda, Happening),
+    over: impl FnMut(usize, Served),
 ) -> Run {
     let mut agenda = Agenda {
         keep,
         ..Agenda::default()
     };
     client(&mut agenda, Happening::Begin);
-    agenda.drive(engine, client);
+    agenda.drive(engine, client, over);
     agenda.run
 }
 
-/// The requests of a run that are still to come.
+/// The requests of a run that are still to come or under way.
 #[derive(Default)]
 pub struct Agenda {
     run: Run,
     keep: Keep,
     arrivals: BinaryHeap<Reverse<(Nanos, usize)>>,
-    requests: Vec<Option<Request>>,
+    /// From the place `first` on; absent where a request is over.
+    tasks: VecDeque<Option<Task>>,
+    first: usize,
+}
+
+struct Task {
+    served: Served,
+    /// Until it arrives.
+    request: Option<Request>,
 }
 
 impl Agenda {
     pub fn schedule(&mut self, at: Nanos, mut request: Request) {
-        let index = self.requests.len();
-        self.run.served.push(Served {
+        let place = self.first + self.tasks.len();
+        let served = Served {
             id: request.id,
             arrived: at,
             ..Served::default()
-        });
+        };
         // In the engine a request goes by its place in the run.
-        request.id = index as u64;
-        self.requests.push(Some(request));
-        self.arrivals.push(Reverse((at, index)));
+        request.id = place as u64;
+        self.tasks.push_back(Some(Task {
+            served,
+            request: Some(request),
+        }));
+        self.arrivals.push(Reverse((at, place)));
     }
 
-    fn drive(&mut self, engine: &mut Engine, mut client: impl FnMut(&mut Agenda, Happening)) {
+    fn task(&mut self, place: usize) -> Option<&mut Task> {
+        let waits = place.checked_sub(self.first)?;
+        self.tasks.get_mut(waits)?.as_mut()
+    }
+
+    fn take(&mut self, place: usize) -> Option<Served> {
+        let waits = place.checked_sub(self.first)?;
+        let task = self.tasks.get_mut(waits)?.take()?;
+        while let Some(None) = self.tasks.front() {
+            self.tasks.pop_front();
+            self.first += 1;
+        }
+        Some(task.served)
+    }
+
+    fn drive(
+        &mut self,
+        engine: &mut Engine,
+        mut client: impl FnMut(&mut Agenda, Happening),
+        mut over: impl FnMut(usize, Served),
+    ) {
         let mut ends = Vec::new();
         loop {
             let arrival = self.arrivals.peek().map(|first| first.0);
             match (arrival, engine.wake()) {
-                (Some((at, index)), wake) if wake.is_none_or(|wake| at <= wake) => {
+                (Some((at, place)), wake) if wake.is_none_or(|wake| at <= wake) => {
                     self.arrivals.pop();
-                    let Some(request) = self.requests[index].take() else {
+                    let Some(task) = self.task(place) else {
+                        continue;
+                    };
+                    let Some(request) = task.request.take() else {
                         continue;
                     };
                     if let Err(refusal) = engine.add(at, request) {
-                        self.run.served[index].refused = Some(refusal);
-                        ends.push((at, index));
+                        task.served.refused = Some(refusal);
+                        ends.push((at, place));
                     }
                     client(self, Happening::Arrived { at });
                 }
@@ -403,21 +455,35 @@ impl Agenda {
                         self.run.steps.push(step);
                     }
                     for event in outcome.events {
-                        self.run.note(event, self.keep.chunk_times, &mut ends);
+                        self.note(event, &mut ends);
                     }
                 }
-                (_, None) => return,
+                (_, None) => break,
             }
             for (at, place) in ends.drain(..) {
                 client(self, Happening::Ended { at, place });
+                if let Some(served) = self.take(place) {
+                    over(place, served);
+                }
+            }
+        }
+        for (place, task) in (self.first..).zip(std::mem::take(&mut self.tasks)) {
+            if let Some(task) = task {
+                over(place, task.served);
             }
         }
     }
-}
 
-impl Run {
-    fn note(&mut self, event: &Event, keep_times: bool, ends: &mut Vec<(Nanos, usize)>) {
-        let served = &mut self.served[event.request as usize];
+    fn note(&mut self, event: &Event, ends: &mut Vec<(Nanos, usize)>) {
+        let place = event.request as usize;
+        if let EventKind::Finished { .. } = event.kind {
+            self.run.ended = self.run.ended.max(event.at);
+            ends.push((event.at, place));
+        }
+        let keep_times = self.keep.chunk_times;
+        let Some(Task { served, .. }) = self.task(place) else {
+            return;
+        };
         match event.kind {
             EventKind::Started {
                 cached_tokens,
@@ -459,8 +525,6 @@ impl Run {
                 served.finished = Some(event.at);
                 served.finish = Some(finish);
                 served.preemptions = preemptions;
-                self.ended = self.ended.max(event.at);
-                ends.push((event.at, event.request as usize));
             }
         }
     }

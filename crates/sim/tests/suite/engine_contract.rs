@@ -9,7 +9,7 @@ use inferometer_catalog::{
 use inferometer_sim::engine::{
     Engine, EngineConfig, EventKind, Finish, MindiePolicy, Order, Policy, Rejection, Request,
     VllmPolicy,
-    virtual_time::{Keep, Run, closed_loop, open_loop},
+    virtual_time::{Happening, Keep, Run, closed_loop, drive_each, open_loop},
 };
 use proptest::prelude::*;
 
@@ -339,4 +339,42 @@ proptest! {
         let stats = engine.stats();
         prop_assert_eq!((stats.running, stats.waiting, stats.blocks_used), (0, 0, 0));
     }
+}
+
+#[test]
+fn requests_are_handed_over_when_they_are_over_and_none_is_held_longer() {
+    let mut engine = Engine::new(config(), 1);
+    let mut left = (0..60).map(|id| Request::new(id, 32, 4));
+    let mut scheduled = 0;
+    let scheduled_so_far = std::cell::Cell::new(0);
+    let mut held = Vec::new();
+    let mut served = Vec::new();
+    drive_each(
+        &mut engine,
+        Keep::default(),
+        |agenda, happening| {
+            let free = match happening {
+                Happening::Begin => 3,
+                Happening::Arrived { .. } => 0,
+                Happening::Ended { .. } => 1,
+            };
+            let at = match happening {
+                Happening::Ended { at, .. } => at,
+                Happening::Begin | Happening::Arrived { .. } => 0,
+            };
+            for request in left.by_ref().take(free) {
+                agenda.schedule(at, request);
+                scheduled += 1;
+            }
+            scheduled_so_far.set(scheduled);
+        },
+        |place, one| {
+            served.push((place as u64, one.id));
+            held.push(scheduled_so_far.get() - served.len());
+        },
+    );
+    assert!(held.iter().all(|&held| held <= 3), "{held:?}");
+    served.sort_unstable();
+    let all: Vec<(u64, u64)> = (0..60).map(|id| (id, id)).collect();
+    assert_eq!(served, all);
 }

@@ -1,6 +1,6 @@
 //! A text while it is made: pieces at its end can be taken back.
 
-use super::vocabulary::Piece;
+use super::vocabulary::{Piece, Slot};
 
 /// A text and where its pieces begin.
 #[derive(Clone, Debug, Default)]
@@ -9,6 +9,8 @@ pub(super) struct Draft {
     text: Vec<u8>,
     /// Begin in the text and tokens of each piece.
     pieces: Vec<(usize, u32)>,
+    /// Nothing will be taken back, so that nobody asks where pieces begin.
+    has_no_pieces: bool,
 }
 
 impl Draft {
@@ -21,7 +23,13 @@ impl Draft {
         self.text.clear();
         self.text.reserve(tokens * LENGTH);
         self.pieces.clear();
-        self.pieces.reserve(tokens);
+        self.has_no_pieces = false;
+        self
+    }
+
+    /// The same for a text of which nothing will be taken back.
+    pub(super) fn without_pieces(mut self) -> Self {
+        self.has_no_pieces = true;
         self
     }
 
@@ -40,17 +48,22 @@ impl Draft {
     }
 
     pub(super) fn push(&mut self, piece: &Piece) {
-        let Some((slot, length)) = &piece.slot else {
-            return self.push_text(&piece.text, piece.tokens);
-        };
+        self.push_text(&piece.text, piece.tokens);
+    }
+
+    pub(super) fn push_slot(&mut self, slot: &Slot) {
         let begin = self.text.len();
-        self.pieces.push((begin, piece.tokens));
-        self.text.extend_from_slice(slot);
-        self.text.truncate(begin + usize::from(*length));
+        if !self.has_no_pieces {
+            self.pieces.push((begin, slot.tokens()));
+        }
+        self.text.extend_from_slice(slot.bytes());
+        self.text.truncate(begin + slot.length());
     }
 
     pub(super) fn push_text(&mut self, text: &str, tokens: u32) {
-        self.pieces.push((self.text.len(), tokens));
+        if !self.has_no_pieces {
+            self.pieces.push((self.text.len(), tokens));
+        }
         self.text.extend_from_slice(text.as_bytes());
     }
 

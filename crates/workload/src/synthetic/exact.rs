@@ -147,13 +147,53 @@ impl Exact {
     /// every stretch but the last reads the same in whatever text it stands.
     pub(super) fn write(&self, seed: u64, with_nonce: bool, stretches: &[Stretch]) -> Written {
         let total = total(stretches);
+        let is_sample = (stretches.last())
+            .is_some_and(|last| last.source.index().is_multiple_of(COUNTED_EVERY));
+        let counts = !self.words_add_up || self.as_token_ids || is_sample;
         let mut draft = SPARE.take().with_room(total);
+        let mut filled = Filled::Nearly;
+        if !counts {
+            draft = draft.without_pieces();
+            (filled, _) = self.compose(&mut draft, seed, with_nonce, stretches);
+        }
+        let mut counted = Counted {
+            tokens: total,
+            ids: None,
+        };
+        if filled == Filled::Nearly {
+            draft = draft.with_room(total);
+            let (_, mut random) = self.compose(&mut draft, seed, with_nonce, stretches);
+            counted = self.settle(&mut draft, total, &mut random);
+        }
+        if let Some(ids) = &mut counted.ids
+            && ids.len() > total as usize
+        {
+            ids.truncate(total as usize);
+            counted.tokens = total;
+        }
+        let text = draft.text().into();
+        SPARE.set(draft);
+        Written {
+            text,
+            ids: counted.ids,
+            tokens: counted.tokens,
+        }
+    }
+
+    /// Composes the stretches; with it, what is left of the last one's random numbers.
+    fn compose(
+        &self,
+        draft: &mut Draft,
+        seed: u64,
+        with_nonce: bool,
+        stretches: &[Stretch],
+    ) -> (Filled, impl Rng + use<>) {
         let mut random = rng(seed, Dimension::Words, 0);
-        let mut counts = !self.words_add_up || self.as_token_ids;
+        let mut all = Filled::Exactly;
         for (at, stretch) in stretches.iter().enumerate() {
             let is_last = at + 1 == stretches.len();
             let mut part = Draft::default();
-            let own = if is_last { &mut draft } else { &mut part };
+            let own = if is_last { &mut *draft } else { &mut part };
             let mut place = if at == 0 {
                 Place::Text
             } else {
@@ -168,13 +208,13 @@ impl Exact {
                     Place::Sentence
                 };
             }
-            let index = stretch.source.index();
-            random = rng(seed, Dimension::Words, index);
+            random = rng(seed, Dimension::Words, stretch.source.index());
             // A sign at its end keeps what follows from merging into the last word.
             let with_stop = is_last || !self.adds_up;
-            let filled = self.extend(own, self.scaled(goal), place, with_stop, &mut random);
-            let is_sample = is_last && index.is_multiple_of(COUNTED_EVERY);
-            counts |= is_sample || filled == Filled::Nearly;
+            let goal = self.scaled(goal);
+            if self.extend(own, goal, place, with_stop, &mut random) == Filled::Nearly {
+                all = Filled::Nearly;
+            }
             if !is_last {
                 if !self.adds_up {
                     self.settle(&mut part, stretch.tokens, &mut random);
@@ -182,27 +222,7 @@ impl Exact {
                 draft.append(part);
             }
         }
-        let mut counted = if counts {
-            self.settle(&mut draft, total, &mut random)
-        } else {
-            Counted {
-                tokens: total,
-                ids: None,
-            }
-        };
-        if let Some(ids) = &mut counted.ids
-            && ids.len() > total as usize
-        {
-            ids.truncate(total as usize);
-            counted.tokens = total;
-        }
-        let text = draft.text().into();
-        SPARE.set(draft);
-        Written {
-            text,
-            ids: counted.ids,
-            tokens: counted.tokens,
-        }
+        (all, random)
     }
 
     /// Begins with as many words of the nonce as there is room for, and says their tokens.
@@ -262,14 +282,13 @@ impl Exact {
             }
             let bits = random.next_u64();
             let words = self.vocabulary.at(place);
-            let Some(word) = words.draw((bits >> 32) as u32, room, random) else {
+            let Some(tokens) = words.add_one(draft, (bits >> 32) as u32, room, random) else {
                 break;
             };
-            draft.push(word);
-            left -= word.tokens;
+            left -= tokens;
             place = Place::Inside;
             sentence = sentence.saturating_sub(1);
-            let room = room - word.tokens;
+            let room = room - tokens;
             let pause = chosen(bits as u32, self.vocabulary.comma_every as usize) == 0;
             if pause && sentence > 0 && room > comma.tokens + 1 {
                 draft.push(comma);

@@ -443,3 +443,19 @@ fn one_pair_of_neighbours_that_merges_is_enough_to_have_every_prompt_counted() {
     let counted = counted_for(&asked, &spec(Distribution::Fixed(64)), 100);
     assert!(counted >= 100, "{counted}");
 }
+
+#[test]
+fn a_prompt_reads_the_same_whether_it_is_counted_or_not() {
+    let merged = " about above";
+    let spec = spec(Distribution::Uniform(64, 200));
+    let [taken, counted] = [None, Some(merged)].map(|pair| {
+        let tokenizer: Arc<dyn Tokenizer> = Asked::new(pair);
+        Synthetic::new(&spec, 7, Some(nonce()), Some(tokenizer), false).unwrap()
+    });
+    for index in 1..200 {
+        let prompt = taken.prompt(index, 0);
+        if !text(&prompt).contains(merged) {
+            assert_eq!(text(&prompt), text(&counted.prompt(index, 0)));
+        }
+    }
+}

@@ -1,5 +1,6 @@
 //! What each word of a language costs in a tokenizer, counted once when a generator is built.
 
+use super::draft::Draft;
 use super::words;
 use crate::tokenizer::{CountCache, Tokenizer, count_all};
 use inferometer_core::work::Language;
@@ -10,25 +11,42 @@ use rand::Rng;
 pub(super) struct Piece {
     pub(super) text: Box<str>,
     pub(super) tokens: u32,
-    /// The text in a slot of fixed size, from which it is copied without a call, and its length;
-    /// absent of a long one.
-    pub(super) slot: Option<([u8; SLOT], u8)>,
 }
 
-const SLOT: usize = 16;
+/// A short piece as it is copied without a call: all of its bytes, of which those behind the text
+/// are written over by the next one. A whole vocabulary of them stays near the processor.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slot([u8; SLOT]);
 
-impl Piece {
-    fn new(text: String, tokens: u32) -> Self {
-        let slot = (text.len() <= SLOT).then(|| {
-            let mut slot = [0; SLOT];
-            slot[..text.len()].copy_from_slice(text.as_bytes());
-            (slot, text.len() as u8)
-        });
-        Piece {
-            text: text.into(),
-            tokens,
-            slot,
+/// The text, its length and its tokens.
+const SLOT: usize = 16;
+const SLOT_TEXT: usize = SLOT - 2;
+
+impl Slot {
+    /// One without text of a piece that is too long.
+    fn of(piece: &Piece) -> Self {
+        let mut slot = [0; SLOT];
+        let text = piece.text.as_bytes();
+        if let Ok(tokens) = u8::try_from(piece.tokens)
+            && text.len() <= SLOT_TEXT
+        {
+            slot[..text.len()].copy_from_slice(text);
+            slot[SLOT_TEXT] = text.len() as u8;
+            slot[SLOT_TEXT + 1] = tokens;
         }
+        Slot(slot)
+    }
+
+    pub(super) fn bytes(&self) -> &[u8; SLOT] {
+        &self.0
+    }
+
+    pub(super) fn length(&self) -> usize {
+        usize::from(self.0[SLOT_TEXT])
+    }
+
+    pub(super) fn tokens(&self) -> u32 {
+        u32::from(self.0[SLOT_TEXT + 1])
     }
 }
 
@@ -56,7 +74,10 @@ impl Counter<'_> {
         let alone = counts[0];
         let pieces = whole.iter().zip(counts).skip(1).map(|(text, both)| {
             let text = text[before.len()..].to_owned();
-            Piece::new(text, both.saturating_sub(alone).max(1))
+            Piece {
+                text: text.into(),
+                tokens: both.saturating_sub(alone).max(1),
+            }
         });
         pieces.collect()
     }
@@ -140,6 +161,8 @@ fn capital(word: &str) -> String {
 #[derive(Clone, Debug)]
 pub(super) struct Pieces {
     all: Box<[Piece]>,
+    /// The same, as far as they are short.
+    slots: Box<[Slot]>,
     /// Places in `all` of the words of one token, of two, and so on.
     by_tokens: Vec<Vec<u32>>,
 }
@@ -155,24 +178,42 @@ impl Pieces {
                 group.push(at);
             }
         }
-        Pieces { all, by_tokens }
+        Pieces {
+            slots: all.iter().map(Slot::of).collect(),
+            all,
+            by_tokens,
+        }
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Piece> {
         self.all.iter()
     }
 
-    /// Any word that `choice` falls on, or, if that one has too many tokens, one that fills
-    /// what is left as well as any can. Absent if all have too many.
-    pub(super) fn draw(&self, choice: u32, most: u32, random: &mut impl Rng) -> Option<&Piece> {
-        let piece = self.all.get(chosen(choice, self.all.len()))?;
-        if piece.tokens <= most {
-            return Some(piece);
+    /// Adds the word that `choice` falls on, or, if that one has more than `most` tokens, one that
+    /// fills what is left as well as any can, and says its tokens. Absent if all have too many.
+    pub(super) fn add_one(
+        &self,
+        draft: &mut Draft,
+        choice: u32,
+        most: u32,
+        random: &mut impl Rng,
+    ) -> Option<u32> {
+        let place = chosen(choice, self.all.len());
+        let slot = self.slots.get(place)?;
+        if slot.length() > 0 && slot.tokens() <= most {
+            draft.push_slot(slot);
+            return Some(slot.tokens());
         }
-        let fitting = self.by_tokens.iter().take(most as usize);
-        let group = fitting.rev().find(|group| !group.is_empty())?;
-        let at = group[chosen(random.next_u32(), group.len())];
-        self.all.get(at as usize)
+        let mut piece = self.all.get(place)?;
+        if piece.tokens > most {
+            let fitting = self.by_tokens.iter().take(most as usize);
+            let group = fitting.rev().find(|group| !group.is_empty())?;
+            piece = self
+                .all
+                .get(group[chosen(random.next_u32(), group.len())] as usize)?;
+        }
+        draft.push(piece);
+        Some(piece.tokens)
     }
 }
 

@@ -1,0 +1,130 @@
+//! The scalars that are kept of one request.
+
+use crate::concurrency::UnderWay;
+use inferometer_core::record::{Record, Stage};
+use inferometer_core::units::{Offset, Slim};
+use std::time::Duration;
+
+pub(super) fn ms(span: Duration) -> f64 {
+    span.as_nanos() as f64 / 1e6
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    pub(super) index: u64,
+    pub(super) start: Slim,
+    pub(super) sent: Slim,
+    /// Sent, or the begin of the connection that it needed.
+    pub(super) busy_from: Slim,
+    /// Over; absent if it was cut.
+    pub(super) end: Slim,
+    pub(super) failed: bool,
+    /// Whether it met every objective for a request; absent if that cannot be told.
+    pub(super) good: Option<bool>,
+    pub(super) answer: Option<Answer>,
+}
+
+impl Row {
+    pub(super) fn under_way(&self, from: Option<Offset>) -> Option<UnderWay> {
+        Some(UnderWay {
+            from: from?,
+            to: self.end.offset(),
+        })
+    }
+}
+
+/// An answer of any stage, as the window counts it: complete, or cut while it held the load.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Handled {
+    pub(super) from: Offset,
+    pub(super) to: Offset,
+    pub(super) complete: bool,
+    pub(super) input: Option<u32>,
+    pub(super) output: Option<u32>,
+    pub(super) items: Option<u32>,
+    pub(super) input_chars: u64,
+    pub(super) output_chars: u64,
+}
+
+impl Handled {
+    pub(super) fn of(record: &Record) -> Option<Self> {
+        let complete = record.is_done();
+        let held = record.stage == Stage::Hold && record.failure().is_none();
+        Some(Handled {
+            from: record.sent?,
+            to: record
+                .completed()
+                .or(record.end)
+                .or(record.sent)
+                .filter(|_| complete || held)?,
+            complete,
+            input: record.input_tokens(),
+            output: record.output_tokens(),
+            items: record.items.or(record.items_asked.filter(|_| held)),
+            input_chars: record.input_chars,
+            output_chars: record.output_chars,
+        })
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Answer {
+    pub(super) completed: Offset,
+    pub(super) ttft: Slim,
+    pub(super) ttft_from_sent: Slim,
+    pub(super) first_answer: Slim,
+    pub(super) second_token: Slim,
+    pub(super) tpot: Slim,
+    pub(super) max_gap: Slim,
+    pub(super) e2e: Slim,
+    pub(super) input: Option<u32>,
+    pub(super) output: Option<u32>,
+    pub(super) items: Option<u32>,
+    pub(super) output_chars: u64,
+    pub(super) refused: bool,
+    /// Token-bearing chunks, or one for an answer that came whole.
+    pub(super) events: u32,
+    /// Sum and number of the gaps between chunks.
+    pub(super) chunk_gaps: (f64, u32),
+    /// Sum and number of the gaps between tokens, as far as known.
+    pub(super) token_gaps: (f64, u32),
+}
+
+/// A figure of an answer that is told as a distribution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::VariantArray)]
+pub(super) enum Figure {
+    Ttft,
+    TtftFromSent,
+    FirstAnswer,
+    SecondToken,
+    Tpot,
+    MaxGap,
+    E2e,
+    /// Output tokens per second of a request's whole time.
+    PerUser,
+    /// Tokens per second after the first.
+    Decode,
+}
+
+impl Figure {
+    /// In milliseconds, or per second.
+    pub(super) fn of(self, answer: &Answer) -> Option<f64> {
+        let per_s = |tokens: f64, ms: f64| (ms > 0.0).then(|| tokens * 1e3 / ms);
+        match self {
+            Figure::Ttft => answer.ttft.ms(),
+            Figure::TtftFromSent => answer.ttft_from_sent.ms(),
+            Figure::FirstAnswer => answer.first_answer.ms(),
+            Figure::SecondToken => answer.second_token.ms(),
+            Figure::Tpot => answer.tpot.ms(),
+            Figure::MaxGap => answer.max_gap.ms(),
+            Figure::E2e => answer.e2e.ms(),
+            Figure::PerUser => per_s(f64::from(answer.output?), answer.e2e.ms()?),
+            Figure::Decode => per_s(1.0, answer.tpot.ms()?),
+        }
+    }
+}
+
+/// The known values of a figure, in the order of the answers.
+pub(super) fn column(answers: &[&Answer], figure: Figure) -> Vec<f64> {
+    (answers.iter().filter_map(|answer| figure.of(answer))).collect()
+}
