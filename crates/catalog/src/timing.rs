@@ -403,6 +403,22 @@ mod tests {
     }
 
     #[test]
+    fn without_graphs_for_prompts_a_short_one_pays_for_the_launch_of_its_kinds_of_layers() {
+        let device = Device::named("h200").unwrap();
+        let launch = |model: &str, shape: &StepShape| {
+            let timing = Timing::fitted(device, crate::engine::EngineKind::Sglang);
+            let model = Model::named(model).unwrap();
+            let time = StepTime::new(&model, device, &Parallel::tensor(8), &timing);
+            let time = time.launched(KernelLaunch::DecodeGraphs(64));
+            time.terms(shape).launch / f64::from(model.layers)
+        };
+        assert_eq!(launch("llama-3.1-8b", &decode(8, 512)), 0.0);
+        let dense = launch("llama-3.1-8b", &prefill(16));
+        assert!(dense > 0.0);
+        assert!(launch("deepseek-v3", &prefill(16)) > 2.0 * dense);
+    }
+
+    #[test]
     fn enforce_eager_costs_most_where_steps_are_short() {
         let graphs = step_time("qwen2.5-7b", "h100", 1);
         let eager = graphs.clone().launched(KernelLaunch::Eager);
