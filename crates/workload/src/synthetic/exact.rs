@@ -8,9 +8,9 @@
 //! keep up with the requests. Which ones depends on the draft alone, so that whoever makes a
 //! prompt makes the same.
 
-use super::draft::Draft;
+use super::draft::{Draft, Piece};
 use super::stretch::{Stretch, total};
-use super::vocabulary::{Counter, Piece, Place, Vocabulary, chosen};
+use super::vocabulary::{Counter, Place, Vocabulary, chosen};
 use crate::Nonce;
 use crate::tokenizer::{CountCache, Tokenizer};
 use inferometer_core::seed::{Dimension, rng};

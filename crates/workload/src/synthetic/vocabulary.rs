@@ -1,54 +1,10 @@
 //! What each word of a language costs in a tokenizer, counted once when a generator is built.
 
-use super::draft::Draft;
+use super::draft::{Draft, Piece, Slot};
 use super::words;
 use crate::tokenizer::{CountCache, Tokenizer, count_all};
 use inferometer_core::work::Language;
 use rand::Rng;
-
-/// A piece of text and what it adds to a text's tokens where it usually stands.
-#[derive(Clone, Debug)]
-pub(super) struct Piece {
-    pub(super) text: Box<str>,
-    pub(super) tokens: u32,
-}
-
-/// A short piece as it is copied without a call: all of its bytes, of which those behind the text
-/// are written over by the next one. A whole vocabulary of them stays near the processor.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Slot([u8; SLOT]);
-
-/// The text, its length and its tokens.
-const SLOT: usize = 16;
-const SLOT_TEXT: usize = SLOT - 2;
-
-impl Slot {
-    /// One without text of a piece that is too long.
-    fn of(piece: &Piece) -> Self {
-        let mut slot = [0; SLOT];
-        let text = piece.text.as_bytes();
-        if let Ok(tokens) = u8::try_from(piece.tokens)
-            && text.len() <= SLOT_TEXT
-        {
-            slot[..text.len()].copy_from_slice(text);
-            slot[SLOT_TEXT] = text.len() as u8;
-            slot[SLOT_TEXT + 1] = tokens;
-        }
-        Slot(slot)
-    }
-
-    pub(super) fn bytes(&self) -> &[u8; SLOT] {
-        &self.0
-    }
-
-    pub(super) fn length(&self) -> usize {
-        usize::from(self.0[SLOT_TEXT])
-    }
-
-    pub(super) fn tokens(&self) -> u32 {
-        u32::from(self.0[SLOT_TEXT + 1])
-    }
-}
 
 /// Counts texts, from disk where the same were counted before.
 #[derive(Clone, Copy)]
