@@ -28,13 +28,16 @@ const CHANGING: [&str; 7] = [
 /// Results that a comparison takes.
 const MOST_COMPARED: usize = 16;
 
+/// When the files of a result were last changed, and what was known of it then.
+type Stamped = (Vec<Option<i128>>, KnownResult);
+
 pub struct Home {
     folders: Vec<PathBuf>,
     lang: Lang,
     /// The run that this process makes, by the name of its folder, where a page may end it.
     own_run: Option<(String, Control)>,
-    /// What is known of each result, and when its files were last changed. Only a cache.
-    known: Mutex<HashMap<PathBuf, (Vec<Option<i128>>, KnownResult)>>,
+    /// Results that were read already. Only a cache.
+    known: Mutex<HashMap<PathBuf, Stamped>>,
 }
 
 impl Home {
@@ -85,7 +88,7 @@ impl Home {
         (is_name && is_folder).then(|| Stored::at(&path)).flatten()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, (Vec<Option<i128>>, KnownResult)>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, Stamped>> {
         self.known
             .lock()
             .unwrap_or_else(|poisoned| poisoned.into_inner())
