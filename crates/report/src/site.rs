@@ -4,7 +4,7 @@
 //! Names, labels and tags are hostile: in markup they are escaped, in the embedded JSON nothing
 //! can end the script element, and the script writes text, never markup.
 
-use crate::runs::{KnownResult, Listed};
+use crate::runs::{KnownResult, Listed, RunState};
 use inferometer_analysis::compare::Metric;
 use inferometer_chart::metric_name::{MetricUnit, metric_name, unit_of};
 use inferometer_core::scenario::Shape;
@@ -302,6 +302,7 @@ fn data(entries: &[Entry]) -> Value {
                 "point": result.point.as_deref().map(clean),
                 "state": languages(&|lang| result.state.text().text(lang).to_owned()),
                 "computed": result.computed,
+                "running": result.state == RunState::Running,
                 "climbs": climbs(result),
                 "lengths": figures.map(|summary| [summary.tokens.input_mean, summary.tokens.output_mean]),
                 "words": format!("{name} {label} {}", tags.join(" ")).to_lowercase(),
@@ -386,7 +387,6 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runs::RunState;
 
     fn entry(name: &str, taken: &mut HashSet<String>) -> Entry {
         Entry {

@@ -277,6 +277,11 @@ impl SweepDir {
         Visited { trial, summary }
     }
 
+    /// The folder of its run directories.
+    pub fn points_path(&self) -> PathBuf {
+        self.path.join(POINTS)
+    }
+
     /// Where the run of a visit is. A path that would lead out of the sweep is none.
     pub fn run_path(&self, trial: &Trial) -> Option<PathBuf> {
         below(&self.path, trial.directory.as_deref()?)

@@ -4,6 +4,7 @@ mod stored;
 
 pub use stored::{exit, page, read, show};
 
+use crate::command::serve::{LiveOptions, LivePage};
 use crate::exit::Exit;
 use crate::folder::kept_in;
 use crate::options::{EngineArguments, Format, MeasurementOptions, OutputOptions};
@@ -41,6 +42,8 @@ pub struct CapacityArguments {
     /// Do not write the page report.html
     #[arg(long, help_heading = "Output")]
     pub no_html: bool,
+    #[command(flatten)]
+    pub live: LiveOptions,
     /// Say nothing while it runs
     #[arg(long, help_heading = "Output")]
     pub quiet: bool,
@@ -159,9 +162,11 @@ pub fn run(arguments: CapacityArguments) -> anyhow::Result<Exit> {
     let control = Control::default();
     let kept = [("folder", out.display().to_string())];
     interrupt_or_say(control.clone(), CapacityText::GoesOn.with(lang, &kept))?;
+    let live = arguments.live.follow_all(out.join("probes"), lang)?;
     let found = search.find(journal, control, &mut servers, &session, &mut progress);
     servers.stop(&mut progress);
     progress.end();
+    live.into_iter().for_each(LivePage::end);
     let found = found?;
     show(&found, &out, &arguments.output)?;
     if !arguments.no_html {

@@ -60,7 +60,7 @@ pub fn run(arguments: RunArguments) -> anyhow::Result<Exit> {
     )?;
     let control = Control::default();
     interrupt_on_signals(control.clone())?;
-    let page = arguments.live.follow(&out, &control, lang)?;
+    let live = arguments.live.follow(&out, &control, lang)?;
     let measured = servers.measure(point, &out, &control, &mut progress);
     servers.stop(&mut progress);
     progress.end();
@@ -69,7 +69,7 @@ pub fn run(arguments: RunArguments) -> anyhow::Result<Exit> {
     if !arguments.no_html {
         keep_page(&measured, &arguments.output);
     }
-    page.into_iter().for_each(LivePage::end);
+    live.into_iter().for_each(LivePage::end);
     Ok(match measured.ending.cause {
         EndCause::Signal => Exit::Interrupted,
         _ => verdict(&measured.summary),

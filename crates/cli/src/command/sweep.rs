@@ -4,6 +4,7 @@ mod dialect;
 mod table;
 mod typed;
 
+use crate::command::serve::{LiveOptions, LivePage};
 use crate::exit::Exit;
 use crate::folder::kept_in;
 use crate::options::{ColumnOptions, EngineArguments, Format, OutputOptions};
@@ -51,6 +52,8 @@ pub struct SweepArguments {
     /// Do not write the page report.html
     #[arg(long, help_heading = "Output")]
     pub no_html: bool,
+    #[command(flatten)]
+    pub live: LiveOptions,
     /// Say nothing while it runs
     #[arg(long, help_heading = "Output")]
     pub quiet: bool,
@@ -155,6 +158,7 @@ pub fn run(mut arguments: SweepArguments) -> anyhow::Result<Exit> {
     )?;
     let control = Control::default();
     interrupt_on_signals(control.clone())?;
+    let live = arguments.live.follow_all(sweep.points_path(), lang)?;
     let mut view = SweepView {
         table: Table::new(&planned.plan, arguments.quiet, lang),
         progress: &mut progress,
@@ -165,6 +169,7 @@ pub fn run(mut arguments: SweepArguments) -> anyhow::Result<Exit> {
         driver.cache = PrefixCache::Kept;
     }
     driver.run(&mut view)?;
+    live.into_iter().for_each(LivePage::end);
     control.renew();
     let interrupted = control.state() != Stop::Go;
     progress.end();

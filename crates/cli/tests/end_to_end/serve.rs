@@ -178,6 +178,46 @@ fn a_run_is_followed_to_its_end_and_can_be_ended_from_its_own_page() {
 }
 
 #[test]
+fn the_runs_of_a_sweep_and_of_a_search_are_listed_as_they_come() {
+    let place = Place::new();
+    let sim = Sim::start(&["--ttft", "5ms", "--itl", "1ms"]);
+    let live = [
+        "--live=127.0.0.1:0",
+        "--quiet",
+        "--lang",
+        "en",
+        "--output-tokens",
+        "8",
+    ];
+    let sweep = [
+        "sweep",
+        &sim.url,
+        "--concurrency",
+        "1,2",
+        "--requests",
+        "2000",
+    ];
+    let search = [
+        "capacity",
+        &sim.url,
+        "--slo",
+        "ttft.p99=1s",
+        "--out",
+        "search",
+    ];
+    for arguments in [&sweep[..], &search] {
+        let served = started(&place, &[arguments, &live, &ON_ANY_HOST].concat());
+        until("a run", || {
+            let runs = served.json("/api/runs")["runs"].clone();
+            runs.as_array()
+                .is_some_and(|runs| !runs.is_empty())
+                .then_some(())
+        });
+        assert!(served.get("/").contains("href=\"runs/"));
+    }
+}
+
+#[test]
 fn others_need_the_token_and_bad_input_is_told_in_one_line() {
     let place = Place::new();
     std::fs::create_dir(place.path("kept")).unwrap();

@@ -121,4 +121,9 @@
   translate();
   filter();
   compare();
+  // A list that grows is read again, unless somebody is choosing.
+  const idle = () => !chosen().length && !byId("search").value && !byId("tag").value && !byId("kind").value;
+  if (byId("test") && data.entries.some((entry) => entry.running)) {
+    setInterval(() => { if (idle()) location.reload(); }, 5000);
+  }
 })();
