@@ -107,3 +107,37 @@ fn middle(mut values: Vec<f64>) -> Option<Middle> {
         p99: quantile(&values, 0.99)?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inferometer_core::units::Offset;
+    use std::time::Duration;
+
+    #[test]
+    fn each_part_has_what_ended_in_it_however_long_the_run() {
+        let ended = |ms: u64, outcome: Outcome| Record {
+            sent: Some(Offset::default()),
+            end: Some(Offset::after(Duration::from_millis(ms))),
+            outcome,
+            ..Record::default()
+        };
+        let records = [
+            ended(200, Outcome::Done),
+            ended(900, Outcome::Done),
+            ended(2_500, Outcome::Done),
+            ended(2_600, Outcome::Cancelled),
+        ];
+        let course = Course::of(&records);
+        let rates: Vec<f64> = course.parts.iter().map(|it| it.requests_per_s).collect();
+        assert_eq!(rates, [2.0, 0.0, 1.0]);
+        assert_eq!((course.ok, course.failed, course.cut), (3, 0, 1));
+        let long = Course::of(&[ended(500, Outcome::Done), ended(3_600_000, Outcome::Done)]);
+        assert_eq!((long.part_s, long.parts.len()), (30.0, MOST_PARTS));
+        assert_eq!(
+            long.parts.last().map(|it| it.requests_per_s * 30.0),
+            Some(1.0)
+        );
+        assert_eq!(Course::of(&[]).parts, []);
+    }
+}
