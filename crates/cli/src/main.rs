@@ -11,6 +11,7 @@ mod folder;
 #[cfg(test)]
 mod generated;
 mod language;
+mod live;
 mod options;
 mod output;
 mod parts;
@@ -68,9 +69,9 @@ fn main() -> ExitCode {
         Err(code) => return code,
     };
     let ended = match cli.command {
-        Command::Run(arguments) => command::run::run(*arguments),
-        Command::Sweep(arguments) => command::sweep::run(*arguments),
-        Command::Capacity(arguments) => command::capacity::run(*arguments),
+        Command::Run(arguments) => command::run::run(*arguments, command::serve::follow),
+        Command::Sweep(arguments) => command::sweep::run(*arguments, command::serve::follow),
+        Command::Capacity(arguments) => command::capacity::run(*arguments, command::serve::follow),
         Command::Tune(arguments) => command::tune::run(*arguments),
         Command::Report(arguments) => command::report::run(&arguments),
         Command::Runs(arguments) => command::runs::run(&arguments),

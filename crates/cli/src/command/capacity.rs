@@ -4,9 +4,9 @@ mod stored;
 
 pub use stored::{exit, page, read, show};
 
-use crate::command::serve::{LiveOptions, LivePage};
 use crate::exit::Exit;
 use crate::folder::kept_in;
+use crate::live::{Followed, LiveOptions, LivePage, Serve};
 use crate::options::{EngineArguments, Format, MeasurementOptions, OutputOptions};
 use crate::output::{check_output, check_report_name, keep, language};
 use crate::progress::Progress;
@@ -85,7 +85,7 @@ pub struct CapacityArguments {
     pub engine: EngineArguments,
 }
 
-pub fn run(arguments: CapacityArguments) -> anyhow::Result<Exit> {
+pub fn run(arguments: CapacityArguments, serve: Serve) -> anyhow::Result<Exit> {
     check_output(&arguments.output)?;
     check_report_name(&arguments.output)?;
     // Told before the search, not after it.
@@ -162,7 +162,7 @@ pub fn run(arguments: CapacityArguments) -> anyhow::Result<Exit> {
     let control = Control::default();
     let kept = [("folder", out.display().to_string())];
     interrupt_or_say(control.clone(), CapacityText::GoesOn.with(lang, &kept))?;
-    let live = arguments.live.follow_all(out.join("probes"), lang)?;
+    let live = (arguments.live).follow(serve, Followed::All(&out.join("probes")), lang)?;
     let found = search.find(journal, control, &mut servers, &session, &mut progress);
     servers.stop(&mut progress);
     progress.end();

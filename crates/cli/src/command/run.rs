@@ -1,8 +1,8 @@
 //! `inferometer run`: one load point.
 
-use crate::command::serve::{LiveOptions, LivePage};
 use crate::exit::Exit;
 use crate::folder::kept_in;
+use crate::live::{Followed, LiveOptions, LivePage, Serve};
 use crate::options::{EngineArguments, MeasurementOptions, OutputOptions};
 use crate::output::{check_output, check_report_name, keep_page, language, show, verdict};
 use crate::progress::Progress;
@@ -38,7 +38,7 @@ pub struct RunArguments {
     pub engine: EngineArguments,
 }
 
-pub fn run(arguments: RunArguments) -> anyhow::Result<Exit> {
+pub fn run(arguments: RunArguments, serve: Serve) -> anyhow::Result<Exit> {
     let options = arguments.measurement.layered()?;
     check_output(&arguments.output)?;
     check_report_name(&arguments.output)?;
@@ -60,7 +60,7 @@ pub fn run(arguments: RunArguments) -> anyhow::Result<Exit> {
     )?;
     let control = Control::default();
     interrupt_on_signals(control.clone())?;
-    let live = arguments.live.follow(&out, &control, lang)?;
+    let live = (arguments.live).follow(serve, Followed::Run(&out, Some(&control)), lang)?;
     let measured = servers.measure(point, &out, &control, &mut progress);
     servers.stop(&mut progress);
     progress.end();

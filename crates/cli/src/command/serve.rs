@@ -6,7 +6,7 @@ mod home;
 mod live;
 mod metrics;
 
-pub use follow::{LiveOptions, LivePage};
+pub use follow::follow;
 
 use crate::exit::Exit;
 use crate::options::{RUNS, lang};

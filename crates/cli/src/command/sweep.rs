@@ -4,9 +4,9 @@ mod dialect;
 mod table;
 mod typed;
 
-use crate::command::serve::{LiveOptions, LivePage};
 use crate::exit::Exit;
 use crate::folder::kept_in;
+use crate::live::{Followed, LiveOptions, LivePage, Serve};
 use crate::options::{ColumnOptions, EngineArguments, Format, OutputOptions};
 use crate::output::{Rendered, check_output, check_report_name, deliver, keep, language, style};
 use crate::progress::Progress;
@@ -106,7 +106,7 @@ pub enum OrderName {
 /// Every visit is planned and stored before the first is made.
 const MOST_REPEATS: u32 = 1_000;
 
-pub fn run(mut arguments: SweepArguments) -> anyhow::Result<Exit> {
+pub fn run(mut arguments: SweepArguments, serve: Serve) -> anyhow::Result<Exit> {
     arguments.output.columns = arguments.columns.columns.take();
     check_output(&arguments.output)?;
     check_report_name(&arguments.output)?;
@@ -158,7 +158,7 @@ pub fn run(mut arguments: SweepArguments) -> anyhow::Result<Exit> {
     )?;
     let control = Control::default();
     interrupt_on_signals(control.clone())?;
-    let live = arguments.live.follow_all(sweep.points_path(), lang)?;
+    let live = (arguments.live).follow(serve, Followed::All(&sweep.points_path()), lang)?;
     let mut view = SweepView {
         table: Table::new(&planned.plan, arguments.quiet, lang),
         progress: &mut progress,
