@@ -65,7 +65,8 @@ fn entered(request: &Request, token: &str) -> Answer {
     Answer::redirect(&to).with("Set-Cookie", cookie)
 }
 
-fn encoded(text: &str) -> String {
+/// A text as part of an address.
+pub fn encoded(text: &str) -> String {
     let mut out = String::new();
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~,".contains(&byte) {

@@ -290,7 +290,6 @@ mod tests {
             worst = worst.max(share);
             report += &format!("{kind} {share} ");
         }
-        println!("false alarms: {report}");
         assert!(worst <= 0.05, "{report}");
     }
 
@@ -311,7 +310,6 @@ mod tests {
                 })
             });
             let share = found.count() as f64 / 500.0;
-            println!("{kind}: found {share}");
             assert!(share >= least, "{kind} {share}");
         }
     }

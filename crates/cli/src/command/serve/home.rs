@@ -9,9 +9,9 @@ use inferometer_report::site::{Entry, Hosting, MayEnd, index, live_page};
 use inferometer_store::run_dir::{RunDir, modified};
 use inferometer_store::stored::{Kind, Stored, list};
 use inferometer_text::Lang;
+use inferometer_web::access::encoded;
 use serde_json::Value;
 use std::collections::HashMap;
-use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard};
 
@@ -213,18 +213,6 @@ fn id(nth: usize, stored: &Stored) -> String {
 /// Where the page of a result is.
 pub fn address_of(id: &str) -> String {
     format!("runs/{}", encoded(id))
-}
-
-fn encoded(text: &str) -> String {
-    let mut out = String::new();
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            let _ = write!(out, "%{byte:02X}");
-        }
-    }
-    out
 }
 
 #[cfg(test)]
