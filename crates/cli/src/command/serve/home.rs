@@ -101,7 +101,8 @@ impl Home {
         let stamps: Vec<Option<i128>> = stamps.collect();
         if let Some((known, result)) = self.lock().get(&stored.path)
             && *known == stamps
-            && result.state != RunState::Running
+            // One without an end may be about to begin, which changes none of these files.
+            && !matches!(result.state, RunState::Running | RunState::Unfinished)
         {
             return result.clone();
         }
