@@ -76,6 +76,11 @@ pub enum Command {
         after_help = "Example: inferometer history --where model=Qwen2.5-7B --fail-on worse\nSix runs of one scenario or more can show a change; tags such as driver=570 are named beside it."
     )]
     History(crate::command::history::HistoryArguments),
+    /// Probe a server again and again, within limits, and tell when it gets slower
+    #[command(
+        after_help = "Example: inferometer watch http://127.0.0.1:8000 --every 1h --budget 60s --webhook-env ALERTS_URL\nThe probes are runs like any other: inferometer history shows them."
+    )]
+    Watch(Box<crate::command::watch::WatchArguments>),
     /// Show all results in a browser, and running ones as they grow
     #[command(
         after_help = "Example: inferometer serve inferometer-runs\nFor others: inferometer serve --listen 0.0.0.0:7470 --token-file token.txt"

@@ -21,3 +21,4 @@ pub mod site;
 pub mod sweep;
 pub mod tune;
 pub mod verify;
+pub mod watch;

@@ -78,6 +78,7 @@ fn main() -> ExitCode {
         Command::Verify(arguments) => command::verify::run(&arguments),
         Command::Compare(arguments) => command::compare::run(&arguments),
         Command::History(arguments) => command::history::run(&arguments),
+        Command::Watch(arguments) => command::watch::run(*arguments),
         Command::Serve(arguments) => command::serve::run(&arguments),
         Command::Import(arguments) => command::import::run(&arguments),
         Command::From(arguments) => command::from::run(&arguments),

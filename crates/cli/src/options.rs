@@ -6,7 +6,9 @@ mod output;
 
 pub use engine::EngineArguments;
 pub use measurement::{ConfigFile, MeasurementOptions, from_variable};
-pub use output::{ColumnOptions, DataView, Format, OutputOptions, TableOutput, lang, theme};
+pub use output::{
+    ColumnOptions, DataView, Format, NO_CHECKS, OutputOptions, TableOutput, lang, theme,
+};
 
 /// Folder of what is kept, unless another is given.
 pub const RUNS: &str = "inferometer-runs";

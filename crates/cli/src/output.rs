@@ -3,7 +3,7 @@
 pub use crate::language::language;
 
 use crate::exit::Exit;
-use crate::options::{Format, OutputOptions};
+use crate::options::{Format, NO_CHECKS, OutputOptions};
 use crate::pictures;
 use anyhow::{Context, bail};
 use inferometer_analysis::context::RunContext;
@@ -11,6 +11,8 @@ use inferometer_chart::Drawing;
 use inferometer_core::scenario::Scenario;
 use inferometer_core::summary::{SloOutcome, Summary};
 use inferometer_dialect::Source;
+use inferometer_page::checks::{Checks, without_commands};
+use inferometer_page::doc::Doc;
 use inferometer_page::figure::Figure;
 use inferometer_page::text::{Paint, TextStyle};
 use inferometer_page::{html, markdown, text};
@@ -129,6 +131,20 @@ pub fn keep(options: &OutputOptions, folder: &Path, page: impl FnOnce() -> anyho
     }
 }
 
+/// Annotations for a GitHub workflow. The report itself goes into the job's summary where there is
+/// one, else it follows them.
+pub fn annotations(checks: &Checks, report: &Doc) -> anyhow::Result<String> {
+    let report = markdown::render(report);
+    let Some(summary) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|it| !it.is_empty()) else {
+        return Ok(checks.github() + "\n" + &without_commands(&report));
+    };
+    let mut file = (std::fs::OpenOptions::new().append(true).create(true))
+        .open(&summary)
+        .with_context(|| format!("cannot open GITHUB_STEP_SUMMARY {}", summary.display()))?;
+    writeln!(file, "{report}").context("cannot write the job's summary")?;
+    Ok(checks.github())
+}
+
 /// The exit of a run: fine only if it is valid and every objective is met. One that cannot be
 /// judged is not met, so that a gate does not open by accident.
 pub fn verdict(summary: &Summary) -> Exit {
@@ -138,6 +154,15 @@ pub fn verdict(summary: &Summary) -> Exit {
 
 /// What cannot be shown or written is said before the work is done.
 pub fn check_output(options: &OutputOptions) -> anyhow::Result<()> {
+    let checks = |format: &Format| matches!(format, Format::Junit | Format::Github);
+    if options.format.iter().any(checks) {
+        bail!(NO_CHECKS);
+    }
+    check_report(options)
+}
+
+/// The same for commands whose results are checks, too.
+pub fn check_report(options: &OutputOptions) -> anyhow::Result<()> {
     let ours = [
         (Format::Csv, "csv"),
         (Format::Md, "md"),
@@ -198,6 +223,8 @@ fn target(
         Format::Md => "report.md",
         Format::Json => "report.json",
         Format::Csv => "report.csv",
+        Format::Junit => "report.xml",
+        Format::Github => "annotations.txt",
         Format::Html | Format::Svg | Format::Png => PAGE,
     };
     match &options.to {
@@ -221,6 +248,7 @@ fn render(run: &Measured, options: &OutputOptions, format: Format) -> anyhow::Re
             let figures = inferometer_chart::run::all(&run.summary, &drawing, clock, lang);
             return Ok(Rendered::Figures(figures));
         }
+        Format::Junit | Format::Github => bail!(NO_CHECKS),
         Format::Text | Format::Md | Format::Json | Format::Csv => {}
     }
     let detail = if options.definitions {

@@ -1,8 +1,14 @@
 //! A worker: one thread with its own runtime, connections, buffer and recorder. It shares
 //! nothing with other workers but the cap of an open loop and the request to stop.
 
+mod gate;
+mod tasks;
+
+use self::gate::Gate;
+pub use self::gate::{Stop, Window};
+use self::tasks::{Counted, Tasks};
 use crate::absence::Absence;
-use crate::clock::{Clock, thread_cpu_time};
+use crate::clock::thread_cpu_time;
 use crate::connect::Transport;
 use crate::exchange::ExchangeContext;
 use crate::flight::{Flight, Sink};
@@ -18,41 +24,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::LocalRuntime;
-use tokio::sync::{Mutex, Notify, Semaphore, mpsc, watch};
-use tokio::task::AbortHandle;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Stop {
-    Go,
-    /// Send nothing more, let answers come.
-    Drain,
-    /// Leave at once; what is in flight is cut.
-    Leave,
-}
-
-/// The measured window, as the instrument tells it to the workers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Window {
-    /// Warming up.
-    Shut,
-    /// Requests that are sent in this time are measured; later ones hold the load.
-    Open { from: Offset, to: Option<Offset> },
-    /// Nothing more is sent.
-    Closed,
-    /// The measured answers are in: what is still under way is cut.
-    Over,
-}
-
-impl Window {
-    /// Ends what is measured at a moment, if the window is open; says whether it was.
-    pub fn close_at(&mut self, at: Offset) -> bool {
-        if let Window::Open { to, .. } = self {
-            *to = Some(to.map_or(at, |to| to.min(at)));
-            return true;
-        }
-        false
-    }
-}
+use tokio::sync::{Mutex, Semaphore, mpsc, watch};
 
 pub struct LoadShare {
     pub pacing: Pacing,
@@ -401,170 +373,6 @@ impl Supply {
     }
 }
 
-/// Whether requests may still be sent, and as what.
-#[derive(Clone)]
-struct Gate {
-    clock: Clock,
-    hold: Hold,
-    stop: watch::Receiver<Stop>,
-    window: watch::Receiver<Window>,
-    tasks: Rc<Tasks>,
-}
-
-impl Gate {
-    fn is_open(&self) -> bool {
-        let in_time = self.hold == Hold::Auto || self.is_in_time(None);
-        *self.stop.borrow() == Stop::Go && *self.window.borrow() < Window::Closed && in_time
-    }
-
-    fn is_shut(&self) -> bool {
-        *self.window.borrow() == Window::Shut
-    }
-
-    /// When the window opened, unless that is long forgotten.
-    fn opened_at(&self) -> Option<Offset> {
-        match *self.window.borrow() {
-            Window::Open { from, .. } => Some(from),
-            Window::Shut | Window::Closed | Window::Over => None,
-        }
-    }
-
-    /// When measured sending ends, once that is known.
-    fn send_until(&self) -> Option<Offset> {
-        match *self.window.borrow() {
-            Window::Open { to, .. } => to,
-            Window::Shut | Window::Closed | Window::Over => None,
-        }
-    }
-
-    /// Whether a moment, or this one, comes before the end of measured sending.
-    fn is_in_time(&self, at: Option<Offset>) -> bool {
-        let before = |end: Offset| at.unwrap_or_else(|| self.clock.now()) < end;
-        self.send_until().is_none_or(before)
-    }
-
-    /// A request as what it is sent at a moment, or now: a measured one whose time is over holds the
-    /// load, where that is wanted.
-    fn admit(&self, mut request: PreparedRequest, at: Option<Offset>) -> Option<PreparedRequest> {
-        if request.record.stage == Stage::Measured && !self.is_in_time(at) {
-            request.record.stage = Stage::Hold;
-            request.place.stage = Stage::Hold;
-        }
-        if request.record.stage == Stage::Hold {
-            self.tasks.exhausted();
-        }
-        (self.is_open() && (request.record.stage != Stage::Hold || self.hold == Hold::Auto))
-            .then_some(request)
-    }
-
-    async fn stopped(&self) {
-        let mut stop = self.stop.clone();
-        let _ = stop.wait_for(|stop| *stop >= Stop::Drain).await;
-    }
-
-    async fn opened(&self) {
-        let mut window = self.window.clone();
-        let _ = window.wait_for(|window| *window > Window::Shut).await;
-    }
-
-    /// The window is that far; never, if nobody is left to say so.
-    async fn reached(&self, least: Window) {
-        let mut window = self.window.clone();
-        if window.wait_for(|window| *window >= least).await.is_err() {
-            std::future::pending().await
-        }
-    }
-
-    /// Nothing at all is sent any more, neither measured nor to hold the load.
-    async fn quiet(&self) {
-        tokio::select! {
-            () = self.reached(Window::Closed) => {}
-            () = self.stopped() => {}
-        }
-    }
-
-    /// Nothing more will be measured: the time is over, somebody wants an end, or all is sent.
-    async fn sending_over(&self) {
-        // The end may come nearer while it is awaited.
-        let mut window = self.window.clone();
-        let time_over = async {
-            loop {
-                let end = self.send_until();
-                let over = async {
-                    match end {
-                        Some(end) => tokio::time::sleep_until(self.clock.instant(end)).await,
-                        None => std::future::pending().await,
-                    }
-                };
-                tokio::select! {
-                    () = over => return,
-                    changed = window.changed() => if changed.is_err() {
-                        std::future::pending().await
-                    }
-                }
-            }
-        };
-        tokio::select! {
-            () = time_over => {}
-            () = self.stopped() => {}
-            () = self.tasks.when_exhausted() => {}
-        }
-    }
-}
-
-/// The tasks of a phase, counted so that their end can be awaited.
-#[derive(Default)]
-struct Tasks {
-    running: Cell<usize>,
-    handles: RefCell<Vec<AbortHandle>>,
-    exhausted: Cell<bool>,
-    open_conversations: Cell<usize>,
-    changed: Notify,
-}
-
-impl Tasks {
-    fn spawn(tasks: &Rc<Tasks>, work: impl Future<Output = ()> + 'static) {
-        let running = Counted::begin(tasks, |tasks| &tasks.running);
-        let task = tokio::task::spawn_local(async move {
-            // Moved in, so that it is dropped when the task ends in any way.
-            let _running = running;
-            work.await;
-        });
-        let mut handles = tasks.handles.borrow_mut();
-        // Finished tasks are forgotten now and then, so that a long run does not pile them up.
-        if handles.len() > 2 * tasks.running.get() + 64 {
-            handles.retain(|handle| !handle.is_finished());
-        }
-        handles.push(task.abort_handle());
-    }
-
-    async fn all_done(&self) {
-        while self.running.get() > 0 {
-            self.changed.notified().await;
-        }
-    }
-
-    /// Ends what is still running, and waits until it is gone.
-    async fn end(&self) {
-        for handle in self.handles.take() {
-            handle.abort();
-        }
-        self.all_done().await;
-    }
-
-    fn exhausted(&self) {
-        if !self.exhausted.replace(true) {
-            self.changed.notify_waiters();
-        }
-    }
-
-    async fn when_exhausted(&self) {
-        while !self.exhausted.get() || self.open_conversations.get() > 0 {
-            self.changed.notified().await;
-        }
-    }
-}
-
 /// A request that has arrived and waits at the cap. If the run ends before its turn comes, it
 /// is recorded as cut: its user waited, and got nothing.
 struct WaitingAtCap {
@@ -576,32 +384,6 @@ impl Drop for WaitingAtCap {
     fn drop(&mut self) {
         if let Some(request) = self.request.take() {
             drop(Flight::begin(request.record, Rc::clone(&self.sink)));
-        }
-    }
-}
-
-/// Something that is counted as long as it lives; whoever waits for the last is told.
-struct Counted {
-    tasks: Rc<Tasks>,
-    count: fn(&Tasks) -> &Cell<usize>,
-}
-
-impl Counted {
-    fn begin(tasks: &Rc<Tasks>, count: fn(&Tasks) -> &Cell<usize>) -> Self {
-        count(tasks).update(|all| all + 1);
-        Counted {
-            tasks: Rc::clone(tasks),
-            count,
-        }
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        let count = (self.count)(&self.tasks);
-        count.update(|all| all - 1);
-        if count.get() == 0 {
-            self.tasks.changed.notify_waiters();
         }
     }
 }

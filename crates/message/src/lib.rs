@@ -26,6 +26,7 @@ mod site;
 mod study;
 mod sweep;
 mod verdict;
+mod watch;
 
 pub use capacity::CapacityText;
 pub use compare::{CompareText, ComparedMetric};
@@ -49,3 +50,4 @@ pub use site::{LiveText, SiteText};
 pub use study::StudyText;
 pub use sweep::SweepText;
 pub use verdict::VerdictText;
+pub use watch::WatchText;

@@ -1,10 +1,12 @@
 //! What `inferometer compare` shows: a verdict for each group, the primary metric over all loads,
 //! then a table for each load.
 
+mod checks;
 mod csv;
 mod figures;
 mod table;
 
+pub use checks::checks;
 pub use csv::csv;
 pub use figures::figures;
 

@@ -11,7 +11,7 @@ use inferometer_core::scenario::Shape;
 use inferometer_message::{LiveText, NumbersText, RunsText, SiteText};
 use inferometer_page::html::ControlText;
 use inferometer_page::number;
-use inferometer_text::hostile::printable;
+use inferometer_text::hostile::{escaped, printable};
 use inferometer_text::{Lang, Text};
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, HashSet};
@@ -374,14 +374,6 @@ fn shown(text: &str) -> String {
 
 fn clean(text: &str) -> String {
     printable(text, MOST_CHARS)
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
-        .replace('\'', "&#39;")
 }
 
 #[cfg(test)]

@@ -3,13 +3,13 @@
 use crate::exit::Exit;
 use crate::folder::new_folder;
 use crate::options::{ColumnOptions, Format, OutputOptions, TableOutput};
-use crate::output::{Rendered, check_output, deliver, language, style};
+use crate::output::{Rendered, annotations, check_report, deliver, language, style};
 use crate::registry;
 use crate::sides::{Side, open, separate};
 use anyhow::bail;
 use inferometer_analysis::compare::{Comparison, Group, Metric, Settings, compare};
 use inferometer_page::{html, markdown, text};
-use inferometer_report::compare::{CompareReport, compose, csv, figures};
+use inferometer_report::compare::{CompareReport, checks, compose, csv, figures};
 use inferometer_text::Lang;
 use std::collections::BTreeSet;
 
@@ -64,7 +64,7 @@ pub fn margin(text: &str) -> Result<f64, String> {
 
 pub fn run(arguments: &CompareArguments) -> anyhow::Result<Exit> {
     let output = arguments.output.options();
-    check_output(&output)?;
+    check_report(&output)?;
     let sides = sides_of(&arguments.paths)?;
     for left_out in sides.iter().flat_map(|side| &side.left_out) {
         eprintln!("left out: {left_out}");
@@ -84,7 +84,8 @@ pub fn run(arguments: &CompareArguments) -> anyhow::Result<Exit> {
         columns: arguments.columns.columns.as_ref(),
         lang: language(output.lang),
     };
-    show(&report, output)?;
+    let primary_only = arguments.fail_on == Some(FailOn::PrimaryWorse);
+    show(&report, primary_only, output)?;
     verdict(&comparison, arguments.fail_on)
 }
 
@@ -147,8 +148,12 @@ fn open_all(paths: &[String]) -> anyhow::Result<Vec<Side>> {
 }
 
 /// Tables go to standard output; a page and pictures into a new folder, unless `-o` says where.
-fn show(report: &CompareReport<'_>, output: OutputOptions) -> anyhow::Result<()> {
-    let render = |format| render(report, format);
+fn show(
+    report: &CompareReport<'_>,
+    primary_only: bool,
+    output: OutputOptions,
+) -> anyhow::Result<()> {
+    let render = |format| render(report, primary_only, format);
     if output.to.is_some() {
         return deliver(&output, ".".as_ref(), render);
     }
@@ -159,13 +164,19 @@ fn show(report: &CompareReport<'_>, output: OutputOptions) -> anyhow::Result<()>
     Ok(())
 }
 
-fn render(report: &CompareReport<'_>, format: Format) -> anyhow::Result<Rendered> {
+fn render(
+    report: &CompareReport<'_>,
+    primary_only: bool,
+    format: Format,
+) -> anyhow::Result<Rendered> {
     Ok(Rendered::Whole(match format {
         Format::Text => text::render(&compose(report), style()),
         Format::Md => markdown::render(&compose(report)),
         Format::Csv => csv(report.comparison),
         Format::Json => serde_json::to_string_pretty(report.comparison)? + "\n",
         Format::Html => html::render(&inferometer_report::html::compare::compose_page(report)),
+        Format::Junit => checks(report, primary_only).junit(),
+        Format::Github => annotations(&checks(report, primary_only), &compose(report))?,
         Format::Svg | Format::Png => return Ok(Rendered::Figures(figures(report))),
     }))
 }

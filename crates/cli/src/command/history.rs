@@ -4,13 +4,13 @@ use crate::command::compare::margin;
 use crate::exit::Exit;
 use crate::folder::new_folder;
 use crate::options::{Format, OutputOptions, RUNS, TableOutput};
-use crate::output::{Rendered, check_output, deliver, language, style};
+use crate::output::{Rendered, annotations, check_report, deliver, language, style};
 use crate::registry;
 use anyhow::{Context, bail};
 use inferometer_analysis::compare::Metric;
 use inferometer_analysis::history::{History, METRICS, PastRun, Settings};
 use inferometer_page::{html, markdown, text};
-use inferometer_report::history::{compose, csv, figures};
+use inferometer_report::history::{checks, compose, csv, figures};
 use inferometer_runner::with_causes;
 use inferometer_store::run_dir::{RunDir, instant, modified};
 use inferometer_store::stored::{Kind, Stored, list};
@@ -60,7 +60,7 @@ fn condition(text: &str) -> Result<(String, String), String> {
 
 pub fn run(arguments: &HistoryArguments) -> anyhow::Result<Exit> {
     let output = arguments.output.options();
-    check_output(&output)?;
+    check_report(&output)?;
     let (runs, left_out) = read(&arguments.folders)?;
     for line in &left_out {
         eprintln!("left out: {line}");
@@ -83,6 +83,12 @@ pub fn run(arguments: &HistoryArguments) -> anyhow::Result<Exit> {
     show(&history, output)?;
     let worse = arguments.fail_on.is_some() && history.is_worse();
     Ok(Exit::fine_if(!worse))
+}
+
+/// The history of the runs in a folder, with the usual settings.
+pub fn of_folder(folder: &Path) -> anyhow::Result<History> {
+    let (runs, _) = read(&[folder.to_owned()])?;
+    Ok(History::of(runs, &Settings::default()))
 }
 
 /// The page of the history of some folders.
@@ -208,6 +214,8 @@ fn render(history: &History, lang: Lang, format: Format) -> anyhow::Result<Rende
         Format::Html => html::render(&inferometer_report::html::history::compose_page(
             history, lang,
         )),
+        Format::Junit => checks(history, lang).junit(),
+        Format::Github => annotations(&checks(history, lang), &compose(history, lang))?,
         Format::Svg | Format::Png => return Ok(Rendered::Figures(figures(history, lang))),
     }))
 }

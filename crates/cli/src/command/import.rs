@@ -2,7 +2,7 @@
 
 use crate::exit::Exit;
 use crate::folder::{folder_name, free_folder};
-use crate::options::{ColumnOptions, Format, OutputOptions, RUNS, TableOutput};
+use crate::options::{ColumnOptions, Format, NO_CHECKS, OutputOptions, RUNS, TableOutput};
 use crate::output::{Rendered, check_output, deliver, keep, language, print, style};
 use crate::parts;
 use crate::registry;
@@ -174,6 +174,7 @@ fn render(
 ) -> anyhow::Result<Rendered> {
     let lang = language(output.lang);
     Ok(match format {
+        Format::Junit | Format::Github => bail!(NO_CHECKS),
         Format::Html => Rendered::Whole(page(stored, kept, output)),
         Format::Svg | Format::Png => {
             Rendered::Figures(figures(&ImportReport::new(stored, kept, lang)))

@@ -12,7 +12,7 @@ mod verify;
 mod what_if;
 
 use crate::exit::Exit;
-use crate::options::{DataView, Format, OutputOptions};
+use crate::options::{DataView, Format, NO_CHECKS, OutputOptions};
 use crate::output::{Rendered, deliver, language, print, style};
 use anyhow::bail;
 use arguments::{PlanArguments, PlanQuestion, SheetArguments, ViewArguments};
@@ -83,6 +83,7 @@ impl Sheet<'_> {
                 Format::Text => text::render(&doc(lang), style()),
                 Format::Md => markdown::render(&doc(lang)),
                 Format::Json => serde_json::to_string_pretty(&(self.json)())? + "\n",
+                Format::Junit | Format::Github => bail!(NO_CHECKS),
                 Format::Csv => bail!("--format csv is not made here; use json, or md for a table"),
                 Format::Svg | Format::Png => return Ok(Rendered::Figures((self.figures)(lang))),
                 Format::Html => html::render(&html::page(lang, (self.json)(), |lang| Edition {

@@ -7,7 +7,7 @@ mod typed;
 use crate::exit::Exit;
 use crate::folder::kept_in;
 use crate::live::{Followed, LiveOptions, LivePage, Serve};
-use crate::options::{ColumnOptions, EngineArguments, Format, OutputOptions};
+use crate::options::{ColumnOptions, EngineArguments, Format, NO_CHECKS, OutputOptions};
 use crate::output::{Rendered, check_output, check_report_name, deliver, keep, language, style};
 use crate::progress::Progress;
 use crate::session::session;
@@ -243,6 +243,7 @@ pub fn show(sweep: &SweepDir, options: &OutputOptions) -> anyhow::Result<()> {
             Format::Text => text::render(&compose(&report), style()),
             Format::Md => markdown::render(&compose_for_notes(&report)),
             Format::Json => json(&report),
+            Format::Junit | Format::Github => bail!(NO_CHECKS),
             Format::Csv => csv(sweep, &visited, report.lang)?,
             Format::Html => page(sweep, &visited, report.columns, report.lang),
             Format::Svg | Format::Png => return Ok(Rendered::Figures(figures(&report))),

@@ -64,8 +64,9 @@ pub struct ColumnOptions {
 /// How tables of results that are not ours to measure are shown: imports and comparisons.
 #[derive(clap::Args, Clone, Debug)]
 pub struct TableOutput {
-    /// Format, text unless given (repeatable); pages and pictures go into a folder unless -o says otherwise
-    #[arg(long, value_name = "text|md|json|csv|html|svg|png")]
+    /// Format, text unless given (repeatable); pages and pictures go into a folder unless -o says
+    /// otherwise; junit and github are of compare and history
+    #[arg(long, value_name = "text|md|json|csv|html|svg|png|junit|github")]
     pub format: Vec<Format>,
     /// Language of the report [from the locale]
     #[arg(long, value_name = "en|zh", value_parser = lang)]
@@ -113,10 +114,18 @@ pub enum Format {
     Html,
     Svg,
     Png,
+    /// Checks that passed or failed, for CI services.
+    Junit,
+    /// The same as annotations of a GitHub workflow, and a summary.
+    Github,
 }
 
+/// What commands answer whose results pass or fail as a whole.
+pub const NO_CHECKS: &str = "--format junit and github are for compare and history";
+
 fn no_format(_: &str) -> String {
-    "choose text, md, json, csv, html, svg or png".to_owned()
+    "choose text, md, json, csv, html, svg or png; compare and history make junit and github, too"
+        .to_owned()
 }
 
 fn dialect(text: &str) -> Result<Dialect, String> {

@@ -62,6 +62,12 @@ fn a_change_is_dated_and_named_and_fails_a_gate() {
     let few = place.run(&["history", "runs", "--where", "driver=571", "--lang", "en"]);
     assert!(few.stdout.starts_with("TOO FEW RUNS"), "{}", few.stdout);
 
+    let junit = place.run(&["history", "runs", "--format", "junit", "--lang", "en"]);
+    let junit = roxmltree::Document::parse(&junit.stdout).unwrap();
+    let failed = junit.descendants().find(|it| it.has_tag_name("failure"));
+    let failed = failed.and_then(|it| it.attribute("message")).unwrap();
+    assert!(failed.starts_with("Output throughput fell"), "{failed}");
+
     let drawn = ["--format", "html", "--format", "svg", "--format", "csv"];
     let ended = place.run(&[&["history", "runs", "-o", "seen"], &drawn[..]].concat());
     assert_eq!(ended.code, Some(0), "{ended:?}");

@@ -51,5 +51,6 @@ mod truth;
 mod tune;
 mod tune_live;
 mod virtual_death;
+mod watch;
 mod wire;
 mod work;

@@ -3,17 +3,5 @@
 use inferometer_text::hostile;
 
 pub(super) fn escaped(text: &str) -> String {
-    let text = hostile::printable(text, usize::MAX);
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            c => out.push(c),
-        }
-    }
-    out
+    hostile::escaped(&hostile::printable(text, usize::MAX))
 }

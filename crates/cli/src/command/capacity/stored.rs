@@ -1,7 +1,7 @@
 //! A search that is stored: read, shown, judged.
 
 use crate::exit::Exit;
-use crate::options::{Format, OutputOptions};
+use crate::options::{Format, NO_CHECKS, OutputOptions};
 use crate::output::{Rendered, deliver, language, style};
 use anyhow::bail;
 use inferometer_campaign::capacity::stored::{Capacity, FILE, SearchEnding, TierCapacity};
@@ -22,6 +22,7 @@ pub fn show(found: &Capacity, folder: &Path, options: &OutputOptions) -> anyhow:
             Format::Text => text::render(&compose(found, folder, lang), style()),
             Format::Md => markdown::render(&compose(found, folder, lang)),
             Format::Json => json(found),
+            Format::Junit | Format::Github => bail!(NO_CHECKS),
             Format::Csv => {
                 bail!("a capacity is not a table; use --format text, md, json, html, svg or png")
             }

@@ -1,7 +1,7 @@
 //! From the trials of a study to what the user asked to see.
 
 use crate::exit::Exit;
-use crate::options::{Format, OutputOptions};
+use crate::options::{Format, NO_CHECKS, OutputOptions};
 use crate::output::{Rendered, deliver, keep, language, style};
 use anyhow::{Context, bail};
 use inferometer_campaign::study::{Study, StudyResult};
@@ -54,6 +54,7 @@ pub fn show(
             Format::Md => markdown::render(&document()),
             Format::Json => json::render(&found),
             Format::Html => page(study, &found, folder, language(options.lang)),
+            Format::Junit | Format::Github => bail!(NO_CHECKS),
             Format::Csv => bail!("a study is not a table; use --format text, md or json"),
             Format::Svg | Format::Png => {
                 let report = report(study, &found, folder, language(options.lang));

@@ -157,20 +157,7 @@ pub(in crate::figure) fn shown(text: &str) -> String {
 
 /// Text that can stand in an element or an attribute, whoever wrote it.
 pub(super) fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in shown(text).chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            // These two are no characters of XML.
-            '\u{FFFE}' | '\u{FFFF}' => out.push('\u{FFFD}'),
-            c => out.push(c),
-        }
-    }
-    out
+    hostile::escaped(&shown(text))
 }
 
 #[cfg(test)]

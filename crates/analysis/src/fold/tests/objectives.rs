@@ -1,0 +1,98 @@
+//! What was promised, and whether it was kept.
+
+use super::*;
+
+fn objectives(text: &str) -> inferometer_core::summary::SloResult {
+    let mut run = MadeUp::closed(8, 200);
+    run.scenario = scenario(&format!("[load]\nconcurrency = 8\n[objectives]\n{text}"));
+    run.records[0].outcome = Outcome::Cut;
+    run.summary().slo.unwrap()
+}
+
+#[test]
+fn attainment_is_a_share_of_all_requests_and_every_one_counts_unless_a_share_is_asked() {
+    let one_missed = objectives("slo = ['ttft=1s', 'e2e=10s']");
+    assert!(close(one_missed.attainment, 199.0 / 200.0));
+    assert_eq!(one_missed.met, Some(false));
+    assert!(one_missed.goodput_per_s.unwrap() > 0.0);
+    assert_eq!(
+        objectives("slo = ['ttft=1s']\nattainment = 0.99").met,
+        Some(true)
+    );
+    let missed = objectives("slo = ['ttft=1s', 'e2e=1ms']\nattainment = 0.5");
+    assert_eq!((missed.met, missed.attainment), (Some(false), Some(0.0)));
+    assert!(close(missed.objectives[0].share, 0.995));
+}
+
+#[test]
+fn an_answer_that_cannot_be_judged_leaves_its_objective_undecided() {
+    let judged = |text: &str| {
+        let mut run = MadeUp::closed(8, 200);
+        run.scenario = scenario(&format!("[load]\nconcurrency = 8\n[objectives]\n{text}"));
+        run.records[7].usage = None;
+        run.summary().slo.unwrap()
+    };
+    let open = judged("slo = ['tpot=1s', 'ttft=1s']\nattainment = 0.5");
+    assert_eq!(open.outcome(), SloOutcome::Undecided);
+    assert_eq!((open.attainment, open.goodput_per_s), (None, None));
+    assert_eq!(
+        (open.objectives[0].share, open.objectives[0].met),
+        (None, None)
+    );
+    assert_eq!(open.objectives[1].met, Some(true));
+    // Another objective that this answer misses decides for it.
+    let missed = judged("slo = ['tpot=1s', 'ttft=1us']");
+    assert_eq!(
+        (missed.outcome(), missed.attainment),
+        (SloOutcome::Missed, Some(0.0))
+    );
+}
+
+#[test]
+fn an_arrival_that_never_got_past_the_cap_is_cut_and_misses_every_objective() {
+    let mut run = MadeUp::open(100, |_| 50.0);
+    let toml = "[load]\nrate = 20\nmax-concurrency = 4\nduration = '5s'\n";
+    run.scenario = scenario(&format!("{toml}[objectives]\nslo = ['ttft=1s', 'tpot=1s']"));
+    let before = run.summary();
+    assert_eq!(before.slo.unwrap().outcome(), SloOutcome::Met);
+    run.records.extend((100..125).map(|index| Record {
+        index,
+        due: Some(at(4000.0 + index as f64)),
+        cap_wait: Some(super::testing::span(500)),
+        streamed: true,
+        ..Record::default()
+    }));
+    run.ending.planned = 125;
+    let after = run.summary();
+    let slo = after.slo.as_ref().unwrap();
+    assert!(close(slo.attainment, 0.8) && close(slo.objectives[1].share, 0.8));
+    assert_eq!(slo.outcome(), SloOutcome::Missed);
+    let accounts = after.requests;
+    assert_eq!((accounts.ok, accounts.cut, accounts.unsent), (100, 25, 0));
+    assert!(
+        after
+            .doubts
+            .iter()
+            .all(|doubt| doubt.severity == Severity::Note)
+    );
+    assert_eq!(after.latency, before.latency);
+    assert_eq!(
+        (after.window_s, after.concurrency),
+        (before.window_s, before.concurrency)
+    );
+}
+
+#[test]
+fn percentile_objectives_judge_the_run_and_an_absent_metric_leaves_it_open() {
+    let met = objectives("slo = ['ttft.p99=1s', 'itl.p50=20ms', 'tpot.mean=11ms']");
+    assert_eq!(met.met, Some(true));
+    assert_eq!((met.attainment, met.goodput_per_s), (None, None));
+    assert!(close(met.objectives[1].value_ms, 10.0));
+    assert_eq!(objectives("slo = ['ttft.p50=1ms']").met, Some(false));
+    let mut whole = two().each(|record| {
+        record.streamed = false;
+        record.chunks = Default::default();
+    });
+    whole.scenario = scenario("[load]\nconcurrency = 1\n[objectives]\nslo = ['ttft.p50=1ms']");
+    assert_eq!(whole.summary().slo.unwrap().met, None);
+}
