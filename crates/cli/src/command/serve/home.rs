@@ -1,8 +1,10 @@
 //! What is stored in the folders that are served, by names that fit into an address.
 
-use super::{live, metrics};
+use super::live;
+use super::metrics::{self, View};
 use crate::command::{compare, history, runs, site};
 use anyhow::bail;
+use inferometer_core::point::Point;
 use inferometer_load::instrument::Control;
 use inferometer_report::runs::{KnownResult, RunState, value};
 use inferometer_report::site::{Entry, Hosting, MayEnd, index, live_page};
@@ -192,7 +194,12 @@ impl Home {
         let views = running.filter_map(|(id, stored)| {
             let records = live::records(&stored.path).ok()?;
             let run = RunDir::open(&stored.path).ok()?;
-            Some((id.clone(), run.environment().ok()?.server.model, records))
+            Some(View {
+                run: id.clone(),
+                model: run.environment().ok()?.server.model,
+                load: Point::of_load(&run.scenario().ok()?.load).to_string(),
+                records,
+            })
         });
         Ok(metrics::text(&Vec::from_iter(views)))
     }

@@ -2,52 +2,70 @@
 
 use inferometer_core::record::{Outcome, Record};
 use std::fmt::Write as _;
+use std::time::Duration;
 
 /// Upper ends of the buckets, in seconds: from a quick token to a long answer.
-const TOKEN_S: [f64; 12] = [
-    0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.075, 0.1, 0.2, 0.5, 1.0,
+const TOKEN_S: [f64; 20] = [
+    0.001, 0.002, 0.003, 0.004, 0.005, 0.006, 0.008, 0.01, 0.0125, 0.015, 0.02, 0.025, 0.03, 0.04,
+    0.05, 0.075, 0.1, 0.2, 0.5, 1.0,
 ];
-const ANSWER_S: [f64; 14] = [
-    0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 2.0, 5.0, 10.0, 20.0, 60.0, 300.0,
-];
-
-type Quantity = (
-    &'static str,
-    &'static str,
-    &'static [f64],
-    fn(&Record) -> Option<f64>,
-);
-
-const QUANTITIES: [Quantity; 3] = [
-    (
-        "inferometer_ttft_seconds",
-        "Time to the first token.",
-        &ANSWER_S,
-        |record| Some(record.ttft()?.as_secs_f64()),
-    ),
-    (
-        "inferometer_tpot_seconds",
-        "Time per output token after the first.",
-        &TOKEN_S,
-        |record| Some(record.tpot()?.as_secs_f64()),
-    ),
-    (
-        "inferometer_e2e_seconds",
-        "Time from sending to the end of the answer.",
-        &ANSWER_S,
-        |record| Some(record.e2e()?.as_secs_f64()),
-    ),
+const ANSWER_S: [f64; 22] = [
+    0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 7.5,
+    10.0, 20.0, 30.0, 60.0, 300.0,
 ];
 
-/// Runs by name and model, with their records so far.
-pub fn text(runs: &[(String, String, Vec<Record>)]) -> String {
+/// A run that goes on.
+pub struct View {
+    pub run: String,
+    pub model: String,
+    /// As in `concurrency=64`.
+    pub load: String,
+    /// What has ended so far.
+    pub records: Vec<Record>,
+}
+
+struct Quantity {
+    name: &'static str,
+    help: &'static str,
+    ends: &'static [f64],
+    of: fn(&Record) -> Vec<Duration>,
+}
+
+const QUANTITIES: [Quantity; 4] = [
+    Quantity {
+        name: "inferometer_ttft_seconds",
+        help: "Time to the first token.",
+        ends: &ANSWER_S,
+        of: |record| Vec::from_iter(record.ttft()),
+    },
+    Quantity {
+        name: "inferometer_tpot_seconds",
+        help: "Time per output token after the first.",
+        ends: &TOKEN_S,
+        of: |record| Vec::from_iter(record.tpot()),
+    },
+    Quantity {
+        name: "inferometer_itl_seconds",
+        help: "Time between chunks of an answer.",
+        ends: &TOKEN_S,
+        of: |record| record.gaps().collect(),
+    },
+    Quantity {
+        name: "inferometer_e2e_seconds",
+        help: "Time from sending to the end of the answer.",
+        ends: &ANSWER_S,
+        of: |record| Vec::from_iter(record.e2e()),
+    },
+];
+
+pub fn text(runs: &[View]) -> String {
     let mut out = String::new();
     let mut family = |name: &str, kind: &str, help: &str, lines: String| {
         let _ = write!(out, "# TYPE {name} {kind}\n# HELP {name} {help}\n{lines}");
     };
     let (mut requests, mut tokens) = (String::new(), String::new());
-    for (run, model, records) in runs {
-        let labels = labels(run, model);
+    for view in runs {
+        let (labels, records) = (labels(view), &view.records);
         for (word, is_it) in [
             (
                 "ok",
@@ -77,11 +95,18 @@ pub fn text(runs: &[(String, String, Vec<Record>)]) -> String {
         "Output tokens of requests that ended.",
         tokens,
     );
-    for (name, help, ends, of) in QUANTITIES {
+    for Quantity {
+        name,
+        help,
+        ends,
+        of,
+    } in QUANTITIES
+    {
         let mut lines = String::new();
-        for (run, model, records) in runs {
-            let labels = labels(run, model);
-            let values: Vec<f64> = records.iter().filter_map(of).collect();
+        for view in runs {
+            let labels = labels(view);
+            let values = view.records.iter().flat_map(of);
+            let values: Vec<f64> = values.map(|it| it.as_secs_f64()).collect();
             for end in ends {
                 let below = values.iter().filter(|it| *it <= end).count();
                 let _ = writeln!(lines, "{name}_bucket{{{labels},le=\"{end}\"}} {below}");
@@ -96,14 +121,15 @@ pub fn text(runs: &[(String, String, Vec<Record>)]) -> String {
     out + "# EOF\n"
 }
 
-fn labels(run: &str, model: &str) -> String {
+fn labels(view: &View) -> String {
     let quoted = |text: &str| {
         let text = inferometer_text::hostile::printable(text, 200);
         text.replace('\\', "\\\\")
             .replace('"', "\\\"")
             .replace('\n', " ")
     };
-    format!("run=\"{}\",model=\"{}\"", quoted(run), quoted(model))
+    let [run, model, load] = [&view.run, &view.model, &view.load].map(|it| quoted(it));
+    format!("run=\"{run}\",model=\"{model}\",load=\"{load}\"")
 }
 
 #[cfg(test)]
@@ -116,11 +142,40 @@ mod tests {
             outcome: Outcome::Done,
             ..Record::default()
         };
-        let text = text(&[("a\"b\n".to_owned(), "m\\x".to_owned(), vec![record])]);
+        let text = text(&[View {
+            run: "a\"b\n".to_owned(),
+            model: "m\\x".to_owned(),
+            load: "concurrency=8".to_owned(),
+            records: vec![record],
+        }]);
         assert!(text.contains("outcome=\"ok\"} 1"), "{text}");
         assert!(text.contains("run=\"a\\\"b"), "{text}");
         assert!(text.contains("model=\"m\\\\x\""), "{text}");
+        assert!(text.contains("load=\"concurrency=8\",le="), "{text}");
         assert!(text.ends_with("# EOF\n"));
         assert!(!text.lines().any(|line| line.trim() == "\""), "{text}");
+    }
+
+    #[test]
+    fn the_dashboard_asks_for_what_is_served() {
+        let dashboard = include_str!("../../../../../docs/grafana.json");
+        let dashboard: serde_json::Value = serde_json::from_str(dashboard).unwrap();
+        let served = text(&[View {
+            run: "a".to_owned(),
+            model: "m".to_owned(),
+            load: "concurrency=8".to_owned(),
+            records: Vec::new(),
+        }]);
+        let panels = dashboard["panels"].as_array().unwrap().iter();
+        let targets = panels.flat_map(|panel| panel["targets"].as_array().unwrap());
+        let mut asked = 0;
+        for target in targets {
+            let query = target["expr"].as_str().unwrap();
+            let name = &query[query.find("inferometer_").unwrap()..];
+            let name = &name[..=name.find('{').unwrap()];
+            assert!(served.contains(name), "{name} of {query}");
+            asked += 1;
+        }
+        assert!(asked > 10, "{asked}");
     }
 }
