@@ -13,6 +13,7 @@ mod generated;
 mod language;
 mod live;
 mod options;
+mod otlp;
 mod output;
 mod parts;
 mod pictures;

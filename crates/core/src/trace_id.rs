@@ -30,8 +30,16 @@ impl TraceId {
     /// The header that carries it, with the client's own span as the parent and the wish that the
     /// request be traced.
     pub fn traceparent(self) -> String {
-        let span = (self.0 >> 64) as u64 ^ self.0 as u64;
-        format!("00-{self}-{:016x}-01", span.max(1))
+        format!("00-{self}-{:016x}-01", self.span())
+    }
+
+    /// The client's own span in it.
+    pub fn span(self) -> u64 {
+        ((self.0 >> 64) as u64 ^ self.0 as u64).max(1)
+    }
+
+    pub fn to_bytes(self) -> [u8; 16] {
+        self.0.to_be_bytes()
     }
 }
 

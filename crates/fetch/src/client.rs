@@ -123,6 +123,13 @@ impl Client {
         })
     }
 
+    /// POST of a message in protobuf.
+    pub fn post_protobuf(&self, url: &str, body: &[u8]) -> Result<Reply, FetchError> {
+        self.send(url, |request| {
+            request.content_type("application/x-protobuf").send(body)
+        })
+    }
+
     /// GET whose body is read by the caller.
     pub fn open(&self, url: &str, headers: &[(&str, &str)]) -> Result<Response, FetchError> {
         let first = parse(url)?;

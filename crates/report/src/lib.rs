@@ -14,6 +14,7 @@ pub mod history;
 pub mod html;
 pub mod import;
 pub mod json;
+pub mod otlp;
 pub mod plan;
 pub mod run;
 pub mod runs;

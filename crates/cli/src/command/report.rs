@@ -3,6 +3,7 @@
 use crate::command::{capacity, import, site, sweep, tune};
 use crate::exit::Exit;
 use crate::options::{ColumnOptions, OutputOptions, RUNS};
+use crate::otlp::{OtlpOptions, When};
 use crate::output::{check_output, language, read_again, show, verdict};
 use crate::registry;
 use anyhow::bail;
@@ -32,6 +33,8 @@ pub struct ReportArguments {
     /// Share of requests that must meet all request objectives
     #[arg(long, value_name = "SHARE")]
     pub attainment: Option<f64>,
+    #[command(flatten)]
+    pub otlp: OtlpOptions,
     /// Folder with the runs
     #[arg(long, value_name = "DIR", default_value = RUNS)]
     pub runs: PathBuf,
@@ -64,6 +67,10 @@ pub fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
         ..arguments.output.clone()
     };
     check_output(&output)?;
+    arguments.otlp.check()?;
+    if arguments.otlp.otlp.is_some() && stored.kind != Kind::Run {
+        bail!("--otlp sends a single run; give one, such as a folder of its points");
+    }
     if stored.kind != Kind::Run && !(arguments.slo.is_empty() && arguments.attainment.is_none()) {
         bail!(
             "--slo and --attainment judge a single run again; give one, such as a folder in {}, or measure again with them",
@@ -117,5 +124,6 @@ fn show_run(directory: RunDir, arguments: &ReportArguments) -> anyhow::Result<Ex
         notes.push(Known::DamagedLines { lines }.into());
     }
     show(&run, &arguments.output)?;
+    arguments.otlp.send(&run, When::Earlier)?;
     Ok(verdict(&run.summary))
 }

@@ -4,6 +4,7 @@ use crate::exit::Exit;
 use crate::folder::kept_in;
 use crate::live::{Followed, LiveOptions, LivePage, Serve};
 use crate::options::{EngineArguments, MeasurementOptions, OutputOptions};
+use crate::otlp::{OtlpOptions, When};
 use crate::output::{check_output, check_report_name, keep_page, language, show, verdict};
 use crate::progress::Progress;
 use crate::session::session;
@@ -14,6 +15,7 @@ use inferometer_load::instrument::Control;
 use inferometer_runner::launch::Flags;
 use inferometer_runner::measure::{Point, PrefixCache};
 use inferometer_runner::servers::Servers;
+use inferometer_runner::with_causes;
 use inferometer_store::run_dir::RunDir;
 use std::path::PathBuf;
 
@@ -30,6 +32,8 @@ pub struct RunArguments {
     #[arg(long, help_heading = "Output")]
     pub no_html: bool,
     #[command(flatten)]
+    pub otlp: OtlpOptions,
+    #[command(flatten)]
     pub live: LiveOptions,
     /// Say nothing while it runs
     #[arg(long, help_heading = "Output")]
@@ -42,6 +46,7 @@ pub fn run(arguments: RunArguments, serve: Serve) -> anyhow::Result<Exit> {
     let options = arguments.measurement.layered()?;
     check_output(&arguments.output)?;
     check_report_name(&arguments.output)?;
+    arguments.otlp.check()?;
     let lang = language(arguments.output.lang);
     let session = session(lang)?;
     let mut progress = Progress::new(arguments.quiet, lang);
@@ -68,6 +73,10 @@ pub fn run(arguments: RunArguments, serve: Serve) -> anyhow::Result<Exit> {
     show(&measured, &arguments.output)?;
     if !arguments.no_html {
         keep_page(&measured, &arguments.output);
+    }
+    // A measurement does not fail for want of a listener.
+    if let Err(error) = arguments.otlp.send(&measured, When::Now) {
+        eprintln!("warning: {}", with_causes(error.as_ref()));
     }
     live.into_iter().for_each(LivePage::end);
     Ok(match measured.ending.cause {

@@ -8,6 +8,7 @@
 
 mod answers;
 mod bad_input;
+mod browser;
 mod cancellation;
 mod capacity;
 mod comparison;
@@ -28,6 +29,7 @@ mod launch;
 mod limits;
 mod load;
 mod models;
+mod otlp;
 mod pages;
 mod plan;
 mod plan_memory;
@@ -40,6 +42,7 @@ mod real_server;
 mod schemas;
 mod secrets;
 mod serve;
+mod serve_in_browser;
 mod stored_runs;
 mod strangers;
 mod structured;

@@ -8,9 +8,9 @@ use std::net::TcpStream;
 use std::process::{Child, Stdio};
 
 /// A process that serves pages, and where it listens.
-struct Served {
+pub struct Served {
     process: Child,
-    address: String,
+    pub address: String,
 }
 
 impl Drop for Served {
@@ -21,7 +21,7 @@ impl Drop for Served {
 }
 
 /// Starts a process that says on its standard error where it serves.
-fn started(place: &Place, arguments: &[&str]) -> Served {
+pub fn started(place: &Place, arguments: &[&str]) -> Served {
     let log = place.path(&format!("{}.log", arguments[0]));
     let mut command = place.command(arguments);
     command
@@ -37,7 +37,7 @@ fn started(place: &Place, arguments: &[&str]) -> Served {
     Served { process, address }
 }
 
-fn serve(place: &Place, options: &[&str]) -> Served {
+pub fn serve(place: &Place, options: &[&str]) -> Served {
     let fixed = ["serve", "--listen", "127.0.0.1:0", "--lang", "en"];
     started(place, &[&fixed[..], options].concat())
 }
@@ -63,9 +63,9 @@ impl Served {
     }
 }
 
-const HOSTILE: &str = "<script>alert(1)</script>";
+pub const HOSTILE: &str = "<script>window.hurt=1;alert(1)</script>";
 
-fn run(place: &Place, name: &str, seed: &str) {
+pub fn run(place: &Place, name: &str, seed: &str) {
     let fixed = [
         "run",
         "--quiet",

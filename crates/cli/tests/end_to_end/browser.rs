@@ -1,0 +1,189 @@
+//! A real Chromium without a window, spoken to over its debugging protocol.
+//!
+//! Needs `chromium` on the path, or `INFEROMETER_TEST_CHROMIUM`; tests skip themselves without, except
+//! with `CI=true`.
+
+use crate::support::until;
+use serde_json::{Value, json};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+pub struct Browser {
+    process: Child,
+    address: String,
+    _folder: tempfile::TempDir,
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn chromium() -> Option<PathBuf> {
+    let named = std::env::var_os("INFEROMETER_TEST_CHROMIUM").map(PathBuf::from);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).map(|folder| folder.join("chromium"));
+    named.or_else(|| found.into_iter().find(|file| file.is_file()))
+}
+
+impl Browser {
+    /// Absent where there is none.
+    pub fn start() -> Option<Browser> {
+        let Some(chromium) = chromium() else {
+            inferometer_testing::skipped(
+                "no chromium; install it or set INFEROMETER_TEST_CHROMIUM",
+            );
+            return None;
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("log");
+        let process = Command::new(chromium)
+            .args([
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-dev-shm-usage",
+            ])
+            .args([
+                "--no-first-run",
+                "--disable-background-networking",
+                "--disable-sync",
+            ])
+            .args(["--disable-component-update", "--remote-debugging-port=0"])
+            .arg(format!("--user-data-dir={}", folder.path().display()))
+            .env("HOME", folder.path())
+            .stdout(Stdio::null())
+            .stderr(File::create(&log).unwrap())
+            .spawn()
+            .unwrap();
+        let address = until("a browser", || {
+            let said = std::fs::read_to_string(&log).ok()?;
+            let (_, rest) = said.split_once("DevTools listening on ws://")?;
+            Some(rest.split_once('/')?.0.to_owned())
+        });
+        Some(Browser {
+            process,
+            address,
+            _folder: folder,
+        })
+    }
+
+    /// A page of this width, without having gone anywhere.
+    pub fn page(&self, width: u32) -> BrowserPage {
+        let mut http = TcpStream::connect(&self.address).unwrap();
+        let ask = format!(
+            "PUT /json/new HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n",
+            self.address
+        );
+        http.write_all(ask.as_bytes()).unwrap();
+        let mut answer = String::new();
+        http.read_to_string(&mut answer).unwrap();
+        let body = &answer[answer.find('{').unwrap()..=answer.rfind('}').unwrap()];
+        let target: Value = serde_json::from_str(body).unwrap();
+        let socket = target["webSocketDebuggerUrl"].as_str().unwrap();
+        let (host, path) = socket.trim_start_matches("ws://").split_once('/').unwrap();
+        let mut stream = TcpStream::connect(host).unwrap();
+        stream
+            .set_read_timeout(Some(Duration::from_secs(120)))
+            .unwrap();
+        let upgrade = format!(
+            "GET /{path} HTTP/1.1\r\nHost: {host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+             Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+        );
+        stream.write_all(upgrade.as_bytes()).unwrap();
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            stream.read_exact(&mut byte).unwrap();
+            head.push(byte[0]);
+        }
+        let mut page = BrowserPage { stream, asked: 0 };
+        let size = json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false});
+        page.call("Emulation.setDeviceMetricsOverride", size);
+        page.call("Page.enable", json!({}));
+        page
+    }
+}
+
+pub struct BrowserPage {
+    stream: TcpStream,
+    asked: u64,
+}
+
+impl BrowserPage {
+    /// Calls a method of the protocol and waits for its result.
+    fn call(&mut self, method: &str, parameters: Value) -> Value {
+        self.asked += 1;
+        let text = json!({"id": self.asked, "method": method, "params": parameters}).to_string();
+        let length = text.len();
+        // A text, masked by nothing.
+        let mut frame = vec![0x81, 0x80 | 127];
+        frame.extend_from_slice(&(length as u64).to_be_bytes());
+        frame.extend_from_slice(&[0; 4]);
+        frame.extend_from_slice(text.as_bytes());
+        self.stream.write_all(&frame).unwrap();
+        loop {
+            let message: Value = serde_json::from_slice(&self.message()).unwrap();
+            if message["id"] == self.asked {
+                return message["result"].clone();
+            }
+        }
+    }
+
+    fn message(&mut self) -> Vec<u8> {
+        let mut message = Vec::new();
+        loop {
+            let mut head = [0; 2];
+            self.stream.read_exact(&mut head).unwrap();
+            let length = match head[1] & 127 {
+                126 => {
+                    let mut length = [0; 2];
+                    self.stream.read_exact(&mut length).unwrap();
+                    u64::from(u16::from_be_bytes(length))
+                }
+                127 => {
+                    let mut length = [0; 8];
+                    self.stream.read_exact(&mut length).unwrap();
+                    u64::from_be_bytes(length)
+                }
+                short => u64::from(short),
+            };
+            let mut part = vec![0; usize::try_from(length).unwrap()];
+            self.stream.read_exact(&mut part).unwrap();
+            message.extend(part);
+            if head[0] & 0x80 != 0 {
+                return message;
+            }
+        }
+    }
+
+    pub fn go(&mut self, url: &str) {
+        self.call("Page.navigate", json!({"url": url}));
+        self.until("document.readyState === 'complete'");
+    }
+
+    /// The value of an expression on the page.
+    pub fn value(&mut self, expression: &str) -> Value {
+        let parameters = json!({"expression": expression, "returnByValue": true});
+        let result = self.call("Runtime.evaluate", parameters);
+        assert!(
+            result["exceptionDetails"].is_null(),
+            "{expression}: {result}"
+        );
+        result["result"]["value"].clone()
+    }
+
+    /// Waits until an expression is true on the page.
+    #[track_caller]
+    pub fn until(&mut self, expression: &str) {
+        until(expression, || {
+            (self.value(expression) == true).then_some(())
+        });
+    }
+}

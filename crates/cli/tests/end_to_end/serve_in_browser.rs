@@ -1,0 +1,129 @@
+//! The pages that `serve` and `--live` make, used in a real browser.
+
+use crate::browser::{Browser, BrowserPage};
+use crate::serve::{HOSTILE, Served, run, serve, started};
+use crate::support::{ON_ANY_HOST, Place, Sim};
+
+/// Nothing of a page is wider than its window, and no script of others ran.
+#[track_caller]
+fn is_sound(page: &mut BrowserPage) {
+    let wide = page.value("document.documentElement.scrollWidth - innerWidth");
+    assert!(
+        wide.as_f64() <= Some(0.0),
+        "wider than the window by {wide}"
+    );
+    assert_eq!(page.value("window.hurt === undefined"), true);
+}
+
+#[test]
+fn results_are_found_ticked_and_compared() {
+    let Some(browser) = Browser::start() else {
+        return;
+    };
+    let place = Place::new();
+    for (name, seed) in [("kept/a", "1"), ("kept/b", "2")] {
+        run(&place, name, seed);
+    }
+    let served = serve(&place, &["kept"]);
+    let home = format!("http://{}/", served.address);
+    for width in [1200, 390] {
+        let mut page = browser.page(width);
+        page.go(&home);
+        page.until("document.querySelectorAll('input[type=checkbox]').length === 2");
+        is_sound(&mut page);
+        assert_eq!(
+            page.value(&format!("document.body.innerText.includes({HOSTILE:?})")),
+            true
+        );
+        page.value("document.querySelectorAll('input[type=checkbox]').forEach((it) => it.click())");
+        page.until("!document.getElementById('test').hidden");
+        page.value("document.querySelector('#test a').click()");
+        page.until("location.pathname === '/compare' && document.readyState === 'complete'");
+        page.until("document.body.innerText.includes('output tok/s')");
+        is_sound(&mut page);
+        page.go(&format!("{home}runs/a"));
+        page.until("document.querySelectorAll('canvas, svg').length > 0");
+        is_sound(&mut page);
+    }
+}
+
+#[test]
+fn a_run_is_followed_to_its_end_also_by_a_server_that_came_back() {
+    let Some(browser) = Browser::start() else {
+        return;
+    };
+    let place = Place::new();
+    let sim = Sim::start(&["--ttft", "5ms", "--itl", "1ms"]);
+    std::fs::create_dir(place.path("kept")).unwrap();
+    let load = [
+        "--requests",
+        "1000000",
+        "--concurrency",
+        "2",
+        "--output-tokens",
+        "8",
+    ];
+    let own = [
+        "run",
+        "--quiet",
+        &sim.url,
+        "--out",
+        "kept/live",
+        "--live=127.0.0.1:0",
+        "--lang",
+        "en",
+    ];
+    let own = started(&place, &[&own[..], &load, &ON_ANY_HOST].concat());
+    let served = serve(&place, &["kept"]);
+    let address = served.address.clone();
+    let mut page = browser.page(390);
+    page.go(&format!("http://{address}/runs/live"));
+    page.until("Number(document.getElementById('done').textContent.replace(/\\D.*/, '')) > 0");
+    page.until("document.querySelector('#chart-tokens polyline') !== null");
+    is_sound(&mut page);
+    // The server of pages goes and comes back; the page goes on by itself.
+    drop(served);
+    page.until("document.getElementById('state').textContent.includes('again')");
+    let again = ["serve", "--listen", &address, "--lang", "en", "kept"];
+    let served: Served = started(&place, &again);
+    assert_eq!(served.address, address);
+    page.until("!document.getElementById('state').textContent.includes('again')");
+    // Ended from its own page, after a question.
+    let mut owner = browser.page(1200);
+    owner.go(&format!("http://{}/runs/live", own.address));
+    owner.value("window.confirm = () => true; document.getElementById('end').click()");
+    page.until("document.body.innerText.includes('INVALID') && !document.getElementById('state')");
+}
+
+#[test]
+fn a_stranger_sees_nothing_without_the_token() {
+    let Some(browser) = Browser::start() else {
+        return;
+    };
+    let place = Place::new();
+    run(&place, "kept/a", "1");
+    place.write("token", "0123456789abcdef0123");
+    let served = serve(&place, &["kept", "--token-file", "token"]);
+    let home = format!("http://{}/", served.address);
+    let mut page = browser.page(1200);
+    page.go(&home);
+    assert_eq!(
+        page.value("document.querySelectorAll('input[type=checkbox]').length"),
+        0
+    );
+    page.go(&format!("{home}?token=0123456789abcdef0124"));
+    assert_eq!(
+        page.value("document.querySelectorAll('input[type=checkbox]').length"),
+        0
+    );
+    page.go(&format!("{home}?token=0123456789abcdef0123"));
+    page.until("document.querySelectorAll('input[type=checkbox]').length === 1");
+    // The cookie is enough from now on, and the address no longer tells the token.
+    page.go(&home);
+    page.until("document.querySelectorAll('input[type=checkbox]').length === 1");
+    assert_eq!(
+        page.value("document.cookie"),
+        "",
+        "no script can read the cookie"
+    );
+}
