@@ -77,15 +77,15 @@ impl Browser {
     /// A page of this width, without having gone anywhere.
     pub fn page(&self, width: u32) -> BrowserPage {
         let mut http = TcpStream::connect(&self.address).unwrap();
-        let ask = format!(
-            "PUT /json/new HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n",
-            self.address
-        );
+        let ask = format!("PUT /json/new HTTP/1.1\r\nHost: {}\r\n\r\n", self.address);
         http.write_all(ask.as_bytes()).unwrap();
-        let mut answer = String::new();
-        http.read_to_string(&mut answer).unwrap();
-        let body = &answer[answer.find('{').unwrap()..=answer.rfind('}').unwrap()];
-        let target: Value = serde_json::from_str(body).unwrap();
+        // It keeps the connection open, whatever is asked.
+        let head = head_of(&mut http).to_ascii_lowercase();
+        let (_, length) = head.split_once("content-length:").unwrap();
+        let length = length.lines().next().unwrap().trim();
+        let mut body = vec![0; length.parse().unwrap()];
+        http.read_exact(&mut body).unwrap();
+        let target: Value = serde_json::from_slice(&body).unwrap();
         let socket = target["webSocketDebuggerUrl"].as_str().unwrap();
         let (host, path) = socket.trim_start_matches("ws://").split_once('/').unwrap();
         let mut stream = TcpStream::connect(host).unwrap();
@@ -97,18 +97,24 @@ impl Browser {
              Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n"
         );
         stream.write_all(upgrade.as_bytes()).unwrap();
-        let mut head = Vec::new();
-        while !head.ends_with(b"\r\n\r\n") {
-            let mut byte = [0];
-            stream.read_exact(&mut byte).unwrap();
-            head.push(byte[0]);
-        }
+        head_of(&mut stream);
         let mut page = BrowserPage { stream, asked: 0 };
         let size = json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false});
         page.call("Emulation.setDeviceMetricsOverride", size);
         page.call("Page.enable", json!({}));
         page
     }
+}
+
+/// The head of an HTTP answer, to the empty line.
+fn head_of(stream: &mut TcpStream) -> String {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        stream.read_exact(&mut byte).unwrap();
+        head.push(byte[0]);
+    }
+    String::from_utf8(head).unwrap()
 }
 
 pub struct BrowserPage {
@@ -179,11 +185,11 @@ impl BrowserPage {
         result["result"]["value"].clone()
     }
 
-    /// Waits until an expression is true on the page.
+    /// Waits until an expression is true on the page; what it asks for need not be there yet.
     #[track_caller]
     pub fn until(&mut self, expression: &str) {
-        until(expression, || {
-            (self.value(expression) == true).then_some(())
-        });
+        let careful =
+            format!("(() => {{ try {{ return {expression}; }} catch {{ return false; }} }})()");
+        until(expression, || (self.value(&careful) == true).then_some(()));
     }
 }

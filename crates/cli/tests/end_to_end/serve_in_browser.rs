@@ -32,7 +32,7 @@ fn results_are_found_ticked_and_compared() {
         page.until("document.querySelectorAll('input[type=checkbox]').length === 2");
         is_sound(&mut page);
         assert_eq!(
-            page.value(&format!("document.body.innerText.includes({HOSTILE:?})")),
+            page.value(&format!("document.body.textContent.includes({HOSTILE:?})")),
             true
         );
         page.value("document.querySelectorAll('input[type=checkbox]').forEach((it) => it.click())");
@@ -92,7 +92,9 @@ fn a_run_is_followed_to_its_end_also_by_a_server_that_came_back() {
     let mut owner = browser.page(1200);
     owner.go(&format!("http://{}/runs/live", own.address));
     owner.value("window.confirm = () => true; document.getElementById('end').click()");
-    page.until("document.body.innerText.includes('INVALID') && !document.getElementById('state')");
+    page.until("document.getElementById('state') === null && document.readyState === 'complete'");
+    page.until("document.querySelectorAll('canvas, svg').length > 0");
+    is_sound(&mut page);
 }
 
 #[test]
