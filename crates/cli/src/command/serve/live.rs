@@ -18,22 +18,31 @@ use std::time::{Duration, Instant};
 /// Time between events, and how many times the making of one that is at least.
 const PACE: Duration = Duration::from_secs(1);
 const REST: u32 = 10;
+/// How long the figures of a run may take once nothing is measured; a killed one has none.
+const SEALING: Duration = Duration::from_secs(30);
 
 /// Events of a run; the last says that it ended, and the page then becomes its report.
 pub fn events(path: PathBuf) -> Answer {
     let mut next = Instant::now();
     let mut ended = false;
+    let mut quiet_since = None;
     Answer::events(Box::new(move || {
         if ended {
             return None;
         }
         std::thread::sleep(next.saturating_duration_since(Instant::now()));
         let began = Instant::now();
-        let running = RunDir::open(&path).is_ok_and(|run| run.is_running());
-        if !running {
+        let run = RunDir::open(&path);
+        if !run.as_ref().is_ok_and(RunDir::is_running) {
+            let quiet_since = quiet_since.get_or_insert(began);
+            if run.is_ok_and(|run| run.summary().is_err()) && quiet_since.elapsed() < SEALING {
+                next = began + PACE / 4;
+                return Some(json!({"waiting": true}).to_string());
+            }
             ended = true;
             return Some(json!({"ended": true}).to_string());
         }
+        quiet_since = None;
         let told = shared(&path);
         next = Instant::now() + PACE.max(REST * began.elapsed());
         Some(told)
