@@ -21,6 +21,7 @@ mod registry;
 mod session;
 mod sides;
 mod signals;
+mod typed_words;
 
 use arguments::{Cli, Command};
 use clap::error::ErrorKind;
