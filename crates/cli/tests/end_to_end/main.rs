@@ -38,6 +38,7 @@ mod proxy;
 mod publish;
 mod real_server;
 mod schemas;
+mod screens;
 mod secrets;
 mod serve;
 mod stored_runs;
