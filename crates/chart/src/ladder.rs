@@ -27,7 +27,9 @@ pub fn legend(summary: &Summary) -> String {
             Some(format!("{device} ×{cards}"))
         }
         (Some(device), _) => Some(device.clone()),
-        (None, Some(cards)) => Some(format!("×{cards}")),
+        // A number of cards names nothing by itself.
+        (None, Some(cards)) if engine.is_some() => Some(format!("×{cards}")),
+        (None, Some(_)) => None,
         (None, None) => None,
     };
     match (engine, device) {

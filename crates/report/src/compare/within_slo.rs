@@ -4,7 +4,6 @@ use super::{CompareReport, figures, shown, verdict_word};
 use inferometer_analysis::compare::{Verdict, WithinSlo};
 use inferometer_message::{CompareText, ComparedMetric};
 use inferometer_page::doc::{Cell, Column, Section, Table, Tone, Verdict as Judgement};
-use inferometer_page::number;
 use inferometer_text::punctuation::PunctuationText;
 
 /// The highest load of every side that meets its objectives; absent where none has any.
@@ -67,7 +66,7 @@ pub(super) fn section(report: &CompareReport<'_>) -> Option<Section> {
 
 /// The load of a ladder as it is typed.
 fn named(ladder: &WithinSlo, load: f64) -> String {
-    format!("{}={}", ladder.load, number::brief(load))
+    format!("{}={load}", ladder.load)
 }
 
 fn met(report: &CompareReport<'_>, ladder: &WithinSlo) -> String {
