@@ -31,7 +31,7 @@ fn assert_screen(place: &Place, name: &str, arguments: &[&str]) {
 fn timeless(text: &str) -> String {
     let is_date = |word: &str| {
         let parts: Vec<usize> = word.split('-').map(str::len).collect();
-        parts == [4, 2, 2]
+        (parts == [4, 2, 2] || parts == [2, 2])
             && word
                 .bytes()
                 .all(|byte| byte == b'-' || byte.is_ascii_digit())
