@@ -8,12 +8,14 @@ mod series;
 mod tests;
 mod why_not;
 mod why_not_texts;
+mod within_slo;
 
 pub use metric::{BadMetric, Metric};
-pub use sample::{Definition, RunSample};
+pub use sample::{Definition, RunSample, System};
 pub use series::Series;
 pub use why_not::WhyNot;
 pub use why_not_texts::WhyNotText;
+pub use within_slo::{WithinSlo, judged_by_figures};
 
 use crate::statistics::holm;
 use contrast::Contrast;
@@ -82,6 +84,9 @@ pub struct Comparison {
     pub rows: Vec<Row>,
     /// Points that only one of two groups has.
     pub unpaired: Vec<Unpaired>,
+    /// How far each group's ladders meet their objectives, where they have any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub within_slo: Vec<WithinSlo>,
     /// Runs that were there more than once, and count once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub copies: Vec<Copies>,
@@ -201,6 +206,7 @@ pub fn compare(groups: &[Group], settings: &Settings) -> Comparison {
         margin: settings.margin,
         rows: Vec::new(),
         unpaired: Vec::new(),
+        within_slo: within_slo::of_groups(groups),
         copies: groups.iter().flat_map(copies).collect(),
     };
     let mut why_not = Vec::new();
@@ -343,6 +349,19 @@ fn against(
     }
 }
 
+/// Whether both sides say how many cards served them, and say different numbers: with as many on
+/// each side a card differs as the whole does.
+fn differ_in_cards(a: &[&RunSample], b: &[&RunSample]) -> bool {
+    let cards = |runs: &[&RunSample]| {
+        let mut all = runs.iter().map(|run| run.summary.cards());
+        let first = all.next()??;
+        all.all(|cards| cards == Some(first)).then_some(first)
+    };
+    cards(a)
+        .zip(cards(b))
+        .is_some_and(|(a, b)| a.total_cmp(&b).is_ne())
+}
+
 /// All figures of two groups at one point, the primary first; metrics that neither side has are
 /// left out.
 struct Compared<'a> {
@@ -362,7 +381,8 @@ impl<'a> Compared<'a> {
             .metrics
             .iter()
             .copied()
-            .filter(|&metric| metric != primary);
+            .filter(|&metric| metric != primary)
+            .filter(|&metric| metric != Metric::OutputTokensPerSPerCard || differ_in_cards(a, b));
         let contrasts = std::iter::once(primary)
             .chain(others)
             .map(|metric| (metric, Contrast::of(a, b, metric, settings)))

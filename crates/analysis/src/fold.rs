@@ -40,6 +40,8 @@ use latency::{ClientTimes, latencies, of_run};
 use pool::Ordered;
 use precision::{Precision, RestsOn};
 use run::Run;
+use std::collections::BTreeMap;
+pub(crate) use tally::together;
 use tally::{Answer, Figure, Handled, Sum, Tally, column, ms};
 use window::WindowRates;
 
@@ -200,12 +202,7 @@ fn conclude(context: &RunContext<'_>, mut tally: Tally<'_>) -> Folded {
     let mut summary = Summary {
         schema: SCHEMA.to_owned(),
         label: context.scenario.label.clone(),
-        tags: context
-            .scenario
-            .tags
-            .iter()
-            .map(|tag| (tag.key.clone(), tag.value.clone()))
-            .collect(),
+        tags: tags(context),
         valid: true,
         doubts: Vec::new(),
         requests,
@@ -270,6 +267,15 @@ fn conclude(context: &RunContext<'_>, mut tally: Tally<'_>) -> Folded {
         ended,
         thresholds: thresholds.clone(),
     }
+}
+
+/// What the user tagged it with; the number of cards also as the engine's command has it.
+fn tags(context: &RunContext<'_>) -> BTreeMap<String, String> {
+    let engine = context.environment.engine.as_ref();
+    let cards = engine.and_then(|engine| Some((CARDS.to_owned(), engine.cards?.to_string())));
+    let given = context.scenario.tags.iter();
+    let given = given.map(|tag| (tag.key.clone(), tag.value.clone()));
+    cards.into_iter().chain(given).collect()
 }
 
 fn by_severity(doubts: &mut [Doubt]) {

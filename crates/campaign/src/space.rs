@@ -11,7 +11,7 @@ mod starting_points;
 mod value;
 
 pub use definition::{Derived, Dimension, Space, SpaceError};
-pub use domain::{Coordinate, Domain, DomainError, Spacing};
+pub use domain::{Coordinate, Domain, DomainError, Edge, Spacing};
 pub use from_toml::DomainSpec;
 pub use preset::{PRESETS, Preset};
 pub use rules::{

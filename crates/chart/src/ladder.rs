@@ -27,7 +27,9 @@ pub fn legend(summary: &Summary) -> String {
             Some(format!("{device} ×{cards}"))
         }
         (Some(device), _) => Some(device.clone()),
-        (None, Some(cards)) => Some(format!("×{cards}")),
+        // A number of cards names nothing by itself.
+        (None, Some(cards)) if engine.is_some() => Some(format!("×{cards}")),
+        (None, Some(_)) => None,
         (None, None) => None,
     };
     match (engine, device) {
@@ -166,9 +168,10 @@ pub fn overlay(ladder: &Ladder<'_>, lang: Lang) -> Figure {
     figure("overlay", title, ladder, &drawn, lang)
 }
 
-/// QPS and throughput divided by the number of cards; absent where no run tags `cards`.
+/// QPS and throughput divided by the number of cards; absent where none has more than one.
 pub fn overlay_per_card(ladder: &Ladder<'_>, lang: Lang) -> Option<Figure> {
-    if ladder.series.iter().all(|series| cards(series).is_none()) {
+    let shared = |series: &LadderSeries<'_>| cards(series).is_some_and(|cards| cards > 1.0);
+    if !ladder.series.iter().any(shared) {
         return None;
     }
     let places = Places::new(ladder, lang);
@@ -204,13 +207,7 @@ pub fn overlay_per_card(ladder: &Ladder<'_>, lang: Lang) -> Option<Figure> {
 
 /// The number of cards that the runs of a series tag.
 fn cards(series: &LadderSeries<'_>) -> Option<f64> {
-    (series.points.iter()).find_map(|(_, summary)| cards_of(summary))
-}
-
-/// The number of cards that a run tags.
-pub fn cards_of(summary: &Summary) -> Option<f64> {
-    let cards: f64 = summary.tags.get("cards")?.trim().parse().ok()?;
-    (cards.is_finite() && cards >= 1.0).then_some(cards)
+    (series.points.iter()).find_map(|(_, summary)| summary.cards())
 }
 
 fn figure(id: &str, title: String, ladder: &Ladder<'_>, drawn: &[Drawn], lang: Lang) -> Figure {

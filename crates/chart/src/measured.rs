@@ -19,6 +19,8 @@ use std::collections::HashMap;
 
 /// Axes of load.
 pub const LOAD: [&str; 2] = ["concurrency", "rate"];
+/// The axis of whatever tells results of one load apart in an import: its values are names.
+pub const SETTING: &str = "result";
 const INPUT: [&str; 2] = ["input-tokens", "input-chars"];
 const OUTPUT: [&str; 3] = ["output-tokens", "max-tokens", "ask-chars"];
 
@@ -107,10 +109,13 @@ impl<'a> MeasuredPoint<'a> {
         value_text(self.point.0.get(axis))
     }
 
-    /// Its values of these axes: `concurrency=8, input-tokens=512`.
+    /// Its values of these axes: `concurrency=8, input-tokens=512`; the name of a setting alone.
     pub fn name(&self, axes: &[&String]) -> String {
         let parts: Vec<String> = (axes.iter())
-            .map(|axis| format!("{axis}={}", self.text(axis)))
+            .map(|axis| match axis.as_str() {
+                SETTING => self.text(axis),
+                _ => format!("{axis}={}", self.text(axis)),
+            })
             .collect();
         parts.join(", ")
     }

@@ -19,6 +19,10 @@ pub fn metric_name(metric: Metric, lang: Lang) -> String {
         Metric::OutputTokensPerS => Text::OutputThroughput.text(lang).to_owned(),
         Metric::RequestsPerS => Text::RequestThroughput.text(lang).to_owned(),
         Metric::TotalTokensPerS => Text::TotalThroughput.text(lang).to_owned(),
+        Metric::OutputTokensPerSPerCard => {
+            let metric = [("metric", Text::OutputThroughput.text(lang).to_owned())];
+            Text::PerCard.with(lang, &metric)
+        }
         Metric::Goodput => Text::Goodput.text(lang).to_owned(),
         Metric::TtftMean => of(Text::Ttft, None),
         Metric::TtftP50 => of(Text::Ttft, Some("p50")),
@@ -51,7 +55,9 @@ pub fn name_and_unit(path: &str, lang: Lang) -> (String, &'static str) {
 /// Whether a metric is a time, in milliseconds; else its unit.
 pub fn unit_of(metric: Metric) -> MetricUnit {
     match metric {
-        Metric::OutputTokensPerS | Metric::TotalTokensPerS => MetricUnit::Sign("tok/s"),
+        Metric::OutputTokensPerS | Metric::OutputTokensPerSPerCard | Metric::TotalTokensPerS => {
+            MetricUnit::Sign("tok/s")
+        }
         Metric::RequestsPerS | Metric::Goodput => MetricUnit::Sign("req/s"),
         _ => MetricUnit::Time,
     }

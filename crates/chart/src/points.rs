@@ -8,7 +8,7 @@ use super::ladder::{self, Ladder, LadderSeries, legend};
 use super::{Level, Shown};
 use crate::measured::ladder::rates;
 use crate::measured::{
-    MeasuredPoint, MeasuredPoints, confounded, groups, independent, is_load, lengths,
+    MeasuredPoint, MeasuredPoints, SETTING, confounded, groups, independent, is_load, lengths,
 };
 use inferometer_analysis::compare::Metric;
 use inferometer_analysis::knee::knee;
@@ -192,7 +192,7 @@ impl Drawn<'_> {
             },
             shown: self.which,
             named_by: match axes {
-                [alone] if alone == "result" => String::new(),
+                [alone] if alone == SETTING => String::new(),
                 axes => axes.join(", "),
             },
         };
@@ -233,7 +233,7 @@ fn label(axes: &[&String], row: &MeasuredPoint<'_>, without: &[&String]) -> Stri
         .map(|axis| {
             let value = row.text(axis);
             match axis.as_str() {
-                "url" | "result" => value.split("://").last().unwrap_or_default().to_owned(),
+                "url" | SETTING => value.split("://").last().unwrap_or_default().to_owned(),
                 axis => format!("{axis} {value}"),
             }
         })

@@ -22,6 +22,7 @@ mod registry;
 mod session;
 mod sides;
 mod signals;
+mod typed_words;
 
 use arguments::{Cli, Command};
 use clap::error::ErrorKind;

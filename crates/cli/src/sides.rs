@@ -4,13 +4,18 @@
 use crate::output::language;
 use crate::parts;
 use anyhow::{Context, bail};
-use inferometer_analysis::compare::{Definition, Group, RunSample, Series};
+use inferometer_analysis::compare::{
+    Definition, Group, RunSample, Series, System, judged_by_figures,
+};
 use inferometer_analysis::context::RunContext;
+use inferometer_catalog::engine::{EngineKind, LaunchCommand};
+use inferometer_core::environment::Environment;
 use inferometer_core::point::Point;
-use inferometer_core::scenario::Scenario;
-use inferometer_core::summary::Summary;
+use inferometer_core::scenario::{Scenario, SimClock};
+use inferometer_core::slo::Slo;
+use inferometer_core::summary::{CARDS, Summary};
 use inferometer_import::{ImportedResult, MeasuredResult, Stored, measured};
-use inferometer_runner::measure::read;
+use inferometer_runner::measure::{device, read};
 use inferometer_runner::with_causes;
 use inferometer_store::run_dir::RunDir;
 use inferometer_store::stored::{self, Kind};
@@ -123,8 +128,8 @@ impl Side {
 }
 
 /// Reads what was named: a part of an import, or with `PATH@NAME=VALUE` the runs of a folder that
-/// were made so.
-pub fn open(name: &str) -> anyhow::Result<Side> {
+/// were made so. Objectives that are given take the place of the runs' own.
+pub fn open(name: &str, objectives: &[Slo]) -> anyhow::Result<Side> {
     let path = Path::new(name);
     if !path.exists() {
         if let Some((folder, setting)) = name.split_once('@')
@@ -132,10 +137,10 @@ pub fn open(name: &str) -> anyhow::Result<Side> {
             && Path::new(folder).is_dir()
             && !Stored::is_at(Path::new(folder))
         {
-            return open(folder)?.with(name, axis, value);
+            return open(folder, objectives)?.with(name, axis, value);
         }
         if name.contains(['@', '#']) {
-            return of_results(name, &parts::read(name)?.results);
+            return of_results(name, &parts::read(name)?.results, objectives);
         }
     }
     let about = std::fs::metadata(path).with_context(|| {
@@ -149,7 +154,7 @@ pub fn open(name: &str) -> anyhow::Result<Side> {
     if about.is_dir() && !Stored::is_at(path) {
         let runs = run_folders(path)?;
         if !runs.is_empty() {
-            return of_runs(name, path, &runs);
+            return of_runs(name, path, &runs, objectives);
         }
         if std::fs::read_dir(path)?.next().is_none() {
             bail!("{name} is empty: it holds no run; give a run directory, a sweep or an import");
@@ -157,7 +162,7 @@ pub fn open(name: &str) -> anyhow::Result<Side> {
     }
     let imported = parts::read(name)
         .with_context(|| format!("{name} holds neither a run of inferometer nor a known result"))?;
-    of_results(name, &imported.results)
+    of_results(name, &imported.results, objectives)
 }
 
 /// What a folder is that holds a search of ours.
@@ -192,12 +197,17 @@ fn run_folders(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-fn of_runs(name: &str, folder: &Path, paths: &[PathBuf]) -> anyhow::Result<Side> {
+fn of_runs(
+    name: &str,
+    folder: &Path,
+    paths: &[PathBuf],
+    objectives: &[Slo],
+) -> anyhow::Result<Side> {
     let alone = paths == [folder.to_owned()];
     let mut side = Side::new(name);
     let flags = launch_flags(folder)?;
     for path in paths {
-        match run(path) {
+        match run(path, objectives) {
             Ok((sample, mut facts)) => {
                 let own = flags.get(path).into_iter().flatten();
                 facts
@@ -250,16 +260,20 @@ fn launch_flags(folder: &Path) -> anyhow::Result<BTreeMap<PathBuf, BTreeMap<Stri
 }
 
 /// One run. Its records are read one by one and kept as columns.
-fn run(path: &Path) -> anyhow::Result<(RunSample, Facts)> {
+fn run(path: &Path, objectives: &[Slo]) -> anyhow::Result<(RunSample, Facts)> {
     let directory = RunDir::open(path)?;
     if directory.is_running() {
         bail!("the run is still going on; wait for its end");
     }
-    let scenario = directory.scenario()?;
-    let summary = if directory.path().join("summary.json").is_file() {
+    let mut scenario = directory.scenario()?;
+    let is_written = directory.path().join("summary.json").is_file();
+    let summary = if is_written && objectives.is_empty() {
         directory.summary()?
     } else {
-        half_written(&directory, &scenario)?
+        if !objectives.is_empty() {
+            scenario.objectives.slos = objectives.to_vec();
+        }
+        folded_again(&directory, &scenario)?
     };
     let mut trouble = None;
     let mut records = directory.records()?;
@@ -269,17 +283,19 @@ fn run(path: &Path) -> anyhow::Result<(RunSample, Facts)> {
     if let Some(error) = trouble {
         return Err(error.into());
     }
+    // A run that ended has both files; reading them checks that nobody altered them.
+    let environment = match directory.stored_ending()? {
+        Some(_) => Some(directory.environment()?),
+        None => None,
+    };
     let sample = RunSample {
         point: Point::of_load(&scenario.load),
+        system: system(&scenario, environment.as_ref(), &summary),
         summary,
         definition: Definition::of(&scenario),
         series: Some(series),
     };
-    // A run that ended has both files; reading them checks that nobody altered them.
-    let started = match directory.stored_ending()? {
-        Some(_) => directory.environment()?.started,
-        None => String::new(),
-    };
+    let started = environment.map(|it| it.started).unwrap_or_default();
     let facts = Facts {
         options: axes(&scenario),
         server: scenario.connection.urls.join(" "),
@@ -288,8 +304,24 @@ fn run(path: &Path) -> anyhow::Result<(RunSample, Facts)> {
     Ok((sample, facts))
 }
 
-/// The summary of a run that could not write one.
-fn half_written(directory: &RunDir, scenario: &Scenario) -> anyhow::Result<Summary> {
+/// The model as it was served; the card as it was tagged, seen while it worked, or simulated.
+fn system(scenario: &Scenario, environment: Option<&Environment>, summary: &Summary) -> System {
+    let model = environment.map(|it| it.server.model.clone());
+    let server = summary.server.as_ref();
+    let seen = || Some(server?.devices.first()?.name.clone());
+    let connection = &scenario.connection;
+    let is_simulated = connection.sim_clock == SimClock::Virtual || connection.urls.is_empty();
+    let simulated = || device(connection.sim_device.as_deref()).ok();
+    System {
+        model: model.filter(|model| !model.is_empty()),
+        device: (summary.tags.get("device").cloned())
+            .or_else(seen)
+            .or_else(|| Some(simulated().filter(|_| is_simulated)?.name.clone())),
+    }
+}
+
+/// The summary of a run that could not write one, or that is judged by other objectives.
+fn folded_again(directory: &RunDir, scenario: &Scenario) -> anyhow::Result<Summary> {
     let context = "the run is half written: it has no summary, and its records cannot be read";
     let environment = directory.environment().context(context)?;
     let ending = directory.ending().context(context)?;
@@ -374,11 +406,22 @@ pub fn separate(sides: &mut [Side]) {
     }
 }
 
-fn of_results(name: &str, results: &[ImportedResult]) -> anyhow::Result<Side> {
+fn of_results(name: &str, results: &[ImportedResult], objectives: &[Slo]) -> anyhow::Result<Side> {
     let mut side = Side::new(name);
     for MeasuredResult { point, found, .. } in measured(results) {
         if let Some(summary) = &found.summary {
-            let sample = RunSample::imported(found.tool.name(), point, summary.to_summary());
+            let mut summary = summary.to_summary();
+            if !objectives.is_empty() {
+                summary.slo = Some(judged_by_figures(objectives, &summary));
+            }
+            if let Some(cards) = cards(found) {
+                summary.tags.entry(CARDS.to_owned()).or_insert(cards);
+            }
+            let mut sample = RunSample::imported(found.tool.name(), point, summary);
+            sample.system = System {
+                model: found.facts.get("model").cloned(),
+                device: found.facts.get("card").cloned(),
+            };
             side.group.runs.push(sample);
         }
     }
@@ -386,4 +429,12 @@ fn of_results(name: &str, results: &[ImportedResult]) -> anyhow::Result<Side> {
         bail!("{name} holds refused starts only, and nothing that was measured");
     }
     Ok(side)
+}
+
+/// Cards as the launch command above a result says: vLLM's and SGLang's take one unless told
+/// otherwise. What a heading says of the host is not what served the model.
+fn cards(found: &ImportedResult) -> Option<String> {
+    let command = LaunchCommand::parse_line(found.command.as_deref()?).ok()?;
+    let says = matches!(command.engine, EngineKind::Vllm | EngineKind::Sglang);
+    says.then(|| command.parallelism().cards().to_string())
 }

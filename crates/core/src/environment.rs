@@ -58,6 +58,8 @@ pub struct StartedEngine {
     pub command: Vec<String>,
     /// The flags of it that a sweep or a study chose.
     pub flags: BTreeMap<String, String>,
+    /// Cards that it takes, as its command or its file says.
+    pub cards: Option<u64>,
     /// Seconds from the start to the first good answer.
     pub start_s: Option<f64>,
     /// Memory of the weights on one device.

@@ -15,6 +15,9 @@ use std::collections::BTreeMap;
 /// Name and version of the summary's form.
 pub const SCHEMA: &str = "inferometer.summary/1";
 
+/// The tag that says how many cards served a run.
+pub const CARDS: &str = "cards";
+
 /// Everything that a report says about one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -22,7 +25,7 @@ pub struct Summary {
     /// `inferometer.summary/1`.
     pub schema: String,
     pub label: Option<String>,
-    /// Facts given by the user.
+    /// Facts given by the user, and `cards` where the launch command says how many there are.
     pub tags: BTreeMap<String, String>,
     /// No doubt is severe enough to make the run invalid.
     pub valid: bool,
@@ -233,6 +236,17 @@ impl Summary {
             doubt.severity > Severity::Note && OF_OTHER_WORK.contains(&doubt.code)
         };
         self.valid && !self.doubts.iter().any(spoils)
+    }
+
+    /// Cards that served it, where that is stated.
+    pub fn cards(&self) -> Option<f64> {
+        let cards: f64 = self.tags.get(CARDS)?.trim().parse().ok()?;
+        (cards.is_finite() && cards >= 1.0).then_some(cards)
+    }
+
+    /// Output tokens a second of one card.
+    pub fn output_tokens_per_s_per_card(&self) -> Option<f64> {
+        Some(self.throughput.output_tokens_per_s? / self.cards()?)
     }
 }
 

@@ -142,7 +142,7 @@ fn with_rows(results: &[(String, &ImportedResult)], mut points: Vec<Point>) -> V
 impl ImportedSummary {
     /// The same numbers as a summary of ours. A sample's numbers that the tool does not give
     /// are NaN, which readers skip; a sample of unknown size supports no tail; requests are
-    /// accounted for only where failures are reported.
+    /// accounted for only where failures are reported, or where none can have failed.
     pub fn to_summary(&self) -> Summary {
         let (throughput, tokens) = (self.throughput, &self.tokens);
         let latency = &self.latency;
@@ -228,7 +228,10 @@ impl ImportedSummary {
 
     fn accounts(&self) -> Option<Accounts> {
         let requests = self.requests;
-        let (ok, failed) = (requests.ok?, requests.failed?);
+        let ok = requests.ok?;
+        // Where all that were planned were answered, none failed, whether the tool says so or not.
+        let none_failed = || (requests.planned? == ok).then_some(0);
+        let failed = requests.failed.or_else(none_failed)?;
         Some(Accounts {
             planned: requests.planned.unwrap_or(ok.saturating_add(failed)),
             ok,

@@ -24,6 +24,20 @@ inferometer_text::texts! {
         SeeReasons => "{group}: reasons against a comparison below: {count}", "{group}：有 {count} 条不可比的原因，见下";
         Baseline => "A (baseline)", "A（基准）";
         GroupIs => "{name} (runs: {runs}, loads: {points})", "{name}（{runs} 次运行，{points} 个负载点）";
+        ModelOn => "{model} on {cards}", "{model}，{cards}";
+        Cards => "{count} cards", "{count} 卡";
+        WithinSlo => "Within the SLO", "满足 SLO 的范围";
+        WithinSloOf => "Within the SLO ({objectives})", "满足 SLO 的范围（{objectives}）";
+        Side => "side", "对象";
+        Setting => "setting", "配置";
+        Objectives => "objectives", "目标";
+        MetUpTo => "met up to", "达标上限";
+        MissedAt => "missed at", "超标于";
+        NoLoad => "no load", "无";
+        SloMetUpTo => "{group}: within the SLO up to {own}, the baseline up to {other}{setting}", "{group}：满足 SLO 的上限为 {own}，基准为 {other}{setting}";
+        SloMetUpToPerCard => "{group}: the same load divided by the number of cards{setting}", "{group}：同上，按每卡负载计{setting}";
+        SloUndecided => "{group}: within the SLO at least up to {own}, the baseline up to {other}{setting}; measure higher loads, or loads in between", "{group}：满足 SLO 的上限至少为 {own}，基准为 {other}{setting}；请测更高的负载，或两者之间的负载";
+        OtherObjectives => "{group}: its objectives are not those of the baseline{setting}; give --slo for both", "{group}：目标与基准不同{setting}；请用 --slo 统一指定";
         Margin => "margin", "容许差";
         WhyNot => "Not comparable", "不可比的原因";
         Unpaired => "Without a partner", "无对应的负载点";
@@ -59,6 +73,7 @@ inferometer_text::texts! {
         TotalTokensPerS => "total tok/s", "总计 tok/s";
         Mean => "{latency} mean", "{latency} 均值";
         MaxGapP99 => "max gap p99", "最大间隔 p99";
+        OutputTokensPerSPerCard => "output tok/s/card", "每卡输出 tok/s";
         Goodput => "goodput/s", "达标 req/s";
     }
 }

@@ -6,6 +6,12 @@ inferometer_text::texts! {
         KneeName => "Saturation", "饱和点";
         FailuresName => "Failures", "失败";
         LeastName => "Least efficient", "效率最低";
+        BestName => "Best", "最佳";
+        BestSetting => "{setting}: {value}", "{setting}：{value}";
+        BestSettingAt => "{setting}: {value} at {load}", "{setting}：{load} 时 {value}";
+        WorstName => "Worst", "最差";
+        WorstSetting => "{setting}: {value} ({factor} times worse)", "{setting}：{value}（差 {factor} 倍）";
+        NoBestSetting => "no setting is ahead: {metric} differs by at most {margin}", "没有领先的配置：{metric}相差不超过 {margin}";
         LargeName => "Large difference", "差异悬殊";
         Large => "{metric} is {factor} times worse with {worst} than with {best}", "{metric}：{worst} 比 {best} 差 {factor} 倍";
         LargeEvidence => "{worst} against {best}", "{worst} 对 {best}";

@@ -41,6 +41,9 @@ texts! {
         MayChangeAnswers => "{flags} may change the answers, not only the speed: compare them before you use it", "{flags} 可能改变回答内容而不仅是速度：使用前请对比回答质量";
         Unmodelled => "Not modelled", "未建模";
         NothingConcluded => "{flags}: the simulated engine does not act on this, so nothing is concluded about it", "{flags}：模拟引擎不支持其作用，因此不作任何结论";
+        AtEdge => "At the edge", "位于边界";
+        HighestSearched => "{flag} is the highest value that was searched, and a higher one may be better: raise the upper end of {name} in [space] and run the study with a new --out", "{flag} 是搜索范围内的最大值，更大的取值可能更好：请在 [space] 中提高 {name} 的上限，并换一个 --out 重新运行";
+        LowestSearched => "{flag} is the lowest value that was searched, and a lower one may be better: reduce the lower end of {name} in [space] and run the study with a new --out", "{flag} 是搜索范围内的最小值，更小的取值可能更好：请在 [space] 中降低 {name} 的下限，并换一个 --out 重新运行";
         BestCommand => "Best (trial {trial})", "最佳（试验 {trial}）";
         BestKeys => "Best values of the configuration file (trial {trial})", "配置文件的最佳取值（试验 {trial}）";
         Pareto => "Pareto front", "Pareto 前沿";

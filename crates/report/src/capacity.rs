@@ -1,6 +1,6 @@
 //! A search for capacity as a document: the answer first, then how it was found.
 
-use crate::run::shell_word;
+use crate::run::{shell_word, typed};
 use inferometer_analysis::compare::Metric;
 use inferometer_campaign::capacity::stored::{
     Capacity, Edge, SearchEnding, StoredProbe, TierCapacity,
@@ -59,6 +59,12 @@ pub fn compose(found: &Capacity, directory: &Path, lang: Lang) -> Doc {
 
 /// The command that repeats the search; absent for searches that did not keep it.
 fn repeat(found: &Capacity, directory: &Path) -> Option<Vec<String>> {
+    if !found.typed.is_empty() {
+        return Some(typed(
+            &found.typed,
+            found.is_unfinished().then_some(directory),
+        ));
+    }
     let probe = found.probes.first().filter(|_| !found.repeat.is_empty())?;
     let scenario = directory.join(&probe.directory).join("scenario.toml");
     let mut words: Vec<String> = ["inferometer", "capacity", "--config"]

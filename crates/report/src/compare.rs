@@ -5,12 +5,13 @@ mod checks;
 mod csv;
 mod figures;
 mod table;
+mod within_slo;
 
 pub use checks::checks;
 pub use csv::csv;
 pub use figures::figures;
 
-use inferometer_analysis::compare::{Comparison, Group, Metric, Row, Verdict};
+use inferometer_analysis::compare::{Comparison, Group, Metric, Row, RunSample, Verdict};
 use inferometer_core::point::Point;
 use inferometer_core::summary::SummaryColumns;
 use inferometer_message::{CompareText, ComparedMetric};
@@ -40,6 +41,7 @@ pub fn compose(report: &CompareReport<'_>) -> Doc {
         Section::plain(verdicts(report)),
         Section::plain([legend(report)]),
     ];
+    sections.extend(within_slo::section(report));
     if !comparison.reasons.is_empty() {
         let notes = comparison
             .reasons
@@ -132,6 +134,7 @@ fn described(group: &Group, label: &str, lang: Lang) -> String {
         ("name", name),
     ];
     let mut parts = vec![CompareText::GroupIs.with(lang, &values)];
+    parts.extend(system(group, lang));
     match (group.runs.iter())
         .filter(|run| run.definition.computed)
         .count()
@@ -147,69 +150,109 @@ fn described(group: &Group, label: &str, lang: Lang) -> String {
     PunctuationText::Semicolon.join(lang, &parts)
 }
 
-/// One line for each group, by its primary metric.
+/// The model and the cards of a group, as far as all of its runs agree on them.
+fn system(group: &Group, lang: Lang) -> Option<String> {
+    let model = same(group, |run| run.system.model.clone());
+    let device = same(group, |run| run.system.device.clone());
+    let cards = same(group, |run| run.summary.cards()).map(|cards| cards.to_string());
+    let cards = match (cards, device) {
+        (Some(cards), Some(device)) => Some(format!("{cards} × {device}")),
+        (Some(cards), None) => Some(CompareText::Cards.with(lang, &[("count", cards)])),
+        (None, device) => device,
+    };
+    match (model, cards) {
+        (Some(model), Some(cards)) => {
+            Some(CompareText::ModelOn.with(lang, &[("cards", cards), ("model", model)]))
+        }
+        (model, cards) => model.or(cards),
+    }
+}
+
+fn same<T: PartialEq>(group: &Group, of: impl Fn(&RunSample) -> Option<T>) -> Option<T> {
+    let mut values = group.runs.iter().map(of);
+    let first = values.next()??;
+    values
+        .all(|value| value.as_ref() == Some(&first))
+        .then_some(first)
+}
+
+/// For each group a line by its primary metric, one by what a card does where the sides differ in
+/// their number, and one by how far it meets its objectives.
 fn verdicts(report: &CompareReport<'_>) -> Vec<Judgement> {
-    let lang = report.lang;
-    let comparison = report.comparison;
     let names = report.groups.iter().map(|group| &group.name);
     let labelled = names.zip(figures::labels(report.groups)).skip(1);
     labelled
-        .map(|(name, label)| {
-            let rows: Vec<&Row> = (comparison.rows.iter())
-                .filter(|row| row.primary && row.group == *name)
-                .collect();
-            let count = |verdict| rows.iter().filter(|row| row.verdict == verdict).count();
-            let [better, worse, same] = [Verdict::Better, Verdict::Worse, Verdict::Same].map(count);
-            let unknown = count(Verdict::Unknown);
-            let unlike = count(Verdict::NotComparable);
-            let (word, tone) = match (better, worse, same) {
-                (0, 0, 0) if unlike == rows.len() => (CompareText::NotComparable, Tone::Bad),
-                (0, 0, 0) => (CompareText::Unknown, Tone::Caution),
-                (_, 0, _) if better > 0 => (CompareText::Better, Tone::Good),
-                (0, _, _) if worse > 0 => (CompareText::Worse, Tone::Bad),
-                (0, 0, _) if unknown > 0 => (CompareText::Unknown, Tone::Caution),
-                (0, 0, _) => (CompareText::Same, Tone::Good),
-                _ => (CompareText::Mixed, Tone::Caution),
+        .flat_map(|(name, label)| {
+            let rows = |counts: fn(&Row) -> bool| -> Vec<&Row> {
+                let rows = report.comparison.rows.iter();
+                rows.filter(|row| row.group == *name && counts(row))
+                    .collect()
             };
-            let group = ("group", label);
-            let reason = match rows.as_slice() {
-                [] => {
-                    let count = ("count", comparison.why_not.len().to_string());
-                    CompareText::SeeReasons.with(lang, &[group, count])
-                }
-                [row] => {
-                    let values = [
-                        group,
-                        ("metric", metric(row.metric, lang)),
-                        ("change", change(row.ratio)),
-                        ("point", shown(&row.point)),
-                    ];
-                    CompareText::AtOnePoint.with(lang, &values)
-                }
-                several => {
-                    let counts = [
-                        (CompareText::CountBetter, better),
-                        (CompareText::CountWorse, worse),
-                        (CompareText::CountSame, same),
-                        (CompareText::CountUnknown, unknown),
-                        (CompareText::CountNotComparable, unlike),
-                    ];
-                    let counts = counts.into_iter().filter(|(_, count)| *count > 0);
-                    let counts: Vec<String> = counts
-                        .map(|(text, count)| text.with(lang, &[("count", count.to_string())]))
-                        .collect();
-                    let values = [
-                        ("metric", metric(several[0].metric, lang)),
-                        ("counts", PunctuationText::Comma.join(lang, &counts)),
-                        ("all", several.len().to_string()),
-                        group,
-                    ];
-                    CompareText::AtPoints.with(lang, &values)
-                }
-            };
-            Judgement::new(word.text(lang), tone, reason)
+            let primary = rows(|row| row.primary);
+            let each = rows(|row| row.metric == Metric::OutputTokensPerSPerCard && !row.primary);
+            let mut lines = vec![verdict(report, &primary, &label)];
+            if !each.is_empty() {
+                lines.push(verdict(report, &each, &label));
+            }
+            lines.extend(within_slo::verdicts(report, name, &label));
+            lines
         })
         .collect()
+}
+
+/// What one metric says of a group at all loads.
+fn verdict(report: &CompareReport<'_>, rows: &[&Row], label: &str) -> Judgement {
+    let lang = report.lang;
+    let count = |verdict| rows.iter().filter(|row| row.verdict == verdict).count();
+    let [better, worse, same] = [Verdict::Better, Verdict::Worse, Verdict::Same].map(count);
+    let unknown = count(Verdict::Unknown);
+    let unlike = count(Verdict::NotComparable);
+    let (word, tone) = match (better, worse, same) {
+        (0, 0, 0) if unlike == rows.len() => (CompareText::NotComparable, Tone::Bad),
+        (0, 0, 0) => (CompareText::Unknown, Tone::Caution),
+        (_, 0, _) if better > 0 => (CompareText::Better, Tone::Good),
+        (0, _, _) if worse > 0 => (CompareText::Worse, Tone::Bad),
+        (0, 0, _) if unknown > 0 => (CompareText::Unknown, Tone::Caution),
+        (0, 0, _) => (CompareText::Same, Tone::Good),
+        _ => (CompareText::Mixed, Tone::Caution),
+    };
+    let group = ("group", label.to_owned());
+    let reason = match rows {
+        [] => {
+            let count = ("count", report.comparison.why_not.len().to_string());
+            CompareText::SeeReasons.with(lang, &[group, count])
+        }
+        [row] => {
+            let values = [
+                group,
+                ("metric", metric(row.metric, lang)),
+                ("change", change(row.ratio)),
+                ("point", shown(&row.point)),
+            ];
+            CompareText::AtOnePoint.with(lang, &values)
+        }
+        several => {
+            let counts = [
+                (CompareText::CountBetter, better),
+                (CompareText::CountWorse, worse),
+                (CompareText::CountSame, same),
+                (CompareText::CountUnknown, unknown),
+                (CompareText::CountNotComparable, unlike),
+            ];
+            let counts = counts.into_iter().filter(|(_, count)| *count > 0);
+            let counts: Vec<String> = counts
+                .map(|(text, count)| text.with(lang, &[("count", count.to_string())]))
+                .collect();
+            let values = [
+                ("metric", metric(several[0].metric, lang)),
+                ("counts", PunctuationText::Comma.join(lang, &counts)),
+                ("all", several.len().to_string()),
+                group,
+            ];
+            CompareText::AtPoints.with(lang, &values)
+        }
+    };
+    Judgement::new(word.text(lang), tone, reason)
 }
 
 /// The primary metric of a group at one load, for the top of a page.
@@ -310,6 +353,7 @@ pub(crate) fn metric(metric: Metric, lang: Lang) -> String {
         Metric::E2eP50 => "E2E p50".to_owned(),
         Metric::E2eP99 => "E2E p99".to_owned(),
         Metric::MaxGapP99 => say(ComparedMetric::MaxGapP99),
+        Metric::OutputTokensPerSPerCard => say(ComparedMetric::OutputTokensPerSPerCard),
         Metric::Goodput => say(ComparedMetric::Goodput),
     }
 }

@@ -7,6 +7,8 @@ mod grid;
 mod ladder;
 mod run;
 
+pub(crate) use configurations::extremes;
+
 use inferometer_chart::measured::MeasuredPoints;
 use inferometer_chart::measured::ladder::ladders;
 use inferometer_core::summary::Summary;

@@ -243,6 +243,26 @@ pub(crate) fn started(options: &[String], command: &[String]) -> Vec<String> {
     words
 }
 
+/// A command in the short form that its author knows. Its folder is taken now: a new one is made,
+/// unless work is to go on in this one.
+pub(crate) fn typed(words: &[String], goes_on_in: Option<&Path>) -> Vec<String> {
+    let mut after_out = false;
+    let of_engine = words.iter().position(|word| word == "--");
+    let (ours, engine) = words.split_at(of_engine.unwrap_or(words.len()));
+    let mut kept = vec!["inferometer".to_owned()];
+    for word in ours {
+        let is_out = word == "--out";
+        if !(std::mem::replace(&mut after_out, is_out) || is_out || word.starts_with("--out=")) {
+            kept.push(shell_word(word));
+        }
+    }
+    if let Some(folder) = goes_on_in {
+        kept.extend(["--out".to_owned(), shell_word(&folder.to_string_lossy())]);
+    }
+    kept.extend(engine.iter().map(|word| shell_word(word)));
+    kept
+}
+
 pub(crate) fn shell_word(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%…".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

@@ -1,5 +1,6 @@
 //! A study of launch flags as a document: the best command first, what it is worth, then why.
 
+mod edges;
 mod figures;
 mod flag_axis;
 #[cfg(test)]
@@ -162,7 +163,8 @@ fn best(report: &StudyReport<'_>) -> Vec<Block> {
         let pairs = keys.map(|(key, value)| Pair::new(last_part(key), value.to_string()));
         blocks.push(Block::Pairs(pairs.collect()));
     }
-    let about = flags_of_best(report);
+    let mut about = flags_of_best(report);
+    about.extend(edges::warnings(report));
     if !about.is_empty() {
         blocks.push(Block::Pairs(about));
     }

@@ -87,7 +87,11 @@ pub fn compose(report: &SweepReport<'_>) -> Doc {
     let mut sections = head::sections(report, rows);
     sections.extend(ladders(report, rows));
     sections.extend(grid::sections(report, rows));
-    let best = best(report, rows);
+    // Of a study of settings the head says it.
+    let best = match findings::extremes(&report.plan.axes, rows, report.lang).as_slice() {
+        [] => best(report, rows),
+        _ => Vec::new(),
+    };
     if !best.is_empty() {
         let blocks = best.into_iter().map(Block::Paragraph);
         sections.push(Section::headed(SweepText::Best.text(report.lang), blocks));

@@ -45,6 +45,9 @@ pub enum Metric {
     /// 99th percentile of the largest gap of each request.
     #[strum(serialize = "latency.max_gap_ms.p99")]
     MaxGapP99,
+    /// Output tokens a second of one card.
+    #[strum(serialize = "throughput.output_tokens_per_s_per_card")]
+    OutputTokensPerSPerCard,
     /// Requests a second that met every objective.
     #[strum(serialize = "slo.goodput_per_s")]
     Goodput,
@@ -96,6 +99,7 @@ impl Metric {
             Metric::OutputTokensPerS => rate.output_tokens_per_s,
             Metric::RequestsPerS => rate.requests_per_s,
             Metric::TotalTokensPerS => rate.total_tokens_per_s,
+            Metric::OutputTokensPerSPerCard => summary.output_tokens_per_s_per_card(),
             Metric::Goodput => summary.slo.as_ref()?.goodput_per_s,
             _ => {
                 let sample = self.distribution(summary)?;
@@ -113,7 +117,9 @@ impl Metric {
     pub(crate) fn log_variance(self, summary: &Summary) -> Option<f64> {
         let rate = &summary.throughput;
         let [low, high] = match self {
-            Metric::OutputTokensPerS | Metric::TotalTokensPerS => rate.output_tokens_per_s_interval,
+            Metric::OutputTokensPerS
+            | Metric::OutputTokensPerSPerCard
+            | Metric::TotalTokensPerS => rate.output_tokens_per_s_interval,
             Metric::RequestsPerS => rate.requests_per_s_interval,
             Metric::Goodput => None,
             _ => {
@@ -160,6 +166,7 @@ impl Metric {
             Metric::OutputTokensPerS
             | Metric::RequestsPerS
             | Metric::TotalTokensPerS
+            | Metric::OutputTokensPerSPerCard
             | Metric::Goodput => Source::Rate,
             Metric::TtftMean => Source::Mean(Column::Ttft),
             Metric::TtftP50 => Source::Quantile(Column::Ttft, 0.5),
@@ -184,7 +191,8 @@ mod tests {
     fn a_metric_is_found_at_the_place_that_names_it() {
         let summary = crate::fold::testing::MadeUp::closed(4, 200).summary();
         let json = serde_json::to_value(&summary).unwrap();
-        for metric in Metric::VARIANTS {
+        let stored = |metric: &&Metric| **metric != Metric::OutputTokensPerSPerCard;
+        for metric in Metric::VARIANTS.iter().filter(stored) {
             let path = format!("/{}", metric.into_str().replace('.', "/"));
             let expected = json.pointer(&path).and_then(|value| value.as_f64());
             assert_eq!(metric.of(&summary), expected, "{metric}");

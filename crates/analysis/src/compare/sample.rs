@@ -12,8 +12,17 @@ pub struct RunSample {
     pub point: Point,
     pub summary: Summary,
     pub definition: Definition,
+    pub system: System,
     /// The requests; absent for an import, which then says nothing about its own noise.
     pub series: Option<Series>,
+}
+
+/// What was measured, for a reader: nothing is decided by it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct System {
+    pub model: Option<String>,
+    /// The card; how many there are is among the tags.
+    pub device: Option<String>,
 }
 
 /// What figures must have in common to be compared.
@@ -57,6 +66,7 @@ impl RunSample {
             point: Point::of_load(&scenario.load),
             summary,
             definition: Definition::of(scenario),
+            system: System::default(),
             series: Some(Series::of_records(records)),
         }
     }
@@ -70,6 +80,7 @@ impl RunSample {
                 tool: Some(tool.to_owned()),
                 ..Definition::default()
             },
+            system: System::default(),
             series: None,
         }
     }

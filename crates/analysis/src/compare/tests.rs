@@ -55,6 +55,7 @@ fn run(n: u64, latency_ms: f64, luck: f64, seed: u64) -> RunSample {
         point: point(8),
         summary,
         definition: Definition::default(),
+        system: System::default(),
         series: Some(Series::of_latencies(latencies)),
     }
 }

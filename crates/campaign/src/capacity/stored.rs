@@ -77,6 +77,9 @@ pub struct Capacity {
     /// Words that follow `--config` of a probe's scenario in the command that repeats the search.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub repeat: Vec<String>,
+    /// The command as it was typed, without secrets.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub typed: Vec<String>,
     /// All probes, in their order.
     #[serde(default)]
     pub probes: Vec<StoredProbe>,

@@ -46,6 +46,13 @@ pub enum Coordinate {
     Category(usize),
 }
 
+/// An end of the numbers that a search may try.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edge {
+    Lowest,
+    Highest,
+}
+
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum DomainError {
     #[error("the bounds [{low}, {high}] are reversed; write [{high}, {low}]")]
@@ -120,6 +127,23 @@ impl Domain {
             high,
             spacing,
         }))
+    }
+
+    /// Whether a value is the lowest or the highest number of several: beyond it nothing is tried.
+    pub fn edge(&self, value: &Value) -> Option<Edge> {
+        let numbers: Vec<f64> = match &self.0 {
+            Kind::Bool => return None,
+            Kind::Choice(values) => values.iter().map(Value::number).collect::<Option<_>>()?,
+            Kind::Number { .. } => self.steps().iter().filter_map(Value::number).collect(),
+        };
+        let lowest = numbers.iter().copied().reduce(f64::min)?;
+        let highest = numbers.iter().copied().reduce(f64::max)?;
+        match value.number()? {
+            _ if lowest == highest => None,
+            value if value <= lowest => Some(Edge::Lowest),
+            value if value >= highest => Some(Edge::Highest),
+            _ => None,
+        }
     }
 
     /// How many values there are; absent where there is no end of them.
@@ -375,5 +399,22 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn the_ends_of_a_range_are_its_edges_and_words_have_none() {
+        let at = |domain: &Domain, value| domain.edge(&value);
+        let seqs = Domain::int(16, 1000, Spacing::Log(Some(2.0))).unwrap();
+        assert_eq!(at(&seqs, Value::Int(16)), Some(Edge::Lowest));
+        assert_eq!(at(&seqs, Value::Int(256)), None);
+        let last = Some(Edge::Highest);
+        assert_eq!(at(&seqs, Value::Int(512)), last, "1024 is beyond the range");
+        let share = Domain::float(0.8, 0.9, Spacing::Linear(None)).unwrap();
+        assert_eq!(at(&share, Value::Float(0.9)), last);
+        let blocks = Domain::choice(vec![Value::Int(32), Value::Int(16)]).unwrap();
+        assert_eq!(at(&blocks, Value::Int(32)), last);
+        let alone = Domain::choice(vec![Value::Int(32)]).unwrap();
+        assert_eq!(at(&alone, Value::Int(32)), None);
+        assert_eq!(at(&Domain::bool(), Value::Bool(true)), None);
     }
 }

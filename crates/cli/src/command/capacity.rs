@@ -12,6 +12,7 @@ use crate::output::{check_output, check_report_name, keep, language};
 use crate::progress::Progress;
 use crate::session::session;
 use crate::signals::interrupt_or_say;
+use crate::typed_words::typed_words;
 use anyhow::bail;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use inferometer_campaign::capacity::Settings;
@@ -139,6 +140,7 @@ pub fn run(arguments: CapacityArguments, serve: Serve) -> anyhow::Result<Exit> {
     }
     let mut search = CapacitySearch::new(options, arguments.over, &tiers, settings)?;
     search.repeat = repeat;
+    search.typed = typed_words(std::env::args().skip(1));
     let session = session(lang)?;
     let mut progress = Progress::of_search(arguments.quiet, lang);
     // What cannot be measured at any load is said before the first.

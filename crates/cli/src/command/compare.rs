@@ -8,6 +8,7 @@ use crate::registry;
 use crate::sides::{Side, open, separate};
 use anyhow::bail;
 use inferometer_analysis::compare::{Comparison, Group, Metric, Settings, compare};
+use inferometer_core::slo::Slo;
 use inferometer_page::{html, markdown, text};
 use inferometer_report::compare::{CompareReport, checks, compose, csv, figures};
 use inferometer_text::Lang;
@@ -30,6 +31,10 @@ pub struct CompareArguments {
     /// Exit with 1 if any metric, or the primary one, is worse
     #[arg(long, value_name = "worse|primary-worse")]
     pub fail_on: Option<FailOn>,
+    /// Judge every load by these objectives instead of the runs' own (repeatable); the highest
+    /// load that meets them is shown for each side
+    #[arg(long, value_name = "METRIC[.pNN]=TIME")]
+    pub slo: Vec<Slo>,
     /// Seed of the resampling
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
@@ -65,7 +70,7 @@ pub fn margin(text: &str) -> Result<f64, String> {
 pub fn run(arguments: &CompareArguments) -> anyhow::Result<Exit> {
     let output = arguments.output.options();
     check_report(&output)?;
-    let sides = sides_of(&arguments.paths)?;
+    let sides = sides_of(&arguments.paths, &arguments.slo)?;
     for left_out in sides.iter().flat_map(|side| &side.left_out) {
         eprintln!("left out: {left_out}");
     }
@@ -91,7 +96,7 @@ pub fn run(arguments: &CompareArguments) -> anyhow::Result<Exit> {
 
 /// The page of a comparison with the usual settings.
 pub fn page(paths: &[String], lang: Lang) -> anyhow::Result<String> {
-    let groups = sides_of(paths)?.into_iter().map(|side| side.group);
+    let groups = sides_of(paths, &[])?.into_iter().map(|side| side.group);
     let groups: Vec<Group> = groups.collect();
     let settings = Settings::default();
     let comparison = compare(&groups, &settings);
@@ -107,8 +112,8 @@ pub fn page(paths: &[String], lang: Lang) -> anyhow::Result<String> {
     ))
 }
 
-fn sides_of(paths: &[String]) -> anyhow::Result<Vec<Side>> {
-    let mut sides = open_all(paths)?;
+fn sides_of(paths: &[String], objectives: &[Slo]) -> anyhow::Result<Vec<Side>> {
+    let mut sides = open_all(paths, objectives)?;
     if let [_] = sides.as_slice() {
         sides = sides.into_iter().flat_map(Side::by_server).collect();
     }
@@ -122,11 +127,11 @@ fn sides_of(paths: &[String]) -> anyhow::Result<Vec<Side>> {
 }
 
 /// Reads everything that was named, side by side: records of large runs take their time.
-fn open_all(paths: &[String]) -> anyhow::Result<Vec<Side>> {
+fn open_all(paths: &[String], objectives: &[Slo]) -> anyhow::Result<Vec<Side>> {
     let mut opened: Vec<Side> = std::thread::scope(|scope| {
         let readers: Vec<_> = paths
             .iter()
-            .map(|path| scope.spawn(|| open(&registry::path_of(path))))
+            .map(|path| scope.spawn(|| open(&registry::path_of(path), objectives)))
             .collect();
         let read = readers.into_iter().map(|reader| match reader.join() {
             Ok(read) => read,

@@ -12,6 +12,7 @@ use crate::output::{Rendered, check_output, check_report_name, deliver, keep, la
 use crate::progress::Progress;
 use crate::session::session;
 use crate::signals::interrupt_on_signals;
+use crate::typed_words::typed_words;
 use anyhow::{Context, bail};
 use inferometer_campaign::axes::{Combination, Order, Setting};
 use inferometer_campaign::ladder::LadderStop;
@@ -35,7 +36,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::Arc;
 use table::{SweepView, Table};
-use typed::{Typed, words_typed};
+use typed::Typed;
 
 #[derive(clap::Args)]
 pub struct SweepArguments {
@@ -143,7 +144,7 @@ pub fn run(mut arguments: SweepArguments, serve: Serve) -> anyhow::Result<Exit> 
         engine: &engine,
     };
     let mut planned = plan(request, &session, &mut progress)?;
-    planned.plan.typed = words_typed(std::env::args().skip(1));
+    planned.plan.typed = typed_words(std::env::args().skip(1));
     let label = planned.plan.label.as_deref();
     let out = kept_in(arguments.out.as_deref(), label, "sweep")?;
     let sweep = SweepDir::begin(&out, planned.plan.clone())?;

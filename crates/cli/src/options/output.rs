@@ -14,8 +14,9 @@ pub struct OutputOptions {
     /// Format, text unless given (repeatable); md, csv, html and pictures go into the run directory unless -o says otherwise
     #[arg(long, value_name = "text|md|json|csv|html|svg|png")]
     pub format: Vec<Format>,
-    /// Whose definitions to use
-    #[arg(long, value_name = "ours|vllm|sglang|evalscope-2024|evalscope|mindie|grid-log|aiperf|guidellm", default_value = "ours", hide_default_value = true, value_parser = dialect)]
+    /// Whose definitions to use: ours, vllm, sglang, evalscope-2024, evalscope, mindie, grid-log,
+    /// aiperf or guidellm
+    #[arg(long, value_name = "TOOL", default_value = "ours", hide_default_value = true, value_parser = dialect)]
     pub dialect: Dialect,
     /// Language of the report [from the locale]
     #[arg(long, value_name = "en|zh", value_parser = lang)]

@@ -40,6 +40,7 @@ mod proxy;
 mod publish;
 mod real_server;
 mod schemas;
+mod screens;
 mod secrets;
 mod serve;
 mod serve_in_browser;

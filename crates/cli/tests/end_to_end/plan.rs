@@ -193,6 +193,8 @@ fn what_if_says_what_it_sent_and_rejects_what_the_engine_would() {
     );
     what_if(&["--concurrency", "8", "--input-tokens", "2000"])
         .assert_refused(&["max-model-len 2048", "rejects"]);
+    what_if(&["--concurrency", "8", "--model", "qwen3-32b"])
+        .assert_refused(&["plan predict --model qwen3-32b"]);
     let rate = what_if(&["--rate", "2.8517110266159693"]);
     assert!(rate.stdout.contains(" 2.85/s"), "{rate:?}");
     let long = ["--concurrency", "8", "--input-tokens", "uniform(500,2500)"];

@@ -5,6 +5,7 @@ use super::{Finding, FindingKind, some};
 use inferometer_analysis::compare::Settings;
 use inferometer_chart::measured::{MeasuredPoint, groups, is_length, is_load};
 use inferometer_message::FindingText as Text;
+use inferometer_page::doc::Pair;
 use inferometer_page::number;
 use inferometer_text::Lang;
 use inferometer_text::punctuation::PunctuationText;
@@ -151,6 +152,81 @@ impl<'a> Contests<'a> {
             .collect();
         won(compared, &contests, lang).or_else(|| level(compared, &contests, lang))
     }
+}
+
+/// The best and the worst setting in the goal of a study, for its head: output throughput, in an
+/// open loop mean TTFT; where there are objectives, the best is the best of those that meet them.
+pub(crate) fn extremes<'a>(
+    axes: &'a [String],
+    rows: &'a [MeasuredPoint<'a>],
+    lang: Lang,
+) -> Vec<Pair> {
+    let (fixed, varied) = loads_and_settings(axes);
+    let is_open = rows.iter().any(|row| row.point.is_open_loop());
+    let compared = if is_open {
+        Compared::Ttft
+    } else {
+        Compared::Throughput
+    };
+    let ranked = |rows: &[&'a MeasuredPoint<'a>]| {
+        let known = rows.iter().map(|row| (compared.plain(row), *row));
+        let mut known: Vec<(f64, &MeasuredPoint<'_>)> = known
+            .filter_map(|(value, row)| Some((value?, row)))
+            .collect();
+        known.sort_by(|(a, _), (b, _)| compared.rank(*a, *b));
+        known
+    };
+    let is_judged = rows.iter().any(|row| row.meets().is_some());
+    let counts = |row: &&MeasuredPoint<'_>| !is_judged || row.meets() == Some(true);
+    let candidates: Vec<&MeasuredPoint<'_>> = rows.iter().filter(counts).collect();
+    let best = ranked(&candidates).first().copied();
+    let Some((best, winner)) = best.filter(|_| !varied.is_empty()) else {
+        return Vec::new();
+    };
+    let load = winner.name(&fixed);
+    let rivals: Vec<&MeasuredPoint<'_>> = (rows.iter())
+        .filter(|row| row.name(&fixed) == load)
+        .collect();
+    let rivals = ranked(&rivals);
+    let Some((worst, loser)) = rivals.last().filter(|_| rivals.len() > 1) else {
+        return Vec::new();
+    };
+    let shown = |value: f64| {
+        let interval = [value; 2];
+        self::value(compared, &Estimate { value, interval })
+    };
+    let factor = (best / worst).max(worst / best);
+    let values = |row: &MeasuredPoint<'_>, value: f64| {
+        [
+            ("metric", metric(compared, lang)),
+            ("value", shown(value)),
+            ("factor", number::brief(factor)),
+            ("setting", row.name(&varied)),
+            ("load", load.clone()),
+        ]
+    };
+    let [best_text, worst_text] = match load.is_empty() {
+        true => [Text::BestSetting, Text::WorstSetting],
+        false => [Text::BestSettingAt, Text::WorstSetting],
+    };
+    if factor - 1.0 <= Settings::default().margin {
+        let values = [
+            ("metric", metric(compared, lang)),
+            ("margin", number::percent(Settings::default().margin)),
+        ];
+        let none = Text::NoBestSetting.with(lang, &values);
+        return vec![Pair::new(Text::BestName.text(lang), none)];
+    }
+    vec![
+        Pair::new(
+            Text::BestName.text(lang),
+            best_text.with(lang, &values(winner, best)),
+        ),
+        Pair::new(
+            Text::WorstName.text(lang),
+            worst_text.with(lang, &values(loser, *worst)),
+        ),
+    ]
 }
 
 /// A difference that needs no interval to be told.

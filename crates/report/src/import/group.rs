@@ -1,6 +1,6 @@
 //! One group of an import: a line for each result, with the columns that its source had.
 
-use super::{ImportReport, ReportedResult, flags, lines_in_words, statistics};
+use super::{ImportReport, ReportedResult, flags, lines_in_words, points, statistics};
 use crate::columns;
 use crate::severity;
 use inferometer_core::doubt::Severity;
@@ -28,7 +28,9 @@ struct Filled {
 pub(super) fn section(report: &ImportReport<'_>, group: &ResultGroup) -> Section {
     let lang = report.lang;
     let rows = report.rows(group);
-    let mut blocks = vec![Block::Pairs(about(report, group, &rows))];
+    let mut pairs = points::extremes_of(report, group);
+    pairs.extend(about(report, group, &rows));
+    let mut blocks = vec![Block::Pairs(pairs)];
     blocks.push(Block::Table(table(group, &rows, report.columns, lang)));
     Section {
         heading: (!group.title.is_empty()).then(|| group.title.clone()),
@@ -87,7 +89,7 @@ fn about(report: &ImportReport<'_>, group: &ResultGroup, rows: &[Row<'_>]) -> Ve
         .flat_map(|it| it.found.unread.iter().cloned())
         .collect();
     if !unread.is_empty() {
-        let unread = super::points::some(&Vec::from_iter(unread), PunctuationText::Comma, lang);
+        let unread = points::some(&Vec::from_iter(unread), PunctuationText::Comma, lang);
         pairs.push(Pair::new(ImportText::NotRead.text(lang), unread));
     }
     pairs
@@ -206,7 +208,9 @@ fn of_choice(chosen: &SummaryColumn, rows: &[Row<'_>], lang: Lang) -> Filled {
 
 /// What tells a result from the others of its group.
 fn own_name<'a>(group: &ResultGroup, found: &'a ImportedResult) -> Option<&'a str> {
-    let own = group.own_headings(found).last().or(found.label.as_ref());
+    let label = found.label.as_ref();
+    let own = label.filter(|label| !found.section.contains(*label));
+    let own = own.or(group.own_headings(found).last()).or(label);
     own.map(String::as_str)
 }
 

@@ -3,20 +3,19 @@
 
 use super::{ImportReport, ReportedResult, side_by_side};
 use crate::findings::{self, Finding, FindingKind};
-use inferometer_chart::measured::{MeasuredPoint, MeasuredPoints, is_load};
+use inferometer_chart::measured::{MeasuredPoint, MeasuredPoints, SETTING, is_load};
 use inferometer_chart::{self, Shown};
 use inferometer_core::point::Point;
 use inferometer_core::summary::Summary;
 use inferometer_import::ResultGroup;
 use inferometer_message::{FigureText, FindingText, ImportText, PageText};
+use inferometer_page::doc::Pair;
 use inferometer_page::figure::Figure;
 use inferometer_page::number;
 use inferometer_text::Lang;
 use inferometer_text::punctuation::PunctuationText;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The axis of whatever tells results of one load apart.
-const SETTING: &str = "result";
 /// Results that are named in a finding or a footnote.
 const MOST_NAMED: usize = 6;
 
@@ -244,6 +243,13 @@ pub(super) fn findings_of(report: &ImportReport<'_>, group: &ResultGroup) -> Vec
     findings.retain(|finding| finding.kind != FindingKind::LostRequests);
     findings.extend(lost(report, group));
     findings
+}
+
+/// The best and the worst setting of a group.
+pub(super) fn extremes_of(report: &ImportReport<'_>, group: &ResultGroup) -> Vec<Pair> {
+    let points = ImportedPoints::of(report, &[(group.title.as_str(), group)]);
+    let measured = points.measured(report.lang);
+    findings::extremes(measured.axes, &measured.points, report.lang)
 }
 
 fn lost(report: &ImportReport<'_>, group: &ResultGroup) -> Option<Finding> {

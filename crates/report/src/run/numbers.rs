@@ -2,7 +2,6 @@
 
 use super::latency::row_unit;
 use super::{RunReport, heading};
-use inferometer_chart::ladder::cards_of;
 use inferometer_core::check::Check;
 use inferometer_core::doubt::DoubtCode;
 use inferometer_core::record::TokenSource;
@@ -73,7 +72,9 @@ fn table(report: &RunReport<'_>) -> Table {
         ]
     };
     rows.extend(answers);
-    let cards = cards_of(summary).filter(|cards| *cards > 1.0 && !report.is_of_items());
+    let cards = summary
+        .cards()
+        .filter(|cards| *cards > 1.0 && !report.is_of_items());
     if let Some(cards) = cards {
         let metric = report.say(MetricText::OutputTokens).to_owned();
         let name = report.fill(FigureText::PerCard, &[("metric", metric)]);

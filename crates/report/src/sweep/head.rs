@@ -1,6 +1,7 @@
 //! What stands above the tables of a sweep: verdict, what was varied on what, doubts.
 
 use super::{SweepReport, Visited, count, unfinished};
+use crate::findings::extremes;
 use crate::run::setup;
 use crate::run::{Detail, RunReport};
 use crate::severity;
@@ -24,10 +25,12 @@ const MOST_POINTS: usize = 8;
 const NOT_OF_THE_WORK: [&str; 5] = ["concurrency", "rate", "url", "requests", "warmup"];
 
 pub(super) fn sections(report: &SweepReport<'_>, rows: &[MeasuredPoint<'_>]) -> Vec<Section> {
-    let mut sections = vec![
-        Section::plain([verdict(report, rows)]),
-        Section::plain([pairs(report)]),
-    ];
+    let mut sections = vec![Section::plain([verdict(report, rows)])];
+    let extremes = extremes(&report.plan.axes, rows, report.lang);
+    if !extremes.is_empty() {
+        sections.push(Section::plain([extremes]));
+    }
+    sections.push(Section::plain([pairs(report)]));
     let doubts = doubts(report, rows);
     if !doubts.is_empty() {
         let heading = VerdictText::Doubts.text(report.lang);

@@ -2,7 +2,7 @@
 //! point with lists of what differs between the points.
 
 use super::SweepReport;
-use crate::run::{shell_word, started};
+use crate::run::{shell_word, started, typed};
 use inferometer_chart::measured::value_text;
 use inferometer_core::options::Options;
 use inferometer_store::sweep_dir::{PlannedPoint, SweepPlan};
@@ -16,7 +16,8 @@ const FOLLOWING: [&str; 2] = ["requests", "warmup"];
 pub(super) fn command(report: &SweepReport<'_>) -> Option<Vec<String>> {
     let plan = report.plan;
     if !plan.typed.is_empty() {
-        return Some(typed(&plan.typed));
+        let goes_on = super::unfinished(report) > 0;
+        return Some(typed(&plan.typed, goes_on.then_some(report.directory)));
     }
     let mut words: Vec<String> = ["inferometer", "sweep"].map(str::to_owned).into();
     // Later repeats have seeds of their own.
@@ -76,24 +77,6 @@ pub(super) fn command(report: &SweepReport<'_>) -> Option<Vec<String>> {
     }
     words.extend(started(&plan.engine_options, &plan.engine));
     Some(words)
-}
-
-/// The short form that its author knows, without the folder, which is taken now.
-fn typed(words: &[String]) -> Vec<String> {
-    let mut after_out = false;
-    let of_engine = words.iter().position(|word| word == "--");
-    let mut kept = vec!["inferometer".to_owned()];
-    for (place, word) in words.iter().enumerate() {
-        let is_ours = of_engine.is_none_or(|begin| place < begin);
-        let is_out = is_ours && word == "--out";
-        if std::mem::replace(&mut after_out, is_out) || is_out {
-            continue;
-        }
-        if !(is_ours && word.starts_with("--out=")) {
-            kept.push(shell_word(word));
-        }
-    }
-    kept
 }
 
 fn values<'a>(plan: &'a SweepPlan, axis: &'a str) -> impl Iterator<Item = String> + 'a {

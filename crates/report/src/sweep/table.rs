@@ -4,7 +4,6 @@ use super::{SweepReport, notes};
 use crate::columns;
 use crate::run::seen;
 use inferometer_analysis::statistics::batch_means;
-use inferometer_chart::ladder::cards_of;
 use inferometer_chart::measured::{MeasuredPoint, distinct};
 use inferometer_core::doubt::Severity;
 use inferometer_core::quantile::least_samples;
@@ -33,7 +32,7 @@ pub(super) fn table(
         .unwrap_or_else(|| columns::of_sweep(report.plan, &rows));
     let mut columns: Vec<Column> = axes.iter().map(|axis| Column::key(axis)).collect();
     columns.extend(columns::heads(&chosen, lang));
-    let shared = |summary: &Summary| cards_of(summary).is_some_and(|cards| cards > 1.0);
+    let shared = |summary: &Summary| summary.cards().is_some_and(|cards| cards > 1.0);
     let with_cards = rows.iter().any(|row| row.summaries().any(shared));
     if with_cards {
         columns.push(Column::right(SweepText::PerCard.text(lang)));
@@ -50,8 +49,7 @@ pub(super) fn table(
         let mut cells: Vec<Cell> = axes.iter().map(|axis| Cell::text(row.text(axis))).collect();
         cells.extend(columns::of_point(&chosen, row));
         if with_cards {
-            let each = row
-                .mean(|summary| Some(summary.throughput.output_tokens_per_s? / cards_of(summary)?));
+            let each = row.mean(Summary::output_tokens_per_s_per_card);
             cells.push(Cell::number(each, Unit::TokensPerSecond, 1));
         }
         if repeated {

@@ -213,6 +213,7 @@ fn compared(label: &str) -> Comparison {
             ),
         ],
         unpaired: Vec::new(),
+        within_slo: Vec::new(),
         copies: Vec::new(),
     }
 }

@@ -32,6 +32,8 @@ pub struct CapacitySearch {
     search: Search,
     /// What was typed beside the work, to repeat the search.
     pub repeat: Vec<String>,
+    /// The command as it was typed.
+    pub typed: Vec<String>,
 }
 
 impl CapacitySearch {
@@ -53,6 +55,7 @@ impl CapacitySearch {
             watched,
             search,
             repeat: Vec::new(),
+            typed: Vec::new(),
         })
     }
 
@@ -101,6 +104,7 @@ impl CapacitySearch {
             requests_spent: 0,
             confirmed: None,
             repeat: self.repeat,
+            typed: self.typed,
             tiers: Vec::new(),
             probes: Vec::new(),
         };

@@ -12,7 +12,7 @@ use inferometer_catalog::device::Device;
 use inferometer_catalog::engine::flag::{Lookup, lookup};
 use inferometer_catalog::engine::mindie::{Config, Server};
 use inferometer_catalog::engine::words::split;
-use inferometer_catalog::engine::{DeviceClass, DeviceKind, LaunchCommand, Version};
+use inferometer_catalog::engine::{DeviceClass, DeviceKind, EngineKind, LaunchCommand, Version};
 use inferometer_core::environment::StartedEngine;
 use inferometer_core::server::DeviceState;
 use inferometer_engine::{
@@ -353,7 +353,22 @@ impl Launcher {
             options: self.options.words(),
             command: without_secrets(&self.engine.command().to_words()),
             flags: self.flags.clone(),
+            cards: self.cards(),
             ..start
+        }
+    }
+
+    /// Cards that the engine takes: MindIE's file says it, vLLM's and SGLang's commands do.
+    fn cards(&self) -> Option<u64> {
+        match self.engine.kind() {
+            EngineKind::LlamaServer | EngineKind::Custom => None,
+            EngineKind::Mindie => {
+                let config = Config::parse(&self.config_text().ok()??).ok()?;
+                Some(config.backend.deploy.models.first()?.world_size.into())
+            }
+            EngineKind::Vllm | EngineKind::Sglang => {
+                Some(self.engine.command().parallelism().cards())
+            }
         }
     }
 

@@ -22,11 +22,13 @@ pub struct PlanArguments {
 pub enum PlanQuestion {
     /// Will it fit: weights, KV cache, concurrency, the largest max-model-len
     #[command(
+        override_usage = "inferometer plan memory --device <PRESET|NUMBERS> [OPTIONS]\n       [-- <ENGINE COMMAND>...]",
         after_help = "Example: inferometer plan memory --model Qwen/Qwen2.5-7B-Instruct --device h100 --device l20 \\\n         --engine vllm,sglang --flag max-model-len=8192\n         inferometer plan memory --device h100 -- vllm serve Qwen/Qwen2.5-7B-Instruct --max-model-len 8192"
     )]
     Memory(Box<MemoryArguments>),
     /// Fit the simulated engine's timing to measured load points
     #[command(
+        override_usage = "inferometer plan calibrate <SOURCE>... --model <PRESET|PATH|URL>\n       --device <PRESET|NUMBERS> [OPTIONS]",
         after_help = "Example: inferometer plan calibrate notes.md --model qwen1.5-7b --device a100-80g \\\n         --input-tokens 40 --output-tokens 240 -o calibration.toml"
     )]
     Calibrate(Box<CalibrateArguments>),
@@ -37,11 +39,13 @@ pub enum PlanQuestion {
     WhatIf(Box<WhatIfArguments>),
     /// Predict a deployment without any measurement
     #[command(
+        override_usage = "inferometer plan predict --device <DEVICE[:COUNT]> --input-tokens <SPEC>\n       --output-tokens <SPEC> [OPTIONS] [-- <ENGINE COMMAND>...]",
         after_help = "Example: inferometer plan predict --model qwen3-32b --device h100:4 --concurrency 16,64 \\\n         --input-tokens 1024 --output-tokens 256\n         inferometer plan predict --device h200:8 --rate 2 --input-tokens 4000 --output-tokens 500 \\\n         -- vllm serve meta-llama/Llama-3.1-70B-Instruct --tensor-parallel-size 8"
     )]
     Predict(Box<PredictArguments>),
     /// The cheapest deployments for a traffic within objectives
     #[command(
+        override_usage = "inferometer plan choose --device <DEVICE[:COUNT]@PRICE> --traffic <RATE>\n       --input-tokens <SPEC> --output-tokens <SPEC> --slo <METRIC[.pNN]=TIME>\n       [OPTIONS]",
         after_help = "Example: inferometer plan choose --model qwen3-32b --device h20:8@1.2 --device h100@2.5 \\\n         --input-tokens 2000 --output-tokens 300 --slo ttft.p99=2s --slo tpot.p99=50ms --traffic 4"
     )]
     Choose(Box<ChooseArguments>),
@@ -319,6 +323,9 @@ pub struct WhatIfArguments {
     /// Card in place of the calibrated one; may be given several times
     #[arg(long, value_name = "PRESET|NUMBERS")]
     pub device: Vec<String>,
+    // Hidden: it is taken only to say what answers for another model.
+    #[arg(long, value_name = "NAME", hide = true)]
+    pub model: Option<String>,
     #[command(flatten)]
     pub load: LoadArguments,
     /// Lengths from a trace (mooncake, burstgpt, azure); without a load, at its mean rate

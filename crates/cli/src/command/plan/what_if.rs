@@ -10,6 +10,7 @@ use crate::output::language;
 use anyhow::{Context, bail};
 use inferometer_campaign::axes::Values;
 use inferometer_catalog::engine::{EngineKind, Lookup, Version, lookup, name_for, nearest_names};
+use inferometer_catalog::model::Model;
 use inferometer_core::length::{Distribution, LengthSpec};
 use inferometer_message::PlanText as Text;
 use inferometer_page::doc::Section;
@@ -28,6 +29,9 @@ pub fn run(arguments: &WhatIfArguments) -> anyhow::Result<Exit> {
         .with_context(|| format!("cannot read --calibration {file}"))?;
     let mut calibration =
         Calibration::from_toml(&text).with_context(|| format!("--calibration {file}"))?;
+    if let Some(model) = &arguments.model {
+        same_model(model, &calibration)?;
+    }
     let flags: Vec<Axis> = arguments
         .flag
         .iter()
@@ -104,6 +108,20 @@ pub fn run(arguments: &WhatIfArguments) -> anyhow::Result<Exit> {
     };
     sheet.show(&arguments.view)?;
     Ok(Exit::fine_if(answers.recommended.is_some() && held))
+}
+
+/// A calibration holds for its own model: what its steps cost does not follow from another's.
+fn same_model(asked: &str, calibration: &Calibration) -> anyhow::Result<()> {
+    let own = &calibration.model.name;
+    let known = Model::named(asked).map_or_else(|| asked.to_owned(), |model| model.name);
+    if known.eq_ignore_ascii_case(own) {
+        return Ok(());
+    }
+    bail!(
+        "what-if answers for {own}, which was calibrated, not for {asked}; predict that without a measurement: inferometer plan predict --model {asked} --device {}:{} --input-tokens N --output-tokens N, or calibrate on results of {asked}",
+        calibration.device,
+        calibration.cards
+    )
 }
 
 fn lengths(asked: Option<Distribution>, known: &LengthSpec) -> anyhow::Result<Distribution> {

@@ -7,7 +7,6 @@ use clap::{ArgAction, Args, FromArgMatches};
 use inferometer_campaign::axes::{Axis, Combination, Setting, Values, settings};
 use inferometer_core::options::Options;
 use inferometer_runner::sweep::LOAD_AXES;
-use inferometer_text::hostile::without_secrets;
 
 /// Options whose comma is part of the value, or that may be given more than once.
 const NO_AXES: [&str; 15] = [
@@ -284,24 +283,6 @@ fn parsed(words: Vec<String>) -> anyhow::Result<MeasurementOptions> {
     Ok(MeasurementOptions::from_arg_matches(&matches)?)
 }
 
-/// The words of a command line as they may be kept: values of headers are never stored.
-pub fn words_typed(words: impl Iterator<Item = String>) -> Vec<String> {
-    let mut after_header = false;
-    let plain = |header: &str| match header.split_once('=') {
-        Some((name, _)) => format!("{name}=…"),
-        None => "…".to_owned(),
-    };
-    let words = words.map(|word| {
-        let is_value = std::mem::replace(&mut after_header, word == "--header");
-        match word.strip_prefix("--header=") {
-            Some(header) => format!("--header={}", plain(header)),
-            None if is_value => plain(&word),
-            None => word,
-        }
-    });
-    without_secrets(&words.collect::<Vec<_>>())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -391,35 +372,6 @@ mod tests {
         let options = typed.at(&points[1]).unwrap();
         assert!(options.load.concurrency.is_none() && options.load.rate.is_some());
         assert_eq!(from_file(&["--concurrency", "8,16"]).1.len(), 4);
-    }
-
-    #[test]
-    fn what_is_kept_of_a_command_line_has_no_secret() {
-        let words = [
-            "sweep",
-            "http://me:pass@host",
-            "--header",
-            "X-Team=abc",
-            "--header=Cookie=def",
-            "--extra",
-            r#"{"api_key":"ghi"}"#,
-            "--concurrency",
-            "1,2",
-            "--",
-            "vllm",
-            "serve",
-            "--api-key",
-            "jkl",
-        ];
-        let kept = words_typed(words.iter().map(ToString::to_string)).join(" ");
-        for secret in ["pass@", "abc", "def", "ghi", "jkl"] {
-            assert!(!kept.contains(secret), "{secret}: {kept}");
-        }
-        assert!(
-            kept.contains("--header X-Team=… --header=Cookie="),
-            "{kept}"
-        );
-        assert!(kept.contains("--concurrency 1,2 -- vllm serve"), "{kept}");
     }
 
     #[test]

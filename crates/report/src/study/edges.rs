@@ -1,0 +1,56 @@
+//! Best values at the end of the range that was searched: the best of all may lie beyond.
+
+use super::{StudyReport, last_part, named};
+use inferometer_campaign::space::{Edge, Value};
+use inferometer_campaign::study::Effect;
+use inferometer_catalog::engine::flag::{Flag, table};
+use inferometer_message::StudyText;
+use inferometer_page::doc::Pair;
+
+/// Flags of the best whose value is at the end of its range, and how to widen it.
+pub(super) fn warnings(report: &StudyReport<'_>) -> Vec<Pair> {
+    let lang = report.lang;
+    let best = report.result.best.iter().flat_map(|best| &best.flags.0);
+    let at_edge = best.filter_map(|(name, value)| {
+        let mut dimensions = report.study.space.dimensions().iter();
+        let edge = dimensions.find(|it| it.name == *name)?.domain.edge(value)?;
+        (matters(report, name) && may_go_on(report, name, value, edge))
+            .then_some((name, value, edge))
+    });
+    let warning = |(name, value, edge): (&String, &Value, Edge)| {
+        let text = match edge {
+            Edge::Lowest => StudyText::LowestSearched,
+            Edge::Highest => StudyText::HighestSearched,
+        };
+        let values = [
+            ("flag", named(name, value)),
+            ("name", last_part(name).to_owned()),
+        ];
+        Pair::new(StudyText::AtEdge.text(lang), text.with(lang, &values))
+    };
+    at_edge.map(warning).collect()
+}
+
+/// A flag without an effect may be wherever it is.
+fn matters(report: &StudyReport<'_>, name: &str) -> bool {
+    let line = report.result.importance.iter().find(|it| it.flag == name);
+    line.is_none_or(|it| !matches!(it.effect, Effect::None | Effect::NotModelled))
+}
+
+/// Whether the engine takes a value beyond: it may refuse that by itself.
+fn may_go_on(report: &StudyReport<'_>, name: &str, value: &Value, edge: Edge) -> bool {
+    let mut flags = table(report.study.engine.kind()).iter();
+    let known = flags.find(|flag| flag.name == name);
+    let Some(value) = value.number() else {
+        return false;
+    };
+    let bound = |of: fn(&Flag) -> Option<f64>| known.and_then(of);
+    match edge {
+        Edge::Highest => bound(|flag| flag.max).is_none_or(|max| value < max),
+        Edge::Lowest => {
+            let least = bound(|flag| flag.min).or_else(|| bound(|flag| flag.above));
+            // Sizes and counts that no table describes begin at 1.
+            value > least.unwrap_or(1.0).max(0.0)
+        }
+    }
+}
