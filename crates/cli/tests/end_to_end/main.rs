@@ -40,6 +40,7 @@ mod real_server;
 mod schemas;
 mod secrets;
 mod serve;
+mod sessions;
 mod stored_runs;
 mod strangers;
 mod structured;
