@@ -141,25 +141,12 @@ fn circles_jumps_of_the_clock_and_text_that_should_not_be_written_are_one_line()
     let openqa = fixture("openqa.jsonl");
     let cases = [
         (
-            vec![
-                "run",
-                "http://127.0.0.1:9",
-                "--data",
-                &circle,
-            ],
+            vec!["run", "http://127.0.0.1:9", "--data", &circle],
             "in a circle",
         ),
+        (vec!["data", &circle, "--to", "trace"], "in a circle"),
         (
-            vec!["data", &circle, "--to", "trace"],
-            "in a circle",
-        ),
-        (
-            vec![
-                "run",
-                "http://127.0.0.1:9",
-                "--data",
-                &jump,
-            ],
+            vec!["run", "http://127.0.0.1:9", "--data", &jump],
             "goes back by 8900 s",
         ),
         (

@@ -116,7 +116,11 @@ impl Opened {
             }
         }
         (log.finish().into_iter()).for_each(|request| weaver.add(last, request));
-        self.ahead.extend(weaver.finish());
+        self.ahead
+            .extend(weaver.finish().into_iter().map(|(line, reading)| ReadRow {
+                line,
+                reading: Ok(reading),
+            }));
         Ok(())
     }
 

@@ -257,7 +257,7 @@ fn a_window_of_a_trace_begins_at_zero_and_ends_the_reading() {
     };
     let selected = ask.of_path(&fixture("mooncake.jsonl")).unwrap();
     assert_eq!(trace(&selected), [(1000, 2048, 300)]);
-    assert_eq!(selected.filtered_out.before_window, 2);
+    assert_eq!(selected.filtered_out.outside_window, 2);
     assert_eq!(selected.end, End::Window);
     // Lengths of a trace are in tokens without any tokenizer.
     let mut ask = Ask::default();

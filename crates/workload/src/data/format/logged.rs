@@ -4,7 +4,6 @@
 use super::reader::Reading;
 use super::trace::{Entry, USUAL_BLOCK, name_of, tokens};
 use crate::data::error::Fault;
-use crate::data::opened::ReadRow;
 use crate::data::row::Link;
 use crate::tokenizer::Tokenizer;
 use inferometer_core::work::Wait;
@@ -254,13 +253,13 @@ impl<'a> Weaver<'a> {
         (blocks.into(), before)
     }
 
-    /// The rows in the order in which they were sent.
-    pub fn finish(self) -> Vec<ReadRow> {
+    /// The lines and rows in the order in which they were sent.
+    pub fn finish(self) -> Vec<(u64, Reading)> {
         let mut order: Vec<usize> = (0..self.woven.len()).collect();
         order.sort_by_key(|place| self.woven[*place].start_ns);
         let first_ns = order.first().map_or(0, |place| self.woven[*place].start_ns);
         let mut sessions = Sessions::default();
-        let mut rows: Vec<ReadRow> = Vec::with_capacity(order.len());
+        let mut rows = Vec::with_capacity(order.len());
         for place in order {
             let woven = &self.woven[place];
             let at_ns = woven.start_ns.saturating_sub(first_ns).unsigned_abs();
@@ -272,15 +271,11 @@ impl<'a> Weaver<'a> {
                 block_tokens: self.block_tokens,
                 link: Some(sessions.link(place, &self.woven)),
             };
-            rows.push(ReadRow {
-                line: woven.line,
-                reading: Ok(Reading::Row(entry.row(Duration::from_nanos(at_ns)))),
-            });
+            let row = entry.row(Duration::from_nanos(at_ns));
+            rows.push((woven.line, Reading::Row(row)));
         }
-        rows.extend(self.unusable.into_iter().map(|line| ReadRow {
-            line,
-            reading: Ok(Reading::Unusable),
-        }));
+        let unusable = self.unusable.into_iter();
+        rows.extend(unusable.map(|line| (line, Reading::Unusable)));
         rows
     }
 }
@@ -363,11 +358,11 @@ mod tests {
         for (line, request) in requests.into_iter().enumerate() {
             weaver.add(line as u64 + 1, request);
         }
-        let of = |row: ReadRow| match row.reading {
-            Ok(Reading::Row(Row {
+        let of = |(_, reading): (u64, Reading)| match reading {
+            Reading::Row(Row {
                 content: RowContent::Lengths { blocks, link, .. },
                 ..
-            })) => (blocks.to_vec(), link.unwrap().as_ref().clone()),
+            }) => (blocks.to_vec(), link.unwrap().as_ref().clone()),
             other => panic!("{other:?}"),
         };
         weaver.finish().into_iter().map(of).collect()
