@@ -69,7 +69,7 @@ fn conversations() -> (String, String) {
     };
     let (mut log, mut bodies) = (Vec::new(), Vec::new());
     for turn in 0..4 {
-        for talk in 0..6 {
+        for talk in 0..60 {
             let mut messages = vec![json!({"role": "system", "content": words(1, 150)})];
             for earlier in 0..turn {
                 messages
@@ -112,13 +112,14 @@ fn a_trace_made_from_a_log_shares_what_the_log_shared_and_holds_no_text() {
         !written.contains("river") && !written.contains("1731823"),
         "{written}"
     );
-    assert_eq!(written.lines().count(), 24);
-    let one = ["--concurrency", "1", "--requests", "24"];
+    assert_eq!(written.lines().count(), 240);
+    // The preflight warms one row of the bodies, which many others outweigh.
+    let one = ["--concurrency", "4", "--requests", "240"];
     let again = [&one[..], &["--think", "0s"]].concat();
     let shares = [(bodies.as_str(), &one[..]), (trace, &again[..])].map(|(data, more)| {
         // Each meets an engine that knows nothing yet.
-        let run = replayed(&place, &Sim::start(&[]), data, more);
-        assert_eq!(run.summary.requests.ok, 24);
+        let run = replayed(&place, &Sim::scheduled(&[]), data, more);
+        assert_eq!(run.summary.requests.ok, 240);
         cached_share(&run)
     });
     assert!(shares[0] > 0.3, "{shares:?}");
