@@ -24,6 +24,7 @@ use inferometer_core::record::{FailureClass, Phase, TokenSource};
 use inferometer_core::scenario::{Extent, Shape, Stagger};
 use inferometer_core::summary::{Distribution, Summary};
 use inferometer_core::thresholds::Thresholds;
+use inferometer_core::work::Conversation;
 
 /// Every doubt that a run raises.
 pub fn judge(
@@ -226,7 +227,7 @@ impl Case<'_> {
     /// a run that was cut short has its own doubt.
     fn unfilled_streams(&self) -> Option<Doubt> {
         let conversation = self.context.scenario.work.conversation.as_ref();
-        let think = conversation.is_some_and(|conversation| !conversation.think.0.is_zero());
+        let think = conversation.is_some_and(Conversation::idles);
         if think || self.interrupted().is_some() || self.summary.requests.ok == 0 {
             return None;
         }

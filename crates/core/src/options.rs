@@ -263,7 +263,8 @@ pub struct WorkOptions {
     #[arg(long, value_name = "FILE")]
     pub data: Option<String>,
     /// Format of the data: sharegpt, openqa, line, custom, instruct, gsm8k, mooncake, burstgpt,
-    /// azure, text or conversations [auto: found from the content]
+    /// azure, trace, timed-trace, bailian, agentic, otel, litellm, vllm-log, text or conversations
+    /// [auto: found from the content]
     #[arg(long, value_name = "FORMAT")]
     pub data_format: Option<FormatName>,
     /// Field that holds the prompt, such as input
@@ -294,6 +295,10 @@ pub struct WorkOptions {
     #[arg(long = "for", value_name = "TIME")]
     #[serde(rename = "for")]
     pub window: Option<Span>,
+    /// Tokens of a block that the hash ids of a trace name [as the trace says; mooncake: 512;
+    /// agentic: 64; others: 16]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub block_tokens: Option<Count>,
     /// Length of synthetic prompts in tokens [256]
     #[arg(long, value_name = "SPEC", allow_negative_numbers = true)]
     pub input_tokens: Option<LengthSpec>,

@@ -18,6 +18,8 @@ use crate::value::{BadValue, JsonObject};
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Work {
@@ -60,7 +62,7 @@ impl Work {
     pub fn shares_beginnings(&self) -> bool {
         let by_source = match &self.prompts {
             PromptSource::Synthetic(synthetic) => synthetic.prefix.is_some(),
-            PromptSource::Data(data) => data.format == Some(DataFormat::Mooncake),
+            PromptSource::Data(data) => data.format.is_some_and(DataFormat::names_blocks),
             PromptSource::Text(_) | PromptSource::Continuation(_) => false,
         };
         by_source || self.conversation.is_some()
@@ -79,6 +81,11 @@ pub enum PromptSource {
 }
 
 impl PromptSource {
+    /// A trace, whose prompts are whole: they hold what was said before.
+    pub fn is_synthetic_trace(&self) -> bool {
+        matches!(self, PromptSource::Data(_)) && self.is_synthetic()
+    }
+
     /// The text is made by us: from words, or for the lengths of a trace.
     pub fn is_synthetic(&self) -> bool {
         match self {
@@ -110,10 +117,44 @@ impl Output {
 pub struct Conversation {
     /// Turns of a conversation; absent: as many as the data has.
     pub turns: Option<LengthSpec>,
-    /// From the end of an answer to the next turn.
-    pub think: Span,
+    /// From the end of an answer to the next turn; absent: as the trace says.
+    pub think: Option<Span>,
     /// Where the answers in the history come from.
     pub history: History,
+}
+
+impl Conversation {
+    /// Streams are idle between turns by intention.
+    pub fn idles(&self) -> bool {
+        self.think.is_none_or(|think| !think.0.is_zero())
+    }
+}
+
+/// When a turn of a session is sent, where it is not the one after the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Follows {
+    /// Earlier turns that must have ended; none: it begins with the session.
+    pub after: Arc<[u32]>,
+    pub wait: Wait,
+}
+
+/// How long a turn waits for its tools or its user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Wait {
+    /// Since the last of those before it has ended.
+    SinceEnd(Duration),
+    /// Since the last of those before it was sent, and until they have ended.
+    SinceStart(Duration),
+}
+
+impl Wait {
+    /// The same at another pace.
+    pub fn at_speed(self, speed: f64) -> Self {
+        match self {
+            Wait::SinceEnd(wait) => Wait::SinceEnd(wait.div_f64(speed)),
+            Wait::SinceStart(wait) => Wait::SinceStart(wait.div_f64(speed)),
+        }
+    }
 }
 
 /// Where the answers in a conversation's history come from.

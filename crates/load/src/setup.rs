@@ -13,7 +13,7 @@ use inferometer_core::seed::{Dimension, rng};
 use inferometer_core::trace_id::TraceId;
 use inferometer_core::units::Offset;
 use inferometer_core::window::first_share;
-use inferometer_core::work::Conversation;
+use inferometer_core::work::{Conversation, Follows};
 use rand::RngExt as _;
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,6 +38,11 @@ pub struct Job {
 pub trait Jobs: Send + Sync {
     /// Turns of a session; 1 where the work has single prompts.
     fn turns(&self, session: u64) -> u32;
+
+    /// When a turn is sent; absent: after the one before, with its answer in the history.
+    fn follows(&self, _session: u64, _turn: u32) -> Option<Follows> {
+        None
+    }
 
     /// What the user says in a turn of a session, both counted from 0.
     fn job(&self, session: u64, turn: u32) -> Job;
@@ -66,11 +71,16 @@ pub struct RequestPlace {
 
 impl RequestPlace {
     pub fn next(self) -> Option<RequestPlace> {
-        (self.turn + 1 < self.turns).then_some(RequestPlace {
-            turn: self.turn + 1,
-            index: self.index + 1,
+        (self.turn + 1 < self.turns).then(|| self.at(self.turn + 1))
+    }
+
+    /// Another turn of the same session.
+    pub fn at(self, turn: u32) -> RequestPlace {
+        RequestPlace {
+            turn,
+            index: self.index - u64::from(self.turn) + u64::from(turn),
             ..self
-        })
+        }
     }
 }
 
@@ -167,6 +177,15 @@ pub struct PreparedRequest {
 }
 
 impl<T> Setup<T> {
+    /// When a turn of a session is sent, where the work says it.
+    pub fn follows(&self, place: RequestPlace) -> Option<Follows> {
+        let first = match place.stage {
+            Stage::Warmup => self.warmup_from,
+            _ => 0,
+        };
+        self.jobs.follows(first + place.session, place.turn)
+    }
+
     fn cancel_after(&self, index: u64) -> Option<Duration> {
         let (cancel, seed) = self.cancel?;
         let is_drawn = rng(seed, Dimension::Cancel, index).random::<f64>() < cancel.share;

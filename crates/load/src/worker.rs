@@ -2,6 +2,7 @@
 //! nothing with other workers but the cap of an open loop and the request to stop.
 
 mod gate;
+mod session;
 mod tasks;
 
 use self::gate::Gate;
@@ -14,11 +15,9 @@ use crate::exchange::ExchangeContext;
 use crate::flight::{Flight, Sink};
 use crate::pace::Pacer;
 use crate::setup::{PreparedRequest, Setup};
-use inferometer_core::content::Exchange;
 use inferometer_core::record::{Outcome, Stage};
 use inferometer_core::scenario::Hold;
 use inferometer_core::units::Offset;
-use inferometer_core::work::History;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -157,51 +156,6 @@ impl<T: Transport> Worker<T> {
                 return;
             };
             self.session(request, None, &gate).await;
-        }
-    }
-
-    /// The turns of a session, one after the other. A turn that failed leaves no trace in the
-    /// history; the next is sent all the same, so that every planned request is.
-    async fn session(&self, first: PreparedRequest, cap: Option<&Semaphore>, gate: &Gate) {
-        let mut history: Vec<Exchange> = Vec::new();
-        let mut request = first;
-        let conversation = self.setup.conversation.as_ref();
-        let mut unfinished =
-            conversation.map(|_| Counted::begin(&gate.tasks, |tasks| &tasks.open_conversations));
-        loop {
-            let next = request.place.next();
-            let said = request.said.take();
-            if next.is_none() {
-                unfinished.take();
-            }
-            let Some(ended) = self.send_under(request, cap, gate).await else {
-                return;
-            };
-            let (Some(conversation), Some(place)) = (conversation, next) else {
-                return;
-            };
-            if let (Some((user, in_work)), true) = (said, ended.well) {
-                let assistant = match conversation.history {
-                    History::Server => ended.answer.map(Arc::from),
-                    History::Data => in_work,
-                };
-                let assistant = assistant.unwrap_or_else(|| "".into());
-                history.push(Exchange { user, assistant });
-            }
-            let due = ended.at + conversation.think.0;
-            tokio::select! {
-                biased;
-                () = gate.stopped() => return,
-                () = self.pacer.until(&self.setup.clock, due) => {}
-            }
-            if !gate.is_open() {
-                return;
-            }
-            let next = self.setup.prepare(place, Some(due), &history);
-            match gate.admit(next, Some(due)) {
-                Some(next) => request = next,
-                None => return,
-            }
         }
     }
 

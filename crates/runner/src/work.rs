@@ -8,8 +8,8 @@ use inferometer_core::api::{Answers, Api};
 use inferometer_core::model_mix::ModelMix;
 use inferometer_core::options::{FormatName, Options};
 use inferometer_core::scenario::{Extent, Load, Scenario, Shape, Warmup};
-use inferometer_core::units::Offset;
-use inferometer_core::work::{DataSource, PromptSource};
+use inferometer_core::units::{Offset, Span};
+use inferometer_core::work::{DataSource, Follows, PromptSource, Wait};
 use inferometer_load::setup::{Job, Jobs};
 use inferometer_workload::data::detect;
 use inferometer_workload::remote::{Fetcher, Location};
@@ -129,6 +129,10 @@ pub struct WorkJobs {
     api: Api,
     /// Several models, and the seed that spreads sessions over them.
     models: Option<(ModelMix, u64)>,
+    /// In place of the waits of a trace.
+    think: Option<Span>,
+    /// The pace at which a trace is replayed.
+    speed: f64,
 }
 
 impl WorkJobs {
@@ -140,6 +144,11 @@ impl WorkJobs {
             models: (scenario.connection.model.clone())
                 .filter(|mix| !mix.is_one())
                 .map(|mix| (mix, scenario.seed)),
+            think: (scenario.work.conversation.as_ref()).and_then(|talk| talk.think),
+            speed: match scenario.load.shape {
+                Shape::Replay { speed, .. } => speed,
+                Shape::Closed { .. } | Shape::Open { .. } => 1.0,
+            },
         }
     }
 
@@ -184,6 +193,15 @@ impl Jobs for WorkJobs {
             Answers::Tokens => self.workload.prompts.turns(session),
             Answers::Items => 1,
         }
+    }
+
+    fn follows(&self, session: u64, turn: u32) -> Option<Follows> {
+        let follows = self.workload.prompts.follows(session, turn)?;
+        let wait = match self.think {
+            Some(think) => Wait::SinceEnd(think.0),
+            None => follows.wait.at_speed(self.speed),
+        };
+        Some(Follows { wait, ..follows })
     }
 
     fn job(&self, session: u64, turn: u32) -> Job {

@@ -2,7 +2,7 @@
 
 use divan::Bencher;
 use divan::counter::{BytesCount, ItemsCount};
-use inferometer_workload::data::{Opened, Rows, Shape};
+use inferometer_workload::data::{Manner, Opened, Rows, Shape};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
@@ -20,7 +20,7 @@ fn on_disk(text: &str) -> tempfile::NamedTempFile {
 }
 
 fn read_all(path: &Path) -> usize {
-    let mut opened = Opened::open(path, None, None).expect("the file is there");
+    let mut opened = Opened::open(path, None, Manner::default()).expect("the file is there");
     let mut sound = 0;
     while let Some(row) = opened.next_row().expect("the file is whole") {
         sound += usize::from(row.reading.is_ok());

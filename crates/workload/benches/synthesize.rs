@@ -84,10 +84,11 @@ fn trace_blocks_cl100k(bencher: Bencher) {
         input_tokens: TOKENS * BLOCKS as u32,
         output_tokens: None,
         blocks: (first..first + BLOCKS).collect(),
+        block_tokens: 512,
+        follows: None,
     };
     let prompts = TracePrompts::new(
         (0..64).map(row).collect(),
-        TracePrompts::MOONCAKE_BLOCK,
         Language::En,
         1,
         None,

@@ -30,6 +30,7 @@ pub use synthetic::{Synthetic, SyntheticError, TracePrompts, TraceRow};
 
 pub use inferometer_core::content::Content;
 
+use inferometer_core::work::Follows;
 use std::sync::Arc;
 
 /// Prompts by session and turn. The same place gives the same prompt, whoever asks and in any
@@ -38,6 +39,11 @@ pub trait Prompts: Send + Sync {
     /// Turns of a session; 1 where the work is not a conversation.
     fn turns(&self, _session: u64) -> u32 {
         1
+    }
+
+    /// When a turn is sent, where the work says it; absent: each after the one before.
+    fn follows(&self, _session: u64, _turn: u32) -> Option<Follows> {
+        None
     }
 
     /// What the user says in a turn of a session, both counted from 0.

@@ -1,15 +1,15 @@
 //! From the work of a scenario to prompts, with everything that a reader should know of them.
 
-use crate::data::{DataSet, End, RowContent, Selected, Selection, pieces};
+use crate::data::{DataSet, End, Grouped, Selected, Selection, grouped, pieces};
 use crate::tokenizer::{self, CountCache, Tokenizer, TokenizerError};
 use crate::{
     Content, ContinuationError, Continued, Fixed, Images, LengthError, Nonce, OutputLengths,
-    Pieces, Prompt, Prompts, Sampler, Synthetic, SyntheticError, TracePrompts, TraceRow,
+    Pieces, Prompt, Prompts, Sampler, Synthetic, SyntheticError, TracePrompts,
 };
 use inferometer_core::note::Known;
 use inferometer_core::seed::{Dimension, rng};
 use inferometer_core::work::{
-    self, DataSource, Language, Output, PromptSource, TokenizerName, Work,
+    self, DataSource, Follows, Language, Output, PromptSource, TokenizerName, Work,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -124,8 +124,10 @@ impl Opening<'_> {
             PromptSource::Data(data) => {
                 let selected = self.select(data, tokenizer.as_deref(), &mut notes)?;
                 if selected.format.is_trace() {
-                    arrivals = Some(times(&selected));
-                    Arc::new(self.trace(&selected, tokenizer.clone())?)
+                    let mut grouped = grouped(&selected.rows, self.path(&data.location))?;
+                    arrivals = Some(std::mem::take(&mut grouped.arrivals));
+                    let prompts = self.trace(grouped, tokenizer.clone())?;
+                    Arc::new(self.capped(prompts)?)
                 } else {
                     let folder = self.path(&data.location).parent().unwrap_or(Path::new("."));
                     let set = DataSet::new(selected)?.with_images_in(folder)?;
@@ -190,6 +192,11 @@ impl Opening<'_> {
         };
         let mut selected = selection.run()?;
         notes.extend(row_notes(&selected));
+        if let Some(stand_in) = (stand_in.as_ref()).filter(|_| selected.format.is_log()) {
+            notes.push(Known::DefaultTokenizer {
+                tokenizer: stand_in.name().to_owned(),
+            });
+        }
         if let Some(stand_in) = stand_in.filter(|_| !selected.format.is_trace()) {
             let counted = |row: &crate::data::Picked| {
                 row.reference_tokens.is_some() && row.row.output_tokens.is_none()
@@ -213,37 +220,23 @@ impl Opening<'_> {
 
     fn trace(
         &self,
-        selected: &Selected,
+        grouped: Grouped,
         tokenizer: Option<Arc<dyn Tokenizer>>,
     ) -> Result<TracePrompts, WorkloadError> {
-        let rows = selected.rows.iter().filter_map(|picked| {
-            let RowContent::Lengths {
-                input_tokens,
-                blocks,
-                ..
-            } = &picked.row.content
-            else {
-                return None;
-            };
-            Some(TraceRow {
-                input_tokens: *input_tokens,
-                output_tokens: picked.row.output_tokens,
-                blocks: Arc::clone(blocks),
-            })
-        });
-        Ok(TracePrompts::new(
-            rows.collect(),
-            TracePrompts::MOONCAKE_BLOCK,
+        let Grouped { rows, begins, .. } = grouped;
+        let prompts = TracePrompts::new(
+            rows,
             Language::En,
             self.seed,
             self.nonce,
             tokenizer,
             self.work.as_token_ids,
-        )?)
+        )?;
+        Ok(prompts.in_sessions(begins))
     }
 
     /// Conversations of at most as many turns as were asked for.
-    fn capped(&self, set: DataSet) -> Result<Capped, WorkloadError> {
+    fn capped<P: Prompts>(&self, set: P) -> Result<Capped<P>, WorkloadError> {
         let turns = (self.work.conversation.as_ref()).and_then(|talk| talk.turns.as_ref());
         Ok(Capped {
             set,
@@ -299,30 +292,24 @@ fn row_notes(selected: &Selected) -> Vec<Known> {
     notes
 }
 
-/// Times of arrival of a trace's rows.
-fn times(selected: &Selected) -> Vec<Duration> {
-    let at = selected.rows.iter().map(|picked| match picked.row.content {
-        RowContent::Lengths { at, .. } => at,
-        _ => Duration::ZERO,
-    });
-    let first = at.clone().next().unwrap_or_default();
-    at.map(|at| at.saturating_sub(first)).collect()
-}
-
-/// Conversations of a data set, cut to a number of turns.
-struct Capped {
-    set: DataSet,
+/// Conversations of a data set or a trace, cut to a number of turns.
+struct Capped<P> {
+    set: P,
     most: Option<Sampler>,
     seed: u64,
 }
 
-impl Prompts for Capped {
+impl<P: Prompts> Prompts for Capped<P> {
     fn turns(&self, session: u64) -> u32 {
         let all = self.set.turns(session);
         match &self.most {
             Some(most) => all.min(most.sample(&mut rng(self.seed, Dimension::Turns, session))),
             None => all,
         }
+    }
+
+    fn follows(&self, session: u64, turn: u32) -> Option<Follows> {
+        self.set.follows(session, turn)
     }
 
     fn prompt(&self, session: u64, turn: u32) -> Prompt {

@@ -13,6 +13,7 @@ use inferometer_core::quantile::sort;
 use inferometer_core::scenario::{Hold, Shape, Stagger};
 use inferometer_core::summary::{Concurrency, Distribution};
 use inferometer_core::units::Offset;
+use inferometer_core::work::Conversation;
 use std::time::Duration;
 
 /// Least span, in mean answers, in which requests under way can be judged. A second wave is sent
@@ -350,7 +351,7 @@ impl<'a> Run<'a> {
     /// A stream whose user thinks is idle by intention.
     fn users_think(&self) -> bool {
         let conversation = &self.context.scenario.work.conversation;
-        (conversation.as_ref()).is_some_and(|conversation| !conversation.think.0.is_zero())
+        (conversation.as_ref()).is_some_and(Conversation::idles)
     }
 
     /// How the sends of a closed loop crowd, once the first wave is out, which has its own rule.

@@ -16,7 +16,7 @@ use inferometer_page::text::{self, Paint, TextStyle};
 use inferometer_report::data::{Conversion, compose, in_brief};
 use inferometer_runner::work;
 use inferometer_text::Lang;
-use inferometer_workload::data::{Surveyor, to_custom};
+use inferometer_workload::data::{Surveyor, Taken, TraceWriter, to_custom};
 use inferometer_workload::survey::Survey;
 use inferometer_workload::tokenizer;
 use std::fs::File;
@@ -31,7 +31,8 @@ pub struct DataArguments {
     #[arg(value_name = "FILE")]
     pub location: String,
     /// Format of the data: sharegpt, openqa, line, custom, instruct, gsm8k, mooncake, burstgpt,
-    /// azure, text or conversations [auto: found from the content]
+    /// azure, trace, timed-trace, bailian, agentic, otel, litellm, vllm-log, text or conversations
+    /// [auto: found from the content]
     #[arg(long, value_name = "FORMAT")]
     pub data_format: Option<FormatName>,
     /// Field that holds the prompt, such as input
@@ -61,9 +62,16 @@ pub struct DataArguments {
     /// Counts tokens: a tokenizer.json, a model folder, cl100k, o200k or bytes [cl100k]
     #[arg(long, value_name = "FILE|DIR|cl100k|o200k|bytes")]
     pub tokenizer: Option<TokenizerName>,
-    /// Write the chosen rows as JSONL with prompt and output_tokens
-    #[arg(long, value_name = "custom")]
+    /// Write the chosen rows as JSONL: custom with prompt and output_tokens, or a trace with
+    /// lengths, times, sessions and which parts of prompts are the same, without any text
+    #[arg(long, value_name = "custom|trace")]
     pub to: Option<ConvertTo>,
+    /// Refuse to write what people said: only --to trace is taken
+    #[arg(long, requires = "to")]
+    pub anonymise: bool,
+    /// Tokens of a block of a log's prompts, by which the trace tells what is the same [16]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub block_tokens: Option<Count>,
     /// Where to write instead of standard output: the rows with --to, else the findings
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -88,10 +96,12 @@ pub struct DataArguments {
 pub enum ConvertTo {
     /// `{"prompt", "output_tokens"?}` a line.
     Custom,
+    /// Lengths, times and sessions, no text.
+    Trace,
 }
 
 fn no_target(_: &str) -> String {
-    "choose custom".to_owned()
+    "choose custom or trace".to_owned()
 }
 
 /// Time between lines that say how far it is.
@@ -122,12 +132,15 @@ pub fn run(arguments: &DataArguments) -> anyhow::Result<Exit> {
         tokenizer_given: arguments.tokenizer.is_some(),
         all_rows: arguments.to.is_some(),
     };
-    let convert = |ConvertTo::Custom| Converted::open(arguments.output.as_deref(), &path);
+    if arguments.anonymise && arguments.to != Some(ConvertTo::Trace) {
+        bail!("--anonymise: custom rows hold the prompts themselves; give --to trace");
+    }
+    let convert = |to| Converted::open(to, arguments.output.as_deref(), &path);
     let mut rows = arguments.to.map(convert).transpose()?;
     let mut said = Instant::now();
     let survey = surveyor.run(
         |taken| match &mut rows {
-            Some(rows) => rows.write(to_custom(taken.row, taken.output_tokens)),
+            Some(rows) => rows.take(taken),
             None => Ok(()),
         },
         |seen| {
@@ -140,7 +153,7 @@ pub fn run(arguments: &DataArguments) -> anyhow::Result<Exit> {
     );
     progress.end();
     let survey = survey?;
-    let conversion = rows.map(Converted::finish).transpose()?;
+    let conversion = rows.map(|rows| rows.finish(&path)).transpose()?;
     show(arguments, &survey, conversion.as_ref())?;
     let sound = survey.rows.bad == 0 || arguments.skip_bad;
     Ok(Exit::fine_if(sound && survey.rows.usable > 0))
@@ -160,6 +173,7 @@ fn data_source(arguments: &DataArguments) -> anyhow::Result<DataSource> {
         max_prompt: arguments.max_prompt,
         skip_bad: arguments.skip_bad,
         window: Window::default(),
+        block_tokens: None,
     };
     if format == Some(DataFormat::Text) {
         let stray = [
@@ -187,6 +201,7 @@ fn data_source(arguments: &DataArguments) -> anyhow::Result<DataSource> {
             min_prompt: source.min_prompt,
             max_prompt: source.max_prompt,
             skip_bad: Some(source.skip_bad),
+            block_tokens: arguments.block_tokens,
             ..WorkOptions::default()
         },
         ..Options::default()
@@ -235,6 +250,8 @@ fn cannot_write(file: &Path) -> String {
 
 /// Rows on their way to a file.
 struct Converted {
+    /// Only all requests of a trace say which belong together.
+    trace: Option<TraceWriter>,
     out: Box<dyn Write>,
     file: String,
     written: u64,
@@ -242,7 +259,7 @@ struct Converted {
 }
 
 impl Converted {
-    fn open(file: Option<&Path>, data: &Path) -> anyhow::Result<Self> {
+    fn open(to: ConvertTo, file: Option<&Path>, data: &Path) -> anyhow::Result<Self> {
         let out: Box<dyn Write> = match file {
             Some(file) => {
                 let same = |one: &Path, other: &Path| {
@@ -259,11 +276,20 @@ impl Converted {
             None => Box::new(stdout().lock()),
         };
         Ok(Converted {
+            trace: (to == ConvertTo::Trace).then(TraceWriter::default),
             out: Box::new(BufWriter::with_capacity(1 << 16, out)),
             file: file.map_or("-".to_owned(), |file| file.display().to_string()),
             written: 0,
             left_out: 0,
         })
+    }
+
+    fn take(&mut self, taken: Taken<'_>) -> anyhow::Result<()> {
+        let Some(trace) = &mut self.trace else {
+            return self.write(to_custom(taken.row, taken.output_tokens));
+        };
+        self.left_out += u64::from(!trace.add(taken.row, taken.line));
+        Ok(())
     }
 
     fn write(&mut self, line: Option<String>) -> anyhow::Result<()> {
@@ -279,7 +305,17 @@ impl Converted {
         }
     }
 
-    fn finish(mut self) -> anyhow::Result<Conversion> {
+    fn finish(mut self, data: &Path) -> anyhow::Result<Conversion> {
+        if let Some(trace) = self.trace.take() {
+            for line in trace.lines(data)? {
+                self.write(Some(line))?;
+            }
+            if self.written == 0 {
+                bail!(
+                    "no row can be written as a trace: none has a time and lengths; give a trace, or a log of otel, litellm or vllm-log"
+                );
+            }
+        }
         (self.out.flush()).with_context(|| format!("cannot write {}", self.file))?;
         if self.written == 0 && self.left_out > 0 {
             bail!(

@@ -44,6 +44,7 @@ mod screens;
 mod secrets;
 mod serve;
 mod serve_in_browser;
+mod sessions;
 mod stored_runs;
 mod strangers;
 mod structured;

@@ -28,7 +28,7 @@ layered!(LoadOptions {
 });
 layered!(WorkOptions {
     prompt, data, data_format, field, filter, limit, shuffle, min_prompt, max_prompt, skip_bad,
-    from, window, input_tokens, output_tokens, length_pairs, workload, text, prefix_tokens,
+    from, window, block_tokens, input_tokens, output_tokens, length_pairs, workload, text, prefix_tokens,
     prefix_groups, prefix_spread, cache_hit, batch_size, turns, think, history, template, input_chars,
     ask_chars, tokenizer, as_token_ids, max_tokens, min_tokens, ignore_eos, temperature, top_p,
     stop, extra, images, tools, json_schema, cache_nonce; no_ignore_eos, no_cache_nonce

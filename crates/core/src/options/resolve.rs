@@ -127,8 +127,8 @@ fn replays(options: &LoadOptions, work: &Work) -> bool {
     let PromptSource::Data(data) = &work.prompts else {
         return false;
     };
-    let trace = data.format.is_some_and(DataFormat::is_trace);
-    trace && options.rate.is_none() && options.concurrency.is_none()
+    let clock = data.format.is_some_and(DataFormat::has_clock);
+    clock && options.rate.is_none() && options.concurrency.is_none()
 }
 
 fn resolve_load(options: &LoadOptions, work: &Work, simulated: bool) -> Result<Load, OptionError> {

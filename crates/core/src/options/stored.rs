@@ -182,8 +182,10 @@ impl Work {
             output_tokens,
             max_tokens,
             turns: talk.and_then(|talk| talk.turns.clone()),
-            think: talk.map(|talk| talk.think),
-            history: talk.map(|talk| talk.history),
+            think: talk.and_then(|talk| talk.think),
+            history: talk
+                .filter(|_| !prompts.is_synthetic_trace())
+                .map(|talk| talk.history),
             ..source
         }
     }
@@ -206,6 +208,7 @@ impl PromptSource {
                 max_prompt,
                 skip_bad,
                 window: Window { from, length },
+                block_tokens,
             }) => {
                 options.data = Some(location.clone());
                 options.data_format = format.map(|format| FormatName(Some(format)));
@@ -218,6 +221,7 @@ impl PromptSource {
                 options.skip_bad = skip_bad.then_some(true);
                 options.from = (*from != Span::default()).then_some(*from);
                 options.window = *length;
+                options.block_tokens = block_tokens.map(count);
             }
             PromptSource::Continuation(Continuation {
                 location,

@@ -271,6 +271,7 @@ const VALUES: &[(&str, &[&str])] = &[
     ("connection.profile", &["true", "false"]),
     ("connection.workers", &["1", "7"]),
     ("load.cancel", &["'2.5%@1.5s'"]),
+    ("work.block-tokens", &["16", "512"]),
     ("work.images", &["'n=uniform(1,3),size=512x512|64x64'"]),
     ("load.concurrency", &["1", "64"]),
     ("load.rate", &["0.5", "'inf'"]),

@@ -82,7 +82,7 @@ pub(super) fn resolve_work(
             "give the model's own, since ids mean nothing to another",
         );
     }
-    if as_token_ids && conversation.is_some() {
+    if as_token_ids && conversation.is_some() && !prompts.is_synthetic_trace() {
         return conflict("--as-token-ids", "conversations", "their history is text");
     }
     // Text that is ours: it may be made new, and its answers have no end of their own.
@@ -166,6 +166,7 @@ fn refuse_strays(options: &WorkOptions, source: Source) -> Result<(), OptionErro
                 ("--skip-bad", options.skip_bad == Some(true)),
                 ("--from", options.from.is_some()),
                 ("--for", options.window.is_some()),
+                ("--block-tokens", options.block_tokens.is_some()),
             ],
         )?;
     }
@@ -210,12 +211,12 @@ fn refuse_strays(options: &WorkOptions, source: Source) -> Result<(), OptionErro
     }
     let turns = match source {
         Source::Synthetic => options.turns.is_some(),
-        Source::Data => format == Some(DataFormat::Conversations),
+        Source::Data => format.is_some_and(has_turns),
         Source::Prompt | Source::Continuation => false,
     };
     if !turns {
         let remedy = match source {
-            Source::Data => "--data-format conversations",
+            Source::Data => "--data-format conversations, or a trace with sessions",
             _ => "--turns with synthetic prompts, or --data-format conversations",
         };
         only_with(
@@ -227,6 +228,13 @@ fn refuse_strays(options: &WorkOptions, source: Source) -> Result<(), OptionErro
                 ("--history", options.history.is_some()),
             ],
         )?;
+    }
+    if trace && options.history.is_some() {
+        return conflict(
+            "--history",
+            "a trace",
+            "its prompts hold their history already",
+        );
     }
     if source == Source::Synthetic && options.history == Some(History::Data) {
         return conflict(
@@ -240,14 +248,21 @@ fn refuse_strays(options: &WorkOptions, source: Source) -> Result<(), OptionErro
 
 fn resolve_data(options: &WorkOptions) -> Result<DataSource, OptionError> {
     let format = options.data_format.and_then(|format| format.0);
-    if format.is_some_and(|format| !format.is_trace()) {
+    if format.is_some_and(|format| !format.has_clock()) {
         only_with(
-            "a trace",
-            "other data have no clock",
+            "a trace with a clock",
+            "other data have none",
             &[
                 ("--from", options.from.is_some()),
                 ("--for", options.window.is_some()),
             ],
+        )?;
+    }
+    if format.is_some_and(|format| !format.names_blocks()) {
+        only_with(
+            "a trace or a log with blocks",
+            "other data do not say which parts of prompts are the same",
+            &[("--block-tokens", options.block_tokens.is_some())],
         )?;
     }
     let has_no_field = |format| {
@@ -281,6 +296,9 @@ fn resolve_data(options: &WorkOptions) -> Result<DataSource, OptionError> {
             from: options.from.unwrap_or_default(),
             length: options.window,
         },
+        block_tokens: (options.block_tokens)
+            .map(|tokens| small("--block-tokens", tokens, crate::length::LONGEST))
+            .transpose()?,
     })
 }
 
@@ -402,15 +420,21 @@ fn resolve_output(options: &WorkOptions, prompts: &PromptSource) -> Result<Outpu
     })
 }
 
+fn has_turns(format: DataFormat) -> bool {
+    format == DataFormat::Conversations || format.has_sessions()
+}
+
 fn resolve_conversation(options: &WorkOptions, prompts: &PromptSource) -> Option<Conversation> {
     let many = match prompts {
-        PromptSource::Data(data) => data.format == Some(DataFormat::Conversations),
+        PromptSource::Data(data) => data.format.is_some_and(has_turns),
         PromptSource::Synthetic(_) => options.turns.is_some(),
         PromptSource::Text(_) | PromptSource::Continuation(_) => false,
     };
+    let traced = matches!(prompts, PromptSource::Data(data) if data.format.is_some_and(DataFormat::has_sessions));
+    let unsaid = (!traced).then(Span::default);
     many.then(|| Conversation {
         turns: options.turns.clone(),
-        think: options.think.unwrap_or_default(),
+        think: options.think.or(unsaid),
         history: options.history.unwrap_or_default(),
     })
 }

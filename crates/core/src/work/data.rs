@@ -25,6 +25,8 @@ pub struct DataSource {
     /// Go on after bad rows and count them.
     pub skip_bad: bool,
     pub window: Window,
+    /// Tokens of a block of a trace's prompts; absent: as the trace says, or as its format has it.
+    pub block_tokens: Option<u32>,
 }
 
 /// Part of a trace, on the trace's own clock.
@@ -60,6 +62,22 @@ pub enum DataFormat {
     #[strum(serialize = "burstgpt")]
     BurstGpt,
     Azure,
+    /// Mooncake's rows with sessions: `session_id`, `after`, `delay`, `block_size`.
+    Trace,
+    /// The trace that `vllm bench serve` replays: Mooncake's rows, but times in seconds.
+    TimedTrace,
+    /// Traces of Alibaba's Bailian: seconds, `chat_id` and `parent_chat_id`.
+    #[strum(to_string = "bailian", serialize = "qwen")]
+    Bailian,
+    /// Sessions of coding agents with their sub-agents: `requests` of `t`, `in`, `out`, `hash_ids`.
+    Agentic,
+    /// OpenTelemetry's GenAI spans as JSON.
+    Otel,
+    /// The request log of LiteLLM.
+    #[strum(serialize = "litellm")]
+    LiteLlm,
+    /// The request log of vLLM.
+    VllmLog,
     /// Any text, cut into pieces.
     Text,
     /// `{"messages": […]}` or ShareGPT rows, replayed turn by turn.
@@ -67,11 +85,43 @@ pub enum DataFormat {
 }
 
 impl DataFormat {
+    /// Lengths, and when requests came.
     pub fn is_trace(self) -> bool {
+        self.has_sessions()
+            || matches!(
+                self,
+                DataFormat::Mooncake
+                    | DataFormat::BurstGpt
+                    | DataFormat::Azure
+                    | DataFormat::TimedTrace
+            )
+    }
+
+    /// A trace whose requests belong together and wait for each other.
+    pub fn has_sessions(self) -> bool {
+        self.is_log()
+            || matches!(
+                self,
+                DataFormat::Trace | DataFormat::Bailian | DataFormat::Agentic
+            )
+    }
+
+    /// What a server or a gateway wrote about its requests; their texts become lengths and blocks.
+    pub fn is_log(self) -> bool {
         matches!(
             self,
-            DataFormat::Mooncake | DataFormat::BurstGpt | DataFormat::Azure
+            DataFormat::Otel | DataFormat::LiteLlm | DataFormat::VllmLog
         )
+    }
+
+    /// All of its requests lie on one clock; else each session has its own.
+    pub fn has_clock(self) -> bool {
+        self.is_trace() && self != DataFormat::Agentic
+    }
+
+    /// Its rows say which parts of prompts are the same.
+    pub fn names_blocks(self) -> bool {
+        self.has_sessions() || matches!(self, DataFormat::Mooncake | DataFormat::TimedTrace)
     }
 }
 

@@ -44,6 +44,7 @@ pub fn read(input: &[u8], scratch: &Scratch) -> bool {
             max_prompt: None,
             skip_bad: true,
             window: Window::default(),
+            block_tokens: None,
         };
         let surveyor = Surveyor {
             data: &data,

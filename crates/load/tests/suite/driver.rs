@@ -651,7 +651,7 @@ async fn what_still_waits_at_the_cap_when_the_run_ends_is_recorded_as_cut() {
 fn talk(think_ms: u64, history: History) -> Option<Conversation> {
     Some(Conversation {
         turns: None,
-        think: Span(ms(think_ms)),
+        think: Some(Span(ms(think_ms))),
         history,
     })
 }

@@ -114,8 +114,8 @@ fn talk(report: &RunReport<'_>, conversation: &Conversation) -> Vec<String> {
         Some(turns) => report.fill(SetupText::Conversations, &[("turns", turns.to_string())]),
         None => report.say(SetupText::WholeConversations).to_owned(),
     }];
-    if !conversation.think.0.is_zero() {
-        let time = conversation.think.to_string();
+    if let Some(think) = conversation.think.filter(|think| !think.0.is_zero()) {
+        let time = think.to_string();
         parts.push(report.fill(SetupText::Think, &[("time", time)]));
     }
     parts

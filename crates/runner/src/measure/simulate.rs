@@ -48,7 +48,9 @@ pub fn check_computable(scenario: &Scenario) -> Result<(), RunnerError> {
         return Ok(());
     }
     if scenario.work.conversation.is_some() {
-        bail!("--sim-clock virtual knows no conversations; leave out --turns, or the option");
+        bail!(
+            "--sim-clock virtual knows no conversations and no sessions; leave out --turns, take a trace without sessions, or leave out the option"
+        );
     }
     if scenario.connection.api.answers() == Answers::Items {
         bail!(

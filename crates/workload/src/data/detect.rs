@@ -1,7 +1,7 @@
 //! Which format a file has, from its first rows and never from its name.
 
 use super::error::{DataError, listed};
-use super::format::{csv, line};
+use super::format::{csv, line, vllm_log};
 use super::head::{head_of, shape_of};
 use super::object::Object;
 use super::rows::{Rows, Shape};
@@ -48,6 +48,9 @@ pub fn format_of(path: &Path, head: &[u8], field: Option<&str>) -> Result<DataFo
         }
         _ => {}
     }
+    if rows.iter().any(|row| vllm_log::is_request(row)) {
+        return Ok(DataFormat::VllmLog);
+    }
     if !mostly_json(&rows, head) {
         return Ok(DataFormat::Line);
     }
@@ -92,8 +95,18 @@ fn of_fields(row: &Object, field: Option<&str>) -> Option<DataFormat> {
         || matches!(row.optional_text("answer"), Ok(Some(answer)) if answer.contains("####"));
     if has("conversations") || has("conversation") {
         Some(DataFormat::ShareGpt)
+    } else if has("input_length") && has("chat_id") {
+        Some(DataFormat::Bailian)
+    } else if has("input_length") && has("session_id") {
+        Some(DataFormat::Trace)
     } else if has("input_length") && (has("timestamp") || has("hash_ids")) {
         Some(DataFormat::Mooncake)
+    } else if has("requests") && (has("block_size") || has("hash_id_scope")) {
+        Some(DataFormat::Agentic)
+    } else if has("resourceSpans") || (has("attributes") && has("context")) {
+        Some(DataFormat::Otel)
+    } else if has("startTime") && (has("call_type") || has("prompt_tokens")) {
+        Some(DataFormat::LiteLlm)
     } else if has("messages") || line::is_body(row) {
         Some(DataFormat::Line)
     } else if has("question") {
@@ -135,6 +148,27 @@ mod tests {
             (
                 "{\"timestamp\": 1, \"input_length\": 2}",
                 DataFormat::Mooncake,
+            ),
+            (
+                "{\"timestamp\": 1, \"input_length\": 2, \"chat_id\": 3}",
+                DataFormat::Bailian,
+            ),
+            (
+                "{\"session_id\": 1, \"input_length\": 2}",
+                DataFormat::Trace,
+            ),
+            (
+                "{\n \"id\": \"a\",\n \"block_size\": 64,\n \"requests\": []\n}\n",
+                DataFormat::Agentic,
+            ),
+            ("{\"resourceSpans\": []}", DataFormat::Otel),
+            (
+                "{\"startTime\": 1, \"call_type\": \"completion\", \"messages\": []}",
+                DataFormat::LiteLlm,
+            ),
+            (
+                "INFO:     Started\nINFO 11-17 05:13:48 [logger.py:43] Received request a: prompt: 'b', params: c\n",
+                DataFormat::VllmLog,
             ),
             (
                 "{\"question\": \"a\", \"answer\": \"b\\n#### 3\"}",

@@ -61,6 +61,15 @@ pub enum DataError {
     /// Shuffling would undo the times of a trace.
     #[error("{path} is a trace, which is replayed in its order; leave out --shuffle")]
     ShuffledTrace { path: PathBuf },
+    /// Requests of a session that wait for each other.
+    #[error(
+        "{path} has a session whose requests wait for each other in a circle, that of line {line} among them; each must wait for earlier ones only"
+    )]
+    Circle {
+        path: PathBuf,
+        /// The line where one of them begins.
+        line: u64,
+    },
     /// More rows than can be held, all of which are to be put into another order.
     #[error(
         "{path} is too large to be shuffled as a whole; take its first rows with --limit, or leave out --shuffle"
@@ -134,6 +143,13 @@ pub enum Fault {
     Backwards,
     #[error("its prompt has no tokens")]
     NoTokens,
+    /// A log that goes back by more than requests overtake each other.
+    #[error(
+        "the log goes back by {seconds} s here: a clock was set, or logs were put together; sort it, or cut it there"
+    )]
+    ClockJump { seconds: u64 },
+    #[error("it ends before it begins: a clock was set meanwhile")]
+    EndsBeforeStart,
 }
 
 /// Names of fields for a message: printable, and not too many.

@@ -26,13 +26,13 @@ pub struct FilteredOut {
     pub too_long: u64,
     /// Rows against `--filter`.
     pub by_filter: u64,
-    /// Rows of a trace before its window.
-    pub before_window: u64,
+    /// Rows of a trace before its window, and those of sessions after it.
+    pub outside_window: u64,
 }
 
 impl FilteredOut {
     pub fn total(&self) -> u64 {
-        self.too_short + self.too_long + self.by_filter + self.before_window
+        self.too_short + self.too_long + self.by_filter + self.outside_window
     }
 }
 
@@ -97,15 +97,22 @@ impl Filters {
     pub fn judge(&self, row: &mut Row, counted: Counted) -> RowVerdict {
         let mut tokens = counted.prompt;
         if let RowContent::Lengths {
-            at, input_tokens, ..
+            at,
+            input_tokens,
+            link,
+            ..
         } = &mut row.content
         {
             if self.to.is_some_and(|to| *at >= to) {
-                return RowVerdict::End;
+                // Sessions may lie one after the other in the file.
+                return match link {
+                    Some(_) => RowVerdict::Skip(|out| &mut out.outside_window),
+                    None => RowVerdict::End,
+                };
             }
             match at.checked_sub(self.from) {
                 Some(since) => *at = since,
-                None => return RowVerdict::Skip(|out| &mut out.before_window),
+                None => return RowVerdict::Skip(|out| &mut out.outside_window),
             }
             tokens = Some(*input_tokens);
         }
@@ -149,8 +156,8 @@ impl Filters {
                 format!("against --filter {}", filter.unwrap_or_default()),
             ),
             (
-                out.before_window,
-                "before the window of the trace".to_owned(),
+                out.outside_window,
+                "outside the window of the trace".to_owned(),
             ),
         ]
         .into_iter()

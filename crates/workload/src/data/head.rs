@@ -10,6 +10,7 @@ use std::io::{self, BufRead, Read};
 pub fn shape_of(head: &[u8]) -> Shape {
     let inside = match head.trim_ascii_start() {
         [b'[', inside @ ..] => inside.trim_ascii_start(),
+        head @ [b'{', ..] if is_spread(head) => return Shape::Objects,
         _ => return Shape::Lines,
     };
     match inside.first() {
@@ -17,6 +18,12 @@ pub fn shape_of(head: &[u8]) -> Shape {
         Some(b'{' | b'[' | b'"' | b']') | None => Shape::Array,
         Some(_) => Shape::Lines,
     }
+}
+
+/// An object goes on after its first line, as programs write it for people.
+fn is_spread(head: &[u8]) -> bool {
+    let line = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    line.len() < head.len() && matches!(line.trim_ascii_end().last(), Some(b'{' | b'[' | b','))
 }
 
 fn is_message(head: &[u8]) -> bool {
@@ -61,6 +68,7 @@ mod tests {
             ("[]", Shape::Array),
             ("[INST] a text", Shape::Lines),
             ("{\"a\": []}", Shape::Lines),
+            ("{\n  \"a\": []\n}\n", Shape::Objects),
             ("a text", Shape::Lines),
             ("", Shape::Lines),
         ] {

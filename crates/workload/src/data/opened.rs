@@ -2,13 +2,17 @@
 
 use super::detect;
 use super::error::{DataError, Fault};
-use super::format::reader;
+use super::format::logged::Weaver;
 use super::format::reader::{Reader, Reading};
+use super::format::{Manner, log_reader, reader};
 use super::head::{head_of, shape_of};
 use super::rows::{Rows, Shape};
 use super::source::{self, Source};
 use crate::survey::Packing;
+use crate::tokenizer;
 use inferometer_core::work::DataFormat;
+use inferometer_core::work::TokenizerName;
+use std::collections::VecDeque;
 use std::io::{Chain, Cursor, Read};
 use std::path::{Path, PathBuf};
 
@@ -19,6 +23,8 @@ pub struct Opened {
     packing: Packing,
     rows: Rows<Chain<Cursor<Vec<u8>>, Source>>,
     reader: Box<dyn Reader>,
+    /// Rows that were read before their turn: those of a session, or all of a log.
+    ahead: VecDeque<ReadRow>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,11 +53,11 @@ impl Opened {
     pub fn open(
         path: &Path,
         format: Option<DataFormat>,
-        field: Option<&str>,
+        manner: Manner<'_>,
     ) -> Result<Self, DataError> {
         let (source, packing) =
             source::open(path).map_err(|error| DataError::unreadable(path, error))?;
-        let opened = Self::of_source(path, source, format, field)?;
+        let opened = Self::of_source(path, source, format, manner)?;
         Ok(Opened { packing, ..opened })
     }
 
@@ -60,26 +66,62 @@ impl Opened {
         path: &Path,
         mut source: Source,
         format: Option<DataFormat>,
-        field: Option<&str>,
+        manner: Manner<'_>,
     ) -> Result<Self, DataError> {
         let head = head_of(&mut source).map_err(|error| DataError::unreadable(path, error))?;
         let format = match format {
             Some(format) => format,
-            None => detect::format_of(path, &head, field)?,
+            None => detect::format_of(path, &head, manner.field)?,
         };
         let json = detect::holds_json(&head);
         let shape = match format {
             DataFormat::BurstGpt | DataFormat::Azure => Shape::Csv,
-            DataFormat::Line if !json => Shape::Lines,
+            DataFormat::Line | DataFormat::VllmLog if !json => Shape::Lines,
             _ => shape_of(&head),
         };
-        Ok(Opened {
+        let mut opened = Opened {
             path: path.to_owned(),
             format,
             packing: Packing::Plain,
             rows: Rows::new(Cursor::new(head).chain(source), shape),
-            reader: reader(format, field, json),
-        })
+            reader: reader(format, manner, json),
+            ahead: VecDeque::new(),
+        };
+        opened.read_log(manner)?;
+        Ok(opened)
+    }
+
+    /// Reads all of a log, if it is one: its requests are in order of their ends, and only all of
+    /// them say which belong together. Their texts do not stay.
+    fn read_log(&mut self, manner: Manner<'_>) -> Result<(), DataError> {
+        let Some(mut log) = log_reader(self.format) else {
+            return Ok(());
+        };
+        let common = tokenizer::open(&TokenizerName::Cl100k);
+        let common = common.expect("it is part of the program");
+        let mut weaver = Weaver::new(manner.tokenizer.unwrap_or(&*common), manner.block_tokens);
+        let mut last = 0;
+        while let Some(row) =
+            (self.rows.next_row()).map_err(|error| DataError::unreadable(&self.path, error))?
+        {
+            last = row.line;
+            match row.text.and_then(|text| log.read(text)) {
+                Ok(requests) => {
+                    (requests.into_iter()).for_each(|request| weaver.add(last, request));
+                }
+                Err(fault) => self.ahead.push_back(ReadRow {
+                    line: last,
+                    reading: Err(fault),
+                }),
+            }
+        }
+        (log.finish().into_iter()).for_each(|request| weaver.add(last, request));
+        self.ahead
+            .extend(weaver.finish().into_iter().map(|(line, reading)| ReadRow {
+                line,
+                reading: Ok(reading),
+            }));
+        Ok(())
     }
 
     pub fn format(&self) -> DataFormat {
@@ -93,14 +135,22 @@ impl Opened {
     /// The next row; none at the end.
     pub fn next_row(&mut self) -> Result<Option<ReadRow>, DataError> {
         loop {
+            if let Some(row) = self.ahead.pop_front() {
+                return Ok(Some(row));
+            }
             let row = self.rows.next_row();
             let Some(row) = row.map_err(|error| DataError::unreadable(&self.path, error))? else {
                 return Ok(None);
             };
             let line = row.line;
             let reading = row.text.and_then(|text| self.reader.read(text));
-            if reading != Ok(Reading::Header) {
-                return Ok(Some(ReadRow { line, reading }));
+            match reading {
+                Ok(Reading::Header) => {}
+                Ok(Reading::Rows(rows)) => self.ahead.extend(rows.into_iter().map(|row| ReadRow {
+                    line,
+                    reading: Ok(Reading::Row(row)),
+                })),
+                reading => return Ok(Some(ReadRow { line, reading })),
             }
         }
     }
@@ -112,7 +162,7 @@ mod tests {
     use proptest::prelude::*;
     use std::io::BufReader;
 
-    const FORMATS: [Option<DataFormat>; 12] = [
+    const FORMATS: [Option<DataFormat>; 19] = [
         None,
         Some(DataFormat::ShareGpt),
         Some(DataFormat::OpenQa),
@@ -123,6 +173,13 @@ mod tests {
         Some(DataFormat::Mooncake),
         Some(DataFormat::BurstGpt),
         Some(DataFormat::Azure),
+        Some(DataFormat::Trace),
+        Some(DataFormat::TimedTrace),
+        Some(DataFormat::Bailian),
+        Some(DataFormat::Agentic),
+        Some(DataFormat::Otel),
+        Some(DataFormat::LiteLlm),
+        Some(DataFormat::VllmLog),
         Some(DataFormat::Text),
         Some(DataFormat::Conversations),
     ];
@@ -132,7 +189,8 @@ mod tests {
             buffer,
             Cursor::new(bytes.to_vec()),
         ));
-        let mut opened = Opened::of_source("data".as_ref(), source, format, None).ok()?;
+        let mut opened =
+            Opened::of_source("data".as_ref(), source, format, Manner::default()).ok()?;
         let mut rows = Vec::new();
         while let Some(row) = opened.next_row().unwrap() {
             rows.push(row);
@@ -169,6 +227,12 @@ mod tests {
                 "\"input_length\":2",
                 "\"output_length\":3",
                 "\"hash_ids\":[1]",
+                "\"session_id\":1",
+                "\"after\":[0]",
+                "\"requests\":[",
+                "\"attributes\":{",
+                "\"startTime\":1",
+                "INFO 11-17 05:13:48 [l] Received request a: prompt: 'b', params: x\n",
                 "\"prompt\":\"c\"",
                 "\"instruction\":\"d\"",
                 "\"answer\":\"#### 4\"",

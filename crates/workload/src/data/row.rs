@@ -1,5 +1,6 @@
 //! What a row of a data set holds, whatever its format.
 
+use inferometer_core::work::Wait;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -34,7 +35,22 @@ pub enum RowContent {
         input_tokens: u32,
         /// Blocks of the prompt: equal numbers, equal text. Empty where the trace has none.
         blocks: Arc<[u64]>,
+        /// Tokens of each block.
+        block_tokens: u32,
+        /// Its place in a session, where the trace has sessions.
+        link: Option<Arc<Link>>,
     },
+}
+
+/// The place of a request in its session.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Link {
+    pub session: u64,
+    /// Its own name.
+    pub id: u64,
+    /// Names of the requests that it waits for.
+    pub after: Box<[u64]>,
+    pub wait: Wait,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -64,7 +80,10 @@ impl Row {
                 .iter()
                 .map(|turn| turn.user.len() + turn.answer.as_ref().map_or(0, |text| text.len()))
                 .sum::<usize>(),
-            RowContent::Lengths { blocks, .. } => size_of_val(&**blocks),
+            RowContent::Lengths { blocks, link, .. } => {
+                let linked = |link: &Link| size_of::<Link>() + size_of_val(&*link.after);
+                size_of_val(&**blocks) + link.as_deref().map_or(0, linked)
+            }
         };
         let further = [&self.reference, &self.expected].into_iter().flatten();
         content + further.map(|text| text.len()).sum::<usize>() + size_of::<Row>()

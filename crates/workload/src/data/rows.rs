@@ -13,6 +13,8 @@ pub enum Shape {
     Csv,
     /// The elements of one JSON array.
     Array,
+    /// JSON objects one after the other, over as many lines as they like.
+    Objects,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -102,6 +104,16 @@ impl<R: BufRead> Rows<R> {
         match self.shape {
             Shape::Lines | Shape::Csv => self.next_line(),
             Shape::Array => self.next_element(),
+            Shape::Objects => self.next_object(),
+        }
+    }
+
+    fn next_object(&mut self) -> io::Result<Option<RawRow<'_>>> {
+        match self.skip_blanks()? {
+            None => Ok(None),
+            Some(b'{') if self.place != Place::Done => self.hold(Scan::end_of_object),
+            // Whatever stands between objects is a bad row, and ends with its line.
+            Some(_) => self.next_line(),
         }
     }
 
@@ -166,7 +178,7 @@ impl<R: BufRead> Rows<R> {
                 self.place = Place::After;
                 self.next_element()
             }
-            (Place::Inside(_), Some(_)) => self.hold_element(),
+            (Place::Inside(_), Some(_)) => self.hold(Scan::end_of_element),
         }
     }
 
@@ -179,8 +191,11 @@ impl<R: BufRead> Rows<R> {
         }
     }
 
-    /// Reads to the comma or bracket that ends an element.
-    fn hold_element(&mut self) -> io::Result<Option<RawRow<'_>>> {
+    /// Reads to where an element or an object ends.
+    fn hold(
+        &mut self,
+        end_of: fn(&mut Scan, &[u8]) -> Option<usize>,
+    ) -> io::Result<Option<RawRow<'_>>> {
         let line = self.line;
         self.held.clear();
         let mut scan = Scan::default();
@@ -191,18 +206,19 @@ impl<R: BufRead> Rows<R> {
                 let text = Err(Fault::CutOff);
                 return Ok(Some(RawRow { line, text }));
             }
-            let end = scan.end_of_element(piece);
+            let end = end_of(&mut scan, piece);
             let text = &piece[..end.unwrap_or(piece.len())];
             self.held.push(text);
             self.line += memchr_iter(b'\n', text).count() as u64;
-            let closed = end.map(|end| piece[end] == b']');
-            let used = text.len() + usize::from(end.is_some());
+            let closed = end.map(|end| piece.get(end) == Some(&b']'));
+            let mark = self.shape == Shape::Array && end.is_some();
+            let used = text.len() + usize::from(mark);
             self.source.consume(used);
             if let Some(closed) = closed {
-                self.place = if closed {
-                    Place::After
-                } else {
-                    Place::Inside(true)
+                self.place = match (self.shape, closed) {
+                    (Shape::Objects, _) => Place::Before,
+                    (_, true) => Place::After,
+                    (_, false) => Place::Inside(true),
                 };
                 let text = self.held.text().map(str::trim_ascii_end);
                 return Ok(Some(RawRow { line, text }));
@@ -238,7 +254,20 @@ struct Scan {
 }
 
 impl Scan {
+    /// Behind the brace that closes an object.
+    fn end_of_object(&mut self, piece: &[u8]) -> Option<usize> {
+        self.end(piece, |depth, byte| depth == 1 && byte == b'}')
+            .map(|end| end + 1)
+    }
+
+    /// At the comma or bracket that ends an element.
     fn end_of_element(&mut self, piece: &[u8]) -> Option<usize> {
+        self.end(piece, |depth, byte| {
+            depth == 0 && matches!(byte, b',' | b']')
+        })
+    }
+
+    fn end(&mut self, piece: &[u8], ends: impl Fn(u64, u8) -> bool) -> Option<usize> {
         let mut at = 0;
         while at < piece.len() {
             if self.escaped {
@@ -251,7 +280,7 @@ impl Scan {
                 match piece[at] {
                     b'"' => self.in_string = true,
                     b'{' | b'[' => self.depth += 1,
-                    b',' | b']' if self.depth == 0 => return Some(at),
+                    byte if ends(self.depth, byte) => return Some(at),
                     b'}' | b']' => self.depth = self.depth.saturating_sub(1),
                     _ => {}
                 }
@@ -317,6 +346,21 @@ mod tests {
             assert_eq!(read(array.as_bytes(), Shape::Array, buffer), expected);
         }
         assert_eq!(read(b"[ ]", Shape::Array, 1), []);
+    }
+
+    #[test]
+    fn objects_lie_over_as_many_lines_as_they_like() {
+        let text = "{\n \"a\": \"}{\",\n \"b\": [{}]\n}\n\n{\"c\": 1} {}\nstray {\n{\"d";
+        let expected = [
+            good(1, "{\n \"a\": \"}{\",\n \"b\": [{}]\n}"),
+            good(6, "{\"c\": 1}"),
+            good(6, "{}"),
+            good(7, "stray {"),
+            (8, Err(Fault::CutOff)),
+        ];
+        for buffer in 1..9 {
+            assert_eq!(read(text.as_bytes(), Shape::Objects, buffer), expected);
+        }
     }
 
     #[test]
@@ -407,7 +451,7 @@ mod tests {
             bytes in prop::collection::vec(prop_oneof![any::<u8>(), prop::sample::select(&b"[]{}\",\\\n "[..])], 0..200),
             buffer in 1usize..40,
         ) {
-            for shape in [Shape::Lines, Shape::Csv, Shape::Array] {
+            for shape in [Shape::Lines, Shape::Csv, Shape::Array, Shape::Objects] {
                 prop_assert_eq!(read(&bytes, shape, buffer), read(&bytes, shape, 4096));
             }
         }

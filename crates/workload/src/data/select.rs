@@ -6,6 +6,7 @@
 use super::count::{Counted, Counter, complete_counts, count_rows};
 use super::error::{DataError, Fault, KEPT_BYTES};
 use super::filter::{FilteredOut, Filters, RowVerdict};
+use super::format::Manner;
 use super::format::reader::Reading;
 use super::opened::{End, Opened, ReadRow};
 use super::row::{Picked, Row};
@@ -78,12 +79,20 @@ impl Selection<'_> {
         Some(Counter { tokenizer, cache })
     }
 
+    fn manner(&self) -> Manner<'_> {
+        Manner {
+            field: self.data.field.as_deref(),
+            block_tokens: self.data.block_tokens,
+            tokenizer: self.tokenizer,
+        }
+    }
+
     /// Reads the data and takes rows from it.
     pub fn run(&self) -> Result<Selected, DataError> {
         if self.data.format == Some(DataFormat::Text) {
             return self.of_pieces();
         }
-        let mut opened = Opened::open(self.path, self.data.format, self.data.field.as_deref())?;
+        let mut opened = Opened::open(self.path, self.data.format, self.manner())?;
         let trace = opened.format().is_trace();
         if self.data.shuffle && trace {
             return Err(DataError::ShuffledTrace {
@@ -210,7 +219,7 @@ impl<'a> Collector<'a> {
                         return Ok(Some(end));
                     }
                 }
-                Ok(Reading::Unusable | Reading::Header) => self.selected.unusable += 1,
+                Ok(_) => self.selected.unusable += 1,
                 Err(fault) => self.skip(row.line, fault)?,
             }
         }

@@ -8,7 +8,7 @@ use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A stream of bytes that is read once.
 pub type Source = Box<dyn BufRead + Send>;
@@ -20,9 +20,66 @@ const ZSTD: u32 = 0xfd2f_b528;
 const ZSTD_SKIPPABLE: u32 = 0x184d_2a50;
 const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
-/// Opens a file: plain, gzip or zstd, without its byte-order mark.
+/// Opens a file: plain, gzip or zstd, without its byte-order mark. A folder is all of its files
+/// of JSON, by their names.
 pub fn open(path: &Path) -> io::Result<(Source, Packing)> {
+    if path.is_dir() {
+        return Ok((
+            Box::new(BufReader::new(Folder::open(path)?)),
+            Packing::Plain,
+        ));
+    }
     unpacked(BufReader::with_capacity(BUFFER, File::open(path)?))
+}
+
+/// The files of a folder, one after the other.
+struct Folder {
+    left: std::vec::IntoIter<PathBuf>,
+    open: Option<Source>,
+}
+
+impl Folder {
+    fn open(path: &Path) -> io::Result<Self> {
+        let mut files = Vec::new();
+        for entry in std::fs::read_dir(path)? {
+            let file = entry?.path();
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            if file.is_file() && name.contains(".json") && !name.starts_with('.') {
+                files.push(file);
+            }
+        }
+        if files.is_empty() {
+            return Err(io::Error::other("the folder has no files of JSON"));
+        }
+        files.sort();
+        Ok(Folder {
+            left: files.into_iter(),
+            open: None,
+        })
+    }
+}
+
+impl Read for Folder {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let Some(open) = &mut self.open else {
+                match self.left.next() {
+                    Some(file) => self.open = Some(open(&file)?.0),
+                    None => return Ok(0),
+                }
+                continue;
+            };
+            match (open.read(into)?, into.first_mut()) {
+                // The last line of a file may have no end.
+                (0, Some(first)) => {
+                    self.open = None;
+                    *first = b'\n';
+                    return Ok(1);
+                }
+                (read, _) => return Ok(read),
+            }
+        }
+    }
 }
 
 fn unpacked(packed: impl BufRead + Send + 'static) -> io::Result<(Source, Packing)> {

@@ -5,6 +5,7 @@
 use super::count::Counted;
 use super::error::{DataError, KEPT_BYTES};
 use super::filter::{FilteredOut, Filters, RowVerdict};
+use super::format::Manner;
 use super::format::reader::Reading;
 use super::opened::{End, Opened, ReadRow};
 use super::row::{Picked, Row, RowContent};
@@ -17,6 +18,7 @@ use crate::tokenizer::{Tokenizer, count_all};
 use inferometer_core::work::{DataFormat, DataSource, PromptLength};
 use inferometer_text::hostile::printable;
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -45,6 +47,8 @@ pub struct Surveyor<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Taken<'a> {
     pub row: &'a Row,
+    /// The line where it begins.
+    pub line: u64,
     /// Tokens of its answer: as the data ask, else those of the first answer in the data.
     pub output_tokens: Option<u32>,
 }
@@ -88,7 +92,15 @@ impl Surveyor<'_> {
             let rows = Rows::Pieces(pieces.into_iter());
             return Ok((rows, DataFormat::Text, packing, Filters::none()));
         }
-        let opened = Opened::open(self.path, data.format, data.field.as_deref())?;
+        let opened = Opened::open(
+            self.path,
+            data.format,
+            Manner {
+                field: data.field.as_deref(),
+                block_tokens: data.block_tokens,
+                tokenizer: Some(self.tokenizer),
+            },
+        )?;
         let (format, packing) = (opened.format(), opened.packing());
         let filters = Filters::new(data, format.is_trace(), true)?;
         Ok((Rows::Read(Box::new(opened)), format, packing, filters))
@@ -138,6 +150,8 @@ struct Found<'a> {
     output_tokens: LengthCounts,
     turns: LengthCounts,
     times: Times,
+    /// Requests of each session of a trace.
+    sessions: HashMap<u64, u64>,
     first_prompts: Vec<String>,
     /// Rows that are to be put into another order.
     shuffled: Option<KeptRows>,
@@ -158,6 +172,7 @@ impl<'a> Found<'a> {
             output_tokens: LengthCounts::default(),
             turns: LengthCounts::default(),
             times: Times::default(),
+            sessions: HashMap::new(),
             first_prompts: Vec::new(),
             shuffled: shuffle.then(|| KeptRows::new(kept, Some(surveyor.seed))),
         }
@@ -181,7 +196,7 @@ impl<'a> Found<'a> {
             self.rows.seen += 1;
             let mut row = match reading {
                 Ok(Reading::Row(row)) => row,
-                Ok(Reading::Unusable | Reading::Header) => {
+                Ok(_) => {
                     self.rows.unusable += 1;
                     continue;
                 }
@@ -230,6 +245,7 @@ impl<'a> Found<'a> {
                     self.show(&row);
                     each(Taken {
                         row: &row,
+                        line,
                         output_tokens,
                     })?;
                 }
@@ -242,11 +258,17 @@ impl<'a> Found<'a> {
     fn measure(&mut self, row: &Row, tokens: &Tokens) {
         self.rows.usable += 1;
         if let RowContent::Lengths {
-            at, input_tokens, ..
-        } = row.content
+            at,
+            input_tokens,
+            link,
+            ..
+        } = &row.content
         {
-            self.prompt_tokens.add(u64::from(input_tokens));
-            self.times.add(at);
+            self.prompt_tokens.add(u64::from(*input_tokens));
+            self.times.add(*at);
+            if let Some(link) = link {
+                *self.sessions.entry(link.session).or_default() += 1;
+            }
         } else {
             for text in prompts(row) {
                 self.prompt_chars.add(text.chars().count() as u64);
@@ -292,10 +314,14 @@ impl<'a> Found<'a> {
                 if surveyor.all_rows {
                     each(Taken {
                         row: &picked.row,
+                        line: picked.line,
                         output_tokens: picked.reference_tokens,
                     })?;
                 }
             }
+        }
+        for requests in self.sessions.values() {
+            self.turns.add(*requests);
         }
         if self.rows.seen == 0 {
             let path = surveyor.path.to_owned();
@@ -321,13 +347,14 @@ impl<'a> Found<'a> {
             },
             partial: self.partial,
             bad_rows: self.bad,
-            tokenizer: (!format.is_trace()).then(|| surveyor.tokenizer.name().to_owned()),
+            tokenizer: (!format.is_trace() || format.is_log())
+                .then(|| surveyor.tokenizer.name().to_owned()),
             tokenizer_given: surveyor.tokenizer_given,
             prompt_chars: self.prompt_chars.lengths(),
             prompt_tokens: self.prompt_tokens.lengths(),
             output_tokens: self.output_tokens.lengths(),
             turns: self.turns.lengths(),
-            arrivals: self.times.arrivals().filter(|_| format.is_trace()),
+            arrivals: self.times.arrivals().filter(|_| format.has_clock()),
             first_prompts: self.first_prompts,
         })
     }
@@ -434,6 +461,7 @@ mod tests {
             max_prompt: None,
             skip_bad: false,
             window: Window::default(),
+            block_tokens: None,
         }
     }
 

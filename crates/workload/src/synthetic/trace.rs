@@ -6,7 +6,7 @@ use super::writer::Writer;
 use crate::tokenizer::Tokenizer;
 use crate::{Nonce, Prompt, Prompts};
 use inferometer_core::length::LONGEST;
-use inferometer_core::work::Language;
+use inferometer_core::work::{Follows, Language};
 use std::sync::Arc;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,25 +16,25 @@ pub struct TraceRow {
     /// Names of the blocks of its prompt, from the beginning: equal names, equal text. Empty
     /// where the trace does not tell.
     pub blocks: Arc<[u64]>,
+    /// Tokens of each.
+    pub block_tokens: u32,
+    /// When it is sent, where it is part of a session.
+    pub follows: Option<Follows>,
 }
 
 /// Text for the rows of a trace. A block has the same words wherever it occurs, so that a prefix
 /// cache finds in the replay what it would have found in the original.
 pub struct TracePrompts {
     rows: Box<[TraceRow]>,
-    block_tokens: u32,
+    /// Where each session begins in the rows.
+    begins: Box<[usize]>,
     writer: Writer,
 }
 
 impl TracePrompts {
-    /// Tokens of a block in Mooncake's traces.
-    pub const MOONCAKE_BLOCK: u32 = 512;
-
-    /// Text for `rows`, in blocks of `block_tokens`. The words of the nonce are part of the
-    /// first block.
+    /// Text for `rows`. The words of the nonce are part of the first block.
     pub fn new(
         rows: Vec<TraceRow>,
-        block_tokens: u32,
         language: Language,
         seed: u64,
         nonce: Option<Nonce>,
@@ -45,23 +45,36 @@ impl TracePrompts {
             return Err(SyntheticError::NoRows);
         }
         Ok(TracePrompts {
+            begins: (0..rows.len()).collect(),
             rows: rows.into(),
-            block_tokens: block_tokens.max(1),
             writer: Writer::new(language, seed, nonce, tokenizer, as_token_ids, None)?,
         })
     }
 
-    /// A prompt of exactly `input_tokens`, made of these blocks; the last is cut, and what goes
+    /// The same rows, of which those from one beginning to the next are a session.
+    pub fn in_sessions(self, begins: Vec<usize>) -> Self {
+        let begins = begins.into();
+        TracePrompts { begins, ..self }
+    }
+
+    /// The rows of a session.
+    fn session(&self, session: u64) -> &[TraceRow] {
+        let place = (session % self.begins.len() as u64) as usize;
+        let end = self.begins.get(place + 1).copied();
+        &self.rows[self.begins[place]..end.unwrap_or(self.rows.len())]
+    }
+
+    /// A prompt of exactly the row's length, made of these blocks; the last is cut, and what goes
     /// beyond them is drawn by `index`.
-    pub fn of_lengths(&self, index: u64, input_tokens: u32, blocks: &[u64]) -> Prompt {
+    fn of_lengths(&self, index: u64, row: &TraceRow, blocks: &[u64]) -> Prompt {
         // Beyond that, the trace is wrong.
-        let mut left = input_tokens.min(LONGEST);
+        let mut left = row.input_tokens.min(LONGEST);
         let mut stretches = Vec::with_capacity(blocks.len().min(1 << 16) + 1);
         for &block in blocks {
             if left == 0 {
                 break;
             }
-            let tokens = left.min(self.block_tokens);
+            let tokens = left.min(row.block_tokens.max(1));
             left -= tokens;
             let source = Source::Block(block);
             stretches.push(Stretch { source, tokens });
@@ -78,9 +91,18 @@ impl TracePrompts {
 }
 
 impl Prompts for TracePrompts {
-    fn prompt(&self, session: u64, _turn: u32) -> Prompt {
-        let all = self.rows.len() as u64;
-        let row = &self.rows[(session % all) as usize];
+    fn turns(&self, session: u64) -> u32 {
+        u32::try_from(self.session(session).len()).unwrap_or(u32::MAX)
+    }
+
+    fn follows(&self, session: u64, turn: u32) -> Option<Follows> {
+        self.session(session).get(turn as usize)?.follows.clone()
+    }
+
+    fn prompt(&self, session: u64, turn: u32) -> Prompt {
+        let all = self.begins.len() as u64;
+        let rows = self.session(session);
+        let row = &rows[turn as usize % rows.len()];
         // Beyond the end of the trace its lengths come again, with other words: a warm-up must
         // not show the server what is measured afterwards.
         let cycle = session / all;
@@ -98,12 +120,12 @@ impl Prompts for TracePrompts {
         };
         Prompt {
             output_tokens: row.output_tokens,
-            ..self.of_lengths(session, row.input_tokens, blocks)
+            ..self.of_lengths(session ^ (u64::from(turn) << 40), row, blocks)
         }
     }
 
     fn distinct(&self) -> Option<u64> {
-        Some(self.rows.len() as u64)
+        Some(self.begins.len() as u64)
     }
 }
 
@@ -117,7 +139,7 @@ mod tests {
     fn beyond_its_end_a_trace_has_the_same_lengths_and_other_words() {
         let rows = rows();
         let count = rows.len() as u64;
-        let prompts = TracePrompts::new(rows, 512, Language::En, 1, None, None, false).unwrap();
+        let prompts = TracePrompts::new(rows, Language::En, 1, None, None, false).unwrap();
         for session in 0..count {
             let (first, again) = (
                 prompts.prompt(session, 0),
@@ -133,6 +155,8 @@ mod tests {
             input_tokens,
             output_tokens: Some(9),
             blocks: blocks.into(),
+            block_tokens: 512,
+            follows: None,
         }
     }
 
@@ -160,8 +184,7 @@ mod tests {
         ] {
             let counter = tokenizer.clone().unwrap_or(cl100k.clone());
             let nonce = Some(Nonce::from_random(5));
-            let prompts =
-                TracePrompts::new(rows(), 512, language, 1, nonce, tokenizer, false).unwrap();
+            let prompts = TracePrompts::new(rows(), language, 1, nonce, tokenizer, false).unwrap();
             let made: Vec<Prompt> = (0..7).map(|index| prompts.prompt(index, 0)).collect();
             for (prompt, row) in made.iter().zip(rows()) {
                 assert_eq!(prompt.input_tokens, Some(row.input_tokens));
@@ -184,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_block_reads_the_same_after_whichever_it_stands() {
-        let prompts = TracePrompts::new(rows(), 512, Language::En, 1, None, None, false).unwrap();
+        let prompts = TracePrompts::new(rows(), Language::En, 1, None, None, false).unwrap();
         let (one, other) = (prompts.prompt(1, 0), prompts.prompt(2, 0));
         let second = |prompt: &Prompt| -> Vec<String> {
             let words = text(prompt).split(' ').skip(512);
@@ -194,8 +217,21 @@ mod tests {
     }
 
     #[test]
+    fn turns_of_a_session_share_what_the_trace_says() {
+        let rows = vec![row(512, &[1]), row(1_024, &[1, 2]), row(512, &[1])];
+        let prompts = TracePrompts::new(rows, Language::En, 1, None, None, false);
+        let prompts = prompts.unwrap().in_sessions(vec![0, 2]);
+        assert_eq!((prompts.turns(0), prompts.turns(1)), (2, 1));
+        assert_eq!(prompts.distinct(), Some(2));
+        let said = |session, turn| text(&prompts.prompt(session, turn)).to_owned();
+        assert!(said(0, 1).starts_with(&said(0, 0)));
+        assert_eq!(said(1, 0), said(0, 0));
+        assert_ne!(said(2, 0), said(0, 0));
+    }
+
+    #[test]
     fn a_trace_without_rows_is_refused() {
-        let error = TracePrompts::new(Vec::new(), 512, Language::En, 1, None, None, false).err();
+        let error = TracePrompts::new(Vec::new(), Language::En, 1, None, None, false).err();
         assert!(
             error
                 .expect("it is refused")

@@ -29,6 +29,7 @@ fn plain() -> DataSource {
         max_prompt: None,
         skip_bad: false,
         window: Window::default(),
+        block_tokens: None,
     }
 }
 
@@ -108,6 +109,12 @@ fn every_fixture_is_told_by_its_content() {
         ("instruct.json", DataFormat::Instruct),
         ("gsm8k.jsonl", DataFormat::Gsm8k),
         ("mooncake.jsonl", DataFormat::Mooncake),
+        ("bailian.jsonl", DataFormat::Bailian),
+        ("trace.jsonl", DataFormat::Trace),
+        ("agentic.json", DataFormat::Agentic),
+        ("otel.jsonl", DataFormat::Otel),
+        ("litellm.jsonl", DataFormat::LiteLlm),
+        ("vllm.log", DataFormat::VllmLog),
         ("burstgpt.csv", DataFormat::BurstGpt),
         ("azure.csv", DataFormat::Azure),
         ("conversations.jsonl", DataFormat::Line),
@@ -250,7 +257,7 @@ fn a_window_of_a_trace_begins_at_zero_and_ends_the_reading() {
     };
     let selected = ask.of_path(&fixture("mooncake.jsonl")).unwrap();
     assert_eq!(trace(&selected), [(1000, 2048, 300)]);
-    assert_eq!(selected.filtered_out.before_window, 2);
+    assert_eq!(selected.filtered_out.outside_window, 2);
     assert_eq!(selected.end, End::Window);
     // Lengths of a trace are in tokens without any tokenizer.
     let mut ask = Ask::default();

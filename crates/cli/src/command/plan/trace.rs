@@ -7,7 +7,7 @@ use inferometer_core::length::Distribution;
 use inferometer_plan::work::{Load, Sizes};
 use inferometer_runner::work::fetch;
 use inferometer_text::Lang;
-use inferometer_workload::data::{Opened, Reading, RowContent};
+use inferometer_workload::data::{Manner, Opened, Reading, RowContent};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ impl Trace {
             &mut Progress::new(false, lang),
         )?;
         let said = || format!("--data {location}");
-        let mut opened = Opened::open(&path, None, None).with_context(said)?;
+        let mut opened = Opened::open(&path, None, Manner::default()).with_context(said)?;
         let (mut sizes, mut lasts) = (Vec::new(), Duration::ZERO);
         while let Some(row) = opened.next_row().with_context(said)? {
             let reading = row.reading;

@@ -1,14 +1,13 @@
 //! Traces as tables: BurstGPT's and Azure's, by the names in their header.
 
 use super::reader::{Reader, Reading};
-use super::trace::{Clock, nanoseconds, tokens};
+use super::trace::{Clock, Entry, nanoseconds, tokens};
 use crate::data::error::Fault;
 use inferometer_text::hostile::printable;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::Offset;
 use std::borrow::Cow;
-use std::sync::Arc;
 
 /// BurstGPT: times in seconds, and failed requests as those without an answer.
 #[derive(Debug, Default)]
@@ -40,7 +39,7 @@ impl Reader for Azure {
 }
 
 /// `2023-11-16 18:15:46.6805900`, or the same with an offset.
-fn time_of_day(time: &str) -> Option<i64> {
+pub fn time_of_day(time: &str) -> Option<i64> {
     // Without an offset it is UTC; which one does not matter, as only differences count.
     let date_only = time.get(..10)?;
     let has_offset = time[date_only.len()..].contains(['Z', 'z', '+', '-']);
@@ -95,7 +94,8 @@ impl Table {
         };
         let text = value(0)?;
         let time = time(text).ok_or_else(|| Fault::NoTime(printable(text, 60)))?;
-        self.clock.row(time, count(1)?, count(2)?, Arc::default())
+        self.clock
+            .row(Entry::of_lengths(time, count(1)?, count(2)?))
     }
 }
 

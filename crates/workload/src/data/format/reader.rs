@@ -7,6 +7,8 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reading {
     Row(Row),
+    /// Several requests: those of a session.
+    Rows(Vec<Row>),
     /// Sound, but nothing to send: a conversation without an answer, a failed request.
     Unusable,
     /// Not a row at all: the header of a table.

@@ -1,0 +1,177 @@
+//! Sessions of traces and logs: graphs that are replayed, and traces made from logs that share
+//! what the log shared.
+
+use crate::data::{assert_sound, fixture};
+use crate::support::{Place, Run, Sim};
+use serde_json::{Value, json};
+
+const PLAIN: [&str; 6] = ["--warmup", "0", "--hold", "none", "--tokenizer", "cl100k"];
+
+fn replayed(place: &Place, sim: &Sim, data: &str, more: &[&str]) -> Run {
+    let mut options = vec!["--data", data];
+    options.extend(PLAIN);
+    options.extend(more);
+    place.measure(&sim.url, &options)
+}
+
+#[test]
+fn every_kind_of_session_is_replayed_to_its_end() {
+    let (sim, place) = (Sim::start(&[]), Place::new());
+    for (file, requests, more) in [
+        ("trace.jsonl", 6, &[][..]),
+        ("bailian.jsonl", 3, &[]),
+        (
+            "agentic.json",
+            5,
+            &["--concurrency", "1", "--requests", "5"],
+        ),
+        ("otel.jsonl", 2, &[]),
+        ("litellm.jsonl", 2, &[]),
+        ("vllm.log", 2, &["--speed", "100"]),
+    ] {
+        let run = replayed(&place, &sim, &fixture(file), more);
+        assert_sound(&run);
+        assert_eq!(run.summary.requests.ok, requests, "{file}");
+    }
+}
+
+#[test]
+fn turns_wait_for_what_the_trace_says_and_run_side_by_side() {
+    let (sim, place) = (Sim::start(&[]), Place::new());
+    let run = replayed(&place, &sim, &fixture("trace.jsonl"), &[]);
+    let records = &run.records;
+    let turn = |session: u64, turn: u32| {
+        let is = |record: &&_| is_turn(record, session, turn);
+        records.iter().find(is).expect("it was sent")
+    };
+    let ended = |session, number| turn(session, number).end.unwrap();
+    // The second session: one, then two beside each other, then one that waits for both.
+    for beside in [1, 2] {
+        assert!(turn(1, beside).sent.unwrap() >= ended(1, 0));
+        assert!(turn(1, 3).sent.unwrap() >= ended(1, beside));
+    }
+    assert!(turn(0, 1).sent.unwrap() >= ended(0, 0));
+}
+
+fn is_turn(record: &inferometer_core::record::Record, session: u64, turn: u32) -> bool {
+    record.session == Some(session) && record.turn == Some(turn)
+}
+
+/// Conversations of four turns that begin alike, as a gateway logs them and as bodies.
+fn conversations() -> (String, String) {
+    let words = |first: usize, count: usize| -> String {
+        const WORDS: [&str; 16] = [
+            "river", "stone", "light", "house", "green", "paper", "water", "night", "tree",
+            "story", "glass", "road", "wind", "bread", "cloud", "song",
+        ];
+        let word = |n: usize| WORDS[(n * n + first * 7 + n / 5 * first) % 16];
+        (0..count).map(word).collect::<Vec<_>>().join(" ")
+    };
+    let (mut log, mut bodies) = (Vec::new(), Vec::new());
+    for turn in 0..4 {
+        for talk in 0..60 {
+            let mut messages = vec![json!({"role": "system", "content": words(1, 150)})];
+            for earlier in 0..turn {
+                messages
+                    .push(json!({"role": "user", "content": words(20 + talk * 9 + earlier, 60)}));
+                messages.push(
+                    json!({"role": "assistant", "content": words(90 + talk * 9 + earlier, 80)}),
+                );
+            }
+            messages.push(json!({"role": "user", "content": words(20 + talk * 9 + turn, 60)}));
+            let start = (turn * 10 + talk) as f64;
+            log.push(json!({
+                "call_type": "completion", "startTime": 1_731_823_200.0 + start,
+                "endTime": 1_731_823_201.0 + start, "completion_tokens": 4, "messages": messages,
+            }));
+            bodies.push(json!({"messages": messages, "max_tokens": 4}));
+        }
+    }
+    let lines = |rows: Vec<Value>| rows.iter().map(|row| format!("{row}\n")).collect();
+    (lines(log), lines(bodies))
+}
+
+fn cached_share(run: &Run) -> f64 {
+    let tokens = &run.summary.tokens;
+    let cached = tokens.cached.expect("the simulated engine says it") as f64;
+    cached / tokens.input.expect("and this") as f64
+}
+
+#[test]
+fn a_trace_made_from_a_log_shares_what_the_log_shared_and_holds_no_text() {
+    let place = Place::new();
+    let (log, bodies) = conversations();
+    let log = place.write("log.jsonl", log);
+    let bodies = place.write("bodies.jsonl", bodies);
+    let trace = place.path("trace.jsonl");
+    let trace = trace.to_str().unwrap();
+    let ended = place.run(&["data", &log, "--to", "trace", "--anonymise", "-o", trace]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let written = std::fs::read_to_string(trace).unwrap();
+    assert!(
+        !written.contains("river") && !written.contains("1731823"),
+        "{written}"
+    );
+    assert_eq!(written.lines().count(), 240);
+    // The preflight warms one row of the bodies, which many others outweigh.
+    let one = ["--concurrency", "4", "--requests", "240"];
+    let again = [&one[..], &["--think", "0s"]].concat();
+    let shares = [(bodies.as_str(), &one[..]), (trace, &again[..])].map(|(data, more)| {
+        // Each meets an engine that knows nothing yet.
+        let run = replayed(&place, &Sim::scheduled(&[]), data, more);
+        assert_eq!(run.summary.requests.ok, 240);
+        cached_share(&run)
+    });
+    assert!(shares[0] > 0.3, "{shares:?}");
+    assert!((shares[0] - shares[1]).abs() < 0.02, "{shares:?}");
+}
+
+#[test]
+fn circles_jumps_of_the_clock_and_text_that_should_not_be_written_are_one_line() {
+    let place = Place::new();
+    let row = |after: &str| {
+        format!(
+            r#"{{"timestamp":0,"session_id":1,"input_length":9,"output_length":3,"after":{after}}}"#
+        )
+    };
+    let circle = place.write("circle.jsonl", format!("{}\n{}\n", row("[1]"), row("[0]")));
+    let jump = place.write(
+        "jump.jsonl",
+        "{\"call_type\":\"completion\",\"startTime\":9000,\"prompt_tokens\":3,\"completion_tokens\":3}\n{\"call_type\":\"completion\",\"startTime\":100,\"prompt_tokens\":3,\"completion_tokens\":3}\n",
+    );
+    let openqa = fixture("openqa.jsonl");
+    let cases = [
+        (
+            vec!["run", "http://127.0.0.1:9", "--data", &circle],
+            "in a circle",
+        ),
+        (vec!["data", &circle, "--to", "trace"], "in a circle"),
+        (
+            vec!["run", "http://127.0.0.1:9", "--data", &jump],
+            "goes back by 8900 s",
+        ),
+        (
+            vec!["data", &openqa, "--to", "custom", "--anonymise"],
+            "give --to trace",
+        ),
+        (
+            vec!["data", &openqa, "--to", "trace"],
+            "none has a time and lengths",
+        ),
+    ];
+    for (arguments, said) in cases {
+        let ended = place.run(&arguments);
+        assert_eq!(ended.code, Some(2), "{arguments:?}: {}", ended.stderr);
+        assert!(
+            ended.stderr.contains(said),
+            "{arguments:?}: {}",
+            ended.stderr
+        );
+        assert_eq!(
+            ended.stderr.trim_end().lines().count(),
+            1,
+            "{}",
+            ended.stderr
+        );
+    }
+}
