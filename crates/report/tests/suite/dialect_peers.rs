@@ -283,7 +283,11 @@ fn guidellms_metrics_come_out_as_guidellm_has_them() {
                 continue;
             }
             // Its clock has steps of 240 ns, of which the highest rates are a few hundred.
-            let tolerance = if key.ends_with("per_second") { 1e-2 } else { 1e-4 };
+            let tolerance = if key.ends_with("per_second") {
+                1e-2
+            } else {
+                1e-4
+            };
             assert_near(&format!("{name} {key}"), theirs, &own[key], tolerance);
         }
         let left: Vec<&str> = guidellm::LEFT_OUT.iter().map(|(key, _)| *key).collect();
