@@ -276,15 +276,15 @@ fn heading(notes: &Notes<'_>, line: usize) -> Option<String> {
 
 /// `tip: …`, `Error 3: Internal Server Error`: lines that tools print on their way.
 fn is_said_by_a_program(text: &str) -> bool {
+    if text.starts_with("Traceback (") {
+        return true;
+    }
     let Some((front, _)) = text.split_once(':') else {
         return false;
     };
     let front = front.to_lowercase();
     let word = front.trim_end_matches(|c: char| c.is_ascii_digit() || c == ' ');
-    matches!(
-        word,
-        "tip" | "hint" | "info" | "warning" | "error" | "traceback"
-    )
+    matches!(word, "tip" | "hint" | "info" | "warning" | "error")
 }
 
 #[cfg(test)]

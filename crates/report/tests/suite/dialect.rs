@@ -520,10 +520,8 @@ fn guidellm_weights_by_tokens_and_has_the_first_token_in_its_tpot() {
     let mean = |key: &str| metrics[key]["successful"]["mean"].as_f64().unwrap();
     assert!((mean("time_per_output_token_ms") - 78.0).abs() < 1e-9);
     assert!((mean("inter_token_latency_ms") - 30.0).abs() < 1e-9);
-    assert_eq!(
-        metrics["inter_token_latency_ms"]["successful"]["median"],
-        20.0
-    );
+    let median = metrics["inter_token_latency_ms"]["successful"]["median"].as_f64();
+    assert!(median.is_some_and(|median| (median - 20.0).abs() < 1e-9));
     assert_eq!(metrics["request_totals"]["errored"], 1);
 }
 

@@ -188,12 +188,12 @@ fn aiperfs_metrics_come_out_as_aiperf_has_them() {
                 "http_req_duration" | "http_req_total" | "http_req_receiving" => {
                     assert_near(key, &theirs["p50"], &ours["p50"], 1e-6);
                 }
-                // Its clock has steps of 256 ns, in which a curve may be at nought.
-                _ if key.starts_with("active_") => {
+                // Its clock has steps of 256 ns, in which a curve may be at nought or far up.
+                _ if key.starts_with("active_") || key.starts_with("effective_") => {
                     let (mut theirs, mut ours) = (theirs.clone(), ours.clone());
                     theirs["min"] = Value::Null;
                     ours["min"] = Value::Null;
-                    assert_near(key, &theirs, &ours, 1e-3);
+                    assert_near(key, &theirs, &ours, 1e-2);
                 }
                 _ => assert_near(key, theirs, ours, 1e-3),
             }
@@ -282,13 +282,18 @@ fn guidellms_metrics_come_out_as_guidellm_has_them() {
             if key == "root_dispatch_delay" {
                 continue;
             }
-            // Its clock has steps of 240 ns, of which the highest rates are a few hundred.
-            let tolerance = if key.ends_with("per_second") {
-                1e-2
-            } else {
-                1e-4
-            };
-            assert_near(&format!("{name} {key}"), theirs, &own[key], tolerance);
+            // Its clock has steps of 240 ns, of which the highest rates are a few hundred, and
+            // which decide what rate is the most frequent.
+            let (mut theirs, mut ours) = (theirs.clone(), own[key].clone());
+            let is_rate = key.ends_with("per_second");
+            for (status, _) in theirs.clone().as_object().into_iter().flatten() {
+                if is_rate {
+                    theirs[status]["mode"] = Value::Null;
+                    ours[status]["mode"] = Value::Null;
+                }
+            }
+            let tolerance = if is_rate { 1e-2 } else { 1e-4 };
+            assert_near(&format!("{name} {key}"), &theirs, &ours, tolerance);
         }
         let left: Vec<&str> = guidellm::LEFT_OUT.iter().map(|(key, _)| *key).collect();
         let absent = peer.metrics.keys().filter(|key| own.get(*key).is_none());
