@@ -9,13 +9,15 @@
 //! - `adj_*` counts every failure as an infinite time, by nearest rank; what is infinite is not
 //!   written. There are none where nothing failed.
 
+mod answer;
 mod metric;
 mod phases;
 mod steps;
 mod tables;
 
 use crate::object::Object;
-use crate::{DialectError, GoodputMetric, Source, millis, start, successes};
+use crate::{DialectError, GoodputMetric, Source, millis, successes};
+use answer::Answer;
 use inferometer_core::quantile::sort;
 use inferometer_core::record::{FailureClass, Record};
 use inferometer_core::units::Offset;
@@ -56,95 +58,10 @@ pub const LEFT_OUT: [(&str, &str); 14] = [
     ),
 ];
 
-/// Share of the length asked for, in percent, and tokens, from which on an answer's length is
-/// another one.
-const LENGTH_TOLERANCE: (f64, f64) = (5.0, 50.0);
-
 /// A run in the tool's numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Numbers {
     metrics: Vec<Metric>,
-}
-
-/// One answered request as the tool sees it.
-#[derive(Clone, Copy, Debug)]
-struct Answer<'a> {
-    record: &'a Record,
-    start: Offset,
-    end: Offset,
-    first: Option<Offset>,
-    input: Option<f64>,
-    output: Option<f64>,
-}
-
-impl<'a> Answer<'a> {
-    fn of(record: &'a Record) -> Self {
-        let start = start(record);
-        let last = record.last_token().or(record.end);
-        Answer {
-            record,
-            start,
-            end: last.unwrap_or(start),
-            first: record.first_token(),
-            input: record
-                .input_tokens()
-                .or(record.input_tokens_asked)
-                .map(f64::from),
-            output: record.output_tokens().map(f64::from),
-        }
-    }
-
-    fn latency(&self) -> f64 {
-        millis(self.end.since(self.start))
-    }
-
-    fn ttft(&self) -> Option<f64> {
-        Some(millis(self.first?.since(self.start)))
-    }
-
-    fn decoding(&self) -> Option<f64> {
-        Some(millis(self.end.since(self.first?)))
-    }
-
-    fn itl(&self) -> Option<f64> {
-        let further = self.output? - 1.0;
-        self.decoding()
-            .filter(|_| further > 0.0)
-            .map(|time| time / further)
-    }
-
-    /// Whether something came before what is its answer.
-    fn reasons(&self) -> bool {
-        let answer = self.record.first_answer;
-        answer.is_some_and(|answer| self.first != Some(answer))
-    }
-
-    /// By how much of the length asked for its own differs, in percent.
-    fn mismatch(&self) -> Option<f64> {
-        let asked = f64::from(self.record.output_tokens_asked?);
-        let differs = (self.output? - asked) / asked * 100.0;
-        (asked > 0.0).then_some(differs)
-    }
-
-    fn is_mismatch(&self) -> bool {
-        let (percent, tokens) = LENGTH_TOLERANCE;
-        let asked = self.record.output_tokens_asked.map(f64::from);
-        asked.zip(self.output).is_some_and(|(asked, output)| {
-            (output - asked).abs() > (asked * percent / 100.0).min(tokens)
-        })
-    }
-
-    /// Whether it meets all objectives; one that it has no value for it does not meet.
-    fn is_good(&self, objectives: &[(GoodputMetric, f64)]) -> bool {
-        objectives.iter().all(|(metric, limit_ms)| {
-            let value = match metric {
-                GoodputMetric::Ttft => self.ttft(),
-                GoodputMetric::Tpot => self.itl(),
-                GoodputMetric::E2el => Some(self.latency()),
-            };
-            value.is_some_and(|value| value <= *limit_ms)
-        })
-    }
 }
 
 /// The run's numbers as the tool would have had them.

@@ -274,9 +274,10 @@ fn heading(notes: &Notes<'_>, line: usize) -> Option<String> {
     is_title.then(|| section::plain(plain))
 }
 
-/// `tip: …`, `Error 3: Internal Server Error`: lines that tools print on their way.
+/// `tip: …`, `Error 3: Internal Server Error`, a bar of progress: lines that tools print on their
+/// way.
 fn is_said_by_a_program(text: &str) -> bool {
-    if text.starts_with("Traceback (") {
+    if text.starts_with("Traceback (") || text.contains("%|") {
         return true;
     }
     let Some((front, _)) = text.split_once(':') else {

@@ -1,7 +1,7 @@
 //! What happens at once: requests, prompts and answers under way, and the tokens that are made
 //! meanwhile.
 
-use super::Answer;
+use super::answer::Answer;
 use super::metric::{Group, Metric, Values};
 use super::steps::Steps;
 use inferometer_core::record::Record;

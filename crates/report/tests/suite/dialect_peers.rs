@@ -193,7 +193,8 @@ fn aiperfs_metrics_come_out_as_aiperf_has_them() {
                     let (mut theirs, mut ours) = (theirs.clone(), ours.clone());
                     theirs["min"] = Value::Null;
                     ours["min"] = Value::Null;
-                    assert_near(key, &theirs, &ours, 1e-2);
+                    // A percentile is a value of the curve, and the next may be that near.
+                    assert_near(key, &theirs, &ours, 3e-2);
                 }
                 _ => assert_near(key, theirs, ours, 1e-3),
             }
