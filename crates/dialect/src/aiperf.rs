@@ -499,41 +499,42 @@ fn failures(done: &[Answer<'_>], failed: &[&Record]) -> Vec<Metric> {
             too_long.count() as f64,
         ),
     ];
-    let adjusted: [(_, _, &dyn Fn(&Answer<'_>) -> Option<f64>); 4] = [
-        (
+    let adjusted = |tag, header, value: &dyn Fn(&Answer<'_>) -> Option<f64>| {
+        let mut values: Vec<f64> = done.iter().filter_map(value).collect();
+        sort(&mut values);
+        if !values.is_empty() {
+            values.resize(values.len() + failed.len(), f64::INFINITY);
+        }
+        Metric {
+            tag,
+            header,
+            unit: "ms",
+            group: Group::Main,
+            values: Values::WithFailures(values),
+        }
+    };
+    metrics.extend([
+        adjusted(
             "adj_request_latency",
             "Request Latency (error-adjusted)",
             &|answer| Some(answer.latency()),
         ),
-        (
+        adjusted(
             "adj_time_to_first_token",
             "Time to First Token (error-adjusted)",
             &|answer| answer.ttft(),
         ),
-        (
+        adjusted(
             "adj_decode_duration",
             "Decode Duration (error-adjusted)",
             &|answer| answer.decoding(),
         ),
-        (
+        adjusted(
             "adj_inter_token_latency",
             "Inter Token Latency (error-adjusted)",
             &|answer| answer.itl(),
         ),
-    ];
-    metrics.extend(adjusted.into_iter().filter_map(|(tag, header, value)| {
-        let metric = sample((tag, header, "ms"), Group::Main, done, value);
-        let Values::Sample(mut values) = metric.values else {
-            return None;
-        };
-        if !values.is_empty() {
-            values.resize(values.len() + failed.len(), f64::INFINITY);
-        }
-        Some(Metric {
-            values: Values::WithFailures(values),
-            ..metric
-        })
-    }));
+    ]);
     metrics
 }
 

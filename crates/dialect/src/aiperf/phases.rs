@@ -9,6 +9,9 @@ use std::ops::RangeInclusive;
 
 const PER_S: f64 = 1e9;
 
+/// From when to when, and how much.
+type Span = (u64, u64, f64);
+
 /// All curves over the window, then those of the active parts.
 pub(super) fn metrics(
     done: &[Answer<'_>],
@@ -22,9 +25,8 @@ pub(super) fn metrics(
     });
     let answers = done.iter().map(|it| (it.start.0, it.end.0, 1.0));
     let under_way = Steps::of_spans(answers.chain(failures));
-    let phase = |of: &dyn Fn(&Answer<'_>) -> Option<(u64, u64, f64)>| {
-        Steps::of_spans(done.iter().filter_map(of))
-    };
+    let phase =
+        |of: &dyn Fn(&Answer<'_>) -> Option<Span>| Steps::of_spans(done.iter().filter_map(of));
     let decoding = phase(&|it| Some((it.first?.0, it.end.0, 1.0)));
     let prefilling = phase(&|it| Some((it.start.0, it.first?.0, 1.0)));
     let output = Steps::of_spans(done.iter().flat_map(decoded));
@@ -149,14 +151,14 @@ fn unit(tag: &str) -> &'static str {
 }
 
 /// The prompt's tokens, evenly until the first one of the answer.
-fn prefilled(answer: &Answer<'_>) -> Option<(u64, u64, f64)> {
+fn prefilled(answer: &Answer<'_>) -> Option<Span> {
     let (begin, first) = (answer.start.0, answer.first?.0);
     let took = first.checked_sub(begin).filter(|took| *took > 0)?;
     Some((begin, first, answer.input? / took as f64))
 }
 
 /// The tokens after the first, evenly until the end.
-fn evenly_decoded(answer: &Answer<'_>) -> Option<(u64, u64, f64)> {
+fn evenly_decoded(answer: &Answer<'_>) -> Option<Span> {
     let (first, end) = (answer.first?.0, answer.end.0);
     let took = end.checked_sub(first).filter(|took| *took > 0)?;
     let further = answer.output.filter(|output| *output >= 1.0)? - 1.0;
@@ -164,7 +166,7 @@ fn evenly_decoded(answer: &Answer<'_>) -> Option<(u64, u64, f64)> {
 }
 
 /// The same, as many in each gap between two messages that did not come at once.
-fn decoded<'a>(answer: &Answer<'a>) -> impl Iterator<Item = (u64, u64, f64)> + use<'a> {
+fn decoded<'a>(answer: &Answer<'a>) -> impl Iterator<Item = Span> + use<'a> {
     let gaps = answer.record.chunks.at.windows(2);
     let gaps = gaps
         .map(|pair| (pair[0].0, pair[1].0))

@@ -64,7 +64,7 @@ impl Request {
 
     /// Only an answer has one.
     pub(super) fn latency(&self) -> Option<f64> {
-        (self.status == Status::Successful).then(|| self.end - self.start)
+        (self.status == Status::Successful).then_some(self.end - self.start)
     }
 
     pub(super) fn ttft_ms(&self) -> Option<f64> {
