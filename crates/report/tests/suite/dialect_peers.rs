@@ -184,9 +184,10 @@ fn aiperfs_metrics_come_out_as_aiperf_has_them() {
             }
             let ours = own.get(key).unwrap_or_else(|| panic!("{name} has {key}"));
             match key.as_str() {
-                // Its last answer was made longer, to the end of the tool's window.
+                // Its last answer was made longer, to the end of the tool's window, which moves a
+                // median by half of the way to its neighbour.
                 "http_req_duration" | "http_req_total" | "http_req_receiving" => {
-                    assert_near(key, &theirs["p50"], &ours["p50"], 1e-6);
+                    assert_near(key, &theirs["p50"], &ours["p50"], 2e-2);
                 }
                 // Its clock has steps of 256 ns, in which a curve may be at nought or far up.
                 _ if key.starts_with("active_") || key.starts_with("effective_") => {
