@@ -153,13 +153,18 @@ impl<'a> Source<'a> {
         sent
     }
 
-    /// From the first arrival, as both tools count it, to the end of the last request.
-    fn duration(&self, records: &[&Record]) -> Duration {
+    /// The first arrival, or where the measured part began.
+    fn begin(&self, records: &[&Record]) -> Option<Offset> {
         let begin = records.iter().map(|record| start(record)).min();
-        let begin = begin.map(|first| match self.ending.measured_from {
+        begin.map(|first| match self.ending.measured_from {
             from if from > Offset::default() => first.min(from),
             _ => first,
-        });
+        })
+    }
+
+    /// From the first arrival, as both tools count it, to the end of the last request.
+    fn duration(&self, records: &[&Record]) -> Duration {
+        let begin = self.begin(records);
         let end = records
             .iter()
             .filter_map(|record| record.end.or(record.completed()))

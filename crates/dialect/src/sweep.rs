@@ -19,7 +19,7 @@ pub struct Points {
 enum OverAll {
     Nothing,
     Evalscope(Vec<evalscope::overview::Entry>),
-    Guidellm(Vec<Vec<String>>),
+    Guidellm(Vec<guidellm::Numbers>),
 }
 
 impl Points {
@@ -58,7 +58,7 @@ impl Points {
         match &mut self.over_all {
             OverAll::Nothing => {}
             OverAll::Evalscope(entries) => entries.push(evalscope::measure(source).entry()),
-            OverAll::Guidellm(rows) => rows.push(guidellm::measure(source)?.row()),
+            OverAll::Guidellm(benchmarks) => benchmarks.push(guidellm::measure(source)?),
         }
         self.blocks.push(block);
         self.objects.push(object);
@@ -85,7 +85,9 @@ impl Points {
         match self.over_all {
             OverAll::Nothing => blocks,
             OverAll::Evalscope(entries) => blocks + &evalscope::overview::tables(entries),
-            OverAll::Guidellm(rows) => format!("{blocks}\n{}", guidellm::table(&rows)),
+            OverAll::Guidellm(benchmarks) => {
+                format!("{blocks}\n{}", guidellm::tables(&benchmarks))
+            }
         }
     }
 

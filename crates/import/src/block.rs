@@ -6,6 +6,7 @@ use crate::label::{Field, Label, Sample, label};
 use crate::notes::Notes;
 use crate::quantity::{Quantity, count, leading_number, number, quantity, rate};
 use crate::result::{ImportedResult, Tool};
+use crate::unread::UnreadReason;
 use inferometer_text::hostile::printable;
 
 /// Lines of other text that a block may have inside.
@@ -216,7 +217,7 @@ fn close(open: OpenBlock<'_>, notes: &mut Notes<'_>) -> Option<ImportedResult> {
     let mut builder = open.builder;
     let inside = open.skipped.iter().filter(|(at, _)| *at <= open.last);
     for (_, name) in inside {
-        builder.skip(name);
+        builder.skip(name, UnreadReason::of_unknown(name));
     }
     // Wall time / all output tokens is not a request's time per output token.
     if tool == Tool::Evalscope2024

@@ -7,6 +7,7 @@ use crate::doubt::RepeatedNumber;
 use crate::label::{Field, Label, Sample};
 use crate::quantity::{Quantity, Unit, convert, count, number};
 use crate::summary::{ImportedSlo, ImportedSummary, Spread, Stat};
+use crate::unread::UnreadReason;
 use inferometer_text::hostile::printable;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -22,7 +23,8 @@ pub(crate) struct ResultBuilder {
     pub(crate) summary: ImportedSummary,
     pub(crate) point: BTreeMap<String, Value>,
     pub(crate) assumed: Vec<Assumption>,
-    pub(crate) unread: Vec<String>,
+    /// Names of numbers that are not read, and why, in their order.
+    pub(crate) unread: Vec<(String, UnreadReason)>,
     /// `Total requests`: all that ended for one tool, all that were planned for another.
     pub(crate) total: Option<u64>,
     /// Numbers that were taken in, to see when one is given again.
@@ -97,11 +99,12 @@ impl ResultBuilder {
         self.seen.len()
     }
 
-    pub(crate) fn skip(&mut self, name: &str) {
+    pub(crate) fn skip(&mut self, name: &str, reason: UnreadReason) {
         let name = printable(name.trim(), LONGEST_NAME);
         let room = self.unread.len() < MOST_UNREAD;
-        if room && !name.is_empty() && !self.unread.contains(&name) {
-            self.unread.push(name);
+        let is_known = self.unread.iter().any(|(known, _)| *known == name);
+        if room && !name.is_empty() && !is_known {
+            self.unread.push((name, reason));
         }
     }
 
@@ -116,7 +119,7 @@ impl ResultBuilder {
         let Some(new) = self.settle(label, quantity) else {
             // A rate of -1 is EvalScope's "no limit".
             if label.field != Field::Rate {
-                self.skip(name);
+                self.skip(name, UnreadReason::DoesNotFit);
             }
             return;
         };
@@ -141,7 +144,7 @@ impl ResultBuilder {
                 kept: first.value,
                 ignored: new.value,
             }),
-            None if self.seen.len() >= MOST_NUMBERS => self.skip(name),
+            None if self.seen.len() >= MOST_NUMBERS => self.skip(name, UnreadReason::TooMany),
             None => {
                 self.seen.push(new);
                 self.place(new.field, new.value, quantity.share);

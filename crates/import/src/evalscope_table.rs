@@ -9,6 +9,7 @@ use crate::result::{ImportedResult, Tool};
 use crate::summary::Stat;
 use crate::table::TextTable;
 use crate::time_unit;
+use crate::unread::UnreadReason;
 
 /// `Key | Value` with at least two results.
 pub(crate) fn summary(table: &TextTable) -> Option<ImportedResult> {
@@ -48,7 +49,7 @@ pub(crate) fn summary(table: &TextTable) -> Option<ImportedResult> {
                 quantity.unit = quantity.unit.or(unit);
                 builder.set(name, label, quantity);
             }
-            (None, Some(_)) => builder.skip(name),
+            (None, Some(_)) => builder.skip(name, UnreadReason::of_unknown(name)),
             (_, None) => {}
         }
     }

@@ -6,6 +6,7 @@ use crate::label::{Field, Sample};
 use crate::quantity::{Quantity, Unit, count, finite};
 use crate::result::{ImportedResult, Tool};
 use crate::summary::Spread;
+use crate::unread::{UnreadReason, has_numbers};
 use serde_json::{Map, Value};
 
 /// AIPerf's `profile_export_aiperf.json`.
@@ -21,6 +22,16 @@ pub(crate) fn aiperf(object: &Map<String, Value>, lines: (usize, usize)) -> Opti
     let mut builder = ResultBuilder::default();
     for (key, stats) in records {
         let Some(stats) = stats.as_object().filter(|stats| stats.contains_key("unit")) else {
+            match key.as_str() {
+                _ if !has_numbers(stats) => {}
+                // How often which failure came.
+                "error_summary" => {
+                    builder.summary.other.insert(key.clone(), stats.clone());
+                }
+                "input_config" | "run_info" => builder.skip(key, UnreadReason::NotMeasured),
+                "telemetry_data" => builder.skip(key, UnreadReason::NoCounterpart),
+                key => builder.skip(key, UnreadReason::of_unknown(key)),
+            }
             continue;
         };
         let unit = stats.get("unit").and_then(Value::as_str);
@@ -122,7 +133,66 @@ pub(crate) fn guidellm(
             builder.point.insert("rate".into(), "inf".into());
         }
     }
+    skip_rest(&mut builder, object, metrics);
     let mut found = builder.finish(Tool::Guidellm, lines);
     found.label = found_label;
     Some(found)
+}
+
+/// Metrics of which the whole distribution is read, and those of which only the mean is.
+const WHOLE: &str = "time_to_first_token_ms|time_per_output_token_ms|inter_token_latency_ms|\
+    request_latency|prompt_token_count|output_token_count";
+const MEANS: &str = "requests_per_second|request_concurrency|output_tokens_per_second|\
+    prompt_tokens_per_second|tokens_per_second";
+/// What is read of a distribution.
+const STATISTICS: &str = "mean|median|std_dev|min|max|percentiles|count";
+
+/// Names what a benchmark of GuideLLM has beside what is read.
+fn skip_rest(
+    builder: &mut ResultBuilder,
+    object: &Map<String, Value>,
+    metrics: &Map<String, Value>,
+) {
+    let is_in = |names: &str, key: &str| names.split('|').any(|name| name == key);
+    for (key, _) in object.iter().filter(|(_, value)| has_numbers(value)) {
+        let reason = match key.as_str() {
+            "metrics" | "duration" | "request_totals" => continue,
+            "requests" => UnreadReason::PerRequest,
+            "config" | "args" | "scheduler_state" | "scheduler" | "benchmarker" | "env_args"
+            | "extras" | "start_time" | "end_time" | "worker" | "request_loader" => {
+                UnreadReason::NotMeasured
+            }
+            "scheduler_metrics" | "run_stats" | "warnings" | "warmup_duration"
+            | "cooldown_duration" => UnreadReason::NoCounterpart,
+            key => UnreadReason::of_unknown(key),
+        };
+        builder.skip(key, reason);
+    }
+    for (key, metric) in metrics.iter().filter(|(_, value)| has_numbers(value)) {
+        if key == "request_totals" {
+            continue;
+        }
+        if !is_in(WHOLE, key) && !is_in(MEANS, key) {
+            builder.skip(&format!("metrics.{key}"), UnreadReason::NoCounterpart);
+            continue;
+        }
+        for status in ["errored", "incomplete", "total"] {
+            if metric.get(status).is_some_and(has_numbers) {
+                let name = format!("metrics.*.{status}");
+                builder.skip(&name, UnreadReason::NotAnswered);
+            }
+        }
+        if is_in(MEANS, key) {
+            let name = format!("metrics.{key}.successful");
+            builder.skip(&name, UnreadReason::NoCounterpart);
+            continue;
+        }
+        let statistics = metric.get("successful").and_then(Value::as_object);
+        for (name, value) in statistics.into_iter().flatten() {
+            if has_numbers(value) && !is_in(STATISTICS, name) {
+                let name = format!("metrics.*.successful.{name}");
+                builder.skip(&name, UnreadReason::NoCounterpart);
+            }
+        }
+    }
 }

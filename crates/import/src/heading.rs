@@ -267,10 +267,25 @@ fn heading(notes: &Notes<'_>, line: usize) -> Option<String> {
         && !text.ends_with(['.', '。', ',', '，', '\\'])
         && !plain.contains(" --")
         && !plain.starts_with("Namespace(")
+        && !is_said_by_a_program(plain)
         && entries(plain).is_empty()
         && memory_gib(text).is_none()
         && (!is_bullet || plain.contains(|c: char| c.is_ascii_digit()));
     is_title.then(|| section::plain(plain))
+}
+
+/// `tip: …`, `Error 3: Internal Server Error`, a bar of progress: lines that tools print on their
+/// way.
+fn is_said_by_a_program(text: &str) -> bool {
+    if text.starts_with("Traceback (") || text.contains("%|") {
+        return true;
+    }
+    let Some((front, _)) = text.split_once(':') else {
+        return false;
+    };
+    let front = front.to_lowercase();
+    let word = front.trim_end_matches(|c: char| c.is_ascii_digit() || c == ' ');
+    matches!(word, "tip" | "hint" | "info" | "warning" | "error")
 }
 
 #[cfg(test)]

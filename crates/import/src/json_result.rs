@@ -7,6 +7,7 @@ use crate::label::{Field, Label, Sample, label};
 use crate::quantity::{Quantity, Unit, finite, quantity};
 use crate::result::{ImportedResult, Tool};
 use crate::summary::{Spread, Stat};
+use crate::unread::{UnreadReason, has_numbers};
 use inferometer_text::hostile::printable;
 use serde_json::{Map, Value};
 
@@ -42,6 +43,14 @@ pub(crate) fn recognise(object: Map<String, Value>, lines: (usize, usize)) -> It
     }
     Item::Result(Box::new(result))
 }
+
+/// What SGLang repeats of its command line.
+const SETTINGS: [&str; 4] = [
+    "random_input_len",
+    "random_output_len",
+    "random_range_ratio",
+    "sharegpt_output_len",
+];
 
 /// vLLM's `--save-result` and SGLang's JSONL: the same stems.
 fn serving_benchmark(object: &Map<String, Value>, lines: (usize, usize)) -> Option<ImportedResult> {
@@ -92,10 +101,13 @@ fn serving_benchmark(object: &Map<String, Value>, lines: (usize, usize)) -> Opti
                         };
                         builder.set(key, label, Quantity::exact(value));
                     }
-                } else if matches!(key.as_str(), "accept_length" | "steady_state")
-                    || tool == Tool::Vllm && (value.is_number() || value.is_array())
-                {
-                    builder.summary.other.insert(key.clone(), value.clone());
+                } else if has_numbers(value) {
+                    let is_setting = SETTINGS.contains(&key.as_str()) || value.is_object();
+                    if is_setting && key != "steady_state" {
+                        builder.skip(key, UnreadReason::NotMeasured);
+                    } else {
+                        builder.summary.other.insert(key.clone(), value.clone());
+                    }
                 }
                 continue;
             }
@@ -141,7 +153,12 @@ fn stem(key: &str) -> Option<(Sample, Stat)> {
 fn labelled(object: &Map<String, Value>, lines: (usize, usize)) -> Option<ImportedResult> {
     let mut builder = ResultBuilder::default();
     for (key, value) in object {
-        let Some(label) = label(key) else { continue };
+        let Some(label) = label(key) else {
+            if has_numbers(value) {
+                builder.skip(key, UnreadReason::of_unknown(key));
+            }
+            continue;
+        };
         match value {
             Value::Object(stats) => {
                 let sample = match label.field {
@@ -149,7 +166,10 @@ fn labelled(object: &Map<String, Value>, lines: (usize, usize)) -> Option<Import
                     // Percentiles of tokens/s are of single requests.
                     Field::OutputPerS => Sample::PerUserSpeed,
                     Field::Speed(sample) => sample,
-                    _ => continue,
+                    _ => {
+                        builder.skip(key, UnreadReason::NoCounterpart);
+                        continue;
+                    }
                 };
                 let in_ms = || label.unit.and_then(Unit::in_ms).unwrap_or(1000.0);
                 let factor = if sample.is_time() { in_ms() } else { 1.0 };
@@ -231,7 +251,8 @@ pub(crate) fn percentile(builder: &mut ResultBuilder, rank: Stat, column: &str, 
     let Some(sample) = label.and_then(|label| label.field.sample()) else {
         return match column {
             "Percentiles" => (),
-            column => builder.skip(column),
+            column if label.is_some() => builder.skip(column, UnreadReason::NoCounterpart),
+            column => builder.skip(column, UnreadReason::of_unknown(column)),
         };
     };
     let label = Label {

@@ -52,6 +52,8 @@ mod summary;
 mod table;
 mod tables;
 mod time_unit;
+mod unread;
+mod unread_texts;
 
 pub use assumption::{Assumption, TimeUnit};
 pub use command_line::{TranslateError, Translation, translate};
@@ -69,3 +71,4 @@ pub use summary::{
     ImportedConcurrency, ImportedLatencies, ImportedRequests, ImportedSlo, ImportedSpeed,
     ImportedSummary, ImportedThroughput, ImportedTokens, Spread,
 };
+pub use unread::UnreadReason;

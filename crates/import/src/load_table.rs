@@ -11,6 +11,7 @@ use crate::quantity::{Quantity, Unit, count, leading_number, number, quantity, r
 use crate::result::{ImportedResult, Tool};
 use crate::table::TextTable;
 use crate::time_unit::{self, Columns};
+use crate::unread::UnreadReason;
 use inferometer_text::hostile::printable;
 use std::cell::LazyCell;
 
@@ -71,17 +72,19 @@ pub(crate) fn read(table: &TextTable, notes: &mut Notes<'_>) -> Vec<ImportedResu
                     quantity.unit = quantity.unit.or(*unit);
                     builder.set(name, label, quantity);
                 }
-                (None, Some(_)) => builder.skip(name),
+                (None, Some(_)) => builder.skip(name, UnreadReason::of_unknown(name)),
                 // A percentile below a blank cell is still of this row's sample.
                 (Some(label), None) => {
                     if let Field::Of(sample, _) = label.field {
                         builder.about = Some(sample);
                     }
                     if cell.contains(|c: char| c.is_ascii_digit()) {
-                        builder.skip(name);
+                        builder.skip(name, UnreadReason::NotANumber);
                     }
                 }
-                (None, None) if !is_blank(cell) && *is_change => builder.skip(name),
+                (None, None) if !is_blank(cell) && *is_change => {
+                    builder.skip(name, UnreadReason::Change);
+                }
                 // A model, an engine, a remark: it tells rows apart.
                 (None, None) if !is_blank(cell) && names.len() < MOST_NAMES => {
                     names.push(printable(cell, 80));

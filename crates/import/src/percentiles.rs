@@ -36,6 +36,9 @@ fn has_ranks(found: &ImportedResult, ranks: &[f64]) -> bool {
 pub(crate) fn complete(found: &mut ImportedResult, percentiles: &ImportedResult) {
     found.lines.1 = percentiles.lines.1;
     found.unread.extend(percentiles.unread.iter().cloned());
+    let because = percentiles.unread_because.iter();
+    let because = because.map(|(name, reason)| (name.clone(), *reason));
+    found.unread_because.extend(because);
     if let (Some(summary), Some(more)) = (&mut found.summary, &percentiles.summary) {
         let fill = |mine: &mut Option<Spread>, more: &Option<Spread>| {
             if let Some(more) = more {

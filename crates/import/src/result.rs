@@ -3,6 +3,7 @@
 use crate::assumption::Assumption;
 use crate::doubt::{RepeatedNumber, StatedImportDoubt};
 use crate::summary::ImportedSummary;
+use crate::unread::UnreadReason;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -97,9 +98,12 @@ pub struct ImportedResult {
     pub derived: Vec<Cow<'static, str>>,
     /// What had to be assumed to read it, such as a unit that was not written.
     pub assumed: Vec<Assumption>,
-    /// Names of its numbers that could not be read.
+    /// Names of its numbers that could not be read; of JSON, paths of keys, where `*` is any.
     #[serde(default)]
     pub unread: Vec<String>,
+    /// Why, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub unread_because: BTreeMap<String, UnreadReason>,
     /// Numbers that it gives twice with different values.
     #[serde(default)]
     pub twice: Vec<RepeatedNumber>,
@@ -129,6 +133,7 @@ impl ImportedResult {
             derived: Vec::new(),
             assumed: Vec::new(),
             unread: Vec::new(),
+            unread_because: BTreeMap::new(),
             twice: Vec::new(),
             doubts: Vec::new(),
         }

@@ -3,10 +3,13 @@
 
 use crate::builder::ResultBuilder;
 use crate::label::{Field, Label, Sample, label};
-use crate::quantity::{Quantity, count, quantity, rate};
+use crate::load_table;
+use crate::quantity::{Quantity, Unit, count, quantity, rate};
 use crate::result::{ImportedResult, Tool};
 use crate::summary::Stat;
 use crate::table::TextTable;
+use crate::time_unit::{self, Columns};
+use crate::unread::UnreadReason;
 
 /// Lines between the two tables of one result.
 const LARGEST_GAP: usize = 6;
@@ -33,9 +36,7 @@ pub(crate) fn begin(table: &TextTable) -> Option<Pending> {
         tool: tool(header),
         lines: (table.first, table.last),
     };
-    for row in rows {
-        pending.metric(header, row);
-    }
+    pending.metrics(header, rows.iter().map(Vec::as_slice));
     (pending.builder.results() > 0).then_some(pending)
 }
 
@@ -73,9 +74,7 @@ pub(crate) fn by_load(table: &TextTable) -> Option<Vec<ImportedResult>> {
                 pending.builder.set(name, label, number);
             }
         }
-        for metric in metrics {
-            pending.metric(&header[at_metric..], metric);
-        }
+        pending.metrics(&header[at_metric..], metrics.into_iter());
         if pending.builder.results() > 0 {
             found.push(pending.finish());
         }
@@ -117,7 +116,30 @@ fn tool(header: &[String]) -> Tool {
 }
 
 impl Pending {
-    fn metric(&mut self, header: &[String], row: &[String]) {
+    /// Takes rows of statistics. Tools write the units of times; where people leave one out, it is
+    /// told by the other rows.
+    fn metrics<'a>(&mut self, header: &[String], rows: impl Iterator<Item = &'a [String]>) {
+        let rows: Vec<&[String]> = rows.filter(|row| !row.is_empty()).collect();
+        let cells = |row: &&'a [String]| {
+            let cells = header.iter().zip(*row).skip(1);
+            let cells = cells.filter(|(column, _)| Stat::of_word(column).is_some());
+            (
+                row[0].as_str(),
+                cells.map(|(_, cell)| cell.as_str()).collect(),
+            )
+        };
+        let columns: Vec<(&str, Vec<&str>)> = rows.iter().map(cells).collect();
+        let columns: &Columns<'_> = &columns;
+        let units = time_unit::units(columns, &vec![None; header.len()]);
+        self.builder
+            .assumed
+            .extend(load_table::assumed(columns, &units));
+        for (row, unit) in rows.into_iter().zip(units) {
+            self.metric(header, row, unit);
+        }
+    }
+
+    fn metric(&mut self, header: &[String], row: &[String], assumed: Option<Unit>) {
         let Some(name) = row.first() else { return };
         let columns = || header.iter().zip(row).skip(1);
         let numbers: Vec<(Stat, Quantity)> = columns()
@@ -127,7 +149,7 @@ impl Pending {
             return;
         }
         let Some(Label { field, unit }) = label(name) else {
-            return self.builder.skip(name);
+            return self.builder.skip(name, UnreadReason::of_unknown(name));
         };
         // `Request count | 40 | N/A | N/A`: one value, which is not the mean of a sample.
         let single = matches!(numbers.as_slice(), [(Stat::Mean, _)]);
@@ -139,7 +161,7 @@ impl Pending {
             (_, true) => return self.single(name, numbers[0].1),
             (field, false) => match field.sample() {
                 Some(sample) => sample,
-                None => return self.builder.skip(name),
+                None => return self.builder.skip(name, UnreadReason::NoCounterpart),
             },
         };
         for (column, cell) in columns() {
@@ -156,9 +178,13 @@ impl Pending {
                 unit,
             };
             match quantity(cell) {
-                Some(quantity) => self.builder.set(name, label, quantity),
+                Some(mut quantity) => {
+                    quantity.unit = quantity.unit.or(unit).or(assumed);
+                    self.builder.set(name, label, quantity);
+                }
                 None if cell.contains(|c: char| c.is_ascii_digit()) => {
-                    self.builder.skip(&format!("{name} {column}"));
+                    let name = format!("{name} {column}");
+                    self.builder.skip(&name, UnreadReason::NotANumber);
                 }
                 None => {}
             }
@@ -167,7 +193,7 @@ impl Pending {
 
     fn single(&mut self, name: &str, quantity: Quantity) {
         let Some(label) = label(name) else {
-            return self.builder.skip(name);
+            return self.builder.skip(name, UnreadReason::of_unknown(name));
         };
         self.builder.set(name, label, quantity);
     }

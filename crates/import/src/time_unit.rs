@@ -75,15 +75,15 @@ pub(crate) fn units(columns: &Columns<'_>, loads: &[Option<f64>]) -> Vec<Option<
         });
     let assumed = |sample: Sample| {
         let columns = of(sample);
-        if let Some(written) = columns.iter().find_map(|times| times.written) {
-            return written;
+        if let Some(unit) = as_written(&columns) {
+            return unit;
         }
         let largest = columns.iter().map(|times| times.largest());
         let largest = largest.fold(0.0, f64::max);
         match (sample, of_latency) {
             (Sample::Ttft, Some(unit)) => first_token(&columns, &latencies, unit, largest),
-            (Sample::Tpot | Sample::Itl, _) if largest > 1.0 => Unit::Millis,
-            (Sample::Tpot | Sample::Itl, _) => Unit::Seconds,
+            (Sample::Ttft, None) if is_after_a_gap(&columns, &of(Sample::Tpot)) => Unit::Millis,
+            (Sample::Tpot | Sample::Itl, _) => of_gaps(largest),
             (_, Some(unit)) => unit,
             (_, None) => by_size(largest),
         }
@@ -103,6 +103,44 @@ pub(crate) fn units(columns: &Columns<'_>, loads: &[Option<f64>]) -> Vec<Option<
         Some(unit)
     });
     of_columns.collect()
+}
+
+/// Statistics of one sample that differ more than this have different units.
+const LARGEST_RATIO: f64 = 50.0;
+
+/// The unit that other columns of the sample have written, unless the numbers without one are then
+/// of another size: `TTFT` 0.35 beside `TTFT P99 (ms)` 900 is in seconds.
+fn as_written(columns: &[&Times<'_>]) -> Option<Unit> {
+    let written = columns.iter().find(|times| times.written.is_some())?;
+    let unit = written.written?;
+    let known = written.in_ms(unit).map(|(_, ms)| ms).fold(0.0, f64::max);
+    let bare = columns.iter().filter(|times| times.written.is_none());
+    let bare = bare.map(|times| times.largest()).fold(0.0, f64::max);
+    let fits = |unit: &Unit| {
+        let ratio = unit.in_ms().unwrap_or(1.0) * bare / known;
+        (1.0 / LARGEST_RATIO..=LARGEST_RATIO).contains(&ratio)
+    };
+    let mut others = [unit, Unit::Millis, Unit::Seconds].into_iter();
+    Some(others.find(fits).unwrap_or(unit))
+}
+
+fn of_gaps(largest: f64) -> Unit {
+    if largest > 1.0 {
+        Unit::Millis
+    } else {
+        Unit::Seconds
+    }
+}
+
+/// Whether first tokens come no sooner than one more token does, if they are in milliseconds.
+fn is_after_a_gap(columns: &[&Times<'_>], gaps: &[&Times<'_>]) -> bool {
+    let largest = gaps.iter().map(|times| times.largest()).fold(0.0, f64::max);
+    let gaps = gaps.iter().flat_map(|times| times.in_ms(of_gaps(largest)));
+    let Some(longest) = gaps.map(|(_, ms)| ms).reduce(f64::max) else {
+        return false;
+    };
+    let mut first = columns.iter().flat_map(|times| times.in_ms(Unit::Millis));
+    first.all(|(_, ms)| ms >= longest)
 }
 
 /// Seconds of more than this are milliseconds.

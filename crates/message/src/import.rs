@@ -28,6 +28,8 @@ inferometer_text::texts! {
         DefaultsOf => "{flags} ({version}, by {by})", "{flags}（{version}，依据：{by}）";
         Assumed => "assumed", "假定";
         NotRead => "not read", "未读取";
+        NotReadBecause => "{names} ({reason})", "{names}（{reason}）";
+        Goodput => "{rate} req/s within the objectives", "达标 {rate} req/s";
         Refused => "refused", "启动失败";
         Memory => "memory", "显存";
         Unread => "Not read", "未能读取";

@@ -3,6 +3,7 @@
 use super::ResultBuilder;
 use crate::quantity::{count, number};
 use crate::result::{ImportedResult, Tool};
+use crate::unread::UnreadReason;
 use std::borrow::Cow;
 
 impl ResultBuilder {
@@ -16,7 +17,7 @@ impl ResultBuilder {
                     *output = Some(of_one * cards);
                     found.derived.push("throughput.output_tokens_per_s".into());
                 }
-                _ => self.skip(&name),
+                _ => self.skip(&name, UnreadReason::NoCounterpart),
             }
         }
         let mut summary = self.summary;
@@ -95,7 +96,8 @@ impl ResultBuilder {
         }
         found.point = self.point;
         found.assumed = self.assumed;
-        found.unread = self.unread;
+        found.unread = self.unread.iter().map(|(name, _)| name.clone()).collect();
+        found.unread_because = self.unread.into_iter().collect();
         found.twice = self.twice;
         found.summary = Some(summary);
         found

@@ -12,4 +12,5 @@ mod peers;
 mod sections;
 mod sources;
 mod tools;
+mod unread;
 mod variants;

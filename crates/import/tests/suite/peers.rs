@@ -7,16 +7,16 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-fn path(name: &str) -> PathBuf {
+pub(super) fn path(name: &str) -> PathBuf {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/import");
     PathBuf::from(folder).join(name)
 }
 
-fn text(name: &str) -> String {
+pub(super) fn text(name: &str) -> String {
     std::fs::read_to_string(path(name)).expect(name)
 }
 
-fn one(name: &str) -> ImportedResult {
+pub(super) fn one(name: &str) -> ImportedResult {
     let imported = read_path(&path(name)).expect(name);
     let [result] = imported.results.as_slice() else {
         panic!("{name}: {} results", imported.results.len())
@@ -24,7 +24,7 @@ fn one(name: &str) -> ImportedResult {
     result.clone()
 }
 
-fn at(found: &ImportedResult, pointer: &str) -> Value {
+pub(super) fn at(found: &ImportedResult, pointer: &str) -> Value {
     let json = serde_json::to_value(found.summary.as_ref()).expect("JSON");
     json.pointer(pointer)
         .cloned()
@@ -32,7 +32,7 @@ fn at(found: &ImportedResult, pointer: &str) -> Value {
 }
 
 /// Every number of a result, of all its parts.
-fn numbers(value: &Value, into: &mut Vec<f64>) {
+pub(super) fn numbers(value: &Value, into: &mut Vec<f64>) {
     match value {
         Value::Number(number) => into.extend(number.as_f64()),
         Value::Array(values) => values.iter().for_each(|value| numbers(value, into)),
@@ -42,7 +42,7 @@ fn numbers(value: &Value, into: &mut Vec<f64>) {
 }
 
 /// Fails on numbers of a file that are not in the result, in the file's unit or in ours.
-fn all_are_in(found: &ImportedResult, told: impl IntoIterator<Item = (String, f64)>) {
+pub(super) fn all_are_in(found: &ImportedResult, told: impl IntoIterator<Item = (String, f64)>) {
     let mut own = Vec::new();
     numbers(&serde_json::to_value(found).expect("JSON"), &mut own);
     let is_in = |value: f64| {
@@ -75,7 +75,7 @@ fn cells(line: &str) -> Vec<String> {
     cells
 }
 
-fn number(cell: &str) -> Option<f64> {
+pub(super) fn number(cell: &str) -> Option<f64> {
     cell.trim()
         .trim_end_matches('*')
         .replace(',', "")
@@ -88,6 +88,7 @@ fn every_number_of_aiperfs_csv_and_console_is_read() {
     for name in [
         "aiperf-0.13.0",
         "aiperf-0.13.0-faults",
+        "aiperf-0.3.0",
         "aiperf-0.3.0-faults",
     ] {
         let csv = format!("{name}/profile_export_aiperf.csv");
@@ -319,6 +320,8 @@ fn every_number_of_vllms_json_is_read() {
         "vllm-0.32.0-faults.json",
         "vllm-rs-0.32.0.json",
         "vllm-rs-0.32.0-faults.json",
+        "vllm-0.11.1.json",
+        "vllm-0.11.1-faults.json",
     ] {
         let found = one(name);
         let object: Value = serde_json::from_str(&text(name)).expect("JSON");
@@ -452,6 +455,7 @@ fn the_files_of_one_run_are_one_result() {
     for name in [
         "aiperf-0.13.0",
         "aiperf-0.13.0-faults",
+        "aiperf-0.3.0",
         "aiperf-0.3.0-faults",
         "guidellm-0.8.1",
         "guidellm-0.8.1-faults",

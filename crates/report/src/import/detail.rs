@@ -1,11 +1,13 @@
 //! All that is known of one result.
 
 use super::{ReportedResult, flags, lines_in_words, statistics};
+use inferometer_import::{ImportedResult, UnreadReason};
 use inferometer_message::{ImportText, NumbersText};
 use inferometer_page::doc::{Block, Cell, Column, Pair, Section, Table};
 use inferometer_page::number;
 use inferometer_text::Lang;
 use inferometer_text::punctuation::PunctuationText;
+use std::collections::BTreeMap;
 
 pub(super) fn detail(result: &ReportedResult<'_>, lang: Lang) -> Section {
     let no_label = ImportText::NoLabel.text(lang).to_owned();
@@ -55,10 +57,13 @@ fn pairs(result: &ReportedResult<'_>, lang: Lang) -> Vec<Pair> {
     push(ImportText::Tags, PunctuationText::Comma.join(lang, &tags));
     push(ImportText::Requests, requests(result, lang));
     let throughput = result.throughput();
+    let slo = found.summary.as_ref().and_then(|summary| summary.slo);
+    let goodput = slo.and_then(|slo| slo.goodput_per_s);
     let rates = [
         (throughput.requests_per_s).map(|rate| format!("{} req/s", number::brief(rate))),
         (throughput.output_tokens_per_s)
             .map(|rate| ImportText::OutputRate.with(lang, &[("rate", number::brief(rate))])),
+        goodput.map(|rate| ImportText::Goodput.with(lang, &[("rate", number::brief(rate))])),
         (throughput.total_tokens_per_s)
             .map(|rate| ImportText::TotalRate.with(lang, &[("rate", number::brief(rate))])),
     ];
@@ -99,8 +104,10 @@ fn pairs(result: &ReportedResult<'_>, lang: Lang) -> Vec<Pair> {
     let assumed = found.assumed.iter();
     let assumed: Vec<String> = assumed.map(|assumption| assumption.stated(lang)).collect();
     push(ImportText::Assumed, semicolon.join(lang, &assumed));
-    let comma = PunctuationText::Comma;
-    push(ImportText::NotRead, comma.join(lang, &found.unread));
+    push(
+        ImportText::NotRead,
+        semicolon.join(lang, &unread(found, lang)),
+    );
     let said = result.doubts.iter();
     let said = said.map(|doubt| format!("{}: {}", doubt.code.name(), doubt.text));
     push(
@@ -109,6 +116,27 @@ fn pairs(result: &ReportedResult<'_>, lang: Lang) -> Vec<Pair> {
     );
     push(ImportText::Refused, found.error.clone().unwrap_or_default());
     pairs
+}
+
+/// Names of numbers that were not read, those with one reason together.
+fn unread(found: &ImportedResult, lang: Lang) -> Vec<String> {
+    let comma = PunctuationText::Comma;
+    let mut by_reason: BTreeMap<Option<UnreadReason>, Vec<String>> = BTreeMap::new();
+    for name in &found.unread {
+        let reason = found.unread_because.get(name).copied();
+        by_reason.entry(reason).or_default().push(name.clone());
+    }
+    let names = by_reason.into_iter().map(|(reason, names)| {
+        let names = comma.join(lang, &names);
+        match reason {
+            Some(reason) => {
+                let values = [("names", names), ("reason", reason.stated(lang).to_owned())];
+                ImportText::NotReadBecause.with(lang, &values)
+            }
+            None => names,
+        }
+    });
+    names.collect()
 }
 
 fn requests(result: &ReportedResult<'_>, lang: Lang) -> String {

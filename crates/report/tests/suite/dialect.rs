@@ -483,8 +483,8 @@ fn a_hostile_model_name_does_not_break_the_tables_of_mindie() {
 }
 
 /// By hand, for AIPerf (ms): a: TTFT 100, last text 140, ITL 40 / 2 = 20; b: TTFT 200, last text
-/// 250, ITL 50. The successes last from 1000 to 1350. One failure: adjusted values are
-/// 140, 250, inf.
+/// 250, ITL 50. The window is 2 s, for the failure ends at 3000. Adjusted values are 140, 250 and
+/// an infinite one, which is not written.
 #[test]
 fn aiperf_is_reproduced_with_failures_as_infinite_times() {
     let text = dialect::text(Foreign::Aiperf, &two_answers().source()).unwrap();
@@ -496,10 +496,11 @@ fn aiperf_is_reproduced_with_failures_as_infinite_times() {
     assert_eq!(value["output_token_throughput_per_user"]["max"], 50.0);
     assert_eq!(value["request_count"]["avg"], 2.0);
     let rate = value["request_throughput"]["avg"].as_f64().unwrap();
-    assert!((rate - 2.0 / 0.35).abs() < 1e-9);
+    assert!((rate - 2.0 / 2.0).abs() < 1e-9);
     assert_eq!(value["adj_request_latency"]["p50"], 250.0);
-    assert_eq!(value["adj_request_latency"]["p99"], serde_json::Value::Null);
-    assert!(text.contains("inf"), "{text}");
+    assert_eq!(value["adj_request_latency"].get("p99"), None);
+    assert_eq!(value["adj_request_latency"].get("avg"), None);
+    assert_eq!(value["adj_request_latency"]["count"], 3);
 
     let mut run = two_answers();
     run.records.remove(0);
@@ -519,10 +520,8 @@ fn guidellm_weights_by_tokens_and_has_the_first_token_in_its_tpot() {
     let mean = |key: &str| metrics[key]["successful"]["mean"].as_f64().unwrap();
     assert!((mean("time_per_output_token_ms") - 78.0).abs() < 1e-9);
     assert!((mean("inter_token_latency_ms") - 30.0).abs() < 1e-9);
-    assert_eq!(
-        metrics["inter_token_latency_ms"]["successful"]["median"],
-        20.0
-    );
+    let median = metrics["inter_token_latency_ms"]["successful"]["median"].as_f64();
+    assert!(median.is_some_and(|median| (median - 20.0).abs() < 1e-9));
     assert_eq!(metrics["request_totals"]["errored"], 1);
 }
 

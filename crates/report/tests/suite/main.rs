@@ -5,6 +5,7 @@
 mod chinese;
 mod data;
 mod dialect;
+mod dialect_peers;
 mod figure;
 mod findings;
 mod made_up;
