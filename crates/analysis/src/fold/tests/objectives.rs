@@ -58,7 +58,7 @@ fn an_arrival_that_never_got_past_the_cap_is_cut_and_misses_every_objective() {
     run.records.extend((100..125).map(|index| Record {
         index,
         due: Some(at(4000.0 + index as f64)),
-        cap_wait: Some(super::testing::span(500)),
+        cap_wait: Some(crate::fold::testing::span(500)),
         streamed: true,
         ..Record::default()
     }));

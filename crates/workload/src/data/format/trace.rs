@@ -350,7 +350,7 @@ mod tests {
             ],
         );
         let turn = |turn: u32| name_of((found[0].0, turn));
-        assert_eq!(found[0].1, []);
+        assert!(found[0].1.is_empty());
         assert_eq!(
             (&found[1].1[..], found[1].2),
             (&[turn(0)][..], Wait::SinceEnd(Duration::from_millis(250)))
