@@ -343,7 +343,7 @@ fn scheduled(done: &[Answer<'_>]) -> [Metric; 2] {
             ("effective_latency", "Effective Latency (CO-aware)", "ms"),
             Group::Effective,
             done,
-            |answer| Some(millis(answer.end.since(answer.record.due?))),
+            |answer| Some(millis(answer.closed.since(answer.record.due?))),
         ),
     ]
 }

@@ -1,6 +1,6 @@
 //! One answered request as the tool sees it.
 
-use crate::{GoodputMetric, millis, start};
+use crate::{GoodputMetric, all_messages, millis, start};
 use inferometer_core::record::Record;
 use inferometer_core::units::Offset;
 
@@ -12,7 +12,10 @@ const LENGTH_TOLERANCE: (f64, f64) = (5.0, 50.0);
 pub(super) struct Answer<'a> {
     pub(super) record: &'a Record,
     pub(super) start: Offset,
+    /// Its last message with text.
     pub(super) end: Offset,
+    /// Its last message of any kind, until which it is under way.
+    pub(super) closed: Offset,
     pub(super) first: Option<Offset>,
     pub(super) input: Option<f64>,
     pub(super) output: Option<f64>,
@@ -26,6 +29,9 @@ impl<'a> Answer<'a> {
             record,
             start,
             end: last.unwrap_or(start),
+            closed: last
+                .max(all_messages(record).last().copied())
+                .unwrap_or(start),
             first: record.first_token(),
             input: record
                 .input_tokens()

@@ -23,11 +23,11 @@ pub(super) fn metrics(
         let (begin, last) = (crate::start(record).0, record.last_token()?.0);
         Some((begin, last.max(begin), 1.0))
     });
-    let answers = done.iter().map(|it| (it.start.0, it.end.0, 1.0));
+    let answers = done.iter().map(|it| (it.start.0, it.closed.0, 1.0));
     let under_way = Steps::of_spans(answers.chain(failures));
     let phase =
         |of: &dyn Fn(&Answer<'_>) -> Option<Span>| Steps::of_spans(done.iter().filter_map(of));
-    let decoding = phase(&|it| Some((it.first?.0, it.end.0, 1.0)));
+    let decoding = phase(&|it| Some((it.first?.0, it.closed.0, 1.0)));
     let prefilling = phase(&|it| Some((it.start.0, it.first?.0, 1.0)));
     let output = Steps::of_spans(done.iter().flat_map(decoded));
     let input = phase(&prefilled);
@@ -159,7 +159,7 @@ fn prefilled(answer: &Answer<'_>) -> Option<Span> {
 
 /// The tokens after the first, evenly until the end.
 fn evenly_decoded(answer: &Answer<'_>) -> Option<Span> {
-    let (first, end) = (answer.first?.0, answer.end.0);
+    let (first, end) = (answer.first?.0, answer.closed.0);
     let took = end.checked_sub(first).filter(|took| *took > 0)?;
     let further = answer.output.filter(|output| *output >= 1.0)? - 1.0;
     Some((first, end, further / took as f64))
@@ -183,7 +183,7 @@ fn decoded<'a>(answer: &Answer<'a>) -> impl Iterator<Item = Span> + use<'a> {
 /// Tokens of prompt and answer that the server holds: the prompt from the beginning, one token
 /// with the first message, the others with the further ones, none after the end.
 fn held_tokens(answer: &Answer<'_>) -> Vec<(u64, f64)> {
-    let (begin, end) = (answer.start.0, answer.end.0);
+    let (begin, end) = (answer.start.0, answer.closed.0);
     let mut changes = Vec::new();
     let Some(first) = answer.first.map(|first| first.0) else {
         return changes;
