@@ -196,7 +196,7 @@ fn the_report_of_a_search_says_how_to_search_so_again() {
         .find_map(|line| line.strip_prefix("inferometer capacity "))
         .unwrap_or_else(|| panic!("{shown}"));
     let binary = env!("CARGO_BIN_EXE_inferometer");
-    let again = format!("{binary} capacity {command} --quiet --out again --format json");
+    let again = format!("{binary} capacity {command} --out again --format json");
     let again = (std::process::Command::new("sh").args(["-c", &again]))
         .current_dir(place.path(""))
         .output()

@@ -79,7 +79,7 @@ fn a_sweep_is_shown_in_every_dialect_with_its_points_in_order() {
         .run(&["report", "sweep", "--dialect", "guidellm"])
         .stdout;
     let rows = guidellm
-        .rsplit("Request Latency Statistics")
+        .rsplit("Server Throughput Statistics")
         .next()
         .unwrap();
     assert_eq!(rows.matches("| concurrent").count(), 2, "{rows}");

@@ -64,7 +64,12 @@ fn conversations() -> (String, String) {
             "river", "stone", "light", "house", "green", "paper", "water", "night", "tree",
             "story", "glass", "road", "wind", "bread", "cloud", "song",
         ];
-        let word = |n: usize| WORDS[(n * n + first * 7 + n / 5 * first) % 16];
+        // Scattered, so that texts of different numbers share no beginning.
+        let word = |n: usize| {
+            let mixed = ((first as u64) << 32 | n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let mixed = (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            WORDS[(mixed >> 60) as usize]
+        };
         (0..count).map(word).collect::<Vec<_>>().join(" ")
     };
     let (mut log, mut bodies) = (Vec::new(), Vec::new());
