@@ -123,7 +123,8 @@ fn a_trace_made_from_a_log_shares_what_the_log_shared_and_holds_no_text() {
     let again = [&one[..], &["--think", "0s"]].concat();
     let shares = [(bodies.as_str(), &one[..]), (trace, &again[..])].map(|(data, more)| {
         // Each meets an engine that knows nothing yet.
-        let run = replayed(&place, &Sim::scheduled(&[]), data, more);
+        let options = [&["--data", data, "--warmup", "0", "--hold", "none"], more].concat();
+        let run = place.measure(&Sim::scheduled(&[]).url, &options);
         assert_eq!(run.summary.requests.ok, 240);
         cached_share(&run)
     });
