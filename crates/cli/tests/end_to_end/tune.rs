@@ -262,7 +262,9 @@ fn a_capacity_study_searches_the_load_on_every_start() {
             "throughput.output_tokens_per_s\"",
             "value\"\nslo = [\"ttft=2s\"]\nattainment = 0.8",
         )
-        .replace("trials = 12", "trials = 2");
+        .replace("trials = 12", "trials = 2")
+        .replace("repeats = 3", "repeats = 2")
+        .replace("output-tokens = \"32\"", "output-tokens = \"8\"");
     let found = json(&tune(&place, &study, &VIRTUAL));
     assert!(
         found["trials"][0]["objective"].as_f64().unwrap() > 0.0,

@@ -380,7 +380,7 @@ fn a_window_takes_part_of_a_trace() {
     let middle = place.measure(&sim.url, &[&fixed[..], &middle].concat());
     assert_eq!(asked(&middle), [(2048, 300)]);
     let past = ["run", &sim.url, "--data", &data, "--from", "2h"];
-    place.run(&past).assert_refused(&["before the window"]);
+    place.run(&past).assert_refused(&["outside the window"]);
 }
 
 #[test]

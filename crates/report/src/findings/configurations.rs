@@ -184,11 +184,11 @@ pub(crate) fn extremes<'a>(
         return Vec::new();
     };
     let load = winner.name(&fixed);
-    let rivals: Vec<&MeasuredPoint<'_>> = (rows.iter())
+    let at_load: Vec<&MeasuredPoint<'_>> = (rows.iter())
         .filter(|row| row.name(&fixed) == load)
         .collect();
-    let rivals = ranked(&rivals);
-    let Some((worst, loser)) = rivals.last().filter(|_| rivals.len() > 1) else {
+    let rivals = ranked(&at_load);
+    let Some((worst, _)) = rivals.last().filter(|_| rivals.len() > 1) else {
         return Vec::new();
     };
     let shown = |value: f64| {
@@ -196,12 +196,18 @@ pub(crate) fn extremes<'a>(
         self::value(compared, &Estimate { value, interval })
     };
     let factor = (best / worst).max(worst / best);
-    let values = |row: &MeasuredPoint<'_>, value: f64| {
+    // Settings that read alike are named together.
+    let values = |value: f64, among: &[&MeasuredPoint<'_>]| {
+        let alike = among.iter().filter(|row| {
+            let own = compared.plain(row).map(&shown);
+            own == Some(shown(value)) && row.name(&fixed) == load
+        });
+        let names: Vec<String> = alike.map(|row| row.name(&varied)).collect();
         [
             ("metric", metric(compared, lang)),
             ("value", shown(value)),
             ("factor", number::brief(factor)),
-            ("setting", row.name(&varied)),
+            ("setting", names.join("; ")),
             ("load", load.clone()),
         ]
     };
@@ -220,11 +226,11 @@ pub(crate) fn extremes<'a>(
     vec![
         Pair::new(
             Text::BestName.text(lang),
-            best_text.with(lang, &values(winner, best)),
+            best_text.with(lang, &values(best, &candidates)),
         ),
         Pair::new(
             Text::WorstName.text(lang),
-            worst_text.with(lang, &values(loser, *worst)),
+            worst_text.with(lang, &values(*worst, &at_load)),
         ),
     ]
 }

@@ -290,8 +290,9 @@ mod tests {
         let words =
             "sweep --concurrency 1,8 --out runs/a --requests concurrency*10 -- vllm serve --out=b";
         plan.typed = words.split(' ').map(str::to_owned).collect();
-        let expected =
-            "inferometer sweep --concurrency 1,8 --requests 'concurrency*10' -- vllm serve --out=b";
+        // It is unfinished, and goes on in its folder.
+        let expected = "inferometer sweep --concurrency 1,8 --requests 'concurrency*10' \
+                        --out 'my sweeps' -- vllm serve --out=b";
         assert_eq!(said(&plan).as_deref(), Some(expected));
     }
 

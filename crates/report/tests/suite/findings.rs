@@ -566,7 +566,7 @@ fn what_is_far_worse_is_told_first_and_settings_that_tie_win_together() {
     );
     let shown = text::render(&compose(&found.report(Lang::En)), Default::default());
     assert!(
-        shown.contains("361.0 tok/s at maxPrefillBatchSize=100"),
+        shown.contains("maxPrefillBatchSize=100: 361.0 tok/s"),
         "{shown}"
     );
 }
@@ -589,7 +589,7 @@ fn points_with_the_same_highest_throughput_are_all_named() {
     let found = MadeUp::new(&["max-num-seqs"], points);
     let shown = text::render(&compose(&found.report(Lang::En)), Default::default());
     assert!(
-        shown.contains("388.4 tok/s at max-num-seqs=8; max-num-seqs=64"),
+        shown.contains("max-num-seqs=8; max-num-seqs=64: 388.4 tok/s"),
         "{shown}"
     );
 }
