@@ -82,8 +82,11 @@ pub(super) fn of_groups(groups: &[Group]) -> Vec<WithinSlo> {
     baseline.into_iter().chain(others).collect()
 }
 
+/// Runs with their loads.
+type Levels<'a> = Vec<(f64, &'a RunSample)>;
+
 fn of_group(group: &Group) -> Vec<WithinSlo> {
-    let mut ladders: BTreeMap<(String, &str), (Point, Vec<(f64, &RunSample)>)> = BTreeMap::new();
+    let mut ladders: BTreeMap<(String, &str), (Point, Levels<'_>)> = BTreeMap::new();
     for run in &group.runs {
         let mut setting = run.point.clone();
         let found = ["concurrency", "rate"].iter().find_map(|axis| {
@@ -118,7 +121,7 @@ fn number(value: &serde_json::Value) -> Option<f64> {
     number.filter(|number| f64::is_finite(*number))
 }
 
-fn of_ladder(mut runs: Vec<(f64, &RunSample)>) -> Option<WithinSlo> {
+fn of_ladder(mut runs: Levels<'_>) -> Option<WithinSlo> {
     runs.sort_by(|a, b| a.0.total_cmp(&b.0));
     let objectives = |run: &RunSample| -> Option<Vec<String>> {
         let results = run.summary.slo.as_ref()?.objectives.iter();
