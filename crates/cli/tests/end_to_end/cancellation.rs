@@ -34,14 +34,13 @@ fn a_share_of_requests_is_given_up_and_the_server_is_seen_to_free_them_or_not() 
         let accounts = run.summary.requests;
         assert!((24..=44).contains(&accounts.cancelled), "{accounts:?}");
         assert_eq!((accounts.failed, accounts.cut), (0, 0));
-        for record in run
-            .records
-            .iter()
-            .filter(|it| it.outcome == Outcome::Cancelled)
-        {
+        let given_up = || (run.records.iter()).filter(|it| it.outcome == Outcome::Cancelled);
+        for record in given_up() {
             let took = record.end.unwrap().since(record.sent.unwrap());
-            assert!(took >= Duration::from_millis(200) && !record.chunks.is_empty());
+            assert!(took >= Duration::from_millis(200));
         }
+        // On a busy machine not every answer has begun by then.
+        assert!(given_up().any(|record| !record.chunks.is_empty()));
         assert!(run.ended.stdout.contains(words), "{}", run.ended.stdout);
     }
 }
