@@ -1,7 +1,6 @@
 //! What follows from records: the summary, the doubts about it, statistics, comparison, the knee
 //! of a ladder, and the server's view laid beside the client's. Pure functions of stored facts.
 
-pub mod check;
 pub mod compare;
 pub mod concurrency;
 pub mod context;

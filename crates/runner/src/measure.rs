@@ -1,5 +1,6 @@
 //! One load point from beginning to end: resolve, plan, drive while recording, fold.
 
+mod check;
 mod plan;
 mod reach;
 mod simulate;

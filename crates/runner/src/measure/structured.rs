@@ -1,7 +1,7 @@
 //! The form that requests ask answers to have: JSON by a schema, or calls of tools.
 
+use super::check::{JsonSchema, ToolSet};
 use crate::error::{Context as _, RunnerError};
-use inferometer_analysis::check::{JsonSchema, ToolSet};
 use inferometer_core::content::Content;
 use inferometer_core::work::Work;
 use inferometer_store::texts_file::RequestText;

@@ -1,9 +1,9 @@
 //! What is done with the text of answers once the run is over: it is checked, and kept where the
 //! user wants it. Nothing of this happens while requests are sent.
 
+use super::check::{Pattern, Rule, first_difference};
 use super::structured::{Form, FormVerdict, read_schema};
 use crate::error::{Context as _, RunnerError, bail};
-use inferometer_analysis::check::{Pattern, Rule, first_difference};
 use inferometer_core::check::Check;
 use inferometer_core::content::Content;
 use inferometer_core::record::Record;

@@ -5,8 +5,8 @@ mod json_schema;
 mod number;
 mod tools;
 
-pub use json_schema::{BadSchema, JsonSchema};
-pub use tools::{BadTools, ToolSet};
+pub use json_schema::JsonSchema;
+pub use tools::ToolSet;
 
 use inferometer_core::check::EXPECTED;
 use regex::Regex;
