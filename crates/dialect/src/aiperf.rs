@@ -351,37 +351,30 @@ fn scheduled(done: &[Answer<'_>]) -> [Metric; 2] {
 /// Tokens and answers in a second.
 fn throughput(done: &[Answer<'_>], seconds: f64) -> [Metric; 4] {
     let [input, output] = tokens(done);
-    let rate = |names, group, amount: f64| total(names, group, amount / seconds);
+    let of_tokens = |tag, header, group, tokens: f64| {
+        total((tag, header, "tokens/sec"), group, tokens / seconds)
+    };
     [
-        rate(
-            (
-                "output_token_throughput",
-                "Output Token Throughput",
-                "tokens/sec",
-            ),
+        of_tokens(
+            "output_token_throughput",
+            "Output Token Throughput",
             Group::Main,
             output,
         ),
-        rate(
-            (
-                "input_token_throughput",
-                "Input Token Throughput",
-                "tokens/sec",
-            ),
+        of_tokens(
+            "input_token_throughput",
+            "Input Token Throughput",
             Group::Main,
             input,
         ),
-        rate(
+        total(
             ("request_throughput", "Request Throughput", "requests/sec"),
             Group::Main,
-            done.len() as f64,
+            done.len() as f64 / seconds,
         ),
-        rate(
-            (
-                "total_token_throughput",
-                "Total Token Throughput",
-                "tokens/sec",
-            ),
+        of_tokens(
+            "total_token_throughput",
+            "Total Token Throughput",
             Group::Export,
             input + output,
         ),
