@@ -3,6 +3,7 @@
 mod columns;
 mod console;
 mod csv;
+mod early_console;
 mod page;
 
 pub(crate) use page::{is_page, runs as page_runs};
@@ -14,5 +15,6 @@ use crate::result::ImportedResult;
 pub(crate) fn find(notes: &mut Notes<'_>) -> Vec<ImportedResult> {
     let mut found = csv::find(notes);
     found.extend(console::find(notes));
+    found.extend(early_console::find(notes));
     found
 }

@@ -102,3 +102,30 @@ pub(super) fn statistic(sample: Sample, name: &str, unit: Option<Unit>) -> Colum
         None => Column::Other,
     }
 }
+
+/// Cells between bars. One without any width continues the one to its left.
+pub(super) fn cells(line: &str) -> Vec<String> {
+    let line = line.trim();
+    let inner = line.strip_prefix('|').unwrap_or(line);
+    let inner = inner.strip_suffix('|').unwrap_or(inner);
+    let mut cells: Vec<String> = Vec::new();
+    for cell in inner.split('|') {
+        let text = match cells.last() {
+            Some(left) if cell.is_empty() => left.clone(),
+            _ => cell.trim().to_owned(),
+        };
+        cells.push(text);
+    }
+    cells
+}
+
+/// Names of columns under a header of several lines: `Requests / Per Sec / Mean`.
+pub(super) fn column_names(header: &[Vec<String>]) -> Vec<String> {
+    let width = header.iter().map(Vec::len).max().unwrap_or(0);
+    let name = |column: usize| {
+        let parts = header.iter().filter_map(|line| line.get(column));
+        let parts = parts.filter(|part| !part.is_empty());
+        parts.map(String::as_str).collect::<Vec<_>>().join(" / ")
+    };
+    (0..width).map(name).collect()
+}

@@ -1,7 +1,7 @@
 //! The tables that it prints: three lines of header, with names over several columns, and a row
 //! for each run. All tables with the same runs are of these.
 
-use super::columns::{Column, Run, statistic};
+use super::columns::{Column, Run, cells, column_names, statistic};
 use crate::label::{Field, Sample};
 use crate::notes::Notes;
 use crate::quantity::{Quantity, Unit, leading_number, quantity};
@@ -27,7 +27,8 @@ pub(super) fn find(notes: &mut Notes<'_>) -> Vec<ImportedResult> {
         {
             continue;
         }
-        let columns = columns(notes, at);
+        let header: Vec<_> = (at..at + HEIGHT).map(|at| cells(notes.lines[at])).collect();
+        let columns = column_names(&header);
         let key = format!("{title}: {}", columns.join(", "));
         // The same table again is the next result.
         if seen.contains(&key) {
@@ -78,34 +79,6 @@ fn is_header(notes: &Notes<'_>, at: usize) -> bool {
 fn is_row(line: &str) -> bool {
     let line = line.trim();
     line.starts_with("| ") && !line.starts_with("| Benchmark ")
-}
-
-/// Cells between bars. One without any width continues the one to its left.
-fn cells(line: &str) -> Vec<String> {
-    let line = line.trim();
-    let inner = line.strip_prefix('|').unwrap_or(line);
-    let inner = inner.strip_suffix('|').unwrap_or(inner);
-    let mut cells: Vec<String> = Vec::new();
-    for cell in inner.split('|') {
-        let text = match cells.last() {
-            Some(left) if cell.is_empty() => left.clone(),
-            _ => cell.trim().to_owned(),
-        };
-        cells.push(text);
-    }
-    cells
-}
-
-/// Names of columns: `Requests / Per Sec / Mean`.
-fn columns(notes: &Notes<'_>, at: usize) -> Vec<String> {
-    let lines: Vec<Vec<String>> = (at..at + HEIGHT).map(|at| cells(notes.lines[at])).collect();
-    let width = lines.iter().map(Vec::len).max().unwrap_or(0);
-    let name = |column: usize| {
-        let parts = lines.iter().filter_map(|line| line.get(column));
-        let parts = parts.filter(|part| !part.is_empty());
-        parts.map(String::as_str).collect::<Vec<_>>().join(" / ")
-    };
-    (0..width).map(name).collect()
 }
 
 fn take(run: &mut Run, title: &str, name: &str, cell: &str) {

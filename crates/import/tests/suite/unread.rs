@@ -1,6 +1,6 @@
 //! Whatever a real file says is in its result or named, with the reason.
 
-use crate::peers::{all_are_in, at, number, numbers, one, text};
+use crate::peers::{all_are_in, all_of_the_block_are_in, at, number, numbers, one, text};
 use inferometer_import::{ImportedResult, UnreadReason, read};
 use inferometer_text::Lang;
 use serde_json::Value;
@@ -134,12 +134,60 @@ fn every_number_of_blocks_of_a_year_ago_is_read() {
         assert_eq!(at(&found, "/requests/planned"), 40, "{name}");
         assert_eq!(found.point["concurrency"], 4);
         assert_eq!(found.unread, [""; 0], "{name}");
-        let file = text(&format!("{name}.txt"));
-        let from = file.find("Serving Benchmark Result").expect("a block");
-        let lines = file[from..].lines().filter_map(|line| line.split_once(':'));
-        let told = lines.filter_map(|(name, value)| Some((name.to_owned(), number(value)?)));
-        all_are_in(&found, told);
+        all_of_the_block_are_in(&found);
     }
+}
+
+#[test]
+fn every_number_of_guidellms_tables_of_a_year_ago_is_read() {
+    // Wrapped at 80 columns, and on a wide console.
+    for name in ["guidellm-0.3.1", "guidellm-0.3.1-faults"] {
+        let found = one(&format!("{name}.txt"));
+        let file = text(&format!("{name}.txt"));
+        let (_, tables) = file.split_once("Benchmarks Info:").expect("tables");
+        let cells = tables.split(['|', '\n']).filter_map(number);
+        all_are_in(&found, cells.map(|value| (String::new(), value)));
+        every_name_has_a_reason(&found);
+        assert_eq!(found.point["concurrency"], 4);
+
+        let exact = one(&format!("{name}.json"));
+        for (pointer, rounding) in [
+            ("/requests/ok", 0.0),
+            ("/requests/failed", 0.0),
+            ("/requests/planned", 0.0),
+            ("/throughput/requests_per_s", 0.005),
+            ("/throughput/output_tokens_per_s", 0.05),
+            ("/throughput/total_tokens_per_s", 0.05),
+            ("/concurrency/mean", 0.005),
+            ("/tokens/input_mean", 0.05),
+            ("/latency/e2e_ms/p50", 5.0),
+            ("/latency/ttft_ms/p99", 0.05),
+            ("/latency/itl_ms/mean", 0.05),
+            ("/latency/tpot_ms/p99", 0.05),
+        ] {
+            let [told, exact] = [&found, &exact].map(|it| at(it, pointer).as_f64().unwrap());
+            let far = (told - exact).abs();
+            assert!(far <= rounding + 1e-9, "{name} {pointer}: {told} {exact}");
+        }
+    }
+}
+
+#[test]
+fn guidellms_tables_have_a_result_for_each_rate() {
+    let found = read("console", &text("guidellm-0.3.1-rates.txt"));
+    assert_eq!(found.unread, []);
+    let figures = |result: &ImportedResult| {
+        let ttft = at(result, "/latency/ttft_ms/mean").as_f64().unwrap();
+        (result.point["rate"].as_f64().unwrap(), ttft)
+    };
+    let figures: Vec<_> = found.results.iter().map(figures).collect();
+    assert_eq!(figures, [(5.0, 85.9), (10.0, 210.4)]);
+    // The second table may be missing, and a table that is cut off is none.
+    let file = text("guidellm-0.3.1-rates.txt");
+    let (first, _) = file.split_once("Benchmarks Stats:").unwrap();
+    assert_eq!(read("console", first).results.len(), 2);
+    let (cut, _) = file.split_once("constant@10.00|").unwrap();
+    assert_eq!(read("console", cut).results.len(), 0);
 }
 
 #[test]
