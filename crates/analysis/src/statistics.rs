@@ -36,7 +36,7 @@ pub struct Test {
 
 /// Values of a standard normal distribution, for tests.
 #[cfg(test)]
-fn normal_values(n: usize, seed: u64) -> Vec<f64> {
+pub(crate) fn normal_values(n: usize, seed: u64) -> Vec<f64> {
     use inferometer_core::seed::{Dimension, rng};
     use rand_distr::{Distribution, StandardNormal};
     let mut random = rng(seed, Dimension::Words, 0);

@@ -4,10 +4,18 @@
 //! limit, the longer. An open loop that is short beside that memory has seen one mood of the
 //! queue, and no method can tell from it how the others are; so it states no interval, but how
 //! many requests would do. What is asked for was found by trial: docs/accuracy-of-intervals.md.
+//!
+//! Where a few answers last many times as long as the others, those that are under way are mostly
+//! such ones. Queues behind them last longer, and grow higher, by as much as these are longer than
+//! the mean answer (1 + the squared coefficient of variation, as in renewal theory): what one queue
+//! adds to the waits goes with the square of it, and so does the time after which a run has seen
+//! enough of them. Other figures then have few and long batches, and reach further to the side
+//! where these are skewed; no estimate of the queue's memory decides whether they are stated, since
+//! it is low in just the runs that happened to see few long answers.
 
 use super::pool::Counted;
 use crate::statistics::{Batches, design_effect};
-use inferometer_core::quantile::{least_samples, sort};
+use inferometer_core::quantile::{least_samples, quantile, sort};
 use inferometer_core::summary::Distribution;
 
 /// Fewest requests for an interval.
@@ -39,6 +47,15 @@ const INDEPENDENT: f64 = 200.0;
 const NEAR_LIMIT: f64 = 40.0;
 const INDEPENDENT_NEAR_LIMIT: f64 = 1000.0;
 
+/// Up to this `(1 + spread)²` of answers the numbers above hold.
+const USUAL_STRETCH: f64 = 3.0;
+/// Where queues add so many times as much, a few answers decide.
+const LONG_TAILED: f64 = 2.0;
+/// How much more the times of answers may differ than those of a sample do.
+const UNSEEN_SPREAD: f64 = 1.5;
+/// 95th percentile of the normal distribution.
+const NORMAL_P95: f64 = 1.645;
+
 /// Largest share by which the start may move the rate of a closed loop.
 const LARGEST_BIAS: f64 = 0.015;
 
@@ -62,10 +79,10 @@ pub(crate) struct Precision {
     /// How many times to first token tell as much as one independent one; 1 in a closed loop,
     /// whose queue cannot grow.
     pub(crate) effect: f64,
-    /// Requests by which a closed loop runs ahead of its rate: streams that all begin anew answer
-    /// short requests first, and the long ones are under way only later. By renewal theory, half of
-    /// the squared coefficient of variation less one, for each stream.
-    pub(crate) ahead: f64,
+    /// How much answers differ in the time that they take ([`spread`]).
+    pub(crate) spread: f64,
+    /// Streams of a closed loop.
+    pub(crate) streams: f64,
     /// How many requests stand behind each value of a sample.
     pub(crate) weight: f64,
 }
@@ -76,17 +93,36 @@ pub(super) fn effect_of_all(kept: &[f64], weight: f64) -> f64 {
     1.0 + (design_effect(kept) - 1.0) * weight
 }
 
+/// Squared coefficient of variation of answers' times. A sample seldom has the longest answers that
+/// its others let expect, and one without them must not pass for one of even answers: where its
+/// 95th percentile lies as far above the median as that of a log-normal distribution with more
+/// spread, part of that is believed.
+pub(super) fn spread(times: &[f64]) -> f64 {
+    let n = times.len() as f64;
+    let mean = times.iter().sum::<f64>() / n;
+    let squares: f64 = times.iter().map(|time| (time / mean - 1.0).powi(2)).sum();
+    let seen = squares / n;
+    let mut sorted = times.to_vec();
+    sort(&mut sorted);
+    let at = |p| quantile(&sorted, p).unwrap_or(f64::NAN);
+    let deviation = (at(0.95) / at(0.5)).ln() / NORMAL_P95;
+    let log_normal = deviation.powi(2).exp_m1();
+    seen.max(log_normal.min(seen * UNSEEN_SPREAD))
+}
+
 impl Precision {
     /// Intervals by batches, or how many requests they would need.
     pub(crate) fn batches(&self, rests_on: RestsOn) -> Result<Batches, u64> {
         let waves = match rests_on {
             _ if !self.is_open => Batches::LEAST as f64 - NEARLY,
-            RestsOn::Waits if self.is_queued() => QUEUED_WAVES,
-            RestsOn::Requests | RestsOn::Waits => OPEN_WAVES,
+            RestsOn::Waits if self.is_queued() => QUEUED_WAVES * self.stretch(),
+            RestsOn::Waits => OPEN_WAVES * self.stretch(),
+            RestsOn::Requests => OPEN_WAVES,
         };
         let independent = match rests_on {
-            _ if !self.is_open => self.ahead / LARGEST_BIAS,
+            _ if !self.is_open => self.ahead() / LARGEST_BIAS,
             RestsOn::Waits if self.is_near_limit() => INDEPENDENT_NEAR_LIMIT * self.effect,
+            RestsOn::Requests if self.is_long_tailed() && !self.is_near_limit() => 0.0,
             RestsOn::Requests | RestsOn::Waits => INDEPENDENT * self.effect,
         };
         // A window without length says nothing of how long it should be.
@@ -96,7 +132,11 @@ impl Precision {
         if self.requests < needed {
             return Err(rounded_up(needed));
         }
-        Ok(Batches::of(self.waves / WAVES_OF_BATCH))
+        Ok(if self.is_long_tailed() {
+            Batches::LONG_TAILED
+        } else {
+            Batches::of(self.waves / WAVES_OF_BATCH)
+        })
     }
 
     /// Requests for an interval of the 99th percentile of `n` values.
@@ -108,13 +148,29 @@ impl Precision {
         };
         let least = least_samples(99.0).unwrap_or_default() as f64;
         let independent = self.requests * least * effect * margin / n;
-        let waits = self.is_open && rests_on == RestsOn::Waits;
-        let long = self.requests * TAIL_WAVES / self.waves.max(SHORTEST);
-        if waits {
-            independent.max(long)
-        } else {
-            independent
-        }
+        let waves = match rests_on {
+            _ if !self.is_open => 0.0,
+            RestsOn::Waits => TAIL_WAVES.max(OPEN_WAVES * self.stretch()),
+            RestsOn::Requests if effect > TOGETHER => OPEN_WAVES * self.stretch(),
+            RestsOn::Requests => 0.0,
+        };
+        independent.max(self.requests * waves / self.waves.max(SHORTEST))
+    }
+
+    /// How much longer than usual a run must be, since some answers are.
+    fn stretch(&self) -> f64 {
+        ((1.0 + self.spread).powi(2) / USUAL_STRETCH).max(1.0)
+    }
+
+    fn is_long_tailed(&self) -> bool {
+        self.stretch() >= LONG_TAILED
+    }
+
+    /// Requests by which a closed loop runs ahead of its rate: streams that all begin anew answer
+    /// short requests first, and the long ones are under way only later. By renewal theory, half of
+    /// the squared coefficient of variation less one, for each stream.
+    fn ahead(&self) -> f64 {
+        self.streams * (self.spread - 1.0).max(0.0) / 2.0
     }
 
     /// Waits depend on each other, so that the server's speed follows its queue.
@@ -186,6 +242,7 @@ fn rounded_up(requests: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::statistics::normal_values;
 
     fn run(is_open: bool, requests: f64, waves: f64, effect: f64) -> Precision {
         Precision {
@@ -193,7 +250,8 @@ mod tests {
             waves,
             is_open,
             effect,
-            ahead: 0.0,
+            spread: 0.4,
+            streams: 32.0,
             weight: 1.0,
         }
     }
@@ -201,10 +259,47 @@ mod tests {
     #[test]
     fn answers_of_very_different_lengths_need_more_requests() {
         let wide = Precision {
-            ahead: 36.0,
+            spread: 3.25,
             ..run(false, 400.0, 16.0, 1.0)
         };
         assert_eq!(wide.batches(RestsOn::Requests), Err(2400));
+        let open = |effect| Precision {
+            spread: 3.0,
+            ..run(true, 3000.0, 120.0, effect)
+        };
+        // What rests on waits needs 16 / 3 times as long, and other tails that come together.
+        assert_eq!(open(3.0).batches(RestsOn::Waits), Err(5400));
+        assert_eq!(open(5.0).batches(RestsOn::Waits), Err(67_000));
+        let tail = |effect| open(3.0).needed_for_tail(RestsOn::Requests, 3000.0, effect);
+        assert_eq!((tail(1.0), tail(2.0).round()), (459.0, 5333.0));
+        // The rest does not depend on what the queue seems to remember, short of the limit.
+        for effect in [3.0, 30.0] {
+            let found = open(effect).batches(RestsOn::Requests);
+            assert_eq!(found, Ok(Batches::LONG_TAILED));
+        }
+        assert_eq!(open(50.0).batches(RestsOn::Requests), Err(10_000));
+    }
+
+    #[test]
+    fn a_sample_without_its_longest_answers_is_known_by_the_others() {
+        let log_normal = |n: usize, deviation: f64| -> Vec<f64> {
+            let drawn = normal_values(n, 3);
+            drawn.iter().map(|it| (deviation * it).exp()).collect()
+        };
+        let answers = log_normal(2000, 1.27);
+        let usual: Vec<f64> = answers.iter().copied().filter(|it| *it < 20.0).collect();
+        assert!(usual.len() > 1950);
+        let squares = |values: &[f64]| {
+            let mean = values.iter().sum::<f64>() / values.len() as f64;
+            let squares = values.iter().map(|it| (it / mean - 1.0).powi(2));
+            squares.sum::<f64>() / values.len() as f64
+        };
+        assert!((3.0..5.0).contains(&spread(&answers)));
+        assert!(spread(&usual) > 1.3 * squares(&usual));
+        // Of even answers nothing is made up.
+        let even = log_normal(2000, 0.5);
+        assert!((0.9..1.2).contains(&(spread(&even) / squares(&even))));
+        assert_eq!(spread(&[3.0; 100]), 0.0);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::RunContext;
 use super::crowd::{Crowd, Moment};
 use super::pool::Ordered;
-use super::precision::{Precision, RestsOn, effect_of_all};
+use super::precision::{Precision, RestsOn, effect_of_all, spread};
 use super::tally::{Answer, Figure, Row, Tally, Totals, column, ms};
 use crate::concurrency::{InFlight, UnderWay};
 use crate::judge::{DriftEvidence, InFlightEvidence, StragglerEvidence, WaveEvidence};
@@ -271,30 +271,25 @@ impl<'a> Run<'a> {
     }
 
     pub(super) fn precision(&self) -> Precision {
-        let kept = self.answers.len() as f64;
-        let latencies = self.answers.iter().filter_map(|answer| answer.e2e.ms());
-        let mean_s = latencies.sum::<f64>() / kept / 1e3;
-        let is_open = !matches!(self.context.scenario.load.shape, Shape::Closed { .. });
-        let ttft = || self.ttft.iter().map(|&(_, ms)| ms).collect::<Vec<f64>>();
-        let squares = (self.answers.iter())
-            .filter_map(|answer| Some((answer.e2e.ms()? / 1e3 - mean_s).powi(2)));
-        let spread = squares.sum::<f64>() / kept / mean_s.powi(2);
-        let ahead = match self.context.scenario.load.shape {
-            Shape::Closed { concurrency, .. } => {
-                f64::from(concurrency) * (spread - 1.0).max(0.0) / 2.0
-            }
-            Shape::Open { .. } | Shape::Replay { .. } => 0.0,
+        let times: Vec<f64> = (self.answers.iter())
+            .filter_map(|answer| answer.e2e.ms())
+            .collect();
+        let mean_s = times.iter().sum::<f64>() / self.answers.len() as f64 / 1e3;
+        let streams = match self.context.scenario.load.shape {
+            Shape::Closed { concurrency, .. } => Some(concurrency),
+            Shape::Open { .. } | Shape::Replay { .. } => None,
         };
+        let ttft = || self.ttft.iter().map(|&(_, ms)| ms).collect::<Vec<f64>>();
         Precision {
-            ahead,
             requests: self.totals.answers as f64,
             waves: self.window_s().unwrap_or_default() / mean_s,
-            is_open,
-            effect: if is_open {
-                effect_of_all(&ttft(), self.weight())
-            } else {
-                1.0
+            is_open: streams.is_none(),
+            effect: match streams {
+                None => effect_of_all(&ttft(), self.weight()),
+                Some(_) => 1.0,
             },
+            spread: spread(&times),
+            streams: f64::from(streams.unwrap_or_default()),
             weight: self.weight(),
         }
     }

@@ -10,6 +10,8 @@ pub struct BatchMeans {
     pub error: f64,
     /// 95 % interval, by Student's t.
     pub interval: [f64; 2],
+    /// Of the batches' means: above 0, if a few of them lie far above the others.
+    pub skewness: f64,
     /// Correlation of one batch with the next. Far from 0, batches are too short and the
     /// interval is too narrow.
     pub correlation: f64,
@@ -28,7 +30,13 @@ pub fn batch_means(values: &[f64], batches: usize) -> Option<BatchMeans> {
         .collect();
     let n = batches as f64;
     let mean = means.iter().sum::<f64>() / n;
-    let squares: f64 = means.iter().map(|batch| (batch - mean).powi(2)).sum();
+    let sum_of = |power: i32| {
+        means
+            .iter()
+            .map(|batch| (batch - mean).powi(power))
+            .sum::<f64>()
+    };
+    let squares = sum_of(2);
     let neighbours: f64 = means
         .windows(2)
         .map(|pair| (pair[0] - mean) * (pair[1] - mean))
@@ -39,6 +47,12 @@ pub fn batch_means(values: &[f64], batches: usize) -> Option<BatchMeans> {
         mean,
         error,
         interval: [mean - half, mean + half],
+        skewness: if batches > 2 && squares > 0.0 {
+            let deviation = (squares / (n - 1.0)).sqrt();
+            n / ((n - 1.0) * (n - 2.0)) * sum_of(3) / deviation.powi(3)
+        } else {
+            0.0
+        },
         correlation: if squares > 0.0 {
             neighbours / squares
         } else {
@@ -60,6 +74,9 @@ mod tests {
         assert!((found.error - (26.0f64 / 3.0 / 6.0).sqrt()).abs() < 1e-12);
         assert!((found.interval[1] - found.mean - 4.3027 * found.error).abs() < 1e-3);
         assert!((found.correlation - (-35.0 / 9.0 - 14.0 / 9.0) / (26.0 / 3.0)).abs() < 1e-12);
+        // Deviations −5/3, 7/3, −2/3: cubes (343 − 125 − 8) / 27, times 3 / 2.
+        let skewness = 1.5 * (210.0 / 27.0) / (13.0f64 / 3.0).powf(1.5);
+        assert!((found.skewness - skewness).abs() < 1e-12);
         assert_eq!(batch_means(&[1.0], 2), None);
         assert_eq!(batch_means(&[1.0, 2.0], 1), None);
     }

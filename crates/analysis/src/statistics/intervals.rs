@@ -2,19 +2,23 @@
 //!
 //! Requests in the order of their start are divided into about ten batches (Schmeiser, 1982:
 //! more gain little), long enough that one batch hardly depends on the next; Student's t over
-//! the batches' means, widened by the correlation that is left. A quantile is that of a share:
-//! batches tell how much the share below it moves, and the sample which values that covers
-//! (Woodruff, 1952). The bounds of a share are Clopper and Pearson's for as many independent
-//! requests as the batches show.
+//! the batches' means, widened by the correlation that is left. Where a few requests are much
+//! longer than the others, batches are few and long, and intervals reach further to the side where
+//! these are skewed (Willink, 2005, as in the batch means of Tafazzoli and Wilson, 2011). A
+//! quantile is that of a share: batches tell how much the share below it moves, and the sample
+//! which values that covers (Woodruff, 1952). The bounds of a share are Clopper and Pearson's for
+//! as many independent requests as the batches show.
 
-use super::batch_means::batch_means;
+use super::batch_means::{BatchMeans, batch_means};
 use super::binomial::share_bounds;
-use super::distribution::normal_quantile;
+use super::distribution::{normal_quantile, student_quantile};
 use inferometer_core::quantile::quantile;
 
 const CONFIDENCE: f64 = 0.95;
 /// Hits a batch below which they are rare.
 const RARE: f64 = 5.0;
+/// Shares nearer than this to 0 or 1 are near it.
+const EDGE: f64 = 0.05;
 /// Values that are all alike in every batch tell no more than this many times their number.
 const LEAST_EFFECT: f64 = 0.1;
 /// Correlation beyond which an interval would be all correction.
@@ -22,7 +26,11 @@ const MOST_CORRELATED: f64 = 0.9;
 
 /// Intervals by a number of batches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Batches(usize);
+pub struct Batches {
+    count: usize,
+    /// A few requests decide, and batches that have them differ from the others.
+    skewed: bool,
+}
 
 impl Batches {
     /// Batches of an interval.
@@ -31,27 +39,48 @@ impl Batches {
 
     /// As many as there are stretches of a good length, from the least to the most.
     pub fn of(stretches: f64) -> Self {
-        Batches((stretches as usize).clamp(Self::LEAST, Self::MOST))
+        Batches {
+            count: (stretches as usize).clamp(Self::LEAST, Self::MOST),
+            skewed: false,
+        }
     }
+
+    /// For requests of which a few are much longer than the others: they are remembered for
+    /// longest, so batches are as long as can be.
+    pub const LONG_TAILED: Self = Batches {
+        count: Self::LEAST,
+        skewed: true,
+    };
 
     pub fn count(self) -> usize {
-        self.0
+        self.count
     }
 
-    /// How far the mean of a series may be off, either way.
-    fn half_width(self, values: &[f64]) -> Option<f64> {
-        let found = batch_means(values, self.0)?;
+    /// How far the mean of a series may be off, either way, if it is as likely above as below.
+    fn half_width(self, found: &BatchMeans) -> f64 {
         // The estimate of a correlation of none is low by one over their number.
-        let left = found.correlation + 1.0 / self.0 as f64;
+        let left = found.correlation + 1.0 / self.count as f64;
         let left = left.clamp(0.0, MOST_CORRELATED);
-        let half = found.interval[1] - found.mean;
-        Some(half * ((1.0 + left) / (1.0 - left)).sqrt()).filter(|half| half.is_finite())
+        (found.interval[1] - found.mean) * ((1.0 + left) / (1.0 - left)).sqrt()
+    }
+
+    /// How far it may lie below and above.
+    fn widths(self, values: &[f64]) -> Option<[f64; 2]> {
+        let found = batch_means(values, self.count)?;
+        let (half, count) = (self.half_width(&found), self.count as f64);
+        let t = student_quantile(0.5 + CONFIDENCE / 2.0, count - 1.0);
+        // The skewness of so few is itself uncertain: it never makes a side shorter.
+        let longer = |t: f64| match self.skewed {
+            true => (skewed(t, found.skewness / count.sqrt()) / t).max(1.0),
+            false => 1.0,
+        };
+        Some([t, -t].map(|t| half * longer(t))).filter(|it| it.iter().all(|it| it.is_finite()))
     }
 
     pub fn mean(self, values: &[f64]) -> Option<[f64; 2]> {
-        let half = self.half_width(values)?;
+        let [below, above] = self.widths(values)?;
         let mean = values.iter().sum::<f64>() / values.len() as f64;
-        Some([mean - half, mean + half])
+        Some([mean - below, mean + above])
     }
 
     /// Of Σ above / Σ below, where each request has a share in both: its tokens and its time for
@@ -62,8 +91,8 @@ impl Batches {
         let residuals: Vec<f64> = (above.iter().zip(below))
             .map(|(above, below)| (above - ratio * below) / mean)
             .collect();
-        let half = self.half_width(&residuals)?;
-        Some([(ratio - half).max(0.0), ratio + half])
+        let [below, above] = self.widths(&residuals)?;
+        Some([(ratio - below).max(0.0), ratio + above])
     }
 
     /// Bounds of a share, whose indicators are given in order: those of as many independent ones
@@ -72,8 +101,15 @@ impl Batches {
     fn bounds(self, indicators: &[f64], share: f64) -> Option<[f64; 2]> {
         let n = indicators.len() as f64;
         let variance = share * (1.0 - share) / n;
-        let error = self.half_width(indicators)? / normal_quantile(0.5 + CONFIDENCE / 2.0);
-        let is_rare = share.min(1.0 - share) * n < RARE * self.0 as f64;
+        // Bounds of a share near 0 or 1 are skewed already.
+        let half = if share.min(1.0 - share) < EDGE {
+            self.half_width(&batch_means(indicators, self.count)?)
+        } else {
+            let [below, above] = self.widths(indicators)?;
+            below.max(above)
+        };
+        let error = half / normal_quantile(0.5 + CONFIDENCE / 2.0);
+        let is_rare = share.min(1.0 - share) * n < RARE * self.count as f64;
         let effect = error.powi(2) / variance;
         let effect = if is_rare { effect.max(1.0) } else { effect };
         Some(share_bounds(
@@ -105,6 +141,16 @@ impl Batches {
         let [low, high] = self.bounds(&below, p)?;
         Some([quantile(sorted, low)?, quantile(sorted, high)?])
     }
+}
+
+/// Student's t of a mean with this skewness: the further from it the true mean may lie on the side
+/// of the long tail, the fewer such values a run happened to see.
+fn skewed(t: f64, skewness: f64) -> f64 {
+    let beta = skewness / 6.0;
+    if beta.abs() < 1e-6 {
+        return t;
+    }
+    ((1.0 + 6.0 * beta * (t - beta)).cbrt() - 1.0) / (2.0 * beta)
 }
 
 /// Groups of a long series, so that its correlations are soon added up.
@@ -164,7 +210,10 @@ mod tests {
     use crate::statistics::normal_values as normal;
     use inferometer_core::quantile::sort;
 
-    const TEN: Batches = Batches(10);
+    const TEN: Batches = Batches {
+        count: 10,
+        skewed: false,
+    };
 
     /// A chain in which each value keeps `memory` of the one before; variance 1.
     fn chain(n: usize, memory: f64, seed: u64) -> Vec<f64> {
@@ -214,6 +263,28 @@ mod tests {
             let share = covered(300, share, 0.9);
             assert!((273..=300).contains(&share), "share {memory}: {share}");
         }
+    }
+
+    #[test]
+    fn what_is_rare_and_large_is_covered_too() {
+        // Fourth powers of a chain where it is above 0: a few spells make most of the mean.
+        let spells = |seed| -> Vec<f64> {
+            let chain = chain(1000, 0.95, seed);
+            chain.iter().map(|level| level.max(0.0).powi(4)).collect()
+        };
+        let mean = |batches: Batches| covered(300, |s| batches.mean(&spells(s)).unwrap(), 1.5);
+        let (by_ten, long_tailed) = (mean(TEN), mean(Batches::LONG_TAILED));
+        assert!(by_ten < 250 && long_tailed > 255, "{by_ten}, {long_tailed}");
+        // Of what is symmetric, both sides are about as long.
+        let length = |side: usize| -> f64 {
+            let of = |seed| {
+                let values = chain(1000, 0.0, seed);
+                let mean = values.iter().sum::<f64>() / 1000.0;
+                (Batches::LONG_TAILED.mean(&values).unwrap()[side] - mean).abs()
+            };
+            (0..300).map(of).sum()
+        };
+        assert!((0.9..1.1).contains(&(length(0) / length(1))));
     }
 
     #[test]
