@@ -111,6 +111,10 @@ pub struct Row {
     pub low: Option<f64>,
     pub high: Option<f64>,
     pub verdict: Verdict,
+    /// Which way it differs where that is certain and less than the margin; the verdict is then
+    /// `same`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within_margin: Option<Direction>,
     /// Chance of a difference as large if there is none: of the primary metric corrected for the
     /// number of loads, of the others for the number of metrics.
     pub p_value: Option<f64>,
@@ -134,12 +138,23 @@ pub enum Verdict {
     /// It is better than the baseline.
     Better,
     Worse,
-    /// It differs by less than the margin.
+    /// It differs by less than the margin, if at all.
     Same,
     /// The data do not decide.
     Unknown,
     /// Something speaks against the comparison itself.
     NotComparable,
+}
+
+/// Which way a group differs from the baseline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case", const_into_str)]
+pub enum Direction {
+    Better,
+    Worse,
 }
 
 /// What an interval and its verdict rest on.
@@ -499,16 +514,19 @@ impl Row {
             ends.map(f64::exp)
         });
         let finite = |end: Option<f64>| end.filter(|end| end.is_finite());
-        let verdict = match (p_value, ratio) {
-            (Some(_), _) if contrast.equivalent(settings) => Verdict::Same,
-            (Some(p), Some(ratio)) if p < settings.risk => {
-                if (ratio > 1.0) == metric.more_is_better() {
-                    Verdict::Better
-                } else {
-                    Verdict::Worse
-                }
+        let certain = p_value.is_some_and(|p| p < settings.risk);
+        let differs = ratio.filter(|_| certain).map(|ratio| {
+            if (ratio > 1.0) == metric.more_is_better() {
+                Direction::Better
+            } else {
+                Direction::Worse
             }
-            _ => Verdict::Unknown,
+        });
+        let verdict = match differs {
+            _ if p_value.is_some() && contrast.equivalent(settings) => Verdict::Same,
+            Some(Direction::Better) => Verdict::Better,
+            Some(Direction::Worse) => Verdict::Worse,
+            None => Verdict::Unknown,
         };
         Row {
             group: group.to_owned(),
@@ -521,6 +539,7 @@ impl Row {
             low: finite(interval.map(|[low, _]| low)),
             high: finite(interval.map(|[_, high]| high)),
             verdict,
+            within_margin: differs.filter(|_| verdict == Verdict::Same),
             p_value,
             minimum_detectable: contrast.minimum_detectable(settings),
             repeats_to_decide: (verdict == Verdict::Unknown && basis != Basis::FewSamples)
@@ -535,6 +554,7 @@ impl Row {
     fn not_comparable(self) -> Self {
         Row {
             verdict: Verdict::NotComparable,
+            within_margin: None,
             p_value: None,
             repeats_to_decide: None,
             ..self

@@ -11,7 +11,9 @@ pub use checks::checks;
 pub use csv::csv;
 pub use figures::figures;
 
-use inferometer_analysis::compare::{Comparison, Group, Metric, Row, RunSample, Verdict};
+use inferometer_analysis::compare::{
+    Comparison, Direction, Group, Metric, Row, RunSample, Verdict,
+};
 use inferometer_core::point::Point;
 use inferometer_core::summary::SummaryColumns;
 use inferometer_message::{CompareText, ComparedMetric};
@@ -207,13 +209,21 @@ fn verdict(report: &CompareReport<'_>, rows: &[&Row], label: &str) -> Judgement 
     let [better, worse, same] = [Verdict::Better, Verdict::Worse, Verdict::Same].map(count);
     let unknown = count(Verdict::Unknown);
     let unlike = count(Verdict::NotComparable);
+    let slight = |way| {
+        rows.iter()
+            .filter(|row| row.within_margin == Some(way))
+            .count()
+    };
+    let [little_better, little_worse] = [Direction::Better, Direction::Worse].map(slight);
     let (word, tone) = match (better, worse, same) {
         (0, 0, 0) if unlike == rows.len() => (CompareText::NotComparable, Tone::Bad),
         (0, 0, 0) => (CompareText::Unknown, Tone::Caution),
         (_, 0, _) if better > 0 => (CompareText::Better, Tone::Good),
         (0, _, _) if worse > 0 => (CompareText::Worse, Tone::Bad),
         (0, 0, _) if unknown > 0 => (CompareText::Unknown, Tone::Caution),
-        (0, 0, _) => (CompareText::Same, Tone::Good),
+        (0, 0, _) if little_better + little_worse == 0 => (CompareText::Same, Tone::Good),
+        (0, 0, _) if little_worse == 0 => (CompareText::SlightlyBetter, Tone::Good),
+        (0, 0, _) if little_better == 0 => (CompareText::SlightlyWorse, Tone::Plain),
         _ => (CompareText::Mixed, Tone::Caution),
     };
     let group = ("group", label.to_owned());
@@ -228,14 +238,21 @@ fn verdict(report: &CompareReport<'_>, rows: &[&Row], label: &str) -> Judgement 
                 ("metric", metric(row.metric, lang)),
                 ("change", change(row.ratio)),
                 ("point", shown(&row.point)),
+                ("margin", number::brief(report.comparison.margin * 100.0)),
             ];
-            CompareText::AtOnePoint.with(lang, &values)
+            let text = match row.within_margin {
+                Some(_) => CompareText::AtOnePointInside,
+                None => CompareText::AtOnePoint,
+            };
+            text.with(lang, &values)
         }
         several => {
             let counts = [
                 (CompareText::CountBetter, better),
                 (CompareText::CountWorse, worse),
-                (CompareText::CountSame, same),
+                (CompareText::CountSlightlyBetter, little_better),
+                (CompareText::CountSlightlyWorse, little_worse),
+                (CompareText::CountSame, same - little_better - little_worse),
                 (CompareText::CountUnknown, unknown),
                 (CompareText::CountNotComparable, unlike),
             ];
@@ -292,7 +309,7 @@ pub(crate) fn tiles(report: &CompareReport<'_>) -> Vec<Tile> {
             Some((low, high)) => format!("{} … {}", percent(low), percent(high)),
             None => String::new(),
         },
-        tone: verdict_word(row.verdict).1,
+        tone: row_word(row).1,
     };
     let groups = rows.chunk_by(|a, b| a.group == b.group && a.metric == b.metric);
     let tiles = groups.flat_map(|rows| {
@@ -322,6 +339,15 @@ fn span(rows: &[&Row], name: String, lang: Lang) -> Tile {
         },
         interval: CompareText::OverLoads.with(lang, &count),
         tone: Tone::Plain,
+    }
+}
+
+/// The verdict of a row, and whether it differs by less than the margin.
+fn row_word(row: &Row) -> (CompareText, Tone) {
+    match row.within_margin {
+        Some(Direction::Better) => (CompareText::CellSlightlyBetter, Tone::Plain),
+        Some(Direction::Worse) => (CompareText::CellSlightlyWorse, Tone::Plain),
+        None => verdict_word(row.verdict),
     }
 }
 

@@ -35,7 +35,8 @@ fn run(n: u64, latency_ms: f64, luck: f64, seed: u64) -> RunSample {
         waves: n as f64,
         is_open: false,
         effect: 1.0,
-        ahead: 0.0,
+        spread: 0.0,
+        streams: 1.0,
         weight: 1.0,
     };
     let of = |share: f64| {
@@ -117,11 +118,33 @@ fn equal_servers_are_the_same_with_enough_runs_and_unknown_with_few_noisy_ones()
             repeats("b", count, 100.0, deviation, 4),
         ]
     };
-    assert_eq!(primary(&groups(6, 0.004)).verdict, Verdict::Same);
+    let row = primary(&groups(6, 0.004));
+    assert_eq!((row.verdict, row.within_margin), (Verdict::Same, None));
     let row = primary(&groups(2, 0.05));
     assert_eq!(row.verdict, Verdict::Unknown);
     assert!(row.minimum_detectable.unwrap() > 0.05);
     assert!(row.repeats_to_decide.unwrap() > 5, "{row:?}");
+}
+
+#[test]
+fn a_certain_difference_inside_the_margin_is_told_as_one() {
+    let against = |latency: f64| {
+        let a = repeats("a", 5, 100.0, 0.002, 3);
+        primary(&[a, repeats("b", 5, 100.0 * latency, 0.002, 4)])
+    };
+    for (latency, verdict, within) in [
+        (0.985, Verdict::Same, Some(Direction::Better)),
+        (1.015, Verdict::Same, Some(Direction::Worse)),
+        (0.95, Verdict::Better, None),
+        (1.05, Verdict::Worse, None),
+    ] {
+        let row = against(latency);
+        assert_eq!(
+            (row.verdict, row.within_margin),
+            (verdict, within),
+            "{row:?}"
+        );
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A comparison as checks for a CI service: one for each metric at each load, and one for each
 //! reason against the comparison.
 
-use super::{CompareReport, change, figures, metric, percent, shown, verdict_word};
+use super::{CompareReport, change, figures, metric, percent, row_word, shown};
 use inferometer_analysis::compare::{Row, Verdict};
 use inferometer_message::CompareText;
 use inferometer_page::checks::{Check, Checks, Outcome};
@@ -34,7 +34,7 @@ pub fn checks(report: &CompareReport<'_>, primary_only: bool) -> Checks {
                 Verdict::Worse => Outcome::Failed,
                 Verdict::Unknown | Verdict::NotComparable => Outcome::Undecided,
             },
-            text: in_words(row, verdict_word(row.verdict).0.text(lang)),
+            text: in_words(row, row_word(row).0.text(lang)),
         }
     });
     Checks {

@@ -6,7 +6,7 @@ use inferometer_analysis::compare::Comparison;
 /// The rows as CSV, with names of columns that do not change.
 pub fn csv(comparison: &Comparison) -> String {
     let mut out = String::from(
-        "baseline,group,point,metric,primary,a,b,ratio,low,high,verdict,p_value,minimum_detectable,repeats_to_decide,runs_a,runs_b,basis\r\n",
+        "baseline,group,point,metric,primary,a,b,ratio,low,high,verdict,p_value,minimum_detectable,repeats_to_decide,runs_a,runs_b,basis,within_margin\r\n",
     );
     for row in &comparison.rows {
         let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
@@ -31,6 +31,9 @@ pub fn csv(comparison: &Comparison) -> String {
             row.runs[0].to_string(),
             row.runs[1].to_string(),
             row.basis.to_string(),
+            row.within_margin
+                .map_or("", |way| way.into_str())
+                .to_owned(),
         ];
         out.push_str(&cells.join(","));
         out.push_str("\r\n");

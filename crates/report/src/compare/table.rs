@@ -1,13 +1,13 @@
 //! The primary metric over all loads, and every metric of one group at one load.
 
-use super::{CompareReport, letter, metric, percent, shown, verdict_word};
+use super::{CompareReport, letter, metric, percent, row_word, shown};
 use crate::columns;
-use inferometer_analysis::compare::{Basis, Group, Row, RunSample, Verdict};
+use inferometer_analysis::compare::{Basis, Group, Row, RunSample};
 use inferometer_chart::measured::distinct;
 use inferometer_core::point::Point;
 use inferometer_core::summary::SummaryColumn;
 use inferometer_message::CompareText;
-use inferometer_page::doc::{Cell, Column, Section, Table};
+use inferometer_page::doc::{Cell, Column, Section, Table, Tone};
 use inferometer_page::number;
 
 /// A figure of the baseline and of a group at one load; no verdict of what is not tested.
@@ -15,7 +15,7 @@ struct Pairing {
     a: Option<f64>,
     b: Option<f64>,
     ratio: Option<f64>,
-    verdict: Option<Verdict>,
+    verdict: Option<(CompareText, Tone)>,
 }
 
 impl From<&Row> for Pairing {
@@ -24,7 +24,7 @@ impl From<&Row> for Pairing {
             a: row.a,
             b: row.b,
             ratio: row.ratio,
-            verdict: Some(row.verdict),
+            verdict: Some(row_word(row)),
         }
     }
 }
@@ -109,7 +109,7 @@ fn at_each(
             };
             cells.push(Cell::brief(pairing.b));
             cells.push(Cell::known(pairing.ratio.map(percent)));
-            cells.push(match pairing.verdict.map(verdict_word) {
+            cells.push(match pairing.verdict {
                 Some((word, tone)) => Cell::Toned(word.text(lang).to_owned(), tone),
                 None => Cell::text(CompareText::NotTested.text(lang)),
             });
@@ -150,7 +150,7 @@ pub(super) fn section(report: &CompareReport<'_>, rows: &[Row]) -> Section {
             Some((low, high)) => format!("{} … {}", percent(low), percent(high)),
             None => String::new(),
         };
-        let (word, tone) = verdict_word(row.verdict);
+        let (word, tone) = row_word(row);
         let star = if row.basis == Basis::FewSamples {
             "*"
         } else {

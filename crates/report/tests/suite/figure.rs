@@ -167,6 +167,7 @@ fn compared(label: &str) -> Comparison {
         low,
         high,
         verdict,
+        within_margin: None,
         p_value: None,
         minimum_detectable: None,
         repeats_to_decide: None,

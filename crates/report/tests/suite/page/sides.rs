@@ -139,6 +139,37 @@ fn legends_say_what_tags_say_where_that_tells_sides_apart() {
 }
 
 #[test]
+fn a_certain_difference_that_is_too_small_to_matter_is_told_as_one() {
+    let side = |name: &str, speed: f64| {
+        let mut side = group(name, &[4; 5], &VLLM);
+        for (n, run) in side.runs.iter_mut().enumerate() {
+            run.summary.throughput.output_tokens_per_s = Some(speed * (1.0 + 0.001 * n as f64));
+        }
+        side
+    };
+    for (speed, lang, words) in [
+        (
+            985.0,
+            Lang::En,
+            ["SLIGHTLY WORSE", "less than the margin of 3 %"],
+        ),
+        (1015.0, Lang::En, ["SLIGHTLY BETTER", "slightly better"]),
+        (985.0, Lang::Zh, ["略差", "小于容许差 3 %"]),
+        (1000.0, Lang::En, ["NO DIFFERENCE", "no difference"]),
+    ] {
+        let page = with_report(
+            &[side("runs/a", 1000.0), side("runs/b", speed)],
+            lang,
+            inferometer_report::html::compare::compose_page,
+        );
+        let page = render(&page);
+        for word in words {
+            assert!(page.contains(word), "{speed} {lang}: {word}");
+        }
+    }
+}
+
+#[test]
 fn what_may_not_be_compared_says_why_in_both_languages() {
     let mut groups = [group("a", &[4], &VLLM), group("b", &[4], &MINDIE)];
     groups[1].runs[0].definition.streamed = Some(false);
