@@ -2,7 +2,7 @@
 
 use crate::made_up::{self, Engine, Load, MINDIE, VLLM};
 use crate::page::pages::HOSTILE;
-use inferometer_analysis::compare::{Group, RunSample, Settings, compare};
+use inferometer_analysis::compare::{Direction, Group, RunSample, Settings, Verdict, compare};
 use inferometer_core::doubt::Severity;
 use inferometer_core::summary::Summary;
 use inferometer_import::{
@@ -140,31 +140,35 @@ fn legends_say_what_tags_say_where_that_tells_sides_apart() {
 
 #[test]
 fn a_certain_difference_that_is_too_small_to_matter_is_told_as_one() {
-    let side = |name: &str, speed: f64| {
-        let mut side = group(name, &[4; 5], &VLLM);
-        for (n, run) in side.runs.iter_mut().enumerate() {
-            run.summary.throughput.output_tokens_per_s = Some(speed * (1.0 + 0.001 * n as f64));
-        }
-        side
-    };
-    for (speed, lang, words) in [
+    let groups = ["runs/a", "runs/b"].map(|name| group(name, &[4], &VLLM));
+    let mut comparison = compare(&groups, &Settings::default());
+    comparison.rows.retain(|row| row.primary);
+    for (within_margin, lang, words) in [
         (
-            985.0,
+            Some(Direction::Worse),
             Lang::En,
             ["SLIGHTLY WORSE", "less than the margin of 3 %"],
         ),
-        (1015.0, Lang::En, ["SLIGHTLY BETTER", "slightly better"]),
-        (985.0, Lang::Zh, ["略差", "小于容许差 3 %"]),
-        (1000.0, Lang::En, ["NO DIFFERENCE", "no difference"]),
+        (
+            Some(Direction::Better),
+            Lang::En,
+            ["SLIGHTLY BETTER", "slightly better"],
+        ),
+        (Some(Direction::Worse), Lang::Zh, ["略差", "小于容许差 3 %"]),
+        (None, Lang::En, ["NO DIFFERENCE", "no difference"]),
     ] {
-        let page = with_report(
-            &[side("runs/a", 1000.0), side("runs/b", speed)],
+        comparison.rows[0].verdict = Verdict::Same;
+        comparison.rows[0].within_margin = within_margin;
+        let report = CompareReport {
+            comparison: &comparison,
+            groups: &groups,
+            run_deviation: 0.01,
+            columns: None,
             lang,
-            inferometer_report::html::compare::compose_page,
-        );
-        let page = render(&page);
+        };
+        let page = render(&inferometer_report::html::compare::compose_page(&report));
         for word in words {
-            assert!(page.contains(word), "{speed} {lang}: {word}");
+            assert!(page.contains(word), "{within_margin:?} {lang}: {word}");
         }
     }
 }
