@@ -19,7 +19,7 @@ inferometer_text::texts! {
         CellNotComparable => "not comparable", "不可比";
         CellUnknown => "cannot tell", "无法判断";
         AtOnePoint => "{group}: {metric} {change} at {point}", "{group}：{point} 时 {metric} {change}";
-        AtOnePointInside => "{group}: {metric} {change} at {point}: different, but by less than the margin of {margin} %", "{group}：{point} 时 {metric} {change}：有差异，但小于容许差 {margin} %";
+        AtOnePointInside => "{group}: {metric} {change} at {point}: different, but by less than the margin of {margin}", "{group}：{point} 时 {metric} {change}：有差异，但小于容许差 {margin}";
         AtPoints => "{group}: {metric} {counts} of {all} points", "{group}：{metric} 在 {all} 个负载点中 {counts}";
         CountBetter => "better at {count}", "{count} 个更好";
         CountWorse => "worse at {count}", "{count} 个更差";

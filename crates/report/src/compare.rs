@@ -238,7 +238,7 @@ fn verdict(report: &CompareReport<'_>, rows: &[&Row], label: &str) -> Judgement 
                 ("metric", metric(row.metric, lang)),
                 ("change", change(row.ratio)),
                 ("point", shown(&row.point)),
-                ("margin", number::brief(report.comparison.margin * 100.0)),
+                ("margin", number::percent(report.comparison.margin)),
             ];
             let text = match row.within_margin {
                 Some(_) => CompareText::AtOnePointInside,
