@@ -31,7 +31,7 @@ use exit::Exit;
 use inferometer_core::guard::is_guarded;
 use inferometer_engine::{SUPERVISOR_WORD, supervise};
 use inferometer_runner::with_causes;
-use inferometer_text::hostile::without_credentials;
+use inferometer_text::secret::without_credentials;
 use inferometer_text::{Lang, texts};
 use std::process::ExitCode;
 

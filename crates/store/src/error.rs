@@ -11,7 +11,7 @@ pub enum StorageError {
     NotEmpty { path: PathBuf },
     /// Not made by a run.
     #[error(
-        "{path} is no run directory (it has no scenario.toml); `inferometer runs` lists those that are"
+        "{path} is not a run directory (it has no scenario.toml); `inferometer runs` lists those that are"
     )]
     NotARun { path: PathBuf },
     /// The journal has a writer that may still append.

@@ -138,7 +138,7 @@ impl Trial {
 #[derive(Debug, thiserror::Error)]
 pub enum SweepError {
     /// The folder holds something else.
-    #[error("{path} holds files that are no sweep's; choose another folder with --out")]
+    #[error("{path} holds files that belong to no sweep; choose another folder with --out")]
     Occupied { path: PathBuf },
     #[error(
         "{path} holds another sweep ({difference}); give the same options to go on with it, or another --out"
@@ -149,7 +149,7 @@ pub enum SweepError {
         difference: String,
     },
     /// No sweep was made here.
-    #[error("{path} is no sweep directory (it has no sweep.json)")]
+    #[error("{path} is not a sweep directory (it has no sweep.json)")]
     NotASweep { path: PathBuf },
     /// Another process is at work.
     #[error("the sweep in {path} still goes on; wait for its end, or interrupt it first")]

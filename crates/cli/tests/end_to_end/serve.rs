@@ -236,9 +236,9 @@ fn others_need_the_token_and_bad_input_is_told_in_one_line() {
     let cookie = "Cookie: inferometer_token=0123456789abcdef\r\n";
     assert!(served.ask("GET", "/", cookie).starts_with("HTTP/1.1 200"));
     for (options, expected) in [
-        (&["nowhere"][..], "no folder"),
+        (&["nowhere"][..], "not a folder"),
         (&["kept", "--listen", "0.0.0.0:0"], "--token-file"),
-        (&["kept", "--listen", "nonsense"], "no address"),
+        (&["kept", "--listen", "nonsense"], "not an address"),
         (&["kept", "--token-file", "short"], "16 letters"),
         (&["kept", "--token-file", "none"], "cannot read"),
         (&["kept", "--listen", &served.address], "another port"),

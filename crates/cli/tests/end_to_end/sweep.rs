@@ -538,14 +538,20 @@ fn repeats_are_no_copies_and_equal_engines_do_not_differ() {
 #[test]
 fn what_virtual_time_cannot_do_is_refused_before_anything_is_made() {
     let place = Place::new();
-    let line = "sweep --sim-clock virtual --until ci=5% --requests 200 --concurrency 1,2 --out out";
-    let ended = place.run(&line.split(' ').collect::<Vec<_>>());
-    assert_eq!(ended.code, Some(2), "{ended:?}");
-    assert!(
-        ended.stderr.contains("leave out --until"),
-        "{}",
-        ended.stderr
-    );
+    for (line, remedy) in [
+        (
+            "sweep --sim-clock virtual --until ci=5% --requests 200 --concurrency 1,2 --out out",
+            "leave out --until",
+        ),
+        (
+            "run --sim-clock virtual --stop-when failures>5% --requests 200 --out out",
+            "leave out --stop-when",
+        ),
+    ] {
+        let ended = place.run(&line.split(' ').collect::<Vec<_>>());
+        assert_eq!(ended.code, Some(2), "{ended:?}");
+        assert!(ended.stderr.contains(remedy), "{}", ended.stderr);
+    }
     assert!(!place.path("out").exists());
 }
 
