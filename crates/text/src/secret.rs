@@ -148,8 +148,10 @@ pub fn names_secret(name: &str) -> bool {
         "sig",
         "signature",
     ];
-    let name = name.to_ascii_lowercase();
     let name = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    // Its end is enough: a name may be as long as a stranger's text.
+    let end = name.floor_char_boundary(name.len().saturating_sub(16));
+    let name = name[end..].to_ascii_lowercase();
     ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 

@@ -556,6 +556,22 @@ fn what_virtual_time_cannot_do_is_refused_before_anything_is_made() {
 }
 
 #[test]
+fn a_point_that_was_measured_too_briefly_is_not_the_best_and_is_named() {
+    let place = Place::new();
+    let line = "sweep --sim-clock virtual --requests 40 --concurrency 4,64 --out out --lang en";
+    let ended = place.run(&line.split(' ').collect::<Vec<_>>());
+    let best = ended.stdout.split("\nBest\n").nth(1).unwrap_or_default();
+    let mut lines = best.lines().map(str::trim);
+    let (first, second) = (lines.next().unwrap(), lines.next().unwrap());
+    assert!(first.ends_with("at concurrency=4"), "{ended:?}");
+    assert!(
+        second.starts_with("higher, but measured too briefly"),
+        "{ended:?}"
+    );
+    assert!(second.ends_with("at concurrency=64"), "{ended:?}");
+}
+
+#[test]
 fn lists_of_a_file_are_a_sweep_which_is_repeated_as_it_was_typed() {
     let place = Place::new();
     place.write(
