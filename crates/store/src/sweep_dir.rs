@@ -23,7 +23,6 @@ use inferometer_core::value::Tag;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
 const PLAN: &str = "sweep.json";
@@ -177,14 +176,12 @@ impl SweepDir {
             return Err(SweepError::NotASweep { path });
         }
         let file = path.join(PLAN);
-        let mut text = String::new();
-        (whole_file::open(&file)?.read_to_string(&mut text))
-            .map_err(|e| StorageError::io("read", &file, e))?;
-        if Sums::of(&path)?.is_some_and(|sums| !sums.hold(PLAN, text.as_bytes())) {
+        let text = whole_file::read(&file)?;
+        if Sums::of(&path)?.is_some_and(|sums| !sums.hold(PLAN, &text)) {
             return Err(StorageError::Altered { path: file }.into());
         }
         let plan: SweepPlan =
-            serde_json::from_str(&text).map_err(|e| StorageError::damaged(&file, e))?;
+            serde_json::from_slice(&text).map_err(|e| StorageError::damaged(&file, e))?;
         if plan.schema != PLAN_SCHEMA {
             let said = format!("its form is {}, not {PLAN_SCHEMA}", plan.schema);
             return Err(StorageError::damaged(&file, said).into());

@@ -61,7 +61,8 @@ pub fn run(arguments: &ServeArguments) -> anyhow::Result<Exit> {
         format!("cannot listen on {address}; choose another port with --listen")
     })?;
     let home = Arc::new(Home::new(folders, language(arguments.lang)));
-    let running = server.start(move |request| answer(&home, request))?;
+    let running = server.start(move |request| answer(&home, request));
+    let running = running.context(crate::NO_THREAD)?;
     let query = if needs_token { "/?token=…" } else { "/" };
     eprintln!("open http://{}{query}", running.address());
     loop {
