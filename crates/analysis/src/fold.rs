@@ -391,23 +391,30 @@ fn throughput(
     };
     let items = items(run);
     let batches = precision.batches(RestsOn::Requests);
-    let interval = |amounts: &[f64]| {
+    // The answers have no part in the time after the last of them, in which requests failed: a rate
+    // that it lowered is not the one that they are an interval of.
+    let interval = |amounts: &[f64], of: Option<f64>| {
         let kept = batches.ok()?.ratio(amounts, &shares)?;
-        Some(kept.map(|rate| rate * run.weight()))
+        let [low, high] = kept.map(|rate| rate * run.weight());
+        (of.is_some_and(|rate| (low..=high).contains(&rate))).then_some([low, high])
     };
+    let requests_per_s = per_s(run.totals.answers as f64);
+    let output_tokens_per_s = token_rate(tokens.output);
+    let items_per_s = token_rate(items);
     Throughput {
-        requests_per_s: per_s(run.totals.answers as f64),
+        requests_per_s,
         input_tokens_per_s: token_rate(tokens.input),
-        output_tokens_per_s: token_rate(tokens.output),
-        items_per_s: token_rate(items),
+        output_tokens_per_s,
+        items_per_s,
         total_tokens_per_s: token_rate(tokens.input.zip(tokens.output).map(|(i, o)| i + o)),
         input_chars_per_s: char_rate(tally.input_chars),
         output_chars_per_s: char_rate(tally.output_chars),
-        requests_per_s_interval: interval(&vec![1.0; shares.len()]),
-        output_tokens_per_s_interval: tokens
-            .output
-            .and_then(|_| interval(&amounts(|answer| answer.output))),
-        items_per_s_interval: items.and_then(|_| interval(&amounts(|answer| answer.items))),
+        requests_per_s_interval: interval(&vec![1.0; shares.len()], requests_per_s),
+        output_tokens_per_s_interval: interval(
+            &amounts(|answer| answer.output),
+            output_tokens_per_s,
+        ),
+        items_per_s_interval: interval(&amounts(|answer| answer.items), items_per_s),
         requests_needed: batches.err(),
     }
 }

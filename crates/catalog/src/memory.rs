@@ -4,7 +4,7 @@
 //! simulated engine runs with it.
 
 mod division;
-mod extras;
+mod flag_effects;
 mod format;
 mod layout;
 mod mindie;

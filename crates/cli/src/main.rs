@@ -31,7 +31,7 @@ use exit::Exit;
 use inferometer_core::guard::is_guarded;
 use inferometer_engine::{SUPERVISOR_WORD, supervise};
 use inferometer_runner::with_causes;
-use inferometer_text::hostile::without_credentials;
+use inferometer_text::secret::{REDACTED, without_credentials};
 use inferometer_text::{Lang, texts};
 use std::process::ExitCode;
 
@@ -150,9 +150,24 @@ fn parse() -> Result<Cli, ExitCode> {
             Some(said) => format!("错误：{}；{remedy}", one_line(&said)),
             None => format!("{}; {remedy}", said(&text)),
         };
+        let said = match wrong_header(&error) {
+            Some(value) => said.replace(&value, REDACTED),
+            None => said,
+        };
         eprintln!("{}", without_credentials(&said));
         Exit::Error.into()
     })
+}
+
+/// The value of a header that cannot be parsed, which may be a key all the same.
+fn wrong_header(error: &clap::Error) -> Option<String> {
+    let of = |kind| match error.get(kind) {
+        Some(clap::error::ContextValue::String(text)) => Some(one_line(text)),
+        _ => None,
+    };
+    let option = of(clap::error::ContextKind::InvalidArg)?;
+    let value = of(clap::error::ContextKind::InvalidValue)?;
+    (option.starts_with("--header") && !value.is_empty()).then_some(value)
 }
 
 /// What clap says of an error in one line, without its usage.

@@ -1,6 +1,6 @@
 //! The command line as its author typed it, for the line of a report that repeats it.
 
-use inferometer_text::hostile::without_secrets;
+use inferometer_text::secret::without_secrets;
 
 /// The words of a command line as they may be kept: values of headers are never stored.
 pub fn typed_words(words: impl Iterator<Item = String>) -> Vec<String> {

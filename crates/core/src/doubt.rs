@@ -22,7 +22,7 @@ pub enum Severity {
 #[derive(strum::Display, strum::EnumString, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "kebab-case", const_into_str)]
 pub enum DoubtCode {
-    /// planned ≠ ok + failed + cut + unsent.
+    /// planned ≠ ok + failed + cut + cancelled + unsent.
     LostRequests,
     /// Fewer requests under way than configured.
     ShrunkConcurrency,

@@ -78,7 +78,7 @@ pub const LONGEST: u32 = 100_000_000;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{0}' is no length; write a whole number from 1, uniform(MIN,MAX), normal(MEAN,STD), lognormal(MEAN,STD) or histogram(FILE)"
+    "'{0}' is not a length; write a whole number from 1, uniform(MIN,MAX), normal(MEAN,STD), lognormal(MEAN,STD) or histogram(FILE)"
 )]
 pub struct BadLength(String);
 

@@ -45,7 +45,7 @@ pub enum SloScope {
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{0}' is no objective; write METRIC=TIME or METRIC.pNN=TIME, as in ttft=500ms or tpot.p99=50ms (metrics: ttft, first-answer, tpot, itl, max-gap, e2e)"
+    "'{0}' is not an objective; write METRIC=TIME or METRIC.pNN=TIME, as in ttft=500ms or tpot.p99=50ms (metrics: ttft, first-answer, tpot, itl, max-gap, e2e)"
 )]
 pub struct BadSlo(String);
 

@@ -99,7 +99,7 @@ impl From<Option<Duration>> for Slim {
 pub struct Span(pub Duration);
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("'{0}' is no length of time; write a number and a unit, as in 200ms, 5s, 10m or 2h")]
+#[error("'{0}' is not a length of time; write a number and a unit, as in 200ms, 5s, 10m or 2h")]
 pub struct BadSpan(String);
 
 /// Longest span that is taken: a century, far below any overflow.

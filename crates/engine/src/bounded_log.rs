@@ -1,7 +1,7 @@
 //! What an engine writes, on its way to its log: secrets of its command are left out, and of a flood
 //! only the beginning and the end stay, since the beginning has the facts and the end the cause.
 
-use inferometer_text::hostile::Secrets;
+use inferometer_text::secret::Secrets;
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read, Seek, SeekFrom, Write};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};

@@ -3,7 +3,7 @@
 
 use crate::processes::{self, Process};
 use crate::readiness::still_answers;
-use inferometer_text::hostile::without_credentials;
+use inferometer_text::secret::without_credentials;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;

@@ -8,7 +8,7 @@ use crate::processes::{self, signal_group, signal_one, wait_until};
 use crate::readiness::still_answers;
 use crate::registry::Entry;
 use crate::tool;
-use inferometer_text::hostile::{Secrets, command_secrets, without_secrets};
+use inferometer_text::secret::{Secrets, command_secrets, without_secrets};
 use rustix::process::{Pid, Signal, WaitOptions, getpid, set_child_subreaper, waitpid};
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};

@@ -7,7 +7,8 @@ use crate::tls::TlsSettings;
 use crate::url::{
     Origin, escape_stray, host_shown, is_downgrade, is_web, origin, redirected, without_query,
 };
-use inferometer_text::hostile::{Secrets, printable};
+use inferometer_text::hostile::printable;
+use inferometer_text::secret::Secrets;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use ureq::http::header::{AUTHORIZATION, LOCATION};

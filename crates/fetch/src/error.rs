@@ -1,7 +1,8 @@
 //! Why there is no answer. Every text is one line, printable and free of secrets.
 
 use crate::url::{SHOWN_CHARS, host_shown, without_query};
-use inferometer_text::hostile::{Secrets, printable};
+use inferometer_text::hostile::printable;
+use inferometer_text::secret::Secrets;
 use std::io;
 use ureq::http::Uri;
 

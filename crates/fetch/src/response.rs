@@ -2,7 +2,8 @@
 
 use crate::error::{FetchError, reason};
 use crate::url::{SHOWN_CHARS, host_shown, without_query};
-use inferometer_text::hostile::{Secrets, printable};
+use inferometer_text::hostile::printable;
+use inferometer_text::secret::Secrets;
 use std::io::{self, Read};
 use ureq::BodyReader;
 use ureq::http::{HeaderMap, Uri};

@@ -113,7 +113,7 @@ fn arguments() -> Result<Arguments, String> {
         let mut value = || words.next().ok_or(format!("{word} needs a value"));
         let number = |text: String| {
             let parsed: Result<u64, _> = text.replace('_', "").parse();
-            parsed.map_err(|_| format!("{text} is no number"))
+            parsed.map_err(|_| format!("{text} is not a number"))
         };
         match word.as_str() {
             "--seconds" => found.extent = Extent::Time(Duration::from_secs(number(value()?)?)),

@@ -206,11 +206,18 @@ struct RunSettings {
     model: Option<String>,
 }
 
+/// A regular file of at most 1 MiB: what lies in a stranger's folder may be a pipe.
+fn small_text(path: &Path) -> Option<String> {
+    let about = std::fs::symlink_metadata(path).ok()?;
+    let is_small = about.is_file() && about.len() <= 1 << 20;
+    is_small.then(|| std::fs::read_to_string(path).ok())?
+}
+
 impl RunSettings {
     fn beside(path: &Path) -> Self {
         let folder = path.parent();
         let arguments = folder
-            .and_then(|folder| std::fs::read_to_string(folder.join("benchmark_args.json")).ok())
+            .and_then(|folder| small_text(&folder.join("benchmark_args.json")))
             .and_then(|text| serde_json::from_str::<Value>(&text).ok())
             .unwrap_or_default();
         // `parallel_8_number_100`: the arguments hold the whole list, the folder this one.

@@ -8,8 +8,8 @@ use crate::result::Imported;
 use encoding_rs::GB18030;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// What is looked for, to say of a file in which nothing was found.
@@ -31,6 +31,8 @@ const ENDS: [&str; 11] = [
 pub enum SourceError {
     #[error("cannot read {}: {error}; give a file or a folder of results", path.display())]
     Io { path: PathBuf, error: io::Error },
+    #[error("{} is larger than {} MiB, which no result is; give the file of results alone", path.display(), MOST_BYTES >> 20)]
+    TooLarge { path: PathBuf },
     #[error("{} is empty", path.display())]
     Empty { path: PathBuf },
     /// Neither text nor a database.
@@ -67,7 +69,7 @@ pub fn read_path(path: &Path) -> Result<Imported, SourceError> {
 }
 
 fn read_file(path: &Path) -> Result<Imported, SourceError> {
-    let bytes = fs::read(path).map_err(|error| SourceError::io(path, error))?;
+    let bytes = bytes_of(path)?;
     if bytes.starts_with(MAGIC) {
         let read = evalscope_database::read(path).map_err(|error| SourceError::Database {
             path: path.to_owned(),
@@ -87,6 +89,34 @@ fn read_file(path: &Path) -> Result<Imported, SourceError> {
         return Err(SourceError::NothingFound { path, hint });
     }
     Ok(imported)
+}
+
+/// More than any result has; databases are not read here, but for their beginning.
+const MOST_BYTES: u64 = 1 << 30;
+
+fn bytes_of(path: &Path) -> Result<Vec<u8>, SourceError> {
+    let failed = |error| SourceError::io(path, error);
+    let mut file = File::open(path).map_err(failed)?;
+    let is_too_large = |length: u64| length > MOST_BYTES;
+    let mut bytes = Vec::new();
+    (file
+        .by_ref()
+        .take(MAGIC.len() as u64)
+        .read_to_end(&mut bytes))
+    .map_err(failed)?;
+    if bytes.starts_with(MAGIC) {
+        return Ok(bytes);
+    }
+    // The length of a pipe is known only when it has been read.
+    let length = file.metadata().map_err(failed)?.len();
+    if !is_too_large(length) {
+        (file.take(MOST_BYTES).read_to_end(&mut bytes)).map_err(failed)?;
+    }
+    if is_too_large(length.max(bytes.len() as u64)) {
+        let path = path.to_owned();
+        return Err(SourceError::TooLarge { path });
+    }
+    Ok(bytes)
 }
 
 /// A file's content as text.
@@ -240,7 +270,7 @@ fn mindie_stamp(name: &str) -> Option<&str> {
 fn read_joined(files: &[PathBuf]) -> Result<Imported, SourceError> {
     let mut joined = String::new();
     for file in files {
-        let bytes = fs::read(file).map_err(|error| SourceError::io(file, error))?;
+        let bytes = bytes_of(file)?;
         let text = Text::of(file, bytes)?.text;
         joined.push_str(text.trim_start_matches('\u{feff}').trim_end());
         joined.push_str("\n\n");

@@ -15,7 +15,7 @@ use inferometer_load::flight::{Flight, Sink};
 use inferometer_load::live::StageCounters;
 use inferometer_load::sse::SseParser;
 use inferometer_sim::null::{NullConfig, NullServer};
-use inferometer_text::hostile::Secrets;
+use inferometer_text::secret::Secrets;
 use std::hint::black_box;
 use std::num::NonZeroU32;
 use std::rc::Rc;

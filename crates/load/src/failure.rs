@@ -44,7 +44,7 @@ pub fn of_status(status: u16, body: &str) -> Failure {
 
 /// Engines say in many words that a prompt is too long.
 pub fn speaks_of_context(body: &str) -> bool {
-    const WORDS: [&str; 13] = [
+    const WORDS: [&str; 14] = [
         "context length",
         "context_length_exceeded",
         "context size",
@@ -53,6 +53,7 @@ pub fn speaks_of_context(body: &str) -> bool {
         "max_model_len",
         "max_seq_len",
         "maximum input length",
+        "maximum input ids length",
         "maxinputtokenlen",
         "longer than the maximum",
         "too long",
@@ -71,6 +72,8 @@ mod tests {
     fn a_prompt_beyond_the_context_is_told_from_other_bad_requests() {
         let body = r#"{"error":{"message":"This model's maximum context length is 4096 tokens."}}"#;
         assert_eq!(of_status(400, body).class, FailureClass::ContextExceeded);
+        let mindie = "This model's maximum input ids length cannot be greater than 2559,the input ids length is 2757";
+        assert_eq!(of_status(400, mindie).class, FailureClass::ContextExceeded);
         assert_eq!(of_status(400, "{}").class, FailureClass::BadRequest);
         assert_eq!(of_status(503, "loading").class, FailureClass::ServerError);
         assert_eq!(of_status(307, "").class, FailureClass::Redirected);

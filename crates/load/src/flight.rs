@@ -7,7 +7,7 @@ use inferometer_core::record::{Chunks, FailureClass, Outcome, Record};
 use inferometer_core::slo::Slo;
 use inferometer_core::units::Offset;
 use inferometer_store::journal::{Entry, Progress};
-use inferometer_text::hostile::Secrets;
+use inferometer_text::secret::Secrets;
 use std::borrow::Cow;
 use std::rc::Rc;
 use std::sync::Arc;

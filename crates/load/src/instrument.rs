@@ -23,7 +23,7 @@ use inferometer_core::scenario::Hold;
 use inferometer_core::slo::Slo;
 use inferometer_core::units::Offset;
 use inferometer_core::window::LoadSoFar;
-use inferometer_text::hostile::Secrets;
+use inferometer_text::secret::Secrets;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

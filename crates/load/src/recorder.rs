@@ -7,7 +7,7 @@ use inferometer_core::record::Record;
 use inferometer_store::error::StorageError;
 use inferometer_store::journal::{Entry, JournalWriter};
 use inferometer_store::texts_file::{CalledTool, RequestText, TextWriter};
-use inferometer_text::hostile::Secrets;
+use inferometer_text::secret::Secrets;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};

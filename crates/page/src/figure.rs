@@ -3,17 +3,17 @@
 //! [`svg`] and [`png`] draw what others compose. Numbers in a figure are finite, and what was left
 //! out is said in a footnote.
 
-mod colour;
 pub mod font;
+mod limits;
 pub mod png;
-mod scale;
+mod rgb;
 pub mod svg;
 pub mod theme;
 pub mod thin;
 mod ticks;
 pub mod time_unit;
 
-pub use scale::{Limits, limits};
+pub use limits::{Limits, limits};
 pub use ticks::{Tick, tick_label, ticks};
 pub use time_unit::in_readable_time;
 

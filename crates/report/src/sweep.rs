@@ -213,16 +213,14 @@ const LOAD_NOT_HELD: [DoubtCode; 2] = [DoubtCode::UnfilledStreams, DoubtCode::Sh
 
 /// The best of the valid points whose load was what its name says.
 fn best(report: &SweepReport<'_>, rows: &[MeasuredPoint<'_>]) -> Vec<String> {
-    let valid = || {
-        let sound = |row: &&MeasuredPoint<'_>| {
-            let filled = |summary: &Summary| {
-                let mut doubts = summary.doubts.iter();
-                summary.can_win() && doubts.all(|doubt| !LOAD_NOT_HELD.contains(&doubt.code))
-            };
-            row.summaries().next().is_some() && row.summaries().all(filled)
-        };
-        rows.iter().filter(sound)
+    let held = |summary: &Summary| {
+        let mut doubts = summary.doubts.iter();
+        doubts.all(|doubt| !LOAD_NOT_HELD.contains(&doubt.code))
     };
+    let all_can_win = |row: &&MeasuredPoint<'_>| {
+        row.summaries().next().is_some() && row.summaries().all(Summary::can_win)
+    };
+    let valid = || (rows.iter().filter(all_can_win)).filter(move |row| row.summaries().all(held));
     // Points that show the same figure share the place.
     let top = |rows: &mut dyn Iterator<Item = &MeasuredPoint<'_>>| {
         let known = rows.filter_map(|row| Some((row.tokens_per_s()?, row.point.to_string())));
@@ -233,9 +231,9 @@ fn best(report: &SweepReport<'_>, rows: &[MeasuredPoint<'_>]) -> Vec<String> {
             .into_iter()
             .filter(|(value, _)| number::grouped(*value, 1) == shown);
         let points: Vec<String> = same.map(|(_, point)| point).collect();
-        Some((shown, points))
+        Some((most, shown, points))
     };
-    let say = |text: SweepText, (value, points): (String, Vec<String>)| {
+    let say = |text: SweepText, (_, value, points): (f64, String, Vec<String>)| {
         let value = format!("{value} tok/s");
         let point = findings::some(&points, MOST_TIED, PunctuationText::Semicolon, report.lang);
         text.with(report.lang, &[("value", value), ("point", point)])
@@ -244,7 +242,11 @@ fn best(report: &SweepReport<'_>, rows: &[MeasuredPoint<'_>]) -> Vec<String> {
         return Vec::new();
     }
     let mut lines = Vec::new();
-    lines.extend(top(&mut valid()).map(|best| say(SweepText::MostTokens, best)));
+    let best = top(&mut valid());
+    let most = best.as_ref().map_or(0.0, |best| best.0);
+    let unheld = top(&mut rows.iter().filter(all_can_win)).filter(|any| any.0 > most);
+    lines.extend(best.map(|best| say(SweepText::MostTokens, best)));
+    lines.extend(unheld.map(|any| say(SweepText::MoreUnheld, any)));
     let judged = valid().any(|row| row.meets().is_some());
     if judged {
         let within = top(&mut valid().filter(|row| row.meets() == Some(true)));

@@ -9,7 +9,7 @@ use inferometer_core::value::JsonObject;
 use inferometer_engine::Access;
 use inferometer_load::connect::base64;
 use inferometer_load::http::Target;
-use inferometer_text::hostile::{REDACTED, Secrets, names_secret};
+use inferometer_text::secret::{REDACTED, Secrets, names_secret};
 use serde_json::{Map, Value};
 use std::path::PathBuf;
 

@@ -49,7 +49,7 @@ use inferometer_store::journal::Header;
 use inferometer_store::run_dir::RunDir;
 use inferometer_store::texts_file::TextWriter;
 use inferometer_text::Lang;
-use inferometer_text::hostile::Secrets;
+use inferometer_text::secret::Secrets;
 use inferometer_workload::{Content, Workload};
 use plan::{Planned, default_workers, most_streams, planned, wake_up};
 use reach::{health_timeouts, look, timeouts};

@@ -19,7 +19,7 @@ use crate::error::{RunnerError, bail};
 use inferometer_campaign::space::{Admission, Rules};
 use inferometer_campaign::study::{SearcherName, Study};
 use inferometer_campaign::trial::Level;
-use inferometer_text::hostile::{Secrets, command_secrets, without_secrets};
+use inferometer_text::secret::{Secrets, command_secrets, without_secrets};
 
 /// Points that are looked at before a space counts as impossible.
 const LOOKED_AT: usize = 2000;

@@ -156,10 +156,11 @@ impl Launch {
                 return Err(LaunchError::Memory(error, line.into_iter().collect()));
             }
         }
-        let schedule = &config.backend.schedule;
+        let (deploy, schedule) = (&config.backend.deploy, &config.backend.schedule);
         let policy = MindiePolicy {
             max_prefill_batch_size: u32_of(config.prefill_batch()),
             max_prefill_tokens: u32_of(schedule.max_prefill_tokens),
+            longest_input: (!deploy.truncation).then(|| u32_of(deploy.max_input_token_len)),
             max_batch_size: u32_of(schedule.max_batch_size),
             max_iter_times: u32_of(schedule.max_iter_times),
             max_queue_delay_us: schedule.max_queue_delay_microseconds,

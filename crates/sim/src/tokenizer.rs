@@ -102,7 +102,9 @@ impl Tokenizer {
         };
         let about = fs::metadata(&file).map_err(|error| bad(error.to_string()))?;
         if !about.is_file() || about.len() > MOST_BYTES {
-            return Err(bad("it is no ordinary file of less than 1 GiB".to_owned()));
+            return Err(bad(
+                "it is not an ordinary file of less than 1 GiB".to_owned()
+            ));
         }
         let bytes = fs::read(&file).map_err(|error| bad(error.to_string()))?;
         let parsed = guarded(|| parse(&bytes)).and_then(|parsed| parsed);

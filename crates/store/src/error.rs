@@ -11,7 +11,7 @@ pub enum StorageError {
     NotEmpty { path: PathBuf },
     /// Not made by a run.
     #[error(
-        "{path} is no run directory (it has no scenario.toml); `inferometer runs` lists those that are"
+        "{path} is not a run directory (it has no scenario.toml); `inferometer runs` lists those that are"
     )]
     NotARun { path: PathBuf },
     /// The journal has a writer that may still append.
@@ -31,7 +31,7 @@ pub enum StorageError {
     /// The limit on the size of files, which the shell sets.
     #[error("{path} would be larger than files may be here; raise the limit with ulimit -f")]
     FileLimit { path: PathBuf },
-    #[error("cannot {action} {path}: {source}")]
+    #[error("cannot {action} {path}: {source}; {}", remedy(action))]
     Io {
         /// `read`, `write`, …
         action: &'static str,
@@ -57,6 +57,14 @@ pub enum StorageError {
         /// The form that is known.
         known: String,
     },
+}
+
+fn remedy(action: &str) -> &'static str {
+    if matches!(action, "read" | "open") {
+        "check the path and its permissions"
+    } else {
+        "choose a folder that you may write to"
+    }
 }
 
 impl StorageError {

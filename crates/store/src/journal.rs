@@ -21,6 +21,8 @@ const VERSION: u32 = 2;
 
 /// Bytes that are collected before they are handed to the system.
 const BUFFER: usize = 256 * 1024;
+/// More than any record has.
+const LONGEST_LINE: u64 = 64 << 20;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
@@ -195,7 +197,7 @@ pub fn is_being_written(path: &Path) -> bool {
             Err(std::fs::TryLockError::WouldBlock)
         )
     };
-    File::open(path).is_ok_and(locked)
+    whole_file::open(path).is_ok_and(locked)
 }
 
 /// Reads the records of a journal as it is now; that of a run that goes on as well.
@@ -258,8 +260,9 @@ impl JournalRecords {
     /// Reads the next line; false at the end of the file.
     fn read_line(&mut self) -> Result<bool, StorageError> {
         self.line.clear();
-        let count = self
-            .lines
+        // A longer one is read, and counted as damage, in pieces.
+        let mut bounded = self.lines.by_ref().take(LONGEST_LINE);
+        let count = bounded
             .read_until(b'\n', &mut self.line)
             .map_err(|e| StorageError::io("read", &self.path, e))?;
         Ok(count > 0)

@@ -26,9 +26,7 @@ fn checked<T: DeserializeOwned>(path: &Path) -> Result<(Vec<T>, SumCheck), Stora
     if fs::symlink_metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound) {
         return Ok((Vec::new(), SumCheck::default()));
     }
-    let mut bytes = Vec::new();
-    (whole_file::open(path)?.read_to_end(&mut bytes))
-        .map_err(|error| StorageError::io("read", path, error))?;
+    let bytes = whole_file::read(path)?;
     let lines = bytes[..whole_lines(&bytes)].split(|&byte| byte == b'\n');
     let mut check = SumCheck::default();
     let values: Result<_, _> = (lines.enumerate().filter(|(_, line)| !line.is_empty()))

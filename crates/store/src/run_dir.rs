@@ -39,7 +39,7 @@ use inferometer_core::window::Opening;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 const SCENARIO: &str = "scenario.toml";
@@ -378,9 +378,7 @@ impl RunDir {
 
     fn read_text(&self, name: &str) -> Result<String, StorageError> {
         let path = self.path.join(name);
-        let mut bytes = Vec::new();
-        (whole_file::open(&path)?.read_to_end(&mut bytes))
-            .map_err(|e| StorageError::io("read", &path, e))?;
+        let bytes = whole_file::read(&path)?;
         if Sums::of(&self.path)?.is_some_and(|sums| !sums.hold(name, &bytes)) {
             return Err(StorageError::Altered { path });
         }

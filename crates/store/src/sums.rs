@@ -27,14 +27,8 @@ impl Sums {
         if fs::symlink_metadata(&path).is_err() {
             return Ok(None);
         }
-        let mut text = String::new();
-        match whole_file::open(&path)?.read_to_string(&mut text) {
-            Ok(_) => {}
-            Err(error) if error.kind() == ErrorKind::InvalidData => {
-                return Err(StorageError::damaged(&path, "it is not UTF-8 text"));
-            }
-            Err(error) => return Err(StorageError::io("read", &path, error)),
-        }
+        let text = String::from_utf8(whole_file::read(&path)?)
+            .map_err(|_| StorageError::damaged(&path, "it is not UTF-8 text"))?;
         let pair = |line: &str| {
             let (sum, name) = line.split_once("  ")?;
             let is_sum = sum.len() == 64 && sum.bytes().all(|byte| byte.is_ascii_hexdigit());

@@ -23,7 +23,6 @@ use inferometer_core::value::Tag;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
 const PLAN: &str = "sweep.json";
@@ -138,7 +137,7 @@ impl Trial {
 #[derive(Debug, thiserror::Error)]
 pub enum SweepError {
     /// The folder holds something else.
-    #[error("{path} holds files that are no sweep's; choose another folder with --out")]
+    #[error("{path} holds files that belong to no sweep; choose another folder with --out")]
     Occupied { path: PathBuf },
     #[error(
         "{path} holds another sweep ({difference}); give the same options to go on with it, or another --out"
@@ -149,7 +148,7 @@ pub enum SweepError {
         difference: String,
     },
     /// No sweep was made here.
-    #[error("{path} is no sweep directory (it has no sweep.json)")]
+    #[error("{path} is not a sweep directory (it has no sweep.json)")]
     NotASweep { path: PathBuf },
     /// Another process is at work.
     #[error("the sweep in {path} still goes on; wait for its end, or interrupt it first")]
@@ -177,14 +176,12 @@ impl SweepDir {
             return Err(SweepError::NotASweep { path });
         }
         let file = path.join(PLAN);
-        let mut text = String::new();
-        (whole_file::open(&file)?.read_to_string(&mut text))
-            .map_err(|e| StorageError::io("read", &file, e))?;
-        if Sums::of(&path)?.is_some_and(|sums| !sums.hold(PLAN, text.as_bytes())) {
+        let text = whole_file::read(&file)?;
+        if Sums::of(&path)?.is_some_and(|sums| !sums.hold(PLAN, &text)) {
             return Err(StorageError::Altered { path: file }.into());
         }
         let plan: SweepPlan =
-            serde_json::from_str(&text).map_err(|e| StorageError::damaged(&file, e))?;
+            serde_json::from_slice(&text).map_err(|e| StorageError::damaged(&file, e))?;
         if plan.schema != PLAN_SCHEMA {
             let said = format!("its form is {}, not {PLAN_SCHEMA}", plan.schema);
             return Err(StorageError::damaged(&file, said).into());

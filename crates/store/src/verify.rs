@@ -124,7 +124,7 @@ fn records(run: &RunDir) -> Result<(), StorageError> {
         0 => Ok(()),
         lines => Err(StorageError::damaged(
             &run.journal_path(),
-            format!("lines that are no record of ours: {lines}"),
+            format!("lines that are not our records: {lines}"),
         )),
     }
 }

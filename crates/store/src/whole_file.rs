@@ -33,8 +33,7 @@ pub(crate) fn verify(path: &Path) -> Result<bool, StorageError> {
 }
 
 fn checked<T: DeserializeOwned>(path: &Path) -> Result<(T, SumCheck), StorageError> {
-    let mut text = Vec::new();
-    (open(path)?.read_to_end(&mut text)).map_err(|error| StorageError::io("read", path, error))?;
+    let mut text = read(path)?;
     let mut check = SumCheck::default();
     if !check.passes(&mut text) {
         return Err(StorageError::damaged(path, "its checksum is wrong"));
@@ -115,6 +114,21 @@ pub fn open(path: &Path) -> Result<File, StorageError> {
         return Err(StorageError::damaged(path, "it is not a regular file"));
     }
     File::open(path).map_err(failed)
+}
+
+/// More than any file has that is read at once: imports of 40,000 results have 100 MB.
+const MOST_BYTES: u64 = 256 << 20;
+
+/// What a file holds that is read at once, of at most 256 MiB.
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, StorageError> {
+    let mut bytes = Vec::new();
+    let mut bounded = open(path)?.take(MOST_BYTES + 1);
+    (bounded.read_to_end(&mut bytes)).map_err(|error| StorageError::io("read", path, error))?;
+    if bytes.len() as u64 > MOST_BYTES {
+        let most = format!("it is larger than {} MiB", MOST_BYTES >> 20);
+        return Err(StorageError::damaged(path, most));
+    }
+    Ok(bytes)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 mod complete;
 pub mod hostile;
 pub mod punctuation;
+pub mod secret;
 
 pub use complete::fault;
 

@@ -1,6 +1,6 @@
 //! Lengths of answers by index.
 
-use crate::lengths::{LengthError, Sampler};
+use crate::length_sampler::{LengthError, Sampler};
 use inferometer_core::seed::{Dimension, rng};
 use inferometer_core::work::Output;
 

@@ -23,7 +23,7 @@ mod writer;
 pub use error::SyntheticError;
 pub use trace::{TracePrompts, TraceRow};
 
-use crate::lengths::{LengthError, PairSampler, Sampler};
+use crate::length_sampler::{LengthError, PairSampler, Sampler};
 use crate::tokenizer::{CountCache, Tokenizer};
 use crate::{Nonce, Prompt, Prompts};
 use inferometer_core::length::LengthSpec;

@@ -57,7 +57,7 @@ inferometer_core::serde_as_text!(Metric);
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{0}' is no metric that can be compared; write one as in throughput.output_tokens_per_s or latency.ttft_ms.p99"
+    "'{0}' is not a metric that can be compared; write one as in throughput.output_tokens_per_s or latency.ttft_ms.p99"
 )]
 pub struct BadMetric(String);
 

@@ -262,10 +262,15 @@ impl<'a> Run<'a> {
             .last_at_least(u64::from(concurrency.div_ceil(2)))?;
         // Streams that hang in requests which fail in the end are not at work either.
         let busy = busy.min(self.totals.last_completed.unwrap_or(busy));
+        let (idle_ms, slowest_ms) = (ms(to.since(busy)), self.totals.slowest_ms?);
+        // What lasts longer than any request is not the wait for one: the server was away.
+        if idle_ms > slowest_ms {
+            return None;
+        }
         Some(StragglerEvidence {
-            idle_ms: ms(to.since(busy)),
+            idle_ms,
             window_ms: ms(to.since(from)),
-            slowest_ms: self.totals.slowest_ms?,
+            slowest_ms,
             median_ms: self.ordered(Figure::E2e).quantile(0.5)?,
         })
     }

@@ -40,7 +40,7 @@ pub(super) struct Totals {
     pub(super) last_sent: Option<Offset>,
     pub(super) last_arrived: Option<Offset>,
     pub(super) last_completed: Option<Offset>,
-    /// Last end of any request, failed ones included.
+    /// When the last answer was complete, or the last other request over.
     pub(super) last_over: Option<Offset>,
     pub(super) slowest_ms: Option<f64>,
     pub(super) duplicates: u64,
@@ -60,15 +60,15 @@ impl Totals {
         };
         self.last_sent = self.last_sent.max(sent);
         self.last_arrived = self.last_arrived.max(start);
-        self.last_over = self.last_over.max(end);
+        let completed = row.answer.as_ref().map(|answer| answer.completed);
+        self.last_over = self.last_over.max(completed.or(end));
         if let Some((start, end)) = start.zip(end) {
             let took = ms(end.since(start));
             self.slowest_ms = Some(self.slowest_ms.map_or(took, |most| most.max(took)));
         }
         let Some(answer) = &row.answer else { return };
         self.answers += 1;
-        self.last_completed = self.last_completed.max(Some(answer.completed));
-        self.last_over = self.last_over.max(Some(answer.completed));
+        self.last_completed = self.last_completed.max(completed);
         self.input.add(answer.input);
         self.output.add(answer.output);
         self.items.add(answer.items);

@@ -144,9 +144,9 @@ fn what_is_wrong_is_named_with_a_remedy() {
         (
             "maximize = \"throughput.output_tokens_per_s\"",
             "",
-            "no objective",
+            "has no objective",
         ),
-        ("ttft.p99=1s", "ttft.p99=1", "no objective"),
+        ("ttft.p99=1s", "ttft.p99=1", "not an objective"),
         ("trials = 30", "trials = 0", "between 1 and"),
         ("hours = 3", "hours = -1", "above 0"),
         ("hours = 3", "hour = 3", "hour"),

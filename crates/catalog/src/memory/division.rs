@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::extras::{Extras, Windows};
+use super::flag_effects::{FlagEffects, Windows};
 use super::format::{UnknownQuantization, formats};
 use super::layout::KvLayout;
 use super::spread::{ExpertSplit, ExtraLayers, Spread, Tile};
@@ -165,9 +165,9 @@ pub fn divide(
     }
     let (model, cache) = formats(model, flags)?;
     let spread = spread(flags, &model.model, device);
-    let extras = Extras::of(flags, &model.model, spread.tensor);
+    let effects = FlagEffects::of(flags, &model.model, spread.tensor);
     let settings = settings(device, flags, cache);
-    Ok(divide_by(&settings, &spread, extras, &model, device))
+    Ok(divide_by(&settings, &spread, effects, &model, device))
 }
 
 /// The same by settings that are known already, with a model of a known shape.
@@ -186,13 +186,13 @@ pub fn divide_settings(
         tile: None,
     };
     let known = KnownModel::of_shape(model.clone());
-    divide_by(settings, &spread, Extras::default(), &known, device)
+    divide_by(settings, &spread, FlagEffects::default(), &known, device)
 }
 
 fn divide_by(
     settings: &MemorySettings,
     spread: &Spread,
-    extras: Extras,
+    effects: FlagEffects,
     known: &KnownModel,
     device: &Device,
 ) -> Division {
@@ -204,7 +204,7 @@ fn divide_by(
     };
     let over = overhead(model, device, &parallel, settings);
     let visible = seen_by_framework(device);
-    let cached = match extras.windows {
+    let cached = match effects.windows {
         Windows::Kept => model.clone(),
         Windows::Ignored => model.without_windows(),
     };
@@ -214,13 +214,13 @@ fn divide_by(
     let stages = spread.stages(model);
     let several = stages.len() > 1;
     let cards = stages.iter().enumerate().map(|(place, stage)| {
-        let adapters = extras.adapters * stage.share();
+        let adapters = effects.adapters * stage.share();
         let stored = spread.weight_bytes(model, stage) * real;
-        let weights = (stored - extras.offloaded).max(0.0) + adapters;
+        let weights = (stored - effects.offloaded).max(0.0) + adapters;
         let layout = KvLayout {
             model: cached.clone(),
             tensor: spread.tensor,
-            share: stage.share() / f64::from(extras.context),
+            share: stage.share() / f64::from(effects.context),
             dtype: settings.kv_dtype,
             block_size: settings.block_size.max(1),
         };
@@ -246,7 +246,7 @@ fn divide_by(
             blocks: asked.unwrap_or_else(|| layout.blocks(kv, max_model_len)),
             layout,
             max_model_len,
-            not_counted: extras.not_counted.clone(),
+            not_counted: effects.not_counted.clone(),
         }
     });
     // Where the flags ask for a number of blocks, the stage with the least room for them.

@@ -26,7 +26,7 @@ use inferometer_runner::capacity::{
 use inferometer_runner::launch::Flags;
 use inferometer_runner::measure::{Point, PrefixCache};
 use inferometer_runner::servers::Servers;
-use inferometer_text::hostile::without_secrets;
+use inferometer_text::secret::without_secrets;
 use std::path::PathBuf;
 use std::sync::Arc;
 

@@ -32,7 +32,7 @@ use inferometer_runner::measure::look_at;
 use inferometer_runner::{Session, certificate, host};
 use inferometer_store::journal::Entry;
 use inferometer_text::Lang;
-use inferometer_text::hostile::Secrets;
+use inferometer_text::secret::Secrets;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::path::Path;

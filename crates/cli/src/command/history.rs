@@ -114,7 +114,10 @@ fn read(folders: &[PathBuf]) -> anyhow::Result<(Vec<PastRun>, Vec<String>)> {
         match Stored::at(folder) {
             Some(one) => stored.push(one),
             None if folder.is_dir() => stored.extend(list(folder)?),
-            None => bail!("{} is no folder; name a folder of runs", folder.display()),
+            None => bail!(
+                "{} is not a folder; name a folder of runs",
+                folder.display()
+            ),
         }
     }
     let (mut runs, mut left_out) = (Vec::new(), Vec::new());
@@ -157,7 +160,7 @@ fn past_run(path: &Path) -> anyhow::Result<Option<PastRun>> {
     }
     let (scenario, environment) = (run.scenario()?, run.environment()?);
     let began = instant(&environment.started)
-        .with_context(|| format!("its beginning is no time: '{}'", environment.started))?;
+        .with_context(|| format!("its beginning is not a time: '{}'", environment.started))?;
     let began = [began, modified(path).unwrap_or_default()];
     let path = path.display().to_string();
     let summary = run.summary()?;

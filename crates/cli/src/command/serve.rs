@@ -43,7 +43,7 @@ pub fn run(arguments: &ServeArguments) -> anyhow::Result<Exit> {
     };
     if let Some(missing) = arguments.folders.iter().find(|it| !it.is_dir()) {
         bail!(
-            "{} is no folder; name a folder of results",
+            "{} is not a folder; name a folder of results",
             missing.display()
         );
     }
@@ -61,7 +61,8 @@ pub fn run(arguments: &ServeArguments) -> anyhow::Result<Exit> {
         format!("cannot listen on {address}; choose another port with --listen")
     })?;
     let home = Arc::new(Home::new(folders, language(arguments.lang)));
-    let running = server.start(move |request| answer(&home, request))?;
+    let running = server.start(move |request| answer(&home, request));
+    let running = running.context(crate::NO_THREAD)?;
     let query = if needs_token { "/?token=…" } else { "/" };
     eprintln!("open http://{}{query}", running.address());
     loop {
@@ -85,7 +86,7 @@ fn token(file: &Path) -> anyhow::Result<String> {
 
 fn address(option: &str, text: &str) -> anyhow::Result<SocketAddr> {
     let mut found = text.to_socket_addrs().with_context(|| {
-        format!("{option} {text} is no address; write one as in 127.0.0.1:7470")
+        format!("{option} {text} is not an address; write one as in 127.0.0.1:7470")
     })?;
     found
         .next()

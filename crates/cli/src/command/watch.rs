@@ -26,7 +26,7 @@ use inferometer_runner::measure::{Measured, Point, PrefixCache};
 use inferometer_runner::servers::Servers;
 use inferometer_runner::{Session, host, with_causes};
 use inferometer_text::Lang;
-use inferometer_text::hostile::without_credentials;
+use inferometer_text::secret::without_credentials;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};

@@ -86,7 +86,7 @@ fn what_cannot_be_looked_back_on_is_told_in_one_line() {
         (&["runs", "--where", "driver=9"], "there is 570, 571"),
         (&["runs", "--where", "drivr=9"], "no run says anything"),
         (&["runs", "--where", "driver"], "write NAME=VALUE"),
-        (&["runs", "--metric", "speed"], "no metric"),
+        (&["runs", "--metric", "speed"], "not a metric"),
     ] {
         let ended = place.run(&[&["history"], arguments].concat());
         assert_eq!(ended.code, Some(2), "{ended:?}");

@@ -22,6 +22,7 @@ fn a_client_that_gets_no_thread_says_so_and_does_not_panic() {
         &["run", &sim.url][..],
         &["report", path],
         &["compare", path, path],
+        &["serve", ".", "--listen", "127.0.0.1:0"],
     ] {
         without_threads(arguments).assert_refused(&["no thread could be started", "ulimit -u"]);
     }

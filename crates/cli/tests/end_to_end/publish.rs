@@ -223,7 +223,7 @@ fn an_index_needs_a_folder_and_results() {
         &["report", "a", "b", "-o", "site", "--format", "md"],
         "--format",
     );
-    refused(&["report", "empty"], "no run directory");
+    refused(&["report", "empty"], "not a run directory");
     refused(&["report", "absent"], "does not exist");
 }
 

@@ -122,6 +122,10 @@ fn header_values_and_passwords_in_addresses_are_written_nowhere() {
         run.path.join("scenario.toml").to_str().unwrap(),
     ]);
     again.assert_refused(&["X-Team", "--header X-Team=VALUE"]);
+    // As curl takes it, and not we.
+    let mistyped = place.run(&["run", &sim.url, "--header", "X-Api-Key: key-4711"]);
+    mistyped.assert_refused(&["--header", "write KEY=VALUE"]);
+    assert!(!mistyped.stderr.contains("4711"), "{mistyped:?}");
 }
 
 /// Lists a model, answers the preflight, and then refuses with the request's own headers.

@@ -118,30 +118,20 @@ fn results_are_listed_opened_and_compared_and_nothing_else_is_served() {
     assert!(end.starts_with("HTTP/1.1 405"), "{end}");
 }
 
+/// A run that goes on until it is ended, with a page of its own, in `kept/live`.
+pub fn live_run(place: &Place, sim: &Sim) -> Served {
+    std::fs::create_dir(place.path("kept")).unwrap();
+    let words = "run --quiet --out kept/live --live=127.0.0.1:0 --lang en \
+                 --requests 1000000 --concurrency 2 --output-tokens 8";
+    let words: Vec<&str> = words.split_whitespace().chain([sim.url.as_str()]).collect();
+    started(place, &[&words[..], &ON_ANY_HOST].concat())
+}
+
 #[test]
 fn a_run_is_followed_to_its_end_and_can_be_ended_from_its_own_page() {
     let place = Place::new();
     let sim = Sim::start(&["--ttft", "5ms", "--itl", "1ms"]);
-    let load = [
-        "--requests",
-        "100000",
-        "--concurrency",
-        "2",
-        "--output-tokens",
-        "8",
-    ];
-    let own = [
-        "run",
-        "--quiet",
-        &sim.url,
-        "--out",
-        "kept/live",
-        "--live=127.0.0.1:0",
-        "--lang",
-        "en",
-    ];
-    std::fs::create_dir(place.path("kept")).unwrap();
-    let own = started(&place, &[&own[..], &load, &ON_ANY_HOST].concat());
+    let own = live_run(&place, &sim);
     // Another process sees it as well, from its folder.
     let served = serve(&place, &["kept"]);
     until("the run in the list", || {
@@ -236,9 +226,9 @@ fn others_need_the_token_and_bad_input_is_told_in_one_line() {
     let cookie = "Cookie: inferometer_token=0123456789abcdef\r\n";
     assert!(served.ask("GET", "/", cookie).starts_with("HTTP/1.1 200"));
     for (options, expected) in [
-        (&["nowhere"][..], "no folder"),
+        (&["nowhere"][..], "not a folder"),
         (&["kept", "--listen", "0.0.0.0:0"], "--token-file"),
-        (&["kept", "--listen", "nonsense"], "no address"),
+        (&["kept", "--listen", "nonsense"], "not an address"),
         (&["kept", "--token-file", "short"], "16 letters"),
         (&["kept", "--token-file", "none"], "cannot read"),
         (&["kept", "--listen", &served.address], "another port"),

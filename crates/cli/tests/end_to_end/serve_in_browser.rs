@@ -1,8 +1,8 @@
 //! The pages that `serve` and `--live` make, used in a real browser.
 
 use crate::browser::{Browser, BrowserPage};
-use crate::serve::{HOSTILE, Served, run, serve, started};
-use crate::support::{ON_ANY_HOST, Place, Sim};
+use crate::serve::{HOSTILE, Served, live_run, run, serve, started};
+use crate::support::{Place, Sim};
 
 /// Nothing of a page is wider than its window, and no script of others ran.
 #[track_caller]
@@ -54,26 +54,7 @@ fn a_run_is_followed_to_its_end_also_by_a_server_that_came_back() {
     };
     let place = Place::new();
     let sim = Sim::start(&["--ttft", "5ms", "--itl", "1ms"]);
-    std::fs::create_dir(place.path("kept")).unwrap();
-    let load = [
-        "--requests",
-        "1000000",
-        "--concurrency",
-        "2",
-        "--output-tokens",
-        "8",
-    ];
-    let own = [
-        "run",
-        "--quiet",
-        &sim.url,
-        "--out",
-        "kept/live",
-        "--live=127.0.0.1:0",
-        "--lang",
-        "en",
-    ];
-    let own = started(&place, &[&own[..], &load, &ON_ANY_HOST].concat());
+    let own = live_run(&place, &sim);
     let served = serve(&place, &["kept"]);
     let address = served.address.clone();
     let mut page = browser.page(390);

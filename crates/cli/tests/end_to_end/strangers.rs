@@ -36,6 +36,65 @@ fn a_page_replaces_a_link_and_an_index_does_not_copy_what_a_link_leads_to() {
     assert!(!page.is_symlink() && page.is_file());
 }
 
+/// Files of a run, and of a killed one.
+const FILES: [&str; 7] = [
+    "scenario.toml",
+    "environment.json",
+    "ending.json",
+    "summary.json",
+    "SHA256SUMS",
+    "records/records.parquet",
+    "records/journal.jsonl",
+];
+
+#[test]
+fn whatever_lies_in_place_of_a_file_every_command_ends() {
+    let place = Place::new();
+    let sim = Sim::start(&[]);
+    let run = place.measure(&sim.url, &FEW);
+    let runs = run.path.parent().unwrap().to_str().unwrap();
+    let path = run.path.to_str().unwrap();
+    for name in FILES {
+        let file = run.path.join(name);
+        let kept = std::fs::read(&file).ok();
+        for huge in [false, true] {
+            if huge {
+                let _ = std::fs::remove_file(&file);
+                let file = std::fs::File::create(&file).unwrap();
+                file.set_len(2 << 30).unwrap();
+            } else {
+                pipe_at(&file);
+            }
+            for words in [
+                &["report", path][..],
+                &["verify", path],
+                &["compare", path, path],
+                &["history", runs],
+                &["runs", runs],
+            ] {
+                let ended = place.run(words);
+                assert!(
+                    ended.code.is_some_and(|code| code <= 2),
+                    "{name}: {ended:?}"
+                );
+            }
+            std::fs::remove_file(&file).unwrap();
+        }
+        if let Some(kept) = kept {
+            std::fs::write(&file, kept).unwrap();
+        }
+    }
+}
+
+#[test]
+fn what_is_too_large_to_import_is_refused() {
+    let place = Place::new();
+    let huge = std::fs::File::create(place.path("huge.json")).unwrap();
+    huge.set_len(2 << 30).unwrap();
+    let ended = place.run(&["import", "huge.json", "--lang", "en"]);
+    ended.assert_refused(&["huge.json", "larger than 1024 MiB"]);
+}
+
 #[test]
 fn pipes_in_place_of_files_are_not_waited_for() {
     let place = Place::new();

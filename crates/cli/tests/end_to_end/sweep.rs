@@ -538,15 +538,37 @@ fn repeats_are_no_copies_and_equal_engines_do_not_differ() {
 #[test]
 fn what_virtual_time_cannot_do_is_refused_before_anything_is_made() {
     let place = Place::new();
-    let line = "sweep --sim-clock virtual --until ci=5% --requests 200 --concurrency 1,2 --out out";
-    let ended = place.run(&line.split(' ').collect::<Vec<_>>());
-    assert_eq!(ended.code, Some(2), "{ended:?}");
-    assert!(
-        ended.stderr.contains("leave out --until"),
-        "{}",
-        ended.stderr
-    );
+    for (line, remedy) in [
+        (
+            "sweep --sim-clock virtual --until ci=5% --requests 200 --concurrency 1,2 --out out",
+            "leave out --until",
+        ),
+        (
+            "run --sim-clock virtual --stop-when failures>5% --requests 200 --out out",
+            "leave out --stop-when",
+        ),
+    ] {
+        let ended = place.run(&line.split(' ').collect::<Vec<_>>());
+        assert_eq!(ended.code, Some(2), "{ended:?}");
+        assert!(ended.stderr.contains(remedy), "{}", ended.stderr);
+    }
     assert!(!place.path("out").exists());
+}
+
+#[test]
+fn a_point_that_was_measured_too_briefly_is_not_the_best_and_is_named() {
+    let place = Place::new();
+    let line = "sweep --sim-clock virtual --requests 40 --concurrency 4,64 --out out --lang en";
+    let ended = place.run(&line.split(' ').collect::<Vec<_>>());
+    let best = ended.stdout.split("\nBest\n").nth(1).unwrap_or_default();
+    let mut lines = best.lines().map(str::trim);
+    let (first, second) = (lines.next().unwrap(), lines.next().unwrap());
+    assert!(first.ends_with("at concurrency=4"), "{ended:?}");
+    assert!(
+        second.starts_with("higher, but measured too briefly"),
+        "{ended:?}"
+    );
+    assert!(second.ends_with("at concurrency=64"), "{ended:?}");
 }
 
 #[test]

@@ -195,7 +195,7 @@ impl SummaryColumns {
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{0}' is no column; known are {known}, the first {of_samples} with .{statistics} (the mean unless given), and the keys of summary.json, such as latency.ttft_ms.p99",
+    "'{0}' is not a column; known are {known}, the first {of_samples} with .{statistics} (the mean unless given), and the keys of summary.json, such as latency.ttft_ms.p99",
     known = SummaryColumn::names().collect::<Vec<_>>().join(", "),
     of_samples = DISTRIBUTIONS.len(),
     statistics = STATISTICS.join(" .")

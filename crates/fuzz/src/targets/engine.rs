@@ -10,7 +10,7 @@ use inferometer_engine::{
     read_memory, read_npu_smi, read_nvidia_smi,
 };
 use inferometer_sim::launch::{Host, Launch};
-use inferometer_text::hostile::without_secrets;
+use inferometer_text::secret::without_secrets;
 use std::sync::LazyLock;
 
 static HOST: LazyLock<Host> = LazyLock::new(|| Host {

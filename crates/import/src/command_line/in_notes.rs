@@ -2,6 +2,8 @@
 
 use super::options::Options;
 use crate::notes::{Notes, bare};
+use inferometer_text::hostile::printable;
+use inferometer_text::secret::without_secrets;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -147,30 +149,8 @@ fn split(text: &str) -> (Option<String>, Option<String>) {
 
 /// Printable, on one line, and without keys.
 pub(crate) fn safe(text: &str) -> String {
-    let mut words: Vec<String> = Vec::new();
-    let mut hide_next = false;
-    for word in text.split_whitespace() {
-        if std::mem::take(&mut hide_next) && !word.starts_with('-') {
-            words.push("…".into());
-            continue;
-        }
-        match word.split_once('=') {
-            Some((name, _)) if is_secret(name) => words.push(format!("{name}=…")),
-            given => {
-                hide_next = given.is_none() && is_secret(word) && word.starts_with('-');
-                words.push(word.to_owned());
-            }
-        }
-    }
-    inferometer_text::hostile::printable(&words.join(" "), 4000)
-}
-
-fn is_secret(name: &str) -> bool {
-    let name = name.to_lowercase().replace('_', "-");
-    name.ends_with("api-key")
-        || name.ends_with("-token")
-        || name.contains("secret")
-        || name.contains("password")
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    printable(&without_secrets(&[line]).concat(), 4000)
 }
 
 /// The flags of a command, from the engine's own name on; those of docker are not the engine's.
@@ -230,6 +210,21 @@ mod tests {
     }
 
     #[test]
+    fn keys_of_a_command_in_notes_are_not_kept() {
+        for command in [
+            "evalscope perf --url http://h/v1 --api-key KEPT --number 5",
+            "curl -H 'Authorization: Bearer KEPT' http://h/v1",
+            "OPENAI_KEY=KEPT vllm bench serve --num-prompts 5",
+            "aiperf profile --url http://user:KEPT@h:8000 --request-count 5",
+            "vllm serve m --hf-token=KEPT",
+        ] {
+            let kept = safe(command);
+            assert!(!kept.contains("KEPT"), "{kept}");
+            assert!(kept.contains("[redacted]"), "{kept}");
+        }
+    }
+
+    #[test]
     fn a_benchmark_glued_to_a_launch_is_cut_off() {
         let notes = Notes::new(
             "docker run \\--gpus all \\vllm/vllm-openai \\--max-num-seqs 9python3 benchmarks/benchmark_serving.py --num-prompts 50\n",
@@ -266,7 +261,7 @@ mod tests {
         let text = safe("vllm serve m --api-key sk-123 -e HF_TOKEN=abc --max-num-batched-tokens 5");
         assert_eq!(
             text,
-            "vllm serve m --api-key … -e HF_TOKEN=… --max-num-batched-tokens 5"
+            "vllm serve m --api-key [redacted] -e HF_TOKEN=[redacted] --max-num-batched-tokens 5"
         );
     }
 }

@@ -1,5 +1,6 @@
 //! Where a server is: scheme, host, port and path prefix, from what the user typed.
 
+use inferometer_text::secret::names_secret;
 use std::fmt;
 
 /// Stands in a shown query for a value that looks like a secret.
@@ -140,13 +141,13 @@ impl Target {
         let fields = self.query.iter().flat_map(|query| query.split('&'));
         fields
             .filter_map(|field| field.split_once('='))
-            .filter(|(name, _)| is_secret(name))
+            .filter(|(name, _)| names_secret(name))
             .map(|(_, value)| value)
     }
 
     fn shown_query(&self) -> Option<String> {
         let shown = |field: &str| match field.split_once('=') {
-            Some((name, _)) if is_secret(name) => format!("{name}={REDACTED}"),
+            Some((name, _)) if names_secret(name) => format!("{name}={REDACTED}"),
             _ => field.to_owned(),
         };
         Some(
@@ -158,12 +159,6 @@ impl Target {
                 .join("&"),
         )
     }
-}
-
-fn is_secret(name: &str) -> bool {
-    const WORDS: [&str; 6] = ["key", "token", "secret", "sig", "pass", "auth"];
-    let name = name.to_ascii_lowercase();
-    WORDS.iter().any(|word| name.contains(word))
 }
 
 /// `%40` and the like as the characters that they stand for.

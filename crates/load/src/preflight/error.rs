@@ -2,7 +2,8 @@
 
 use crate::connect::NO_HANDSHAKE;
 use inferometer_core::record::{Failure, FailureClass};
-use inferometer_text::hostile::{Secrets, printable};
+use inferometer_text::hostile::printable;
+use inferometer_text::secret::Secrets;
 
 /// Characters of a server's text in an error message.
 pub(super) const LONGEST_QUOTE: usize = 300;

@@ -8,7 +8,7 @@ use inferometer_core::api::Api;
 use inferometer_core::content::Content;
 use inferometer_core::raw_form::RawForm;
 
-use inferometer_text::hostile::Secrets;
+use inferometer_text::secret::Secrets;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;

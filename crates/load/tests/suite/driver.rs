@@ -19,7 +19,7 @@ use inferometer_load::setup::{
 };
 use inferometer_load::worker::{LoadShare, Pacing, Stop, Window, Worker};
 use inferometer_store::journal::Entry;
-use inferometer_text::hostile::Secrets;
+use inferometer_text::secret::Secrets;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! PNG of a figure, drawn with the embedded font: no font of the system is used.
 
-use super::colour::Rgb;
+use super::rgb::Rgb;
 use super::svg::surface::{
     Anchor, DOT_OPACITY, Extra, HALO, HEAVY, Paint, Segment, Surface, Words,
 };

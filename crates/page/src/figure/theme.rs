@@ -1,6 +1,6 @@
 //! Light and dark: which colours the meanings of a figure have.
 
-use super::colour::Rgb;
+use super::rgb::Rgb;
 use super::{Colour, MarkKind};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use inferometer_catalog::model::safetensors::{header_length, tensor_bytes};
 use inferometer_catalog::model::{LARGEST_CONFIG, Model};
 use inferometer_fetch::url::{decoded, encoded};
 use inferometer_fetch::{Client, Endpoints, FetchError, HubAccess, Response, Timeouts};
-use inferometer_text::hostile::without_credentials;
+use inferometer_text::secret::without_credentials;
 use serde_json::Value;
 use std::fmt;
 use std::time::Duration;

@@ -164,7 +164,12 @@ pub(super) fn prediction(
         window_s: run.ended as f64 * 1e-9,
         served,
         refused: refused(|_| true),
-        too_long: refused(|why| matches!(why, Rejection::TooLong { .. })),
+        too_long: refused(|why| {
+            matches!(
+                why,
+                Rejection::TooLong { .. } | Rejection::InputTooLong { .. }
+            )
+        }),
         input_mean: prompts as f64 / served.max(1) as f64,
         output_mean: tokens as f64 / served.max(1) as f64,
         ttft_ms: sample(Served::ttft_ms),

@@ -14,7 +14,7 @@ use inferometer_core::summary::{
 use inferometer_core::units::Offset;
 use inferometer_report::run::{Detail, RunReport};
 use inferometer_text::Lang;
-use inferometer_text::hostile::Secrets;
+use inferometer_text::secret::Secrets;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

@@ -3,7 +3,7 @@
 use crate::observer::{Event, Observer};
 use inferometer_core::environment::StartedEngine;
 use inferometer_engine::{MemoryAfter, Running};
-use inferometer_text::hostile::without_credentials;
+use inferometer_text::secret::without_credentials;
 
 /// A started engine. Dropping it stops it, too; so does our own death.
 pub struct LaunchedEngine {

@@ -21,7 +21,8 @@ use inferometer_engine::{
 };
 use inferometer_load::instrument::Control;
 use inferometer_load::worker::Stop;
-use inferometer_text::hostile::{printable, without_secrets};
+use inferometer_text::hostile::printable;
+use inferometer_text::secret::without_secrets;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;

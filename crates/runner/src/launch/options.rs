@@ -2,7 +2,7 @@
 
 use inferometer_catalog::engine::{LaunchCommand, Version};
 use inferometer_core::units::Span;
-use inferometer_text::hostile::without_secrets;
+use inferometer_text::secret::without_secrets;
 use std::path::PathBuf;
 
 #[derive(Clone, Debug, Default)]

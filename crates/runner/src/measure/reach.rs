@@ -16,7 +16,7 @@ use inferometer_load::preflight::{
     PreflightRequest, PreflightStep, ServerProfile, preflight, unreachable,
 };
 use inferometer_load::setup::{Job, Jobs};
-use inferometer_text::hostile::Secrets;
+use inferometer_text::secret::Secrets;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;

@@ -78,6 +78,9 @@ pub fn check_computable(scenario: &Scenario) -> Result<(), RunnerError> {
     if scenario.load.cancel.is_some() {
         bail!("--sim-clock virtual gives no request up; leave out --cancel");
     }
+    if !scenario.load.stop_when.is_empty() {
+        bail!("--sim-clock virtual computes every request; leave out --stop-when");
+    }
     if scenario.load.until.is_some() {
         bail!(
             "--sim-clock virtual computes as many requests as --requests says; leave out --until"

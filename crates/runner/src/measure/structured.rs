@@ -118,7 +118,7 @@ fn read(option: &str, file: &Path) -> Result<String, RunnerError> {
 
 pub(super) fn read_schema(option: &str, file: &Path) -> Result<JsonSchema, RunnerError> {
     JsonSchema::parse(&read(option, file)?)
-        .with_context(|| format!("{option}: {} is no JSON schema", file.display()))
+        .with_context(|| format!("{option}: {} is not a JSON schema", file.display()))
 }
 
 #[cfg(test)]

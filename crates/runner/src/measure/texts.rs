@@ -193,7 +193,7 @@ impl Checker {
             Check::Exact => Rule::Exact,
             Check::Regex(pattern) => {
                 let pattern = Pattern::new(pattern.as_deref());
-                Rule::Matches(pattern.with_context(|| format!("--check {check} is no pattern"))?)
+                Rule::Matches(pattern.with_context(|| format!("--check {check} is not a pattern"))?)
             }
             Check::Schema(file) => Rule::Schema(read_schema("--check", file)?),
             Check::Command(command) => return Ok(Checker::Command(command.clone())),

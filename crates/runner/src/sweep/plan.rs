@@ -12,7 +12,7 @@ use inferometer_campaign::ladder::LadderStop;
 use inferometer_core::options::Options;
 use inferometer_core::point::Point as Place;
 use inferometer_store::sweep_dir::{PLAN_SCHEMA, PlannedPoint, SweepPlan};
-use inferometer_text::hostile::{without_credentials, without_secrets};
+use inferometer_text::secret::{without_credentials, without_secrets};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Options that say how long a point is measured, not what.

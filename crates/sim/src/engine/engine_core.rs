@@ -159,6 +159,12 @@ impl EngineCore {
         if prompt >= most {
             return Err(Rejection::TooLong { prompt, most });
         }
+        if let Policy::Mindie(policy) = &self.config.policy
+            && let Some(most) = policy.longest_input
+            && prompt > most
+        {
+            return Err(Rejection::InputTooLong { prompt, most });
+        }
         let (whole, longest_answer) = match &self.config.policy {
             Policy::Vllm(policy) if policy.chunked_prefill => (None, u32::MAX),
             Policy::Vllm(policy) => (Some(policy.max_num_batched_tokens), u32::MAX),

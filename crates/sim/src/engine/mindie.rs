@@ -12,6 +12,8 @@ pub struct MindiePolicy {
     /// many run, which no manual says but users have met: at 1 the batch stays at 1.
     pub max_prefill_batch_size: u32,
     pub max_prefill_tokens: u32,
+    /// maxInputTokenLen, where longer prompts are rejected rather than cut.
+    pub longest_input: Option<u32>,
     /// maxBatchSize: sequences of a decode.
     pub max_batch_size: u32,
     /// maxIterTimes: the most tokens of an answer.
@@ -31,6 +33,7 @@ impl Default for MindiePolicy {
         MindiePolicy {
             max_prefill_batch_size: 50,
             max_prefill_tokens: 8192,
+            longest_input: Some(2048),
             max_batch_size: 200,
             max_iter_times: 512,
             max_queue_delay_us: 5000,

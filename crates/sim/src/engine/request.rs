@@ -49,6 +49,11 @@ impl Request {
 pub enum Rejection {
     #[error("the prompt has {prompt} tokens and the engine takes {most} with their answer")]
     TooLong { prompt: u32, most: u32 },
+    /// In MindIE's words.
+    #[error(
+        "This model's maximum input ids length cannot be greater than {most},the input ids length is {prompt}"
+    )]
+    InputTooLong { prompt: u32, most: u32 },
     /// No step can hold the prompt whole, and it may not be cut.
     #[error("the prompt has {prompt} tokens and a prefill takes {most}")]
     TooLongForStep { prompt: u32, most: u32 },

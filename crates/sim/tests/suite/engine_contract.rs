@@ -110,6 +110,22 @@ fn a_prompt_that_may_not_be_cut_must_fit_a_step() {
 }
 
 #[test]
+fn mindie_rejects_prompts_beyond_its_longest_input_unless_it_cuts_them() {
+    let add = |longest_input| {
+        let mut config = config();
+        config.policy = Policy::Mindie(MindiePolicy {
+            longest_input,
+            ..MindiePolicy::default()
+        });
+        let added = Engine::new(config, 1).add(0, Request::new(1, 257, 1));
+        added.map_err(|refused| refused.to_string())
+    };
+    let words = "This model's maximum input ids length cannot be greater than 256,the input ids length is 257";
+    assert_eq!(add(Some(256)), Err(words.to_owned()));
+    assert!(add(Some(257)).is_ok() && add(None).is_ok());
+}
+
+#[test]
 fn an_answer_ends_by_itself_or_by_a_limit() {
     let finish = |request: Request| {
         let mut engine = Engine::new(config(), 1);

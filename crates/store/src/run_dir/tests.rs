@@ -90,7 +90,7 @@ fn a_folder_that_holds_something_is_not_taken_for_a_new_run() {
     assert!(message.contains("--out"), "{message}");
     assert!(RunDir::open(&path).is_ok());
     let message = RunDir::open(folder.path()).unwrap_err().to_string();
-    assert!(message.contains("no run directory"), "{message}");
+    assert!(message.contains("not a run directory"), "{message}");
 }
 
 #[test]

@@ -104,14 +104,35 @@ pub fn local_files(json: &str) -> Vec<String> {
     files
 }
 
+/// Longest file of an image.
+const LONGEST_IMAGE: u64 = 64 << 20;
+
+/// An image below the folder of its data set. Who wrote the data set must not choose what else of
+/// this machine is sent to a server.
+fn image(folder: &Path, url: &str) -> io::Result<(Vec<u8>, &'static str)> {
+    let refused = |why: String| Err(io::Error::other(why));
+    let path = (folder.join(url.trim_start_matches("file://"))).canonicalize()?;
+    if !path.starts_with(folder.canonicalize()?) {
+        return refused("it is not below the folder of the data set; copy it there".to_owned());
+    }
+    let about = path.metadata()?;
+    if !about.is_file() || about.len() > LONGEST_IMAGE {
+        let most = LONGEST_IMAGE >> 20;
+        return refused(format!("it is not a regular file of at most {most} MiB"));
+    }
+    let bytes = std::fs::read(path)?;
+    match KINDS.iter().find(|(begin, _, _)| bytes.starts_with(begin)) {
+        Some((_, _, kind)) => Ok((bytes, kind)),
+        None => refused("it is not a PNG, JPEG, GIF or WebP image".to_owned()),
+    }
+}
+
 /// The same with the bytes of these files, which are named from a folder.
 pub fn inlined(json: &str, folder: &Path) -> io::Result<Arc<str>> {
     let mut value: Value = serde_json::from_str(json)?;
     each_url(&mut value, &mut |url| {
         if is_local(url) {
-            let bytes = std::fs::read(folder.join(url.trim_start_matches("file://")))?;
-            let kind = KINDS.iter().find(|(begin, _, _)| bytes.starts_with(begin));
-            let kind = kind.map_or("application/octet-stream", |(_, _, kind)| kind);
+            let (bytes, kind) = image(folder, url)?;
             *url = format!("data:{kind};base64,{}", STANDARD.encode(bytes));
         }
         Ok(())
@@ -148,5 +169,27 @@ mod tests {
         );
         assert_eq!(whole[0]["content"][3]["text"], "q");
         assert!(inlined(&message, Path::new("/nowhere")).is_err());
+    }
+
+    #[test]
+    fn a_data_set_sends_no_other_file_of_this_machine() {
+        let outside = tempfile::tempdir().unwrap();
+        let folder = outside.path().join("set");
+        std::fs::create_dir(&folder).unwrap();
+        let png = crate::png((4, 4), 1);
+        std::fs::write(outside.path().join("mine.png"), &png).unwrap();
+        std::fs::write(folder.join("key"), "a secret").unwrap();
+        std::fs::write(folder.join("a.png"), &png).unwrap();
+        let inlined = |url: &str| {
+            let message = serde_json::json!([{"image_url": {"url": url}}]).to_string();
+            super::inlined(&message, &folder).map_err(|error| error.to_string())
+        };
+        let absolute = outside.path().join("mine.png");
+        for url in ["../mine.png", &format!("file://{}", absolute.display())] {
+            assert!(inlined(url).unwrap_err().contains("not below the folder"));
+        }
+        assert!(inlined("key").unwrap_err().contains("is not a PNG"));
+        assert!(inlined("a.png").is_ok());
+        assert!(inlined(&folder.join("a.png").display().to_string()).is_ok());
     }
 }

@@ -1,6 +1,6 @@
 //! Why synthetic prompts cannot be made.
 
-use crate::lengths::LengthError;
+use crate::length_sampler::LengthError;
 use inferometer_core::work::Language;
 
 /// More prefix groups are refused: no cache holds as many.

@@ -62,7 +62,7 @@ fn offer(text: &str) -> anyhow::Result<Offer> {
         .with_context(|| format!("--device {text} has no price; {form}"))?;
     let price_per_hour = match price.parse::<f64>() {
         Ok(price) if price.is_finite() && price > 0.0 => price,
-        _ => bail!("--device {text}: the price '{price}' is no number above 0; {form}"),
+        _ => bail!("--device {text}: the price '{price}' is not a number above 0; {form}"),
     };
     let (name, most) = counted(named)?;
     let card: Card = name.parse().with_context(|| format!("--device {text}"))?;

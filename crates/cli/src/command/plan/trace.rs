@@ -43,7 +43,7 @@ impl Trace {
             ) = (row.content, row.output_tokens)
             else {
                 bail!(
-                    "--data {location} is no trace with lengths; give one of mooncake, burstgpt or azure, or --input-tokens and --output-tokens"
+                    "--data {location} is not a trace with lengths; give one of mooncake, burstgpt or azure, or --input-tokens and --output-tokens"
                 );
             };
             lasts = lasts.max(at);

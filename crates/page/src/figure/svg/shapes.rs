@@ -1,7 +1,7 @@
 //! Series as they are drawn in a frame.
 
-use super::super::colour::Rgb;
 use super::super::font;
+use super::super::rgb::Rgb;
 use super::super::theme::Look;
 use super::super::{Cell, Colour, Fill, Range, Sample, Series, Shape};
 use super::frame::{Frame, Taken};

@@ -10,7 +10,7 @@ use crate::model::{FeedForward, Model};
 use crate::units::GIB;
 
 /// What less usual flags change on a card.
-pub(super) struct Extras {
+pub(super) struct FlagEffects {
     /// Bytes of weights that stay in the host's memory.
     pub offloaded: f64,
     /// Bytes of empty slots for adapters.
@@ -31,9 +31,9 @@ pub(super) enum Windows {
     Ignored,
 }
 
-impl Default for Extras {
-    fn default() -> Extras {
-        Extras {
+impl Default for FlagEffects {
+    fn default() -> FlagEffects {
+        FlagEffects {
             offloaded: 0.0,
             adapters: 0.0,
             context: 1,
@@ -50,13 +50,13 @@ static NOT_COUNTED: LazyLock<Vec<String>> = LazyLock::new(|| {
     struct Listed {
         not_counted: Vec<String>,
     }
-    let listed: Listed = toml::from_str(include_str!("../../data/engine/memory.toml"))
+    let listed: Listed = toml::from_str(include_str!("../../data/engine/flags_not_counted.toml"))
         .expect("the shipped list of flags parses");
     listed.not_counted
 });
 
-impl Extras {
-    pub fn of(flags: &ResolvedFlags, model: &Model, tensor: u32) -> Extras {
+impl FlagEffects {
+    pub fn of(flags: &ResolvedFlags, model: &Model, tensor: u32) -> FlagEffects {
         let number = |name: &str| flags.get(name).and_then(Value::as_f64);
         let mut not_counted: Vec<String> = (flags.given.iter())
             .filter(|(name, value)| NOT_COUNTED.contains(name) && **value != Value::Bool(false))
@@ -74,7 +74,7 @@ impl Extras {
         let context = flags.get("decode-context-parallel-size");
         let context = context.and_then(Value::as_i64);
         let context = context.and_then(|cards| u32::try_from(cards).ok());
-        Extras {
+        FlagEffects {
             offloaded: number("cpu-offload-gb").unwrap_or(0.0).max(0.0) * GIB,
             adapters,
             context: context.unwrap_or(1).max(1),
