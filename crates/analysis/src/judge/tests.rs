@@ -6,7 +6,7 @@ mod tokens;
 use crate::fold::testing::{MadeUp, answer, at, healthy, noise, scenario, span};
 use inferometer_core::doubt::{DoubtCode as Code, Severity};
 use inferometer_core::environment::{EndCause, Health};
-use inferometer_core::record::{Failure, FailureClass, Outcome, Phase, Record};
+use inferometer_core::record::{Chunks, Failure, FailureClass, Outcome, Phase, Record};
 
 fn fail(record: &mut Record) {
     record.outcome = Outcome::Failed(Failure {
@@ -340,6 +340,19 @@ fn a_few_slow_answers_that_are_waited_for_are_told() {
     );
     assert_eq!(slow_last(1.0).doubt(Code::Stragglers), None);
     assert_eq!(MadeUp::closed(16, 40).doubt(Code::Stragglers), None);
+    // Nothing lasts as long as the idle time: requests found nobody, one after another.
+    let mut away = MadeUp::closed(16, 160);
+    for (place, record) in away.records.iter_mut().rev().take(10).enumerate() {
+        fail(record);
+        record.chunks = Chunks::default();
+        let late = at(100_000.0 - 5_000.0 * place as f64);
+        (record.sent, record.end) = (Some(late), Some(late));
+    }
+    assert_eq!(away.doubt(Code::Stragglers), None);
+    let rates = away.summary().throughput;
+    let rate = rates.requests_per_s.unwrap();
+    let holds = |[low, high]: [f64; 2]| low <= rate && rate <= high;
+    assert!(rates.requests_per_s_interval.is_none_or(holds), "{rates:?}");
 }
 
 #[test]
