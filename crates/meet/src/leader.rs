@@ -45,6 +45,7 @@ pub struct Leader {
     members: BTreeMap<u32, Present>,
     events: Receiver<(u32, Event)>,
     missing: Vec<u32>,
+    gone: BTreeMap<u32, Gone>,
     reception: Arc<Reception>,
 }
 
@@ -116,6 +117,7 @@ impl Leader {
             members: BTreeMap::new(),
             events,
             missing: Vec::new(),
+            gone: BTreeMap::new(),
             reception,
         };
         let begun = Instant::now();
@@ -208,6 +210,11 @@ impl Leader {
         self.members.keys().copied()
     }
 
+    /// Why a rank is no longer there, if it was heard to be gone.
+    pub fn gone(&self, rank: u32) -> Option<&Gone> {
+        self.gone.get(&rank)
+    }
+
     pub fn host(&self, rank: u32) -> &str {
         self.members.get(&rank).map_or("", |member| &member.host)
     }
@@ -238,10 +245,11 @@ impl Leader {
             let left = until.saturating_duration_since(Instant::now());
             let (rank, event) = self.events.recv_timeout(left).ok()?;
             if let Some(heard) = Heard::of(event) {
-                if let Heard::Gone(_) = &heard
-                    && let Some(member) = self.members.get(&rank)
-                {
-                    member.writer.close();
+                if let Heard::Gone(gone) = &heard {
+                    self.gone.insert(rank, gone.clone());
+                    if let Some(member) = self.members.get(&rank) {
+                        member.writer.close();
+                    }
                 }
                 return Some((rank, heard));
             }

@@ -11,7 +11,7 @@ use inferometer_text::Lang;
 use std::path::PathBuf;
 
 /// The options of a measurement, from flags and from a file.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub struct MeasurementOptions {
     #[command(flatten)]
     run: RunOptions,

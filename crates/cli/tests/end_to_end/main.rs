@@ -38,6 +38,7 @@ mod preflight;
 mod progress;
 mod proxy;
 mod publish;
+mod ranks;
 mod real_server;
 mod schemas;
 mod screens;

@@ -267,6 +267,7 @@ fn full_and_bare() -> [Record; 2] {
         media: Some(2),
         upload_bytes: Some(700_000),
         media_tokens: Some(722),
+        rank: Some(3),
         input_chars: 1_300,
         output_chars: 12,
         ..streamed(0, 3)
