@@ -41,6 +41,7 @@ use inferometer_core::value::Tag;
 use inferometer_core::window::Opening;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -313,9 +314,17 @@ impl RunDir {
         if self.stored_ending()?.is_none() {
             self.write_ending(&self.killed()?)?;
         }
-        let writer = RecordsWriter::create(&parquet)?;
-        let run = self.clone();
-        Ok(Some(Seal { writer, run }))
+        // What other ranks recorded is written again with what was found out since.
+        let others = self.ranks().into_iter().filter(|&rank| rank > 0);
+        let others = others.map(|rank| {
+            let writer = RecordsWriter::create(&self.path.join(ranks::file(rank)))?;
+            Ok((rank, writer))
+        });
+        Ok(Some(Seal {
+            writer: RecordsWriter::create(&parquet)?,
+            others: others.collect::<Result<_, StorageError>>()?,
+            run: self.clone(),
+        }))
     }
 
     /// The hashes come before the journal goes, so that whoever finds the journal knows that they
@@ -399,16 +408,22 @@ impl RunDir {
 /// A journal on its way to Parquet.
 pub struct Seal {
     writer: RecordsWriter,
+    /// Those of other ranks that shared the load.
+    others: BTreeMap<u32, RecordsWriter>,
     run: RunDir,
 }
 
 impl Seal {
     pub fn push(&mut self, record: &Record) -> Result<(), StorageError> {
-        self.writer.push(record)
+        let other = record.rank.and_then(|rank| self.others.get_mut(&rank));
+        other.unwrap_or(&mut self.writer).push(record)
     }
 
     /// All records were pushed: the journal goes.
     pub fn finish(self) -> Result<(), StorageError> {
+        self.others
+            .into_values()
+            .try_for_each(RecordsWriter::finish)?;
         self.writer.finish()?;
         self.run.complete_seal()
     }

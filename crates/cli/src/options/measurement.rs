@@ -100,8 +100,9 @@ pub struct ConfigFile {
 }
 
 /// Options that are lists in every file.
-const OWN_LISTS: [&str; 7] = [
+const OWN_LISTS: [&str; 8] = [
     "url",
+    "source-address",
     "tag",
     "header-names",
     "stop",

@@ -72,6 +72,10 @@ struct Ready {
     plan: u64,
 }
 
+/// All are ready: from now on they speak of the load.
+#[derive(Debug, Serialize, Deserialize)]
+struct Begin;
+
 /// What must be the same for every rank, since requests are made by it.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct Found {
@@ -207,6 +211,7 @@ impl Crew {
                     clock_error_ns: member.compared().error_ns,
                 };
                 said(member.say(&Ready { about, found, plan }))?;
+                let Begin = heard(member, PATIENCE)?;
                 Ok(None)
             }
         }
@@ -325,6 +330,7 @@ fn brief_all(
             Heard::Gone(gone) => bail!("{}", gone.of_rank(rank, leader.host(rank))),
         }
     }
+    leader.tell_all(&Begin);
     Ok(ready.into_values().collect())
 }
 
@@ -370,7 +376,7 @@ fn heard<T: DeserializeOwned>(member: &mut Member, within: Duration) -> Result<T
         Some(Heard::Gone(Gone::GaveUp(why))) => Err(RunnerError::Message(why)),
         Some(Heard::Gone(gone)) => bail!("rank 0: {gone}"),
         Some(Heard::Piece(_)) => bail!("rank 0 sent a file"),
-        None => bail!("rank 0 said nothing for {} s", within.as_secs()),
+        None => bail!("rank 0 is gone"),
     }
 }
 
@@ -472,6 +478,8 @@ fn with_secrets(mut told: Options, given: &Options) -> Options {
             .map(|object| serde_json::to_string(&object.0));
         stored.is_some_and(|text| text.is_ok_and(|text| text.contains(REDACTED)))
     };
+    // Addresses of one host are none of another's.
+    (told.connection.source_address).clone_from(&given.connection.source_address);
     told.connection.header_names = None;
     told.connection.header.clone_from(&given.connection.header);
     if given.connection.proxy.is_some() {
