@@ -2,7 +2,6 @@
 
 mod doubt;
 mod evidence;
-pub mod meanings;
 #[cfg(test)]
 mod tests;
 pub mod texts;
@@ -48,6 +47,7 @@ pub fn judge(
         case.interrupted(),
         case.missing_ranks(),
         case.clock_error(),
+        case.late_rank(),
         case.lost_requests(),
         case.nothing_measured(),
         case.failures(),
@@ -186,6 +186,20 @@ impl Case<'_> {
         (error_ms > limit_ms).then_some(Doubt::ClockError {
             rank,
             error_ms,
+            limit_ms,
+        })
+    }
+
+    /// One late client among several hides in the figures of all.
+    fn late_rank(&self) -> Option<Doubt> {
+        let limit_ms = self.thresholds.lag_ms;
+        let ranks = self.context.ending.ranks.iter();
+        let late = ranks.flat_map(|it| [(it.rank, it.lag_p99_ms), (it.rank, it.pulse_p99_ms)]);
+        let late = late.filter_map(|(rank, p99_ms)| Some((rank, p99_ms?)));
+        let (rank, p99_ms) = late.max_by(|one, other| one.1.total_cmp(&other.1))?;
+        (p99_ms > limit_ms).then_some(Doubt::LateRank {
+            rank,
+            p99_ms,
             limit_ms,
         })
     }

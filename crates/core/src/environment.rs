@@ -199,6 +199,9 @@ pub struct RankEnding {
     pub rank: u32,
     /// Measured requests that it began, as far as is known.
     pub sent: u64,
+    /// Its own lag at the 99th percentile, in an open loop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lag_p99_ms: Option<f64>,
     pub thread_cpu_shares: Vec<f64>,
     pub pulse_p99_ms: Option<f64>,
     pub longest_pause_ms: Option<f64>,

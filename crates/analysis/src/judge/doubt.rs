@@ -70,6 +70,12 @@ pub enum Doubt {
         missing: Vec<u32>,
         of: u32,
     },
+    /// The rank that was later than all others, to send or to be woken.
+    LateRank {
+        rank: u32,
+        p99_ms: f64,
+        limit_ms: f64,
+    },
     /// The clock of a rank may be off from that of rank 0 by this much.
     ClockError {
         rank: u32,
@@ -250,7 +256,9 @@ impl Doubt {
             Doubt::LostRequests { .. } => DoubtCode::LostRequests,
             Doubt::ShrunkConcurrency { .. } => DoubtCode::ShrunkConcurrency,
             Doubt::UnfilledStreams { .. } => DoubtCode::UnfilledStreams,
-            Doubt::ClientLate { .. } | Doubt::ClientPaused { .. } => DoubtCode::ClientLate,
+            Doubt::ClientLate { .. } | Doubt::ClientPaused { .. } | Doubt::LateRank { .. } => {
+                DoubtCode::ClientLate
+            }
             Doubt::ClientBusy { .. } => DoubtCode::ClientBusy,
             Doubt::Interrupted { .. } | Doubt::LostRanks(_) => DoubtCode::Interrupted,
             Doubt::MissingRanks { .. } => DoubtCode::MissingRanks,
@@ -305,6 +313,7 @@ impl Doubt {
             | Doubt::NothingMeasured { .. } => Severity::Invalid,
             Doubt::UnfilledStreams { .. }
             | Doubt::MissingRanks { .. }
+            | Doubt::LateRank { .. }
             | Doubt::ClockError { .. }
             | Doubt::ClientPaused { .. }
             | Doubt::Resent { .. }

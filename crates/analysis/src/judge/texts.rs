@@ -147,15 +147,23 @@ fn wording(doubt: &Doubt, lang: Lang) -> (Text, Text, Values) {
         }
         Doubt::ClockError {
             rank,
-            error_ms,
+            error_ms: seen,
+            limit_ms,
+        }
+        | Doubt::LateRank {
+            rank,
+            p99_ms: seen,
             limit_ms,
         } => {
             let values = vec![
                 ("rank", rank.to_string()),
-                ("error", millis(*error_ms)),
+                ("seen", millis(*seen)),
                 ("limit", millis(*limit_ms)),
             ];
-            (Text::ClockError, Text::ClockErrorRemedy, values)
+            match doubt {
+                Doubt::ClockError { .. } => (Text::ClockError, Text::ClockErrorRemedy, values),
+                _ => (Text::LateRank, Text::LateRemedy, values),
+            }
         }
         Doubt::Failures {
             failed,

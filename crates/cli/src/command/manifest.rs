@@ -249,6 +249,8 @@ spec:
       subdomain: {name}
       restartPolicy: Never
       automountServiceAccountToken: false
+      # Variables of Services must not pass for options.
+      enableServiceLinks: false
       securityContext:
         runAsNonRoot: true
         runAsUser: 65532

@@ -28,6 +28,7 @@ mod language;
 mod launch;
 mod limits;
 mod load;
+mod manifest;
 mod models;
 mod otlp;
 mod pages;

@@ -460,3 +460,76 @@ fn what_rank_0_is_refused_for_is_said_by_all() {
     }
     assert_eq!(left(&place), Vec::<PathBuf>::new());
 }
+
+#[test]
+fn duckdb_and_polars_read_the_partitions_of_all_ranks_as_one_table() {
+    let sim = Sim::start(&[]);
+    let place = Place::new();
+    let load = [
+        "--concurrency",
+        "4",
+        "--requests",
+        "40",
+        "--output-tokens",
+        "3",
+    ];
+    run(&place, &sim.url, 2, &load);
+    for (package, script) in [
+        (
+            "duckdb",
+            "print(duckdb.sql(f\"select rank, count(*) from '{at}' where stage = 'measured' group by rank order by rank\").fetchall())",
+        ),
+        (
+            "polars",
+            "print(polars.scan_parquet(at).filter(polars.col('stage') == 'measured').group_by('rank').len().sort('rank').collect().rows())",
+        ),
+    ] {
+        let python = inferometer_testing::python();
+        let mut command = Command::new(&python);
+        let at = place.path("run/records/rank=*/records.parquet");
+        let script = format!("import sys, {package}\nat = sys.argv[1]\n{script}");
+        let output = command.arg("-c").arg(script).arg(at).output();
+        let output = output.ok().filter(|output| {
+            !String::from_utf8_lossy(&output.stderr).contains("ModuleNotFoundError")
+        });
+        let Some(output) = output else {
+            inferometer_testing::skipped(&format!("{python} cannot import {package}"));
+            continue;
+        };
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(said.trim(), "[(0, 20), (1, 20)]", "{output:?}");
+    }
+}
+
+#[test]
+fn connections_come_from_all_source_addresses() {
+    let sim = Sim::start(&[]);
+    let load = [
+        "--concurrency",
+        "6",
+        "--requests",
+        "30",
+        "--output-tokens",
+        "3",
+    ];
+    let from = |addresses: &str| {
+        let options = [&load[..], &["--source-address", addresses]].concat();
+        Place::new().measure(&sim.url, &options)
+    };
+    let run = from("127.0.0.2,127.0.0.3");
+    run.assert_all_ok(30);
+    let scenario = RunDir::open(&run.path).unwrap().scenario().unwrap();
+    assert_eq!(scenario.connection.source_addresses.len(), 2);
+    let place = Place::new();
+    let refused = place.run(&[
+        "run",
+        &sim.url,
+        "--lang",
+        "en",
+        "--source-address",
+        "192.0.2.1",
+    ]);
+    refused.assert_refused(&["--source-address 192.0.2.1 cannot be used"]);
+    let other_kind = place.run(&["run", &sim.url, "--lang", "en", "--source-address", "::1"]);
+    other_kind.assert_refused(&["IPv4 or IPv6"]);
+}

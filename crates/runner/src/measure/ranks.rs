@@ -10,6 +10,7 @@ use crate::session::Session;
 use crate::{host, with_causes};
 use inferometer_core::environment::{EndCause, Ending, Probe, RankEnding, RankHost, Ranks};
 use inferometer_core::options::Options;
+use inferometer_core::quantile;
 use inferometer_core::record::Stage;
 use inferometer_core::scenario::{Scenario, Shape};
 use inferometer_core::value::JsonObject;
@@ -119,6 +120,7 @@ enum AfterLoad {
 struct Recorded {
     records: u64,
     answers: u64,
+    lag_p99_ms: Option<f64>,
     clock_moved_ns: i64,
     clock_error_ns: u64,
 }
@@ -515,6 +517,7 @@ fn hand_over(member: &mut Member, directory: &RunDir) -> Result<(), RunnerError>
     said(member.say(&Recorded {
         records: length(&records),
         answers: length(&answers),
+        lag_p99_ms: lag_p99_ms(directory)?,
         clock_moved_ns: again.ahead_ns - first.ahead_ns,
         clock_error_ns: again.error_ns,
     }))?;
@@ -548,6 +551,10 @@ pub(super) fn collect(
     directory: &RunDir,
     ending: &mut Ending,
 ) -> Result<(), RunnerError> {
+    // As yet there are no records here but our own.
+    if let Some(own) = ending.ranks.first_mut() {
+        own.lag_p99_ms = lag_p99_ms(directory)?;
+    }
     for at in 0..ending.ranks.len() {
         let RankEnding { rank, lost, .. } = &ending.ranks[at];
         let rank = *rank;
@@ -558,6 +565,7 @@ pub(super) fn collect(
         match collect_from(leader, rank, directory)? {
             Ok(recorded) => {
                 let of_rank = &mut ending.ranks[at];
+                of_rank.lag_p99_ms = recorded.lag_p99_ms;
                 of_rank.clock_moved_ns = Some(recorded.clock_moved_ns);
                 of_rank.clock_error_ns = Some(recorded.clock_error_ns);
                 leader.tell(rank, &AfterLoad::Kept);
@@ -630,6 +638,18 @@ fn collect_from(
             return Ok(Ok(recorded));
         }
     }
+}
+
+/// How late the requests of a rank were sent.
+fn lag_p99_ms(directory: &RunDir) -> Result<Option<f64>, RunnerError> {
+    let mut lags = Vec::new();
+    for record in directory.records()? {
+        let record = record?;
+        let lag = record.lag().filter(|_| record.is_measured());
+        lags.extend(lag.map(|lag| lag.as_secs_f64() * 1e3));
+    }
+    quantile::sort(&mut lags);
+    Ok(quantile::quantile(&lags, 0.99))
 }
 
 /// How the load went on each rank.
