@@ -512,15 +512,12 @@ fn connections_come_from_all_source_addresses() {
         "--output-tokens",
         "3",
     ];
-    let from = |addresses: &str| {
-        let options = [&load[..], &["--source-address", addresses]].concat();
-        Place::new().measure(&sim.url, &options)
-    };
-    let run = from("127.0.0.2,127.0.0.3");
+    let place = Place::new();
+    let options = [&load[..], &["--source-address", "127.0.0.2,127.0.0.3"]].concat();
+    let run = place.measure(&sim.url, &options);
     run.assert_all_ok(30);
     let scenario = RunDir::open(&run.path).unwrap().scenario().unwrap();
     assert_eq!(scenario.connection.source_addresses.len(), 2);
-    let place = Place::new();
     let refused = place.run(&[
         "run",
         &sim.url,
