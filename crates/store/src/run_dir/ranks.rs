@@ -109,8 +109,7 @@ impl Drop for ReceivedRecords {
     /// What was not finished leaves nothing behind that looks like records.
     fn drop(&mut self) {
         if fs::remove_file(&self.partial).is_ok() {
-            let folder = self.path.parent().map(fs::remove_dir);
-            drop(folder);
+            let _ = self.path.parent().map(fs::remove_dir);
         }
     }
 }
