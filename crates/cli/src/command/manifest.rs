@@ -1,11 +1,10 @@
 //! `inferometer manifest kubernetes`: the objects by which a cluster runs a shared measurement, to
 //! be read, changed and applied. Nothing is sent to a cluster from here.
 
-use crate::arguments::Cli;
 use crate::exit::Exit;
 use crate::output::print;
 use anyhow::{Context, bail};
-use clap::{Args, CommandFactory, Subcommand};
+use clap::{Args, Command, Subcommand};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -58,13 +57,13 @@ const PORT: u16 = 7471;
 const RESULTS: &str = "/results";
 const CONFIG: &str = "/config";
 
-pub fn run(arguments: &ManifestArguments) -> anyhow::Result<Exit> {
+pub fn run(arguments: &ManifestArguments, program: Command) -> anyhow::Result<Exit> {
     let Launcher::Kubernetes(of) = &arguments.launcher;
-    print(&kubernetes(of)?)?;
+    print(&kubernetes(of, program)?)?;
     Ok(Exit::Fine)
 }
 
-fn kubernetes(of: &KubernetesArguments) -> anyhow::Result<String> {
+fn kubernetes(of: &KubernetesArguments, program: Command) -> anyhow::Result<String> {
     if of.workers < 2 {
         bail!(
             "--workers {}: one pod shares with nobody; give 2 or more",
@@ -79,7 +78,7 @@ fn kubernetes(of: &KubernetesArguments) -> anyhow::Result<String> {
             of.name
         );
     }
-    let (mut command, config) = taken_apart(&of.command)?;
+    let (mut command, config) = taken_apart(&of.command, program)?;
     if !command
         .iter()
         .any(|word| word == "--out" || word.starts_with("--out="))
@@ -104,12 +103,15 @@ fn kubernetes(of: &KubernetesArguments) -> anyhow::Result<String> {
 }
 
 /// The command as the pods run it, and the file of options that they need.
-fn taken_apart(words: &[String]) -> anyhow::Result<(Vec<String>, Option<String>)> {
+fn taken_apart(
+    words: &[String],
+    program: Command,
+) -> anyhow::Result<(Vec<String>, Option<String>)> {
     if words.first().is_none_or(|word| word != "run") {
         bail!("after -- comes a measurement that pods can share: run URL and its options");
     }
     let line = std::iter::once("inferometer".to_owned()).chain(words.iter().cloned());
-    if let Err(error) = Cli::command().try_get_matches_from(line) {
+    if let Err(error) = program.try_get_matches_from(line) {
         let said = error.render().to_string();
         let said = said.split("\n\n").next().unwrap_or_default();
         bail!("after --: {}", said.trim_start_matches("error: "));
