@@ -300,7 +300,8 @@ fn accounts(context: &RunContext<'_>, tally: &Tally<'_>, connected: u64) -> Acco
         ok: ended - failed - tally.cut - tally.cancelled,
         cancelled: tally.cancelled,
         failed,
-        cut: tally.cut,
+        // What a lost rank had begun ended with it, and nobody knows how.
+        cut: tally.cut + ending.lost_requests(),
         unsent,
         resent: tally.resent,
         connected,

@@ -2,7 +2,6 @@
 
 mod doubt;
 mod evidence;
-pub mod meanings;
 #[cfg(test)]
 mod tests;
 pub mod texts;
@@ -46,6 +45,9 @@ pub fn judge(
     [
         case.server_died(),
         case.interrupted(),
+        case.missing_ranks(),
+        case.clock_error(),
+        case.late_rank(),
         case.lost_requests(),
         case.nothing_measured(),
         case.failures(),
@@ -151,9 +153,55 @@ impl Case<'_> {
     }
 
     fn interrupted(&self) -> Option<Doubt> {
+        let ranks = self.context.ending.ranks.iter();
+        let lost: Vec<_> = ranks.filter(|rank| rank.lost.is_some()).cloned().collect();
+        if !lost.is_empty() {
+            return Some(Doubt::LostRanks(lost));
+        }
         let cause = self.context.ending.cause;
         (!matches!(cause, EndCause::Complete | EndCause::Precise))
             .then_some(Doubt::Interrupted { cause })
+    }
+
+    fn missing_ranks(&self) -> Option<Doubt> {
+        let ranks = self.context.environment.ranks.as_ref()?;
+        (!ranks.missing.is_empty()).then(|| Doubt::MissingRanks {
+            missing: ranks.missing.clone(),
+            of: ranks.of,
+        })
+    }
+
+    /// Arrivals of an open loop that several ranks share are as far from their schedule as their
+    /// clocks are from each other, and no lag tells of it.
+    fn clock_error(&self) -> Option<Doubt> {
+        let open = !matches!(self.context.scenario.load.shape, Shape::Closed { .. });
+        let ranks = self.context.environment.ranks.as_ref().filter(|_| open)?;
+        let at_first = (ranks.others.iter()).map(|other| (other.rank, other.clock_error_ns));
+        let at_last = self.context.ending.ranks.iter().filter_map(|rank| {
+            let moved = rank.clock_moved_ns?.unsigned_abs();
+            Some((rank.rank, moved.saturating_sub(rank.clock_error_ns?)))
+        });
+        let (rank, worst) = at_first.chain(at_last).max_by_key(|(_, error)| *error)?;
+        let (error_ms, limit_ms) = (worst as f64 / 1e6, self.thresholds.lag_ms);
+        (error_ms > limit_ms).then_some(Doubt::ClockError {
+            rank,
+            error_ms,
+            limit_ms,
+        })
+    }
+
+    /// One late client among several hides in the figures of all.
+    fn late_rank(&self) -> Option<Doubt> {
+        let limit_ms = self.thresholds.lag_ms;
+        let ranks = self.context.ending.ranks.iter();
+        let late = ranks.flat_map(|it| [(it.rank, it.lag_p99_ms), (it.rank, it.pulse_p99_ms)]);
+        let late = late.filter_map(|(rank, p99_ms)| Some((rank, p99_ms?)));
+        let (rank, p99_ms) = late.max_by(|one, other| one.1.total_cmp(&other.1))?;
+        (p99_ms > limit_ms).then_some(Doubt::LateRank {
+            rank,
+            p99_ms,
+            limit_ms,
+        })
     }
 
     fn lost_requests(&self) -> Option<Doubt> {

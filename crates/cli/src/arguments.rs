@@ -116,6 +116,11 @@ pub enum Command {
         after_help = "Example: inferometer schema summary\nWithout a name, the names of all forms."
     )]
     Schema(crate::command::schema::SchemaArguments),
+    /// Print what a cluster needs to run a measurement from several pods
+    #[command(
+        after_help = "Example: inferometer manifest kubernetes --workers 8 --image IMAGE -- run http://vllm:8000 --concurrency 4096"
+    )]
+    Manifest(crate::command::manifest::ManifestArguments),
     /// Print the man page of a command
     #[command(
         after_help = "Example: inferometer manual run | man -l -\nInstall all: inferometer manual > /usr/local/share/man/man1/inferometer.1, and so on for each command"

@@ -8,6 +8,7 @@ pub mod doctor;
 pub mod from;
 pub mod history;
 pub mod import;
+pub mod manifest;
 pub mod manual;
 pub mod null_server;
 pub mod plan;

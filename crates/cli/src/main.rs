@@ -89,6 +89,7 @@ fn main() -> ExitCode {
         Command::Sim(arguments) => command::sim::run(*arguments),
         Command::Doctor(arguments) => command::doctor::run(*arguments),
         Command::Schema(arguments) => command::schema::run(&arguments),
+        Command::Manifest(arguments) => command::manifest::run(&arguments, Cli::command()),
         Command::Manual(arguments) => command::manual::run(&arguments, Cli::command()),
         Command::Completions(arguments) => command::completions::run(&arguments, Cli::command()),
         Command::NullServer(arguments) => command::null_server::run(arguments),

@@ -3,12 +3,14 @@
 mod engine;
 mod measurement;
 mod output;
+mod ranks;
 
 pub use engine::EngineArguments;
 pub use measurement::{ConfigFile, MeasurementOptions, from_variable};
 pub use output::{
     ColumnOptions, DataView, Format, NO_CHECKS, OutputOptions, TableOutput, lang, theme,
 };
+pub use ranks::{RankOptions, refuse_ranks};
 
 /// Folder of what is kept, unless another is given.
 pub const RUNS: &str = "inferometer-runs";

@@ -75,6 +75,10 @@ impl Progress {
         }
     }
 
+    pub fn lang(&self) -> Lang {
+        self.lang
+    }
+
     /// The view of a campaign's points; the campaign has a line for each.
     pub fn of_campaign(quiet: bool, lang: Lang) -> Progress {
         Progress {

@@ -33,6 +33,10 @@ pub enum DoubtCode {
     ClientBusy,
     /// Ended by signal, crash or watchdog.
     Interrupted,
+    /// Fewer ranks than asked for carried the load.
+    MissingRanks,
+    /// Clocks of ranks could not be compared well enough for the arrivals that they share.
+    ClockError,
     Failures,
     /// Many requests had to be sent again.
     Resent,

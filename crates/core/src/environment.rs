@@ -28,8 +28,37 @@ pub struct Environment {
     /// Token events a second that one worker of this client can take, as `doctor` found.
     pub ceiling_tokens_per_s: Option<f64>,
     pub workers: u32,
+    /// The processes that shared the load, where there were several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<Ranks>,
     /// Things that were decided and that a reader should know, one sentence each.
     pub notes: Vec<Note>,
+}
+
+/// The processes that share a load.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Ranks {
+    /// How many there should be.
+    pub of: u32,
+    /// Those that did not come; the others carried their shares.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<u32>,
+    /// Those that took part beside rank 0, whose host is the run's.
+    pub others: Vec<RankHost>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RankHost {
+    pub rank: u32,
+    /// Name of its host.
+    pub name: String,
+    pub host: Host,
+    pub workers: u32,
+    /// By how much its clock may be off from that of rank 0, on which all times are told: half
+    /// of the shortest round trip.
+    pub clock_error_ns: u64,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -150,6 +179,41 @@ pub struct Ending {
     pub longest_pause_ms: Option<f64>,
     /// The health probe after the measurement: what went wrong, if it did.
     pub health: Health,
+    /// How the load went on each rank, where several shared it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ranks: Vec<RankEnding>,
+}
+
+impl Ending {
+    /// Measured requests that ranks had begun whose records are lost with them.
+    pub fn lost_requests(&self) -> u64 {
+        let lost = self.ranks.iter().filter(|rank| rank.lost.is_some());
+        lost.map(|rank| rank.sent).sum()
+    }
+}
+
+/// How the load went on one rank.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RankEnding {
+    pub rank: u32,
+    /// Measured requests that it began, as far as is known.
+    pub sent: u64,
+    /// Its own lag at the 99th percentile, in an open loop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lag_p99_ms: Option<f64>,
+    pub thread_cpu_shares: Vec<f64>,
+    pub pulse_p99_ms: Option<f64>,
+    pub longest_pause_ms: Option<f64>,
+    /// How far its clock went away from that of rank 0 meanwhile, and by how much that may be
+    /// wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock_moved_ns: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock_error_ns: Option<u64>,
+    /// Why its records are not here, if they are not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lost: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -169,6 +233,8 @@ pub enum EndCause {
     Watchdog,
     /// The server could not be reached for as long as `--give-up-after`.
     ServerAway,
+    /// A rank that shared the load was lost.
+    RankLost,
     /// It was killed: nothing was written at the end.
     Killed,
     /// It goes on: there is no end yet.

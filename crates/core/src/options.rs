@@ -32,7 +32,7 @@ use crate::units::Span;
 use crate::value::{BadValue, JsonObject, Tag};
 use crate::work::*;
 use serde::{Deserialize, Serialize};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 /// All options of one measurement; in a file, one table a topic.
@@ -145,6 +145,10 @@ pub struct ConnectionOptions {
     /// Go through this HTTP proxy [none; the environment's proxies are not used]
     #[arg(long, value_name = "URL")]
     pub proxy: Option<String>,
+    /// Addresses of this host to send from in turn, as in 10.0.0.5,10.0.0.6: one has ports for
+    /// some 28,000 connections to a server [the system's choice]
+    #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
+    pub source_address: Option<Vec<IpAddr>>,
     /// Limit for connecting [10s]
     #[arg(long, value_name = "TIME")]
     pub connect_timeout: Option<Span>,

@@ -22,6 +22,9 @@ pub struct Record {
     /// Its turn in that conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turn: Option<u32>,
+    /// The rank that sent it, where several shared the load.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rank: Option<u32>,
     /// The part of the load that it belongs to; only measured ones are in a metric of requests.
     #[serde(alias = "warmup", skip_serializing_if = "Stage::is_measured")]
     pub stage: Stage,

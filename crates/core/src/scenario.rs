@@ -13,7 +13,7 @@ use crate::units::Span;
 use crate::value::{BadValue, JsonObject, Tag, serde_as_text};
 use crate::work::Work;
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -61,6 +61,8 @@ pub struct Connection {
     pub client_key: Option<PathBuf>,
     pub insecure: bool,
     pub proxy: Option<String>,
+    /// Addresses of this host to send from, in turn; none: as the system chooses.
+    pub source_addresses: Vec<IpAddr>,
     pub connect_timeout: Span,
     /// Limit for silence between bytes.
     pub read_timeout: Span,

@@ -23,6 +23,27 @@ impl Clock {
         }
     }
 
+    /// The clock of another host, whose origin was at this moment of ours.
+    pub fn with_origin(origin: std::time::Instant) -> Self {
+        let ours = Clock::start();
+        let origin = Instant::from_std(origin);
+        let nanos = |span: Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
+        let (earlier, later) = (
+            ours.origin.saturating_duration_since(origin),
+            origin.saturating_duration_since(ours.origin),
+        );
+        Clock {
+            origin,
+            origin_monotonic_ns: (ours.origin_monotonic_ns)
+                .saturating_sub(nanos(earlier))
+                .saturating_add(nanos(later)),
+        }
+    }
+
+    pub fn origin(&self) -> std::time::Instant {
+        self.origin.into_std()
+    }
+
     pub fn now(&self) -> Offset {
         Offset::after(self.origin.elapsed())
     }

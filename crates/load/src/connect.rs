@@ -9,14 +9,15 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use std::io;
 use std::mem::MaybeUninit;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
@@ -165,9 +166,41 @@ pub struct Network {
     addresses: Vec<SocketAddr>,
     tls: Option<TlsConnector>,
     connect_timeout: Duration,
+    sources: Option<Arc<Sources>>,
+}
+
+/// Addresses of this host that connections come from in turn.
+struct Sources {
+    addresses: Vec<IpAddr>,
+    next: AtomicUsize,
+}
+
+impl Sources {
+    /// The next of the kind that reaches an address.
+    fn next(&self, to: &SocketAddr) -> Option<IpAddr> {
+        let fitting = || {
+            self.addresses
+                .iter()
+                .filter(|from| from.is_ipv4() == to.is_ipv4())
+        };
+        let turn = self.next.fetch_add(1, Ordering::Relaxed);
+        fitting().nth(turn % fitting().count().max(1)).copied()
+    }
 }
 
 impl Network {
+    /// Lets connections come from these addresses, in turn.
+    #[must_use]
+    pub fn from_sources(self, addresses: &[IpAddr]) -> Network {
+        let sources = (!addresses.is_empty()).then(|| {
+            Arc::new(Sources {
+                addresses: addresses.to_vec(),
+                next: AtomicUsize::new(0),
+            })
+        });
+        Network { sources, ..self }
+    }
+
     /// Looks up the addresses of the server, or of the proxy before it.
     pub async fn resolve(
         target: Target,
@@ -197,6 +230,7 @@ impl Network {
             addresses,
             tls,
             connect_timeout,
+            sources: None,
         })
     }
 
@@ -223,7 +257,7 @@ impl Network {
     async fn connect(&self) -> Result<TcpStream, Failure> {
         let mut last = None;
         for address in &self.addresses {
-            match TcpStream::connect(address).await {
+            match self.connect_to(address).await {
                 Ok(stream) => {
                     // Without it the kernel may hold the request back.
                     stream
@@ -242,6 +276,26 @@ impl Network {
             }
             None => failure(Phase::Connect, FailureClass::Network, "no address"),
         })
+    }
+
+    async fn connect_to(&self, address: &SocketAddr) -> io::Result<TcpStream> {
+        let Some(sources) = &self.sources else {
+            return TcpStream::connect(address).await;
+        };
+        let Some(from) = sources.next(address) else {
+            let why = "no --source-address is of the same kind, IPv4 or IPv6";
+            return Err(io::Error::new(io::ErrorKind::AddrNotAvailable, why));
+        };
+        let socket = match address {
+            SocketAddr::V4(_) => TcpSocket::new_v4()?,
+            SocketAddr::V6(_) => TcpSocket::new_v6()?,
+        };
+        let bound = socket.bind(SocketAddr::new(from, 0));
+        bound.map_err(|error| {
+            let why = format!("--source-address {from} cannot be used: {error}");
+            io::Error::new(error.kind(), why)
+        })?;
+        socket.connect(*address).await
     }
 
     /// TLS on a connection, where it is wanted, through the proxy if there is one.

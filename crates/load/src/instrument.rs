@@ -2,19 +2,21 @@
 //! over both.
 
 use crate::ahead::Ahead;
-use crate::clock::thread_cpu_time;
+use crate::clock::{Clock, thread_cpu_time};
 use crate::connect::Transport;
 pub use crate::control::Control;
 use crate::flight::Sink;
 use crate::flood;
 use crate::live::{Snapshot, StageCounters};
 use crate::pace::Pacer;
-pub use crate::plan::{LoadPlan, Rhythm, Schedule};
+use crate::plan::Part;
+pub use crate::plan::{LoadPlan, Rhythm, Schedule, Share};
 use crate::precision::{Precision, Primary};
 use crate::recorder::RecorderSender;
 use crate::setup::Setup;
 use crate::stop_rules::{AbsenceDetector, StandstillDetector, StopRules};
 use crate::supply::{make, share};
+pub use crate::team::{Follow, Lead, RankReport, Team};
 use crate::wakeup::{WakeupProbe, Wakeups};
 use crate::worker::{LoadShare, Pacing, Stop, Window, Worker};
 use inferometer_core::environment::EndCause;
@@ -24,6 +26,7 @@ use inferometer_core::slo::Slo;
 use inferometer_core::units::Offset;
 use inferometer_core::window::LoadSoFar;
 use inferometer_text::secret::Secrets;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -82,6 +85,8 @@ pub struct LoadReport {
     /// How late this process was woken; absent for a short window.
     pub wakeups: Option<Wakeups>,
     pub totals: Snapshot,
+    /// What the ranks did, ourselves included; empty where nobody shared the load.
+    pub ranks: BTreeMap<u32, RankReport>,
 }
 
 pub struct Instrument<T: Transport + Send + Sync> {
@@ -89,6 +94,7 @@ pub struct Instrument<T: Transport + Send + Sync> {
     workers: Vec<Handle>,
     control: Control,
     reports: Receiver<Done>,
+    team: Team,
 }
 
 struct Handle {
@@ -154,11 +160,14 @@ impl<T: Transport + Send + Sync> Instrument<T> {
             workers,
             control,
             reports,
+            team: Team::Alone,
         }
     }
 
-    fn snapshot(&self, stage: Stage) -> Snapshot {
-        Snapshot::of(self.workers.iter().map(|worker| worker.live.of(stage)))
+    /// Shares its loads with others.
+    #[must_use]
+    pub fn with_team(self, team: Team) -> Self {
+        Instrument { team, ..self }
     }
 
     /// Runs a load to its end, and tells what happens.
@@ -169,8 +178,11 @@ impl<T: Transport + Send + Sync> Instrument<T> {
         mut tell: impl FnMut(LoadEvent<'_>),
     ) -> LoadReport {
         let stage = plan.stage;
-        let before = Stage::VARIANTS.iter().map(|&stage| self.snapshot(stage));
+        let before = Stage::VARIANTS
+            .iter()
+            .map(|&stage| snapshot(&self.workers, stage));
         let before: Vec<Snapshot> = before.collect();
+        let decides = self.team.decides();
         let known = plan.requests;
         let (opening, duration, hold) = (plan.opening, plan.duration, plan.hold);
         let mut precision = Precision::new(match plan.rhythm {
@@ -183,9 +195,11 @@ impl<T: Transport + Send + Sync> Instrument<T> {
             makers,
         } = self.hand_out(plan);
         let begun = Instant::now();
+        let mut to_open: Option<Window> = None;
         let mut so_far = LoadSoFar::default();
         let mut opened = None;
         let mut held_since: Option<Instant> = None;
+        let mut ending_since: Option<Instant> = None;
         // When measured sending ended because of `--until`.
         let mut known_enough_at = None;
         let mut done: Vec<Done> = Vec::new();
@@ -194,17 +208,47 @@ impl<T: Transport + Send + Sync> Instrument<T> {
         let mut leave_by = None;
         let mut dead = 0;
         if opening.is_none() {
-            opened = Some(Opened::at(start, Snapshot::default()));
+            opened = Some(Opened::at(start, &self.setup.clock, Snapshot::default()));
         } else {
             tell(LoadEvent::Stage(Stage::Warmup));
         }
-        while done.len() + dead < self.workers.len() {
-            match self.reports.recv_timeout(TICK) {
+        while done.len() + dead < self.workers.len() || !self.team.others_are_done() {
+            if let Some(open) = to_open.filter(|open| self.is_near(open)) {
+                // A load that was ended meanwhile stays so.
+                window.send_if_modified(|window| {
+                    let opens = *window == Window::Shut;
+                    if opens {
+                        *window = open;
+                    }
+                    opens
+                });
+                to_open = None;
+            }
+            match self.reports.recv_timeout(self.until_near(to_open.as_ref())) {
                 Ok(report) => done.push(report),
                 Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            let of = |stage: Stage| self.snapshot(stage).since(&before[stage as usize]);
+            let ours = |stage: Stage| snapshot(&self.workers, stage).since(&before[stage as usize]);
+            let counts = || Stage::VARIANTS.iter().map(|&stage| ours(stage)).collect();
+            let decided = self.team.look(&self.control, counts);
+            for told in decided {
+                if let Window::Open { from, .. } = told
+                    && opened.is_none()
+                {
+                    opened = Some(Opened::at(from, &self.setup.clock, Snapshot::default()));
+                    to_open = Some(told);
+                } else {
+                    window.send_replace(told);
+                }
+            }
+            let of = |stage: Stage| {
+                let ours = snapshot(&self.workers, stage).since(&before[stage as usize]);
+                match self.team.others(stage) {
+                    Some(others) => ours.with(&others),
+                    None => ours,
+                }
+            };
             let now = of(stage);
             let others = Stage::VARIANTS.iter().filter(|&&other| other != stage);
             let all = others.fold(now.clone(), |sum, &other| sum.with(&of(other)));
@@ -213,30 +257,34 @@ impl<T: Transport + Send + Sync> Instrument<T> {
                 (Some(_), None) => tell(LoadEvent::Snapshot(&now)),
                 (Some(_), Some(_)) => tell(LoadEvent::Snapshot(&of(Stage::Hold))),
             }
-            if let (None, Some(opening)) = (&opened, &opening)
+            if let (true, None, Some(opening)) = (decides, &opened, &opening)
                 && self.control.state() == Stop::Go
             {
                 so_far.advance(begun.elapsed(), all.started, all.ended());
                 if opening.is_due(&so_far) {
                     tell(LoadEvent::Opening);
-                    let at = self.setup.clock.now() + OPENING_LEAD;
-                    window.send_replace(Window::Open {
+                    let at = self.setup.clock.now() + OPENING_LEAD + self.team.notice();
+                    let open = Window::Open {
                         from: at,
                         to: duration.map(|duration| at + duration),
-                    });
-                    opened = Some(Opened::at(at, all.clone()));
+                    };
+                    self.team.announce(open, &self.control);
+                    to_open = Some(open);
+                    opened = Some(Opened::at(at, &self.setup.clock, all.clone()));
                     tell(LoadEvent::Stage(stage));
                 }
             }
-            if stage == Stage::Measured && rules.wants_end(&now, known) {
+            if decides && stage == Stage::Measured && rules.wants_end(&now, known) {
                 self.control.end(Stop::Drain, EndCause::StopCondition);
             }
-            if let (Some(until), Some(opened), None) = (rules.until, &opened, known_enough_at) {
+            if let (true, Some(until), Some(opened), None) =
+                (decides, rules.until, &opened, known_enough_at)
+            {
                 let mut since_opening = now.clone();
                 since_opening.tokens = all.tokens - opened.all.tokens;
                 precision.see(opened.instant.elapsed(), &since_opening);
                 if precision.reaches(until) {
-                    let at = self.setup.clock.now() + OPENING_LEAD;
+                    let at = self.setup.clock.now() + OPENING_LEAD + self.team.notice();
                     known_enough_at = Some(at);
                     // What is under way is measured under the same load as the rest, if that
                     // can be held.
@@ -252,12 +300,18 @@ impl<T: Transport + Send + Sync> Instrument<T> {
             let time_over = (opened.as_ref().zip(duration))
                 .is_some_and(|(opened, duration)| opened.instant.elapsed() >= duration);
             let all_sent = known.is_some_and(|known| now.started >= known);
-            let measured = opened.is_some() && (all_sent || time_over || known_enough_at.is_some());
+            let measured =
+                decides && opened.is_some() && (all_sent || time_over || known_enough_at.is_some());
             if measured && hold == Hold::Auto && held_since.is_none() {
                 held_since = Some(Instant::now());
                 tell(LoadEvent::Stage(Stage::Hold));
             }
-            if (stopped || held_since.is_some()) && now.in_flight() == 0 {
+            if decides && (stopped || held_since.is_some()) {
+                ending_since.get_or_insert_with(Instant::now);
+            }
+            // What other ranks have begun just now is not yet told.
+            let all_told = ending_since.is_some_and(|since| since.elapsed() >= self.team.delay());
+            if all_told && now.in_flight() == 0 {
                 window.send_replace(Window::Over);
             } else if let (Some(since), Some(mean)) = (held_since, now.mean_latency())
                 && since.elapsed() > mean * LONGEST_HOLD
@@ -276,14 +330,24 @@ impl<T: Transport + Send + Sync> Instrument<T> {
             if dead > 0 {
                 self.control.end(Stop::Leave, EndCause::Watchdog);
             }
-            if away.longer_than(rules.give_up_after, &all) {
+            if decides && away.longer_than(rules.give_up_after, &all) {
                 self.control.end(Stop::Leave, EndCause::ServerAway);
             }
-            if still.longer_than(rules.standstill, &all) {
+            if decides && still.longer_than(rules.standstill, &all) {
                 self.control.end(Stop::Leave, EndCause::Watchdog);
             }
+            // An opening that was announced is told before the workers hear of it.
+            if to_open.is_none() {
+                let told = *window.borrow();
+                self.team.announce(told, &self.control);
+            }
             if self.control.state() == Stop::Leave {
-                let by = *leave_by.get_or_insert_with(|| Instant::now() + LEAVING);
+                let leaving = if decides {
+                    LEAVING + self.team.notice()
+                } else {
+                    LEAVING
+                };
+                let by = *leave_by.get_or_insert_with(|| Instant::now() + leaving);
                 if Instant::now() > by {
                     break;
                 }
@@ -292,7 +356,7 @@ impl<T: Transport + Send + Sync> Instrument<T> {
         let steady_window = opening.is_some() && opened.is_some();
         let opened = opened.unwrap_or_else(|| {
             let never = self.setup.clock.now();
-            Opened::at(never, Snapshot::default())
+            Opened::at(never, &self.setup.clock, Snapshot::default())
         });
         // Over the time since the opening, so that a worker without work does not look busy.
         let wall = opened.instant.elapsed().as_secs_f64();
@@ -304,10 +368,29 @@ impl<T: Transport + Send + Sync> Instrument<T> {
             }
         }
         done.sort_by_key(|report| report.worker);
-        let totals = self.snapshot(stage).since(&before[stage as usize]);
-        let planned = known.unwrap_or(totals.started).max(totals.started);
+        let ours = |stage: Stage| snapshot(&self.workers, stage).since(&before[stage as usize]);
         let last_sent = done.iter().map(|report| report.last_sent).max();
-        let last_sent = last_sent.unwrap_or_default().max(opened.at);
+        let share_of_wall =
+            |report: &Done| (report.busy.as_secs_f64() / wall.max(f64::MIN_POSITIVE)).min(1.0);
+        let own = RankReport {
+            counts: Stage::VARIANTS.iter().map(|&stage| ours(stage)).collect(),
+            last_sent: last_sent.unwrap_or_default(),
+            cpu_shares: done.iter().map(share_of_wall).collect(),
+            wakeups,
+            lost: None,
+        };
+        self.team.finish(&own, &self.control);
+        let mut ranks = self.team.reports();
+        let totals = ranks.values().map(|rank| rank.count(stage));
+        let totals = totals.fold(ours(stage), |sum, count| sum.with(&count));
+        // Whoever is led knows only its own.
+        let planned = known.filter(|_| decides).unwrap_or(totals.started);
+        let planned = planned.max(totals.started);
+        let last_sent = ranks.values().map(|rank| rank.last_sent).max();
+        let last_sent = last_sent
+            .unwrap_or_default()
+            .max(own.last_sent)
+            .max(opened.at);
         let cause = self.control.cause();
         let to_the_end = cause == EndCause::Complete && totals.started < known.unwrap_or(u64::MAX);
         let time_over = duration.filter(|_| to_the_end && steady_window);
@@ -321,28 +404,57 @@ impl<T: Transport + Send + Sync> Instrument<T> {
             sending_ended: time_over.or(known_enough_at).unwrap_or(last_sent),
             steady_window,
             cause,
-            cpu_shares: done
-                .iter()
-                .map(|report| (report.busy.as_secs_f64() / wall.max(f64::MIN_POSITIVE)).min(1.0))
-                .collect(),
+            cpu_shares: own.cpu_shares.clone(),
             wakeups,
             totals,
+            ranks: {
+                if !ranks.is_empty() {
+                    ranks.insert(0, own);
+                }
+                ranks
+            },
         }
+    }
+
+    /// Whether it is time for the workers to hear that the window opens.
+    fn is_near(&self, open: &Window) -> bool {
+        match open {
+            Window::Open { from, .. } => self.setup.clock.now() + OPENING_LEAD >= *from,
+            Window::Shut | Window::Closed | Window::Over => true,
+        }
+    }
+
+    /// Time to the next look.
+    fn until_near(&self, open: Option<&Window>) -> Duration {
+        let Some(Window::Open { from, .. }) = open else {
+            return TICK;
+        };
+        let near = self.setup.clock.instant(*from).into_std() - OPENING_LEAD;
+        near.saturating_duration_since(Instant::now()).min(TICK)
     }
 
     /// Gives each worker its part, and threads that make its requests ahead of need. The load
     /// begins when the first requests are made, however long that takes.
-    fn hand_out(&self, plan: LoadPlan) -> Started {
+    fn hand_out(&mut self, plan: LoadPlan) -> Started {
         let count = self.workers.len() as u64;
+        let share_of_load = self.team.share();
+        let part = |worker| Part {
+            share: share_of_load,
+            worker,
+            workers: count,
+        };
         let cap = match &plan.rhythm {
-            Rhythm::Open { cap: Some(cap), .. } => Some(Arc::new(Semaphore::new(*cap as usize))),
+            Rhythm::Open { cap: Some(cap), .. } => {
+                let ours = share_of_load.of_places(u64::from(*cap)) as usize;
+                Some(Arc::new(Semaphore::new(ours)))
+            }
             _ => None,
         };
         let mut makers = Vec::new();
         let mut supply = |stage: Stage, worker: u64, made: Option<Sender<()>>| {
             let (to_worker, requests) = mpsc::channel(AHEAD);
             let ahead = Ahead::new(AHEAD_BYTES);
-            let mine = share(&self.setup, &plan, stage, [worker, count]);
+            let mine = share(&self.setup, &plan, stage, part(worker));
             let setup = Arc::clone(&self.setup);
             let maker = std::thread::Builder::new()
                 .name("maker".into())
@@ -365,7 +477,7 @@ impl<T: Transport + Send + Sync> Instrument<T> {
         for _ in 0..count {
             let _ = first_made.recv();
         }
-        let start = self.setup.clock.now() + LEAD;
+        let start = (self.team).start(&self.setup.clock, LEAD, &self.control);
         let window = watch::Sender::new(match plan.opening {
             Some(_) => Window::Shut,
             None => Window::Open {
@@ -379,7 +491,7 @@ impl<T: Transport + Send + Sync> Instrument<T> {
                 Rhythm::Closed { streams, spread } => {
                     let streams = u64::from(*streams);
                     let begins = (0..streams)
-                        .filter(|slot| slot % count == worker)
+                        .filter(|&slot| part(worker).holds(slot))
                         .map(|slot| start + spread.mul_f64(slot as f64 / streams as f64));
                     Pacing::Closed(begins.collect())
                 }
@@ -406,7 +518,8 @@ impl<T: Transport + Send + Sync> Instrument<T> {
         }
     }
 
-    pub fn finish(self) {
+    /// Ends the workers; whom the loads were shared with is handed back.
+    pub fn finish(self) -> Team {
         for Handle { orders, thread, .. } in self.workers {
             drop(orders);
             // A worker that hangs was given its time already; the process is about to end.
@@ -414,7 +527,12 @@ impl<T: Transport + Send + Sync> Instrument<T> {
                 let _ = thread.join();
             }
         }
+        self.team
     }
+}
+
+fn snapshot(workers: &[Handle], stage: Stage) -> Snapshot {
+    Snapshot::of(workers.iter().map(|worker| worker.live.of(stage)))
 }
 
 /// The window since it is open.
@@ -427,10 +545,10 @@ struct Opened {
 }
 
 impl Opened {
-    fn at(at: Offset, all: Snapshot) -> Self {
+    fn at(at: Offset, clock: &Clock, all: Snapshot) -> Self {
         Opened {
             at,
-            instant: Instant::now(),
+            instant: clock.instant(at).into_std(),
             all,
             wakeups: WakeupProbe::start(),
         }

@@ -30,5 +30,6 @@ pub mod setup;
 pub mod sse;
 pub mod stop_rules;
 mod supply;
+mod team;
 mod wakeup;
 pub mod worker;

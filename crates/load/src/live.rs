@@ -3,6 +3,7 @@
 
 use inferometer_core::record::{Outcome, Record, Stage};
 use inferometer_core::slo::{Slo, SloScope};
+use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 use strum::VariantArray;
@@ -100,7 +101,8 @@ impl StageCounters {
     }
 }
 
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Snapshot {
     pub started: u64,
     pub ok: u64,

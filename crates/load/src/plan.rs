@@ -4,6 +4,7 @@ use inferometer_core::record::Stage;
 use inferometer_core::scenario::Hold;
 use inferometer_core::units::Offset;
 use inferometer_core::window::Opening;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -34,6 +35,38 @@ pub enum Rhythm {
         measured: Schedule,
         cap: Option<u32>,
     },
+}
+
+/// The part of a load that one worker of one rank sends. Streams and arrivals are dealt out by
+/// their numbers, to the ranks first and then to the workers of each; a session stays whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub share: Share,
+    pub worker: u64,
+    pub workers: u64,
+}
+
+impl Part {
+    pub(crate) fn holds(self, number: u64) -> bool {
+        let Share { place, of } = self.share;
+        number % of == place && number / of % self.workers == self.worker
+    }
+}
+
+/// The share of one of several machines, counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Share {
+    pub place: u64,
+    pub of: u64,
+}
+
+impl Share {
+    pub const WHOLE: Share = Share { place: 0, of: 1 };
+
+    /// Of a number of equal places, those that are its own.
+    pub fn of_places(self, all: u64) -> u64 {
+        all / self.of + u64::from(self.place < all % self.of)
+    }
 }
 
 /// Due times of sessions, to be gone through as often as needed.

@@ -160,6 +160,8 @@ pub struct Setup<T> {
     pub run_id: String,
     /// Whether measured requests name a trace of their own, by their ids.
     pub traced: bool,
+    /// The rank whose requests these are, where several share the load.
+    pub rank: Option<u32>,
 }
 
 /// Room for a head without many headers of the user.
@@ -268,6 +270,7 @@ impl<T> Setup<T> {
         let record = Record {
             id,
             index,
+            rank: self.rank,
             session: talks.then_some(session),
             turn: talks.then_some(turn),
             stage,

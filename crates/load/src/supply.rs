@@ -4,7 +4,7 @@
 use crate::ahead::Ahead;
 use crate::clock::lower_priority;
 use crate::connect::Transport;
-use crate::plan::{LoadPlan, Rhythm};
+use crate::plan::{LoadPlan, Part, Rhythm};
 use crate::setup::{PreparedRequest, RequestPlace, Setup};
 use inferometer_core::record::Stage;
 use inferometer_core::scenario::Hold;
@@ -21,7 +21,7 @@ pub(crate) fn share<T: Transport + Send + Sync>(
     setup: &Arc<Setup<T>>,
     plan: &LoadPlan,
     stage: Stage,
-    [worker, count]: [u64; 2],
+    part: Part,
 ) -> FirstTurns {
     let warms_up = plan.opening.is_some() && stage == Stage::Warmup;
     let sessions = match (warms_up, plan.hold) {
@@ -33,7 +33,7 @@ pub(crate) fn share<T: Transport + Send + Sync>(
             // A session belongs to a stream's place, so that each worker gets requests
             // in proportion to its streams.
             let streams = u64::from(*streams);
-            let mine = sessions.filter(move |place| place.session % streams % count == worker);
+            let mine = sessions.filter(move |place| part.holds(place.session % streams));
             Box::new(mine.map(|place| (place, None)))
         }
         Rhythm::Open {
@@ -42,7 +42,7 @@ pub(crate) fn share<T: Transport + Send + Sync>(
             let schedule = if warms_up { warmup } else { measured };
             let mine = sessions
                 .zip(schedule())
-                .filter(move |(place, _)| place.session % count == worker);
+                .filter(move |(place, _)| part.holds(place.session));
             Box::new(mine.map(|(place, due)| (place, Some(due))))
         }
     }
@@ -124,9 +124,12 @@ mod tests {
     use crate::clock::Clock;
     use crate::exchange::Timeouts;
     use crate::failure::failure;
-    use crate::setup::{Job, Route, WARMUP_SESSION};
+    use crate::plan::{Schedule, Share};
+    use crate::setup::{Job, Jobs, Route, WARMUP_SESSION};
     use inferometer_core::content::Content;
     use inferometer_core::record::{Failure, FailureClass, Phase};
+    use inferometer_core::work::{Conversation, History};
+    use proptest::prelude::*;
     use std::collections::BTreeMap;
     use std::time::Duration;
 
@@ -175,15 +178,30 @@ mod tests {
             clock: Clock::start(),
             run_id: "test".into(),
             traced: false,
+            rank: None,
         })
     }
 
-    fn plan() -> LoadPlan {
+    fn closed() -> LoadPlan {
+        plan(Rhythm::Closed {
+            streams: 8,
+            spread: Duration::ZERO,
+        })
+    }
+
+    /// Arrivals at times that are no simple function of their number.
+    fn open() -> LoadPlan {
+        let due: Schedule = Arc::new(|| Box::new((0..).map(|at: u64| Offset(at * at + 7))));
+        plan(Rhythm::Open {
+            warmup: Arc::clone(&due),
+            measured: due,
+            cap: None,
+        })
+    }
+
+    fn plan(rhythm: Rhythm) -> LoadPlan {
         LoadPlan {
-            rhythm: Rhythm::Closed {
-                streams: 8,
-                spread: Duration::ZERO,
-            },
+            rhythm,
             opening: None,
             stage: Stage::Measured,
             requests: Some(100),
@@ -195,42 +213,119 @@ mod tests {
 
     /// A maker at work for one of so many workers.
     fn made_for(
-        part: [u64; 2],
+        setup: Arc<Setup<Nowhere>>,
+        plan: &LoadPlan,
+        part: Part,
         most_bytes: usize,
         made: Option<Sender<()>>,
     ) -> mpsc::Receiver<PreparedRequest> {
-        let setup = setup();
         let (to_worker, requests) = mpsc::channel(1_000);
-        let share = share(&setup, &plan(), Stage::Measured, part);
+        let share = share(&setup, plan, Stage::Measured, part);
         let ahead = Ahead::new(most_bytes);
         std::thread::spawn(move || make(&setup, share, &to_worker, &ahead, 1_000, made));
         requests
     }
 
-    #[test]
-    fn the_same_requests_are_made_whatever_the_number_of_makers() {
-        let all = |count: u64| {
-            let mut all = BTreeMap::new();
-            for worker in 0..count {
-                let mut requests = made_for([worker, count], 1 << 30, None);
+    /// Everything that so many ranks make, each with so many workers: bytes and due times by
+    /// number, first turns only.
+    fn union(
+        setup: &Arc<Setup<Nowhere>>,
+        plan: &LoadPlan,
+        workers: &[u64],
+    ) -> BTreeMap<u64, (Vec<u8>, Option<Offset>)> {
+        let of = workers.len() as u64;
+        let mut all = BTreeMap::new();
+        for (place, &workers) in (0..).zip(workers) {
+            let share = Share { place, of };
+            for worker in 0..workers {
+                let part = Part {
+                    share,
+                    worker,
+                    workers,
+                };
+                let mut requests = made_for(Arc::clone(setup), plan, part, 1 << 30, None);
                 while let Some(request) = requests.blocking_recv() {
-                    let before = all.insert(request.record.index, request.bytes.to_vec());
+                    let made = (request.bytes.to_vec(), request.record.due);
+                    let before = all.insert(request.record.index, made);
                     assert!(before.is_none(), "no request is made twice");
                 }
             }
-            all
+        }
+        all
+    }
+
+    #[test]
+    fn the_same_requests_are_made_whatever_the_number_of_ranks_and_makers() {
+        for plan in [closed(), open()] {
+            let one = union(&setup(), &plan, &[1]);
+            assert_eq!(one.len(), 100);
+            for workers in [&[2][..], &[3], &[8], &[1, 1], &[2, 1, 3], &[1; 7], &[1; 9]] {
+                assert_eq!(union(&setup(), &plan, workers), one, "{workers:?}");
+            }
+        }
+    }
+
+    /// Sessions of one to four turns.
+    struct Talks;
+
+    impl Jobs for Talks {
+        fn turns(&self, session: u64) -> u32 {
+            session as u32 % 4 + 1
+        }
+
+        fn job(&self, session: u64, turn: u32) -> Job {
+            Job {
+                content: Content::Text(format!("{session} {turn}").into()),
+                ..Job::default()
+            }
+        }
+    }
+
+    #[test]
+    fn sessions_stay_whole_on_one_rank_and_turns_keep_their_numbers() {
+        let setup = || {
+            let mut setup = Arc::into_inner(setup()).unwrap();
+            setup.jobs = Arc::new(Talks);
+            setup.conversation = Some(Conversation {
+                turns: None,
+                think: None,
+                history: History::Data,
+            });
+            Arc::new(setup)
         };
-        let one = all(1);
-        assert_eq!(one.len(), 100);
-        for count in [2, 3, 8] {
-            assert_eq!(all(count), one);
+        let one = union(&setup(), &closed(), &[1]);
+        assert_eq!(union(&setup(), &closed(), &[2, 1, 1]), one);
+        // The next session begins where the turns of the one before end.
+        let firsts: Vec<u64> = one.keys().copied().take(5).collect();
+        assert_eq!(firsts, [0, 1, 3, 6, 10]);
+    }
+
+    proptest! {
+        #[test]
+        fn every_number_is_in_one_part_of_one_rank(
+            workers in prop::collection::vec(1..6u64, 1..9),
+            number in 0..1_000_000u64,
+        ) {
+            let of = workers.len() as u64;
+            let parts = (0..).zip(&workers).flat_map(|(place, &workers)| {
+                let share = Share { place, of };
+                (0..workers).map(move |worker| Part { share, worker, workers })
+            });
+            prop_assert_eq!(parts.filter(|part| part.holds(number)).count(), 1);
+            let places = (0..of).map(|place| Share { place, of }.of_places(number));
+            prop_assert_eq!(places.sum::<u64>(), number);
         }
     }
 
     #[test]
     fn what_is_made_ahead_of_need_is_bounded_by_its_bytes_and_nothing_is_lost() {
         let (made, told) = std::sync::mpsc::channel();
-        let mut requests = made_for([0, 1], 10_000, Some(made));
+        let whole = Part {
+            share: Share::WHOLE,
+            worker: 0,
+            workers: 1,
+        };
+        let mut requests = made_for(setup(), &closed(), whole, 10_000, Some(made));
         // The maker says that it has made enough before it waits.
         told.recv().unwrap();
         let mut longest = 0;

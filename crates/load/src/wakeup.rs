@@ -2,6 +2,7 @@
 //! how late it is. A client that does not get its CPU stamps what it receives as late as that, and
 //! neither its CPU use nor, in a closed loop, its lag would show it.
 
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -15,7 +16,7 @@ const CLASSES: usize = 20_000;
 const LEAST_BEATS: u64 = 100;
 
 /// How late this process was woken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wakeups {
     pub p99: Duration,
     /// One pause of seconds hides below the percentile of a long run.

@@ -26,6 +26,8 @@ texts! {
         EngineReady => "{engine} answers after {seconds} s", "{engine} 在 {seconds} s 后就绪";
         StoppingEngine => "stopping the engine", "正在停止引擎";
         GivingUp => "giving up: three points in a row could not be measured: {reason}", "放弃：连续三个测点无法测量：{reason}";
+        WaitingForRanks => "waiting for {missing} of {of} ranks since {since}: {numbers}", "等待 {of} 个 rank 中的 {missing} 个，已 {since}：{numbers}";
+        WaitingForRankZero => "rank {rank}: waiting for rank 0 at {at} since {since}", "rank {rank}：等待 {at} 上的 rank 0，已 {since}";
         WaitingForSearcher => "waiting for the searcher '{name}' since {since}", "等待搜索器 '{name}'，已 {since}";
         SweepGoesOn => "going on: {done} of {all} measurements are there", "继续：{all} 次测量中已有 {done} 次";
         StudyGoesOn => "going on: {count} trials are there", "继续：已有 {count} 次试验";

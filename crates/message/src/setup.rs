@@ -96,6 +96,7 @@ texts! {
         EndedPrecise => "known precisely enough", "已达到所要求的精度";
         EndedByCondition => "ended by a stop condition", "因停止条件结束";
         EndedByWatchdog => "ended by the watchdog", "被看门狗结束";
+        EndedByLostRank => "ended: a rank was lost", "结束：有 rank 丢失";
         EndedByAbsence => "given up: the server was away", "放弃：服务端已离线";
         GoesOn => "still running", "仍在进行";
         EndedByKill => "killed before it finished", "未结束即被杀死";

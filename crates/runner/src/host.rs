@@ -17,6 +17,12 @@ pub fn host() -> Host {
     }
 }
 
+/// The host's name, for people.
+pub fn name() -> String {
+    let name = rustix::system::uname();
+    name.nodename().to_string_lossy().into_owned()
+}
+
 /// Cores that this process may use.
 pub fn cores() -> u32 {
     std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32)

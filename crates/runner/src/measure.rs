@@ -2,6 +2,7 @@
 
 mod check;
 mod plan;
+mod ranks;
 mod reach;
 mod simulate;
 mod stored;
@@ -11,6 +12,7 @@ mod traces;
 mod watch;
 
 use crate::error::{Context as _, RunnerError, bail};
+pub use ranks::{follow, lead};
 pub use reach::look_at;
 use simulate::check_computable;
 pub use simulate::{computed, device, simulate, simulated_host};
@@ -37,7 +39,6 @@ use inferometer_core::units::Offset;
 use inferometer_core::work::{History, PromptSource, Work};
 use inferometer_engine::Profiler;
 use inferometer_load::api::BodyTemplates;
-use inferometer_load::clock::Clock;
 use inferometer_load::connect::Network;
 use inferometer_load::http::url::{REDACTED, Target};
 use inferometer_load::instrument::{Control, Instrument, LoadEvent, LoadPlan, LoadReport, Rhythm};
@@ -50,8 +51,9 @@ use inferometer_store::run_dir::RunDir;
 use inferometer_store::texts_file::TextWriter;
 use inferometer_text::Lang;
 use inferometer_text::secret::Secrets;
-use inferometer_workload::{Content, Workload};
+use inferometer_workload::{Content, Nonce, Workload};
 use plan::{Planned, default_workers, most_streams, planned, wake_up};
+use ranks::{Crew, Decided};
 use reach::{health_timeouts, look, timeouts};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -192,6 +194,81 @@ pub fn measure(
     control: &Control,
     observer: &mut dyn Observer,
 ) -> Result<Measured, RunnerError> {
+    measure_with(
+        point,
+        targets,
+        out,
+        session,
+        control,
+        &mut Crew::Alone,
+        observer,
+    )
+}
+
+/// The same with others that share the load.
+fn measure_with(
+    point: Point,
+    targets: Vec<Target>,
+    out: &Path,
+    session: &Session,
+    control: &Control,
+    crew: &mut Crew,
+    observer: &mut dyn Observer,
+) -> Result<Measured, RunnerError> {
+    let Loaded {
+        directory,
+        scenario,
+        environment,
+        mut ending,
+        texts,
+        workload,
+    } = load_point(point, targets, out, session, control, crew, observer)?;
+    if let Crew::Lead(leader) = crew {
+        ranks::collect(leader, &directory, &mut ending)?;
+    }
+    directory.write_ending(&ending)?;
+    let verdicts = match texts {
+        Some(texts) => {
+            let (verdicts, trouble) = texts.finish(&directory, &workload)?;
+            trouble
+                .into_iter()
+                .for_each(|trouble| observer.notice(trouble));
+            verdicts
+        }
+        None => Verdicts::default(),
+    };
+    let measured = Measured::fold(
+        directory,
+        scenario,
+        environment,
+        ending,
+        &verdicts,
+        session.lang,
+    )?;
+    observer.event(Event::Measured);
+    Ok(measured)
+}
+
+/// A point whose load is over and recorded.
+struct Loaded {
+    directory: RunDir,
+    scenario: Scenario,
+    environment: Environment,
+    ending: Ending,
+    texts: Option<Texts>,
+    workload: Arc<Workload>,
+}
+
+/// Prepares the load, or our share of it, sends it, and records what happens.
+fn load_point(
+    point: Point,
+    targets: Vec<Target>,
+    out: &Path,
+    session: &Session,
+    control: &Control,
+    crew: &mut Crew,
+    observer: &mut dyn Observer,
+) -> Result<Loaded, RunnerError> {
     let Point {
         scenario,
         data,
@@ -204,12 +281,15 @@ pub fn measure(
         chunk_usage,
     } = point;
     let mut notes: Vec<Note> = Vec::new();
-    let raised = host::raise_open_files(most_streams(&scenario)).map_err(RunnerError::Message)?;
+    let share = crew.share();
+    let streams = share.of_places(most_streams(&scenario));
+    let raised = host::raise_open_files(streams).map_err(RunnerError::Message)?;
     notes.extend(raised.map(Note::from));
 
     RunDir::check(out)?;
 
-    let nonce = (scenario.work.cache_nonce).then(work::new_nonce);
+    let drawn = crew.drawn(&scenario);
+    let nonce = drawn.nonce.map(Nonce::from_random);
     let workload = Arc::new(work::open(&scenario, data.as_deref(), nonce, session)?);
     let texts = Texts::prepare(&scenario, &workload)?;
     let planned = planned(&scenario, &workload);
@@ -221,8 +301,13 @@ pub fn measure(
     observer.event(Event::Preflight {
         urls: &join(&targets),
     });
-    let search = MetricsSearch::begin(&scenario.connection, &targets, &keys)?;
-    let profiler = match (scenario.connection.profile, targets.as_slice()) {
+    // The server is watched from one place.
+    let watches = crew.brief().is_none();
+    let search = match watches {
+        true => MetricsSearch::begin(&scenario.connection, &targets, &keys)?,
+        false => None,
+    };
+    let profiler = match (scenario.connection.profile && watches, targets.as_slice()) {
         (false, _) => None,
         (true, [target]) => {
             let access = keys.access(&scenario.connection)?;
@@ -259,8 +344,25 @@ pub fn measure(
     let workers = scenario
         .connection
         .workers
-        .unwrap_or_else(|| default_workers(&scenario));
-    let clock = Clock::start();
+        .unwrap_or_else(|| default_workers(&scenario, share));
+    let clock = crew.clock()?;
+    let alone = learned.probe.latency_ms;
+    let stagger = crew.stagger(&planned, alone.map(|ms| Duration::from_secs_f64(ms / 1e3)));
+    let traced = match crew.brief() {
+        Some(brief) => brief.traced,
+        None => scenario.connection.server_traces.is_some(),
+    };
+    let ranks = crew.agree(&Decided {
+        scenario: &scenario,
+        drawn: &drawn,
+        probe: &learned.probe,
+        planned: &planned,
+        jobs: jobs.as_ref(),
+        stagger,
+        clock: &clock,
+        workers,
+        traced,
+    })?;
     let environment = Environment {
         inferometer: env!("CARGO_PKG_VERSION").to_owned(),
         started: host::now(),
@@ -272,6 +374,7 @@ pub fn measure(
         engine,
         ceiling_tokens_per_s: certificate::stored(session).map(|found| found.ceiling_tokens_per_s),
         workers,
+        ranks,
         notes,
     };
     let directory = RunDir::create(out)?;
@@ -280,7 +383,10 @@ pub fn measure(
 
     let server_watch =
         search.and_then(|search| search.watch(&directory, environment.origin_monotonic_ns));
-    let traces = Traces::start(&scenario.connection, &directory)?;
+    let traces = match watches {
+        true => Traces::start(&scenario.connection, &directory)?,
+        false => None,
+    };
     let journal = directory.start_journal(&Header::new(planned.requests))?;
     let count = (workload.tokenizer.clone())
         .map(|tokenizer| Arc::new(move |text: &str| tokenizer.count(text)) as TokenCount);
@@ -314,11 +420,13 @@ pub fn measure(
         keep_text,
         timeouts: timeouts(&scenario.connection),
         clock,
-        run_id: format!("{:08x}", host::random() as u32),
-        traced: traces.is_some(),
+        run_id: drawn.run_id,
+        traced,
+        rank: crew.rank(),
     };
     let slos = &scenario.objectives.slos;
-    let mut instrument = Instrument::start(
+    let (team, brief) = crew.team(environment.ranks.as_ref());
+    let instrument = Instrument::start(
         setup,
         workers,
         control.clone(),
@@ -327,9 +435,8 @@ pub fn measure(
         &keys.secrets,
     );
     drop(entries);
+    let mut instrument = instrument.with_team(team);
 
-    let alone = learned.probe.latency_ms;
-    let stagger = planned.stagger(alone.map(|ms| Duration::from_secs_f64(ms / 1e3)));
     let report = drive(
         &mut instrument,
         &scenario,
@@ -338,15 +445,22 @@ pub fn measure(
         profiler.as_ref(),
         observer,
     );
-    instrument.finish();
+    crew.take_back(instrument.finish(), brief);
     drop(server_watch);
     if let Some(traces) = traces {
         traces.finish(report.planned.saturating_sub(report.unsent), observer);
     }
     let health = match report.cause {
         EndCause::Watchdog => Default::default(),
+        _ if !watches => Default::default(),
         _ => runtime.block_on(learned.health(health_timeouts(&scenario.connection))),
     };
+    let ranks = ranks::endings(&report);
+    let (p99, longest) = match report.wakeups {
+        Some(woken) => (Some(woken.p99), Some(woken.longest)),
+        None => (None, None),
+    };
+    let ms = |span: Option<Duration>| span.map(|span| span.as_secs_f64() * 1e3);
     let ending = Ending {
         cause: report.cause,
         planned: report.planned,
@@ -355,13 +469,19 @@ pub fn measure(
         sending_ended: report.sending_ended,
         steady_window: report.steady_window,
         stagger_ns: stagger.map(|span| Offset::after(span).0),
-        thread_cpu_shares: report.cpu_shares,
-        pulse_p99_ms: report.wakeups.map(|woken| woken.p99.as_secs_f64() * 1e3),
-        longest_pause_ms: (report.wakeups).map(|woken| woken.longest.as_secs_f64() * 1e3),
+        thread_cpu_shares: match ranks.is_empty() {
+            true => report.cpu_shares,
+            false => (ranks.iter())
+                .flat_map(|rank| rank.thread_cpu_shares.clone())
+                .collect(),
+        },
+        pulse_p99_ms: ranks::worst(&ranks, ms(p99), |rank| rank.pulse_p99_ms),
+        longest_pause_ms: ranks::worst(&ranks, ms(longest), |rank| rank.longest_pause_ms),
         health: match health {
             Health::Dead(said) => Health::Dead(keys.secrets.keep(&said)),
             other => other,
         },
+        ranks,
     };
     // First, since on a full disk neither can be written, and this one says more.
     recorder
@@ -370,27 +490,14 @@ pub fn measure(
             let report = format!("inferometer report {}", directory.path().display());
             format!("the run ended early, since its records could not be written; `{report}` shows those that were")
         })?;
-    directory.write_ending(&ending)?;
-    let verdicts = match texts {
-        Some(texts) => {
-            let (verdicts, trouble) = texts.finish(&directory, &workload)?;
-            trouble
-                .into_iter()
-                .for_each(|trouble| observer.notice(trouble));
-            verdicts
-        }
-        None => Verdicts::default(),
-    };
-    let measured = Measured::fold(
+    Ok(Loaded {
         directory,
         scenario,
         environment,
         ending,
-        &verdicts,
-        session.lang,
-    )?;
-    observer.event(Event::Measured);
-    Ok(measured)
+        texts,
+        workload,
+    })
 }
 
 fn drive(

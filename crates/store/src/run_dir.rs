@@ -6,6 +6,7 @@
 //! | `environment.json` | host, versions, what the server said of itself | at the start |
 //! | `records/journal.jsonl` | records so far | while running |
 //! | `records/records.parquet` | all records | at the end, in place of the journal |
+//! | `records/rank=N/records.parquet` | the same by rank, where several shared the load | at the end |
 //! | `records/texts.jsonl` | prompts and answers, with `--keep-text` | at the end |
 //! | `records/invalid.jsonl` | answers that are not of the form that was asked for | at the end |
 //! | `server/samples.jsonl` | the server's own view, where it was watched | while running |
@@ -18,13 +19,15 @@
 //! and can be read all the same.
 
 mod list;
+mod ranks;
 
 pub(crate) use list::entries;
 pub use list::{ListedRun, instant, list, modified};
+pub use ranks::{ReceivedRecords, Records};
 
 pub use crate::error::StorageError;
-use crate::journal::{self, Damage, Header, JournalRecords, JournalWriter};
-use crate::parquet_file::{self, ParquetRecords, RecordsWriter};
+use crate::journal::{self, Header, JournalWriter};
+use crate::parquet_file::RecordsWriter;
 use crate::sums::Sums;
 use crate::whole_file;
 use crate::{samples_file, spans_file};
@@ -38,6 +41,7 @@ use inferometer_core::value::Tag;
 use inferometer_core::window::Opening;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -117,12 +121,18 @@ impl RunDir {
         if !path.join(SCENARIO).is_file() {
             return Err(StorageError::NotARun { path });
         }
-        for folder in [RECORDS, SERVER] {
-            if path.join(folder).is_symlink() {
-                return Err(StorageError::damaged(&path.join(folder), "it is a link"));
+        let run = RunDir { path };
+        let folders = run.ranks().into_iter().map(ranks::folder);
+        for folder in [RECORDS.to_owned(), SERVER.to_owned()]
+            .into_iter()
+            .chain(folders)
+        {
+            let folder = run.path.join(folder);
+            if folder.is_symlink() {
+                return Err(StorageError::damaged(&folder, "it is a link"));
             }
         }
-        Ok(RunDir { path })
+        Ok(run)
     }
 
     pub fn path(&self) -> &Path {
@@ -211,9 +221,16 @@ impl RunDir {
         self.path.join(JOURNAL)
     }
 
-    /// Where the records are when it is over.
+    /// Where the records are when it is over; where several ranks shared the load, those of rank 0.
     pub fn parquet_path(&self) -> PathBuf {
-        self.path.join(PARQUET)
+        self.path.join(self.parquet_name())
+    }
+
+    fn parquet_name(&self) -> String {
+        match self.ranks().is_empty() {
+            true => PARQUET.to_owned(),
+            false => ranks::file(0),
+        }
     }
 
     /// Where answers wait to be checked; the file goes when the run is over.
@@ -266,23 +283,6 @@ impl RunDir {
         spans_file::read_spans(&path)
     }
 
-    /// All records, in the order in which they ended; of a run that did not come to its end,
-    /// those that there are, and none if it never began to send.
-    pub fn records(&self) -> Result<Records, StorageError> {
-        let (parquet, journal) = (self.parquet_path(), self.journal_path());
-        if parquet.exists() {
-            if let Some(sums) = Sums::of(&self.path)? {
-                sums.require(&self.path, PARQUET)?;
-                sums.check(&self.path, PARQUET)?;
-            }
-            return parquet_file::read_records(&parquet).map(Records::Parquet);
-        }
-        if journal.exists() {
-            return journal::read_records(&journal).map(Records::Journal);
-        }
-        Ok(Records::NeverSent)
-    }
-
     /// Turns the journal into Parquet and removes it; a run that is sealed already stays as it
     /// is. A killed run gets its ending stored first, since the plan is in the journal.
     pub fn seal(&self) -> Result<(), StorageError> {
@@ -314,15 +314,25 @@ impl RunDir {
         if self.stored_ending()?.is_none() {
             self.write_ending(&self.killed()?)?;
         }
-        let writer = RecordsWriter::create(&parquet)?;
-        let run = self.clone();
-        Ok(Some(Seal { writer, run }))
+        // What other ranks recorded is written again with what was found out since.
+        let others = self.ranks().into_iter().filter(|&rank| rank > 0);
+        let others = others.map(|rank| {
+            let writer = RecordsWriter::create(&self.path.join(ranks::file(rank)))?;
+            Ok((rank, writer))
+        });
+        Ok(Some(Seal {
+            writer: RecordsWriter::create(&parquet)?,
+            others: others.collect::<Result<_, StorageError>>()?,
+            run: self.clone(),
+        }))
     }
 
     /// The hashes come before the journal goes, so that whoever finds the journal knows that they
     /// may be missing.
     fn complete_seal(&self) -> Result<(), StorageError> {
-        Sums::store(&self.path, &HASHED)?;
+        let files: Vec<String> = self.ranks().into_iter().map(ranks::file).collect();
+        let names = HASHED.into_iter().chain(files.iter().map(String::as_str));
+        Sums::store(&self.path, &names.collect::<Vec<_>>())?;
         let journal = self.journal_path();
         fs::remove_file(&journal).map_err(|e| StorageError::io("remove", &journal, e))
     }
@@ -396,58 +406,24 @@ impl RunDir {
 /// A journal on its way to Parquet.
 pub struct Seal {
     writer: RecordsWriter,
+    /// Those of other ranks that shared the load.
+    others: BTreeMap<u32, RecordsWriter>,
     run: RunDir,
 }
 
 impl Seal {
     pub fn push(&mut self, record: &Record) -> Result<(), StorageError> {
-        self.writer.push(record)
+        let other = record.rank.and_then(|rank| self.others.get_mut(&rank));
+        other.unwrap_or(&mut self.writer).push(record)
     }
 
     /// All records were pushed: the journal goes.
     pub fn finish(self) -> Result<(), StorageError> {
+        self.others
+            .into_values()
+            .try_for_each(RecordsWriter::finish)?;
         self.writer.finish()?;
         self.run.complete_seal()
-    }
-}
-
-pub enum Records {
-    /// From the file of a finished run.
-    Parquet(ParquetRecords),
-    /// From the journal of one that goes on or was killed.
-    Journal(JournalRecords),
-    /// The run never began to send.
-    NeverSent,
-}
-
-impl Records {
-    /// What could not be read so far; the whole of it once the records are used up. Only a
-    /// journal can be damaged in part: of a Parquet file, any damage is an error.
-    pub fn damage(&self) -> Damage {
-        match self {
-            Records::Journal(records) => records.damage,
-            Records::Parquet(_) | Records::NeverSent => Damage::default(),
-        }
-    }
-
-    /// Planned requests, where the journal's header says so.
-    fn planned(&self) -> Option<u64> {
-        match self {
-            Records::Journal(records) => records.header.planned,
-            Records::Parquet(_) | Records::NeverSent => None,
-        }
-    }
-}
-
-impl Iterator for Records {
-    type Item = Result<Record, StorageError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        match self {
-            Records::Parquet(records) => records.next(),
-            Records::Journal(records) => records.next(),
-            Records::NeverSent => None,
-        }
     }
 }
 

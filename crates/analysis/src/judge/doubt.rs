@@ -6,7 +6,7 @@ use super::{
 };
 use crate::steady::Overload;
 use inferometer_core::doubt::{DoubtCode, Severity};
-use inferometer_core::environment::EndCause;
+use inferometer_core::environment::{EndCause, RankEnding};
 use inferometer_core::record::{FailureClass, Phase};
 use inferometer_core::summary::{Accounts, StatedDoubt};
 use inferometer_text::Lang;
@@ -62,6 +62,25 @@ pub enum Doubt {
     /// It did not end by itself.
     Interrupted {
         cause: EndCause,
+    },
+    /// Ranks that shared the load are gone, and their records with them.
+    LostRanks(Vec<RankEnding>),
+    /// The others carried the shares of those that did not come.
+    MissingRanks {
+        missing: Vec<u32>,
+        of: u32,
+    },
+    /// The rank that was later than all others, to send or to be woken.
+    LateRank {
+        rank: u32,
+        p99_ms: f64,
+        limit_ms: f64,
+    },
+    /// The clock of a rank may be off from that of rank 0 by this much.
+    ClockError {
+        rank: u32,
+        error_ms: f64,
+        limit_ms: f64,
     },
     Failures {
         failed: u64,
@@ -237,9 +256,13 @@ impl Doubt {
             Doubt::LostRequests { .. } => DoubtCode::LostRequests,
             Doubt::ShrunkConcurrency { .. } => DoubtCode::ShrunkConcurrency,
             Doubt::UnfilledStreams { .. } => DoubtCode::UnfilledStreams,
-            Doubt::ClientLate { .. } | Doubt::ClientPaused { .. } => DoubtCode::ClientLate,
+            Doubt::ClientLate { .. } | Doubt::ClientPaused { .. } | Doubt::LateRank { .. } => {
+                DoubtCode::ClientLate
+            }
             Doubt::ClientBusy { .. } => DoubtCode::ClientBusy,
-            Doubt::Interrupted { .. } => DoubtCode::Interrupted,
+            Doubt::Interrupted { .. } | Doubt::LostRanks(_) => DoubtCode::Interrupted,
+            Doubt::MissingRanks { .. } => DoubtCode::MissingRanks,
+            Doubt::ClockError { .. } => DoubtCode::ClockError,
             Doubt::Failures { .. } => DoubtCode::Failures,
             Doubt::Resent { .. } => DoubtCode::Resent,
             Doubt::ClosedConnections { .. } => DoubtCode::ClosedConnections,
@@ -285,9 +308,13 @@ impl Doubt {
             Doubt::LostRequests { .. }
             | Doubt::ShrunkConcurrency { .. }
             | Doubt::Interrupted { .. }
+            | Doubt::LostRanks(_)
             | Doubt::ServerDied { .. }
             | Doubt::NothingMeasured { .. } => Severity::Invalid,
             Doubt::UnfilledStreams { .. }
+            | Doubt::MissingRanks { .. }
+            | Doubt::LateRank { .. }
+            | Doubt::ClockError { .. }
             | Doubt::ClientPaused { .. }
             | Doubt::Resent { .. }
             | Doubt::NotStreamed { .. }

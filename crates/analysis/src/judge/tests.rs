@@ -1,6 +1,7 @@
 //! Each doubt provoked by a made-up run, and healthy runs that raise none.
 
 mod client;
+mod ranks;
 mod tokens;
 
 use crate::fold::testing::{MadeUp, answer, at, healthy, noise, scenario, span};

@@ -122,10 +122,49 @@ fn wording(doubt: &Doubt, lang: Lang) -> (Text, Text, Values) {
             EndCause::ServerAway => (Text::ServerAway, Text::DiedRemedy, vec![]),
             EndCause::Signal => (Text::Interrupted, Text::RepeatRemedy, vec![]),
             EndCause::Running => (Text::Running, Text::RunningRemedy, vec![]),
-            EndCause::Killed | EndCause::Complete | EndCause::Precise => {
+            EndCause::Killed | EndCause::Complete | EndCause::Precise | EndCause::RankLost => {
                 (Text::Killed, Text::RepeatRemedy, vec![])
             }
         },
+        Doubt::LostRanks(lost) => {
+            let named = lost.iter().map(|rank| {
+                let why = rank.lost.clone().unwrap_or_default();
+                let values = [("rank", rank.rank.to_string()), ("why", why)];
+                Text::LostRank.with(lang, &values)
+            });
+            let named: Vec<String> = named.collect();
+            let sent: u64 = lost.iter().map(|rank| rank.sent).sum();
+            let values = vec![
+                ("ranks", PunctuationText::Semicolon.join(lang, &named)),
+                ("sent", sent.to_string()),
+            ];
+            (Text::LostRanks, Text::LostRanksRemedy, values)
+        }
+        Doubt::MissingRanks { missing, of } => {
+            let missing: Vec<String> = missing.iter().map(u32::to_string).collect();
+            let values = vec![("missing", missing.join(", ")), ("of", of.to_string())];
+            (Text::MissingRanks, Text::MissingRanksRemedy, values)
+        }
+        Doubt::ClockError {
+            rank,
+            error_ms: seen,
+            limit_ms,
+        }
+        | Doubt::LateRank {
+            rank,
+            p99_ms: seen,
+            limit_ms,
+        } => {
+            let values = vec![
+                ("rank", rank.to_string()),
+                ("seen", millis(*seen)),
+                ("limit", millis(*limit_ms)),
+            ];
+            match doubt {
+                Doubt::ClockError { .. } => (Text::ClockError, Text::ClockErrorRemedy, values),
+                _ => (Text::LateRank, Text::LateRemedy, values),
+            }
+        }
         Doubt::Failures {
             failed,
             ended,

@@ -87,6 +87,7 @@ pub struct CapacityArguments {
 }
 
 pub fn run(arguments: CapacityArguments, serve: Serve) -> anyhow::Result<Exit> {
+    crate::options::refuse_ranks("capacity")?;
     check_output(&arguments.output)?;
     check_report_name(&arguments.output)?;
     // Told before the search, not after it.

@@ -295,6 +295,7 @@ impl Point {
             clock,
             run_id: "doctor".into(),
             traced: false,
+            rank: None,
         };
         let (entries, received) = std::sync::mpsc::channel();
         let control = Control::default();

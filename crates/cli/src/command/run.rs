@@ -1,9 +1,11 @@
 //! `inferometer run`: one load point.
 
+mod ranks;
+
 use crate::exit::Exit;
 use crate::folder::kept_in;
 use crate::live::{Followed, LiveOptions, LivePage, Serve};
-use crate::options::{EngineArguments, MeasurementOptions, OutputOptions};
+use crate::options::{EngineArguments, MeasurementOptions, OutputOptions, RankOptions};
 use crate::otlp::{OtlpOptions, When};
 use crate::output::{check_output, check_report_name, keep_page, language, show, verdict};
 use crate::progress::Progress;
@@ -11,13 +13,15 @@ use crate::session::session;
 use crate::signals::interrupt_on_signals;
 use clap::Args;
 use inferometer_core::environment::EndCause;
+use inferometer_core::options::Options;
 use inferometer_load::instrument::Control;
 use inferometer_runner::launch::Flags;
-use inferometer_runner::measure::{Point, PrefixCache};
+use inferometer_runner::measure::{Point, PrefixCache, lead};
 use inferometer_runner::servers::Servers;
-use inferometer_runner::with_causes;
+use inferometer_runner::{Session, with_causes};
 use inferometer_store::run_dir::RunDir;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 #[derive(Args)]
 pub struct RunArguments {
@@ -39,34 +43,44 @@ pub struct RunArguments {
     #[arg(long, help_heading = "Output")]
     pub quiet: bool,
     #[command(flatten)]
+    pub ranks: RankOptions,
+    #[command(flatten)]
     pub engine: EngineArguments,
 }
 
-pub fn run(arguments: RunArguments, serve: Serve) -> anyhow::Result<Exit> {
-    let options = arguments.measurement.layered()?;
+pub fn run(mut arguments: RunArguments, serve: Serve) -> anyhow::Result<Exit> {
+    let options = std::mem::take(&mut arguments.measurement).layered()?;
     check_output(&arguments.output)?;
     check_report_name(&arguments.output)?;
     arguments.otlp.check()?;
     let lang = language(arguments.output.lang);
     let session = session(lang)?;
     let mut progress = Progress::new(arguments.quiet, lang);
-    let point = Point::prepare(options.clone(), PrefixCache::Kept, &session, &mut progress)?;
-    let label = point.scenario.label.as_deref();
-    let out = kept_in(arguments.out.as_deref(), label, "run")?;
-    RunDir::check(&out)?;
-    arguments.engine.check(&options.connection)?;
-    let mut servers = Servers::given(
-        &arguments.engine.options()?,
-        &options.connection,
-        &Flags::new(),
-        out.join("server"),
-        session,
-        &mut progress,
-    )?;
+    let rank = arguments.ranks.found()?;
+    if let Some(rank) = &rank {
+        ranks::check(&options, &arguments.engine)?;
+        if rank.rank > 0 {
+            return ranks::follow(rank, &arguments, &options, &session, &mut progress);
+        }
+    }
+    let prepared = prepare(&arguments, &options, &session, &mut progress);
+    let leader = match &rank {
+        Some(rank) => Some(ranks::gather(
+            rank,
+            &arguments.ranks,
+            prepared.as_ref().err(),
+            &mut progress,
+        )?),
+        None => None,
+    };
+    let (point, out, mut servers) = prepared?;
     let control = Control::default();
     interrupt_on_signals(control.clone())?;
     let live = (arguments.live).follow(serve, Followed::Run(&out, Some(&control)), lang)?;
-    let measured = servers.measure(point, &out, &control, &mut progress);
+    let measured = match leader {
+        Some(leader) => lead(point, &out, leader, &session, &control, &mut progress),
+        None => servers.measure(point, &out, &control, &mut progress),
+    };
     servers.stop(&mut progress);
     progress.end();
     let measured = measured?;
@@ -83,4 +97,28 @@ pub fn run(arguments: RunArguments, serve: Serve) -> anyhow::Result<Exit> {
         EndCause::Signal => Exit::Interrupted,
         _ => verdict(&measured.summary),
     })
+}
+
+/// What is measured, where it is kept and on which servers: all that can be refused before
+/// anything is sent.
+fn prepare(
+    arguments: &RunArguments,
+    options: &Options,
+    session: &Arc<Session>,
+    progress: &mut Progress,
+) -> anyhow::Result<(Point, PathBuf, Servers)> {
+    let point = Point::prepare(options.clone(), PrefixCache::Kept, session, progress)?;
+    let label = point.scenario.label.as_deref();
+    let out = kept_in(arguments.out.as_deref(), label, "run")?;
+    RunDir::check(&out)?;
+    arguments.engine.check(&options.connection)?;
+    let servers = Servers::given(
+        &arguments.engine.options()?,
+        &options.connection,
+        &Flags::new(),
+        out.join("server"),
+        Arc::clone(session),
+        progress,
+    )?;
+    Ok((point, out, servers))
 }

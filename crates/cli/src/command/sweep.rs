@@ -108,6 +108,7 @@ pub enum OrderName {
 const MOST_REPEATS: u32 = 1_000;
 
 pub fn run(mut arguments: SweepArguments, serve: Serve) -> anyhow::Result<Exit> {
+    crate::options::refuse_ranks("sweep")?;
     arguments.output.columns = arguments.columns.columns.take();
     check_output(&arguments.output)?;
     check_report_name(&arguments.output)?;

@@ -75,6 +75,7 @@ pub struct TuneArguments {
 
 /// Runs a study, or goes on with it, and shows what it found.
 pub fn run(arguments: TuneArguments) -> anyhow::Result<Exit> {
+    crate::options::refuse_ranks("tune")?;
     if arguments.init {
         return init(&arguments.engine);
     }

@@ -11,7 +11,7 @@ use inferometer_text::Lang;
 use std::path::PathBuf;
 
 /// The options of a measurement, from flags and from a file.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub struct MeasurementOptions {
     #[command(flatten)]
     run: RunOptions,
@@ -100,8 +100,9 @@ pub struct ConfigFile {
 }
 
 /// Options that are lists in every file.
-const OWN_LISTS: [&str; 7] = [
+const OWN_LISTS: [&str; 8] = [
     "url",
+    "source-address",
     "tag",
     "header-names",
     "stop",

@@ -105,6 +105,7 @@ fn resolve_connection(options: ConnectionOptions, api: Api) -> Result<Connection
         client_key: options.client_key,
         insecure: options.insecure.unwrap_or(false),
         proxy: options.proxy,
+        source_addresses: options.source_address.unwrap_or_default(),
         connect_timeout: timeout("--connect-timeout", options.connect_timeout, 10)?,
         read_timeout: timeout("--read-timeout", options.read_timeout, 120)?,
         server_metrics: options.server_metrics.unwrap_or_default(),

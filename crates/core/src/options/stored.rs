@@ -38,6 +38,8 @@ impl Scenario {
                 client_key: connection.client_key.clone(),
                 insecure: Some(connection.insecure),
                 proxy: connection.proxy.clone(),
+                source_address: (!connection.source_addresses.is_empty())
+                    .then(|| connection.source_addresses.clone()),
                 connect_timeout: Some(connection.connect_timeout),
                 read_timeout: Some(connection.read_timeout),
                 request_timeout: Some(connection.request_timeout),

@@ -6,10 +6,11 @@ use crate::setup::PreparedRequest;
 use inferometer_core::record::Stage;
 use inferometer_core::scenario::Hold;
 use inferometer_core::units::Offset;
+use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 use tokio::sync::watch;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Stop {
     Go,
     /// Send nothing more, let answers come.
@@ -19,7 +20,7 @@ pub enum Stop {
 }
 
 /// The measured window, as the instrument tells it to the workers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Window {
     /// Warming up.
     Shut,

@@ -224,6 +224,7 @@ fn setup(server: InMemory, timeouts: Timeouts, talk: Option<Conversation>) -> Se
         clock: Clock::start(),
         run_id: "test".into(),
         traced: false,
+        rank: None,
     }
 }
 

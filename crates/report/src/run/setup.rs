@@ -279,6 +279,7 @@ fn extent(report: &RunReport<'_>, load: &Load) -> String {
         EndCause::StopCondition => Some(SetupText::EndedByCondition),
         EndCause::Watchdog => Some(SetupText::EndedByWatchdog),
         EndCause::ServerAway => Some(SetupText::EndedByAbsence),
+        EndCause::RankLost => Some(SetupText::EndedByLostRank),
         EndCause::Killed => Some(SetupText::EndedByKill),
         EndCause::Running => Some(SetupText::GoesOn),
     };

@@ -6,7 +6,7 @@ use inferometer_core::scenario::{Extent, Hold, Scenario, Shape, Stagger, Warmup}
 use inferometer_core::schedule::{Arrivals, MOST_ARRIVALS, Part};
 use inferometer_core::units::Offset;
 use inferometer_core::window::Opening;
-use inferometer_load::instrument::{LoadPlan, Rhythm, Schedule};
+use inferometer_load::instrument::{LoadPlan, Rhythm, Schedule, Share};
 use inferometer_load::setup::WARMUP_SESSION;
 use inferometer_workload::Workload;
 use std::sync::Arc;
@@ -208,7 +208,7 @@ pub fn most_streams(scenario: &Scenario) -> u64 {
 
 /// One thread for each 256 streams, at most one per core: more threads than the load needs only
 /// take the cores from the server on the same host.
-pub fn default_workers(scenario: &Scenario) -> u32 {
+pub fn default_workers(scenario: &Scenario, share: Share) -> u32 {
     let streams = match &scenario.load.shape {
         Shape::Open {
             rate,
@@ -217,7 +217,7 @@ pub fn default_workers(scenario: &Scenario) -> u32 {
         } if !rate.is_infinite() => rate.0 as u64,
         _ => most_streams(scenario),
     };
-    u32::try_from(streams.div_ceil(256))
+    u32::try_from(share.of_places(streams).div_ceil(256))
         .unwrap_or(u32::MAX)
         .clamp(1, host::cores())
 }

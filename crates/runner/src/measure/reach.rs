@@ -130,7 +130,7 @@ pub async fn networks(
         )
         .await
         .map_err(|failure| unreachable(&target.to_string(), &failure, secrets))?;
-        networks.push(network);
+        networks.push(network.from_sources(&connection.source_addresses));
     }
     Ok(networks)
 }

@@ -88,6 +88,7 @@ table! {
     media: Int64Type = "optional int64" ";",
     upload_bytes: Int64Type = "optional int64" ";",
     media_tokens: Int64Type = "optional int64" ";",
+    rank: Int64Type = "optional int64" ";",
 }
 
 impl Table {
@@ -166,6 +167,7 @@ impl Table {
             .push_maybe(record.upload_bytes.map(signed));
         self.media_tokens
             .push_maybe(record.media_tokens.map(i64::from));
+        self.rank.push_maybe(record.rank.map(i64::from));
     }
 
     /// Takes the next row as a record.
@@ -235,6 +237,7 @@ impl Table {
             media: take_number(&mut self.media)?,
             upload_bytes: take_number(&mut self.upload_bytes)?,
             media_tokens: take_number(&mut self.media_tokens)?,
+            rank: take_number(&mut self.rank)?,
         })
     }
 

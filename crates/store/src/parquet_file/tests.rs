@@ -108,15 +108,15 @@ prop_compose! {
             (option::of(0.0..1.0), option::of(nanos()), option::of(any::<String>())),
         (valid_json, tool_calls, valid_tool_calls) in
             (option::of(any::<bool>()), option::of(any::<u32>()), option::of(any::<u32>())),
-        (media, upload_bytes, media_tokens) in
-            (option::of(any::<u32>()), option::of(nanos()), option::of(any::<u32>())),
+        (media, upload_bytes, media_tokens, rank) in
+            (option::of(any::<u32>()), option::of(nanos()), option::of(any::<u32>()), option::of(any::<u32>())),
     ) -> Record {
         Record {
             id, index, session, turn, stage, due, cap_wait, connect, sent, first_byte, chunks,
             first_answer, bare, end, outcome, status, usage, retokenized, finish, model,
             input_tokens_asked, output_tokens_asked, output_exact, input_chars, output_chars,
             url, streamed, resent, refused, items_asked, items, score, differs_at, model_asked,
-            valid_json, tool_calls, valid_tool_calls, media, upload_bytes, media_tokens,
+            valid_json, tool_calls, valid_tool_calls, media, upload_bytes, media_tokens, rank,
         }
     }
 }
@@ -267,6 +267,7 @@ fn full_and_bare() -> [Record; 2] {
         media: Some(2),
         upload_bytes: Some(700_000),
         media_tokens: Some(722),
+        rank: Some(3),
         input_chars: 1_300,
         output_chars: 12,
         ..streamed(0, 3)

@@ -362,3 +362,64 @@ fn a_seal_that_was_killed_gets_its_hashes_later() {
         "{found:?}"
     );
 }
+
+#[test]
+fn records_of_several_ranks_are_read_in_the_order_in_which_they_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let ended = |index: u64, rank: u32, end: Option<u64>| Record {
+        index,
+        rank: Some(rank),
+        end: end.map(Offset),
+        ..Record::default()
+    };
+    // What another rank recorded, as it is sent.
+    let other = RunDir::create(folder.path().join("other")).unwrap();
+    let mut writer = RecordsWriter::create(&other.parquet_path()).unwrap();
+    for record in [
+        ended(1, 1, Some(20)),
+        ended(3, 1, Some(40)),
+        ended(5, 1, None),
+    ] {
+        writer.push(&record).unwrap();
+    }
+    writer.finish().unwrap();
+    let sent = fs::read(other.parquet_path()).unwrap();
+
+    let run = RunDir::create(folder.path().join("run")).unwrap();
+    run.write_scenario(&Options::default().resolve().unwrap())
+        .unwrap();
+    let mut journal = run.start_journal(&Header::new(Some(6))).unwrap();
+    for record in [
+        ended(0, 0, Some(10)),
+        ended(2, 0, Some(30)),
+        ended(4, 0, Some(50)),
+    ] {
+        journal.append(&Entry::end(&record)).unwrap();
+    }
+    drop(journal);
+    let mut torn = run.receive(2).unwrap();
+    torn.push(&sent[..9]).unwrap();
+    drop(torn);
+    assert_eq!(run.ranks(), [0], "what did not come whole leaves nothing");
+    let mut received = run.receive(1).unwrap();
+    sent.chunks(7)
+        .for_each(|piece| received.push(piece).unwrap());
+    received.finish().unwrap();
+
+    let order = || -> Vec<u64> {
+        let records = run.records().unwrap();
+        records.map(|record| record.unwrap().index).collect()
+    };
+    assert_eq!(order(), [0, 1, 2, 3, 4, 5]);
+    run.seal().unwrap();
+    assert_eq!(order(), [0, 1, 2, 3, 4, 5]);
+    assert_eq!(run.ranks(), [0, 1]);
+    assert!(run.parquet_path().ends_with("rank=0/records.parquet"));
+    assert!(!run.journal_path().exists());
+    let sums = fs::read_to_string(run.path().join("SHA256SUMS")).unwrap();
+    assert!(sums.contains("records/rank=0/records.parquet"), "{sums}");
+    assert!(sums.contains("records/rank=1/records.parquet"), "{sums}");
+    // A partition that is gone is missed.
+    fs::remove_file(run.path().join("records/rank=1/records.parquet")).unwrap();
+    assert!(run.records().is_err());
+}

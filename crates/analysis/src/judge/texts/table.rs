@@ -27,6 +27,14 @@ inferometer_text::texts! {
         Watchdog => "nothing moved for too long, or a client thread died, and the run was ended", "长时间没有任何进展，或客户端线程异常退出，运行被结束";
         WatchdogRemedy => "look for a message of the client on its screen, and at the server's log for the time of the silence; --read-timeout says how long silence may last", "查看客户端屏幕上的提示，以及服务端日志中无响应的那段时间；允许的静默时长由 --read-timeout 决定";
         Interrupted => "the run was interrupted before it was complete", "运行未完成即被中断";
+        LostRanks => "ranks that shared the load were lost: {ranks}; the {sent} requests that they had begun have no records and count as cut, the rest of their shares as unsent", "分担负载的进程丢失：{ranks}；它们已发出的 {sent} 个请求没有记录，计为截断，其余份额计为未发";
+        LostRank => "rank {rank} ({why})", "rank {rank}（{why}）";
+        LostRanksRemedy => "look why they ended (their output, the launcher's log, memory of their hosts), then run it again", "查明其结束原因（输出、启动器日志、所在主机内存），然后重跑";
+        MissingRanks => "of {of} ranks these did not come, and the others carried the whole load: {missing}", "{of} 个 rank 中以下未到，全部负载由其余分担：{missing}";
+        MissingRanksRemedy => "make sure that those who came were not late or busy, or start all ranks and leave out --at-least", "确认到场者没有滞后或过忙，或启动全部 rank 并去掉 --at-least";
+        LateRank => "of several ranks, rank {rank} was the latest to send or to be woken: by {seen} at p99, where {limit} are allowed", "多个 rank 中 rank {rank} 发送或唤醒最为滞后：p99 为 {seen}，允许值为 {limit}";
+        ClockError => "the clock of rank {rank} may be off from that of rank 0 by {seen}, where {limit} are allowed: arrivals of different ranks are as far from their schedule", "rank {rank} 的时钟与 rank 0 可能相差 {seen}，允许值为 {limit}：不同 rank 的到达时刻与计划有同样的偏差";
+        ClockErrorRemedy => "put the ranks into one network, or let one rank send the load", "把各 rank 放在同一网络内，或只用一个 rank 发送负载";
         ServerAway => "the server could not be reached for as long as --give-up-after, so the run ended with what was measured before", "服务端无法连接的时间达到 --give-up-after，运行就此结束，保留此前的测量";
         Running => "the run still goes on: these are its figures so far", "运行仍在进行：以下是目前为止的数值";
         RunningRemedy => "wait for its end, then ask again", "等它结束后再查看";

@@ -5,13 +5,14 @@ use crate::judge::{
 };
 use crate::steady::Overload;
 use inferometer_core::doubt::{DoubtCode, Severity};
-use inferometer_core::environment::EndCause;
+use inferometer_core::environment::{EndCause, RankEnding};
 use inferometer_core::record::{FailureClass, Phase};
 use inferometer_core::summary::Accounts;
 use strum::VariantArray as _;
 
 /// Words that a Chinese sentence of this field keeps in English, beside options and codes.
-const TECHNICAL: [&str; 30] = [
+const TECHNICAL: [&str; 31] = [
+    "rank",
     "API",
     "vLLM",
     "SGLang",
@@ -103,6 +104,26 @@ fn doubts() -> Vec<Doubt> {
                 median_ms: 719.0,
             }),
             severity: warn,
+        },
+        Doubt::LostRanks(vec![RankEnding {
+            rank: 3,
+            sent: 70,
+            lost: Some("7".to_owned()),
+            ..RankEnding::default()
+        }]),
+        Doubt::MissingRanks {
+            missing: vec![2, 5],
+            of: 8,
+        },
+        Doubt::LateRank {
+            rank: 3,
+            p99_ms: 12.0,
+            limit_ms: 5.0,
+        },
+        Doubt::ClockError {
+            rank: 3,
+            error_ms: 12.0,
+            limit_ms: 5.0,
         },
         Doubt::ClientPaused {
             longest_ms: 3_000.0,

@@ -17,6 +17,10 @@ inferometer_text::texts! {
         BusyRemedy => "raise --workers, or measure from a larger host", "调大 --workers，或换更大的机器";
         Interrupted => "the measurement did not end by itself", "测量未正常结束";
         InterruptedRemedy => "run the same command again to finish", "再次运行同一命令即可补完";
+        MissingRanks => "fewer ranks than asked for carried the load", "分担负载的 rank 少于要求";
+        MissingRanksRemedy => "start all ranks, or leave out --at-least", "启动全部 rank，或去掉 --at-least";
+        ClockError => "the clocks of the ranks could not be compared well enough for shared arrivals", "各 rank 的时钟比对误差过大，不适合共同发送开环负载";
+        ClockErrorRemedy => "put the ranks into one network, or let one rank send the load", "把各 rank 放在同一网络内，或只用一个 rank 发送负载";
         Failures => "requests failed; the report of each point has their classes and samples", "有请求失败；各测点的报告列有类别与样例";
         FailuresRemedy => "read the server's log, and lower the load until it answers", "查看服务端日志，并降低负载直至其正常应答";
         Resent => "kept connections were found closed, and requests went out again", "保持的连接已被关闭，请求被重发";
@@ -85,6 +89,8 @@ impl DoubtMeaning {
             DoubtCode::InStep => [M::InStep, M::InStepRemedy],
             DoubtCode::ServerDied => [M::Died, M::DiedRemedy],
             DoubtCode::NothingMeasured => [M::Nothing, M::NothingRemedy],
+            DoubtCode::MissingRanks => [M::MissingRanks, M::MissingRanksRemedy],
+            DoubtCode::ClockError => [M::ClockError, M::ClockErrorRemedy],
             DoubtCode::FewSamples
             | DoubtCode::ClosedConnections
             | DoubtCode::OutputCapped
