@@ -93,8 +93,9 @@ pub fn compose(report: &SweepReport<'_>) -> Doc {
         _ => Vec::new(),
     };
     if !best.is_empty() {
-        let blocks = best.into_iter().map(Block::Paragraph);
-        sections.push(Section::headed(SweepText::Best.text(report.lang), blocks));
+        let together = best.join(PunctuationText::Semicolon.text(report.lang));
+        let block = Block::Paragraph(together);
+        sections.push(Section::headed(SweepText::Best.text(report.lang), [block]));
     }
     let mut end = vec![Pair::new(
         SweepText::Saved.text(report.lang),

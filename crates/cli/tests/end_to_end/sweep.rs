@@ -561,8 +561,14 @@ fn a_point_that_was_measured_too_briefly_is_not_the_best_and_is_named() {
     let line = "sweep --sim-clock virtual --requests 40 --concurrency 4,64 --out out --lang en";
     let ended = place.run(&line.split(' ').collect::<Vec<_>>());
     let best = ended.stdout.split("\nBest\n").nth(1).unwrap_or_default();
-    let mut lines = best.lines().map(str::trim);
-    let (first, second) = (lines.next().unwrap(), lines.next().unwrap());
+    let best: Vec<&str> = best
+        .split("\n\n")
+        .next()
+        .unwrap()
+        .split_whitespace()
+        .collect();
+    let best = best.join(" ");
+    let (first, second) = best.split_once("; ").unwrap_or_default();
     assert!(first.ends_with("at concurrency=4"), "{ended:?}");
     assert!(
         second.starts_with("higher, but measured too briefly"),
