@@ -30,6 +30,9 @@ const WAITING: usize = 256;
 /// Between two words about those who are missing.
 const TELL: Duration = Duration::from_secs(2);
 
+/// How long those who are still on their way are waited for, to be told that nothing comes of it.
+const LINGER: Duration = Duration::from_secs(10);
+
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Ranks that are waited for.
@@ -67,6 +70,8 @@ struct Reception {
     closed: Mutex<Option<String>>,
     ended: AtomicBool,
     greeting: AtomicUsize,
+    /// Ranks that were told why they are not admitted.
+    refused: AtomicUsize,
 }
 
 impl Leader {
@@ -109,6 +114,7 @@ impl Leader {
             closed: Mutex::default(),
             ended: AtomicBool::new(false),
             greeting: AtomicUsize::new(0),
+            refused: AtomicUsize::new(0),
         });
         let receiving = Arc::clone(&reception);
         spawn("meeting", move || receive(&listener, &receiving, &greeted));
@@ -146,10 +152,10 @@ impl Leader {
             match arrivals.recv_timeout(LOOK) {
                 Ok(Ok(arrival)) => {
                     if let Err(why) = leader.admit(arrival, &to_us) {
-                        return Err(leader.refuse(MeetError::Refused(why)));
+                        return Err(leader.refuse_all(MeetError::Refused(why)));
                     }
                 }
-                Ok(Err(why)) => return Err(leader.refuse(MeetError::Refused(why))),
+                Ok(Err(why)) => return Err(leader.refuse_all(MeetError::Refused(why))),
                 Err(_) => {}
             }
             // One that goes away before all are there would never come again.
@@ -172,6 +178,7 @@ impl Leader {
                 present.host
             );
             let _ = writer.control(&Control::Refused { why: why.clone() });
+            self.reception.refused.fetch_add(1, Ordering::Relaxed);
             return Err(why);
         }
         writer.control(&Control::Welcome).map_err(failed)?;
@@ -188,6 +195,18 @@ impl Leader {
     /// Tells all why nothing comes of it.
     fn refuse(&self, error: MeetError) -> MeetError {
         self.give_up(&error.to_string());
+        error
+    }
+
+    /// The same, also for those who have not come yet: they would look for rank 0 in vain.
+    fn refuse_all(&self, error: MeetError) -> MeetError {
+        let error = self.refuse(error);
+        let others = self.reception.terms.of as usize - 1;
+        let begun = Instant::now();
+        let told = || self.members.len() + self.reception.refused.load(Ordering::Relaxed);
+        while told() < others && begun.elapsed() < LINGER {
+            std::thread::sleep(LOOK);
+        }
         error
     }
 
@@ -389,6 +408,7 @@ fn greet(mut stream: TcpStream, reception: &Reception) -> Option<Result<Arrival,
                 Kind::Control,
                 &serde_json::to_vec(&refused).ok()?,
             );
+            reception.refused.fetch_add(1, Ordering::Relaxed);
             match scope {
                 Scope::All => Some(Err(why)),
                 Scope::Stranger => None,

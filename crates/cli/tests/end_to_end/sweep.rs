@@ -475,8 +475,10 @@ fn a_point_with_too_few_requests_for_its_load_is_doubted_and_not_the_best() {
         let command = format!("{line}{burst}");
         let ended = place.run(&command.split_whitespace().collect::<Vec<_>>());
         assert_eq!(ended.code, Some(0), "{ended:?}");
-        for text in [doubt, "tok/s at concurrency=8\n"] {
-            assert!(ended.stdout.contains(text), "{text}: {}", ended.stdout);
+        let shown: Vec<&str> = ended.stdout.split_whitespace().collect();
+        let shown = shown.join(" ");
+        for text in [doubt, "tok/s at concurrency=8; higher, but measured too"] {
+            assert!(shown.contains(text), "{text}: {shown}");
         }
     }
 }
@@ -553,28 +555,6 @@ fn what_virtual_time_cannot_do_is_refused_before_anything_is_made() {
         assert!(ended.stderr.contains(remedy), "{}", ended.stderr);
     }
     assert!(!place.path("out").exists());
-}
-
-#[test]
-fn a_point_that_was_measured_too_briefly_is_not_the_best_and_is_named() {
-    let place = Place::new();
-    let line = "sweep --sim-clock virtual --requests 40 --concurrency 4,64 --out out --lang en";
-    let ended = place.run(&line.split(' ').collect::<Vec<_>>());
-    let best = ended.stdout.split("\nBest\n").nth(1).unwrap_or_default();
-    let best: Vec<&str> = best
-        .split("\n\n")
-        .next()
-        .unwrap()
-        .split_whitespace()
-        .collect();
-    let best = best.join(" ");
-    let (first, second) = best.split_once("; ").unwrap_or_default();
-    assert!(first.ends_with("at concurrency=4"), "{ended:?}");
-    assert!(
-        second.starts_with("higher, but measured too briefly"),
-        "{ended:?}"
-    );
-    assert!(second.ends_with("at concurrency=64"), "{ended:?}");
 }
 
 #[test]

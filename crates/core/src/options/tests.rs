@@ -269,7 +269,10 @@ const VALUES: &[(&str, &[&str])] = &[
     ),
     ("connection.server-traces", &["'127.0.0.1:4318'"]),
     ("connection.profile", &["true", "false"]),
-    ("connection.source-address", &["10.0.0.1", "fe80::1"]),
+    (
+        "connection.source-address",
+        &["['10.0.0.1']", "['10.0.0.1', 'fe80::1']"],
+    ),
     ("connection.workers", &["1", "7"]),
     ("load.cancel", &["'2.5%@1.5s'"]),
     ("work.block-tokens", &["16", "512"]),

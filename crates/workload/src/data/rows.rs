@@ -119,6 +119,7 @@ impl<R: BufRead> Rows<R> {
 
     fn next_line(&mut self) -> io::Result<Option<RawRow<'_>>> {
         loop {
+            self.skip_empty_lines()?;
             let line = self.line;
             if !self.hold_line()? {
                 return Ok(None);
@@ -131,6 +132,21 @@ impl<R: BufRead> Rows<R> {
             }
             let text = self.held.text();
             return Ok(Some(RawRow { line, text }));
+        }
+    }
+
+    /// A packed file of a few kilobytes may hold a billion of them.
+    fn skip_empty_lines(&mut self) -> io::Result<()> {
+        loop {
+            let piece = filled(&mut self.source)?;
+            let other = piece.iter().position(|byte| !b"\r\n".contains(byte));
+            let empty = &piece[..other.unwrap_or(piece.len())];
+            let used = empty.len();
+            self.line += memchr_iter(b'\n', empty).count() as u64;
+            self.source.consume(used);
+            if other.is_some() || used == 0 {
+                return Ok(());
+            }
         }
     }
 
