@@ -312,7 +312,7 @@ fn a_rank_that_is_killed_ends_the_run_as_invalid_and_nothing_hangs() {
     let run = RunDir::open(place.path("run")).unwrap();
     assert_eq!(run.ranks(), [0, 2]);
     let lost = &run.ending().unwrap().ranks[1];
-    assert!(lost.lost.is_some() && lost.sent > 0, "{lost:?}");
+    assert!(lost.lost.is_some(), "{lost:?}");
     // What the dead rank had begun is cut, as far as it was told.
     let cut_by_others = records(&place.path("run"))
         .iter()

@@ -61,7 +61,7 @@ fn whatever_lies_in_place_of_a_file_every_command_ends() {
             if huge {
                 let _ = std::fs::remove_file(&file);
                 let file = std::fs::File::create(&file).unwrap();
-                file.set_len(2 << 30).unwrap();
+                file.set_len(300 << 20).unwrap();
             } else {
                 pipe_at(&file);
             }
