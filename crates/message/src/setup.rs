@@ -74,6 +74,8 @@ texts! {
         AnswersUpTo => "answers of up to {length} tokens", "回答最多 {length} token";
         Temperature => "temperature {value}", "temperature {value}";
         TopP => "top-p {value}", "top-p {value}";
+        Ranks => "Ranks", "各 rank";
+        RanksTogether => "{count}; beside rank 0 on {hosts}; clocks agree within {error}", "{count} 个；rank 0 之外位于 {hosts}；时钟误差不超过 {error}";
         Extent => "Extent", "规模";
         ExtentAll => "the whole trace", "整个 trace";
         ExtentPart => "the chosen part of the trace", "trace 的选定部分";

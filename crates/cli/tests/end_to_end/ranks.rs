@@ -110,6 +110,9 @@ fn two_ranks_send_what_one_would_and_leave_one_run() {
     let place = Place::new();
     let shared = run(&place, &sim.url, 2, &load);
     shared.assert_all_ok(60);
+    let shown: Vec<&str> = shared.ended.stdout.split_whitespace().collect();
+    let shown = shown.join(" ");
+    assert!(shown.contains("clocks agree within"), "{shown}");
     assert_eq!(asked(&shared.records), asked(&alone.records));
     // Streams are dealt out by their numbers: every other of the four is rank 1's.
     let found = by_rank(&shared.records);

@@ -9,6 +9,8 @@ use inferometer_message::{ServerText, SetupText, notes};
 use inferometer_page::doc::{Pair, Section};
 use inferometer_page::number;
 use inferometer_text::Text;
+use inferometer_text::hostile::printable;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 pub(super) fn section(report: &RunReport<'_>) -> Section {
@@ -23,6 +25,7 @@ pub(super) fn section(report: &RunReport<'_>) -> Section {
         pair(report, SetupText::Model, model(report)),
         pair(report, SetupText::Api, api(report)),
         pair(report, SetupText::Load, load(report, &report.scenario.load)),
+        pair(report, SetupText::Ranks, ranks(report)),
         pair(report, SetupText::Work, work(report)),
         pair(
             report,
@@ -51,6 +54,28 @@ fn run(report: &RunReport<'_>) -> String {
         parts.push(report.environment.started.replacen('T', " ", 1));
     }
     report.list(&parts)
+}
+
+/// Who carried the load together, and how well their clocks are known to agree.
+fn ranks(report: &RunReport<'_>) -> String {
+    let Some(ranks) = &report.environment.ranks else {
+        return String::new();
+    };
+    let mut hosts: BTreeMap<&str, u32> = BTreeMap::new();
+    for other in &ranks.others {
+        *hosts.entry(&other.name).or_default() += 1;
+    }
+    let hosts: Vec<String> = (hosts.into_iter())
+        .map(|(name, count)| format!("{} × {count}", printable(name, 64)))
+        .collect();
+    let errors = ranks.others.iter().map(|other| other.clock_error_ns);
+    let error = Duration::from_nanos(errors.max().unwrap_or_default());
+    let values = [
+        ("count", (ranks.others.len() + 1).to_string()),
+        ("hosts", report.list(&hosts)),
+        ("error", number::time(error)),
+    ];
+    report.fill(SetupText::RanksTogether, &values)
 }
 
 fn server(report: &RunReport<'_>) -> String {
