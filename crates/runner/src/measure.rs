@@ -2,6 +2,7 @@
 
 mod check;
 mod plan;
+mod point;
 mod ranks;
 mod reach;
 mod simulate;
@@ -14,24 +15,20 @@ mod watch;
 use crate::error::{Context as _, RunnerError, bail};
 pub use ranks::{follow, lead};
 pub use reach::look_at;
-use simulate::check_computable;
 pub use simulate::{computed, device, simulate, simulated_host};
 use stored::read_checked_and_seal;
 pub use stored::{Reading, read, read_and_seal, records};
 
 use crate::certificate;
 use crate::host;
-use crate::keys::{Keys, without_secrets};
-use crate::launch::Flags;
+use crate::keys::without_secrets;
 use crate::observer::{Event, Observer};
 use crate::session::Session;
 use crate::work::{self, WorkJobs};
 use inferometer_analysis::context::RunContext;
 use inferometer_core::api::Api;
-use inferometer_core::check::Check;
-use inferometer_core::environment::{EndCause, Ending, Environment, Health, Probe, StartedEngine};
+use inferometer_core::environment::{EndCause, Ending, Environment, Health, Probe};
 use inferometer_core::note::{Known, Note};
-use inferometer_core::options::Options;
 use inferometer_core::record::Stage;
 use inferometer_core::scenario::{Connection, Hold, Scenario, Shape};
 use inferometer_core::summary::Summary;
@@ -40,10 +37,10 @@ use inferometer_core::work::{History, PromptSource, Work};
 use inferometer_engine::Profiler;
 use inferometer_load::api::BodyTemplates;
 use inferometer_load::connect::Network;
-use inferometer_load::http::url::{REDACTED, Target};
+use inferometer_load::http::url::Target;
 use inferometer_load::instrument::{Control, Instrument, LoadEvent, LoadPlan, LoadReport, Rhythm};
 use inferometer_load::preflight::ServerProfile;
-use inferometer_load::recorder::{AnswerFile, Recorder, TokenCount, Watch};
+use inferometer_load::recorder::{AnswerFile, Recorder, TokenCount};
 use inferometer_load::setup::{Jobs, ModelForm, Setup};
 use inferometer_load::stop_rules::StopRules;
 use inferometer_store::journal::Header;
@@ -55,83 +52,17 @@ use inferometer_workload::{Content, Nonce, Workload};
 use plan::{Planned, default_workers, most_streams, planned, wake_up};
 use ranks::{Crew, Decided};
 use reach::{health_timeouts, look, timeouts};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use texts::{Texts, Verdicts};
 use traces::Traces;
 use watch::MetricsSearch;
 
+pub use point::{Point, PrefixCache};
+
 /// The session of the preflight's request, counted from those of the warm-up.
 const PREFLIGHT_SESSION: u64 = 1 << 20;
-
-pub struct Point {
-    pub scenario: Scenario,
-    /// Where its data lie on this machine, if it has any.
-    pub data: Option<PathBuf>,
-    /// The servers; none means the embedded engine.
-    pub targets: Vec<Target>,
-    pub keys: Keys,
-    /// What to do about the cache of earlier requests.
-    pub cache: PrefixCache,
-    /// Who wants to see each record when it is complete.
-    pub watch: Option<Watch>,
-    /// Flags of the engine that is started for it, in place of its command's own.
-    pub flags: Flags,
-    pub engine: Option<StartedEngine>,
-    /// Whether usage is asked for with each chunk, as at an earlier point of the same server:
-    /// points are to be compared.
-    pub chunk_usage: Option<bool>,
-}
-
-/// The server's prefix cache before a measurement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PrefixCache {
-    Kept,
-    /// Emptied, where the server offers that.
-    Emptied,
-}
-
-impl Point {
-    /// Resolves what was typed: keys read, data brought here, everything checked.
-    pub fn prepare(
-        mut options: Options,
-        cache: PrefixCache,
-        session: &Session,
-        observer: &mut dyn Observer,
-    ) -> Result<Point, RunnerError> {
-        let targets: Vec<Target> = (options.connection.url.iter().flatten())
-            .map(|url| Target::parse(url))
-            .collect::<Result<_, _>>()?;
-        let keys = Keys::read(&options, &targets, session)?;
-        let stored = |target: &&Target| target.query_secrets().any(|secret| secret == REDACTED);
-        if let Some(url) = targets.iter().find(stored) {
-            bail!("{url} was stored without its secret; give the URL again on the command line");
-        }
-        // A password in a URL must not reach scenario.toml.
-        if let Some(urls) = &mut options.connection.url {
-            *urls = targets.iter().map(ToString::to_string).collect();
-        }
-        let data = work::localize(&mut options, session, observer)?;
-        options.objectives.check = options.objectives.check.map(Check::absolute);
-        for file in [&mut options.work.tools, &mut options.work.json_schema] {
-            *file = (file.take()).map(|file| std::path::absolute(&file).unwrap_or(file));
-        }
-        let scenario = options.resolve()?;
-        check_computable(&scenario)?;
-        Ok(Point {
-            scenario,
-            data,
-            targets,
-            keys,
-            cache,
-            watch: None,
-            flags: Flags::new(),
-            engine: None,
-            chunk_usage: None,
-        })
-    }
-}
 
 pub struct Measured {
     pub directory: RunDir,
