@@ -18,6 +18,7 @@ mod output;
 mod parts;
 mod pictures;
 mod progress;
+mod ranks;
 mod registry;
 mod session;
 mod sides;

@@ -12,6 +12,9 @@ use std::path::PathBuf;
 #[serde(default)]
 pub struct Environment {
     pub inferometer: String,
+    /// The command as it was typed, without secrets; empty where a run is a part of something else.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub typed: Vec<String>,
     /// Wall time of the beginning, RFC 3339.
     pub started: String,
     /// The run's origin on CLOCK_MONOTONIC, so that other logs can be laid beside it.
@@ -242,6 +245,11 @@ pub enum EndCause {
 }
 
 impl EndCause {
+    /// What ends the run ends the sweep or search that it belongs to.
+    pub fn is_of_all(self) -> bool {
+        matches!(self, EndCause::Signal | EndCause::RankLost)
+    }
+
     /// Nothing was written at its end, so that the records must tell what they can.
     pub fn is_without_ending(self) -> bool {
         matches!(self, EndCause::Killed | EndCause::Running)

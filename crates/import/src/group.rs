@@ -29,17 +29,24 @@ impl ResultGroup {
     }
 }
 
-/// Headings under which a result is put, with its file where it has any: files without headings
-/// may be the points of one ladder.
-type Place<'a> = (Option<&'a str>, &'a [String]);
+/// Where a result is put: its file, or its tool where the file has nothing else and no headings,
+/// since such files may be the points of one ladder; then its headings.
+type Place<'a> = (&'a str, &'a [String]);
 
 /// The groups of results, in the order of their first. A section in which only one load was
 /// measured is a setting of the section around it.
 pub fn groups(results: &[ImportedResult]) -> Vec<ResultGroup> {
+    let mut in_file = BTreeMap::<_, usize>::new();
+    for found in results {
+        *in_file.entry(found.file.as_str()).or_default() += 1;
+    }
     let mut places: Vec<Place<'_>> = (results.iter())
         .map(|found| {
-            let file = (!found.section.is_empty()).then_some(found.file.as_str());
-            (file, found.section.as_slice())
+            let file = found.file.as_str();
+            match found.section.is_empty() && in_file[file] == 1 {
+                true => (<&str>::from(found.tool), found.section.as_slice()),
+                false => (file, found.section.as_slice()),
+            }
         })
         .collect();
     let deepest = places.iter().map(|(_, section)| section.len()).max();
@@ -64,11 +71,12 @@ pub fn groups(results: &[ImportedResult]) -> Vec<ResultGroup> {
     }
     let shared = shared_headings(&groups);
     let several = groups.len() > 1;
-    let group = |((file, section), members): (Place<'_>, Vec<usize>)| {
+    let folder = common_folder(results);
+    let group = |((from, section), members): (Place<'_>, Vec<usize>)| {
         let own = &section[shared.min(section.len())..];
-        let title = match (own, section.last(), file) {
-            ([], Some(last), _) => last.clone(),
-            ([], None, Some(file)) => file.to_owned(),
+        let title = match (own, section.last()) {
+            ([], Some(last)) => last.clone(),
+            ([], None) => from.strip_prefix(folder).unwrap_or(from).to_owned(),
             _ => own.join(" / "),
         };
         ResultGroup {
@@ -79,6 +87,19 @@ pub fn groups(results: &[ImportedResult]) -> Vec<ResultGroup> {
         }
     };
     groups.into_iter().map(group).collect()
+}
+
+/// The folder that holds all files, with its last `/`; empty where there is none.
+fn common_folder(results: &[ImportedResult]) -> &str {
+    let mut files = results.iter().map(|found| found.file.as_str());
+    let folder = |path: &str| path.rfind('/').map_or(0, |at| at + 1);
+    let first = files.next().unwrap_or_default();
+    files.fold(&first[..folder(first)], |common, file| {
+        let mut pairs = common.char_indices().zip(file.chars());
+        let same = pairs.find(|((_, a), b)| a != b);
+        let same = same.map_or(common.len().min(file.len()), |((at, _), _)| at);
+        &common[..folder(&common[..same])]
+    })
 }
 
 /// How many headings from the outermost on all groups share.

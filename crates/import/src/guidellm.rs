@@ -1,9 +1,10 @@
-//! GuideLLM's console tables, CSV and HTML page. All but `benchmarks.json`, which `exports` reads.
+//! GuideLLM's console tables, CSV, HTML page and `benchmarks.json`.
 
 mod columns;
 mod console;
 mod csv;
 mod early_console;
+pub(crate) mod export;
 mod page;
 
 pub(crate) use page::{is_page, runs as page_runs};

@@ -1,8 +1,8 @@
 //! Which tool wrote a JSON object, and its numbers.
 
+use crate::aiperf_export;
 use crate::builder::ResultBuilder;
-use crate::exports::{aiperf, guidellm};
-use crate::guidellm::{is_page, page_runs};
+use crate::guidellm::{self, is_page, page_runs};
 use crate::label::{Field, Label, Sample, label};
 use crate::quantity::{Quantity, Unit, finite, quantity};
 use crate::result::{ImportedResult, Tool};
@@ -27,8 +27,8 @@ pub(crate) fn recognise(object: Map<String, Value>, lines: (usize, usize)) -> It
     if is_page(&object) {
         return Item::Page(page_runs(&object, lines));
     }
-    let result = aiperf(&object, lines)
-        .or_else(|| guidellm(&object, lines))
+    let result = aiperf_export::result(&object, lines)
+        .or_else(|| guidellm::export::result(&object, lines))
         .or_else(|| serving_benchmark(&object, lines))
         .or_else(|| offline_throughput(&object, lines))
         .or_else(|| labelled(&object, lines));

@@ -7,6 +7,7 @@
 //!
 //! Their command lines are translated into ours in [`translate`].
 
+mod aiperf_export;
 mod aiperf_metrics;
 mod aiperf_records;
 mod aiperf_table;
@@ -24,7 +25,6 @@ mod doubt;
 mod doubt_texts;
 mod evalscope_database;
 mod evalscope_table;
-mod exports;
 mod facts;
 mod failed_point;
 mod group;

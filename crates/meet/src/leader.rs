@@ -45,7 +45,10 @@ pub struct Waiting {
 
 pub struct Leader {
     timeline: Timeline,
+    /// Those that take part in what is done now.
     members: BTreeMap<u32, Present>,
+    /// Those that are there and wait.
+    resting: BTreeMap<u32, Present>,
     events: Receiver<(u32, Event)>,
     missing: Vec<u32>,
     gone: BTreeMap<u32, Gone>,
@@ -121,6 +124,7 @@ impl Leader {
         let mut leader = Leader {
             timeline: Timeline::default(),
             members: BTreeMap::new(),
+            resting: BTreeMap::new(),
             events,
             missing: Vec::new(),
             gone: BTreeMap::new(),
@@ -214,8 +218,20 @@ impl Leader {
     pub fn give_up(&self, why: &str) {
         self.reception.close(why.to_owned());
         let control = Control::GaveUp { why: one_line(why) };
-        for member in self.members.values() {
+        for member in self.all() {
             let _ = member.writer.control(&control);
+        }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Present> {
+        self.members.values().chain(self.resting.values())
+    }
+
+    /// From now on the first so many of the others take part, and the rest wait.
+    pub fn call(&mut self, others: usize) {
+        self.members.append(&mut self.resting);
+        if let Some(&first) = self.members.keys().nth(others) {
+            self.resting = self.members.split_off(&first);
         }
     }
 
@@ -224,7 +240,7 @@ impl Leader {
         &self.missing
     }
 
-    /// The others that came.
+    /// The others that came and take part.
     pub fn present(&self) -> impl Iterator<Item = u32> + '_ {
         self.members.keys().copied()
     }
@@ -266,7 +282,8 @@ impl Leader {
             if let Some(heard) = Heard::of(event) {
                 if let Heard::Gone(gone) = &heard {
                     self.gone.insert(rank, gone.clone());
-                    if let Some(member) = self.members.get(&rank) {
+                    let known = self.members.get(&rank).or(self.resting.get(&rank));
+                    if let Some(member) = known {
                         member.writer.close();
                     }
                 }
@@ -277,7 +294,7 @@ impl Leader {
 
     /// All is done.
     pub fn end(self) {
-        for member in self.members.values() {
+        for member in self.all() {
             let _ = member.writer.control(&Control::Bye);
         }
     }

@@ -169,6 +169,12 @@ impl Member {
         self.compared
     }
 
+    /// Begins anew: clocks drift, and what is measured next may be hours later.
+    pub fn compare_anew(&mut self) -> Result<(), Gone> {
+        self.compared = self.compare()?;
+        Ok(())
+    }
+
     /// A moment of rank 0's timeline on our clock.
     pub fn instant(&self, leader_ns: i64) -> Option<Instant> {
         let ours = leader_ns.checked_sub(self.compared.ahead_ns)?;

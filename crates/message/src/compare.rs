@@ -29,7 +29,7 @@ inferometer_text::texts! {
         CountUnknown => "cannot tell at {count}", "{count} 个无法判断";
         CountNotComparable => "not comparable at {count}", "{count} 个不可比";
         SeeReasons => "{group}: reasons against a comparison below: {count}", "{group}：有 {count} 条不可比的原因，见下";
-        Baseline => "A (baseline)", "A（基准）";
+        Baseline => "{side} (baseline)", "{side}（基准）";
         GroupIs => "{name} (runs: {runs}, loads: {points})", "{name}（{runs} 次运行，{points} 个负载点）";
         ModelOn => "{model} on {cards}", "{model}，{cards}";
         Cards => "{count} cards", "{count} 卡";

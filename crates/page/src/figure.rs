@@ -84,8 +84,8 @@ impl Panel {
         self.series.iter().all(|series| series.shape.is_empty())
     }
 
-    /// It has values and shows nothing that a number would not: a heat map of one cell, curves that
-    /// are all at one place of the axis, which are dots above each other, or that never leave 0.
+    /// It has values and shows nothing that a number would not: a heat map of one cell, curves or
+    /// dots that are all at one place of the axis, above each other, or that never leave 0.
     fn is_trivial(&self) -> bool {
         let shapes = || self.series.iter().map(|series| &series.shape);
         let heat = shapes().map(|shape| match shape {
@@ -98,7 +98,7 @@ impl Panel {
         {
             return cells == 1;
         }
-        let curves = shapes().all(|shape| matches!(shape, Shape::Line(_)));
+        let curves = shapes().all(|shape| matches!(shape, Shape::Line(_) | Shape::Scatter(_)));
         let samples = || {
             shapes()
                 .flat_map(Shape::samples)

@@ -40,6 +40,8 @@ pub struct Edition {
     /// The numbers that are looked at first.
     pub headlines: Vec<Headline>,
     pub doc: Doc,
+    /// Sections that stand above the figures, beside those that judge.
+    pub above: usize,
     /// What the names in it mean.
     pub glossary: Glossary,
     pub figures: Vec<Figure>,
@@ -144,7 +146,7 @@ impl Parts {
         };
         let (lead, mut rest): (Vec<&Section>, Vec<&Section>) =
             edition.doc.sections.iter().partition(leads);
-        let measured: Vec<&Section> = rest.drain(..rest.len().min(1)).collect();
+        let measured: Vec<&Section> = rest.drain(..rest.len().min(edition.above)).collect();
         let html = |sections: &[&Section]| -> String {
             let sections = sections.iter();
             sections

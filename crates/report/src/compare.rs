@@ -10,6 +10,7 @@ mod within_slo;
 pub use checks::checks;
 pub use csv::csv;
 pub use figures::figures;
+pub(crate) use figures::labels;
 
 use inferometer_analysis::compare::{
     Comparison, Direction, Group, Metric, Row, RunSample, Verdict,
@@ -43,6 +44,7 @@ pub fn compose(report: &CompareReport<'_>) -> Doc {
         Section::plain(verdicts(report)),
         Section::plain([legend(report)]),
     ];
+    sections.extend(overview(report));
     sections.extend(within_slo::section(report));
     if !comparison.reasons.is_empty() {
         let notes = comparison
@@ -55,7 +57,6 @@ pub fn compose(report: &CompareReport<'_>) -> Doc {
     match report.columns {
         Some(chosen) => sections.extend(chosen.0.iter().map(|it| table::of_column(report, it))),
         None => {
-            sections.extend(table::over_loads(report));
             let of_one_load = |a: &Row, b: &Row| a.point == b.point && a.group == b.group;
             let loads = comparison.rows.chunk_by(of_one_load);
             sections.extend(loads.map(|rows| table::section(report, rows)));
@@ -72,6 +73,16 @@ pub fn compose(report: &CompareReport<'_>) -> Doc {
         sections.push(Section::headed(heading, [Block::Quotes(lines.collect())]));
     }
     Doc { sections }
+}
+
+/// The primary metric at each load, where there are several and no figures were chosen.
+fn overview(report: &CompareReport<'_>) -> Option<Section> {
+    let usual = report.columns.is_none();
+    usual.then(|| table::over_loads(report)).flatten()
+}
+
+pub(crate) fn has_overview(report: &CompareReport<'_>) -> bool {
+    overview(report).is_some()
 }
 
 fn note(reason: String) -> Note {
@@ -103,12 +114,13 @@ fn letter(place: usize) -> String {
 fn legend(report: &CompareReport<'_>) -> Block {
     let lang = report.lang;
     let labels = figures::labels(report.groups);
-    let groups = report.groups.iter().zip(labels).enumerate();
+    let heads = figures::heads(report.groups).into_iter();
+    let groups = report.groups.iter().zip(labels).zip(heads).enumerate();
     let mut pairs: Vec<Pair> = groups
-        .map(|(place, (group, label))| {
+        .map(|(place, ((group, label), head))| {
             let key = match place {
-                0 => CompareText::Baseline.text(lang).to_owned(),
-                _ => letter(place),
+                0 => CompareText::Baseline.with(lang, &[("side", head)]),
+                _ => head,
             };
             Pair::new(&key, described(group, &label, lang))
         })

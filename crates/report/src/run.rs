@@ -211,16 +211,10 @@ fn heading(report: &RunReport<'_>, label: impl Text) -> String {
 /// Where the run is, and the command that repeats it.
 fn stored(report: &RunReport<'_>) -> Option<Section> {
     let directory = report.directory?;
-    let scenario = directory.join("scenario.toml");
-    let mut words: Vec<String> = ["inferometer", "run", "--config"].map(str::to_owned).into();
-    words.push(shell_word(&scenario.to_string_lossy()));
-    for header in &report.scenario.connection.headers {
-        // Values of headers are never stored, so the reader has to give them again.
-        words.push(format!("--header {}", shell_word(&format!("{header}=…"))));
-    }
-    if let Some(engine) = &report.environment.engine {
-        words.extend(started(&engine.options, &engine.command));
-    }
+    let words = match report.environment.typed.as_slice() {
+        [] => from_settings(report, directory),
+        words => typed(words, None),
+    };
     Some(Section::plain([
         Block::Pairs(vec![Pair::new(
             report.say(SetupText::Saved),
@@ -231,6 +225,21 @@ fn stored(report: &RunReport<'_>) -> Option<Section> {
             words,
         }),
     ]))
+}
+
+/// The command that repeats a run of which only the settings are known.
+fn from_settings(report: &RunReport<'_>, directory: &Path) -> Vec<String> {
+    let scenario = directory.join("scenario.toml");
+    let mut words: Vec<String> = ["inferometer", "run", "--config"].map(str::to_owned).into();
+    words.push(shell_word(&scenario.to_string_lossy()));
+    for header in &report.scenario.connection.headers {
+        // Values of headers are never stored, so the reader has to give them again.
+        words.push(format!("--header {}", shell_word(&format!("{header}=…"))));
+    }
+    if let Some(engine) = &report.environment.engine {
+        words.extend(started(&engine.options, &engine.command));
+    }
+    words
 }
 
 /// What starts an engine again, as a shell takes it: our options about it, then its command.

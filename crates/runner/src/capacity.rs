@@ -8,6 +8,7 @@ mod probe_watcher;
 mod search;
 
 pub use driver::{at_level, short};
+pub use journal::Journal;
 pub use objectives::{OWN_TIER, Tier, tiers};
 pub use over::{Over, levels};
 pub use search::{CapacitySearch, USUAL_BUDGET};

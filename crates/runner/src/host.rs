@@ -74,9 +74,10 @@ pub fn random() -> u64 {
 }
 
 /// Wall time, RFC 3339 with the local offset.
+/// To the millisecond: runs that began in the same second keep their order.
 pub fn now() -> String {
     jiff::Zoned::now()
-        .strftime("%Y-%m-%dT%H:%M:%S%:z")
+        .strftime("%Y-%m-%dT%H:%M:%S%.3f%:z")
         .to_string()
 }
 

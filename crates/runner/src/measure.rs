@@ -13,7 +13,7 @@ mod traces;
 mod watch;
 
 use crate::error::{Context as _, RunnerError, bail};
-pub use ranks::{follow, lead};
+pub use ranks::{follow, streams};
 pub use reach::look_at;
 pub use simulate::{computed, device, simulate, simulated_host};
 use stored::read_checked_and_seal;
@@ -50,7 +50,7 @@ use inferometer_text::Lang;
 use inferometer_text::secret::Secrets;
 use inferometer_workload::{Content, Nonce, Workload};
 use plan::{Planned, default_workers, most_streams, planned, wake_up};
-use ranks::{Crew, Decided};
+use ranks::Decided;
 use reach::{health_timeouts, look, timeouts};
 use std::path::Path;
 use std::sync::Arc;
@@ -60,6 +60,7 @@ use traces::Traces;
 use watch::MetricsSearch;
 
 pub use point::{Point, PrefixCache};
+pub(crate) use ranks::Crew;
 
 /// The session of the preflight's request, counted from those of the warm-up.
 const PREFLIGHT_SESSION: u64 = 1 << 20;
@@ -116,28 +117,8 @@ impl Measured {
     }
 }
 
-/// Runs one load point against `targets` and keeps it in `out`.
+/// Runs one load point against `targets`, with those who share it, and keeps it in `out`.
 pub fn measure(
-    point: Point,
-    targets: Vec<Target>,
-    out: &Path,
-    session: &Session,
-    control: &Control,
-    observer: &mut dyn Observer,
-) -> Result<Measured, RunnerError> {
-    measure_with(
-        point,
-        targets,
-        out,
-        session,
-        control,
-        &mut Crew::Alone,
-        observer,
-    )
-}
-
-/// The same with others that share the load.
-fn measure_with(
     point: Point,
     targets: Vec<Target>,
     out: &Path,
@@ -154,7 +135,7 @@ fn measure_with(
         texts,
         workload,
     } = load_point(point, targets, out, session, control, crew, observer)?;
-    if let Crew::Lead(leader) = crew {
+    if let Crew::Lead { leader, .. } = crew {
         ranks::collect(leader, &directory, &mut ending)?;
     }
     directory.write_ending(&ending)?;
@@ -201,6 +182,7 @@ fn load_point(
     observer: &mut dyn Observer,
 ) -> Result<Loaded, RunnerError> {
     let Point {
+        typed,
         scenario,
         data,
         targets: _,
@@ -212,7 +194,7 @@ fn load_point(
         chunk_usage,
     } = point;
     let mut notes: Vec<Note> = Vec::new();
-    let share = crew.share();
+    let share = crew.call(&scenario)?;
     let streams = share.of_places(most_streams(&scenario));
     let raised = host::raise_open_files(streams).map_err(RunnerError::Message)?;
     notes.extend(raised.map(Note::from));
@@ -296,6 +278,7 @@ fn load_point(
     })?;
     let environment = Environment {
         inferometer: env!("CARGO_PKG_VERSION").to_owned(),
+        typed,
         started: host::now(),
         origin_monotonic_ns: clock.origin_monotonic_ns(),
         nonce: nonce.map(|nonce| nonce.to_string()),

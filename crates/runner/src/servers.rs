@@ -6,7 +6,7 @@ use crate::embedded::EmbeddedServer;
 use crate::engine_failure::EngineFailure;
 use crate::error::{Context as _, RunnerError, bail};
 use crate::launch::{EngineOptions, Flags, LaunchedEngine, Launcher};
-use crate::measure::{Measured, Point, computed, device, measure, simulate};
+use crate::measure::{Crew, Measured, Point, computed, device, measure, simulate};
 use crate::observer::Observer;
 use crate::session::Session;
 use inferometer_core::environment::{Ending, Health, StartedEngine};
@@ -15,6 +15,7 @@ use inferometer_core::scenario::{Connection, SimClock};
 use inferometer_engine::{Access, Failure, facts_of_log};
 use inferometer_load::http::Target;
 use inferometer_load::instrument::Control;
+use inferometer_meet::Leader;
 use inferometer_sim::launch::Launch;
 use inferometer_text::Lang;
 use std::collections::BTreeMap;
@@ -43,6 +44,8 @@ pub struct Servers {
     chunk_usage: BTreeMap<Vec<String>, bool>,
     /// A server that others started, as its log describes it.
     from_log: Option<StartedEngine>,
+    /// Who shares the load.
+    crew: Crew,
 }
 
 enum LiveServer {
@@ -123,7 +126,16 @@ impl Servers {
             ended: None,
             from_log: None,
             chunk_usage: BTreeMap::new(),
+            crew: Crew::Alone,
         }
+    }
+
+    /// From now on the load is shared with other ranks.
+    pub fn share_with(&mut self, leader: Leader) {
+        self.crew = Crew::Lead {
+            leader,
+            told: false,
+        };
     }
 
     /// Why the engine of a point would not start, as far as that is known without a try.
@@ -156,9 +168,13 @@ impl Servers {
         let urls = point.scenario.connection.urls.clone();
         point.chunk_usage = self.chunk_usage.get(&urls).copied();
         let session = Arc::clone(&self.session);
+        let mut crew = std::mem::take(&mut self.crew);
         let measured = self.while_it_lives(control, || {
-            measure(point, targets, out, &session, control, observer)
+            let crew = &mut crew;
+            measure(point, targets, out, &session, control, crew, observer)
         });
+        crew.after(measured.as_ref().map(|measured| measured.ending.cause));
+        self.crew = crew;
         if let Ok(measured) = &measured
             && let Ok(environment) = measured.directory.environment()
         {
@@ -212,7 +228,13 @@ impl Servers {
         Ok(computed.measured)
     }
 
+    /// Sends the other ranks home, and stops what was started.
     pub fn stop(&mut self, observer: &mut dyn Observer) {
+        self.crew.end();
+        self.stop_engine(observer);
+    }
+
+    fn stop_engine(&mut self, observer: &mut dyn Observer) {
         match self.live.take() {
             Some(LiveServer::Launched { engine, .. }) => engine.stop(observer),
             Some(LiveServer::Embedded { server, .. }) => server.stop(),
@@ -283,7 +305,7 @@ impl Servers {
         };
         if !self.live.as_ref().is_some_and(fits) {
             let begun = Instant::now();
-            self.stop(observer);
+            self.stop_engine(observer);
             if let Some(failure) = self.failed.get(wanted.flags()) {
                 return Err(failure.clone());
             }

@@ -7,9 +7,10 @@ pub use stored::{exit, page, read, show};
 use crate::exit::Exit;
 use crate::folder::kept_in;
 use crate::live::{Followed, LiveOptions, LivePage, Serve};
-use crate::options::{EngineArguments, Format, MeasurementOptions, OutputOptions};
+use crate::options::{EngineArguments, Format, MeasurementOptions, OutputOptions, RankOptions};
 use crate::output::{check_output, check_report_name, keep, language};
 use crate::progress::Progress;
+use crate::ranks;
 use crate::session::session;
 use crate::signals::interrupt_or_say;
 use crate::typed_words::typed_words;
@@ -20,10 +21,11 @@ use inferometer_campaign::capacity::stored::SearchEnding;
 use inferometer_core::options::{Count, LoadOptions, Positive};
 use inferometer_load::instrument::Control;
 use inferometer_message::CapacityText;
+use inferometer_runner::Session;
 use inferometer_runner::capacity::{
-    CapacitySearch, OWN_TIER, Over, Tier, USUAL_BUDGET, at_level, levels, tiers,
+    CapacitySearch, Journal, OWN_TIER, Over, Tier, USUAL_BUDGET, at_level, levels, tiers,
 };
-use inferometer_runner::launch::Flags;
+use inferometer_runner::launch::{EngineOptions, Flags};
 use inferometer_runner::measure::{Point, PrefixCache};
 use inferometer_runner::servers::Servers;
 use inferometer_text::secret::without_secrets;
@@ -83,11 +85,12 @@ pub struct CapacityArguments {
     #[arg(long, value_name = "N", help_heading = "Capacity")]
     pub budget: Option<Count>,
     #[command(flatten)]
+    pub ranks: RankOptions,
+    #[command(flatten)]
     pub engine: EngineArguments,
 }
 
-pub fn run(arguments: CapacityArguments, serve: Serve) -> anyhow::Result<Exit> {
-    crate::options::refuse_ranks("capacity")?;
+pub fn run(mut arguments: CapacityArguments, serve: Serve) -> anyhow::Result<Exit> {
     check_output(&arguments.output)?;
     check_report_name(&arguments.output)?;
     // Told before the search, not after it.
@@ -97,7 +100,7 @@ pub fn run(arguments: CapacityArguments, serve: Serve) -> anyhow::Result<Exit> {
     let lang = language(arguments.output.lang);
     let typed = arguments.measurement.load.clone();
     fixed_load(&typed, arguments.over)?;
-    let mut options = arguments.measurement.layered()?;
+    let mut options = std::mem::take(&mut arguments.measurement).layered()?;
     // The load of a stored run gives way to the search; its work is what counts.
     options.load = LoadOptions {
         concurrency: None,
@@ -114,7 +117,7 @@ pub fn run(arguments: CapacityArguments, serve: Serve) -> anyhow::Result<Exit> {
         hold: typed.hold,
         ..options.load
     };
-    let tiers = tiers(&options, arguments.tier)?;
+    let tiers = tiers(&options, std::mem::take(&mut arguments.tier))?;
     // Every objective is watched in every probe.
     options.objectives.slo = Some(tiers.iter().flat_map(|tier| tier.slos.clone()).collect());
     let settings = Settings {
@@ -128,7 +131,6 @@ pub fn run(arguments: CapacityArguments, serve: Serve) -> anyhow::Result<Exit> {
             arguments.highest,
         )
     };
-    let label = options.run.label.clone();
     let mut repeat = repeat(&settings, &tiers, &typed);
     // Values of headers are never stored, so the reader has to give them again.
     let headers = options.connection.header.iter().flatten();
@@ -144,24 +146,20 @@ pub fn run(arguments: CapacityArguments, serve: Serve) -> anyhow::Result<Exit> {
     search.typed = typed_words(std::env::args().skip(1));
     let session = session(lang)?;
     let mut progress = Progress::of_search(arguments.quiet, lang);
-    // What cannot be measured at any load is said before the first.
-    Point::prepare(
-        at_level(&search.options, arguments.over, 1.0, 1),
-        PrefixCache::Kept,
-        &session,
-        &mut progress,
-    )?;
-    let out = kept_in(arguments.out.as_deref(), label.as_deref(), "capacity")?;
-    let journal = search.begin(&out)?;
-    arguments.engine.check(&search.options.connection)?;
-    let mut servers = Servers::given(
-        &engine,
-        &search.options.connection,
-        &Flags::new(),
-        out.join("server"),
-        Arc::clone(&session),
-        &mut progress,
-    )?;
+    let rank = arguments.ranks.found()?;
+    if let Some(rank) = &rank {
+        ranks::check(&search.options, &arguments.engine)?;
+        if rank.rank > 0 {
+            let (ranks, out) = (&arguments.ranks, arguments.out.as_deref());
+            return ranks::follow(rank, ranks, out, &search.options, &session, &mut progress);
+        }
+    }
+    let prepared = prepare(&arguments, &search, &engine, &session, &mut progress);
+    let ((out, journal, mut servers), leader) =
+        ranks::gather(rank.as_ref(), &arguments.ranks, prepared, &mut progress)?;
+    leader
+        .into_iter()
+        .for_each(|leader| servers.share_with(leader));
     let control = Control::default();
     let kept = [("folder", out.display().to_string())];
     interrupt_or_say(control.clone(), CapacityText::GoesOn.with(lang, &kept))?;
@@ -181,6 +179,33 @@ pub fn run(arguments: CapacityArguments, serve: Serve) -> anyhow::Result<Exit> {
         SearchEnding::Interrupted => Exit::Interrupted,
         _ => exit(&found),
     })
+}
+
+/// Where the search is kept and on which servers it goes: all that can be refused before anything
+/// is sent.
+fn prepare(
+    arguments: &CapacityArguments,
+    search: &CapacitySearch,
+    engine: &EngineOptions,
+    session: &Arc<Session>,
+    progress: &mut Progress,
+) -> anyhow::Result<(PathBuf, Journal, Servers)> {
+    // What cannot be measured at any load is said before the first.
+    let point = at_level(&search.options, arguments.over, 1.0, 1);
+    Point::prepare(point, PrefixCache::Kept, session, progress)?;
+    let label = search.options.run.label.as_deref();
+    let out = kept_in(arguments.out.as_deref(), label, "capacity")?;
+    let journal = search.begin(&out)?;
+    arguments.engine.check(&search.options.connection)?;
+    let servers = Servers::given(
+        engine,
+        &search.options.connection,
+        &Flags::new(),
+        out.join("server"),
+        Arc::clone(session),
+        progress,
+    )?;
+    Ok((out, journal, servers))
 }
 
 /// The words of a command that follow `--config` of a probe's scenario to search so again.

@@ -107,8 +107,11 @@ fn taken_apart(
     words: &[String],
     program: Command,
 ) -> anyhow::Result<(Vec<String>, Option<String>)> {
-    if words.first().is_none_or(|word| word != "run") {
-        bail!("after -- comes a measurement that pods can share: run URL and its options");
+    let shared = ["run", "sweep", "capacity"];
+    if !(words.first()).is_some_and(|word| shared.contains(&word.as_str())) {
+        bail!(
+            "after -- comes a measurement that pods can share: run, sweep or capacity with a URL and its options"
+        );
     }
     let line = std::iter::once("inferometer".to_owned()).chain(words.iter().cloned());
     if let Err(error) = program.try_get_matches_from(line) {

@@ -87,6 +87,7 @@ impl Sheet<'_> {
                 Format::Csv => bail!("--format csv is not made here; use json, or md for a table"),
                 Format::Svg | Format::Png => return Ok(Rendered::Figures((self.figures)(lang))),
                 Format::Html => html::render(&html::page(lang, (self.json)(), |lang| Edition {
+                    above: 1,
                     glossary: inferometer_report::html::glossary(lang),
                     lang,
                     title: (self.title)(lang),

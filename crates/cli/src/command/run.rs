@@ -1,7 +1,5 @@
 //! `inferometer run`: one load point.
 
-mod ranks;
-
 use crate::exit::Exit;
 use crate::folder::kept_in;
 use crate::live::{Followed, LiveOptions, LivePage, Serve};
@@ -9,14 +7,16 @@ use crate::options::{EngineArguments, MeasurementOptions, OutputOptions, RankOpt
 use crate::otlp::{OtlpOptions, When};
 use crate::output::{check_output, check_report_name, keep_page, language, show, verdict};
 use crate::progress::Progress;
+use crate::ranks;
 use crate::session::session;
 use crate::signals::interrupt_on_signals;
+use crate::typed_words::typed_words;
 use clap::Args;
 use inferometer_core::environment::EndCause;
 use inferometer_core::options::Options;
 use inferometer_load::instrument::Control;
 use inferometer_runner::launch::Flags;
-use inferometer_runner::measure::{Point, PrefixCache, lead};
+use inferometer_runner::measure::{Point, PrefixCache};
 use inferometer_runner::servers::Servers;
 use inferometer_runner::{Session, with_causes};
 use inferometer_store::run_dir::RunDir;
@@ -59,28 +59,22 @@ pub fn run(mut arguments: RunArguments, serve: Serve) -> anyhow::Result<Exit> {
     let rank = arguments.ranks.found()?;
     if let Some(rank) = &rank {
         ranks::check(&options, &arguments.engine)?;
+        ranks::check_streams(&options, rank)?;
         if rank.rank > 0 {
-            return ranks::follow(rank, &arguments, &options, &session, &mut progress);
+            let (ranks, out) = (&arguments.ranks, arguments.out.as_deref());
+            return ranks::follow(rank, ranks, out, &options, &session, &mut progress);
         }
     }
     let prepared = prepare(&arguments, &options, &session, &mut progress);
-    let leader = match &rank {
-        Some(rank) => Some(ranks::gather(
-            rank,
-            &arguments.ranks,
-            prepared.as_ref().err(),
-            &mut progress,
-        )?),
-        None => None,
-    };
-    let (point, out, mut servers) = prepared?;
+    let ((point, out, mut servers), leader) =
+        ranks::gather(rank.as_ref(), &arguments.ranks, prepared, &mut progress)?;
+    leader
+        .into_iter()
+        .for_each(|leader| servers.share_with(leader));
     let control = Control::default();
     interrupt_on_signals(control.clone())?;
     let live = (arguments.live).follow(serve, Followed::Run(&out, Some(&control)), lang)?;
-    let measured = match leader {
-        Some(leader) => lead(point, &out, leader, &session, &control, &mut progress),
-        None => servers.measure(point, &out, &control, &mut progress),
-    };
+    let measured = servers.measure(point, &out, &control, &mut progress);
     servers.stop(&mut progress);
     progress.end();
     let measured = measured?;
@@ -107,7 +101,8 @@ fn prepare(
     session: &Arc<Session>,
     progress: &mut Progress,
 ) -> anyhow::Result<(Point, PathBuf, Servers)> {
-    let point = Point::prepare(options.clone(), PrefixCache::Kept, session, progress)?;
+    let mut point = Point::prepare(options.clone(), PrefixCache::Kept, session, progress)?;
+    point.typed = typed_words(std::env::args().skip(1));
     let label = point.scenario.label.as_deref();
     let out = kept_in(arguments.out.as_deref(), label, "run")?;
     RunDir::check(&out)?;

@@ -7,9 +7,12 @@ mod typed;
 use crate::exit::Exit;
 use crate::folder::kept_in;
 use crate::live::{Followed, LiveOptions, LivePage, Serve};
-use crate::options::{ColumnOptions, EngineArguments, Format, NO_CHECKS, OutputOptions};
+use crate::options::{
+    ColumnOptions, EngineArguments, Format, NO_CHECKS, OutputOptions, RankOptions,
+};
 use crate::output::{Rendered, check_output, check_report_name, deliver, keep, language, style};
 use crate::progress::Progress;
+use crate::ranks;
 use crate::session::session;
 use crate::signals::interrupt_on_signals;
 use crate::typed_words::typed_words;
@@ -25,10 +28,11 @@ use inferometer_page::{html, markdown, text};
 use inferometer_report::csv;
 use inferometer_report::run::{Detail, RunReport};
 use inferometer_report::sweep::{SweepReport, Visited, compose, compose_for_notes, figures, json};
-use inferometer_runner::RunnerError;
+use inferometer_runner::launch::EngineOptions;
 use inferometer_runner::measure::PrefixCache;
 use inferometer_runner::servers::Servers;
-use inferometer_runner::sweep::{EngineFlag, SweepDriver, SweepRequest, plan, read};
+use inferometer_runner::sweep::{EngineFlag, PlannedSweep, SweepDriver, SweepRequest, plan, read};
+use inferometer_runner::{RunnerError, Session};
 use inferometer_store::run_dir::RunDir;
 use inferometer_store::sweep_dir::{SweepDir, TrialState};
 use inferometer_text::Lang;
@@ -89,6 +93,8 @@ pub struct SweepArguments {
     #[arg(long, value_name = "NAME=V1,V2,…", help_heading = "Sweep")]
     pub engine_flag: Vec<EngineFlag>,
     #[command(flatten)]
+    pub ranks: RankOptions,
+    #[command(flatten)]
     pub engine: EngineArguments,
 }
 
@@ -108,7 +114,6 @@ pub enum OrderName {
 const MOST_REPEATS: u32 = 1_000;
 
 pub fn run(mut arguments: SweepArguments, serve: Serve) -> anyhow::Result<Exit> {
-    crate::options::refuse_ranks("sweep")?;
     arguments.output.columns = arguments.columns.columns.take();
     check_output(&arguments.output)?;
     check_report_name(&arguments.output)?;
@@ -146,18 +151,23 @@ pub fn run(mut arguments: SweepArguments, serve: Serve) -> anyhow::Result<Exit> 
     };
     let mut planned = plan(request, &session, &mut progress)?;
     planned.plan.typed = typed_words(std::env::args().skip(1));
-    let label = planned.plan.label.as_deref();
-    let out = kept_in(arguments.out.as_deref(), label, "sweep")?;
-    let sweep = SweepDir::begin(&out, planned.plan.clone())?;
-    arguments.engine.check(&planned.options[0].connection)?;
-    let servers = Servers::given(
-        &engine,
-        &planned.options[0].connection,
-        &planned.plan.points[0].flags,
-        out.join("server"),
-        Arc::clone(&session),
-        &mut progress,
-    )?;
+    let rank = arguments.ranks.found()?;
+    if let Some(rank) = &rank {
+        let mut options = planned.options[0].clone();
+        ranks::check(&options, &arguments.engine)?;
+        if rank.rank > 0 {
+            // Each point names its own; the secrets of all may be needed.
+            options.connection.url = Some(typed.urls().to_vec());
+            let (ranks, out) = (&arguments.ranks, arguments.out.as_deref());
+            return ranks::follow(rank, ranks, out, &options, &session, &mut progress);
+        }
+    }
+    let prepared = prepare(&arguments, &planned, &engine, &session, &mut progress);
+    let ((sweep, mut servers), leader) =
+        ranks::gather(rank.as_ref(), &arguments.ranks, prepared, &mut progress)?;
+    leader
+        .into_iter()
+        .for_each(|leader| servers.share_with(leader));
     let control = Control::default();
     interrupt_on_signals(control.clone())?;
     let live = (arguments.live).follow(serve, Followed::All(&sweep.points_path()), lang)?;
@@ -191,6 +201,31 @@ pub fn run(mut arguments: SweepArguments, serve: Serve) -> anyhow::Result<Exit> 
     } else {
         exit(&visited)
     })
+}
+
+/// Where the sweep is kept and on which servers it goes: all that can be refused before anything
+/// is sent.
+fn prepare(
+    arguments: &SweepArguments,
+    planned: &PlannedSweep,
+    engine: &EngineOptions,
+    session: &Arc<Session>,
+    progress: &mut Progress,
+) -> anyhow::Result<(SweepDir, Servers)> {
+    let label = planned.plan.label.as_deref();
+    let out = kept_in(arguments.out.as_deref(), label, "sweep")?;
+    let sweep = SweepDir::begin(&out, planned.plan.clone())?;
+    let connection = &planned.options[0].connection;
+    arguments.engine.check(connection)?;
+    let servers = Servers::given(
+        engine,
+        connection,
+        &planned.plan.points[0].flags,
+        out.join("server"),
+        Arc::clone(session),
+        progress,
+    )?;
+    Ok((sweep, servers))
 }
 
 /// The servers that take turns, if they are to.

@@ -60,7 +60,7 @@ impl RankOptions {
 pub fn refuse_ranks(command: &str) -> anyhow::Result<()> {
     if let Some(rank) = RankOptions::default().found()? {
         bail!(
-            "inferometer {command} sends from one machine, and this is rank {} of {}; start it as one task, or share a single point with inferometer run",
+            "inferometer {command} sends from one machine, and this is rank {} of {}; start it as one task; run, sweep and capacity can be shared",
             rank.rank,
             rank.of
         );

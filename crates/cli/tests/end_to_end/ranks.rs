@@ -5,6 +5,7 @@ use inferometer_core::doubt::DoubtCode;
 use inferometer_core::environment::EndCause;
 use inferometer_core::record::Record;
 use inferometer_store::run_dir::RunDir;
+use inferometer_store::sweep_dir::{SweepDir, TrialState};
 use rustix::process::Signal;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::TcpListener;
@@ -17,19 +18,14 @@ fn free_port() -> u16 {
     listener.local_addr().unwrap().port()
 }
 
-/// The command of one rank; all of them keep the run in `run`.
-fn rank(place: &Place, url: &str, [rank, of]: [u32; 2], meet: &str, options: &[&str]) -> Command {
+fn words(line: &str) -> Vec<&str> {
+    line.split(' ').collect()
+}
+
+/// The command of one rank of several.
+fn of_rank(place: &Place, [rank, of]: [u32; 2], meet: &str, command: &[&str]) -> Command {
     let numbers = [rank.to_string(), of.to_string()];
-    let fixed = [
-        "run",
-        url,
-        "--lang",
-        "en",
-        "--quiet",
-        "--out",
-        "run",
-        "--input-tokens",
-        "16",
+    let ranks = [
         "--rank",
         &numbers[0],
         "--of",
@@ -38,12 +34,15 @@ fn rank(place: &Place, url: &str, [rank, of]: [u32; 2], meet: &str, options: &[&
         meet,
         "--no-html",
     ];
-    place.command(
-        fixed
-            .iter()
-            .chain(&crate::support::ON_ANY_HOST)
-            .chain(options),
-    )
+    let always = crate::support::ON_ANY_HOST;
+    place.command(command.iter().chain(&ranks).chain(&always))
+}
+
+/// The command of one rank of a run; all of them keep it in `run`.
+fn rank(place: &Place, url: &str, numbers: [u32; 2], meet: &str, options: &[&str]) -> Command {
+    let fixed = words("--lang en --quiet --out run --input-tokens 16");
+    let command = [&["run", url], fixed.as_slice(), options].concat();
+    of_rank(place, numbers, meet, &command)
 }
 
 /// Starts all ranks of a run and lets them go on.
@@ -51,6 +50,17 @@ fn start(place: &Place, url: &str, of: u32, options: &[&str]) -> Vec<Started> {
     let meet = format!("127.0.0.1:{}", free_port());
     (0..of)
         .map(|number| Started::new(rank(place, url, [number, of], &meet, options)))
+        .collect()
+}
+
+/// Starts all ranks of a sweep or a search, in a folder of its name.
+fn start_campaign(place: &Place, url: &str, of: u32, command: &str, options: &str) -> Vec<Started> {
+    let meet = format!("127.0.0.1:{}", free_port());
+    let fixed = format!("--lang en --quiet --out {command} --input-tokens 16 --output-tokens 3");
+    let words = [words(&fixed), words(options)].concat();
+    let words = [&[command, url], words.as_slice()].concat();
+    (0..of)
+        .map(|number| Started::new(of_rank(place, [number, of], &meet, &words)))
         .collect()
 }
 
@@ -95,17 +105,9 @@ fn by_rank(records: &[Record]) -> BTreeMap<Option<u32>, Vec<u64>> {
 #[test]
 fn two_ranks_send_what_one_would_and_leave_one_run() {
     let sim = Sim::start(&[]);
-    let load = [
-        "--concurrency",
-        "4",
-        "--requests",
-        "60",
-        "--output-tokens",
-        "uniform(2,9)",
-        "--seed",
-        "5",
-        "--no-cache-nonce",
-    ];
+    let load = words(
+        "--concurrency 4 --requests 60 --output-tokens uniform(2,9) --seed 5 --no-cache-nonce",
+    );
     let alone = Place::new().measure(&sim.url, &load);
     let place = Place::new();
     let shared = run(&place, &sim.url, 2, &load);
@@ -156,19 +158,8 @@ fn two_ranks_send_what_one_would_and_leave_one_run() {
 #[test]
 fn arrivals_of_three_ranks_are_due_when_those_of_one_are() {
     let sim = Sim::start(&[]);
-    let load = [
-        "--rate",
-        "60",
-        "--requests",
-        "45",
-        "--output-tokens",
-        "3",
-        "--seed",
-        "9",
-        "--warmup",
-        "none",
-        "--no-cache-nonce",
-    ];
+    let load =
+        words("--rate 60 --requests 45 --output-tokens 3 --seed 9 --warmup none --no-cache-nonce");
     let alone = Place::new().measure(&sim.url, &load);
     let place = Place::new();
     let shared = run(&place, &sim.url, 3, &load);
@@ -195,16 +186,7 @@ fn arrivals_of_three_ranks_are_due_when_those_of_one_are() {
 fn a_load_with_a_window_opens_for_all_ranks_at_once() {
     let sim = Sim::start(&[]);
     let place = Place::new();
-    let load = [
-        "--rate",
-        "50",
-        "--duration",
-        "2s",
-        "--warmup",
-        "20",
-        "--output-tokens",
-        "3",
-    ];
+    let load = words("--rate 50 --duration 2s --warmup 20 --output-tokens 3");
     let shared = run(&place, &sim.url, 2, &load);
     let ending = RunDir::open(&shared.path).unwrap().ending().unwrap();
     assert_eq!(ending.cause, EndCause::Complete);
@@ -224,19 +206,8 @@ fn a_load_with_a_window_opens_for_all_ranks_at_once() {
 fn answers_of_all_ranks_are_kept_and_conversations_stay_with_one() {
     let sim = Sim::start(&[]);
     let place = Place::new();
-    let load = [
-        "--concurrency",
-        "4",
-        "--requests",
-        "30",
-        "--turns",
-        "3",
-        "--think",
-        "0s",
-        "--output-tokens",
-        "3",
-        "--keep-text",
-    ];
+    let load =
+        words("--concurrency 4 --requests 30 --turns 3 --think 0s --output-tokens 3 --keep-text");
     let shared = run(&place, &sim.url, 2, &load);
     shared.assert_all_ok(30);
     let mut rank_of = BTreeMap::new();
@@ -258,18 +229,8 @@ fn until_recorded(journal: &Path, least: usize) {
 }
 
 fn long(place: &Place, sim: &Sim, of: u32) -> Vec<Started> {
-    let load = [
-        "--concurrency",
-        "6",
-        "--requests",
-        "100000",
-        "--output-tokens",
-        "4",
-        "--warmup",
-        "none",
-        "--stagger",
-        "none",
-    ];
+    let load =
+        words("--concurrency 6 --requests 100000 --output-tokens 4 --warmup none --stagger none");
     let started = start(place, &sim.url, of, &load);
     until_recorded(&place.path("run"), 8);
     until_recorded(&place.path("run-rank1"), 8);
@@ -401,16 +362,7 @@ fn with_fewer_ranks_than_asked_for_the_load_is_whole_and_doubted() {
     let sim = Sim::start(&[]);
     let place = Place::new();
     let meet = format!("127.0.0.1:{}", free_port());
-    let load = [
-        "--meet-within",
-        "2s",
-        "--at-least",
-        "2",
-        "--requests",
-        "40",
-        "--output-tokens",
-        "3",
-    ];
+    let load = words("--meet-within 2s --at-least 2 --requests 40 --output-tokens 3");
     let started =
         [0, 2].map(|number| Started::new(rank(&place, &sim.url, [number, 3], &meet, &load)));
     let [leader, other] = started.map(Started::wait);
@@ -441,16 +393,89 @@ fn what_several_ranks_cannot_do_is_refused_in_one_line() {
     place
         .run(&["run", "http://127.0.0.1:1", "--rank", "2", "--of", "2"])
         .assert_refused(&["0 to 1"]);
-    for command in ["sweep", "capacity"] {
-        let mut command = place.command([command, "http://127.0.0.1:1"]);
-        command
-            .env("OMPI_COMM_WORLD_RANK", "0")
-            .env("OMPI_COMM_WORLD_SIZE", "2");
-        command.env("OMPI_COMM_WORLD_LOCAL_SIZE", "2");
-        Started::new(command)
-            .wait()
-            .assert_refused(&["rank 0 of 2", "one task"]);
+    let mut command = place.command(["tune", "http://127.0.0.1:1"]);
+    command
+        .env("OMPI_COMM_WORLD_RANK", "0")
+        .env("OMPI_COMM_WORLD_SIZE", "2");
+    command.env("OMPI_COMM_WORLD_LOCAL_SIZE", "2");
+    Started::new(command)
+        .wait()
+        .assert_refused(&["rank 0 of 2", "one task"]);
+}
+
+#[test]
+fn the_points_of_a_sweep_are_shared_one_after_the_other() {
+    let sim = Sim::start(&[]);
+    let place = Place::new();
+    let load = "--concurrency 1,2,6 --requests 12 --warmup none";
+    let mut ended = ended(start_campaign(&place, &sim.url, 3, "sweep", load));
+    for other in &ended[1..] {
+        assert_eq!(
+            (other.code, other.stdout.as_str()),
+            (Some(0), ""),
+            "{other:?}"
+        );
     }
+    let leader = ended.remove(0);
+    assert!(leader.stdout.contains("valid: 3"), "{leader:?}");
+    let sweep = SweepDir::open(place.path("sweep")).unwrap();
+    let trials = sweep.trials().unwrap();
+    assert_eq!(trials.len(), 3);
+    for (trial, streams) in trials.iter().zip([1, 2, 6]) {
+        let path = sweep.path().join(trial.directory.as_ref().unwrap());
+        let run = RunDir::open(&path).unwrap();
+        let records: Vec<Record> = records(&path)
+            .into_iter()
+            .filter(Record::is_measured)
+            .collect();
+        let asked: BTreeSet<u64> = records.iter().map(|record| record.index).collect();
+        assert_eq!((records.len(), asked.len()), (12, 12), "{streams} streams");
+        // Nobody has less than a stream: the last ranks wait for the next point.
+        let shares = by_rank(&records).len();
+        assert_eq!(shares, streams.min(3), "{streams} streams");
+        assert_eq!(run.ending().unwrap().cause, EndCause::Complete);
+    }
+    assert!(!place.path("sweep-rank1").exists(), "rank 0 has it");
+}
+
+#[test]
+fn a_search_is_shared_by_all_ranks() {
+    let sim = Sim::start(&[]);
+    let place = Place::new();
+    let load = "--slo ttft.p90=20s --start 20 --highest 40 --budget 400";
+    let mut ended = ended(start_campaign(&place, &sim.url, 2, "capacity", load));
+    assert_eq!(ended[1].code, Some(0), "{ended:?}");
+    let leader = ended.remove(0);
+    assert_ne!(leader.code, Some(2), "{leader:?}");
+    let probes: Vec<PathBuf> = std::fs::read_dir(place.path("capacity/probes"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    assert!(!probes.is_empty());
+    for probe in probes {
+        assert_eq!(RunDir::open(&probe).unwrap().ranks(), [0, 1]);
+    }
+    assert!(!place.path("capacity-rank1").exists(), "rank 0 has it");
+}
+
+#[test]
+fn a_rank_that_is_lost_ends_a_sweep_which_can_be_taken_up() {
+    let sim = Sim::start(&[]);
+    let place = Place::new();
+    let load = "--concurrency 2,4 --requests 100000 --warmup none";
+    let mut ranks = start_campaign(&place, &sim.url, 2, "sweep", load);
+    until_recorded(&place.path("sweep-rank1"), 5);
+    let lost = ranks.pop().unwrap();
+    lost.signal(Signal::KILL);
+    lost.wait();
+    let leader = ranks.remove(0).wait();
+    assert_eq!(leader.code, Some(1), "{leader:?}");
+    let trials = SweepDir::open(place.path("sweep"))
+        .unwrap()
+        .trials()
+        .unwrap();
+    let states: Vec<TrialState> = trials.iter().map(|trial| trial.state).collect();
+    assert_eq!(states, [TrialState::Interrupted]);
 }
 
 #[test]
@@ -468,14 +493,7 @@ fn what_rank_0_is_refused_for_is_said_by_all() {
 fn duckdb_and_polars_read_the_partitions_of_all_ranks_as_one_table() {
     let sim = Sim::start(&[]);
     let place = Place::new();
-    let load = [
-        "--concurrency",
-        "4",
-        "--requests",
-        "40",
-        "--output-tokens",
-        "3",
-    ];
+    let load = words("--concurrency 4 --requests 40 --output-tokens 3");
     run(&place, &sim.url, 2, &load);
     for (package, script) in [
         (
@@ -507,14 +525,7 @@ fn duckdb_and_polars_read_the_partitions_of_all_ranks_as_one_table() {
 #[test]
 fn connections_come_from_all_source_addresses() {
     let sim = Sim::start(&[]);
-    let load = [
-        "--concurrency",
-        "6",
-        "--requests",
-        "30",
-        "--output-tokens",
-        "3",
-    ];
+    let load = words("--concurrency 6 --requests 30 --output-tokens 3");
     let place = Place::new();
     let options = [&load[..], &["--source-address", "127.0.0.2,127.0.0.3"]].concat();
     let run = place.measure(&sim.url, &options);

@@ -136,6 +136,32 @@ fn single_measurements_under_their_own_headings_are_settings_of_one_group() {
 }
 
 #[test]
+fn files_without_headings_are_ladders_of_their_own_unless_each_is_a_point() {
+    let point = |streams: u64| {
+        format!(
+            "Concurrency: {streams}\nRequest throughput (req/s): {streams}\nMean TTFT (ms): 9\n"
+        )
+    };
+    let log = [point(8), point(16)].join("\n\n");
+    let read = |files: &[(&str, &str)]| -> Vec<ImportedResult> {
+        let read = files
+            .iter()
+            .flat_map(|(name, text)| read(name, text).results);
+        read.collect()
+    };
+    let titles = |results: &[ImportedResult]| -> Vec<String> {
+        groups(results).into_iter().map(|it| it.title).collect()
+    };
+    let logs = read(&[("all/a/log.txt", &log), ("all/b/log.txt", &log)]);
+    assert_eq!(titles(&logs), ["a/log.txt", "b/log.txt"]);
+    let (low, high) = (point(8), point(16));
+    let points = read(&[("all/8.txt", &low), ("all/16.txt", &high)]);
+    assert_eq!(titles(&points), [""], "one ladder");
+    let both = [logs, points].concat();
+    assert_eq!(groups(&both).len(), 3);
+}
+
+#[test]
 fn tables_of_one_section_are_told_apart_by_the_lines_above_them() {
     let table = |rate: f64| {
         format!(

@@ -4,6 +4,7 @@ use crate::figure::{Axis, Colour, Panel, Sample, Scale, Series, Shape};
 
 fn of_everything() -> Page {
     page(Lang::En, json!({"tokens": 7}), |lang| Edition {
+        above: 1,
         lang,
         title: match lang {
             Lang::En => "qwen <7b> · Load test report".to_owned(),

@@ -10,7 +10,7 @@ use inferometer_page::figure::Figure;
 use inferometer_text::punctuation::PunctuationText;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Every figure of a comparison, in reading order: the ratios, the sides over the loads, and
+/// Every figure of a comparison, in reading order: the sides over the loads, their ratios, and
 /// their requests.
 pub fn figures(report: &CompareReport<'_>) -> Vec<Figure> {
     let labels = told_apart(labels(report.groups));
@@ -24,8 +24,8 @@ pub fn figures(report: &CompareReport<'_>) -> Vec<Figure> {
             runs: &group.runs,
         })
         .collect();
-    let mut figures = vec![ratios::ratios(report.comparison, &names, report.lang)];
-    figures.extend(compared_runs::overlays(&sides, report.lang));
+    let mut figures = compared_runs::overlays(&sides, report.lang);
+    figures.push(ratios::ratios(report.comparison, &names, report.lang));
     figures.extend(compared_runs::distributions(&sides, report.lang));
     for figure in &mut figures {
         figure.footnotes.extend(computed.clone());
@@ -51,7 +51,7 @@ fn computed(report: &CompareReport<'_>, labels: &[String]) -> Option<String> {
 
 /// Names of the groups for legends: what tags or labels say where that tells them apart, else
 /// the last part of their path, else all of it.
-pub(super) fn labels(groups: &[Group]) -> Vec<String> {
+pub(crate) fn labels(groups: &[Group]) -> Vec<String> {
     let ways: [fn(&Group) -> Option<String>; 2] = [tagged, last_part];
     let named = ways.iter().find_map(|way| {
         let names: Option<Vec<String>> = groups.iter().map(way).collect();
@@ -71,6 +71,18 @@ fn last_part(group: &Group) -> Option<String> {
     let name = group.name.trim_end_matches('/');
     let last = name.rsplit('/').next();
     last.filter(|part| !part.is_empty()).map(str::to_owned)
+}
+
+/// Longest name that heads a column.
+const LONGEST_HEAD: usize = 16;
+
+/// The sides as columns are headed: by their names where these are short, else by letters.
+pub(super) fn heads(groups: &[Group]) -> Vec<String> {
+    let labels = told_apart(labels(groups));
+    if labels.iter().all(|it| it.chars().count() <= LONGEST_HEAD) {
+        return labels;
+    }
+    (0..groups.len()).map(letter).collect()
 }
 
 /// Characters of a label that a narrow legend has room for.

@@ -1,6 +1,7 @@
 //! The primary metric over all loads, and every metric of one group at one load.
 
-use super::{CompareReport, letter, metric, percent, row_word, shown};
+use super::figures::heads;
+use super::{CompareReport, metric, percent, row_word, shown};
 use crate::columns;
 use inferometer_analysis::compare::{Basis, Group, Row, RunSample};
 use inferometer_chart::measured::distinct;
@@ -89,12 +90,11 @@ fn at_each(
 ) -> Table {
     let lang = report.lang;
     let groups = || report.groups.iter().enumerate().skip(1);
-    let mut columns = vec![
-        Column::left(CompareText::Load.text(lang)),
-        Column::right("A"),
-    ];
-    for (place, _) in groups() {
-        columns.push(Column::right(&letter(place)));
+    let heads = heads(report.groups);
+    let mut columns = vec![Column::left(CompareText::Load.text(lang))];
+    columns.extend(heads.first().map(|baseline| Column::right(baseline)));
+    for head in heads.iter().skip(1) {
+        columns.push(Column::right(head));
         columns.push(Column::right(CompareText::Change.text(lang)));
         columns.push(Column::left(CompareText::Verdict.text(lang)));
     }
@@ -130,15 +130,16 @@ pub(super) fn section(report: &CompareReport<'_>, rows: &[Row]) -> Section {
         .groups
         .iter()
         .position(|line| line.name == group)
-        .unwrap_or(1);
+        .unwrap_or_default();
     let heading = rows
         .first()
         .map(|row| shown(&row.point))
         .unwrap_or_default();
+    let heads = heads(report.groups);
     let columns = vec![
         Column::left(CompareText::Metric.text(lang)),
-        Column::right("A"),
-        Column::right(&letter(place)),
+        Column::right(&heads[0]),
+        Column::right(&heads[place]),
         Column::right(CompareText::Change.text(lang)),
         Column::right(CompareText::Interval.text(lang)),
         Column::left(CompareText::Verdict.text(lang)),

@@ -1,6 +1,6 @@
 //! The page of a search for capacity.
 
-use super::{environment, title};
+use super::{environment, name, title};
 use crate::capacity::{compose, figures};
 use inferometer_campaign::capacity::stored::Capacity;
 use inferometer_chart::Level;
@@ -33,9 +33,14 @@ pub fn compose_page(search: &CapacityPage<'_>, lang: Lang) -> Page {
         doc.sections
             .extend(surroundings.map(|it| environment::section(it, lang)));
         Edition {
+            above: 1,
             glossary: super::glossary(lang),
             lang,
-            title: title(search.found.label.as_deref(), PageText::Capacity, lang),
+            title: title(
+                name(search.found.label.as_deref(), Some(search.directory)),
+                PageText::Capacity,
+                lang,
+            ),
             headlines: headlines(search.found, lang),
             figures: figures(search.found, search.probes, lang),
             doc,

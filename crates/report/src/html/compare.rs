@@ -1,8 +1,8 @@
 //! The page of a comparison.
 
 use super::title;
-use crate::compare::{CompareReport, compose, figures, tiles};
-use inferometer_message::PageText;
+use crate::compare::{CompareReport, compose, figures, has_overview, labels, tiles};
+use inferometer_message::{FigureText, PageText};
 use inferometer_page::doc::Tone;
 use inferometer_page::html::{Edition, Headline, Page, page};
 use serde_json::json;
@@ -21,14 +21,22 @@ pub fn compose_page(report: &CompareReport<'_>) -> Page {
     page(report.lang, numbers, |lang| {
         let report = CompareReport { lang, ..*report };
         Edition {
+            above: 1 + usize::from(has_overview(&report)),
             glossary: super::glossary(lang),
             lang,
-            title: title(None, PageText::Comparison, lang),
+            title: title(sides(&report).as_deref(), PageText::Comparison, lang),
             headlines: headlines(&report),
             figures: figures(&report),
             doc: compose(&report),
         }
     })
+}
+
+/// Two sides by their names; more have no short one.
+fn sides(report: &CompareReport<'_>) -> Option<String> {
+    let [baseline, side] = <[String; 2]>::try_from(labels(report.groups)).ok()?;
+    let sides = [("side", side), ("baseline", baseline)];
+    Some(FigureText::RatiosOf.with(report.lang, &sides))
 }
 
 /// The change of the primary metric, for each group and load.

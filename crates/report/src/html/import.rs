@@ -21,6 +21,7 @@ pub fn compose_page<'a>(
     page(lang, json!({"import": stored}), |lang| {
         let report = report(lang);
         Edition {
+            above: 1,
             glossary: super::glossary(lang),
             lang,
             title: title(name(&report), PageText::Import, lang),

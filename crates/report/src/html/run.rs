@@ -1,6 +1,6 @@
 //! The page of one run.
 
-use super::{environment, title};
+use super::{environment, name, title};
 
 use crate::run::{Detail, RunReport, compose};
 use inferometer_analysis::fold::Folded;
@@ -42,9 +42,14 @@ fn edition(run: &RunPage<'_>, lang: Lang) -> Edition {
     doc.sections
         .push(environment::section(report.environment, lang));
     Edition {
+        above: 1,
         glossary: super::glossary(lang),
         lang,
-        title: title(summary.label.as_deref(), PageText::Run, lang),
+        title: title(
+            name(summary.label.as_deref(), report.directory),
+            PageText::Run,
+            lang,
+        ),
         headlines: headlines(&summary, lang),
         figures: inferometer_chart::run::all(
             &summary,

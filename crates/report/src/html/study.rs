@@ -12,6 +12,7 @@ pub fn compose_page(report: &StudyReport<'_>) -> Page {
     page(report.lang, numbers, |lang| {
         let report = StudyReport { lang, ..*report };
         Edition {
+            above: 1,
             glossary: super::glossary(lang),
             lang,
             title: StudyText::Title.text(lang).to_owned(),

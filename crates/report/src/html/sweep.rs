@@ -1,8 +1,7 @@
 //! The page of a sweep.
 
-use super::environment;
 use super::run::{duration, failed};
-use super::title;
+use super::{environment, name, title};
 use crate::sweep::{SweepReport, compose, figures, value};
 use inferometer_core::summary::Summary;
 use inferometer_message::PageText;
@@ -17,9 +16,14 @@ pub fn compose_page(report: &SweepReport<'_>) -> Page {
         doc.sections
             .extend(report.environment.map(|it| environment::section(it, lang)));
         Edition {
+            above: 1,
             glossary: super::glossary(lang),
             lang,
-            title: title(report.plan.label.as_deref(), PageText::Sweep, lang),
+            title: title(
+                name(report.plan.label.as_deref(), Some(report.directory)),
+                PageText::Sweep,
+                lang,
+            ),
             headlines: headlines(&report),
             figures: figures(&report),
             doc,

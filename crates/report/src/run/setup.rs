@@ -51,9 +51,20 @@ fn run(report: &RunReport<'_>) -> String {
     let mut parts: Vec<String> = report.summary.label.iter().cloned().collect();
     parts.extend(tags);
     if !report.environment.started.is_empty() {
-        parts.push(report.environment.started.replacen('T', " ", 1));
+        parts.push(to_the_second(&report.environment.started).replacen('T', " ", 1));
     }
     report.list(&parts)
+}
+
+/// A time of RFC 3339 without its fraction of a second.
+fn to_the_second(time: &str) -> String {
+    match time.split_once('.') {
+        Some((second, rest)) => {
+            let zone = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+            format!("{second}{zone}")
+        }
+        None => time.to_owned(),
+    }
 }
 
 /// Who carried the load together, and how well their clocks are known to agree.

@@ -13,7 +13,6 @@ use inferometer_campaign::capacity::stored::{Capacity, MadeProbe, StoredProbe, T
 use inferometer_campaign::capacity::{
     Next, Probe, ProbeOutcome, ProbeVerdict, Purpose, Search, Step, stored,
 };
-use inferometer_core::environment::EndCause;
 use inferometer_core::options::{Count, Options};
 use inferometer_core::scenario::{Hold, Rate, SimClock, Warmup};
 use inferometer_core::summary::Summary;
@@ -79,7 +78,7 @@ impl SearchDriver<'_> {
                 probe: &shown,
             });
             self.lines.push(shown.clone());
-            if measured.ending.cause == EndCause::Signal {
+            if measured.ending.cause.is_of_all() {
                 let spent = search.spent() + outcome.sent;
                 return self.keep(search.stop(), spent);
             }

@@ -16,6 +16,8 @@ use inferometer_load::recorder::Watch;
 use std::path::PathBuf;
 
 pub struct Point {
+    /// The command as it was typed, without secrets; empty for a part of something else.
+    pub typed: Vec<String>,
     pub scenario: Scenario,
     /// Where its data lie on this machine, if it has any.
     pub data: Option<PathBuf>,
@@ -70,6 +72,7 @@ impl Point {
         let scenario = options.resolve()?;
         check_computable(&scenario)?;
         Ok(Point {
+            typed: Vec::new(),
             scenario,
             data,
             targets,

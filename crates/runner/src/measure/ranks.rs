@@ -5,7 +5,7 @@
 mod handover;
 
 use super::plan::Planned;
-use super::{Measured, Point, PrefixCache, load_point};
+use super::{Point, PrefixCache, load_point};
 use crate::error::{Context as _, RunnerError, bail};
 use crate::observer::Observer;
 use crate::session::Session;
@@ -40,11 +40,19 @@ const PATIENCE: Duration = Duration::from_secs(86_400);
 /// Prompts and due times by which two plans are compared.
 const COMPARED: u64 = 16;
 
-/// With whom a point is measured.
+/// With whom points are measured, one after the other.
+#[derive(Default)]
 pub enum Crew {
+    #[default]
     Alone,
-    Lead(Leader),
+    Lead {
+        leader: Leader,
+        /// Whether the others were told of the point that is being measured.
+        told: bool,
+    },
     Follow(Member, Box<Brief>),
+    /// The others were lost or sent away, for this reason.
+    Parted(String),
 }
 
 /// What rank 0 has decided or drawn, and the share of the one who is told.
@@ -112,21 +120,28 @@ pub(super) struct Drawn {
 }
 
 impl Crew {
-    pub(super) fn share(&self) -> Share {
+    /// Our share of a point. Where it has fewer streams than there are ranks, the last of them
+    /// wait for the next point.
+    pub(super) fn call(&mut self, scenario: &Scenario) -> Result<Share, RunnerError> {
         match self {
-            Crew::Alone => Share::WHOLE,
-            Crew::Lead(leader) => Share {
-                place: 0,
-                of: leader.present().count() as u64 + 1,
-            },
-            Crew::Follow(_, brief) => brief.share,
+            Crew::Alone => Ok(Share::WHOLE),
+            Crew::Follow(_, brief) => Ok(brief.share),
+            Crew::Parted(why) => bail!("the other ranks are no longer there: {why}"),
+            Crew::Lead { leader, .. } => {
+                let streams = streams(scenario).map_or(usize::MAX, |(_, streams)| streams as usize);
+                leader.call(streams.saturating_sub(1));
+                Ok(Share {
+                    place: 0,
+                    of: leader.present().count() as u64 + 1,
+                })
+            }
         }
     }
 
     pub(super) fn rank(&self) -> Option<u32> {
         match self {
-            Crew::Alone => None,
-            Crew::Lead(_) => Some(0),
+            Crew::Alone | Crew::Parted(_) => None,
+            Crew::Lead { .. } => Some(0),
             Crew::Follow(member, _) => Some(member.rank()),
         }
     }
@@ -135,7 +150,7 @@ impl Crew {
     pub(super) fn brief(&self) -> Option<&Brief> {
         match self {
             Crew::Follow(_, brief) => Some(brief),
-            Crew::Alone | Crew::Lead(_) => None,
+            Crew::Alone | Crew::Lead { .. } | Crew::Parted(_) => None,
         }
     }
 
@@ -175,14 +190,17 @@ impl Crew {
         let found = Found::of(decided.probe);
         let plan = decided.plan_hash();
         match self {
-            Crew::Alone => Ok(None),
-            Crew::Lead(leader) => {
+            Crew::Alone | Crew::Parted(_) => Ok(None),
+            Crew::Lead { leader, told } => {
+                *told = true;
                 let others = brief_all(leader, decided, &found, plan)?;
-                Ok(Some(Ranks {
-                    of: (leader.present().count() + leader.missing().len()) as u32 + 1,
-                    missing: leader.missing().to_vec(),
+                let missing = leader.missing().to_vec();
+                let ranks = Ranks {
+                    of: (others.len() + missing.len()) as u32 + 1,
+                    missing,
                     others,
-                }))
+                };
+                Ok(Some(ranks).filter(|ranks| ranks.of > 1))
             }
             Crew::Follow(member, _) => {
                 let about = RankHost {
@@ -202,8 +220,8 @@ impl Crew {
     /// As those who share the load; `take_back` undoes it.
     pub(super) fn team(&mut self, ranks: Option<&Ranks>) -> (Team, Option<Box<Brief>>) {
         match std::mem::replace(self, Crew::Alone) {
-            Crew::Alone => (Team::Alone, None),
-            Crew::Lead(leader) => {
+            Crew::Alone | Crew::Parted(_) => (Team::Alone, None),
+            Crew::Lead { leader, .. } => {
                 let errors = ranks.into_iter().flat_map(|ranks| &ranks.others);
                 let way = errors.map(|other| 2 * other.clock_error_ns).max();
                 let way = Duration::from_nanos(way.unwrap_or_default());
@@ -218,19 +236,44 @@ impl Crew {
 
     pub(super) fn take_back(&mut self, team: Team, brief: Option<Box<Brief>>) {
         *self = match (team, brief) {
-            (Team::Lead(lead), _) => Crew::Lead(lead.leader),
+            (Team::Lead(lead), _) => Crew::Lead {
+                leader: lead.leader,
+                told: true,
+            },
             (Team::Follow(follow), Some(brief)) => Crew::Follow(follow.member, brief),
             (Team::Alone | Team::Follow(_), _) => Crew::Alone,
         };
     }
 
-    /// Tells the others why nothing comes of it.
-    fn give_up(&self, error: &RunnerError) {
-        let why = with_causes(error);
+    /// A point was measured, or not. What went wrong after the others had been told of it is told
+    /// to them, and nothing more is done with them; the same where one of them was lost.
+    pub(crate) fn after(&mut self, measured: Result<EndCause, &RunnerError>) {
+        let why = match measured {
+            Err(error) => with_causes(error),
+            Ok(EndCause::RankLost) => "one of them was lost".to_owned(),
+            Ok(_) => {
+                if let Crew::Lead { told, .. } = self {
+                    *told = false;
+                }
+                return;
+            }
+        };
         match self {
-            Crew::Alone => {}
-            Crew::Lead(leader) => leader.give_up(&format!("rank 0: {why}")),
-            Crew::Follow(member, _) => member.give_up(&why),
+            Crew::Lead { told: false, .. } | Crew::Alone | Crew::Parted(_) => {}
+            Crew::Lead { leader, .. } => {
+                leader.give_up(&format!("rank 0: {why}"));
+                *self = Crew::Parted(why);
+            }
+            Crew::Follow(member, _) if measured.is_err() => member.give_up(&why),
+            // Rank 0 knows it.
+            Crew::Follow(..) => {}
+        }
+    }
+
+    /// No other point follows.
+    pub(crate) fn end(&mut self) {
+        if let Crew::Lead { leader, .. } = std::mem::take(self) {
+            leader.end();
         }
     }
 }
@@ -286,8 +329,10 @@ fn brief_all(
 ) -> Result<Vec<RankHost>, RunnerError> {
     let present: Vec<u32> = leader.present().collect();
     let of = present.len() as u64 + 1;
-    can_be_shared(decided.scenario, of)?;
     for (place, &rank) in (1..).zip(&present) {
+        if let Some(gone) = leader.gone(rank) {
+            bail!("{}", gone.of_rank(rank, leader.host(rank)));
+        }
         leader.tell(rank, &decided.brief(leader, Share { place, of }));
     }
     let mut ready = BTreeMap::new();
@@ -327,22 +372,16 @@ fn differing<'a>(one: &'a Found, other: &Found) -> &'a str {
     differs.map_or("", |(one, _)| one)
 }
 
-/// Every rank must have something to send.
-fn can_be_shared(scenario: &Scenario, of: u64) -> Result<(), RunnerError> {
-    let (option, places) = match scenario.load.shape {
-        Shape::Closed { concurrency, .. } => ("--concurrency", Some(concurrency)),
+/// The streams of a load, and the option that says how many; absent where there is no limit.
+pub fn streams(scenario: &Scenario) -> Option<(&'static str, u32)> {
+    match scenario.load.shape {
+        Shape::Closed { concurrency, .. } => Some(("--concurrency", concurrency)),
         Shape::Open {
             max_concurrency, ..
         }
         | Shape::Replay {
             max_concurrency, ..
-        } => ("--max-concurrency", max_concurrency),
-    };
-    match places {
-        Some(places) if u64::from(places) < of => bail!(
-            "{option} {places} cannot be shared by {of} ranks; start fewer ranks, or raise {option}"
-        ),
-        _ => Ok(()),
+        } => Some(("--max-concurrency", max_concurrency?)),
     }
 }
 
@@ -352,38 +391,22 @@ fn said(said: Result<(), Gone>) -> Result<(), RunnerError> {
 
 /// Hears what rank 0 says next.
 fn heard<T: DeserializeOwned>(member: &mut Member, within: Duration) -> Result<T, RunnerError> {
-    match member.hear(within) {
-        Some(Heard::Said(said)) => Ok(said),
+    meant((member.hear(within)).context("rank 0 is gone")?)
+}
+
+fn meant<T>(heard: Heard<T>) -> Result<T, RunnerError> {
+    match heard {
+        Heard::Said(said) => Ok(said),
         // The line names its rank already.
-        Some(Heard::Gone(Gone::GaveUp(why))) => Err(RunnerError::Message(why)),
-        Some(Heard::Gone(gone)) => bail!("rank 0: {gone}"),
-        Some(Heard::Piece(_)) => bail!("rank 0 sent a file"),
-        None => bail!("rank 0 is gone"),
+        Heard::Gone(Gone::GaveUp(why)) => Err(RunnerError::Message(why)),
+        Heard::Gone(gone) => bail!("rank 0: {gone}"),
+        Heard::Piece(_) => bail!("rank 0 sent a file"),
     }
 }
 
-/// Measures a point as rank 0.
-pub fn lead(
-    point: Point,
-    out: &Path,
-    leader: Leader,
-    session: &Session,
-    control: &Control,
-    observer: &mut dyn Observer,
-) -> Result<Measured, RunnerError> {
-    let targets = point.targets.clone();
-    let mut crew = Crew::Lead(leader);
-    let measured = super::measure_with(point, targets, out, session, control, &mut crew, observer);
-    match (&measured, crew) {
-        (Ok(_), Crew::Lead(leader)) => leader.end(),
-        (Err(error), crew) => crew.give_up(error),
-        (Ok(_), _) => {}
-    }
-    measured
-}
-
-/// Takes part as another rank: what is measured is what rank 0 says, with the secrets that were
-/// given here. What was recorded is kept in `out` until rank 0 has it.
+/// Takes part as another rank in all points that rank 0 tells of, until it has no more: what is
+/// measured is what it says, with the secrets that were given here. What was recorded is kept in
+/// `out` until rank 0 has it.
 pub fn follow(
     mut member: Member,
     given: &Options,
@@ -392,13 +415,33 @@ pub fn follow(
     control: &Control,
     observer: &mut dyn Observer,
 ) -> Result<EndCause, RunnerError> {
-    let brief: Brief = heard(&mut member, PATIENCE)?;
-    let mut crew = Crew::Follow(member, Box::new(brief));
-    let ended = follow_brief(&mut crew, given, out, session, control, observer);
-    if let Err(error) = &ended {
-        crew.give_up(error);
+    while let Some(brief) = next_brief(&mut member)? {
+        control.renew();
+        let mut crew = Crew::Follow(member, Box::new(brief));
+        let ended = follow_brief(&mut crew, given, out, session, control, observer);
+        crew.after(ended.as_ref().copied());
+        let cause = ended?;
+        let Crew::Follow(still, _) = crew else {
+            bail!("rank 0 is gone");
+        };
+        if cause.is_of_all() {
+            return Ok(cause);
+        }
+        member = still;
     }
-    ended
+    Ok(EndCause::Complete)
+}
+
+/// The next point, if there is one.
+fn next_brief(member: &mut Member) -> Result<Option<Brief>, RunnerError> {
+    let lost = |gone: Gone| RunnerError::Message(format!("rank 0: {gone}"));
+    let brief = match member.hear(PATIENCE) {
+        Some(Heard::Gone(Gone::Ended)) => return Ok(None),
+        Some(heard) => meant(heard)?,
+        None => bail!("rank 0 is gone"),
+    };
+    member.compare_anew().map_err(lost)?;
+    Ok(Some(brief))
 }
 
 fn follow_brief(

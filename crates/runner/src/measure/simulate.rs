@@ -104,7 +104,12 @@ pub fn simulate(
     out: &Path,
     session: &Session,
 ) -> Result<Computed, RunnerError> {
-    let Point { scenario, data, .. } = point;
+    let Point {
+        typed,
+        scenario,
+        data,
+        ..
+    } = point;
     RunDir::check(out)?;
     let nonce = (scenario.work.cache_nonce).then(work::new_nonce);
     let workload = work::open(&scenario, data.as_deref(), nonce, session)?;
@@ -161,6 +166,7 @@ pub fn simulate(
     notes.extend(workload.notes.iter().cloned().map(Note::from));
     let environment = Environment {
         inferometer: env!("CARGO_PKG_VERSION").to_owned(),
+        typed,
         started: host::now(),
         nonce: nonce.map(|nonce| nonce.to_string()),
         distinct_prompts: workload.prompts.distinct(),

@@ -11,7 +11,7 @@ use crate::observer::{Event, Observer};
 use crate::servers::Servers;
 use crate::session::Session;
 use inferometer_campaign::ladder::{Rung, ended};
-use inferometer_core::environment::{EndCause, Health};
+use inferometer_core::environment::Health;
 use inferometer_core::point::Point as Place;
 use inferometer_core::seed::repeat_seed;
 use inferometer_core::summary::{SloOutcome, Summary};
@@ -191,7 +191,7 @@ impl<'a> SweepDriver<'a> {
         }
         let directory = self.sweep.new_run(&planned.id, repeat);
         match self.measure((point, repeat), &directory, observer) {
-            Ok(measured) if measured.ending.cause == EndCause::Signal => (
+            Ok(measured) if measured.ending.cause.is_of_all() => (
                 trial(TrialState::Interrupted, Some(directory), None),
                 Some(measured.summary),
             ),

@@ -1,79 +1,15 @@
-//! Export files of GuideLLM and AIPerf: statistics by metric, in nested objects.
+//! GuideLLM's `benchmarks.json`: statistics by metric, in nested objects.
 
-use crate::aiperf_metrics;
 use crate::builder::ResultBuilder;
 use crate::label::{Field, Sample};
-use crate::quantity::{Quantity, Unit, count, finite};
+use crate::quantity::{count, finite};
 use crate::result::{ImportedResult, Tool};
 use crate::summary::Spread;
 use crate::unread::{UnreadReason, has_numbers};
 use serde_json::{Map, Value};
 
-/// AIPerf's `profile_export_aiperf.json`.
-pub(crate) fn aiperf(object: &Map<String, Value>, lines: (usize, usize)) -> Option<ImportedResult> {
-    let records = object
-        .get("records")
-        .and_then(Value::as_object)
-        .unwrap_or(object);
-    let latency = records.get("request_latency")?.as_object()?;
-    if !latency.contains_key("unit") || !latency.contains_key("avg") {
-        return None;
-    }
-    let mut builder = ResultBuilder::default();
-    for (key, stats) in records {
-        let Some(stats) = stats.as_object().filter(|stats| stats.contains_key("unit")) else {
-            match key.as_str() {
-                _ if !has_numbers(stats) => {}
-                // How often which failure came.
-                "error_summary" => {
-                    builder.summary.other.insert(key.clone(), stats.clone());
-                }
-                "input_config" | "run_info" => builder.skip(key, UnreadReason::NotMeasured),
-                "telemetry_data" => builder.skip(key, UnreadReason::NoCounterpart),
-                key => builder.skip(key, UnreadReason::of_unknown(key)),
-            }
-            continue;
-        };
-        let unit = stats.get("unit").and_then(Value::as_str);
-        let unit = unit.and_then(Unit::of_word);
-        let unit = unit.filter(|unit| unit.in_ms().is_some());
-        let stats = stats.iter().filter_map(|(name, value)| {
-            Some((name.clone(), Quantity::exact(finite(Some(value))?)))
-        });
-        aiperf_metrics::set(&mut builder, key, unit, &stats.collect::<Vec<_>>());
-    }
-    let config = object.get("input_config");
-    let load = config.and_then(|config| config.get("loadgen")).or(config);
-    // Since 0.13 a run has phases, of which the last is measured.
-    let phases = config.and_then(|config| config.get("phases")?.as_array());
-    let phase = phases.and_then(|phases| phases.last());
-    for (keys, field) in [
-        ("concurrency", Field::Concurrency),
-        ("request_rate|rate", Field::Rate),
-        ("request_count|requests", Field::Planned),
-    ] {
-        let said = keys.split('|').find_map(|key| {
-            let of = |from: Option<&Value>| finite(from.and_then(|from| from.get(key)));
-            of(phase).or_else(|| of(load))
-        });
-        builder.set_exact(field, said);
-    }
-    let mut found = builder.finish(Tool::Aiperf, lines);
-    let run = object.get("run_info");
-    let mut said = [config, run].into_iter().flatten();
-    let command = said.find_map(|said| said.get("cli_command")?.as_str());
-    found.client_command = command.map(crate::command_line::in_notes::safe);
-    let mut places = ["/endpoint/model_names/0", "/models/items/0/name"].into_iter();
-    let model = places.find_map(|place| config?.pointer(place)?.as_str());
-    found.label = model.map(|model| inferometer_text::hostile::printable(model, 200));
-    Some(found)
-}
-
-/// One benchmark of GuideLLM's `benchmarks.json`.
-pub(crate) fn guidellm(
-    object: &Map<String, Value>,
-    lines: (usize, usize),
-) -> Option<ImportedResult> {
+/// One benchmark.
+pub(crate) fn result(object: &Map<String, Value>, lines: (usize, usize)) -> Option<ImportedResult> {
     let metrics = object.get("metrics")?.as_object()?;
     if !metrics.contains_key("request_latency") && !metrics.contains_key("time_to_first_token_ms") {
         return None;

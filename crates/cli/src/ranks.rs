@@ -1,6 +1,5 @@
-//! A run from several machines: rank 0 waits for the others, the others go to rank 0.
+//! Load from several machines: rank 0 waits for the others, the others go to rank 0.
 
-use super::RunArguments;
 use crate::exit::Exit;
 use crate::folder::kept_in;
 use crate::options::{EngineArguments, RankOptions};
@@ -15,7 +14,7 @@ use inferometer_meet::{Leader, Member, Rank, Waiting};
 use inferometer_message::ProgressText;
 use inferometer_runner::{Session, host, measure, with_causes};
 use inferometer_store::run_dir::RunDir;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How long ranks that are about to come are waited for only to be told that nothing comes of it.
@@ -39,39 +38,56 @@ pub fn check(options: &Options, engine: &EngineArguments) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// Rank 0: waits for the others. Where it is refused itself, they are told.
-pub fn gather(
-    rank: &Rank,
+/// Refuses a single load that has fewer streams than there are ranks.
+pub fn check_streams(options: &Options, rank: &Rank) -> anyhow::Result<()> {
+    let scenario = options.clone().resolve()?;
+    match measure::streams(&scenario) {
+        Some((option, streams)) if streams < rank.of => bail!(
+            "{option} {streams} cannot be shared by {} ranks; start fewer ranks, or raise {option}",
+            rank.of
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// Rank 0: waits for the others with what is prepared. Where that was refused, they are told.
+pub fn gather<T>(
+    rank: Option<&Rank>,
     options: &RankOptions,
-    refused: Option<&anyhow::Error>,
+    prepared: anyhow::Result<T>,
     progress: &mut Progress,
-) -> anyhow::Result<Leader> {
-    let (at_least, within) = match refused {
-        None => (options.at_least.unwrap_or(rank.of), options.within()),
-        Some(_) => (1, TO_BE_TOLD.min(options.within())),
+) -> anyhow::Result<(T, Option<Leader>)> {
+    let Some(rank) = rank else {
+        return Ok((prepared?, None));
+    };
+    let (at_least, within) = match &prepared {
+        Ok(_) => (options.at_least.unwrap_or(rank.of), options.within()),
+        Err(_) => (1, TO_BE_TOLD.min(options.within())),
     };
     let listener = Leader::listen(&rank.meet)?;
     let terms = rank.terms(env!("CARGO_PKG_VERSION"));
     let leader = Leader::gather(listener, terms, at_least, within, |waiting| {
         progress.waiting_for_ranks(waiting);
     })?;
-    if let Some(error) = refused {
-        leader.give_up(&format!("rank 0: {}", with_causes(error.as_ref())));
+    match prepared {
+        Ok(prepared) => Ok((prepared, Some(leader))),
+        Err(error) => {
+            leader.give_up(&format!("rank 0: {}", with_causes(error.as_ref())));
+            Err(error)
+        }
     }
-    Ok(leader)
 }
 
 /// Any other rank: sends what rank 0 says, and hands over what it recorded.
 pub fn follow(
     rank: &Rank,
-    arguments: &RunArguments,
+    ranks: &RankOptions,
+    out: Option<&Path>,
     options: &Options,
     session: &Session,
     progress: &mut Progress,
 ) -> anyhow::Result<Exit> {
-    // What is wrong with the options is said here as well as there.
-    options.clone().resolve()?;
-    let out = match &arguments.out {
+    let out = match out {
         Some(out) => PathBuf::from(format!("{}-rank{}", out.display(), rank.rank)),
         None => kept_in(None, Some(&format!("rank{}", rank.rank)), "run")?,
     };
@@ -79,8 +95,8 @@ pub fn follow(
     let control = Control::default();
     interrupt_on_signals(control.clone())?;
     let terms = rank.terms(env!("CARGO_PKG_VERSION"));
-    let within = arguments.ranks.within();
     let waiting = |since| progress.waiting_for_rank_0(rank, since);
+    let within = ranks.within();
     let member = Member::join(&rank.meet, terms, rank.rank, &host::name(), within, waiting)?;
     // One voice is enough: rank 0 says how far it is.
     let mut silent = Progress::new(true, session.lang);
