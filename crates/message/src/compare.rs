@@ -31,6 +31,7 @@ inferometer_text::texts! {
         SeeReasons => "{group}: reasons against a comparison below: {count}", "{group}：有 {count} 条不可比的原因，见下";
         Baseline => "{side} (baseline)", "{side}（基准）";
         GroupIs => "{name} (runs: {runs}, loads: {points})", "{name}（{runs} 次运行，{points} 个负载点）";
+        RunsAndLoads => "runs: {runs}, loads: {points}", "{runs} 次运行，{points} 个负载点";
         ModelOn => "{model} on {cards}", "{model}，{cards}";
         Cards => "{count} cards", "{count} 卡";
         WithinSlo => "Within the SLO", "满足 SLO 的范围";

@@ -118,11 +118,12 @@ fn legend(report: &CompareReport<'_>) -> Block {
     let groups = report.groups.iter().zip(labels).zip(heads).enumerate();
     let mut pairs: Vec<Pair> = groups
         .map(|(place, ((group, label), head))| {
+            let described = described(group, &label, &head, lang);
             let key = match place {
                 0 => CompareText::Baseline.with(lang, &[("side", head)]),
                 _ => head,
             };
-            Pair::new(&key, described(group, &label, lang))
+            Pair::new(&key, described)
         })
         .collect();
     pairs.push(Pair::new(
@@ -132,8 +133,9 @@ fn legend(report: &CompareReport<'_>) -> Block {
     Block::Pairs(pairs)
 }
 
-/// A group in words: its label, its runs and loads, what they are, and whose definitions hold.
-fn described(group: &Group, label: &str, lang: Lang) -> String {
+/// A group in words: its name where it is not its head, its runs and loads, what they are, and
+/// whose definitions hold.
+fn described(group: &Group, label: &str, head: &str, lang: Lang) -> String {
     let points: BTreeSet<String> = group.runs.iter().map(|run| run.point.key()).collect();
     let tools = (group.runs.iter()).filter_map(|run| run.definition.tool.as_deref());
     let tools: BTreeSet<&str> = tools.collect();
@@ -142,12 +144,16 @@ fn described(group: &Group, label: &str, lang: Lang) -> String {
     } else {
         format!("{label} · {}", group.name)
     };
+    let is = match name == head {
+        true => CompareText::RunsAndLoads,
+        false => CompareText::GroupIs,
+    };
     let values = [
         ("runs", group.runs.len().to_string()),
         ("points", points.len().to_string()),
         ("name", name),
     ];
-    let mut parts = vec![CompareText::GroupIs.with(lang, &values)];
+    let mut parts = vec![is.with(lang, &values)];
     parts.extend(system(group, lang));
     match (group.runs.iter())
         .filter(|run| run.definition.computed)

@@ -72,7 +72,7 @@ fn what_pods_cannot_share_is_refused_in_one_line() {
     let refused = |options: &[&str], command: &[&str], said: &str| {
         manifest(&place, options, command).assert_refused(&[said]);
     };
-    refused(&[], &["sweep", "http://h:1"], "run URL");
+    refused(&[], &["tune", "http://h:1"], "run, sweep or capacity");
     refused(
         &[],
         &["run", "http://h:1", "--concurency", "3"],

@@ -61,13 +61,14 @@ pub fn compared(name: &str) -> Page {
 }
 
 #[test]
-fn a_comparison_begins_with_its_verdict_and_draws_ratios_loads_and_requests() {
+fn a_comparison_begins_with_its_verdict_and_a_table_and_draws_loads_ratios_and_requests() {
     let page = render(&compared("runs/b"));
     let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("no {text}"));
     assert!(place("class=\"verdict") < place("class=\"tiles"));
-    assert!(place("class=\"tiles") < place("id=\"ratios\""));
-    assert!(place("id=\"ratios\"") < place("id=\"overlay\""));
-    assert!(place("id=\"overlay\"") < place("id=\"distributions\""));
+    assert!(place("class=\"tiles") < place("<table"), "load × sides");
+    assert!(place("<table") < place("id=\"overlay\""));
+    assert!(place("id=\"overlay\"") < place("id=\"ratios\""));
+    assert!(place("id=\"ratios\"") < place("id=\"distributions\""));
     assert!(page.contains("WORSE") && page.contains("更差"));
     assert!(page.contains("runs/b") && page.contains("<td"));
 }
@@ -95,9 +96,9 @@ fn a_few_loads_have_a_panel_of_ratios_each_and_many_share_one_for_each_metric() 
     let titles = |levels: [&[u32]; 2]| {
         let groups = [group("a", levels[0], &VLLM), group("b", levels[1], &VLLM)];
         let drawn = with_report(&groups, Lang::En, figures);
-        let overlay = &drawn[1];
+        let overlay = &drawn[0];
         assert_eq!((overlay.id.as_str(), overlay.panels.len()), ("overlay", 6));
-        let panels = drawn[0].panels.iter();
+        let panels = drawn[1].panels.iter();
         panels.map(|panel| panel.title.clone()).collect::<Vec<_>>()
     };
     let few = titles([&[1, 2, 4], &[1, 2, 8]]);
@@ -126,7 +127,7 @@ fn legends_say_what_tags_say_where_that_tells_sides_apart() {
     }
     let names = |groups: &[Group]| -> Vec<String> {
         let drawn = with_report(groups, Lang::En, figures);
-        let series = drawn[1].panels[0].series.iter();
+        let series = drawn[0].panels[0].series.iter();
         series.map(|series| series.name.clone()).collect()
     };
     assert_eq!(names(&groups), ["vLLM", "MindIE"]);
