@@ -21,7 +21,7 @@ use crate::statistics::holm;
 use contrast::Contrast;
 use inferometer_core::point::Point;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use strum::VariantArray as _;
 
 /// Name and version of the form.
@@ -259,6 +259,42 @@ fn by_point(group: &Group) -> Vec<(&Point, Vec<&RunSample>)> {
     points
 }
 
+/// What tells measurements apart even where only one side names it.
+const KEPT: [&str; 6] = ["concurrency", "rate", "speed", "group", "name", "row"];
+
+/// Two groups of which one names a setting that is the same in all of its runs and that the other
+/// does not name at all: without it their loads can meet. Absent where there is no need.
+fn aligned(groups: [&Group; 2]) -> Option<[Group; 2]> {
+    let keys = groups.map(|group| -> BTreeSet<String> {
+        group.runs.iter().map(|run| run.point.key()).collect()
+    });
+    if groups.iter().any(|group| group.runs.len() < 2) || !keys[0].is_disjoint(&keys[1]) {
+        return None;
+    }
+    let axes = groups.map(|group| -> BTreeMap<&String, BTreeSet<String>> {
+        let mut axes: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+        for (axis, value) in group.runs.iter().flat_map(|run| &run.point.0) {
+            axes.entry(axis).or_default().insert(value.to_string());
+        }
+        axes
+    });
+    let constant = |at: usize| -> BTreeSet<String> {
+        let own = axes[at].iter();
+        own.filter(|(axis, values)| values.len() == 1 && !axes[1 - at].contains_key(*axis))
+            .filter(|(axis, _)| !KEPT.contains(&axis.as_str()))
+            .map(|(axis, _)| (*axis).clone())
+            .collect()
+    };
+    let constant = [constant(0), constant(1)];
+    let mut aligned = groups.map(Group::clone);
+    for (group, constant) in aligned.iter_mut().zip(&constant) {
+        for run in &mut group.runs {
+            run.point.0.retain(|axis, _| !constant.contains(axis));
+        }
+    }
+    constant.iter().any(|it| !it.is_empty()).then_some(aligned)
+}
+
 fn copies(group: &Group) -> Vec<Copies> {
     let of = |(point, distinct): (&Point, Vec<&RunSample>)| {
         let given = group
@@ -283,6 +319,11 @@ fn against(
     comparison: &mut Comparison,
     why_not: &mut Vec<WhyNot>,
 ) {
+    let aligned = aligned([baseline, group]);
+    let [baseline, group] = match &aligned {
+        Some(groups) => groups.each_ref(),
+        None => [baseline, group],
+    };
     let (points_a, points_b) = (by_point(baseline), by_point(group));
     let names = [baseline.name.as_str(), group.name.as_str()];
     // Two runs at different loads are shown side by side, with the reason beside them.

@@ -94,6 +94,10 @@ fn conditions(scenario: &Scenario, environment: &Environment) -> BTreeMap<String
     if connection.sim_clock == SimClock::Virtual {
         add("sim-clock", "virtual".to_owned());
     }
+    // Another version of an engine may explain a change; another engine is another thing.
+    if let Some(engine) = &environment.engine {
+        add("engine-kind", engine.name.clone());
+    }
     for (name, value) in [
         ("sim-model", &connection.sim_model),
         ("sim-device", &connection.sim_device),

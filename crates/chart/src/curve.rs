@@ -144,10 +144,12 @@ pub fn pareto(ladder: &Ladder<'_>, lang: Lang) -> Figure {
             .filter(|(user, all)| user.is_finite() && all.is_finite())
     };
     let mut series = points(ladder, of, |_| false, Shape::Scatter);
-    let mut found: Vec<[f64; 2]> = series
-        .iter()
-        .flat_map(|series| series.shape.samples())
-        .filter_map(|sample| Some([sample.x, sample.y?]))
+    // What failed or did other work is shown, and beats nothing.
+    let mut found: Vec<[f64; 2]> = (ladder.series.iter())
+        .flat_map(|series| &series.points)
+        .filter(|(_, summary)| ladder.shown.takes(summary) && summary.can_win())
+        .filter_map(|(_, summary)| of(summary))
+        .map(|(user, all)| [user, all])
         .collect();
     let front = front(&mut found);
     if front.len() > 1 {

@@ -1,7 +1,8 @@
 //! Imported results in the form of our own summaries, for whatever draws, compares or judges runs.
 
+use crate::copies::repeats;
 use crate::doubt::ImportDoubtCode;
-use crate::group::{ResultGroup, groups, load, repeats};
+use crate::group::{ResultGroup, groups, load};
 use crate::result::{ImportedResult, Tool};
 use crate::summary::{ImportedSummary, Spread};
 use inferometer_core::point::{GROUP, Point};
@@ -106,7 +107,11 @@ fn points(results: &[(String, &ImportedResult)]) -> Vec<Point> {
         }
     }
     let points = results.iter().map(|(name, found)| {
-        let mut point = found.point.clone();
+        // As our own options are spelled, so that loads can meet.
+        let own = found.point.iter();
+        let mut point: BTreeMap<_, _> = own
+            .map(|(axis, value)| (axis.replace('_', "-"), value.clone()))
+            .collect();
         // Some tools call a closed loop a rate without limit.
         if point.contains_key("concurrency") && point.get("rate").is_some_and(|it| it == "inf") {
             point.remove("rate");

@@ -1,8 +1,8 @@
 //! What is said of results once all are read: where they are from, and what is doubtful.
 
+use crate::copies::repeats;
 use crate::doubt::ImportDoubt;
 use crate::doubt_texts::ImportDoubtText as Text;
-use crate::group::repeats;
 use crate::result::{ImportedResult, Tool};
 use crate::{cross_check, judge};
 use inferometer_core::doubt::Severity;

@@ -5,6 +5,7 @@ use crate::command_line::in_notes::{self, Command};
 use crate::notes::{Notes, bare};
 use crate::quantity::{count, number};
 use crate::result::{ImportedResult, Tool};
+use crate::section::{above, sections};
 use inferometer_text::hostile::printable;
 use serde_json::Value;
 
@@ -20,6 +21,7 @@ pub(crate) fn attach(
     notes: &mut Notes<'_>,
 ) -> Vec<(usize, usize)> {
     let commands = in_notes::find(notes);
+    let sections = sections(notes);
     let with = |of: fn(&Command) -> &Option<String>| -> Vec<(&Command, &String)> {
         let commands = commands.iter();
         let given = commands.filter_map(|command| Some((command, of(command).as_ref()?)));
@@ -39,6 +41,7 @@ pub(crate) fn attach(
         let range = between(results, command.lines.1, end);
         let first_result = results[range.clone()].first();
         let first_result = first_result.map_or(end, |found| found.span().0);
+        let home = above(&sections, command.lines.0).first().copied();
         let mut errors = (command.lines.1 + 1..first_result.min(command.lines.1 + LARGEST_TRACE))
             .filter(|line| !notes.is_taken(*line))
             .filter(|line| is_error(notes.lines[*line]));
@@ -51,29 +54,58 @@ pub(crate) fn attach(
             found.command = Some(launch.clone());
             notes.take((command.lines.0, last));
             refused.push(found);
-        } else if range.len() == 1 {
-            let found = &mut results[range.start];
-            found.flags = Some(in_notes::flags(launch));
-            found.command = Some(launch.clone());
-            for line in command.lines.1 + 1..found.span().0 {
-                if let Some(gib) = memory_gib(notes.lines[line]) {
-                    found.device_memory_gib = Some(gib);
-                }
-            }
-            notes.take(command.lines);
         } else if range.is_empty() {
             without_result.push(command.lines);
+        } else {
+            let served = results[range].iter_mut().filter(|found| {
+                let headings = above(&sections, found.span().0);
+                is_block(found) && home.is_none_or(|home| headings.contains(&home))
+            });
+            let memory = (command.lines.1 + 1..first_result)
+                .filter_map(|line| memory_gib(notes.lines[line]))
+                .last();
+            for found in served {
+                found.flags = Some(in_notes::flags(launch));
+                found.command = Some(launch.clone());
+                found.device_memory_gib = found.device_memory_gib.or(memory);
+            }
+            notes.take(command.lines);
         }
     }
     for (at, &(command, client)) in clients.iter().enumerate() {
         let range = between(results, command.lines.1, next(&clients, at));
-        if range.len() == 1 {
-            settle(&mut results[range.start], client);
+        let mut blocks = results[range].iter_mut().filter(|found| is_block(found));
+        if let (Some(block), None) = (blocks.next(), blocks.next()) {
+            settle(block, client);
+        }
+    }
+    // Notes may hold only what the engine said, below a heading or a line of settings.
+    let mut last = None;
+    for line in 0..end_of_notes {
+        if !notes.is_taken(line) && is_out_of_memory(notes.lines[line]) {
+            // Every process of an engine says it again.
+            let home = above(&sections, line).first().copied();
+            if last.replace(home) == Some(home) {
+                continue;
+            }
+            let mut found = ImportedResult::new(Tool::TrialLog, (line, line));
+            found.error = Some(printable(bare(notes.lines[line]), 1000));
+            notes.take((line, line));
+            refused.push(found);
         }
     }
     results.extend(refused);
     results.sort_by_key(|found| found.lines);
     without_result
+}
+
+fn is_out_of_memory(line: &str) -> bool {
+    line.contains("CUDA out of memory") || line.contains("NPU out of memory")
+}
+
+/// What a tool printed; a table is made of such, and no command's own.
+fn is_block(found: &ImportedResult) -> bool {
+    found.tool != Tool::MarkdownTable
 }
 
 /// Results that begin behind one line and before another.
@@ -132,8 +164,7 @@ fn is_error(line: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || c == '.' || c == '_');
     typed
         || text.starts_with("error:")
-        || text.contains("CUDA out of memory")
-        || text.contains("NPU out of memory")
+        || is_out_of_memory(text)
         || text.starts_with("启动失败")
         || text.starts_with("报错")
         || text == "Killed"

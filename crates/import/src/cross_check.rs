@@ -1,13 +1,10 @@
 //! Doubts that only several results of one text together can raise.
 
+use crate::copies::{alike, numbers, repeats};
 use crate::doubt::ImportDoubt;
-use crate::result::{ImportedResult, Tool};
-use crate::summary::ImportedSummary;
+use crate::result::ImportedResult;
 use serde_json::Value;
 use std::collections::BTreeMap;
-
-/// How far a table's number may be from the block's, beside its own rounding.
-const TOLERANCE: f64 = 0.01;
 
 /// The doubts that results raise about each other, by place. Results are in the order of lines.
 pub(crate) fn judge(results: &[ImportedResult]) -> Vec<(usize, ImportDoubt)> {
@@ -16,74 +13,24 @@ pub(crate) fn judge(results: &[ImportedResult]) -> Vec<(usize, ImportDoubt)> {
     doubts
 }
 
-/// The numbers that tables usually hold, by name.
-fn numbers(summary: &ImportedSummary) -> BTreeMap<String, f64> {
-    let throughput = &summary.throughput;
-    let plain = [
-        ("window_s", summary.window_s),
-        ("requests_per_s", throughput.requests_per_s),
-        ("input_tokens_per_s", throughput.input_tokens_per_s),
-        ("output_tokens_per_s", throughput.output_tokens_per_s),
-        ("total_tokens_per_s", throughput.total_tokens_per_s),
-        ("ok", summary.requests.ok.map(|n| n as f64)),
-        ("failed", summary.requests.failed.map(|n| n as f64)),
-    ];
-    let plain = plain.into_iter();
-    let plain = plain.filter_map(|(name, value)| Some((name.to_owned(), value?)));
-    let mut all: BTreeMap<String, f64> = plain.collect();
-    for (name, spread) in summary.latency.known() {
-        all.extend(spread.mean.map(|mean| (format!("{name}.mean"), mean)));
-        let ranks = spread.percentiles().into_iter();
-        all.extend(ranks.map(|(rank, value)| (format!("{name}.p{rank}"), value)));
-    }
-    all
-}
-
-/// A table's columns against the blocks below it, up to the next table.
+/// Rows of tables against the blocks that they were made of.
 fn tables_against_blocks(results: &[ImportedResult]) -> Vec<(usize, ImportDoubt)> {
-    let key = |found: &ImportedResult| found.point.get("concurrency").map(Value::to_string);
-    let mut below: BTreeMap<String, usize> = BTreeMap::new();
-    let mut table_lines = None;
-    let mut doubts: Vec<(usize, ImportDoubt)> = Vec::new();
-    // From the end, so that the blocks below a table are known when it is reached.
-    for at in (0..results.len()).rev() {
-        let found = &results[at];
-        if found.tool != Tool::MarkdownTable {
-            if table_lines.take().is_some() {
-                below.clear();
-            }
-            if let Some(key) = key(found) {
-                below.insert(key, at);
-            }
-            continue;
-        }
-        if table_lines.is_some_and(|lines| lines != found.lines) {
-            below.clear();
-        }
-        table_lines = Some(found.lines);
-        let block = key(found)
-            .and_then(|key| below.get(&key))
-            .map(|at| &results[*at]);
-        let Some(block) = block else { continue };
-        let (Some(table), Some(of_block)) = (&found.summary, &block.summary) else {
-            continue;
-        };
-        let of_block = numbers(of_block);
-        let differences: Vec<(String, f64, f64)> = numbers(table)
+    let contradiction = |(at, block): (usize, Option<usize>)| {
+        let block = &results[block?];
+        let (row, of_block) = (numbers(&results[at]), numbers(block));
+        let differences: Vec<(String, f64, f64)> = row
             .into_iter()
             .filter_map(|(name, value)| {
                 let other = *of_block.get(&name)?;
-                let scale = value.abs().max(other.abs());
-                (scale > 0.0 && (value - other).abs() > TOLERANCE * scale)
-                    .then_some((name, value, other))
+                (!alike(value, other)).then_some((name, value, other))
             })
             .collect();
-        if !differences.is_empty() {
-            let lines = block.lines;
-            doubts.push((at, ImportDoubt::TableContradicts { lines, differences }));
-        }
-    }
-    doubts
+        let lines = block.lines;
+        (!differences.is_empty())
+            .then_some((at, ImportDoubt::TableContradicts { lines, differences }))
+    };
+    let copies = repeats(results).into_iter().enumerate();
+    copies.filter_map(contradiction).collect()
 }
 
 /// Mean lengths of one workload that differ by a whole number of tokens: somebody counts a

@@ -1,7 +1,7 @@
 //! Results that belong together: a ladder under one heading, single measurements under a common
 //! one. Nothing is drawn, pooled or concluded across groups.
 
-use crate::result::{ImportedResult, Tool};
+use crate::result::ImportedResult;
 use inferometer_core::point::Point;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -62,12 +62,39 @@ pub fn groups(results: &[ImportedResult]) -> Vec<ResultGroup> {
             }
         }
     }
+    // A start that was refused is no setting of anything else.
+    let with_headings: BTreeSet<&str> = (places.iter())
+        .filter(|(_, section)| !section.is_empty())
+        .map(|(from, _)| *from)
+        .collect();
+    for (found, place) in results.iter().zip(&mut places) {
+        let is_refused = found.summary.is_none() && place.1.is_empty();
+        if is_refused && with_headings.contains(place.0) {
+            place.1 = &found.section;
+        }
+    }
     let mut groups: Vec<(Place<'_>, Vec<usize>)> = Vec::new();
+    let model = |at: usize| results[at].facts.get("model");
     for (at, place) in places.into_iter().enumerate() {
-        match groups.iter_mut().find(|(known, _)| *known == place) {
+        // Settings of one model are never those of another.
+        let of_same = |members: &[usize]| members.last().map(|it| model(*it)) == Some(model(at));
+        let known = |(known, members): &&mut (Place<'_>, Vec<usize>)| {
+            *known == place && (place.1.len() == results[at].section.len() || of_same(members))
+        };
+        match groups.iter_mut().find(known) {
             Some((_, members)) => members.push(at),
             None => groups.push((place, vec![at])),
         }
+    }
+    // By the headings that all members share, which may be more than those it was found by.
+    for (place, members) in &mut groups {
+        let mut sections = members.iter().map(|at| results[*at].section.as_slice());
+        let first = sections.next().unwrap_or_default();
+        let common = sections.fold(first.len(), |common, section| {
+            let same = first.iter().zip(section).take_while(|(a, b)| a == b);
+            common.min(same.count())
+        });
+        place.1 = &first[..common];
     }
     let shared = shared_headings(&groups);
     let several = groups.len() > 1;
@@ -117,29 +144,4 @@ fn shared_headings(groups: &[(Place<'_>, Vec<usize>)]) -> usize {
 /// The load of a result, to find others of the same.
 pub(crate) fn load(found: &ImportedResult) -> String {
     Point(found.point.clone()).key()
-}
-
-/// For each result of a table, the block under the same headings that tells of the same load:
-/// tools print a table over all loads beside the block of each, and people make one of them.
-pub fn repeats(results: &[ImportedResult]) -> Vec<Option<usize>> {
-    let mut rows = BTreeMap::<_, usize>::new();
-    for found in results.iter().filter(|found| found.summary.is_some()) {
-        *rows.entry((found.file.as_str(), found.lines)).or_default() += 1;
-    }
-    let is_table = |found: &ImportedResult| match found.tool {
-        Tool::MarkdownTable => true,
-        Tool::Evalscope | Tool::Guidellm => rows[&(found.file.as_str(), found.lines)] > 1,
-        _ => false,
-    };
-    let measured = || (results.iter().enumerate()).filter(|(_, found)| found.summary.is_some());
-    let place = |found: &ImportedResult| (found.section.clone(), load(found));
-    let blocks: BTreeMap<_, usize> = measured()
-        .filter(|(_, found)| !is_table(found))
-        .map(|(at, found)| (place(found), at))
-        .collect();
-    let mut repeated = vec![None; results.len()];
-    for (at, found) in measured().filter(|(_, found)| is_table(found)) {
-        repeated[at] = blocks.get(&place(found)).copied();
-    }
-    repeated
 }

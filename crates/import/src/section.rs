@@ -6,6 +6,7 @@ use inferometer_text::hostile::printable;
 /// Deeper than any heading of Markdown: a line that is bold throughout.
 const BOLD: usize = 7;
 
+#[derive(PartialEq)]
 pub(crate) struct Section {
     line: usize,
     depth: usize,

@@ -5,13 +5,14 @@ inferometer_text::texts! {
         Heading => "Findings", "发现";
         KneeName => "Saturation", "饱和点";
         FailuresName => "Failures", "失败";
-        LeastName => "Least efficient", "效率最低";
+        LeastName => "Lowest throughput", "吞吐量最低";
         BestName => "Best", "最佳";
         BestSetting => "{setting}: {value}", "{setting}：{value}";
         BestSettingAt => "{setting}: {value} at {load}", "{setting}：{load} 时 {value}";
         WorstName => "Worst", "最差";
         WorstSetting => "{setting}: {value} ({factor} times worse)", "{setting}：{value}（差 {factor} 倍）";
         NoBestSetting => "no setting is ahead: {metric} differs by at most {margin}", "没有领先的配置：{metric}相差不超过 {margin}";
+        NotCountedName => "Not counted (failures, other work or invalid)", "不计入（有失败、内容不同或无效）";
         LargeName => "Large difference", "差异悬殊";
         Large => "{metric} is {factor} times worse with {worst} than with {best}", "{metric}：{worst} 比 {best} 差 {factor} 倍";
         LargeEvidence => "{worst} against {best}", "{worst} 对 {best}";
@@ -47,7 +48,7 @@ inferometer_text::texts! {
         FailureCountAlone => "{failed} of {ended} failed at {load}", "{load} 时 {ended} 个请求失败 {failed} 个";
         FailureCount => "{failed} of {ended} failed at {load}: {classes}", "{load} 时 {ended} 个请求失败 {failed} 个：{classes}";
         NoneBelow => "none of {ended} at lower loads", "更低负载的 {ended} 个请求无失败";
-        Least => "{cell} has the lowest output throughput of {count} cells, {factor} times below the highest ({best})", "{count} 个格点中 {cell} 输出吞吐量最低，为最高格点（{best}）的 1/{factor}";
+        Least => "{cell} has the lowest output throughput of {count} cells, each at its best load, {factor} times below the highest ({best})", "{count} 个格点各取最佳负载，其中 {cell} 输出吞吐量最低，为最高格点（{best}）的 1/{factor}";
         LeastSeveral => "{cell} have the lowest output throughput of {count} cells and are indistinguishable; the lowest is {factor} times below the highest ({best})", "{count} 个格点中 {cell} 输出吞吐量最低且无法区分，最低者为最高格点（{best}）的 1/{factor}";
         LeastEvidence => "{low} tok/s against {high} tok/s", "{low} tok/s 对 {high} tok/s";
         Wins => "{metric} is best with {setting}", "{metric}：{setting} 最优";

@@ -31,6 +31,7 @@ texts! {
         Change => "change", "变化";
         Since => "since", "自";
         Judged => "verdict", "结论";
+        CellTooFew => "too few runs", "运行次数太少";
         Method => "lasting changes beyond {margin}; a scenario without any shows one in {risk} of cases at most, over all its metrics", "只报告超过 {margin} 的持续变化；对没有变化的场景，全部指标合计误报率不超过 {risk}";
         FigureTitle => "History", "历史";
         FigureOf => "History: {name}", "历史：{name}";

@@ -6,6 +6,7 @@ inferometer_text::texts! {
         NoLabel => "(no heading)", "（无标题）";
         Source => "from", "来源";
         At => "{file}, {lines}, numbers as defined by {tool}", "{file} {lines}，数值按 {tool} 的定义";
+        AtLines => "{file}, {lines}", "{file}，{lines}";
         Line => "line {lines}", "第 {lines} 行";
         Lines => "lines {lines}", "第 {lines} 行";
         AtFiles => "{count} files, numbers as defined by {tool}", "{count} 个文件，数值按 {tool} 的定义";

@@ -30,10 +30,10 @@ inferometer_text::texts! {
         Answer => "Capacity", "容量";
         Interval => "90 % interval", "90 % 区间";
         GridOf => "Input length {input}", "输入长度 {input}";
-        ActualOutput => "actual output length", "实际输出长度";
+        ActualOutput => "actual output ({unit})", "实际输出（{unit}）";
         CompletionSpeed => "tok/s of one answer", "单请求 tok/s";
         CompletionSpeedIs => "tok/s of one answer: mean over the answers of output tokens divided by end-to-end latency; not the output throughput of all streams", "单请求 tok/s：各回答的输出 token 数除以其端到端时延，再取均值；并非全部并发的输出吞吐量";
-        AskedOutput => "asked output length", "要求输出长度";
+        AskedOutput => "asked output ({unit})", "要求输出（{unit}）";
         MedianRepeat => "Of the repeats of a point, the one with the median throughput is drawn.", "同一测点的多次重复中，绘制吞吐量居中的一次。";
         MoreSeries => "{count} more combinations of settings are in the tables.", "另有 {count} 组参数组合见表格。";
     }

@@ -250,7 +250,10 @@ fn table(timeline: &Timeline, lang: Lang) -> Table {
                 Cell::blank(),
                 Cell::blank(),
                 Cell::blank(),
-                Cell::text(CompareText::CellSame.text(lang)),
+                match timeline.runs.len() < LEAST {
+                    true => Cell::text(HistoryText::CellTooFew.text(lang)),
+                    false => Cell::text(CompareText::CellSame.text(lang)),
+                },
             ]),
         }
         cells

@@ -220,12 +220,14 @@ pub(crate) fn reasons(
             differs(what, text(&in_a, &in_b), text(&in_b, &in_a));
         }
     }
-    // Where each side has several seeds, their runs differ as much as their prompts do.
+    // Where each side has several seeds, their runs differ as much as their prompts do; and what
+    // one side has beside the seeds of the other is more of the same.
     let seeds = |runs: &[&RunSample]| -> BTreeSet<u64> {
         runs.iter().filter_map(|run| run.definition.seed).collect()
     };
     let (in_a, in_b) = (seeds(a), seeds(b));
-    if in_a != in_b && in_a.len().min(in_b.len()) == 1 {
+    let apart = !in_a.is_subset(&in_b) && !in_b.is_subset(&in_a);
+    if apart && in_a.len().min(in_b.len()) == 1 {
         let text = |seeds: BTreeSet<u64>| {
             let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
             seeds.join(", ")

@@ -194,14 +194,14 @@ pub(super) fn footnotes(report: &CompareReport<'_>) -> Vec<String> {
         notes.push(CompareText::InPairs.text(lang).to_owned());
     }
     let copies = report.comparison.copies.iter();
-    notes.extend(copies.map(|copies| {
+    notes.extend(distinct(copies.map(|copies| {
         let values = [
             ("runs", copies.runs.to_string()),
             ("distinct", copies.distinct.to_string()),
             ("group", copies.group.clone()),
         ];
         CompareText::Copies.with(lang, &values)
-    }));
+    })));
     if any(Basis::OneRunEach) {
         let share = ("share", number::percent(report.run_deviation));
         notes.push(CompareText::OneRunEach.with(lang, &[share]));

@@ -215,24 +215,36 @@ pub(crate) fn extremes<'a>(
         true => [Text::BestSetting, Text::WorstSetting],
         false => [Text::BestSettingAt, Text::WorstSetting],
     };
-    if factor - 1.0 <= Settings::default().margin {
-        let values = [
-            ("metric", metric(compared, lang)),
-            ("margin", number::percent(Settings::default().margin)),
-        ];
-        let none = Text::NoBestSetting.with(lang, &values);
-        return vec![Pair::new(Text::BestName.text(lang), none)];
+    let mut pairs = match factor - 1.0 <= Settings::default().margin {
+        true => {
+            let values = [
+                ("metric", metric(compared, lang)),
+                ("margin", number::percent(Settings::default().margin)),
+            ];
+            let none = Text::NoBestSetting.with(lang, &values);
+            vec![Pair::new(Text::BestName.text(lang), none)]
+        }
+        false => vec![
+            Pair::new(
+                Text::BestName.text(lang),
+                best_text.with(lang, &values(best, &candidates)),
+            ),
+            Pair::new(
+                Text::WorstName.text(lang),
+                worst_text.with(lang, &values(*worst, &at_load)),
+            ),
+        ],
+    };
+    let all: Vec<&String> = axes.iter().collect();
+    let out: Vec<String> = (rows.iter())
+        .filter(|row| row.summaries().any(|summary| !summary.can_win()))
+        .map(|row| row.name(&all))
+        .collect();
+    if !out.is_empty() {
+        let names = some(&out, MOST_SETTINGS, PunctuationText::Semicolon, lang);
+        pairs.push(Pair::new(Text::NotCountedName.text(lang), names));
     }
-    vec![
-        Pair::new(
-            Text::BestName.text(lang),
-            best_text.with(lang, &values(best, &candidates)),
-        ),
-        Pair::new(
-            Text::WorstName.text(lang),
-            worst_text.with(lang, &values(*worst, &at_load)),
-        ),
-    ]
+    pairs
 }
 
 /// A difference that needs no interval to be told.

@@ -54,7 +54,10 @@ fn about(report: &ImportReport<'_>, group: &ResultGroup, rows: &[Row<'_>]) -> Ve
         (1, Some(file), Some((first, last))) => {
             place.push(("file", (*file).to_owned()));
             place.push(("lines", lines_in_words(&[(first, last)], report.lang)));
-            ImportText::At
+            match tools.is_empty() {
+                true => ImportText::AtLines,
+                false => ImportText::At,
+            }
         }
         (1, Some(file), None) => {
             place.push(("file", (*file).to_owned()));
@@ -77,6 +80,15 @@ fn about(report: &ImportReport<'_>, group: &ResultGroup, rows: &[Row<'_>]) -> Ve
             let text = ImportText::MeanLengths.with(lang, &[("input", input), ("output", output)]);
             pairs.push(Pair::new(ImportText::Lengths.text(lang), text));
         }
+    }
+    let varying = varying_flags(rows);
+    let common: BTreeMap<String, Value> = shown()
+        .flat_map(|it| it.found.flags.iter().flatten())
+        .filter(|(name, _)| !varying.contains(name))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    if !common.is_empty() {
+        pairs.push(Pair::new(ImportText::Flags.text(lang), flags(&common)));
     }
     let assumed: BTreeSet<String> = shown()
         .flat_map(|it| it.found.assumed.iter().map(|it| it.stated(lang)))
@@ -208,10 +220,8 @@ fn of_choice(chosen: &SummaryColumn, rows: &[Row<'_>], lang: Lang) -> Filled {
 
 /// What tells a result from the others of its group.
 fn own_name<'a>(group: &ResultGroup, found: &'a ImportedResult) -> Option<&'a str> {
-    let label = found.label.as_ref();
-    let own = label.filter(|label| !found.section.contains(*label));
-    let own = own.or(group.own_headings(found).last()).or(label);
-    own.map(String::as_str)
+    let own = group.own_headings(found).last();
+    own.or(found.label.as_ref()).map(String::as_str)
 }
 
 /// Flags that are not the same in all rows.

@@ -3,7 +3,7 @@
 
 use super::SweepReport;
 use inferometer_chart::measured::{MeasuredPoint, groups, lengths};
-use inferometer_message::PageText;
+use inferometer_message::{FigureText, PageText};
 use inferometer_page::doc::{Cell, Column, Section, Table, Unit};
 
 /// A table for each input length and each value of the other axes.
@@ -25,6 +25,12 @@ pub(super) fn sections(report: &SweepReport<'_>, rows: &[MeasuredPoint<'_>]) -> 
             format!("{heading} ({})", row.name(&others))
         }
     };
+    // Characters are asked for, tokens are counted.
+    let tokens = FigureText::Tokens;
+    let asked = match output.contains("chars") {
+        true => FigureText::Characters,
+        false => tokens,
+    };
     let section = |(heading, rows): (String, Vec<&MeasuredPoint<'_>>)| {
         let cells = |row: &&MeasuredPoint<'_>| {
             vec![
@@ -39,12 +45,13 @@ pub(super) fn sections(report: &SweepReport<'_>, rows: &[MeasuredPoint<'_>]) -> 
         };
         let table = Table {
             columns: [
-                PageText::AskedOutput,
-                PageText::ActualOutput,
-                PageText::CompletionSpeed,
+                PageText::AskedOutput.with(lang, &[("unit", asked.text(lang).to_owned())]),
+                PageText::ActualOutput.with(lang, &[("unit", tokens.text(lang).to_owned())]),
+                PageText::CompletionSpeed.text(lang).to_owned(),
             ]
-            .map(|title| Column::right(title.text(lang)))
-            .to_vec(),
+            .iter()
+            .map(|title| Column::right(title))
+            .collect(),
             rows: rows.iter().map(cells).collect(),
             footnotes: vec![PageText::CompletionSpeedIs.text(lang).to_owned()],
         };
