@@ -60,6 +60,7 @@ pub fn measured_in<'a>(
         .filter(|place| results[*place].summary.is_some() && repeats[*place].is_none());
     let measured: Vec<(usize, &ImportedResult)> =
         measured.map(|place| (place, &results[place])).collect();
+    let measured = without_void(measured);
     let named: Vec<(String, &ImportedResult)> = (measured.iter())
         .map(|(_, found)| (name(group, found), *found))
         .collect();
@@ -72,6 +73,26 @@ pub fn measured_in<'a>(
             found,
         })
         .collect()
+}
+
+/// Fewest loads of a ladder.
+const LADDER: usize = 3;
+
+/// A ladder without results that are invalid where a valid one of the same load and flags stands:
+/// somebody kept what had gone wrong, and measured again.
+fn without_void<'a>(
+    mut measured: Vec<(usize, &'a ImportedResult)>,
+) -> Vec<(usize, &'a ImportedResult)> {
+    let is_valid = |found: &ImportedResult| found.summary.as_ref().is_some_and(|it| it.valid);
+    let loads: BTreeSet<String> = measured.iter().map(|(_, found)| load(found)).collect();
+    if loads.len() < LADDER {
+        return measured;
+    }
+    let setting = |found: &ImportedResult| format!("{:?}", (load(found), &found.flags));
+    let valid = measured.iter().filter(|(_, found)| is_valid(found));
+    let valid: BTreeSet<String> = valid.map(|(_, found)| setting(found)).collect();
+    measured.retain(|(_, found)| is_valid(found) || !valid.contains(&setting(found)));
+    measured
 }
 
 /// What a result is called within its group.

@@ -22,9 +22,9 @@ const ENGINES: [&str; 13] = [
 ];
 
 /// Cards that are measured and that no preset describes.
-const CARDS: [&str; 16] = [
-    "T4", "V100", "P40", "A10", "A30", "A40", "A6000", "L4", "L40", "L40S", "H20", "H800", "3090",
-    "4090", "5090", "910B",
+const CARDS: [&str; 17] = [
+    "T4", "V100", "A100", "P40", "A10", "A30", "A40", "A6000", "L4", "L40", "L40S", "H20", "H800",
+    "3090", "4090", "5090", "910B",
 ];
 
 const DATA_ENDS: [&str; 5] = [".jsonl", ".json", ".csv", ".parquet", ".txt"];
@@ -140,6 +140,7 @@ mod tests {
                 "data=long.jsonl model=Qwen1.5-7B-Chat",
             ),
             ("Qwen3-30B-A3B on h200", "card=H200 model=Qwen3-30B-A3B"),
+            ("vLLM (A100-80G)", "card=A100 engine=vLLM"),
             ("DeepSeek-Coder-6.7B", "model=DeepSeek-Coder-6.7B"),
             ("Notes on 16 GB cards", ""),
         ] {

@@ -2,6 +2,7 @@
 //! is ahead. Of the headings that tell groups apart, the one that names the engine is taken.
 
 use super::{ImportReport, ReportedResult, in_brief};
+use inferometer_analysis::compare::Settings;
 use inferometer_core::doubt::Severity;
 use inferometer_core::point::Point;
 use inferometer_import::{ImportDoubtCode, ResultGroup};
@@ -96,6 +97,11 @@ fn families<'r>(report: &'r ImportReport<'_>, place: usize) -> Vec<Family<'r>> {
                 is_contradicted(row) && same.any(|it| !is_contradicted(it))
             };
             rows.retain(|row| !repeats(row));
+            // What was measured again because it had gone wrong is not held against anything.
+            let sound: BTreeSet<String> = (rows.iter().filter(|row| is_sound(row)))
+                .map(|row| load(row).key())
+                .collect();
+            rows.retain(|row| is_sound(row) || !sound.contains(&load(row).key()));
             Member {
                 name: headings(report, group)[place].clone(),
                 group,
@@ -194,28 +200,33 @@ impl Family<'_> {
         ))
     }
 
-    /// The highest rate of each, the highest of all first.
+    /// The highest rate of all, and what the others have at the same load; of one that has nothing
+    /// sound there, its own highest, which is held against nothing.
     fn most(&self, unit: Unit, lang: Lang) -> Option<Pair> {
-        let best_of = |member: &Member<'_>| {
-            let rows = member.rows.iter().filter(|row| counts(row));
-            let known = rows.filter_map(|row| Some((rate(row, unit)?, in_brief(&load(row)))));
-            let best = known.max_by(|a, b| a.0.total_cmp(&b.0));
-            best.map(|(rate, load)| (member.name.clone(), rate, load))
+        let sound = |row: &ReportedResult<'_>| rate(row, unit).filter(|_| counts(row));
+        let best_of = |member: &'_ Member<'_>| {
+            let known = member.rows.iter();
+            let known = known.filter_map(|row| Some((sound(row)?, load(row))));
+            known.max_by(|a, b| a.0.total_cmp(&b.0))
         };
-        let mut best: Vec<_> = self.members.iter().filter_map(best_of).collect();
-        best.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let most = best.first()?.1;
-        let part = |(name, rate, load): &(String, f64, String)| {
-            let text = if *rate < most {
+        let mut best: Vec<(&Member<'_>, (f64, Point))> = (self.members.iter())
+            .filter_map(|member| Some((member, best_of(member)?)))
+            .collect();
+        best.sort_by(|(_, a), (_, b)| b.0.total_cmp(&a.0));
+        let (most, at) = best.first()?.1.clone();
+        let part = |(member, own): &(&Member<'_>, (f64, Point))| {
+            let beside = member.at(&at).and_then(|row| sound(row));
+            let (rate, load) = beside.map_or(own.clone(), |rate| (rate, at.clone()));
+            let text = if beside.is_some() && rate < most {
                 ImportText::LessAt
             } else {
                 ImportText::MostAt
             };
             let values = [
-                ("rate", format!("{} {}", number::brief(*rate), unit.sign())),
-                ("load", load.clone()),
+                ("rate", format!("{} {}", number::brief(rate), unit.sign())),
+                ("load", in_brief(&load)),
                 ("less", number::percent(1.0 - rate / most)),
-                ("name", name.clone()),
+                ("name", member.name.clone()),
             ];
             text.with(lang, &values)
         };
@@ -266,14 +277,16 @@ impl Family<'_> {
             let at = Vec::from_iter(self.members.iter().map(|member| member.at(&load)));
             let mut cells = vec![Cell::text(in_brief(&load))];
             cells.extend(at.iter().map(|row| cell(*row, unit, lang)));
-            cells.push(Cell::text(self.ahead(&at, unit)));
+            cells.push(Cell::text(self.ahead(&at, unit, lang)));
             cells
         };
         Table::new(columns, loads.into_iter().map(line))
     }
 
-    /// Who has the highest rate at a load, and by how much; empty where fewer than two count.
-    fn ahead(&self, at: &[Option<&ReportedResult<'_>>], unit: Unit) -> String {
+    /// Who has the highest rate at a load, and by how much; empty where fewer than two count. A
+    /// difference that `compare` would not call one is none here.
+    fn ahead(&self, at: &[Option<&ReportedResult<'_>>], unit: Unit, lang: Lang) -> String {
+        let margin = Settings::default().margin;
         let mut rates: Vec<(&str, f64)> = Vec::new();
         for (member, row) in self.members.iter().zip(at) {
             let row = row.filter(|row| counts(row));
@@ -281,6 +294,10 @@ impl Family<'_> {
         }
         rates.sort_by(|a, b| b.1.total_cmp(&a.1));
         match rates[..] {
+            [(_, most), (_, next), ..] if most <= next * (1.0 + margin) => {
+                let margin = [("margin", number::percent(margin))];
+                ImportText::NobodyAhead.with(lang, &margin)
+            }
             [(first, most), (_, next), ..] if most > next && next > 0.0 => {
                 format!("{first} +{}", number::percent(most / next - 1.0))
             }
@@ -308,7 +325,11 @@ fn rate(result: &ReportedResult<'_>, unit: Unit) -> Option<f64> {
 
 /// Whether it may be the best: all was answered, and nothing makes it invalid.
 fn counts(result: &ReportedResult<'_>) -> bool {
-    result.failed().is_empty() && result.severity() < Some(Severity::Invalid)
+    result.failed().is_empty() && is_sound(result)
+}
+
+fn is_sound(result: &ReportedResult<'_>) -> bool {
+    result.severity() < Some(Severity::Invalid)
 }
 
 fn cell(row: Option<&ReportedResult<'_>>, unit: Unit, lang: Lang) -> Cell {

@@ -153,8 +153,10 @@ impl SearchDriver<'_> {
         let seed = options.run.seed.unwrap_or_default();
         options.run.seed = Some(seed.wrapping_add(self.lines.len() as u64));
         let load = &mut options.load;
-        if load.warmup.is_none() && probe.purpose != Purpose::Confirm {
-            // A probe watches how the server fills; only the run that confirms has a window.
+        let fills = self.over == Over::Rate && probe.purpose != Purpose::Confirm;
+        if load.warmup.is_none() && fills {
+            // A probe of a rate watches how the server fills; only the run that confirms has a
+            // window. Streams that all begin at once are never again as they were then.
             load.warmup = Some(Warmup::Requests(0));
             load.hold.get_or_insert(Hold::None);
         }

@@ -46,7 +46,8 @@ impl ProbeWatcher {
         for record in &records {
             if let Step::Stop(_) = self.observe(record) {
                 let now = record.end;
-                let sent = records.iter().filter(|other| other.sent <= now).count();
+                let measured = records.iter().filter(|other| other.is_measured());
+                let sent = measured.filter(|other| other.sent <= now).count();
                 return Ok(Some(sent as u64));
             }
         }
