@@ -364,7 +364,7 @@ fn trials(report: &StudyReport<'_>, shown: &[&TrialRow]) -> Table {
         }
         cells.extend(limits.iter().map(|&at| {
             let figure = slo_figure(trial, at).map(|figure| match slos[at].scope {
-                SloScope::Request => figure * 100.0,
+                SloScope::Request | SloScope::Session => figure * 100.0,
                 SloScope::Percentile(_) | SloScope::Mean => figure,
             });
             Cell::number(figure, Unit::Count, 1)
@@ -396,7 +396,7 @@ fn slo_heading(slo: &Slo) -> String {
     let written = slo.to_string();
     let (figure, _) = written.split_once('=').unwrap_or((&written, ""));
     match slo.scope {
-        SloScope::Request => format!("{written} %"),
+        SloScope::Request | SloScope::Session => format!("{written} %"),
         SloScope::Percentile(_) | SloScope::Mean => format!("{figure} ms"),
     }
 }

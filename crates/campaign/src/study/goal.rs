@@ -90,7 +90,7 @@ impl Goal {
                 .map(|measurement| slo_figure(slo, measurement))
                 .collect();
             figures?.into_iter().reduce(|a, b| match slo.scope {
-                SloScope::Request => a.min(b),
+                SloScope::Request | SloScope::Session => a.min(b),
                 SloScope::Percentile(_) | SloScope::Mean => a.max(b),
             })
         };
@@ -100,7 +100,9 @@ impl Goal {
     fn missed(&self, slo: &Slo, measurement: &Measurement) -> f64 {
         let limit_ms = slo.limit.0.as_secs_f64() * 1e3;
         let missed = slo_figure(slo, measurement).map(|figure| match slo.scope {
-            SloScope::Request => (self.attainment - figure).max(0.0) / self.attainment,
+            SloScope::Request | SloScope::Session => {
+                (self.attainment - figure).max(0.0) / self.attainment
+            }
             SloScope::Percentile(_) | SloScope::Mean => (figure / limit_ms - 1.0).max(0.0),
         });
         missed
@@ -122,6 +124,7 @@ fn slo_figure(slo: &Slo, measurement: &Measurement) -> Option<f64> {
         .find(|one| one["objective"] == written.as_str());
     let (key, path) = match slo.scope {
         SloScope::Request => ("share", "slo.attainment".to_owned()),
+        SloScope::Session => ("share", "slo.jobs.attainment".to_owned()),
         SloScope::Percentile(percent) => ("value_ms", format!("latency.{name}.p{percent}")),
         SloScope::Mean => ("value_ms", format!("latency.{name}.mean")),
     };
