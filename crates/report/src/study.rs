@@ -187,11 +187,13 @@ fn pairs(report: &StudyReport<'_>) -> Vec<Pair> {
         let note = NoteText::VirtualTime.text(lang);
         pairs.push(Pair::new(SetupText::Note.text(lang), note));
     }
-    let slos: Vec<String> = (report.study.goal.slos.iter())
-        .map(ToString::to_string)
+    let goal = &report.study.goal;
+    let slos = goal.slos.iter().map(ToString::to_string);
+    let limits: Vec<String> = slos
+        .chain(goal.requires.iter().map(ToString::to_string))
         .collect();
-    if !slos.is_empty() {
-        pairs.push(Pair::new(StudyText::Limits.text(lang), slos.join(", ")));
+    if !limits.is_empty() {
+        pairs.push(Pair::new(StudyText::Limits.text(lang), limits.join(", ")));
     }
     let trials = &report.result.trials;
     let searched = || trials.iter().filter(|trial| !is_repeat(trial));

@@ -1,6 +1,8 @@
 //! What a study wants.
 
+use super::requirement::Requirement;
 use crate::trial::{Ending, Level, Measurement};
+use inferometer_core::check::Check;
 use inferometer_core::slo::{Slo, SloScope};
 use inferometer_core::value::Tag;
 
@@ -11,6 +13,10 @@ pub struct Goal {
     pub slos: Vec<Slo>,
     /// Share of requests that must meet the limits of single requests.
     pub attainment: f64,
+    /// Figures that must be kept.
+    pub requires: Vec<Requirement>,
+    /// How answers of trials are checked.
+    pub check: Option<Check>,
     /// From where on a measurement is in doubt, where it is not as in a single run.
     pub thresholds: Vec<Tag>,
 }
@@ -77,7 +83,14 @@ impl Goal {
                 .map(|slo| self.missed(slo, measurement))
                 .sum::<f64>(),
         };
-        ending.measurements.iter().map(of).sum()
+        let required = |measurement: &Measurement| {
+            let missed = (self.requires.iter()).map(|it| it.missed(measurement));
+            missed
+                .map(|it| it.unwrap_or(UNKNOWN_VIOLATION))
+                .sum::<f64>()
+        };
+        let both = |measurement| of(measurement) + required(measurement);
+        ending.measurements.iter().map(both).sum()
     }
 
     /// The figure of each SLO at the load level that is furthest from it, in the order of the
@@ -149,6 +162,8 @@ mod tests {
             ],
             slos: vec![slo.parse().unwrap()],
             attainment: 0.9,
+            requires: Vec::new(),
+            check: None,
             thresholds: Vec::new(),
         }
     }
@@ -164,6 +179,20 @@ mod tests {
                 seconds: None,
             });
         Ending::done(measured.collect())
+    }
+
+    #[test]
+    fn a_figure_that_must_be_kept_counts_as_missed_below_it_and_where_it_is_not_known() {
+        let with = |requires: &str| Goal {
+            requires: vec![requires.parse().unwrap()],
+            ..goal("ttft.p99=2s")
+        };
+        let ending = ending(&[(80.0, 500.0)]);
+        let missed = |requires| with(requires).violation(&ending);
+        assert_eq!(missed("throughput.output_tokens_per_s>=80"), 0.0);
+        assert_eq!(missed("throughput.output_tokens_per_s>=100"), 0.2);
+        assert_eq!(missed("throughput.output_tokens_per_s<=64"), 0.25);
+        assert_eq!(missed("check.score>=0.7"), UNKNOWN_VIOLATION);
     }
 
     #[test]

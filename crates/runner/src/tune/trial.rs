@@ -296,6 +296,7 @@ fn options(study: &Study, seed: u64, clock: SimClock, label: &str) -> Options {
             slo: (!goal.slos.is_empty()).then(|| goal.slos.clone()),
             attainment: of_requests.then_some(goal.attainment),
             threshold: Some(goal.thresholds.clone()),
+            check: goal.check.clone(),
             ..ObjectiveOptions::default()
         },
     }
