@@ -32,7 +32,7 @@ use inferometer_core::doubt::DoubtCode;
 use inferometer_core::quantile::{quantile, sort};
 use inferometer_core::record::{Record, TokenSource};
 use inferometer_core::scenario::Extent;
-use inferometer_core::server::ServerSummary;
+use inferometer_core::server::{DonePerSecond, ServerSummary};
 use inferometer_core::slo::SloMetric;
 use inferometer_core::summary::*;
 use inferometer_core::thresholds::Thresholds;
@@ -99,7 +99,12 @@ impl Folded {
     pub fn with_server(mut self, server: Option<ServerSummary>) -> Self {
         self.summary.server = server.map(|mut view| {
             view.between = between(&self.summary, self.ended, &view);
-            view.energy = (view.energy).map(|energy| energy.beside(&self.summary.throughput));
+            let done = DonePerSecond {
+                requests: self.summary.throughput.requests_per_s,
+                output_tokens: self.summary.throughput.output_tokens_per_s,
+                items: self.summary.throughput.items_per_s,
+            };
+            view.energy = view.energy.map(|energy| energy.beside(done));
             view
         });
         let server = self.summary.server.as_ref();

@@ -7,7 +7,7 @@ mod span;
 mod speculation;
 mod summary;
 
-pub use energy::{EnergySummary, LEAST_COVERAGE};
+pub use energy::{DonePerSecond, EnergySummary, LEAST_COVERAGE};
 pub use explanation::{Cause, Evidence, Explained, Explanation, Part};
 pub use sample::{DeviceState, EngineState, HostState, Sample, Total};
 pub use span::{RequestSpan, Spans};

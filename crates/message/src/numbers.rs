@@ -37,7 +37,8 @@ texts! {
         OutputLengthAsked => "mean {mean} out ({asked} asked)", "输出 {mean}（要求 {asked}）";
         CharsPerToken => "{mean} characters per token", "每 token {mean} 字符";
         Cost => "Cost", "成本";
-        CostOf => "{price} per hour × {cards} cards", "每小时 {price} × {cards} 卡";
+        CostOf => "at {price} per hour", "按每小时 {price} 计";
+        CostOfCards => "at {price} per hour × {cards} cards", "按每小时 {price} × {cards} 卡计";
         CostPerOutput => "{cost} per million output tokens", "每百万输出 token {cost}";
         CostPerTokens => "{cost} with their input", "含输入每百万 token {cost}";
         CostPerItems => "{cost} per million items", "每百万条目 {cost}";

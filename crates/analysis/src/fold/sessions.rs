@@ -31,6 +31,8 @@ pub(super) struct Sessions<'a> {
     /// Sessions inside the window, by the share of their turns.
     inside: f64,
     turns: BTreeMap<u32, Turns>,
+    /// The server counts what it has in its cache.
+    tells_cached: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -82,6 +84,7 @@ impl<'a> Sessions<'a> {
             mean: Pool::default(),
             inside: 0.0,
             turns: BTreeMap::new(),
+            tells_cached: false,
         }
     }
 
@@ -90,6 +93,7 @@ impl<'a> Sessions<'a> {
         else {
             return;
         };
+        self.tells_cached |= record.usage.is_some_and(|usage| usage.cached.is_some());
         if record.is_measured() {
             let turn = turn.saturating_add(1);
             self.turns
@@ -205,7 +209,9 @@ impl<'a> Sessions<'a> {
                 p99_ms: lifetimes.quantile(0.99),
                 max_ms: complete.map(|complete| complete.max),
             },
-            turns: turns.map(|(first, turns)| turns.result(first)).collect(),
+            turns: turns
+                .map(|(first, turns)| turns.result(first, self.tells_cached))
+                .collect(),
         };
         Some(FoundSessions {
             result,
@@ -247,7 +253,7 @@ impl FoundSessions {
 fn first_with(turn: u32) -> u32 {
     match turn {
         0..=SINGLE_TURNS => turn,
-        _ => (turn - 1).next_power_of_two() / 2 + 1,
+        _ => turn.checked_next_power_of_two().unwrap_or(u32::MAX) / 2 + 1,
     }
 }
 
@@ -267,7 +273,10 @@ impl Turns {
         self.output.add(record.output_tokens());
     }
 
-    fn result(self, first: u32) -> TurnResult {
+    fn result(self, first: u32, tells_cached: bool) -> TurnResult {
+        // Servers leave the count out where it is 0.
+        let answers = self.input.known as f64;
+        let cached = (tells_cached && answers > 0.0).then(|| self.cached.sum as f64 / answers);
         let [ttft, e2e] = [self.ttft, self.e2e].map(Pool::into_ordered);
         TurnResult {
             first,
@@ -279,7 +288,7 @@ impl Turns {
             e2e_p50_ms: e2e.quantile(0.5),
             e2e_p99_ms: e2e.quantile(0.99),
             input_tokens_mean: self.input.mean(),
-            cached_tokens_mean: self.cached.mean(),
+            cached_tokens_mean: cached,
             output_tokens_mean: self.output.mean(),
         }
     }

@@ -11,6 +11,14 @@ fn cards(place: &Place) -> String {
     format!("{}:{path}", place.path("bin").display())
 }
 
+/// The report as one line, wherever it was broken.
+fn report(place: &Place, run: &Run, more: &[&str]) -> String {
+    let folder = run.path.to_str().unwrap();
+    let words = [&["report", folder, "--lang", "en"][..], more].concat();
+    let text = place.run(&words).stdout;
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 fn measured_with_cards(place: &Place, options: &[&str]) -> Run {
     let (sim, path) = (Sim::scheduled(&[]), cards(place));
     let shape = [
@@ -40,8 +48,7 @@ fn energy_is_of_the_cards_that_worked_and_says_how_much_was_sampled() {
     let joules = energy.joules_per_output_token.unwrap();
     assert!((joules - 400.0 / rate).abs() < 1e-9 * joules);
     assert_eq!(run.summary.cost, None);
-    let folder = run.path.to_str().unwrap();
-    let text = place.run(&["report", folder, "--lang", "en"]).stdout;
+    let text = report(&place, &run, &[]);
     assert!(text.contains("400 W on cards 0"), "{text}");
     assert!(text.contains("J per output token"), "{text}");
 }
@@ -72,9 +79,7 @@ fn a_price_of_a_card_gives_what_tokens_and_requests_cost() {
         (found - expected).abs() < 1e-9 * expected,
         "{found} {expected}"
     );
-    let folder = run.path.to_str().unwrap();
-    let again = ["report", folder, "--price-per-hour", "7.2", "--lang", "en"];
-    let text = place.run(&again).stdout;
+    let text = report(&place, &run, &["--price-per-hour", "7.2"]);
     assert!(text.contains("7.2 per hour × 2 cards"), "{text}");
     let refused = place.run(&["run", "--price-per-hour", "0"]);
     refused.assert_refused(&["above 0"]);
@@ -111,8 +116,7 @@ fn drafts_of_the_engine_are_counted_over_what_is_measured() {
     assert!((by_place - (length - 1.0)).abs() < 1e-9, "{drafts:?}");
     // No draft is longer than three.
     assert!(drafts.acceptance_rate.unwrap() >= (length - 1.0) / 3.0 - 1e-9);
-    let folder = run.path.to_str().unwrap();
-    let text = place.run(&["report", folder, "--lang", "en"]).stdout;
+    let text = report(&place, &run, &[]);
     assert!(text.contains("Speculative decoding"), "{text}");
 
     let plain = place.measure(&Sim::scheduled(&vllm[..4]).url, &shape);

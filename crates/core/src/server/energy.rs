@@ -1,7 +1,6 @@
 //! Power of the cards over the measured part, and what a token of it costs.
 
 use super::{DeviceState, Sample};
-use crate::summary::Throughput;
 use crate::units::Offset;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -36,6 +35,14 @@ pub struct EnergySummary {
     pub output_tokens_per_joule: Option<f64>,
 }
 
+/// What was done in a second, where it is known.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DonePerSecond {
+    pub requests: Option<f64>,
+    pub output_tokens: Option<f64>,
+    pub items: Option<f64>,
+}
+
 impl EnergySummary {
     /// Mean power from `from` to `to`, by straight lines between samples; absent where no card
     /// that worked tells its power.
@@ -68,14 +75,14 @@ impl EnergySummary {
     }
 
     /// The same with what was done by it.
-    pub fn beside(mut self, done: &Throughput) -> Self {
+    pub fn beside(mut self, done: DonePerSecond) -> Self {
         let known = self.coverage >= LEAST_COVERAGE && self.watts > 0.0;
         let each = |rate: Option<f64>| rate.filter(|rate| known && *rate > 0.0);
         let joules = |rate: Option<f64>| each(rate).map(|rate| self.watts / rate);
-        self.joules_per_request = joules(done.requests_per_s);
-        self.joules_per_output_token = joules(done.output_tokens_per_s);
-        self.joules_per_item = joules(done.items_per_s);
-        self.output_tokens_per_joule = each(done.output_tokens_per_s).map(|rate| rate / self.watts);
+        self.joules_per_request = joules(done.requests);
+        self.joules_per_output_token = joules(done.output_tokens);
+        self.joules_per_item = joules(done.items);
+        self.output_tokens_per_joule = each(done.output_tokens).map(|rate| rate / self.watts);
         self
     }
 }
@@ -135,12 +142,12 @@ mod tests {
         let energy = EnergySummary::of(&samples, second(2), second(6)).unwrap();
         assert_eq!(energy.cards, [0]);
         assert!((energy.watts - 260.0).abs() < 1e-9 && (energy.coverage - 1.0).abs() < 1e-9);
-        let done = Throughput {
-            output_tokens_per_s: Some(520.0),
-            requests_per_s: Some(2.0),
-            ..Throughput::default()
+        let done = DonePerSecond {
+            output_tokens: Some(520.0),
+            requests: Some(2.0),
+            items: None,
         };
-        let energy = energy.beside(&done);
+        let energy = energy.beside(done);
         assert_eq!(energy.joules_per_output_token, Some(0.5));
         assert_eq!(energy.output_tokens_per_joule, Some(2.0));
         assert_eq!(energy.joules_per_request, Some(130.0));
@@ -153,11 +160,11 @@ mod tests {
         let samples = [busy(0), busy(1), busy(2), busy(20), busy(21)];
         let energy = EnergySummary::of(&samples, second(0), second(20)).unwrap();
         assert!((energy.coverage - 0.1).abs() < 1e-9);
-        let done = Throughput {
-            output_tokens_per_s: Some(100.0),
-            ..Throughput::default()
+        let done = DonePerSecond {
+            output_tokens: Some(100.0),
+            ..DonePerSecond::default()
         };
-        assert_eq!(energy.beside(&done).joules_per_output_token, None);
+        assert_eq!(energy.beside(done).joules_per_output_token, None);
         let idle = [sample(0, &[(0.0, 60.0)]), sample(1, &[(0.0, 60.0)])];
         assert_eq!(EnergySummary::of(&idle, second(0), second(1)), None);
         assert_eq!(EnergySummary::of(&[busy(1)], second(0), second(2)), None);

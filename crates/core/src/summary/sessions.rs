@@ -57,7 +57,7 @@ pub struct TurnResult {
     pub e2e_p50_ms: Option<f64>,
     pub e2e_p99_ms: Option<f64>,
     pub input_tokens_mean: Option<f64>,
-    /// Prompt tokens that the server had in its cache, where it says so.
+    /// Prompt tokens that the server had in its cache; none where it says so of others only.
     pub cached_tokens_mean: Option<f64>,
     pub output_tokens_mean: Option<f64>,
 }

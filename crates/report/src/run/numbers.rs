@@ -303,11 +303,16 @@ fn cost(report: &RunReport<'_>) -> Option<String> {
     .into_iter()
     .filter_map(|(text, value)| Some(report.fill(text, &[("cost", plain(value?))])))
     .collect();
+    let text = if cost.cards > 1.0 {
+        NumbersText::CostOfCards
+    } else {
+        NumbersText::CostOf
+    };
     let price = [
         ("price", number::exact(cost.price_per_hour)),
         ("cards", number::exact(cost.cards)),
     ];
-    parts.push(report.fill(NumbersText::CostOf, &price));
+    parts.push(report.fill(text, &price));
     Some(report.clauses(&parts))
 }
 
