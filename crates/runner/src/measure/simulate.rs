@@ -524,7 +524,7 @@ fn record(
             None => 200,
             Some(_) => 400,
         }),
-        usage: served.refused.is_none().then(|| Usage {
+        usage: served.refused.is_none().then_some(Usage {
             input: Some(prompt_tokens),
             output: Some(served.tokens),
             cached: Some(served.cached_tokens),

@@ -297,7 +297,6 @@ fn options(study: &Study, seed: u64, clock: SimClock, label: &str) -> Options {
             attainment: of_requests.then_some(goal.attainment),
             threshold: Some(goal.thresholds.clone()),
             check: goal.check.clone(),
-            ..ObjectiveOptions::default()
         },
     }
 }
