@@ -12,6 +12,7 @@ pub(crate) mod pool;
 pub(crate) mod precision;
 mod row;
 mod run;
+mod sessions;
 mod tally;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -31,7 +32,8 @@ use inferometer_core::doubt::DoubtCode;
 use inferometer_core::quantile::{quantile, sort};
 use inferometer_core::record::{Record, TokenSource};
 use inferometer_core::scenario::Extent;
-use inferometer_core::server::ServerSummary;
+use inferometer_core::server::{DonePerSecond, ServerSummary};
+use inferometer_core::slo::SloMetric;
 use inferometer_core::summary::*;
 use inferometer_core::thresholds::Thresholds;
 use inferometer_core::units::Offset;
@@ -40,6 +42,7 @@ use latency::{ClientTimes, latencies, of_run};
 use pool::Ordered;
 use precision::{Precision, RestsOn};
 use run::Run;
+use sessions::{FoundSessions, Sessions};
 use std::collections::BTreeMap;
 pub(crate) use tally::together;
 use tally::{Answer, Figure, Handled, Sum, Tally, column, ms};
@@ -96,6 +99,12 @@ impl Folded {
     pub fn with_server(mut self, server: Option<ServerSummary>) -> Self {
         self.summary.server = server.map(|mut view| {
             view.between = between(&self.summary, self.ended, &view);
+            let done = DonePerSecond {
+                requests: self.summary.throughput.requests_per_s,
+                output_tokens: self.summary.throughput.output_tokens_per_s,
+                items: self.summary.throughput.items_per_s,
+            };
+            view.energy = view.energy.map(|energy| energy.beside(done));
             view
         });
         let server = self.summary.server.as_ref();
@@ -139,6 +148,7 @@ pub fn fold(context: &RunContext<'_>, records: impl IntoIterator<Item = Record>)
 pub struct Folding<'a> {
     context: &'a RunContext<'a>,
     tally: Tally<'a>,
+    sessions: Sessions<'a>,
 }
 
 impl<'a> Folding<'a> {
@@ -153,19 +163,21 @@ impl<'a> Folding<'a> {
         Folding {
             context,
             tally: Tally::new(context.scenario, thresholds, most),
+            sessions: Sessions::new(context),
         }
     }
 
     pub fn add(&mut self, record: &Record) {
         self.tally.add(record);
+        self.sessions.add(record);
     }
 
     pub fn finish(self) -> Folded {
-        conclude(self.context, self.tally)
+        conclude(self.context, self.tally, self.sessions)
     }
 }
 
-fn conclude(context: &RunContext<'_>, mut tally: Tally<'_>) -> Folded {
+fn conclude(context: &RunContext<'_>, mut tally: Tally<'_>, sessions: Sessions<'_>) -> Folded {
     let thresholds = &context.scenario.objectives.thresholds;
     tally
         .rows
@@ -180,6 +192,7 @@ fn conclude(context: &RunContext<'_>, mut tally: Tally<'_>) -> Folded {
     let tally = tally;
     let run = Run::new(context, &tally);
     let itl = token_gaps.as_ref().unwrap_or(&chunk_gaps);
+    let sessions = sessions.finish(run.window_s());
     let events = tally.timeline.accumulate(0);
     let requests = accounts(context, &tally, wire.connected);
     let course = run.course();
@@ -224,7 +237,11 @@ fn conclude(context: &RunContext<'_>, mut tally: Tally<'_>) -> Folded {
             throughput.requests_per_s.filter(|_| rates.is_some()),
             run.window_s(),
             &precision,
-            |metric, p| of_run(&run, itl, metric, p),
+            sessions.as_ref(),
+            |metric, p| match metric {
+                SloMetric::Job => sessions.as_ref().and_then(|sessions| sessions.time(p)),
+                _ => of_run(&run, itl, metric, p),
+            },
         ),
         client: client(context, &client_times.lag, &events),
         server: None,
@@ -233,8 +250,11 @@ fn conclude(context: &RunContext<'_>, mut tally: Tally<'_>) -> Folded {
         media: tally.media,
         structured: tally.structured.result(),
         models,
+        sessions: sessions.map(|sessions| sessions.result),
+        cost: None,
         check,
     };
+    summary.cost = (context.scenario.price_per_hour).map(|price| CostResult::of(price, &summary));
     let ended = Ended::of(&run, &tally.handled);
     let evidence = Evidence {
         window: rates.as_ref().map(|rates| WindowEvidence {

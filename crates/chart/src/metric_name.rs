@@ -24,6 +24,8 @@ pub fn metric_name(metric: Metric, lang: Lang) -> String {
             Text::PerCard.with(lang, &metric)
         }
         Metric::Goodput => Text::Goodput.text(lang).to_owned(),
+        Metric::ItemsPerS => Text::ItemThroughput.text(lang).to_owned(),
+        Metric::SessionsPerHour => Text::SessionsPerHour.text(lang).to_owned(),
         Metric::TtftMean => of(Text::Ttft, None),
         Metric::TtftP50 => of(Text::Ttft, Some("p50")),
         Metric::TtftP99 => of(Text::Ttft, Some("p99")),
@@ -59,6 +61,8 @@ pub fn unit_of(metric: Metric) -> MetricUnit {
             MetricUnit::Sign("tok/s")
         }
         Metric::RequestsPerS | Metric::Goodput => MetricUnit::Sign("req/s"),
+        Metric::ItemsPerS => MetricUnit::Sign("items/s"),
+        Metric::SessionsPerHour => MetricUnit::Sign("1/h"),
         _ => MetricUnit::Time,
     }
 }

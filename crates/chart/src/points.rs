@@ -335,7 +335,7 @@ pub fn of_objective(slo: &Slo) -> Option<Metric> {
         SloScope::Mean => "mean".to_owned(),
         SloScope::Percentile(percent) => format!("p{percent}"),
         // Of the requests that miss it, the slowest show first.
-        SloScope::Request => "p99".to_owned(),
+        SloScope::Request | SloScope::Session => "p99".to_owned(),
     };
     format!("latency.{}_ms.{part}", slo.metric).parse().ok()
 }

@@ -83,11 +83,12 @@ impl Drawn<'_> {
             SloMetric::MaxGap => Text::MaxGap,
             SloMetric::E2e => Text::E2e,
             SloMetric::FirstAnswer => Text::FirstAnswer,
+            SloMetric::Job => Text::Job,
         };
         match slo.scope {
             SloScope::Percentile(percent) => statistic(latency, Some(&format!("p{percent}")), lang),
             SloScope::Mean => statistic(latency, None, lang),
-            SloScope::Request => latency.text(lang).to_owned(),
+            SloScope::Request | SloScope::Session => latency.text(lang).to_owned(),
         }
     }
 

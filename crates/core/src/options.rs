@@ -69,6 +69,9 @@ pub struct RunOptions {
     /// records/texts.jsonl of the run
     #[arg(long, num_args = 0, default_missing_value = "true")]
     pub keep_text: Option<bool>,
+    /// Price of a card: adds what tokens and requests cost
+    #[arg(long, value_name = "MONEY")]
+    pub price_per_hour: Option<Positive>,
 }
 
 /// Where and how to send.

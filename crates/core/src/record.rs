@@ -22,6 +22,9 @@ pub struct Record {
     /// Its turn in that conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turn: Option<u32>,
+    /// Turns of the whole conversation, whether they were all sent or not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turns: Option<u32>,
     /// The rank that sent it, where several shared the load.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rank: Option<u32>,

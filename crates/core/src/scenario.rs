@@ -25,6 +25,8 @@ pub struct Scenario {
     pub seed: u64,
     /// Prompts and answers stay in the run directory.
     pub keep_text: bool,
+    /// Of a card, in whichever currency.
+    pub price_per_hour: Option<f64>,
     /// Where and how to send.
     pub connection: Connection,
     pub load: Load,
@@ -245,6 +247,12 @@ impl Objectives {
     /// share was asked for.
     pub fn least_share(&self) -> f64 {
         self.attainment.unwrap_or(1.0)
+    }
+
+    /// Those that single requests tell something about.
+    pub fn of_requests(&self) -> Vec<Slo> {
+        let slos = self.slos.iter().filter(|slo| !slo.is_of_sessions());
+        slos.copied().collect()
     }
 }
 

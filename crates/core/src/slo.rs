@@ -7,7 +7,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// One objective: `ttft=500ms` (every request) or `ttft.p99=1s` (the run's percentile).
+/// One objective: `ttft=500ms` (every request), `ttft.p99=1s` (the run's percentile) or `job=30s`
+/// (every session).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slo {
     pub metric: SloMetric,
@@ -32,12 +33,16 @@ pub enum SloMetric {
     /// The largest gap of a request.
     MaxGap,
     E2e,
+    /// Time of a whole session, from the start of its first turn to its last answer.
+    Job,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SloScope {
     /// Every request; the share that meets all such objectives is the attainment.
     Request,
+    /// Every session, likewise.
+    Session,
     /// The run's percentile, in percent.
     Percentile(f64),
     Mean,
@@ -45,7 +50,7 @@ pub enum SloScope {
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{0}' is not an objective; write METRIC=TIME or METRIC.pNN=TIME, as in ttft=500ms or tpot.p99=50ms (metrics: ttft, first-answer, tpot, itl, max-gap, e2e)"
+    "'{0}' is not an objective; write METRIC=TIME or METRIC.pNN=TIME, as in ttft=500ms or tpot.p99=50ms (metrics: ttft, first-answer, tpot, itl, max-gap, e2e, and job for whole sessions)"
 )]
 pub struct BadSlo(String);
 
@@ -70,6 +75,10 @@ impl FromStr for Slo {
             }
         };
         let metric = metric.trim().parse().map_err(|_| bad())?;
+        let scope = match (metric, scope) {
+            (SloMetric::Job, SloScope::Request) => SloScope::Session,
+            (_, scope) => scope,
+        };
         Ok(Slo {
             metric,
             scope,
@@ -82,7 +91,7 @@ impl fmt::Display for Slo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.metric)?;
         match self.scope {
-            SloScope::Request => {}
+            SloScope::Request | SloScope::Session => {}
             SloScope::Percentile(percent) => write!(f, ".p{percent}")?,
             SloScope::Mean => f.write_str(".mean")?,
         }
@@ -109,11 +118,17 @@ impl SloMetric {
             }
             SloMetric::MaxGap => record.max_gap(),
             SloMetric::E2e => record.e2e(),
+            SloMetric::Job => None,
         }
     }
 }
 
 impl Slo {
+    /// Whether it is about sessions: no single request can tell.
+    pub fn is_of_sessions(&self) -> bool {
+        self.metric == SloMetric::Job
+    }
+
     /// Whether a request is known to meet this objective.
     pub fn met_by(&self, record: &Record) -> bool {
         self.verdict(record) == Some(true)
@@ -124,6 +139,9 @@ impl Slo {
     /// gap that an answer of one token cannot have is no miss; a gap that nobody could see (no
     /// stream, no count of tokens) is neither.
     pub fn verdict(&self, record: &Record) -> Option<bool> {
+        if self.is_of_sessions() {
+            return None;
+        }
         if !record.is_done() {
             return Some(false);
         }
@@ -137,6 +155,7 @@ impl Slo {
             SloMetric::Ttft | SloMetric::FirstAnswer => record.streamed.then_some(false),
             SloMetric::Tpot => one_token.then_some(true),
             SloMetric::Itl | SloMetric::MaxGap => (one_token || one_chunk).then_some(true),
+            SloMetric::Job => None,
         }
     }
 }
@@ -155,6 +174,8 @@ mod tests {
             "tpot.p99.9=50ms",
             "e2e.mean=10s",
             "max-gap=2s",
+            "job=30s",
+            "job.p95=1m",
         ] {
             assert_eq!(text.parse::<Slo>().unwrap().to_string(), text);
         }

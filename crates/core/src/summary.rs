@@ -3,8 +3,12 @@
 //! A number that is not known is `null`, never 0.
 
 mod column;
+mod cost;
+mod sessions;
 
 pub use column::{BadColumn, Quantity, SummaryColumn, SummaryColumns};
+pub use cost::CostResult;
+pub use sessions::{JobAttainment, JobTimes, SessionResult, TurnResult};
 
 use crate::doubt::{DoubtCode, Severity};
 use crate::record::{FailureClass, Phase, TokenSource};
@@ -77,6 +81,12 @@ pub struct Summary {
     /// Each model, where requests ask for several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<ModelResult>,
+    /// What it costs, where a price is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<CostResult>,
+    /// Whole sessions and their turns, where the work has any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<SessionResult>,
     /// How good the answers are, where they were checked (`--check`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<CheckResult>,
@@ -448,6 +458,9 @@ pub struct SloResult {
     pub attainment_interval: Option<[f64; 2]>,
     /// Requests a second that did.
     pub goodput_per_s: Option<f64>,
+    /// The same of sessions, where an objective is about every one of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jobs: Option<JobAttainment>,
     pub objectives: Vec<ObjectiveResult>,
     /// All objectives are met, those of a request by the share of requests that was asked for
     /// (all, unless `--attainment` says otherwise); absent if not decidable.
@@ -481,7 +494,7 @@ pub struct ObjectiveResult {
     pub objective: String,
     /// The run's value for a percentile or mean objective, in milliseconds.
     pub value_ms: Option<f64>,
-    /// Share of requests that met it, for a request objective.
+    /// Share of requests that met it, for a request objective; of sessions for one of jobs.
     pub share: Option<f64>,
     pub met: Option<bool>,
 }

@@ -138,6 +138,16 @@ pub struct Follows {
     pub wait: Wait,
 }
 
+impl Follows {
+    /// Of turns one after the other, counted from 0.
+    pub fn the_one_before(turn: u32, think: Duration) -> Self {
+        Follows {
+            after: turn.checked_sub(1).into_iter().collect(),
+            wait: Wait::SinceEnd(think),
+        }
+    }
+}
+
 /// How long a turn waits for its tools or its user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Wait {

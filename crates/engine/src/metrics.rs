@@ -2,7 +2,7 @@
 
 use inferometer_catalog::engine::metric::{Meaning, Metric, MetricKind, find, read};
 use inferometer_catalog::engine::{EngineKind, mindie};
-use inferometer_core::server::{EngineState, Total};
+use inferometer_core::server::{EngineState, MOST_POSITIONS, Total};
 use inferometer_fetch::Client;
 use inferometer_fetch::url::{host_and_port, root};
 use std::collections::HashMap;
@@ -21,6 +21,7 @@ struct Gathered {
 pub fn engine_state(text: &str) -> Option<EngineState> {
     let mut seen: HashMap<Meaning, Gathered> = HashMap::new();
     let mut front_end_cpu_s = None;
+    let mut accepted_by_position: Vec<f64> = Vec::new();
     for sample in read(text) {
         // Of the process that serves this page, as Prometheus' clients count it.
         if sample.name == "process_cpu_seconds_total" {
@@ -35,6 +36,18 @@ pub fn engine_state(text: &str) -> Option<EngineState> {
         let Some(meaning) = metric.meaning else {
             continue;
         };
+        if meaning == Meaning::AcceptedByPosition {
+            let place = sample
+                .label("position")
+                .and_then(|place| place.parse().ok());
+            if let Some(place) = place.filter(|place: &usize| *place < MOST_POSITIONS) {
+                if accepted_by_position.len() <= place {
+                    accepted_by_position.resize(place + 1, 0.0);
+                }
+                accepted_by_position[place] += sample.value;
+            }
+            continue;
+        }
         let gathered = seen.entry(meaning).or_insert(Gathered {
             name: &metric.name,
             engine,
@@ -72,6 +85,12 @@ pub fn engine_state(text: &str) -> Option<EngineState> {
         prompt_tokens: sum(Meaning::PromptTokens),
         generation_tokens: sum(Meaning::GenerationTokens),
         successes: sum(Meaning::Successes),
+        drafts: sum(Meaning::Drafts),
+        draft_tokens: sum(Meaning::DraftTokens),
+        accepted_tokens: sum(Meaning::AcceptedTokens),
+        accepted_by_position,
+        accept_length: mean(Meaning::AcceptLength),
+        accept_rate: mean(Meaning::AcceptRate),
         batch_size: mean(Meaning::BatchSize),
         step_tokens: total(Meaning::IterationTokens),
         queue_s: total(Meaning::QueueTime),
@@ -187,6 +206,24 @@ mod tests {
             (Some(10.0), Some(40.0))
         );
         assert_eq!(state.batch_size, Some(1.5));
+    }
+
+    #[test]
+    fn drafts_are_read_by_their_counters_or_as_the_engine_sums_them_up() {
+        let name = "vllm:spec_decode_num_accepted_tokens_per_pos_total";
+        let text = format!(
+            "vllm:spec_decode_num_drafts_total 10\nvllm:spec_decode_num_draft_tokens_total 30\nvllm:spec_decode_num_accepted_tokens_total 12\n{name}{{position=\"0\"}} 8\n{name}{{position=\"1\"}} 4\n{name}{{position=\"9999999\"}} 1\n"
+        );
+        let state = engine_state(&text).unwrap();
+        assert_eq!((state.drafts, state.draft_tokens), (Some(10.0), Some(30.0)));
+        assert_eq!(state.accepted_tokens, Some(12.0));
+        assert_eq!(state.accepted_by_position, [8.0, 4.0]);
+        let state = engine_state("sglang:spec_accept_length 2.5\nsglang:spec_accept_rate 0.7\n");
+        let state = state.unwrap();
+        assert_eq!(
+            (state.accept_length, state.accept_rate),
+            (Some(2.5), Some(0.7))
+        );
     }
 
     #[test]

@@ -238,6 +238,7 @@ impl ImportedSummary {
                 attainment: slo.attainment,
                 attainment_interval: None,
                 goodput_per_s: slo.goodput_per_s,
+                jobs: None,
                 objectives: Vec::new(),
                 met: None,
             }),
@@ -247,6 +248,8 @@ impl ImportedSummary {
             continuation: None,
             check: None,
             models: Vec::new(),
+            sessions: None,
+            cost: None,
             structured: None,
             media: None,
         }

@@ -224,9 +224,10 @@ impl<T> Setup<T> {
         let mut job = self.jobs.job(first + session, turn);
         if let Some(streams) = self.spread_first_answers.map(u64::from)
             && warmup
-            && index < streams
+            && turn == 0
+            && session < streams
         {
-            let share = first_share(index, streams);
+            let share = first_share(session, streams);
             let shorter = |tokens: u32| (f64::from(tokens) * share).ceil() as u32;
             job.output_tokens = job.output_tokens.map(shorter);
         }
@@ -273,6 +274,7 @@ impl<T> Setup<T> {
             rank: self.rank,
             session: talks.then_some(session),
             turn: talks.then_some(turn),
+            turns: talks.then(|| self.jobs.turns(first + session).max(1)),
             stage,
             due,
             // Nobody counted what the server itself had said.

@@ -50,7 +50,7 @@ impl StopRules {
             .zip(&now.missed)
             .any(|(slo, &missed)| match slo.scope {
                 SloScope::Percentile(percent) => beyond(missed, 1.0 - percent / 100.0),
-                SloScope::Request | SloScope::Mean => false,
+                SloScope::Request | SloScope::Session | SloScope::Mean => false,
             });
         requests || percentiles
     }

@@ -83,5 +83,7 @@ inferometer_text::texts! {
         MaxGapP99 => "max gap p99", "最大间隔 p99";
         OutputTokensPerSPerCard => "output tok/s/card", "每卡输出 tok/s";
         Goodput => "goodput/s", "达标 req/s";
+        ItemsPerS => "items/s", "条目/s";
+        SessionsPerHour => "sessions/h", "会话/h";
     }
 }

@@ -25,6 +25,7 @@ inferometer_text::texts! {
         Itl => "ITL", "token 间时延 ITL";
         InterChunk => "Inter-chunk gap", "数据块间隔";
         E2e => "End-to-end latency", "端到端时延";
+        Job => "Job time", "任务时间";
         MaxGap => "Max gap", "最大间隔";
         MeanOf => "{metric}, mean", "{metric}，均值";
         PercentileOf => "{metric}, {p}", "{metric}，{p}";
@@ -36,6 +37,8 @@ inferometer_text::texts! {
         OutputThroughput => "Output throughput", "输出吞吐量";
         TotalThroughput => "Total throughput", "总吞吐量";
         RequestThroughput => "Request throughput (QPS)", "请求吞吐量 QPS";
+        ItemThroughput => "Item throughput", "条目吞吐量";
+        SessionsPerHour => "Sessions per hour", "每小时会话数";
         Goodput => "Goodput", "有效吞吐量 Goodput";
         Duration => "Duration", "总耗时";
         InFlight => "Requests in flight", "在途请求数";

@@ -10,6 +10,9 @@ texts! {
         Items => "Item throughput", "条目吞吐量";
         InputTokens => "Input throughput", "输入吞吐量";
         Goodput => "Goodput", "有效吞吐量";
+        JobTime => "Job time", "任务时间";
+        SessionsPerHour => "Sessions per hour", "每小时会话数";
+        JobAttainment => "Job attainment", "任务达标率";
         Attainment => "Attainment", "达标率";
         Score => "Score", "得分";
         ValidJson => "Valid JSON", "合法 JSON 占比";
@@ -73,6 +76,19 @@ texts! {
         Attainment =>
             "share of all requests that meet every per-request objective; failures are misses",
             "满足全部单请求 SLO 的请求占全部请求的比例；失败计为未达标";
+        JobTime =>
+            "from the start of a session's first turn to its last answer, waits for its user and \
+             tools included; of sessions without a failed turn, where those that the end of the \
+             run cut count as longer than they had lasted (Kaplan-Meier)",
+            "从会话第一轮开始到最后一个回答，含用户与工具的等待；只计没有失败轮次的会话，被运行结束截断的\
+             按“长于已持续时间”计（Kaplan-Meier）";
+        SessionsPerHour =>
+            "sessions per hour of the window; each counts by the share of its turns answered \
+             inside, unless one of them failed",
+            "窗口内每小时的会话数；每个会话按其在窗口内得到回答的轮次占比计入，有失败轮次的不计";
+        JobAttainment =>
+            "share of sessions that are complete within the limit; a failed turn is a miss",
+            "在时限内完成的会话占比；有失败轮次的计为未达标";
         Score =>
             "mean score of complete answers by --check, from 0 to 1; interval as of independent \
              prompts (Clopper-Pearson)",

@@ -36,12 +36,39 @@ texts! {
         OutputLength => "mean {mean} out", "输出 {mean}";
         OutputLengthAsked => "mean {mean} out ({asked} asked)", "输出 {mean}（要求 {asked}）";
         CharsPerToken => "{mean} characters per token", "每 token {mean} 字符";
+        Cost => "Cost", "成本";
+        CostOf => "at {price} per hour", "按每小时 {price} 计";
+        CostOfCards => "at {price} per hour × {cards} cards", "按每小时 {price} × {cards} 卡计";
+        CostPerOutput => "{cost} per million output tokens", "每百万输出 token {cost}";
+        CostPerTokens => "{cost} with their input", "含输入每百万 token {cost}";
+        CostPerItems => "{cost} per million items", "每百万条目 {cost}";
+        CostPerRequests => "{cost} per thousand requests", "每千个请求 {cost}";
         Check => "Check", "检查";
         Checked => "{count} answers by {check}", "{count} 个回答，按 {check}";
         DiffersAt =>
             "those that differ do so after {chars} characters (median)",
             "不同的回答在 {chars} 个字符后出现差异（中位数）";
         Unchecked => "{count} not checked: nothing is expected of them", "{count} 个未检查：没有期望答案";
+        ByTurn => "By turn (times in ms)", "按轮次（时间单位 ms）";
+        Turn => "turn", "轮次";
+        InputMean => "input", "输入";
+        CachedMean => "cached", "缓存命中";
+        OutputMean => "output", "输出";
+        Jobs => "Jobs", "任务";
+        JobsOf =>
+            "{began} sessions: {complete} complete, {failed} failed, {cut} cut by the end of the run",
+            "{began} 个会话：完成 {complete}，失败 {failed}，运行结束时截断 {cut}";
+        JobsShortened =>
+            "1 more cut short by --requests, not counted",
+            "另有 1 个因 --requests 截短，不计入";
+        JobsPerHour => "{rate} sessions/h", "每小时 {rate} 个会话";
+        JobTurns => "{turns} turns each", "每个 {turns} 轮";
+        JobTimeOf =>
+            "p50 {p50}, p90 {p90}, p99 {p99}, longest complete {max}",
+            "p50 {p50}，p90 {p90}，p99 {p99}，已完成中最长 {max}";
+        JobsCut =>
+            "sessions that were cut count as longer than they had lasted",
+            "被截断的会话按“长于已持续时间”计";
         ByModel => "By model (times in ms)", "按模型（时间单位 ms）";
         Model => "model", "模型";
         Structured => "Structured output", "结构化输出";

@@ -14,6 +14,15 @@ inferometer_text::texts! {
         PrefixHits => "Prefix cache hits", "前缀缓存命中率";
         BatchSize => "Requests in a step", "每步请求数";
         StepTokens => "Tokens in a step", "每步 token 数";
+        Speculation => "Speculative decoding", "投机解码";
+        SpeculationLength =>
+            "{length} tokens per step (the one that every step gives included)",
+            "每步 {length} 个 token（含每步必得的 1 个）";
+        SpeculationRate => "{share} of drafted tokens accepted", "草稿 token 接受率 {share}";
+        SpeculationPlaces => "by place in the draft {list}", "按草稿位置 {list}";
+        SpeculationGauges =>
+            "as the engine itself says of its last batches",
+            "取自引擎对其最近批次的统计";
         MeanTimes => "Mean times", "平均耗时";
         QueueMean => "queue {time}", "排队 {time}";
         PrefillMean => "prefill {time}", "预填充 {time}";
@@ -29,6 +38,19 @@ inferometer_text::texts! {
         MemoryOf => "memory: {used} of {total} GiB", "显存：{used}/{total} GiB";
         Memory => "memory: {used} GiB", "内存：{used} GiB";
         Power => "power: {watts} W", "功耗：{watts} W";
+        Energy => "Energy", "能耗";
+        EnergyPower =>
+            "{watts} W on {cards} (sampled {share} of the window)",
+            "{cards} 共 {watts} W（采样覆盖窗口的 {share}）";
+        EnergyCards => "cards {list}", "卡 {list}";
+        EnergyPerToken =>
+            "{joules} J per output token ({rate} tok/s/W)",
+            "每输出 token {joules} J（{rate} tok/s/W）";
+        EnergyPerItem => "{joules} J per item", "每条目 {joules} J";
+        EnergyPerRequest => "{joules} J per request", "每请求 {joules} J";
+        EnergyUnknown =>
+            "too little was sampled to divide by it",
+            "采样太少，不作折算";
         ClientHost => "Client's host", "客户端主机";
         HostCpu => "CPU: {share}", "CPU 占用：{share}";
         ShareAndTime => "{share}, {time}", "占 {share}，{time}";

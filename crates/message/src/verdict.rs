@@ -24,12 +24,16 @@ texts! {
         AttainmentMissed => "attainment", "达标率";
         Objectives => "Objectives", "SLO 目标";
         ShareOfRequests => "{share} of requests", "{share} 的请求";
+        ShareOfSessions => "{share} of sessions", "{share} 的会话";
         Met => "met", "达标";
         Missed => "MISSED", "未达标";
         Undecided => "undecided", "无法判定";
         AttainmentAsked =>
             "{share} of all requests met every per-request objective ({asked} asked)",
             "{share} 的请求满足全部单请求 SLO（要求 {asked}）";
+        JobsAsked =>
+            "{share} of {count} sessions were complete in time ({asked} asked); {goodput} per hour",
+            "{count} 个会话中 {share} 按时完成（要求 {asked}）；每小时 {goodput} 个";
         AttainmentBetween =>
             "{met}; 95 % interval {low} – {high}",
             "{met}；95 % 区间 {low} – {high}";

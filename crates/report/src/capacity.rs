@@ -383,20 +383,36 @@ fn confirmed(summary: &Summary, lang: Lang) -> Table {
     let millis = |value: Option<f64>| Cell::number(value, Unit::Milliseconds, 1);
     let latency = &summary.latency;
     let throughput = &summary.throughput;
+    let requests = Cell::number(throughput.requests_per_s, Unit::RequestsPerSecond, 2);
+    let input = || Cell::number(throughput.input_tokens_per_s, Unit::TokensPerSecond, 1);
+    // Answers that are vectors or scores have no first token.
+    let figures: Vec<(&str, Cell)> = match throughput.items_per_s {
+        Some(items) => vec![
+            ("req/s", requests),
+            (
+                "items/s",
+                Cell::number(Some(items), Unit::ItemsPerSecond, 1),
+            ),
+            ("input tok/s", input()),
+            ("E2E p50", millis(latency.e2e_ms.map(|e2e| e2e.p50))),
+            ("E2E p99", millis(latency.e2e_ms.map(|e2e| e2e.p99))),
+        ],
+        None => vec![
+            ("req/s", requests),
+            (
+                "tok/s",
+                Cell::number(throughput.output_tokens_per_s, Unit::TokensPerSecond, 1),
+            ),
+            ("TTFT p50", millis(latency.ttft_ms.map(|ttft| ttft.p50))),
+            ("TTFT p99", millis(latency.ttft_ms.map(|ttft| ttft.p99))),
+            ("TPOT p50", millis(latency.tpot_ms.map(|tpot| tpot.p50))),
+            ("TPOT p99", millis(latency.tpot_ms.map(|tpot| tpot.p99))),
+        ],
+    };
+    let (titles, cells): (Vec<&str>, Vec<Cell>) = figures.into_iter().unzip();
     Table {
-        columns: [
-            "req/s", "tok/s", "TTFT p50", "TTFT p99", "TPOT p50", "TPOT p99",
-        ]
-        .map(Column::right)
-        .to_vec(),
-        rows: vec![vec![
-            Cell::number(throughput.requests_per_s, Unit::RequestsPerSecond, 2),
-            Cell::number(throughput.output_tokens_per_s, Unit::TokensPerSecond, 1),
-            millis(latency.ttft_ms.map(|ttft| ttft.p50)),
-            millis(latency.ttft_ms.map(|ttft| ttft.p99)),
-            millis(latency.tpot_ms.map(|tpot| tpot.p50)),
-            millis(latency.tpot_ms.map(|tpot| tpot.p99)),
-        ]],
+        columns: titles.into_iter().map(Column::right).collect(),
+        rows: vec![cells],
         footnotes: vec![SweepText::TimesInMs.text(lang).to_owned()],
     }
 }

@@ -399,6 +399,8 @@ pub(crate) fn metric(metric: Metric, lang: Lang) -> String {
         Metric::MaxGapP99 => say(ComparedMetric::MaxGapP99),
         Metric::OutputTokensPerSPerCard => say(ComparedMetric::OutputTokensPerSPerCard),
         Metric::Goodput => say(ComparedMetric::Goodput),
+        Metric::ItemsPerS => say(ComparedMetric::ItemsPerS),
+        Metric::SessionsPerHour => say(ComparedMetric::SessionsPerHour),
     }
 }
 

@@ -195,6 +195,34 @@ impl Columns {
         self.real("client_cpu_share", summary.client.cpu_share);
         self.real("client_lag_p99_ms", summary.client.lag_p99_ms);
         self.real("client_pulse_p99_ms", summary.client.pulse_p99_ms);
+        self.real("items_per_s", throughput.items_per_s);
+        let sessions = summary.sessions.as_ref();
+        self.known("sessions_complete", sessions.map(|it| it.complete));
+        self.known("sessions_failed", sessions.map(|it| it.failed));
+        self.known("sessions_cut", sessions.map(|it| it.cut));
+        self.real("sessions_per_hour", sessions.and_then(|it| it.per_hour));
+        let job = sessions.map(|it| it.job).unwrap_or_default();
+        self.real("job_ms_p50", job.p50_ms);
+        self.real("job_ms_p90", job.p90_ms);
+        self.real("job_ms_p99", job.p99_ms);
+        let jobs = slo.and_then(|slo| slo.jobs);
+        self.real("job_attainment", jobs.and_then(|jobs| jobs.attainment));
+        let goodput = jobs.and_then(|jobs| jobs.goodput_per_hour);
+        self.real("job_goodput_per_hour", goodput);
+        let server = summary.server.as_ref();
+        let energy = server.and_then(|server| server.energy.as_ref());
+        self.real("watts", energy.map(|energy| energy.watts));
+        self.real("power_coverage", energy.map(|energy| energy.coverage));
+        let joules = energy.and_then(|energy| energy.joules_per_output_token);
+        self.real("joules_per_output_token", joules);
+        let drafts = server.and_then(|server| server.speculation.as_ref());
+        let length = drafts.and_then(|drafts| drafts.accepted_length);
+        self.real("draft_accepted_length", length);
+        let rate = drafts.and_then(|drafts| drafts.acceptance_rate);
+        self.real("draft_acceptance_rate", rate);
+        let cost = summary.cost;
+        let per_output = cost.and_then(|cost| cost.per_million_output_tokens);
+        self.real("cost_per_million_output_tokens", per_output);
     }
 
     fn interval(&mut self, name: &str, interval: Option<[f64; 2]>) {

@@ -7,6 +7,7 @@ mod latency;
 mod models;
 mod numbers;
 mod server;
+mod sessions;
 pub(crate) mod setup;
 mod trouble;
 mod work;
@@ -103,6 +104,7 @@ pub fn compose(report: &RunReport<'_>) -> Doc {
         trouble::objectives(report),
         latency::section(report),
         models::section(report),
+        sessions::section(report),
     ];
     let mut sections = vec![Some(verdict)];
     if report.summary.valid {

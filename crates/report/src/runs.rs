@@ -17,7 +17,7 @@ use std::path::PathBuf;
 pub const SCHEMA: &str = "inferometer.runs/1";
 
 /// Columns of figures unless others are chosen.
-const USUAL: &str = "req_per_s,tok_per_s,ttft.p50";
+const USUAL: &str = "req_per_s,tok_per_s,items_per_s,ttft.p50";
 
 /// What is known of one stored run, sweep or search; what cannot be read is absent.
 #[derive(Clone, Debug)]

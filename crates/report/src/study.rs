@@ -187,11 +187,13 @@ fn pairs(report: &StudyReport<'_>) -> Vec<Pair> {
         let note = NoteText::VirtualTime.text(lang);
         pairs.push(Pair::new(SetupText::Note.text(lang), note));
     }
-    let slos: Vec<String> = (report.study.goal.slos.iter())
-        .map(ToString::to_string)
+    let goal = &report.study.goal;
+    let slos = goal.slos.iter().map(ToString::to_string);
+    let limits: Vec<String> = slos
+        .chain(goal.requires.iter().map(ToString::to_string))
         .collect();
-    if !slos.is_empty() {
-        pairs.push(Pair::new(StudyText::Limits.text(lang), slos.join(", ")));
+    if !limits.is_empty() {
+        pairs.push(Pair::new(StudyText::Limits.text(lang), limits.join(", ")));
     }
     let trials = &report.result.trials;
     let searched = || trials.iter().filter(|trial| !is_repeat(trial));
@@ -364,7 +366,7 @@ fn trials(report: &StudyReport<'_>, shown: &[&TrialRow]) -> Table {
         }
         cells.extend(limits.iter().map(|&at| {
             let figure = slo_figure(trial, at).map(|figure| match slos[at].scope {
-                SloScope::Request => figure * 100.0,
+                SloScope::Request | SloScope::Session => figure * 100.0,
                 SloScope::Percentile(_) | SloScope::Mean => figure,
             });
             Cell::number(figure, Unit::Count, 1)
@@ -396,7 +398,7 @@ fn slo_heading(slo: &Slo) -> String {
     let written = slo.to_string();
     let (figure, _) = written.split_once('=').unwrap_or((&written, ""));
     match slo.scope {
-        SloScope::Request => format!("{written} %"),
+        SloScope::Request | SloScope::Session => format!("{written} %"),
         SloScope::Percentile(_) | SloScope::Mean => format!("{figure} ms"),
     }
 }

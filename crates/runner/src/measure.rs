@@ -338,7 +338,7 @@ fn load_point(
         traced,
         rank: crew.rank(),
     };
-    let slos = &scenario.objectives.slos;
+    let slos = &scenario.objectives.of_requests();
     let (team, brief) = crew.team(environment.ranks.as_ref());
     let instrument = Instrument::start(
         setup,
@@ -427,7 +427,7 @@ fn drive(
     let rules = StopRules {
         stop_when: scenario.load.stop_when.clone(),
         until: scenario.load.until,
-        slos: scenario.objectives.slos.clone(),
+        slos: scenario.objectives.of_requests(),
         attainment: Some(scenario.objectives.least_share()),
         standstill: Some(
             connection.request_timeout.0 + drain.unwrap_or_default() + Duration::from_secs(5),

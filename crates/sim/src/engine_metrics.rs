@@ -1,5 +1,7 @@
 //! Metrics of a scheduled engine, by the names and buckets that the engine's version has.
 
+use std::borrow::Cow;
+
 use inferometer_catalog::engine::{
     EngineKind, Version,
     metric::{Meaning, Metric, MetricKind, metrics},
@@ -168,7 +170,7 @@ impl EngineMetrics {
         metric.write_head(text);
         for (series, value) in values {
             let mut labels = labels.to_vec();
-            if let (Some(label), Some(series)) = (&metric.label, series) {
+            if let (Some(label), Some(series)) = (&metric.label, &series) {
                 labels.push((label, series));
             }
             metric.write_value(text, &labels, value);
@@ -181,7 +183,7 @@ impl EngineMetrics {
         metric: &Metric,
         stats: &Stats,
         config: &EngineConfig,
-    ) -> Vec<(Option<&'static str>, f64)> {
+    ) -> Vec<(Option<Cow<'static, str>>, f64)> {
         let finished = self.finished;
         let served = finished.stopped + finished.reached_length;
         let one = |value: f64| vec![(None, value)];
@@ -192,7 +194,7 @@ impl EngineMetrics {
             Some(Meaning::KvUse) => one(ratio(stats.blocks_used.into(), stats.blocks.into())),
             Some(Meaning::PrefixQueries) => count(stats.prefix_queries),
             Some(Meaning::PrefixHits) if metric.label.is_some() => {
-                vec![(Some("device"), stats.prefix_hits as f64)]
+                vec![(Some("device".into()), stats.prefix_hits as f64)]
             }
             Some(Meaning::PrefixHits) => count(stats.prefix_hits),
             Some(Meaning::PrefixHitRate) => one(ratio(stats.prefix_hits, stats.prefix_queries)),
@@ -205,20 +207,29 @@ impl EngineMetrics {
                 ("abort", finished.aborted),
                 ("error", 0),
             ]
-            .map(|(reason, count)| (Some(reason), count as f64))
+            .map(|(reason, count): (&'static str, u64)| (Some(reason.into()), count as f64))
             .to_vec(),
             Some(Meaning::Successes) => count(served),
             Some(Meaning::Drafts) => count(stats.drafts),
             Some(Meaning::DraftTokens) => count(stats.draft_tokens),
             Some(Meaning::AcceptedTokens) => count(stats.accepted_tokens),
+            Some(Meaning::AcceptedByPosition) => {
+                let drafted = config.speculation.map_or(0, |it| it.tokens as usize);
+                let places = stats.accepted_by_position.iter().enumerate().take(drafted);
+                places
+                    .map(|(place, &count)| (Some(place.to_string().into()), count as f64))
+                    .collect()
+            }
+            Some(Meaning::AcceptLength) => one(1.0 + ratio(stats.accepted_tokens, stats.drafts)),
+            Some(Meaning::AcceptRate) => one(ratio(stats.accepted_tokens, stats.draft_tokens)),
             Some(Meaning::CacheTokens) => {
                 count(u64::from(stats.blocks) * u64::from(config.block_size))
             }
             Some(_) => Vec::new(),
             None => match bare(metric) {
                 "num_requests_waiting_by_reason" => vec![
-                    (Some("capacity"), f64::from(stats.waiting)),
-                    (Some("deferred"), 0.0),
+                    (Some("capacity".into()), f64::from(stats.waiting)),
+                    (Some("deferred".into()), 0.0),
                 ],
                 "num_requests_swapped" | "cpu_cache_usage_perc" => one(0.0),
                 "prompt_tokens_cached_total" => count(self.cached_tokens),

@@ -51,6 +51,11 @@ pub enum Metric {
     /// Requests a second that met every objective.
     #[strum(serialize = "slo.goodput_per_s")]
     Goodput,
+    /// Vectors or scores a second.
+    #[strum(serialize = "throughput.items_per_s")]
+    ItemsPerS,
+    #[strum(serialize = "sessions.per_hour")]
+    SessionsPerHour,
 }
 
 inferometer_core::serde_as_text!(Metric);
@@ -101,6 +106,8 @@ impl Metric {
             Metric::TotalTokensPerS => rate.total_tokens_per_s,
             Metric::OutputTokensPerSPerCard => summary.output_tokens_per_s_per_card(),
             Metric::Goodput => summary.slo.as_ref()?.goodput_per_s,
+            Metric::ItemsPerS => rate.items_per_s,
+            Metric::SessionsPerHour => summary.sessions.as_ref()?.per_hour,
             _ => {
                 let sample = self.distribution(summary)?;
                 Some(match self.source() {
@@ -121,7 +128,8 @@ impl Metric {
             | Metric::OutputTokensPerSPerCard
             | Metric::TotalTokensPerS => rate.output_tokens_per_s_interval,
             Metric::RequestsPerS => rate.requests_per_s_interval,
-            Metric::Goodput => None,
+            Metric::ItemsPerS => rate.items_per_s_interval,
+            Metric::Goodput | Metric::SessionsPerHour => None,
             _ => {
                 let sample = self.distribution(summary)?;
                 match self.source() {
@@ -167,7 +175,9 @@ impl Metric {
             | Metric::RequestsPerS
             | Metric::TotalTokensPerS
             | Metric::OutputTokensPerSPerCard
-            | Metric::Goodput => Source::Rate,
+            | Metric::Goodput
+            | Metric::ItemsPerS
+            | Metric::SessionsPerHour => Source::Rate,
             Metric::TtftMean => Source::Mean(Column::Ttft),
             Metric::TtftP50 => Source::Quantile(Column::Ttft, 0.5),
             Metric::TtftP99 => Source::Quantile(Column::Ttft, 0.99),

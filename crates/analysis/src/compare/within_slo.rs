@@ -173,6 +173,7 @@ pub fn judged_by_figures(objectives: &[Slo], summary: &Summary) -> SloResult {
             SloMetric::Itl => latency.itl_ms,
             SloMetric::MaxGap => latency.max_gap_ms,
             SloMetric::E2e => latency.e2e_ms,
+            SloMetric::Job => None,
         }?;
         let known = [
             (50.0, sample.p50),
@@ -182,7 +183,7 @@ pub fn judged_by_figures(objectives: &[Slo], summary: &Summary) -> SloResult {
             (99.0, sample.p99),
         ];
         let value = match slo.scope {
-            SloScope::Request => None,
+            SloScope::Request | SloScope::Session => None,
             SloScope::Mean => Some(sample.mean),
             SloScope::Percentile(asked) => {
                 (known.iter().find(|(percent, _)| *percent == asked)).map(|(_, value)| *value)
@@ -205,6 +206,7 @@ pub fn judged_by_figures(objectives: &[Slo], summary: &Summary) -> SloResult {
         attainment: None,
         attainment_interval: None,
         goodput_per_s: None,
+        jobs: None,
         met: crate::fold::together(&verdicts),
         objectives: results,
     }

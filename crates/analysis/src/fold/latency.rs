@@ -101,6 +101,7 @@ pub(super) fn of_run(
         SloMetric::Tpot => Figure::Tpot,
         SloMetric::MaxGap => Figure::MaxGap,
         SloMetric::E2e => Figure::E2e,
+        SloMetric::Job => return None,
         SloMetric::Itl => {
             return match p {
                 Some(p) => itl.quantile(p),

@@ -1,5 +1,6 @@
 //! Objectives and how the run met them.
 
+use super::FoundSessions;
 use super::precision::{Precision, RestsOn};
 use super::tally::{Tally, Verdicts, together};
 use inferometer_core::scenario::Objectives;
@@ -15,6 +16,7 @@ pub(super) fn judge(
     completed_per_s: Option<f64>,
     window_s: Option<f64>,
     precision: &Precision,
+    sessions: Option<&FoundSessions>,
     value: impl Fn(SloMetric, Option<f64>) -> Option<f64>,
 ) -> Option<SloResult> {
     if objectives.slos.is_empty() {
@@ -33,6 +35,10 @@ pub(super) fn judge(
                 let share = shares.next().flatten();
                 result(slo, None, share, enough(share))
             }
+            SloScope::Session => {
+                let share = sessions.and_then(|sessions| sessions.share(slo));
+                result(slo, None, share, enough(share))
+            }
             SloScope::Percentile(percent) => of_run(slo, value(slo.metric, Some(percent / 100.0))),
             SloScope::Mean => of_run(slo, value(slo.metric, None)),
         })
@@ -43,11 +49,19 @@ pub(super) fn judge(
         .slos
         .iter()
         .zip(&results)
-        .filter(|(slo, _)| slo.scope != SloScope::Request)
+        .filter(|(slo, _)| matches!(slo.scope, SloScope::Percentile(_) | SloScope::Mean))
         .map(|(_, result)| result.met)
         .collect();
     if by_request {
         verdicts.push(enough(attainment));
+    }
+    let jobs = sessions.and_then(|sessions| sessions.attainment(&objectives.slos));
+    if objectives
+        .slos
+        .iter()
+        .any(|slo| slo.scope == SloScope::Session)
+    {
+        verdicts.push(enough(jobs.and_then(|jobs| jobs.attainment)));
     }
     let interval = || {
         let hits: Option<Vec<bool>> = tally.rows.iter().map(|row| row.good).collect();
@@ -63,6 +77,7 @@ pub(super) fn judge(
             None => window_s.map(|seconds| tally.together.met as f64 / seconds),
         }
         .filter(|_| attainment.is_some()),
+        jobs,
         objectives: results,
         met: together(&verdicts),
     })

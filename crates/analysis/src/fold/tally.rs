@@ -176,7 +176,7 @@ pub(super) struct Sum {
 }
 
 impl Sum {
-    fn add(&mut self, value: Option<u32>) {
+    pub(super) fn add(&mut self, value: Option<u32>) {
         if let Some(value) = value {
             self.sum += u64::from(value);
             self.known += 1;

@@ -2,8 +2,8 @@
 
 use crate::fold::Ended;
 use inferometer_core::server::{
-    Between, DeviceState, DeviceSummary, EngineState, HostSummary, Level, Sample, ServerSummary,
-    Total,
+    Between, DeviceState, DeviceSummary, EnergySummary, EngineState, HostSummary, Level,
+    MOST_POSITIONS, Sample, ServerSummary, SpeculationBasis, SpeculationSummary, Total,
 };
 use inferometer_core::summary::{Distribution, Summary};
 use inferometer_core::units::Offset;
@@ -51,6 +51,7 @@ pub fn summarize(samples: &[Sample], from: Offset, to: Offset) -> Option<ServerS
         prefix_hit_rate: hit_rate,
         prompt_tokens: course.growth(|state| state.prompt_tokens),
         generation_tokens: course.growth(|state| state.generation_tokens),
+        speculation: speculation(&course, gauges),
         batch_size: gauges(|state| state.batch_size).map(|level| level.mean),
         step_tokens: course.mean(|state| state.step_tokens),
         queue_mean_ms: mean_ms(|state| state.queue_s),
@@ -59,6 +60,7 @@ pub fn summarize(samples: &[Sample], from: Offset, to: Offset) -> Option<ServerS
         ttft_mean_ms: mean_ms(|state| state.ttft_s),
         e2e_mean_ms: mean_ms(|state| state.e2e_s),
         devices: devices(&inside),
+        energy: EnergySummary::of(samples, from, to),
         host: inside
             .iter()
             .any(|sample| sample.host.is_some())
@@ -69,6 +71,36 @@ pub fn summarize(samples: &[Sample], from: Offset, to: Offset) -> Option<ServerS
         between: None,
         front_end_cores: course.rate(|state| state.front_end_cpu_s),
         slowest: Vec::new(),
+    })
+}
+
+/// Drafts, by their counters where there are such.
+fn speculation(
+    course: &Course<'_>,
+    gauges: impl Fn(fn(&EngineState) -> Option<f64>) -> Option<Level>,
+) -> Option<SpeculationSummary> {
+    let drafts = course.growth(|state| state.drafts);
+    if let Some(drafts) = drafts.filter(|drafts| *drafts > 0.0) {
+        let at =
+            |place: usize| course.growth(|state| state.accepted_by_position.get(place).copied());
+        return Some(SpeculationSummary::counted(
+            drafts,
+            course.growth(|state| state.draft_tokens),
+            course.growth(|state| state.accepted_tokens),
+            (0..MOST_POSITIONS).map_while(at).collect(),
+        ));
+    }
+    let [length, rate] = [
+        gauges(|state| state.accept_length),
+        gauges(|state| state.accept_rate),
+    ]
+    .map(|level| level.map(|level| level.mean));
+    (length.is_some() || rate.is_some()).then_some(SpeculationSummary {
+        basis: SpeculationBasis::Gauges,
+        accepted_length: length,
+        acceptance_rate: rate,
+        by_position: Vec::new(),
+        drafts: None,
     })
 }
 

@@ -3,6 +3,7 @@
 use super::definition::{Budget, Engine, SearcherName, Study};
 use super::goal::{Direction, Goal, Objective};
 use super::last_stage::LastStage;
+use super::requirement::Requirement;
 use crate::number_paths;
 use crate::search::Halving;
 use crate::space::{DomainSpec, Space, SpaceError};
@@ -10,6 +11,7 @@ use crate::trial::Level;
 use inferometer_catalog::engine::command::CommandError;
 use inferometer_catalog::engine::words::split;
 use inferometer_catalog::engine::{LaunchCommand, Version, nearest};
+use inferometer_core::check::Check;
 use inferometer_core::options::{ConnectionOptions, LoadOptions, WorkOptions};
 use inferometer_core::slo::Slo;
 use inferometer_core::thresholds::Thresholds;
@@ -142,6 +144,9 @@ struct GoalSpec {
     #[serde(default)]
     slo: Vec<Slo>,
     attainment: Option<f64>,
+    #[serde(default)]
+    require: Vec<Requirement>,
+    check: Option<Check>,
     #[serde(default)]
     threshold: Vec<Tag>,
 }
@@ -284,7 +289,8 @@ fn check_figures(goal: &Goal, levels: &[Level]) -> Result<(), StudyError> {
     } else {
         number_paths::of_summary()
     };
-    let mut paths = goal.objectives.iter().map(|objective| &objective.path);
+    let objectives = goal.objectives.iter().map(|objective| &objective.path);
+    let mut paths = objectives.chain(goal.requires.iter().map(|it| &it.path));
     let Some(path) = paths.find(|path| !known.contains(path)) else {
         return Ok(());
     };
@@ -381,6 +387,8 @@ impl GoalSpec {
             objectives,
             slos: self.slo,
             attainment,
+            requires: self.require,
+            check: self.check,
             thresholds,
         })
     }

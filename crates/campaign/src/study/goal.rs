@@ -1,6 +1,8 @@
 //! What a study wants.
 
+use super::requirement::Requirement;
 use crate::trial::{Ending, Level, Measurement};
+use inferometer_core::check::Check;
 use inferometer_core::slo::{Slo, SloScope};
 use inferometer_core::value::Tag;
 
@@ -11,6 +13,10 @@ pub struct Goal {
     pub slos: Vec<Slo>,
     /// Share of requests that must meet the limits of single requests.
     pub attainment: f64,
+    /// Figures that must be kept.
+    pub requires: Vec<Requirement>,
+    /// How answers of trials are checked.
+    pub check: Option<Check>,
     /// From where on a measurement is in doubt, where it is not as in a single run.
     pub thresholds: Vec<Tag>,
 }
@@ -77,7 +83,14 @@ impl Goal {
                 .map(|slo| self.missed(slo, measurement))
                 .sum::<f64>(),
         };
-        ending.measurements.iter().map(of).sum()
+        let required = |measurement: &Measurement| {
+            let missed = (self.requires.iter()).map(|it| it.missed(measurement));
+            missed
+                .map(|it| it.unwrap_or(UNKNOWN_VIOLATION))
+                .sum::<f64>()
+        };
+        let both = |measurement| of(measurement) + required(measurement);
+        ending.measurements.iter().map(both).sum()
     }
 
     /// The figure of each SLO at the load level that is furthest from it, in the order of the
@@ -90,7 +103,7 @@ impl Goal {
                 .map(|measurement| slo_figure(slo, measurement))
                 .collect();
             figures?.into_iter().reduce(|a, b| match slo.scope {
-                SloScope::Request => a.min(b),
+                SloScope::Request | SloScope::Session => a.min(b),
                 SloScope::Percentile(_) | SloScope::Mean => a.max(b),
             })
         };
@@ -100,7 +113,9 @@ impl Goal {
     fn missed(&self, slo: &Slo, measurement: &Measurement) -> f64 {
         let limit_ms = slo.limit.0.as_secs_f64() * 1e3;
         let missed = slo_figure(slo, measurement).map(|figure| match slo.scope {
-            SloScope::Request => (self.attainment - figure).max(0.0) / self.attainment,
+            SloScope::Request | SloScope::Session => {
+                (self.attainment - figure).max(0.0) / self.attainment
+            }
             SloScope::Percentile(_) | SloScope::Mean => (figure / limit_ms - 1.0).max(0.0),
         });
         missed
@@ -122,6 +137,7 @@ fn slo_figure(slo: &Slo, measurement: &Measurement) -> Option<f64> {
         .find(|one| one["objective"] == written.as_str());
     let (key, path) = match slo.scope {
         SloScope::Request => ("share", "slo.attainment".to_owned()),
+        SloScope::Session => ("share", "slo.jobs.attainment".to_owned()),
         SloScope::Percentile(percent) => ("value_ms", format!("latency.{name}.p{percent}")),
         SloScope::Mean => ("value_ms", format!("latency.{name}.mean")),
     };
@@ -146,6 +162,8 @@ mod tests {
             ],
             slos: vec![slo.parse().unwrap()],
             attainment: 0.9,
+            requires: Vec::new(),
+            check: None,
             thresholds: Vec::new(),
         }
     }
@@ -161,6 +179,20 @@ mod tests {
                 seconds: None,
             });
         Ending::done(measured.collect())
+    }
+
+    #[test]
+    fn a_figure_that_must_be_kept_counts_as_missed_below_it_and_where_it_is_not_known() {
+        let with = |requires: &str| Goal {
+            requires: vec![requires.parse().unwrap()],
+            ..goal("ttft.p99=2s")
+        };
+        let ending = ending(&[(80.0, 500.0)]);
+        let missed = |requires| with(requires).violation(&ending);
+        assert_eq!(missed("throughput.output_tokens_per_s>=80"), 0.0);
+        assert_eq!(missed("throughput.output_tokens_per_s>=100"), 0.2);
+        assert_eq!(missed("throughput.output_tokens_per_s<=64"), 0.25);
+        assert_eq!(missed("check.score>=0.7"), UNKNOWN_VIOLATION);
     }
 
     #[test]

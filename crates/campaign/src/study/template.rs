@@ -53,7 +53,7 @@ pub fn template(command: &LaunchCommand, version: Version) -> String {
         "\n[load]\nconcurrency = [64]            # several levels are measured on each start: [16, 64, 256]\n# capacity = true             # instead: the highest load that meets the SLOs, with maximize = \"value\"\nrequests = 256",
     );
     line(
-        "\n[goal]\nmaximize = \"throughput.output_tokens_per_s\"   # any figure of summary.json; several in brackets\n# minimize = \"latency.ttft_ms.p99\"\n# slo = [\"ttft.p99=1s\", \"tpot.p99=50ms\"]",
+        "\n[goal]\nmaximize = \"throughput.output_tokens_per_s\"   # any figure of summary.json; several in brackets\n# minimize = \"latency.ttft_ms.p99\"\n# slo = [\"ttft.p99=1s\", \"tpot.p99=50ms\"]\n# check = \"gsm8k\"                              # score answers, and keep the score:\n# require = [\"check.score>=0.7\"]",
     );
     line("\n[budget]\ntrials = 30\n# hours = 3");
     line(

@@ -85,6 +85,19 @@ fn the_study_of_the_manual_is_read() {
 }
 
 #[test]
+fn figures_that_must_be_kept_are_read_and_unknown_ones_refused() {
+    let kept = |requirement: &str| {
+        let goal = format!("[goal]\ncheck = \"gsm8k\"\nrequire = [\"{requirement}\"]\n");
+        changed([("[goal]\n", &goal)])
+    };
+    let study = kept("check.score>=0.7").unwrap();
+    assert_eq!(study.goal.requires[0].to_string(), "check.score>=0.7");
+    assert!(study.goal.check.is_some());
+    let refused = kept("chek.score>=0.7").unwrap_err();
+    assert!(refused.contains("did you mean check.score"), "{refused}");
+}
+
+#[test]
 fn presets_and_derived_flags_make_a_space() {
     let study = changed([(
         "max-num-seqs = { int = [16, 1024], log = true }",

@@ -48,6 +48,11 @@ pub enum Meaning {
     DraftTokens,
     /// Tokens of them that were kept.
     AcceptedTokens,
+    /// The same by their places in the draft.
+    AcceptedByPosition,
+    /// Tokens of a step with a draft, as a mean of the last batches.
+    AcceptLength,
+    AcceptRate,
     /// Number and size of KV blocks, in labels.
     CacheInfo,
     /// Tokens that the KV cache holds.

@@ -9,6 +9,7 @@ use crate::registry;
 use anyhow::bail;
 use clap::Args;
 use inferometer_core::note::Known;
+use inferometer_core::options::Positive;
 use inferometer_core::slo::{Slo, SloScope};
 use inferometer_runner::sweep::read as read_sweep;
 use inferometer_store::error::StorageError;
@@ -33,6 +34,9 @@ pub struct ReportArguments {
     /// Share of requests that must meet all request objectives
     #[arg(long, value_name = "SHARE")]
     pub attainment: Option<f64>,
+    /// Price of a card: adds what tokens and requests of a run cost
+    #[arg(long, value_name = "MONEY")]
+    pub price_per_hour: Option<Positive>,
     #[command(flatten)]
     pub otlp: OtlpOptions,
     /// Folder with the runs
@@ -71,6 +75,12 @@ pub fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
     if arguments.otlp.otlp.is_some() && stored.kind != Kind::Run {
         bail!("--otlp sends a single run; give one, such as a folder of its points");
     }
+    if stored.kind != Kind::Run && arguments.price_per_hour.is_some() {
+        bail!(
+            "--price-per-hour is for a single run; give one, such as a folder in {}, or measure again with it",
+            stored.path.join("points").display()
+        );
+    }
     if stored.kind != Kind::Run && !(arguments.slo.is_empty() && arguments.attainment.is_none()) {
         bail!(
             "--slo and --attainment judge a single run again; give one, such as a folder in {}, or measure again with them",
@@ -108,12 +118,15 @@ fn show_run(directory: RunDir, arguments: &ReportArguments) -> anyhow::Result<Ex
     if arguments.attainment.is_some() {
         scenario.objectives.attainment = arguments.attainment;
     }
+    if let Some(price) = arguments.price_per_hour {
+        scenario.price_per_hour = Some(price.into());
+    }
     let objectives = &scenario.objectives;
     if objectives.attainment.is_some()
         && !objectives
             .slos
             .iter()
-            .any(|slo| slo.scope == SloScope::Request)
+            .any(|slo| matches!(slo.scope, SloScope::Request | SloScope::Session))
     {
         bail!("--attainment needs --slo: give a request objective such as --slo ttft=500ms");
     }

@@ -186,3 +186,100 @@ fn circles_jumps_of_the_clock_and_text_that_should_not_be_written_are_one_line()
         );
     }
 }
+
+#[test]
+fn jobs_are_measured_judged_and_reported() {
+    let (sim, place) = (Sim::scheduled(&[]), Place::new());
+    let options = [
+        "--turns",
+        "3",
+        "--think",
+        "5ms",
+        "--requests",
+        "32",
+        "--concurrency",
+        "2",
+        "--input-tokens",
+        "64",
+        "--output-tokens",
+        "4",
+        "--slo",
+        "job=1h",
+        "--slo",
+        "job.p50=1us",
+    ];
+    let run = place.measure(&sim.url, &options);
+    let sessions = run.summary.sessions.as_ref().expect("the work has turns");
+    // Ten of three turns, and one that the number of requests cuts short.
+    assert_eq!((sessions.complete, sessions.shortened), (10, 1));
+    assert_eq!((sessions.began, sessions.cut), (10, 0));
+    let answered: Vec<u64> = sessions.turns.iter().map(|turn| turn.ok).collect();
+    assert_eq!(answered, [11, 11, 10]);
+    let input = |turn: usize| sessions.turns[turn].input_tokens_mean.unwrap();
+    assert!(input(0) < input(1) && input(1) < input(2));
+    let cached = |turn: usize| sessions.turns[turn].cached_tokens_mean.unwrap();
+    assert!(cached(2) > cached(1) && cached(1) > cached(0));
+    // Two thoughts of five milliseconds are part of it.
+    assert!(sessions.job.p50_ms.unwrap() > 10.0);
+    assert!(sessions.per_hour.unwrap() > 0.0);
+    let slo = run.summary.slo.as_ref().unwrap();
+    assert_eq!(slo.jobs.unwrap().attainment, Some(1.0));
+    assert_eq!(
+        slo.objectives.iter().map(|it| it.met).collect::<Vec<_>>(),
+        [Some(true), Some(false)]
+    );
+    assert_eq!(run.ended.code, Some(1));
+    assert!(run.records.iter().all(|record| record.turns == Some(3)));
+    let folder = run.path.to_str().unwrap();
+    let text = place.run(&["report", folder, "--lang", "en"]).stdout;
+    assert!(
+        text.contains("By turn") && text.contains("100 % of sessions"),
+        "{text}"
+    );
+}
+
+#[test]
+fn sessions_are_computed_in_virtual_time_as_they_are_served() {
+    let place = Place::new();
+    let options = [
+        "--sim-clock",
+        "virtual",
+        "--turns",
+        "3",
+        "--think",
+        "10s",
+        "--requests",
+        "60",
+        "--concurrency",
+        "4",
+        "--input-tokens",
+        "256",
+        "--output-tokens",
+        "32",
+        "--no-cache-nonce",
+    ];
+    let run = place.measure("", &options);
+    run.assert_all_ok(60);
+    let sessions = run.summary.sessions.clone().expect("the work has turns");
+    assert_eq!((sessions.complete, sessions.cut), (20, 0));
+    let job = sessions.job.p50_ms.unwrap();
+    assert!((20_000.0..40_000.0).contains(&job), "{job}");
+    // The third turn begins with two prompts and two answers, which the engine keeps by blocks.
+    let third = &sessions.turns[2];
+    assert_eq!(third.input_tokens_mean, Some(3.0 * 256.0 + 2.0 * 32.0));
+    let cached = third.cached_tokens_mean.unwrap();
+    assert!((2.0 * 256.0..=576.0).contains(&cached), "{cached}");
+    assert_eq!(place.measure("", &options).summary.sessions, Some(sessions));
+
+    // A trace is replayed to its end, and its turns wait for what they waited for.
+    let file = fixture("trace.jsonl");
+    let run = place.measure("", &["--sim-clock", "virtual", "--data", &file]);
+    run.assert_all_ok(6);
+    let turn = |turn: u32| {
+        let is = |record: &&_| is_turn(record, 1, turn);
+        run.records.iter().find(is).expect("it was sent")
+    };
+    for beside in [1, 2] {
+        assert!(turn(beside).sent >= turn(0).end && turn(3).sent >= turn(beside).end);
+    }
+}

@@ -16,7 +16,7 @@ macro_rules! layered {
     };
 }
 
-layered!(RunOptions { label, tag, seed, keep_text; });
+layered!(RunOptions { label, tag, seed, keep_text, price_per_hour; });
 layered!(ConnectionOptions {
     url, sim_model, sim_device, sim_clock, api, raw_body, raw_text, raw_tokens, raw_end, model, stream, header, header_names, api_key_env, api_key_file, ca, client_cert,
     client_key, insecure, proxy, source_address, connect_timeout, read_timeout, request_timeout, give_up_after,

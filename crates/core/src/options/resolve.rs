@@ -6,7 +6,7 @@ use super::items;
 use super::raw;
 use super::work::resolve_work;
 use super::*;
-use crate::slo::SloScope;
+use crate::slo::{Slo, SloScope};
 use crate::thresholds::Thresholds;
 use std::time::Duration;
 
@@ -18,24 +18,17 @@ impl Options {
         checks::settle(&mut self)?;
         checks::refuse_forms(&self.work, api)?;
         let work = resolve_work(self.work, batch_size)?;
+        let objectives = resolve_objectives(self.objectives, &work)?;
         let simulated = self.connection.url.as_ref().is_none_or(Vec::is_empty);
         let load = resolve_load(&self.load, &work, simulated)?;
-        if load.stop_when.contains(&StopWhen::SloMissed)
-            && self.objectives.slo.as_ref().is_none_or(Vec::is_empty)
-        {
+        if load.stop_when.contains(&StopWhen::SloMissed) && objectives.of_requests().is_empty() {
             return needs(
                 "--stop-when slo-missed",
                 "--slo",
                 "say what may be missed, as in --slo ttft=500ms",
             );
         }
-        if load.cancel.is_some()
-            && self
-                .objectives
-                .slo
-                .as_ref()
-                .is_some_and(|slo| !slo.is_empty())
-        {
+        if load.cancel.is_some() && !objectives.slos.is_empty() {
             return conflict(
                 "--cancel",
                 "--slo",
@@ -47,10 +40,11 @@ impl Options {
             tags: self.run.tag.unwrap_or_default(),
             seed: self.run.seed.unwrap_or(0),
             keep_text: self.run.keep_text.unwrap_or(false),
+            price_per_hour: self.run.price_per_hour.map(f64::from),
             connection: resolve_connection(self.connection, api)?,
             load,
             work,
-            objectives: resolve_objectives(self.objectives)?,
+            objectives,
         })
     }
 }
@@ -386,7 +380,7 @@ fn resolve_ramp(options: &LoadOptions, rate: Rate) -> Result<Option<Ramp>, Optio
     Ok(Some(Ramp { curve, from, over }))
 }
 
-fn resolve_objectives(options: ObjectiveOptions) -> Result<Objectives, OptionError> {
+fn resolve_objectives(options: ObjectiveOptions, work: &Work) -> Result<Objectives, OptionError> {
     if let Some(bad) = options
         .attainment
         .filter(|share| !(*share > 0.0 && *share <= 1.0))
@@ -398,11 +392,19 @@ fn resolve_objectives(options: ObjectiveOptions) -> Result<Objectives, OptionErr
         );
     }
     let slos = options.slo.unwrap_or_default();
-    if options.attainment.is_some() && !slos.iter().any(|slo| slo.scope == SloScope::Request) {
+    let is_share = |slo: &Slo| matches!(slo.scope, SloScope::Request | SloScope::Session);
+    if options.attainment.is_some() && !slos.iter().any(is_share) {
         return needs(
             "--attainment",
             "--slo",
             "give a request objective such as --slo ttft=500ms",
+        );
+    }
+    if work.conversation.is_none() && slos.iter().any(Slo::is_of_sessions) {
+        return needs(
+            "--slo job",
+            "work with sessions",
+            "give --turns, --data-format conversations or a trace with sessions; for single requests write e2e",
         );
     }
     let thresholds = Thresholds::with(options.threshold.as_deref().unwrap_or_default())?;

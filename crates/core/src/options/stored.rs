@@ -15,6 +15,7 @@ impl Scenario {
                 tag: (!self.tags.is_empty()).then(|| self.tags.clone()),
                 seed: Some(self.seed),
                 keep_text: self.keep_text.then_some(true),
+                price_per_hour: self.price_per_hour.map(Positive),
             },
             connection: ConnectionOptions {
                 url: filled(&connection.urls),

@@ -103,6 +103,10 @@ fn what_does_not_go_together_is_named() {
     assert!(refused("[load]\nrate = 'inf'\nduration = '3s'").contains("--requests"));
     assert!(refused("[load]\nstop-when = ['slo-missed']").contains("--slo"));
     assert!(refused("[objectives]\nattainment = 0.9").contains("--slo"));
+    assert!(refused("[objectives]\nslo = ['job=30s']").contains("--turns"));
+    let stops =
+        "[load]\nstop-when = ['slo-missed']\n[work]\nturns = 3\n[objectives]\nslo = ['job=30s']";
+    assert!(refused(stops).contains("--slo ttft=500ms"));
     assert!(refused("[load]\nwarmup = 4294967295").contains("--warmup 4294967295"));
     assert!(refused("[connection]\nheader-names = ['X-Tenant']").contains("--header X-Tenant="));
 }
@@ -224,6 +228,7 @@ const VALUES: &[(&str, &[&str])] = &[
     ("run.tag", &["['engine=vllm', 'cards=2']"]),
     ("run.seed", &["0", "18446744073709551615"]),
     ("run.keep-text", &["true"]),
+    ("run.price-per-hour", &["2.5"]),
     (
         "connection.url",
         &["['http://h:1']", "['http://h:1', 'https://i/v1']"],

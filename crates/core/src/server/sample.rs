@@ -57,6 +57,21 @@ pub struct EngineState {
     pub generation_tokens: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub successes: Option<f64>,
+    /// Times that tokens were drafted for a sequence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drafts: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub draft_tokens: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accepted_tokens: Option<f64>,
+    /// The same by their places in the draft.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub accepted_by_position: Vec<f64>,
+    /// Tokens of a step, and share of drafted tokens that hold, where the engine says only that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accept_length: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accept_rate: Option<f64>,
     /// Requests in a step, where the engine says it as a mean.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub batch_size: Option<f64>,

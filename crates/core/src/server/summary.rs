@@ -1,6 +1,6 @@
 //! The form of `server` in `summary.json`.
 
-use super::Explanation;
+use super::{EnergySummary, Explanation, SpeculationSummary};
 use serde::{Deserialize, Serialize};
 
 /// Mean and maximum of a gauge over its samples.
@@ -27,6 +27,9 @@ pub struct ServerSummary {
     pub prefix_hit_rate: Option<f64>,
     pub prompt_tokens: Option<f64>,
     pub generation_tokens: Option<f64>,
+    /// Drafts of coming tokens, where the engine makes them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub speculation: Option<SpeculationSummary>,
     /// Mean requests in a step, where the engine says so.
     pub batch_size: Option<f64>,
     pub step_tokens: Option<f64>,
@@ -45,6 +48,9 @@ pub struct ServerSummary {
     /// Cores that the API server's process used, where it says so: at 1, one in Python is full.
     pub front_end_cores: Option<f64>,
     pub devices: Vec<DeviceSummary>,
+    /// What the cards drew, where their driver's tool tells it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub energy: Option<EnergySummary>,
     /// The host of the client.
     pub host: Option<HostSummary>,
     /// Where the time of the slowest requests went, as far as it can be told.

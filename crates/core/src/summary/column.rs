@@ -78,7 +78,7 @@ const STATISTICS: [&str; 9] = [
     "mean", "std", "min", "p50", "p75", "p90", "p95", "p99", "max",
 ];
 
-const PLAIN: [Known; 22] = [
+const PLAIN: [Known; 31] = [
     (
         "req_per_s",
         "/throughput/requests_per_s",
@@ -131,6 +131,27 @@ const PLAIN: [Known; 22] = [
     ("in_flight", "/concurrency/mean", Quantity::Number),
     ("window", "/window_s", Quantity::Seconds),
     ("score", "/check/score", Quantity::Number),
+    ("sessions_per_h", "/sessions/per_hour", Quantity::Number),
+    ("job_p50", "/sessions/job/p50_ms", Quantity::Milliseconds),
+    ("job_p90", "/sessions/job/p90_ms", Quantity::Milliseconds),
+    ("job_p99", "/sessions/job/p99_ms", Quantity::Milliseconds),
+    ("job_attainment", "/slo/jobs/attainment", Quantity::Number),
+    (
+        "cost_per_mtok",
+        "/cost/per_million_output_tokens",
+        Quantity::Number,
+    ),
+    ("watts", "/server/energy/watts", Quantity::Number),
+    (
+        "joules_per_token",
+        "/server/energy/joules_per_output_token",
+        Quantity::Number,
+    ),
+    (
+        "tok_per_joule",
+        "/server/energy/output_tokens_per_joule",
+        Quantity::Number,
+    ),
     ("valid_json", "/structured/valid_json", Quantity::Number),
     (
         "valid_calls",

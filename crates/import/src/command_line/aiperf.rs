@@ -43,7 +43,14 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
     } else {
         translator.axis("concurrency", &cap.unwrap_or_else(|| vec!["1".to_owned()]));
     }
+    let per_session = sessions(translator)?;
+    let sessions = translator.count("conversation-num|num-conversations|num-sessions")?;
     let count = translator.count("request-count|num-requests")?;
+    let count = count.or_else(|| {
+        let sessions = sessions? as f64;
+        translator.differs("--requests counts turns: conversations times their mean number");
+        Some((sessions * per_session).round() as u64)
+    });
     let has_duration = translator.real("benchmark-duration")?.is_some();
     if count.is_none() && !has_duration {
         translator.differs("--requests 10 is AIPerf's number unless told otherwise, which is few for any percentile");
@@ -97,6 +104,19 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
          workers-max",
     );
     Ok(())
+}
+
+/// Conversations of several turns; their mean number of turns.
+fn sessions(translator: &mut Translator) -> Result<f64, TranslateError> {
+    let turns = translator.real("conversation-turn-mean|session-turns-mean")?;
+    let deviation = translator.real("conversation-turn-stddev|session-turns-stddev")?;
+    let pause_ms = translator.real("conversation-turn-delay-mean|session-turn-delay-mean")?;
+    let Some(turns) = turns.filter(|turns| *turns > 1.0) else {
+        return Ok(1.0);
+    };
+    translator.push("turns", normal(turns, deviation));
+    translator.push_some("think", pause_ms.map(|ms| format!("{ms}ms")));
+    Ok(turns)
 }
 
 /// `--goodput "time_to_first_token:100 inter_token_latency:5"`, in milliseconds.

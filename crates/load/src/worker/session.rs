@@ -5,8 +5,9 @@ use super::{Counted, Ended, Gate, Worker};
 use crate::connect::Transport;
 use crate::setup::{PreparedRequest, RequestPlace};
 use inferometer_core::content::Exchange;
+use inferometer_core::session_graph::SessionGraph;
 use inferometer_core::units::Offset;
-use inferometer_core::work::{Follows, History, Wait};
+use inferometer_core::work::{Follows, History};
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -82,7 +83,10 @@ impl<T: Transport> Worker<T> {
         let _unfinished = Counted::begin(&gate.tasks, |tasks| &tasks.open_conversations);
         let place = first.place;
         let began = first.record.due.unwrap_or_else(|| self.setup.clock.now());
-        let mut graph = Graph::new(place, |turn| self.setup.follows(place.at(turn)));
+        let mut graph = SessionGraph::new(place.turns, |turn| {
+            let follows = self.setup.follows(place.at(turn));
+            follows.unwrap_or_else(|| Follows::the_one_before(turn, Duration::ZERO))
+        });
         let mut under_way: Vec<UnderWay<'_>> = vec![Box::pin(async move {
             (0, began, self.send_under(first, cap, gate).await)
         })];
@@ -142,114 +146,4 @@ async fn any_of<R>(futures: &mut Vec<Pin<Box<dyn Future<Output = R> + '_>>>) -> 
         Poll::Pending
     })
     .await
-}
-
-/// Which turns wait for which, and since when.
-struct Graph {
-    turns: Vec<Turn>,
-}
-
-struct Turn {
-    follows: Follows,
-    /// Turns that it still waits for.
-    missing: usize,
-    /// When the last of those before it was due, and when it ended.
-    sent: Offset,
-    ended: Offset,
-}
-
-impl Graph {
-    fn new(place: RequestPlace, follows: impl Fn(u32) -> Option<Follows>) -> Self {
-        let turn = |turn: u32| {
-            let follows = follows(turn).unwrap_or_else(|| Follows {
-                after: turn.checked_sub(1).into_iter().collect(),
-                wait: Wait::SinceEnd(Duration::ZERO),
-            });
-            Turn {
-                missing: follows.after.len(),
-                follows,
-                sent: Offset::default(),
-                ended: Offset::default(),
-            }
-        };
-        Graph {
-            turns: (0..place.turns).map(turn).collect(),
-        }
-    }
-
-    /// Turns that wait for none but begin later than the first.
-    fn at_the_beginning(&self, began: Offset) -> Vec<(u32, Offset)> {
-        let turns = (0..).zip(&self.turns).skip(1);
-        turns
-            .filter(|(_, turn)| turn.missing == 0)
-            .map(|(place, turn)| (place, due(turn.follows.wait, began, began)))
-            .collect()
-    }
-
-    /// Turns that nothing holds any more, with their due times.
-    fn ended(&mut self, ended: u32, sent: Offset, at: Offset) -> Vec<(u32, Offset)> {
-        let mut ready = Vec::new();
-        for (place, turn) in (0..).zip(&mut self.turns) {
-            if !turn.follows.after.contains(&ended) {
-                continue;
-            }
-            turn.missing -= 1;
-            turn.sent = turn.sent.max(sent);
-            turn.ended = turn.ended.max(at);
-            if turn.missing == 0 {
-                ready.push((place, due(turn.follows.wait, turn.sent, turn.ended)));
-            }
-        }
-        ready
-    }
-}
-
-/// When a turn is due, of whose predecessors the last was sent and has ended at these times.
-fn due(wait: Wait, sent: Offset, ended: Offset) -> Offset {
-    match wait {
-        Wait::SinceEnd(wait) => ended + wait,
-        Wait::SinceStart(wait) => ended.max(sent + wait),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use inferometer_core::record::Stage;
-
-    fn at(seconds: u64) -> Offset {
-        Offset::after(Duration::from_secs(seconds))
-    }
-
-    #[test]
-    fn a_turn_is_due_when_all_it_waits_for_have_ended() {
-        let place = RequestPlace {
-            session: 0,
-            turn: 0,
-            turns: 5,
-            index: 40,
-            stage: Stage::Measured,
-        };
-        let second = Duration::from_secs(1);
-        let mut graph = Graph::new(place, |turn| {
-            let after: &[u32] = match turn {
-                0 | 4 => &[],
-                1 | 2 => &[0],
-                _ => &[1, 2],
-            };
-            let wait = match turn {
-                2 => Wait::SinceStart(9 * second),
-                _ => Wait::SinceEnd(second),
-            };
-            let after = after.into();
-            Some(Follows { after, wait })
-        });
-        assert_eq!(graph.at_the_beginning(at(10)), [(4, at(11))]);
-        // The second waits since the end, the third since the start of the first.
-        assert_eq!(graph.ended(0, at(10), at(12)), [(1, at(13)), (2, at(19))]);
-        assert_eq!(graph.ended(2, at(19), at(30)), []);
-        assert_eq!(graph.ended(1, at(13), at(20)), [(3, at(31))]);
-        assert_eq!(graph.ended(3, at(31), at(33)), []);
-        assert_eq!(place.at(3).index, 43);
-    }
 }

@@ -187,7 +187,7 @@ fn carried(wish: &Wish<'_>, config: &EngineConfig) -> Option<f64> {
                 SloMetric::Ttft | SloMetric::FirstAnswer => prefill,
                 SloMetric::Tpot | SloMetric::Itl => tpot,
                 SloMetric::MaxGap => decode,
-                SloMetric::E2e => e2e,
+                SloMetric::E2e | SloMetric::Job => e2e,
             };
             seconds <= slo.limit.0.as_secs_f64()
         });

@@ -23,7 +23,24 @@ pub enum PredictedVerdict {
     Met,
 }
 
+/// An objective for sessions, where single requests are predicted.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error(
+    "--slo {0} is about sessions, and predictions are of single requests; give e2e, or measure"
+)]
+pub struct OfSessions(Slo);
+
 impl Objectives {
+    pub fn of(slos: &[Slo], attainment: Option<f64>) -> Result<Self, OfSessions> {
+        match slos.iter().find(|slo| slo.is_of_sessions()) {
+            Some(slo) => Err(OfSessions(*slo)),
+            None => Ok(Objectives {
+                slos: slos.to_vec(),
+                attainment,
+            }),
+        }
+    }
+
     pub fn is_empty(&self) -> bool {
         self.slos.is_empty()
     }
@@ -79,7 +96,7 @@ impl Objectives {
         let mut sample: Vec<f64> = figures.collect();
         sort(&mut sample);
         let value = match slo.scope {
-            SloScope::Request => self.slowest_that_counts(slo.metric, run),
+            SloScope::Request | SloScope::Session => self.slowest_that_counts(slo.metric, run),
             SloScope::Percentile(percent) => quantile(&sample, percent / 100.0),
             SloScope::Mean => {
                 (!sample.is_empty()).then(|| sample.iter().sum::<f64>() / sample.len() as f64)
@@ -112,6 +129,6 @@ fn figure(metric: SloMetric, served: &Served) -> Option<f64> {
         SloMetric::Ttft | SloMetric::FirstAnswer => served.ttft_ms(),
         SloMetric::Tpot | SloMetric::Itl => served.tpot_ms(),
         SloMetric::MaxGap => (served.chunks > 1).then_some(served.longest_gap as f64 * 1e-6),
-        SloMetric::E2e => served.latency_ms(),
+        SloMetric::E2e | SloMetric::Job => served.latency_ms(),
     }
 }

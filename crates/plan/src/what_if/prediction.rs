@@ -108,12 +108,12 @@ pub(super) fn worst(bounds: &[(MeanMetric, Option<f64>)], slo: &Slo) -> Option<f
     let metric = match slo.metric {
         SloMetric::Ttft | SloMetric::FirstAnswer => MeanMetric::Ttft,
         SloMetric::Tpot | SloMetric::Itl | SloMetric::MaxGap => MeanMetric::Tpot,
-        SloMetric::E2e => MeanMetric::E2e,
+        SloMetric::E2e | SloMetric::Job => MeanMetric::E2e,
     };
     let wider = match slo.scope {
         SloScope::Mean => 1.0,
         SloScope::Percentile(percent) if percent <= 50.0 => 1.0,
-        SloScope::Percentile(_) | SloScope::Request => TAIL,
+        SloScope::Percentile(_) | SloScope::Request | SloScope::Session => TAIL,
     };
     Some(1.0 + bound_of(bounds, metric)? * wider)
 }

@@ -38,6 +38,13 @@ pub(super) fn section(report: &RunReport<'_>) -> Section {
         defined.push((MetricText::Goodput, DefinitionText::Goodput));
         defined.push((MetricText::Attainment, DefinitionText::Attainment));
     }
+    if report.summary.sessions.is_some() {
+        defined.push((MetricText::JobTime, DefinitionText::JobTime));
+        defined.push((MetricText::SessionsPerHour, DefinitionText::SessionsPerHour));
+    }
+    if (report.summary.slo.as_ref()).is_some_and(|slo| slo.jobs.is_some()) {
+        defined.push((MetricText::JobAttainment, DefinitionText::JobAttainment));
+    }
     match (&report.summary.check, &report.scenario.objectives.check) {
         (Some(_), Some(Check::SameAs(_))) => {
             defined.push((MetricText::Identical, DefinitionText::Identical));

@@ -276,6 +276,7 @@ fn accounts(report: &RunReport<'_>) -> Vec<Pair> {
         (report.say(MetricText::InFlight), in_flight(report)),
         (report.say(NumbersText::Tokens), tokens(report)),
         (report.say(NumbersText::Lengths), lengths(report)),
+        (report.say(NumbersText::Cost), cost(report)),
         (report.say(NumbersText::Check), check(report)),
         (report.say(NumbersText::Media), media(report)),
         (report.say(NumbersText::Structured), structured(report)),
@@ -288,6 +289,31 @@ fn accounts(report: &RunReport<'_>) -> Vec<Pair> {
             .filter_map(|(key, value)| Some(Pair::new(key, value?))),
     );
     pairs
+}
+
+fn cost(report: &RunReport<'_>) -> Option<String> {
+    let cost = report.summary.cost?;
+    let plain = |value: f64| number::grouped(value, number::decimals(value));
+    let mut parts: Vec<String> = [
+        (NumbersText::CostPerOutput, cost.per_million_output_tokens),
+        (NumbersText::CostPerTokens, cost.per_million_tokens),
+        (NumbersText::CostPerItems, cost.per_million_items),
+        (NumbersText::CostPerRequests, cost.per_thousand_requests),
+    ]
+    .into_iter()
+    .filter_map(|(text, value)| Some(report.fill(text, &[("cost", plain(value?))])))
+    .collect();
+    let text = if cost.cards > 1.0 {
+        NumbersText::CostOfCards
+    } else {
+        NumbersText::CostOf
+    };
+    let price = [
+        ("price", number::exact(cost.price_per_hour)),
+        ("cards", number::exact(cost.cards)),
+    ];
+    parts.push(report.fill(text, &price));
+    Some(report.clauses(&parts))
 }
 
 fn count(value: Option<u64>) -> String {

@@ -1,7 +1,10 @@
 //! The server's own view, and what the slowest requests waited for.
 
 use super::{RunReport, heading};
-use inferometer_core::server::{DeviceSummary, Explained, Explanation, HostSummary, Level};
+use inferometer_core::server::{
+    DeviceSummary, EnergySummary, Explained, Explanation, HostSummary, LEAST_COVERAGE, Level,
+    SpeculationBasis, SpeculationSummary,
+};
 use inferometer_message::{ServerText, server};
 use inferometer_page::doc::{Block, Pair, Section};
 use inferometer_page::number;
@@ -41,6 +44,9 @@ pub(super) fn section(report: &RunReport<'_>) -> Option<Section> {
         ServerText::PrefixHits,
         view.prefix_hit_rate.map(number::percent),
     );
+    let speculation = view.speculation.as_ref();
+    let speculation = speculation.map(|drafts| of_speculation(report, drafts));
+    pair(ServerText::Speculation, speculation);
     pair(ServerText::BatchSize, view.batch_size.map(number::mean));
     pair(ServerText::StepTokens, view.step_tokens.map(number::mean));
     let times = [
@@ -77,6 +83,10 @@ pub(super) fn section(report: &RunReport<'_>) -> Option<Section> {
         let name = format!("{} {}", device.name, device.index);
         pairs.extend((!value.is_empty()).then(|| Pair::new(&name, value)));
     }
+    if let Some(energy) = &view.energy {
+        let said = of_energy(report, energy);
+        pairs.push(Pair::new(report.say(ServerText::Energy), said));
+    }
     let host = view.host.as_ref().map(|host| of_host(report, host));
     let host = host.filter(|said| !said.is_empty());
     pairs.extend(host.map(|said| Pair::new(report.say(ServerText::ClientHost), said)));
@@ -112,6 +122,59 @@ fn of_device(report: &RunReport<'_>, device: &DeviceSummary) -> String {
         parts.push(report.fill(ServerText::Power, &[("watts", number::mean(power.mean))]));
     }
     report.list(&parts)
+}
+
+fn of_speculation(report: &RunReport<'_>, drafts: &SpeculationSummary) -> String {
+    let mut parts = Vec::new();
+    if let Some(length) = drafts.accepted_length {
+        let length = ("length", number::grouped(length, 2));
+        parts.push(report.fill(ServerText::SpeculationLength, &[length]));
+    }
+    if let Some(rate) = drafts.acceptance_rate {
+        let share = ("share", number::percent(rate));
+        parts.push(report.fill(ServerText::SpeculationRate, &[share]));
+    }
+    if !drafts.by_position.is_empty() {
+        let shares: Vec<String> = (drafts.by_position.iter())
+            .map(|share| number::percent(*share))
+            .collect();
+        let list = ("list", report.list(&shares));
+        parts.push(report.fill(ServerText::SpeculationPlaces, &[list]));
+    }
+    if drafts.basis == SpeculationBasis::Gauges {
+        parts.push(report.say(ServerText::SpeculationGauges).to_owned());
+    }
+    report.clauses(&parts)
+}
+
+fn of_energy(report: &RunReport<'_>, energy: &EnergySummary) -> String {
+    let cards: Vec<String> = energy.cards.iter().map(u32::to_string).collect();
+    let cards = report.fill(ServerText::EnergyCards, &[("list", report.list(&cards))]);
+    let mut parts = vec![report.fill(
+        ServerText::EnergyPower,
+        &[
+            ("watts", number::mean(energy.watts)),
+            ("cards", cards),
+            ("share", number::percent(energy.coverage)),
+        ],
+    )];
+    let plain = |value: f64| number::grouped(value, number::decimals(value));
+    if let Some((joules, rate)) =
+        (energy.joules_per_output_token).zip(energy.output_tokens_per_joule)
+    {
+        let values = [("joules", plain(joules)), ("rate", plain(rate))];
+        parts.push(report.fill(ServerText::EnergyPerToken, &values));
+    }
+    for (text, joules) in [
+        (ServerText::EnergyPerItem, energy.joules_per_item),
+        (ServerText::EnergyPerRequest, energy.joules_per_request),
+    ] {
+        parts.extend(joules.map(|joules| report.fill(text, &[("joules", plain(joules))])));
+    }
+    if energy.coverage < LEAST_COVERAGE {
+        parts.push(report.say(ServerText::EnergyUnknown).to_owned());
+    }
+    report.clauses(&parts)
 }
 
 fn of_host(report: &RunReport<'_>, host: &HostSummary) -> String {

@@ -2,7 +2,8 @@
 
 use super::RunReport;
 use crate::severity;
-use inferometer_core::summary::{FailureCount, ObjectiveResult, StatedDoubt};
+use inferometer_core::slo::Slo;
+use inferometer_core::summary::{FailureCount, JobAttainment, ObjectiveResult, StatedDoubt};
 use inferometer_message::{MetricText, NumbersText, VerdictText};
 use inferometer_page::doc::{Block, Cell, Column, Follow, Note, Pair, Section, Table, Tone, Unit};
 use inferometer_page::number;
@@ -87,7 +88,28 @@ pub(super) fn objectives(report: &RunReport<'_>) -> Option<Section> {
     });
     let mut blocks = vec![Block::Table(table)];
     blocks.extend(attainment);
+    blocks.extend(slo.jobs.and_then(|jobs| of_jobs(report, &jobs)));
     Some(Section::headed(report.say(VerdictText::Objectives), blocks))
+}
+
+fn of_jobs(report: &RunReport<'_>, jobs: &JobAttainment) -> Option<Block> {
+    let asked = report.scenario.objectives.least_share();
+    let rate = |rate: f64| number::grouped(rate, number::decimals(rate));
+    let values = [
+        ("share", number::percent(jobs.attainment?)),
+        ("count", number::count(jobs.sessions)),
+        ("asked", number::percent(asked)),
+        (
+            "goodput",
+            jobs.goodput_per_hour
+                .map_or(number::ABSENT.to_owned(), rate),
+        ),
+    ];
+    let text = report.fill(VerdictText::JobsAsked, &values);
+    Some(Block::Pairs(vec![Pair::new(
+        report.say(MetricText::JobAttainment),
+        text,
+    )]))
 }
 
 fn objective(report: &RunReport<'_>, one: &ObjectiveResult) -> Vec<Cell> {
@@ -108,7 +130,12 @@ pub(crate) fn seen(one: &ObjectiveResult, lang: Lang) -> String {
     match (one.value_ms, one.share) {
         (Some(value), _) => number::whole_millis(value),
         (None, Some(share)) => {
-            VerdictText::ShareOfRequests.with(lang, &[("share", number::percent(share))])
+            let slo = one.objective.parse::<Slo>();
+            let text = match slo {
+                Ok(slo) if slo.is_of_sessions() => VerdictText::ShareOfSessions,
+                _ => VerdictText::ShareOfRequests,
+            };
+            text.with(lang, &[("share", number::percent(share))])
         }
         (None, None) => number::ABSENT.to_owned(),
     }

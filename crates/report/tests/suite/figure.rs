@@ -546,6 +546,7 @@ fn judged(value_ms: f64) -> Summary {
             attainment: None,
             attainment_interval: None,
             goodput_per_s: None,
+            jobs: None,
             objectives: vec![ObjectiveResult {
                 objective: "tpot.p95=90ms".to_owned(),
                 value_ms: Some(value_ms),

@@ -12,3 +12,4 @@ mod made_up;
 mod page;
 mod report;
 mod samples;
+mod sessions;

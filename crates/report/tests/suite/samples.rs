@@ -116,6 +116,8 @@ pub fn empty_summary() -> Summary {
         continuation: None,
         check: None,
         models: Vec::new(),
+        sessions: None,
+        cost: None,
         structured: None,
         media: None,
     }
@@ -388,6 +390,7 @@ pub fn open_loop() -> Sample {
         attainment: Some(0.9312),
         attainment_interval: None,
         goodput_per_s: Some(4.641),
+        jobs: None,
         objectives: vec![
             ObjectiveResult {
                 objective: "ttft=500ms".to_owned(),

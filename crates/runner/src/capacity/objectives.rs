@@ -74,13 +74,18 @@ impl Watched {
             let mut targets = Vec::new();
             let mut single = Vec::new();
             for slo in &tier.slos {
+                if slo.is_of_sessions() {
+                    bail!(
+                        "--slo {slo} is about sessions, and capacity is searched for by single requests; give e2e, or look at jobs with sweep"
+                    );
+                }
                 match slo.scope {
                     SloScope::Percentile(percent) => {
                         let name = slo.to_string();
                         let name = name.split('=').next().unwrap_or_default().to_owned();
                         targets.push((name, percent / 100.0, vec![*slo]));
                     }
-                    SloScope::Request => single.push(*slo),
+                    SloScope::Request | SloScope::Session => single.push(*slo),
                     SloScope::Mean => bail!(
                         "a mean cannot be searched for: a few slow requests move it at any load; give a percentile, as in --slo ttft.p50=200ms"
                     ),

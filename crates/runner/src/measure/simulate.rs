@@ -1,14 +1,18 @@
 //! A load point on the simulated engine in virtual time: no server, no client, no waiting. What
 //! comes out is stored and judged like any run, and says what it is.
 
-use super::plan::{Planned, planned};
+mod load;
+
+use self::load::{Sent, VirtualLoad};
+use super::plan::planned;
 use super::texts::Verdicts;
 use super::{Measured, PREFLIGHT_SESSION, Point};
 use crate::error::{Context as _, RunnerError, bail};
+use crate::host;
 use crate::keys::without_secrets;
 use crate::launch::{CARDS, Launcher};
 use crate::session::Session;
-use crate::{host, work};
+use crate::work::{self, WorkJobs};
 use inferometer_catalog::device::Device;
 use inferometer_catalog::engine::{EngineKind, Version};
 use inferometer_core::api::Answers;
@@ -18,13 +22,13 @@ use inferometer_core::note::{Known, Note};
 use inferometer_core::record::{
     Chunks, Failure, FailureClass, Outcome, Phase, Record, Stage, Usage,
 };
-use inferometer_core::scenario::{Connection, Hold, Scenario, SimClock};
+use inferometer_core::scenario::{Connection, Scenario, Shape, SimClock};
 use inferometer_core::units::Offset;
-use inferometer_core::window::{LoadSoFar, first_share};
+use inferometer_core::work::{Follows, History};
 use inferometer_engine::Failure as EngineDeath;
-use inferometer_load::instrument::Rhythm;
+use inferometer_load::setup::{Jobs, RequestPlace};
 use inferometer_sim::Death;
-use inferometer_sim::engine::{Engine, Request, virtual_time};
+use inferometer_sim::engine::{Engine, Request, block_hashes, virtual_time};
 use inferometer_sim::launch::{Host, Launch, USUAL_DEVICE};
 use inferometer_sim::wish::{Granted, Wish};
 use inferometer_sim::{Tokenizer, words};
@@ -35,9 +39,9 @@ use inferometer_workload::{Prompt, Workload};
 use std::cell::RefCell;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
-use virtual_time::{Agenda, Happening, Keep, Served};
+use virtual_time::{Keep, Served};
 
 /// Tokens of an answer whose length nobody asked for.
 const USUAL_ANSWER: u32 = 128;
@@ -46,11 +50,6 @@ const USUAL_ANSWER: u32 = 128;
 pub fn check_computable(scenario: &Scenario) -> Result<(), RunnerError> {
     if scenario.connection.sim_clock != SimClock::Virtual {
         return Ok(());
-    }
-    if scenario.work.conversation.is_some() {
-        bail!(
-            "--sim-clock virtual knows no conversations and no sessions; leave out --turns, take a trace without sessions, or leave out the option"
-        );
     }
     if scenario.connection.api.answers() == Answers::Items {
         bail!(
@@ -112,25 +111,27 @@ pub fn simulate(
     } = point;
     RunDir::check(out)?;
     let nonce = (scenario.work.cache_nonce).then(work::new_nonce);
-    let workload = work::open(&scenario, data.as_deref(), nonce, session)?;
+    let workload = Arc::new(work::open(&scenario, data.as_deref(), nonce, session)?);
     let planned = planned(&scenario, &workload);
-    let block = launch.config.block_size;
     let mut engine = Engine::new(launch.config.clone(), scenario.seed);
     let keep = Keep {
         chunk_times: true,
         steps: false,
     };
-    let spare = planned.spare_session();
-    let request = |session: u64| request(session, &workload.prompt(session, 0), block, &scenario);
-    let alone = virtual_time::latency_alone(&launch.config, request(spare + PREFLIGHT_SESSION));
+    let work = VirtualWork {
+        jobs: WorkJobs::new(Arc::clone(&workload), &scenario),
+        workload: &workload,
+        scenario: &scenario,
+        block_size: launch.config.block_size,
+        spare: planned.spare_session(),
+    };
+    let alone = virtual_time::latency_alone(&launch.config, work.preflight());
     let stagger = planned.stagger(Some(Duration::from_nanos(alone)));
-    let load = RefCell::new(VirtualLoad::new(&planned, stagger, spare, &request)?);
+    let load = RefCell::new(VirtualLoad::new(&planned, stagger, &work)?);
     let directory = RunDir::create(out)?;
     let mut records = RecordsInOrder {
         journal: directory.start_journal(&Header::new(planned.requests))?,
-        scenario: &scenario,
-        workload: &workload,
-        is_open: matches!(planned.rhythm, Rhythm::Open { .. }),
+        work: &work,
         waiting: Vec::new(),
         failed: None,
     };
@@ -140,15 +141,17 @@ pub fn simulate(
         keep,
         |agenda, happening| load.borrow_mut().hear(agenda, happening),
         |place, served| {
-            let stage = load.borrow().stage(place);
+            let Some(sent) = load.borrow_mut().take(place) else {
+                return;
+            };
             if served.finished.is_some() || served.refused.is_some() {
-                records.push(served, stage);
+                records.push(served, sent);
             } else {
-                unended.push((served, stage));
+                unended.push((served, sent));
             }
         },
     );
-    let load = load.into_inner();
+    let load = load.into_inner().accounts();
     let death = engine.died().map(|memory| {
         let (last_words, status) = launch.epitaph(Death::OutOfMemory(memory), "");
         let said = launch.log.iter().map(|(_, line)| line.clone());
@@ -158,7 +161,7 @@ pub fn simulate(
     });
 
     let unsent = match death {
-        Some(_) => load.requests.saturating_sub(load.measured),
+        Some(_) => load.unsent,
         None => 0,
     };
 
@@ -179,7 +182,7 @@ pub fn simulate(
     let ending = Ending {
         cause: EndCause::Complete,
         // What an engine that died did not get was planned all the same.
-        planned: load.measured + unsent,
+        planned: load.sent + unsent,
         unsent,
         measured_from: Offset(load.opened.unwrap_or_default()),
         sending_ended: Offset(load.last_measured),
@@ -253,179 +256,106 @@ pub fn computed(
     Ok(Launch::of_defaults(model, &host)?)
 }
 
-/// The load as the instrument drives it, in virtual time.
-struct VirtualLoad<'a> {
-    planned: &'a Planned,
-    spread: Duration,
-    /// The request of a session.
-    request: &'a dyn Fn(u64) -> Request,
+/// The work of a load in virtual time.
+struct VirtualWork<'a> {
+    jobs: WorkJobs,
+    workload: &'a Workload,
+    scenario: &'a Scenario,
+    block_size: u32,
     /// Where the sessions of the warm-up begin.
     spare: u64,
-    /// Requests to measure.
-    requests: u64,
-    so_far: LoadSoFar,
-    due: Box<dyn Iterator<Item = Offset>>,
-    sent: u64,
-    ended: u64,
-    warmup: u64,
-    measured: u64,
-    measured_ended: u64,
-    /// Requests of all stages that were scheduled.
-    scheduled: u64,
-    opened: Option<u64>,
-    last_measured: u64,
 }
 
-impl<'a> VirtualLoad<'a> {
-    fn new(
-        planned: &'a Planned,
-        stagger: Option<Duration>,
-        spare: u64,
-        request: &'a dyn Fn(u64) -> Request,
-    ) -> Result<Self, RunnerError> {
-        let Some(requests) = planned.requests else {
-            bail!("--sim-clock virtual needs a number of requests: give --requests");
+impl VirtualWork<'_> {
+    /// A trace, whose requests are counted by replaying it.
+    fn ends_by_itself(&self) -> bool {
+        let load = &self.scenario.load;
+        matches!(load.shape, Shape::Replay { .. }) && load.extent.duration().is_none()
+    }
+
+    /// The session of the work at a place of the load.
+    fn session(&self, place: RequestPlace) -> u64 {
+        match place.stage {
+            Stage::Warmup => self.spare + place.session,
+            Stage::Measured | Stage::Hold => place.session,
+        }
+    }
+
+    fn prompt(&self, place: RequestPlace) -> Prompt {
+        self.workload.prompt(self.session(place), place.turn)
+    }
+
+    fn turns(&self, place: RequestPlace) -> u32 {
+        match self.scenario.work.conversation {
+            Some(_) => self.jobs.turns(self.session(place)).max(1),
+            None => 1,
+        }
+    }
+
+    fn follows(&self, place: RequestPlace) -> Follows {
+        let think = (self.scenario.work.conversation.as_ref()).and_then(|talk| talk.think);
+        let follows = self.jobs.follows(self.session(place), place.turn);
+        follows.unwrap_or_else(|| Follows::the_one_before(place.turn, think.unwrap_or_default().0))
+    }
+
+    /// Its turns go on from what was said before; prompts of a trace hold that themselves.
+    fn is_told(&self, place: RequestPlace) -> bool {
+        let is_whole = || self.jobs.follows(self.session(place), place.turn).is_some();
+        self.scenario.work.conversation.is_some() && !is_whole()
+    }
+
+    /// The request of a turn, and the tokens of all that is said once it is answered; nothing
+    /// where prompts hold what was said before.
+    fn request(&self, place: RequestPlace, history: &[u32]) -> (Request, Vec<u32>) {
+        let session = self.session(place);
+        let prompt = self.prompt(place);
+        let talk = (self.scenario.work.conversation.as_ref()).filter(|_| self.is_told(place));
+        let granted = granted(session, &prompt, self.scenario).map(|it| it.tokens);
+        let output = granted.or(prompt.output_tokens).unwrap_or(USUAL_ANSWER);
+        let mut ids: Vec<u32> = history.to_vec();
+        if let Content::Text(text) = &prompt.content {
+            ids.extend(words(text).map(|word| hashed(&word)));
+        }
+        if ids.is_empty() {
+            let request = Request::new(session, prompt.input_tokens.unwrap_or(1), output);
+            return (request, ids);
+        }
+        let mut request = Request::with_prompt(session, &ids, output, self.block_size);
+        let Some(talk) = talk else {
+            return (request, Vec::new());
         };
-        let opened = planned.opening.is_none().then_some(0);
-        Ok(VirtualLoad {
-            planned,
-            spread: stagger.unwrap_or_default(),
-            request,
-            spare,
-            requests,
-            so_far: LoadSoFar::default(),
-            due: match &planned.rhythm {
-                Rhythm::Closed { .. } => Box::new(std::iter::empty()),
-                Rhythm::Open { measured, .. } if opened.is_some() => measured(),
-                Rhythm::Open { warmup, .. } => warmup(),
-            },
-            sent: 0,
-            ended: 0,
-            warmup: 0,
-            measured: 0,
-            measured_ended: 0,
-            scheduled: 0,
-            opened,
-            last_measured: 0,
-        })
-    }
-
-    fn hear(&mut self, agenda: &mut Agenda, happening: Happening) {
-        match happening {
-            Happening::Begin => match self.planned.rhythm {
-                Rhythm::Closed { streams, .. } => {
-                    let span = Offset::after(self.spread).0;
-                    for start in virtual_time::spread_over(span, streams) {
-                        self.send(agenda, start);
-                    }
-                }
-                Rhythm::Open { .. } => self.next_arrival(agenda),
-            },
-            Happening::Arrived { at } => {
-                self.sent += 1;
-                self.look(at);
-                if let Rhythm::Open { .. } = self.planned.rhythm {
-                    self.next_arrival(agenda);
-                }
+        match talk.history {
+            History::Server => {
+                ids.extend((0..output).map(|token| hashed(&(session, place.turn, token))));
+                // The engine keeps what it answered, and the next turn begins with it.
+                request.hashes = block_hashes(&ids, self.block_size);
             }
-            Happening::Ended { at, place } => {
-                self.ended += 1;
-                self.measured_ended += u64::from(self.stage(place) == Stage::Measured);
-                self.look(at);
-                if let Rhythm::Closed { .. } = self.planned.rhythm {
-                    self.send(agenda, at);
-                }
-            }
-        }
-    }
-
-    /// Opens the window when its time has come.
-    fn look(&mut self, at: u64) {
-        if self.opened.is_some() {
-            return;
-        }
-        let elapsed = Duration::from_nanos(at);
-        self.so_far.advance(elapsed, self.sent, self.ended);
-        if (self.planned.opening).is_some_and(|opening| opening.is_due(&self.so_far)) {
-            self.opened = Some(at);
-            if let Rhythm::Open { measured, .. } = &self.planned.rhythm {
-                self.due = measured();
+            History::Data => {
+                let answer = self.workload.prompts.answer(session, place.turn);
+                ids.extend(words(&answer.unwrap_or_default()).map(|word| hashed(&word)));
             }
         }
+        (request, ids)
     }
 
-    fn next_arrival(&mut self, agenda: &mut Agenda) {
-        if let Some(due) = self.due.next() {
-            let at = self.opened.unwrap_or_default() + due.0;
-            self.send(agenda, at);
-        }
-    }
-
-    /// Schedules the next request of the stage that the load is in, if there is one.
-    fn send(&mut self, agenda: &mut Agenda, at: u64) {
-        let stage = match self.opened {
-            None => Stage::Warmup,
-            Some(_) if self.measured < self.requests => Stage::Measured,
-            Some(_) => Stage::Hold,
+    /// What a real run asks before it begins.
+    fn preflight(&self) -> Request {
+        let place = RequestPlace {
+            session: PREFLIGHT_SESSION,
+            turn: 0,
+            turns: 1,
+            index: 0,
+            stage: Stage::Warmup,
         };
-        let over = self.measured_ended >= self.requests || self.planned.hold == Hold::None;
-        if stage == Stage::Hold && over {
-            return;
-        }
-        let scheduled = self.scheduled;
-        let (nth, session) = if stage == Stage::Warmup {
-            (scheduled, self.spare + scheduled)
-        } else {
-            let nth = scheduled - self.warmup;
-            (nth, nth)
-        };
-        let mut request = (self.request)(session);
-        if let Some(streams) = self.planned.spread_first_answers().map(u64::from)
-            && stage == Stage::Warmup
-            && nth < streams
-        {
-            let share = first_share(nth, streams);
-            request.output_tokens = (f64::from(request.output_tokens) * share).ceil() as u32;
-        }
-        self.warmup += u64::from(stage == Stage::Warmup);
-        if stage == Stage::Measured {
-            self.measured += 1;
-            self.last_measured = self.last_measured.max(at);
-        }
-        self.scheduled += 1;
-        agenda.schedule(at, request);
-    }
-
-    /// The stage of a request by its place: stages follow each other.
-    fn stage(&self, place: usize) -> Stage {
-        match (place as u64).checked_sub(self.warmup) {
-            None => Stage::Warmup,
-            Some(nth) if nth < self.measured => Stage::Measured,
-            Some(_) => Stage::Hold,
-        }
+        self.request(place, &[]).0
     }
 }
 
-/// A prompt's words stand for its tokens, as they do for the server.
-fn request(session: u64, prompt: &Prompt, block_size: u32, scenario: &Scenario) -> Request {
-    let word = |word: &str| {
-        let mut hasher = DefaultHasher::new();
-        word.hash(&mut hasher);
-        hasher.finish() as u32
-    };
-    let ids: Vec<u32> = match &prompt.content {
-        Content::Text(text) => words(text).map(word).collect(),
-        Content::Messages(_) | Content::Body(_) | Content::TokenIds(_) | Content::Batch(_) => {
-            Vec::new()
-        }
-    };
-    let granted = granted(session, prompt, scenario).map(|it| it.tokens);
-    let output = granted.or(prompt.output_tokens).unwrap_or(USUAL_ANSWER);
-    if ids.is_empty() {
-        Request::new(session, prompt.input_tokens.unwrap_or(1), output)
-    } else {
-        Request::with_prompt(session, &ids, output, block_size)
-    }
+/// A word, or a place in an answer, stands for a token, as it does for the server.
+fn hashed(token: &impl Hash) -> u32 {
+    let mut hasher = DefaultHasher::new();
+    token.hash(&mut hasher);
+    hasher.finish() as u32
 }
 
 /// The answer to a prompt that asks for its length in words, unless that is enforced.
@@ -462,21 +392,20 @@ fn probe(launch: &Launch) -> Probe {
 /// numbers.
 struct RecordsInOrder<'a> {
     journal: JournalWriter,
-    scenario: &'a Scenario,
-    workload: &'a Workload,
-    is_open: bool,
+    work: &'a VirtualWork<'a>,
     /// Those of the last moment.
-    waiting: Vec<(Served, Stage)>,
+    waiting: Vec<(Served, Sent)>,
     failed: Option<StorageError>,
 }
 
-fn ended((served, _): &(Served, Stage)) -> (u64, u64) {
-    (served.finished.unwrap_or(served.arrived), served.id)
+fn ended((served, sent): &(Served, Sent)) -> (u64, u64, u32) {
+    let at = served.finished.unwrap_or(served.arrived);
+    (at, served.id, sent.place.turn)
 }
 
 impl RecordsInOrder<'_> {
-    fn push(&mut self, served: Served, stage: Stage) {
-        let one = (served, stage);
+    fn push(&mut self, served: Served, sent: Sent) {
+        let one = (served, sent);
         if (self.waiting.last()).is_some_and(|last| ended(last).0 < ended(&one).0) {
             self.write(None);
         }
@@ -486,8 +415,8 @@ impl RecordsInOrder<'_> {
     fn write(&mut self, death: Option<&EngineDeath>) {
         let mut waiting = std::mem::take(&mut self.waiting);
         waiting.sort_by_key(ended);
-        for (served, stage) in waiting.drain(..) {
-            let record = self.record(&served, stage, death);
+        for (served, sent) in waiting.drain(..) {
+            let record = self.record(&served, &sent, death);
             if self.failed.is_none() {
                 self.failed = self.journal.append(&Entry::end(&record)).err();
             }
@@ -498,7 +427,7 @@ impl RecordsInOrder<'_> {
     /// Adds those that never ended, of which the engine may have died.
     fn finish(
         mut self,
-        unended: Vec<(Served, Stage)>,
+        unended: Vec<(Served, Sent)>,
         death: Option<&EngineDeath>,
     ) -> Result<(), RunnerError> {
         self.waiting.extend(unended);
@@ -507,19 +436,35 @@ impl RecordsInOrder<'_> {
         Ok(self.journal.flush()?)
     }
 
-    fn record(&self, served: &Served, stage: Stage, death: Option<&EngineDeath>) -> Record {
-        let prompt = self.workload.prompt(served.id, 0);
+    fn record(&self, served: &Served, sent: &Sent, death: Option<&EngineDeath>) -> Record {
+        let (work, place) = (self.work, sent.place);
+        let prompt = work.prompt(place);
+        let talks = work.scenario.work.conversation.is_some();
+        let index = match place.stage {
+            Stage::Warmup => work.spare + place.index,
+            Stage::Measured | Stage::Hold => place.index,
+        };
+        let granted = granted(work.session(place), &prompt, work.scenario);
+        let told = work.is_told(place);
         let record = Record {
-            stage,
-            due: self.is_open.then_some(Offset(served.arrived)),
-            output_exact: self.scenario.work.ignore_eos,
-            ..record(served, &prompt, granted(served.id, &prompt, self.scenario))
+            id: format!("virtual-{index}"),
+            index,
+            session: talks.then_some(place.session),
+            turn: talks.then_some(place.turn),
+            turns: talks.then(|| work.turns(place)),
+            stage: place.stage,
+            due: sent.due,
+            output_exact: work.scenario.work.ignore_eos,
+            input_tokens_asked: prompt.input_tokens.filter(|_| !told || place.turn == 0),
+            // Nobody wrote what the server said before.
+            input_chars: if told { 0 } else { prompt.chars },
+            ..record(served, sent.prompt_tokens, &prompt, granted)
         };
         let record = match death {
             Some(death) if record.outcome == Outcome::Cut => abandoned(record, death),
             _ => record,
         };
-        if self.scenario.connection.stream {
+        if work.scenario.connection.stream {
             record
         } else {
             whole(record)
@@ -555,11 +500,12 @@ fn whole(record: Record) -> Record {
     }
 }
 
-fn record(served: &Served, prompt: &Prompt, granted: Option<Granted>) -> Record {
-    let words = match &prompt.content {
-        Content::Text(text) => words(text).count(),
-        _ => prompt.input_tokens.unwrap_or_default() as usize,
-    };
+fn record(
+    served: &Served,
+    prompt_tokens: u32,
+    prompt: &Prompt,
+    granted: Option<Granted>,
+) -> Record {
     let outcome = match &served.refused {
         None if served.finished.is_some() => Outcome::Done,
         None => Outcome::Cut,
@@ -571,8 +517,6 @@ fn record(served: &Served, prompt: &Prompt, granted: Option<Granted>) -> Record 
     };
     let one_each = served.tokens == served.chunks;
     Record {
-        id: format!("virtual-{}", served.id),
-        index: served.id,
         sent: Some(Offset(served.arrived)),
         first_byte: served.first_token.map(Offset),
         chunks: Chunks {
@@ -586,15 +530,13 @@ fn record(served: &Served, prompt: &Prompt, granted: Option<Granted>) -> Record 
             None => 200,
             Some(_) => 400,
         }),
-        usage: served.refused.is_none().then(|| Usage {
-            input: u32::try_from(words).ok(),
+        usage: served.refused.is_none().then_some(Usage {
+            input: Some(prompt_tokens),
             output: Some(served.tokens),
             cached: Some(served.cached_tokens),
         }),
         finish: served.finish.map(|_| "length".to_owned()),
-        input_tokens_asked: prompt.input_tokens,
         output_tokens_asked: prompt.output_tokens,
-        input_chars: prompt.chars,
         output_chars: (granted.filter(|_| served.finished.is_some())).map_or(0, |it| it.chars),
         refused: granted.is_some_and(|it| it.declines.is_some()),
         url: "virtual".to_owned(),

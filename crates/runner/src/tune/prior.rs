@@ -80,10 +80,8 @@ fn goal(study: &Study) -> Result<Goal, RunnerError> {
     }
     Ok(Goal {
         metric: *metric,
-        objectives: Objectives {
-            slos: study.goal.slos.clone(),
-            attainment: Some(study.goal.attainment),
-        },
+        objectives: Objectives::of(&study.goal.slos, Some(study.goal.attainment))
+            .context("--prior cannot rank by jobs")?,
     })
 }
 

@@ -13,7 +13,7 @@ use inferometer_campaign::trial::{Ending, Level, Measurement, Origin, Proposal, 
 use inferometer_core::environment::EndCause;
 use inferometer_core::options::{ConnectionOptions, Count, ObjectiveOptions, Options, RunOptions};
 use inferometer_core::scenario::SimClock;
-use inferometer_core::slo::SloScope;
+use inferometer_core::slo::{Slo, SloScope};
 use inferometer_core::units::Span;
 use inferometer_load::instrument::Control;
 use inferometer_text::hostile::printable;
@@ -278,7 +278,8 @@ impl Job<'_> {
 /// The options of a measurement but for its load level.
 fn options(study: &Study, seed: u64, clock: SimClock, label: &str) -> Options {
     let goal = &study.goal;
-    let of_requests = goal.slos.iter().any(|slo| slo.scope == SloScope::Request);
+    let is_share = |slo: &Slo| matches!(slo.scope, SloScope::Request | SloScope::Session);
+    let of_requests = goal.slos.iter().any(is_share);
     Options {
         run: RunOptions {
             label: Some(label.to_owned()),
@@ -295,7 +296,7 @@ fn options(study: &Study, seed: u64, clock: SimClock, label: &str) -> Options {
             slo: (!goal.slos.is_empty()).then(|| goal.slos.clone()),
             attainment: of_requests.then_some(goal.attainment),
             threshold: Some(goal.thresholds.clone()),
-            ..ObjectiveOptions::default()
+            check: goal.check.clone(),
         },
     }
 }

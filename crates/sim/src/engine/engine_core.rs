@@ -370,6 +370,8 @@ impl EngineCore {
         self.state.stats.drafts += 1;
         self.state.stats.draft_tokens += u64::from(drafted);
         self.state.stats.accepted_tokens += u64::from(accepted);
+        let places = self.state.stats.accepted_by_position.iter_mut();
+        places.take(accepted as usize).for_each(|count| *count += 1);
         accepted
     }
 

@@ -95,6 +95,9 @@ pub(super) struct Planned {
     pub(super) decodes: bool,
 }
 
+/// Places of a draft that are counted one by one.
+pub(super) const POSITIONS: usize = 16;
+
 /// Counters since the start, and gauges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
@@ -115,6 +118,8 @@ pub struct Stats {
     pub drafts: u64,
     pub draft_tokens: u64,
     pub accepted_tokens: u64,
+    /// The same by their places in the draft, as far as there is room.
+    pub accepted_by_position: [u64; POSITIONS],
     /// Time that the API servers have spent, together.
     pub front_end_busy: Nanos,
 }
@@ -134,6 +139,9 @@ impl Stats {
         self.drafts += other.drafts;
         self.draft_tokens += other.draft_tokens;
         self.accepted_tokens += other.accepted_tokens;
+        for (sum, more) in (self.accepted_by_position.iter_mut()).zip(other.accepted_by_position) {
+            *sum += more;
+        }
         self.front_end_busy += other.front_end_busy;
     }
 }

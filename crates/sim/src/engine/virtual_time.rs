@@ -287,8 +287,8 @@ pub fn steady_open_loop(
     let mut client = |agenda: &mut Agenda, happening: Happening| {
         let now = match happening {
             Happening::Begin => 0,
-            Happening::Arrived { at } => at,
-            Happening::Ended { at, place } => {
+            Happening::Arrived { at, .. } => at,
+            Happening::Ended { at, place, .. } => {
                 let (arrived, measured) = sent[place];
                 (ended, latencies) = (ended + 1, latencies + (at - arrived));
                 measured_ended += usize::from(measured.is_some());
@@ -331,13 +331,16 @@ pub fn steady_open_loop(
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Happening {
     Begin,
+    /// At its place in [`Run::served`].
     Arrived {
         at: Nanos,
+        place: usize,
     },
-    /// Answered or refused; its place is that in [`Run::served`].
+    /// Answered or refused.
     Ended {
         at: Nanos,
         place: usize,
+        refused: bool,
     },
 }
 
@@ -443,7 +446,7 @@ impl Agenda {
                         task.served.refused = Some(refusal);
                         ends.push((at, place));
                     }
-                    client(self, Happening::Arrived { at });
+                    client(self, Happening::Arrived { at, place });
                 }
                 (_, Some(_)) => {
                     // Nothing that the clients do comes before their next request.
@@ -461,7 +464,9 @@ impl Agenda {
                 (_, None) => break,
             }
             for (at, place) in ends.drain(..) {
-                client(self, Happening::Ended { at, place });
+                let task = self.task(place);
+                let refused = task.is_some_and(|task| task.served.refused.is_some());
+                client(self, Happening::Ended { at, place, refused });
                 if let Some(served) = self.take(place) {
                     over(place, served);
                 }

@@ -89,6 +89,7 @@ table! {
     upload_bytes: Int64Type = "optional int64" ";",
     media_tokens: Int64Type = "optional int64" ";",
     rank: Int64Type = "optional int64" ";",
+    turns: Int64Type = "optional int64" ";",
 }
 
 impl Table {
@@ -168,6 +169,7 @@ impl Table {
         self.media_tokens
             .push_maybe(record.media_tokens.map(i64::from));
         self.rank.push_maybe(record.rank.map(i64::from));
+        self.turns.push_maybe(record.turns.map(i64::from));
     }
 
     /// Takes the next row as a record.
@@ -199,6 +201,7 @@ impl Table {
             index: unsigned(self.index.take_one()?)?,
             session: take_number(&mut self.session)?,
             turn: take_number(&mut self.turn)?,
+            turns: take_number(&mut self.turns)?,
             stage,
             due: take_offset(&mut self.due_ns)?,
             cap_wait: take_offset(&mut self.cap_wait_ns)?.map(Offset::as_duration),

@@ -84,9 +84,9 @@ fn usage() -> impl Strategy<Value = Usage> {
 
 prop_compose! {
     fn record()(
-        (id, url, index, session, turn, stage) in (
+        (id, url, index, session, turn, turns, stage) in (
             any::<String>(), any::<String>(), nanos(), option::of(nanos()),
-            option::of(any::<u32>()), select(Stage::VARIANTS),
+            option::of(any::<u32>()), option::of(any::<u32>()), select(Stage::VARIANTS),
         ),
         (due, cap_wait, connect, sent, first_byte, first_answer, end) in (
             option::of(offset()), option::of(span()), option::of(span()), option::of(offset()),
@@ -112,7 +112,7 @@ prop_compose! {
             (option::of(any::<u32>()), option::of(nanos()), option::of(any::<u32>()), option::of(any::<u32>())),
     ) -> Record {
         Record {
-            id, index, session, turn, stage, due, cap_wait, connect, sent, first_byte, chunks,
+            id, index, session, turn, turns, stage, due, cap_wait, connect, sent, first_byte, chunks,
             first_answer, bare, end, outcome, status, usage, retokenized, finish, model,
             input_tokens_asked, output_tokens_asked, output_exact, input_chars, output_chars,
             url, streamed, resent, refused, items_asked, items, score, differs_at, model_asked,
@@ -229,6 +229,7 @@ fn full_and_bare() -> [Record; 2] {
     let full = Record {
         session: Some(4),
         turn: Some(2),
+        turns: Some(3),
         stage: Stage::Warmup,
         due: Some(Offset(1_000)),
         cap_wait: Some(Duration::from_nanos(7)),

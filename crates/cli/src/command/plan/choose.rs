@@ -22,10 +22,7 @@ pub fn run(arguments: &ChooseArguments) -> anyhow::Result<Exit> {
     let engines: Vec<_> = engines.iter().map(|&engine| (engine, version)).collect();
     let offers = arguments.device.iter().map(|text| offer(text));
     let offers: Vec<Offer> = offers.collect::<anyhow::Result<_>>()?;
-    let objectives = Objectives {
-        slos: arguments.slo.clone(),
-        attainment: arguments.attainment,
-    };
+    let objectives = Objectives::of(&arguments.slo, arguments.attainment)?;
     let choice = choose(&Wish {
         model: &model.model,
         name: arguments

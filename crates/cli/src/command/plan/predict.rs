@@ -44,6 +44,7 @@ pub fn run(arguments: &PredictArguments) -> anyhow::Result<Exit> {
         }
     }
     let loads = loads(&arguments.load)?;
+    let objectives = Objectives::of(&arguments.goal.slo, arguments.goal.attainment)?;
     let forecast = Forecast::of(&stand_ins, |calibration| Question {
         calibration,
         cards: Vec::new(),
@@ -53,10 +54,7 @@ pub fn run(arguments: &PredictArguments) -> anyhow::Result<Exit> {
         output: arguments.output_tokens,
         trace: None,
         requests: arguments.requests,
-        objectives: Objectives {
-            slos: arguments.goal.slo.clone(),
-            attainment: arguments.goal.attainment,
-        },
+        objectives: objectives.clone(),
         price_per_hour: arguments.price_per_hour,
         traffic: arguments.goal.traffic,
         watts: arguments.watts,

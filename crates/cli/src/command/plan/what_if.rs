@@ -62,10 +62,7 @@ pub fn run(arguments: &WhatIfArguments) -> anyhow::Result<Exit> {
         output,
         trace: trace.map(|trace| trace.sizes),
         requests: arguments.requests,
-        objectives: Objectives {
-            slos: arguments.goal.slo.clone(),
-            attainment: arguments.goal.attainment,
-        },
+        objectives: Objectives::of(&arguments.goal.slo, arguments.goal.attainment)?,
         price_per_hour: arguments.price_per_hour,
         traffic: arguments.goal.traffic,
         watts: arguments.watts,
