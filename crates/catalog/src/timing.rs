@@ -8,7 +8,7 @@ mod profile;
 mod residual;
 
 pub use profile::{ApiCost, Profiles, Timing, TimingError};
-pub use residual::{Basis, Residual};
+pub use residual::{Basis, Prompts, Residual};
 
 use crate::{
     device::{Device, ExpertGroup, Parallel},

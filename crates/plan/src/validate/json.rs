@@ -10,6 +10,7 @@ pub fn to_json(validation: &Validation) -> Value {
     let groupings = [
         Grouping::All,
         Grouping::Half,
+        Grouping::HeldOut,
         Grouping::Engine,
         Grouping::Card,
         Grouping::Model,

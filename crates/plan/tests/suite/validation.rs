@@ -8,7 +8,7 @@ use inferometer_core::length::Distribution as Lengths;
 use inferometer_plan::means::Means;
 use inferometer_plan::predict::{Subject, simulate};
 use inferometer_plan::validate::{
-    Grouping, Half, NotPredicted, Quantity, group_errors, read_table, validate,
+    Grouping, Half, NotPredicted, PrefillRow, Quantity, group_errors, read_table, validate,
 };
 use inferometer_plan::work::{Load, Start, Work};
 
@@ -55,8 +55,11 @@ fn a_sample_is_the_same_whatever_the_order_of_the_rows() {
 fn rows_that_cannot_be_predicted_are_named_with_the_reason() {
     let mut rows = read_table(TABLE).unwrap();
     rows.truncate(5);
-    rows[0].engine = "trtllm".to_owned();
-    rows[1].is_split = true;
+    rows[0].engine = "lmdeploy".to_owned();
+    rows[1].prefill = Some(PrefillRow {
+        sizes: rows[1].sizes,
+        workers: None,
+    });
     rows[2].model = "somebody/unheard-of".to_owned();
     rows[3].card = "abacus".to_owned();
     rows[4].concurrency = None;
@@ -67,8 +70,8 @@ fn rows_that_cannot_be_predicted_are_named_with_the_reason() {
         .map(|(_, why)| why)
         .collect();
     let expected = [
-        NotPredicted::Engine("trtllm".to_owned()),
-        NotPredicted::Split,
+        NotPredicted::Engine("lmdeploy".to_owned()),
+        NotPredicted::NoWorkers,
         NotPredicted::Model("somebody/unheard-of".to_owned()),
         NotPredicted::Card("abacus".to_owned()),
         NotPredicted::NoConcurrency,
@@ -103,7 +106,7 @@ fn copies_of_a_row_count_once_and_what_is_wrong_is_named_with_its_line() {
 #[test]
 fn a_lone_short_prompt_is_answered_at_once_by_every_fitted_profile() {
     for card in ["h100", "h200", "b200", "b300"] {
-        for engine in [EngineKind::Vllm, EngineKind::Sglang] {
+        for engine in [EngineKind::Vllm, EngineKind::Sglang, EngineKind::Trtllm] {
             let device = Device::named(card).unwrap().clone();
             let timing = Timing::fitted(&device, engine);
             let subject = Subject {
@@ -112,6 +115,7 @@ fn a_lone_short_prompt_is_answered_at_once_by_every_fitted_profile() {
                 cards: 1,
                 engine,
                 version: None,
+                split: None,
             };
             let work = Work {
                 load: Load::Closed(1),
