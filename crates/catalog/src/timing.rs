@@ -239,6 +239,11 @@ impl StepTime {
         self.timing.api
     }
 
+    /// Seconds to hand a prompt to another worker, beside its bytes.
+    pub fn handover(&self) -> f64 {
+        self.timing.handover_us * 1e-6
+    }
+
     /// The tokens of a context that lie in the window of layers that have one.
     pub fn in_window(&self, context: u64) -> u64 {
         self.window

@@ -29,6 +29,9 @@ use thiserror::Error;
 
 /// Requests of a stream in a nightly run; all others are taken as much alike.
 const REQUESTS_PER_STREAM: u32 = 10;
+/// Requests of a row in all, as far as each stream has its least.
+const MOST_REQUESTS: u32 = 40_000;
+const LEAST_PER_STREAM: u32 = 3;
 const SEED: u64 = 1;
 
 /// What is compared.
@@ -196,12 +199,13 @@ pub fn experiment(
     let config = subject
         .start(&flags, timing)
         .map_err(|error| refused(&error))?;
+    let each = (MOST_REQUESTS / concurrency).clamp(LEAST_PER_STREAM, REQUESTS_PER_STREAM);
     let work = Work {
         load: Load::Closed(concurrency),
         start: Start::AtOnce,
         input: lengths(row, row.input),
         output: lengths(row, row.output),
-        requests: concurrency.saturating_mul(REQUESTS_PER_STREAM),
+        requests: concurrency.saturating_mul(each),
         trace: None,
     };
     Ok((config, work))

@@ -87,6 +87,9 @@ pub struct Timing {
     /// µs more for every sequence in a layer that keeps a state.
     #[serde(default)]
     pub recurrent_sequence_us: f64,
+    /// What it takes to hand a prompt from one worker to another beside the bytes, µs.
+    #[serde(default)]
+    pub handover_us: f64,
     pub api: ApiCost,
 }
 

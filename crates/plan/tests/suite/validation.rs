@@ -8,7 +8,8 @@ use inferometer_core::length::Distribution as Lengths;
 use inferometer_plan::means::Means;
 use inferometer_plan::predict::{Subject, simulate};
 use inferometer_plan::validate::{
-    Grouping, Half, NotPredicted, PrefillRow, Quantity, group_errors, read_table, validate,
+    Compared, Grouping, Half, NotPredicted, PrefillRow, Quantity, group_errors, read_table,
+    validate,
 };
 use inferometer_plan::work::{Load, Start, Work};
 
@@ -20,18 +21,27 @@ fn predictions_of_published_rows_stay_as_good_as_they_were() {
     assert!(rows.iter().all(|row| row.half() == Half::HeldOut));
     let validation = validate(rows, None, Profiles::shipped());
     assert_eq!(validation.not_predicted, []);
-    let errors = group_errors(&validation.compared, Grouping::All);
-    let median = |quantity| {
-        let mut found = errors.iter().filter(|group| group.quantity == quantity);
-        found.next().unwrap().median
-    };
-    let medians = [Quantity::E2e, Quantity::Tpot, Quantity::Ttft].map(median);
-    let bounds = [0.08, 0.08, 0.17];
-    let within = medians
-        .iter()
-        .zip(bounds)
-        .all(|(median, bound)| *median < bound);
-    assert!(within, "{medians:?}, at most {bounds:?}");
+    let is_apart = |one: &Compared| one.row.prefill.is_some();
+    let (apart, together): (Vec<_>, Vec<_>) = validation.compared.into_iter().partition(is_apart);
+    let is_trtllm = |one: &Compared| one.row.engine == "trtllm";
+    let (trtllm, others): (Vec<_>, Vec<_>) = together.into_iter().partition(is_trtllm);
+    for (name, compared, bounds) in [
+        ("vllm and sglang", others, [0.08, 0.08, 0.17]),
+        ("trtllm", trtllm, [0.12, 0.12, 0.30]),
+        ("split", apart, [0.15, 0.15, 0.35]),
+    ] {
+        let errors = group_errors(&compared, Grouping::All);
+        let median = |quantity| {
+            let mut found = errors.iter().filter(|group| group.quantity == quantity);
+            found.next().unwrap().median
+        };
+        let medians = [Quantity::E2e, Quantity::Tpot, Quantity::Ttft].map(median);
+        let mut both = medians.iter().zip(bounds);
+        assert!(
+            both.all(|(median, bound)| *median < bound),
+            "{name}: {medians:?}, at most {bounds:?}"
+        );
+    }
 }
 
 #[test]

@@ -42,6 +42,8 @@ pub struct PrefillWorkers {
     pub config: EngineConfig,
     /// Seconds to send the keys and values of a token from card to card.
     pub token_s: f64,
+    /// Seconds for each prompt beside that.
+    pub prompt_s: f64,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -130,6 +132,7 @@ impl EngineConfig {
         }
         EngineConfig {
             prefill: Some(Box::new(PrefillWorkers {
+                prompt_s: prefill.step_time.handover(),
                 config: prefill,
                 token_s,
             })),

@@ -26,8 +26,8 @@ pub struct Engine {
     /// Those that take requests in first.
     cores: Vec<EngineCore>,
     takers: usize,
-    /// Seconds to hand over a token of a prompt.
-    handover_s: f64,
+    /// Seconds to hand over a prompt, and each token of it.
+    handover_s: [f64; 2],
     front_end: FrontEnd,
     turn: usize,
     events: Vec<Event>,
@@ -53,7 +53,7 @@ impl Engine {
             handover_s: config
                 .prefill
                 .as_ref()
-                .map_or(0.0, |prefill| prefill.token_s),
+                .map_or([0.0; 2], |prefill| [prefill.prompt_s, prefill.token_s]),
             cores,
             front_end: FrontEnd::new(&config),
             turn: 0,
@@ -160,7 +160,8 @@ impl Engine {
     fn hand_over(&mut self, rank: usize) {
         let (at, prompts) = self.cores[rank].hand_over();
         for handed in prompts {
-            let sent = nanos(f64::from(handed.computed) * self.handover_s);
+            let [prompt_s, token_s] = self.handover_s;
+            let sent = nanos(prompt_s + f64::from(handed.computed) * token_s);
             let decoders = self.cores[self.takers..].iter_mut();
             if let Some(next) = decoders.min_by_key(|core| core.requests()) {
                 next.receive(handed, at.saturating_add(sent));

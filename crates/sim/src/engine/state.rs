@@ -383,7 +383,7 @@ impl State {
         sequence.computed = cached;
         sequence.published = hits;
         sequence.place = Place::Running;
-        if self.pool.caches_prefixes() {
+        if self.pool.caches_prefixes() && sequence.received == 0 {
             self.stats.prefix_queries += u64::from(sequence.total());
             self.stats.prefix_hits += u64::from(cached);
         }
