@@ -30,8 +30,8 @@ use thiserror::Error;
 /// Requests of a stream in a nightly run; all others are taken as much alike.
 const REQUESTS_PER_STREAM: u32 = 10;
 /// Requests of a row in all, as far as each stream has its least.
-const MOST_REQUESTS: u32 = 40_000;
-const LEAST_PER_STREAM: u32 = 3;
+const MOST_REQUESTS: u32 = 16_384;
+const LEAST_PER_STREAM: u32 = 2;
 const SEED: u64 = 1;
 
 /// What is compared.

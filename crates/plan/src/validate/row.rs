@@ -209,9 +209,6 @@ impl Cells<'_> {
             "disagg" => (self.sizes(&DECODE)?, Some(self.prefill()?)),
             _ => (self.sizes(&TOGETHER)?, None),
         };
-        let is_nightly = source.contains("workflow_run_id=")
-            || source.starts_with("source_file=20")
-            || source.contains("-gap-analysis.csv");
         let concurrency = source.split("silicon_concurrency=").nth(1);
         let concurrency = concurrency.and_then(|rest| {
             let digits = rest.split(|c: char| !c.is_ascii_digit()).next()?;
@@ -231,7 +228,7 @@ impl Cells<'_> {
             card: card.strip_suffix("_sxm").unwrap_or(card).to_owned(),
             precision: self.text("precision")?.to_owned(),
             prefill,
-            provenance: if is_nightly {
+            provenance: if is_nightly(source) {
                 Provenance::Nightly
             } else {
                 Provenance::Other
@@ -261,22 +258,25 @@ impl Cells<'_> {
         })
     }
 
-    /// The table's sizes are products: where experts lie whole on cards, `tp_size`, `moe_ep_size`
-    /// and `attention_dp_size` count the cards once too often, as the ids beside them (`tp8_ep8`)
-    /// show.
+    /// Sizes of nightly runs are products: where experts lie whole on cards, `tp_size`,
+    /// `moe_ep_size` and `attention_dp_size` count the cards once too often, as the ids beside them
+    /// (`tp8_ep8`) show.
     fn sizes(&self, columns: &[&'static str; 4]) -> Result<Sizes, TableError> {
         let [tensor, sliced, whole, attention] = columns;
         let (tensor, sliced) = (self.size(tensor)?, self.size(sliced)?);
         let (whole, attention) = (self.size(whole)?, self.size(attention)?);
-        let is_square =
-            |cards| whole > 1 && sliced == whole && sliced.checked_mul(whole) == Some(cards);
+        let is_product = is_nightly(self.text("silicon_data_source")?);
+        let is_square = |cards| {
+            is_product && whole > 1 && sliced == whole && sliced.checked_mul(whole) == Some(cards)
+        };
         let plain = Sizes {
             tensor,
             replicas: 1,
             experts: 1,
         };
-        // Kimi's launch script slices attention, whatever its rows say.
-        let slices_attention = self.text("model_path")?.contains("Kimi");
+        // The launch script of Kimi on one server slices attention, whatever its rows say.
+        let is_one_server = *columns == TOGETHER;
+        let slices_attention = is_one_server && self.text("model_path")?.contains("Kimi");
         Ok(if attention > 1 && slices_attention {
             plain
         } else if attention > 1 {
@@ -304,6 +304,13 @@ impl Cells<'_> {
             }
         })
     }
+}
+
+/// Whether a row is of a published nightly run.
+fn is_nightly(source: &str) -> bool {
+    source.contains("workflow_run_id=")
+        || source.starts_with("source_file=20")
+        || source.contains("-gap-analysis.csv")
 }
 
 /// The columns that divide a worker: of one that does all, and of the two kinds.
