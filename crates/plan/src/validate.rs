@@ -199,7 +199,7 @@ pub fn experiment(
     let config = subject
         .start(&flags, timing)
         .map_err(|error| refused(&error))?;
-    let each = (MOST_REQUESTS / concurrency).clamp(LEAST_PER_STREAM, REQUESTS_PER_STREAM);
+    let each = (MOST_REQUESTS / concurrency.max(1)).clamp(LEAST_PER_STREAM, REQUESTS_PER_STREAM);
     let work = Work {
         load: Load::Closed(concurrency),
         start: Start::AtOnce,

@@ -283,9 +283,10 @@ fn divide(flags: &ResolvedFlags, model: &KnownModel, host: &Host) -> Result<Divi
 fn step_time(flags: &ResolvedFlags, division: &Division, host: &Host) -> StepTime {
     let sizes = flags.parallelism();
     let parallel = Parallel {
-        tensor: match sizes.replicas_share_cards {
-            true => (sizes.tensor / sizes.replicas).max(1),
-            false => sizes.tensor,
+        tensor: if sizes.replicas_share_cards {
+            (sizes.tensor / sizes.replicas).max(1)
+        } else {
+            sizes.tensor
         },
         pipeline: sizes.pipeline,
         experts: experts(flags),
