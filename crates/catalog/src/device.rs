@@ -38,6 +38,9 @@ pub struct Device {
     pub bandwidth_gbs: f64,
     /// One direction of the fastest path between two cards, GB/s.
     pub link_gbs: f64,
+    /// Cards that this path reaches.
+    #[serde(default = "of_host")]
+    pub link_cards: u32,
     /// Whether it computes in bfloat16.
     #[serde(default = "yes")]
     pub bf16: bool,
@@ -46,6 +49,14 @@ pub struct Device {
 fn yes() -> bool {
     true
 }
+
+fn of_host() -> u32 {
+    8
+}
+
+/// GB/s between cards of several hosts: a 400 Gb/s adapter for each card, as in the usual servers of
+/// eight.
+const NETWORK_GBS: f64 = 50.0;
 
 /// How a model is spread over cards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -147,6 +158,16 @@ impl Device {
     /// Bytes per second between two cards.
     pub fn link(&self) -> f64 {
         self.link_gbs * 1e9
+    }
+
+    /// One direction of the path between two of so many cards, GB/s: beyond those that its own
+    /// link reaches, the network's.
+    pub fn path_gbs(&self, cards: u32) -> f64 {
+        if cards <= self.link_cards {
+            self.link_gbs
+        } else {
+            self.link_gbs.min(NETWORK_GBS)
+        }
     }
 }
 

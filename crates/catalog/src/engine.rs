@@ -49,6 +49,8 @@ pub enum EngineKind {
     Sglang,
     /// Huawei's MindIE, configured by a file.
     Mindie,
+    /// NVIDIA's TensorRT-LLM, by `trtllm-serve`.
+    Trtllm,
     /// llama.cpp's `llama-server`.
     LlamaServer,
     /// Any other command: no flag of it is understood.
@@ -68,6 +70,7 @@ impl EngineKind {
             Self::Vllm => Version::new(0, 32, 0),
             Self::Sglang => Version::new(0, 5, 18),
             Self::Mindie => Version::new(2, 3, 0),
+            Self::Trtllm => Version::new(1, 2, 0),
             // llama.cpp counts builds, not versions.
             Self::LlamaServer | Self::Custom => Version::new(0, 0, 0),
         }
@@ -76,7 +79,7 @@ impl EngineKind {
     /// The port that it listens on unless told otherwise.
     pub fn default_port(self) -> u16 {
         match self {
-            Self::Vllm | Self::Custom => 8000,
+            Self::Vllm | Self::Trtllm | Self::Custom => 8000,
             Self::Sglang => 30000,
             Self::Mindie => 1025,
             Self::LlamaServer => 8080,

@@ -57,6 +57,9 @@ pub enum Reserve {
     /// The share is for weights and cache; activations must do with what it leaves (SGLang's
     /// `--mem-fraction-static`).
     Remainder,
+    /// The share is of what weights and activations leave (TensorRT-LLM's
+    /// `--kv_cache_free_gpu_memory_fraction`).
+    Free,
 }
 
 impl Default for MemorySettings {

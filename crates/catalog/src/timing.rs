@@ -8,7 +8,7 @@ mod profile;
 mod residual;
 
 pub use profile::{ApiCost, Profiles, Timing, TimingError};
-pub use residual::{Basis, Residual};
+pub use residual::{Basis, Prompts, Residual};
 
 use crate::{
     device::{Device, ExpertGroup, Parallel},
@@ -237,6 +237,11 @@ impl StepTime {
     /// What the API server costs beside the steps.
     pub fn api(&self) -> ApiCost {
         self.timing.api
+    }
+
+    /// Seconds to hand a prompt to another worker, beside its bytes.
+    pub fn handover(&self) -> f64 {
+        self.timing.handover_us * 1e-6
     }
 
     /// The tokens of a context that lie in the window of layers that have one.

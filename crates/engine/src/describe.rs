@@ -114,7 +114,9 @@ impl Engine {
         match self.kind() {
             // As by Ctrl-C: both then release their devices in order.
             EngineKind::Vllm | EngineKind::LlamaServer => StopSignal::Interrupt,
-            EngineKind::Sglang | EngineKind::Mindie | EngineKind::Custom => StopSignal::Terminate,
+            EngineKind::Sglang | EngineKind::Mindie | EngineKind::Trtllm | EngineKind::Custom => {
+                StopSignal::Terminate
+            }
         }
     }
 

@@ -146,7 +146,7 @@ fn version_words(command: &LaunchCommand) -> Option<Vec<String>> {
         Form::VllmServe | Form::SglangServe | Form::LlamaServer => {
             vec![program, "--version".to_owned()]
         }
-        Form::VllmApiServer | Form::MindieDaemon | Form::Other => return None,
+        Form::VllmApiServer | Form::MindieDaemon | Form::TrtllmServe | Form::Other => return None,
     })
 }
 

@@ -43,7 +43,10 @@ impl Readiness {
     /// As each engine shows it.
     pub fn of(engine: EngineKind) -> Self {
         let probes: &[&str] = match engine {
-            EngineKind::Vllm | EngineKind::LlamaServer | EngineKind::Sglang => &["/health"],
+            EngineKind::Vllm
+            | EngineKind::LlamaServer
+            | EngineKind::Sglang
+            | EngineKind::Trtllm => &["/health"],
             EngineKind::Mindie => &["/v1/models", "/health", "/v2/health/ready"],
             EngineKind::Custom => &["/health", "/v1/models"],
         };
@@ -57,7 +60,10 @@ impl Readiness {
                 ready_line(engine),
                 vec![Proof::Answer("/v2/health/ready".into())],
             ),
-            EngineKind::Vllm | EngineKind::LlamaServer | EngineKind::Custom => (None, Vec::new()),
+            EngineKind::Vllm
+            | EngineKind::LlamaServer
+            | EngineKind::Trtllm
+            | EngineKind::Custom => (None, Vec::new()),
         };
         Readiness {
             probes: probes.iter().map(|path| (*path).to_owned()).collect(),

@@ -75,6 +75,7 @@ fn subject(model: &str, device: &str) -> Result<Subject, Failed> {
         cards: 1,
         engine: EngineKind::Vllm,
         version: None,
+        split: None,
     })
 }
 

@@ -24,6 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         cards: 1,
         engine: EngineKind::Vllm,
         version: None,
+        split: None,
     };
     let points = [4, 32, 128].map(|streams| measured(&subject, streams));
     let points = points.into_iter().collect::<Result<Vec<_>, _>>()?;

@@ -18,6 +18,7 @@ pub use roofline::TooFast;
 pub(crate) use trust::USELESS;
 pub use trust::Worst;
 
+use crate::flags::stored;
 use crate::observation::Observation;
 use crate::predict::Subject;
 use crate::work::{Load, Start, Work};
@@ -62,17 +63,14 @@ pub fn calibrate(
         .expect("there is a profile to begin with");
     let errors = held_out::leave_one_out(&base, &targets, &fitted);
     let first = &observations[0];
-    let flags = first.flags.iter().map(|(name, value)| {
-        let value = value.clone().unwrap_or_default();
-        (name.clone(), value)
-    });
     Ok(Calibration {
         schema: SCHEMA.to_owned(),
         device: device.to_owned(),
         cards: subject.cards,
         engine: subject.engine,
         version,
-        flags: flags.collect(),
+        flags: stored(&first.flags),
+        split: subject.split.clone(),
         workload: workload(observations),
         timing: parameters::applied(&base, &fitted.at),
         model: subject.model.clone(),

@@ -10,11 +10,12 @@ use crate::cores::on_all;
 use crate::device::Card;
 use crate::flags::{Flag, command};
 use crate::predict::Subject;
+use crate::split::{Side, Split};
 use crate::unmeasured::{Grounds, stand_in};
 use crate::what_if::{Objectives, Outcome, PredictedVerdict, Prediction, Question, Setting, ask};
 use crate::work::Load;
 use candidate::{Candidate, candidates};
-use inferometer_catalog::engine::{EngineKind, Version};
+use inferometer_catalog::engine::{EngineKind, Version, words};
 use inferometer_catalog::model::Model;
 use inferometer_core::length::Distribution as Lengths;
 use thiserror::Error;
@@ -62,8 +63,11 @@ pub struct Deployment {
     pub cost_per_million: f64,
     /// What all replicas carry beyond the traffic, as a share.
     pub headroom: f64,
-    /// What starts one replica.
+    /// What starts one replica; where prompts are computed apart, a worker that answers.
     pub command: String,
+    /// What starts a worker that computes prompts, where those are others.
+    pub prefill_command: Option<String>,
+    pub split: Option<Split>,
     /// Loads from one stream to beyond the greatest that meets the objectives.
     pub curve: Vec<Prediction>,
 }
@@ -164,11 +168,12 @@ pub fn choose(wish: &Wish<'_>) -> Result<Choice, ChooseError> {
 
 /// Of deployments that differ in their token budget alone, the best stays.
 fn only_best_budgets(deployments: &mut Vec<Deployment>) {
-    let mut seen: Vec<(String, EngineKind, Vec<Flag>)> = Vec::new();
+    let mut seen: Vec<(String, EngineKind, bool, Vec<Flag>)> = Vec::new();
     deployments.retain(|chosen| {
         let flags = chosen.setting.flags.iter();
         let flags = flags.filter(|(name, _)| name != BUDGET).cloned().collect();
-        let kind = (chosen.setting.device.clone(), chosen.engine, flags);
+        let apart = chosen.split.is_some();
+        let kind = (chosen.setting.device.clone(), chosen.engine, apart, flags);
         let is_new = !seen.contains(&kind);
         seen.push(kind);
         is_new
@@ -226,10 +231,14 @@ fn deployment(wish: &Wish<'_>, candidate: &Candidate<'_>) -> Found {
     }
     let cost_per_hour = cards as f64 * candidate.offer.price_per_hour;
     let tokens_per_hour = wish.traffic * prediction.output_mean * 3600.0;
-    let started = command(subject.engine, wish.name, flags);
+    let launch = |flags: &[Flag], side| launch(subject.engine, wish.name, flags, side);
+    let side = subject.split.as_ref().map(|_| Side::Decode);
+    let prefill = subject.split.as_ref().map(Split::prefill_flags);
     Found::Deployment(Box::new(Deployment {
         engine: subject.engine,
-        command: started.map_or(String::new(), |command| command.to_words().join(" ")),
+        command: launch(flags, side),
+        prefill_command: prefill.map(|flags| launch(&flags, Some(Side::Prefill))),
+        split: subject.split.clone(),
         replicas,
         cost_per_hour,
         cost_per_million: cost_per_hour / tokens_per_hour * 1e6,
@@ -239,6 +248,14 @@ fn deployment(wish: &Wish<'_>, candidate: &Candidate<'_>) -> Found {
         grounds,
         curve: Vec::new(),
     }))
+}
+
+/// The command that starts a server, or a worker of one kind.
+fn launch(engine: EngineKind, model: &str, flags: &[Flag], side: Option<Side>) -> String {
+    let own = side.and_then(|side| side.flag(engine));
+    let flags: Vec<Flag> = flags.iter().cloned().chain(own).collect();
+    let started = command(engine, model, &flags);
+    started.map_or(String::new(), |command| words::join(command.to_words()))
 }
 
 /// From a lone stream to twice the load that meets the objectives.
@@ -265,6 +282,7 @@ fn curve(wish: &Wish<'_>, chosen: &Deployment) -> Vec<Prediction> {
         cards: chosen.prediction.cards,
         engine: chosen.engine,
         version: version.and_then(|(_, version)| *version),
+        split: chosen.split.clone(),
     };
     let (answers, _) = predicted(wish, offer, &subject, &chosen.setting.flags, loads);
     let served = answers

@@ -65,6 +65,7 @@ fn by_numbers(text: &str) -> Result<Card, BadDevice> {
         fp4_tflops: None,
         bandwidth_gbs: 1.0,
         link_gbs: 32.0,
+        link_cards: 8,
         bf16: true,
     };
     let (mut watts, mut speed, mut bandwidth) = (None, false, false);

@@ -2,6 +2,7 @@
 
 use inferometer_catalog::engine::command::CommandError;
 use inferometer_catalog::engine::{EngineKind, LaunchCommand, name_for};
+use std::collections::BTreeMap;
 
 /// A flag and its value; a switch has none.
 pub type Flag = (String, Option<String>);
@@ -10,6 +11,29 @@ pub type Flag = (String, Option<String>);
 pub fn value<'a>(flags: &'a [Flag], name: &str) -> Option<&'a str> {
     let found = flags.iter().rev().find(|(known, _)| known == name);
     found.and_then(|(_, value)| value.as_deref())
+}
+
+/// Flags as files keep them: a switch is empty.
+pub fn stored(flags: &[Flag]) -> BTreeMap<String, String> {
+    let flags = flags.iter().cloned();
+    flags
+        .map(|(name, value)| (name, value.unwrap_or_default()))
+        .collect()
+}
+
+pub fn restored(flags: &BTreeMap<String, String>) -> Vec<Flag> {
+    let flags = flags.iter().map(|(name, value)| {
+        let value = (!value.is_empty()).then(|| value.clone());
+        (name.clone(), value)
+    });
+    flags.collect()
+}
+
+/// Cards that an engine with these flags takes.
+pub fn cards(engine: EngineKind, flags: &[Flag]) -> u32 {
+    let command = command(engine, "model", flags);
+    let cards = command.map_or(1, |command| command.parallelism().cards());
+    u32::try_from(cards).unwrap_or(u32::MAX)
 }
 
 /// The command line that starts an engine with these flags.
@@ -28,6 +52,7 @@ pub fn command(
         ],
         EngineKind::LlamaServer => &["llama-server", "-m", model],
         EngineKind::Mindie => &["mindieservice_daemon"],
+        EngineKind::Trtllm => &["trtllm-serve", model],
         EngineKind::Vllm | EngineKind::Custom => &["vllm", "serve", model],
     };
     Ok(with_flags(LaunchCommand::parse(words)?, flags))
@@ -81,6 +106,7 @@ mod tests {
         };
         assert!(words(EngineKind::Vllm).contains("--max-model-len 4096"));
         assert!(words(EngineKind::Sglang).contains("--context-length 4096"));
+        assert!(words(EngineKind::Trtllm).contains("--max_seq_len 4096"));
         assert!(words(EngineKind::Mindie).contains("--maxSeqLen 4096"));
     }
 

@@ -19,6 +19,7 @@ pub mod model;
 pub mod observation;
 pub mod predict;
 pub mod rank;
+pub mod split;
 pub mod unmeasured;
 pub mod validate;
 pub mod what_if;

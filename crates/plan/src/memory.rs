@@ -79,7 +79,7 @@ pub enum MemoryError {
         "mindie runs on Ascend cards, and {0} is not one; choose 910b3 or 910b4, or kind=ascend"
     )]
     NotAscend(String),
-    #[error("how {0} divides memory is not known; choose vllm, sglang or mindie")]
+    #[error("how {0} divides memory is not known; choose vllm, sglang, trtllm or mindie")]
     UnknownEngine(EngineKind),
 }
 
@@ -95,7 +95,7 @@ pub fn answer(question: &Question<'_>) -> Result<Answer, MemoryError> {
 fn divide(question: &Question<'_>) -> Result<Answer, MemoryError> {
     match question.command.engine {
         EngineKind::Mindie => mindie::divide(question),
-        EngineKind::Vllm | EngineKind::Sglang => {
+        EngineKind::Vllm | EngineKind::Sglang | EngineKind::Trtllm => {
             let flags = resolved(question)?;
             refuse_too_many_cards(question, &flags)?;
             let division = memory::divide(&flags, question.model, question.device)?;

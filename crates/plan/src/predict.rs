@@ -2,6 +2,7 @@
 
 use crate::flags::{Flag, command};
 use crate::mindie::{Configured, configured};
+use crate::split::Split;
 use crate::work::{Load, Start, Work};
 use inferometer_catalog::device::{Device, Kind};
 use inferometer_catalog::engine::mindie::Config;
@@ -24,6 +25,8 @@ pub struct Subject {
     pub engine: EngineKind,
     /// Its version; absent: the newest known.
     pub version: Option<Version>,
+    /// Workers that compute the prompts; absent where those that answer do.
+    pub split: Option<Split>,
 }
 
 impl Subject {
@@ -33,6 +36,16 @@ impl Subject {
     }
 
     fn launch(&self, flags: &[Flag], timing: &Timing) -> Result<Launch, LaunchError> {
+        let mut launch = self.worker(flags, timing)?;
+        if let Some(split) = &self.split {
+            let prefill = self.worker(&split.prefill_flags(), timing)?.config;
+            let link = split.link_gbs * 1e9;
+            launch.config = launch.config.fed_by(prefill, split.workers, link);
+        }
+        Ok(launch)
+    }
+
+    fn worker(&self, flags: &[Flag], timing: &Timing) -> Result<Launch, LaunchError> {
         let host = Host {
             device: self.device.clone(),
             cards: self.cards,
@@ -112,6 +125,10 @@ fn scheduler(policy: &Policy) -> Vec<(&'static str, u32)> {
             ("maxBatchSize", policy.max_batch_size),
             ("maxPrefillBatchSize", policy.max_prefill_batch_size),
             ("maxPrefillTokens", policy.max_prefill_tokens),
+        ],
+        Policy::Trtllm(policy) => vec![
+            ("max_num_tokens", policy.max_num_tokens),
+            ("max_batch_size", policy.max_batch_size),
         ],
         Policy::Sglang(_) => Vec::new(),
     }
@@ -214,6 +231,7 @@ mod tests {
             cards: 1,
             engine: EngineKind::Vllm,
             version: None,
+            split: None,
         }
     }
 

@@ -2,13 +2,13 @@
 //! and intervals from how far those were off on published rows.
 
 use crate::calibrate::{Calibration, Envelope, HeldOut, SCHEMA as CALIBRATION, Workload};
-use crate::flags::Flag;
+use crate::flags::{Flag, stored};
 use crate::means::MeanMetric;
 use crate::predict::Subject;
 use crate::what_if::{self, Answers, Outcome, Question, Setting, WhatIfError};
 use crate::work::Start;
 use inferometer_catalog::engine::name_for;
-use inferometer_catalog::timing::{Basis, Residual, Timing};
+use inferometer_catalog::timing::{Basis, Prompts, Residual, Timing};
 use inferometer_core::length::{Distribution as Lengths, LengthSpec};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -41,7 +41,12 @@ pub fn stand_in(
     [input, output]: [Lengths; 2],
 ) -> (Calibration, Grounds) {
     let timing = Timing::fitted(&subject.device, subject.engine);
-    let (residual, basis) = Residual::nearest(&subject.model, &subject.device, subject.engine);
+    let prompts = match subject.split {
+        Some(_) => Prompts::Apart,
+        None => Prompts::Together,
+    };
+    let (residual, basis) =
+        Residual::nearest(&subject.model, &subject.device, subject.engine, prompts);
     let known = |metric, bound, median| HeldOut {
         metric,
         points: residual.rows,
@@ -71,10 +76,8 @@ pub fn stand_in(
         cards: subject.cards,
         engine: subject.engine,
         version: subject.version,
-        flags: flags
-            .iter()
-            .map(|(name, value)| (name.clone(), value.clone().unwrap_or_default()))
-            .collect(),
+        flags: stored(flags),
+        split: subject.split.clone(),
         workload: Workload {
             input_tokens: LengthSpec::Drawn(input),
             output_tokens: LengthSpec::Drawn(output),

@@ -8,12 +8,13 @@ mod row;
 
 pub use errors::{ErrorGroup, Grouping, group_errors, median};
 pub use json::{SCHEMA, to_json};
-pub use row::{Half, MeasuredRow, Provenance, TableError, read_table};
+pub use row::{Half, MeasuredRow, PrefillRow, Provenance, Sizes, TableError, read_table};
 
 use crate::cores::on_all;
 use crate::flags::Flag;
 use crate::means::Means;
 use crate::predict::{Subject, simulate};
+use crate::split::Split;
 use crate::work::{Load, Start, Work};
 use inferometer_catalog::device::Device;
 use inferometer_catalog::engine::EngineKind;
@@ -21,12 +22,16 @@ use inferometer_catalog::model::{Dtype, Model, Plain, Quantised};
 use inferometer_catalog::timing::Profiles;
 use inferometer_core::length::Distribution as Lengths;
 use inferometer_sim::engine::EngineConfig;
+use recipe::Role;
 use serde::Serialize;
 use strum::{IntoStaticStr, VariantArray};
 use thiserror::Error;
 
 /// Requests of a stream in a nightly run; all others are taken as much alike.
 const REQUESTS_PER_STREAM: u32 = 10;
+/// Requests of a row in all, as far as each stream has its least.
+const MOST_REQUESTS: u32 = 16_384;
+const LEAST_PER_STREAM: u32 = 2;
 const SEED: u64 = 1;
 
 /// What is compared.
@@ -46,8 +51,8 @@ pub enum Quantity {
 /// Why a row is not predicted.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Error)]
 pub enum NotPredicted {
-    #[error("prefill and decode on cards of their own are not simulated")]
-    Split,
+    #[error("the row does not say how many workers computed prompts and how many answered")]
+    NoWorkers,
     #[error("the scheduler of {0} is not simulated")]
     Engine(String),
     #[error("the model {0} is not known")]
@@ -159,38 +164,48 @@ pub fn experiment(
     row: &MeasuredRow,
     profiles: &Profiles,
 ) -> Result<(EngineConfig, Work), NotPredicted> {
-    if row.is_split {
-        return Err(NotPredicted::Split);
-    }
     let engine = match row.engine.as_str() {
         "vllm" => EngineKind::Vllm,
         "sglang" => EngineKind::Sglang,
+        "trtllm" => EngineKind::Trtllm,
         other => return Err(NotPredicted::Engine(other.to_owned())),
     };
     let model = row.preset().map(|model| stored(model, &row.precision));
     let model = model.ok_or_else(|| NotPredicted::Model(row.model.clone()))?;
     let device = Device::named(&row.card).ok_or_else(|| NotPredicted::Card(row.card.clone()))?;
     let concurrency = row.concurrency.ok_or(NotPredicted::NoConcurrency)?;
-    let flags = flags(row, &model, concurrency);
+    let flags_of = |sizes, role| flags(row, &model, concurrency, sizes, role);
+    let (split, flags) = match row.prefill {
+        Some(prefill) => {
+            let workers = prefill.workers.ok_or(NotPredicted::NoWorkers)?;
+            let apart = flags_of(prefill.sizes, Role::Prefill);
+            let cards = [prefill.sizes.cards(), row.sizes.cards()];
+            let split = Split::new(&apart, workers, cards, device);
+            (Some(split), flags_of(row.sizes, Role::Decode))
+        }
+        None => (None, flags_of(row.sizes, Role::All)),
+    };
     let refused = |error: &dyn std::fmt::Display| NotPredicted::Refused(error.to_string());
     let subject = Subject {
         model,
         device: device.clone(),
-        cards: row.cards(),
+        cards: row.sizes.cards(),
         engine,
         version: row.version.parse().ok(),
+        split,
     };
     let timing = profiles.of(device, Some(engine));
     let timing = timing.ok_or_else(|| NotPredicted::Card(row.card.clone()))?;
     let config = subject
         .start(&flags, timing)
         .map_err(|error| refused(&error))?;
+    let each = (MOST_REQUESTS / concurrency.max(1)).clamp(LEAST_PER_STREAM, REQUESTS_PER_STREAM);
     let work = Work {
         load: Load::Closed(concurrency),
         start: Start::AtOnce,
         input: lengths(row, row.input),
         output: lengths(row, row.output),
-        requests: concurrency.saturating_mul(REQUESTS_PER_STREAM),
+        requests: concurrency.saturating_mul(each),
         trace: None,
     };
     Ok((config, work))
@@ -209,7 +224,13 @@ fn lengths(row: &MeasuredRow, stated: u32) -> Lengths {
     }
 }
 
-fn flags(row: &MeasuredRow, model: &Model, concurrency: u32) -> Vec<Flag> {
+fn flags(
+    row: &MeasuredRow,
+    model: &Model,
+    concurrency: u32,
+    sizes: Sizes,
+    role: Role,
+) -> Vec<Flag> {
     let mut flags: Vec<Flag> = Vec::new();
     let mut set = |name: &str, value: Option<String>| {
         flags.retain(|(known, _)| known != name);
@@ -218,18 +239,32 @@ fn flags(row: &MeasuredRow, model: &Model, concurrency: u32) -> Vec<Flag> {
     let longest = row.input.saturating_add(row.output);
     let longest = longest.saturating_add(longest / 10).saturating_add(256);
     set("max-model-len", Some(longest.to_string()));
-    set("tensor-parallel-size", Some(row.tensor.to_string()));
-    if row.replicas > 1 {
-        set("data-parallel-size", Some(row.replicas.to_string()));
-    }
-    if row.experts > 1 && model.experts.is_some() {
+    let number = |size: u32| Some(size.to_string());
+    let cards = match row.engine.as_str() {
+        "vllm" => sizes.tensor,
+        // Their replicas are the cards of a group.
+        _ => sizes.cards(),
+    };
+    set("tensor-parallel-size", number(cards));
+    if sizes.replicas > 1 {
         match row.engine.as_str() {
-            "sglang" => set("ep-size", Some(row.experts.to_string())),
+            "trtllm" => set("enable_attention_dp", None),
+            "sglang" => {
+                set("data-parallel-size", number(sizes.replicas));
+                set("enable-dp-attention", None);
+            }
+            _ => set("data-parallel-size", number(sizes.replicas)),
+        }
+    }
+    if sizes.experts > 1 && model.experts.is_some() {
+        match row.engine.as_str() {
+            "sglang" => set("ep-size", number(sizes.experts)),
+            "trtllm" => set("ep_size", number(sizes.experts)),
             _ => set("enable-expert-parallel", None),
         }
     }
     if row.provenance == Provenance::Nightly {
-        for (name, value) in recipe::flags(row, &model.name, concurrency) {
+        for (name, value) in recipe::flags(row, &model.name, concurrency, role) {
             set(&name, Some(value));
         }
     }

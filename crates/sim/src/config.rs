@@ -96,6 +96,7 @@ impl EngineSetup {
             Policy::Vllm(_) => EngineKind::Vllm,
             Policy::Mindie(_) => EngineKind::Mindie,
             Policy::Sglang(_) => EngineKind::Sglang,
+            Policy::Trtllm(_) => EngineKind::Trtllm,
         };
         EngineSetup {
             config,

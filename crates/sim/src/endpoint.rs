@@ -166,6 +166,7 @@ fn mindie_info(shared: &Shared, driver: &EngineDriver) -> Value {
         Policy::Mindie(policy) => (policy.max_prefill_tokens, policy.max_batch_size),
         Policy::Vllm(policy) => (policy.max_num_batched_tokens, policy.max_num_seqs),
         Policy::Sglang(policy) => (policy.max_prefill_tokens, policy.max_running_requests),
+        Policy::Trtllm(policy) => (policy.max_num_tokens, policy.max_batch_size),
     };
     json!({
         "docker_label": null, "max_batch_total_tokens": tokens, "max_best_of": 1,

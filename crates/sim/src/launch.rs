@@ -21,7 +21,8 @@ use inferometer_catalog::{
 };
 
 use crate::engine::{
-    EngineConfig, MindiePolicy, Order, Policy, SglangPolicy, Speculation, VllmPolicy,
+    Capacity, EngineConfig, MindiePolicy, Order, Policy, SglangPolicy, Speculation, TrtllmPolicy,
+    VllmPolicy,
 };
 use crate::{engine_driver::Death, reply::ENGINE_DEAD, tokenizer};
 use start_log::StartLog;
@@ -187,13 +188,14 @@ impl Launch {
             .map_err(|error| LaunchError::Memory(error.clone(), told.given_up(&error)))?;
         let policy = match flags.engine {
             EngineKind::Sglang => Policy::Sglang(sglang(flags)),
+            EngineKind::Trtllm => Policy::Trtllm(trtllm(flags)),
             _ => Policy::Vllm(vllm(flags)),
         };
         let time = step_time(flags, &division, host)
             .kv_dtype(division.layout.dtype)
             .launched(match (u32_of(flags.max_graph_batch), flags.engine) {
                 (0, _) => KernelLaunch::Eager,
-                (size, EngineKind::Sglang) => KernelLaunch::DecodeGraphs(size),
+                (size, EngineKind::Sglang | EngineKind::Trtllm) => KernelLaunch::DecodeGraphs(size),
                 (size, _) => KernelLaunch::Graphs(size),
             });
         let mut config = EngineConfig::divided(policy, time, &division);
@@ -279,9 +281,14 @@ fn divide(flags: &ResolvedFlags, model: &KnownModel, host: &Host) -> Result<Divi
 }
 
 fn step_time(flags: &ResolvedFlags, division: &Division, host: &Host) -> StepTime {
+    let sizes = flags.parallelism();
     let parallel = Parallel {
-        tensor: flags.tensor_parallel.max(1),
-        pipeline: flags.pipeline_parallel.max(1),
+        tensor: if sizes.replicas_share_cards {
+            (sizes.tensor / sizes.replicas).max(1)
+        } else {
+            sizes.tensor
+        },
+        pipeline: sizes.pipeline,
         experts: experts(flags),
     };
     let fitted = || Timing::fitted(&host.device, flags.engine);
@@ -289,12 +296,14 @@ fn step_time(flags: &ResolvedFlags, division: &Division, host: &Host) -> StepTim
     StepTime::new(&division.model, &host.device, &parallel, &timing)
 }
 
-/// Cards that share the routed experts: vLLM's replicas do so together.
+/// Cards that share the routed experts: the replicas of vLLM and TensorRT-LLM do so together.
 fn experts(flags: &ResolvedFlags) -> ExpertGroup {
     let parallel = flags.parallelism();
     match (flags.expert_parallel, flags.engine) {
+        // The experts stay on all cards, among which the replicas are divided.
+        (false, _) if parallel.replicas_share_cards => ExpertGroup::Whole(parallel.tensor),
         (false, _) => ExpertGroup::Sliced,
-        (true, EngineKind::Vllm) => {
+        (true, EngineKind::Vllm | EngineKind::Trtllm) => {
             ExpertGroup::Whole(parallel.tensor.saturating_mul(parallel.replicas))
         }
         (true, _) => ExpertGroup::Whole(parallel.tensor),
@@ -332,6 +341,28 @@ fn sglang(flags: &ResolvedFlags) -> SglangPolicy {
             .get("scheduler-recv-interval")
             .and_then(Value::as_i64)
             .map_or(1, |steps| u32::try_from(steps).unwrap_or(1)),
+    }
+}
+
+fn trtllm(flags: &ResolvedFlags) -> TrtllmPolicy {
+    let capacity = flags.get("scheduler_config.capacity_scheduler_policy");
+    TrtllmPolicy {
+        max_num_tokens: u32_of(flags.max_num_batched_tokens),
+        max_batch_size: u32_of(flags.max_num_seqs),
+        capacity: match capacity.and_then(Value::as_str) {
+            Some("MAX_UTILIZATION") => Capacity::MaxUtilization,
+            _ => Capacity::GuaranteedNoEvict,
+        },
+        chunked_context: flags.chunked_prefill,
+        wait_steps: flags
+            .get("batch_wait_timeout_iters")
+            .and_then(Value::as_i64)
+            .map_or(0, |steps| u32::try_from(steps).unwrap_or(0)),
+        wait_share: flags
+            .get("batch_wait_max_tokens_ratio")
+            .and_then(Value::as_f64)
+            .unwrap_or(0.0),
+        overlap: flags.async_scheduling,
     }
 }
 

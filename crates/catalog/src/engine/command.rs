@@ -209,7 +209,10 @@ impl LaunchCommand {
     }
 
     fn takes_positional_model(&self) -> bool {
-        matches!(self.form, Form::VllmServe | Form::SglangServe)
+        matches!(
+            self.form,
+            Form::VllmServe | Form::SglangServe | Form::TrtllmServe
+        )
     }
 
     /// The flag of a word, by the newest version that knows it.

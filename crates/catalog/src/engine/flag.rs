@@ -198,12 +198,13 @@ struct Table {
 }
 
 pub fn table(engine: EngineKind) -> &'static [Flag] {
-    static TABLES: [OnceLock<Vec<Flag>>; 4] = [const { OnceLock::new() }; 4];
+    static TABLES: [OnceLock<Vec<Flag>>; 5] = [const { OnceLock::new() }; 5];
     let (index, text) = match engine {
         EngineKind::Vllm => (0, include_str!("../../data/engine/vllm.toml")),
         EngineKind::Sglang => (1, include_str!("../../data/engine/sglang.toml")),
         EngineKind::Mindie => (2, include_str!("../../data/engine/mindie.toml")),
         EngineKind::LlamaServer => (3, include_str!("../../data/engine/llama-server.toml")),
+        EngineKind::Trtllm => (4, include_str!("../../data/engine/trtllm.toml")),
         EngineKind::Custom => return &[],
     };
     TABLES[index].get_or_init(|| {

@@ -40,13 +40,19 @@ impl LaunchCommand {
             let size = given.and_then(|given| given.value()?.parse::<u32>().ok());
             size.unwrap_or(1).max(1)
         };
-        let attention = self.flag("enable-dp-attention");
+        let is_on = |name| self.flag(name).is_some_and(|given| given.on);
+        let tensor = size("tensor-parallel-size");
+        // TensorRT-LLM's replicas are the cards that would share a layer.
+        let apart = self.engine == EngineKind::Trtllm && is_on("enable_attention_dp");
         Parallelism {
-            tensor: size("tensor-parallel-size"),
+            tensor: if apart { 1 } else { tensor },
             pipeline: size("pipeline-parallel-size"),
-            replicas: size("data-parallel-size"),
-            replicas_share_cards: self.engine == EngineKind::Sglang
-                && attention.is_some_and(|given| given.on),
+            replicas: if apart {
+                tensor
+            } else {
+                size("data-parallel-size")
+            },
+            replicas_share_cards: self.engine == EngineKind::Sglang && is_on("enable-dp-attention"),
         }
     }
 }
@@ -79,6 +85,11 @@ mod tests {
             ("vllm serve m --data-parallel-size=4".to_owned(), 4),
             (format!("{sglang} --tp 4 --dp-size 2"), 8),
             (format!("{sglang} --tp 4 --dp 4 --enable-dp-attention"), 4),
+            ("trtllm-serve m --tp_size 4 --pp_size 2".to_owned(), 8),
+            (
+                "trtllm-serve m --tp_size 4 --enable_attention_dp".to_owned(),
+                4,
+            ),
             ("mindieservice_daemon".to_owned(), 1),
         ] {
             let command = LaunchCommand::parse_line(&line).unwrap();

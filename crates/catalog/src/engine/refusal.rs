@@ -83,6 +83,7 @@ impl Voice {
             Form::VllmApiServer => ("api_server.py", "api_server.py"),
             Form::SglangModule => ("launch_server.py", "launch_server.py"),
             Form::SglangServe => ("sglang", "sglang"),
+            Form::TrtllmServe => ("trtllm-serve", "trtllm-serve"),
             Form::LlamaServer => ("llama-server", "llama-server"),
             Form::MindieDaemon | Form::Other => ("", ""),
         }

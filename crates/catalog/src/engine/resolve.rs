@@ -9,6 +9,7 @@ use super::{EngineKind, Version};
 mod given;
 mod llama;
 mod sglang;
+mod trtllm;
 mod vllm;
 
 pub(super) use vllm::block_unit;
@@ -33,6 +34,7 @@ pub fn resolve(
             vllm::resolve(command, given, voice, device, model)
         }
         EngineKind::Sglang => sglang::resolve(command, given, voice, device, model),
+        EngineKind::Trtllm => trtllm::resolve(command, given, voice, model),
         EngineKind::LlamaServer => llama::resolve(command, given, voice, model),
         EngineKind::Mindie => Ok(super::mindie::Config::default().resolved(version)),
     }

@@ -321,6 +321,7 @@ fn settings(device: &Device, flags: &ResolvedFlags, cache: Dtype) -> MemorySetti
         cache_bytes: flags.kv_cache_memory_bytes,
         reserve: match flags.engine {
             EngineKind::Sglang => Reserve::Remainder,
+            EngineKind::Trtllm => Reserve::Free,
             _ => Reserve::Profiled,
         },
         sampler: match flags.engine {

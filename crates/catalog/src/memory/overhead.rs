@@ -99,6 +99,10 @@ impl Overhead {
         match settings.reserve {
             Reserve::Profiled => share - self.activations - self.graphs,
             Reserve::Remainder => share,
+            Reserve::Free => {
+                let rest = self.non_torch + self.activations + self.graphs;
+                settings.utilization * (total - weights - rest)
+            }
         }
     }
 }

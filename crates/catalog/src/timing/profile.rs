@@ -87,6 +87,9 @@ pub struct Timing {
     /// µs more for every sequence in a layer that keeps a state.
     #[serde(default)]
     pub recurrent_sequence_us: f64,
+    /// What it takes to hand a prompt from one worker to another beside the bytes, µs.
+    #[serde(default)]
+    pub handover_us: f64,
     pub api: ApiCost,
 }
 
@@ -223,9 +226,9 @@ mod tests {
             toml::from_str(include_str!("../../data/timing-ranges.toml")).unwrap();
         let fitted = Profiles::shipped().0.iter();
         let fitted: Vec<_> = fitted
-            .filter(|(name, _)| name.contains("-vllm") || name.contains("-sglang"))
+            .filter(|(name, _)| name.starts_with("hopper-") || name.starts_with("blackwell-"))
             .collect();
-        assert_eq!(fitted.len(), 4);
+        assert_eq!(fitted.len(), 6);
         for (profile, timing) in fitted {
             let toml::Value::Table(mut table) = toml::Value::try_from(timing).unwrap() else {
                 panic!("a profile is a table");

@@ -29,6 +29,9 @@ enum Build {
 #[serde(deny_unknown_fields)]
 pub struct Residual {
     engine: String,
+    /// Prompts on workers of their own.
+    #[serde(default)]
+    split: bool,
     generation: String,
     /// Absent: rows of all models of this build, each predicted by coefficients of the others.
     model: Option<String>,
@@ -54,6 +57,15 @@ pub struct Medians {
     pub e2e: f64,
     pub tpot: f64,
     pub ttft: f64,
+}
+
+/// Where prompts are computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prompts {
+    /// By the workers that answer.
+    Together,
+    /// By workers of their own.
+    Apart,
 }
 
 /// What a prediction without a measurement of one's own rests on.
@@ -89,11 +101,17 @@ const UNKNOWN_KIND: f64 = 2.0;
 impl Residual {
     /// What was validated that is nearest to a model on a card, with the bounds that follow, and
     /// how near it is.
-    pub fn nearest(model: &Model, device: &Device, engine: EngineKind) -> (Residual, Basis) {
+    pub fn nearest(
+        model: &Model,
+        device: &Device,
+        engine: EngineKind,
+        prompts: Prompts,
+    ) -> (Residual, Basis) {
         let build = Build::of(model);
         let known = || {
             RESIDUALS.iter().filter(|known| {
                 known.engine == engine.word()
+                    && known.split == (prompts == Prompts::Apart)
                     && Some(&known.generation) == device.generation.as_ref()
             })
         };
@@ -170,6 +188,7 @@ mod tests {
             &Model::named(model).unwrap(),
             Device::named(device).unwrap(),
             engine,
+            Prompts::Together,
         )
     }
 

@@ -235,7 +235,7 @@ fn options_win_over_a_command_or_contradict_it_in_one_line() {
         "--",
         "./my-server",
     ];
-    memory(&place, &unknown).assert_refused(&["vllm, sglang or mindie"]);
+    memory(&place, &unknown).assert_refused(&["vllm, sglang, trtllm or mindie"]);
 }
 
 #[test]

@@ -35,6 +35,7 @@ pub fn log(input: &[u8], scratch: &Scratch) -> bool {
         for engine in [
             EngineKind::Vllm,
             EngineKind::Sglang,
+            EngineKind::Trtllm,
             EngineKind::Mindie,
             EngineKind::LlamaServer,
             EngineKind::Custom,

@@ -2,9 +2,10 @@
 
 use super::{Envelope, HeldOut, TooFast};
 use crate::device::{BadDevice, Card};
-use crate::flags::Flag;
+use crate::flags::{Flag, restored};
 use crate::observation::LeftOut;
 use crate::predict::Subject;
+use crate::split::Split;
 use crate::work::{Load, Start};
 use inferometer_catalog::engine::{EngineKind, Version};
 use inferometer_catalog::model::Model;
@@ -36,6 +37,9 @@ pub struct Calibration {
     /// Flags of the first point, from which a what-if departs; a switch is empty.
     #[serde(default)]
     pub flags: BTreeMap<String, String>,
+    /// Workers that compute the prompts; absent where those that answer do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub split: Option<Split>,
     pub workload: Workload,
     pub timing: Timing,
     pub model: Model,
@@ -169,14 +173,11 @@ impl Calibration {
             cards: self.cards,
             engine: self.engine,
             version: self.version,
+            split: self.split.clone(),
         })
     }
 
     pub fn base_flags(&self) -> Vec<Flag> {
-        let flags = self.flags.iter().map(|(name, value)| {
-            let value = (!value.is_empty()).then(|| value.clone());
-            (name.clone(), value)
-        });
-        flags.collect()
+        restored(&self.flags)
     }
 }

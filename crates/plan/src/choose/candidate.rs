@@ -1,8 +1,9 @@
 //! Divisions of a model among cards, and a first idea of what each carries.
 
 use super::{BUDGET, Offer, Wish};
-use crate::flags::{Flag, command};
+use crate::flags::{Flag, cards};
 use crate::predict::Subject;
+use crate::split::{Side, Split};
 use inferometer_catalog::engine::EngineKind;
 use inferometer_catalog::timing::{StepShape, Timing};
 use inferometer_core::length::{Distribution as Lengths, LengthSpec};
@@ -16,6 +17,8 @@ const BUDGETS: [&str; 2] = ["2048", "16384"];
 /// The formula may be so much too slow: nothing is dropped for less.
 const DOUBT: f64 = 0.75;
 const MOST_STREAMS: u32 = 8192;
+/// Workers of a kind that are tried beside each other, at most.
+const MOST_WORKERS: u32 = 4;
 /// How many times longer than the mean the longest request of a distribution without an end is.
 const USUAL_SPREAD: f64 = 4.0;
 
@@ -52,6 +55,7 @@ pub(super) fn candidates<'a>(wish: &Wish<'a>) -> Candidates<'a> {
                     cards,
                     engine,
                     version,
+                    split: None,
                 };
                 let config = match subject.start(&flags, &timing) {
                     Ok(config) => config,
@@ -61,24 +65,22 @@ pub(super) fn candidates<'a>(wish: &Wish<'a>) -> Candidates<'a> {
                         continue;
                     }
                 };
-                let Some(rate) = carried(wish, &config) else {
-                    all.never_met += 1;
-                    continue;
-                };
-                let servers = (wish.traffic / rate).ceil().max(1.0);
-                if offer
-                    .most
-                    .is_some_and(|most| servers * f64::from(cards) > f64::from(most))
-                {
-                    all.too_few_cards += 1;
-                    continue;
+                let paces = Paces::new(wish, &config);
+                // How many prompt tokens share a step with decodes is no matter where none do.
+                let is_varied = |(name, _): &Flag| name == BUDGET && !is_given(wish, BUDGET);
+                if Side::Prefill.flag(engine).is_some() && !flags.iter().any(is_varied) {
+                    all.considered += 1;
+                    let (rate, workers) = paces.carried_apart().unzip();
+                    let workers = workers.unwrap_or([1, 1]);
+                    let split = Split::new(&flags, workers, [cards; 2], &subject.device);
+                    let apart = Subject {
+                        cards: split.cards([cards, cards]),
+                        split: Some(split),
+                        ..subject.clone()
+                    };
+                    all.consider(wish, offer, apart, flags.clone(), rate);
                 }
-                all.hopeful.push(Candidate {
-                    offer,
-                    subject,
-                    flags,
-                    least_cost: servers * f64::from(cards) * offer.price_per_hour,
-                });
+                all.consider(wish, offer, subject, flags, paces.carried());
             }
         }
     }
@@ -87,17 +89,43 @@ pub(super) fn candidates<'a>(wish: &Wish<'a>) -> Candidates<'a> {
     all
 }
 
-fn cards(engine: EngineKind, flags: &[Flag]) -> u32 {
-    let command = command(engine, "model", flags);
-    let cards = command.map_or(1, |command| command.parallelism().cards());
-    u32::try_from(cards).unwrap_or(u32::MAX)
+impl<'a> Candidates<'a> {
+    fn consider(
+        &mut self,
+        wish: &Wish<'a>,
+        offer: &'a Offer,
+        subject: Subject,
+        flags: Vec<Flag>,
+        rate: Option<f64>,
+    ) {
+        let Some(rate) = rate else {
+            self.never_met += 1;
+            return;
+        };
+        let servers = (wish.traffic / rate).ceil().max(1.0);
+        let cards = servers * f64::from(subject.cards);
+        if offer.most.is_some_and(|most| cards > f64::from(most)) {
+            self.too_few_cards += 1;
+            return;
+        }
+        self.hopeful.push(Candidate {
+            offer,
+            subject,
+            flags,
+            least_cost: cards * offer.price_per_hour,
+        });
+    }
+}
+
+fn is_given(wish: &Wish<'_>, name: &str) -> bool {
+    wish.flags.iter().any(|(known, _)| known == name)
 }
 
 /// All that is tried of an engine on a card. Flags that everything has are not varied.
 fn divisions(wish: &Wish<'_>, engine: EngineKind, offer: &Offer) -> Vec<Vec<Flag>> {
     let most = offer.most.unwrap_or(CARDS_OF_HOST).min(CARDS_OF_HOST);
     let sizes = || [1, 2, 4, 8].into_iter().filter(|&size| size <= most);
-    let is_given = |name: &str| wish.flags.iter().any(|(known, _)| known == name);
+    let is_given = |name: &str| is_given(wish, name);
     let number = |name: &str, size: u32| (name.to_owned(), Some(size.to_string()));
     let sparse = wish.model.experts.is_some();
     let mut layouts: Vec<Vec<Flag>> = Vec::new();
@@ -115,6 +143,7 @@ fn divisions(wish: &Wish<'_>, engine: EngineKind, offer: &Offer) -> Vec<Vec<Flag
             if sparse && tensor > 1 && pipeline == 1 {
                 let whole = match engine {
                     EngineKind::Sglang => number("ep-size", tensor),
+                    EngineKind::Trtllm => number("ep_size", tensor),
                     _ => ("enable-expert-parallel".to_owned(), None),
                 };
                 layout.push(whole.clone());
@@ -160,43 +189,100 @@ fn longest(wish: &Wish<'_>) -> u32 {
     round.min(wish.model.max_position)
 }
 
-/// Requests/s that a server carries within the objectives by the formula, at best.
-fn carried(wish: &Wish<'_>, config: &EngineConfig) -> Option<f64> {
-    let (input, output) = (wish.input.mean(), wish.output.mean().max(1.0));
-    let cached = f64::from(config.blocks) * f64::from(config.block_size);
-    let room = (cached / (input + output)).min(f64::from(MOST_STREAMS)) as u32;
-    let step = |shape: &StepShape| config.step_time.seconds(shape) * DOUBT;
-    let prefill = step(&StepShape {
-        prefill_tokens: input as u32,
-        prefill_pairs: (input * input / 2.0) as u64,
-        sequences: 1,
-        ..StepShape::default()
-    });
-    let rate = |streams: u32| {
-        let context = f64::from(streams) * (input + output / 2.0);
-        let decode = step(&StepShape {
+/// How fast a server is by the formula, at best.
+struct Paces<'a> {
+    wish: &'a Wish<'a>,
+    config: &'a EngineConfig,
+    /// Seconds for a prompt alone.
+    prefill: f64,
+    output: f64,
+}
+
+impl<'a> Paces<'a> {
+    fn new(wish: &'a Wish<'a>, config: &'a EngineConfig) -> Paces<'a> {
+        let input = wish.input.mean();
+        let prompt = StepShape {
+            prefill_tokens: input as u32,
+            prefill_pairs: (input * input / 2.0) as u64,
+            sequences: 1,
+            ..StepShape::default()
+        };
+        Paces {
+            wish,
+            config,
+            prefill: config.step_time.seconds(&prompt) * DOUBT,
+            output: wish.output.mean().max(1.0),
+        }
+    }
+
+    /// Seconds of a step in which so many streams decode.
+    fn decode(&self, streams: u32) -> f64 {
+        let context = f64::from(streams) * (self.wish.input.mean() + self.output / 2.0);
+        let shape = StepShape {
             decode_tokens: streams,
             decode_context: context as u64,
             sequences: streams,
             ..StepShape::default()
-        });
-        let tpot = decode + f64::from(streams - 1) * prefill / output / 4.0;
-        let e2e = prefill + output * tpot;
-        let meets = wish.objectives.slos.iter().all(|slo| {
+        };
+        self.config.step_time.seconds(&shape) * DOUBT
+    }
+
+    fn meets(&self, tpot: f64, decode: f64) -> bool {
+        self.wish.objectives.slos.iter().all(|slo| {
             let seconds = match slo.metric {
-                SloMetric::Ttft | SloMetric::FirstAnswer => prefill,
+                SloMetric::Ttft | SloMetric::FirstAnswer => self.prefill,
                 SloMetric::Tpot | SloMetric::Itl => tpot,
                 SloMetric::MaxGap => decode,
-                SloMetric::E2e | SloMetric::Job => e2e,
+                SloMetric::E2e | SloMetric::Job => self.prefill + self.output * tpot,
             };
             seconds <= slo.limit.0.as_secs_f64()
-        });
-        // Prompts take their time, whoever decodes.
-        let busy = 1.0 / (prefill + output * decode / f64::from(streams));
-        meets.then(|| (f64::from(streams) / e2e).min(busy) * f64::from(config.replicas))
-    };
-    let streams = (0..)
-        .map(|power| 1u32 << power)
-        .take_while(|&streams| streams <= room.max(1));
-    streams.filter_map(rate).reduce(f64::max)
+        })
+    }
+
+    /// Numbers of streams that the cache holds, each twice the one before.
+    fn streams(&self) -> impl Iterator<Item = u32> {
+        let cached = f64::from(self.config.blocks) * f64::from(self.config.block_size);
+        let room = cached / (self.wish.input.mean() + self.output);
+        let room = room.clamp(1.0, f64::from(MOST_STREAMS)) as u32;
+        (0..)
+            .map(|power| 1u32 << power)
+            .take_while(move |&streams| streams <= room)
+    }
+
+    /// Requests/s that a server carries within the objectives.
+    fn carried(&self) -> Option<f64> {
+        let rate = |streams: u32| {
+            let decode = self.decode(streams);
+            let tpot = decode + f64::from(streams - 1) * self.prefill / self.output / 4.0;
+            let e2e = self.prefill + self.output * tpot;
+            // Prompts take their time, whoever decodes.
+            let busy = 1.0 / (self.prefill + self.output * decode / f64::from(streams));
+            let rate = (f64::from(streams) / e2e).min(busy);
+            self.meets(tpot, decode)
+                .then(|| rate * f64::from(self.config.replicas))
+        };
+        self.streams().filter_map(rate).reduce(f64::max)
+    }
+
+    /// The same where prompts are computed apart, and the numbers of workers of which a card
+    /// carries most.
+    fn carried_apart(&self) -> Option<(f64, [u32; 2])> {
+        let rate = |streams: u32| {
+            let decode = self.decode(streams);
+            let rate = f64::from(streams) / (self.output * decode);
+            self.meets(decode, decode).then_some(rate)
+        };
+        let answered = self.streams().filter_map(rate).reduce(f64::max)?;
+        let replicas = f64::from(self.config.replicas);
+        let carried = |[x, y]: [u32; 2]| {
+            (f64::from(x) / self.prefill).min(f64::from(y) * answered) * replicas
+        };
+        let per_worker = |workers: [u32; 2]| carried(workers) / f64::from(workers[0] + workers[1]);
+        let all = (1..=MOST_WORKERS).flat_map(|x| (1..=MOST_WORKERS).map(move |y| [x, y]));
+        let best = all.max_by(|a, b| {
+            let fewer = (b[0] + b[1]).cmp(&(a[0] + a[1]));
+            per_worker(*a).total_cmp(&per_worker(*b)).then(fewer)
+        })?;
+        Some((carried(best), best))
+    }
 }

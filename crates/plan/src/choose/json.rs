@@ -35,6 +35,8 @@ fn deployment(chosen: &Deployment, verify: String) -> Value {
         "basis": chosen.grounds.basis,
         "validated_rows": chosen.grounds.rows,
         "command": chosen.command,
+        "prefill_command": chosen.prefill_command,
+        "workers": chosen.split.as_ref().map(|split| split.workers),
         "verify": verify,
         "curve": chosen.curve.iter().map(point).collect::<Vec<_>>(),
     });

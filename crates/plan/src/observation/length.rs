@@ -47,6 +47,7 @@ mod tests {
             cards: 8,
             engine: EngineKind::Vllm,
             version: None,
+            split: None,
         };
         let flag = |(name, value): &(&str, &str)| ((*name).to_owned(), Some((*value).to_owned()));
         let mut observations = [Observation {

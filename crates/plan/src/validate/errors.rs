@@ -12,6 +12,8 @@ use strum::VariantArray as _;
 pub enum Grouping {
     All,
     Half,
+    /// By engine, of the rows that were not looked at.
+    HeldOut,
     Engine,
     Card,
     Model,
@@ -42,17 +44,19 @@ fn key(by: Grouping, compared: &Compared) -> String {
             super::Half::Training => "training".to_owned(),
             super::Half::HeldOut => "held out".to_owned(),
         },
-        Grouping::Engine => row.engine.clone(),
+        Grouping::Engine | Grouping::HeldOut => row.engine_name(),
         Grouping::Card => row.card.clone(),
         Grouping::Model => row.model_name(),
-        Grouping::Kind => format!("{} {} {}", row.engine, row.model_name(), row.card),
+        Grouping::Kind => format!("{} {} {}", row.engine_name(), row.model_name(), row.card),
     }
 }
 
 /// The errors of all quantities by what rows have in common.
 pub fn group_errors(compared: &[Compared], by: Grouping) -> Vec<ErrorGroup> {
     let mut groups: BTreeMap<String, Vec<&Compared>> = BTreeMap::new();
-    for one in compared {
+    let looked_at =
+        |one: &&Compared| by == Grouping::HeldOut && one.row.half() == super::Half::Training;
+    for one in compared.iter().filter(|one| !looked_at(one)) {
         groups.entry(key(by, one)).or_default().push(one);
     }
     let of = |(name, rows): (&String, &Vec<&Compared>), quantity: Quantity| {

@@ -10,6 +10,7 @@ pub fn to_json(validation: &Validation) -> Value {
     let groupings = [
         Grouping::All,
         Grouping::Half,
+        Grouping::HeldOut,
         Grouping::Engine,
         Grouping::Card,
         Grouping::Model,
@@ -19,6 +20,10 @@ pub fn to_json(validation: &Validation) -> Value {
     let row = |compared: &Compared| {
         json!({
             "id": compared.row.id,
+            "engine": compared.row.engine,
+            "split": compared.row.prefill.is_some(),
+            "device": compared.row.card,
+            "model": compared.row.model_name(),
             "half": compared.row.half(),
             "measured": compared.measured,
             "predicted": compared.predicted,
@@ -28,10 +33,10 @@ pub fn to_json(validation: &Validation) -> Value {
     let left = left.map(|(row, reason)| json!({ "id": row.id, "reason": reason.to_string() }));
     json!({
         "schema": SCHEMA,
-        "rows": validation.rows,
+        "read": validation.rows,
         "sampled": validation.sampled,
-        "errors": errors.concat(),
-        "predictions": validation.compared.iter().map(row).collect::<Vec<_>>(),
+        "rows": validation.compared.iter().map(row).collect::<Vec<_>>(),
+        "groups": errors.concat(),
         "not_predicted": left.collect::<Vec<_>>(),
     })
 }

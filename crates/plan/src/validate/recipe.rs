@@ -5,6 +5,16 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+/// What a worker does of a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Role {
+    #[default]
+    All,
+    Prefill,
+    Decode,
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Recipe {
@@ -17,6 +27,11 @@ struct Recipe {
     precision: Option<String>,
     #[serde(default)]
     least_concurrency: u32,
+    /// Prompts of so many tokens; absent for all, as is `output`.
+    input: Option<u32>,
+    output: Option<u32>,
+    #[serde(default)]
+    role: Role,
     flags: BTreeMap<String, String>,
 }
 
@@ -32,7 +47,12 @@ static RECIPES: LazyLock<Vec<Recipe>> = LazyLock::new(|| {
 });
 
 /// The flags that a nightly run of this kind was started with.
-pub(super) fn flags(row: &MeasuredRow, model: &str, concurrency: u32) -> BTreeMap<String, String> {
+pub(super) fn flags(
+    row: &MeasuredRow,
+    model: &str,
+    concurrency: u32,
+    role: Role,
+) -> BTreeMap<String, String> {
     let listed =
         |names: &[String], name: &str| names.is_empty() || names.iter().any(|known| known == name);
     let fits = |recipe: &&Recipe| {
@@ -42,12 +62,16 @@ pub(super) fn flags(row: &MeasuredRow, model: &str, concurrency: u32) -> BTreeMa
             && listed(&recipe.cards, &row.card)
             && precision.is_none_or(|precision| *precision == row.precision)
             && concurrency >= recipe.least_concurrency
+            && recipe.input.is_none_or(|input| input == row.input)
+            && recipe.output.is_none_or(|output| output == row.output)
+            && recipe.role == role
     };
     let mut flags = BTreeMap::new();
     for recipe in RECIPES.iter().filter(fits) {
         for (name, value) in &recipe.flags {
             let value = match value.as_str() {
                 "{concurrency}" => concurrency.to_string(),
+                "{one-prompt}" => one_prompt(row.input, concurrency).to_string(),
                 "{twice-input}" => row.input.saturating_mul(2).to_string(),
                 value => value.to_owned(),
             };
@@ -55,4 +79,10 @@ pub(super) fn flags(row: &MeasuredRow, model: &str, concurrency: u32) -> BTreeMa
         }
     }
     flags
+}
+
+/// Tokens of a step that holds one prompt beside all that decode, in whole blocks; at least 8192.
+fn one_prompt(input: u32, concurrency: u32) -> u32 {
+    let tokens = input.saturating_add(concurrency).saturating_add(64);
+    tokens.div_ceil(64).saturating_mul(64).max(8192)
 }

@@ -34,18 +34,40 @@ pub struct MeasuredRow {
     pub model: String,
     pub card: String,
     pub precision: String,
-    pub is_split: bool,
+    /// How prompts are computed by workers of their own; absent where they are not.
+    pub prefill: Option<PrefillRow>,
     pub provenance: Provenance,
     pub input: u32,
     pub output: u32,
+    /// Of the workers that answer.
+    pub sizes: Sizes,
+    pub concurrency: Option<u32>,
+    pub ttft_ms: f64,
+    pub tpot_ms: f64,
+}
+
+/// How a worker divides the model among cards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
     pub tensor: u32,
     /// Data-parallel replicas.
     pub replicas: u32,
     /// Cards that share the routed experts whole; 1 where each is sliced.
     pub experts: u32,
-    pub concurrency: Option<u32>,
-    pub ttft_ms: f64,
-    pub tpot_ms: f64,
+}
+
+impl Sizes {
+    pub(super) fn cards(self) -> u32 {
+        self.tensor.saturating_mul(self.replicas)
+    }
+}
+
+/// Workers that compute prompts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PrefillRow {
+    pub sizes: Sizes,
+    /// How many, and how many that answer, where the table says it.
+    pub workers: Option<[u32; 2]>,
 }
 
 /// Why a file is not such a table.
@@ -90,8 +112,12 @@ impl MeasuredRow {
         }
     }
 
-    pub(super) fn cards(&self) -> u32 {
-        self.tensor.saturating_mul(self.replicas)
+    /// The engine, and whether it computes prompts apart.
+    pub fn engine_name(&self) -> String {
+        match self.prefill {
+            Some(_) => format!("{} split", self.engine),
+            None => self.engine.clone(),
+        }
     }
 }
 
@@ -125,10 +151,21 @@ pub fn read_table(text: &str) -> Result<Vec<MeasuredRow>, TableError> {
     if rows.is_empty() {
         return Err(TableError::Empty);
     }
+    // Of copies, the one that says most.
+    let (said, unsaid): (Vec<_>, Vec<_>) = rows
+        .into_iter()
+        .partition(|row| row.prefill.is_none_or(|prefill| prefill.workers.is_some()));
     let mut seen = HashSet::new();
-    let load = |row: &MeasuredRow| (row.input, row.output, row.concurrency, row.is_split);
+    let load = |row: &MeasuredRow| {
+        (
+            row.input,
+            row.output,
+            row.concurrency,
+            row.prefill.is_some(),
+        )
+    };
     let first = |row: &MeasuredRow| seen.insert((row.hash, row.card.clone(), load(row)));
-    Ok(rows.into_iter().filter(first).collect())
+    Ok(said.into_iter().chain(unsaid).filter(first).collect())
 }
 
 struct Cells<'a> {
@@ -168,10 +205,10 @@ impl Cells<'_> {
 
     fn row(&self) -> Result<MeasuredRow, TableError> {
         let source = self.text("silicon_data_source")?;
-        let parallel = self.parallelism()?;
-        let is_nightly = source.contains("workflow_run_id=")
-            || source.starts_with("source_file=20")
-            || source.contains("-gap-analysis.csv");
+        let (sizes, prefill) = match self.text("mode")? {
+            "disagg" => (self.sizes(&DECODE)?, Some(self.prefill()?)),
+            _ => (self.sizes(&TOGETHER)?, None),
+        };
         let concurrency = source.split("silicon_concurrency=").nth(1);
         let concurrency = concurrency.and_then(|rest| {
             let digits = rest.split(|c: char| !c.is_ascii_digit()).next()?;
@@ -190,45 +227,71 @@ impl Cells<'_> {
             model: self.text("model_path")?.to_owned(),
             card: card.strip_suffix("_sxm").unwrap_or(card).to_owned(),
             precision: self.text("precision")?.to_owned(),
-            is_split: self.text("mode")? == "disagg",
-            provenance: if is_nightly {
+            prefill,
+            provenance: if is_nightly(source) {
                 Provenance::Nightly
             } else {
                 Provenance::Other
             },
             input: self.number("isl")? as u32,
             output: self.number("osl")? as u32,
-            tensor: parallel.tensor,
-            replicas: parallel.replicas,
-            experts: parallel.experts,
+            sizes,
             concurrency,
             ttft_ms,
             tpot_ms,
         })
     }
 
-    /// The table's sizes are products: where experts lie whole on cards, `tp_size` and
-    /// `moe_ep_size` count the cards once too often, as the ids beside them (`tp8_ep8`) show.
-    fn parallelism(&self) -> Result<Sizes, TableError> {
-        let (tensor, sliced) = (self.size("tp_size")?, self.size("moe_tp_size")?);
-        let (whole, attention) = (self.size("moe_ep_size")?, self.size("attention_dp_size")?);
+    fn prefill(&self) -> Result<PrefillRow, TableError> {
+        let number = |column| Ok(self.text(column)?.parse::<f64>().ok());
+        let counts = [
+            number("prefill_num_workers")?,
+            number("decode_num_workers")?,
+        ];
+        let known = counts.map(|count| count.filter(|count| *count >= 1.0));
+        Ok(PrefillRow {
+            sizes: self.sizes(&PREFILL)?,
+            workers: match known {
+                [Some(x), Some(y)] => Some([x as u32, y as u32]),
+                _ => None,
+            },
+        })
+    }
+
+    /// Sizes of nightly runs are products: where experts lie whole on cards, `tp_size`,
+    /// `moe_ep_size` and `attention_dp_size` count the cards once too often, as the ids beside them
+    /// (`tp8_ep8`) show.
+    fn sizes(&self, columns: &[&'static str; 4]) -> Result<Sizes, TableError> {
+        let [tensor, sliced, whole, attention] = columns;
+        let (tensor, sliced) = (self.size(tensor)?, self.size(sliced)?);
+        let (whole, attention) = (self.size(whole)?, self.size(attention)?);
+        let is_product = is_nightly(self.text("silicon_data_source")?);
+        let is_square = |cards| {
+            is_product && whole > 1 && sliced == whole && sliced.checked_mul(whole) == Some(cards)
+        };
         let plain = Sizes {
             tensor,
             replicas: 1,
             experts: 1,
         };
-        // Kimi's launch script slices attention, whatever its rows say.
-        let slices_attention = self.text("model_path")?.contains("Kimi");
+        // The launch script of Kimi on one server slices attention, whatever its rows say.
+        let is_one_server = *columns == TOGETHER;
+        let slices_attention = is_one_server && self.text("model_path")?.contains("Kimi");
         Ok(if attention > 1 && slices_attention {
             plain
         } else if attention > 1 {
             // A replica per card, and the experts on all of them.
+            let cards = if is_square(attention) {
+                sliced
+            } else {
+                attention
+            };
             Sizes {
                 tensor: 1,
-                replicas: attention,
-                experts: attention,
+                replicas: cards,
+                experts: cards,
             }
-        } else if whole > 1 && sliced == whole && sliced.saturating_mul(whole) == tensor {
+        } else if is_square(tensor) {
             Sizes {
                 tensor: sliced,
                 replicas: 1,
@@ -243,8 +306,24 @@ impl Cells<'_> {
     }
 }
 
-struct Sizes {
-    tensor: u32,
-    replicas: u32,
-    experts: u32,
+/// Whether a row is of a published nightly run.
+fn is_nightly(source: &str) -> bool {
+    source.contains("workflow_run_id=")
+        || source.starts_with("source_file=20")
+        || source.contains("-gap-analysis.csv")
 }
+
+/// The columns that divide a worker: of one that does all, and of the two kinds.
+const TOGETHER: [&str; 4] = ["tp_size", "moe_tp_size", "moe_ep_size", "attention_dp_size"];
+const PREFILL: [&str; 4] = [
+    "prefill_tp_size",
+    "prefill_moe_tp_size",
+    "prefill_moe_ep_size",
+    "prefill_attention_dp_size",
+];
+const DECODE: [&str; 4] = [
+    "decode_tp_size",
+    "decode_moe_tp_size",
+    "decode_moe_ep_size",
+    "decode_attention_dp_size",
+];

@@ -4,7 +4,7 @@ use super::objective::PredictedVerdict;
 use super::question::{Question, SEED, TAIL};
 use super::setting::Setting;
 use crate::calibrate::Extrapolation;
-use crate::flags::command;
+use crate::flags::{self, Flag};
 use crate::means::MeanMetric;
 use crate::work::{Load, Work};
 use inferometer_core::slo::{Slo, SloMetric, SloScope};
@@ -198,10 +198,12 @@ pub(super) fn prediction(
 
 /// Cards of all that one server is.
 fn cards(question: &Question<'_>, setting: &Setting) -> u32 {
-    let calibration = question.calibration;
-    let command = command(calibration.engine, &calibration.model.name, &setting.flags);
-    let cards = command.map_or(1, |command| command.parallelism().cards());
-    u32::try_from(cards).unwrap_or(u32::MAX)
+    let of = |flags: &[Flag]| flags::cards(question.calibration.engine, flags);
+    let own = of(&setting.flags);
+    match &question.calibration.split {
+        Some(split) => split.cards([of(&split.prefill_flags()), own]),
+        None => own,
+    }
 }
 
 /// How much wider bounds are outside the envelope than inside.

@@ -23,6 +23,7 @@ fn subject(model: &str, device: &str) -> Subject {
         cards: 8,
         engine: EngineKind::Vllm,
         version: None,
+        split: None,
     }
 }
 

@@ -95,6 +95,7 @@ fn forecast(model: &str, device: &str) -> (Prediction, Basis) {
         cards: 8,
         engine: EngineKind::Vllm,
         version: None,
+        split: None,
     };
     let flags = [("tensor-parallel-size".to_owned(), Some("8".to_owned()))];
     let lengths = [Lengths::Fixed(1024), Lengths::Fixed(256)];

@@ -35,6 +35,7 @@ fn calibrated(points: &[Observation], doubtful: Doubtful) -> Result<Calibration,
         cards: 1,
         engine: EngineKind::Vllm,
         version: None,
+        split: None,
     };
     calibrate(&subject, "h200", points, doubtful)
 }

@@ -22,6 +22,7 @@ fn subject() -> Subject {
         cards: 1,
         engine: EngineKind::Vllm,
         version: None,
+        split: None,
     }
 }
 

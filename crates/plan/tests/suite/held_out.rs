@@ -41,6 +41,7 @@ fn a_real_server_is_predicted_where_it_was_not_calibrated() {
         cards: 1,
         engine: EngineKind::Vllm,
         version: None,
+        split: None,
     };
     let calibration = calibrate(&subject, "h200", &points("h200.md"), Doubtful::Refuse)
         .expect("six points are enough");

@@ -52,7 +52,21 @@ pub fn sections(choice: &Choice, slos: &[Slo], traffic: f64, lang: Lang) -> Vec<
         .deployments
         .iter()
         .zip(1..)
-        .map(|(chosen, place)| Block::Paragraph(format!("{place}. {}", chosen.command)));
+        .flat_map(|(chosen, place)| {
+            let [prefill, decode] =
+                [Text::PrefillWorker, Text::DecodeWorker].map(|it| it.text(lang));
+            let lines = match (&chosen.prefill_command, &chosen.split) {
+                (Some(command), Some(split)) => {
+                    let [x, y] = split.workers;
+                    vec![
+                        format!("{place}. {x} × {prefill}: {command}"),
+                        format!("{place}. {y} × {decode}: {}", chosen.command),
+                    ]
+                }
+                _ => vec![format!("{place}. {}", chosen.command)],
+            };
+            lines.into_iter().map(Block::Paragraph)
+        });
     sections.push(Section::headed(Text::LaunchCommands.text(lang), start));
     let verify = verify(&best.prediction.work, slos);
     let verify = [Block::Paragraph(verify)];
@@ -132,12 +146,20 @@ fn flags_text(chosen: &Deployment) -> String {
             ("tensor-parallel-size", Some(size)) => format!("TP{size}"),
             ("pipeline-parallel-size", Some(size)) => format!("PP{size}"),
             ("data-parallel-size", Some(size)) => format!("DP{size}"),
-            ("ep-size" | "enable-expert-parallel", _) => "EP".to_owned(),
+            ("ep-size" | "ep_size" | "enable-expert-parallel", _) => "EP".to_owned(),
             (name, Some(value)) => format!("{name}={value}"),
             (name, None) => name.to_owned(),
         })
     });
-    shown.collect::<Vec<_>>().join(" ")
+    let workers = chosen.split.as_ref().map(|split| {
+        let [x, y] = split.workers;
+        format!("{x}P{y}D")
+    });
+    workers
+        .into_iter()
+        .chain(shown)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 fn counts(choice: &Choice, lang: Lang) -> Block {

@@ -26,6 +26,7 @@ pub fn sections(validation: &Validation, lang: Lang) -> Vec<Section> {
     }
     for (by, heading) in [
         (Grouping::Half, Text::ByHalf),
+        (Grouping::HeldOut, Text::ByHeldOut),
         (Grouping::Engine, Text::ByEngine),
         (Grouping::Card, Text::ByCard),
         (Grouping::Model, Text::ByModel),
@@ -70,7 +71,7 @@ fn not_predicted(validation: &Validation, lang: Lang) -> Table {
 pub fn reason_text(reason: &NotPredicted, lang: Lang) -> String {
     let named = |text: Text, name: &str| text.with(lang, &[("name", name.to_owned())]);
     match reason {
-        NotPredicted::Split => Text::RowSplit.text(lang).to_owned(),
+        NotPredicted::NoWorkers => Text::RowWorkers.text(lang).to_owned(),
         NotPredicted::Engine(name) => named(Text::RowEngine, name),
         NotPredicted::Model(name) => named(Text::RowModel, name),
         NotPredicted::Card(name) => named(Text::RowCard, name),

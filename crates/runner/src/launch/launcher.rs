@@ -367,7 +367,7 @@ impl Launcher {
                 let config = Config::parse(&self.config_text().ok()??).ok()?;
                 Some(config.backend.deploy.models.first()?.world_size.into())
             }
-            EngineKind::Vllm | EngineKind::Sglang => {
+            EngineKind::Vllm | EngineKind::Sglang | EngineKind::Trtllm => {
                 Some(self.engine.command().parallelism().cards())
             }
         }

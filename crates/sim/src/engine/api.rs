@@ -133,7 +133,7 @@ impl FrontEnd {
     pub(super) fn new(config: &EngineConfig) -> FrontEnd {
         let slice = match config.policy {
             Policy::Vllm(_) => VLLM_SLICE,
-            Policy::Sglang(_) | Policy::Mindie(_) => usize::MAX,
+            Policy::Sglang(_) | Policy::Mindie(_) | Policy::Trtllm(_) => usize::MAX,
         };
         FrontEnd::with(config.api, config.api_servers, slice)
     }

@@ -7,13 +7,14 @@ use inferometer_catalog::{
     timing::{ApiCost, StepTime, Timing},
 };
 
-use super::{MindiePolicy, Noise, SglangPolicy, VllmPolicy};
+use super::{Capacity, MindiePolicy, Noise, SglangPolicy, TrtllmPolicy, VllmPolicy};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Policy {
     Vllm(VllmPolicy),
     Mindie(MindiePolicy),
     Sglang(SglangPolicy),
+    Trtllm(TrtllmPolicy),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,6 +33,17 @@ pub struct Speculation {
 pub struct Headroom {
     pub bytes: f64,
     pub activations: Activations,
+}
+
+/// Workers that compute nothing but prompts, and what it takes to hand over what they computed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PrefillWorkers {
+    /// That of one; its replicas are all of them.
+    pub config: EngineConfig,
+    /// Seconds to send the keys and values of a token from card to card.
+    pub token_s: f64,
+    /// Seconds for each prompt beside that.
+    pub prompt_s: f64,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -54,6 +66,10 @@ pub struct EngineConfig {
     pub api_servers: u32,
     /// What is left of a card for a step; absent where that is not known.
     pub headroom: Option<Headroom>,
+    /// Bytes of a token in the cache of each card; absent where that is not known.
+    pub token_bytes: Option<f64>,
+    /// Where prompts are computed; absent: where answers are.
+    pub prefill: Option<Box<PrefillWorkers>>,
     pub noise: Noise,
 }
 
@@ -78,6 +94,8 @@ impl EngineConfig {
             api: step_time.api(),
             api_servers: 1,
             headroom: None,
+            token_bytes: None,
+            prefill: None,
             step_time,
             noise: Noise::default(),
         }
@@ -93,7 +111,32 @@ impl EngineConfig {
                 bytes: division.headroom(),
                 activations: Activations::new(&division.model, &parallel),
             }),
+            token_bytes: Some(division.layout.token_bytes()),
             ..EngineConfig::new(policy, step_time, cache, longest)
+        }
+    }
+
+    /// So many workers like this one, to which others hand what they computed of prompts over a
+    /// link of so many bytes/s for each card.
+    pub fn fed_by(self, prefill: EngineConfig, [x, y]: [u32; 2], link: f64) -> EngineConfig {
+        let token_s = prefill.token_bytes.unwrap_or(0.0) / link.max(1.0);
+        let times = |config: EngineConfig, workers: u32| EngineConfig {
+            replicas: config.replicas.max(1).saturating_mul(workers.max(1)),
+            api_servers: config.api_servers.max(1).saturating_mul(workers.max(1)),
+            ..config
+        };
+        let mut prefill = times(prefill, x);
+        // Answers are none of its concern.
+        if let Policy::Trtllm(policy) = &mut prefill.policy {
+            policy.capacity = Capacity::MaxUtilization;
+        }
+        EngineConfig {
+            prefill: Some(Box::new(PrefillWorkers {
+                prompt_s: prefill.step_time.handover(),
+                config: prefill,
+                token_s,
+            })),
+            ..times(self, y)
         }
     }
 

@@ -10,8 +10,8 @@ use super::{
     mindie, nanos,
     noise::{NoiseSource, unit},
     sglang,
-    state::{Slot, State},
-    vllm,
+    state::{Sequence, Slot, State},
+    trtllm, vllm,
 };
 use crate::random::{Purpose, RandomStream};
 
@@ -30,9 +30,20 @@ struct StepInProgress {
     batch: u32,
 }
 
+/// What a scheduler does of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    All,
+    /// The prompt and the first token.
+    Prefill,
+    /// All that comes after it.
+    Decode,
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct EngineCore {
     pub(super) config: EngineConfig,
+    role: Role,
     state: State,
     noise: NoiseSource,
     acceptance: RandomStream,
@@ -46,10 +57,12 @@ pub(super) struct EngineCore {
     clock: Nanos,
     /// What the last call of [`Self::step`] made for the front end to send.
     chunks: Vec<Chunk>,
+    /// Prompts that it computed, for another to go on with.
+    handed: Vec<Sequence>,
 }
 
 impl EngineCore {
-    pub(super) fn new(config: EngineConfig, seed: u64) -> EngineCore {
+    pub(super) fn new(config: EngineConfig, role: Role, seed: u64) -> EngineCore {
         let drafts = config.speculation.map_or(0, |drafted| drafted.tokens);
         let pool = BlockPool::new(config.blocks, config.prefix_caching);
         EngineCore {
@@ -62,12 +75,29 @@ impl EngineCore {
             decodes_since_look: 0,
             clock: 0,
             chunks: Vec::new(),
+            handed: Vec::new(),
+            role,
             config,
         }
     }
 
     pub(super) fn insert(&mut self, taken_in: TakenIn) {
         self.state.insert(taken_in);
+    }
+
+    /// Goes on with what another has computed, which is here at a time.
+    pub(super) fn receive(&mut self, handed: Sequence, at: Nanos) {
+        self.state.receive(handed, at);
+    }
+
+    /// What the last call of [`Self::step`] computed for another, and when.
+    pub(super) fn hand_over(&mut self) -> (Nanos, Vec<Sequence>) {
+        (self.clock, std::mem::take(&mut self.handed))
+    }
+
+    /// Requests that it has, in whatever state.
+    pub(super) fn requests(&self) -> usize {
+        self.state.requests()
     }
 
     pub(super) fn knows(&self, id: u64) -> bool {
@@ -173,14 +203,22 @@ impl EngineCore {
                 let whole = policy.chunked_prefill_size.is_none();
                 (whole.then_some(policy.max_prefill_tokens), u32::MAX)
             }
+            Policy::Trtllm(policy) => {
+                let whole = !policy.chunked_context;
+                (whole.then_some(policy.max_num_tokens), u32::MAX)
+            }
         };
-        if let Some(most) = whole
+        if let Some(most) = whole.filter(|_| self.role != Role::Decode)
             && prompt > most
         {
             return Err(Rejection::TooLongForStep { prompt, most });
         }
         let output = output.min(most - prompt).min(longest_answer.max(1));
-        let needed = (prompt + output).div_ceil(self.state.block_size);
+        let held = match self.role {
+            Role::Prefill => 1,
+            Role::All | Role::Decode => output,
+        };
+        let needed = (prompt + held).div_ceil(self.state.block_size);
         let blocks = self.state.pool.len();
         if needed > blocks {
             return Err(Rejection::TooLargeForCache { needed, blocks });
@@ -192,7 +230,7 @@ impl EngineCore {
         match &self.config.policy {
             Policy::Vllm(policy) => policy.order,
             Policy::Sglang(policy) => policy.order,
-            Policy::Mindie(_) => Order::Arrival,
+            Policy::Mindie(_) | Policy::Trtllm(_) => Order::Arrival,
         }
     }
 
@@ -200,6 +238,7 @@ impl EngineCore {
         match &self.config.policy {
             Policy::Vllm(policy) => policy.async_scheduling,
             Policy::Sglang(policy) => policy.overlap,
+            Policy::Trtllm(policy) => policy.overlap,
             Policy::Mindie(_) => false,
         }
     }
@@ -215,6 +254,10 @@ impl EngineCore {
             Policy::Mindie(policy) => mindie::plan(policy, &mut self.state, at),
             Policy::Sglang(policy) => {
                 sglang::plan(policy, &mut self.state, at);
+                None
+            }
+            Policy::Trtllm(policy) => {
+                trtllm::plan(policy, &mut self.state, at);
                 None
             }
         };
@@ -326,7 +369,11 @@ impl EngineCore {
                 left_batch |= self.produce(planned.slot, 1 + accepted, step);
             } else {
                 sequence.computed += planned.tokens;
-                if sequence.computed == sequence.total() {
+                let is_read = sequence.computed == sequence.total();
+                if is_read && self.role == Role::Prefill && sequence.output > 1 {
+                    self.hand(planned.slot, step);
+                    left_batch = true;
+                } else if is_read {
                     left_batch |= self.produce(planned.slot, 1, step);
                 } else if !sequence.hashes.is_empty() {
                     self.state.publish(planned.slot);
@@ -337,6 +384,27 @@ impl EngineCore {
         if left_batch || self.state.running.len() > self.state.plan.len() {
             self.leave();
         }
+    }
+
+    /// Ends a prompt here with its first token, which goes out where the answer is made.
+    fn hand(&mut self, slot: Slot, step: StepInProgress) {
+        self.state
+            .tell(slot, step.ends_at, EventKind::Made { tokens: 1 });
+        if !self.state.sequence(slot).hashes.is_empty() {
+            self.state.publish(slot);
+        }
+        let sequence = &mut self.state.sequences[slot as usize];
+        self.state.stats.generation_tokens += 1;
+        self.state.stats.prompt_tokens += u64::from(sequence.prompt);
+        let table = std::mem::take(&mut sequence.table);
+        let handed = Sequence {
+            produced: 1,
+            unsent: 1,
+            ..sequence.clone()
+        };
+        sequence.table = table;
+        sequence.produced = sequence.output;
+        self.handed.push(handed);
     }
 
     /// Takes those out of the batch that are done or cancelled.
@@ -388,7 +456,8 @@ impl EngineCore {
         if first {
             self.state.stats.prompt_tokens += u64::from(sequence.prompt);
         }
-        if first || last || sequence.unsent >= self.config.stream_interval {
+        if !sequence.answered || last || sequence.unsent >= self.config.stream_interval {
+            sequence.answered = true;
             let finish = if sequence.stops {
                 Finish::Stop
             } else {

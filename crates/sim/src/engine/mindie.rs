@@ -46,6 +46,10 @@ impl Default for MindiePolicy {
 
 /// Plans a step; where nothing can be done yet, when to try again.
 pub(super) fn plan(policy: &MindiePolicy, state: &mut State, at: Nanos) -> Option<Nanos> {
+    let most = policy.max_batch_size.max(1) as usize;
+    if state.plan_received(Order::Arrival, at, |state| state.running.len() < most) {
+        return None;
+    }
     let due = prefill_due_at(policy, state);
     if due.is_some_and(|due| due <= at) && prefill_pays(policy, state) {
         let mut budget = policy.max_prefill_tokens;

@@ -1,11 +1,13 @@
-//! The engine: one scheduler, or as many as it has data-parallel replicas, behind a front end.
+//! The engine: one scheduler, or as many as it has data-parallel replicas, behind a front end;
+//! where prompts are computed by workers of their own, those and the ones that decode.
 
 use std::ops::ControlFlow;
 
 use super::{
     EngineConfig, Event, Nanos, OutOfMemory, Rejection, Request, Stats, StepRecord,
     api::{Admitted, FrontEnd, TakenIn},
-    engine_core::EngineCore,
+    engine_core::{EngineCore, Role},
+    nanos,
 };
 
 /// What a call of [`Engine::step`] brought.
@@ -17,10 +19,15 @@ pub struct StepOutcome<'a> {
     pub died: Option<OutOfMemory>,
 }
 
-/// The simulated engine. Requests go to its replicas in turn.
+/// The simulated engine. Requests go to its replicas in turn; what a prefill worker has computed
+/// goes to the replica with the fewest requests.
 #[derive(Clone, Debug)]
 pub struct Engine {
+    /// Those that take requests in first.
     cores: Vec<EngineCore>,
+    takers: usize,
+    /// Seconds to hand over a prompt, and each token of it.
+    handover_s: [f64; 2],
     front_end: FrontEnd,
     turn: usize,
     events: Vec<Event>,
@@ -30,9 +37,24 @@ impl Engine {
     /// An engine at rest. The seed decides on noise and on which drafts are accepted.
     pub fn new(config: EngineConfig, seed: u64) -> Engine {
         let replicas = config.replicas.max(1);
-        let core = |rank: u32| EngineCore::new(config.clone(), seed.wrapping_add(u64::from(rank)));
+        let mut cores = Vec::new();
+        let mut add = |config: &EngineConfig, role: Role| {
+            let seed = seed.wrapping_add(cores.len() as u64);
+            cores.push(EngineCore::new(config.clone(), role, seed));
+        };
+        if let Some(prefill) = &config.prefill {
+            (0..prefill.config.replicas.max(1)).for_each(|_| add(&prefill.config, Role::Prefill));
+            (0..replicas).for_each(|_| add(&config, Role::Decode));
+        } else {
+            (0..replicas).for_each(|_| add(&config, Role::All));
+        }
         Engine {
-            cores: (0..replicas).map(core).collect(),
+            takers: cores.len() - config.prefill.as_ref().map_or(0, |_| replicas as usize),
+            handover_s: config
+                .prefill
+                .as_ref()
+                .map_or([0.0; 2], |prefill| [prefill.prompt_s, prefill.token_s]),
+            cores,
             front_end: FrontEnd::new(&config),
             turn: 0,
             events: Vec::new(),
@@ -40,7 +62,8 @@ impl Engine {
     }
 
     pub fn config(&self) -> &EngineConfig {
-        &self.cores[0].config
+        // Those that answer come last.
+        &self.cores[self.cores.len() - 1].config
     }
 
     /// Takes in a request that reaches the server now. What is due earlier should have been done,
@@ -53,12 +76,13 @@ impl Engine {
         if self.died().is_some() {
             return Err(Rejection::Dead);
         }
+        let (taker, last) = (&self.cores[self.turn], &self.cores[self.cores.len() - 1]);
         let admitted = Admitted {
-            output: self.cores[self.turn].admissible(&request)?,
+            output: taker.admissible(&request)?.min(last.admissible(&request)?),
             request,
             core: self.turn,
         };
-        self.turn = (self.turn + 1) % self.cores.len();
+        self.turn = (self.turn + 1) % self.takers;
         let taken_in = self.front_end.accept(now, admitted);
         self.hand_on(taken_in);
         Ok(())
@@ -123,11 +147,25 @@ impl Engine {
             if let Some((at, _)) = first {
                 self.front_end.hand_over(at, self.cores[rank].chunks());
             }
+            self.hand_over(rank);
         }
         StepOutcome {
             began,
             died: self.died(),
             events: &self.events,
+        }
+    }
+
+    /// Sends what a worker has computed to those who go on with it.
+    fn hand_over(&mut self, rank: usize) {
+        let (at, prompts) = self.cores[rank].hand_over();
+        for handed in prompts {
+            let [prompt_s, token_s] = self.handover_s;
+            let sent = nanos(prompt_s + f64::from(handed.computed) * token_s);
+            let decoders = self.cores[self.takers..].iter_mut();
+            if let Some(next) = decoders.min_by_key(|core| core.requests()) {
+                next.receive(handed, at.saturating_add(sent));
+            }
         }
     }
 

@@ -26,6 +26,10 @@ pub struct SglangPolicy {
 }
 
 pub(super) fn plan(policy: &SglangPolicy, state: &mut State, at: Nanos) {
+    let most = policy.max_running_requests.max(1) as usize;
+    if state.plan_received(policy.order, at, |state| state.running.len() < most) {
+        return;
+    }
     let mut budget = policy
         .chunked_prefill_size
         .unwrap_or(policy.max_prefill_tokens)

@@ -40,6 +40,8 @@ pub(super) struct Sequence {
     /// Tokens whose keys and values are in the cache.
     pub(super) computed: u32,
     pub(super) table: Vec<u32>,
+    /// Tokens whose keys and values another worker computed and sent.
+    pub(super) received: u32,
     /// Blocks of the table that the prefix cache knows.
     pub(super) published: u32,
     pub(super) hashes: Vec<u64>,
@@ -52,6 +54,8 @@ pub(super) struct Sequence {
     pub(super) place: Place,
     pub(super) started: bool,
     pub(super) stops: bool,
+    /// Whether its client has a token.
+    pub(super) answered: bool,
     pub(super) cancelled: bool,
     /// Tokens made and not yet sent.
     pub(super) unsent: u32,
@@ -162,6 +166,8 @@ pub(super) struct State {
     pub(super) plan: Vec<Planned>,
     /// Steps in a row without prefill.
     pub(super) decode_streak: u32,
+    /// Steps in a row for which prompts were held back.
+    pub(super) steps_waited: u32,
     pub(super) preempted_now: u32,
     pub(super) events: Vec<Event>,
     pub(super) stats: Stats,
@@ -197,10 +203,7 @@ impl State {
             request, output, ..
         } = taken_in.admitted;
         let seen_at = taken_in.seen_at;
-        let slot = self.vacant.pop().unwrap_or_else(|| {
-            self.sequences.push(Sequence::default());
-            (self.sequences.len() - 1) as Slot
-        });
+        let slot = self.vacant_slot();
         let sequence = &mut self.sequences[slot as usize];
         // The table's allocation is worth keeping.
         let mut table = std::mem::take(&mut sequence.table);
@@ -219,10 +222,40 @@ impl State {
             table,
             ..Sequence::default()
         };
+        self.arrive(slot, seen_at);
+    }
+
+    /// Takes in what another worker has computed of a request, which is here at a time.
+    pub(super) fn receive(&mut self, handed: Sequence, at: Nanos) {
+        let slot = self.vacant_slot();
+        self.sequences[slot as usize] = Sequence {
+            received: handed.computed,
+            computed: 0,
+            published: 0,
+            place: Place::Arriving,
+            number: self.numbers,
+            ..handed
+        };
+        self.arrive(slot, at);
+    }
+
+    fn vacant_slot(&mut self) -> Slot {
+        self.vacant.pop().unwrap_or_else(|| {
+            self.sequences.push(Sequence::default());
+            (self.sequences.len() - 1) as Slot
+        })
+    }
+
+    fn arrive(&mut self, slot: Slot, seen_at: Nanos) {
         self.numbers += 1;
-        self.by_id.insert(request.id, slot);
+        self.by_id.insert(self.sequence(slot).id, slot);
         let before = self.arriving.partition_point(|&(at, _)| at <= seen_at);
         self.arriving.insert(before, (seen_at, slot));
+    }
+
+    /// Requests that are here, in whatever state.
+    pub(super) fn requests(&self) -> usize {
+        self.arriving.len() + self.waiting.len() + self.running.len()
     }
 
     /// Puts what the front end has let through by now into the queue.
@@ -309,9 +342,13 @@ impl State {
         });
     }
 
-    /// Tokens of a waiting sequence that the prefix cache holds. The last token is always
-    /// computed, since its output is what is wanted.
+    /// Tokens of a waiting sequence that the prefix cache holds, or another worker sent. The last
+    /// token is always computed, since its output is what is wanted.
     fn cached(&self, slot: Slot) -> u32 {
+        let received = self.sequence(slot).received;
+        if received > 0 {
+            return received;
+        }
         if !self.pool.caches_prefixes() {
             return 0;
         }
@@ -332,7 +369,10 @@ impl State {
             return false;
         };
         let length = (cached + tokens).div_ceil(self.block_size);
-        let hits = cached / self.block_size;
+        let hits = match self.sequence(slot).received {
+            0 => cached / self.block_size,
+            _ => 0,
+        };
         // Cached blocks that nobody holds count as free until they are taken.
         let unheld = match hits {
             0 => 0,
@@ -351,7 +391,7 @@ impl State {
         sequence.computed = cached;
         sequence.published = hits;
         sequence.place = Place::Running;
-        if self.pool.caches_prefixes() {
+        if self.pool.caches_prefixes() && sequence.received == 0 {
             self.stats.prefix_queries += u64::from(sequence.total());
             self.stats.prefix_hits += u64::from(cached);
         }
@@ -428,6 +468,36 @@ impl State {
         }
     }
 
+    /// Where the first that waits was computed by another worker: plans all that decode, and with
+    /// them those that wait likewise.
+    pub(super) fn plan_received(
+        &mut self,
+        order: Order,
+        at: Nanos,
+        has_room: impl Fn(&State) -> bool,
+    ) -> bool {
+        let is_received = |state: &State| {
+            let first = state.waiting.front();
+            first.is_some_and(|&slot| state.sequence(slot).received > 0)
+        };
+        if !is_received(self) {
+            return false;
+        }
+        self.plan_running(order, &mut { u32::MAX }, at, |state, slot| {
+            if state.sequence(slot).decodes() {
+                state.wanted(slot)
+            } else {
+                0
+            }
+        });
+        if self.preempted_now == 0 {
+            self.start_waiting(Prompts::Whole, &mut { u32::MAX }, at, |state| {
+                is_received(state) && has_room(state)
+            });
+        }
+        !self.plan.is_empty()
+    }
+
     /// The place in the batch of the one to preempt: who came last or matters least.
     fn victim(&self, order: Order) -> Option<usize> {
         match order {
@@ -447,6 +517,7 @@ impl State {
         let sequence = &mut self.sequences[slot as usize];
         self.pool.release(&mut sequence.table);
         sequence.computed = 0;
+        sequence.received = 0;
         sequence.published = 0;
         sequence.preemptions += 1;
         self.preempted_now += 1;

@@ -12,5 +12,7 @@ mod parallel;
 mod scheduled;
 mod serving;
 mod sglang;
+mod split;
 mod support;
 mod tls;
+mod trtllm;

@@ -17,6 +17,8 @@ pub enum Form {
     SglangServe,
     /// `mindieservice_daemon`, or `mindie_llm_server` of newer releases.
     MindieDaemon,
+    /// `trtllm-serve [serve] MODEL …`.
+    TrtllmServe,
     /// `llama-server …`.
     LlamaServer,
     /// Anything else.
@@ -81,6 +83,10 @@ fn program(words: &[String]) -> Option<(EngineKind, Form, usize)> {
     match base {
         "vllm" if word(1) == "serve" => Some((EngineKind::Vllm, Form::VllmServe, 2)),
         "sglang" if word(1) == "serve" => Some((EngineKind::Sglang, Form::SglangServe, 2)),
+        "trtllm-serve" => {
+            let length = if word(1) == "serve" { 2 } else { 1 };
+            Some((EngineKind::Trtllm, Form::TrtllmServe, length))
+        }
         "llama-server" | "llama-server.exe" => {
             Some((EngineKind::LlamaServer, Form::LlamaServer, 1))
         }

@@ -18,8 +18,8 @@ pub enum Lookup {
 }
 
 /// Finds a flag by a spelling without its `=value`, as the engine would: vLLM and SGLang accept
-/// any unambiguous beginning (run: `--max-num-seq 4` started vLLM 0.32), and vLLM takes
-/// underscores for dashes.
+/// any unambiguous beginning (run: `--max-num-seq 4` started vLLM 0.32), llama.cpp and click, which
+/// reads TensorRT-LLM's, do not, and vLLM takes underscores for dashes.
 pub fn lookup(engine: EngineKind, version: Option<Version>, spelled: &str) -> Lookup {
     let spelled = match engine {
         EngineKind::Vllm => dashed(spelled),
@@ -39,7 +39,8 @@ pub fn lookup(engine: EngineKind, version: Option<Version>, spelled: &str) -> Lo
             };
         }
     }
-    if engine == EngineKind::LlamaServer || !spelled.starts_with("--") || spelled.len() < 3 {
+    let whole_only = matches!(engine, EngineKind::LlamaServer | EngineKind::Trtllm);
+    if whole_only || !spelled.starts_with("--") || spelled.len() < 3 {
         return Lookup::Unknown;
     }
     let mut matches: Vec<(String, &'static str, bool)> = Vec::new();

@@ -12,6 +12,7 @@ use super::super::EngineKind;
 struct Names {
     sglang: BTreeMap<String, String>,
     mindie: BTreeMap<String, String>,
+    trtllm: BTreeMap<String, String>,
 }
 
 static NAMES: LazyLock<Names> = LazyLock::new(|| {
@@ -24,6 +25,7 @@ pub fn name_for(engine: EngineKind, name: &str) -> &str {
     let names = match engine {
         EngineKind::Sglang => &NAMES.sglang,
         EngineKind::Mindie => &NAMES.mindie,
+        EngineKind::Trtllm => &NAMES.trtllm,
         EngineKind::Vllm | EngineKind::LlamaServer | EngineKind::Custom => return name,
     };
     names.get(name).map_or(name, String::as_str)
@@ -37,9 +39,14 @@ mod tests {
     #[test]
     fn every_name_is_a_flag_of_its_engine() {
         let known = |engine, name: &str| table(engine).iter().any(|flag| flag.name == name);
-        for (own, sglang) in &NAMES.sglang {
-            assert!(known(EngineKind::Vllm, own), "{own}");
-            assert!(known(EngineKind::Sglang, sglang), "{sglang}");
+        for (engine, names) in [
+            (EngineKind::Sglang, &NAMES.sglang),
+            (EngineKind::Trtllm, &NAMES.trtllm),
+        ] {
+            for (own, other) in names {
+                assert!(known(EngineKind::Vllm, own), "{own}");
+                assert!(known(engine, other), "{other}");
+            }
         }
         assert_eq!(name_for(EngineKind::Mindie, "max-model-len"), "maxSeqLen");
         assert_eq!(name_for(EngineKind::Sglang, "dtype"), "dtype");

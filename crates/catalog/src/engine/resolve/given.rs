@@ -130,7 +130,11 @@ fn spelled_out(flag: &GivenFlag, voice: Voice) -> Cow<'_, GivenFlag> {
 }
 
 fn lookup(flag: &GivenFlag, voice: Voice) -> Lookup {
-    let spelled = flag.spelled.split('.').next().unwrap_or_default();
+    // Only behind a key that was read as one: names of other engines have dots of their own.
+    let spelled = match &flag.key {
+        Some(_) => flag.spelled.split('.').next().unwrap_or_default(),
+        None => &flag.spelled,
+    };
     flag::lookup(voice.engine, Some(voice.version), spelled)
 }
 

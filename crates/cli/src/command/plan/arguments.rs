@@ -87,10 +87,28 @@ pub struct PredictArguments {
     #[arg(long, value_name = "W", value_parser = positive)]
     pub watts: Option<f64>,
     #[command(flatten)]
+    pub split: SplitArguments,
+    #[command(flatten)]
     pub view: SheetArguments,
     /// The command that would start the engine: vllm serve MODEL …
     #[arg(last = true, value_name = "ENGINE COMMAND")]
     pub command: Vec<String>,
+}
+
+/// Prompts on workers of their own.
+#[derive(Args)]
+pub struct SplitArguments {
+    /// Compute prompts on workers of their own, which this command would start; the command behind
+    /// -- starts those that answer
+    #[arg(long, value_name = "ENGINE COMMAND", requires = "command")]
+    pub prefill: Option<String>,
+    /// Workers that compute prompts, and workers that answer, as in 2:1 [1:1]
+    #[arg(long, value_name = "X:Y", requires = "prefill", value_parser = workers)]
+    pub workers: Option<[u32; 2]>,
+    /// GB/s at which a card hands over what was computed of a prompt [the card's link; among more
+    /// cards than it reaches, 50]
+    #[arg(long, value_name = "GB/S", requires = "prefill", value_parser = positive)]
+    pub link: Option<f64>,
 }
 
 #[derive(Args)]
@@ -136,7 +154,7 @@ pub struct SubjectArguments {
     /// Look models up through this HTTP proxy [none; the environment's proxies are not used]
     #[arg(long, value_name = "URL")]
     pub proxy: Option<String>,
-    /// Engine: vllm, sglang or mindie; several with commas [the command's, or vllm; choose: vllm and
+    /// Engine: vllm, sglang, trtllm or mindie; several with commas [the command's, or vllm; choose: vllm and
     /// sglang]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = engine)]
     pub engine: Vec<EngineKind>,
@@ -204,7 +222,7 @@ pub struct MemoryArguments {
     /// Card: a preset, several with commas, or numbers as in memory=80GiB; may be repeated
     #[arg(long, value_name = "PRESET|NUMBERS", required = true)]
     pub device: Vec<String>,
-    /// Engine: vllm, sglang or mindie; several with commas [the command's, or vllm]
+    /// Engine: vllm, sglang, trtllm or mindie; several with commas [the command's, or vllm]
     #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "command", value_parser = engine)]
     pub engine: Vec<EngineKind>,
     #[command(flatten)]
@@ -283,7 +301,7 @@ pub struct CalibrateArguments {
     /// Card: a preset, or numbers as in memory=80GiB,bandwidth=2039,half=312
     #[arg(long, value_name = "PRESET|NUMBERS")]
     pub device: String,
-    /// Engine: vllm, sglang or mindie
+    /// Engine: vllm, sglang, trtllm or mindie
     #[arg(long, value_name = "ENGINE", default_value = "vllm", value_parser = engine)]
     pub engine: EngineKind,
     #[command(flatten)]
@@ -357,9 +375,14 @@ pub struct WhatIfArguments {
 }
 
 fn engine(text: &str) -> Result<EngineKind, String> {
-    let known = [EngineKind::Vllm, EngineKind::Sglang, EngineKind::Mindie];
+    let known = [
+        EngineKind::Vllm,
+        EngineKind::Sglang,
+        EngineKind::Trtllm,
+        EngineKind::Mindie,
+    ];
     let found = known.into_iter().find(|kind| kind.word() == text.trim());
-    found.ok_or_else(|| "choose vllm, sglang or mindie".to_owned())
+    found.ok_or_else(|| "choose vllm, sglang, trtllm or mindie".to_owned())
 }
 
 fn version(text: &str) -> Result<Version, String> {
@@ -375,6 +398,15 @@ fn flag(text: &str) -> Result<(String, Option<String>), String> {
     match name.trim() {
         "" => Err("write NAME=VALUE".to_owned()),
         name => Ok((name.to_owned(), value)),
+    }
+}
+
+/// `2:1`: prefill workers and those that decode.
+fn workers(text: &str) -> Result<[u32; 2], String> {
+    let counts = text.split_once(':').map(|(x, y)| [x, y].map(str::parse));
+    match counts {
+        Some([Ok(x), Ok(y)]) if (1..=1024).contains(&x) && (1..=1024).contains(&y) => Ok([x, y]),
+        _ => Err("write prefill and decode workers as in 2:1".to_owned()),
     }
 }
 

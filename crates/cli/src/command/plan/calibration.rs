@@ -36,6 +36,7 @@ pub fn run(arguments: &CalibrateArguments) -> anyhow::Result<Exit> {
         cards: arguments.settings.cards,
         engine: arguments.engine,
         version: arguments.settings.as_version,
+        split: None,
     };
     let assumed = Assumed {
         input: arguments.input_tokens,

@@ -9,9 +9,10 @@ use anyhow::{Context, bail};
 use inferometer_catalog::engine::{EngineKind, LaunchCommand, Version};
 use inferometer_message::PlanText as Text;
 use inferometer_plan::device::Card;
-use inferometer_plan::flags::{Flag, command, flags_of};
+use inferometer_plan::flags::{Flag, cards, flags_of};
 use inferometer_plan::model::{KnownModel, find};
 use inferometer_plan::predict::Subject;
+use inferometer_plan::split::Split;
 use inferometer_plan::unmeasured::{Forecast, stand_in};
 use inferometer_plan::what_if::{Objectives, Question};
 use inferometer_report::plan::curves::curves;
@@ -33,12 +34,18 @@ pub fn run(arguments: &PredictArguments) -> anyhow::Result<Exit> {
         for asked in &engines {
             known_flags(asked.engine, asked.version, &axes)?;
             let flags = asked.spread_over(count);
+            let own = cards(asked.engine, &flags);
+            let split = split(arguments, &card, count, own)?;
             let subject = Subject {
                 model: model.model.clone(),
                 device: card.device.clone(),
-                cards: count.unwrap_or_else(|| cards(asked.engine, &flags)),
+                cards: match &split {
+                    Some(split) => split.cards([cards(asked.engine, &split.prefill_flags()), own]),
+                    None => count.unwrap_or(own),
+                },
                 engine: asked.engine,
                 version: asked.version,
+                split: split.clone(),
             };
             stand_ins.push(stand_in(&subject, name, &flags, &axes, lengths));
         }
@@ -73,6 +80,40 @@ pub fn run(arguments: &PredictArguments) -> anyhow::Result<Exit> {
     Ok(Exit::fine_if(forecast.answers.recommended.is_some()))
 }
 
+/// The workers that compute prompts, where some are asked for.
+fn split(
+    arguments: &PredictArguments,
+    card: &Card,
+    count: Option<u32>,
+    own: u32,
+) -> anyhow::Result<Option<Split>> {
+    let asked = &arguments.split;
+    let Some(line) = &asked.prefill else {
+        return Ok(None);
+    };
+    if count.is_some() {
+        bail!("--device: with --prefill the commands say how many cards; leave out the number");
+    }
+    let prefill = LaunchCommand::parse_line(line).context("--prefill")?;
+    let decode = LaunchCommand::parse(&arguments.command)?;
+    if prefill.engine != decode.engine {
+        bail!(
+            "--prefill starts {}, and the command {}; prompts are handed over between workers of one engine",
+            prefill.engine,
+            decode.engine
+        );
+    }
+    if prefill.model.is_some() && prefill.model != decode.model {
+        bail!("--prefill names another model than the command; both must serve one");
+    }
+    let flags = flags_of(&prefill);
+    let workers = asked.workers.unwrap_or([1, 1]);
+    let each = [cards(prefill.engine, &flags), own];
+    let mut split = Split::new(&flags, workers, each, &card.device);
+    split.link_gbs = asked.link.unwrap_or(split.link_gbs);
+    Ok(Some(split))
+}
+
 /// An engine, and the flags that its command has.
 pub(super) struct AskedEngine {
     pub engine: EngineKind,
@@ -89,12 +130,6 @@ impl AskedEngine {
         }
         flags
     }
-}
-
-fn cards(engine: EngineKind, flags: &[Flag]) -> u32 {
-    let command = command(engine, "model", flags);
-    let cards = command.map_or(1, |command| command.parallelism().cards());
-    u32::try_from(cards).unwrap_or(u32::MAX)
 }
 
 /// The model and the engines, of a command or by name.

@@ -199,17 +199,22 @@ pub struct MemoryPart {
 pub struct Validation {
     schema: String,
     /// Rows of the tables, copies left out.
-    rows: u64,
+    read: u64,
     /// Rows left after `--sample`.
     sampled: u64,
-    errors: Vec<ErrorGroup>,
-    predictions: Vec<PredictedRow>,
+    rows: Vec<PredictedRow>,
+    groups: Vec<ErrorGroup>,
     not_predicted: Vec<UnpredictedRow>,
 }
 
 #[derive(JsonSchema)]
 pub struct PredictedRow {
     id: String,
+    engine: String,
+    /// Whether prompts are computed by workers of their own.
+    split: bool,
+    device: String,
+    model: String,
     /// Whether coefficients were chosen by rows of this half.
     half: Half,
     measured: Latencies,
@@ -286,8 +291,12 @@ pub struct ChosenDeployment {
     certain: bool,
     basis: Basis,
     validated_rows: u32,
-    /// What starts a replica.
+    /// What starts a replica; where prompts are computed apart, a worker that answers.
     command: String,
+    /// What starts a worker that computes prompts, where those are others.
+    prefill_command: Option<String>,
+    /// How many workers compute prompts, and how many answer, where those are others.
+    workers: Option<[u32; 2]>,
     /// What measures it.
     verify: String,
     curve: Vec<CurvePoint>,
