@@ -22,6 +22,7 @@ mod registry;
 mod session;
 mod sides;
 mod signals;
+mod tui;
 mod typed_words;
 
 use arguments::{Cli, Command};
@@ -50,10 +51,12 @@ fn main() -> ExitCode {
             .iter()
             .any(|word| said.contains(word));
         if of_thread && said.contains("thread") {
+            tui::give_back();
             eprintln!("error: {NO_THREAD}");
             std::process::exit(2);
         }
         if !is_guarded() {
+            tui::give_back();
             default(panic);
         }
     }));
@@ -74,7 +77,7 @@ fn main() -> ExitCode {
         Command::Run(arguments) => command::run::run(*arguments, command::serve::follow),
         Command::Sweep(arguments) => command::sweep::run(*arguments, command::serve::follow),
         Command::Capacity(arguments) => command::capacity::run(*arguments, command::serve::follow),
-        Command::Tune(arguments) => command::tune::run(*arguments),
+        Command::Tune(arguments) => command::tune::run(*arguments, command::serve::follow),
         Command::Report(arguments) => command::report::run(&arguments),
         Command::Runs(arguments) => command::runs::run(&arguments),
         Command::Verify(arguments) => command::verify::run(&arguments),

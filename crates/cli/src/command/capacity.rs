@@ -6,7 +6,7 @@ pub use stored::{exit, page, read, show};
 
 use crate::exit::Exit;
 use crate::folder::kept_in;
-use crate::live::{Followed, LiveOptions, LivePage, Serve};
+use crate::live::{LiveOptions, Serve};
 use crate::options::{EngineArguments, Format, MeasurementOptions, OutputOptions};
 use crate::output::{check_output, check_report_name, keep, language};
 use crate::progress::Progress;
@@ -143,7 +143,8 @@ pub fn run(arguments: CapacityArguments, serve: Serve) -> anyhow::Result<Exit> {
     search.repeat = repeat;
     search.typed = typed_words(std::env::args().skip(1));
     let session = session(lang)?;
-    let mut progress = Progress::of_search(arguments.quiet, lang);
+    let board = arguments.live.board()?;
+    let mut progress = Progress::of_search(arguments.quiet, lang).on(board.as_ref());
     // What cannot be measured at any load is said before the first.
     Point::prepare(
         at_level(&search.options, arguments.over, 1.0, 1),
@@ -164,12 +165,12 @@ pub fn run(arguments: CapacityArguments, serve: Serve) -> anyhow::Result<Exit> {
     )?;
     let control = Control::default();
     let kept = [("folder", out.display().to_string())];
-    interrupt_or_say(control.clone(), CapacityText::GoesOn.with(lang, &kept))?;
-    let live = (arguments.live).follow(serve, Followed::All(&out.join("probes")), lang)?;
+    let end = interrupt_or_say(control.clone(), CapacityText::GoesOn.with(lang, &kept))?;
+    let mut followers = (arguments.live).follow(serve, &out, end, board, lang)?;
     let found = search.find(journal, control, &mut servers, &session, &mut progress);
     servers.stop(&mut progress);
     progress.end();
-    live.into_iter().for_each(LivePage::end);
+    followers.clear();
     let found = found?;
     show(&found, &out, &arguments.output)?;
     if !arguments.no_html {
@@ -177,6 +178,7 @@ pub fn run(arguments: CapacityArguments, serve: Serve) -> anyhow::Result<Exit> {
             Ok(page(&found, &out, language(arguments.output.lang)))
         });
     }
+    followers.end();
     Ok(match found.answer.ending {
         SearchEnding::Interrupted => Exit::Interrupted,
         _ => exit(&found),

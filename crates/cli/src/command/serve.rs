@@ -113,10 +113,7 @@ fn answer(home: &Home, request: &Request) -> Answer {
         ["api", "runs"] => return json(home.listed().map(Some)),
         ["api", "runs", id] => return json(home.summary(id)),
         ["api", "runs", id, "live"] => {
-            return match home.stored(id) {
-                Some(stored) => live::events(stored.path),
-                None => missing(),
-            };
+            return home.events(id).unwrap_or_else(missing);
         }
         ["metrics"] => {
             return match home.metrics() {

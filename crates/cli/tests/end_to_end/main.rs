@@ -52,6 +52,7 @@ mod strangers;
 mod structured;
 mod support;
 mod sweep;
+mod terminal;
 mod tls;
 mod tokenizer;
 mod truth;

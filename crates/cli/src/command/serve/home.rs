@@ -1,16 +1,19 @@
 //! What is stored in the folders that are served, by names that fit into an address.
 
-use super::live;
+use super::live::{self, Begun};
 use super::metrics::{self, View};
+use crate::signals::EndWish;
+use crate::tui::state_words;
 use crate::command::{compare, history, runs, site};
 use anyhow::bail;
 use inferometer_core::point::Point;
-use inferometer_load::instrument::Control;
 use inferometer_report::runs::{KnownResult, RunState, value};
 use inferometer_report::site::{Entry, Hosting, MayEnd, index, live_page};
-use inferometer_store::run_dir::{RunDir, modified};
-use inferometer_store::stored::{Kind, Stored, list};
+use inferometer_runner::now::{goes_on, measured};
+use inferometer_store::run_dir::modified;
+use inferometer_store::stored::{Stored, list};
 use inferometer_text::Lang;
+use inferometer_web::Answer;
 use inferometer_web::access::encoded;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -33,11 +36,17 @@ const MOST_COMPARED: usize = 16;
 /// When the files of a result were last changed, and what was known of it then.
 type Stamped = (Vec<Option<i128>>, KnownResult);
 
+/// What this process measures, by the name of its folder, and what ends it where a page may do so.
+pub struct Own {
+    pub name: String,
+    pub end: Option<EndWish>,
+}
+
 pub struct Home {
     folders: Vec<PathBuf>,
     lang: Lang,
-    /// The run that this process makes, by the name of its folder, where a page may end it.
-    own_run: Option<(String, Control)>,
+    /// What this process measures.
+    own: Option<Own>,
     /// Results that were read already. Only a cache.
     known: Mutex<HashMap<PathBuf, Stamped>>,
 }
@@ -47,23 +56,36 @@ impl Home {
         Home {
             folders,
             lang,
-            own_run: None,
+            own: None,
             known: Mutex::default(),
         }
     }
 
-    /// The same beside a run of this process, which a page may end.
-    pub fn beside(folder: PathBuf, run: String, control: Control, lang: Lang) -> Self {
+    /// The same beside what this process measures.
+    pub fn beside(folder: PathBuf, own: Own, lang: Lang) -> Self {
         Home {
-            own_run: Some((run, control)),
+            own: Some(own),
             ..Self::new(vec![folder], lang)
         }
     }
 
-    /// Ends the run of this process; false where that is another's, or may not be.
+    fn own(&self, id: &str) -> Option<&Own> {
+        self.own.as_ref().filter(|own| own.name == id)
+    }
+
+    /// Ends what this process measures; false where that is another's, or may not be.
     pub fn end(&self, id: &str) -> bool {
-        let own = self.own_run.iter().find(|(run, _)| run == id);
-        own.map(|(_, control)| control.interrupt()).is_some()
+        let end = self.own(id).and_then(|own| own.end.as_ref());
+        end.map(|end| end()).is_some()
+    }
+
+    /// Events of a result that goes on; also of what this process has yet to begin.
+    pub fn events(&self, id: &str) -> Option<Answer> {
+        if self.own(id).is_some() {
+            return Some(live::events(self.folders[0].join(id), Begun::OrWillBe));
+        }
+        let stored = self.stored(id)?;
+        Some(live::events(stored.path, Begun::Yes))
     }
 
     /// All results with their names in addresses, the newest of each folder first.
@@ -126,21 +148,21 @@ impl Home {
 
     /// The report of a result, or the page that follows it while it goes on.
     pub fn page(&self, id: &str) -> anyhow::Result<Option<String>> {
-        let Some(stored) = self.stored(id) else {
-            return Ok(None);
-        };
-        if is_running(&stored) {
-            let own = self.own_run.iter().any(|(run, _)| run == id);
+        let own = self.own(id);
+        let stored = self.stored(id);
+        let page = |name: &str| {
             let run = format!("../api/runs/{}", encoded(id));
-            let may_end = if own { MayEnd::Yes } else { MayEnd::No };
-            return Ok(Some(live_page(
-                &runs::name(&stored),
-                &run,
-                may_end,
-                self.lang,
-            )));
-        }
-        Ok(Some(site::made_page(&stored, self.lang)))
+            let may_end = match own.and_then(|own| own.end.as_ref()) {
+                Some(_) => MayEnd::Yes,
+                None => MayEnd::No,
+            };
+            live_page(name, &run, may_end, &state_words(), self.lang)
+        };
+        Ok(match stored {
+            Some(stored) if goes_on(&stored.path) => Some(page(&runs::name(&stored))),
+            Some(stored) => Some(site::made_page(&stored, self.lang)),
+            None => own.map(|own| page(&own.name)),
+        })
     }
 
     /// Results whose names are separated by commas, the first as baseline.
@@ -190,10 +212,9 @@ impl Home {
     /// The client's view of all runs that go on, for Prometheus.
     pub fn metrics(&self) -> anyhow::Result<String> {
         let results = self.results()?;
-        let running = results.iter().filter(|(_, stored)| is_running(stored));
-        let views = running.filter_map(|(id, stored)| {
-            let records = live::records(&stored.path).ok()?;
-            let run = RunDir::open(&stored.path).ok()?;
+        let views = results.iter().filter_map(|(id, stored)| {
+            let run = measured(&stored.path)?;
+            let records = run.records().ok()?.collect::<Result<_, _>>().ok()?;
             Some(View {
                 run: id.clone(),
                 model: run.environment().ok()?.server.model,
@@ -203,10 +224,6 @@ impl Home {
         });
         Ok(metrics::text(&Vec::from_iter(views)))
     }
-}
-
-fn is_running(stored: &Stored) -> bool {
-    stored.kind == Kind::Run && RunDir::open(&stored.path).is_ok_and(|run| run.is_running())
 }
 
 /// The name of a result in an address: that of its folder, with the number of the folder that it
