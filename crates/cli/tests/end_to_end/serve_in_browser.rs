@@ -61,6 +61,8 @@ fn a_run_is_followed_to_its_end_also_by_a_server_that_came_back() {
     page.go(&format!("http://{address}/runs/live"));
     page.until("Number(document.getElementById('done').textContent.replace(/\\D.*/, '')) > 0");
     page.until("document.querySelector('#chart-tokens polyline') !== null");
+    page.until("document.getElementById('state').textContent === 'measuring'");
+    page.until("document.getElementById('left').textContent.endsWith('left')");
     is_sound(&mut page);
     // The server of pages goes and comes back; the page goes on by itself.
     drop(served);
