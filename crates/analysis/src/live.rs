@@ -240,7 +240,11 @@ mod tests {
             ..Sample::default()
         };
         let course = Course::of(&[], Offset::after(Duration::from_millis(2_500)));
-        let samples = [said(100, Some(2.0)), said(900, Some(4.0)), said(2_100, Some(8.0))];
+        let samples = [
+            said(100, Some(2.0)),
+            said(900, Some(4.0)),
+            said(2_100, Some(8.0)),
+        ];
         let gauges = Gauges::of(&samples, &course);
         assert_eq!(gauges.running, [Some(3.0), None, Some(8.0)]);
         assert_eq!((gauges.waiting, gauges.power_w), (vec![], vec![]));

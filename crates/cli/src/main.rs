@@ -84,7 +84,7 @@ fn main() -> ExitCode {
         Command::Compare(arguments) => command::compare::run(&arguments),
         Command::History(arguments) => command::history::run(&arguments),
         Command::Watch(arguments) => command::watch::run(*arguments),
-        Command::Serve(arguments) => command::serve::run(&arguments),
+        Command::Serve(arguments) => command::serve::run(&arguments, Cli::command()),
         Command::Import(arguments) => command::import::run(&arguments),
         Command::From(arguments) => command::from::run(&arguments),
         Command::Data(arguments) => command::data::run(&arguments),

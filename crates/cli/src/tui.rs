@@ -17,14 +17,13 @@ use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifier
 use crossterm::execute;
 use crossterm::style::Print;
 use crossterm::terminal::{
-    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode,
-    enable_raw_mode,
+    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
+use inferometer_message::ProgressText;
+use inferometer_runner::now::StepState;
 use inferometer_runner::now::{self, Now};
 use inferometer_text::Lang;
 use ratatui_core::terminal::Terminal;
-use inferometer_message::ProgressText;
-use inferometer_runner::now::StepState;
 use screen::{Footer, Screen, state_text};
 use std::io::IsTerminal as _;
 use std::path::Path;
@@ -201,7 +200,9 @@ pub fn give_back() {
 /// The words for what became of a step, by the code that a page is sent.
 pub fn state_words() -> Vec<(&'static str, ProgressText)> {
     let words = StepState::VARIANTS.iter();
-    words.map(|&state| (state.into(), state_text(state))).collect()
+    words
+        .map(|&state| (state.into(), state_text(state)))
+        .collect()
 }
 
 type Known = Arc<Mutex<Option<Arc<Now>>>>;

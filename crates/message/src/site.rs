@@ -62,6 +62,19 @@ inferometer_text::texts! {
 }
 
 inferometer_text::texts! {
+    /// The page that starts a measurement.
+    pub enum StartText {
+        Title => "New measurement", "新测量";
+        Line => "The same on the command line", "等价的命令行";
+        Start => "Start", "开始";
+        Copy => "Copy", "复制";
+        Copied => "copied", "已复制";
+        Away => "the server of this page does not answer", "页面服务无响应";
+        Failed => "It did not begin, or ended without a result:", "未能开始，或结束时没有结果：";
+    }
+}
+
+inferometer_text::texts! {
     /// The view in the terminal, beside what a live page says.
     pub enum TerminalText {
         TokenRate => "output tok/s", "输出 tok/s";

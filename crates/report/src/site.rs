@@ -5,14 +5,16 @@
 //! can end the script element, and the script writes text, never markup.
 
 mod live;
+mod start;
 
 pub use live::{MayEnd, live_page};
+pub use start::{Form, FormOption, start_page};
 
 use crate::runs::{KnownResult, Listed, RunState};
 use inferometer_analysis::compare::Metric;
 use inferometer_chart::metric_name::{MetricUnit, metric_name, unit_of};
 use inferometer_core::scenario::Shape;
-use inferometer_message::{NumbersText, RunsText, SiteText};
+use inferometer_message::{NumbersText, RunsText, SiteText, StartText};
 use inferometer_page::html::ControlText;
 use inferometer_page::number;
 use inferometer_text::hostile::{escaped, printable};
@@ -57,6 +59,8 @@ pub fn page_name(name: &str, taken: &mut HashSet<String>) -> String {
 pub enum Hosting {
     Files,
     Server,
+    /// A server that also starts measurements.
+    Starter,
 }
 
 /// The index, opened in one language and switched in the browser.
@@ -114,11 +118,17 @@ pub fn index(entries: &[Entry], hosting: Hosting, lang: Lang) -> String {
         data = embedded(&data(entries)),
         test = match hosting {
             Hosting::Files => String::new(),
-            Hosting::Server => format!(
-                "<p id=\"test\" hidden><a href=\"compare\">{}</a></p>\n\
+            Hosting::Server | Hosting::Starter => format!(
+                "{start}<p id=\"test\" hidden><a href=\"compare\">{}</a></p>\n\
                  <p><a href=\"history\">{}</a></p>\n",
                 both(SiteText::FullComparison),
                 both(SiteText::HistoryLink),
+                start = match hosting {
+                    Hosting::Starter => {
+                        format!("<p><a href=\"new\">{}</a></p>\n", both(StartText::Title))
+                    }
+                    _ => String::new(),
+                },
             ),
         },
     );
@@ -271,6 +281,11 @@ fn embedded(value: &Value) -> String {
 /// A text in both languages, of which the page shows one.
 fn both(text: impl Text) -> String {
     spans(&[Lang::En, Lang::Zh].map(|lang| text.text(lang).to_owned()))
+}
+
+/// A text in both languages, for a script.
+fn texts(text: impl Text) -> Value {
+    json!([Lang::En, Lang::Zh].map(|lang| text.text(lang)))
 }
 
 fn spans([en, zh]: &[String; 2]) -> String {

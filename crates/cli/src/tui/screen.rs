@@ -114,7 +114,11 @@ impl Screen<'_> {
         });
         let phase = phase.map_or(LiveText::Waiting.text(lang), |phase| phase.text(lang));
         let done = match run.planned {
-            Some(planned) => format!("{} / {}", number::count(run.measured), number::count(planned)),
+            Some(planned) => format!(
+                "{} / {}",
+                number::count(run.measured),
+                number::count(planned)
+            ),
             None => number::count(run.measured),
         };
         let count = |count: String, text: LiveText| format!("{count} {}", text.text(lang));
@@ -163,7 +167,10 @@ impl Screen<'_> {
             figure(
                 TerminalText::TokenRate.text(lang),
                 rate(latest.map(|it| it.output_tokens_per_s)),
-                parts.iter().map(|it| Some(it.output_tokens_per_s)).collect(),
+                parts
+                    .iter()
+                    .map(|it| Some(it.output_tokens_per_s))
+                    .collect(),
             ),
             figure(
                 TerminalText::RequestRate.text(lang),
@@ -225,7 +232,10 @@ impl Screen<'_> {
             .map(|it| Line::raw(shorten(&printable(it, LONGEST), columns)))
             .collect();
         if !messages.is_empty() {
-            messages.insert(0, self.rule(TerminalText::Messages.text(self.lang), columns));
+            messages.insert(
+                0,
+                self.rule(TerminalText::Messages.text(self.lang), columns),
+            );
         }
         if room_left > 1 {
             lines.extend(last_of(messages, 1, room_left));

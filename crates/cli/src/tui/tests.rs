@@ -221,7 +221,11 @@ fn a_run_a_sweep_and_a_study_at_two_sizes_and_in_two_languages() {
     };
     for (columns, rows) in [(80, 24), (120, 40)] {
         for lang in [Lang::En, Lang::Zh] {
-            for (name, now) in [("run", &run_alone), ("sweep", &in_sweep), ("study", &in_study)] {
+            for (name, now) in [
+                ("run", &run_alone),
+                ("sweep", &in_sweep),
+                ("study", &in_study),
+            ] {
                 let shown = picture(&screen(Some(now), &said, lang), columns, rows);
                 insta::assert_snapshot!(format!("{name}-{columns}x{rows}-{lang}"), shown);
             }

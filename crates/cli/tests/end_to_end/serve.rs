@@ -190,7 +190,14 @@ fn a_sweep_a_search_and_a_study_are_followed_as_they_grow() {
     let study = vec!["tune", "study.toml"];
     for arguments in [sweep, search, study] {
         let out = format!("{}-kept/it", arguments[0]);
-        let live = ["--live=127.0.0.1:0", "--quiet", "--lang", "en", "--out", &out];
+        let live = [
+            "--live=127.0.0.1:0",
+            "--quiet",
+            "--lang",
+            "en",
+            "--out",
+            &out,
+        ];
         let served = started(&place, &[&arguments[..], &live].concat());
         until("it in the list", || {
             let state = served.json("/api/runs")["runs"][0]["state"].clone();
@@ -246,4 +253,76 @@ fn others_need_the_token_and_bad_input_is_told_in_one_line() {
         );
         assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
     }
+}
+
+/// A word of an address.
+fn encoded(text: &str) -> String {
+    let byte = |byte: u8| format!("%{byte:02X}");
+    text.bytes().map(byte).collect()
+}
+
+#[test]
+fn measurements_are_started_from_a_page_only_where_that_is_allowed() {
+    let place = Place::new();
+    let sim = Sim::start(&["--ttft", "5ms", "--itl", "1ms"]);
+    std::fs::create_dir(place.path("kept")).unwrap();
+    let ask = |served: &Served, words: &[&str], headers: &str| {
+        let words = encoded(&serde_json::json!(words).to_string());
+        served.ask("POST", &format!("/api/start?words={words}"), headers)
+    };
+    const OWN: &str = "X-Inferometer: 1\r\n";
+    let fine = ["run", &sim.url, "--requests=1000000", "--output-tokens=8"];
+    let closed = serve(&place, &["kept"]);
+    assert!(ask(&closed, &fine, OWN).starts_with("HTTP/1.1 403"));
+    assert!(closed.get("/new").starts_with("HTTP/1.1 404"));
+    assert!(!closed.get("/").contains("href=\"new\""));
+
+    let open = serve(&place, &["kept", "--allow-run"]);
+    assert!(open.get("/").contains("href=\"new\""));
+    let form = open.get("/new");
+    assert!(form.contains("--concurrency") && !form.contains("--api-key-file"));
+    let other_site = ask(&open, &fine, "");
+    assert!(other_site.starts_with("HTTP/1.1 403"), "{other_site}");
+    for (words, expected) in [
+        (&["run", "--check=command:true"][..], "not for pages"),
+        (&["run", "--", "touch", "hurt"], "not for pages"),
+        (&["run", "--concurrency=many"], "--concurrency"),
+        (&["tune", "study.toml"], "a page may start"),
+        (&[], "a page may start"),
+    ] {
+        let refused = ask(&open, words, OWN);
+        assert!(refused.starts_with("HTTP/1.1 400"), "{refused}");
+        assert!(refused.contains(expected), "{refused}");
+    }
+    assert!(place.files("kept").is_empty());
+
+    let started = ask(&open, &fine, OWN);
+    let (_, body) = started.split_once("\r\n\r\n").unwrap();
+    let id = serde_json::from_str::<Value>(body).unwrap()["id"].clone();
+    let id = id.as_str().unwrap();
+    let mut events = open.events(id);
+    let told = events.find(|told| told["run"]["measured"].as_u64() > Some(0));
+    assert!(told.is_some(), "{started}");
+    let second = ask(&open, &fine, OWN);
+    assert!(second.contains("is measured already"), "{second}");
+    assert!(open.get(&format!("/runs/{id}")).contains("id=\"end\""));
+    let ended = open.ask("POST", &format!("/api/runs/{id}/end"), OWN);
+    assert!(ended.starts_with("HTTP/1.1 200"), "{ended}");
+    assert!(events.any(|told| told["ended"] == true));
+    until("its report", || {
+        let page = open.get(&format!("/runs/{id}"));
+        page.contains("INVALID").then_some(())
+    });
+
+    // One that cannot begin says why on its page.
+    let nowhere = ["run", "http://127.0.0.1:9", "--label=nowhere"];
+    let started = until("the end of the first", || {
+        let started = ask(&open, &nowhere, OWN);
+        started.starts_with("HTTP/1.1 200").then_some(started)
+    });
+    let (_, body) = started.split_once("\r\n\r\n").unwrap();
+    let id = serde_json::from_str::<Value>(body).unwrap()["id"].clone();
+    let page = format!("/runs/{}", id.as_str().unwrap());
+    until("why", || open.get(&page).contains("error: ").then_some(()));
+    assert!(!place.path("kept").join(id.as_str().unwrap()).exists());
 }

@@ -1,9 +1,9 @@
 //! The page of a measurement that goes on.
 
-use super::{both, clean, document, embedded, shown};
+use super::{both, clean, document, embedded, shown, texts};
 use inferometer_message::{LiveText, ProgressText, SiteText, SweepText};
 use inferometer_page::html::ControlText;
-use inferometer_text::{Lang, Text};
+use inferometer_text::Lang;
 use serde_json::{Map, Value, json};
 
 const SCRIPT: &str = include_str!("live.js");
@@ -129,8 +129,4 @@ fn data(run: &str, states: &[(&str, ProgressText)]) -> Value {
         "notes": texts(LiveText::Notes),
         "states": states,
     })
-}
-
-fn texts(text: impl Text) -> Value {
-    json!([Lang::En, Lang::Zh].map(|lang| text.text(lang)))
 }

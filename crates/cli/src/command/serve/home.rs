@@ -1,24 +1,27 @@
 //! What is stored in the folders that are served, by names that fit into an address.
 
-use super::live::{self, Begun};
+use super::live;
 use super::metrics::{self, View};
+use super::start::{Started, Starter};
+use crate::command::{compare, history, runs, site};
 use crate::signals::EndWish;
 use crate::tui::state_words;
-use crate::command::{compare, history, runs, site};
 use anyhow::bail;
 use inferometer_core::point::Point;
+use inferometer_message::StartText;
 use inferometer_report::runs::{KnownResult, RunState, value};
-use inferometer_report::site::{Entry, Hosting, MayEnd, index, live_page};
+use inferometer_report::site::{Entry, Hosting, MayEnd, index, live_page, plain_page, start_page};
 use inferometer_runner::now::{goes_on, measured};
 use inferometer_store::run_dir::modified;
 use inferometer_store::stored::{Stored, list};
 use inferometer_text::Lang;
-use inferometer_web::Answer;
+use inferometer_text::hostile::printable;
 use inferometer_web::access::encoded;
+use inferometer_web::{Answer, Status};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Files of a result that change when it does.
 const CHANGING: [&str; 7] = [
@@ -47,6 +50,8 @@ pub struct Home {
     lang: Lang,
     /// What this process measures.
     own: Option<Own>,
+    /// Starts measurements, where pages may.
+    starter: Option<Starter>,
     /// Results that were read already. Only a cache.
     known: Mutex<HashMap<PathBuf, Stamped>>,
 }
@@ -57,6 +62,7 @@ impl Home {
             folders,
             lang,
             own: None,
+            starter: None,
             known: Mutex::default(),
         }
     }
@@ -69,23 +75,71 @@ impl Home {
         }
     }
 
+    /// The same where pages may start measurements.
+    pub fn with(self, starter: Option<Starter>) -> Self {
+        Home { starter, ..self }
+    }
+
     fn own(&self, id: &str) -> Option<&Own> {
         self.own.as_ref().filter(|own| own.name == id)
     }
 
-    /// Ends what this process measures; false where that is another's, or may not be.
+    /// Whether it is measured now, or about to be, or its figures are about to be known.
+    fn is_followed(&self, id: &str, stored: &Stored) -> bool {
+        let started = self.started(id).is_some_and(|it| it.is_running());
+        let is_at_work = started || self.own(id).is_some();
+        goes_on(&stored.path) || (is_at_work && live::lacks_figures(&stored.path, true))
+    }
+
+    fn started(&self, id: &str) -> Option<Arc<Started>> {
+        self.starter.as_ref()?.started(id)
+    }
+
+    /// What ends a measurement of this process, or one that it started, where a page may do so.
+    fn ending(&self, id: &str) -> Option<EndWish> {
+        let started = self.started(id).filter(|it| it.is_running());
+        let own = self.own(id).and_then(|own| own.end.clone());
+        own.or_else(|| started.map(|it| it.end()))
+    }
+
+    /// Ends it; false where that is another's, or may not be.
     pub fn end(&self, id: &str) -> bool {
-        let end = self.own(id).and_then(|own| own.end.as_ref());
-        end.map(|end| end()).is_some()
+        self.ending(id).map(|end| end()).is_some()
+    }
+
+    /// Starts what the words of a command line ask for, as a JSON array.
+    pub fn start(&self, words: Option<&str>) -> Answer {
+        let Some(starter) = &self.starter else {
+            let text = "measurements are started here with `inferometer serve --allow-run` only";
+            return Answer::text(Status::Forbidden, text);
+        };
+        let words = words.and_then(|words| serde_json::from_str::<Vec<String>>(words).ok());
+        match starter.start(&words.unwrap_or_default()) {
+            Ok(id) => Answer::json(serde_json::json!({"id": id}).to_string()),
+            Err(error) => {
+                let text = inferometer_runner::with_causes(error.as_ref());
+                Answer::text(Status::BadRequest, &printable(&text, 2_000))
+            }
+        }
+    }
+
+    /// The page that starts a measurement.
+    pub fn form(&self) -> Option<String> {
+        let starter = self.starter.as_ref()?;
+        Some(start_page(&starter.forms(), self.lang))
     }
 
     /// Events of a result that goes on; also of what this process has yet to begin.
     pub fn events(&self, id: &str) -> Option<Answer> {
+        if let Some(started) = self.started(id) {
+            let folder = self.folders[0].join(id);
+            return Some(live::events(folder, move || started.is_running()));
+        }
         if self.own(id).is_some() {
-            return Some(live::events(self.folders[0].join(id), Begun::OrWillBe));
+            return Some(live::events(self.folders[0].join(id), || true));
         }
         let stored = self.stored(id)?;
-        Some(live::events(stored.path, Begun::Yes))
+        Some(live::events(stored.path, || false))
     }
 
     /// All results with their names in addresses, the newest of each folder first.
@@ -143,25 +197,35 @@ impl Home {
             result: self.known(stored),
         };
         let entries: Vec<Entry> = results.iter().map(entry).collect();
-        Ok(index(&entries, Hosting::Server, self.lang))
+        let hosting = match self.starter {
+            Some(_) => Hosting::Starter,
+            None => Hosting::Server,
+        };
+        Ok(index(&entries, hosting, self.lang))
     }
 
     /// The report of a result, or the page that follows it while it goes on.
     pub fn page(&self, id: &str) -> anyhow::Result<Option<String>> {
-        let own = self.own(id);
-        let stored = self.stored(id);
+        let (stored, started) = (self.stored(id), self.started(id));
         let page = |name: &str| {
             let run = format!("../api/runs/{}", encoded(id));
-            let may_end = match own.and_then(|own| own.end.as_ref()) {
+            let may_end = match self.ending(id) {
                 Some(_) => MayEnd::Yes,
                 None => MayEnd::No,
             };
             live_page(name, &run, may_end, &state_words(), self.lang)
         };
         Ok(match stored {
-            Some(stored) if goes_on(&stored.path) => Some(page(&runs::name(&stored))),
+            Some(stored) if self.is_followed(id, &stored) => Some(page(&runs::name(&stored))),
             Some(stored) => Some(site::made_page(&stored, self.lang)),
-            None => own.map(|own| page(&own.name)),
+            None => match started.map(|started| started.said()) {
+                Some(None) => Some(page(id)),
+                Some(Some(said)) => {
+                    let text = format!("{}\n{said}", StartText::Failed.text(self.lang));
+                    Some(plain_page(id, &text, self.lang))
+                }
+                None => self.own(id).map(|own| page(&own.name)),
+            },
         })
     }
 

@@ -13,16 +13,10 @@ const PACE: Duration = Duration::from_secs(1);
 /// How long the figures of a run may take once nothing is measured; a killed one has none.
 const SEALING: Duration = Duration::from_secs(30);
 
-/// Whether there is something to follow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Begun {
-    Yes,
-    /// This process is about to measure it, or to end.
-    OrWillBe,
-}
-
 /// Events of a measurement; the last says that it ended, and the page then becomes its report.
-pub fn events(folder: PathBuf, begun: Begun) -> Answer {
+/// `is_at_work`: whether a process that measures it is known to be alive, also before the first
+/// request and after the last.
+pub fn events(folder: PathBuf, is_at_work: impl Fn() -> bool + Send + 'static) -> Answer {
     let mut next = Instant::now();
     let mut ended = false;
     let mut quiet_since = None;
@@ -34,8 +28,9 @@ pub fn events(folder: PathBuf, begun: Begun) -> Answer {
         std::thread::sleep(next.saturating_duration_since(Instant::now()));
         if !goes_on(&folder) {
             let quiet = quiet_since.get_or_insert_with(Instant::now).elapsed();
-            let patient = begun == Begun::OrWillBe || quiet < SEALING;
-            if patient && lacks_figures(&folder, begun) {
+            let is_at_work = is_at_work();
+            let patient = is_at_work || quiet < SEALING;
+            if patient && lacks_figures(&folder, is_at_work) {
                 next = Instant::now() + PACE / 4;
                 return Some(waiting());
             }
@@ -51,9 +46,9 @@ pub fn events(folder: PathBuf, begun: Begun) -> Answer {
 }
 
 /// Whether nothing is measured at the moment, and the figures are still to come.
-fn lacks_figures(folder: &Path, begun: Begun) -> bool {
+pub fn lacks_figures(folder: &Path, is_at_work: bool) -> bool {
     match Stored::at(folder) {
-        None => begun == Begun::OrWillBe,
+        None => is_at_work,
         Some(stored) if stored.kind == Kind::Run => {
             RunDir::open(folder).is_ok_and(|run| run.summary().is_err())
         }
