@@ -57,7 +57,7 @@ impl PastRun {
             began,
             started: environment.started.clone(),
             conditions: conditions(scenario, environment),
-            facts: facts(scenario, environment),
+            facts: facts(scenario, environment, &summary),
             summary,
         }
     }
@@ -116,7 +116,11 @@ fn in_words(value: &Value) -> String {
     }
 }
 
-fn facts(scenario: &Scenario, environment: &Environment) -> BTreeMap<String, String> {
+fn facts(
+    scenario: &Scenario,
+    environment: &Environment,
+    summary: &Summary,
+) -> BTreeMap<String, String> {
     let host = &environment.host;
     let mut facts: BTreeMap<String, String> = [
         ("inferometer", Some(environment.inferometer.clone())),
@@ -142,6 +146,11 @@ fn facts(scenario: &Scenario, environment: &Environment) -> BTreeMap<String, Str
         if let Some(tokens) = engine.kv_tokens {
             facts.insert("kv-tokens".to_owned(), tokens.to_string());
         }
+    }
+    let server = summary.server.as_ref();
+    let mut devices = server.into_iter().flat_map(|server| &server.devices);
+    if let Some(driver) = devices.find_map(|device| device.driver.clone()) {
+        facts.insert("driver".to_owned(), driver);
     }
     let tags = scenario.tags.iter();
     facts.extend(tags.map(|tag| (tag.key.clone(), tag.value.clone())));

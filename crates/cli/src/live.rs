@@ -1,10 +1,12 @@
-//! `--live`: what of a measurement is followed in a browser. Who serves it is handed in, since a
-//! server of pages knows all commands.
+//! `--live` and `--tui`: how a measurement is followed while it goes on. Who serves its pages is
+//! handed in, since a server of pages knows all commands.
 
-use inferometer_load::instrument::Control;
+use crate::signals::EndWish;
+use crate::tui::{Board, Tui};
 use inferometer_text::Lang;
 use inferometer_web::ServerHandle;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 #[derive(clap::Args)]
@@ -22,46 +24,87 @@ pub struct LiveOptions {
     /// A page may not end the run
     #[arg(long, requires = "live", help_heading = "Output")]
     pub read_only: bool,
+    /// Show it on the whole terminal while it goes on: figures, curves and doubts as they arise
+    #[arg(long, conflicts_with = "quiet", help_heading = "Output")]
+    pub tui: bool,
 }
 
-/// What is followed.
-pub enum Followed<'a> {
-    /// A run, by its folder, and what ends it where a page may do so.
-    Run(&'a Path, Option<&'a Control>),
-    /// The runs of a sweep or a search, which come one after the other in a folder.
-    All(&'a Path),
+/// What is followed: the folder of a run, a sweep, a search or a study, and what ends it where a
+/// page may do so.
+pub struct Followed<'a> {
+    pub folder: &'a Path,
+    pub end: Option<EndWish>,
 }
 
-/// Serves pages of what is followed at an address, and says where.
+/// Serves pages of what is followed at an address.
 pub type Serve = fn(&str, &Followed<'_>, Lang) -> anyhow::Result<LivePage>;
 
 /// Pages of what this process measures; they end with it.
-pub struct LivePage(#[expect(dead_code, reason = "it serves until it is dropped")] ServerHandle);
+pub struct LivePage {
+    #[expect(dead_code, reason = "it serves until it is dropped")]
+    server: ServerHandle,
+    /// Where it can be opened.
+    address: String,
+}
+
+/// All who follow a measurement, until it ends.
+pub struct Followers {
+    page: Option<LivePage>,
+    view: Option<Tui>,
+}
 
 impl LiveOptions {
-    /// Absent unless it was asked for.
+    /// What a view in the terminal shows beside the measurement; absent unless it was asked for.
+    pub fn board(&self) -> anyhow::Result<Option<Arc<Board>>> {
+        self.tui.then(Board::new).transpose()
+    }
+
+    /// Begins to show what is measured into a folder; `end` is what Ctrl-C does.
     pub fn follow(
         &self,
         serve: Serve,
-        followed: Followed<'_>,
+        folder: &Path,
+        end: EndWish,
+        board: Option<Arc<Board>>,
         lang: Lang,
-    ) -> anyhow::Result<Option<LivePage>> {
-        let followed = match followed {
-            Followed::Run(out, _) if self.read_only => Followed::Run(out, None),
-            other => other,
+    ) -> anyhow::Result<Followers> {
+        let followed = Followed {
+            folder,
+            end: (!self.read_only).then(|| Arc::clone(&end)),
         };
         let listen = self.live.as_deref();
-        listen.map(|it| serve(it, &followed, lang)).transpose()
+        let page = listen.map(|it| serve(it, &followed, lang)).transpose()?;
+        if let Some(page) = &page {
+            let text = format!("live: {}", page.address);
+            match &board {
+                Some(board) => board.keep(&text),
+                None => eprintln!("{text}"),
+            }
+        }
+        let view = board.map(|board| Tui::start(board, folder, end, lang));
+        Ok(Followers {
+            page,
+            view: view.transpose()?,
+        })
     }
 }
 
 impl LivePage {
-    pub fn new(server: ServerHandle) -> Self {
-        LivePage(server)
+    pub fn new(server: ServerHandle, address: String) -> Self {
+        LivePage { server, address }
+    }
+}
+
+impl Followers {
+    /// The measurement is over: the terminal makes room for the report.
+    pub fn clear(&mut self) {
+        self.view = None;
     }
 
     /// Leaves browsers the time to hear that the measurement ended.
     pub fn end(self) {
-        std::thread::sleep(Duration::from_millis(1_200));
+        if self.page.is_some() {
+            std::thread::sleep(Duration::from_millis(1_200));
+        }
     }
 }

@@ -23,6 +23,7 @@ mod registry;
 mod session;
 mod sides;
 mod signals;
+mod tui;
 mod typed_words;
 
 use arguments::{Cli, Command};
@@ -51,10 +52,12 @@ fn main() -> ExitCode {
             .iter()
             .any(|word| said.contains(word));
         if of_thread && said.contains("thread") {
+            tui::give_back();
             eprintln!("error: {NO_THREAD}");
             std::process::exit(2);
         }
         if !is_guarded() {
+            tui::give_back();
             default(panic);
         }
     }));
@@ -75,14 +78,14 @@ fn main() -> ExitCode {
         Command::Run(arguments) => command::run::run(*arguments, command::serve::follow),
         Command::Sweep(arguments) => command::sweep::run(*arguments, command::serve::follow),
         Command::Capacity(arguments) => command::capacity::run(*arguments, command::serve::follow),
-        Command::Tune(arguments) => command::tune::run(*arguments),
+        Command::Tune(arguments) => command::tune::run(*arguments, command::serve::follow),
         Command::Report(arguments) => command::report::run(&arguments),
         Command::Runs(arguments) => command::runs::run(&arguments),
         Command::Verify(arguments) => command::verify::run(&arguments),
         Command::Compare(arguments) => command::compare::run(&arguments),
         Command::History(arguments) => command::history::run(&arguments),
         Command::Watch(arguments) => command::watch::run(*arguments),
-        Command::Serve(arguments) => command::serve::run(&arguments),
+        Command::Serve(arguments) => command::serve::run(&arguments, Cli::command()),
         Command::Import(arguments) => command::import::run(&arguments),
         Command::From(arguments) => command::from::run(&arguments),
         Command::Data(arguments) => command::data::run(&arguments),

@@ -1,6 +1,8 @@
 //! What is shown while a run goes on: one line that changes on a terminal, a plain line every
-//! ten seconds elsewhere, nothing when quiet. It reads snapshots and cannot slow the driver.
+//! ten seconds elsewhere, nothing when quiet. It reads snapshots and cannot slow the driver. Where
+//! a view takes the whole terminal, it only tells that what is done beside measuring.
 
+use crate::tui::Board;
 use inferometer_campaign::capacity::stored::{ProbeVerdict, StoredProbe};
 use inferometer_core::record::Stage;
 use inferometer_load::live::Snapshot;
@@ -9,11 +11,13 @@ use inferometer_message::ProgressText;
 use inferometer_page::number;
 use inferometer_page::text::pad_right;
 use inferometer_runner::capacity::short;
+use inferometer_runner::now::time_left;
 use inferometer_runner::observer::{Event, Observer};
 use inferometer_text::Lang;
 use inferometer_text::hostile::printable;
 use inferometer_workload::remote::DownloadProgress;
 use std::io::{IsTerminal, Write};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Time between lines where there is no terminal.
@@ -44,6 +48,8 @@ pub struct Progress {
     campaign: bool,
     /// Phases end when enough is known, and not by the most requests that they may have.
     open_ended: bool,
+    /// The view that takes the whole terminal.
+    board: Option<Arc<Board>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -72,7 +78,14 @@ impl Progress {
             held: None,
             campaign: false,
             open_ended: false,
+            board: None,
         }
+    }
+
+    /// The same for a view that takes the whole terminal, where there is one.
+    pub fn on(self, board: Option<&Arc<Board>>) -> Progress {
+        let board = board.map(Arc::clone);
+        Progress { board, ..self }
     }
 
     pub fn lang(&self) -> Lang {
@@ -96,6 +109,9 @@ impl Progress {
     }
 
     pub fn keep(&self, text: &str) {
+        if let Some(board) = &self.board {
+            return board.keep(text);
+        }
         match self.mode {
             Mode::Live => self.print(&format!("\r\x1b[2K{text}\n")),
             Mode::Plain => self.print(&format!("{text}\n")),
@@ -104,6 +120,9 @@ impl Progress {
     }
 
     pub fn say(&self, text: &str) {
+        if let Some(board) = self.shown() {
+            return board.say(text);
+        }
         match self.mode {
             // A line that is longer than the terminal is wide cannot be wiped away.
             Mode::Live => {
@@ -115,6 +134,11 @@ impl Progress {
             Mode::Plain => self.print(&format!("{text}\n")),
             Mode::Quiet => {}
         }
+    }
+
+    /// The view of the whole terminal, once it is in sight.
+    fn shown(&self) -> Option<&Board> {
+        self.board.as_deref().filter(|board| board.is_shown())
     }
 
     /// Says what is tried. Where there is no terminal, only once a phase begins: a run that
@@ -181,6 +205,9 @@ impl Progress {
         if let Some(text) = self.held.take() {
             self.say(&text);
         }
+        if let Some(board) = self.shown() {
+            board.say("");
+        }
         self.title = title;
         self.requests = requests.filter(|_| !self.open_ended);
         self.duration = duration;
@@ -190,7 +217,8 @@ impl Progress {
     }
 
     pub fn show(&mut self, now: &Snapshot) {
-        if !self.is_due() {
+        // The view reads more from the folder.
+        if self.board.is_some() || !self.is_due() {
             return;
         }
         let line = self.line(now);
@@ -202,7 +230,7 @@ impl Progress {
 
     /// The run is over; the line makes room for the report.
     pub fn end(&self) {
-        if self.mode == Mode::Live {
+        if self.mode == Mode::Live && self.shown().is_none() {
             self.print("\r\x1b[2K");
         }
     }
@@ -238,18 +266,9 @@ impl Progress {
         line + &left
     }
 
-    /// Time left: what remains of the duration, or of the requests at the pace so far.
     fn left(&self, now: &Snapshot) -> Option<Duration> {
         let spent = self.begun.elapsed();
-        let by_time = self.duration.map(|all| all.saturating_sub(spent));
-        let by_count = self.requests.filter(|_| now.ended() > 0).map(|all| {
-            let share = all.saturating_sub(now.ended()) as f64 / now.ended() as f64;
-            Duration::from_secs_f64((spent.as_secs_f64() * share).min(1e9))
-        });
-        match (by_time, by_count) {
-            (Some(time), Some(count)) => Some(time.min(count)),
-            (time, count) => time.or(count),
-        }
+        time_left(spent, self.duration, self.requests, now.ended())
     }
 
     fn print(&self, text: &str) {
@@ -345,6 +364,8 @@ impl Observer for Progress {
                 let values = [("reason", reason.to_string())];
                 self.say(&ProgressText::GivingUp.with(self.lang, &values));
             }
+            // The view shows them as a table.
+            Event::Probed { .. } if self.board.is_some() => {}
             Event::Probed { over, probe } => self.keep(&probed(over, probe, self.lang)),
             Event::WaitingForSearcher { name, since } => {
                 let values = [("name", name.to_string()), ("since", clock(since))];

@@ -5,18 +5,23 @@ use anyhow::Context;
 use inferometer_load::instrument::Control;
 use inferometer_load::worker::Stop;
 use rustix::process::{Resource, Signal};
+use std::sync::Arc;
 use tokio::signal::unix::{SignalKind, signal};
 
+/// What a signal does; keys of a terminal and buttons of a page do the same.
+pub type EndWish = Arc<dyn Fn() + Send + Sync>;
+
 /// The first signal drains, the second leaves. Both keep what is recorded.
-pub fn interrupt_on_signals(control: Control) -> anyhow::Result<()> {
+pub fn interrupt_on_signals(control: Control) -> anyhow::Result<EndWish> {
     interrupt_or_say(control, String::new())
 }
 
 /// The same for what was kept in a folder: where nothing is measured at the moment, as in virtual
 /// time, it ends at once, with a last word.
-pub fn interrupt_or_say(control: Control, last_word: String) -> anyhow::Result<()> {
+pub fn interrupt_or_say(control: Control, last_word: String) -> anyhow::Result<EndWish> {
     on_signals(move || {
         if !control.is_measuring() {
+            crate::tui::give_back();
             if !last_word.is_empty() {
                 eprintln!("\n{last_word}");
             }
@@ -24,7 +29,7 @@ pub fn interrupt_or_say(control: Control, last_word: String) -> anyhow::Result<(
         }
         // Two wishes are heard; a third means that nothing hears them.
         if control.state() == Stop::Leave {
-            std::process::exit(130);
+            leave();
         }
         control.interrupt();
     })
@@ -32,16 +37,21 @@ pub fn interrupt_or_say(control: Control, last_word: String) -> anyhow::Result<(
 
 /// The same for a campaign, which has more to put in order than a measurement: it hears of the
 /// wish whatever it is at, and ends by itself.
-pub fn interrupt_campaign_on_signals(controls: Vec<Control>) -> anyhow::Result<()> {
+pub fn interrupt_campaign_on_signals(controls: Vec<Control>) -> anyhow::Result<EndWish> {
     on_signals(move || {
         if controls
             .iter()
             .all(|control| control.state() == Stop::Leave)
         {
-            std::process::exit(130);
+            leave();
         }
         controls.iter().for_each(Control::interrupt);
     })
+}
+
+fn leave() -> ! {
+    crate::tui::give_back();
+    std::process::exit(130)
 }
 
 /// Where files may not grow without limit, a write beyond it becomes an error that can be told; by
@@ -69,7 +79,9 @@ fn outlives_terminal() -> bool {
     mask.is_some_and(|mask| mask & 1 << (Signal::HUP.as_raw() - 1) != 0)
 }
 
-fn on_signals(mut hear: impl FnMut() + Send + 'static) -> anyhow::Result<()> {
+fn on_signals(hear: impl Fn() + Send + Sync + 'static) -> anyhow::Result<EndWish> {
+    let wish: EndWish = Arc::new(hear);
+    let hear = Arc::clone(&wish);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -96,7 +108,7 @@ fn on_signals(mut hear: impl FnMut() + Send + 'static) -> anyhow::Result<()> {
             });
         })
         .context(crate::NO_THREAD)?;
-    Ok(())
+    Ok(wish)
 }
 
 /// The terminal was closed; never, where that is to be ignored.

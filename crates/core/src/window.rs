@@ -63,6 +63,13 @@ impl Opening {
         self.ended
     }
 
+    /// Time until it opens, at the pace so far; absent while nothing has ended.
+    pub fn time_left(&self, elapsed: Duration, ended: u64) -> Option<Duration> {
+        let share = self.ended.saturating_sub(ended) as f64 / ended as f64;
+        let by_count = Duration::try_from_secs_f64(elapsed.as_secs_f64() * share);
+        Some(by_count.ok()?.max(self.elapsed.saturating_sub(elapsed)))
+    }
+
     pub fn is_due(&self, load: &LoadSoFar) -> bool {
         if load.elapsed < self.elapsed {
             return false;
@@ -129,6 +136,16 @@ mod tests {
         let opening = opening("concurrency = 8\nwarmup = 2").unwrap();
         assert!(!opening.is_due(&so_far(9.0, 14, 7)));
         assert!(opening.is_due(&so_far(1.0, 16, 8)));
+    }
+
+    #[test]
+    fn the_time_until_it_opens_follows_the_pace_and_the_least_time() {
+        let opening = opening("concurrency = 8\nwarmup = '5s'").unwrap();
+        let seconds = Duration::from_secs;
+        assert_eq!(opening.time_left(seconds(1), 0), None);
+        assert_eq!(opening.time_left(seconds(2), 4), Some(seconds(3)));
+        assert_eq!(opening.time_left(seconds(6), 2), Some(seconds(18)));
+        assert_eq!(opening.time_left(seconds(7), 9), Some(seconds(0)));
     }
 
     #[test]

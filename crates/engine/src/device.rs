@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// What `nvidia-smi` is asked for, in the order in which [`read_nvidia_smi`] takes it.
 const QUERY: &str =
-    "index,name,utilization.gpu,memory.used,memory.total,power.draw,temperature.gpu";
+    "index,name,utilization.gpu,memory.used,memory.total,power.draw,temperature.gpu,driver_version";
 
 /// A driver that takes longer is stuck.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -88,6 +88,7 @@ pub fn read_nvidia_smi(text: &str) -> Vec<DeviceState> {
         Some(DeviceState {
             index: fields.first()?.parse().ok()?,
             name: printable(fields.get(1)?, 80),
+            driver: fields.get(7).and_then(|text| version(text)),
             busy: number(2).map(|percent| percent / 100.0),
             memory_used_mib: number(3),
             memory_total_mib: number(4),
@@ -99,10 +100,18 @@ pub fn read_nvidia_smi(text: &str) -> Vec<DeviceState> {
     text.lines().filter_map(line).collect()
 }
 
+/// A version as a driver's tool writes it; what it does not know is no version.
+fn version(text: &str) -> Option<String> {
+    let is_version = text.starts_with(|c: char| c.is_ascii_digit());
+    is_version.then(|| printable(text, 40))
+}
+
 /// The devices in the text of `npu-smi info`: a table with two lines per chip, and a table of
 /// processes, whose memory taken off leaves what the system itself holds.
 pub fn read_npu_smi(text: &str) -> Vec<DeviceState> {
     let mut devices: Vec<DeviceState> = Vec::new();
+    let head = text.lines().find_map(|line| line.split_once("Version:"));
+    let driver = head.and_then(|(_, rest)| version(rest.split_whitespace().next()?));
     // A chip's first line: NPU and name, health, power and temperature.
     let mut upper: Option<(u32, String, Vec<Option<f64>>)> = None;
     let mut in_processes = false;
@@ -145,6 +154,7 @@ pub fn read_npu_smi(text: &str) -> Vec<DeviceState> {
                 devices.push(DeviceState {
                     index: devices.len() as u32,
                     name: printable(&name, 80),
+                    driver: driver.clone(),
                     busy: busy.map(|percent| percent / 100.0),
                     memory_used_mib: hbm.and_then(|pair| pair[0]),
                     memory_total_mib: hbm.and_then(|pair| pair[1]),
@@ -204,6 +214,7 @@ mod tests {
         let devices = read_npu_smi(NPU);
         assert_eq!(devices.len(), 2);
         assert_eq!(devices[0].name, "910B3");
+        assert_eq!(devices[1].driver.as_deref(), Some("24.1.rc2"));
         assert_eq!(
             (devices[0].busy, devices[0].power_w),
             (Some(0.35), Some(97.5))
@@ -236,11 +247,13 @@ mod tests {
 
     #[test]
     fn gpus_are_read_and_what_they_do_not_support_is_absent() {
-        let text = "0, NVIDIA H200, 37, 132456, 143771, 512.30, 61\n1, NVIDIA H200, [N/A], 4, 143771, [Not Supported], 30\nNo devices\n";
+        let text = "0, NVIDIA H200, 37, 132456, 143771, 512.30, 61, 570.86.15\n1, NVIDIA H200, [N/A], 4, 143771, [Not Supported], 30, [N/A]\nNo devices\n";
         let devices = read_nvidia_smi(text);
         assert_eq!(devices.len(), 2);
         assert_eq!(devices[0].busy, Some(0.37));
         assert_eq!((devices[1].busy, devices[1].power_w), (None, None));
+        let drivers = devices.iter().map(|device| device.driver.as_deref());
+        assert_eq!(drivers.collect::<Vec<_>>(), [Some("570.86.15"), None]);
         assert_eq!(devices[1].memory_used_mib, Some(4.0));
     }
 

@@ -48,7 +48,7 @@ pub use progress::ProgressText;
 pub use runs::RunsText;
 pub use server::ServerText;
 pub use setup::SetupText;
-pub use site::{LiveText, SiteText};
+pub use site::{LiveText, SiteText, StartText, TerminalText};
 pub use study::StudyText;
 pub use sweep::SweepText;
 pub use verdict::VerdictText;

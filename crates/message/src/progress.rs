@@ -48,6 +48,8 @@ texts! {
         PartOf => "part of {of}", "{of} 的一部分";
         Done => "done", "完成";
         Invalid => "invalid", "无效";
+        Failed => "failed", "失败";
+        Skipped => "skipped", "跳过";
         SloMissed => "SLO missed", "未达 SLO";
         Refused => "refused", "拒绝启动";
         Crashed => "crashed", "崩溃";

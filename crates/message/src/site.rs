@@ -40,7 +40,51 @@ inferometer_text::texts! {
         TtftChart => "TTFT in ms: p50, p99", "TTFT（ms）：p50、p99";
         TpotChart => "TPOT in ms: p50, p99", "TPOT（ms）：p50、p99";
         FailedChart => "failed requests", "失败请求数";
+        InFlight => "in flight", "在途";
+        TpotBoth => "TPOT p50 / p99 (ms)", "TPOT p50 / p99（ms）";
+        InFlightChart => "requests in flight", "在途请求数";
+        ServerChart => "requests in the server: running, waiting", "服务端请求：运行中、等待中";
+        KvChart => "KV cache in use (%)", "KV 缓存占用（%）";
+        PowerChart => "power of the devices (W)", "设备功耗（W）";
         Doubts => "Doubts so far", "目前的疑点";
         NoDoubts => "none", "无";
+        Between => "between two measurements", "两次测量之间";
+        Ladder => "Measured so far", "已测部分";
+        Steps => "{done} measured", "已测 {done}";
+        StepsOf => "{done} of {all} measured", "已测 {done} / {all}";
+        Place => "point", "测点";
+        State => "state", "状态";
+        Notes => "doubts, reasons", "疑点与原因";
+        StepTokens => "output tokens per second, step by step", "逐步的每秒输出 token 数";
+        StepTtft => "TTFT in ms: p50, p99, step by step", "逐步的 TTFT（ms）：p50、p99";
+        StepObjective => "the figure of the study, trial by trial", "逐次试验的目标值";
+    }
+}
+
+inferometer_text::texts! {
+    /// The page that starts a measurement.
+    pub enum StartText {
+        Title => "New measurement", "新测量";
+        Line => "The same on the command line", "等价的命令行";
+        Start => "Start", "开始";
+        Copy => "Copy", "复制";
+        Copied => "copied", "已复制";
+        Away => "the server of this page does not answer", "页面服务无响应";
+        Failed => "It did not begin, or ended without a result:", "未能开始，或结束时没有结果：";
+    }
+}
+
+inferometer_text::texts! {
+    /// The view in the terminal, beside what a live page says.
+    pub enum TerminalText {
+        TokenRate => "output tok/s", "输出 tok/s";
+        RequestRate => "requests/s", "请求/s";
+        Server => "running / waiting", "运行 / 等待";
+        KvUse => "KV cache", "KV 缓存";
+        Power => "power", "功耗";
+        Messages => "Messages", "消息";
+        Keys => "q twice or Ctrl-C: end it, keeping what was measured", "按两次 q 或按 Ctrl-C：结束，保留已测得的数据";
+        Sure => "press q again to end it; any other key goes on", "再按一次 q 结束；按其他键继续";
+        Ending => "ending: waiting for what is under way; Ctrl-C again leaves at once", "正在结束：等待在途请求；再按 Ctrl-C 立即退出";
     }
 }

@@ -4,11 +4,17 @@
 //! Names, labels and tags are hostile: in markup they are escaped, in the embedded JSON nothing
 //! can end the script element, and the script writes text, never markup.
 
+mod live;
+mod start;
+
+pub use live::{MayEnd, live_page};
+pub use start::{Form, FormOption, start_page};
+
 use crate::runs::{KnownResult, Listed, RunState};
 use inferometer_analysis::compare::Metric;
 use inferometer_chart::metric_name::{MetricUnit, metric_name, unit_of};
 use inferometer_core::scenario::Shape;
-use inferometer_message::{LiveText, NumbersText, RunsText, SiteText};
+use inferometer_message::{NumbersText, RunsText, SiteText, StartText};
 use inferometer_page::html::ControlText;
 use inferometer_page::number;
 use inferometer_text::hostile::{escaped, printable};
@@ -19,7 +25,6 @@ use strum::VariantArray as _;
 
 const STYLE: &str = include_str!("site/site.css");
 const SCRIPT: &str = include_str!("site/site.js");
-const LIVE_SCRIPT: &str = include_str!("site/live.js");
 
 /// Longest name, label or tag that is shown.
 const MOST_CHARS: usize = 200;
@@ -54,6 +59,8 @@ pub fn page_name(name: &str, taken: &mut HashSet<String>) -> String {
 pub enum Hosting {
     Files,
     Server,
+    /// A server that also starts measurements.
+    Starter,
 }
 
 /// The index, opened in one language and switched in the browser.
@@ -111,90 +118,21 @@ pub fn index(entries: &[Entry], hosting: Hosting, lang: Lang) -> String {
         data = embedded(&data(entries)),
         test = match hosting {
             Hosting::Files => String::new(),
-            Hosting::Server => format!(
-                "<p id=\"test\" hidden><a href=\"compare\">{}</a></p>\n\
+            Hosting::Server | Hosting::Starter => format!(
+                "{start}<p id=\"test\" hidden><a href=\"compare\">{}</a></p>\n\
                  <p><a href=\"history\">{}</a></p>\n",
                 both(SiteText::FullComparison),
                 both(SiteText::HistoryLink),
+                start = match hosting {
+                    Hosting::Starter => {
+                        format!("<p><a href=\"new\">{}</a></p>\n", both(StartText::Title))
+                    }
+                    _ => String::new(),
+                },
             ),
         },
     );
     document(SiteText::Title.text(lang), &body, lang)
-}
-
-/// Whether a page may end the run that it shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MayEnd {
-    Yes,
-    No,
-}
-
-/// The page of a run that goes on: figures, curves and doubts as they come, from the events that
-/// the server sends for it below the address `run`.
-pub fn live_page(name: &str, run: &str, may_end: MayEnd, lang: Lang) -> String {
-    let tiles: String = [
-        ("elapsed", both(LiveText::Elapsed)),
-        ("done", both(LiveText::Done)),
-        ("failed", both(LiveText::Failed)),
-        ("requests", both(LiveText::RequestRate)),
-        ("tokens", both(LiveText::TokenRate)),
-        ("ttft", both(LiveText::Ttft)),
-        ("tpot", both(LiveText::Tpot)),
-    ]
-    .map(|(id, title)| {
-        format!("<div class=\"tile\"><div class=\"faint\">{title}</div><b id=\"{id}\">–</b></div>")
-    })
-    .concat();
-    let charts: String = [
-        ("chart-tokens", both(LiveText::TokenRate)),
-        ("chart-requests", both(LiveText::RequestRate)),
-        ("chart-ttft", both(LiveText::TtftChart)),
-        ("chart-tpot", both(LiveText::TpotChart)),
-        ("chart-failed", both(LiveText::FailedChart)),
-    ]
-    .map(|(id, title)| {
-        format!(
-            "<figure><figcaption>{title}</figcaption>\
-             <svg id=\"{id}\" viewBox=\"0 0 600 160\" role=\"img\"></svg></figure>"
-        )
-    })
-    .concat();
-    let body = format!(
-        "<p><a href=\"..\">{back}</a></p>\n<h1>{name}</h1>\n\
-         <div class=\"bar\"><span id=\"state\">{waiting}</span>\
-         <button id=\"language\" type=\"button\">中文 / English</button>\
-         <button id=\"theme\" type=\"button\">{theme}</button>{end}</div>\n\
-         <div class=\"tiles\">{tiles}</div>\n<h2>{doubts}</h2>\n\
-         <p class=\"faint\" id=\"no-doubts\">{none}</p><ul id=\"doubts\"></ul>\n\
-         <div class=\"charts\">{charts}</div>\n\
-         <script type=\"application/json\" id=\"data\">{data}</script>\n\
-         <script>{LIVE_SCRIPT}</script>\n",
-        back = both(SiteText::Back),
-        name = shown(name),
-        waiting = both(LiveText::Waiting),
-        theme = both(ControlText::Theme),
-        doubts = both(LiveText::Doubts),
-        none = both(LiveText::NoDoubts),
-        data = embedded(&json!({
-            "run": run,
-            "running": texts(LiveText::Running),
-            "away": texts(LiveText::Away),
-            "ended": texts(LiveText::Ended),
-            "sure": texts(LiveText::Sure),
-        })),
-        end = match may_end {
-            MayEnd::Yes => format!(
-                "<button id=\"end\" type=\"button\">{}</button>",
-                both(LiveText::End)
-            ),
-            MayEnd::No => String::new(),
-        },
-    );
-    document(&clean(name), &body, lang)
-}
-
-fn texts(text: LiveText) -> [&'static str; 2] {
-    [Lang::En, Lang::Zh].map(|lang| text.text(lang))
 }
 
 /// A page with a report as text, for a result that has no page of its own.
@@ -343,6 +281,11 @@ fn embedded(value: &Value) -> String {
 /// A text in both languages, of which the page shows one.
 fn both(text: impl Text) -> String {
     spans(&[Lang::En, Lang::Zh].map(|lang| text.text(lang).to_owned()))
+}
+
+/// A text in both languages, for a script.
+fn texts(text: impl Text) -> Value {
+    json!([Lang::En, Lang::Zh].map(|lang| text.text(lang)))
 }
 
 fn spans([en, zh]: &[String; 2]) -> String {

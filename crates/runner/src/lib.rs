@@ -14,6 +14,7 @@ pub mod host;
 pub mod keys;
 pub mod launch;
 pub mod measure;
+pub mod now;
 pub mod observer;
 pub mod servers;
 pub mod session;

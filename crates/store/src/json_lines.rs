@@ -10,6 +10,10 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const TRIES: u32 = 5;
+const BETWEEN_TRIES: Duration = Duration::from_millis(10);
 
 /// What the lines of a file say; nothing where there is no file. A last line that was cut off is
 /// no line.
@@ -49,6 +53,20 @@ fn whole_lines(bytes: &[u8]) -> usize {
     end.map_or(0, |end| end + 1)
 }
 
+/// Claims a file for the process that writes it; false where another has it. Whoever only looks
+/// whether it is being written holds it for an instant, so this tries more than once. Some network
+/// file systems know no locks, and there it is taken as claimed.
+pub fn lock(file: &File) -> bool {
+    let taken = || matches!(file.try_lock(), Err(TryLockError::WouldBlock));
+    for _ in 0..TRIES {
+        if !taken() {
+            return true;
+        }
+        std::thread::sleep(BETWEEN_TRIES);
+    }
+    false
+}
+
 /// Such a file, open to be appended to. While it is open, no other process gets it.
 #[derive(Debug)]
 pub struct JsonLines {
@@ -65,7 +83,7 @@ impl JsonLines {
         let mut file = (OpenOptions::new().read(true).append(true).create(true))
             .open(&path)
             .map_err(failed)?;
-        if let Err(TryLockError::WouldBlock) = file.try_lock() {
+        if !lock(&file) {
             return Ok(None);
         }
         // What a killed process left of a line must not spoil the next.

@@ -63,7 +63,8 @@ impl Stored {
 fn kind(path: &Path) -> Option<Kind> {
     if SweepDir::is_at(path) {
         Some(Kind::Sweep)
-    } else if path.join(CAPACITY_FILE).is_file() {
+    } else if path.join(CAPACITY_FILE).is_file() || path.join(PROBES_FILE).is_file() {
+        // The first is there from the end of the first probe on.
         Some(Kind::Capacity)
     } else if path.join(STUDY_FILE).is_file() {
         Some(Kind::Study)
@@ -129,7 +130,8 @@ pub fn latest(folder: &Path) -> Result<Stored, StorageError> {
         Kind::Run => RunDir::open(&stored.path).is_ok_and(|run| {
             run.scenario().is_ok() && run.environment().is_ok() && run.ending().is_ok()
         }),
-        Kind::Sweep | Kind::Capacity | Kind::Study | Kind::Import => true,
+        Kind::Capacity => stored.path.join(CAPACITY_FILE).is_file(),
+        Kind::Sweep | Kind::Study | Kind::Import => true,
     };
     list(folder)?
         .into_iter()

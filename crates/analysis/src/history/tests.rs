@@ -1,6 +1,8 @@
 use super::*;
 use crate::fold::testing::MadeUp;
+use inferometer_core::options::Options;
 use inferometer_core::seed::{Dimension, rng};
+use inferometer_core::server::{DeviceSummary, ServerSummary};
 use rand_distr::{Distribution as _, StandardNormal};
 
 /// A run whose speed is off by a share, in a history that has a run every day.
@@ -127,4 +129,21 @@ fn what_recovered_is_not_worse_any_more_and_scenarios_are_told_apart() {
     assert!(long.metrics[0].changes[0].worse && !found.is_worse());
     assert_eq!((short.runs.len(), short.invalid), (3, 1));
     assert!(short.metrics.iter().all(|it| it.changes.is_empty()));
+}
+
+#[test]
+fn the_driver_of_the_devices_is_a_fact_that_may_explain_a_change() {
+    let mut summary = MadeUp::closed(1, 30).summary();
+    let device = DeviceSummary {
+        driver: Some("570.86.15".to_owned()),
+        ..DeviceSummary::default()
+    };
+    summary.server = Some(ServerSummary {
+        devices: vec![DeviceSummary::default(), device],
+        ..ServerSummary::default()
+    });
+    let options = Options::from_toml("[connection]\nurl = ['http://localhost:1']").unwrap();
+    let (scenario, environment) = (options.resolve().unwrap(), Environment::default());
+    let run = PastRun::of("a".to_owned(), [0, 0], &scenario, &environment, summary);
+    assert_eq!(run.value("driver"), Some("570.86.15"));
 }

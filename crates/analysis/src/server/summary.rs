@@ -150,6 +150,7 @@ fn devices(inside: &[&Sample]) -> Vec<DeviceSummary> {
         DeviceSummary {
             index,
             name: states.first().map(|s| s.name.clone()).unwrap_or_default(),
+            driver: states.iter().find_map(|state| state.driver.clone()),
             busy: of(|state| state.busy),
             memory_used_mib: of(|state| state.memory_used_mib),
             memory_total_mib: states.iter().find_map(|state| state.memory_total_mib),

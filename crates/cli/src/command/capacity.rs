@@ -6,7 +6,7 @@ pub use stored::{exit, page, read, show};
 
 use crate::exit::Exit;
 use crate::folder::kept_in;
-use crate::live::{Followed, LiveOptions, LivePage, Serve};
+use crate::live::{LiveOptions, Serve};
 use crate::options::{EngineArguments, Format, MeasurementOptions, OutputOptions, RankOptions};
 use crate::output::{check_output, check_report_name, keep, language};
 use crate::progress::Progress;
@@ -145,7 +145,8 @@ pub fn run(mut arguments: CapacityArguments, serve: Serve) -> anyhow::Result<Exi
     search.repeat = repeat;
     search.typed = typed_words(std::env::args().skip(1));
     let session = session(lang)?;
-    let mut progress = Progress::of_search(arguments.quiet, lang);
+    let board = arguments.live.board()?;
+    let mut progress = Progress::of_search(arguments.quiet, lang).on(board.as_ref());
     let rank = arguments.ranks.found()?;
     if let Some(rank) = &rank {
         ranks::check(&search.options, &arguments.engine)?;
@@ -162,12 +163,12 @@ pub fn run(mut arguments: CapacityArguments, serve: Serve) -> anyhow::Result<Exi
         .for_each(|leader| servers.share_with(leader));
     let control = Control::default();
     let kept = [("folder", out.display().to_string())];
-    interrupt_or_say(control.clone(), CapacityText::GoesOn.with(lang, &kept))?;
-    let live = (arguments.live).follow(serve, Followed::All(&out.join("probes")), lang)?;
+    let end = interrupt_or_say(control.clone(), CapacityText::GoesOn.with(lang, &kept))?;
+    let mut followers = (arguments.live).follow(serve, &out, end, board, lang)?;
     let found = search.find(journal, control, &mut servers, &session, &mut progress);
     servers.stop(&mut progress);
     progress.end();
-    live.into_iter().for_each(LivePage::end);
+    followers.clear();
     let found = found?;
     show(&found, &out, &arguments.output)?;
     if !arguments.no_html {
@@ -175,6 +176,7 @@ pub fn run(mut arguments: CapacityArguments, serve: Serve) -> anyhow::Result<Exi
             Ok(page(&found, &out, language(arguments.output.lang)))
         });
     }
+    followers.end();
     Ok(match found.answer.ending {
         SearchEnding::Interrupted => Exit::Interrupted,
         _ => exit(&found),

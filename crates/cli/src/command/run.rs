@@ -2,7 +2,7 @@
 
 use crate::exit::Exit;
 use crate::folder::kept_in;
-use crate::live::{Followed, LiveOptions, LivePage, Serve};
+use crate::live::{LiveOptions, Serve};
 use crate::options::{EngineArguments, MeasurementOptions, OutputOptions, RankOptions};
 use crate::otlp::{OtlpOptions, When};
 use crate::output::{check_output, check_report_name, keep_page, language, show, verdict};
@@ -55,7 +55,8 @@ pub fn run(mut arguments: RunArguments, serve: Serve) -> anyhow::Result<Exit> {
     arguments.otlp.check()?;
     let lang = language(arguments.output.lang);
     let session = session(lang)?;
-    let mut progress = Progress::new(arguments.quiet, lang);
+    let board = arguments.live.board()?;
+    let mut progress = Progress::new(arguments.quiet, lang).on(board.as_ref());
     let rank = arguments.ranks.found()?;
     if let Some(rank) = &rank {
         ranks::check(&options, &arguments.engine)?;
@@ -72,11 +73,12 @@ pub fn run(mut arguments: RunArguments, serve: Serve) -> anyhow::Result<Exit> {
         .into_iter()
         .for_each(|leader| servers.share_with(leader));
     let control = Control::default();
-    interrupt_on_signals(control.clone())?;
-    let live = (arguments.live).follow(serve, Followed::Run(&out, Some(&control)), lang)?;
+    let end = interrupt_on_signals(control.clone())?;
+    let mut followers = (arguments.live).follow(serve, &out, end, board, lang)?;
     let measured = servers.measure(point, &out, &control, &mut progress);
     servers.stop(&mut progress);
     progress.end();
+    followers.clear();
     let measured = measured?;
     show(&measured, &arguments.output)?;
     if !arguments.no_html {
@@ -86,7 +88,7 @@ pub fn run(mut arguments: RunArguments, serve: Serve) -> anyhow::Result<Exit> {
     if let Err(error) = arguments.otlp.send(&measured, When::Now) {
         eprintln!("warning: {}", with_causes(error.as_ref()));
     }
-    live.into_iter().for_each(LivePage::end);
+    followers.end();
     Ok(match measured.ending.cause {
         EndCause::Signal => Exit::Interrupted,
         _ => verdict(&measured.summary),

@@ -14,6 +14,7 @@ use inferometer_core::value::Tag;
 use inferometer_page::{markdown, text};
 use inferometer_report::runs::{KnownResult, Listed, RunState, compose, csv, value};
 use inferometer_report::sweep::Visited;
+use inferometer_runner::now::goes_on;
 use inferometer_runner::sweep::read as read_sweep;
 use inferometer_store::run_dir::RunDir;
 use inferometer_store::stored::{Kind, Stored, list};
@@ -89,9 +90,15 @@ pub fn known(stored: &Stored) -> KnownResult {
         Kind::Study => study_of(stored),
         Kind::Import => import_of(stored),
     };
+    let goes_on = known.state == RunState::Unfinished && goes_on(&stored.path);
     KnownResult {
         started: stored.started.clone(),
         path: stored.path.clone(),
+        state: if goes_on {
+            RunState::Running
+        } else {
+            known.state
+        },
         ..known
     }
 }

@@ -5,6 +5,7 @@ mod follow;
 mod home;
 mod live;
 mod metrics;
+mod start;
 
 pub use follow::follow;
 
@@ -16,6 +17,7 @@ use home::Home;
 use inferometer_text::Lang;
 use inferometer_web::access::is_token;
 use inferometer_web::{Access, Answer, Method, Request, Server, Status};
+use start::Starter;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,12 +33,17 @@ pub struct ServeArguments {
     /// File with the token that a browser must know, of 16 letters or digits or more
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
+    /// Let pages start measurements in the first folder: whoever may open them can then load any
+    /// server that this machine reaches, with the API key of its environment
+    #[arg(long)]
+    pub allow_run: bool,
     /// Language in which pages open [from the locale]
     #[arg(long, value_name = "en|zh", value_parser = lang)]
     pub lang: Option<Lang>,
 }
 
-pub fn run(arguments: &ServeArguments) -> anyhow::Result<Exit> {
+/// `program` are the arguments of this program, from which a form is made.
+pub fn run(arguments: &ServeArguments, program: clap::Command) -> anyhow::Result<Exit> {
     let folders = match &arguments.folders[..] {
         [] => vec![PathBuf::from(RUNS)],
         named => named.to_vec(),
@@ -60,7 +67,9 @@ pub fn run(arguments: &ServeArguments) -> anyhow::Result<Exit> {
     let server = Server::bind(address, access).with_context(|| {
         format!("cannot listen on {address}; choose another port with --listen")
     })?;
-    let home = Arc::new(Home::new(folders, language(arguments.lang)));
+    let lang = language(arguments.lang);
+    let starter = (arguments.allow_run).then(|| Starter::new(program, folders[0].clone(), lang));
+    let home = Arc::new(Home::new(folders, lang).with(starter));
     let running = server.start(move |request| answer(&home, request));
     let running = running.context(crate::NO_THREAD)?;
     let query = if needs_token { "/?token=…" } else { "/" };
@@ -98,6 +107,7 @@ fn answer(home: &Home, request: &Request) -> Answer {
     if request.method == Method::Post {
         return match path[..] {
             ["api", "runs", id, "end"] if home.end(id) => Answer::json("{}".to_owned()),
+            ["api", "start"] => home.start(request.query.get("words").map(String::as_str)),
             _ => Answer::text(Status::MethodNotAllowed, "there is nothing to send here"),
         };
     }
@@ -110,13 +120,11 @@ fn answer(home: &Home, request: &Request) -> Answer {
                 .map(Some)
         }
         ["history"] => home.history().map(Some),
+        ["new"] => Ok(home.form()),
         ["api", "runs"] => return json(home.listed().map(Some)),
         ["api", "runs", id] => return json(home.summary(id)),
         ["api", "runs", id, "live"] => {
-            return match home.stored(id) {
-                Some(stored) => live::events(stored.path),
-                None => missing(),
-            };
+            return home.events(id).unwrap_or_else(missing);
         }
         ["metrics"] => {
             return match home.metrics() {

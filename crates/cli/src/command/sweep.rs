@@ -6,7 +6,7 @@ mod typed;
 
 use crate::exit::Exit;
 use crate::folder::kept_in;
-use crate::live::{Followed, LiveOptions, LivePage, Serve};
+use crate::live::{LiveOptions, Serve};
 use crate::options::{
     ColumnOptions, EngineArguments, Format, NO_CHECKS, OutputOptions, RankOptions,
 };
@@ -119,7 +119,8 @@ pub fn run(mut arguments: SweepArguments, serve: Serve) -> anyhow::Result<Exit> 
     check_report_name(&arguments.output)?;
     let lang = language(arguments.output.lang);
     let session = session(lang)?;
-    let mut progress = Progress::of_campaign(arguments.quiet, lang);
+    let board = arguments.live.board()?;
+    let mut progress = Progress::of_campaign(arguments.quiet, lang).on(board.as_ref());
     let mut typed = arguments.typed.clone();
     typed.read_config()?;
     let stop_when = ladder_stops(&mut typed)?;
@@ -169,19 +170,21 @@ pub fn run(mut arguments: SweepArguments, serve: Serve) -> anyhow::Result<Exit> 
         .into_iter()
         .for_each(|leader| servers.share_with(leader));
     let control = Control::default();
-    interrupt_on_signals(control.clone())?;
-    let live = (arguments.live).follow(serve, Followed::All(&sweep.points_path()), lang)?;
+    let end = interrupt_on_signals(control.clone())?;
+    let mut driver = SweepDriver::new(&planned, &sweep, servers, control.clone(), &session)?;
+    let mut followers = (arguments.live).follow(serve, sweep.path(), end, board, lang)?;
+    // A view has a table of its own.
+    let quiet = arguments.quiet || arguments.live.tui;
     let mut view = SweepView {
-        table: Table::new(&planned.plan, arguments.quiet, lang),
+        table: Table::new(&planned.plan, quiet, lang),
         progress: &mut progress,
     };
-    let mut driver = SweepDriver::new(&planned, &sweep, servers, control.clone(), &session)?;
     driver.rest = arguments.rest.unwrap_or_default().0;
     if arguments.keep_cache {
         driver.cache = PrefixCache::Kept;
     }
     driver.run(&mut view)?;
-    live.into_iter().for_each(LivePage::end);
+    followers.clear();
     control.renew();
     let interrupted = control.state() != Stop::Go;
     progress.end();
@@ -193,6 +196,7 @@ pub fn run(mut arguments: SweepArguments, serve: Serve) -> anyhow::Result<Exit> 
             Ok(page(&sweep, &visited, columns, lang))
         });
     }
+    followers.end();
     if let Some(reason) = nothing_measured(&visited) {
         bail!("no point could be measured; the last said: {reason}");
     }

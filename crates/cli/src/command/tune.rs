@@ -8,6 +8,7 @@ pub use shown::{is_virtual, read_stored, show_stored, stored_page};
 
 use crate::exit::Exit;
 use crate::folder::kept_in;
+use crate::live::{LiveOptions, Serve};
 use crate::options::{Format, OutputOptions};
 use crate::output::{check_output, check_report_name, language, print};
 use crate::progress::Progress;
@@ -41,6 +42,8 @@ pub struct TuneArguments {
     /// [inferometer-runs/TIME-tune]
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub live: LiveOptions,
     /// Say nothing while it runs
     #[arg(long, help_heading = "Output")]
     pub quiet: bool,
@@ -74,7 +77,7 @@ pub struct TuneArguments {
 }
 
 /// Runs a study, or goes on with it, and shows what it found.
-pub fn run(arguments: TuneArguments) -> anyhow::Result<Exit> {
+pub fn run(arguments: TuneArguments, serve: Serve) -> anyhow::Result<Exit> {
     crate::options::refuse_ranks("tune")?;
     if arguments.init {
         return init(&arguments.engine);
@@ -96,7 +99,8 @@ pub fn run(arguments: TuneArguments) -> anyhow::Result<Exit> {
     check(&study)?;
     let lang = language(arguments.output.lang);
     let session = session(lang)?;
-    let mut progress = Progress::of_campaign(arguments.quiet, lang);
+    let board = arguments.live.board()?;
+    let mut progress = Progress::of_campaign(arguments.quiet, lang).on(board.as_ref());
     check_measurable(&study, &session, &mut progress)?;
     let parallel = arguments.parallel.get();
     if parallel > MOST_PARALLEL {
@@ -121,10 +125,11 @@ pub fn run(arguments: TuneArguments) -> anyhow::Result<Exit> {
     let controls: Vec<Control> = slots.iter().map(|_| Control::default()).collect();
     let leave = Control::default();
     let all = controls.iter().chain([&leave]).cloned();
-    interrupt_campaign_on_signals(all.collect())?;
+    let end = interrupt_campaign_on_signals(all.collect())?;
     let quiet = arguments.quiet;
-    let observer =
-        |quiet| -> Box<dyn Observer + Send> { Box::new(Progress::of_campaign(quiet, lang)) };
+    let observer = |quiet| -> Box<dyn Observer + Send> {
+        Box::new(Progress::of_campaign(quiet, lang).on(board.as_ref()))
+    };
     let mut driver = StudyDriver {
         study: &study,
         bed: &bed,
@@ -139,17 +144,23 @@ pub fn run(arguments: TuneArguments) -> anyhow::Result<Exit> {
         trial_observer: &|| observer(quiet || parallel > 1),
         searcher_observer: &|| observer(quiet),
     };
+    let mut followers = (arguments.live).follow(serve, &out, end, board.clone(), lang)?;
     let ran = driver.run(&mut StudyView {
-        table: Table::new(&study, quiet, lang),
+        // A view has a table of its own.
+        table: Table::new(&study, quiet || arguments.live.tui, lang),
         progress: &mut progress,
     });
     progress.end();
-    let trials = driver.journal.trials;
+    followers.clear();
+    let trials = std::mem::take(&mut driver.journal.trials);
+    // Its journal is open as long as the study goes on.
+    drop(driver);
     shown::show(&storable, &trials, &out, &arguments.output)?;
     let finish = ran?;
     if !arguments.no_html {
         shown::keep_page(&storable, &trials, &out, &arguments.output);
     }
+    followers.end();
     match finish {
         Finish::Interrupted => Ok(Exit::Interrupted),
         Finish::Complete => Ok(shown::exit(&study, &trials)),

@@ -53,6 +53,7 @@ mod structured;
 mod support;
 mod sweep;
 mod telemetry;
+mod terminal;
 mod tls;
 mod tokenizer;
 mod truth;

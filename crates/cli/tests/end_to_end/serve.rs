@@ -1,6 +1,7 @@
 //! Results in a browser: the home of all, one, two compared, one that grows, and who may ask.
 
 use crate::support::{ON_ANY_HOST, Place, Sim, until};
+use crate::tune_live::stand_in;
 use serde_json::Value;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -54,6 +55,16 @@ impl Served {
 
     fn get(&self, path: &str) -> String {
         self.ask("GET", path, "")
+    }
+
+    /// What is told of a result that goes on.
+    fn events(&self, id: &str) -> impl Iterator<Item = Value> + use<> {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        let head = format!("GET /api/runs/{id}/live HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        stream.write_all(head.as_bytes()).unwrap();
+        let lines = BufReader::new(stream).lines().map_while(Result::ok);
+        let data = lines.filter_map(|line| line.strip_prefix("data: ").map(str::to_owned));
+        data.map(|text| serde_json::from_str(&text).unwrap())
     }
 
     fn json(&self, path: &str) -> Value {
@@ -143,24 +154,20 @@ fn a_run_is_followed_to_its_end_and_can_be_ended_from_its_own_page() {
         page.contains("EventSource") && !page.contains("id=\"end\""),
         "{page}"
     );
-    let mut stream = TcpStream::connect(&served.address).unwrap();
-    let head = "GET /api/runs/live/live HTTP/1.1\r\nHost: localhost\r\n\r\n";
-    stream.write_all(head.as_bytes()).unwrap();
-    let mut events = BufReader::new(stream).lines().map_while(Result::ok);
-    let mut next = || {
-        let line = events.find_map(|line| line.strip_prefix("data: ").map(str::to_owned));
-        line.map(|line| serde_json::from_str::<Value>(&line).unwrap())
-    };
-    let told = std::iter::from_fn(&mut next).find(|told| told["course"]["ok"].as_u64() > Some(0));
+    let mut events = served.events("live");
+    let told = events.find(|told| told["run"]["course"]["ok"].as_u64() > Some(0));
     let told = told.unwrap();
-    assert!(told["doubts"]["zh"].is_array(), "{told}");
+    let run = &told["run"];
+    assert!(run["doubts"]["zh"].is_array(), "{told}");
+    assert!(run["phases"][0]["from_s"].is_number(), "{told}");
+    assert_eq!(told["ladder"], Value::Null);
 
     assert!(own.get("/runs/live").contains("id=\"end\""));
     let refused = own.ask("POST", "/api/runs/live/end", "");
     assert!(refused.starts_with("HTTP/1.1 403"), "{refused}");
     let ended = own.ask("POST", "/api/runs/live/end", "X-Inferometer: 1\r\n");
     assert!(ended.starts_with("HTTP/1.1 200"), "{ended}");
-    let last = std::iter::from_fn(&mut next).find(|told| told["ended"] == true);
+    let last = events.find(|told| told["ended"] == true);
     assert!(last.is_some(), "the stream says that the run ended");
     until("the report", || {
         served.get("/runs/live").contains("INVALID").then_some(())
@@ -168,42 +175,46 @@ fn a_run_is_followed_to_its_end_and_can_be_ended_from_its_own_page() {
 }
 
 #[test]
-fn the_runs_of_a_sweep_and_of_a_search_are_listed_as_they_come() {
+fn a_sweep_a_search_and_a_study_are_followed_as_they_grow() {
     let place = Place::new();
     let sim = Sim::start(&["--ttft", "5ms", "--itl", "1ms"]);
-    let live = [
-        "--live=127.0.0.1:0",
-        "--quiet",
-        "--lang",
-        "en",
-        "--output-tokens",
-        "8",
-    ];
-    let sweep = [
-        "sweep",
-        &sim.url,
-        "--concurrency",
-        "1,2",
-        "--requests",
-        "2000",
-    ];
-    let search = [
-        "capacity",
-        &sim.url,
-        "--slo",
-        "ttft.p99=1s",
-        "--out",
-        "search",
-    ];
-    for arguments in [&sweep[..], &search] {
-        let served = started(&place, &[arguments, &live, &ON_ANY_HOST].concat());
-        until("a run", || {
-            let runs = served.json("/api/runs")["runs"].clone();
-            runs.as_array()
-                .is_some_and(|runs| !runs.is_empty())
-                .then_some(())
+    let study = stand_in("max-num-seqs = { choice = [1, 8] }", "");
+    let study = study.replace("requests = 4", "requests = 300");
+    place.write("study.toml", study);
+    let url = sim.url.as_str();
+    let work = ["--output-tokens", "8"];
+    let load = ["--concurrency", "1,2", "--duration", "3s"];
+    let sweep = [&["sweep", url][..], &load, &work, &ON_ANY_HOST].concat();
+    let goal = ["--slo", "ttft.p99=1s"];
+    let search = [&["capacity", url][..], &goal, &work, &ON_ANY_HOST].concat();
+    let study = vec!["tune", "study.toml"];
+    for arguments in [sweep, search, study] {
+        let out = format!("{}-kept/it", arguments[0]);
+        let live = [
+            "--live=127.0.0.1:0",
+            "--quiet",
+            "--lang",
+            "en",
+            "--out",
+            &out,
+        ];
+        let served = started(&place, &[&arguments[..], &live].concat());
+        until("it in the list", || {
+            let state = served.json("/api/runs")["runs"][0]["state"].clone();
+            (state == "running").then_some(())
         });
-        assert!(served.get("/").contains("href=\"runs/"));
+        let page = served.get("/runs/it");
+        assert!(page.contains("EventSource"), "{page}");
+        assert!(page.contains("id=\"end\""), "{page}");
+        let (mut is_measured, mut steps) = (false, 0);
+        for told in served.events("it") {
+            is_measured |= told["run"]["name"].is_string();
+            steps = told["ladder"]["steps"].as_array().map_or(steps, Vec::len);
+            if is_measured && steps > 0 {
+                break;
+            }
+        }
+        assert!(is_measured && steps > 0, "{arguments:?}: {steps} steps");
     }
 }
 
@@ -242,4 +253,76 @@ fn others_need_the_token_and_bad_input_is_told_in_one_line() {
         );
         assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
     }
+}
+
+/// A word of an address.
+fn encoded(text: &str) -> String {
+    let byte = |byte: u8| format!("%{byte:02X}");
+    text.bytes().map(byte).collect()
+}
+
+#[test]
+fn measurements_are_started_from_a_page_only_where_that_is_allowed() {
+    let place = Place::new();
+    let sim = Sim::start(&["--ttft", "5ms", "--itl", "1ms"]);
+    std::fs::create_dir(place.path("kept")).unwrap();
+    let ask = |served: &Served, words: &[&str], headers: &str| {
+        let words = encoded(&serde_json::json!(words).to_string());
+        served.ask("POST", &format!("/api/start?words={words}"), headers)
+    };
+    const OWN: &str = "X-Inferometer: 1\r\n";
+    let fine = ["run", &sim.url, "--requests=1000000", "--output-tokens=8"];
+    let closed = serve(&place, &["kept"]);
+    assert!(ask(&closed, &fine, OWN).starts_with("HTTP/1.1 403"));
+    assert!(closed.get("/new").starts_with("HTTP/1.1 404"));
+    assert!(!closed.get("/").contains("href=\"new\""));
+
+    let open = serve(&place, &["kept", "--allow-run"]);
+    assert!(open.get("/").contains("href=\"new\""));
+    let form = open.get("/new");
+    assert!(form.contains("--concurrency") && !form.contains("--api-key-file"));
+    let other_site = ask(&open, &fine, "");
+    assert!(other_site.starts_with("HTTP/1.1 403"), "{other_site}");
+    for (words, expected) in [
+        (&["run", "--check=command:true"][..], "not for pages"),
+        (&["run", "--", "touch", "hurt"], "not for pages"),
+        (&["run", "--concurrency=many"], "--concurrency"),
+        (&["tune", "study.toml"], "a page may start"),
+        (&[], "a page may start"),
+    ] {
+        let refused = ask(&open, words, OWN);
+        assert!(refused.starts_with("HTTP/1.1 400"), "{refused}");
+        assert!(refused.contains(expected), "{refused}");
+    }
+    assert!(place.files("kept").is_empty());
+
+    let started = ask(&open, &fine, OWN);
+    let (_, body) = started.split_once("\r\n\r\n").unwrap();
+    let id = serde_json::from_str::<Value>(body).unwrap()["id"].clone();
+    let id = id.as_str().unwrap();
+    let mut events = open.events(id);
+    let told = events.find(|told| told["run"]["measured"].as_u64() > Some(0));
+    assert!(told.is_some(), "{started}");
+    let second = ask(&open, &fine, OWN);
+    assert!(second.contains("is measured already"), "{second}");
+    assert!(open.get(&format!("/runs/{id}")).contains("id=\"end\""));
+    let ended = open.ask("POST", &format!("/api/runs/{id}/end"), OWN);
+    assert!(ended.starts_with("HTTP/1.1 200"), "{ended}");
+    assert!(events.any(|told| told["ended"] == true));
+    until("its report", || {
+        let page = open.get(&format!("/runs/{id}"));
+        page.contains("INVALID").then_some(())
+    });
+
+    // One that cannot begin says why on its page.
+    let nowhere = ["run", "http://127.0.0.1:9", "--label=nowhere"];
+    let started = until("the end of the first", || {
+        let started = ask(&open, &nowhere, OWN);
+        started.starts_with("HTTP/1.1 200").then_some(started)
+    });
+    let (_, body) = started.split_once("\r\n\r\n").unwrap();
+    let id = serde_json::from_str::<Value>(body).unwrap()["id"].clone();
+    let page = format!("/runs/{}", id.as_str().unwrap());
+    until("why", || open.get(&page).contains("error: ").then_some(()));
+    assert!(!place.path("kept").join(id.as_str().unwrap()).exists());
 }

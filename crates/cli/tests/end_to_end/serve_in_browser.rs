@@ -61,6 +61,8 @@ fn a_run_is_followed_to_its_end_also_by_a_server_that_came_back() {
     page.go(&format!("http://{address}/runs/live"));
     page.until("Number(document.getElementById('done').textContent.replace(/\\D.*/, '')) > 0");
     page.until("document.querySelector('#chart-tokens polyline') !== null");
+    page.until("document.getElementById('state').textContent === 'measuring'");
+    page.until("document.getElementById('left').textContent.endsWith('left')");
     is_sound(&mut page);
     // The server of pages goes and comes back; the page goes on by itself.
     drop(served);
@@ -109,4 +111,43 @@ fn a_stranger_sees_nothing_without_the_token() {
         "",
         "no script can read the cookie"
     );
+}
+
+#[test]
+fn a_measurement_is_started_from_the_form_and_followed_to_its_report() {
+    let Some(browser) = Browser::start() else {
+        return;
+    };
+    let place = Place::new();
+    let sim = Sim::start(&["--ttft", "5ms", "--itl", "1ms"]);
+    let served = serve(&place, &[".", "--allow-run"]);
+    let mut page = browser.page(390);
+    page.go(&format!("http://{}/new", served.address));
+    is_sound(&mut page);
+    let fill = |name: &str, value: &str| {
+        format!(
+            "(() => {{ const input = document.querySelector('form:not([hidden]) [data-name=\"{name}\"]'); \
+             input.value = {value:?}; input.dispatchEvent(new Event('input', {{ bubbles: true }})); }})()"
+        )
+    };
+    page.value(&fill("", &sim.url));
+    page.value(&fill("--requests", "40"));
+    page.value(&fill("--label", "it's"));
+    let line = format!(
+        "inferometer run {} --requests=40 '--label=it'\\''s'",
+        sim.url
+    );
+    assert_eq!(
+        page.value("document.getElementById('line').textContent.split(' ').sort().join(' ')"),
+        {
+            let mut words: Vec<&str> = line.split(' ').collect();
+            words.sort_unstable();
+            words.join(" ")
+        }
+    );
+    page.value("document.getElementById('start').click()");
+    page.until("location.pathname.startsWith('/runs/')");
+    page.until("document.getElementById('state') === null && document.readyState === 'complete'");
+    page.until("document.body.innerText.includes('40')");
+    is_sound(&mut page);
 }

@@ -6,7 +6,7 @@ use rustix::process::Signal;
 use std::net::TcpListener;
 
 /// A real process in an engine's place: the simulated engine as a server.
-fn stand_in(space: &str, more: &str) -> String {
+pub fn stand_in(space: &str, more: &str) -> String {
     let binary = env!("CARGO_BIN_EXE_inferometer");
     format!(
         r#"

@@ -102,6 +102,9 @@ pub struct EngineState {
 pub struct DeviceState {
     pub index: u32,
     pub name: String,
+    /// Version of its driver.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub driver: Option<String>,
     /// Share of time in which it worked, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub busy: Option<f64>,

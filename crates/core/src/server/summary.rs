@@ -76,6 +76,9 @@ pub struct Between {
 pub struct DeviceSummary {
     pub index: u32,
     pub name: String,
+    /// Version of its driver.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub driver: Option<String>,
     /// Share of time in which it worked.
     pub busy: Option<Level>,
     pub memory_used_mib: Option<Level>,

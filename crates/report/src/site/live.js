@@ -5,7 +5,10 @@
   const data = JSON.parse(byId("data").textContent);
   const chinese = () => root.dataset.lang === "zh";
   const say = (texts) => texts[chinese() ? 1 : 0];
+  /** A text with its values in the places that bear their names. */
+  const fill = (texts, values) => say(texts).replace(/\{(\w+)\}/g, (_, name) => values[name]);
   let last = null;
+  let away = false;
 
   const number = (value) => {
     if (value === null || value === undefined) return "–";
@@ -16,61 +19,96 @@
 
   const count = (value) => value.toLocaleString("en-US");
 
+  const clock = (seconds) => {
+    const whole = Math.round(seconds);
+    const two = (value) => String(value).padStart(2, "0");
+    if (whole < 60) return `${whole}s`;
+    if (whole < 3600) return `${Math.floor(whole / 60)}m${two(whole % 60)}s`;
+    return `${Math.floor(whole / 3600)}h${two(Math.floor(whole % 3600 / 60))}m`;
+  };
+
+  const left = (seconds) => seconds === null ? [] : [fill(data.left, { time: clock(seconds) })];
+
   /** The least round number that is not below a value. */
   const round = (value) => {
     const power = 10 ** Math.floor(Math.log10(value || 1));
     return [1, 2, 5, 10].map((step) => step * power).find((step) => step >= value) ?? 1;
   };
 
-  const draw = (id, partSeconds, ...curves) => {
+  const make = (kind, attributes, text) => {
+    const element = document.createElementNS("http://www.w3.org/2000/svg", kind);
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    if (text !== undefined) element.textContent = text;
+    return element;
+  };
+
+  /**
+   * Curves over equal steps: of time, or of what was measured. Labels stand below their steps,
+   * marks are upright lines; dots are for curves that may have one value alone.
+   */
+  const draw = (id, { curves, labels, marks = [], dots = false }) => {
     const svg = byId(id);
-    const make = (kind, attributes, text) => {
-      const element = document.createElementNS("http://www.w3.org/2000/svg", kind);
-      for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-      if (text !== undefined) element.textContent = text;
-      return element;
-    };
-    const [left, right, top, bottom] = [52, 592, 10, 136];
     const known = curves.flat().filter((value) => value !== null);
+    svg.closest("figure").hidden = known.length === 0;
+    if (known.length === 0) return;
+    const [start, end, top, bottom] = [52, 584, 10, 136];
     const most = round(Math.max(...known, 0));
     const length = Math.max(...curves.map((curve) => curve.length), 2);
-    const x = (at) => left + (right - left) * at / (length - 1);
+    const x = (at) => start + (end - start) * at / (length - 1);
     const y = (value) => bottom - (bottom - top) * value / most;
     const parts = [0, 0.5, 1].flatMap((share) => [
-      make("line", { x1: left, x2: right, y1: y(share * most), y2: y(share * most) }),
-      make("text", { x: left - 6, y: y(share * most) + 4, "text-anchor": "end" }, number(share * most)),
+      make("line", { x1: start, x2: end, y1: y(share * most), y2: y(share * most) }),
+      make("text", { x: start - 6, y: y(share * most) + 4, "text-anchor": "end" }, number(share * most)),
     ]);
-    parts.push(make("text", { x: right, y: 154, "text-anchor": "end" }, `${Math.round(length * partSeconds)} s`));
+    for (const at of marks) parts.push(make("line", { x1: x(at), x2: x(at), y1: top, y2: bottom, class: "mark" }));
+    for (const [at, label] of labels) parts.push(make("text", { x: x(at), y: 154, "text-anchor": "middle" }, label));
     curves.forEach((curve, nth) => {
-      const points = curve.map((value, at) => value === null ? "" : `${x(at).toFixed(1)},${y(value).toFixed(1)}`);
-      parts.push(make("polyline", { points: points.filter(Boolean).join(" "), class: nth ? "second" : "first" }));
+      const kind = nth ? "second" : "first";
+      const points = curve.map((value, at) => value === null ? null : [x(at).toFixed(1), y(value).toFixed(1)]);
+      parts.push(make("polyline", { points: points.filter(Boolean).map((it) => it.join(",")).join(" "), class: kind }));
+      if (dots) for (const [cx, cy] of points.filter(Boolean)) parts.push(make("circle", { cx, cy, r: 3, class: kind }));
     });
+    svg.setAttribute("aria-label", svg.previousElementSibling.innerText);
     svg.replaceChildren(...parts);
   };
 
-  const show = () => {
-    if (!last) return;
-    const { course, summary } = last;
+  /** A course over time, with the beginnings of phases as marks. */
+  const over = (run, parts) => (id, ...curves) => {
+    const { part_s } = run.course;
+    const length = Math.max(parts.length, 2);
+    draw(`chart-${id}`, {
+      curves: curves.map((curve) => curve.slice(0, parts.length)),
+      labels: [[0, "0 s"], [length - 1, `${count(Math.round(length * part_s))} s`]],
+      marks: run.phases.slice(1).map((phase) => Math.min(phase.from_s / part_s, length - 1)),
+    });
+  };
+
+  const showRun = (run) => {
     // The last part has only begun.
-    const parts = course.parts.slice(0, Math.max(course.parts.length - 1, 1));
+    const parts = run.course.parts.slice(0, Math.max(run.course.parts.length - 1, 1));
     const now = parts.at(-1);
-    byId("state").textContent = say(data.running);
-    byId("elapsed").textContent = `${count(Math.round(course.parts.length * course.part_s))} s`;
-    // A run of a given time has no plan but that.
-    byId("done").textContent = count(course.ok) + (last.planned > course.ok ? ` / ${count(last.planned)}` : "");
-    byId("failed").textContent = count(course.failed);
+    const both = (middle) => `${number(middle?.p50)} / ${number(middle?.p99)}`;
+    byId("elapsed").textContent = clock(run.elapsed_s);
+    byId("done").textContent = count(run.measured) + (run.planned === null ? "" : ` / ${count(run.planned)}`);
+    byId("in-flight").textContent = count(run.in_flight);
+    byId("failed").textContent = count(run.course.failed);
     byId("requests").textContent = number(now?.requests_per_s);
     byId("tokens").textContent = number(now?.output_tokens_per_s);
-    byId("ttft").textContent = `${number(summary.ttft_p50)} / ${number(summary.ttft_p99)}`;
-    byId("tpot").textContent = number(summary.tpot_p50);
-    draw("chart-tokens", course.part_s, parts.map((part) => part.output_tokens_per_s));
-    draw("chart-requests", course.part_s, parts.map((part) => part.requests_per_s));
+    byId("ttft").textContent = both(run.ttft_ms);
+    byId("tpot").textContent = both(run.tpot_ms);
+    const course = over(run, parts);
+    course("tokens", parts.map((part) => part.output_tokens_per_s));
+    course("requests", parts.map((part) => part.requests_per_s));
+    course("in-flight", parts.map((part) => part.in_flight));
     for (const name of ["ttft", "tpot"]) {
       const of = (key) => parts.map((part) => part[`${name}_ms`]?.[key] ?? null);
-      draw(`chart-${name}`, course.part_s, of("p50"), of("p99"));
+      course(name, of("p50"), of("p99"));
     }
-    draw("chart-failed", course.part_s, parts.map((part) => part.failed));
-    const doubts = last.doubts[chinese() ? "zh" : "en"];
+    course("failed", parts.map((part) => part.failed));
+    course("server", run.gauges.running, run.gauges.waiting);
+    course("kv", run.gauges.kv_use.map((share) => share === null ? null : share * 100));
+    course("power", run.gauges.power_w);
+    const doubts = run.doubts[chinese() ? "zh" : "en"];
     byId("no-doubts").hidden = doubts.length > 0;
     byId("doubts").replaceChildren(...doubts.map((doubt) => {
       const line = document.createElement("li");
@@ -82,21 +120,87 @@
     }));
   };
 
+  const showLadder = (ladder) => {
+    const values = { done: count(ladder.steps.length), all: count(ladder.planned ?? 0) };
+    const done = fill(ladder.planned === null ? data.steps : data.stepsOf, values);
+    byId("steps").textContent = [done, ...left(ladder.left_s)].join(" · ");
+    // By load where each has one and they are a ladder, else in the order in which they came.
+    const climbs = ladder.axis !== null && ladder.steps.every((step) => step.load !== null);
+    const steps = climbs ? [...ladder.steps].sort((a, b) => a.load - b.load) : ladder.steps;
+    const every = Math.max(Math.ceil(steps.length / 10), 1);
+    const label = (step, at) => [at, climbs ? String(Number(step.load.toPrecision(4))) : String(at + 1)];
+    const labels = steps.map(label).filter((_, at) => at % every === 0);
+    const of = (key) => steps.map((step) => step[key]);
+    const chart = (id, ...curves) => draw(`chart-step-${id}`, { curves, labels, dots: true });
+    chart("tokens", of("output_tokens_per_s"));
+    chart("ttft", of("ttft_p50_ms"), of("ttft_p99_ms"));
+    chart("objective", of("objective"));
+    const cell = (kind, text, name = "") => {
+      const element = document.createElement(kind);
+      element.textContent = text;
+      element.className = name;
+      return element;
+    };
+    const row = (cells) => {
+      const element = document.createElement("tr");
+      element.append(...cells);
+      return element;
+    };
+    const figures = [
+      ...(ladder.objective === null ? [] : [[ladder.objective, "objective"]]),
+      ["req/s", "requests_per_s"], ["tok/s", "output_tokens_per_s"],
+      ["TTFT p50", "ttft_p50_ms"], ["TTFT p99", "ttft_p99_ms"], ["TPOT p50", "tpot_p50_ms"],
+    ];
+    const head = row([
+      cell("th", say(data.place)), ...figures.map(([name]) => cell("th", name, "number")),
+      cell("th", say(data.failed), "number"), cell("th", say(data.state)), cell("th", say(data.notes), "aside"),
+    ]);
+    const bad = (state) => ["invalid", "failed", "refused", "crashed", "timeout"].includes(state);
+    const rows = ladder.steps.map((step) => row([
+      cell("td", step.place), ...figures.map(([, key]) => cell("td", number(step[key]), "number")),
+      cell("td", step.failed === null ? "–" : count(step.failed), "number"),
+      cell("td", say(data.states[step.state]), bad(step.state) ? "invalid" : ""),
+      cell("td", step.why ?? step.doubts.join(" "), "aside"),
+    ]));
+    byId("step-table").replaceChildren(head, ...rows);
+  };
+
+  const show = () => {
+    if (!last) {
+      byId("state").textContent = say(data.waiting);
+      return;
+    }
+    const { run, ladder } = last;
+    const phase = run?.phases.at(-1)?.stage;
+    const state = run ? (phase ? data.phases[phase] : data.waiting) : ladder ? data.between : data.waiting;
+    byId("state").textContent = say(away ? data.away : state);
+    byId("left").textContent = run && !away ? left(run.left_s).join("") : "";
+    byId("ladder").hidden = !ladder;
+    byId("run").hidden = !run;
+    byId("run-name").hidden = !ladder;
+    byId("run-name").textContent = run?.name ?? "";
+    if (run) showRun(run);
+    if (ladder) showLadder(ladder);
+  };
+
   const events = new EventSource(`${data.run}/live`);
   events.onmessage = (event) => {
     const told = JSON.parse(event.data);
+    away = false;
     if (told.ended) {
       events.close();
-      // The server of a run of its own ends with it, and its last figures stay.
+      // The server of a measurement of its own ends with it, and its last figures stay.
       const stay = () => { byId("state").textContent = say(data.ended); };
       fetch(location.href).then((answer) => answer.ok ? location.reload() : stay(), stay);
       return;
     }
-    if (told.waiting) return;
-    last = told;
+    if (!told.waiting) last = told;
     show();
   };
-  events.onerror = () => { byId("state").textContent = say(data.away); };
+  events.onerror = () => {
+    away = true;
+    byId("state").textContent = say(data.away);
+  };
   byId("end")?.addEventListener("click", () => {
     if (confirm(say(data.sure))) fetch(`${data.run}/end`, { method: "POST", headers: { "X-Inferometer": "1" } });
   });

@@ -17,6 +17,7 @@ use inferometer_core::seed::repeat_seed;
 use inferometer_core::summary::{SloOutcome, Summary};
 use inferometer_load::instrument::Control;
 use inferometer_load::worker::Stop;
+use inferometer_store::json_lines::JsonLines;
 use inferometer_store::sweep_dir::{SweepDir, SweepPlan, Trial, TrialState, Visited};
 use inferometer_text::hostile::printable;
 use std::time::{Duration, Instant};
@@ -36,6 +37,8 @@ pub struct SweepDriver<'a> {
     pace: Pace,
     /// All that is known, also from before.
     visited: Vec<Visited>,
+    /// Open from the beginning, so that everybody sees that the sweep goes on.
+    log: JsonLines,
 }
 
 impl<'a> SweepDriver<'a> {
@@ -57,6 +60,7 @@ impl<'a> SweepDriver<'a> {
             session,
             pace: Pace::default(),
             visited: read(sweep)?,
+            log: sweep.log()?,
         })
     }
 
@@ -69,7 +73,6 @@ impl<'a> SweepDriver<'a> {
 
     fn visit_all(&mut self, observer: &mut dyn Observer) -> Result<(), RunnerError> {
         let plan = self.sweep.plan();
-        let mut log = self.sweep.log()?;
         let todo: Vec<(usize, u32)> = (plan.visits.iter().copied())
             .filter(|(point, repeat)| !self.is_final(&plan.points[*point].id, *repeat))
             .collect();
@@ -87,7 +90,7 @@ impl<'a> SweepDriver<'a> {
                 break;
             }
             let (trial, summary) = self.paced_visit(point, repeat, observer);
-            log.append(&trial)?;
+            self.log.append(&trial)?;
             let stopped = trial.state == TrialState::Interrupted;
             let failed = (trial.state == TrialState::Failed).then(|| trial.reason.clone());
             observer.event(Event::Visited {

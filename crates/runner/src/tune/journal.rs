@@ -2,6 +2,7 @@
 
 use crate::error::{Context as _, RunnerError, bail};
 use inferometer_campaign::trial::{Ending, Event, Header, Proposal, Trial, TrialLog, append};
+use inferometer_store::json_lines::lock;
 use inferometer_store::stored::STUDY_FILE;
 use inferometer_store::whole_file;
 use std::fs::{File, OpenOptions};
@@ -31,7 +32,7 @@ impl Journal {
             .truncate(false)
             .open(&path)
             .with_context(|| format!("cannot open {}", path.display()))?;
-        if file.try_lock().is_err() {
+        if !lock(&file) {
             bail!(
                 "{} is in use by another tune; wait for it, or choose another --out",
                 folder.display()

@@ -142,7 +142,7 @@ impl Records {
     }
 
     /// Planned requests, where the journal's header says so.
-    pub(super) fn planned(&self) -> Option<u64> {
+    pub fn planned(&self) -> Option<u64> {
         self.journal()?.header.planned
     }
 

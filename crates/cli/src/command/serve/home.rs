@@ -2,20 +2,26 @@
 
 use super::live;
 use super::metrics::{self, View};
+use super::start::{Started, Starter};
 use crate::command::{compare, history, runs, site};
+use crate::signals::EndWish;
+use crate::tui::state_words;
 use anyhow::bail;
 use inferometer_core::point::Point;
-use inferometer_load::instrument::Control;
+use inferometer_message::StartText;
 use inferometer_report::runs::{KnownResult, RunState, value};
-use inferometer_report::site::{Entry, Hosting, MayEnd, index, live_page};
-use inferometer_store::run_dir::{RunDir, modified};
-use inferometer_store::stored::{Kind, Stored, list};
+use inferometer_report::site::{Entry, Hosting, MayEnd, index, live_page, plain_page, start_page};
+use inferometer_runner::now::{goes_on, measured};
+use inferometer_store::run_dir::modified;
+use inferometer_store::stored::{Stored, list};
 use inferometer_text::Lang;
+use inferometer_text::hostile::printable;
 use inferometer_web::access::encoded;
+use inferometer_web::{Answer, Status};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Files of a result that change when it does.
 const CHANGING: [&str; 7] = [
@@ -33,11 +39,19 @@ const MOST_COMPARED: usize = 16;
 /// When the files of a result were last changed, and what was known of it then.
 type Stamped = (Vec<Option<i128>>, KnownResult);
 
+/// What this process measures, by the name of its folder, and what ends it where a page may do so.
+pub struct Own {
+    pub name: String,
+    pub end: Option<EndWish>,
+}
+
 pub struct Home {
     folders: Vec<PathBuf>,
     lang: Lang,
-    /// The run that this process makes, by the name of its folder, where a page may end it.
-    own_run: Option<(String, Control)>,
+    /// What this process measures.
+    own: Option<Own>,
+    /// Starts measurements, where pages may.
+    starter: Option<Starter>,
     /// Results that were read already. Only a cache.
     known: Mutex<HashMap<PathBuf, Stamped>>,
 }
@@ -47,23 +61,85 @@ impl Home {
         Home {
             folders,
             lang,
-            own_run: None,
+            own: None,
+            starter: None,
             known: Mutex::default(),
         }
     }
 
-    /// The same beside a run of this process, which a page may end.
-    pub fn beside(folder: PathBuf, run: String, control: Control, lang: Lang) -> Self {
+    /// The same beside what this process measures.
+    pub fn beside(folder: PathBuf, own: Own, lang: Lang) -> Self {
         Home {
-            own_run: Some((run, control)),
+            own: Some(own),
             ..Self::new(vec![folder], lang)
         }
     }
 
-    /// Ends the run of this process; false where that is another's, or may not be.
+    /// The same where pages may start measurements.
+    pub fn with(self, starter: Option<Starter>) -> Self {
+        Home { starter, ..self }
+    }
+
+    fn own(&self, id: &str) -> Option<&Own> {
+        self.own.as_ref().filter(|own| own.name == id)
+    }
+
+    /// Whether it is measured now, or about to be, or its figures are about to be known.
+    fn is_followed(&self, id: &str, stored: &Stored) -> bool {
+        let started = self.started(id).is_some_and(|it| it.is_running());
+        let is_at_work = started || self.own(id).is_some();
+        goes_on(&stored.path) || (is_at_work && live::lacks_figures(&stored.path, true))
+    }
+
+    fn started(&self, id: &str) -> Option<Arc<Started>> {
+        self.starter.as_ref()?.started(id)
+    }
+
+    /// What ends a measurement of this process, or one that it started, where a page may do so.
+    fn ending(&self, id: &str) -> Option<EndWish> {
+        let started = self.started(id).filter(|it| it.is_running());
+        let own = self.own(id).and_then(|own| own.end.clone());
+        own.or_else(|| started.map(|it| it.end()))
+    }
+
+    /// Ends it; false where that is another's, or may not be.
     pub fn end(&self, id: &str) -> bool {
-        let own = self.own_run.iter().find(|(run, _)| run == id);
-        own.map(|(_, control)| control.interrupt()).is_some()
+        self.ending(id).map(|end| end()).is_some()
+    }
+
+    /// Starts what the words of a command line ask for, as a JSON array.
+    pub fn start(&self, words: Option<&str>) -> Answer {
+        let Some(starter) = &self.starter else {
+            let text = "measurements are started here with `inferometer serve --allow-run` only";
+            return Answer::text(Status::Forbidden, text);
+        };
+        let words = words.and_then(|words| serde_json::from_str::<Vec<String>>(words).ok());
+        match starter.start(&words.unwrap_or_default()) {
+            Ok(id) => Answer::json(serde_json::json!({"id": id}).to_string()),
+            Err(error) => {
+                let text = inferometer_runner::with_causes(error.as_ref());
+                Answer::text(Status::BadRequest, &printable(&text, 2_000))
+            }
+        }
+    }
+
+    /// The page that starts a measurement.
+    pub fn form(&self) -> Option<String> {
+        let starter = self.starter.as_ref()?;
+        Some(start_page(&starter.forms(), self.lang))
+    }
+
+    /// Events of a result that goes on; also of what this process has yet to begin.
+    pub fn events(&self, id: &str) -> Option<Answer> {
+        if let Some(started) = self.started(id) {
+            let folder = self.folders[0].join(id);
+            return Some(live::events(folder, move || started.is_running()));
+        }
+        if self.own(id).is_some() {
+            return Some(live::events(self.folders[0].join(id), || true));
+        }
+        let stored = self.stored(id)?;
+        Some(live::events(stored.path, || false))
     }
 
     /// All results with their names in addresses, the newest of each folder first.
@@ -121,26 +197,36 @@ impl Home {
             result: self.known(stored),
         };
         let entries: Vec<Entry> = results.iter().map(entry).collect();
-        Ok(index(&entries, Hosting::Server, self.lang))
+        let hosting = match self.starter {
+            Some(_) => Hosting::Starter,
+            None => Hosting::Server,
+        };
+        Ok(index(&entries, hosting, self.lang))
     }
 
     /// The report of a result, or the page that follows it while it goes on.
     pub fn page(&self, id: &str) -> anyhow::Result<Option<String>> {
-        let Some(stored) = self.stored(id) else {
-            return Ok(None);
-        };
-        if is_running(&stored) {
-            let own = self.own_run.iter().any(|(run, _)| run == id);
+        let (stored, started) = (self.stored(id), self.started(id));
+        let page = |name: &str| {
             let run = format!("../api/runs/{}", encoded(id));
-            let may_end = if own { MayEnd::Yes } else { MayEnd::No };
-            return Ok(Some(live_page(
-                &runs::name(&stored),
-                &run,
-                may_end,
-                self.lang,
-            )));
-        }
-        Ok(Some(site::made_page(&stored, self.lang)))
+            let may_end = match self.ending(id) {
+                Some(_) => MayEnd::Yes,
+                None => MayEnd::No,
+            };
+            live_page(name, &run, may_end, &state_words(), self.lang)
+        };
+        Ok(match stored {
+            Some(stored) if self.is_followed(id, &stored) => Some(page(&runs::name(&stored))),
+            Some(stored) => Some(site::made_page(&stored, self.lang)),
+            None => match started.map(|started| started.said()) {
+                Some(None) => Some(page(id)),
+                Some(Some(said)) => {
+                    let text = format!("{}\n{said}", StartText::Failed.text(self.lang));
+                    Some(plain_page(id, &text, self.lang))
+                }
+                None => self.own(id).map(|own| page(&own.name)),
+            },
+        })
     }
 
     /// Results whose names are separated by commas, the first as baseline.
@@ -190,10 +276,9 @@ impl Home {
     /// The client's view of all runs that go on, for Prometheus.
     pub fn metrics(&self) -> anyhow::Result<String> {
         let results = self.results()?;
-        let running = results.iter().filter(|(_, stored)| is_running(stored));
-        let views = running.filter_map(|(id, stored)| {
-            let records = live::records(&stored.path).ok()?;
-            let run = RunDir::open(&stored.path).ok()?;
+        let views = results.iter().filter_map(|(id, stored)| {
+            let run = measured(&stored.path)?;
+            let records = run.records().ok()?.collect::<Result<_, _>>().ok()?;
             Some(View {
                 run: id.clone(),
                 model: run.environment().ok()?.server.model,
@@ -203,10 +288,6 @@ impl Home {
         });
         Ok(metrics::text(&Vec::from_iter(views)))
     }
-}
-
-fn is_running(stored: &Stored) -> bool {
-    stored.kind == Kind::Run && RunDir::open(&stored.path).is_ok_and(|run| run.is_running())
 }
 
 /// The name of a result in an address: that of its folder, with the number of the folder that it

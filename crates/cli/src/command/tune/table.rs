@@ -5,8 +5,8 @@ use inferometer_campaign::study::Study;
 use inferometer_campaign::trial::{Origin, State, Trial};
 use inferometer_message::ProgressText;
 use inferometer_page::text::{pad_left, pad_right};
+use inferometer_runner::now::study_time_left;
 use inferometer_text::Lang;
-use std::time::Duration;
 
 const WIDEST: usize = 60;
 
@@ -92,28 +92,10 @@ impl<'a> Table<'a> {
         ));
     }
 
-    /// Time left, at the pace so far: the trials of the budget, then the last stage.
     fn time_left(&self, trials: &[Trial]) -> String {
-        let times = trials.iter().filter_map(|trial| trial.ending.total_s);
-        let mean = times.sum::<f64>() / trials.len().max(1) as f64;
-        let confirmed = |trial: &&Trial| !trial.is_searched();
-        let repeats = trials.iter().filter(confirmed).count();
-        let searched = trials.len() - repeats;
-        let all = self
-            .study
-            .last_stage
-            .starts(self.study.space.dimensions().len());
-        let searching = match repeats {
-            0 => (self.study.budget.trials as usize).saturating_sub(searched),
-            _ => 0,
-        };
-        match searching + all.saturating_sub(repeats) {
-            0 => String::new(),
-            left => {
-                let seconds = (mean * left as f64).min(1e9);
-                let time = [("time", clock(Duration::from_secs_f64(seconds)))];
-                format!("  {}", ProgressText::TimeLeft.with(self.lang, &time))
-            }
-        }
+        study_time_left(self.study, trials).map_or_else(String::new, |left| {
+            let time = [("time", clock(left))];
+            format!("  {}", ProgressText::TimeLeft.with(self.lang, &time))
+        })
     }
 }

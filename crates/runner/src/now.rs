@@ -1,0 +1,151 @@
+//! What is known now of a measurement that goes on, read from its folder: the one source of live
+//! pages and of the view in the terminal, whichever process measures.
+
+mod ladder;
+mod run;
+
+pub use ladder::{Ladder, Step, StepState, study_time_left};
+pub use run::{Doubts, Phase, RunNow, time_left};
+
+use crate::error::RunnerError;
+use inferometer_store::journal::is_being_written;
+use inferometer_store::run_dir::RunDir;
+use inferometer_store::stored::{PROBES_FILE, STUDY_FILE};
+use inferometer_store::sweep_dir::SweepDir;
+use serde::Serialize;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Least time between two looks, and how many times the time of a look that is at least: all who
+/// look together cost a small part of a core.
+const PACE: Duration = Duration::from_millis(500);
+const REST: u32 = 10;
+/// How long a look is kept for those who come back.
+const KEPT: Duration = Duration::from_secs(60);
+/// Folders below that of a study in which a run may lie: of trials, searches and probes.
+const DEEPEST: usize = 4;
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Now {
+    /// The load point that is measured; absent between two.
+    pub run: Option<RunNow>,
+    /// What was measured before it; absent where a run is all there is.
+    pub ladder: Option<Ladder>,
+}
+
+/// What writes into a folder, and so what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Measurement {
+    Run,
+    Sweep,
+    Capacity,
+    Study,
+}
+
+impl Measurement {
+    /// Known by the file that is there from the beginning.
+    fn at(folder: &Path) -> Self {
+        if SweepDir::is_at(folder) {
+            Measurement::Sweep
+        } else if folder.join(PROBES_FILE).is_file() {
+            Measurement::Capacity
+        } else if folder.join(STUDY_FILE).is_file() {
+            Measurement::Study
+        } else {
+            Measurement::Run
+        }
+    }
+}
+
+impl Now {
+    pub fn of(folder: &Path) -> Result<Now, RunnerError> {
+        let measurement = Measurement::at(folder);
+        let ladder = match measurement {
+            Measurement::Run => None,
+            Measurement::Sweep => Some(Ladder::of_sweep(folder)?),
+            Measurement::Capacity => Some(Ladder::of_search(folder)?),
+            Measurement::Study => Some(Ladder::of_study(folder)?),
+        };
+        let run = match measurement {
+            Measurement::Run => Some(RunDir::open(folder)?),
+            Measurement::Sweep | Measurement::Capacity | Measurement::Study => measured(folder),
+        };
+        // The end of a probe is decided by what it shows, not by the most requests it may have.
+        let is_open_ended = run.as_ref().is_some_and(|run| is_probe(run.path()));
+        // One that has just ended may be sealed while it is read.
+        let run = match run.map(|run| RunNow::of(&run, is_open_ended)) {
+            Some(Err(error)) if ladder.is_none() => return Err(error),
+            run => run.and_then(Result::ok),
+        };
+        Ok(Now { run, ladder })
+    }
+}
+
+/// Whether some process still measures into this folder.
+pub fn goes_on(folder: &Path) -> bool {
+    match Measurement::at(folder) {
+        Measurement::Run => RunDir::open(folder).is_ok_and(|run| run.is_running()),
+        Measurement::Sweep | Measurement::Study => is_being_written(&folder.join(STUDY_FILE)),
+        Measurement::Capacity => is_being_written(&folder.join(PROBES_FILE)),
+    }
+}
+
+/// The run that some process measures into this folder, or below it, now.
+pub fn measured(folder: &Path) -> Option<RunDir> {
+    match Measurement::at(folder) {
+        Measurement::Run => RunDir::open(folder).ok().filter(RunDir::is_running),
+        Measurement::Sweep | Measurement::Capacity | Measurement::Study => {
+            run_below(folder, DEEPEST)
+        }
+    }
+}
+
+/// What is known now, the same for all who look within a moment; absent where nothing can be read
+/// yet.
+pub fn look(folder: &Path) -> Option<Arc<Now>> {
+    struct Look {
+        made: Instant,
+        good_for: Duration,
+        now: Option<Arc<Now>>,
+    }
+    static LOOKS: LazyLock<Mutex<HashMap<PathBuf, Look>>> = LazyLock::new(Mutex::default);
+    let mut looks = LOOKS.lock().unwrap_or_else(PoisonError::into_inner);
+    looks.retain(|_, look| look.made.elapsed() < look.good_for.max(KEPT));
+    if let Some(look) = looks.get(folder)
+        && look.made.elapsed() < look.good_for
+    {
+        return look.now.clone();
+    }
+    let began = Instant::now();
+    let now = Now::of(folder).ok().map(Arc::new);
+    let look = Look {
+        made: Instant::now(),
+        good_for: PACE.max(REST * began.elapsed()),
+        now: now.clone(),
+    };
+    looks.insert(folder.to_owned(), look);
+    now
+}
+
+/// The run below a folder that is measured now; of several the last by name.
+fn run_below(folder: &Path, depth: usize) -> Option<RunDir> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    let mut folders: Vec<PathBuf> = folders.map(|entry| entry.path()).collect();
+    folders.sort();
+    folders.into_iter().rev().find_map(|folder| {
+        let run = RunDir::open(&folder).ok();
+        match run {
+            Some(run) => run.is_running().then_some(run),
+            None if depth > 1 => run_below(&folder, depth - 1),
+            None => None,
+        }
+    })
+}
+
+fn is_probe(run: &Path) -> bool {
+    let search = run.parent().and_then(Path::parent);
+    search.is_some_and(|search| search.join(PROBES_FILE).is_file())
+}
