@@ -521,3 +521,36 @@ fn the_smallest_runs_have_numbers_where_there_are_any_and_none_elsewhere() {
         fewer_than_streams.summary.doubts
     );
 }
+
+#[test]
+fn a_window_that_opens_in_virtual_time_delays_no_arrival() {
+    let place = Place::new();
+    let slowest = |warmup: &[&str], out: &str| {
+        let load = "run --lang en --sim-clock virtual --quiet --rate 1 --requests 300 --out";
+        let load: Vec<&str> = load.split(' ').chain([out]).collect();
+        let ended = place.run(&[load.as_slice(), warmup].concat());
+        let run = Run::read(ended, place.path(out));
+        let ttft = run.records.iter().map(|record| record.ttft().unwrap());
+        ttft.max().unwrap().as_secs_f64()
+    };
+    let (opened, bare) = (
+        slowest(&[], "window"),
+        slowest(&["--warmup", "none"], "bare"),
+    );
+    // The same arrivals on an engine that is mostly idle: nobody waits for anything.
+    assert!(opened < 1.5 * bare, "{opened} against {bare}");
+}
+
+#[test]
+fn a_model_that_the_simulated_engine_does_not_serve_is_refused_in_virtual_time_too() {
+    let place = Place::new();
+    place
+        .run(&[
+            "run",
+            "--sim-clock",
+            "virtual",
+            "--model",
+            "Qwen/Qwen2.5-72B-Instruct",
+        ])
+        .assert_refused(&["does not serve the model", "--sim-model"]);
+}

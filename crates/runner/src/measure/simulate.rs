@@ -110,6 +110,7 @@ pub fn simulate(
         ..
     } = point;
     RunDir::check(out)?;
+    check_model(&scenario.connection, launch)?;
     let nonce = (scenario.work.cache_nonce).then(work::new_nonce);
     let workload = Arc::new(work::open(&scenario, data.as_deref(), nonce, session)?);
     let planned = planned(&scenario, &workload);
@@ -228,6 +229,19 @@ pub fn simulated_host(name: Option<&str>, version: Option<Version>) -> Result<Ho
         timing: None,
         stamp: host::log_time(),
     })
+}
+
+/// As a server does that is asked for a model which it does not have.
+fn check_model(connection: &Connection, launch: &Launch) -> Result<(), RunnerError> {
+    let mut asked = connection.model.iter().flat_map(|mix| mix.names());
+    let served = |name: &str| launch.served.iter().any(|served| served == name);
+    match asked.find(|name| !served(name)) {
+        Some(name) => bail!(
+            "the simulated engine does not serve the model '{name}'; it serves: {}; leave out --model, or name what it simulates with --sim-model or the engine's command",
+            launch.served.join(", ")
+        ),
+        None => Ok(()),
+    }
 }
 
 /// The engine that `sim` would be with the same command, or without one.

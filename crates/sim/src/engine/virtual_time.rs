@@ -409,6 +409,13 @@ impl Agenda {
         self.arrivals.push(Reverse((at, place)));
     }
 
+    /// Takes back what has not arrived yet.
+    pub fn withdraw(&mut self, place: usize) {
+        if self.task(place).is_some_and(|task| task.request.is_some()) {
+            self.take(place);
+        }
+    }
+
     fn task(&mut self, place: usize) -> Option<&mut Task> {
         let waits = place.checked_sub(self.first)?;
         self.tasks.get_mut(waits)?.as_mut()

@@ -23,6 +23,8 @@ pub(super) struct VirtualLoad<'a> {
     requests: Option<u64>,
     so_far: LoadSoFar,
     due: Box<dyn Iterator<Item = Offset>>,
+    /// The arrival that comes next, by its place on the agenda.
+    next: Option<usize>,
     sent: u64,
     ended: u64,
     /// Of the warm-up, and from the opening on.
@@ -90,6 +92,7 @@ impl<'a> VirtualLoad<'a> {
                 Rhythm::Open { measured, .. } if opened.is_some() => measured(),
                 Rhythm::Open { warmup, .. } => warmup(),
             },
+            next: None,
             sent: 0,
             ended: 0,
             begun: [Begun::default(); 2],
@@ -117,24 +120,24 @@ impl<'a> VirtualLoad<'a> {
             },
             Happening::Arrived { at, place } => {
                 self.sent += 1;
-                self.look(at);
-                let is_first = |sent: &Sent| sent.place.turn == 0;
-                if let Rhythm::Open { .. } = self.planned.rhythm
-                    && self.under_way.get(&place).is_some_and(is_first)
-                {
+                let is_next = self.next.take_if(|next| *next == place).is_some();
+                self.look(agenda, at);
+                // Where the window has just opened, the next arrival is known already.
+                if is_next && self.next.is_none() {
                     self.next_arrival(agenda);
                 }
             }
             Happening::Ended { at, place, refused } => {
                 self.ended += 1;
-                self.look(at);
+                self.look(agenda, at);
                 self.go_on(agenda, at, place, refused);
             }
         }
     }
 
-    /// Opens the window when its time has come.
-    fn look(&mut self, at: u64) {
+    /// Opens the window when its time has come. Arrivals begin anew with it: one of the warm-up
+    /// that is still to come is none, as on a real clock.
+    fn look(&mut self, agenda: &mut Agenda, at: u64) {
         if self.opened.is_some() {
             return;
         }
@@ -144,6 +147,14 @@ impl<'a> VirtualLoad<'a> {
             self.opened = Some(at);
             if let Rhythm::Open { measured, .. } = &self.planned.rhythm {
                 self.due = measured();
+                if let Some(place) = self.next.take() {
+                    agenda.withdraw(place);
+                    if let Some(sent) = self.under_way.remove(&place) {
+                        self.sessions
+                            .remove(&(part(sent.place.stage), sent.place.session));
+                    }
+                }
+                self.next_arrival(agenda);
             }
         }
     }
@@ -151,7 +162,9 @@ impl<'a> VirtualLoad<'a> {
     fn next_arrival(&mut self, agenda: &mut Agenda) {
         if let Some(due) = self.due.next() {
             let at = Offset(self.opened.unwrap_or_default() + due.0);
+            let place = self.scheduled;
             self.begin(agenda, at, Some(at));
+            self.next = (self.scheduled > place).then_some(place);
         }
     }
 
