@@ -487,3 +487,38 @@ fn the_cheapest_deployment_comes_with_its_commands_and_its_chart() {
     );
     none.assert_refused(&["has no price", "h200:8@3.5"]);
 }
+
+#[test]
+fn prompts_on_workers_of_their_own_are_predicted_with_all_their_cards() {
+    let place = Place::new();
+    let asked = |options: &str| {
+        let line = format!(
+            "predict --device h200 --concurrency 8 --input-tokens 2000 --output-tokens 64 \
+             --format json {options} -- vllm serve llama-3.1-8b"
+        );
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        words
+    };
+    let with = |words: Vec<String>, prefill: &str| {
+        let mut words = words;
+        words.splice(1..1, ["--prefill".to_owned(), prefill.to_owned()]);
+        plan(
+            &place,
+            &words.iter().map(String::as_str).collect::<Vec<_>>(),
+        )
+    };
+    let together = plan(
+        &place,
+        &asked("").iter().map(String::as_str).collect::<Vec<_>>(),
+    );
+    let apart = with(asked("--workers 2:1"), "vllm serve llama-3.1-8b -tp 2");
+    let (together, apart) = (json(&together), json(&apart));
+    let (one, all) = (&together["settings"][0], &apart["settings"][0]);
+    assert_eq!(one["cards"], 1);
+    assert_eq!(all["cards"], 5);
+    let tpot = |setting: &Value| setting["predicted"]["latency"]["tpot_ms"]["mean"].as_f64();
+    assert!(tpot(all) < tpot(one), "{all} {one}");
+    with(asked(""), "trtllm-serve llama-3.1-8b").assert_refused(&["trtllm", "vllm"]);
+    with(asked(""), "vllm serve qwen2.5-7b").assert_refused(&["another model"]);
+    with(asked("--workers 2"), "vllm serve llama-3.1-8b").assert_refused(&["2:1"]);
+}
