@@ -5,7 +5,6 @@ pub mod compare;
 pub mod concurrency;
 pub mod context;
 pub mod fold;
-pub mod history;
 pub mod judge;
 pub mod knee;
 pub mod live;

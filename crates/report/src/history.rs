@@ -2,7 +2,7 @@
 
 use crate::compare::metric;
 use crate::csv::{field, harmless};
-use inferometer_analysis::history::{Change, ChangedFact, History, LEAST, MetricHistory, Timeline};
+use inferometer_campaign::history::{Change, ChangedFact, History, LEAST, MetricHistory, Timeline};
 use inferometer_chart::metric_name::{MetricUnit, metric_name, unit_of};
 use inferometer_message::{CompareText, HistoryText, WatchText};
 use inferometer_page::checks::{Check, Checks, Outcome};

@@ -8,7 +8,7 @@ use crate::output::{Rendered, annotations, check_report, deliver, language, styl
 use crate::registry;
 use anyhow::{Context, bail};
 use inferometer_analysis::compare::Metric;
-use inferometer_analysis::history::{History, METRICS, PastRun, Settings};
+use inferometer_campaign::history::{History, METRICS, PastRun, Settings};
 use inferometer_page::{html, markdown, text};
 use inferometer_report::history::{checks, compose, csv, figures};
 use inferometer_runner::with_causes;

@@ -2,7 +2,7 @@
 
 use super::title;
 use crate::history::{compose, figures};
-use inferometer_analysis::history::History;
+use inferometer_campaign::history::History;
 use inferometer_message::PageText;
 use inferometer_page::html::{Edition, Page, page};
 use inferometer_text::Lang;

@@ -1,13 +1,18 @@
 use super::*;
-use crate::fold::testing::MadeUp;
 use inferometer_core::options::Options;
 use inferometer_core::seed::{Dimension, rng};
 use inferometer_core::server::{DeviceSummary, ServerSummary};
 use rand_distr::{Distribution as _, StandardNormal};
 
+/// What a run says that was stored once.
+fn stored() -> Summary {
+    let text = include_str!("../../../../fixtures/run-v1/summary.json");
+    serde_json::from_str(text).unwrap()
+}
+
 /// A run whose speed is off by a share, in a history that has a run every day.
 fn run(day: usize, speed: f64, version: &str) -> PastRun {
-    let mut summary = MadeUp::closed(1, 30).summary();
+    let mut summary = stored();
     summary.valid = true;
     summary.throughput.output_tokens_per_s = Some(1_000.0 * speed);
     for sample in [
@@ -133,7 +138,7 @@ fn what_recovered_is_not_worse_any_more_and_scenarios_are_told_apart() {
 
 #[test]
 fn the_driver_of_the_devices_is_a_fact_that_may_explain_a_change() {
-    let mut summary = MadeUp::closed(1, 30).summary();
+    let mut summary = stored();
     let device = DeviceSummary {
         driver: Some("570.86.15".to_owned()),
         ..DeviceSummary::default()

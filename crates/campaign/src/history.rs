@@ -3,8 +3,8 @@
 #[cfg(test)]
 mod tests;
 
-use crate::compare::Metric;
-use crate::statistics::{ChangePoint, LEAST_RUNS, change_points};
+use inferometer_analysis::compare::Metric;
+use inferometer_analysis::statistics::{ChangePoint, LEAST_RUNS, change_points};
 use inferometer_core::environment::Environment;
 use inferometer_core::scenario::{Scenario, SimClock};
 use inferometer_core::summary::Summary;
