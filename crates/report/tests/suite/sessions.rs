@@ -209,7 +209,10 @@ fn the_report_has_a_line_for_jobs_and_a_row_for_each_turn() {
         let doc = compose(&sample.report_in(lang, Detail::Definitions));
         render(&doc, TextStyle::default())
     };
-    insta::assert_snapshot!("sessions_en", show(Lang::En));
+    let english = show(Lang::En);
+    for words in ["By turn", "5 sessions: 4 complete", "100 % of sessions"] {
+        assert!(english.contains(words), "{english}");
+    }
     let chinese = show(Lang::Zh);
     for words in ["按轮次", "任务时间", "每小时"] {
         assert!(chinese.contains(words), "{chinese}");
