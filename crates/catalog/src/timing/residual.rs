@@ -143,7 +143,10 @@ impl Residual {
 
     /// The widest bounds of models that were left out, and wider.
     fn of_unknown() -> Residual {
-        let all = || RESIDUALS.iter().filter(|known| known.model.is_none());
+        let all = || {
+            let known = RESIDUALS.iter();
+            known.filter(|known| known.model.is_none() && !known.split)
+        };
         let widest = |of: fn(&Residual) -> f64| all().map(of).fold(0.0, f64::max) * UNKNOWN_KIND;
         let first = all().next().expect("the table has rows of all models");
         Residual {
@@ -206,6 +209,20 @@ mod tests {
             assert!(of(&validated) > 0.02 && of(&validated) < of(&unknown));
             assert!(of(&similar) < of(&unknown));
         }
+    }
+
+    #[test]
+    fn prompts_on_workers_of_their_own_have_bounds_of_their_own() {
+        let (model, device) = ("deepseek-v3", Device::named("gb200").unwrap());
+        let model = Model::named(model).unwrap();
+        let bounds = |prompts| Residual::nearest(&model, device, EngineKind::Trtllm, prompts);
+        let (apart, basis) = bounds(Prompts::Apart);
+        assert_eq!(basis, Basis::Validated);
+        assert_ne!(bounds(Prompts::Together).0, apart);
+        let (unknown, basis) =
+            Residual::nearest(&model, device, EngineKind::Mindie, Prompts::Apart);
+        assert_eq!(basis, Basis::None);
+        assert!(unknown.rows == 0 && apart.rows >= 8);
     }
 
     #[test]
