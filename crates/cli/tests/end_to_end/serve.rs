@@ -185,7 +185,8 @@ fn a_sweep_a_search_and_a_study_are_followed_as_they_grow() {
     let work = ["--output-tokens", "8"];
     let load = ["--concurrency", "1,2", "--duration", "3s"];
     let sweep = [&["sweep", url][..], &load, &work, &ON_ANY_HOST].concat();
-    let goal = ["--slo", "ttft.p99=1s"];
+    // Streams rather than a rate: a probe at a low rate takes minutes.
+    let goal = ["--slo", "ttft.p99=1s", "--over", "concurrency"];
     let search = [&["capacity", url][..], &goal, &work, &ON_ANY_HOST].concat();
     let study = vec!["tune", "study.toml"];
     for arguments in [sweep, search, study] {

@@ -195,7 +195,7 @@ fn a_sweep_and_a_search_grow_on_it() {
     let place = Place::new();
     let sim = Sim::start(&["--ttft", "5ms", "--itl", "1ms"]);
     let sweep = "sweep --concurrency 1,2,3 --duration 2s --warmup 1";
-    let search = "capacity --slo ttft.p99=1s --budget 3000 --highest 40";
+    let search = "capacity --slo ttft.p99=1s --budget 3000 --over concurrency --highest 8";
     for (words, expected) in [(sweep, "concurrency=1"), (search, "bracket")] {
         let shared = "--tui --lang en --output-tokens 8";
         let words = words.split_whitespace().chain(shared.split_whitespace());
