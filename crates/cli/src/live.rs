@@ -1,8 +1,7 @@
 //! `--live` and `--tui`: how a measurement is followed while it goes on. Who serves its pages is
 //! handed in, since a server of pages knows all commands.
 
-use crate::signals::EndWish;
-use crate::tui::{Board, Tui};
+use crate::tui::{Board, EndWish, Tui};
 use inferometer_text::Lang;
 use inferometer_web::ServerHandle;
 use std::path::Path;

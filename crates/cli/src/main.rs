@@ -5,6 +5,7 @@
 
 mod arguments;
 mod chinese;
+mod clock;
 mod command;
 mod exit;
 mod folder;

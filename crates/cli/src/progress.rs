@@ -2,6 +2,7 @@
 //! ten seconds elsewhere, nothing when quiet. It reads snapshots and cannot slow the driver. Where
 //! a view takes the whole terminal, it only tells that what is done beside measuring.
 
+use crate::clock::clock;
 use crate::tui::Board;
 use inferometer_campaign::capacity::stored::{ProbeVerdict, StoredProbe};
 use inferometer_core::record::Stage;
@@ -413,13 +414,4 @@ fn probed(over: &str, probe: &StoredProbe, lang: Lang) -> String {
         pad_right(word.text(lang), 9),
         ProgressText::AfterRequests.with(lang, &count)
     )
-}
-
-pub fn clock(span: Duration) -> String {
-    let seconds = span.as_secs_f64().round() as u64;
-    match seconds {
-        0..60 => format!("{seconds}s"),
-        60..3600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
-        _ => format!("{}h{:02}m", seconds / 3600, seconds % 3600 / 60),
-    }
 }

@@ -1,9 +1,10 @@
 //! Load from several machines: rank 0 waits for the others, the others go to rank 0.
 
+use crate::clock::clock;
 use crate::exit::Exit;
 use crate::folder::kept_in;
 use crate::options::{EngineArguments, RankOptions};
-use crate::progress::{Progress, clock};
+use crate::progress::Progress;
 use crate::signals::interrupt_on_signals;
 use anyhow::{anyhow, bail};
 use inferometer_core::environment::EndCause;

@@ -1,15 +1,13 @@
 //! What signals mean: Ctrl-C, a polite kill and a closed terminal to a measurement, a limit on the
 //! size of files to all.
 
+use crate::tui::{EndWish, give_back};
 use anyhow::Context;
 use inferometer_load::instrument::Control;
 use inferometer_load::worker::Stop;
 use rustix::process::{Resource, Signal};
 use std::sync::Arc;
 use tokio::signal::unix::{SignalKind, signal};
-
-/// What a signal does; keys of a terminal and buttons of a page do the same.
-pub type EndWish = Arc<dyn Fn() + Send + Sync>;
 
 /// The first signal drains, the second leaves. Both keep what is recorded.
 pub fn interrupt_on_signals(control: Control) -> anyhow::Result<EndWish> {
@@ -21,7 +19,7 @@ pub fn interrupt_on_signals(control: Control) -> anyhow::Result<EndWish> {
 pub fn interrupt_or_say(control: Control, last_word: String) -> anyhow::Result<EndWish> {
     on_signals(move || {
         if !control.is_measuring() {
-            crate::tui::give_back();
+            give_back();
             if !last_word.is_empty() {
                 eprintln!("\n{last_word}");
             }
@@ -50,7 +48,7 @@ pub fn interrupt_campaign_on_signals(controls: Vec<Control>) -> anyhow::Result<E
 }
 
 fn leave() -> ! {
-    crate::tui::give_back();
+    give_back();
     std::process::exit(130)
 }
 

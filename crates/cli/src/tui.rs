@@ -9,7 +9,6 @@ mod screen;
 #[cfg(test)]
 mod tests;
 
-use crate::signals::EndWish;
 use anyhow::{Context as _, bail};
 use backend::Stderr;
 use crossterm::cursor::{Hide, Show};
@@ -43,6 +42,9 @@ const MOST_MESSAGES: usize = 100;
 
 /// Whether the terminal is ours, held by whoever draws or gives it back.
 static OURS: Mutex<bool> = Mutex::new(false);
+
+/// What ends a measurement: a signal does this, and so do keys and the button of a page.
+pub type EndWish = Arc<dyn Fn() + Send + Sync>;
 
 /// What is said while nothing can be read from a folder.
 #[derive(Default)]

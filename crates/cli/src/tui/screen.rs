@@ -1,7 +1,7 @@
 //! One picture of the view: a pure function of what is known and said.
 
 use super::Said;
-use crate::progress::clock;
+use crate::clock::clock;
 use inferometer_core::doubt::Severity;
 use inferometer_core::record::Stage;
 use inferometer_core::summary::StatedDoubt;

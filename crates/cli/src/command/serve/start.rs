@@ -3,7 +3,7 @@
 
 use crate::chinese::help::laid_over;
 use crate::folder::{folder_name, free_folder};
-use crate::signals::EndWish;
+use crate::tui::EndWish;
 use anyhow::{Context as _, bail};
 use clap::parser::ValueSource;
 use clap::{Arg, Command};

@@ -118,7 +118,7 @@ impl Table {
         let left = left
             .filter(|_| self.todo > 0)
             .map_or(String::new(), |left| {
-                let time = [("time", crate::progress::clock(left))];
+                let time = [("time", crate::clock::clock(left))];
                 format!("  {}", ProgressText::TimeLeft.with(lang, &time))
             });
         let all = self.done + self.todo;

@@ -1,6 +1,7 @@
 //! The table that grows while a study goes on, with the time left.
 
-use crate::progress::{Progress, clock};
+use crate::clock::clock;
+use crate::progress::Progress;
 use inferometer_campaign::study::Study;
 use inferometer_campaign::trial::{Origin, State, Trial};
 use inferometer_message::ProgressText;
