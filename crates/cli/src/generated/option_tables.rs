@@ -189,14 +189,18 @@ fn the_manual_names_every_command_and_option() {
 }
 
 /// Options of other programs that the manual speaks of.
-const OTHERS: [&str; 17] = [
+const OTHERS: [&str; 22] = [
     "api-key",
     "api-server-count",
+    "batch_wait_timeout_iters",
+    "cuda_graph_config.max_batch_size",
+    "enable_attention_dp",
     "enforce-eager",
     "gpu-memory-utilization",
     "help",
     "host",
     "kv-cache-memory-bytes",
+    "kv_cache_config.dtype",
     "log-level",
     "mem-fraction-static",
     "num-gpu-blocks-override",
@@ -204,6 +208,7 @@ const OTHERS: [&str; 17] = [
     "port",
     "save-detailed",
     "save-result",
+    "scheduler_config.capacity_scheduler_policy",
     "stream-interval",
     "tensor-parallel-size",
     "tokenizer-worker-num",
