@@ -2,12 +2,14 @@
 
 use crate::assumption::Assumption;
 use crate::command_line::in_notes::{self, Command};
+use crate::group::load;
 use crate::notes::{Notes, bare};
 use crate::quantity::{count, number};
 use crate::result::{ImportedResult, Tool};
 use crate::section::{above, sections};
 use inferometer_text::hostile::printable;
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// vLLM's benchmark sends this many prompts unless told otherwise, since its first version.
 const VLLM_PROMPTS: u64 = 1000;
@@ -34,6 +36,13 @@ pub(crate) fn attach(
         let next = commands.get(at + 1);
         next.map_or(end_of_notes, |(next, _)| next.lines.0)
     };
+    for (at, &(command, client)) in clients.iter().enumerate() {
+        let range = between(results, command.lines.1, next(&clients, at));
+        let mut blocks = results[range].iter_mut().filter(|found| is_block(found));
+        if let (Some(block), None) = (blocks.next(), blocks.next()) {
+            settle(block, client);
+        }
+    }
     let mut refused = Vec::new();
     let mut without_result = Vec::new();
     for (at, &(command, launch)) in launches.iter().enumerate() {
@@ -57,13 +66,20 @@ pub(crate) fn attach(
         } else if range.is_empty() {
             without_result.push(command.lines);
         } else {
-            let served = results[range].iter_mut().filter(|found| {
-                let headings = above(&sections, found.span().0);
-                is_block(found) && home.is_none_or(|home| headings.contains(&home))
-            });
+            let mut served: Vec<&mut ImportedResult> = (results[range].iter_mut())
+                .filter(|found| {
+                    let headings = above(&sections, found.span().0);
+                    is_block(found) && home.is_none_or(|home| headings.contains(&home))
+                })
+                .collect();
+            // Of two results at one load, who knows what was changed in between?
+            let loads: BTreeSet<String> = served.iter().map(|it| load(it)).collect();
+            if loads.len() < served.len() {
+                served.clear();
+            }
             let memory = (command.lines.1 + 1..first_result)
                 .filter_map(|line| memory_gib(notes.lines[line]))
-                .last();
+                .next_back();
             for found in served {
                 found.flags = Some(in_notes::flags(launch));
                 found.command = Some(launch.clone());
@@ -72,31 +88,32 @@ pub(crate) fn attach(
             notes.take(command.lines);
         }
     }
-    for (at, &(command, client)) in clients.iter().enumerate() {
-        let range = between(results, command.lines.1, next(&clients, at));
-        let mut blocks = results[range].iter_mut().filter(|found| is_block(found));
-        if let (Some(block), None) = (blocks.next(), blocks.next()) {
-            settle(block, client);
-        }
-    }
-    // Notes may hold only what the engine said, below a heading or a line of settings.
-    let mut last = None;
-    for line in 0..end_of_notes {
-        if !notes.is_taken(line) && is_out_of_memory(notes.lines[line]) {
-            // Every process of an engine says it again.
-            let home = above(&sections, line).first().copied();
-            if last.replace(home) == Some(home) {
-                continue;
-            }
-            let mut found = ImportedResult::new(Tool::TrialLog, (line, line));
-            found.error = Some(printable(bare(notes.lines[line]), 1000));
-            notes.take((line, line));
-            refused.push(found);
-        }
-    }
     results.extend(refused);
     results.sort_by_key(|found| found.lines);
     without_result
+}
+
+/// Starts of which the notes hold only what the engine said, below a heading or a line of
+/// settings.
+pub(crate) fn out_of_memory(notes: &mut Notes<'_>) -> Vec<ImportedResult> {
+    let sections = sections(notes);
+    let mut refused = Vec::new();
+    let mut last = None;
+    for line in 0..notes.lines.len() {
+        if notes.is_taken(line) || !is_out_of_memory(notes.lines[line]) {
+            continue;
+        }
+        // Every process of an engine says it again.
+        let home = above(&sections, line).first().copied();
+        if last.replace(home) == Some(home) {
+            continue;
+        }
+        let mut found = ImportedResult::new(Tool::TrialLog, (line, line));
+        found.error = Some(printable(bare(notes.lines[line]), 1000));
+        notes.take((line, line));
+        refused.push(found);
+    }
+    refused
 }
 
 fn is_out_of_memory(line: &str) -> bool {

@@ -208,7 +208,9 @@ fn secrets_in_word(word: &str, after_name: &mut bool) -> Vec<Range<usize>> {
         from += space;
         let part = &word[from..];
         let end = part.find(char::is_whitespace).unwrap_or(part.len());
-        let is_value = std::mem::take(after_name) && !part.starts_with("--");
+        // What a name has inside is looked at by itself.
+        let is_object = part.starts_with(['{', '[']);
+        let is_value = std::mem::take(after_name) && !part.starts_with("--") && !is_object;
         // `Authorization: Bearer KEY`.
         let is_scheme = ["bearer", "basic"].contains(&part[..end].to_ascii_lowercase().as_str());
         if is_value && is_scheme && end < part.len() {
@@ -285,6 +287,16 @@ mod tests {
         let kept = secrets.keep("Incorrect API key provided: sk-abcdef-long.");
         assert_eq!(kept, "Incorrect API key provided: [redacted].");
         assert!(!format!("{secrets:?}").contains("sk-"));
+    }
+
+    #[test]
+    fn a_secret_inside_an_object_whose_name_sounds_like_one_is_found() {
+        let words = [
+            "--extra".to_owned(),
+            r#"{"auth": {"api_key": "sk-4711"}, "top_k": 3}"#.to_owned(),
+        ];
+        let kept = without_secrets(&words).join(" ");
+        assert!(!kept.contains("4711") && kept.contains("top_k"), "{kept}");
     }
 
     #[test]
