@@ -80,9 +80,7 @@ const LADDER: usize = 3;
 
 /// A ladder without results that are invalid where a valid one of the same load and flags stands:
 /// somebody kept what had gone wrong, and measured again.
-fn without_void<'a>(
-    mut measured: Vec<(usize, &'a ImportedResult)>,
-) -> Vec<(usize, &'a ImportedResult)> {
+fn without_void(mut measured: Vec<(usize, &ImportedResult)>) -> Vec<(usize, &ImportedResult)> {
     let is_valid = |found: &ImportedResult| found.summary.as_ref().is_some_and(|it| it.valid);
     let loads: BTreeSet<String> = measured.iter().map(|(_, found)| load(found)).collect();
     if loads.len() < LADDER {

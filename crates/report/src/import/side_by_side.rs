@@ -215,7 +215,7 @@ impl Family<'_> {
         best.sort_by(|(_, a), (_, b)| b.0.total_cmp(&a.0));
         let (most, at) = best.first()?.1.clone();
         let part = |(member, own): &(&Member<'_>, (f64, Point))| {
-            let beside = member.at(&at).and_then(|row| sound(row));
+            let beside = member.at(&at).and_then(sound);
             let (rate, load) = beside.map_or(own.clone(), |rate| (rate, at.clone()));
             let text = if beside.is_some() && rate < most {
                 ImportText::LessAt
