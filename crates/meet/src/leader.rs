@@ -156,10 +156,12 @@ impl Leader {
             match arrivals.recv_timeout(LOOK) {
                 Ok(Ok(arrival)) => {
                     if let Err(why) = leader.admit(arrival, &to_us) {
-                        return Err(leader.refuse_all(MeetError::Refused(why)));
+                        return Err(leader.refuse_all(MeetError::Refused(why), &arrivals));
                     }
                 }
-                Ok(Err(why)) => return Err(leader.refuse_all(MeetError::Refused(why))),
+                Ok(Err(why)) => {
+                    return Err(leader.refuse_all(MeetError::Refused(why), &arrivals));
+                }
                 Err(_) => {}
             }
             // One that goes away before all are there would never come again.
@@ -202,14 +204,25 @@ impl Leader {
         error
     }
 
-    /// The same, also for those who have not come yet: they would look for rank 0 in vain.
-    fn refuse_all(&self, error: MeetError) -> MeetError {
+    /// The same, also for those who have greeted and for those who have not come yet: they would
+    /// look for rank 0 in vain.
+    fn refuse_all(
+        &self,
+        error: MeetError,
+        arrivals: &Receiver<Result<Arrival, String>>,
+    ) -> MeetError {
         let error = self.refuse(error);
         let others = self.reception.terms.of as usize - 1;
         let begun = Instant::now();
         let told = || self.members.len() + self.reception.refused.load(Ordering::Relaxed);
         while told() < others && begun.elapsed() < LINGER {
-            std::thread::sleep(LOOK);
+            if let Ok(Ok(Arrival { stream, .. })) = arrivals.recv_timeout(LOOK)
+                && let Ok(writer) = Writer::of(&stream)
+            {
+                let why = error.to_string();
+                let _ = writer.control(&Control::Refused { why });
+                self.reception.refused.fetch_add(1, Ordering::Relaxed);
+            }
         }
         error
     }
