@@ -34,6 +34,7 @@ inferometer_text::texts! {
         RunsAndLoads => "runs: {runs}, loads: {points}", "{runs} 次运行，{points} 个负载点";
         ModelOn => "{model} on {cards}", "{model}，{cards}";
         Cards => "{count} cards", "{count} 卡";
+        OneCard => "1 card", "1 张卡";
         WithinSlo => "Within the SLO", "满足 SLO 的范围";
         WithinSloOf => "Within the SLO ({objectives})", "满足 SLO 的范围（{objectives}）";
         Side => "side", "对象";

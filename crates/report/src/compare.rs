@@ -177,6 +177,7 @@ fn system(group: &Group, lang: Lang) -> Option<String> {
     let cards = same(group, |run| run.summary.cards()).map(|cards| cards.to_string());
     let cards = match (cards, device) {
         (Some(cards), Some(device)) => Some(format!("{cards} × {device}")),
+        (Some(cards), None) if cards == "1" => Some(CompareText::OneCard.text(lang).to_owned()),
         (Some(cards), None) => Some(CompareText::Cards.with(lang, &[("count", cards)])),
         (None, device) => device,
     };

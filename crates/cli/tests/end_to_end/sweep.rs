@@ -331,7 +331,7 @@ fn a_point_ends_when_it_is_known_well_enough() {
         &sim.url,
         &[
             "--concurrency",
-            "4",
+            "16",
             "--requests",
             "1000000",
             "--until",
@@ -344,6 +344,7 @@ fn a_point_ends_when_it_is_known_well_enough() {
     let requests = &result["points"][0]["summary"]["requests"];
     assert!(requests["ok"].as_u64().unwrap() < 1_000_000, "{requests}");
     assert_eq!(requests["cut"], 0, "{requests}");
+    // Of sixteen streams some end before the last, however late this host is.
     assert!(
         requests["hold"].as_u64() > Some(0),
         "the load is held while the last are answered: {requests}"
