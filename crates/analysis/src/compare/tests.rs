@@ -7,6 +7,7 @@ use inferometer_core::record::TokenSource;
 use inferometer_core::seed::{Dimension, rng};
 use inferometer_core::summary::{StatedDoubt, Summary, WindowSpan};
 use rand_distr::{Distribution as _, StandardNormal};
+use std::collections::BTreeMap;
 
 fn point(concurrency: u32) -> Point {
     Point([("concurrency".to_owned(), concurrency.into())].into())
@@ -383,6 +384,28 @@ fn points_are_paired_by_load_and_the_others_are_named() {
     assert_eq!(alone, ["concurrency=4", "concurrency=32"]);
     let c = group("c", vec![at(1, 1), at(2, 1)]);
     assert!(!compare(&[a, c], &Settings::default()).comparable);
+}
+
+#[test]
+fn a_setting_that_one_side_alone_names_and_never_changes_does_not_keep_loads_apart() {
+    let side = |name: &str, chars: [Option<u32>; 2], seed| {
+        let runs = [8, 16].into_iter().zip(chars).map(|(streams, chars)| {
+            let mut sample = run(500, 100.0, 0.0, seed);
+            sample.point = point(streams);
+            let chars = chars.map(|chars| ("input-chars".to_owned(), chars.into()));
+            sample.point.0.extend(chars);
+            sample
+        });
+        group(name, runs.collect())
+    };
+    let plain = side("a", [None; 2], 1);
+    let rows = |other: Group| {
+        compare(&[plain.clone(), other], &Settings::default())
+            .rows
+            .len()
+    };
+    assert!(rows(side("b", [Some(400); 2], 2)) > 0);
+    assert_eq!(rows(side("c", [Some(400), Some(800)], 3)), 0, "it changes");
 }
 
 #[test]
