@@ -262,3 +262,78 @@ fn a_part_keeps_the_numbers_of_the_whole() {
     let again = under(results(), &number.to_string()).unwrap();
     assert_eq!(again, chosen[..1]);
 }
+
+/// A block as vLLM's client prints it, below its command.
+fn block(streams: u64, ok: u64, rate: f64) -> String {
+    format!(
+        "```\npython3 benchmark_serving.py --num-prompts 100 --max-concurrency {streams}\n\
+         Successful requests: {ok}\nBenchmark duration (s): 10.0\n\
+         Request throughput (req/s): {}\nOutput token throughput (tok/s): {rate}\n\
+         Mean TTFT (ms): {}\nP99 TTFT (ms): {}\n```\n",
+        ok as f64 / 10.0,
+        rate / 2.0,
+        rate * 2.0
+    )
+}
+
+fn table(rate: f64) -> String {
+    format!("\n| concurrency | output tok/s |\n| --- | --- |\n| 8 | {rate} |\n| 16 | 900 |\n\n")
+}
+
+#[test]
+fn a_block_keeps_its_command_whatever_follows_it() {
+    let text = format!(
+        "# n\n## vLLM\n{}\n## Summary\n{}",
+        block(8, 60, 500.0),
+        table(1.0)
+    );
+    let results = read("notes.md", &text).results;
+    let planned = results[0].summary.as_ref().unwrap().requests.planned;
+    assert_eq!(planned, Some(100));
+    assert!(!results[0].doubts.is_empty(), "forty are missing");
+}
+
+#[test]
+fn a_table_is_held_against_the_blocks_of_its_own_section() {
+    let of = |typed: f64| {
+        let (a, b) = (block(8, 100, 500.0), block(8, 100, 700.0));
+        let text = format!("# n\n## vLLM\n{a}{}## SGLang\n{b}", table(typed));
+        let results = read("notes.md", &text).results;
+        let row = results.iter().position(|it| it.lines.0 > 10).unwrap();
+        let says = results[row].doubts.iter().map(|doubt| doubt.text.clone());
+        (repeats(&results)[row], says.collect::<String>())
+    };
+    let (block, doubts) = of(500.0);
+    assert_eq!((block, doubts.contains("contradicts")), (Some(0), false));
+    let (block, doubts) = of(300.0);
+    assert_eq!(block, Some(0));
+    assert!(doubts.contains("300 against 500"), "{doubts}");
+}
+
+#[test]
+fn a_block_that_was_pasted_twice_counts_once_and_a_void_one_not_at_all() {
+    let ladder = [8, 16, 32].map(|streams| block(streams, 100, 100.0 * streams as f64));
+    let void = block(8, 20, 50.0);
+    let text = format!("# n\n{}{}{void}", ladder.concat(), ladder[1]);
+    let results = read("notes.md", &text).results;
+    assert_eq!(results.len(), 5);
+    let groups = groups(&results);
+    let measured = measured_in(&results, &groups[0]);
+    let loads: Vec<String> = measured.iter().map(|it| it.point.to_string()).collect();
+    assert_eq!(loads, ["concurrency=8", "concurrency=16", "concurrency=32"]);
+}
+
+#[test]
+fn memory_that_ran_out_without_a_command_is_a_refused_start() {
+    let text = format!(
+        "# n\n## A\n{}\n## B, 72B\nRuntimeError: NPU out of memory. Tried to allocate 2 GiB\n",
+        block(8, 100, 500.0)
+    );
+    let results = read("notes.md", &text).results;
+    let refused: Vec<_> = results.iter().filter(|it| it.error.is_some()).collect();
+    assert_eq!(refused.len(), 1);
+    assert_eq!(
+        refused[0].section.last().map(String::as_str),
+        Some("B, 72B")
+    );
+}
