@@ -409,6 +409,24 @@ fn a_setting_that_one_side_alone_names_and_never_changes_does_not_keep_loads_apa
 }
 
 #[test]
+fn seeds_that_one_side_has_more_of_are_no_reason_against_a_comparison() {
+    let side = |name: &str, seeds: &[u64]| {
+        let runs = seeds.iter().map(|&seed| {
+            let mut sample = run(500, 100.0, 0.0, seed);
+            sample.definition.seed = Some(seed);
+            sample
+        });
+        group(name, runs.collect())
+    };
+    let comparable = |seeds: &[u64]| {
+        let sides = [side("a", &[0]), side("b", seeds)];
+        compare(&sides, &Settings::default()).comparable
+    };
+    assert!(comparable(&[0, 1, 2]));
+    assert!(!comparable(&[1]), "other prompts");
+}
+
+#[test]
 fn several_groups_are_each_compared_with_the_first() {
     let one = |name, latency, seed| group(name, vec![run(2000, latency, 0.0, seed)]);
     let groups = [one("a", 100.0, 1), one("b", 80.0, 2), one("c", 130.0, 3)];
