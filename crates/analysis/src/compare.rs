@@ -1,5 +1,6 @@
 //! Groups of runs against a baseline: whether they may be compared, and what differs.
 
+mod caution;
 mod contrast;
 mod metric;
 mod pairing;
@@ -11,6 +12,7 @@ mod why_not;
 mod why_not_texts;
 mod within_slo;
 
+pub use caution::{DoubtCount, GroupDoubts, GroupModels};
 pub use metric::{BadMetric, Metric};
 pub use sample::{Definition, RunSample, System};
 pub use series::Series;
@@ -18,7 +20,6 @@ pub use why_not::WhyNot;
 pub use why_not_texts::WhyNotText;
 pub use within_slo::{WithinSlo, judged_by_figures};
 
-use crate::statistics::holm;
 use contrast::Contrast;
 use inferometer_core::point::Point;
 use pairing::{aligned, by_point, copies};
@@ -91,7 +92,16 @@ pub struct Comparison {
     /// Runs that were there more than once, and count once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub copies: Vec<Copies>,
+    /// Groups whose runs are invalid or have warnings.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub doubts: Vec<GroupDoubts>,
+    /// The models of each group, where they are not the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<GroupModels>,
 }
+
+/// A smaller difference is printed as 0.0 %, and is none for anybody, however certain.
+const LEAST_TOLD: f64 = 0.0005;
 
 /// One figure of one group against the baseline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -108,16 +118,20 @@ pub struct Row {
     pub b: Option<f64>,
     /// b / a.
     pub ratio: Option<f64>,
-    /// Low end of the ratio's 95 % interval.
+    /// Low end of the ratio's interval, on which the verdict rests. With 95 % the intervals of the
+    /// primary metric hold at all loads together, those of the others for all metrics of a load.
     pub low: Option<f64>,
     pub high: Option<f64>,
+    /// Confidence of this interval by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level: Option<f64>,
     pub verdict: Verdict,
     /// Which way it differs where that is certain and less than the margin; the verdict is then
     /// `same`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within_margin: Option<Direction>,
-    /// Chance of a difference as large if there is none: of the primary metric corrected for the
-    /// number of loads, of the others for the number of metrics.
+    /// Chance of a difference as large if there is none, times the number of loads (of the primary
+    /// metric) or of metrics (of the others).
     pub p_value: Option<f64>,
     /// Smallest relative difference that this data would have found four times in five.
     pub minimum_detectable: Option<f64>,
@@ -224,6 +238,8 @@ pub fn compare(groups: &[Group], settings: &Settings) -> Comparison {
         unpaired: Vec::new(),
         within_slo: within_slo::of_groups(groups),
         copies: groups.iter().flat_map(copies).collect(),
+        doubts: groups.iter().filter_map(GroupDoubts::of).collect(),
+        models: caution::different_models(groups),
     };
     let mut why_not = Vec::new();
     if groups.len() < 2 {
@@ -268,7 +284,7 @@ fn against(
             b: (*b).clone(),
         });
         let compared = Compared::of(a, runs_a, runs_b, settings);
-        let rows = compared.rows(&group.name, None, 1, settings);
+        let rows = compared.rows(&group.name, 1, settings);
         comparison
             .rows
             .extend(rows.into_iter().map(Row::not_comparable));
@@ -310,24 +326,10 @@ fn against(
             [&points[0], &points[1]],
         ));
     }
-    // At many loads some would differ by chance, so the metric that decides is corrected for
-    // their number.
-    let sound = || compared.iter().filter(|(_, is_sound)| *is_sound);
-    let loads = sound().count();
-    let primary: Vec<f64> = sound()
-        .filter_map(|(compared, _)| compared.primary_p_value(loads, settings))
-        .collect();
-    let mut corrected = holm(&primary).into_iter();
+    // At many loads some would differ by chance, so the loads share the risk.
+    let loads = compared.iter().filter(|(_, is_sound)| *is_sound).count();
     for (compared, is_sound) in &compared {
-        let own = compared.primary_p_value(loads, settings);
-        let p_value = own.and_then(|own| {
-            if *is_sound {
-                corrected.next()
-            } else {
-                Some(own)
-            }
-        });
-        let rows = compared.rows(&group.name, p_value, loads, settings);
+        let rows = compared.rows(&group.name, loads, settings);
         if *is_sound {
             comparison.rows.extend(rows)
         } else {
@@ -384,146 +386,70 @@ impl<'a> Compared<'a> {
         }
     }
 
-    /// How many tests share the risk of a metric's test.
+    /// How many tests share the risk of a metric's test: those of all loads, or of the other
+    /// metrics at this one.
     fn family(&self, metric: Metric, loads: usize) -> usize {
         if metric == self.primary {
             return loads.max(1);
         }
         let others = self.contrasts.iter();
-        others
+        let others = others
             .filter(|(other, contrast)| *other != self.primary && contrast.is_decidable())
-            .count()
+            .count();
+        others.max(1)
     }
 
-    /// Few runs cannot reach a level that is divided among many tests by permutation alone.
-    fn permuted(
-        &self,
-        metric: Metric,
-        contrast: &Contrast,
-        loads: usize,
-        settings: &Settings,
-    ) -> Option<f64> {
-        let tests = self.family(metric, loads) as f64;
-        let test = contrast.permuted?;
-        (test.smallest * tests <= settings.risk).then_some(test.p_value)
-    }
-
-    fn p_value(
-        &self,
-        metric: Metric,
-        contrast: &Contrast,
-        loads: usize,
-        settings: &Settings,
-    ) -> Option<f64> {
-        let difference = contrast.difference.filter(|_| contrast.is_decidable())?;
-        let permuted = self.permuted(metric, contrast, loads, settings);
-        // The larger of both, so that no verdict contradicts the interval beside it.
-        Some(permuted.map_or(difference.p_value(), |p| p.max(difference.p_value())))
-    }
-
-    fn primary_p_value(&self, loads: usize, settings: &Settings) -> Option<f64> {
-        let (metric, contrast) = self.contrasts.first()?;
-        let is_primary = *metric == self.primary;
-        is_primary
-            .then(|| self.p_value(*metric, contrast, loads, settings))
-            .flatten()
-    }
-
-    /// One row a metric, given the corrected p-value of the primary one.
-    fn rows(
-        &self,
-        group: &str,
-        primary: Option<f64>,
-        loads: usize,
-        settings: &Settings,
-    ) -> Vec<Row> {
-        let of =
-            |metric: Metric, contrast: &Contrast| self.p_value(metric, contrast, loads, settings);
-        let secondary: Vec<f64> = (self.contrasts.iter())
-            .filter(|(metric, _)| *metric != self.primary)
-            .filter_map(|(metric, contrast)| of(*metric, contrast))
-            .collect();
-        let mut corrected = holm(&secondary).into_iter();
+    /// One row a metric.
+    fn rows(&self, group: &str, loads: usize, settings: &Settings) -> Vec<Row> {
         let row = |(metric, contrast): &(Metric, Contrast)| {
-            let is_primary = *metric == self.primary;
-            let p_value = if is_primary {
-                primary
-            } else {
-                of(*metric, contrast).and_then(|_| corrected.next())
+            let tests = self.family(*metric, loads) as f64;
+            let decision = contrast.decide(settings.risk / tests, settings.margin);
+            let differs = decision.differs.map(|above| {
+                if above == metric.more_is_better() {
+                    Direction::Better
+                } else {
+                    Direction::Worse
+                }
+            });
+            let verdict = match differs {
+                _ if decision.within_margin => Verdict::Same,
+                Some(Direction::Better) => Verdict::Better,
+                Some(Direction::Worse) => Verdict::Worse,
+                None => Verdict::Unknown,
             };
-            let permuted = || self.permuted(*metric, contrast, loads, settings);
-            let basis = match contrast.difference {
-                None if contrast.recorded => Basis::FewWaves,
-                None => Basis::Nothing,
-                Some(_) if contrast.few_samples => Basis::FewSamples,
-                Some(_) if contrast.paired => Basis::Pairs,
-                Some(_) if contrast.assumed => Basis::Assumed,
-                Some(_) if permuted().is_some() => Basis::Permutation,
-                Some(_) if contrast.runs == [1, 1] => Basis::OneRunEach,
-                Some(_) => Basis::Runs,
-            };
-            Row::of(
-                *metric, is_primary, self.point, group, contrast, p_value, basis, settings,
-            )
+            let ratio = contrast.a.zip(contrast.b).map(|(a, b)| b / a);
+            let finite = |number: Option<f64>| number.filter(|number| number.is_finite());
+            Row {
+                group: group.to_owned(),
+                metric: *metric,
+                primary: *metric == self.primary,
+                point: self.point.clone(),
+                a: contrast.a,
+                b: contrast.b,
+                ratio: finite(ratio),
+                low: finite(decision.interval.map(|[low, _]| low.exp())),
+                high: finite(decision.interval.map(|[_, high]| high.exp())),
+                level: decision.interval.map(|_| 1.0 - settings.risk / tests),
+                verdict,
+                within_margin: differs.filter(|_| {
+                    let told = ratio.is_some_and(|ratio| (ratio - 1.0).abs() >= LEAST_TOLD);
+                    verdict == Verdict::Same && told
+                }),
+                p_value: decision.p_value.map(|p| (p * tests).min(1.0)),
+                minimum_detectable: contrast.minimum_detectable(settings.risk / tests),
+                repeats_to_decide: (verdict == Verdict::Unknown
+                    && decision.basis != Basis::FewSamples)
+                    .then(|| contrast.repeats_to_decide(settings.risk / tests, settings.margin))
+                    .flatten(),
+                runs: contrast.runs,
+                basis: decision.basis,
+            }
         };
         self.contrasts.iter().map(row).collect()
     }
 }
 
 impl Row {
-    #[allow(clippy::too_many_arguments)]
-    fn of(
-        metric: Metric,
-        primary: bool,
-        point: &Point,
-        group: &str,
-        contrast: &Contrast,
-        p_value: Option<f64>,
-        basis: Basis,
-        settings: &Settings,
-    ) -> Self {
-        let ratio = contrast.a.zip(contrast.b).map(|(a, b)| b / a);
-        let interval = contrast.difference.map(|difference| {
-            let ends = difference.interval(1.0 - settings.risk);
-            ends.map(f64::exp)
-        });
-        let finite = |end: Option<f64>| end.filter(|end| end.is_finite());
-        let certain = p_value.is_some_and(|p| p < settings.risk);
-        let differs = ratio.filter(|_| certain).map(|ratio| {
-            if (ratio > 1.0) == metric.more_is_better() {
-                Direction::Better
-            } else {
-                Direction::Worse
-            }
-        });
-        let verdict = match differs {
-            _ if p_value.is_some() && contrast.equivalent(settings) => Verdict::Same,
-            Some(Direction::Better) => Verdict::Better,
-            Some(Direction::Worse) => Verdict::Worse,
-            None => Verdict::Unknown,
-        };
-        Row {
-            group: group.to_owned(),
-            metric,
-            primary,
-            point: point.clone(),
-            a: contrast.a,
-            b: contrast.b,
-            ratio: finite(ratio),
-            low: finite(interval.map(|[low, _]| low)),
-            high: finite(interval.map(|[_, high]| high)),
-            verdict,
-            within_margin: differs.filter(|_| verdict == Verdict::Same),
-            p_value,
-            minimum_detectable: contrast.minimum_detectable(settings),
-            repeats_to_decide: (verdict == Verdict::Unknown && basis != Basis::FewSamples)
-                .then(|| contrast.repeats_to_decide(settings))
-                .flatten(),
-            runs: contrast.runs,
-            basis,
-        }
-    }
-
     /// The same figures side by side, with nothing concluded from them.
     fn not_comparable(self) -> Self {
         Row {

@@ -528,15 +528,31 @@ impl Case<'_> {
 
     fn few_samples(&self) -> Option<Doubt> {
         let latency = &self.summary.latency;
-        let size = |found: Option<Distribution>| found.map(|found| found.n);
-        let sizes = [latency.ttft_ms, latency.tpot_ms, latency.e2e_ms].map(size);
-        let n = sizes.into_iter().flatten().min()?;
+        let samples = [latency.ttft_ms, latency.tpot_ms, latency.e2e_ms];
+        let samples = || samples.iter().flatten();
+        let n = samples().map(|found| found.n).min()?;
+        // Requests for each that counts, where some share their fate.
+        let each = |found: &Distribution| {
+            let independent = found.independent.unwrap_or(found.n).max(1);
+            found.n as f64 / independent as f64
+        };
+        let each = samples().map(each).fold(1.0, f64::max);
         let lacking: Vec<(u32, u64)> = PRINTED_PERCENTILES
             .into_iter()
             .filter_map(|percent| Some((percent, least_samples(f64::from(percent))?)))
             .filter(|&(_, least)| n < least)
             .collect();
-        (!lacking.is_empty()).then_some(Doubt::FewSamples { n, lacking })
+        let most = lacking.iter().map(|(_, least)| *least).max()?;
+        let requests = if each > 1.0 {
+            10 * (most as f64 * each / 10.0).ceil() as u64
+        } else {
+            most
+        };
+        Some(Doubt::FewSamples {
+            n,
+            lacking,
+            requests,
+        })
     }
 
     fn token_source(&self) -> Option<Doubt> {

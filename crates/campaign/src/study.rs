@@ -27,5 +27,5 @@ pub use observations::observations;
 pub use requirement::{Bound, Requirement};
 pub use result::{Best, FailureCount, SCHEMA, StudyResult, TrialRow};
 pub use template::template;
-pub use trimming::{NeededFlag, Trimming, changes_answers};
+pub use trimming::{FigureChange, NeededFlag, Trimming, changes_answers};
 pub use verdict::{Change, ChangeEffect, Comparison, Finding, Gain, StudyVerdict};

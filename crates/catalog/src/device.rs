@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 
 use crate::model::Dtype;
+use crate::nearest::a_few;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -119,9 +120,10 @@ impl Device {
         &PRESETS
     }
 
-    pub fn preset_names() -> String {
+    /// A few names of presets, those nearest to one that is not known first.
+    pub fn presets_near(name: &str) -> String {
         let names: Vec<&str> = PRESETS.iter().map(|device| device.name.as_str()).collect();
-        names.join(", ")
+        a_few(&names, name)
     }
 
     /// A preset by its name or by the name that its driver reports, in any case.

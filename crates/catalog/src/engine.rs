@@ -21,11 +21,12 @@ pub mod value;
 pub mod version;
 pub mod words;
 
+pub use crate::nearest::nearest;
 pub use command::{Form, GivenFlag, LaunchCommand, Stray};
 pub use defaults::{DeviceClass, DeviceKind, ModelLimits, UsageContext};
 pub use failure::Failure;
 pub use failure_class::FailureClass;
-pub use flag::{Flag, Lookup, Restart, flag, flags, lookup, name_for, nearest, nearest_names};
+pub use flag::{Flag, Lookup, Restart, flag, flags, lookup, name_for, nearest_names};
 pub use log::{Fact, read_line, ready_line, write_line};
 pub use metric::{Metric, MetricKind, metrics};
 pub use parallelism::Parallelism;

@@ -5,5 +5,6 @@ pub mod device;
 pub mod engine;
 pub mod memory;
 pub mod model;
+pub mod nearest;
 pub mod timing;
 pub mod units;

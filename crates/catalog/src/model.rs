@@ -14,6 +14,7 @@ mod weights;
 
 use std::sync::LazyLock;
 
+use crate::nearest::a_few;
 use serde::{Deserialize, Serialize};
 
 pub use config_json::{Described, ModelError};
@@ -136,9 +137,10 @@ impl Model {
         &PRESETS
     }
 
-    pub fn preset_names() -> String {
+    /// A few names of presets, those nearest to one that is not known first.
+    pub fn presets_near(name: &str) -> String {
         let names: Vec<&str> = PRESETS.iter().map(|model| model.name.as_str()).collect();
-        names.join(", ")
+        a_few(&names, name)
     }
 
     /// A preset by its own name, by a Hugging Face repository or by the last part of a path

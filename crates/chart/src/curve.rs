@@ -111,7 +111,7 @@ pub fn throughput_latency(tradeoff: &Tradeoff<'_>, lang: Lang) -> Figure {
     };
     if let Some(at) = tradeoff.capacity.filter(|at| at.is_finite()) {
         let value = format!("{} {x_unit}", number::brief(at));
-        marks.push(capacity_mark(at, value, lang));
+        marks.push(capacity_mark(at, value, tradeoff.ladder.confirmed, lang));
     }
     marks.retain(|mark| mark.at.is_finite());
     let panel = Panel {

@@ -3,7 +3,7 @@
 pub use super::load_level::{Ladder, LadderSeries};
 use super::omitted::{self, Shown};
 
-use super::load_level::Places;
+use super::load_level::{Places, capacity_mark};
 use super::metric_name::statistic;
 use crate::Level;
 use inferometer_analysis::knee::Knee;
@@ -15,6 +15,7 @@ use inferometer_page::figure::{
 };
 use inferometer_page::number;
 use inferometer_text::Lang;
+use std::collections::BTreeSet;
 
 /// A legend from the tags of a run: `MindIE (910B4 8×32G)`; else its label.
 pub fn legend(summary: &Summary) -> String {
@@ -154,7 +155,17 @@ pub fn failures(ladder: &Ladder<'_>, lang: Lang) -> Figure {
     figure("ladder-failures", title, &ladder, &drawn, lang)
 }
 
-/// Several engines: QPS, latency, throughput, TTFT, TPOT and failures over the levels.
+/// Whether each series says its engine, and each another one.
+fn are_engines(ladder: &Ladder<'_>) -> bool {
+    let engine = |series: &LadderSeries<'_>| {
+        let mut points = series.points.iter();
+        points.find_map(|(_, summary)| summary.tags.get("engine").cloned())
+    };
+    let engines: Option<BTreeSet<String>> = ladder.series.iter().map(engine).collect();
+    engines.is_some_and(|engines| engines.len() == ladder.series.len())
+}
+
+/// Several sides: QPS, latency, throughput, TTFT, TPOT and failures over the levels.
 pub fn overlay(ladder: &Ladder<'_>, lang: Lang) -> Figure {
     let drawn = [
         Drawn::Qps,
@@ -164,8 +175,11 @@ pub fn overlay(ladder: &Ladder<'_>, lang: Lang) -> Figure {
         Drawn::Tpot,
         Drawn::Failed,
     ];
-    let title = Text::Overlay.text(lang).to_owned();
-    figure("overlay", title, ladder, &drawn, lang)
+    let title = match are_engines(ladder) {
+        true => Text::Overlay,
+        false => Text::SideBySide,
+    };
+    figure("overlay", title.text(lang).to_owned(), ladder, &drawn, lang)
 }
 
 /// QPS and throughput divided by the number of cards; absent where none has more than one.
@@ -199,7 +213,8 @@ pub fn overlay_per_card(ladder: &Ladder<'_>, lang: Lang) -> Option<Figure> {
     footnotes.extend(omitted::footnote(Text::NoCards, &unknown, lang));
     let title = match ladder.series.as_slice() {
         [_] => Text::LadderPerCard,
-        _ => Text::OverlayPerCard,
+        _ if are_engines(ladder) => Text::OverlayPerCard,
+        _ => Text::SideBySidePerCard,
     };
     let title = title.text(lang);
     Some(Figure::new("overlay-per-card", title, panels, footnotes))
@@ -262,21 +277,14 @@ fn marks(ladder: &Ladder<'_>, places: &Places, lang: Lang) -> Vec<Mark> {
     if !places.names.is_empty() {
         return Vec::new();
     }
-    let mark = |at: Option<f64>, text: Text, kind| {
-        let at = at.filter(|at| at.is_finite())?;
-        Some(Mark::new(
-            On::X,
-            at,
-            text.with(lang, &[("value", Level::Number(at).text())]),
-            kind,
-        ))
-    };
-    let knee = mark(
-        lone_knee(ladder).map(|knee| knee.about()),
-        Text::Knee,
-        MarkKind::Knee,
-    );
-    let capacity = mark(ladder.capacity, Text::Capacity, MarkKind::Capacity);
+    let knee = lone_knee(ladder).map(|knee| knee.about());
+    let knee = knee.filter(|at| at.is_finite()).map(|at| {
+        let label = Text::Knee.with(lang, &[("value", Level::Number(at).text())]);
+        Mark::new(On::X, at, label, MarkKind::Knee)
+    });
+    let capacity = ladder.capacity.filter(|at| at.is_finite());
+    let capacity =
+        capacity.map(|at| capacity_mark(at, Level::Number(at).text(), ladder.confirmed, lang));
     knee.into_iter().chain(capacity).collect()
 }
 

@@ -45,6 +45,8 @@ pub struct Ladder<'a> {
     pub shown: Shown,
     /// The highest level that meets the objectives.
     pub capacity: Option<f64>,
+    /// A longer run confirmed it.
+    pub confirmed: bool,
 }
 
 impl Ladder<'_> {
@@ -203,9 +205,14 @@ pub fn objective_mark(at: f64, objective: String, lang: Lang) -> Mark {
     Mark::new(On::Y, at, label, MarkKind::Objective)
 }
 
-/// The highest load that meets the objectives, `value` in words.
-pub(crate) fn capacity_mark(at: f64, value: String, lang: Lang) -> Mark {
-    let label = Text::Capacity.with(lang, &[("value", value)]);
+/// The highest load that meets the objectives, `value` in words; without a run that confirms it,
+/// it is not the capacity.
+pub(crate) fn capacity_mark(at: f64, value: String, confirmed: bool, lang: Lang) -> Mark {
+    let text = match confirmed {
+        true => Text::Capacity,
+        false => Text::HighestMet,
+    };
+    let label = text.with(lang, &[("value", value)]);
     Mark::new(On::X, at, label, MarkKind::Capacity)
 }
 

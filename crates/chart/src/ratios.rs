@@ -3,6 +3,7 @@
 use super::metric_name::metric_name;
 use crate::measured::distinct;
 use inferometer_analysis::compare::{Comparison, Metric, Row, Verdict};
+use inferometer_core::point::Point;
 use inferometer_message::FigureText as Text;
 use inferometer_page::figure::{
     Axis, Colour, Figure, Mark, MarkKind, On, Panel, Range, Scale, Series, Shade, Shape,
@@ -88,13 +89,23 @@ pub fn ratios(comparison: &Comparison, labels: &BTreeMap<String, String>, lang: 
 fn over_loads(comparison: &Comparison, rows: &[&Row], side: &str, lang: Lang) -> Vec<Panel> {
     let primary = rows.iter().filter(|row| row.primary).map(|row| row.metric);
     let metrics = distinct(primary.chain(USUAL));
-    let names = |row: &Row| row.point.without_group().to_string();
     let panels = metrics.into_iter().filter_map(|metric| {
         let those = rows.iter().copied().filter(|row| row.metric == metric);
         let those: Vec<&Row> = those.take(MOST_LOADS).collect();
+        let points: Vec<Point> = those.iter().map(|row| row.point.without_group()).collect();
+        // What all loads share stands once, so that short names tell them apart.
+        let (apart, shared) = Point::told_apart(&points.iter().collect::<Vec<_>>());
+        let name = |row: &Row| {
+            let place = points
+                .iter()
+                .position(|it| *it == row.point.without_group());
+            place.map_or_else(String::new, |place| apart[place].to_string())
+        };
         let what = Text::OverLoads.with(lang, &[("metric", metric_name(metric, lang))]);
-        let titles = [what, side.to_owned()];
-        (!those.is_empty()).then(|| panel(comparison, titles, &those, names, lang))
+        let sides = [side.to_owned(), shared.to_string()];
+        let sides = sides.into_iter().filter(|it| !it.is_empty());
+        let titles = [what, sides.collect::<Vec<_>>().join(", ")];
+        (!those.is_empty()).then(|| panel(comparison, titles, &those, name, lang))
     });
     panels.collect()
 }

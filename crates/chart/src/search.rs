@@ -28,6 +28,8 @@ pub struct Search<'a> {
     /// The objective that binds, which is drawn first.
     pub objective: Option<Objective>,
     pub capacity: Option<f64>,
+    /// A longer run confirmed it.
+    pub confirmed: bool,
     pub interval: Option<(f64, f64)>,
     /// The answers of further tiers, by name.
     pub tiers: Vec<(&'a str, f64)>,
@@ -162,7 +164,7 @@ fn panel(search: &Search<'_>, drawn: &Drawn<'_>, lang: Lang) -> Panel {
     });
     let objective = limit.map(|(objective, at)| objective_mark(placed(at), objective, lang));
     let capacity = (search.capacity.filter(|at| at.is_finite()))
-        .map(|at| capacity_mark(at, Level::Number(at).text(), lang));
+        .map(|at| capacity_mark(at, Level::Number(at).text(), search.confirmed, lang));
     let further = search.tiers.iter().filter(|(_, at)| at.is_finite());
     let further = further.map(|&(tier, at)| {
         let values = [

@@ -14,6 +14,7 @@ use crate::command::runs::RunsArguments;
 use crate::command::sim::SimArguments;
 use crate::command::sweep::SweepArguments;
 use crate::command::tune::TuneArguments;
+use crate::command::upload::UploadArguments;
 use crate::command::verify::VerifyArguments;
 use crate::options::{MeasurementOptions, from_variable};
 use clap::{Args, Parser, Subcommand};
@@ -66,6 +67,11 @@ pub enum Command {
         after_help = "Example: inferometer verify inferometer-runs\nExit code 0: intact, 1: damaged, 2: not a run."
     )]
     Verify(VerifyArguments),
+    /// Bring a stored result to an object store, or what is missing there
+    #[command(
+        after_help = "Example: inferometer upload inferometer-runs/20261117-first s3://lab/nightly/\nWhat run --out s3://… could not upload: inferometer upload FOLDER"
+    )]
+    Upload(UploadArguments),
     /// Compare runs, sweeps and imports with a baseline
     #[command(
         after_help = "Example: inferometer compare before/ after/ --fail-on worse\nEach folder may hold several runs of one setting: repeats make the verdict surer."
@@ -207,6 +213,7 @@ pub fn with_short_help(command: clap::Command) -> clap::Command {
 mod tests {
     use super::*;
     use clap::CommandFactory;
+    use inferometer_catalog::device::Device;
 
     #[test]
     fn the_command_line_is_consistent() {
@@ -228,6 +235,19 @@ mod tests {
             newest.starts_with(&format!("## [{version}] - ")),
             "{newest}"
         );
+    }
+
+    #[test]
+    fn the_help_of_the_simulated_engine_names_every_card() {
+        let command = Cli::command();
+        let sim = command.find_subcommand("sim").expect("a command");
+        let device = sim.get_arguments().find(|it| it.get_id() == "device");
+        let help = device.and_then(|it| it.get_help()).expect("its help");
+        let help = help.to_string();
+        let words: Vec<&str> = help.split([' ', ',']).collect();
+        for card in Device::presets() {
+            assert!(words.contains(&card.name.as_str()), "{}: {help}", card.name);
+        }
     }
 
     #[test]

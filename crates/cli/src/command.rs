@@ -21,5 +21,6 @@ pub mod sim;
 pub mod site;
 pub mod sweep;
 pub mod tune;
+pub mod upload;
 pub mod verify;
 pub mod watch;

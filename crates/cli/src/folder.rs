@@ -2,6 +2,7 @@
 
 use crate::options::RUNS;
 use crate::registry;
+use inferometer_bucket::Location;
 use inferometer_runner::host;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -18,6 +19,14 @@ pub fn new_folder(label: Option<&str>, kind: &str) -> PathBuf {
 
 /// Endings by which `-o` knows the format of a report.
 const OF_REPORTS: [&str; 7] = ["html", "json", "csv", "md", "txt", "svg", "png"];
+
+/// `--out` of commands that upload nothing.
+pub fn folder_here(text: &str) -> Result<PathBuf, String> {
+    if Location::is_meant_by(text) {
+        return Err("only run, sweep and capacity upload what they measure; keep it in a folder, and upload that with `inferometer upload FOLDER URL`".to_owned());
+    }
+    Ok(PathBuf::from(text))
+}
 
 /// The folder that `--out` names, which is remembered, or else a new one.
 pub fn kept_in(out: Option<&Path>, label: Option<&str>, kind: &str) -> anyhow::Result<PathBuf> {

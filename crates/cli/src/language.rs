@@ -1,6 +1,7 @@
 //! The language of what is printed.
 
 use inferometer_text::Lang;
+use std::ffi::OsString;
 
 /// The language asked for, else that of `INFEROMETER_LANG`, else the locale's, else English.
 pub fn language(asked: Option<Lang>) -> Lang {
@@ -30,4 +31,28 @@ pub fn spoken() -> Lang {
         }
     }
     language(asked.and_then(|word| word.parse().ok()))
+}
+
+/// The words of the command line, without the language where `help` is the command, which takes
+/// names of commands and nothing else.
+pub fn without_lang_of_help(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut words: Vec<OsString> = words.collect();
+    let is_lang = |word: &OsString| word.to_string_lossy().starts_with("--lang");
+    let takes_next = |word: &OsString| word == "--lang";
+    let mut rest = words.iter().skip(1);
+    let mut command = rest.next();
+    while let Some(word) = command.filter(|word| is_lang(word)) {
+        command = if takes_next(word) {
+            rest.nth(1)
+        } else {
+            rest.next()
+        };
+    }
+    if command.is_some_and(|word| word == "help") {
+        while let Some(at) = words.iter().position(is_lang) {
+            let count = if takes_next(&words[at]) { 2 } else { 1 };
+            words.drain(at..(at + count).min(words.len()));
+        }
+    }
+    words
 }

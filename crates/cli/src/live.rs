@@ -1,6 +1,7 @@
 //! `--live` and `--tui`: how a measurement is followed while it goes on. Who serves its pages is
 //! handed in, since a server of pages knows all commands.
 
+use crate::language::language;
 use crate::tui::{Board, EndWish, Tui};
 use inferometer_text::Lang;
 use inferometer_web::ServerHandle;
@@ -33,10 +34,12 @@ pub struct LiveOptions {
 pub struct Followed<'a> {
     pub folder: &'a Path,
     pub end: Option<EndWish>,
+    /// The language that was asked for; else pages are in that of their reader.
+    pub lang: Option<Lang>,
 }
 
 /// Serves pages of what is followed at an address.
-pub type Serve = fn(&str, &Followed<'_>, Lang) -> anyhow::Result<LivePage>;
+pub type Serve = fn(&str, &Followed<'_>) -> anyhow::Result<LivePage>;
 
 /// Pages of what this process measures; they end with it.
 pub struct LivePage {
@@ -65,14 +68,15 @@ impl LiveOptions {
         folder: &Path,
         end: EndWish,
         board: Option<Arc<Board>>,
-        lang: Lang,
+        lang: Option<Lang>,
     ) -> anyhow::Result<Followers> {
         let followed = Followed {
             folder,
             end: (!self.read_only).then(|| Arc::clone(&end)),
+            lang,
         };
         let listen = self.live.as_deref();
-        let page = listen.map(|it| serve(it, &followed, lang)).transpose()?;
+        let page = listen.map(|it| serve(it, &followed)).transpose()?;
         if let Some(page) = &page {
             let text = format!("live: {}", page.address);
             match &board {
@@ -80,7 +84,7 @@ impl LiveOptions {
                 None => eprintln!("{text}"),
             }
         }
-        let view = board.map(|board| Tui::start(board, folder, end, lang));
+        let view = board.map(|board| Tui::start(board, folder, end, language(lang)));
         Ok(Followers {
             page,
             view: view.transpose()?,

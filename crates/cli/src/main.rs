@@ -7,6 +7,7 @@ mod arguments;
 mod chinese;
 mod clock;
 mod command;
+mod conditions;
 mod exit;
 mod folder;
 #[cfg(test)]
@@ -24,6 +25,7 @@ mod registry;
 mod session;
 mod sides;
 mod signals;
+mod stores;
 mod tui;
 mod typed_words;
 
@@ -83,6 +85,7 @@ fn main() -> ExitCode {
         Command::Report(arguments) => command::report::run(&arguments),
         Command::Runs(arguments) => command::runs::run(&arguments),
         Command::Verify(arguments) => command::verify::run(&arguments),
+        Command::Upload(arguments) => command::upload::run(&arguments),
         Command::Compare(arguments) => command::compare::run(&arguments),
         Command::History(arguments) => command::history::run(&arguments),
         Command::Watch(arguments) => command::watch::run(*arguments),
@@ -120,13 +123,16 @@ fn main() -> ExitCode {
 /// printed as one line with its remedy.
 fn parse() -> Result<Cli, ExitCode> {
     let lang = language::spoken();
-    let command = arguments::with_short_help(arguments::with_environment(Cli::command()));
+    // Help and errors have a language also where a command has no option for it.
+    let lang_option = clap::Arg::new("lang").long("lang").global(true).hide(true);
+    let command = Cli::command().arg(lang_option.value_parser(options::lang));
+    let command = arguments::with_short_help(arguments::with_environment(command));
     let command = match lang {
         Lang::En => command,
         Lang::Zh => chinese::help::laid_over(command),
     };
     let parsed = command
-        .try_get_matches()
+        .try_get_matches_from(language::without_lang_of_help(std::env::args_os()))
         .and_then(|matches| Cli::from_arg_matches(&matches));
     parsed.map_err(|error| {
         let help = |text: &str| match lang {
@@ -194,6 +200,7 @@ texts! {
     /// What to do about a command line that cannot be parsed.
     pub enum ParseText {
         SeeHelp => "see inferometer help", "用法见 inferometer help";
+        SweepInPairs => "several values are a sweep, and --zip gives each load its own number of requests: inferometer sweep --zip {option} {value}", "多个取值属于扫描，加 --zip 可让每个负载各用一个请求数：inferometer sweep --zip {option} {value}";
         Sweep => "several values are a sweep: inferometer sweep {option} {value}", "多个取值属于扫描：inferometer sweep {option} {value}";
     }
 }
@@ -212,7 +219,25 @@ fn sweep_instead(error: &clap::Error, lang: Lang) -> Option<String> {
     let is_run = words.nth(1).is_some_and(|word| word == "run");
     let is_list = value.contains(',') || value.contains("..");
     let values = [("option", option.to_owned()), ("value", value.to_owned())];
-    (is_run && is_list && option.starts_with("--")).then(|| ParseText::Sweep.with(lang, &values))
+    let text = match lists_of_loads_and_requests(&Vec::from_iter(words)) {
+        true => ParseText::SweepInPairs,
+        false => ParseText::Sweep,
+    };
+    (is_run && is_list && option.starts_with("--")).then(|| text.with(lang, &values))
+}
+
+/// Whether both a load and the number of requests are given as lists.
+fn lists_of_loads_and_requests(words: &[String]) -> bool {
+    let is_list = |name: &str| {
+        let mut pairs = words.windows(2);
+        let apart = pairs.any(|pair| pair[0] == name && pair[1].contains(','));
+        let begin = format!("{name}=");
+        apart
+            || words
+                .iter()
+                .any(|it| it.starts_with(&begin) && it.contains(','))
+    };
+    is_list("--requests") && (is_list("--concurrency") || is_list("--rate"))
 }
 
 fn one_line(text: &str) -> String {

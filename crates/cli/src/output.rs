@@ -5,6 +5,7 @@ pub use crate::language::language;
 use crate::exit::Exit;
 use crate::options::{Format, NO_CHECKS, OutputOptions};
 use crate::pictures;
+use crate::stores::shown;
 use anyhow::{Context, bail};
 use inferometer_analysis::context::RunContext;
 use inferometer_chart::Drawing;
@@ -256,7 +257,8 @@ fn render(run: &Measured, options: &OutputOptions, format: Format) -> anyhow::Re
     } else {
         Detail::Numbers
     };
-    let report = report(run, detail, lang);
+    let directory = shown(run.directory.path());
+    let report = report(run, &directory, detail, lang);
     if let Some(foreign) = options.dialect.foreign() {
         let records = records(&run.directory)?;
         let source = Source {
@@ -276,7 +278,7 @@ fn render(run: &Measured, options: &OutputOptions, format: Format) -> anyhow::Re
     Ok(Rendered::Whole(match format {
         Format::Md => markdown::render(&compose(&report)),
         Format::Json => json::render(&run.summary),
-        Format::Csv => csv::render(&report),
+        Format::Csv => csv::render(&report, options.columns.as_ref()),
         _ => text::render(&compose(&report), style()),
     }))
 }
@@ -288,23 +290,24 @@ fn note_window(tool: &'static str) {
     );
 }
 
-fn report(run: &Measured, detail: Detail, lang: Lang) -> RunReport<'_> {
+fn report<'a>(run: &'a Measured, directory: &'a Path, detail: Detail, lang: Lang) -> RunReport<'a> {
     RunReport {
         summary: &run.summary,
         scenario: &run.scenario,
         environment: &run.environment,
         ending: &run.ending,
-        directory: Some(run.directory.path()),
+        directory: Some(directory),
         lang,
         detail,
     }
 }
 
 pub fn page_of(run: &Measured, lang: Lang) -> String {
+    let directory = shown(run.directory.path());
     let page = RunPage {
         folded: &run.reading.folded,
         drawing: &Drawing::of(&run.reading.trace),
-        report: report(run, Detail::Definitions, lang),
+        report: report(run, &directory, Detail::Definitions, lang),
     };
     html::render(&inferometer_report::html::run::compose_page(&page, lang))
 }

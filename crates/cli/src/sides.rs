@@ -3,12 +3,14 @@
 
 use crate::output::language;
 use crate::parts;
+use crate::stores::shown;
 use anyhow::{Context, bail};
 use inferometer_analysis::compare::{
     Definition, Group, RunSample, Series, System, judged_by_figures,
 };
 use inferometer_analysis::context::RunContext;
 use inferometer_catalog::engine::{EngineKind, LaunchCommand};
+use inferometer_core::doubt::DoubtCode;
 use inferometer_core::environment::Environment;
 use inferometer_core::point::Point;
 use inferometer_core::scenario::{Scenario, SimClock};
@@ -220,7 +222,7 @@ fn of_runs(
             Err(error) if !alone => {
                 side.left_out.push(format!(
                     "{}: {}",
-                    path.display(),
+                    shown(path).display(),
                     with_causes(error.as_ref())
                 ));
             }
@@ -293,6 +295,7 @@ fn run(path: &Path, objectives: &[Slo]) -> anyhow::Result<(RunSample, Facts)> {
         system: system(&scenario, environment.as_ref(), &summary),
         summary,
         definition: Definition::of(&scenario),
+        foreign_doubts: Vec::new(),
         series: Some(series),
     };
     let started = environment.map(|it| it.started).unwrap_or_default();
@@ -422,6 +425,11 @@ fn of_results(name: &str, results: &[ImportedResult], objectives: &[Slo]) -> any
                 model: found.facts.get("model").cloned(),
                 device: found.facts.get("card").cloned(),
             };
+            let doubts = found.doubts.iter();
+            let foreign = doubts.filter(|it| it.code.name().parse::<DoubtCode>().is_err());
+            sample.foreign_doubts = foreign
+                .map(|it| (it.code.name().to_owned(), it.severity))
+                .collect();
             side.group.runs.push(sample);
         }
     }

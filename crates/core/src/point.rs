@@ -39,6 +39,26 @@ impl Point {
         point
     }
 
+    /// Those axes alone in which the points differ, and what all of them share; all axes where they
+    /// differ in none.
+    pub fn told_apart(points: &[&Self]) -> (Vec<Self>, Self) {
+        let is_shared = |axis: &String, value: &Value| {
+            let mut others = points.iter().map(|point| point.0.get(axis));
+            points.len() > 1 && others.all(|other| other == Some(value))
+        };
+        let part = |point: &Self, keep: bool| {
+            let parts = point.0.iter();
+            let parts = parts.filter(|(axis, value)| is_shared(axis, value) == keep);
+            Point(parts.map(|it| (it.0.clone(), it.1.clone())).collect())
+        };
+        let apart: Vec<Self> = points.iter().map(|point| part(point, false)).collect();
+        if apart.iter().any(|point| point.0.is_empty()) {
+            return (points.iter().copied().cloned().collect(), Point::default());
+        }
+        let shared = points.first().map(|point| part(point, true));
+        (apart, shared.unwrap_or_default())
+    }
+
     /// A text that is equal for equal points: 8, 8.0 and "8" are one value.
     pub fn key(&self) -> String {
         self.to_string()
@@ -101,6 +121,20 @@ mod tests {
             key
         );
         assert_ne!(point(r#"{"concurrency": 9}"#).key(), key);
+    }
+
+    #[test]
+    fn points_are_told_apart_by_what_differs_and_share_the_rest() {
+        let a = point(r#"{"concurrency": 8, "input-tokens": 512}"#);
+        let b = point(r#"{"concurrency": 16, "input-tokens": 512}"#);
+        let (apart, shared) = Point::told_apart(&[&a, &b]);
+        let names: Vec<String> = apart.iter().map(Point::key).collect();
+        assert_eq!(names, ["concurrency=8", "concurrency=16"]);
+        assert_eq!(shared.key(), "input-tokens=512");
+        for same in [vec![&a], vec![&a, &a]] {
+            let (apart, shared) = Point::told_apart(&same);
+            assert!(apart.iter().all(|it| *it == a) && shared.0.is_empty());
+        }
     }
 
     #[test]

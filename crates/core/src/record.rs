@@ -138,6 +138,20 @@ pub struct Record {
     /// Those of them that name a tool of the request with arguments that it takes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub valid_tool_calls: Option<u32>,
+    /// What the server said of each output token; few servers do, MindIE with
+    /// `MINDIE_LLM_BENCHMARK_ENABLE=1` among them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_token: Option<Box<PerToken>>,
+}
+
+/// What a server says of each output token, in order. The first one is that of the prefill.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PerToken {
+    /// Sequences in the batch that made it.
+    pub batch_size: Vec<u32>,
+    /// Microseconds in the queue before it.
+    pub queue_wait_us: Vec<u32>,
 }
 
 /// Parts of one continuous load. The measured window opens on a server that is already under

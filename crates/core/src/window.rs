@@ -1,7 +1,9 @@
 //! The measured window of a continuous load: when it opens. A pure rule, so that a real run and
 //! one in virtual time follow the same.
 
+use crate::length::LengthSpec;
 use crate::scenario::{Load, Shape, Stagger, Warmup};
+use crate::work::Conversation;
 use std::time::Duration;
 
 /// What the load must have done before the window opens.
@@ -13,6 +15,10 @@ pub struct Opening {
     elapsed: Duration,
     /// An open loop must have held its rate for a mean latency.
     for_a_latency: bool,
+    /// Turns of a mean session, and the pause between two: as long as the first sessions have
+    /// not had their last turns, fewer arrive than will.
+    turns: f64,
+    think: Duration,
     /// Requests after which there is no more waiting: a server that falls behind for good has
     /// no mean latency.
     most_sent: u64,
@@ -39,6 +45,8 @@ impl Opening {
                     Stagger::Auto | Stagger::None => time,
                 },
                 for_a_latency: false,
+                turns: 1.0,
+                think: Duration::ZERO,
                 most_sent: u64::MAX,
             }),
             Shape::Open { rate, ramp, .. } if !rate.is_infinite() => {
@@ -51,11 +59,35 @@ impl Opening {
                     ended: requests,
                     elapsed: time.max(rise),
                     for_a_latency: true,
+                    turns: 1.0,
+                    think: Duration::ZERO,
                     most_sent: requests.max(planned),
                 })
             }
             Shape::Open { .. } | Shape::Replay { .. } => None,
         }
+    }
+
+    /// The same where arrivals are those of sessions. Of turns and pauses that only the data
+    /// knows, nothing is expected.
+    pub fn of_sessions(self, talk: Option<&Conversation>) -> Opening {
+        let turns = talk.and_then(|talk| match &talk.turns {
+            Some(LengthSpec::Drawn(turns)) => Some(turns.mean()),
+            Some(LengthSpec::Histogram(_)) | None => None,
+        });
+        let think = talk.and_then(|talk| talk.think);
+        Opening {
+            turns: turns.map_or(1.0, |turns| turns.max(1.0)),
+            think: think.map_or(Duration::ZERO, |think| think.0),
+            ..self
+        }
+    }
+
+    /// How long a rate must have been held.
+    fn settled_after(&self, latency: Duration) -> Duration {
+        let pauses = self.think.as_secs_f64() * (self.turns - 1.0);
+        let session = latency.as_secs_f64() * self.turns + pauses;
+        Duration::try_from_secs_f64(session).unwrap_or(Duration::MAX)
     }
 
     /// Requests that must have ended, at least.
@@ -77,7 +109,8 @@ impl Opening {
         if load.sent >= self.most_sent && load.ended > 0 {
             return true;
         }
-        let held = !self.for_a_latency || load.mean_latency().is_some_and(|l| load.elapsed >= l);
+        let settled = |latency| load.elapsed >= self.settled_after(latency);
+        let held = !self.for_a_latency || load.mean_latency().is_some_and(settled);
         load.ended >= self.ended && held
     }
 }
@@ -106,6 +139,12 @@ impl LoadSoFar {
             .ok()
             .filter(|_| self.ended > 0)
     }
+}
+
+/// The first number that neither the measured requests of an open loop have nor those that hold
+/// its load: those of the warm-up begin here.
+pub fn numbers_after_open(requests: u64) -> u64 {
+    requests + 64 + requests / 4
 }
 
 /// The share of its answer that the first request of a stream asks for, so that the streams end
@@ -171,6 +210,27 @@ mod tests {
         }
         let opened = opened.unwrap();
         assert!((2.0..4.0).contains(&opened), "{opened}");
+    }
+
+    #[test]
+    fn a_rate_of_sessions_is_held_once_a_session_has_passed() {
+        let toml = "[load]\nrate = 1\nrequests = 6000\n[work]\nturns = '6'\nthink = '30s'";
+        let scenario = Options::from_toml(toml).unwrap().resolve().unwrap();
+        let talk = scenario.work.conversation.as_ref();
+        let single = Opening::of(&scenario.load).unwrap();
+        let opening = single.of_sessions(talk);
+        // Answers of 2 s: a session lasts 162.
+        let after = |seconds: f64| {
+            let mut load = LoadSoFar::default();
+            for tick in 1..=(10.0 * seconds) as u64 {
+                let at = Duration::from_millis(100 * tick);
+                load.advance(at, tick, tick.saturating_sub(20));
+            }
+            load
+        };
+        assert!(single.is_due(&after(8.0)));
+        assert!(!opening.is_due(&after(150.0)));
+        assert!(opening.is_due(&after(180.0)));
     }
 
     #[test]

@@ -5,7 +5,10 @@
 //! - An answer of one token has a `LastDecodeTime` of 0 and no `MaxDecodeTime`.
 //! - `GeneratedTokenSpeed` is tokens over `GenerateTime`, of each answer.
 //! - `lpct` is Σ first-token time / Σ input tokens.
-//! - Rows that only the engine or the tool's own process knows are `/`.
+//! - `PrefillBatchsize` is the batch of each answer's first token, `DecoderBatchsize` and
+//!   `QueueWaitTime` pool what the server says of every later and of every token; these two have
+//!   no `SLO_P90`.
+//! - Rows that only the engine or the tool's own process knows, and did not tell, are `/`.
 
 use crate::object::Object;
 use crate::outline::ascii_box;
@@ -41,15 +44,15 @@ pub fn measure(source: &Source<'_>) -> Result<Numbers, DialectError> {
 enum Kind {
     /// Measured, with a unit.
     Measured(&'static str),
-    /// Counted: extremes are whole numbers.
-    Counted,
+    /// Counted, with a unit: extremes are whole numbers.
+    Counted(&'static str),
 }
 
 impl Kind {
     fn unit(self, text: impl std::fmt::Display) -> String {
         match self {
-            Kind::Measured("") | Kind::Counted => text.to_string(),
-            Kind::Measured(unit) => format!("{text} {unit}"),
+            Kind::Measured("") | Kind::Counted("") => text.to_string(),
+            Kind::Measured(unit) | Kind::Counted(unit) => format!("{text} {unit}"),
         }
     }
 
@@ -60,7 +63,7 @@ impl Kind {
     /// A value that was seen and not computed.
     fn seen(self, value: f64) -> String {
         match self {
-            Kind::Counted => self.unit(value as u64),
+            Kind::Counted(_) => self.unit(value as u64),
             // Python's whole 0 of an answer without a second token.
             Kind::Measured(_) if value == 0.0 => self.unit(0),
             Kind::Measured(_) => self.value(value),
@@ -94,14 +97,27 @@ fn performance(done: &[&Record]) -> Vec<(&'static str, [String; 8])> {
     let chars = done.iter().map(|record| record.output_chars);
     let chars = chars.fold(0, u64::saturating_add);
     let tokens: u64 = done.iter().map(|record| output(record)).sum();
+    let pooled_cells = |kind: Kind, sample| {
+        let mut cells = cells(kind, sample, &n);
+        cells[5] = kind.unit("/");
+        cells
+    };
+    let told = || done.iter().filter_map(|record| record.per_token.as_deref());
+    let sizes = told().map(|told| told.batch_size.split_first());
+    let prefills = sizes.clone().flatten().map(|(&prefill, _)| prefill.into());
+    let prefills = prefills.collect();
+    let decodes = sizes.flatten().flat_map(|(_, decodes)| decodes);
+    let decodes = decodes.map(|&batch| batch.into()).collect();
+    let waits = told().flat_map(|told| &told.queue_wait_us);
+    let waits = waits.map(|&wait| wait.into()).collect();
     vec![
         row("FirstTokenTime", ms, first.collect()),
         ("DecodeTime", decode),
         row("LastDecodeTime", ms, last.collect()),
         row("MaxDecodeTime", ms, largest.map(millis).collect()),
         row("GenerateTime", ms, whole.collect()),
-        row("InputTokens", Kind::Counted, counts(input)),
-        row("GeneratedTokens", Kind::Counted, counts(output)),
+        row("InputTokens", Kind::Counted(""), counts(input)),
+        row("GeneratedTokens", Kind::Counted(""), counts(output)),
         row(
             "GeneratedTokenSpeed",
             Kind::Measured("token/s"),
@@ -109,17 +125,17 @@ fn performance(done: &[&Record]) -> Vec<(&'static str, [String; 8])> {
         ),
         // Without any text, as in virtual time, characters are not known.
         match chars {
-            0 => ("GeneratedCharacters", unknown(Kind::Counted, &n)),
+            0 => ("GeneratedCharacters", unknown(Kind::Counted(""), &n)),
             _ => row(
                 "GeneratedCharacters",
-                Kind::Counted,
+                Kind::Counted(""),
                 counts(|record| record.output_chars),
             ),
         },
         ("Tokenizer", unknown(ms, &n)),
         ("Detokenizer", unknown(ms, &n)),
         ("CharactersPerToken", {
-            let mut cells = unknown(Kind::Counted, &n);
+            let mut cells = unknown(Kind::Counted(""), &n);
             if tokens > 0 && chars > 0 {
                 cells[0] = Kind::Measured("").value(chars as f64 / tokens as f64);
             }
@@ -127,9 +143,9 @@ fn performance(done: &[&Record]) -> Vec<(&'static str, [String; 8])> {
         }),
         ("PostProcessingTime", unknown(ms, &n)),
         ("ForwardTime", unknown(ms, &n)),
-        ("PrefillBatchsize", unknown(Kind::Counted, &n)),
-        ("DecoderBatchsize", unknown(Kind::Counted, &n)),
-        ("QueueWaitTime", unknown(Kind::Measured("μs"), &n)),
+        row("PrefillBatchsize", Kind::Counted(""), prefills),
+        ("DecoderBatchsize", pooled_cells(Kind::Counted(""), decodes)),
+        ("QueueWaitTime", pooled_cells(Kind::Counted("μs"), waits)),
     ]
 }
 

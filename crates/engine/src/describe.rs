@@ -243,6 +243,7 @@ impl Engine {
                 let guess = ModelLimits {
                     max_position: length.unwrap_or(1),
                     heads: 0,
+                    kv_heads: None,
                     multimodal: false,
                 };
                 let refusal = resolve(&command, version, device, &guess).err()?;

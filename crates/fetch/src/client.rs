@@ -1,6 +1,6 @@
 //! Requests: what is sent with them, how long they may take, and where redirects may lead.
 
-use crate::access::{Access, HubAccess};
+use crate::access::{Access, HubAccess, Secret};
 use crate::error::FetchError;
 use crate::response::{Head, Reply, Response};
 use crate::tls::TlsSettings;
@@ -38,6 +38,26 @@ impl Timeouts {
             connect: limit,
             read: limit,
             whole: Some(limit),
+        }
+    }
+}
+
+/// What is asked of a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    Get,
+    Put,
+    Post,
+    Delete,
+}
+
+impl Method {
+    pub fn word(self) -> &'static str {
+        match self {
+            Method::Get => "GET",
+            Method::Put => "PUT",
+            Method::Post => "POST",
+            Method::Delete => "DELETE",
         }
     }
 }
@@ -94,17 +114,53 @@ impl Client {
             let home = hubs.endpoints.hugging_face_origin();
             token = home.map(|home| (home, bearer));
         }
-        let proxy = match hubs.proxy.as_ref().and_then(|proxy| proxy.value()) {
-            Some(proxy) => Some(Proxy::new(proxy).map_err(|_| FetchError::BadProxy)?),
-            None => None,
-        };
         Ok(Client {
-            agents: Agents::new(&Access::default(), proxy, timeouts)?,
+            agents: Agents::new(&Access::default(), proxy_of(hubs.proxy.as_ref())?, timeouts)?,
             headers: Vec::new(),
             token,
             secrets,
             redirects: Redirects::Follow,
         })
+    }
+
+    /// For an object store: never redirected, since a signature is for one place only. No header
+    /// is sent but those of the request.
+    pub fn for_store(
+        access: &Access,
+        proxy: Option<&Secret>,
+        timeouts: Timeouts,
+    ) -> Result<Self, FetchError> {
+        Ok(Client {
+            agents: Agents::new(access, proxy_of(proxy)?, timeouts)?,
+            headers: Vec::new(),
+            token: None,
+            secrets: Secrets::default(),
+            redirects: Redirects::Return,
+        })
+    }
+
+    /// A request of any method, whose answer is read by the caller.
+    pub fn exchange(
+        &self,
+        method: Method,
+        url: &str,
+        headers: &[(&str, String)],
+        body: &[u8],
+    ) -> Result<Response, FetchError> {
+        let url = parse(url)?;
+        let request = ureq::http::Request::builder()
+            .method(method.word())
+            .uri(&url);
+        let request = headers.iter().fold(request, |request, (name, value)| {
+            request.header(*name, value)
+        });
+        let agent = self.agents.of(&url);
+        let sent = match method {
+            Method::Put | Method::Post => request.body(body).map(|request| agent.run(request)),
+            Method::Get | Method::Delete => request.body(()).map(|request| agent.run(request)),
+        };
+        let (head, body) = self.answered(&url, sent.map_err(|_| FetchError::BadHeader)?)?;
+        Ok(Response::new(Vec::new(), head, body, self.secrets.clone()))
     }
 
     /// A short answer.
@@ -257,6 +313,13 @@ fn agent(tls: TlsConfig, proxy: Option<Proxy>, timeouts: Timeouts) -> Agent {
         .timeout_per_write(Some(timeouts.read))
         .build();
     config.new_agent()
+}
+
+fn proxy_of(given: Option<&Secret>) -> Result<Option<Proxy>, FetchError> {
+    match given.and_then(Secret::value) {
+        Some(proxy) => Ok(Some(Proxy::new(proxy).map_err(|_| FetchError::BadProxy)?)),
+        None => Ok(None),
+    }
 }
 
 fn parse(url: &str) -> Result<Uri, FetchError> {

@@ -17,6 +17,9 @@ pub enum FetchError {
     /// It is not repeated.
     #[error("the Hugging Face token holds blanks or other odd characters; check HF_TOKEN")]
     BadToken,
+    /// It is not repeated: it may be a key.
+    #[error("a key or token holds blanks or other characters that no header can have; check it")]
+    BadHeader,
     #[error("{url} is not a URL; write it like https://HOST/PATH")]
     BadUrl { url: String },
     /// No connection, or nothing came over it in time, or it was not HTTP.

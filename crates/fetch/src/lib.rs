@@ -14,7 +14,7 @@ mod tls;
 pub mod url;
 
 pub use access::{Access, Endpoints, HubAccess, Secret};
-pub use client::{Client, Timeouts};
+pub use client::{Client, Method, Timeouts};
 pub use error::{FetchError, reason};
 pub use response::{Body, Head, Reply, Response};
 pub use ureq::http::header;

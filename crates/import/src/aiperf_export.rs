@@ -63,6 +63,9 @@ pub(crate) fn result(object: &Map<String, Value>, lines: (usize, usize)) -> Opti
     found.client_command = command.map(crate::command_line::in_notes::safe);
     let mut places = ["/endpoint/model_names/0", "/models/items/0/name"].into_iter();
     let model = places.find_map(|place| config?.pointer(place)?.as_str());
+    if let Some(model) = model {
+        found.is_of_model(model);
+    }
     found.label = model.map(|model| inferometer_text::hostile::printable(model, 200));
     Some(found)
 }

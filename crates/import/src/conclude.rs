@@ -59,6 +59,14 @@ fn own_doubts(found: &ImportedResult) -> Vec<ImportDoubt> {
     let is_infinite = found.point.get("rate").is_some_and(|rate| rate == "inf");
     let summary = found.summary.as_ref();
     let mut doubts = summary.map_or(Vec::new(), |summary| judge::judge(summary, is_infinite));
+    // At a rate that was asked for, the concurrency is a cap that need not be reached.
+    if found
+        .point
+        .get("rate")
+        .is_some_and(|rate| rate.as_f64().is_some())
+    {
+        doubts.retain(|doubt| !matches!(doubt, ImportDoubt::ShrunkConcurrency { .. }));
+    }
     if found.tool == Tool::Aiperf {
         doubts.retain(|doubt| !is_of_other_window(doubt));
     }

@@ -166,6 +166,9 @@ impl Requests {
         }
         builder.summary.requests.planned = load.number;
         let mut found = builder.finish(Tool::Evalscope, (0, 0));
+        if let Some(model) = &load.model {
+            found.is_of_model(model);
+        }
         found.label = load.model;
         found
     }

@@ -2,7 +2,6 @@
 
 use crate::result::ImportedResult;
 use inferometer_catalog::device::Device;
-use std::collections::BTreeMap;
 
 /// Engines and what serves them, as they are written.
 const ENGINES: [&str; 13] = [
@@ -29,15 +28,33 @@ const CARDS: [&str; 17] = [
 
 const DATA_ENDS: [&str; 5] = [".jsonl", ".json", ".csv", ".parquet", ".txt"];
 
-/// Reads the facts of each result from its headings, of which the nearest counts.
+/// Reads the facts of each result from its headings, of which the nearest counts. Without a model
+/// among them, that which the result itself or its client's command names is its own.
 pub(crate) fn read(results: &mut [ImportedResult]) {
     for found in results {
-        let mut facts = BTreeMap::new();
-        for title in &found.section {
-            facts.extend(of_title(title));
+        let asked = found.client_command.as_deref().and_then(asked_model);
+        if let Some(model) = asked {
+            found.facts.entry("model".to_owned()).or_insert(model);
         }
-        found.facts = facts;
+        for title in &found.section {
+            found.facts.extend(of_title(title));
+        }
     }
+}
+
+/// The model that a client's command asks for.
+fn asked_model(command: &str) -> Option<String> {
+    let mut words = command.split_whitespace();
+    while let Some(word) = words.next() {
+        let (name, value) = word.split_once('=').unzip();
+        let value = match name.unwrap_or(word) {
+            "--model" => value.or_else(|| words.next()),
+            _ => continue,
+        };
+        let value = value?.trim_matches(['"', '\'']);
+        return (!value.is_empty() && !value.starts_with('-')).then(|| value.to_owned());
+    }
+    None
 }
 
 fn of_title(title: &str) -> impl Iterator<Item = (String, String)> {
@@ -122,6 +139,22 @@ fn data(title: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn a_client_command_names_its_model() {
+        for (command, expected) in [
+            (
+                "vllm bench serve --model Qwen/Qwen2.5-7B --port 1",
+                Some("Qwen/Qwen2.5-7B"),
+            ),
+            ("evalscope perf --url u --model='m'", Some("m")),
+            ("bench --model --port 1", None),
+            ("bench --model-name x", None),
+        ] {
+            assert_eq!(asked_model(command).as_deref(), expected, "{command}");
+        }
+    }
 
     #[test]
     fn headings_name_engine_card_model_and_data() {

@@ -35,6 +35,11 @@ pub(crate) fn recognise(object: Map<String, Value>, lines: (usize, usize)) -> It
     let Some(mut result) = result else {
         return Item::Unknown;
     };
+    let named = ["model_id", "model", "Model"].into_iter();
+    let model = named.map(|key| object.get(key)).find_map(|it| it?.as_str());
+    if let Some(model) = model.filter(|model| !model.is_empty()) {
+        result.is_of_model(model);
+    }
     if result.label.is_none() {
         let mut names = ["model_id", "label", "model", "Model", "tag"].into_iter();
         let name = names.find_map(|key| object.get(key).and_then(Value::as_str));

@@ -187,6 +187,9 @@ impl Joined {
         for (key, value) in other.point {
             own.point.entry(key).or_insert(value);
         }
+        for (name, fact) in other.facts {
+            own.facts.entry(name).or_insert(fact);
+        }
         own.label = own.label.take().or(other.label);
         own.command = own.command.take().or(other.command);
         own.client_command = own.client_command.take().or(other.client_command);

@@ -75,7 +75,7 @@ pub struct ImportedResult {
     /// The heading right above it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heading: Option<String>,
-    /// What the headings say of it: `engine`, `card`, `model`, `data`.
+    /// What the headings, and of its model it itself, say of it: `engine`, `card`, `model`, `data`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub facts: BTreeMap<String, String>,
     /// The load: `concurrency`, `rate` (a number or `"inf"`), `input_chars`, `ask_chars` …
@@ -112,6 +112,12 @@ pub struct ImportedResult {
 }
 
 impl ImportedResult {
+    /// Notes the model that it names itself.
+    pub(crate) fn is_of_model(&mut self, model: &str) {
+        let model = inferometer_text::hostile::printable(model, 200);
+        self.facts.insert("model".to_owned(), model);
+    }
+
     pub(crate) fn new(tool: Tool, lines: (usize, usize)) -> Self {
         ImportedResult {
             tool,

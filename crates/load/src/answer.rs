@@ -435,6 +435,9 @@ fn take_facts(message: Message, record: &mut Record) {
         record.model = message.model.map(|name| printable(&name, LONGEST_NAME));
     }
     record.media_tokens = message.media_tokens.or(record.media_tokens);
+    if message.per_token.is_some() {
+        record.per_token = message.per_token;
+    }
     if let Some(finish) = message.finish {
         record.finish = Some(printable(&finish, 40));
     }

@@ -59,6 +59,8 @@ inferometer_text::texts! {
         Ladder => "Load ladder", "加压曲线";
         OverAxis => "Results over {axis}", "随 {axis} 的变化";
         Overlay => "Engines compared", "引擎对比";
+        SideBySide => "Side by side", "并列对比";
+        SideBySidePerCard => "Side by side, per card", "并列对比（单卡）";
         OverlayPerCard => "Engines compared, per card", "引擎对比（单卡）";
         Computed => "Computed in virtual time on the simulated engine; nothing was measured.", "以虚拟时间在模拟引擎上计算得出，并非实测。";
         ComputedSides => "Computed in virtual time on the simulated engine, not measured: {sides}.", "以虚拟时间在模拟引擎上计算得出，并非实测：{sides}。";
@@ -84,6 +86,7 @@ inferometer_text::texts! {
 
         Objective => "SLO {objective}", "SLO {objective}";
         Capacity => "capacity {value}", "容量 {value}";
+        HighestMet => "highest that met the SLO: {value}, not confirmed", "满足 SLO 的最高测点 {value}（未确认）";
         TierCapacity => "{tier}: {value}", "{tier}：{value}";
         Knee => "knee {value}", "拐点 {value}";
         KneeIs => "Knee: the lowest load with 95 % of the highest output throughput; shaded are the measured levels that it lies between.", "拐点：达到最高输出吞吐量 95 % 的最低负载；阴影为其所在的测点区间。";
@@ -112,7 +115,7 @@ inferometer_text::texts! {
         AndMore => "and {count} more", "另有 {count} 个";
         Thinned => "Drawn: at most {most} points per series, extremes kept; numbers are from all {count}.", "每条曲线最多绘制 {most} 个点并保留极值；数值由全部 {count} 个点计算。";
         Counted => "Gaps are counted in bins of 1.6 %; marks are exact.", "间隔按 1.6 % 的细分区间计数；标注值为精确值。";
-        FewSamples => "* fewer samples than the percentile needs ({least})", "* 样本数少于该分位数所需（{least}）";
+        FewSamples => "* fewer independent samples than the percentile needs ({least}): requests that wait in one queue count less than one each", "* 独立样本数少于该分位数所需（{least}）：在同一队列中等待的请求，每个抵不上一个独立样本";
         Intervals => "Bands and whiskers: 95 % intervals.", "色带与误差线：95 % 置信区间。";
         LabelsAre => "Labels of points: {axis}.", "点旁标注：{axis}。";
         MeanLengths => "Mean tokens per request: input {input}, output {output}.", "每请求平均 token 数：输入 {input}，输出 {output}。";

@@ -43,9 +43,9 @@ texts! {
             "answers completed inside the window over its length; the window opens when the \
              warmed-up load is up to strength and closes when the last measured request is sent, \
              with the load kept up around it; a request that crosses an edge counts by the share \
-             of its time inside",
+             of its time inside, in an open loop of the time since its first token",
             "测量窗口内完成的回答数除以窗口长度；负载预热到位后窗口打开，最后一个被测请求发出时关闭，\
-             窗口前后负载不中断；跨越窗口边界的请求按其在窗口内的时间占比计入";
+             窗口前后负载不中断；跨越窗口边界的请求按其在窗口内的时间占比计入（开环按首 token 之后的时间）";
         OutputTokensInWindow =>
             "output tokens of the same answers, which count as they do, over the same length",
             "同一批回答的输出 token 数，计入方式相同，除以同一长度";

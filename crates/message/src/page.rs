@@ -28,6 +28,7 @@ inferometer_text::texts! {
         BestTtft => "Lowest TTFT p50", "最低 TTFT p50";
         BestTpot => "Lowest TPOT p50", "最低 TPOT p50";
         Answer => "Capacity", "容量";
+        HighestMet => "Highest load that met the SLO, not confirmed", "满足 SLO 的最高负载（未确认）";
         Interval => "90 % interval", "90 % 区间";
         GridOf => "Input length {input}", "输入长度 {input}";
         ActualOutput => "actual output ({unit})", "实际输出（{unit}）";

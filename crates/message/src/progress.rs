@@ -11,6 +11,7 @@ texts! {
         PlanHeld => "plan: {warmup} requests to warm up, {requests} measured, then the load is held until these have ended: about two answers of time beside the measured", "计划：先用 {warmup} 个请求预热，测量 {requests} 个，随后保持负载直到它们全部结束：除测量外约多用两个回答的时间";
         Plan => "plan: {warmup} requests to warm up, {requests} measured", "计划：先用 {warmup} 个请求预热，测量 {requests} 个";
         PlanByTime => "plan: {warmup} requests to warm up, then as long as asked for", "计划：先用 {warmup} 个请求预热，随后按要求的时长测量";
+        AllPairs => "each number of --requests is measured at each --{load}; --zip gives each load its own number", "每个 --requests 都会在每个 --{load} 下测量；加 --zip 可让每个负载各用一个请求数";
         WarmUp => "warm-up", "预热";
         Measuring => "measuring", "测量";
         Hold => "holding the load", "保持负载";
@@ -30,6 +31,7 @@ texts! {
         WaitingForRankZero => "rank {rank}: waiting for rank 0 at {at} since {since}", "rank {rank}：等待 {at} 上的 rank 0，已 {since}";
         WaitingForSearcher => "waiting for the searcher '{name}' since {since}", "等待搜索器 '{name}'，已 {since}";
         SweepGoesOn => "going on: {done} of {all} measurements are there", "继续：{all} 次测量中已有 {done} 次";
+        StudyPlan => "plan: at most {trials} trials, then {starts} fresh starts that decide (up to {most} where settings fail in them): at most {all} starts of the engine", "计划：最多 {trials} 次试验，然后重启 {starts} 次以确定结论（若配置在重启中失败，最多 {most} 次）：引擎最多启动 {all} 次";
         StudyGoesOn => "going on: {count} trials are there", "继续：已有 {count} 次试验";
         TimeLeft => "{time} left", "剩余 {time}";
         FailedBecause => "failed: {reason}", "失败：{reason}";

@@ -59,7 +59,7 @@ inferometer_text::texts! {
         Weights => "weights {gib} GiB", "权重 {gib} GiB";
         KvTokens => "KV cache of {tokens} tokens", "KV cache 容量 {tokens} token";
         Command => "Command", "启动命令";
-        Slowest => "where the slowest requests spent their time: {of} at or above p{p} ({n} requests, mean {ms} ms)", "最慢请求的时间去向：{of} 不低于 p{p} 的 {n} 个请求，平均 {ms} ms";
+        Slowest => "where the slowest requests spent their time: {of} at or above p{p} (requests: {n}, mean {ms} ms)", "最慢请求的时间去向：{of} 不低于 p{p} 的 {n} 个请求，平均 {ms} ms";
         Client => "the client, before sending", "客户端（发送之前）";
         Queueing => "queueing in the server", "服务端排队";
         Prefill => "prefill", "预填充 prefill";

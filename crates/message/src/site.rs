@@ -37,13 +37,14 @@ inferometer_text::texts! {
         TokenRate => "output tokens per second", "每秒输出 token 数";
         Ttft => "TTFT p50 / p99 (ms)", "TTFT p50 / p99（ms）";
         Tpot => "TPOT p50 (ms)", "TPOT p50（ms）";
-        TtftChart => "TTFT in ms: p50, p99", "TTFT（ms）：p50、p99";
-        TpotChart => "TPOT in ms: p50, p99", "TPOT（ms）：p50、p99";
+        TtftChart => "TTFT in ms", "TTFT（ms）";
+        TpotChart => "TPOT in ms", "TPOT（ms）";
         FailedChart => "failed requests", "失败请求数";
         InFlight => "in flight", "在途";
         TpotBoth => "TPOT p50 / p99 (ms)", "TPOT p50 / p99（ms）";
         InFlightChart => "requests in flight", "在途请求数";
-        ServerChart => "requests in the server: running, waiting", "服务端请求：运行中、等待中";
+        ServerChart => "requests in the server", "服务端请求";
+        Queued => "waiting", "等待中";
         KvChart => "KV cache in use (%)", "KV 缓存占用（%）";
         PowerChart => "power of the devices (W)", "设备功耗（W）";
         Doubts => "Doubts so far", "目前的疑点";
@@ -56,7 +57,7 @@ inferometer_text::texts! {
         State => "state", "状态";
         Notes => "doubts, reasons", "疑点与原因";
         StepTokens => "output tokens per second, step by step", "逐步的每秒输出 token 数";
-        StepTtft => "TTFT in ms: p50, p99, step by step", "逐步的 TTFT（ms）：p50、p99";
+        StepTtft => "TTFT in ms, step by step", "逐步的 TTFT（ms）";
         StepObjective => "the figure of the study, trial by trial", "逐次试验的目标值";
     }
 }

@@ -36,12 +36,14 @@ texts! {
         Without => "{flag} ({change} without it)", "{flag}（去掉后 {change}）";
         FailsWithout => "{flag} (fails without it)", "{flag}（去掉后无法运行）";
         LeftOut => "Left out", "已去掉";
-        NoLoss => "{flags}: no loss without them", "{flags}：去掉后无损失";
+        NoLoss => "{flags}: no loss without them in the goal and its limits", "{flags}：去掉后目标与 SLO 均无损失";
+        NoLossBut => "{flags}: no loss without them in the goal and its limits, but {changes}", "{flags}：去掉后目标与 SLO 均无损失，但 {changes}";
         Quality => "Quality", "质量";
         MayChangeAnswers => "{flags} may change the answers, not only the speed: compare them before you use it", "{flags} 可能改变回答内容而不仅是速度：使用前请对比回答质量";
         Unmodelled => "Not modelled", "未建模";
         NothingConcluded => "{flags}: the simulated engine does not act on this, so nothing is concluded about it", "{flags}：模拟引擎不支持其作用，因此不作任何结论";
         AtEdge => "At the edge", "位于边界";
+        LoadBounds => "{flag} is more than the load of this study asks for: with at most {streams} requests under way a higher value changes nothing; raise concurrency in [load] to learn what it would do", "{flag} 已不小于本研究的负载：同时进行的请求最多 {streams} 个，更大的取值不会有影响；如需了解其作用，请提高 [load] 中的 concurrency";
         HighestSearched => "{flag} is the highest value that was searched, and a higher one may be better: raise the upper end of {name} in [space] and run the study with a new --out", "{flag} 是搜索范围内的最大值，更大的取值可能更好：请在 [space] 中提高 {name} 的上限，并换一个 --out 重新运行";
         LowestSearched => "{flag} is the lowest value that was searched, and a lower one may be better: reduce the lower end of {name} in [space] and run the study with a new --out", "{flag} 是搜索范围内的最小值，更小的取值可能更好：请在 [space] 中降低 {name} 的下限，并换一个 --out 重新运行";
         BestCommand => "Best (trial {trial})", "最佳（试验 {trial}）";

@@ -18,6 +18,7 @@ inferometer_text::texts! {
         MissesObjectives => "objectives MISSED at {count} of {all} points", "{all} 个测点中有 {count} 个未达 SLO";
         Table => "Points", "测点";
         Failed => "failed", "失败";
+        OkRate => "ok %", "成功率 %";
         PerCard => "tok/s per card", "单卡 tok/s";
         Repeats => "n", "次数";
         Spread => "±", "±";

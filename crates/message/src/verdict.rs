@@ -7,6 +7,7 @@ texts! {
         Valid => "VALID", "有效";
         Invalid => "INVALID", "无效";
         Unfinished => "no end", "未结束";
+        NothingFound => "nothing found", "无结果";
         Running => "running", "进行中";
         Damaged => "DAMAGED", "已损坏";
         Foreign => "as given", "原样";

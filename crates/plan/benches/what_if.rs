@@ -14,6 +14,7 @@ use inferometer_plan::observation::{Observation, Origin};
 use inferometer_plan::predict::{Subject, simulate};
 use inferometer_plan::what_if::{Objectives, Question, ask};
 use inferometer_plan::work::{Load, Start, Work};
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::time::Instant;
 
@@ -52,6 +53,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         requests: Some(2000),
         objectives: Objectives::default(),
         price_per_hour: None,
+        card_prices: BTreeMap::new(),
         traffic: None,
         watts: None,
     };

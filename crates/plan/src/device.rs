@@ -24,7 +24,7 @@ pub enum Timed {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum BadDevice {
     #[error(
-        "the device '{name}' is not known; choose one of {known}, or give numbers as in memory=80GiB,bandwidth=2039,half=312"
+        "the device '{name}' is not known; choose one of {known} (see inferometer sim --help), or give numbers as in memory=80GiB,bandwidth=2039,half=312"
     )]
     Unknown { name: String, known: String },
     /// Not a number of the unit.
@@ -41,7 +41,7 @@ impl std::str::FromStr for Card {
         if !text.contains('=') {
             let device = Device::named(text.trim()).ok_or_else(|| BadDevice::Unknown {
                 name: text.trim().to_owned(),
-                known: Device::preset_names(),
+                known: Device::presets_near(text.trim()),
             })?;
             return Ok(Card {
                 device: device.clone(),

@@ -7,6 +7,7 @@
 //! is always a run of the simulated engine in virtual time: whatever has no queue and no scheduler
 //! cannot tell TTFT.
 
+mod arrivals;
 pub mod calibrate;
 pub mod choose;
 mod cores;

@@ -79,7 +79,7 @@ pub enum ObservationError {
     #[error("cannot read {path}: {reason}")]
     Read { path: PathBuf, reason: String },
     #[error(
-        "{path} holds no load point with a concurrency or rate and a throughput or latency; a run, a sweep, a folder of runs, a file that `import` reads, or a table of points is needed (columns such as concurrency, input_tokens, output_tokens, max-num-seqs, requests_per_s, ttft_ms, tpot_ms)"
+        "{path} holds no load point with a concurrency or rate and a throughput or latency; give runs, sweeps, what `import` reads, or a table with columns such as concurrency, requests_per_s, ttft_ms"
     )]
     Nothing { path: PathBuf },
 }

@@ -1,21 +1,25 @@
 //! A prediction: a run of the simulated engine in virtual time.
 
+use crate::arrivals;
 use crate::flags::{Flag, command};
 use crate::mindie::{Configured, configured};
 use crate::split::Split;
 use crate::work::{Load, Start, Work};
 use inferometer_catalog::device::{Device, Kind};
 use inferometer_catalog::engine::mindie::Config;
-use inferometer_catalog::engine::{EngineKind, ResolvedFlags, Version, name_for};
+use inferometer_catalog::engine::{
+    EngineKind, ModelLimits, ResolvedFlags, Rule, Version, name_for,
+};
 use inferometer_catalog::model::{KnownModel, Model};
 use inferometer_catalog::timing::Timing;
 use inferometer_sim::engine::virtual_time::{
-    Keep, Run, Served, open_loop, spread_over, staggered_loop, steady_loop, steady_open_loop,
+    Keep, Run, Served, spread_over, staggered_loop, steady_loop,
 };
 use inferometer_sim::engine::{Engine, EngineConfig, Policy, Rejection, Request};
 use inferometer_sim::launch::{Host, Launch, LaunchError};
-use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+
+/// Cards of one host, at most: the links of more are not modelled.
+pub(crate) const CARDS_OF_HOST: u32 = 8;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Subject {
@@ -60,6 +64,19 @@ impl Subject {
                 let command = command(self.engine, &self.model.name, flags)?;
                 Launch::of_model(&command, &model, &host)
             }
+        }
+    }
+
+    /// Why it does not start; where cards cannot share a layer, how many could.
+    pub fn refusal(&self, error: &LaunchError) -> String {
+        match error {
+            LaunchError::Refused(refusal) if refusal.rule == Rule::HeadsNotDivisible => {
+                let sizes = ModelLimits::of(&self.model).divisors(self.cards.max(CARDS_OF_HOST));
+                let sizes: Vec<String> = sizes.iter().map(u32::to_string).collect();
+                let reason = refusal.message.trim_end_matches('.');
+                format!("{reason}; choose one of {}", sizes.join(", "))
+            }
+            error => error.to_string(),
         }
     }
 
@@ -137,15 +154,34 @@ fn scheduler(policy: &Policy) -> Vec<(&'static str, u32)> {
 /// Serves the work; the same seed gives the same answer. Requests that are longer than the
 /// engine takes are refused, never cut.
 pub fn simulate(config: EngineConfig, work: &Work, seed: u64) -> Run {
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let sizes = work.drawn(&mut rng);
+    simulate_keeping(config, work, seed, Keep::default())
+}
+
+/// The same, and keeps more of it.
+pub fn simulate_keeping(config: EngineConfig, work: &Work, seed: u64, keep: Keep) -> Run {
+    match work.load {
+        Load::Open(rate) => arrivals::serve(config, work, rate, seed, keep),
+        Load::Closed(streams) => in_streams(config, work, streams.max(1), seed, keep),
+    }
+}
+
+fn in_streams(config: EngineConfig, work: &Work, streams: u32, seed: u64, keep: Keep) -> Run {
     let most = config.max_model_len;
-    let numbered = (0u64..).zip(&sizes);
+    let numbered = (0u64..).zip(work.sizes(seed));
     let (taken, too_long): (Vec<_>, Vec<_>) = numbered.partition(|(_, sizes)| sizes.fit(most));
-    let taken = taken
+    let requests = taken
         .into_iter()
         .map(|(id, sizes)| Request::new(id, sizes.input, sizes.output));
-    let mut run = served(config, work, taken.collect(), &mut rng, seed);
+    let mut engine = Engine::new(config, seed);
+    let starting = |engine: &mut Engine, requests: Vec<Request>, span| {
+        staggered_loop(engine, requests, &spread_over(span, streams), keep)
+    };
+    let requests: Vec<Request> = requests.collect();
+    let mut run = match work.start {
+        Start::Spread => steady_loop(&mut engine, &requests, streams as usize, keep),
+        Start::AtOnce => starting(&mut engine, requests, 0),
+        Start::Over(span) => starting(&mut engine, requests, span),
+    };
     let began = run.served.iter().map(|served| served.arrived).min();
     for (id, sizes) in too_long {
         let mut refused = Served::default();
@@ -158,62 +194,6 @@ pub fn simulate(config: EngineConfig, work: &Work, seed: u64) -> Run {
         run.served.push(refused);
     }
     run
-}
-
-fn served(
-    config: EngineConfig,
-    work: &Work,
-    requests: Vec<Request>,
-    rng: &mut impl Rng,
-    seed: u64,
-) -> Run {
-    match work.load {
-        Load::Closed(streams) => {
-            let streams = streams.max(1);
-            let mut engine = Engine::new(config, seed);
-            let span = match work.start {
-                Start::Spread => {
-                    return steady_loop(&mut engine, &requests, streams as usize, Keep::default());
-                }
-                Start::AtOnce => 0,
-                Start::Over(span) => span,
-            };
-            let starts = spread_over(span, streams);
-            staggered_loop(&mut engine, requests, &starts, Keep::default())
-        }
-        Load::Open(rate) => {
-            let mut engine = Engine::new(config, seed);
-            // A request keeps its time, whether those before it were taken or not; those that only
-            // make the load come as often.
-            let refused = f64::from(work.requests) / requests.len().max(1) as f64;
-            let mut passed = 0;
-            let mut gap = |request: Option<&Request>| {
-                let mut drawn = || exponential(rng) / rate.max(1e-6) * 1e9;
-                let nanos: f64 = match request {
-                    Some(request) => (passed..=request.id).map(|_| drawn()).sum(),
-                    None => drawn() * refused,
-                };
-                passed = request.map_or(passed, |request| request.id + 1);
-                nanos as u64
-            };
-            if work.start == Start::Spread {
-                return steady_open_loop(&mut engine, &requests, gap, Keep::default());
-            }
-            let mut at = 0;
-            let arrivals: Vec<(u64, Request)> = (requests.into_iter())
-                .map(|request| {
-                    at += gap(Some(&request));
-                    (at, request)
-                })
-                .collect();
-            open_loop(&mut engine, arrivals, Keep::default())
-        }
-    }
-}
-
-fn exponential(rng: &mut impl Rng) -> f64 {
-    let unit = (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
-    -(1.0 - unit).ln()
 }
 
 #[cfg(test)]
@@ -285,6 +265,58 @@ mod tests {
         );
         let tpot = |run: &Run| Means::of(run).tpot_ms.unwrap();
         assert!(tpot(&steady) > tpot(&bare));
+    }
+
+    /// Arrivals with drawn lengths, as `run` sends them.
+    fn arriving(rate: f64) -> Work {
+        Work {
+            start: Start::Spread,
+            input: Lengths::Uniform(64, 512),
+            output: Lengths::Uniform(16, 64),
+            ..work(Load::Open(rate), 1, 1, 200)
+        }
+    }
+
+    #[test]
+    fn what_is_measured_does_not_depend_on_how_long_the_warm_up_takes() {
+        let served = |rate: f64| {
+            let run = simulate(config(&[]), &arriving(rate), 3);
+            let [from, _] = run.window.unwrap();
+            let served = run.served.iter();
+            let of = |it: &Served| ((it.arrived - from) as f64 * rate, it.tokens);
+            (served.map(of).collect::<Vec<_>>(), run.around.len())
+        };
+        let ((slow, few), (quick, many)) = (served(1.0), served(20.0));
+        assert_eq!(slow.len(), 200);
+        for (slow, quick) in slow.iter().zip(&quick) {
+            assert!((slow.0 / quick.0 - 1.0).abs() < 1e-6, "{slow:?} {quick:?}");
+            assert_eq!(slow.1, quick.1, "lengths go by number");
+        }
+        assert!(few < many, "a full server takes longer to warm up");
+    }
+
+    #[test]
+    fn a_server_that_falls_behind_for_good_is_not_sent_requests_without_end() {
+        let run = simulate(config(&[]), &arriving(1e6), 3);
+        assert_eq!(run.served.len(), 200);
+        assert!(run.around.len() <= 2 * 200, "{}", run.around.len());
+        assert!(run.served.iter().all(|it| it.finished.is_some()));
+    }
+
+    #[test]
+    fn no_more_is_completed_than_has_arrived() {
+        for rate in [0.5, 8.0, 64.0] {
+            // So many that what was under way at the edges is not worth a hundredth of them.
+            let work = Work {
+                requests: 2000,
+                ..arriving(rate)
+            };
+            let run = simulate(config(&[]), &work, 0);
+            let [from, to] = run.window.unwrap();
+            let arrived = run.served.len() as f64 / ((to - from) as f64 * 1e-9);
+            let completed = run.requests_per_second();
+            assert!(completed < arrived * 1.03, "{rate}: {completed} {arrived}");
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::cores::on_all;
 use crate::device::BadDevice;
 use crate::flags::Flag;
 use crate::means::{MeanMetric, Means};
-use crate::predict::simulate;
+use crate::predict::simulate_keeping;
 use crate::what_if::Objectives;
 use crate::work::Work;
 
@@ -59,7 +59,7 @@ pub fn rank(
         let flags = over(calibration.base_flags(), &candidates[index]);
         let config = subject.start(&flags, &calibration.timing).ok()?;
         let settled = subject.settled(&flags, &calibration.timing).ok()?;
-        let run = simulate(config, work, SEED);
+        let run = simulate_keeping(config, work, SEED, goal.objectives.keep());
         let figures = Means::of(&run);
         let beyond = calibration.envelope.beyond(work, &settled, &figures);
         Some(Ranked {

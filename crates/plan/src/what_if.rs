@@ -1,29 +1,32 @@
 //! What the calibrated engine would do at settings that nobody has measured.
 
 mod answers;
+mod bench;
+mod bounds;
 mod objective;
 mod prediction;
 mod question;
 mod setting;
+mod size;
 mod verify;
 
 pub(crate) use answers::setting_json;
 pub use answers::{Answers, Outcome, SCHEMA, to_json};
+pub(crate) use bench::{Bench, NoBench, Trial};
 pub use objective::{Objectives, PredictedVerdict};
-pub use prediction::{Prediction, Replicas};
+pub use prediction::{Judged, Prediction, Replicas};
 pub use question::{MOST_SETTINGS, Question, TAIL, TooLong, WhatIfError};
 pub use setting::Setting;
+pub(crate) use size::{Care, Count, Sizing, share};
+pub use size::{DRAWS, FEW_REQUESTS, SizeBy};
 pub use verify::{VerifyError, on_simulated};
 
-use crate::calibrate::Extrapolation;
 use crate::cores::on_all;
 use crate::device::Card;
-use crate::means::Means;
-use crate::predict::{Subject, simulate};
-use crate::work::{Load, Sizes, Work};
-use inferometer_sim::engine::virtual_time::Run;
-use prediction::{bounds, prediction, worst};
-use question::SEED;
+use crate::predict::Subject;
+use crate::work::Load;
+pub(crate) use prediction::prediction;
+pub(crate) use question::SEED;
 use setting::settings;
 
 /// Most streams that a search for capacity tries.
@@ -56,83 +59,56 @@ fn outcome(
     subject: &Subject,
     (setting, card): &(Setting, Card),
 ) -> Outcome {
-    let calibration = question.calibration;
-    let elsewhere = setting.device != calibration.device;
-    let measured_on = &subject.device;
-    let subject = Subject {
-        device: card.device.clone(),
-        ..subject.clone()
+    let bench = match Bench::start(question, subject, setting, card) {
+        Ok(bench) => bench,
+        Err(NoBench::Refused(reason)) => return Outcome::Refused(reason),
+        Err(NoBench::TooLong(why)) => return Outcome::TooLong(why),
     };
-    let (flags, timing) = (&setting.flags, &calibration.timing);
-    let started = subject
-        .start(flags, timing)
-        .and_then(|config| Ok((config, subject.settled(flags, timing)?)));
-    let (config, settled) = match started {
-        Ok(started) => started,
-        Err(error) => return Outcome::Refused(error.to_string()),
-    };
-    let work = |load: Load| Work {
-        load,
-        start: calibration.workload.start,
-        input: question.input,
-        output: calibration.workload.output(question.output),
-        requests: (question.requests).unwrap_or_else(|| calibration.workload.requests_at(load)),
-        trace: question.trace.clone(),
-    };
-    let some = work(setting.load.unwrap_or(Load::Closed(1)));
-    if let Some(why) = too_long(&some, config.max_model_len) {
-        return Outcome::TooLong(why);
-    }
-    let serve = |load: Load| {
-        let work = work(load);
-        let run = simulate(config.clone(), &work, SEED);
-        (work, run)
-    };
-    let beyond = |work: &Work, run: &Run| {
-        let mut beyond = calibration.envelope.beyond(work, &settled, &Means::of(run));
-        if elsewhere {
-            beyond.push(Extrapolation::card(measured_on, &subject.device));
-        }
-        beyond
-    };
-    let judge = |work: &Work, run: &Run| {
-        let bounds = bounds(question, work.load, &beyond(work, run));
-        let objectives = &question.objectives;
-        objectives.verdict(run, &|slo| worst(&bounds, slo))
-    };
-    let (work, run) = match setting.load {
-        Some(load) => serve(load),
+    let found = match (setting.load, question.traffic) {
+        (Some(load), _) => Some((bench.serve(load, None, SEED), None)),
+        (None, Some(traffic)) => sized(&bench, traffic),
         // Where no load is certain to meet the objectives, the greatest that is expected to.
-        None => match capacity(PredictedVerdict::Met, judge, serve)
-            .or_else(|| capacity(PredictedVerdict::Uncertain, judge, serve))
-        {
-            Some(found) => found,
-            None => return Outcome::NeverMet,
-        },
+        (None, None) => capacity(&bench, PredictedVerdict::Met)
+            .or_else(|| capacity(&bench, PredictedVerdict::Uncertain))
+            .map(|trial| (trial, None)),
     };
-    let beyond = beyond(&work, &run);
-    let watts = question.watts.or(card.watts);
-    Outcome::Predicted(Box::new(prediction(
-        question, setting, work, &run, beyond, watts,
-    )))
+    match found {
+        Some((trial, replicas)) => {
+            Outcome::Predicted(Box::new(prediction(&bench, trial, replicas)))
+        }
+        None => Outcome::NeverMet,
+    }
 }
 
-/// Whether an engine rejects most of the requests: what remains is other work than was asked for.
-fn too_long(work: &Work, most: u32) -> Option<TooLong> {
-    let mut lengths: Vec<u64> = work.sizes(SEED).into_iter().map(Sizes::total).collect();
-    lengths.sort_unstable();
-    let median = *lengths.get(lengths.len() / 2)?;
-    (median > u64::from(most)).then_some(TooLong { median, most })
+/// One of the fewest servers that carry a traffic, with its share of it.
+fn sized(bench: &Bench<'_>, traffic: f64) -> Option<(Trial, Option<Replicas>)> {
+    let sizing = |care| Sizing {
+        bench,
+        traffic,
+        care,
+    };
+    let screened = sizing(Care::Screen).fewest(1, None, SizeBy::Estimate);
+    let sizing = sizing(Care::Confirm);
+    let least = screened.known()?.saturating_sub(1);
+    let count = sizing.fewest(least, None, SizeBy::Estimate).known()?;
+    let wholly = Sizing {
+        care: Care::Once,
+        ..sizing
+    };
+    let replicas = Replicas {
+        count,
+        least: count,
+        most: wholly.fewest(count, None, SizeBy::Interval).known(),
+    };
+    let trial = sizing.trial(share(traffic, count), SEED);
+    Some((trial, Some(replicas)))
 }
 
-/// The greatest number of streams of which at least so much can be said, and its run.
-fn capacity(
-    least: PredictedVerdict,
-    judge: impl Fn(&Work, &Run) -> PredictedVerdict,
-    serve: impl Fn(Load) -> (Work, Run),
-) -> Option<(Work, Run)> {
+/// The greatest number of streams of which at least so much can be said.
+fn capacity(bench: &Bench<'_>, least: PredictedVerdict) -> Option<Trial> {
     let tried = |streams: u32| {
-        Some(serve(Load::Closed(streams))).filter(|(work, run)| judge(work, run) >= least)
+        let trial = bench.serve(Load::Closed(streams), None, SEED);
+        Some(trial).filter(|trial| bench.verdict(trial, None) >= least)
     };
     let mut best = tried(1)?;
     let (mut low, mut high) = (1, 2);

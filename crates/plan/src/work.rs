@@ -1,6 +1,7 @@
 //! The work that a prediction is made for: the load, and the lengths of its requests.
 
 use inferometer_core::length::Distribution as Lengths;
+use inferometer_core::seed::{Dimension, rng};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
@@ -116,7 +117,27 @@ impl Sizes {
 impl Work {
     /// The lengths of all requests, as [`simulate`](crate::predict::simulate) sends them with the same seed.
     pub fn sizes(&self, seed: u64) -> Vec<Sizes> {
-        self.drawn(&mut ChaCha8Rng::seed_from_u64(seed))
+        match self.load {
+            Load::Closed(_) => self.drawn(&mut ChaCha8Rng::seed_from_u64(seed)),
+            Load::Open(_) => (0..u64::from(self.requests))
+                .map(|number| self.numbered(seed, number))
+                .collect(),
+        }
+    }
+
+    /// The lengths of the request of this number, as `run` draws them.
+    pub(crate) fn numbered(&self, seed: u64, number: u64) -> Sizes {
+        match self.trace.as_deref() {
+            Some(trace) if !trace.is_empty() => trace[(number % trace.len() as u64) as usize],
+            _ => Sizes {
+                input: self
+                    .input
+                    .sample(&mut rng(seed, Dimension::InputLength, number)),
+                output: self
+                    .output
+                    .sample(&mut rng(seed, Dimension::OutputLength, number)),
+            },
+        }
     }
 
     pub(crate) fn drawn(&self, rng: &mut impl Rng) -> Vec<Sizes> {

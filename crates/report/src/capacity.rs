@@ -92,6 +92,7 @@ pub fn figures(found: &Capacity, probes: &[(f64, Summary)], lang: Lang) -> Vec<F
     probes.sort_by(|a, b| a.0.total_cmp(&b.0));
     let levels = probes.iter();
     let levels = levels.map(|&(level, summary, _)| (Level::Number(level), summary));
+    let confirmed = found.answer.ending == SearchEnding::Confirmed;
     let ladder = Ladder {
         axis: found.over.clone(),
         series: vec![LadderSeries {
@@ -102,6 +103,7 @@ pub fn figures(found: &Capacity, probes: &[(f64, Summary)], lang: Lang) -> Vec<F
         // Probes above the capacity are overloaded, which is the point of them.
         shown: Shown::All,
         capacity: found.answer.value,
+        confirmed,
     };
     let mut curve = tradeoff(&ladder);
     curve.capacity = at_answer(found, &probes);
@@ -119,6 +121,7 @@ pub fn figures(found: &Capacity, probes: &[(f64, Summary)], lang: Lang) -> Vec<F
         probes,
         objective,
         capacity: found.answer.value,
+        confirmed,
         interval: found.answer.low.zip(found.answer.high),
         tiers: (found.tiers.iter())
             .filter(|tier| tier.tier != found.answer.tier)

@@ -50,6 +50,7 @@ pub(crate) fn title(column: &SummaryColumn, lang: Lang) -> String {
         "per_user" => ImportText::UserColumn.text(lang),
         "score" => MetricText::Score.text(lang),
         "failed" => SweepText::Failed.text(lang),
+        "ok_rate" => SweepText::OkRate.text(lang),
         "input" => ImportText::InputColumn.text(lang),
         "output" => ImportText::OutputColumn.text(lang),
         name => name,
@@ -80,6 +81,7 @@ pub(crate) fn cell(value: Option<f64>, quantity: Quantity) -> Cell {
         Quantity::CharsPerSecond => Cell::number(value, Unit::Count, 1),
         Quantity::Seconds => Cell::number(value, Unit::Seconds, 1),
         Quantity::Requests => Cell::number(value, Unit::Count, 0),
+        Quantity::Share => Cell::number(value.map(|share| 100.0 * share), Unit::Count, 1),
         Quantity::Number => Cell::brief(value),
     }
 }

@@ -1,6 +1,7 @@
 //! What `inferometer compare` shows: a verdict for each group, the primary metric over all loads,
 //! then a table for each load.
 
+mod cautions;
 mod checks;
 mod csv;
 mod figures;
@@ -44,6 +45,7 @@ pub fn compose(report: &CompareReport<'_>) -> Doc {
         Section::plain(verdicts(report)),
         Section::plain([legend(report)]),
     ];
+    sections.extend(cautions::section(report));
     sections.extend(overview(report));
     sections.extend(within_slo::section(report));
     if !comparison.reasons.is_empty() {

@@ -3,21 +3,27 @@
 
 use crate::run::RunReport;
 use inferometer_core::scenario::{Arrival, Shape};
-use inferometer_core::summary::Distribution;
+use inferometer_core::summary::{Distribution, SummaryColumns};
 
-/// The run as two lines of RFC 4180.
-pub fn render(report: &RunReport<'_>) -> String {
-    rows(&[(Vec::new(), *report)])
+/// The run as two lines of RFC 4180, with all figures or those that were chosen.
+pub fn render(report: &RunReport<'_>, chosen: Option<&SummaryColumns>) -> String {
+    rows(&[(Vec::new(), *report)], chosen)
 }
 
 /// Runs under each other, with columns of their own in front.
-pub fn rows(reports: &[(Vec<(String, String)>, RunReport<'_>)]) -> String {
+pub fn rows(
+    reports: &[(Vec<(String, String)>, RunReport<'_>)],
+    chosen: Option<&SummaryColumns>,
+) -> String {
     let mut lines = Vec::new();
     for (own, report) in reports {
         let own = own
             .iter()
             .map(|(name, text)| (field(name), field(&harmless(text))));
-        let columns = own.chain(columns(report));
+        let columns = own.chain(match chosen {
+            Some(chosen) => chosen_columns(chosen, report.summary),
+            None => columns(report),
+        });
         let (names, values): (Vec<String>, Vec<String>) = columns.unzip();
         if lines.is_empty() {
             lines.push(names.join(","));
@@ -25,6 +31,16 @@ pub fn rows(reports: &[(Vec<(String, String)>, RunReport<'_>)]) -> String {
         lines.push(values.join(","));
     }
     lines.iter().map(|line| format!("{line}\r\n")).collect()
+}
+
+/// Figures by the names of `--columns`.
+pub(crate) fn chosen_columns(
+    chosen: &SummaryColumns,
+    summary: &impl serde::Serialize,
+) -> Vec<(String, String)> {
+    let values = chosen.of(summary).into_iter().map(finite);
+    let names = chosen.0.iter().map(ToString::to_string);
+    names.zip(values).collect()
 }
 
 /// What is not known is empty, never 0.

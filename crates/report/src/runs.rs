@@ -40,6 +40,8 @@ pub struct KnownResult {
     pub figures: Option<Summary>,
     /// Whether the simulated engine was computed in virtual time, and nothing measured.
     pub computed: bool,
+    /// Output tokens a second over the load, of a sweep that climbs one: in ascending order.
+    pub curve: Vec<(f64, f64)>,
 }
 
 impl KnownResult {
@@ -55,6 +57,7 @@ impl KnownResult {
             point: None,
             figures: None,
             computed: false,
+            curve: Vec::new(),
         }
     }
 
@@ -137,12 +140,14 @@ impl Listed {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
-#[strum(serialize_all = "lowercase", const_into_str)]
+#[strum(serialize_all = "kebab-case", const_into_str)]
 pub enum RunState {
     /// It has a summary without a grave doubt.
     Valid,
     /// It has a summary with one.
     Invalid,
+    /// A study that came to its end, and none of whose settings met the goal.
+    NothingFound,
     /// It goes on.
     Running,
     /// It has no summary, and nothing goes on.
@@ -158,6 +163,7 @@ impl RunState {
         match self {
             RunState::Valid => VerdictText::Valid,
             RunState::Invalid => VerdictText::Invalid,
+            RunState::NothingFound => VerdictText::NothingFound,
             RunState::Running => VerdictText::Running,
             RunState::Unfinished => VerdictText::Unfinished,
             RunState::Damaged => VerdictText::Damaged,
@@ -190,16 +196,25 @@ pub fn value(runs: &[KnownResult]) -> Value {
     json!({ "schema": SCHEMA, "runs": runs })
 }
 
-/// The list for spreadsheets, with names of columns that do not change.
-pub fn csv(runs: &[KnownResult]) -> String {
-    let mut out = String::from(
-        "name,path,started,kind,state,load,label,requests_per_s,output_tokens_per_s,ttft_p50_ms\r\n",
+/// The list for spreadsheets, with names of columns that do not change, or those that were chosen.
+pub fn csv(runs: &[KnownResult], chosen: Option<&SummaryColumns>) -> String {
+    let figures = chosen.map_or_else(
+        || "requests_per_s,output_tokens_per_s,ttft_p50_ms".to_owned(),
+        |chosen| {
+            let names = chosen.0.iter().map(ToString::to_string);
+            names.collect::<Vec<_>>().join(",")
+        },
     );
+    let mut out = format!("name,path,started,kind,state,load,label,{figures}\r\n");
     for run in newest_first(runs) {
         let text = |text: &str| field(&harmless(text));
         let real = |value: Option<f64>| value.map(|it| it.to_string()).unwrap_or_default();
         let [requests, tokens] = run.rates();
-        let cells = [
+        let figures = match chosen {
+            Some(chosen) => chosen.of(&run.figures),
+            None => vec![requests, tokens, run.ttft_p50()],
+        };
+        let mut cells = vec![
             text(&run.name),
             text(&run.path.display().to_string()),
             text(run.started.as_deref().unwrap_or_default()),
@@ -207,10 +222,8 @@ pub fn csv(runs: &[KnownResult]) -> String {
             text(run.state.into_str()),
             text(&run.what.load(Lang::En)),
             text(run.label.as_deref().unwrap_or_default()),
-            real(requests),
-            real(tokens),
-            real(run.ttft_p50()),
         ];
+        cells.extend(figures.into_iter().map(real));
         out.push_str(&cells.join(","));
         out.push_str("\r\n");
     }
@@ -223,12 +236,22 @@ fn newest_first(runs: &[KnownResult]) -> Vec<&KnownResult> {
     runs
 }
 
-/// The list as a document; without runs, it says so.
-pub fn compose(runs: &[KnownResult], columns: Option<&SummaryColumns>, lang: Lang) -> Doc {
+/// The list as a document; without runs, it says so, and how many more there are of `all`.
+pub fn compose(
+    runs: &[KnownResult],
+    all: usize,
+    columns: Option<&SummaryColumns>,
+    lang: Lang,
+) -> Doc {
     let block = if runs.is_empty() {
         Block::Paragraph(RunsText::NoRuns.text(lang).to_owned())
     } else {
-        Block::Table(table(runs, columns, lang))
+        let mut table = table(runs, columns, lang);
+        if all > runs.len() {
+            let counts = [("shown", runs.len().to_string()), ("all", all.to_string())];
+            table.footnotes.push(RunsText::Limited.with(lang, &counts));
+        }
+        Block::Table(table)
     };
     Doc {
         sections: vec![Section::plain([block])],
@@ -272,7 +295,7 @@ fn row(run: &KnownResult, chosen: &SummaryColumns, lang: Lang) -> Vec<Cell> {
     let tone = match run.state {
         RunState::Valid | RunState::Foreign => Tone::Plain,
         RunState::Invalid | RunState::Damaged => Tone::Bad,
-        RunState::Running | RunState::Unfinished => Tone::Caution,
+        RunState::NothingFound | RunState::Running | RunState::Unfinished => Tone::Caution,
     };
     let mut cells = vec![
         Cell::text(run.when()),

@@ -24,6 +24,8 @@ use std::collections::{BTreeSet, HashSet};
 use strum::VariantArray as _;
 
 const STYLE: &str = include_str!("site/site.css");
+/// What the scripts of all pages begin with.
+const READER: &str = include_str!("site/reader.js");
 const SCRIPT: &str = include_str!("site/site.js");
 
 /// Longest name, label or tag that is shown.
@@ -105,7 +107,7 @@ pub fn index(entries: &[Entry], hosting: Hosting, lang: Lang) -> String {
          <div class=\"scroll\"><table id=\"ratios\"></table></div>\n\
          <p class=\"faint\" id=\"not-a-test\" hidden>{not_a_test}</p>\n{test}\
          <script type=\"application/json\" id=\"data\">{data}</script>\n\
-         <script>{SCRIPT}</script>\n",
+         <script>{READER}{SCRIPT}</script>\n",
         title = both(SiteText::Title),
         theme = both(ControlText::Theme),
         search = attributes(SiteText::Search),
@@ -198,8 +200,29 @@ fn row((at, Entry { page, result }): (usize, &Entry)) -> String {
         label = shown(result.label.as_deref().unwrap_or_default()),
         when = shown(&result.when()),
         state = both(result.state.text()),
-        load = spans(&load),
+        load = spans(&load) + &curve(&result.curve),
         ttft = result.ttft_median().unwrap_or_default(),
+    )
+}
+
+/// A small picture of a curve, its steps of load equally wide as on a ladder of ratios; nothing
+/// of fewer than three points.
+fn curve(points: &[(f64, f64)]) -> String {
+    let most = points.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
+    if points.len() < 3 || most <= 0.0 {
+        return String::new();
+    }
+    let last = points.len() - 1;
+    let places: String = (points.iter().enumerate())
+        .map(|(at, (_, rate))| {
+            let x = 2.0 + 68.0 * at as f64 / last as f64;
+            format!("{x:.1},{:.1} ", 18.0 - 16.0 * rate / most)
+        })
+        .collect();
+    format!(
+        " <svg class=\"curve\" viewBox=\"0 0 72 20\" aria-hidden=\"true\">\
+         <polyline points=\"{}\"/></svg>",
+        places.trim_end()
     )
 }
 
@@ -322,6 +345,17 @@ fn clean(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_ladder_has_a_small_curve_in_the_list_and_a_single_point_has_none() {
+        let drawn = curve(&[(1.0, 100.0), (8.0, 400.0), (64.0, 300.0)]);
+        assert!(
+            drawn.contains("points=\"2.0,14.0 36.0,2.0 70.0,6.0\""),
+            "{drawn}"
+        );
+        assert_eq!(curve(&[(8.0, 400.0)]), "");
+        assert_eq!(curve(&[(1.0, 0.0), (2.0, 0.0), (3.0, 0.0)]), "");
+    }
 
     fn entry(name: &str, taken: &mut HashSet<String>) -> Entry {
         Entry {

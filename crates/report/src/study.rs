@@ -10,8 +10,8 @@ pub use figures::figures;
 
 use inferometer_campaign::space::{Point, Value};
 use inferometer_campaign::study::{
-    Direction, Effect, FailureCount, Finding, Importance, Objective, Study, StudyResult, TrialRow,
-    changes_answers,
+    Direction, Effect, FailureCount, FigureChange, Finding, Importance, Objective, Study,
+    StudyResult, TrialRow, changes_answers,
 };
 use inferometer_campaign::trial::{Level, Origin, State};
 use inferometer_catalog::engine::EngineKind;
@@ -227,10 +227,16 @@ fn flags_of_best(report: &StudyReport<'_>) -> Vec<Pair> {
     let needed = trimming.iter().flat_map(|trimming| &trimming.needed);
     let needed = needed.map(|needed| {
         let flag = named(&needed.flag, &needed.value);
-        match needed.without.map(percent) {
+        let worsens = needed.worsens.as_ref();
+        let worsens = worsens.map(|worse| in_words(worse, lang).join(" "));
+        let changes: Vec<String> = (needed.without.map(percent).into_iter())
+            .chain(worsens)
+            .collect();
+        let change = ("change", changes.join("; "));
+        match changes.is_empty() {
             _ if needed.fails_without => StudyText::FailsWithout.with(lang, &[("flag", flag)]),
-            Some(change) => StudyText::Without.with(lang, &[("flag", flag), ("change", change)]),
-            None => flag,
+            true => flag,
+            false => StudyText::Without.with(lang, &[("flag", flag), change]),
         }
     });
     let needed = needed.collect::<Vec<_>>().join(", ");
@@ -238,16 +244,22 @@ fn flags_of_best(report: &StudyReport<'_>) -> Vec<Pair> {
     if !needed.is_empty() {
         pairs.push(Pair::new(StudyText::Needed.text(lang), needed));
     }
-    let mut say = |name: StudyText, what: StudyText, flags: Vec<String>| {
+    let mut say = |name: StudyText, what: StudyText, flags: Vec<String>, changes: &[String]| {
         if !flags.is_empty() {
-            let text = what.with(lang, &[("flags", flags.join(", "))]);
-            pairs.push(Pair::new(name.text(lang), text));
+            let values = [("flags", flags.join(", ")), ("changes", changes.join(", "))];
+            pairs.push(Pair::new(name.text(lang), what.with(lang, &values)));
         }
     };
     if let Some(trimming) = trimming {
         let left_out = trimming.left_out.0.iter();
-        let left_out = left_out.map(|(name, value)| named(name, value));
-        say(StudyText::LeftOut, StudyText::NoLoss, left_out.collect());
+        let left_out: Vec<String> = left_out.map(|(name, value)| named(name, value)).collect();
+        let also = trimming.also.iter();
+        let also: Vec<String> = also.map(|it| in_words(it, lang).join(" ")).collect();
+        let what = match also.is_empty() {
+            true => StudyText::NoLoss,
+            false => StudyText::NoLossBut,
+        };
+        say(StudyText::LeftOut, what, left_out, &also);
     }
     let best = result.best.iter().flat_map(|best| &best.flags.0);
     let risky = best.filter(|(name, value)| changes_answers(name, value));
@@ -256,6 +268,7 @@ fn flags_of_best(report: &StudyReport<'_>) -> Vec<Pair> {
         StudyText::Quality,
         StudyText::MayChangeAnswers,
         risky.collect(),
+        &[],
     );
     let unmodelled = result
         .importance
@@ -266,8 +279,14 @@ fn flags_of_best(report: &StudyReport<'_>) -> Vec<Pair> {
         StudyText::Unmodelled,
         StudyText::NothingConcluded,
         unmodelled.collect(),
+        &[],
     );
     pairs
+}
+
+/// The name of a figure and how much it changed.
+fn in_words(change: &FigureChange, lang: Lang) -> [String; 2] {
+    [name_and_unit(&change.metric, lang).0, percent(change.value)]
 }
 
 fn outcome(trial: &TrialRow) -> StudyText {

@@ -10,6 +10,7 @@ pub mod embedded;
 pub mod engine_defaults;
 pub mod engine_failure;
 pub mod error;
+pub mod fetched;
 pub mod host;
 pub mod keys;
 pub mod launch;
@@ -20,6 +21,7 @@ pub mod servers;
 pub mod session;
 pub mod sweep;
 pub mod tune;
+pub mod upload;
 pub mod work;
 
 pub use error::{RunnerError, with_causes};

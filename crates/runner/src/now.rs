@@ -4,7 +4,7 @@
 mod ladder;
 mod run;
 
-pub use ladder::{Ladder, Step, StepState, study_time_left};
+pub use ladder::{Ladder, Step, StepState, load_of, study_time_left};
 pub use run::{Doubts, Phase, RunNow, time_left};
 
 use crate::error::RunnerError;
@@ -79,6 +79,10 @@ impl Now {
             Some(Err(error)) if ladder.is_none() => return Err(error),
             run => run.and_then(Result::ok),
         };
+        let run = run.map(|run| RunNow {
+            name: place_of(folder, &run.name).unwrap_or(run.name),
+            ..run
+        });
         Ok(Now { run, ladder })
     }
 }
@@ -143,6 +147,14 @@ fn run_below(folder: &Path, depth: usize) -> Option<RunDir> {
             None => None,
         }
     })
+}
+
+/// The place on its axes of a sweep's point, by the name of the point's folder.
+fn place_of(sweep: &Path, point: &str) -> Option<String> {
+    let sweep = SweepDir::is_at(sweep).then(|| SweepDir::open(sweep).ok())??;
+    let mut points = sweep.plan().points.iter();
+    let found = points.find(|it| point.starts_with(&it.id))?;
+    Some(found.point.to_string())
 }
 
 fn is_probe(run: &Path) -> bool {

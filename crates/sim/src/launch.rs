@@ -147,6 +147,19 @@ impl Launch {
         if let Some(refusal) = config.refusals().into_iter().next() {
             return Err(LaunchError::Refused(Box::new(refusal)));
         }
+        let (limits, cards) = (ModelLimits::of(&model.model), flags.tensor_parallel);
+        if !limits.is_divided_by(cards) {
+            let heads = limits.undivided_heads(cards);
+            let message = format!("worldSize {cards} does not divide the model's {heads}");
+            let refusal = Refusal {
+                rule: Rule::HeadsNotDivisible,
+                flag: "worldSize".to_owned(),
+                printed: message.clone(),
+                message,
+                exit_code: 1,
+            };
+            return Err(LaunchError::Refused(Box::new(refusal)));
+        }
         let division = divide(flags, model, host)?;
         match division.check_start() {
             // Whether it refuses a cache that holds less than its longest request is not known.

@@ -1,6 +1,7 @@
 //! The files of Inferometer: run and sweep directories, the journal, Parquet records and the
 //! server's samples. The only place that knows how they are laid out.
 
+pub mod copies;
 pub mod error;
 pub mod journal;
 pub mod json_lines;

@@ -213,7 +213,7 @@ fn places(found: &SchemaDescriptor) -> Result<Vec<Option<usize>>, String> {
     let place = |known: &ColumnDescPtr| {
         let place = found.columns().iter().position(|one| same(one, known));
         let named = found.columns().iter().any(|one| one.path() == known.path());
-        let may_be_missing = known.max_def_level() == 1 && known.max_rep_level() == 0;
+        let may_be_missing = known.max_def_level() > known.max_rep_level();
         match place {
             None if named || !may_be_missing => {
                 Err(format!("it has no column {} as we write it", known.path()))

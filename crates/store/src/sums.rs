@@ -109,7 +109,7 @@ fn hash(content: &[u8]) -> String {
     hex(ring::digest::digest(&SHA256, content).as_ref())
 }
 
-fn hash_of(path: &Path) -> Result<String, StorageError> {
+pub(crate) fn hash_of(path: &Path) -> Result<String, StorageError> {
     let failed = |error| StorageError::io("read", path, error);
     let mut file = whole_file::open(path)?;
     let mut context = Context::new(&SHA256);

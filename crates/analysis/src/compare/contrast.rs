@@ -7,9 +7,9 @@
 //! Where both sides have a run of each seed, these sent the same at the same moments. Then the
 //! ratios of such pairs tell more than the sides by themselves, whose runs differ by their seeds.
 
-use super::Settings;
 use super::metric::{Metric, WITHIN_DEGREES};
 use super::sample::RunSample;
+use super::{Basis, Settings};
 use crate::statistics::divisions;
 use crate::statistics::{Difference, normal_quantile, permutation, student_quantile};
 use std::collections::BTreeMap;
@@ -60,6 +60,18 @@ pub(crate) struct Contrast {
 pub(crate) struct Permuted {
     pub(crate) p_value: f64,
     pub(crate) smallest: f64,
+}
+
+/// What a contrast shows at a risk.
+pub(crate) struct Decision {
+    /// The interval of the logarithm of b / a.
+    pub(crate) interval: Option<[f64; 2]>,
+    /// Whether b is above a, where the interval excludes that they are equal.
+    pub(crate) differs: Option<bool>,
+    /// The whole interval lies within the margin.
+    pub(crate) within_margin: bool,
+    pub(crate) p_value: Option<f64>,
+    pub(crate) basis: Basis,
 }
 
 struct Side {
@@ -200,26 +212,61 @@ impl Contrast {
         self.difference.is_some() && !self.few_samples
     }
 
-    /// Whether the figures are the same within the margin.
-    pub(crate) fn equivalent(&self, settings: &Settings) -> bool {
-        let margin = (1.0 + settings.margin).ln();
-        (self.difference).is_some_and(|it| it.lies_within(margin, 1.0 - settings.risk))
+    /// What the interval says at a risk, where it leaves room for a margin.
+    pub(crate) fn decide(&self, risk: f64, margin: f64) -> Decision {
+        // Few runs cannot reach a small risk by permutation alone.
+        let permuted = self.permuted.filter(|test| test.smallest <= risk);
+        let interval = self.difference.map(|difference| {
+            let [low, high] = difference.interval(1.0 - risk);
+            // A difference must pass both tests; where the permutation fails, 0 is possible.
+            match permuted {
+                Some(test) if test.p_value >= risk => [low.min(0.0), high.max(0.0)],
+                _ => [low, high],
+            }
+        });
+        let margin = (1.0 + margin).ln();
+        let decisive = interval.filter(|_| self.is_decidable());
+        let p_value = self.difference.filter(|_| self.is_decidable());
+        let p_value = p_value.map(|difference| {
+            let own = difference.p_value();
+            permuted.map_or(own, |test| test.p_value.max(own))
+        });
+        Decision {
+            interval,
+            differs: decisive.and_then(|[low, high]| match (low > 0.0, high < 0.0) {
+                (true, _) => Some(true),
+                (_, true) => Some(false),
+                _ => None,
+            }),
+            within_margin: decisive.is_some_and(|[low, high]| -margin < low && high < margin),
+            p_value,
+            basis: match self.difference {
+                None if self.recorded => Basis::FewWaves,
+                None => Basis::Nothing,
+                Some(_) if self.few_samples => Basis::FewSamples,
+                Some(_) if self.paired => Basis::Pairs,
+                Some(_) if self.assumed => Basis::Assumed,
+                Some(_) if permuted.is_some() => Basis::Permutation,
+                Some(_) if self.runs == [1, 1] => Basis::OneRunEach,
+                Some(_) => Basis::Runs,
+            },
+        }
     }
 
     /// The least ratio above 1, less 1, that these runs would have found four times in five.
-    pub(crate) fn minimum_detectable(&self, settings: &Settings) -> Option<f64> {
+    pub(crate) fn minimum_detectable(&self, risk: f64) -> Option<f64> {
         let difference = self.difference?;
-        let quantile = student_quantile(1.0 - settings.risk / 2.0, difference.degrees);
+        let quantile = student_quantile(1.0 - risk / 2.0, difference.degrees);
         let least = ((quantile + normal_quantile(POWER)) * difference.error).exp_m1();
         Some(least).filter(|least| least.is_finite())
     }
 
     /// Runs a side after which a difference of the size seen, or its absence, would be clear.
-    pub(crate) fn repeats_to_decide(&self, settings: &Settings) -> Option<u32> {
+    pub(crate) fn repeats_to_decide(&self, risk: f64, margin: f64) -> Option<u32> {
         let size = self.difference?.value.abs();
-        let room = ((1.0 + settings.margin).ln() - size).abs();
+        let room = ((1.0 + margin).ln() - size).abs();
         // Inside the margin both answers are possible: whichever is nearer.
-        let inside = size < (1.0 + settings.margin).ln();
+        let inside = size < (1.0 + margin).ln();
         let clear = |repeats: u32| {
             let error = (self.per_run / f64::from(repeats)).sqrt();
             let degrees = if self.paired {
@@ -228,8 +275,8 @@ impl Contrast {
                 f64::from(2 * repeats - 2)
             };
             let quantile = |p| student_quantile(p, degrees) + normal_quantile(POWER);
-            quantile(1.0 - settings.risk / 2.0) * error <= size
-                || (inside && quantile(1.0 - settings.risk / 2.0) * error <= room)
+            quantile(1.0 - risk / 2.0) * error <= size
+                || (inside && quantile(1.0 - risk / 2.0) * error <= room)
         };
         // More runs never make it less clear, so the first clear number is found by bisection.
         let (mut low, mut high) = (2, MOST_REPEATS);

@@ -1,6 +1,7 @@
 //! One run as a comparison sees it.
 
 use super::series::Series;
+use inferometer_core::doubt::Severity;
 use inferometer_core::point::Point;
 use inferometer_core::record::Record;
 use inferometer_core::scenario::{Scenario, Shape, SimClock};
@@ -13,6 +14,8 @@ pub struct RunSample {
     pub summary: Summary,
     pub definition: Definition,
     pub system: System,
+    /// Doubts of another tool's result that no run of ours can have.
+    pub foreign_doubts: Vec<(String, Severity)>,
     /// The requests; absent for an import, which then says nothing about its own noise.
     pub series: Option<Series>,
 }
@@ -67,6 +70,7 @@ impl RunSample {
             summary,
             definition: Definition::of(scenario),
             system: System::default(),
+            foreign_doubts: Vec::new(),
             series: Some(Series::of_records(records)),
         }
     }
@@ -81,8 +85,17 @@ impl RunSample {
                 ..Definition::default()
             },
             system: System::default(),
+            foreign_doubts: Vec::new(),
             series: None,
         }
+    }
+
+    /// Codes of its doubts, and how much each matters.
+    pub(crate) fn doubts(&self) -> impl Iterator<Item = (&str, Severity)> {
+        let own = self.summary.doubts.iter();
+        let own = own.map(|doubt| (doubt.code.into_str(), doubt.severity));
+        let foreign = self.foreign_doubts.iter();
+        own.chain(foreign.map(|(code, severity)| (code.as_str(), *severity)))
     }
 
     /// Whether it is the same run once more: computed twice with one seed, or copied. Measured

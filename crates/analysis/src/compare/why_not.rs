@@ -154,9 +154,9 @@ pub(crate) fn reasons(
     let mut found = Vec::new();
     for (name, runs) in [(baseline, a), (group, b)] {
         for run in runs.iter().filter(|run| !run.summary.valid) {
-            let codes: Vec<String> = (run.summary.doubts.iter())
-                .filter(|doubt| doubt.severity == Severity::Invalid)
-                .map(|doubt| doubt.code.to_string())
+            let codes: Vec<&str> = (run.doubts())
+                .filter(|(_, severity)| *severity == Severity::Invalid)
+                .map(|(code, _)| code)
                 .collect();
             found.push(WhyNot::Invalid {
                 point: point.clone(),

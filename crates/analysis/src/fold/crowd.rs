@@ -139,7 +139,7 @@ impl Amount {
     }
 }
 
-/// Amounts, each spread evenly over the time of its request.
+/// Amounts, each spread evenly over the time that its request counts over.
 #[derive(Clone, Debug)]
 pub(super) struct Amounts {
     width: u64,
@@ -159,7 +159,8 @@ impl Default for Amounts {
 
 impl Amounts {
     pub(super) fn add(&mut self, request: &Handled) {
-        let (from, to) = (request.from.0, request.to.0.max(request.from.0));
+        let from = request.counts_from.0;
+        let to = request.to.0.max(from);
         while to / self.width >= MOST_AMOUNTS as u64 {
             let sum = |pair: &[[f64; AMOUNTS]]| {
                 std::array::from_fn(|amount| pair.iter().map(|bin| bin[amount]).sum())
@@ -214,6 +215,7 @@ mod tests {
     fn amounts_lie_where_their_requests_were_under_way() {
         let request = |from_ms: u64, to_ms: u64| Handled {
             from: Offset(from_ms * 1_000_000),
+            counts_from: Offset(from_ms * 1_000_000),
             to: Offset(to_ms * 1_000_000),
             complete: true,
             input: None,

@@ -2,6 +2,7 @@
 
 use crate::concurrency::UnderWay;
 use inferometer_core::record::{Record, Stage};
+use inferometer_core::scenario::Shape;
 use inferometer_core::units::{Offset, Slim};
 use std::time::Duration;
 
@@ -33,10 +34,32 @@ impl Row {
     }
 }
 
+/// The time over which a request counts, at the edges of a window in part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CountsOver {
+    /// From its sending: the streams of a closed loop may send in waves, and the edges of the
+    /// window then fall into the pause before the first tokens or not.
+    Whole,
+    /// From its first token: where arrivals do not wait for answers a queue may grow, and what
+    /// waits in it was not received. An answer that came whole counts when it came.
+    Answer,
+}
+
+impl CountsOver {
+    pub(super) fn of(shape: &Shape) -> Self {
+        match shape {
+            Shape::Closed { .. } => CountsOver::Whole,
+            Shape::Open { .. } | Shape::Replay { .. } => CountsOver::Answer,
+        }
+    }
+}
+
 /// An answer of any stage, as the window counts it: complete, or cut while it held the load.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Handled {
     pub(super) from: Offset,
+    /// Where the time begins over which it counts.
+    pub(super) counts_from: Offset,
     pub(super) to: Offset,
     pub(super) complete: bool,
     pub(super) input: Option<u32>,
@@ -47,16 +70,19 @@ pub(super) struct Handled {
 }
 
 impl Handled {
-    pub(super) fn of(record: &Record) -> Option<Self> {
+    pub(super) fn of(record: &Record, over: CountsOver) -> Option<Self> {
         let complete = record.is_done();
         let held = record.stage == Stage::Hold && record.failure().is_none();
+        let from = record.sent?;
+        let to =
+            (record.completed().or(record.end).or(record.sent)).filter(|_| complete || held)?;
         Some(Handled {
-            from: record.sent?,
-            to: record
-                .completed()
-                .or(record.end)
-                .or(record.sent)
-                .filter(|_| complete || held)?,
+            from,
+            counts_from: match over {
+                CountsOver::Whole => from,
+                CountsOver::Answer => record.chunks.at.first().map_or(to, |&first| first.min(to)),
+            },
+            to,
             complete,
             input: record.input_tokens(),
             output: record.output_tokens(),

@@ -5,7 +5,7 @@ use super::crowd::Crowd;
 use super::models::Models;
 use super::outages::Contacts;
 use super::pool::Pool;
-pub(super) use super::row::{Answer, Figure, Handled, Row, column, ms};
+pub(super) use super::row::{Answer, CountsOver, Figure, Handled, Row, column, ms};
 use super::wire::WireTally;
 use crate::concurrency::UnderWay;
 use crate::judge::{LengthEvidence, StallEvidence, UsageEvidence};
@@ -108,6 +108,7 @@ pub(super) struct Tally<'a> {
     /// Lengths come from the data.
     from_work: bool,
     thresholds: &'a Thresholds,
+    counts_over: CountsOver,
     /// Requests that are kept one by one; beyond, a share of them is.
     most_kept: usize,
     pub(super) rows: Vec<Row>,
@@ -228,6 +229,7 @@ impl<'a> Tally<'a> {
             slos,
             exact: scenario.work.wants_exact_lengths(),
             from_work: scenario.work.output == Output::FromWork,
+            counts_over: CountsOver::of(&scenario.load.shape),
             thresholds,
             most_kept: if by_answer { usize::MAX } else { most_kept },
             rows: Vec::new(),
@@ -268,7 +270,7 @@ impl<'a> Tally<'a> {
 
     /// Takes a record. One that is not measured counts as load only.
     pub(super) fn add(&mut self, record: &Record) {
-        match (Handled::of(record), &mut self.crowd) {
+        match (Handled::of(record, self.counts_over), &mut self.crowd) {
             (Some(handled), Some(crowd)) if handled.complete => crowd.amounts.add(&handled),
             (handled, _) => self.handled.extend(handled),
         }

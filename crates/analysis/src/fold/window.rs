@@ -1,9 +1,10 @@
 //! What was done inside the window.
 //!
-//! A request counts, with its tokens, by the share of its time that lies inside. In a steady load
-//! this adds up to what is completed and received in the window, and it does not depend on where
-//! the edges fall when streams send in waves: counts of completions or tokens between two moments
-//! would jump by a whole wave, or by the pause before its first tokens.
+//! A request counts, with its tokens, by the share of its time that lies inside: in a closed loop
+//! of all its time, else of the time since its first token ([`CountsOver`](super::row::CountsOver)).
+//! In a steady load this adds up to what is completed and received in the window, and it does not
+//! depend on where the edges fall when streams send in waves: counts of completions or tokens
+//! between two moments would jump by a whole wave, or by the pause before its first tokens.
 
 use super::crowd::{Amount, Amounts};
 use super::precision::{Precision, RestsOn};
@@ -28,8 +29,8 @@ impl Part {
 
     /// Share of a request's time that lies inside.
     fn share(self, request: &Handled) -> f64 {
-        let inside = (request.to.min(self.to)).since(request.from.max(self.from));
-        let whole = request.to.since(request.from).as_secs_f64();
+        let inside = (request.to.min(self.to)).since(request.counts_from.max(self.from));
+        let whole = request.to.since(request.counts_from).as_secs_f64();
         if whole > 0.0 {
             inside.as_secs_f64() / whole
         } else {

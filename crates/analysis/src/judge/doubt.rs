@@ -132,6 +132,8 @@ pub enum Doubt {
         n: u64,
         /// Percentiles and the samples that they need.
         lacking: Vec<(u32, u64)>,
+        /// Requests that would do: more than samples where answers share their fate.
+        requests: u64,
     },
     /// The server's token counts cannot be true, or nobody saw what they count.
     ImplausibleUsage(UsageEvidence),

@@ -224,7 +224,11 @@ fn wording(doubt: &Doubt, lang: Lang) -> (Text, Text, Values) {
             let values = vec![("kept", millis(*kept_ms)), ("without", millis(*without))];
             (text, Text::DelayedAckRemedy, values)
         }
-        Doubt::FewSamples { n, lacking } => {
+        Doubt::FewSamples {
+            n,
+            lacking,
+            requests,
+        } => {
             let percentiles: Vec<String> = (lacking.iter())
                 .map(|(rank, least)| {
                     Text::Needs.with(
@@ -233,14 +237,13 @@ fn wording(doubt: &Doubt, lang: Lang) -> (Text, Text, Values) {
                     )
                 })
                 .collect();
-            let least = lacking.iter().map(|(_, least)| *least).max();
             let values = vec![
                 ("n", n.to_string()),
                 (
                     "percentiles",
                     percentiles.join(Text::Enumeration.text(lang)),
                 ),
-                ("least", least.unwrap_or_default().to_string()),
+                ("least", requests.to_string()),
             ];
             (Text::FewSamples, Text::FewSamplesRemedy, values)
         }

@@ -281,6 +281,7 @@ mod tests {
             model: ModelLimits {
                 max_position: 32768,
                 heads: 28,
+                kv_heads: Some(4),
                 multimodal: false,
             },
         }

@@ -37,13 +37,22 @@ pub(super) struct Challenge {
 impl LastStage {
     /// The most starts that a study of so many flags needs where every one of them holds.
     pub fn starts(&self, flags: usize) -> usize {
+        self.starts_of(flags, 1)
+    }
+
+    /// The most starts of all: where each of the best fails in its turn, the next takes its place.
+    pub fn most_starts(&self, flags: usize) -> usize {
+        self.starts_of(flags, self.best)
+    }
+
+    fn starts_of(&self, flags: usize, challengers: usize) -> usize {
         let trimming = if self.trim && flags > 1 { flags } else { 0 };
         let selection = if self.best > 1 || trimming > 0 {
             self.best * Self::SELECTION_ROUNDS
         } else {
             0
         };
-        selection + trimming + 2 * self.repeats
+        selection + challengers * (trimming + 2 * self.repeats)
     }
 
     /// The next start, from the log alone, so that a killed study goes on with it.

@@ -1,6 +1,6 @@
 //! What a study wants.
 
-use super::requirement::Requirement;
+use super::requirement::{Bound, Requirement};
 use crate::trial::{Ending, Level, Measurement};
 use inferometer_core::check::Check;
 use inferometer_core::slo::{Slo, SloScope};
@@ -63,7 +63,78 @@ impl Objective {
     }
 }
 
+/// A figure of a trial that is not an objective.
+pub(super) enum Figure<'a> {
+    /// What an SLO is about.
+    Slo(&'a Slo),
+    Required(&'a Requirement),
+    /// One over all load levels, as an objective's.
+    Usual(Objective),
+}
+
+impl Figure<'_> {
+    pub(super) fn name(&self) -> String {
+        match self {
+            Figure::Slo(slo) => match slo.scope {
+                SloScope::Request | SloScope::Session => slo.to_string(),
+                SloScope::Percentile(percent) => format!("latency.{}.p{percent}", in_ms(slo)),
+                SloScope::Mean => format!("latency.{}.mean", in_ms(slo)),
+            },
+            Figure::Required(required) => required.path.clone(),
+            Figure::Usual(objective) => objective.path.clone(),
+        }
+    }
+
+    pub(super) fn direction(&self) -> Direction {
+        match self {
+            Figure::Slo(slo) => match slo.scope {
+                SloScope::Request | SloScope::Session => Direction::Maximize,
+                SloScope::Percentile(_) | SloScope::Mean => Direction::Minimize,
+            },
+            Figure::Required(required) => match required.bound {
+                Bound::AtLeast => Direction::Maximize,
+                Bound::AtMost => Direction::Minimize,
+            },
+            Figure::Usual(objective) => objective.direction,
+        }
+    }
+
+    /// Its logarithm; absent where it is not known, or not above 0.
+    pub(super) fn log(&self, ending: &Ending) -> Option<f64> {
+        let figure = match self {
+            Figure::Slo(slo) => worst_slo_figure(slo, ending),
+            Figure::Required(required) => required.worst(ending),
+            Figure::Usual(objective) => objective.of(ending),
+        };
+        figure.filter(|&figure| figure > 0.0).map(f64::ln)
+    }
+}
+
 impl Goal {
+    /// What the SLOs and requirements are about.
+    pub(super) fn limited(&self) -> Vec<Figure<'_>> {
+        let slos = self.slos.iter().map(Figure::Slo);
+        let required = self.requires.iter().map(Figure::Required);
+        slos.chain(required).collect()
+    }
+
+    /// Those of some figures that are neither objectives nor limited.
+    pub(super) fn others(&self, usual: &[(&str, Direction)]) -> Vec<Figure<'_>> {
+        let limited: Vec<String> = self.limited().iter().map(Figure::name).collect();
+        let is_other = |path: &str| {
+            let mut objectives = self.objectives.iter();
+            !objectives.any(|it| it.path == path) && !limited.iter().any(|name| name == path)
+        };
+        let usual = usual.iter().filter(|(path, _)| is_other(path));
+        let of = |(path, direction): &(&str, Direction)| {
+            Figure::Usual(Objective {
+                path: (*path).to_owned(),
+                direction: *direction,
+            })
+        };
+        usual.map(of).collect()
+    }
+
     /// The objectives of a trial so that larger is better; absent if one was not measured.
     pub fn objectives_of(&self, ending: &Ending) -> Option<Vec<f64>> {
         let oriented = |objective: &Objective| Some(objective.oriented(objective.of(ending)?));
@@ -97,17 +168,8 @@ impl Goal {
     /// SLOs: milliseconds, or the share of requests that meet it. Absent where it is not known at
     /// every level.
     pub fn slo_figures(&self, ending: &Ending) -> Vec<Option<f64>> {
-        let worst = |slo: &Slo| {
-            let figures: Option<Vec<f64>> = (ending.measurements.iter())
-                .filter(|measurement| measurement.load != Level::Capacity)
-                .map(|measurement| slo_figure(slo, measurement))
-                .collect();
-            figures?.into_iter().reduce(|a, b| match slo.scope {
-                SloScope::Request | SloScope::Session => a.min(b),
-                SloScope::Percentile(_) | SloScope::Mean => a.max(b),
-            })
-        };
-        self.slos.iter().map(worst).collect()
+        let slos = self.slos.iter();
+        slos.map(|slo| worst_slo_figure(slo, ending)).collect()
     }
 
     fn missed(&self, slo: &Slo, measurement: &Measurement) -> f64 {
@@ -124,10 +186,25 @@ impl Goal {
     }
 }
 
+fn worst_slo_figure(slo: &Slo, ending: &Ending) -> Option<f64> {
+    let figures: Option<Vec<f64>> = (ending.measurements.iter())
+        .filter(|measurement| measurement.load != Level::Capacity)
+        .map(|measurement| slo_figure(slo, measurement))
+        .collect();
+    figures?.into_iter().reduce(|a, b| match slo.scope {
+        SloScope::Request | SloScope::Session => a.min(b),
+        SloScope::Percentile(_) | SloScope::Mean => a.max(b),
+    })
+}
+
+/// Summaries name latencies as objectives do, with their unit.
+fn in_ms(slo: &Slo) -> String {
+    slo.metric.to_string().replace('-', "_") + "_ms"
+}
+
 /// What an SLO is about, as it was measured: milliseconds, or the share of requests that meet it.
 fn slo_figure(slo: &Slo, measurement: &Measurement) -> Option<f64> {
-    // Summaries name latencies as objectives do, with their unit.
-    let name = slo.metric.to_string().replace('-', "_") + "_ms";
+    let name = in_ms(slo);
     // The summary lists the run's own objectives with any percentile, so it is asked first.
     let written = slo.to_string();
     let objectives = measurement.summary.pointer("/slo/objectives");

@@ -62,12 +62,18 @@ impl LastStage {
         spread(candidates.map(|id| Series::of(repeats(trials, id), goal).logs))
     }
 
-    /// The same from the rounds of the best few alone, which later starts do not change.
-    pub(super) fn selection_noise(&self, trials: &[Trial], goal: &Goal) -> f64 {
+    /// The same of any figure, from the rounds of the best few alone, which later starts do not
+    /// change.
+    pub(super) fn selection_noise(
+        &self,
+        trials: &[Trial],
+        goal: &Goal,
+        log: impl Fn(&Ending) -> Option<f64>,
+    ) -> f64 {
         let series = self.candidates(trials, goal).into_iter().map(|of| {
             let rounds = 0..Self::SELECTION_ROUNDS;
             let ended = rounds.filter_map(|round| ending(trials, FreshStart { of, round }));
-            Series::of(ended, goal).logs
+            ended.filter_map(&log).collect()
         });
         spread(series).unwrap_or(0.0)
     }

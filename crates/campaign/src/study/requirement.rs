@@ -1,6 +1,6 @@
 //! A figure of the summary that a study must not give up for speed: `check.score>=0.7`.
 
-use crate::trial::Measurement;
+use crate::trial::{Ending, Measurement};
 use std::fmt;
 use std::str::FromStr;
 
@@ -60,6 +60,16 @@ impl fmt::Display for Requirement {
 inferometer_core::serde_as_text!(Requirement);
 
 impl Requirement {
+    /// Its figure at the load level that is furthest from it.
+    pub(super) fn worst(&self, ending: &Ending) -> Option<f64> {
+        let figures = ending.measurements.iter().map(|it| it.figure(&self.path));
+        let figures: Option<Vec<f64>> = figures.collect();
+        figures?.into_iter().reduce(match self.bound {
+            Bound::AtLeast => f64::min,
+            Bound::AtMost => f64::max,
+        })
+    }
+
     /// By how much it is missed, as a share of its limit; 0 where it is met, absent where its
     /// figure is not known.
     pub(super) fn missed(&self, measurement: &Measurement) -> Option<f64> {

@@ -55,7 +55,9 @@ pub fn template(command: &LaunchCommand, version: Version) -> String {
     line(
         "\n[goal]\nmaximize = \"throughput.output_tokens_per_s\"   # any figure of summary.json; several in brackets\n# minimize = \"latency.ttft_ms.p99\"\n# slo = [\"ttft.p99=1s\", \"tpot.p99=50ms\"]\n# check = \"gsm8k\"                              # score answers, and keep the score:\n# require = [\"check.score>=0.7\"]",
     );
-    line("\n[budget]\ntrials = 30\n# hours = 3");
+    line(
+        "\n[budget]\ntrials = 30                   # of the search; the last stage adds its own starts\n# hours = 3",
+    );
     line(
         "\n[search]\nsearcher = \"tpe\"              # or grid, random, halving; or a program: command = \"python3 docs/optuna-searcher.py\"\nseed = 0",
     );

@@ -2,7 +2,7 @@
 //! nothing; the challenger of the last stage is started without each of them, and what costs
 //! nothing stays out before it meets the default.
 
-use super::goal::{Direction, Goal, Objective};
+use super::goal::{Direction, Figure, Goal, Objective};
 use super::last_stage::{DEFAULT, FreshStart, LEAST_GAIN, LastStage, ending};
 use super::series::log_figure;
 use crate::space::{Point, Value};
@@ -12,6 +12,20 @@ use serde::{Deserialize, Serialize};
 
 /// Share of the gain that may be lost for fewer flags.
 const LOST_GAIN: f64 = 0.25;
+/// A change of a figure that is not an objective is notable from here on, as a logarithm, and
+/// from twice what fresh starts differ by.
+const NOTABLE: f64 = 0.095;
+const NOTABLE_SPREADS: f64 = 2.0;
+
+/// Figures that a reader wants to know of, whatever the goal.
+const USUAL: [(&str, Direction); 6] = [
+    ("throughput.output_tokens_per_s", Direction::Maximize),
+    ("latency.ttft_ms.p50", Direction::Minimize),
+    ("latency.ttft_ms.p99", Direction::Minimize),
+    ("latency.tpot_ms.p50", Direction::Minimize),
+    ("latency.tpot_ms.p99", Direction::Minimize),
+    ("latency.e2e_ms.p99", Direction::Minimize),
+];
 
 /// Which of its flags a gain needs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -19,10 +33,24 @@ const LOST_GAIN: f64 = 0.25;
 pub struct Trimming {
     /// The trial that was started with fewer flags.
     pub of: u64,
-    /// What could be left out without loss.
+    /// What could be left out without loss in the objectives and in what the SLOs and requirements
+    /// are about.
     pub left_out: Point,
-    /// What could not.
+    /// Other figures that changed notably without them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<FigureChange>,
+    /// What could not be left out.
     pub needed: Vec<NeededFlag>,
+}
+
+/// How much a figure changed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FigureChange {
+    /// Its place in the summary, or an SLO's words for it.
+    pub metric: String,
+    /// Relative change: 1.04 where it doubled and more.
+    pub value: f64,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,6 +61,9 @@ pub struct NeededFlag {
     /// Relative change of the first objective without it; absent where that was not measured, as
     /// of the only flag that is left, which `gain` is of.
     pub without: Option<f64>,
+    /// What an SLO or a requirement is about, where that became notably worse without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worsens: Option<FigureChange>,
     /// Without it the engine did not serve.
     pub fails_without: bool,
 }
@@ -72,6 +103,7 @@ impl LastStage {
             trimming: Trimming {
                 of,
                 left_out: Point::default(),
+                also: Vec::new(),
                 needed: Vec::new(),
             },
         };
@@ -81,6 +113,12 @@ impl LastStage {
         };
         let reference = ending(trials, FreshStart { of, round: 0 }).unwrap_or(&whole.ending);
         let tolerance = self.tolerance(trials, goal, whole);
+        let watched = |after: &Ending| {
+            let limits = self.notable(trials, goal, &goal.limited(), reference, after);
+            let worse = limits.into_iter().filter(|(_, is_worse)| *is_worse);
+            let worse = worse.map(|(change, _)| change);
+            worse.max_by(|a, b| a.value.abs().total_cmp(&b.value.abs()))
+        };
         let mut kept = whole.proposal.flags.clone();
         for group in groups(&kept, by_id(DEFAULT).map(|default| &default.proposal.point)) {
             let mut left = kept.clone();
@@ -91,8 +129,12 @@ impl LastStage {
             let attempt = trials.iter().find(is_attempt);
             if let Some(attempt) = attempt
                 && is_as_good(&attempt.ending, reference, goal, tolerance)
+                && watched(&attempt.ending).is_none()
             {
                 found.of = attempt.proposal.id;
+                let others = goal.others(&USUAL);
+                let also = self.notable(trials, goal, &others, reference, &attempt.ending);
+                found.trimming.also = also.into_iter().map(|(change, _)| change).collect();
                 let gone = kept.0.iter().filter(|(name, _)| group.contains(*name));
                 let gone = gone.map(|(name, value)| (name.clone(), value.clone()));
                 found.trimming.left_out.0.extend(gone);
@@ -100,11 +142,13 @@ impl LastStage {
             } else if left.0.is_empty() || attempt.is_some() {
                 let without = attempt.and_then(|attempt| change(&attempt.ending, reference, goal));
                 let failed = |attempt: &Trial| attempt.ending.state != State::Done;
+                let worsens = attempt.and_then(|attempt| watched(&attempt.ending));
                 let needed = group.iter().filter_map(|name| {
                     Some(NeededFlag {
                         flag: name.clone(),
                         value: kept.get(name)?.clone(),
                         without,
+                        worsens: worsens.clone(),
                         fails_without: attempt.is_some_and(failed),
                     })
                 });
@@ -120,7 +164,9 @@ impl LastStage {
     /// How much worse the objectives may be, as logarithms: what fresh starts differ by anyway,
     /// or what is worth no flag, and never much of the gain.
     fn tolerance(&self, trials: &[Trial], goal: &Goal, whole: &Trial) -> f64 {
-        let noise = self.selection_noise(trials, goal) * std::f64::consts::SQRT_2;
+        let first = goal.objectives.first();
+        let log = |ending: &Ending| log_figure(first?, ending);
+        let noise = self.selection_noise(trials, goal, log) * std::f64::consts::SQRT_2;
         let default = trials.iter().find(|trial| trial.proposal.id == DEFAULT);
         let default = default.filter(|default| goal.violation(&default.ending) <= 0.0);
         let gain = default.zip(goal.objectives.first());
@@ -130,6 +176,30 @@ impl LastStage {
         let most = gain.filter(|gain| *gain > 0.0);
         let most = most.map_or(f64::INFINITY, |gain| gain * LOST_GAIN);
         noise.max(LEAST_GAIN).min(most)
+    }
+
+    /// Figures that differ by more than fresh starts do, and whether they are worse.
+    fn notable(
+        &self,
+        trials: &[Trial],
+        goal: &Goal,
+        figures: &[Figure<'_>],
+        before: &Ending,
+        after: &Ending,
+    ) -> Vec<(FigureChange, bool)> {
+        let changed = figures.iter().filter_map(|figure| {
+            let log = |ending: &Ending| figure.log(ending);
+            let noise = self.selection_noise(trials, goal, log) * std::f64::consts::SQRT_2;
+            let change = log(after)? - log(before)?;
+            let is_notable = change.abs() > NOTABLE.max(NOTABLE_SPREADS * noise);
+            is_notable.then(|| {
+                let value = change.exp_m1();
+                let metric = figure.name();
+                let is_worse = (change < 0.0) == (figure.direction() == Direction::Maximize);
+                (FigureChange { metric, value }, is_worse)
+            })
+        });
+        changed.collect()
     }
 }
 

@@ -42,6 +42,10 @@ pub enum Event {
         #[serde(flatten)]
         ending: Ending,
     },
+    /// Nothing was left to start.
+    Complete {
+        trials: u64,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -52,6 +56,8 @@ pub struct TrialLog {
     /// Trials that were proposed and did not end: they were under way when the study was
     /// killed, and are to be run again.
     pub pending: Vec<Proposal>,
+    /// The study came to its end.
+    pub complete: bool,
     /// Bytes of whole lines. Whoever goes on writing cuts the file here first.
     pub whole_bytes: u64,
 }
@@ -119,6 +125,7 @@ impl TrialLog {
                     header,
                     trials: Vec::new(),
                     pending: Vec::new(),
+                    complete: false,
                     whole_bytes: 0,
                 });
                 continue;
@@ -134,7 +141,9 @@ impl TrialLog {
                         return Err(damaged(format!("trial {} is proposed twice", proposal.id)));
                     }
                     proposed.insert(proposal.id, proposal);
+                    log.complete = false;
                 }
+                Event::Complete { .. } => log.complete = true,
                 Event::Ended { id, ending } => {
                     let Some(proposal) = proposed.remove(&id) else {
                         return Err(damaged(format!("trial {id} ends and was not proposed")));

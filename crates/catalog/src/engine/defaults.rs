@@ -48,16 +48,43 @@ pub struct ModelLimits {
     /// The longest sequence that its configuration allows.
     pub max_position: u64,
     pub heads: u32,
+    /// Heads of keys and values; absent where all heads share a latent, or nobody knows.
+    pub kv_heads: Option<u32>,
     /// Does it take pictures or sound too?
     pub multimodal: bool,
 }
 
 impl ModelLimits {
+    /// Whether so many cards can share a layer: each has as many heads as the others, and as many
+    /// of keys and values, or a copy of one that as many others have.
+    pub fn is_divided_by(&self, cards: u32) -> bool {
+        self.heads.is_multiple_of(cards)
+            && self
+                .kv_heads
+                .is_none_or(|kv| kv.is_multiple_of(cards) || cards.is_multiple_of(kv))
+    }
+
+    /// All such numbers up to `most`.
+    pub fn divisors(&self, most: u32) -> Vec<u32> {
+        (1..=most)
+            .filter(|&cards| self.is_divided_by(cards))
+            .collect()
+    }
+
+    /// What heads `cards` do not divide, in words.
+    pub fn undivided_heads(&self, cards: u32) -> String {
+        match self.kv_heads {
+            Some(kv) if self.heads.is_multiple_of(cards) => format!("{kv} KV heads"),
+            _ => format!("{} attention heads", self.heads),
+        }
+    }
+
     /// Those of a model of which only the text part is known.
     pub fn of(model: &Model) -> ModelLimits {
         ModelLimits {
             max_position: u64::from(model.max_position),
             heads: model.heads,
+            kv_heads: model.mla.is_none().then_some(model.kv_heads),
             multimodal: false,
         }
     }

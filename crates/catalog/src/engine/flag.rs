@@ -9,7 +9,7 @@ use super::{EngineKind, Kind, Value, Version, value};
 mod lookup;
 mod names;
 
-pub use lookup::{Lookup, lookup, nearest, nearest_names};
+pub use lookup::{Lookup, lookup, nearest_names};
 pub use names::name_for;
 
 /// From here on vLLM makes its switches from the fields of its configuration, each with `--no-`
@@ -78,6 +78,9 @@ pub struct Flag {
     /// model answers.
     #[serde(default)]
     changes_answers: bool,
+    /// It is how many requests run at once: more than there are change nothing.
+    #[serde(default)]
+    pub counts_requests: bool,
     /// What a changed value costs.
     #[serde(default)]
     pub restart: Restart,

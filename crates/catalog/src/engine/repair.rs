@@ -119,9 +119,9 @@ fn mend(
         Rule::ModelLenAboveModel => set(command, &name, model.max_position.to_string()),
         Rule::HeadsNotDivisible => {
             let asked = count(command, &name)?.min(model.heads.into());
-            let fits = (1..=asked)
-                .rev()
-                .find(|size| u64::from(model.heads).is_multiple_of(*size))?;
+            let fits = model
+                .divisors(u32::try_from(asked).unwrap_or(u32::MAX))
+                .pop()?;
             set(command, &name, fits.to_string())
         }
         Rule::TooManyDevices => {
@@ -297,12 +297,13 @@ mod tests {
             old in any::<bool>(),
             devices in 1..8_u32,
             heads in 1..40_u32,
+            kv_heads in 1..40_u32,
         ) {
             let mut line = vec!["vllm".to_owned(), "serve".to_owned(), "m".to_owned()];
             line.extend(words);
             let command = LaunchCommand::parse(&line).unwrap();
             let version = if old { Version::new(0, 6, 3) } else { NEW };
-            let limits = ModelLimits { max_position: 32768, heads, multimodal: false };
+            let limits = ModelLimits { max_position: 32768, heads, kv_heads: Some(kv_heads), multimodal: false };
             let repaired = repair(&command, version, &h100(devices), &limits).unwrap();
             prop_assert!(resolve(&repaired.command, version, &h100(devices), &limits).is_ok());
             // Legal commands are left alone.

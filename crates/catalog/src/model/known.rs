@@ -59,7 +59,7 @@ impl KnownModel {
         }
         let model = Model::named(name).ok_or_else(|| SourceError::Unknown {
             name: name.to_owned(),
-            known: Model::preset_names(),
+            known: Model::presets_near(name),
         })?;
         Ok(Self::of_shape(model))
     }
@@ -149,8 +149,9 @@ mod tests {
     }
 
     #[test]
-    fn a_model_that_nobody_knows_is_refused_with_the_presets() {
-        let error = KnownModel::find("no-such-model").unwrap_err().to_string();
-        assert!(error.contains("llama-3.1-8b"), "{error}");
+    fn a_model_that_nobody_knows_is_refused_with_the_nearest_presets() {
+        let error = KnownModel::find("Llama-3.1-8c").unwrap_err().to_string();
+        assert!(error.contains("one of: llama-3.1-8b"), "{error}");
+        assert!(error.chars().count() < 200, "{error}");
     }
 }

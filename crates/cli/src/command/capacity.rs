@@ -5,7 +5,6 @@ mod stored;
 pub use stored::{exit, page, read, show};
 
 use crate::exit::Exit;
-use crate::folder::kept_in;
 use crate::live::{LiveOptions, Serve};
 use crate::options::{EngineArguments, Format, MeasurementOptions, OutputOptions, RankOptions};
 use crate::output::{check_output, check_report_name, keep, language};
@@ -13,6 +12,7 @@ use crate::progress::Progress;
 use crate::ranks;
 use crate::session::session;
 use crate::signals::interrupt_or_say;
+use crate::stores::{Kept, Measurement, Out};
 use crate::typed_words::typed_words;
 use anyhow::bail;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
@@ -29,7 +29,6 @@ use inferometer_runner::launch::{EngineOptions, Flags};
 use inferometer_runner::measure::{Point, PrefixCache};
 use inferometer_runner::servers::Servers;
 use inferometer_text::secret::without_secrets;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 #[derive(clap::Args)]
@@ -38,10 +37,10 @@ pub struct CapacityArguments {
     pub output: OutputOptions,
     #[command(flatten)]
     pub measurement: MeasurementOptions,
-    /// Folder for the search and its probes; the same search is taken up there where it ended
-    /// [inferometer-runs/TIME-LABEL]
-    #[arg(long, value_name = "DIR", help_heading = "Output")]
-    pub out: Option<PathBuf>,
+    /// Folder for the search and its probes, or s3://…, gs://… or az://… to which they are uploaded;
+    /// the same search is taken up where it ended [inferometer-runs/TIME-LABEL]
+    #[arg(long, value_name = "DIR|URL", help_heading = "Output")]
+    pub out: Option<Out>,
     /// Do not write the page report.html
     #[arg(long, help_heading = "Output")]
     pub no_html: bool,
@@ -151,20 +150,25 @@ pub fn run(mut arguments: CapacityArguments, serve: Serve) -> anyhow::Result<Exi
     if let Some(rank) = &rank {
         ranks::check(&search.options, &arguments.engine)?;
         if rank.rank > 0 {
-            let (ranks, out) = (&arguments.ranks, arguments.out.as_deref());
+            let (ranks, out) = (
+                &arguments.ranks,
+                arguments.out.as_ref().and_then(Out::folder),
+            );
             return ranks::follow(rank, ranks, out, &search.options, &session, &mut progress);
         }
     }
     let prepared = prepare(&arguments, &search, &engine, &session, &mut progress);
-    let ((out, journal, mut servers), leader) =
+    let ((mut kept, journal, mut servers), leader) =
         ranks::gather(rank.as_ref(), &arguments.ranks, prepared, &mut progress)?;
     leader
         .into_iter()
         .for_each(|leader| servers.share_with(leader));
     let control = Control::default();
-    let kept = [("folder", out.display().to_string())];
-    let end = interrupt_or_say(control.clone(), CapacityText::GoesOn.with(lang, &kept))?;
-    let mut followers = (arguments.live).follow(serve, &out, end, board, lang)?;
+    let out = kept.folder.clone();
+    let values = [("folder", out.display().to_string())];
+    let end = interrupt_or_say(control.clone(), CapacityText::GoesOn.with(lang, &values))?;
+    let mut followers = (arguments.live).follow(serve, &out, end, board, arguments.output.lang)?;
+    kept.start()?;
     let found = search.find(journal, control, &mut servers, &session, &mut progress);
     servers.stop(&mut progress);
     progress.end();
@@ -177,6 +181,7 @@ pub fn run(mut arguments: CapacityArguments, serve: Serve) -> anyhow::Result<Exi
         });
     }
     followers.end();
+    kept.finish(arguments.quiet, lang)?;
     Ok(match found.answer.ending {
         SearchEnding::Interrupted => Exit::Interrupted,
         _ => exit(&found),
@@ -191,23 +196,27 @@ fn prepare(
     engine: &EngineOptions,
     session: &Arc<Session>,
     progress: &mut Progress,
-) -> anyhow::Result<(PathBuf, Journal, Servers)> {
+) -> anyhow::Result<(Kept, Journal, Servers)> {
     // What cannot be measured at any load is said before the first.
     let point = at_level(&search.options, arguments.over, 1.0, 1);
     Point::prepare(point, PrefixCache::Kept, session, progress)?;
     let label = search.options.run.label.as_deref();
-    let out = kept_in(arguments.out.as_deref(), label, "capacity")?;
-    let journal = search.begin(&out)?;
+    let (out, proxy) = (
+        arguments.out.as_ref(),
+        search.options.connection.proxy.as_deref(),
+    );
+    let kept = Kept::find(out, label, Measurement::Capacity, session, proxy)?;
+    let journal = search.begin(&kept.folder)?;
     arguments.engine.check(&search.options.connection)?;
     let servers = Servers::given(
         engine,
         &search.options.connection,
         &Flags::new(),
-        out.join("server"),
+        kept.folder.join("server"),
         Arc::clone(session),
         progress,
     )?;
-    Ok((out, journal, servers))
+    Ok((kept, journal, servers))
 }
 
 /// The words of a command that follow `--config` of a probe's scenario to search so again.

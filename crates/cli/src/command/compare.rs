@@ -4,20 +4,22 @@ use crate::exit::Exit;
 use crate::folder::new_folder;
 use crate::options::{ColumnOptions, Format, OutputOptions, TableOutput};
 use crate::output::{Rendered, annotations, check_report, deliver, language, style};
-use crate::registry;
 use crate::sides::{Side, open, separate};
+use crate::stores::local;
 use anyhow::bail;
 use inferometer_analysis::compare::{Comparison, Group, Metric, Settings, compare};
+use inferometer_bucket::Location;
 use inferometer_core::slo::Slo;
 use inferometer_page::{html, markdown, text};
 use inferometer_report::compare::{CompareReport, checks, compose, csv, figures};
+use inferometer_runner::fetched::Wanted;
 use inferometer_text::Lang;
 use std::collections::BTreeSet;
 
 #[derive(clap::Args)]
 pub struct CompareArguments {
     /// The baseline, then what to compare with it: run directories, folders of repeated runs,
-    /// sweeps, imports, or files that import reads; PATH#N is the N-th result of an import,
+    /// sweeps, imports, or files that import reads, or those of an object store by their URL; PATH#N is the N-th result of an import,
     /// PATH@NAME=VALUE the runs of a folder with that url, option, tag or launch flag
     #[arg(value_name = "PATH", required = true)]
     pub paths: Vec<String>,
@@ -131,7 +133,7 @@ fn open_all(paths: &[String], objectives: &[Slo]) -> anyhow::Result<Vec<Side>> {
     let mut opened: Vec<Side> = std::thread::scope(|scope| {
         let readers: Vec<_> = paths
             .iter()
-            .map(|path| scope.spawn(|| open(&registry::path_of(path), objectives)))
+            .map(|path| scope.spawn(|| opened(path, objectives)))
             .collect();
         let read = readers.into_iter().map(|reader| match reader.join() {
             Ok(read) => read,
@@ -150,6 +152,16 @@ fn open_all(paths: &[String], objectives: &[Slo]) -> anyhow::Result<Vec<Side>> {
         }
     }
     Ok(opened)
+}
+
+/// A side, called as it was named where it comes from a store.
+fn opened(name: &str, objectives: &[Slo]) -> anyhow::Result<Side> {
+    let path = local(name, Wanted::All)?;
+    let mut side = open(&path, objectives)?;
+    if Location::is_meant_by(name) {
+        side.group.name = name.to_owned();
+    }
+    Ok(side)
 }
 
 /// Tables go to standard output; a page and pictures into a new folder, unless `-o` says where.

@@ -1,11 +1,14 @@
 //! `inferometer from`: the command line of another benchmark as ours.
 
+use crate::chinese::errors::in_chinese;
 use crate::exit::Exit;
-use crate::options::DataView;
-use crate::output::print;
+use crate::options::{DataView, lang};
+use crate::output::{language, print, style};
 use anyhow::{Context, bail};
 use inferometer_catalog::engine::words::join;
 use inferometer_import::{Translation, translate};
+use inferometer_page::text::wrap;
+use inferometer_text::{Lang, texts};
 use std::fmt::Write as _;
 use std::process::Command;
 
@@ -28,6 +31,9 @@ pub struct FromArguments {
         hide_default_value = true
     )]
     pub format: DataView,
+    /// Language [from the locale]
+    #[arg(long, value_name = "en|zh", value_parser = lang)]
+    pub lang: Option<Lang>,
 }
 
 pub fn run(arguments: &FromArguments) -> anyhow::Result<Exit> {
@@ -37,11 +43,16 @@ pub fn run(arguments: &FromArguments) -> anyhow::Result<Exit> {
     };
     let translation = translate(&words)?;
     if !arguments.run {
-        print(&shown(&translation, arguments.format)?)?;
+        print(&shown(
+            &translation,
+            arguments.format,
+            language(arguments.lang),
+        )?)?;
         return Ok(Exit::Fine);
     }
     // What is said of the translation must not mix with the report of the run.
-    eprint!("{}", shown(&translation, DataView::Text)?);
+    let lang = language(arguments.lang);
+    eprint!("{}", shown(&translation, DataView::Text, lang)?);
     let is_placeholder = |word: &String| word == "FILE" || word == "TEXT";
     if translation.words.iter().any(is_placeholder) {
         bail!("the command above lacks a file or text; put it in and run it");
@@ -58,7 +69,7 @@ pub fn run(arguments: &FromArguments) -> anyhow::Result<Exit> {
     })
 }
 
-fn shown(translation: &Translation, format: DataView) -> anyhow::Result<String> {
+fn shown(translation: &Translation, format: DataView, lang: Lang) -> anyhow::Result<String> {
     if format == DataView::Json {
         let mut words = vec!["inferometer".to_owned()];
         words.extend(translation.words.iter().cloned());
@@ -73,23 +84,42 @@ fn shown(translation: &Translation, format: DataView) -> anyhow::Result<String> 
         return Ok(serde_json::to_string_pretty(&object)? + "\n");
     }
     let mut text = format!("{}\n", line(&translation.words));
+    let room = style().width.saturating_sub(2);
     for (heading, items) in [
-        ("cannot express", &translation.not_expressed),
-        ("differs", &translation.differs),
+        (FromText::CannotExpress, &translation.not_expressed),
+        (FromText::Differs, &translation.differs),
     ] {
         if items.is_empty() {
             continue;
         }
-        writeln!(text, "\n{heading}")?;
+        writeln!(text, "\n{}", heading.text(lang))?;
         for item in items {
-            writeln!(text, "  {item}")?;
+            let item = match lang {
+                Lang::En => item.clone(),
+                Lang::Zh => in_chinese(item),
+            };
+            // A line that goes on is set in further than one that begins.
+            for (at, part) in wrap(&item, room.saturating_sub(2)).iter().enumerate() {
+                let indent = if at == 0 { "  " } else { "    " };
+                writeln!(text, "{indent}{part}")?;
+            }
         }
     }
     if !translation.not_needed.is_empty() {
-        let names = translation.not_needed.join(", ");
-        writeln!(text, "\nnot needed here: {names}")?;
+        let names = [("names", translation.not_needed.join(", "))];
+        let told = FromText::NotNeeded.with(lang, &names);
+        writeln!(text, "\n{}", wrap(&told, room).join("\n  "))?;
     }
     Ok(text)
+}
+
+texts! {
+    /// What is said of a command line that was translated.
+    pub enum FromText {
+        CannotExpress => "cannot express", "无法表达";
+        Differs => "differs", "含义不同";
+        NotNeeded => "not needed here: {names}", "此处不需要：{names}";
+    }
 }
 
 /// The command to paste into a shell, one option per line.
@@ -166,5 +196,29 @@ mod tests {
         let back = split(&line(&words)).unwrap();
         assert_eq!(back[0], "inferometer");
         assert_eq!(back[1..], words);
+    }
+
+    #[test]
+    fn everything_that_is_said_of_a_translation_is_said_in_chinese_too() {
+        let examples = include_str!("../../../import/tests/command_lines.txt");
+        let theirs = examples.split("\n\n").filter_map(|it| it.lines().next());
+        for theirs in theirs.chain([
+            "vllm bench serve --num-warmups 4 --ramp-up-strategy linear --request-rate 5",
+            "vllm bench serve --dataset-name sonnet --profile --unheard-of 1 --tokenizer a/b",
+        ]) {
+            let told = translate(&[theirs.to_owned()]).unwrap();
+            for item in told.not_expressed.iter().chain(&told.differs) {
+                let chinese = in_chinese(item);
+                let is_chinese = chinese
+                    .chars()
+                    .any(|c| ('\u{4e00}'..='\u{9fff}').contains(&c));
+                assert!(is_chinese, "{item}");
+            }
+            let shown = shown(&told, DataView::Text, Lang::En).unwrap();
+            let notes = shown.split("\n\n").skip(1).flat_map(str::lines);
+            for line in notes {
+                assert!(line.chars().count() <= 80, "{line}");
+            }
+        }
     }
 }

@@ -1,16 +1,19 @@
 //! `inferometer history`: since when each metric is what it is.
 
 use crate::command::compare::margin;
+use crate::conditions::{Condition, chosen, condition};
 use crate::exit::Exit;
 use crate::folder::new_folder;
 use crate::options::{Format, OutputOptions, RUNS, TableOutput};
 use crate::output::{Rendered, annotations, check_report, deliver, language, style};
 use crate::registry;
+use crate::stores::{local_folder, shown};
 use anyhow::{Context, bail};
 use inferometer_analysis::compare::Metric;
 use inferometer_campaign::history::{History, METRICS, PastRun, Settings};
 use inferometer_page::{html, markdown, text};
 use inferometer_report::history::{checks, compose, csv, figures};
+use inferometer_runner::fetched::Wanted;
 use inferometer_runner::with_causes;
 use inferometer_store::run_dir::{RunDir, instant, modified};
 use inferometer_store::stored::{Kind, Stored, list};
@@ -21,12 +24,13 @@ use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 pub struct HistoryArguments {
-    /// Folders with runs and sweeps [inferometer-runs, and what --out put elsewhere]
-    #[arg(value_name = "DIR")]
+    /// Folders with runs and sweeps, here or in an object store [inferometer-runs, and what --out
+    /// put elsewhere]
+    #[arg(value_name = "DIR|URL")]
     pub folders: Vec<PathBuf>,
     /// Only runs with that option, tag, model, server, engine or label (repeatable)
     #[arg(long = "where", value_name = "K=V", value_parser = condition)]
-    pub only: Vec<(String, String)>,
+    pub only: Vec<Condition>,
     /// Metrics to follow, such as latency.ttft_ms.p99 [output throughput; mean TTFT, TPOT and
     /// latency; p99 of TTFT]
     #[arg(long, value_name = "METRIC", value_delimiter = ',')]
@@ -51,13 +55,6 @@ fn no_failure(_: &str) -> String {
     "choose worse".to_owned()
 }
 
-fn condition(text: &str) -> Result<(String, String), String> {
-    let (name, value) = (text.split_once('='))
-        .filter(|(name, _)| !name.trim().is_empty())
-        .ok_or("write NAME=VALUE, as in model=Qwen2.5-7B or concurrency=64")?;
-    Ok((name.trim().to_owned(), value.trim().to_owned()))
-}
-
 pub fn run(arguments: &HistoryArguments) -> anyhow::Result<Exit> {
     let output = arguments.output.options();
     check_report(&output)?;
@@ -70,7 +67,9 @@ pub fn run(arguments: &HistoryArguments) -> anyhow::Result<Exit> {
             "there is no finished run to look back on; measure with `inferometer run`, again and again, or name the folder of the runs"
         );
     }
-    let runs = chosen(runs, &arguments.only)?;
+    let runs = chosen(runs, &arguments.only, |run, name| {
+        run.value(name).map(str::to_owned).into_iter().collect()
+    })?;
     let settings = Settings {
         margin: arguments.margin,
         metrics: match &arguments.metric[..] {
@@ -111,6 +110,12 @@ fn read(folders: &[PathBuf]) -> anyhow::Result<(Vec<PastRun>, Vec<String>)> {
         stored.extend(registry::elsewhere(here));
     }
     for folder in folders {
+        // A name as `runs` prints it will do.
+        let folder = match folder.to_str() {
+            Some(name) => PathBuf::from(registry::path_of(name)),
+            None => folder.clone(),
+        };
+        let folder = &local_folder(&folder, Wanted::Figures)?;
         match Stored::at(folder) {
             Some(one) => stored.push(one),
             None if folder.is_dir() => stored.extend(list(folder)?),
@@ -130,7 +135,7 @@ fn read(folders: &[PathBuf]) -> anyhow::Result<(Vec<PastRun>, Vec<String>)> {
             Ok(run) => runs.extend(run),
             Err(error) => {
                 let why = with_causes(error.as_ref());
-                left_out.push(format!("{}: {why}", path.display()));
+                left_out.push(format!("{}: {why}", shown(&path).display()));
             }
         }
     }
@@ -138,7 +143,7 @@ fn read(folders: &[PathBuf]) -> anyhow::Result<(Vec<PastRun>, Vec<String>)> {
 }
 
 /// The runs of a result; searches and studies choose their loads as they go, and have none.
-fn run_folders(stored: &Stored) -> Vec<PathBuf> {
+pub fn run_folders(stored: &Stored) -> Vec<PathBuf> {
     match stored.kind {
         Kind::Run => vec![stored.path.clone()],
         Kind::Sweep => {
@@ -153,7 +158,7 @@ fn run_folders(stored: &Stored) -> Vec<PathBuf> {
 }
 
 /// A run that came to its end; absent for one that goes on, was killed or never began.
-fn past_run(path: &Path) -> anyhow::Result<Option<PastRun>> {
+pub fn past_run(path: &Path) -> anyhow::Result<Option<PastRun>> {
     let run = RunDir::open(path)?;
     if run.is_running() || run.stored_ending()?.is_none() {
         return Ok(None);
@@ -162,7 +167,7 @@ fn past_run(path: &Path) -> anyhow::Result<Option<PastRun>> {
     let began = instant(&environment.started)
         .with_context(|| format!("its beginning is not a time: '{}'", environment.started))?;
     let began = [began, modified(path).unwrap_or_default()];
-    let path = path.display().to_string();
+    let path = shown(path).display().to_string();
     let summary = run.summary()?;
     Ok(Some(PastRun::of(
         path,
@@ -171,28 +176,6 @@ fn past_run(path: &Path) -> anyhow::Result<Option<PastRun>> {
         &environment,
         summary,
     )))
-}
-
-fn chosen(mut runs: Vec<PastRun>, only: &[(String, String)]) -> anyhow::Result<Vec<PastRun>> {
-    for (name, value) in only {
-        let known = runs.iter().filter_map(|run| run.value(name));
-        let known: BTreeSet<String> = known.map(str::to_owned).collect();
-        runs.retain(|run| {
-            run.value(name)
-                .is_some_and(|own| own.eq_ignore_ascii_case(value))
-        });
-        if !runs.is_empty() {
-            continue;
-        }
-        if known.is_empty() {
-            bail!(
-                "no run says anything of '{name}'; --where takes options, tags, model, server, engine, label and url"
-            );
-        }
-        let known: Vec<String> = known.into_iter().collect();
-        bail!("no run has {name}={value}; there is {}", known.join(", "));
-    }
-    Ok(runs)
 }
 
 fn show(history: &History, output: OutputOptions) -> anyhow::Result<()> {

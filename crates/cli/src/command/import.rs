@@ -1,7 +1,7 @@
 //! `inferometer import`: other tools' results as runs.
 
 use crate::exit::Exit;
-use crate::folder::{folder_name, free_folder};
+use crate::folder::{folder_here, folder_name, free_folder};
 use crate::options::{ColumnOptions, Format, NO_CHECKS, OutputOptions, RUNS, TableOutput};
 use crate::output::{Rendered, check_output, deliver, keep, language, print, style};
 use crate::parts;
@@ -28,7 +28,7 @@ pub struct ImportArguments {
     pub details: bool,
     /// Folder to keep the import in; with several files, a folder in it for each
     /// [inferometer-runs/TIME-import-NAME]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = folder_here)]
     pub out: Option<PathBuf>,
     /// Only show what is found
     #[arg(long, conflicts_with = "out")]

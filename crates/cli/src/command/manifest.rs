@@ -37,6 +37,10 @@ struct KubernetesArguments {
     /// Secret whose key of this name is the API key, as in server-keys/OPENAI_API_KEY
     #[arg(long, value_name = "SECRET/KEY")]
     secret: Option<String>,
+    /// Secret whose keys become variables of the pods, such as AWS_ACCESS_KEY_ID and
+    /// AWS_SECRET_ACCESS_KEY for --out s3://…
+    #[arg(long, value_name = "SECRET")]
+    env_secret: Option<String>,
     /// Cores that each pod asks for
     #[arg(long, value_name = "CORES", default_value = "2")]
     cpu: String,
@@ -203,8 +207,15 @@ spec:
             cpu,
             memory,
             claim,
+            env_secret,
             ..
         } = self.of;
+        let variables = env_secret.as_ref().map_or(String::new(), |secret| {
+            format!(
+                "          envFrom:\n            - secretRef:\n                name: {}\n",
+                quoted(secret)
+            )
+        });
         let arguments: String = self.command.iter().fold(String::new(), |mut text, word| {
             let _ = writeln!(text, "            - {}", quoted(word));
             text
@@ -278,7 +289,7 @@ spec:
               value: \"{workers}\"
             - name: INFEROMETER_MEET
               value: {}
-{key}          resources:
+{key}{variables}          resources:
             requests:
               cpu: {}
               memory: {}

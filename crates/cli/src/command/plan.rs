@@ -3,6 +3,7 @@
 pub mod arguments;
 mod calibration;
 mod calibration_file;
+mod cards;
 mod choose;
 mod memory;
 mod predict;

@@ -2,15 +2,17 @@
 
 use crate::command::{capacity, import, site, sweep, tune};
 use crate::exit::Exit;
-use crate::options::{ColumnOptions, OutputOptions, RUNS};
+use crate::options::{ColumnOptions, Format, OutputOptions, RUNS};
 use crate::otlp::{OtlpOptions, When};
 use crate::output::{check_output, language, read_again, show, verdict};
-use crate::registry;
+use crate::stores::{local, shown};
 use anyhow::bail;
 use clap::Args;
+use inferometer_bucket::Location;
 use inferometer_core::note::Known;
 use inferometer_core::options::Positive;
 use inferometer_core::slo::{Slo, SloScope};
+use inferometer_runner::fetched::Wanted;
 use inferometer_runner::sweep::read as read_sweep;
 use inferometer_store::error::StorageError;
 use inferometer_store::run_dir::RunDir;
@@ -20,9 +22,9 @@ use std::path::PathBuf;
 
 #[derive(Args)]
 pub struct ReportArguments {
-    /// A run, sweep or search [the latest]; several, or a folder of many, with -o DIR make an
+    /// A run, sweep or search, here or in an object store [the latest]; several, or a folder of many, with -o DIR make an
     /// index in that folder
-    #[arg(value_name = "PATH")]
+    #[arg(value_name = "PATH|URL")]
     pub paths: Vec<String>,
     #[command(flatten)]
     pub output: OutputOptions,
@@ -46,8 +48,7 @@ pub struct ReportArguments {
 
 /// Shows a stored result, or makes an index of many.
 pub fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
-    let paths = arguments.paths.iter().map(|path| registry::path_of(path));
-    let paths: Vec<PathBuf> = paths.map(PathBuf::from).collect();
+    let paths = here(arguments)?;
     let stored = match paths.as_slice() {
         [] => latest(&arguments.runs)?,
         [path] => match Stored::at(path) {
@@ -60,7 +61,7 @@ pub fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
                 path.display()
             ),
             None => {
-                let path = path.clone();
+                let path = shown(path);
                 return Err(StorageError::NotARun { path }.into());
             }
         },
@@ -101,6 +102,29 @@ pub fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
         }
         Kind::Study => tune::show_stored(&stored.path, &arguments.output),
         Kind::Import => import::show_stored(&stored.path, &output),
+    }
+}
+
+/// The paths of what was named. Of a sweep or a search in a store, no records are read; of a run,
+/// and for an index of many, they are.
+fn here(arguments: &ReportArguments) -> anyhow::Result<Vec<PathBuf>> {
+    let named = |wanted| -> anyhow::Result<Vec<PathBuf>> {
+        let paths = arguments.paths.iter().map(|path| local(path, wanted));
+        paths.map(|path| Ok(PathBuf::from(path?))).collect()
+    };
+    if !arguments.paths.iter().any(|it| Location::is_meant_by(it)) {
+        return named(Wanted::All);
+    }
+    let into_folder = |format: &Format| !matches!(format, Format::Text | Format::Json);
+    if arguments.output.to.is_none() && arguments.output.formats().iter().any(into_folder) {
+        bail!("a report of what lies in a store needs a place here; name it with -o FILE|DIR");
+    }
+    let paths = named(Wanted::Figures)?;
+    let is_run = |path: &PathBuf| Stored::at(path).is_none_or(|it| it.kind == Kind::Run);
+    let is_ours = arguments.output.dialect.foreign().is_none();
+    match &paths[..] {
+        [path] if !is_run(path) && is_ours => Ok(paths),
+        _ => named(Wanted::All),
     }
 }
 

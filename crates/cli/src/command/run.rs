@@ -1,7 +1,6 @@
 //! `inferometer run`: one load point.
 
 use crate::exit::Exit;
-use crate::folder::kept_in;
 use crate::live::{LiveOptions, Serve};
 use crate::options::{EngineArguments, MeasurementOptions, OutputOptions, RankOptions};
 use crate::otlp::{OtlpOptions, When};
@@ -10,6 +9,7 @@ use crate::progress::Progress;
 use crate::ranks;
 use crate::session::session;
 use crate::signals::interrupt_on_signals;
+use crate::stores::{Kept, Measurement, Out};
 use crate::typed_words::typed_words;
 use clap::Args;
 use inferometer_core::environment::EndCause;
@@ -20,7 +20,6 @@ use inferometer_runner::measure::{Point, PrefixCache};
 use inferometer_runner::servers::Servers;
 use inferometer_runner::{Session, with_causes};
 use inferometer_store::run_dir::RunDir;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 #[derive(Args)]
@@ -29,9 +28,10 @@ pub struct RunArguments {
     pub output: OutputOptions,
     #[command(flatten)]
     pub measurement: MeasurementOptions,
-    /// Folder for everything that is kept of the run [inferometer-runs/TIME-LABEL]
-    #[arg(long, value_name = "DIR", help_heading = "Output")]
-    pub out: Option<PathBuf>,
+    /// Folder for everything that is kept of the run, or s3://…, gs://… or az://… to which it is
+    /// uploaded [inferometer-runs/TIME-LABEL]
+    #[arg(long, value_name = "DIR|URL", help_heading = "Output")]
+    pub out: Option<Out>,
     /// Do not write the page report.html
     #[arg(long, help_heading = "Output")]
     pub no_html: bool,
@@ -62,20 +62,24 @@ pub fn run(mut arguments: RunArguments, serve: Serve) -> anyhow::Result<Exit> {
         ranks::check(&options, &arguments.engine)?;
         ranks::check_streams(&options, rank)?;
         if rank.rank > 0 {
-            let (ranks, out) = (&arguments.ranks, arguments.out.as_deref());
+            let (ranks, out) = (
+                &arguments.ranks,
+                arguments.out.as_ref().and_then(Out::folder),
+            );
             return ranks::follow(rank, ranks, out, &options, &session, &mut progress);
         }
     }
     let prepared = prepare(&arguments, &options, &session, &mut progress);
-    let ((point, out, mut servers), leader) =
+    let ((point, kept, mut servers), leader) =
         ranks::gather(rank.as_ref(), &arguments.ranks, prepared, &mut progress)?;
     leader
         .into_iter()
         .for_each(|leader| servers.share_with(leader));
     let control = Control::default();
     let end = interrupt_on_signals(control.clone())?;
-    let mut followers = (arguments.live).follow(serve, &out, end, board, lang)?;
-    let measured = servers.measure(point, &out, &control, &mut progress);
+    let mut followers =
+        (arguments.live).follow(serve, &kept.folder, end, board, arguments.output.lang)?;
+    let measured = servers.measure(point, &kept.folder, &control, &mut progress);
     servers.stop(&mut progress);
     progress.end();
     followers.clear();
@@ -89,6 +93,7 @@ pub fn run(mut arguments: RunArguments, serve: Serve) -> anyhow::Result<Exit> {
         eprintln!("warning: {}", with_causes(error.as_ref()));
     }
     followers.end();
+    kept.finish(arguments.quiet, lang)?;
     Ok(match measured.ending.cause {
         EndCause::Signal => Exit::Interrupted,
         _ => verdict(&measured.summary),
@@ -102,20 +107,27 @@ fn prepare(
     options: &Options,
     session: &Arc<Session>,
     progress: &mut Progress,
-) -> anyhow::Result<(Point, PathBuf, Servers)> {
+) -> anyhow::Result<(Point, Kept, Servers)> {
     let mut point = Point::prepare(options.clone(), PrefixCache::Kept, session, progress)?;
     point.typed = typed_words(std::env::args().skip(1));
     let label = point.scenario.label.as_deref();
-    let out = kept_in(arguments.out.as_deref(), label, "run")?;
-    RunDir::check(&out)?;
+    let proxy = options.connection.proxy.as_deref();
+    let kept = Kept::find(
+        arguments.out.as_ref(),
+        label,
+        Measurement::Run,
+        session,
+        proxy,
+    )?;
+    RunDir::check(&kept.folder)?;
     arguments.engine.check(&options.connection)?;
     let servers = Servers::given(
         &arguments.engine.options()?,
         &options.connection,
         &Flags::new(),
-        out.join("server"),
+        kept.folder.join("server"),
         Arc::clone(session),
         progress,
     )?;
-    Ok((point, out, servers))
+    Ok((point, kept, servers))
 }

@@ -1,35 +1,49 @@
 //! `inferometer runs`: what is in the runs folder.
 
+use crate::command::history::{past_run, run_folders};
 use crate::command::{capacity, tune};
+use crate::conditions::{Condition, chosen, condition};
 use crate::exit::Exit;
 use crate::options::{ColumnOptions, RUNS, lang};
 use crate::output::{language, print, style};
 use crate::registry;
+use crate::stores::{local_folder, shown};
 use clap::Args;
 use inferometer_campaign::study::Finding;
 use inferometer_core::doubt::Severity;
+use inferometer_core::point::Point;
 use inferometer_core::scenario::SimClock;
 use inferometer_core::summary::Summary;
 use inferometer_core::value::Tag;
 use inferometer_page::{markdown, text};
 use inferometer_report::runs::{KnownResult, Listed, RunState, compose, csv, value};
 use inferometer_report::sweep::Visited;
-use inferometer_runner::now::goes_on;
+use inferometer_runner::fetched::Wanted;
+use inferometer_runner::now::{goes_on, load_of};
 use inferometer_runner::sweep::read as read_sweep;
 use inferometer_store::run_dir::RunDir;
 use inferometer_store::stored::{Kind, Stored, list};
-use inferometer_store::sweep_dir::{SweepDir, TrialState};
+use inferometer_store::sweep_dir::{SweepDir, SweepPlan, TrialState};
 use inferometer_text::Lang;
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 #[derive(Args)]
 pub struct RunsArguments {
-    /// Folder with the runs [inferometer-runs, and what --out put elsewhere]
+    /// Folder with the runs, here or in an object store [inferometer-runs, and what --out put
+    /// elsewhere]
+    #[arg(value_name = "FOLDER|URL")]
     pub folder: Option<PathBuf>,
     /// Format, text unless given
     #[arg(long, value_name = "text|md|json|csv")]
     pub format: Option<ListFormat>,
+    /// Only those with that option, tag, model, server, engine, label, kind or state (repeatable)
+    #[arg(long = "where", value_name = "K=V", value_parser = condition)]
+    pub only: Vec<Condition>,
+    /// So many, the newest
+    #[arg(long, value_name = "N")]
+    pub limit: Option<NonZeroUsize>,
     #[command(flatten)]
     pub columns: ColumnOptions,
     /// Language [from the locale]
@@ -39,11 +53,29 @@ pub struct RunsArguments {
 
 pub fn run(arguments: &RunsArguments) -> anyhow::Result<Exit> {
     let folder = arguments.folder.as_deref().unwrap_or(Path::new(RUNS));
+    let folder = &local_folder(folder, Wanted::Figures)?;
     let mut stored = list(folder)?;
     if arguments.folder.is_none() {
         stored.extend(registry::elsewhere(folder));
     }
-    let mut lines: Vec<KnownResult> = stored.iter().map(known).collect();
+    stored.sort_by(|a, b| (&b.started, &b.path).cmp(&(&a.started, &a.path)));
+    let all = stored.len();
+    let limit = arguments.limit.map_or(usize::MAX, NonZeroUsize::get);
+    // What is not shown need not be read.
+    if arguments.only.is_empty() {
+        stored.truncate(limit);
+    }
+    let known = stored.into_iter().map(|stored| (known(&stored), stored));
+    let chosen = chosen(known.collect(), &arguments.only, values)?;
+    let all = match arguments.only.is_empty() {
+        true => all,
+        false => chosen.len(),
+    };
+    let mut lines: Vec<KnownResult> = chosen.into_iter().map(|(known, _)| known).collect();
+    lines.truncate(limit);
+    for line in &mut lines {
+        line.path = shown(&line.path);
+    }
     let format = arguments.format.unwrap_or(ListFormat::Text);
     if matches!(format, ListFormat::Text | ListFormat::Md) {
         // What people read is what they can type.
@@ -52,14 +84,43 @@ pub fn run(arguments: &RunsArguments) -> anyhow::Result<Exit> {
         }
     }
     let columns = arguments.columns.columns.as_ref();
-    let list = || compose(&lines, columns, language(arguments.lang));
+    let list = || compose(&lines, all, columns, language(arguments.lang));
     print(&match format {
         ListFormat::Text => text::render(&list(), style()),
         ListFormat::Md => markdown::render(&list()),
         ListFormat::Json => serde_json::to_string_pretty(&value(&lines))? + "\n",
-        ListFormat::Csv => csv(&lines),
+        ListFormat::Csv => csv(&lines, columns),
     })?;
     Ok(Exit::Fine)
+}
+
+/// What is known of a result by a name: of a sweep or a search, that of each of its runs.
+fn values((known, stored): &(KnownResult, Stored), name: &str) -> Vec<String> {
+    match name {
+        "kind" => return vec![stored.kind.to_string()],
+        "state" => return vec![known.state.into_str().to_owned()],
+        "label" if known.label.is_some() => return known.label.clone().into_iter().collect(),
+        name if known.tags.contains_key(name) => return vec![known.tags[name].clone()],
+        _ => {}
+    }
+    let runs = match stored.kind {
+        Kind::Capacity | Kind::Study => runs_below(&stored.path),
+        Kind::Run | Kind::Sweep | Kind::Import => run_folders(stored),
+    };
+    let runs = runs.iter().filter_map(|path| past_run(path).ok()?);
+    runs.filter_map(|run| run.value(name).map(str::to_owned))
+        .collect()
+}
+
+/// Runs of a search or a study, wherever they lie in its folder.
+fn runs_below(folder: &Path) -> Vec<PathBuf> {
+    let content = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let folders = content.map(|entry| entry.path()).filter(|it| it.is_dir());
+    let runs = folders.flat_map(|path| match RunDir::open(&path) {
+        Ok(_) => vec![path],
+        Err(_) => runs_below(&path),
+    });
+    runs.collect()
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString)]
@@ -110,7 +171,7 @@ fn by_key(tags: &[Tag]) -> BTreeMap<String, String> {
 
 /// The figures are those of the best configuration.
 fn study_of(stored: &Stored) -> KnownResult {
-    let found = tune::read_stored(&stored.path).ok();
+    let (found, is_complete) = tune::read_stored(&stored.path).ok().unzip();
     let figures = (found.as_ref()).and_then(|found| {
         let best = found.best.as_ref()?.trial;
         let row = found.trials.iter().find(|row| row.id == best)?;
@@ -120,6 +181,7 @@ fn study_of(stored: &Stored) -> KnownResult {
         Some(found) if found.best.is_some() && found.finding != Finding::Unconfirmed => {
             RunState::Valid
         }
+        Some(found) if found.best.is_none() && is_complete == Some(true) => RunState::NothingFound,
         Some(_) | None => RunState::Unfinished,
     };
     let trials = found.map_or(0, |found| found.trials.len());
@@ -178,10 +240,19 @@ fn sweep_of(stored: &Stored) -> KnownResult {
         None => RunState::Damaged,
     };
     let visited = visited.unwrap_or_default();
+    let curve = plan.map_or_else(Vec::new, |plan| curve(plan, &visited));
     let best = best(visited);
     let point = best.as_ref().and_then(|(id, _)| {
         let planned = plan?.points.iter().find(|point| point.id == *id)?;
-        Some(planned.point.to_string())
+        // A sweep over nothing but repeats has one point, at the load of its runs.
+        let is_named = !planned.point.0.is_empty();
+        let load = || {
+            Some(Point::of_load(
+                &planned.options.clone().resolve().ok()?.load,
+            ))
+        };
+        let point = is_named.then(|| planned.point.clone()).or_else(load)?;
+        Some(point.to_string())
     });
     let points = plan.map_or(0, |plan| plan.points.len());
     KnownResult {
@@ -189,10 +260,31 @@ fn sweep_of(stored: &Stored) -> KnownResult {
         tags: plan.map_or_else(BTreeMap::new, |plan| by_key(&plan.tags)),
         point,
         figures: best.map(|(_, summary)| summary),
+        curve,
         computed: (plan.and_then(|plan| plan.points.first()))
             .is_some_and(|it| it.options.connection.sim_clock == Some(SimClock::Virtual)),
         ..KnownResult::new(&name(stored), Listed::Sweep { points }, state)
     }
+}
+
+/// The mean throughput of the valid measurements at each load.
+fn curve(plan: &SweepPlan, visited: &[Visited]) -> Vec<(f64, f64)> {
+    let mut loads: Vec<(f64, f64)> = (visited.iter())
+        .filter_map(|visited| {
+            let summary = visited.summary.as_ref().filter(|summary| summary.valid)?;
+            let mut points = plan.points.iter();
+            let planned = points.find(|point| point.id == visited.trial.id)?;
+            let rate = summary.throughput.output_tokens_per_s?;
+            Some((load_of(&planned.point)?, rate))
+        })
+        .collect();
+    loads.sort_by(|a, b| a.0.total_cmp(&b.0));
+    (loads.chunk_by(|a, b| a.0 == b.0))
+        .map(|same| {
+            let sum: f64 = same.iter().map(|(_, rate)| rate).sum();
+            (same[0].0, sum / same.len() as f64)
+        })
+        .collect()
 }
 
 /// A sweep is valid if all of its measurements are made and are.

@@ -28,7 +28,7 @@ macro_rules! schema {
     };
 }
 /// Each form, without `inferometer.` and `/1`, and its schema.
-const SCHEMAS: [(&str, &str); 21] = [
+const SCHEMAS: [(&str, &str); 22] = [
     schema!("calibration"),
     schema!("capacity"),
     schema!("capacity-probes"),
@@ -48,6 +48,7 @@ const SCHEMAS: [(&str, &str); 21] = [
     schema!("sweep"),
     schema!("sweep-plan"),
     schema!("trials"),
+    schema!("upload"),
     schema!("validation"),
     schema!("what-if"),
 ];

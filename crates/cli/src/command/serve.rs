@@ -67,9 +67,9 @@ pub fn run(arguments: &ServeArguments, program: clap::Command) -> anyhow::Result
     let server = Server::bind(address, access).with_context(|| {
         format!("cannot listen on {address}; choose another port with --listen")
     })?;
-    let lang = language(arguments.lang);
-    let starter = (arguments.allow_run).then(|| Starter::new(program, folders[0].clone(), lang));
-    let home = Arc::new(Home::new(folders, lang).with(starter));
+    let starter = (arguments.allow_run)
+        .then(|| Starter::new(program, folders[0].clone(), language(arguments.lang)));
+    let home = Arc::new(Home::new(folders, arguments.lang).with(starter));
     let running = server.start(move |request| answer(&home, request));
     let running = running.context(crate::NO_THREAD)?;
     let query = if needs_token { "/?token=…" } else { "/" };
@@ -135,7 +135,7 @@ fn answer(home: &Home, request: &Request) -> Answer {
         _ => Ok(None),
     };
     match found {
-        Ok(Some(page)) => Answer::page(&page),
+        Ok(Some(page)) => Answer::page(&home.for_reader(page)),
         Ok(None) => missing(),
         Err(error) => failed(&error),
     }

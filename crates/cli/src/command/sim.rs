@@ -30,8 +30,9 @@ pub struct SimArguments {
     /// A further name that it serves, as an adapter of the model (repeatable)
     #[arg(long, value_name = "NAME")]
     pub adapter: Vec<String>,
-    /// Card to run on: t4, v100-32g, a10, a100-40g, a100-80g, l20, l40s, rtx-4090, h100, h200,
-    /// 910b3 or 910b4 [a100-80g]
+    /// Card to run on: t4, v100-32g, a10, a100-40g, a100-80g, a800, l4, l20, l40s, rtx-4090,
+    /// rtx-pro-6000, h20, h100, h200, h800, b200, b300, gb200, gb300, mi300x, mi325x, mi355x,
+    /// 910b1, 910b2, 910b3, 910b4 or 910c [a100-80g]
     #[arg(long, value_name = "PRESET")]
     pub device: Option<String>,
     /// Cards of the host
@@ -317,8 +318,8 @@ fn start(arguments: &SimArguments) -> anyhow::Result<Started> {
 fn simulated_host(arguments: &SimArguments) -> anyhow::Result<Host> {
     let name = arguments.device.as_deref().unwrap_or(USUAL_DEVICE);
     let Some(device) = Device::named(name) else {
-        let known = Device::preset_names();
-        bail!("--device {name} is not known; choose one of: {known}");
+        let known = Device::presets_near(name);
+        bail!("--device {name} is not known; choose one of: {known} (see inferometer sim --help)");
     };
     Ok(Host {
         device: device.clone(),
@@ -524,4 +525,23 @@ async fn asked_to_end(leave_with_stdin: bool) {
 
 fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
     std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::arguments::Cli;
+    use clap::CommandFactory;
+    use inferometer_catalog::device::Device;
+
+    #[test]
+    fn help_names_every_card() {
+        let program = Cli::command();
+        let sim = program.find_subcommand("sim").expect("a command");
+        let device = sim.get_arguments().find(|one| one.get_id() == "device");
+        let help = device.expect("an option").get_help().expect("a text");
+        let help = help.to_string();
+        for card in Device::presets() {
+            assert!(help.contains(&card.name), "{}", card.name);
+        }
+    }
 }

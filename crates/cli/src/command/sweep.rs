@@ -5,7 +5,6 @@ mod table;
 mod typed;
 
 use crate::exit::Exit;
-use crate::folder::kept_in;
 use crate::live::{LiveOptions, Serve};
 use crate::options::{
     ColumnOptions, EngineArguments, Format, NO_CHECKS, OutputOptions, RankOptions,
@@ -15,15 +14,17 @@ use crate::progress::Progress;
 use crate::ranks;
 use crate::session::session;
 use crate::signals::interrupt_on_signals;
+use crate::stores::{Kept, Measurement, Out, shown};
 use crate::typed_words::typed_words;
 use anyhow::{Context, bail};
-use inferometer_campaign::axes::{Combination, Order, Setting};
+use inferometer_campaign::axes::{Axis, Combination, Order, Setting, Values};
 use inferometer_campaign::ladder::LadderStop;
 use inferometer_core::environment::Environment;
 use inferometer_core::summary::SummaryColumns;
 use inferometer_core::units::Span;
 use inferometer_load::instrument::Control;
 use inferometer_load::worker::Stop;
+use inferometer_message::ProgressText;
 use inferometer_page::{html, markdown, text};
 use inferometer_report::csv;
 use inferometer_report::run::{Detail, RunReport};
@@ -37,7 +38,7 @@ use inferometer_store::run_dir::RunDir;
 use inferometer_store::sweep_dir::{SweepDir, TrialState};
 use inferometer_text::Lang;
 use std::num::NonZeroU32;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 use table::{SweepView, Table};
 use typed::Typed;
@@ -50,10 +51,10 @@ pub struct SweepArguments {
     pub columns: ColumnOptions,
     #[command(flatten)]
     pub typed: Typed,
-    /// Folder of the sweep; one with the same plan is taken up where it ended
-    /// [inferometer-runs/TIME-LABEL]
-    #[arg(long, value_name = "DIR", help_heading = "Output")]
-    pub out: Option<PathBuf>,
+    /// Folder of the sweep, or s3://…, gs://… or az://… to which it is uploaded; the same plan is
+    /// taken up where it ended [inferometer-runs/TIME-LABEL]
+    #[arg(long, value_name = "DIR|URL", help_heading = "Output")]
+    pub out: Option<Out>,
     /// Do not write the page report.html
     #[arg(long, help_heading = "Output")]
     pub no_html: bool,
@@ -109,6 +110,17 @@ pub enum OrderName {
     Sequential,
 }
 
+/// Numbers of requests mostly belong to loads: whoever gives a list of each may have meant
+/// `--zip`. The option of the load is given back.
+fn crossed_with_requests(axes: &[Axis]) -> Option<&'static str> {
+    let is_list = |name: &str| {
+        let mut axes = axes.iter().filter(|axis| axis.name == name);
+        axes.any(|axis| matches!(&axis.values, Values::List(values) if values.len() > 1))
+    };
+    let load = ["concurrency", "rate"].into_iter().find(|it| is_list(it));
+    load.filter(|_| is_list("requests"))
+}
+
 /// Measures every point that is not measured yet, and shows the table.
 /// Every visit is planned and stored before the first is made.
 const MOST_REPEATS: u32 = 1_000;
@@ -131,8 +143,12 @@ pub fn run(mut arguments: SweepArguments, serve: Serve) -> anyhow::Result<Exit> 
         );
     }
     let engine = arguments.engine.options()?;
+    let axes = typed.axes()?;
+    if let Some(load) = crossed_with_requests(&axes).filter(|_| !arguments.zip) {
+        progress.keep(&ProgressText::AllPairs.with(lang, &[("load", load.to_owned())]));
+    }
     let request = SweepRequest {
-        axes: typed.axes()?,
+        axes,
         combination: if arguments.zip {
             Combination::Zip
         } else {
@@ -159,12 +175,15 @@ pub fn run(mut arguments: SweepArguments, serve: Serve) -> anyhow::Result<Exit> 
         if rank.rank > 0 {
             // Each point names its own; the secrets of all may be needed.
             options.connection.url = Some(typed.urls().to_vec());
-            let (ranks, out) = (&arguments.ranks, arguments.out.as_deref());
+            let (ranks, out) = (
+                &arguments.ranks,
+                arguments.out.as_ref().and_then(Out::folder),
+            );
             return ranks::follow(rank, ranks, out, &options, &session, &mut progress);
         }
     }
     let prepared = prepare(&arguments, &planned, &engine, &session, &mut progress);
-    let ((sweep, mut servers), leader) =
+    let ((sweep, mut kept, mut servers), leader) =
         ranks::gather(rank.as_ref(), &arguments.ranks, prepared, &mut progress)?;
     leader
         .into_iter()
@@ -172,7 +191,8 @@ pub fn run(mut arguments: SweepArguments, serve: Serve) -> anyhow::Result<Exit> 
     let control = Control::default();
     let end = interrupt_on_signals(control.clone())?;
     let mut driver = SweepDriver::new(&planned, &sweep, servers, control.clone(), &session)?;
-    let mut followers = (arguments.live).follow(serve, sweep.path(), end, board, lang)?;
+    let mut followers =
+        (arguments.live).follow(serve, sweep.path(), end, board, arguments.output.lang)?;
     // A view has a table of its own.
     let quiet = arguments.quiet || arguments.live.tui;
     let mut view = SweepView {
@@ -183,6 +203,7 @@ pub fn run(mut arguments: SweepArguments, serve: Serve) -> anyhow::Result<Exit> 
     if arguments.keep_cache {
         driver.cache = PrefixCache::Kept;
     }
+    kept.start()?;
     driver.run(&mut view)?;
     followers.clear();
     control.renew();
@@ -197,6 +218,7 @@ pub fn run(mut arguments: SweepArguments, serve: Serve) -> anyhow::Result<Exit> 
         });
     }
     followers.end();
+    kept.finish(arguments.quiet, lang)?;
     if let Some(reason) = nothing_measured(&visited) {
         bail!("no point could be measured; the last said: {reason}");
     }
@@ -215,21 +237,22 @@ fn prepare(
     engine: &EngineOptions,
     session: &Arc<Session>,
     progress: &mut Progress,
-) -> anyhow::Result<(SweepDir, Servers)> {
+) -> anyhow::Result<(SweepDir, Kept, Servers)> {
     let label = planned.plan.label.as_deref();
-    let out = kept_in(arguments.out.as_deref(), label, "sweep")?;
-    let sweep = SweepDir::begin(&out, planned.plan.clone())?;
     let connection = &planned.options[0].connection;
+    let (out, proxy) = (arguments.out.as_ref(), connection.proxy.as_deref());
+    let kept = Kept::find(out, label, Measurement::Sweep, session, proxy)?;
+    let sweep = SweepDir::begin(&kept.folder, planned.plan.clone())?;
     arguments.engine.check(connection)?;
     let servers = Servers::given(
         engine,
         connection,
         &planned.plan.points[0].flags,
-        out.join("server"),
+        kept.folder.join("server"),
         Arc::clone(session),
         progress,
     )?;
-    Ok((sweep, servers))
+    Ok((sweep, kept, servers))
 }
 
 /// The servers that take turns, if they are to.
@@ -272,8 +295,10 @@ pub fn show(sweep: &SweepDir, options: &OutputOptions) -> anyhow::Result<()> {
     }
     let visited = read(sweep)?;
     let environment = environment(sweep, &visited);
+    let directory = shown(sweep.path());
     let report = report(
         sweep,
+        &directory,
         &visited,
         environment.as_ref(),
         options.columns.as_ref(),
@@ -285,7 +310,7 @@ pub fn show(sweep: &SweepDir, options: &OutputOptions) -> anyhow::Result<()> {
             Format::Md => markdown::render(&compose_for_notes(&report)),
             Format::Json => json(&report),
             Format::Junit | Format::Github => bail!(NO_CHECKS),
-            Format::Csv => csv(sweep, &visited, report.lang)?,
+            Format::Csv => csv(sweep, &visited, report.columns, report.lang)?,
             Format::Html => page(sweep, &visited, report.columns, report.lang),
             Format::Svg | Format::Png => return Ok(Rendered::Figures(figures(&report))),
         }))
@@ -294,6 +319,7 @@ pub fn show(sweep: &SweepDir, options: &OutputOptions) -> anyhow::Result<()> {
 
 fn report<'a>(
     sweep: &'a SweepDir,
+    directory: &'a Path,
     visited: &'a [Visited],
     environment: Option<&'a Environment>,
     columns: Option<&'a SummaryColumns>,
@@ -302,7 +328,7 @@ fn report<'a>(
     SweepReport {
         plan: sweep.plan(),
         visited,
-        directory: sweep.path(),
+        directory,
         environment,
         columns,
         lang,
@@ -323,12 +349,19 @@ pub fn page(
     lang: Lang,
 ) -> String {
     let environment = environment(sweep, visited);
-    let report = report(sweep, visited, environment.as_ref(), columns, lang);
+    let directory = shown(sweep.path());
+    let environment = environment.as_ref();
+    let report = report(sweep, &directory, visited, environment, columns, lang);
     html::render(&inferometer_report::html::sweep::compose_page(&report))
 }
 
 /// A row per measurement, the values of its axes first.
-fn csv(sweep: &SweepDir, visited: &[Visited], lang: Lang) -> anyhow::Result<String> {
+fn csv(
+    sweep: &SweepDir,
+    visited: &[Visited],
+    columns: Option<&SummaryColumns>,
+    lang: Lang,
+) -> anyhow::Result<String> {
     let mut rows = Vec::new();
     for Visited { trial, summary } in visited {
         let (Some(path), Some(summary)) = (sweep.run_path(trial), summary) else {
@@ -367,7 +400,7 @@ fn csv(sweep: &SweepDir, visited: &[Visited], lang: Lang) -> anyhow::Result<Stri
             (place.clone(), report)
         })
         .collect();
-    Ok(csv::rows(&reports))
+    Ok(csv::rows(&reports, columns))
 }
 
 /// The exit of a stored sweep: fine only if every measurement is valid and meets its objectives.

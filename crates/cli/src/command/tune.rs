@@ -7,7 +7,7 @@ mod view;
 pub use shown::{is_virtual, read_stored, show_stored, stored_page};
 
 use crate::exit::Exit;
-use crate::folder::kept_in;
+use crate::folder::{folder_here, kept_in};
 use crate::live::{LiveOptions, Serve};
 use crate::options::{Format, OutputOptions};
 use crate::output::{check_output, check_report_name, language, print};
@@ -40,7 +40,7 @@ pub struct TuneArguments {
     pub output: OutputOptions,
     /// Folder of the study; one with the same study is taken up where it ended
     /// [inferometer-runs/TIME-tune]
-    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    #[arg(long, value_name = "DIR", value_parser = folder_here, help_heading = "Output")]
     pub out: Option<PathBuf>,
     #[command(flatten)]
     pub live: LiveOptions,
@@ -101,7 +101,8 @@ pub fn run(arguments: TuneArguments, serve: Serve) -> anyhow::Result<Exit> {
     let session = session(lang)?;
     let board = arguments.live.board()?;
     let mut progress = Progress::of_campaign(arguments.quiet, lang).on(board.as_ref());
-    check_measurable(&study, &session, &mut progress)?;
+    let clock = arguments.sim_clock.unwrap_or_default();
+    check_measurable(&study, clock, &session, &mut progress)?;
     let parallel = arguments.parallel.get();
     if parallel > MOST_PARALLEL {
         bail!("--parallel {parallel} is too much; give at most {MOST_PARALLEL}");
@@ -144,7 +145,8 @@ pub fn run(arguments: TuneArguments, serve: Serve) -> anyhow::Result<Exit> {
         trial_observer: &|| observer(quiet || parallel > 1),
         searcher_observer: &|| observer(quiet),
     };
-    let mut followers = (arguments.live).follow(serve, &out, end, board.clone(), lang)?;
+    let mut followers =
+        (arguments.live).follow(serve, &out, end, board.clone(), arguments.output.lang)?;
     let ran = driver.run(&mut StudyView {
         // A view has a table of its own.
         table: Table::new(&study, quiet || arguments.live.tui, lang),

@@ -3,18 +3,19 @@
 use crate::exit::Exit;
 use crate::options::lang;
 use crate::output::{language, print};
-use crate::registry;
+use crate::stores::{local, shown};
 use anyhow::bail;
 use clap::Args;
 use inferometer_message::RunsText;
+use inferometer_runner::fetched::Wanted;
 use inferometer_store::verify::{Integrity, Verified, verify};
 use inferometer_text::Lang;
 use std::path::Path;
 
 #[derive(Args)]
 pub struct VerifyArguments {
-    /// Results of any kind, or folders that hold some
-    #[arg(required = true, value_name = "DIR")]
+    /// Results of any kind, or folders that hold some, here or in an object store
+    #[arg(required = true, value_name = "DIR|URL")]
     pub folders: Vec<String>,
     /// Language [from the locale]
     #[arg(long, value_name = "en|zh", value_parser = lang)]
@@ -25,7 +26,7 @@ pub fn run(arguments: &VerifyArguments) -> anyhow::Result<Exit> {
     let lang = language(arguments.lang);
     let mut damaged = false;
     for folder in &arguments.folders {
-        let found = verify(Path::new(&registry::path_of(folder)));
+        let found = verify(Path::new(&local(folder, Wanted::All)?));
         if found.is_empty() {
             bail!("{folder} holds no result; `inferometer runs` lists those that are stored");
         }
@@ -40,7 +41,7 @@ pub fn run(arguments: &VerifyArguments) -> anyhow::Result<Exit> {
 }
 
 fn lines(verified: &Verified, lang: Lang) -> Vec<String> {
-    let path = verified.path.display().to_string();
+    let path = shown(&verified.path).display().to_string();
     match &verified.state {
         Integrity::Intact { files } => {
             let filled = [("path", path), ("files", files.to_string())];

@@ -4,7 +4,7 @@ mod alert;
 
 use crate::command::history::of_folder;
 use crate::exit::Exit;
-use crate::folder::{folder_name, free_folder};
+use crate::folder::{folder_here, folder_name, free_folder};
 use crate::options::{EngineArguments, MeasurementOptions, RUNS};
 use crate::output::language;
 use crate::progress::Progress;
@@ -58,7 +58,7 @@ pub struct WatchArguments {
     #[arg(long, value_name = "N", help_heading = "Watch")]
     pub probes: Option<Count>,
     /// Folder of the probes; one that is there is continued [inferometer-runs/watch-HOST]
-    #[arg(long, value_name = "DIR", help_heading = "Watch")]
+    #[arg(long, value_name = "DIR", value_parser = folder_here, help_heading = "Watch")]
     pub out: Option<PathBuf>,
     /// End with exit code 1 as soon as the server is away or something is worse
     #[arg(long, help_heading = "Watch")]

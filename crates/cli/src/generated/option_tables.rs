@@ -189,7 +189,7 @@ fn the_manual_names_every_command_and_option() {
 }
 
 /// Options of other programs that the manual speaks of.
-const OTHERS: [&str; 22] = [
+const OTHERS: [&str; 23] = [
     "api-key",
     "api-server-count",
     "batch_wait_timeout_iters",
@@ -204,6 +204,7 @@ const OTHERS: [&str; 22] = [
     "log-level",
     "mem-fraction-static",
     "num-gpu-blocks-override",
+    "num-warmups",
     "otlp-traces-endpoint",
     "port",
     "save-detailed",

@@ -56,8 +56,8 @@ impl OutputOptions {
 /// Which figures tables show.
 #[derive(Args, Clone, Debug)]
 pub struct ColumnOptions {
-    /// Columns of the tables, such as ttft.mean,itl.p99,per_user,chars_per_s; names and keys of
-    /// summary.json, all listed where one is not known [by what was varied]
+    /// Columns of the tables and of CSV, such as ttft.mean,itl.p99,per_user,ok_rate; names and keys
+    /// of summary.json, all listed in the manual [by what was varied]
     #[arg(long, value_name = "NAME,…", help_heading = "Output")]
     pub columns: Option<SummaryColumns>,
 }

@@ -23,9 +23,11 @@ fn the_capacity_of_the_simulated_engine_is_found_in_virtual_time() {
         "--slo",
         "ttft.p90=500ms",
         "--input-tokens",
-        "512",
+        "128",
         "--output-tokens",
-        "64",
+        "16",
+        "--tolerance",
+        "10",
         "--format",
         "json",
     ];
@@ -61,9 +63,9 @@ fn the_capacity_of_the_simulated_engine_is_found_in_virtual_time() {
             "--slo",
             "ttft.p90=500ms",
             "--input-tokens",
-            "512",
+            "128",
             "--output-tokens",
-            "64",
+            "16",
             "--rate",
             &rate,
             "--requests",
@@ -186,6 +188,8 @@ fn the_report_of_a_search_says_how_to_search_so_again() {
         "16",
         "--tolerance",
         "10",
+        "--budget",
+        "4000",
     ];
     capacity(&place, &options);
     let report = [
@@ -325,7 +329,7 @@ fn lines(journal: &Path) -> usize {
 #[test]
 fn a_search_that_was_killed_goes_on_and_measures_nothing_twice() {
     let place = Place::new();
-    let work = "--sim-clock virtual --slo ttft.p90=500ms --input-tokens 512 --output-tokens 32 \
+    let work = "--sim-clock virtual --slo ttft.p90=500ms --input-tokens 64 --output-tokens 32 \
         --tolerance 10 --budget 20000 --format json";
     let work: Vec<&str> = work.split_whitespace().collect();
     let fixed = ["capacity", "--lang", "en", "--quiet", "--out"];

@@ -199,3 +199,71 @@ fn an_import_has_a_page_pictures_and_tables_with_its_doubts_first() {
         "{lost:?}"
     );
 }
+
+#[test]
+fn doubts_and_models_of_the_sides_are_told_before_the_figures() {
+    let place = Place::new();
+    let file = include_str!("../../../../fixtures/import/vllm-0.11.1.json");
+    // One of forty failed on both sides: a warning, and nothing against the comparison.
+    let failing = file
+        .replace("\"completed\": 40", "\"completed\": 39")
+        .replace("\"failed\": 0", "\"failed\": 1");
+    for (name, model) in [("a.json", "org/7B"), ("b.json", "org/14B")] {
+        place.write(name, failing.replace("\"sim\"", &format!("\"{model}\"")));
+    }
+    let compare = |more: &[&str]| place.run(&[&["compare", "a.json", "b.json"], more].concat());
+    let shown = compare(&["--lang", "en"]).stdout;
+    for line in [
+        "org/7B: warnings: failures",
+        "org/14B: warnings: failures",
+        "different models: org/7B, org/14B",
+    ] {
+        assert!(shown.contains(line), "{line}: {shown}");
+    }
+    assert!(shown.find("warnings:") < shown.find("verdict"), "{shown}");
+    let found = json(&compare(&["--format", "json"]).stdout);
+    assert_eq!(
+        found["doubts"][0]["doubts"][0]["code"], "failures",
+        "{found}"
+    );
+    assert_eq!(found["models"][1]["models"][0], "org/14B");
+    let same = place
+        .run(&["compare", "a.json", "a.json", "--lang", "en"])
+        .stdout;
+    assert!(!same.contains("different models"), "{same}");
+}
+
+#[test]
+fn chosen_columns_are_those_of_csv_too() {
+    let place = Place::new();
+    let virtual_time = ["--sim-clock", "virtual", "--no-html"];
+    sweep(&place, "s", &virtual_time);
+    place.write("notes.md", NOTES);
+    let csv = |words: &[&str]| {
+        let chosen = [
+            "--columns",
+            "ttft.p99,ok_rate",
+            "--format",
+            "csv",
+            "-o",
+            "-",
+        ];
+        let ended = place.run(&[words, &chosen].concat());
+        assert!(matches!(ended.code, Some(0 | 1)), "{ended:?}");
+        ended.stdout
+    };
+    let swept = csv(&["report", "s"]);
+    let head = swept.lines().next().unwrap();
+    assert!(head.ends_with(",repeat,ttft.p99,ok_rate"), "{head}");
+    assert!(
+        swept.lines().skip(1).all(|line| line.ends_with(",1")),
+        "{swept}"
+    );
+    let imported = csv(&["import", "notes.md", "--no-keep"]);
+    let head = imported.lines().next().unwrap();
+    assert!(head.contains(",point,ttft.p99,ok_rate,doubts"), "{head}");
+    assert!(
+        imported.lines().nth(3).unwrap().contains(",,0.95,"),
+        "{imported}"
+    );
+}

@@ -56,7 +56,7 @@ fn what_nobody_knows_is_told_in_one_line() {
     let place = Place::new();
     for (words, remedy) in [
         (&["sim", "--device", "abacus"][..], "a100-80g"),
-        (&["sim", "--model", "gpt-9"], "qwen2.5-7b"),
+        (&["sim", "--model", "qwen2.5-8b"], "qwen2.5-7b"),
         (&["sim", "--as-version", "new"], "--as-version"),
         (&["sim", "--ttft", "1s", "--steps", "f"], "scheduler"),
         (&["sim", "--mindie-config", "nowhere.json"], "nowhere.json"),

@@ -147,6 +147,21 @@ fn help_speaks_the_language_that_is_asked_for_before_anything_is_parsed() {
     assert!(in_chinese.contains("闭环：并发数"), "{in_chinese}");
     assert!(help(&["--help"], &[("LC_ALL", "zh_CN.UTF-8")]).contains("测量一个负载点"));
     assert!(help(&["help", "sweep"], &[("INFEROMETER_LANG", "zh")]).contains("扫描："));
+    for words in [
+        &["help", "run", "--lang", "zh"][..],
+        &["--lang", "zh", "help", "run"],
+        &["--lang=zh", "run", "--help"],
+        &["sim", "--lang", "zh", "--help"],
+        &["verify", "--help", "--lang", "zh"],
+    ] {
+        assert!(help(words, &[]).contains("用法："), "{words:?}");
+    }
+    let from = ["from", "vllm bench serve --num-warmups 3", "--lang", "zh"];
+    let from = help(&from, &[]);
+    assert!(
+        from.contains("--warmup 3") && from.contains("含义不同"),
+        "{from}"
+    );
     let english = help(&["run", "-h", "--lang=en"], &[("INFEROMETER_LANG", "zh")]);
     assert!(english.contains("Usage: inferometer run"), "{english}");
     // The variable holds where options are not read from the environment, too.

@@ -1,7 +1,8 @@
 //! When requests are sent, how many are under way, and when a run ends.
 
-use crate::support::{Place, Run, Sim};
+use crate::support::{Place, Run, Sim, records};
 use inferometer_core::record::{Outcome, Record};
+use inferometer_core::units::Offset;
 use std::time::Duration;
 
 const SHORT: [&str; 2] = ["--output-tokens", "4"];
@@ -553,4 +554,52 @@ fn a_model_that_the_simulated_engine_does_not_serve_is_refused_in_virtual_time_t
             "Qwen/Qwen2.5-72B-Instruct",
         ])
         .assert_refused(&["does not serve the model", "--sim-model"]);
+}
+
+#[test]
+fn what_waits_in_a_growing_queue_is_no_throughput() {
+    let place = Place::new();
+    let command = "run --sim-clock virtual --quiet --no-html --format json --rate 40 --requests 400 \
+        --input-tokens 64 --output-tokens 64 --out flooded -- vllm serve qwen2.5-7b --max-num-seqs 8";
+    let ended = place.run(&command.split_whitespace().collect::<Vec<_>>());
+    let summary: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+    let [from, to] = ["start_s", "end_s"].map(|end| summary["window"][end].as_f64().unwrap());
+    let inside = |at: &Offset| (from..=to).contains(&at.as_duration().as_secs_f64());
+    let records = records(&place.path("flooded"));
+    let chunks = records.iter().flat_map(|record| &record.chunks.at);
+    let received = chunks.filter(|at| inside(at)).count() as f64 / (to - from);
+    let rate = &summary["throughput"];
+    let stated = rate["output_tokens_per_s"].as_f64().unwrap();
+    assert!(
+        (stated / received - 1.0).abs() < 0.02,
+        "{stated} {received}"
+    );
+    let requests = rate["requests_per_s"].as_f64().unwrap();
+    assert!(
+        (64.0 * requests / received - 1.0).abs() < 0.02,
+        "{requests} {received}"
+    );
+}
+
+#[test]
+fn virtual_time_refuses_the_limits_that_it_does_not_keep() {
+    let place = Place::new();
+    for limit in [
+        "--max-concurrency=4",
+        "--request-timeout=500ms",
+        "--read-timeout=5ms",
+    ] {
+        let command = [
+            "run",
+            "--sim-clock",
+            "virtual",
+            "--rate",
+            "5",
+            "--requests",
+            "20",
+            limit,
+        ];
+        let option = limit.split('=').next().unwrap();
+        place.run(&command).assert_refused(&["leave out", option]);
+    }
 }

@@ -48,9 +48,25 @@ fn a_job_of_ranks_passes_the_schemas_of_kubernetes() {
         assert!(full.stdout.contains(said), "{said}: {}", full.stdout);
     }
     let plain = manifest(&place, &[], &["run", "http://vllm:8000"]);
+    let to_store = ["run", "http://vllm:8000", "--out", "s3://lab/nightly/"];
+    let stored = manifest(&place, &["--env-secret", "store-keys"], &to_store);
+    for said in [
+        "envFrom:\n            - secretRef:\n                name: \"store-keys\"",
+        "- \"s3://lab/nightly/\"",
+    ] {
+        assert!(stored.stdout.contains(said), "{said}: {}", stored.stdout);
+    }
+    assert!(
+        !stored.stdout.contains("/results/inferometer\""),
+        "one place is enough"
+    );
     assert!(!plain.stdout.contains("ConfigMap") && !plain.stdout.contains("secret"));
     let python = inferometer_testing::python();
-    for (name, printed) in [("full.yaml", full.stdout), ("plain.yaml", plain.stdout)] {
+    for (name, printed) in [
+        ("full.yaml", full.stdout),
+        ("plain.yaml", plain.stdout),
+        ("stored.yaml", stored.stdout),
+    ] {
         let file = place.write(name, printed);
         let mut command = Command::new(&python);
         command.args(["-m", "kubernetes_validate", "--strict", &file]);
@@ -94,6 +110,11 @@ fn what_pods_cannot_share_is_refused_in_one_line() {
         "lower-case",
     );
     refused(&["--secret", "keys"], &["run", "http://h:1"], "SECRET/KEY");
+    refused(
+        &[],
+        &["run", "http://h:1", "--out", "s3://x"],
+        "s3://BUCKET/PATH",
+    );
     let one = [
         "manifest",
         "kubernetes",

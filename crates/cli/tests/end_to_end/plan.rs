@@ -2,6 +2,7 @@
 
 use crate::support::{Ended, Place};
 use serde_json::Value;
+use std::sync::LazyLock;
 
 const LADDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/plan/ladder.md");
 
@@ -30,6 +31,16 @@ fn calibrate(place: &Place, options: &[&str]) -> Ended {
     ];
     let words: Vec<&str> = fixed.iter().chain(options).copied().collect();
     plan(place, &words)
+}
+
+/// Puts the calibration on the ladder there, which is computed once for all.
+fn calibrated(place: &Place) {
+    static CALIBRATION: LazyLock<String> = LazyLock::new(|| {
+        let place = Place::new();
+        assert_eq!(calibrate(&place, &[]).code, Some(0));
+        std::fs::read_to_string(place.path("calibration.toml")).unwrap()
+    });
+    place.write("calibration.toml", &*CALIBRATION);
 }
 
 #[test]
@@ -140,7 +151,7 @@ fn a_ladder_becomes_a_calibration_that_predicts_and_knows_its_limits() {
 #[test]
 fn a_verified_prediction_leaves_its_error_in_the_calibration() {
     let place = Place::new();
-    assert_eq!(calibrate(&place, &[]).code, Some(0));
+    calibrated(&place);
     let words = [
         "what-if",
         "--calibration",
@@ -215,7 +226,7 @@ fn what_if_says_what_it_sent_and_rejects_what_the_engine_would() {
 #[test]
 fn points_outside_what_was_measured_are_drawn_hollow() {
     let place = Place::new();
-    assert_eq!(calibrate(&place, &[]).code, Some(0));
+    calibrated(&place);
     let drawn = |loads: &str, folder: &str| {
         let words = [
             "what-if",
@@ -446,46 +457,6 @@ fn a_deployment_is_predicted_without_any_measurement() {
     with("--model no-such-model --device h200").assert_refused(&["no-such-model"]);
     with("--model qwen2.5-72b --device l20").assert_refused(&["does not start", "GiB"]);
     with("--model qwen2.5-7b --device h200:3").assert_refused(&["28"]);
-}
-
-#[test]
-fn the_cheapest_deployment_comes_with_its_commands_and_its_chart() {
-    let place = Place::new();
-    let words = "choose --model llama-3.1-8b --engine vllm --device h20:2@1.2 --device h100@2.5 --flag max-num-batched-tokens=8192 --input-tokens 512 --output-tokens 64 --slo ttft.p99=4s --slo tpot.p99=60ms --traffic 2 --lang en";
-    let asked = |more: &str| {
-        let words = format!("{words} {more}");
-        plan(&place, &words.split(' ').collect::<Vec<_>>())
-    };
-    let ended = asked("--top 2 --format json");
-    assert_eq!(ended.code, Some(0), "{ended:?}");
-    let answer = json(&ended);
-    assert_eq!(answer["schema"], "inferometer.choice/1");
-    let first = &answer["deployments"][0];
-    assert!(
-        first["command"]
-            .as_str()
-            .unwrap()
-            .contains("vllm serve llama-3.1-8b")
-    );
-    assert!(
-        first["verify"]
-            .as_str()
-            .unwrap()
-            .starts_with("inferometer run")
-    );
-    assert!(first["headroom"].as_f64() >= Some(0.0), "{first}");
-    let ended = asked("--top 2");
-    assert!(
-        ended.stdout.contains("Why the next ones are worse"),
-        "{ended:?}"
-    );
-    assert_eq!(asked("--top 2 --format svg -o chart").code, Some(0));
-    assert!(place.path("chart").join("choice-pareto.svg").exists() || place.path("chart").exists());
-    let none = plan(
-        &place,
-        &words.replace("@2.5", "").split(' ').collect::<Vec<_>>(),
-    );
-    none.assert_refused(&["has no price", "h200:8@3.5"]);
 }
 
 #[test]

@@ -185,8 +185,8 @@ fn short_help_of_every_command_fits() {
     let plans = ["memory", "calibrate", "what-if", "predict", "choose"];
     let plans = plans.map(|name| vec!["plan", name]);
     let others = [
-        "run", "sweep", "capacity", "tune", "report", "runs", "verify", "compare", "history",
-        "serve", "import", "from", "data", "sim", "doctor",
+        "run", "sweep", "capacity", "tune", "report", "runs", "verify", "upload", "compare",
+        "history", "serve", "import", "from", "data", "sim", "doctor",
     ];
     let others = others.map(|name| vec![name]);
     for command in others.into_iter().chain(plans) {

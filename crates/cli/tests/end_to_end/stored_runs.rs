@@ -490,7 +490,60 @@ fn figures_of_the_list_are_chosen_by_name() {
     assert!(head.contains("ITL p99") && head.contains("ok"), "{head}");
     assert!(!head.contains("tok/s"), "{head}");
     let bad = place.run(&["runs", "--columns", "ttfd"]);
-    bad.assert_refused(&["ttfd", "per_user", "chars_per_s"]);
+    bad.assert_refused(&["ttfd", "ttft", "summary.json"]);
+    assert!(bad.stderr.chars().count() < 250, "{}", bad.stderr);
+    let csv = place.run(&["runs", "--format", "csv", "--columns", "ok_rate,ttft.p99"]);
+    let head = csv.stdout.lines().next().unwrap();
+    assert!(head.ends_with(",label,ok_rate,ttft.p99"), "{head}");
+    let row = csv.stdout.lines().nth(1).unwrap();
+    let mut figures = row.rsplit(',');
+    assert!(
+        figures
+            .next()
+            .unwrap()
+            .parse::<f64>()
+            .is_ok_and(|it| it > 0.0),
+        "{row}"
+    );
+    assert_eq!(figures.next(), Some("1"), "{row}");
+}
+
+#[test]
+fn the_list_is_narrowed_by_what_is_known_of_runs_and_by_number() {
+    let place = Place::new();
+    compute(
+        &place,
+        &["--out", "a", "--concurrency", "4", "--tag", "night=yes"],
+    );
+    compute(
+        &place,
+        &["--out", "b", "--concurrency", "8", "--label", "near"],
+    );
+    let names = |more: &[&str]| -> Vec<String> {
+        let listed = place.run(&[&["runs", "--format", "json"], more].concat());
+        let listed: Value = serde_json::from_str(&listed.stdout).unwrap();
+        let runs = listed["runs"].as_array().unwrap().iter();
+        runs.map(|run| run["name"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(names(&["--where", "concurrency=8"]), ["b"]);
+    assert_eq!(names(&["--where", "night=yes"]), ["a"]);
+    assert_eq!(
+        names(&["--where", "label=near", "--where", "kind=run"]),
+        ["b"]
+    );
+    assert_eq!(names(&["--where", "state=valid"]).len(), 2);
+    assert_eq!(names(&["--limit", "1"]), ["b"], "the newest");
+    let one = place.run(&["runs", "--limit", "1", "--lang", "en"]);
+    assert!(one.stdout.contains("the newest 1 of 2"), "{}", one.stdout);
+    let none = place.run(&["runs", "--where", "concurrency=16"]);
+    none.assert_refused(&["concurrency=16", "4, 8"]);
+    // A name of the list is taken by history, too.
+    compute(&place, &["--concurrency", "4"]);
+    let list = place.run(&["runs", "--limit", "1", "--lang", "en"]).stdout;
+    let name = list.lines().nth(1).unwrap().split_whitespace().next_back();
+    let history = place.run(&["history", name.unwrap(), "--lang", "en"]);
+    assert_eq!(history.code, Some(0), "{history:?}");
 }
 
 #[test]

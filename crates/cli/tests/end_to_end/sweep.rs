@@ -357,6 +357,23 @@ fn a_point_ends_when_it_is_known_well_enough() {
 }
 
 #[test]
+fn lists_of_loads_and_of_requests_are_combined_and_the_other_way_is_told() {
+    let place = Place::new();
+    let fixed =
+        "sweep --sim-clock virtual --lang en --no-html --requests 4,8 --concurrency 1,2 --out";
+    let fixed: Vec<&str> = fixed.split(' ').collect();
+    for (out, further, points) in [("all", &[][..], 4), ("pairs", &["--zip"][..], 2)] {
+        let ended = place.run(&[&fixed[..], &[out], further].concat());
+        let told = ended
+            .stderr
+            .contains("--zip gives each load its own number");
+        assert_eq!(told, further.is_empty(), "{}", ended.stderr);
+        let made = std::fs::read_dir(place.path(out).join("points")).unwrap();
+        assert_eq!(made.count(), points, "{out}");
+    }
+}
+
+#[test]
 fn contradictory_axes_are_refused_before_anything_is_made() {
     let place = Place::new();
     let cases: [(&[&str], &str); 5] = [

@@ -341,7 +341,7 @@ fn bad_studies_are_refused_in_one_line() {
         FAILING,
         &["--sim-clock", "virtual", "--sim-device", "abacus"],
     )
-    .assert_refused(&["abacus", "h100"]);
+    .assert_refused(&["abacus", "a100-80g", "sim --help"]);
     let wrong = FEW_SLOTS.replace("output_tokens_per_s", "tokens");
     let ended = tune(&place, &wrong, &VIRTUAL);
     assert_eq!(ended.code, Some(2));
@@ -507,4 +507,27 @@ repeats = 2
     assert_eq!(line.expect("it was searched")["effect"], "not-modelled");
     let command = found["best"]["command"].as_str().unwrap();
     assert!(!command.contains("--no-"), "{command}");
+}
+
+#[test]
+fn a_study_says_its_plan_and_one_that_finds_nothing_has_come_to_its_end() {
+    let place = Place::new();
+    let goal = "[budget]";
+    let never = FEW_SLOTS.replace(goal, "slo = [\"ttft.p99=1ms\"]\n[budget]");
+    let loud = ["--sim-clock", "virtual"];
+    let ended = tune(&place, &never, &loud);
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(
+        ended.stdout.starts_with("NOTHING FOUND"),
+        "{}",
+        ended.stdout
+    );
+    let plan = "at most 12 trials, then 6 fresh starts that decide";
+    assert!(ended.stderr.contains(plan), "{}", ended.stderr);
+    let listed = place.run(&["runs", ".", "--lang", "en"]).stdout;
+    assert!(listed.contains("nothing found"), "{listed}");
+    let again = tune(&place, &never, &loud);
+    assert_eq!(again.code, Some(1), "{again:?}");
+    let log = std::fs::read_to_string(place.path("tuned/trials.jsonl")).unwrap();
+    assert_eq!(log.matches("\"complete\"").count(), 1, "{log}");
 }

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use serde_json::Value;
+use std::fmt;
 use std::str::FromStr;
 
 /// A figure of the summary, ours or another tool's: both have the same keys.
@@ -26,6 +27,8 @@ pub enum Quantity {
     ItemsPerSecond,
     /// Of requests: added up over repeats.
     Requests,
+    /// Of 1.
+    Share,
     /// A plain number, such as a mean length.
     Number,
 }
@@ -78,7 +81,10 @@ const STATISTICS: [&str; 9] = [
     "mean", "std", "min", "p50", "p75", "p90", "p95", "p99", "max",
 ];
 
-const PLAIN: [Known; 31] = [
+/// Not a key of the summary: made of its requests.
+const OK_RATE: &str = "/requests/ok_rate";
+
+const PLAIN: [Known; 32] = [
     (
         "req_per_s",
         "/throughput/requests_per_s",
@@ -115,6 +121,7 @@ const PLAIN: [Known; 31] = [
         Quantity::ItemsPerSecond,
     ),
     ("ok", "/requests/ok", Quantity::Requests),
+    ("ok_rate", OK_RATE, Quantity::Share),
     ("failed", "/requests/failed", Quantity::Requests),
     ("cut", "/requests/cut", Quantity::Requests),
     ("unsent", "/requests/unsent", Quantity::Requests),
@@ -166,6 +173,9 @@ const ALIASES: [(&str, &str); 3] = [("qps", "req_per_s"), ("median", "p50"), ("a
 impl SummaryColumn {
     /// Its value in a summary that was turned into JSON.
     pub fn of(&self, summary: &Value) -> Option<f64> {
+        if self.place == OK_RATE {
+            return ok_rate(summary.get("requests")?);
+        }
         let found = summary.pointer(self.place)?;
         let found = self.statistic.map_or(Some(found), |it| found.get(it))?;
         found.as_f64()
@@ -202,6 +212,28 @@ impl SummaryColumn {
     }
 }
 
+impl fmt::Display for SummaryColumn {
+    /// As it is named in a list of columns.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.statistic {
+            Some(statistic) => write!(f, "{}.{statistic}", self.name),
+            None => f.write_str(self.name),
+        }
+    }
+}
+
+/// The share of requests that ended well: of those that ended, and of those that nothing is known
+/// of. Who was still streaming, cancelled or never sent does not count.
+fn ok_rate(requests: &Value) -> Option<f64> {
+    let count = |key: &str| requests.get(key).and_then(Value::as_f64);
+    let none = |key: &str| count(key).unwrap_or(0.0);
+    let ok = count("ok")?;
+    let aside = none("cut") + none("cancelled") + none("unsent");
+    let due = count("planned").map_or(0.0, |planned| planned - aside);
+    let all = due.max(ok + none("failed"));
+    (all > 0.0).then(|| ok / all)
+}
+
 /// Columns in the order in which they were named.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SummaryColumns(pub Vec<SummaryColumn>);
@@ -216,12 +248,27 @@ impl SummaryColumns {
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{0}' is not a column; known are {known}, the first {of_samples} with .{statistics} (the mean unless given), and the keys of summary.json, such as latency.ttft_ms.p99",
-    known = SummaryColumn::names().collect::<Vec<_>>().join(", "),
-    of_samples = DISTRIBUTIONS.len(),
-    statistics = STATISTICS.join(" .")
+    "'{0}' is not a column; the nearest are {nearest} … (see Columns in the manual); keys of summary.json will do, too",
+    nearest = nearest(.0).join(", ")
 )]
 pub struct BadColumn(String);
+
+/// Most names that an error lists.
+const MOST_NAMED: usize = 5;
+
+/// The names that share the most pairs of letters with a text.
+fn nearest(text: &str) -> Vec<&'static str> {
+    let text = text.to_lowercase();
+    let pairs: Vec<&[u8]> = text.as_bytes().windows(2).collect();
+    let shared = |name: &&str| {
+        let own = name.as_bytes().windows(2);
+        own.filter(|pair| pairs.contains(pair)).count()
+    };
+    let mut names: Vec<&str> = SummaryColumn::names().collect();
+    names.sort_by_key(|name| std::cmp::Reverse(shared(name)));
+    names.truncate(MOST_NAMED);
+    names
+}
 
 impl FromStr for SummaryColumns {
     type Err = BadColumn;
@@ -299,13 +346,34 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_not_known_is_refused_with_those_that_are() {
-        for bad in ["", "speed", "ttft.p98", ".", "mean", "ttft.mean.mean", "ms"] {
+    fn the_share_that_ended_well_counts_lost_requests_and_not_those_set_aside() {
+        let of = |requests: Value| column("ok_rate").of(&json!({ "requests": requests }));
+        let ours = json!({"planned": 100, "ok": 72, "failed": 8, "cut": 10, "unsent": 10});
+        assert_eq!(of(ours), Some(0.9));
+        assert_eq!(
+            of(json!({"planned": 1000, "ok": 950, "failed": null})),
+            Some(0.95)
+        );
+        assert_eq!(of(json!({"ok": 10, "failed": 0})), Some(1.0));
+        assert_eq!(of(json!({"ok": 0, "failed": 0})), None);
+        assert_eq!(column("ok_rate").to_string(), "ok_rate");
+        assert_eq!(column("latency.ttft_ms.p99").to_string(), "ttft.p99");
+    }
+
+    #[test]
+    fn a_name_that_is_not_known_is_refused_with_the_nearest_of_those_that_are() {
+        for (bad, near) in [
+            ("", "ttft"),
+            ("output_tokens", "output"),
+            ("ttft.p98", "ttft"),
+            ("success_rate", "ok_rate"),
+            ("ttft.mean.mean", "ttft"),
+            ("tok/s", "tok_per_s"),
+        ] {
             let error = bad.parse::<SummaryColumn>().unwrap_err().to_string();
-            assert!(
-                error.contains("per_user") && error.contains("p99"),
-                "{bad}: {error}"
-            );
+            let (_, nearest) = error.split_once("nearest are").unwrap();
+            assert!(nearest.contains(near), "{bad}: {error}");
+            assert!(error.chars().count() < 200, "{error}");
         }
         assert!("ttft,nothing".parse::<SummaryColumns>().is_err());
     }

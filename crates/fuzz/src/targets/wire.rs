@@ -126,3 +126,23 @@ fn record<'a>(dialect: &'static dyn Dialect, mut pieces: impl Iterator<Item = &'
     }
     record
 }
+
+/// Pages of listings, of S3 and of Azure.
+pub fn listings() -> Vec<Vec<u8>> {
+    let object =
+        "<Contents><Key>a/b&amp;c</Key><ETag>&quot;e&quot;</ETag><Size>12</Size></Contents>";
+    let blob = "<Blob><Name>a</Name><Properties><Content-Length>7</Content-Length><Etag>0x8</Etag></Properties></Blob>";
+    let s3 = format!(
+        "<?xml version=\"1.0\"?><ListBucketResult xmlns=\"x\"><IsTruncated>true</IsTruncated>{}<NextContinuationToken>t</NextContinuationToken></ListBucketResult>",
+        object.repeat(3)
+    );
+    let azure = format!(
+        "<EnumerationResults><Blobs>{}</Blobs><NextMarker/></EnumerationResults>",
+        blob.repeat(3)
+    );
+    vec![s3.into_bytes(), azure.into_bytes()]
+}
+
+pub fn listing(input: &[u8], _: &Scratch) -> bool {
+    inferometer_bucket::is_listing(&String::from_utf8_lossy(input))
+}

@@ -87,3 +87,51 @@ fn what_is_no_benchmark_is_refused_in_one_line() {
     }
     assert_eq!(translate(&[]), Err(TranslateError::Empty));
 }
+
+#[test]
+fn a_ramp_beside_a_rate_is_kept_and_told() {
+    let serve = "vllm bench serve --ramp-up-strategy linear --ramp-up-start-rps 2";
+    let both = ours(&format!("{serve} --ramp-up-end-rps 20 --request-rate 5"));
+    assert!(
+        text(&both).contains("--rate 20 --ramp linear --ramp-from 2"),
+        "{both:?}"
+    );
+    let refuses = |found: &Translation| {
+        let mut differs = found.differs.iter();
+        differs.any(|line| line.contains("refuses --request-rate"))
+    };
+    assert!(refuses(&both), "{both:?}");
+    let rate = ours(&format!("{serve} --request-rate 5"));
+    assert!(
+        text(&rate).contains("--rate 5 --ramp linear --ramp-from 2"),
+        "{rate:?}"
+    );
+    let alone = ours(&format!("{serve} --ramp-up-end-rps 20"));
+    assert!(
+        !refuses(&alone) && alone.not_expressed.is_empty(),
+        "{alone:?}"
+    );
+    let none = ours(serve);
+    assert!(!text(&none).contains("--ramp"), "{none:?}");
+    assert!(
+        none.not_expressed
+            .iter()
+            .any(|line| line.contains("--ramp-up-end-rps"))
+    );
+}
+
+#[test]
+fn requests_before_the_measured_ones_are_a_warm_up() {
+    let found = ours("vllm bench serve --num-warmups 20 --max-concurrency 8");
+    assert!(
+        text(&found).contains("--warmup 20 --hold none"),
+        "{found:?}"
+    );
+    let mut differs = found.differs.iter();
+    assert!(
+        differs.any(|line| line.starts_with("--num-warmups:")),
+        "{found:?}"
+    );
+    let none = ours("vllm bench serve --num-warmups 0");
+    assert!(text(&none).contains("--warmup none"), "{none:?}");
+}

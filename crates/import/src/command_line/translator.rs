@@ -60,6 +60,8 @@ pub(super) struct Translator {
     words: Vec<String>,
     /// An option has several values.
     pub(super) is_sweep: bool,
+    /// Requests that are sent before the measured ones.
+    warmup: Option<u64>,
     /// Further fields of the request's body.
     pub(super) extra: Map<String, Value>,
     not_expressed: Vec<String>,
@@ -269,7 +271,7 @@ impl Translator {
 
     pub(super) fn lacks_dataset(&mut self, option: &str, name: &str) {
         self.lacks(format!(
-            "--{option} {name}: convert it to lines of {{\"prompt\": …}} and give --data FILE --data-format custom"
+            "--{option} {name}: convert it to JSON lines, each with a prompt, and give --data FILE --data-format custom"
         ));
     }
 
@@ -296,10 +298,12 @@ impl Translator {
 
     /// Requests that their tool sends and waits for before it measures.
     pub(super) fn sends_first(&mut self, names: &str) -> Result<(), TranslateError> {
-        if self.real(names)?.is_some_and(|count| count > 0.0) {
+        let count = self.real(names)?.filter(|count| *count >= 1.0);
+        self.warmup = count.map(|count| count as u64);
+        if self.warmup.is_some() {
             let name = names.split('|').next().unwrap_or(names);
-            self.lacks(format!(
-                "--{name}: a burst has no warm-up here; the preflight sends one request"
+            self.differs(format!(
+                "--{name}: there the load stops after these requests and begins anew; here the measured ones follow without a pause, so that the start of the load is not measured"
             ));
         }
         Ok(())
@@ -308,13 +312,14 @@ impl Translator {
     /// What every other tool measures: a load that begins and ends with the measured requests.
     fn push_burst(&mut self) {
         let closed = self.words.iter().any(|word| word == "--concurrency");
-        self.push("warmup", "none");
+        let warmup = self.warmup.map_or("none".to_owned(), |it| it.to_string());
+        self.push("warmup", &warmup);
         self.push("hold", "none");
         if closed {
             self.push("stagger", "none");
         }
         let streams = if closed { " --stagger none" } else { "" };
-        self.differs(format!("a burst, as there: throughput counts from the first send to the last completion, start and end included; leave out --warmup none --hold none{streams} for the server's own rate, in a load that is steady around the measured window"));
+        self.differs(format!("a burst, as there: throughput counts from the first send to the last completion, start and end included; leave out --warmup {warmup} --hold none{streams} for the server's own rate, in a load that is steady around the measured window"));
     }
 
     pub(super) fn finish(mut self, client: Client) -> Translation {

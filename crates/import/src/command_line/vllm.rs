@@ -202,7 +202,18 @@ fn load(translator: &mut Translator) -> Result<(), TranslateError> {
     let to = translator.real("ramp-up-end-rps")?;
     let requests = translator.count("num-prompts")?;
     translator.push("requests", requests.unwrap_or(1000));
-    if let (Some(curve), Some(to)) = (ramp, to) {
+    let is_limited = rate.is_finite();
+    // vLLM itself takes the ramp's own rates and no other.
+    if ramp.is_some() && to.is_none() && !is_limited {
+        translator
+            .lacks("--ramp-up-strategy: it needs the rate that is reached, --ramp-up-end-rps");
+    }
+    if let Some(curve) = ramp
+        && let Some(to) = to.or(is_limited.then_some(rate))
+    {
+        if is_limited {
+            translator.differs("vLLM refuses --request-rate beside --ramp-up-strategy; here the ramp ends at --ramp-up-end-rps, or at that rate where there is none, and the rate is held from then on");
+        }
         translator.push("rate", to);
         translator.push("ramp", curve);
         translator.push_some("ramp-from", from);

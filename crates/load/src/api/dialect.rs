@@ -4,7 +4,7 @@ use super::prompt_text::flattened;
 use inferometer_core::api::{Answers, Api};
 use inferometer_core::content::{Content, Exchange};
 use inferometer_core::environment::LimitField;
-use inferometer_core::record::Usage;
+use inferometer_core::record::{PerToken, Usage};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -318,6 +318,7 @@ pub struct Message {
     pub usage: Option<Usage>,
     /// Prompt tokens that stand for images and the like.
     pub media_tokens: Option<u32>,
+    pub per_token: Option<Box<PerToken>>,
     pub error: Option<String>,
     /// Where in the bytes the only text is (between its quotes), if the rest of the message
     /// says nothing but that it is text: then the next message likely differs only there.

@@ -2,7 +2,7 @@
 //! null or spell in their own way is not an error; what is not JSON is.
 
 use super::dialect::{AnswerText, BadMessage, Message};
-use inferometer_core::record::Usage;
+use inferometer_core::record::{PerToken, Usage};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -317,6 +317,7 @@ pub(super) fn read(
     let usage = present(raw.usage);
     found.message.usage = usage.and_then(usage_of);
     found.message.media_tokens = usage.and_then(media_tokens_of);
+    found.message.per_token = usage.and_then(per_token_of);
     if found.texts != 1 || found.message.finish.is_some() || usage.is_some() {
         found.message.only_text = None;
     }
@@ -393,6 +394,28 @@ fn media_tokens_of(usage: &str) -> Option<u32> {
     let counts = names.iter().filter_map(|name| details[*name].as_u64());
     let all: Option<u64> = counts.fold(None, |sum, count| Some(sum.unwrap_or(0) + count));
     u32::try_from(all?).ok()
+}
+
+/// What MindIE says of each token. Its numbers are small; a larger one is kept as the largest.
+fn per_token_of(usage: &str) -> Option<Box<PerToken>> {
+    #[derive(Deserialize)]
+    struct RawPerToken {
+        batch_size: Vec<u64>,
+        #[serde(default)]
+        queue_wait_time: Vec<u64>,
+    }
+    if !usage.contains("\"batch_size\"") {
+        return None;
+    }
+    let raw: RawPerToken = serde_json::from_str(usage).ok()?;
+    let small = |numbers: Vec<u64>| {
+        let numbers = numbers.into_iter();
+        numbers.map(|number| u32::try_from(number).unwrap_or(u32::MAX))
+    };
+    Some(Box::new(PerToken {
+        batch_size: small(raw.batch_size).collect(),
+        queue_wait_us: small(raw.queue_wait_time).collect(),
+    }))
 }
 
 /// Characters of the inside of a JSON string, or `None` if it is not one.
@@ -482,6 +505,25 @@ mod tests {
         let partial =
             chat(r#"{"choices":[],"usage":{"prompt_tokens":7,"prompt_tokens_details":null}}"#);
         assert_eq!(partial.usage.unwrap().output, None);
+    }
+
+    #[test]
+    fn what_mindie_says_of_each_token_is_taken_and_nonsense_is_not() {
+        let chat = |told: &str| {
+            let usage = format!(r#"{{"completion_tokens":3{told}}}"#);
+            let message = chat(&format!(r#"{{"choices":[],"usage":{usage}}}"#));
+            assert_eq!(message.usage.unwrap().output, Some(3), "{told}");
+            message.per_token.map(|told| *told)
+        };
+        let both = r#","batch_size":[1,8,99999999999],"queue_wait_time":[5318,0,0]"#;
+        let told = PerToken {
+            batch_size: vec![1, 8, u32::MAX],
+            queue_wait_us: vec![5318, 0, 0],
+        };
+        assert_eq!(chat(both), Some(told));
+        for nonsense in ["", r#","batch_size":7"#, r#","batch_size":[-1,"x"]"#] {
+            assert_eq!(chat(nonsense), None, "{nonsense}");
+        }
     }
 
     #[test]

@@ -221,5 +221,12 @@ fn cell(cell: &Cell, column: &Column, place: usize, glossary: &Glossary) -> Stri
         ),
         _ => String::new(),
     };
-    format!("<td{}{value}>{shown}</td>", side(column))
+    let long = match cell.shown().chars().count() > LONG {
+        true => " data-long",
+        false => "",
+    };
+    format!("<td{}{value}{long}>{shown}</td>", side(column))
 }
+
+/// Characters from which on a cell is broken into lines.
+const LONG: usize = 48;

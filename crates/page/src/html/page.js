@@ -19,6 +19,19 @@
     const signs = [...String(text)];
     return plain(signs.length > most ? signs.slice(0, most - 1).join('') + '…' : signs.join(''));
   };
+  // A name beside its row: in lines, broken after a comma or a blank, where rows leave room for them.
+  const folded = (text, rows) => {
+    const most = 28;
+    if (rows > 5) return brief(text, 44);
+    const lines = [''];
+    for (const word of String(text).split(/(?<=[, ])/)) {
+      const last = lines.length - 1;
+      if ([...(lines[last] + word).trimEnd()].length <= most || !lines[last]) lines[last] += word;
+      else if (lines.length < 3) lines.push(word);
+      else lines[last] += word;
+    }
+    return lines.map((line) => brief(line.trimEnd(), most + 12)).join('<br>');
+  };
   const seeThrough = (hex, share) => {
     const part = (at) => parseInt(hex.slice(at, at + 2), 16);
     return `rgba(${part(1)},${part(3)},${part(5)},${share})`;
@@ -165,7 +178,8 @@
       const names = say(given.names);
       const step = Math.ceil(names.length / 40);
       const shown = names.map((_, i) => i).filter((i) => i % step === 0);
-      Object.assign(out, {tickvals: shown, ticktext: shown.map((i) => brief(say(names[i]), 28)),
+      const name = (i) => vertical ? folded(say(names[i]), names.length) : brief(say(names[i]), 28);
+      Object.assign(out, {tickvals: shown, ticktext: shown.map(name),
         range: vertical ? [names.length - 0.5, -0.5] : [-0.5, names.length - 0.5], showgrid: false});
       return out;
     }

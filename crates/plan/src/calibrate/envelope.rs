@@ -76,9 +76,12 @@ impl Envelope {
                 Some(other_load(asked, ("rate", rates), predicted.requests_per_s))
             }
             (Load::Closed(streams), range, _) => outside("concurrency", streams.into(), range),
-            (Load::Open(rate), Some(streams), None) => {
-                let measured = ("concurrency", streams);
-                Some(other_load(("rate", rate), measured, predicted.in_flight()))
+            // How arrivals wait for each other follows from the engine's speed, which was measured;
+            // fewer at once wait no longer than the fewest that were.
+            (Load::Open(_), Some(streams), None) => {
+                let in_flight = predicted.in_flight();
+                in_flight
+                    .and_then(|busy| outside("concurrency", busy.max(streams[0]), Some(streams)))
             }
             (Load::Open(rate), _, range) => outside("rate", rate, range),
         };
@@ -266,8 +269,8 @@ mod tests {
             };
             far(Load::Open(rate), &[], predicted)
         };
-        assert_eq!(rate(10.0, 2.0), UNVARIED);
-        assert!(rate(10.0, 64.0) > UNVARIED + 3.0);
+        assert_eq!(rate(10.0, 2.0), 0.0);
+        assert!(rate(10.0, 64.0) > 3.0);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::{BUDGET, Offer, Wish};
 use crate::flags::{Flag, cards};
-use crate::predict::Subject;
+use crate::predict::{CARDS_OF_HOST, Subject};
 use crate::split::{Side, Split};
 use inferometer_catalog::engine::EngineKind;
 use inferometer_catalog::timing::{StepShape, Timing};
@@ -10,8 +10,6 @@ use inferometer_core::length::{Distribution as Lengths, LengthSpec};
 use inferometer_core::slo::SloMetric;
 use inferometer_sim::engine::EngineConfig;
 
-/// Cards of one server, at most: more are on several hosts, whose links are not modelled.
-const CARDS_OF_HOST: u32 = 8;
 /// Token budgets that are tried beside the engine's own.
 const BUDGETS: [&str; 2] = ["2048", "16384"];
 /// The formula may be so much too slow: nothing is dropped for less.
@@ -26,13 +24,41 @@ pub(super) struct Candidate<'a> {
     pub offer: &'a Offer,
     pub subject: Subject,
     pub flags: Vec<Flag>,
-    /// Money for an hour, if the formula is right and nothing is lost.
-    pub least_cost: f64,
+    /// Servers, if the formula is right and nothing is lost.
+    pub least: u64,
+}
+
+impl Candidate<'_> {
+    /// Money for an hour of so many servers.
+    pub fn cost(&self, replicas: u64) -> f64 {
+        replicas as f64 * f64::from(self.subject.cards) * self.offer.price_per_hour
+    }
+
+    /// Servers that the cards on offer make, where those are limited.
+    pub fn most(&self) -> Option<u64> {
+        let most = self.offer.most?;
+        Some(u64::from(most / self.subject.cards.max(1)))
+    }
+
+    /// Whether two differ in their token budget alone.
+    pub fn is_like(&self, other: &Candidate<'_>) -> bool {
+        let shape = |it: &Candidate<'_>| {
+            let flags = it.flags.iter().filter(|(name, _)| name != BUDGET);
+            let flags: Vec<Flag> = flags.cloned().collect();
+            let subject = &it.subject;
+            (
+                it.offer.name.clone(),
+                subject.engine,
+                subject.split.is_some(),
+                flags,
+            )
+        };
+        shape(self) == shape(other)
+    }
 }
 
 #[derive(Default)]
 pub(super) struct Candidates<'a> {
-    /// What looks cheapest first.
     pub hopeful: Vec<Candidate<'a>>,
     pub considered: usize,
     pub refused: usize,
@@ -61,7 +87,8 @@ pub(super) fn candidates<'a>(wish: &Wish<'a>) -> Candidates<'a> {
                     Ok(config) => config,
                     Err(error) => {
                         all.refused += 1;
-                        all.first_refusal.get_or_insert_with(|| error.to_string());
+                        all.first_refusal
+                            .get_or_insert_with(|| subject.refusal(&error));
                         continue;
                     }
                 };
@@ -84,8 +111,6 @@ pub(super) fn candidates<'a>(wish: &Wish<'a>) -> Candidates<'a> {
             }
         }
     }
-    all.hopeful
-        .sort_by(|a, b| a.least_cost.total_cmp(&b.least_cost));
     all
 }
 
@@ -112,7 +137,7 @@ impl<'a> Candidates<'a> {
             offer,
             subject,
             flags,
-            least_cost: cards * offer.price_per_hour,
+            least: servers as u64,
         });
     }
 }

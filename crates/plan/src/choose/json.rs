@@ -1,23 +1,28 @@
 //! A choice for programs.
 
 use super::{Choice, Deployment};
-use crate::what_if::{Outcome, setting_json};
+use crate::what_if::{Outcome, SizeBy, setting_json};
 use serde_json::{Value, json};
 
 pub const SCHEMA: &str = "inferometer.choice/1";
 
 /// The form `inferometer.choice/1`; `verify` says how a deployment is measured.
-pub fn to_json(choice: &Choice, verify: impl Fn(&Deployment) -> String) -> Value {
+pub fn to_json(choice: &Choice, size_by: SizeBy, verify: impl Fn(&Deployment) -> String) -> Value {
     let deployments = choice.deployments.iter();
     let deployments = deployments.map(|chosen| deployment(chosen, verify(chosen)));
     json!({
         "schema": SCHEMA,
+        "size_by": size_by.into_str(),
         "deployments": deployments.collect::<Vec<_>>(),
         "considered": choice.considered,
         "refused": choice.refused,
         "never_met": choice.never_met,
         "too_few_cards": choice.too_few_cards,
-        "simulated": choice.simulated,
+        "only_by_estimate": choice.only_by_estimate,
+        "simulated": choice.screened,
+        "confirmed": choice.confirmed,
+        "left_out": choice.left_out,
+        "in_doubt": choice.in_doubt,
     })
 }
 
@@ -26,7 +31,7 @@ fn deployment(chosen: &Deployment, verify: String) -> Value {
     let mut all = setting_json(&chosen.setting, &outcome);
     let own = json!({
         "engine": chosen.engine.word(),
-        "replicas": chosen.replicas,
+        "replicas": chosen.replicas.count,
         "all_cards": chosen.cards(),
         "cost_per_hour": chosen.cost_per_hour,
         "cost_per_million_output_tokens": chosen.cost_per_million,

@@ -1,7 +1,7 @@
 //! The answers to a question, and their form for programs.
 
 use super::objective::PredictedVerdict;
-use super::prediction::Prediction;
+use super::prediction::{Judged, Prediction};
 use super::question::{TAIL, TooLong};
 use super::setting::Setting;
 use crate::means::MeanMetric;
@@ -142,6 +142,7 @@ fn predicted(prediction: &Prediction) -> Value {
             "slo": prediction.verdict.map(|verdict| json!({
                 "met": verdict == PredictedVerdict::Met,
                 "verdict": verdict,
+                "objectives": prediction.judged.iter().map(objective).collect::<Vec<_>>(),
             })),
         },
         "work": {
@@ -155,11 +156,15 @@ fn predicted(prediction: &Prediction) -> Value {
         "inside_envelope": prediction.inside(),
         "outside": prediction.beyond,
         "cards": prediction.cards,
-        "replicas": prediction.replicas.map(|replicas| replicas.most),
-        "replicas_range": prediction.replicas.map(|replicas| [replicas.least, replicas.most]),
+        "replicas": prediction.replicas.map(|replicas| replicas.count),
+        "replicas_range": prediction.replicas.map(|replicas| (replicas.least, replicas.most)),
         "cost_per_million_output_tokens": prediction.cost_per_million,
         "output_tokens_per_joule": prediction.tokens_per_joule,
     })
+}
+
+fn objective(judged: &Judged) -> Value {
+    json!({ "objective": judged.slo.to_string(), "value_ms": judged.ms })
 }
 
 /// Where the values lie in 9 of 10 cases, with the keys of the prediction; `null` where nothing

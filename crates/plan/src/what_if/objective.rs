@@ -1,8 +1,8 @@
 //! Objectives, judged on a simulated run.
 
-use inferometer_core::quantile::{quantile, sort};
+use inferometer_core::quantile::{least_samples, quantile, sort};
 use inferometer_core::slo::{Slo, SloMetric, SloScope};
-use inferometer_sim::engine::virtual_time::{Run, Served};
+use inferometer_sim::engine::virtual_time::{Keep, Run, Served};
 use serde::Serialize;
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -45,20 +45,36 @@ impl Objectives {
         self.slos.is_empty()
     }
 
-    /// Whether a run meets all. A request that was refused misses every one.
+    /// Whether a run, of which what [`keep`](Self::keep) says was kept, meets all. A request that was
+    /// refused misses every one.
     pub fn met(&self, run: &Run) -> bool {
         self.met_if(run, &|_| 1.0)
     }
 
-    /// What can be said of a prediction whose figures may be larger by as much as `worst` says of
-    /// each objective; absent where nobody knows.
-    pub fn verdict(&self, run: &Run, worst: &dyn Fn(&Slo) -> Option<f64>) -> PredictedVerdict {
-        let largest = |slo: &Slo| worst(slo).unwrap_or(f64::INFINITY);
-        match (self.met(run), self.met_if(run, &largest)) {
-            (false, _) => PredictedVerdict::Missed,
-            (true, false) => PredictedVerdict::Uncertain,
-            (true, true) => PredictedVerdict::Met,
+    /// The same if its figures were larger by as much as `worst` says of each objective; absent
+    /// where nobody knows, and then it is not.
+    pub fn met_by_worst(&self, run: &Run, worst: &dyn Fn(&Slo) -> Option<f64>) -> bool {
+        self.met_if(run, &|slo| worst(slo).unwrap_or(f64::INFINITY))
+    }
+
+    /// What must be kept of a run to judge it: a percentile of gaps is one of all gaps together.
+    pub fn keep(&self) -> Keep {
+        Keep {
+            chunk_times: self.slos.iter().any(is_of_gaps),
+            ..Keep::default()
         }
+    }
+
+    /// The fewest requests that can carry a claim about what is limited.
+    pub fn least_requests(&self) -> u64 {
+        let percent = |slo: &Slo| match slo.scope {
+            SloScope::Percentile(percent) => percent,
+            SloScope::Mean => 50.0,
+            // All of them is a claim that no sample carries.
+            SloScope::Request | SloScope::Session => 100.0 * self.attainment.unwrap_or(0.99),
+        };
+        let needed = self.slos.iter().map(percent).filter_map(least_samples);
+        needed.max().unwrap_or(1)
     }
 
     /// Whether a run would meet all if its figures were so many times larger.
@@ -92,9 +108,14 @@ impl Objectives {
     }
 
     fn strain(&self, slo: &Slo, run: &Run) -> f64 {
-        let figures = run.served.iter().filter_map(|it| figure(slo.metric, it));
-        let mut sample: Vec<f64> = figures.collect();
-        sort(&mut sample);
+        let sample = if is_of_gaps(slo) {
+            run.gaps_ms()
+        } else {
+            let figures = run.served.iter().filter_map(|it| figure(slo.metric, it));
+            let mut sample: Vec<f64> = figures.collect();
+            sort(&mut sample);
+            sample
+        };
         let value = match slo.scope {
             SloScope::Request | SloScope::Session => self.slowest_that_counts(slo.metric, run),
             SloScope::Percentile(percent) => quantile(&sample, percent / 100.0),
@@ -116,6 +137,12 @@ impl Objectives {
             .get((wanted.ceil() as usize).checked_sub(1)?)
             .copied()
     }
+}
+
+/// Whether it limits a percentile or the mean of all gaps of all answers.
+fn is_of_gaps(slo: &Slo) -> bool {
+    let of_run = matches!(slo.scope, SloScope::Percentile(_) | SloScope::Mean);
+    slo.metric == SloMetric::Itl && of_run
 }
 
 fn limit_ms(slo: &Slo) -> f64 {

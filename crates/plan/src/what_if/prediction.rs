@@ -1,13 +1,12 @@
 //! What is predicted of one setting, and how sure it is.
 
+use super::bench::{Bench, Trial};
+use super::bounds::{Bound, bound_of, bounds, interval, through_queue, worst};
 use super::objective::PredictedVerdict;
-use super::question::{Question, SEED, TAIL};
-use super::setting::Setting;
 use crate::calibrate::Extrapolation;
-use crate::flags::{self, Flag};
-use crate::means::MeanMetric;
+use crate::means::{MeanMetric, Means};
 use crate::work::{Load, Work};
-use inferometer_core::slo::{Slo, SloMetric, SloScope};
+use inferometer_core::slo::Slo;
 use inferometer_core::summary::Distribution;
 use inferometer_sim::engine::Rejection;
 use inferometer_sim::engine::virtual_time::{Run, Served};
@@ -18,7 +17,7 @@ pub struct Prediction {
     pub cards: u32,
     pub requests_per_s: f64,
     pub output_tokens_per_s: f64,
-    /// Seconds from the first request to the last token.
+    /// Seconds of the measured window; without one, from the first request to the last token.
     pub window_s: f64,
     pub served: u64,
     /// Requests that the engine refused, such as those longer than its cache.
@@ -35,9 +34,13 @@ pub struct Prediction {
     /// Largest gap of each request, ms.
     pub max_gap_ms: Option<Distribution>,
     /// Share by which each metric may be off; absent where none was held out for it.
-    pub bounds: Vec<(MeanMetric, Option<f64>)>,
+    pub bounds: Vec<Bound>,
+    /// The same where nothing lies outside the envelope.
+    bounds_inside: Vec<Bound>,
     /// What lies outside the envelope; empty inside.
     pub beyond: Vec<Extrapolation>,
+    /// What was predicted of each objective.
+    pub judged: Vec<Judged>,
     /// Whether the objectives are met; absent without any.
     pub verdict: Option<PredictedVerdict>,
     /// Replicas for the traffic; absent where the objectives are missed.
@@ -48,13 +51,24 @@ pub struct Prediction {
     pub tokens_per_joule: Option<f64>,
 }
 
-/// How many servers carry a traffic, by the ends of the interval of what one carries.
+/// The figure that an objective limits.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Judged {
+    pub slo: Slo,
+    pub ms: f64,
+    /// The share by which it may be larger; absent where nobody knows.
+    pub bound: Option<f64>,
+}
+
+/// How many servers carry a traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Replicas {
-    /// Where one carries the most.
+    /// Those that the prediction is made for.
+    pub count: u64,
+    /// By the estimate; of streams, where one server carries the most of its interval.
     pub least: u64,
-    /// Where one carries the least.
-    pub most: u64,
+    /// By the slow end of the interval; absent where no number is enough.
+    pub most: Option<u64>,
 }
 
 impl Replicas {
@@ -62,75 +76,45 @@ impl Replicas {
     fn of(traffic: f64, [low, high]: [f64; 2]) -> Option<Replicas> {
         let count = |each: f64| (traffic / each).ceil().max(1.0) as u64;
         (low > 0.0).then(|| Replicas {
+            count: count(low),
             least: count(high),
-            most: count(low),
+            most: Some(count(low)),
         })
     }
 }
 
-/// The share by which each metric may be off; absent where none was held out for it.
-pub(super) fn bounds(
-    question: &Question<'_>,
-    load: Load,
-    beyond: &[Extrapolation],
-) -> Vec<(MeanMetric, Option<f64>)> {
-    let far = widening(beyond);
-    let held_out = |metric: MeanMetric| {
-        let mut known = question.calibration.held_out.iter();
-        let known = known.find(|known| known.metric == metric);
-        known.map(|known| known.bound)
+/// What a trial comes to. Where the load was found for a traffic, so were the replicas.
+pub(crate) fn prediction(bench: &Bench<'_>, trial: Trial, sized: Option<Replicas>) -> Prediction {
+    let slower = bench.slower(&trial);
+    let question = bench.question;
+    let inside = bounds(question, trial.work.load, &[]);
+    let judged = !question.objectives.is_empty();
+    let verdict = judged.then(|| bench.verdict(&trial, slower.as_ref()));
+    let Trial {
+        work,
+        seed,
+        run,
+        beyond,
+        bounds,
+    } = trial;
+    let run = &run;
+    let bounds = match slower {
+        Some(slower) => through_queue(bounds, &Means::of(run), &slower.means()),
+        None => bounds,
     };
-    let rate = || held_out(MeanMetric::Requests).or_else(|| held_out(MeanMetric::Throughput));
-    let bound = |metric: MeanMetric| {
-        let known = held_out(metric).or_else(|| match metric {
-            // Requests and tokens of the same work are as sure as each other.
-            MeanMetric::Requests => held_out(MeanMetric::Throughput),
-            MeanMetric::Throughput => held_out(MeanMetric::Requests),
-            // A latency is a first token and the others; in a closed loop, its streams by its
-            // rate.
-            MeanMetric::E2e => {
-                let parts = held_out(MeanMetric::Ttft).zip(held_out(MeanMetric::Tpot));
-                let whole = parts.map(|(first, others)| first.max(others));
-                whole.or_else(|| match load {
-                    Load::Closed(_) => rate(),
-                    Load::Open(_) => None,
-                })
-            }
-            _ => None,
-        });
-        (metric, known.map(|known| known * far))
-    };
-    MeanMetric::all().map(bound).collect()
-}
-
-/// How many times larger than predicted the figure of an objective may be.
-pub(super) fn worst(bounds: &[(MeanMetric, Option<f64>)], slo: &Slo) -> Option<f64> {
-    let metric = match slo.metric {
-        SloMetric::Ttft | SloMetric::FirstAnswer => MeanMetric::Ttft,
-        SloMetric::Tpot | SloMetric::Itl | SloMetric::MaxGap => MeanMetric::Tpot,
-        SloMetric::E2e | SloMetric::Job => MeanMetric::E2e,
-    };
-    let wider = match slo.scope {
-        SloScope::Mean => 1.0,
-        SloScope::Percentile(percent) if percent <= 50.0 => 1.0,
-        SloScope::Percentile(_) | SloScope::Request | SloScope::Session => TAIL,
-    };
-    Some(1.0 + bound_of(bounds, metric)? * wider)
-}
-
-pub(super) fn prediction(
-    question: &Question<'_>,
-    setting: &Setting,
-    work: Work,
-    run: &Run,
-    beyond: Vec<Extrapolation>,
-    watts: Option<f64>,
-) -> Prediction {
+    let objectives = question.objectives.slos.iter();
+    let strains = question.objectives.strains(run);
+    let judged_by = objectives.zip(strains).map(|(slo, strain)| Judged {
+        slo: *slo,
+        ms: strain * slo.limit.0.as_secs_f64() * 1e3,
+        bound: worst(&bounds, slo).map(|times| times - 1.0),
+    });
+    let judged_by: Vec<Judged> = judged_by.collect();
     let sample = |figure: fn(&Served) -> Option<f64>| {
         Distribution::of(run.served.iter().filter_map(figure).collect())
     };
     let done = run.served.iter().filter(|served| served.finished.is_some());
-    let sizes = work.sizes(SEED);
+    let sizes = work.sizes(seed);
     let (mut served, mut prompts, mut tokens) = (0u64, 0u64, 0u64);
     for request in done {
         served += 1;
@@ -139,12 +123,9 @@ pub(super) fn prediction(
             .map_or(0, |sizes| u64::from(sizes.input));
         tokens += u64::from(request.tokens);
     }
-    let cards = cards(question, setting);
+    let (cards, watts) = (bench.cards, bench.watts);
     let (requests_per_s, output_tokens_per_s) =
         (run.requests_per_second(), run.tokens_per_second());
-    let bounds = bounds(question, work.load, &beyond);
-    let judged = !question.objectives.is_empty();
-    let verdict = judged.then(|| question.objectives.verdict(run, &|slo| worst(&bounds, slo)));
     let carried = match work.load {
         // What is offered is carried, if it is carried as it should be; the last answers of a
         // run that ends are no sign of less.
@@ -161,7 +142,7 @@ pub(super) fn prediction(
         cards,
         requests_per_s,
         output_tokens_per_s,
-        window_s: run.ended as f64 * 1e-9,
+        window_s: window_s(run),
         served,
         refused: refused(|_| true),
         too_long: refused(|why| {
@@ -179,13 +160,17 @@ pub(super) fn prediction(
             (served.chunks > 1).then_some(served.longest_gap as f64 * 1e-6)
         }),
         bounds,
+        bounds_inside: inside,
         beyond,
+        judged: judged_by,
         verdict,
-        replicas: question
-            .traffic
-            .filter(|_| served > 0 && verdict != Some(PredictedVerdict::Missed))
-            .and_then(|traffic| Replicas::of(traffic, carried)),
-        cost_per_million: question
+        replicas: sized.or_else(|| {
+            question
+                .traffic
+                .filter(|_| served > 0 && verdict != Some(PredictedVerdict::Missed))
+                .and_then(|traffic| Replicas::of(traffic, carried))
+        }),
+        cost_per_million: bench
             .price_per_hour
             .filter(|_| positive)
             .map(|price| price * f64::from(cards) / 3600.0 / output_tokens_per_s * 1e6),
@@ -196,19 +181,11 @@ pub(super) fn prediction(
     }
 }
 
-/// Cards of all that one server is.
-fn cards(question: &Question<'_>, setting: &Setting) -> u32 {
-    let of = |flags: &[Flag]| flags::cards(question.calibration.engine, flags);
-    let own = of(&setting.flags);
-    match &question.calibration.split {
-        Some(split) => split.cards([of(&split.prefill_flags()), own]),
-        None => own,
-    }
-}
-
-/// How much wider bounds are outside the envelope than inside.
-fn widening(beyond: &[Extrapolation]) -> f64 {
-    1.0 + beyond.iter().map(|beyond| beyond.doublings).sum::<f64>()
+/// Seconds of the window, or from the first arrival to the last token.
+fn window_s(run: &Run) -> f64 {
+    let began = run.served.iter().map(|served| served.arrived).min();
+    let [from, to] = run.window.unwrap_or([began.unwrap_or_default(), run.ended]);
+    to.saturating_sub(from) as f64 * 1e-9
 }
 
 impl Prediction {
@@ -219,7 +196,22 @@ impl Prediction {
 
     /// The same inside the envelope.
     pub fn bound_inside(&self, metric: MeanMetric) -> Option<f64> {
-        Some(self.bound(metric)? / widening(&self.beyond))
+        bound_of(&self.bounds_inside, metric)
+    }
+
+    /// The metrics that were not held out.
+    pub fn unknown(&self) -> impl Iterator<Item = MeanMetric> {
+        let bounds = self.bounds_inside.iter();
+        bounds
+            .filter(|(_, bound)| bound.is_none())
+            .map(|(metric, _)| *metric)
+    }
+
+    /// Whether at the slow end of its interval the server falls behind what arrives, so that
+    /// latencies have no upper end.
+    pub fn may_fall_behind(&self) -> bool {
+        let known = |bounds: &[Bound]| bound_of(bounds, MeanMetric::E2e).is_some();
+        known(&self.bounds_inside) && !known(&self.bounds)
     }
 
     /// Whether all of it was measured near by.
@@ -231,18 +223,4 @@ impl Prediction {
     pub fn interval(&self, metric: MeanMetric, value: f64, factor: f64) -> Option<[f64; 2]> {
         interval(&self.bounds, metric, value, factor)
     }
-}
-
-fn bound_of(bounds: &[(MeanMetric, Option<f64>)], metric: MeanMetric) -> Option<f64> {
-    bounds.iter().find(|(known, _)| *known == metric)?.1
-}
-
-fn interval(
-    bounds: &[(MeanMetric, Option<f64>)],
-    metric: MeanMetric,
-    value: f64,
-    factor: f64,
-) -> Option<[f64; 2]> {
-    let bound = 1.0 + bound_of(bounds, metric)? * factor;
-    Some([value / bound, value * bound])
 }

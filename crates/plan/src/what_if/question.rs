@@ -5,12 +5,14 @@ use crate::calibrate::Calibration;
 use crate::device::BadDevice;
 use crate::work::{Load, MOST_REQUESTS, MOST_STREAMS, Sizes};
 use inferometer_core::length::Distribution as Lengths;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use thiserror::Error;
 
 pub const MOST_SETTINGS: usize = 10_000;
-/// Seed of simulations: settings differ by themselves alone.
-pub(super) const SEED: u64 = 7;
+/// Seed of simulations: settings differ by themselves alone. It is that of `run`, unless it is
+/// given another, so that both send the same.
+pub(crate) const SEED: u64 = 0;
 /// Tails are known worse than means.
 pub const TAIL: f64 = 1.5;
 
@@ -22,7 +24,8 @@ pub struct Question<'a> {
     pub cards: Vec<String>,
     /// Values of each flag to vary; `None` is a switch.
     pub flags: Vec<(String, Vec<Option<String>>)>,
-    /// Loads; empty: the greatest concurrency that meets the objectives.
+    /// Loads; empty: each replica's share of the traffic, or without a traffic the greatest
+    /// concurrency that meets the objectives.
     pub loads: Vec<Load>,
     pub input: Lengths,
     pub output: Lengths,
@@ -30,7 +33,10 @@ pub struct Question<'a> {
     /// Requests of each simulation; absent: as many as were measured, or four per stream.
     pub requests: Option<u32>,
     pub objectives: Objectives,
+    /// Of a card whose own price is not known.
     pub price_per_hour: Option<f64>,
+    /// Of cards by their names.
+    pub card_prices: BTreeMap<String, f64>,
     /// Requests/s that replicas are counted for.
     pub traffic: Option<f64>,
     /// Power of a card under load.

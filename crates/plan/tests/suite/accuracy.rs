@@ -14,6 +14,7 @@ use inferometer_plan::predict::{Subject, simulate};
 use inferometer_plan::what_if::{Objectives, Outcome, PredictedVerdict, Question, ask, to_json};
 use inferometer_plan::work::{Load, Start, Work};
 use inferometer_sim::engine::{Noise, virtual_time::Served};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 fn subject(model: &str, device: &str) -> Subject {
@@ -445,6 +446,7 @@ fn a_calibration_is_a_file_that_the_simulated_engine_reads_too() {
             attainment: None,
         },
         price_per_hour: Some(3.6),
+        card_prices: BTreeMap::new(),
         traffic: Some(1000.0),
         watts: Some(700.0),
     };
@@ -466,8 +468,8 @@ fn a_calibration_is_a_file_that_the_simulated_engine_reads_too() {
         .expect("rates were fitted");
     let replicas = few.replicas.expect("the objective is met");
     assert_eq!(replicas.least, (1000.0 / high).ceil() as u64);
-    assert_eq!(replicas.most, (1000.0 / low).ceil() as u64);
-    assert!(replicas.least < replicas.most);
+    assert_eq!(replicas.most, Some((1000.0 / low).ceil() as u64));
+    assert!(Some(replicas.least) < replicas.most);
     for index in 0..4 {
         let prediction = prediction(index);
         let missed = prediction.verdict == Some(PredictedVerdict::Missed);
@@ -514,7 +516,7 @@ fn a_calibration_is_a_file_that_the_simulated_engine_reads_too() {
     let each = offered.replicas.expect("as set up");
     assert_eq!(
         (each.least, each.most),
-        (143, 143),
+        (143, Some(143)),
         "1000 by what is offered"
     );
     assert!(
@@ -523,6 +525,7 @@ fn a_calibration_is_a_file_that_the_simulated_engine_reads_too() {
     );
 
     let capacity = Question {
+        traffic: None,
         loads: Vec::new(),
         flags: Vec::new(),
         requests: None,

@@ -42,9 +42,8 @@ pub(super) fn over_loads(report: &CompareReport<'_>) -> Option<Section> {
         let row = rows.find(|row| row.point == *point && row.group == group.name)?;
         Some(Pairing::from(*row))
     };
-    let metric = [("metric", metric(first.metric, report.lang))];
-    let heading = CompareText::OverAllLoads.with(report.lang, &metric);
-    Some(Section::headed(&heading, [at_each(report, &points, of)]))
+    let metric = metric(first.metric, report.lang);
+    Some(at_each(report, metric, &points, of))
 }
 
 /// A figure that was chosen, a line for each load.
@@ -67,9 +66,7 @@ pub(super) fn of_column(report: &CompareReport<'_>, column: &SummaryColumn) -> S
             verdict: None,
         })
     };
-    let metric = [("metric", columns::title(column, report.lang))];
-    let heading = CompareText::OverAllLoads.with(report.lang, &metric);
-    Section::headed(&heading, [at_each(report, &points, of)])
+    at_each(report, columns::title(column, report.lang), &points, of)
 }
 
 /// The mean over the runs of a group at a load, or over all where it has one load only.
@@ -82,13 +79,23 @@ fn at_load(group: &Group, point: &Point, column: &SummaryColumn) -> Option<f64> 
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// A line for each load: the baseline, then every group with its change and verdict.
+/// A line for each load: the baseline, then every group with its change and verdict. What all
+/// loads share stands in the heading.
 fn at_each(
     report: &CompareReport<'_>,
+    metric: String,
     points: &[&Point],
     of: impl Fn(&Point, &Group) -> Option<Pairing>,
-) -> Table {
+) -> Section {
     let lang = report.lang;
+    let (names, shared) = Point::told_apart(points);
+    let heading = match shared.0.is_empty() {
+        true => CompareText::OverAllLoads.with(lang, &[("metric", metric)]),
+        false => {
+            let values = [("metric", metric), ("shared", shared.to_string())];
+            CompareText::OverAllLoadsOf.with(lang, &values)
+        }
+    };
     let groups = || report.groups.iter().enumerate().skip(1);
     let heads = heads(report.groups);
     let mut columns = vec![Column::left(CompareText::Load.text(lang))];
@@ -98,10 +105,10 @@ fn at_each(
         columns.push(Column::right(CompareText::Change.text(lang)));
         columns.push(Column::left(CompareText::Verdict.text(lang)));
     }
-    let cells = points.iter().map(|point| {
+    let cells = points.iter().zip(&names).map(|(point, name)| {
         let pairings: Vec<Option<Pairing>> = groups().map(|(_, group)| of(point, group)).collect();
         let baseline = pairings.iter().flatten().find_map(|it| it.a);
-        let mut cells = vec![Cell::text(shown(point)), Cell::brief(baseline)];
+        let mut cells = vec![Cell::text(shown(name)), Cell::brief(baseline)];
         for pairing in pairings {
             let Some(pairing) = pairing else {
                 cells.extend([Cell::blank(), Cell::blank(), Cell::blank()]);
@@ -116,7 +123,7 @@ fn at_each(
         }
         cells
     });
-    Table::new(columns, cells)
+    Section::headed(&heading, [Table::new(columns, cells)])
 }
 
 /// The metrics of a group at one load.
@@ -136,16 +143,26 @@ pub(super) fn section(report: &CompareReport<'_>, rows: &[Row]) -> Section {
         .map(|row| shown(&row.point))
         .unwrap_or_default();
     let heads = heads(report.groups);
-    let columns = vec![
+    let mut columns = vec![
         Column::left(CompareText::Metric.text(lang)),
         Column::right(&heads[0]),
         Column::right(&heads[place]),
         Column::right(CompareText::Change.text(lang)),
-        Column::right(CompareText::Interval.text(lang)),
-        Column::left(CompareText::Verdict.text(lang)),
-        Column::right(CompareText::Detectable.text(lang)),
-        Column::right(CompareText::Repeats.text(lang)),
     ];
+    // Columns that no row would fill are left out.
+    let intervals = rows.iter().any(|row| row.low.is_some());
+    if intervals {
+        columns.push(Column::right(CompareText::Interval.text(lang)));
+    }
+    columns.push(Column::left(CompareText::Verdict.text(lang)));
+    let detectable = rows.iter().any(|row| row.minimum_detectable.is_some());
+    if detectable {
+        columns.push(Column::right(CompareText::Detectable.text(lang)));
+    }
+    let repeats = rows.iter().any(|row| row.repeats_to_decide.is_some());
+    if repeats {
+        columns.push(Column::right(CompareText::Repeats.text(lang)));
+    }
     let cells = rows.iter().map(|row| {
         let interval = match row.low.zip(row.high) {
             Some((low, high)) => format!("{} … {}", percent(low), percent(high)),
@@ -158,26 +175,35 @@ pub(super) fn section(report: &CompareReport<'_>, rows: &[Row]) -> Section {
             ""
         };
         let mark = if row.primary { "> " } else { "  " };
-        vec![
+        let mut cells = vec![
             Cell::text(format!("{mark}{}", metric(row.metric, lang))),
             Cell::brief(row.a),
             Cell::brief(row.b),
             Cell::known(row.ratio.map(percent)),
-            Cell::text(interval),
-            Cell::Toned(format!("{}{star}", word.text(lang)), tone),
-            Cell::text(
-                row.minimum_detectable
-                    .map(number::percent)
-                    .unwrap_or_default(),
-            ),
-            Cell::text(
-                row.repeats_to_decide
-                    .map(|runs| format!("{runs} x"))
-                    .unwrap_or_default(),
-            ),
-        ]
+        ];
+        if intervals {
+            cells.push(Cell::text(interval));
+        }
+        cells.push(Cell::Toned(format!("{}{star}", word.text(lang)), tone));
+        if detectable {
+            let least = row.minimum_detectable.map(at_most_all);
+            cells.push(Cell::text(least.unwrap_or_default()));
+        }
+        if repeats {
+            let runs = row.repeats_to_decide.map(|runs| format!("{runs} x"));
+            cells.push(Cell::text(runs.unwrap_or_default()));
+        }
+        cells
     });
     Section::headed(&heading, [Table::new(columns, cells)])
+}
+
+/// A share in percent; beyond the whole its size says nothing more.
+fn at_most_all(share: f64) -> String {
+    match share < 1.0 {
+        true => number::percent(share),
+        false => format!("> {}", number::percent(1.0)),
+    }
 }
 
 /// What the marks and columns of all tables mean.

@@ -2,7 +2,7 @@
 
 use super::{environment, name, title};
 use crate::capacity::{compose, figures};
-use inferometer_campaign::capacity::stored::Capacity;
+use inferometer_campaign::capacity::stored::{Capacity, SearchEnding};
 use inferometer_chart::Level;
 use inferometer_core::environment::Environment;
 use inferometer_core::summary::Summary;
@@ -59,11 +59,12 @@ fn headlines(found: &Capacity, lang: Lang) -> Vec<Headline> {
         "rate" => "req/s",
         over => over,
     };
-    let mut headlines = vec![Headline::new(
-        PageText::Answer.text(lang),
-        level(answer.value),
-        unit,
-    )];
+    let is_confirmed = answer.ending == SearchEnding::Confirmed;
+    let name = match answer.value {
+        Some(_) if !is_confirmed => PageText::HighestMet,
+        _ => PageText::Answer,
+    };
+    let mut headlines = vec![Headline::new(name.text(lang), level(answer.value), unit)];
     if answer.low.is_some() || answer.high.is_some() {
         let ends = format!("{} – {}", level(answer.low), level(answer.high));
         headlines.push(Headline::new(PageText::Interval.text(lang), ends, unit));

@@ -2,43 +2,57 @@
 //! and to verify them, and how speed for a user trades against speed of a card.
 
 use super::labels::{brief, brief_load, percent};
+use inferometer_catalog::engine::words::join;
 use inferometer_catalog::timing::Basis;
-use inferometer_core::slo::Slo;
 use inferometer_message::{FigureText, PlanText as Text};
 use inferometer_page::doc::{Block, Cell, Column, Section, Table, Tone};
 use inferometer_page::figure::{Axis, Colour, Figure, Panel, Sample, Scale, Series, Shape};
-use inferometer_plan::choose::{Choice, Deployment, per_card, per_user};
+use inferometer_plan::choose::{
+    Choice, DRAWS, Deployment, FEW_REQUESTS, MOST_CONFIRMED, MOST_SCREENED, Wish, per_card,
+    per_user,
+};
 use inferometer_plan::means::MeanMetric;
+use inferometer_plan::what_if::{Judged, Objectives};
 use inferometer_plan::work::{Load, Work};
 use inferometer_text::Lang;
 
-/// The command that measures one replica at the load that was predicted.
-pub fn verify(work: &Work, slos: &[Slo]) -> String {
-    let load = match work.load {
-        Load::Closed(streams) => format!("--concurrency {streams}"),
-        Load::Open(rate) => format!("--rate {rate}"),
-    };
-    let slos: String = slos.iter().map(|slo| format!(" --slo {slo}")).collect();
-    format!(
-        "inferometer run http://127.0.0.1:8000 {load} --input-tokens '{}' --output-tokens '{}'{slos}",
-        work.input, work.output
-    )
+/// The command that measures one replica with its share of the traffic, as it was predicted.
+pub fn verify(work: &Work, objectives: &Objectives) -> String {
+    let mut words: Vec<String> = Vec::new();
+    let mut say = |option: &str, value: String| words.extend([option.to_owned(), value]);
+    match work.load {
+        Load::Closed(streams) => say("--concurrency", streams.to_string()),
+        Load::Open(rate) => say("--rate", rate.to_string()),
+    }
+    say("--requests", work.requests.to_string());
+    say("--input-tokens", work.input.to_string());
+    say("--output-tokens", work.output.to_string());
+    for slo in &objectives.slos {
+        say("--slo", slo.to_string());
+    }
+    if let Some(share) = objectives.attainment {
+        say("--attainment", share.to_string());
+    }
+    format!("inferometer run http://127.0.0.1:8000 {}", join(words))
 }
 
 /// The document of a choice.
-pub fn sections(choice: &Choice, slos: &[Slo], traffic: f64, lang: Lang) -> Vec<Section> {
-    let mut sections = vec![Section::headed(
-        Text::Choice.text(lang),
-        [
-            Block::Table(table(choice, traffic, lang)),
-            counts(choice, lang),
-        ],
-    )];
+pub fn sections(choice: &Choice, wish: &Wish<'_>, lang: Lang) -> Vec<Section> {
+    let mut blocks = vec![Block::Table(table(choice, wish, lang))];
+    blocks.extend(counts(choice, lang).into_iter().map(Block::Paragraph));
+    let mut sections = vec![Section::headed(Text::Choice.text(lang), blocks)];
     let Some(best) = choice.deployments.first() else {
         return sections;
     };
     if !best.is_certain() {
-        let said = Text::FirstUncertain.text(lang).to_owned();
+        let estimate = ("estimate", best.replicas.least.to_string());
+        let said = match best.replicas.most {
+            Some(most) => {
+                let values = [estimate, ("interval", most.to_string())];
+                Text::FirstUncertain.with(lang, &values)
+            }
+            None => Text::FirstNeverSure.with(lang, &[estimate]),
+        };
         sections.push(Section::plain([Block::Paragraph(said)]));
     }
     let worse = choice.deployments.iter().skip(1).zip(2..);
@@ -68,14 +82,14 @@ pub fn sections(choice: &Choice, slos: &[Slo], traffic: f64, lang: Lang) -> Vec<
             lines.into_iter().map(Block::Paragraph)
         });
     sections.push(Section::headed(Text::LaunchCommands.text(lang), start));
-    let verify = verify(&best.prediction.work, slos);
+    let verify = verify(&best.prediction.work, wish.objectives);
     let verify = [Block::Paragraph(verify)];
     sections.push(Section::headed(Text::VerifyFirst.text(lang), verify));
     sections
 }
 
-fn table(choice: &Choice, traffic: f64, lang: Lang) -> Table {
-    let columns = [
+fn table(choice: &Choice, wish: &Wish<'_>, lang: Lang) -> Table {
+    let mut columns = vec![
         Column::right("#"),
         Column::left(Text::Cards.text(lang)),
         Column::left(Text::Engine.text(lang)),
@@ -84,24 +98,23 @@ fn table(choice: &Choice, traffic: f64, lang: Lang) -> Table {
         Column::right(Text::Cost.text(lang)),
         Column::right(Text::Headroom.text(lang)),
         Column::right(Text::Load.text(lang)),
-        Column::right("TTFT ms"),
-        Column::right("TPOT ms"),
-        Column::left(Text::Slo.text(lang)),
-        Column::left(Text::BasisColumn.text(lang)),
+        Column::right(Text::Replicas.text(lang)),
     ];
+    let slos = wish.objectives.slos.iter();
+    columns.extend(slos.map(|slo| Column::right(&format!("{slo}, ms"))));
+    columns.push(Column::left(Text::Slo.text(lang)));
+    columns.push(Column::left(Text::BasisColumn.text(lang)));
     let rows = choice.deployments.iter().zip(1..).map(|(chosen, place)| {
         let prediction = &chosen.prediction;
-        let mean = |metric, value: Option<f64>| {
-            let bound = prediction.bound(metric).map(percent);
-            let both = value.zip(bound);
-            Cell::known(both.map(|(value, bound)| format!("{} ±{bound}", brief(value))))
-        };
         let (word, tone) = if chosen.is_certain() {
             (Text::Met, Tone::Good)
         } else {
             (Text::Uncertain, Tone::Caution)
         };
-        vec![
+        let replicas = chosen.replicas;
+        let wholly = replicas.most.map(|most| most.to_string());
+        let wholly = wholly.unwrap_or_else(|| Text::NoNumber.text(lang).to_owned());
+        let mut cells = vec![
             Cell::text(place.to_string()),
             Cell::text(cards_text(chosen)),
             Cell::text(chosen.engine.word()),
@@ -110,28 +123,38 @@ fn table(choice: &Choice, traffic: f64, lang: Lang) -> Table {
             Cell::text(brief(chosen.cost_per_million)),
             Cell::text(percent(chosen.headroom)),
             Cell::text(brief_load(prediction.work.load)),
-            mean(MeanMetric::Ttft, prediction.ttft_ms.map(|it| it.mean)),
-            mean(MeanMetric::Tpot, prediction.tpot_ms.map(|it| it.mean)),
-            Cell::Toned(word.text(lang).to_owned(), tone),
-            match chosen.grounds.basis {
-                Basis::Validated => Cell::text(Text::ShortValidated.text(lang)),
-                Basis::Similar => Cell::text(Text::ShortSimilar.text(lang)),
-                Basis::None => Cell::Toned(Text::ShortNone.text(lang).to_owned(), Tone::Caution),
-            },
-        ]
+            Cell::text(format!("{} / {wholly}", replicas.least)),
+        ];
+        cells.extend(prediction.judged.iter().map(|judged| {
+            let bound = match judged.bound {
+                Some(bound) => format!("±{}", percent(bound)),
+                None => format!("({})", Text::NoUpperEnd.text(lang)),
+            };
+            Cell::text(format!("{} {bound}", brief(judged.ms)))
+        }));
+        cells.push(Cell::Toned(word.text(lang).to_owned(), tone));
+        cells.push(match chosen.grounds.basis {
+            Basis::Validated => Cell::text(Text::ShortValidated.text(lang)),
+            Basis::Similar => Cell::text(Text::ShortSimilar.text(lang)),
+            Basis::None => Cell::Toned(Text::ShortNone.text(lang).to_owned(), Tone::Caution),
+        });
+        cells
     });
-    let traffic = [("rate", brief(traffic))];
+    let values = [
+        ("rate", brief(wish.traffic)),
+        ("by", wish.size_by.to_string()),
+    ];
     Table {
-        columns: columns.into(),
+        columns,
         rows: rows.collect(),
-        footnotes: vec![Text::ChoiceNote.with(lang, &traffic)],
+        footnotes: vec![Text::ChoiceNote.with(lang, &values)],
     }
 }
 
 /// Replicas and the cards of each: `3 × 2 h100`.
 fn cards_text(chosen: &Deployment) -> String {
     let one = format!("{} {}", chosen.prediction.cards, chosen.setting.device);
-    match chosen.replicas {
+    match chosen.replicas.count {
         1 => one,
         replicas => format!("{replicas} × {one}"),
     }
@@ -162,41 +185,85 @@ fn flags_text(chosen: &Deployment) -> String {
         .join(" ")
 }
 
-fn counts(choice: &Choice, lang: Lang) -> Block {
-    let values = [
+/// What became of all that were considered, and whether the list is whole.
+fn counts(choice: &Choice, lang: Lang) -> Vec<String> {
+    let numbers = |values: &[(&'static str, usize)]| -> Vec<(&'static str, String)> {
+        let values = values.iter();
+        values.map(|(name, n)| (*name, n.to_string())).collect()
+    };
+    let all = numbers(&[
         ("considered", choice.considered),
         ("refused", choice.refused),
         ("missed", choice.never_met),
         ("short", choice.too_few_cards),
-        ("simulated", choice.simulated),
-    ];
-    let values = values.map(|(name, count)| (name, count.to_string()));
-    let said = if choice.deployments.is_empty() {
-        Text::NothingChosen
+        ("screened", choice.screened),
+        ("confirmed", choice.confirmed),
+        ("few", FEW_REQUESTS as usize),
+        ("draws", DRAWS),
+    ]);
+    let mut said = vec![if choice.deployments.is_empty() {
+        Text::NothingChosen.with(lang, &all)
     } else {
-        Text::ChoiceCounts
-    };
-    Block::Paragraph(said.with(lang, &values))
+        Text::ChoiceCounts.with(lang, &all)
+    }];
+    if choice.only_by_estimate > 0 {
+        let n = numbers(&[("n", choice.only_by_estimate)]);
+        said.push(Text::OnlyByEstimate.with(lang, &n));
+    }
+    if choice.in_doubt > 0 {
+        let values = numbers(&[
+            ("n", choice.in_doubt),
+            ("screened", MOST_SCREENED),
+            ("confirmed", MOST_CONFIRMED),
+        ]);
+        said.push(Text::LeftOutLimit.with(lang, &values));
+    }
+    let dearer = choice.left_out - choice.in_doubt;
+    if dearer > 0 {
+        said.push(Text::LeftOutDearer.with(lang, &numbers(&[("n", dearer)])));
+    }
+    said
 }
 
+/// The objective whose figure is nearest to its limit, and at which share of it.
+fn nearest_limit(chosen: &Deployment) -> (String, String) {
+    let share = |judged: &Judged| judged.ms / (judged.slo.limit.0.as_secs_f64() * 1e3);
+    let judged = chosen.prediction.judged.iter();
+    let nearest = judged.max_by(|a, b| share(a).total_cmp(&share(b)));
+    nearest.map_or_else(Default::default, |it| {
+        (it.slo.to_string(), percent(share(it)))
+    })
+}
+
+/// By the figures that put the one before the other.
 fn why_worse(best: &Deployment, next: &Deployment, place: usize, lang: Lang) -> String {
+    let place = ("place", place.to_string());
     let more = next.cost_per_hour / best.cost_per_hour - 1.0;
-    let values = [
-        ("place", place.to_string()),
-        ("cards", cards_text(next)),
-        ("rate", brief(next.rate_per_card())),
-        ("best", brief(best.rate_per_card())),
-    ];
     if more < 0.005 {
-        let values = [
-            values[0].clone(),
-            ("headroom", percent(next.headroom)),
-            ("best", percent(best.headroom)),
-        ];
+        let [own, best] = [next, best].map(nearest_limit);
+        let mut values = vec![place, ("objective", own.0), ("share", own.1)];
+        if values[2].1 == best.1 {
+            return Text::SameCostAsNear.with(lang, &values);
+        }
+        values.extend([("best_objective", best.0), ("best", best.1)]);
         return Text::SameCost.with(lang, &values);
     }
-    let more = ("more", percent(more));
-    Text::CostsMore.with(lang, &[&[more], values.as_slice()].concat())
+    let mut values = vec![
+        place,
+        ("more", percent(more)),
+        ("cards", next.cards().to_string()),
+        ("price", brief(next.price_per_hour)),
+        ("best_cards", best.cards().to_string()),
+        ("best_price", brief(best.price_per_hour)),
+        ("rate", brief(next.rate_per_card())),
+        ("best_rate", brief(best.rate_per_card())),
+    ];
+    let dearer = next.price_per_hour > best.price_per_hour;
+    if dearer || next.rate_per_card() < best.rate_per_card() {
+        return Text::CostsMore.with(lang, &values);
+    }
+    values.push(("each", next.prediction.cards.to_string()));
+    Text::CostsMoreByRounding.with(lang, &values)
 }
 
 /// Tokens/s of a card against tokens/s that a user sees.

@@ -24,12 +24,13 @@ pub fn sections(
     lang: Lang,
 ) -> Vec<Section> {
     let notes = distrusted(calibration, lang).into_iter().collect();
-    noted(answers, notes, judged, lang)
+    noted(answers, notes, judged, Text::RecommendedUncertain, lang)
 }
 
 /// The same without a calibration, and what they rest on.
 pub fn forecast_sections(forecast: &Forecast, judged: &[Slo], lang: Lang) -> Vec<Section> {
-    let mut sections = noted(&forecast.answers, Vec::new(), judged, lang);
+    let answers = &forecast.answers;
+    let mut sections = noted(answers, Vec::new(), judged, Text::ForecastUncertain, lang);
     let settings = forecast.answers.settings.iter();
     let mut said: Vec<String> = Vec::new();
     for ((setting, _), grounds) in settings.zip(&forecast.grounds) {
@@ -55,7 +56,13 @@ pub fn forecast_sections(forecast: &Forecast, judged: &[Slo], lang: Lang) -> Vec
     sections
 }
 
-fn noted(answers: &Answers, notes: Vec<String>, judged: &[Slo], lang: Lang) -> Vec<Section> {
+fn noted(
+    answers: &Answers,
+    notes: Vec<String>,
+    judged: &[Slo],
+    uncertain: Text,
+    lang: Lang,
+) -> Vec<Section> {
     let served: Vec<&Prediction> = answers.settings.iter().filter_map(predicted).collect();
     let has = |present: fn(&Prediction) -> bool| served.iter().any(|known| present(known));
     let optional = [
@@ -122,7 +129,7 @@ fn noted(answers: &Answers, notes: Vec<String>, judged: &[Slo], lang: Lang) -> V
     };
     let mut sections = vec![Section::headed(Text::WhatIf.text(lang), [table])];
     sections.extend(latencies(answers, judged, lang));
-    sections.push(recommendation(answers, lang));
+    sections.push(recommendation(answers, uncertain, lang));
     sections
 }
 
@@ -153,9 +160,10 @@ fn row(prediction: &Prediction, optional: &[(Text, bool); 4], lang: Lang, cells:
             };
             Cell::Toned(word.text(lang).to_owned(), tone)
         }),
-        prediction
-            .replicas
-            .map(|replicas| Cell::text(range(replicas.least, replicas.most))),
+        prediction.replicas.map(|replicas| match replicas.most {
+            Some(most) => Cell::text(range(replicas.least, most)),
+            None => Cell::text(format!("≥ {}", replicas.least)),
+        }),
         Some(plain(prediction.cost_per_million)),
         Some(plain(prediction.tokens_per_joule)),
     ];
@@ -188,14 +196,17 @@ fn footnotes(answers: &Answers, predicted: &[&Prediction], lang: Lang) -> Vec<St
             notes.push(Text::IntervalNote.with(lang, &[("bounds", known)]));
         }
         let unknown: Vec<&str> = first
-            .bounds
-            .iter()
-            .filter(|(_, bound)| bound.is_none())
-            .map(|(metric, _)| metric_text(*metric).text(lang))
+            .unknown()
+            .map(|metric| metric_text(metric).text(lang))
             .collect();
         if !unknown.is_empty() {
             notes.push(Text::Uncalibrated.with(lang, &[("metrics", unknown.join(", "))]));
         }
+    }
+    let behind = predicted.iter().filter(|it| it.may_fall_behind());
+    let behind: Vec<String> = behind.map(|it| brief_load(it.work.load)).collect();
+    if !behind.is_empty() {
+        notes.push(Text::FallsBehind.with(lang, &[("loads", behind.join(", "))]));
     }
     let beyond: BTreeSet<String> = predicted
         .iter()
@@ -278,7 +289,7 @@ fn too_long_note(predicted: &[&Prediction], lang: Lang) -> Option<String> {
     })
 }
 
-fn recommendation(answers: &Answers, lang: Lang) -> Section {
+fn recommendation(answers: &Answers, uncertain: Text, lang: Lang) -> Section {
     let chosen = answers.recommended.map(|index| &answers.settings[index]);
     let mut said = Vec::new();
     match chosen.and_then(|chosen| Some((&chosen.0, predicted(chosen)?))) {
@@ -290,7 +301,7 @@ fn recommendation(answers: &Answers, lang: Lang) -> Section {
                 Text::Throughput.text(lang)
             ));
             if prediction.verdict == Some(PredictedVerdict::Uncertain) {
-                said.push(Text::RecommendedUncertain.text(lang).to_owned());
+                said.push(uncertain.text(lang).to_owned());
             }
         }
         None => said.push(Text::NothingMeets.text(lang).to_owned()),

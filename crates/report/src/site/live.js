@@ -1,4 +1,3 @@
-"use strict";
 (() => {
   const byId = (id) => document.getElementById(id);
   const root = document.documentElement;
@@ -204,14 +203,5 @@
   byId("end")?.addEventListener("click", () => {
     if (confirm(say(data.sure))) fetch(`${data.run}/end`, { method: "POST", headers: { "X-Inferometer": "1" } });
   });
-  const dark = matchMedia("(prefers-color-scheme: dark)");
-  byId("theme").addEventListener("click", () => {
-    const now = root.dataset.theme ?? (dark.matches ? "dark" : "light");
-    root.dataset.theme = now === "dark" ? "light" : "dark";
-  });
-  byId("language").addEventListener("click", () => {
-    root.dataset.lang = chinese() ? "en" : "zh";
-    root.lang = chinese() ? "zh-CN" : "en";
-    show();
-  });
+  reader(show);
 })();

@@ -1,6 +1,6 @@
 //! The page of a measurement that goes on.
 
-use super::{both, clean, document, embedded, shown, texts};
+use super::{READER, both, clean, document, embedded, shown, texts};
 use inferometer_message::{LiveText, ProgressText, SiteText, SweepText};
 use inferometer_page::html::ControlText;
 use inferometer_text::Lang;
@@ -64,7 +64,7 @@ pub fn live_page(
          <p class=\"faint\" id=\"no-doubts\">{none}</p><ul id=\"doubts\"></ul>\n\
          <div class=\"charts\">{charts}</div></section>\n\
          <script type=\"application/json\" id=\"data\">{data}</script>\n\
-         <script>{SCRIPT}</script>\n",
+         <script>{READER}{SCRIPT}</script>\n",
         back = both(SiteText::Back),
         name = shown(name),
         waiting = both(LiveText::Waiting),
@@ -86,13 +86,25 @@ pub fn live_page(
 
 fn charts(titles: &[(&str, LiveText)]) -> String {
     let chart = |(id, title): &(&str, LiveText)| {
+        let keys = match title {
+            LiveText::TtftChart | LiveText::TpotChart | LiveText::StepTtft => {
+                keys(["p50", "p99"].map(str::to_owned))
+            }
+            LiveText::ServerChart => keys([LiveText::Running, LiveText::Queued].map(both)),
+            _ => String::new(),
+        };
         format!(
-            "<figure><figcaption>{}</figcaption>\
+            "<figure><figcaption>{}{keys}</figcaption>\
              <svg id=\"chart-{id}\" viewBox=\"0 0 600 160\" role=\"img\"></svg></figure>",
             both(*title)
         )
     };
     titles.iter().map(chart).collect()
+}
+
+/// What the two curves of a chart are, in their colours.
+fn keys([first, second]: [String; 2]) -> String {
+    format!(" <span class=\"key\">{first}</span> <span class=\"key second\">{second}</span>")
 }
 
 fn charts_of_steps() -> String {

@@ -1,4 +1,3 @@
-"use strict";
 (() => {
   const byId = (id) => document.getElementById(id);
   const root = document.documentElement;
@@ -107,14 +106,7 @@
     box.addEventListener("change", compare);
   }
   for (const id of ["search", "tag", "kind"]) byId(id).addEventListener("input", filter);
-  const dark = matchMedia("(prefers-color-scheme: dark)");
-  byId("theme").addEventListener("click", () => {
-    const now = root.dataset.theme ?? (dark.matches ? "dark" : "light");
-    root.dataset.theme = now === "dark" ? "light" : "dark";
-  });
-  byId("language").addEventListener("click", () => {
-    root.dataset.lang = language() === "en" ? "zh" : "en";
-    root.lang = language() === "en" ? "en" : "zh-CN";
+  reader(() => {
     translate();
     compare();
   });

@@ -1,4 +1,3 @@
-"use strict";
 (() => {
   const byId = (id) => document.getElementById(id);
   const root = document.documentElement;
@@ -62,15 +61,6 @@
       byId("said").textContent = say(data.copied);
     } catch { /* It is selected. */ }
   });
-  const dark = matchMedia("(prefers-color-scheme: dark)");
-  byId("theme").addEventListener("click", () => {
-    const now = root.dataset.theme ?? (dark.matches ? "dark" : "light");
-    root.dataset.theme = now === "dark" ? "light" : "dark";
-  });
-  byId("language").addEventListener("click", () => {
-    root.dataset.lang = root.dataset.lang === "zh" ? "en" : "zh";
-    root.lang = root.dataset.lang === "zh" ? "zh-CN" : "en";
-    show();
-  });
+  reader(show);
   show();
 })();

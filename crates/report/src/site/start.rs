@@ -1,7 +1,7 @@
 //! The page that starts a measurement: a form for each command, and the command line that it
 //! stands for.
 
-use super::{both, document, embedded, spans, texts};
+use super::{READER, both, document, embedded, spans, texts};
 use inferometer_message::{SiteText, StartText};
 use inferometer_page::html::ControlText;
 use inferometer_text::Lang;
@@ -51,7 +51,7 @@ pub fn start_page(forms: &[Form], lang: Lang) -> String {
          <button id=\"copy\" type=\"button\">{copy}</button>\
          <span id=\"said\" role=\"status\"></span></div>\n\
          <script type=\"application/json\" id=\"data\">{data}</script>\n\
-         <script>{SCRIPT}</script>\n",
+         <script>{READER}{SCRIPT}</script>\n",
         back = both(SiteText::Back),
         title = both(StartText::Title),
         theme = both(ControlText::Theme),

@@ -3,6 +3,7 @@
 use super::{StudyReport, last_part, named};
 use inferometer_campaign::space::{Edge, Value};
 use inferometer_campaign::study::Effect;
+use inferometer_campaign::trial::Level;
 use inferometer_catalog::engine::flag::{Flag, table};
 use inferometer_message::StudyText;
 use inferometer_page::doc::Pair;
@@ -18,17 +19,41 @@ pub(super) fn warnings(report: &StudyReport<'_>) -> Vec<Pair> {
             .then_some((name, value, edge))
     });
     let warning = |(name, value, edge): (&String, &Value, Edge)| {
+        let streams =
+            streams(report).filter(|it| edge == Edge::Highest && reaches(report, name, value, *it));
         let text = match edge {
+            _ if streams.is_some() => StudyText::LoadBounds,
             Edge::Lowest => StudyText::LowestSearched,
             Edge::Highest => StudyText::HighestSearched,
         };
         let values = [
             ("flag", named(name, value)),
             ("name", last_part(name).to_owned()),
+            ("streams", streams.unwrap_or_default().to_string()),
         ];
         Pair::new(StudyText::AtEdge.text(lang), text.with(lang, &values))
     };
     at_edge.map(warning).collect()
+}
+
+/// The most requests that are under way at once; absent where the load is searched for.
+fn streams(report: &StudyReport<'_>) -> Option<u32> {
+    let levels = report.study.levels.iter().map(|level| match level {
+        Level::Concurrency(streams) => Some(*streams),
+        Level::Capacity => None,
+    });
+    let levels: Option<Vec<u32>> = levels.collect();
+    levels?.into_iter().max()
+}
+
+/// Whether a flag counts requests that run at once, and lets all of them run.
+fn reaches(report: &StudyReport<'_>, name: &str, value: &Value, streams: u32) -> bool {
+    let mut flags = table(report.study.engine.kind()).iter();
+    let counts = flags.any(|flag| flag.name == name && flag.counts_requests);
+    counts
+        && value
+            .number()
+            .is_some_and(|value| value >= f64::from(streams))
 }
 
 /// A flag without an effect may be wherever it is.

@@ -1,6 +1,6 @@
 use super::*;
 use inferometer_campaign::space::{Point, Value};
-use inferometer_campaign::study::{Best, Change, ChangeEffect, Comparison};
+use inferometer_campaign::study::{Best, Change, ChangeEffect, Comparison, NeededFlag, Trimming};
 use inferometer_campaign::trial::Measurement;
 use inferometer_page::text;
 use serde_json::json;
@@ -235,4 +235,54 @@ fn the_chinese_report_has_no_english_headings() {
         "{shown}"
     );
     assert!(!shown.contains("All trials"), "{shown}");
+}
+
+#[test]
+fn a_value_at_the_edge_is_told_to_go_on_only_where_the_load_would_feel_it() {
+    let at = |best: i64, concurrency: &str| {
+        let mut sample = sample();
+        let load = format!("concurrency = [{concurrency}]");
+        sample.study = (STUDY.replace("concurrency = [64]", &load).parse()).unwrap();
+        sample.result.best.as_mut().unwrap().flags = seqs(best);
+        sample.shown(Lang::En).replace("\n", " ")
+    };
+    let bounded = at(1024, "64, 512");
+    assert!(
+        bounded.contains("at most 512 requests under way"),
+        "{bounded}"
+    );
+    assert!(!bounded.contains("raise the upper end"), "{bounded}");
+    let open = at(1024, "2048");
+    assert!(open.contains("raise the upper end"), "{open}");
+    assert!(!at(64, "64").contains("At the edge"), "not at an end");
+}
+
+#[test]
+fn flags_are_needed_for_what_is_worse_without_them_and_what_else_changes_is_told() {
+    let figure = |metric: &str, value| FigureChange {
+        metric: metric.into(),
+        value,
+    };
+    let mut sample = sample();
+    sample.result.trimming = Some(Trimming {
+        of: 2,
+        left_out: [("block-size", Value::Int(32))].into_iter().collect(),
+        also: vec![figure("latency.ttft_ms.p50", 1.04)],
+        needed: vec![NeededFlag {
+            flag: "max-num-seqs".into(),
+            value: Value::Int(64),
+            without: Some(-0.001),
+            worsens: Some(figure("latency.ttft_ms.p99", 0.9)),
+            fails_without: false,
+        }],
+    });
+    let shown = sample.shown(Lang::En);
+    let words: Vec<&str> = shown.split_whitespace().collect();
+    let shown = words.join(" ");
+    for expected in [
+        "max-num-seqs=64 (-0.1 %; TTFT, p99 +90.0 % without it)",
+        "block-size=32: no loss without them in the goal and its limits, but TTFT, p50 +104.0 %",
+    ] {
+        assert!(shown.contains(expected), "{expected}: {shown}");
+    }
 }

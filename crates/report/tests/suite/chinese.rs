@@ -48,6 +48,7 @@ fn an_invalid_run() {
             Doubt::FewSamples {
                 n: 137,
                 lacking: vec![(99, 459)],
+                requests: 459,
             },
         ],
     );
@@ -82,7 +83,7 @@ fn the_list_of_runs() {
         ..KnownResult::new(name, Listed::Run(None), RunState::Invalid)
     };
     insta::assert_snapshot!(render(
-        &runs::compose(&[run], None, Lang::Zh),
+        &runs::compose(&[run], 1, None, Lang::Zh),
         TextStyle::default()
     ));
 }

@@ -3,7 +3,8 @@
 use inferometer_core::environment::{Ending, Environment, Probe};
 use inferometer_core::options::Options;
 use inferometer_core::record::{
-    BareChunk, BareKind, Chunks, Failure, FailureClass, Outcome, Phase, Record, Stage, Usage,
+    BareChunk, BareKind, Chunks, Failure, FailureClass, Outcome, PerToken, Phase, Record, Stage,
+    Usage,
 };
 use inferometer_core::scenario::Scenario;
 use inferometer_core::units::Offset;
@@ -457,6 +458,32 @@ fn the_tables_of_mindie_are_reproduced_to_the_column() {
     assert_eq!(row("Failed"), ["1( 33.33% )"]);
     assert_eq!(row("GenerateSpeedPerClient"), ["0.3125 token/s"]);
     assert_eq!(row("QueueWaitTime")[0], "/ μs");
+}
+
+#[test]
+fn batches_and_waits_that_a_server_tells_are_in_the_tables_of_mindie() {
+    let mut run = two_answers();
+    let told = [
+        (vec![2, 8, 9], vec![700, 20, 30]),
+        (vec![1, 4], vec![50, 0]),
+    ];
+    let answered = (run.records.iter_mut()).filter(|it| it.is_done() && it.is_measured());
+    for (record, (batch_size, queue_wait_us)) in answered.zip(told) {
+        record.per_token = Some(Box::new(PerToken {
+            batch_size,
+            queue_wait_us,
+        }));
+    }
+    let text = dialect::text(Foreign::Mindie, &run.source()).unwrap();
+    let row = |name: &str| {
+        let line = text.lines().find(|line| line.contains(name)).unwrap();
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        cells[2..8].join(" ")
+    };
+    assert_eq!(row("PrefillBatchsize"), "1.5 2 1 1.75 1.9 1.9");
+    assert_eq!(row("DecoderBatchsize"), "7.0 9 4 8.5 8.8 /");
+    let waits = "160.0 μs 700 μs 0 μs 50.0 μs 440.0 μs / μs";
+    assert_eq!(row("QueueWaitTime"), waits);
 }
 
 #[test]

@@ -84,6 +84,7 @@ fn ladder<'a>(label: &str, points: Vec<(Level, &'a Summary)>) -> Ladder<'a> {
             }),
         }],
         capacity: Some(f64::NAN),
+        confirmed: true,
         shown: Shown::All,
     }
 }
@@ -166,6 +167,7 @@ fn compared(label: &str) -> Comparison {
         ratio,
         low,
         high,
+        level: Some(0.95),
         verdict,
         within_margin: None,
         p_value: None,
@@ -216,6 +218,8 @@ fn compared(label: &str) -> Comparison {
         unpaired: Vec::new(),
         within_slo: Vec::new(),
         copies: Vec::new(),
+        doubts: Vec::new(),
+        models: Vec::new(),
     }
 }
 
@@ -566,6 +570,7 @@ fn search<'a>(probes: Vec<(f64, &'a Summary, ProbeVerdict)>, label: &'a str) -> 
         probes,
         objective: Some(Objective::Limit("tpot.p95=90ms".parse().unwrap())),
         capacity: Some(4.0),
+        confirmed: true,
         interval: Some((3.0, 5.0)),
         tiers: vec![("batch", 6.0)],
     }
@@ -611,6 +616,45 @@ fn a_search_shows_each_probe_by_whether_it_met_the_objectives() {
         limited(MarkKind::Objective),
         "the first is that of the objective"
     );
+}
+
+#[test]
+fn a_load_that_nothing_confirmed_is_not_called_the_capacity() {
+    let low = judged(40.0);
+    let probes = || vec![(4.0, &low, ProbeVerdict::Met)];
+    let label = |confirmed: bool| {
+        let search = Search {
+            confirmed,
+            ..search(probes(), "chat")
+        };
+        let figure = search::probes(&search, Lang::En);
+        let mut marks = figure.panels[0].marks.iter();
+        let mark = marks.find(|mark| mark.kind == MarkKind::Capacity);
+        mark.unwrap().label.clone()
+    };
+    assert_eq!(label(true), "capacity 4");
+    assert_eq!(label(false), "highest that met the SLO: 4, not confirmed");
+}
+
+#[test]
+fn sides_are_called_engines_only_where_each_names_another_one() {
+    let tagged = |engine: Option<&str>| {
+        let mut summary = small();
+        let tag = engine.map(|it| ("engine".to_owned(), it.to_owned()));
+        summary.tags.extend(tag);
+        summary
+    };
+    let title = |engines: [Option<&str>; 2]| {
+        let [a, b] = engines.map(tagged);
+        let mut both = ladder("a", vec![(Level::Number(1.0), &a)]);
+        both.series
+            .extend(ladder("b", vec![(Level::Number(1.0), &b)]).series);
+        ladder::overlay(&both, Lang::En).title
+    };
+    assert_eq!(title([Some("vLLM"), Some("SGLang")]), "Engines compared");
+    for same in [[None, None], [Some("vLLM"), Some("vLLM")]] {
+        assert_eq!(title(same), "Side by side");
+    }
 }
 
 #[test]

@@ -148,7 +148,7 @@ fn nothing_that_a_server_sends_moves_the_cursor() {
     sample.summary.failures[0].sample = nasty.to_owned();
     let text = text(&sample, Detail::Numbers);
     assert!(!text.contains(['\u{1b}', '\r', '\u{202e}']));
-    assert!(!csv::render(&sample.report(Detail::Numbers)).contains('\u{1b}'));
+    assert!(!csv::render(&sample.report(Detail::Numbers), None).contains('\u{1b}'));
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn colours_change_nothing_but_colours() {
 fn csv_has_one_header_and_one_row_of_the_same_length() {
     let mut sample = samples::open_loop();
     sample.summary.label = Some("=cmd|'/C calc'!A0".to_owned());
-    let text = csv::render(&sample.report(Detail::Numbers));
+    let text = csv::render(&sample.report(Detail::Numbers), None);
     let lines: Vec<&str> = text.split("\r\n").collect();
     assert_eq!((lines.len(), lines[2]), (3, ""));
     let header: Vec<&str> = lines[0].split(',').collect();
@@ -294,8 +294,8 @@ fn the_list_of_runs_has_the_newest_first() {
             open,
         ),
     ];
-    let doc = runs::compose(&list, None, Lang::En);
+    let doc = runs::compose(&list, list.len(), None, Lang::En);
     insta::assert_snapshot!("runs", render(&doc, TextStyle::default()));
-    let none = render(&runs::compose(&[], None, Lang::En), TextStyle::default());
+    let none = render(&runs::compose(&[], 0, None, Lang::En), TextStyle::default());
     assert_eq!(none.trim(), "No runs here yet.");
 }

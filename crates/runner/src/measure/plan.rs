@@ -5,7 +5,7 @@ use inferometer_core::record::Stage;
 use inferometer_core::scenario::{Extent, Hold, Scenario, Shape, Stagger, Warmup};
 use inferometer_core::schedule::{Arrivals, MOST_ARRIVALS, Part};
 use inferometer_core::units::Offset;
-use inferometer_core::window::Opening;
+use inferometer_core::window::{Opening, numbers_after_open};
 use inferometer_load::instrument::{LoadPlan, Rhythm, Schedule, Share};
 use inferometer_load::setup::WARMUP_SESSION;
 use inferometer_workload::Workload;
@@ -28,12 +28,14 @@ pub struct Planned {
 impl Planned {
     /// The first session that neither the measured requests nor those that hold the load use.
     pub fn spare_session(&self) -> u64 {
-        let held = match self.rhythm {
-            Rhythm::Closed { streams, .. } => 4 * u64::from(streams),
-            Rhythm::Open { .. } => 64 + self.requests.unwrap_or_default() / 4,
+        let Some(count) = self.requests else {
+            return WARMUP_SESSION;
         };
-        let held = if self.hold == Hold::Auto { held } else { 0 };
-        self.requests.map_or(WARMUP_SESSION, |count| count + held)
+        match self.rhythm {
+            _ if self.hold == Hold::None => count,
+            Rhythm::Closed { streams, .. } => count + 4 * u64::from(streams),
+            Rhythm::Open { .. } => numbers_after_open(count),
+        }
     }
 
     /// Streams whose first answers are spread by their lengths.
@@ -63,7 +65,8 @@ impl Planned {
 
 pub fn planned(scenario: &Scenario, workload: &Workload) -> Planned {
     let load = &scenario.load;
-    let opening = Opening::of(load);
+    let talk = scenario.work.conversation.as_ref();
+    let opening = Opening::of(load).map(|opening| opening.of_sessions(talk));
     let plan = |rhythm, requests| Planned {
         rhythm,
         stagger: Stagger::None,

@@ -1,7 +1,10 @@
 //! A load point on the simulated engine in virtual time: no server, no client, no waiting. What
 //! comes out is stored and judged like any run, and says what it is.
 
+mod computable;
 mod load;
+
+pub use computable::check_computable;
 
 use self::load::{Sent, VirtualLoad};
 use super::plan::planned;
@@ -15,14 +18,13 @@ use crate::session::Session;
 use crate::work::{self, WorkJobs};
 use inferometer_catalog::device::Device;
 use inferometer_catalog::engine::{EngineKind, Version};
-use inferometer_core::api::Answers;
 use inferometer_core::content::Content;
 use inferometer_core::environment::{EndCause, Ending, Environment, Health, Probe, StartedEngine};
 use inferometer_core::note::{Known, Note};
 use inferometer_core::record::{
-    Chunks, Failure, FailureClass, Outcome, Phase, Record, Stage, Usage,
+    Chunks, Failure, FailureClass, Outcome, PerToken, Phase, Record, Stage, Usage,
 };
-use inferometer_core::scenario::{Connection, Scenario, Shape, SimClock};
+use inferometer_core::scenario::{Connection, Scenario, Shape};
 use inferometer_core::units::Offset;
 use inferometer_core::work::{Follows, History};
 use inferometer_engine::Failure as EngineDeath;
@@ -45,48 +47,6 @@ use virtual_time::{Keep, Served};
 
 /// Tokens of an answer whose length nobody asked for.
 const USUAL_ANSWER: u32 = 128;
-
-/// Refuses what a run in virtual time cannot do.
-pub fn check_computable(scenario: &Scenario) -> Result<(), RunnerError> {
-    if scenario.connection.sim_clock != SimClock::Virtual {
-        return Ok(());
-    }
-    if scenario.connection.api.answers() == Answers::Items {
-        bail!(
-            "--sim-clock virtual computes answers of tokens; leave it out with --api {}",
-            scenario.connection.api
-        );
-    }
-    if scenario.connection.server_traces.is_some() {
-        bail!("--sim-clock virtual has no server that sends traces; leave out --server-traces");
-    }
-    let models = scenario.connection.model.as_ref();
-    if models.is_some_and(|mix| !mix.is_one()) {
-        bail!("--sim-clock virtual computes one model; name one with --model");
-    }
-    let work = &scenario.work;
-    if work.images.is_some() {
-        bail!("--sim-clock virtual computes text only; leave out --images");
-    }
-    let of_text = scenario.objectives.check.is_some() || scenario.keep_text;
-    if of_text || work.tools.is_some() || work.json_schema.is_some() {
-        bail!(
-            "--sim-clock virtual computes lengths and times, no text; leave out --check, --keep-text, --tools and --json-schema"
-        );
-    }
-    if scenario.load.cancel.is_some() {
-        bail!("--sim-clock virtual gives no request up; leave out --cancel");
-    }
-    if !scenario.load.stop_when.is_empty() {
-        bail!("--sim-clock virtual computes every request; leave out --stop-when");
-    }
-    if scenario.load.until.is_some() {
-        bail!(
-            "--sim-clock virtual computes as many requests as --requests says; leave out --until"
-        );
-    }
-    Ok(())
-}
 
 /// A load point that was computed, and what the engine died of under it, if it did.
 pub struct Computed {
@@ -117,6 +77,7 @@ pub fn simulate(
     let mut engine = Engine::new(launch.config.clone(), scenario.seed);
     let keep = Keep {
         chunk_times: true,
+        batches: launch.engine == EngineKind::Mindie,
         steps: false,
     };
     let work = VirtualWork {
@@ -215,8 +176,10 @@ pub fn simulate(
 pub fn device(name: Option<&str>) -> Result<&'static Device, RunnerError> {
     let name = name.unwrap_or(USUAL_DEVICE);
     Device::named(name).with_context(|| {
-        let known = Device::preset_names();
-        format!("--sim-device {name} is not known; choose one of: {known}")
+        let known = Device::presets_near(name);
+        format!(
+            "--sim-device {name} is not known; choose one of: {known} (see inferometer sim --help)"
+        )
     })
 }
 
@@ -556,6 +519,19 @@ fn record(
         url: "virtual".to_owned(),
         streamed: true,
         outcome,
+        per_token: per_token(served),
         ..Record::default()
     }
+}
+
+/// What a server that tells of each token says: only the first one waited in its queue.
+fn per_token(served: &Served) -> Option<Box<PerToken>> {
+    let waited = served.started?.saturating_sub(served.arrived) / 1000;
+    let waited = u32::try_from(waited).unwrap_or(u32::MAX);
+    let mut queue_wait_us = vec![0; served.batches.len()];
+    *queue_wait_us.first_mut()? = waited;
+    Some(Box::new(PerToken {
+        batch_size: served.batches.clone(),
+        queue_wait_us,
+    }))
 }

@@ -161,7 +161,8 @@ impl Step {
     }
 }
 
-fn load_of(point: &Point) -> Option<f64> {
+/// The load of a sweep's point, where that is one of its axes.
+pub fn load_of(point: &Point) -> Option<f64> {
     let mut axes = LOAD_AXES.iter().filter_map(|axis| point.0.get(*axis));
     axes.find_map(serde_json::Value::as_f64)
 }

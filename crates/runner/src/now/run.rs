@@ -27,7 +27,7 @@ const LONGEST_SILENCE: Duration = Duration::from_secs(3_600);
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunNow {
-    /// Of its folder.
+    /// Of its folder, or its place in a sweep.
     pub name: String,
     /// Those that have begun.
     pub phases: Vec<Phase>,

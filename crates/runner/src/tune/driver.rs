@@ -84,11 +84,11 @@ impl<'a> StudyDriver<'a> {
             return Ok(Finish::Interrupted);
         }
         self.confirm(observer)?;
-        Ok(if self.interrupted() {
-            Finish::Interrupted
-        } else {
-            Finish::Complete
-        })
+        if self.interrupted() {
+            return Ok(Finish::Interrupted);
+        }
+        self.journal.complete()?;
+        Ok(Finish::Complete)
     }
 
     fn chooser(&self) -> Result<Chooser, RunnerError> {

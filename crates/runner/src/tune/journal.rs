@@ -17,6 +17,7 @@ pub struct Journal {
     pub trials: Vec<Trial>,
     /// Trials that began and did not end; after a kill these come first.
     pub pending: Vec<Proposal>,
+    complete: bool,
 }
 
 impl Journal {
@@ -50,6 +51,7 @@ impl Journal {
             file,
             trials: Vec::new(),
             pending: Vec::new(),
+            complete: false,
         };
         match read {
             None => journal.write(&Event::Study(Header::new(study)))?,
@@ -57,7 +59,10 @@ impl Journal {
                 "{} holds another study; give the study that began there, or another --out",
                 folder.display()
             ),
-            Some(log) => (journal.trials, journal.pending) = (log.trials, log.pending),
+            Some(log) => {
+                (journal.trials, journal.pending) = (log.trials, log.pending);
+                journal.complete = log.complete;
+            }
         }
         Ok(journal)
     }
@@ -66,6 +71,17 @@ impl Journal {
     pub fn propose(&mut self, proposal: &Proposal) -> Result<(), RunnerError> {
         self.write(&Event::Proposed(proposal.clone()))?;
         self.pending.push(proposal.clone());
+        self.complete = false;
+        Ok(())
+    }
+
+    /// Nothing is left to start.
+    pub fn complete(&mut self) -> Result<(), RunnerError> {
+        if !self.complete {
+            let trials = self.trials.len() as u64;
+            self.write(&Event::Complete { trials })?;
+            self.complete = true;
+        }
         Ok(())
     }
 

@@ -64,10 +64,11 @@ impl From<RunnerError> for Aborted {
 /// What of a study's work, load and goal cannot be measured is said before anything is started.
 pub fn check(
     study: &Study,
+    clock: SimClock,
     session: &Session,
     observer: &mut dyn Observer,
 ) -> Result<(), RunnerError> {
-    let mut options = options(study, study.seed, SimClock::Virtual, "check");
+    let mut options = options(study, study.seed, clock, "check");
     match study.levels.first() {
         Some(Level::Concurrency(streams)) => {
             options.load.concurrency = Some(Count((*streams).into()));

@@ -14,6 +14,8 @@ use super::{
 pub struct Keep {
     /// When each chunk left ([`Served::chunk_times`]).
     pub chunk_times: bool,
+    /// The batch of each token ([`Served::batches`]).
+    pub batches: bool,
     /// The step log ([`Run::steps`]).
     pub steps: bool,
 }
@@ -44,6 +46,8 @@ pub struct Served {
     pub refused: Option<Rejection>,
     /// When each chunk left, where that is kept.
     pub chunk_times: Vec<Nanos>,
+    /// Sequences in the batch that made each token, where that is kept.
+    pub batches: Vec<u32>,
     last_chunk: Nanos,
 }
 
@@ -99,31 +103,26 @@ pub struct Run {
 impl Run {
     /// Finished requests per second.
     pub fn requests_per_second(&self) -> f64 {
-        self.rate(
-            |served| [served.arrived, served.finished.unwrap_or(served.arrived)],
-            |_| 1.0,
-        )
+        self.rate(|_| 1.0)
     }
 
     /// Generated tokens per second.
     pub fn tokens_per_second(&self) -> f64 {
-        let decoding = |served: &Served| {
-            let end = served.finished.unwrap_or(served.arrived);
-            [served.first_token.unwrap_or(end), end]
-        };
-        self.rate(decoding, |served| f64::from(served.tokens))
+        self.rate(|served| f64::from(served.tokens))
     }
 
-    /// What was finished per second; at the edges of a window by the share of its time that
-    /// lies inside.
-    fn rate(&self, span: impl Fn(&Served) -> [Nanos; 2], amount: impl Fn(&Served) -> f64) -> f64 {
+    /// What was finished per second; at the edges of a window by the share of the answer's time
+    /// that lies inside. Waiting does not count: where a queue grows, nobody has received what
+    /// waits in it.
+    fn rate(&self, amount: impl Fn(&Served) -> f64) -> f64 {
         let began = self.served.iter().map(|served| served.arrived).min();
         let [from, to] = self.window.unwrap_or([began.unwrap_or(0), self.ended]);
         if to <= from {
             return 0.0;
         }
         let inside = |served: &Served| {
-            let [begin, end] = span(served);
+            let end = served.finished.unwrap_or(served.arrived);
+            let begin = served.first_token.unwrap_or(end);
             let inside = end.min(to).saturating_sub(begin.max(from));
             match end - begin {
                 0 => f64::from(u8::from(from <= end && end <= to)),
@@ -270,61 +269,6 @@ pub fn open_loop(
             agenda.schedule(at, request);
         }
     })
-}
-
-/// The same in a load that is steady while the requests are served: requests like them come
-/// before, for a mean latency, and after, until the last of them has ended or had twice that time.
-/// `gap` gives the time to the next arrival.
-pub fn steady_open_loop(
-    engine: &mut Engine,
-    requests: &[Request],
-    mut gap: impl FnMut(Option<&Request>) -> Nanos,
-    keep: Keep,
-) -> Run {
-    let mut sent: Vec<(Nanos, Option<usize>)> = Vec::new();
-    let (mut ended, mut latencies, mut next, mut measured_ended) = (0, 0, 0, 0);
-    let mut window: Option<[Nanos; 2]> = None;
-    let mut client = |agenda: &mut Agenda, happening: Happening| {
-        let now = match happening {
-            Happening::Begin => 0,
-            Happening::Arrived { at, .. } => at,
-            Happening::Ended { at, place, .. } => {
-                let (arrived, measured) = sent[place];
-                (ended, latencies) = (ended + 1, latencies + (at - arrived));
-                measured_ended += usize::from(measured.is_some());
-                return;
-            }
-        };
-        let mean = latencies.checked_div(ended);
-        let is_warm = window.is_some() || mean.is_some_and(|mean| now >= mean);
-        let measured = (is_warm && next < requests.len()).then_some(next);
-        let at = now + gap(measured.map(|place| &requests[place]));
-        if measured.is_some() {
-            next += 1;
-            let [from, _] = window.unwrap_or([now, now]);
-            window = Some([from, at]);
-        } else if let Some([_, to]) = window
-            && (measured_ended == requests.len() || now > to + 2 * mean.unwrap_or_default())
-        {
-            return;
-        }
-        let like = measured.unwrap_or(sent.len() % requests.len());
-        sent.push((at, measured));
-        agenda.schedule(at, requests[like].clone());
-    };
-    if requests.is_empty() {
-        return Run::default();
-    }
-    let mut run = drive(engine, keep, &mut client);
-    let all = std::mem::take(&mut run.served);
-    for (served, (_, measured)) in all.into_iter().zip(sent) {
-        match measured {
-            Some(_) => run.served.push(served),
-            None => run.around.push(served),
-        }
-    }
-    run.window = window;
-    run
 }
 
 /// What a client may answer with further requests.
@@ -492,7 +436,7 @@ impl Agenda {
             self.run.ended = self.run.ended.max(event.at);
             ends.push((event.at, place));
         }
-        let keep_times = self.keep.chunk_times;
+        let keep = self.keep;
         let Some(Task { served, .. }) = self.task(place) else {
             return;
         };
@@ -511,7 +455,10 @@ impl Agenda {
                 served.made = Some([first, event.at]);
             }
             EventKind::Tokens {
-                count, picked_up, ..
+                count,
+                picked_up,
+                batch,
+                ..
             } => {
                 let first = served.picked_up.map_or(picked_up[0], |[first, _]| first);
                 served.picked_up = Some([first, picked_up[1]]);
@@ -525,8 +472,11 @@ impl Agenda {
                 served.last_chunk = event.at;
                 served.tokens += count;
                 served.chunks += 1;
-                if keep_times {
+                if keep.chunk_times {
                     served.chunk_times.push(event.at);
+                }
+                if keep.batches {
+                    served.batches.extend((0..count).map(|_| batch));
                 }
             }
             EventKind::Preempted => {}

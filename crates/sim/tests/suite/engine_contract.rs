@@ -342,7 +342,7 @@ proptest! {
             })
             .collect();
         let mut engine = Engine::new(config, 7);
-        let keep = Keep { chunk_times: true, steps: true };
+        let keep = Keep { chunk_times: true, steps: true, ..Keep::default() };
         let run: Run = open_loop(&mut engine, arrivals, keep);
         for (served, &(_, _, output, _, _)) in run.served.iter().zip(&requests) {
             match served.refused {

@@ -15,6 +15,7 @@ use inferometer_sim::engine::{
 
 const EVERYTHING: Keep = Keep {
     chunk_times: true,
+    batches: true,
     steps: true,
 };
 const MILLISECOND: u64 = 1_000_000;

@@ -5,7 +5,7 @@
 
 use super::cells::{Cells, Column};
 use inferometer_core::record::{
-    BareChunk, Chunks, Failure, Outcome, Record, Stage, TokenSource, Usage,
+    BareChunk, Chunks, Failure, Outcome, PerToken, Record, Stage, TokenSource, Usage,
 };
 use inferometer_core::units::Offset;
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int32Type, Int64Type};
@@ -90,6 +90,8 @@ table! {
     media_tokens: Int64Type = "optional int64" ";",
     rank: Int64Type = "optional int64" ";",
     turns: Int64Type = "optional int64" ";",
+    batch_size: Int32Type = "optional group" "(LIST) { repeated group list { required int32 element; } }",
+    queue_wait_us: Int32Type = "optional group" "(LIST) { repeated group list { required int32 element; } }",
 }
 
 impl Table {
@@ -170,6 +172,11 @@ impl Table {
             .push_maybe(record.media_tokens.map(i64::from));
         self.rank.push_maybe(record.rank.map(i64::from));
         self.turns.push_maybe(record.turns.map(i64::from));
+        let per_token = record.per_token.as_deref();
+        self.batch_size
+            .push_maybe_many(per_token.map(|it| it.batch_size.iter().copied().map(small)));
+        self.queue_wait_us
+            .push_maybe_many(per_token.map(|it| it.queue_wait_us.iter().copied().map(small)));
     }
 
     /// Takes the next row as a record.
@@ -241,6 +248,7 @@ impl Table {
             upload_bytes: take_number(&mut self.upload_bytes)?,
             media_tokens: take_number(&mut self.media_tokens)?,
             rank: take_number(&mut self.rank)?,
+            per_token: self.take_per_token()?,
         })
     }
 
@@ -262,15 +270,25 @@ impl Table {
         }
     }
 
+    fn take_per_token(&mut self) -> Result<Option<Box<PerToken>>> {
+        let batches = take_small_numbers(&mut self.batch_size)?;
+        let waits = take_small_numbers(&mut self.queue_wait_us)?;
+        let any = batches.is_some() || waits.is_some();
+        Ok(any.then(|| {
+            Box::new(PerToken {
+                batch_size: batches.unwrap_or_default(),
+                queue_wait_us: waits.unwrap_or_default(),
+            })
+        }))
+    }
+
     fn take_chunks(&mut self) -> Result<Chunks> {
         let at = self.chunk_ns.take_many()?.into_iter();
-        let tokens = self.chunk_tokens.take_maybe_many()?;
-        let tokens = tokens.map(|tokens| tokens.into_iter().map(unsigned).collect());
         Ok(Chunks {
             at: at
                 .map(|at| unsigned(at).map(Offset))
                 .collect::<Result<_>>()?,
-            tokens: tokens.transpose()?,
+            tokens: take_small_numbers(&mut self.chunk_tokens)?,
             same_read: self.same_read.take_many()?,
         })
     }
@@ -278,6 +296,12 @@ impl Table {
 
 fn take_number<U: TryFrom<i64>>(column: &mut Cells<Int64Type>) -> Result<Option<U>> {
     column.take_maybe()?.map(unsigned).transpose()
+}
+
+fn take_small_numbers(column: &mut Cells<Int32Type>) -> Result<Option<Vec<u32>>> {
+    let numbers = column.take_maybe_many()?;
+    let numbers = numbers.map(|numbers| numbers.into_iter().map(unsigned).collect());
+    numbers.transpose()
 }
 
 fn take_offset(column: &mut Cells<Int64Type>) -> Result<Option<Offset>> {

@@ -2,7 +2,7 @@
 
 use super::*;
 use inferometer_core::record::{
-    BareChunk, BareKind, Chunks, Failure, FailureClass, Outcome, Phase, Stage, Usage,
+    BareChunk, BareKind, Chunks, Failure, FailureClass, Outcome, PerToken, Phase, Stage, Usage,
 };
 use inferometer_core::units::Offset;
 use proptest::collection::vec;
@@ -83,6 +83,15 @@ fn usage() -> impl Strategy<Value = Usage> {
 }
 
 prop_compose! {
+    fn per_token()(
+        batch_size in vec(0..=i32::MAX as u32, 0..4),
+        queue_wait_us in vec(0..=i32::MAX as u32, 0..4),
+    ) -> PerToken {
+        PerToken { batch_size, queue_wait_us }
+    }
+}
+
+prop_compose! {
     fn record()(
         (id, url, index, session, turn, turns, stage) in (
             any::<String>(), any::<String>(), nanos(), option::of(nanos()),
@@ -110,6 +119,7 @@ prop_compose! {
             (option::of(any::<bool>()), option::of(any::<u32>()), option::of(any::<u32>())),
         (media, upload_bytes, media_tokens, rank) in
             (option::of(any::<u32>()), option::of(nanos()), option::of(any::<u32>()), option::of(any::<u32>())),
+        per_token in option::of(per_token()),
     ) -> Record {
         Record {
             id, index, session, turn, turns, stage, due, cap_wait, connect, sent, first_byte, chunks,
@@ -117,6 +127,7 @@ prop_compose! {
             input_tokens_asked, output_tokens_asked, output_exact, input_chars, output_chars,
             url, streamed, resent, refused, items_asked, items, score, differs_at, model_asked,
             valid_json, tool_calls, valid_tool_calls, media, upload_bytes, media_tokens, rank,
+            per_token: per_token.map(Box::new),
         }
     }
 }
@@ -269,6 +280,10 @@ fn full_and_bare() -> [Record; 2] {
         upload_bytes: Some(700_000),
         media_tokens: Some(722),
         rank: Some(3),
+        per_token: Some(Box::new(PerToken {
+            batch_size: vec![1, 8],
+            queue_wait_us: vec![250, 0],
+        })),
         input_chars: 1_300,
         output_chars: 12,
         ..streamed(0, 3)

@@ -127,3 +127,93 @@ fn a_gain_in_virtual_time_is_computed_and_not_certified() {
     let computed = study.result(&trials, true);
     assert!(computed.computed && !computed.gain.unwrap().certified);
 }
+
+/// The same with figures of its own for each start.
+fn measured(study: &Study, of: impl Fn(&Point) -> serde_json::Value) -> StudyResult {
+    let mut trials = found();
+    while let Some(proposal) = study.confirm(&trials, trials.len() as u64) {
+        let rate = if has(&proposal.flags, "max-num-seqs") {
+            130.0
+        } else {
+            100.0
+        };
+        let mut ending = served(rate, 500.0);
+        ending.measurements[0].summary["latency"] = of(&proposal.flags);
+        trials.push(Trial { proposal, ending });
+        assert!(trials.len() < 50, "the last stage does not end");
+    }
+    study.result(&trials, false)
+}
+
+#[test]
+fn a_flag_that_halves_what_an_slo_is_about_is_needed_though_the_limit_is_met_without_it() {
+    let study: Study = STUDY.parse().unwrap();
+    let result = measured(&study, |flags| {
+        let ttft = if has(flags, "block-size") {
+            400.0
+        } else {
+            800.0
+        };
+        json!({"ttft_ms": {"p99": ttft}, "tpot_ms": {"p99": 20.0}})
+    });
+    let trimming = result.trimming.unwrap();
+    let names: Vec<&str> = trimming.needed.iter().map(|it| it.flag.as_str()).collect();
+    assert_eq!(names, ["block-size", "max-num-seqs"]);
+    let worsens = trimming.needed[0].worsens.as_ref().unwrap();
+    assert_eq!(worsens.metric, "latency.ttft_ms.p99");
+    assert!((worsens.value - 1.0).abs() < 1e-9, "{worsens:?}");
+    assert_eq!(trimming.needed[1].worsens, None);
+}
+
+#[test]
+fn what_else_changes_notably_without_a_flag_is_told() {
+    let study: Study = STUDY.parse().unwrap();
+    let result = measured(&study, |flags| {
+        let wait = if has(flags, "block-size") { 1.0 } else { 2.0 };
+        json!({"ttft_ms": {"p99": 500.0, "p50": 100.0 * wait}, "tpot_ms": {"p99": 20.0},
+            "e2e_ms": {"p99": 3000.0 + 50.0 * wait}})
+    });
+    let trimming = result.trimming.unwrap();
+    assert!(trimming.left_out.0.contains_key("block-size"));
+    let also: Vec<(&str, f64)> = (trimming.also.iter())
+        .map(|it| (it.metric.as_str(), (it.value * 100.0).round()))
+        .collect();
+    assert_eq!(
+        also,
+        [("latency.ttft_ms.p50", 100.0)],
+        "1.6 % of E2E is not notable"
+    );
+}
+
+#[test]
+fn no_last_stage_starts_more_often_than_it_says() {
+    let study: Study = STUDY.parse().unwrap();
+    let mut trials: Vec<Trial> = (1..4)
+        .map(|id| trial(id, Origin::Search, served(130.0 - id as f64, 500.0)))
+        .collect();
+    trials.insert(0, found().remove(0));
+    let searched = trials.len();
+    while let Some(proposal) = study.confirm(&trials, trials.len() as u64) {
+        // Every challenger misses its SLO in the last of its pairs.
+        let is_last = |round: usize| {
+            round >= LastStage::SELECTION_ROUNDS
+                && (round - LastStage::SELECTION_ROUNDS) % study.last_stage.repeats
+                    == study.last_stage.repeats - 1
+        };
+        let misses = matches!(proposal.origin, Origin::Confirm { of, round: Some(round) }
+            if of != 0 && is_last(round));
+        let ending = served(120.0, if misses { 5000.0 } else { 500.0 });
+        trials.push(Trial { proposal, ending });
+        assert!(trials.len() < 200, "the last stage does not end");
+    }
+    let starts = trials.len() - searched;
+    let flags = study.space.dimensions().len();
+    let (usual, most) = (
+        study.last_stage.starts(flags),
+        study.last_stage.most_starts(flags),
+    );
+    assert!(
+        usual < starts && starts <= most,
+        "{starts}: {usual} to {most}"
+    );
+}

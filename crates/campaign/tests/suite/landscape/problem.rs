@@ -35,11 +35,7 @@ impl<'a> Problem<'a> {
                 memory_gib: device.memory_bytes() / GIB,
                 count: landscape.cards,
             },
-            model: ModelLimits {
-                max_position: u64::from(model.max_position),
-                heads: model.heads,
-                multimodal: false,
-            },
+            model: ModelLimits::of(&model),
         };
         let dimensions = landscape.flags.iter().map(|flag| Dimension {
             name: flag.name.clone(),

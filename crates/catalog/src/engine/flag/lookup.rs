@@ -2,6 +2,7 @@
 
 use super::super::{EngineKind, Kind, Version};
 use super::{Flag, table};
+use crate::nearest::nearest;
 
 /// What a word that begins with a dash means.
 #[derive(Clone, Debug, PartialEq)]
@@ -96,32 +97,4 @@ fn dashed(spelled: &str) -> String {
 pub fn nearest_names(engine: EngineKind, version: Version, name: &str) -> Vec<&'static str> {
     let known = table(engine).iter().filter(|flag| flag.known_in(version));
     nearest(known.map(|flag| flag.name.as_str()), name)
-}
-
-/// Of these names those nearest to a mistyped one, best first, at most three.
-pub fn nearest<'a>(names: impl IntoIterator<Item = &'a str>, name: &str) -> Vec<&'a str> {
-    let name = name.trim_start_matches('-').replace('_', "-");
-    let name: Vec<char> = name.chars().take(80).collect();
-    let mut scored: Vec<(usize, &str)> = names
-        .into_iter()
-        .map(|known| (distance(&name, known), known))
-        .filter(|(distance, _)| *distance <= 2 + name.len() / 4)
-        .collect();
-    scored.sort();
-    scored.into_iter().take(3).map(|(_, name)| name).collect()
-}
-
-/// Edits between two names (Levenshtein).
-fn distance(from: &[char], to: &str) -> usize {
-    let mut row: Vec<usize> = (0..=from.len()).collect();
-    for (i, wanted) in to.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, had) in from.iter().enumerate() {
-            let change = diagonal + usize::from(*had != wanted);
-            diagonal = row[j + 1];
-            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[from.len()]
 }

@@ -124,12 +124,12 @@ fn refuse_heads(
     tensor: u32,
 ) -> Result<(), Refusal> {
     let is_grouped = given.is_on("enable-dp-attention");
-    if is_grouped || limits.heads.is_multiple_of(tensor) {
+    if is_grouped || limits.is_divided_by(tensor) {
         return Ok(());
     }
     let message = format!(
-        "--tp-size {tensor} does not divide the model's {} attention heads",
-        limits.heads
+        "--tp-size {tensor} does not divide the model's {}",
+        limits.undivided_heads(tensor)
     );
     Err(voice.plain(Rule::HeadsNotDivisible, "tp-size", message))
 }

@@ -30,6 +30,7 @@ fn recorded_host() -> (DeviceClass, ModelLimits) {
     let tiny = ModelLimits {
         max_position: 8192,
         heads: 4,
+        kv_heads: None,
         multimodal: false,
     };
     (cpu, tiny)

@@ -78,10 +78,10 @@ fn refuse_division(
     experts: u32,
     attends_apart: bool,
 ) -> Result<(), Refusal> {
-    if !attends_apart && !limits.heads.is_multiple_of(cards) {
+    if !attends_apart && !limits.is_divided_by(cards) {
         let message = format!(
-            "--tp_size {cards} does not divide the model's {} attention heads",
-            limits.heads
+            "--tp_size {cards} does not divide the model's {}",
+            limits.undivided_heads(cards)
         );
         return Err(voice.plain(Rule::HeadsNotDivisible, "tp_size", message));
     }

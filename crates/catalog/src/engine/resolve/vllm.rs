@@ -57,6 +57,13 @@ pub(super) fn resolve(
         threshold,
     };
     check_batch(voice, batch)?;
+    if limits.heads.is_multiple_of(tensor) && !limits.is_divided_by(tensor) {
+        // A bare assertion of its workers.
+        let heads = limits.undivided_heads(tensor);
+        let message =
+            format!("--tensor-parallel-size {tensor} does not divide the model's {heads}");
+        return Err(voice.plain(Rule::HeadsNotDivisible, "tensor-parallel-size", message));
+    }
     if !limits.heads.is_multiple_of(tensor) {
         return Err(voice.value_error(
             Rule::HeadsNotDivisible,

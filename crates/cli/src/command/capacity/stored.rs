@@ -3,6 +3,7 @@
 use crate::exit::Exit;
 use crate::options::{Format, NO_CHECKS, OutputOptions};
 use crate::output::{Rendered, deliver, language, style};
+use crate::stores::shown;
 use anyhow::bail;
 use inferometer_campaign::capacity::stored::{Capacity, FILE, SearchEnding, TierCapacity};
 use inferometer_core::summary::Summary;
@@ -17,10 +18,11 @@ use std::path::Path;
 
 pub fn show(found: &Capacity, folder: &Path, options: &OutputOptions) -> anyhow::Result<()> {
     let lang = language(options.lang);
+    let directory = shown(folder);
     deliver(options, folder, |format| {
         Ok(Rendered::Whole(match format {
-            Format::Text => text::render(&compose(found, folder, lang), style()),
-            Format::Md => markdown::render(&compose(found, folder, lang)),
+            Format::Text => text::render(&compose(found, &directory, lang), style()),
+            Format::Md => markdown::render(&compose(found, &directory, lang)),
             Format::Json => json(found),
             Format::Junit | Format::Github => bail!(NO_CHECKS),
             Format::Csv => {
@@ -57,7 +59,7 @@ pub fn page(found: &Capacity, folder: &Path, lang: Lang) -> String {
         found,
         probes: &probes,
         environment: environment.as_ref(),
-        directory: folder,
+        directory: &shown(folder),
     };
     html::render(&inferometer_report::html::capacity::compose_page(
         &page, lang,

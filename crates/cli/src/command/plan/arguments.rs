@@ -7,6 +7,7 @@ use inferometer_catalog::engine::{EngineKind, Version};
 use inferometer_core::length::Distribution;
 use inferometer_core::slo::Slo;
 use inferometer_page::figure::theme::Theme;
+use inferometer_plan::what_if::SizeBy;
 use inferometer_text::Lang;
 use std::path::PathBuf;
 
@@ -39,7 +40,7 @@ pub enum PlanQuestion {
     WhatIf(Box<WhatIfArguments>),
     /// Predict a deployment without any measurement
     #[command(
-        override_usage = "inferometer plan predict --device <DEVICE[:COUNT]> --input-tokens <SPEC>\n       --output-tokens <SPEC> [OPTIONS] [-- <ENGINE COMMAND>...]",
+        override_usage = "inferometer plan predict --device <DEVICE[:COUNT][@PRICE]>\n       --input-tokens <SPEC> --output-tokens <SPEC> [OPTIONS]\n       [-- <ENGINE COMMAND>...]",
         after_help = "Example: inferometer plan predict --model qwen3-32b --device h100:4 --concurrency 16,64 \\\n         --input-tokens 1024 --output-tokens 256\n         inferometer plan predict --device h200:8 --rate 2 --input-tokens 4000 --output-tokens 500 \\\n         -- vllm serve meta-llama/Llama-3.1-70B-Instruct --tensor-parallel-size 8"
     )]
     Predict(Box<PredictArguments>),
@@ -60,9 +61,9 @@ pub enum PlanQuestion {
 pub struct PredictArguments {
     #[command(flatten)]
     pub subject: SubjectArguments,
-    /// Card: a preset or numbers as in memory=80GiB,bandwidth=2039,half=312, and how many of them
-    /// as in h200:8; may be given several times
-    #[arg(long, value_name = "DEVICE[:COUNT]", required = true)]
+    /// Card: a preset or numbers as in memory=80GiB,bandwidth=2039,half=312, how many of them, and
+    /// what one costs in an hour, as in h200:8@3.5; presets several with commas; may be repeated
+    #[arg(long, value_name = "DEVICE[:COUNT][@PRICE]", required = true)]
     pub device: Vec<String>,
     /// Flag of the engine and the values to try: max-num-seqs=64,128 or 64..1024:x2
     #[arg(long, value_name = "NAME=LIST")]
@@ -80,7 +81,7 @@ pub struct PredictArguments {
     pub requests: Option<u32>,
     #[command(flatten)]
     pub goal: GoalArguments,
-    /// Price of a card
+    /// Price of a card in an hour, of those that --device names without one
     #[arg(long, value_name = "MONEY", value_parser = positive)]
     pub price_per_hour: Option<f64>,
     /// Power of a card under load, W
@@ -115,8 +116,8 @@ pub struct SplitArguments {
 pub struct ChooseArguments {
     #[command(flatten)]
     pub subject: SubjectArguments,
-    /// Card on offer, how many there are, and what one costs in an hour, as in h20:8@1.2; may be
-    /// given several times
+    /// Card on offer, how many there are, and what one costs in an hour, as in h20:8@1.2; presets
+    /// several with commas; may be repeated
     #[arg(long, value_name = "DEVICE[:COUNT]@PRICE", required = true)]
     pub device: Vec<String>,
     /// Flag of the engine that every deployment has
@@ -137,6 +138,9 @@ pub struct ChooseArguments {
     /// Requests a second to carry
     #[arg(long, value_name = "RATE", value_parser = positive)]
     pub traffic: f64,
+    /// What replicas are counted by: the estimate, or the slow end of its interval
+    #[arg(long, value_name = "estimate|interval", default_value = "estimate", value_parser = size_by)]
+    pub size_by: SizeBy,
     /// Deployments to show
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub top: usize,
@@ -177,7 +181,8 @@ pub struct LoadArguments {
 /// What must be met, and how much of it is needed.
 #[derive(Args)]
 pub struct GoalArguments {
-    /// Objective; without a load, the greatest concurrency that meets all is found
+    /// Objective; without a load, the replicas that --traffic needs are found, or without that the
+    /// greatest concurrency that meets all
     #[arg(long, value_name = "METRIC[.pNN]=TIME")]
     pub slo: Vec<Slo>,
     /// Share of requests that must meet the objectives of a request [1]
@@ -338,8 +343,9 @@ pub struct WhatIfArguments {
     /// Flag of the engine and the values to try: max-num-seqs=64,128 or 64..1024:x2
     #[arg(long, value_name = "NAME=LIST")]
     pub flag: Vec<String>,
-    /// Card in place of the calibrated one; may be given several times
-    #[arg(long, value_name = "PRESET|NUMBERS")]
+    /// Card in place of the calibrated one, and what one costs in an hour, as in h100@2.5; presets
+    /// several with commas; may be repeated
+    #[arg(long, value_name = "DEVICE[@PRICE]")]
     pub device: Vec<String>,
     // Hidden: it is taken only to say what answers for another model.
     #[arg(long, value_name = "NAME", hide = true)]
@@ -360,7 +366,7 @@ pub struct WhatIfArguments {
     pub requests: Option<u32>,
     #[command(flatten)]
     pub goal: GoalArguments,
-    /// Price of a card
+    /// Price of a card in an hour, of those that --device names without one
     #[arg(long, value_name = "MONEY", value_parser = positive)]
     pub price_per_hour: Option<f64>,
     /// Measure the recommended setting, on the simulated engine or on a server that was started
@@ -383,6 +389,11 @@ fn engine(text: &str) -> Result<EngineKind, String> {
     ];
     let found = known.into_iter().find(|kind| kind.word() == text.trim());
     found.ok_or_else(|| "choose vllm, sglang, trtllm or mindie".to_owned())
+}
+
+fn size_by(text: &str) -> Result<SizeBy, String> {
+    text.parse()
+        .map_err(|_| "choose estimate or interval".to_owned())
 }
 
 fn version(text: &str) -> Result<Version, String> {

@@ -2,6 +2,7 @@
 
 use super::Sheet;
 use super::arguments::MemoryArguments;
+use super::cards::names;
 use super::what_if::list;
 use crate::exit::Exit;
 use crate::options::Format;
@@ -24,7 +25,7 @@ pub fn run(arguments: &MemoryArguments) -> anyhow::Result<Exit> {
     let sets = flag_sets(&arguments.flag)?;
     let mut answers = Vec::new();
     let mut impossible = None;
-    for name in arguments.device.iter().flat_map(|names| presets(names)) {
+    for name in arguments.device.iter().flat_map(|text| names(text)) {
         let card: Card = name.parse().with_context(|| format!("--device {name}"))?;
         for command in &commands {
             for set in &sets {
@@ -90,15 +91,6 @@ fn started(arguments: &MemoryArguments) -> anyhow::Result<(KnownModel, Vec<Launc
     let named = named.or(command.model.as_deref());
     let named = named.context("the command names no model; name it there, or with --model")?;
     Ok((find(named, &hubs)?, vec![command]))
-}
-
-/// A list of presets may be given at once; numbers of one card have commas of their own.
-fn presets(names: &str) -> Vec<&str> {
-    if names.contains('=') {
-        vec![names]
-    } else {
-        names.split(',').collect()
-    }
 }
 
 /// Flags of one column, and those of them that other columns have otherwise.

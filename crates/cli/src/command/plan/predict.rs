@@ -2,6 +2,7 @@
 
 use super::Sheet;
 use super::arguments::{PredictArguments, SubjectArguments};
+use super::cards::{self, AskedCards};
 use super::what_if::{Axis, axis, known_flags, loads};
 use crate::exit::Exit;
 use crate::session::session;
@@ -9,7 +10,7 @@ use anyhow::{Context, bail};
 use inferometer_catalog::engine::{EngineKind, LaunchCommand, Version};
 use inferometer_message::PlanText as Text;
 use inferometer_plan::device::Card;
-use inferometer_plan::flags::{Flag, cards, flags_of};
+use inferometer_plan::flags::{self, Flag, flags_of};
 use inferometer_plan::model::{KnownModel, find};
 use inferometer_plan::predict::Subject;
 use inferometer_plan::split::Split;
@@ -28,19 +29,25 @@ pub fn run(arguments: &PredictArguments) -> anyhow::Result<Exit> {
         .collect::<anyhow::Result<_>>()?;
     let lengths = [arguments.input_tokens, arguments.output_tokens];
     let mut stand_ins = Vec::new();
-    for text in &arguments.device {
-        let (name, count) = counted(text)?;
-        let card: Card = name.parse().with_context(|| format!("--device {text}"))?;
+    let devices = cards::asked(&arguments.device)?;
+    let card_prices = cards::prices(&devices)?;
+    for AskedCards {
+        name, card, count, ..
+    } in &devices
+    {
+        let count = *count;
         for asked in &engines {
             known_flags(asked.engine, asked.version, &axes)?;
             let flags = asked.spread_over(count);
-            let own = cards(asked.engine, &flags);
-            let split = split(arguments, &card, count, own)?;
+            let own = flags::cards(asked.engine, &flags);
+            let split = split(arguments, card, count, own)?;
             let subject = Subject {
                 model: model.model.clone(),
                 device: card.device.clone(),
                 cards: match &split {
-                    Some(split) => split.cards([cards(asked.engine, &split.prefill_flags()), own]),
+                    Some(split) => {
+                        split.cards([flags::cards(asked.engine, &split.prefill_flags()), own])
+                    }
                     None => count.unwrap_or(own),
                 },
                 engine: asked.engine,
@@ -63,6 +70,7 @@ pub fn run(arguments: &PredictArguments) -> anyhow::Result<Exit> {
         requests: arguments.requests,
         objectives: objectives.clone(),
         price_per_hour: arguments.price_per_hour,
+        card_prices: card_prices.clone(),
         traffic: arguments.goal.traffic,
         watts: arguments.watts,
     })?;
@@ -108,7 +116,7 @@ fn split(
     }
     let flags = flags_of(&prefill);
     let workers = asked.workers.unwrap_or([1, 1]);
-    let each = [cards(prefill.engine, &flags), own];
+    let each = [flags::cards(prefill.engine, &flags), own];
     let mut split = Split::new(&flags, workers, each, &card.device);
     split.link_gbs = asked.link.unwrap_or(split.link_gbs);
     Ok(Some(split))
@@ -125,7 +133,7 @@ impl AskedEngine {
     /// The flags on so many cards: where they say nothing of it, the cards share every layer.
     fn spread_over(&self, count: Option<u32>) -> Vec<Flag> {
         let mut flags = self.flags.clone();
-        if let Some(count) = count.filter(|_| cards(self.engine, &flags) == 1) {
+        if let Some(count) = count.filter(|_| flags::cards(self.engine, &flags) == 1) {
             flags.push(("tensor-parallel-size".to_owned(), Some(count.to_string())));
         }
         flags
@@ -161,15 +169,4 @@ pub(super) fn asked(
         flags: flags_of(&command),
     };
     Ok((find(named, &hubs)?, vec![asked]))
-}
-
-/// `h200:8`: the card and how many of them.
-pub(super) fn counted(text: &str) -> anyhow::Result<(&str, Option<u32>)> {
-    match text.rsplit_once(':') {
-        None => Ok((text, None)),
-        Some((name, count)) => match count.parse() {
-            Ok(count) if count > 0 => Ok((name, Some(count))),
-            _ => bail!("--device {text}: write the number of cards as in h200:8"),
-        },
-    }
 }

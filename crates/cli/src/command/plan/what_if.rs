@@ -2,6 +2,7 @@
 
 use super::Sheet;
 use super::arguments::{LoadArguments, WhatIfArguments};
+use super::cards;
 use super::trace::Trace;
 use super::verify::{self, last_verified, verify};
 use crate::exit::Exit;
@@ -53,9 +54,15 @@ pub fn run(arguments: &WhatIfArguments) -> anyhow::Result<Exit> {
     if loads.is_empty() && arguments.goal.slo.is_empty() {
         loads.extend(trace.as_ref().and_then(Trace::load));
     }
+    let cards = cards::asked(&arguments.device)?;
+    if let Some(counted) = cards.iter().find(|cards| cards.count.is_some()) {
+        let name = &counted.name;
+        bail!("--device {name}: flags say how many cards a server has; leave out the number");
+    }
+    let card_prices = cards::prices(&cards)?;
     let question = Question {
         calibration: &calibration,
-        cards: arguments.device.clone(),
+        cards: cards.into_iter().map(|cards| cards.name).collect(),
         flags,
         loads,
         input,
@@ -64,6 +71,7 @@ pub fn run(arguments: &WhatIfArguments) -> anyhow::Result<Exit> {
         requests: arguments.requests,
         objectives: Objectives::of(&arguments.goal.slo, arguments.goal.attainment)?,
         price_per_hour: arguments.price_per_hour,
+        card_prices,
         traffic: arguments.goal.traffic,
         watts: arguments.watts,
     };
@@ -115,7 +123,7 @@ fn same_model(asked: &str, calibration: &Calibration) -> anyhow::Result<()> {
         return Ok(());
     }
     bail!(
-        "what-if answers for {own}, which was calibrated, not for {asked}; predict that without a measurement: inferometer plan predict --model {asked} --device {}:{} --input-tokens N --output-tokens N, or calibrate on results of {asked}",
+        "what-if answers for {own}, which was calibrated; for {asked}: inferometer plan predict --model {asked} --device {}:{} --input-tokens N --output-tokens N, or calibrate on results of it",
         calibration.device,
         calibration.cards
     )

@@ -65,7 +65,7 @@ pub struct ListedRun {
     started: Option<String>,
     /// `run`, `sweep`, `capacity`, `study`, `import`.
     kind: String,
-    /// `valid`, `invalid`, `unfinished`, `foreign`.
+    /// `valid`, `invalid`, `nothing-found`, `running`, `unfinished`, `damaged`, `foreign`.
     state: String,
     /// The load in a few characters, or how many points, trials or results there are.
     load: String,
@@ -264,19 +264,30 @@ pub struct ForecastSetting {
 #[derive(JsonSchema)]
 pub struct Choice {
     schema: String,
+    /// `estimate` or `interval`: what replicas are counted by.
+    size_by: String,
     /// The cheapest first.
     deployments: Vec<ChosenDeployment>,
     considered: u64,
     /// Those that no engine starts.
     refused: u64,
-    /// Those that miss the objectives with a single stream.
+    /// Those that miss the objectives even when idle.
     never_met: u64,
     /// Those that need more cards than there are.
     too_few_cards: u64,
+    /// Those that carry the traffic by the estimate and not by the interval, which was asked for.
+    only_by_estimate: u64,
+    /// Those that were simulated with a few requests.
     simulated: u64,
+    /// Those of them that were simulated with as many as the objectives need.
+    confirmed: u64,
+    /// Those of which no more is known than a formula or a few requests say.
+    left_out: u64,
+    /// Those of `left_out` that may be as cheap as what is listed, by what is known of them.
+    in_doubt: u64,
 }
 
-/// One replica at the greatest load that meets the objectives, and what all of them cost.
+/// One replica with its share of the traffic, and what all of them cost.
 #[derive(JsonSchema)]
 pub struct ChosenDeployment {
     #[serde(flatten)]
@@ -340,10 +351,12 @@ pub struct PredictedSetting {
     /// What lies outside the envelope.
     outside: Vec<Extrapolation>,
     cards: u32,
-    /// Servers for the asked traffic, by the low end of what one carries.
+    /// Servers for the asked traffic: those whose share the load is, or by the low end of what one
+    /// carries at a given load.
     replicas: Option<u64>,
-    /// The same by both ends, the fewest first.
-    replicas_range: Option<[u64; 2]>,
+    /// By the estimate (at a given concurrency, by the high end), and by the slow end of the
+    /// interval: absent where no number is enough.
+    replicas_range: Option<(u64, Option<u64>)>,
     cost_per_million_output_tokens: Option<f64>,
     output_tokens_per_joule: Option<f64>,
 }
@@ -401,6 +414,14 @@ pub struct PredictedTokens {
 pub struct PredictedSlo {
     met: bool,
     verdict: PredictedVerdict,
+    objectives: Vec<PredictedObjective>,
+}
+
+#[derive(JsonSchema)]
+pub struct PredictedObjective {
+    objective: String,
+    /// Its figure; absent where no request has it.
+    value_ms: Option<f64>,
 }
 
 #[derive(JsonSchema)]

@@ -9,6 +9,7 @@ use inferometer_campaign::trial::Event;
 use inferometer_core::summary::Summary;
 use inferometer_load::certificate::Certificate;
 use inferometer_plan::calibrate::Calibration;
+use inferometer_store::copies::UploadLog;
 use inferometer_store::sweep_dir::SweepPlan;
 use inferometer_workload::survey::Survey;
 use schemars::generate::SchemaSettings;
@@ -44,6 +45,7 @@ fn written(name: &str) -> String {
         "sweep" => of::<forms::Sweep>(),
         "sweep-plan" => of::<SweepPlan>(),
         "trials" => of::<Event>(),
+        "upload" => of::<UploadLog>(),
         "validation" => of::<forms::Validation>(),
         "what-if" => of::<forms::WhatIf>(),
         other => panic!("a type for {other}"),
@@ -53,7 +55,7 @@ fn written(name: &str) -> String {
     schema["title"] = json!(form);
     name_form(&mut schema, name, &form);
     match name {
-        "capacity" | "capacity-probes" | "trials" => allow_sum(&mut schema),
+        "capacity" | "capacity-probes" | "trials" | "upload" => allow_sum(&mut schema),
         "import" => allow_sum(&mut schema["$defs"]["Stored"]),
         _ => {}
     }

@@ -4,11 +4,10 @@ use super::home::{Home, Own, address_of};
 use super::{address, answer};
 use crate::live::{Followed, LivePage};
 use anyhow::{Context, bail};
-use inferometer_text::Lang;
 use inferometer_web::{Access, Server};
 
 /// Serves the folder that a measurement is kept in, and its live page.
-pub fn follow(listen: &str, followed: &Followed<'_>, lang: Lang) -> anyhow::Result<LivePage> {
+pub fn follow(listen: &str, followed: &Followed<'_>) -> anyhow::Result<LivePage> {
     let address = address("--live", listen)?;
     if !address.ip().is_loopback() {
         bail!(
@@ -24,7 +23,7 @@ pub fn follow(listen: &str, followed: &Followed<'_>, lang: Lang) -> anyhow::Resu
         end: followed.end.clone(),
     };
     let page = address_of(&own.name);
-    let home = Home::beside(folder.to_owned(), own, lang);
+    let home = Home::beside(folder.to_owned(), own, followed.lang);
     let server = Server::bind(address, Access::Loopback).with_context(|| {
         format!("cannot listen on {address}; choose another port, as in --live=127.0.0.1:7471")
     })?;

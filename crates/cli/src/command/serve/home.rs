@@ -4,10 +4,12 @@ use super::live;
 use super::metrics::{self, View};
 use super::start::{Started, Starter};
 use crate::command::{compare, history, runs, site};
+use crate::language::language;
 use crate::tui::{EndWish, state_words};
 use anyhow::bail;
 use inferometer_core::point::Point;
 use inferometer_message::StartText;
+use inferometer_page::html::following_browser;
 use inferometer_report::runs::{KnownResult, RunState, value};
 use inferometer_report::site::{Entry, Hosting, MayEnd, index, live_page, plain_page, start_page};
 use inferometer_runner::now::{goes_on, measured};
@@ -47,6 +49,8 @@ pub struct Own {
 pub struct Home {
     folders: Vec<PathBuf>,
     lang: Lang,
+    /// Nobody chose the language, so that readers have their own.
+    follows_reader: bool,
     /// What this process measures.
     own: Option<Own>,
     /// Starts measurements, where pages may.
@@ -56,10 +60,11 @@ pub struct Home {
 }
 
 impl Home {
-    pub fn new(folders: Vec<PathBuf>, lang: Lang) -> Self {
+    pub fn new(folders: Vec<PathBuf>, lang: Option<Lang>) -> Self {
         Home {
             folders,
-            lang,
+            lang: language(lang),
+            follows_reader: lang.is_none(),
             own: None,
             starter: None,
             known: Mutex::default(),
@@ -67,7 +72,7 @@ impl Home {
     }
 
     /// The same beside what this process measures.
-    pub fn beside(folder: PathBuf, own: Own, lang: Lang) -> Self {
+    pub fn beside(folder: PathBuf, own: Own, lang: Option<Lang>) -> Self {
         Home {
             own: Some(own),
             ..Self::new(vec![folder], lang)
@@ -187,6 +192,15 @@ impl Home {
         self.lock()
             .insert(stored.path.clone(), (stamps, result.clone()));
         result
+    }
+
+    /// A page in its reader's language, where no other was chosen.
+    pub fn for_reader(&self, page: String) -> String {
+        if self.follows_reader {
+            following_browser(&page)
+        } else {
+            page
+        }
     }
 
     pub fn index(&self) -> anyhow::Result<String> {
@@ -318,7 +332,7 @@ mod tests {
             std::fs::write(run.join("scenario.toml"), "").unwrap();
         }
         std::os::unix::fs::symlink(&secret, served.join("link")).unwrap();
-        let home = Home::new(vec![served.clone()], Lang::En);
+        let home = Home::new(vec![served.clone()], Some(Lang::En));
         assert_eq!(home.stored("a").map(|it| it.path), Some(served.join("a")));
         for id in [
             "",

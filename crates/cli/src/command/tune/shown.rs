@@ -15,9 +15,11 @@ use inferometer_store::run_dir::RunDir;
 use inferometer_text::Lang;
 use std::path::Path;
 
-pub fn read_stored(folder: &Path) -> anyhow::Result<StudyResult> {
+/// What a study found so far, and whether it came to its end.
+pub fn read_stored(folder: &Path) -> anyhow::Result<(StudyResult, bool)> {
+    let is_complete = tune::read(folder)?.complete;
     let (study, trials) = stored(folder)?;
-    Ok(study.result(&trials, is_virtual(folder)))
+    Ok((study.result(&trials, is_virtual(folder)), is_complete))
 }
 
 pub fn show_stored(folder: &Path, options: &OutputOptions) -> anyhow::Result<Exit> {

@@ -28,6 +28,19 @@ impl<'a> Table<'a> {
         if self.quiet {
             return;
         }
+        let last_stage = &self.study.last_stage;
+        let flags = self.study.space.dimensions().len();
+        let (trials_at_most, most) = (self.study.budget.trials, last_stage.most_starts(flags));
+        let plan = [
+            ("trials", trials_at_most.to_string()),
+            ("starts", last_stage.starts(flags).to_string()),
+            ("most", most.to_string()),
+            (
+                "all",
+                trials_at_most.saturating_add(most as u64).to_string(),
+            ),
+        ];
+        progress.keep(&ProgressText::StudyPlan.with(self.lang, &plan));
         if !trials.is_empty() {
             let count = [("count", trials.len().to_string())];
             progress.keep(&ProgressText::StudyGoesOn.with(self.lang, &count));

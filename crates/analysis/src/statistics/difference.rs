@@ -1,5 +1,4 @@
-//! Whether a difference is there, is too small to matter, or cannot be told; and how many
-//! such questions may be asked at once.
+//! A difference, and how well it is known.
 
 use super::distribution::{student_quantile, student_tail};
 
@@ -42,27 +41,6 @@ impl Difference {
         let half = student_quantile(0.5 + confidence / 2.0, self.degrees) * self.error;
         [self.value - half, self.value + half]
     }
-
-    /// Whether its whole interval is nearer to nought than the margin.
-    pub fn lies_within(&self, margin: f64, confidence: f64) -> bool {
-        let [low, high] = self.interval(confidence);
-        -margin < low && high < margin
-    }
-}
-
-/// Holm's correction: p-values that may be compared with one level, however many they are, in
-/// the order given.
-pub fn holm(p_values: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..p_values.len()).collect();
-    order.sort_by(|&a, &b| p_values[a].total_cmp(&p_values[b]));
-    let mut adjusted = vec![f64::NAN; p_values.len()];
-    let mut largest = 0f64;
-    for (step, &at) in order.iter().enumerate() {
-        let left = (p_values.len() - step) as f64;
-        largest = largest.max((left * p_values[at]).min(1.0));
-        adjusted[at] = largest;
-    }
-    adjusted
 }
 
 #[cfg(test)]
@@ -80,33 +58,12 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_is_inside_margins_that_hold_its_interval() {
-        let difference = Difference {
-            value: 0.004,
-            error: 0.009,
-            degrees: 60.0,
-        };
-        assert!(difference.lies_within(1.03f64.ln(), 0.95));
-        assert!(!difference.lies_within(1.03f64.ln(), 0.999));
-        assert!(!difference.lies_within(1.01f64.ln(), 0.95));
-    }
-
-    #[test]
     fn welch_agrees_with_lakens_worked_example() {
         // Lakens (2017): means 5.25 and 5.22, t(182) = 0.227.
         let difference =
             Difference::welch(&sample(89, 5.22, 0.83), &sample(95, 5.25, 0.95)).unwrap();
         assert!((difference.degrees - 181.1).abs() < 1.0);
         assert!((difference.value / difference.error - 0.227).abs() < 0.005);
-    }
-
-    #[test]
-    fn holm_agrees_with_a_worked_example() {
-        let adjusted = holm(&[0.01, 0.04, 0.03, 0.005]);
-        for (found, expected) in adjusted.iter().zip([0.03, 0.06, 0.06, 0.02]) {
-            assert!((found - expected).abs() < 1e-12, "{adjusted:?}");
-        }
-        assert!(holm(&[]).is_empty());
     }
 
     #[test]

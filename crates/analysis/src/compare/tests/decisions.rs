@@ -1,0 +1,100 @@
+//! Verdicts and the intervals that they rest on, and what else a reader is told.
+
+use super::*;
+
+#[test]
+fn every_verdict_rests_on_the_interval_beside_it() {
+    let ladder = |name: &str, latency: f64, deviation: f64, seed: u64| {
+        let runs = (1..=6).flat_map(|load| {
+            let mut runs = repeats("", 5, latency, deviation, 10 * seed + u64::from(load)).runs;
+            runs.iter_mut().for_each(|run| run.point = point(load));
+            runs
+        });
+        group(name, runs.collect())
+    };
+    let margin = 1.03;
+    let mut told = [0; 3];
+    for seed in 0..4 {
+        for (latency, deviation) in [(104.0, 0.03), (101.0, 0.003), (103.0, 0.01)] {
+            let groups = [
+                ladder("a", 100.0, deviation, 2 * seed),
+                ladder("b", latency, deviation, 2 * seed + 1),
+            ];
+            for row in compare(&groups, &Settings::default()).rows {
+                let Some(p_value) = row.p_value else {
+                    continue;
+                };
+                let [low, high] = [row.low.unwrap(), row.high.unwrap()];
+                let (above, below) = (low > 1.0, high < 1.0);
+                let inside = low > 1.0 / margin && high < margin;
+                let expected = match row.metric.more_is_better() {
+                    _ if inside => Verdict::Same,
+                    more if above => [Verdict::Worse, Verdict::Better][usize::from(more)],
+                    more if below => [Verdict::Better, Verdict::Worse][usize::from(more)],
+                    _ => Verdict::Unknown,
+                };
+                assert_eq!(row.verdict, expected, "{row:?}");
+                let certain = p_value < Settings::default().risk;
+                assert_eq!(certain, above || below, "{row:?}");
+                if row.primary {
+                    let level = row.level.unwrap();
+                    assert!(
+                        (level - (1.0 - 0.05 / 6.0)).abs() < 1e-9,
+                        "six loads: {level}"
+                    );
+                    let place = match expected {
+                        Verdict::Same => 0,
+                        Verdict::Unknown => 1,
+                        _ => 2,
+                    };
+                    told[place] += 1;
+                }
+            }
+        }
+    }
+    assert!(told.iter().all(|count| *count > 5), "{told:?}");
+}
+
+#[test]
+fn doubts_and_other_models_of_the_sides_are_told_though_they_are_compared() {
+    let doubt = |code, severity| StatedDoubt {
+        code,
+        severity,
+        text: String::new(),
+        remedy: String::new(),
+    };
+    let side = |name: &str, model: Option<&str>, doubts: &[StatedDoubt]| {
+        let mut runs = repeats(name, 3, 100.0, 0.01, 1).runs;
+        for run in &mut runs {
+            run.system.model = model.map(str::to_owned);
+        }
+        runs[1].summary.doubts = doubts.to_vec();
+        runs[1].foreign_doubts = vec![("not-a-distribution".to_owned(), Severity::Warn)];
+        group(name, runs)
+    };
+    let doubts = [
+        doubt(DoubtCode::Drift, Severity::Warn),
+        doubt(DoubtCode::FewSamples, Severity::Note),
+    ];
+    let mut plain = side("a", Some("7B"), &[]);
+    plain.runs[1].foreign_doubts.clear();
+    let found = compare(
+        &[plain.clone(), side("b", Some("14B"), &doubts)],
+        &Settings::default(),
+    );
+    assert!(found.comparable);
+    let [of_b] = found.doubts.as_slice() else {
+        panic!("{:?}", found.doubts)
+    };
+    assert_eq!((of_b.group.as_str(), of_b.runs, of_b.invalid), ("b", 3, 0));
+    let codes: Vec<(&str, usize)> = (of_b.doubts.iter())
+        .map(|it| (it.code.as_str(), it.runs))
+        .collect();
+    assert_eq!(codes, [("drift", 1), ("not-a-distribution", 1)]);
+    let models: Vec<&[String]> = found.models.iter().map(|it| it.models.as_slice()).collect();
+    assert_eq!(models, [["7B"], ["14B"]]);
+    for same in [Some("7B"), None] {
+        let found = compare(&[plain.clone(), side("b", same, &[])], &Settings::default());
+        assert_eq!(found.models, [], "{same:?}");
+    }
+}

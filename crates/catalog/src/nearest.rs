@@ -1,0 +1,60 @@
+//! Names near to one that is not known, for errors.
+
+/// Of these names those nearest to a mistyped one, best first, at most three.
+pub fn nearest<'a>(names: impl IntoIterator<Item = &'a str>, name: &str) -> Vec<&'a str> {
+    let name = name.trim_start_matches('-').replace('_', "-");
+    let name: Vec<char> = name.chars().take(80).collect();
+    let mut scored: Vec<(usize, &str)> = names
+        .into_iter()
+        .map(|known| (distance(&name, known), known))
+        .filter(|(distance, _)| *distance <= 2 + name.len() / 4)
+        .collect();
+    scored.sort();
+    scored.into_iter().take(3).map(|(_, name)| name).collect()
+}
+
+/// Most names of many that an error lists.
+const A_FEW: usize = 5;
+
+/// A few of many names for an error: those nearest to one that is not known, then the first.
+pub fn a_few(names: &[&str], name: &str) -> String {
+    let mut few = nearest(names.iter().copied(), &name.to_lowercase());
+    let others: Vec<&str> = (names.iter().copied())
+        .filter(|it| !few.contains(it))
+        .take(A_FEW - few.len())
+        .collect();
+    few.extend(others);
+    let more = if names.len() > few.len() { " …" } else { "" };
+    few.join(", ") + more
+}
+
+/// Edits between two names (Levenshtein).
+fn distance(from: &[char], to: &str) -> usize {
+    let mut row: Vec<usize> = (0..=from.len()).collect();
+    for (i, wanted) in to.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, had) in from.iter().enumerate() {
+            let change = diagonal + usize::from(*had != wanted);
+            diagonal = row[j + 1];
+            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[from.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_lists_the_nearest_of_many_names_and_says_that_there_are_more() {
+        let names: Vec<String> = (0..40).map(|at| format!("card-{at}")).collect();
+        let mut names: Vec<&str> = names.iter().map(String::as_str).collect();
+        names.push("h100");
+        let few = a_few(&names, "H10O");
+        assert!(few.starts_with("h100, card-"), "{few}");
+        assert!(few.ends_with(" …") && few.len() < 60, "{few}");
+        assert_eq!(a_few(&["a", "b"], "zzz"), "a, b");
+    }
+}

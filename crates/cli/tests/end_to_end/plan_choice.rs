@@ -1,0 +1,214 @@
+//! `inferometer plan` about arrivals: what is chosen and predicted is what a run of the simulated
+//! engine in virtual time finds.
+
+use crate::support::{Ended, Place};
+use serde_json::Value;
+
+fn json(ended: &Ended) -> Value {
+    serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:?}"))
+}
+
+fn plan(place: &Place, words: &[&str]) -> Ended {
+    let words: Vec<&str> = ["plan"].iter().chain(words).copied().collect();
+    place.run(&words)
+}
+
+/// The summary of a run in virtual time of an engine's command.
+fn computed(place: &Place, options: &str, device: &str, command: &str) -> Value {
+    let line = format!(
+        "run --sim-clock virtual --sim-device {device} {options} --quiet --no-html --format json -- {command}"
+    );
+    let ended = place.run(&line.split_whitespace().collect::<Vec<_>>());
+    json(&ended)
+}
+
+/// That both have the same requests at the same times.
+fn assert_same(predicted: &Value, run: &Value) {
+    for [kind, name, figure] in [
+        ["throughput", "requests_per_s", ""],
+        ["latency", "ttft_ms", "p99"],
+        ["latency", "tpot_ms", "p99"],
+        ["latency", "e2e_ms", "mean"],
+    ] {
+        let of = |all: &Value| {
+            let found = &all[kind][name];
+            let found = if figure.is_empty() {
+                found
+            } else {
+                &found[figure]
+            };
+            found.as_f64().unwrap_or_else(|| panic!("{name}: {all}"))
+        };
+        let ratio = of(predicted) / of(run);
+        assert!((ratio - 1.0).abs() < 1e-3, "{name} {figure}: {ratio}");
+    }
+}
+
+#[test]
+fn what_is_chosen_meets_the_objectives_by_the_command_that_verifies_it() {
+    let place = Place::new();
+    let words = "choose --model llama-3.1-8b --device h20:8@1.2 --device h100@2.5 --input-tokens uniform(256,768) --output-tokens uniform(32,96) --slo ttft.p99=1s --slo tpot.p99=15ms --traffic 30 --format json";
+    let ended = plan(&place, &words.split(' ').collect::<Vec<_>>());
+    let answer = json(&ended);
+    assert_eq!(answer["size_by"], "estimate");
+    let deployments = answer["deployments"].as_array().unwrap();
+    let whole = |it: &&Value| it["workers"].is_null();
+    for chosen in deployments.iter().filter(whole) {
+        let text = |key: &str| chosen[key].as_str().unwrap();
+        let options = text("verify").strip_prefix("inferometer run http://127.0.0.1:8000 ");
+        let options = options.unwrap().replace('\'', "");
+        let run = computed(&place, &options, text("device"), text("command"));
+        assert_eq!(run["slo"]["met"], true, "{options}: {run}");
+        assert_eq!(run["valid"], true, "{options}: {run}");
+        // SGLang's cache finds first words that prompts share by chance, and serves those first.
+        if chosen["engine"] == "vllm" {
+            assert_same(&chosen["predicted"], &run);
+        }
+        let replicas = chosen["replicas"].as_f64().unwrap();
+        let rate = chosen["point"]["rate"].as_f64().unwrap();
+        assert!(rate * replicas >= 30.0, "{chosen}");
+        let requests = chosen["predicted"]["requests"]["planned"].as_u64();
+        assert!(requests >= Some(459), "{chosen}");
+    }
+    assert!(deployments.iter().any(|it| whole(&it)), "{answer}");
+}
+
+#[test]
+fn a_rate_is_predicted_as_a_run_has_it() {
+    let place = Place::new();
+    let command = "vllm serve qwen3-32b --tensor-parallel-size 4";
+    let load = "--rate 8 --requests 200 --input-tokens uniform(1000,3000) --output-tokens 100";
+    let predict = format!("predict --device h100 {load} --format json -- {command}");
+    let predicted = json(&plan(&place, &predict.split(' ').collect::<Vec<_>>()));
+    let predicted = &predicted["settings"][0]["predicted"];
+    let run = computed(&place, load, "h100", command);
+    assert_same(predicted, &run);
+    let window = |of: &Value| of["window_s"].as_f64().unwrap();
+    assert!((window(predicted) / window(&run) - 1.0).abs() < 1e-3);
+}
+
+#[test]
+fn replicas_for_a_traffic_meet_the_objectives_at_their_share_of_it() {
+    let place = Place::new();
+    let fixed = "predict --model qwen2.5-7b --device h100 --input-tokens 512 --output-tokens 64 --slo tpot.p99=12ms --traffic 60 --format json";
+    let asked = |more: &str| {
+        let words = format!("{fixed}{more}");
+        let answer = json(&plan(&place, &words.split(' ').collect::<Vec<_>>()));
+        answer["settings"][0].clone()
+    };
+    let sized = asked("");
+    let rate = sized["point"]["rate"].as_f64().unwrap();
+    let replicas = sized["replicas"].as_u64().unwrap();
+    assert!(replicas > 1 && rate * replicas as f64 >= 60.0, "{sized}");
+    let requests = &sized["predicted"]["requests"]["planned"];
+    let offered = asked(&format!(" --rate {rate} --requests {requests}"));
+    assert_eq!(offered["replicas"], sized["replicas"]);
+    assert_eq!(offered["predicted"], sized["predicted"]);
+}
+
+#[test]
+fn the_interval_is_named_where_it_is_the_reason_for_more_replicas() {
+    let place = Place::new();
+    let fixed = "choose --model qwen2.5-7b --engine vllm --device l20@1 --flag max-num-batched-tokens=8192 --input-tokens 512 --output-tokens 64 --slo tpot.p90=2s --slo ttft.p90=200s --traffic 12 --top 2";
+    let asked = |more: &str| {
+        let words = format!("{fixed} {more}");
+        plan(&place, &words.split(' ').collect::<Vec<_>>())
+    };
+    let first = |more: &str| json(&asked(more))["deployments"][0].clone();
+    let estimate = first("--format json");
+    let [few, many] = [0, 1].map(|end| estimate["replicas_range"][end].as_u64().unwrap());
+    assert_eq!(estimate["replicas"], few);
+    assert!(many > few && estimate["certain"] == false, "{estimate}");
+    let interval = first("--size-by interval --format json");
+    assert!(interval["replicas"].as_u64() >= Some(few), "{interval}");
+    assert_eq!(interval["certain"], true, "{interval}");
+    for (lang, said) in [("en", "its whole interval"), ("zh", "按整个区间需")] {
+        let ended = asked(&format!("--lang {lang}"));
+        assert!(
+            ended.stdout.contains(&format!("{few} / {many}")),
+            "{ended:?}"
+        );
+        assert!(ended.stdout.contains(said), "{ended:?}");
+    }
+    asked("--size-by guess").assert_refused(&["estimate or interval"]);
+}
+
+#[test]
+fn cards_are_named_alike_everywhere_and_each_has_its_price() {
+    let place = Place::new();
+    let fixed = "predict --model qwen2.5-7b --concurrency 4 --input-tokens 64 --output-tokens 16 --format json --device";
+    let asked = |device: &str| {
+        let words = format!("{fixed} {device}");
+        plan(&place, &words.split(' ').collect::<Vec<_>>())
+    };
+    let answer = json(&asked(
+        "h20:2@2,h100:4@5.5 --device a100-80g --price-per-hour 1",
+    ));
+    for (setting, (cards, price)) in [(2.0, 2.0), (4.0, 5.5), (1.0, 1.0)].iter().enumerate() {
+        let found = &answer["settings"][setting];
+        assert_eq!(found["cards"], *cards, "{found}");
+        let tokens = &found["predicted"]["throughput"]["output_tokens_per_s"];
+        let cost = price * cards / 3600.0 / tokens.as_f64().unwrap() * 1e6;
+        let stated = found["cost_per_million_output_tokens"].as_f64().unwrap();
+        assert!((stated / cost - 1.0).abs() < 1e-9, "{found}");
+    }
+    asked("h20:8@free").assert_refused(&["'free'", "h200:8@3.5"]);
+    asked("h20:2@2,h20:4@3").assert_refused(&["two prices"]);
+}
+
+#[test]
+fn cards_that_cannot_share_a_layer_are_refused_with_those_that_can() {
+    let place = Place::new();
+    let asked = |device: &str, engine: &str| {
+        // 40 heads, and 8 of keys and values.
+        let words = format!(
+            "predict --model qwen2.5-14b --device {device} --engine {engine} --concurrency 4 --input-tokens 64 --output-tokens 16"
+        );
+        plan(&place, &words.split(' ').collect::<Vec<_>>())
+    };
+    for engine in ["vllm", "sglang", "trtllm"] {
+        asked("h20:5", engine).assert_refused(&["8 KV heads", "1, 2, 4, 8"]);
+        asked("h20:3", engine).assert_refused(&["attention heads", "1, 2, 4, 8"]);
+    }
+    asked("910b3:3", "mindie").assert_refused(&["worldSize 3", "1, 2, 4, 8"]);
+}
+
+#[test]
+fn the_cheapest_deployment_comes_with_its_commands_and_its_chart() {
+    let place = Place::new();
+    let words = "choose --model llama-3.1-8b --engine vllm --device h20:2@1.2 --device h100@2.5 --flag max-num-batched-tokens=8192 --input-tokens 512 --output-tokens 64 --slo ttft.p99=4s --slo tpot.p99=60ms --traffic 2 --lang en";
+    let asked = |more: &str| {
+        let words = format!("{words} {more}");
+        plan(&place, &words.split(' ').collect::<Vec<_>>())
+    };
+    let ended = asked("--top 2 --format json");
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let answer = json(&ended);
+    assert_eq!(answer["schema"], "inferometer.choice/1");
+    let first = &answer["deployments"][0];
+    assert!(
+        first["command"]
+            .as_str()
+            .unwrap()
+            .contains("vllm serve llama-3.1-8b")
+    );
+    assert!(
+        first["verify"]
+            .as_str()
+            .unwrap()
+            .starts_with("inferometer run")
+    );
+    assert!(first["headroom"].as_f64() >= Some(0.0), "{first}");
+    let ended = asked("--top 2");
+    assert!(
+        ended.stdout.contains("Why the next ones are worse"),
+        "{ended:?}"
+    );
+    assert_eq!(asked("--top 2 --format svg -o chart").code, Some(0));
+    assert!(place.path("chart").join("choice-pareto.svg").exists() || place.path("chart").exists());
+    let none = plan(
+        &place,
+        &words.replace("@2.5", "").split(' ').collect::<Vec<_>>(),
+    );
+    none.assert_refused(&["has no price", "h200:8@3.5"]);
+}

@@ -1,0 +1,72 @@
+//! What a reader should know of the sides before the figures: doubts of their runs, and models that
+//! are not the same.
+
+use super::{CompareReport, figures, note};
+use inferometer_analysis::compare::{DoubtCount, GroupDoubts};
+use inferometer_core::doubt::Severity;
+use inferometer_message::CompareText;
+use inferometer_page::doc::{Block, Section};
+use inferometer_text::punctuation::PunctuationText;
+
+pub(super) fn section(report: &CompareReport<'_>) -> Option<Section> {
+    let lines: Vec<String> = doubts(report).chain(models(report)).collect();
+    let notes = lines.into_iter().map(note).collect::<Vec<_>>();
+    (!notes.is_empty()).then(|| Section::plain([Block::Notes(notes)]))
+}
+
+/// A line for each side whose runs are invalid or have warnings.
+fn doubts(report: &CompareReport<'_>) -> impl Iterator<Item = String> {
+    let labels = figures::labels(report.groups);
+    report.comparison.doubts.iter().map(move |of| {
+        let lang = report.lang;
+        let place = report.groups.iter().position(|it| it.name == of.group);
+        let side = place.and_then(|place| labels.get(place));
+        let side = ("side", side.unwrap_or(&of.group).clone());
+        let warnings = codes(report, of, |it| it.severity != Severity::Invalid);
+        let invalid = codes(report, of, |it| it.severity == Severity::Invalid);
+        let said = match of.invalid {
+            0 => return CompareText::Warnings.with(lang, &[("codes", warnings), side]),
+            all if all == of.runs => {
+                CompareText::AllInvalid.with(lang, &[("codes", invalid), side])
+            }
+            some => {
+                let counts = [("count", some.to_string()), ("runs", of.runs.to_string())];
+                let [count, runs] = counts;
+                CompareText::SomeInvalid.with(lang, &[count, runs, ("codes", invalid), side])
+            }
+        };
+        if warnings.is_empty() {
+            said
+        } else {
+            CompareText::AndWarnings.with(lang, &[("codes", warnings), ("invalid", said)])
+        }
+    })
+}
+
+fn codes(
+    report: &CompareReport<'_>,
+    of: &GroupDoubts,
+    counts: impl Fn(&DoubtCount) -> bool,
+) -> String {
+    let lang = report.lang;
+    let codes = of.doubts.iter().filter(|it| counts(it)).map(|it| {
+        if it.runs == of.runs {
+            return it.code.clone();
+        }
+        let values = [
+            ("code", it.code.clone()),
+            ("count", it.runs.to_string()),
+            ("runs", of.runs.to_string()),
+        ];
+        CompareText::InSomeRuns.with(lang, &values)
+    });
+    PunctuationText::Comma.join(lang, &codes.collect::<Vec<_>>())
+}
+
+fn models(report: &CompareReport<'_>) -> Option<String> {
+    let lang = report.lang;
+    let models = report.comparison.models.iter();
+    let models: Vec<String> = models.map(|it| it.models.join(" + ")).collect();
+    let models = PunctuationText::Comma.join(lang, &models);
+    (!models.is_empty()).then(|| CompareText::OtherModels.with(lang, &[("models", models)]))
+}
