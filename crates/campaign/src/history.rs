@@ -4,7 +4,7 @@
 mod tests;
 
 use inferometer_analysis::compare::Metric;
-use inferometer_analysis::statistics::{ChangePoint, LEAST_RUNS, change_points};
+use inferometer_analysis::statistics::{ChangePoint, LEAST_RUNS, change_points, least_found};
 use inferometer_core::environment::Environment;
 use inferometer_core::scenario::{Scenario, SimClock};
 use inferometer_core::summary::Summary;
@@ -26,6 +26,9 @@ pub const METRICS: [Metric; 5] = [
 
 /// Runs that a timeline needs before a change can be seen in it.
 pub const LEAST: usize = 2 * LEAST_RUNS;
+
+/// Runs after a change within which it is to be found.
+pub const LATELY: usize = 5;
 
 /// One run of the past.
 #[derive(Clone, Debug, PartialEq)]
@@ -219,6 +222,10 @@ pub struct MetricHistory {
     /// One for each run.
     pub values: Vec<Option<f64>>,
     pub changes: Vec<Change>,
+    /// Where no change was found: the least one, as a share, that its last five runs (half of them
+    /// where there are fewer than ten) would have shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found_from: Option<f64>,
 }
 
 /// A lasting change of a metric.
@@ -360,12 +367,17 @@ impl MetricHistory {
                 facts: changed(&before.facts, &after.facts),
             }
         };
+        let margin = margin.ln_1p();
+        let changes: Vec<Change> = change_points(&logs, margin, level)
+            .into_iter()
+            .map(change)
+            .collect();
+        let lately = LATELY.min(logs.len() / 2);
+        let least = || least_found(&logs, lately, margin, level).map(f64::exp_m1);
         MetricHistory {
             metric,
-            changes: change_points(&logs, (1.0 + margin).ln(), level)
-                .into_iter()
-                .map(change)
-                .collect(),
+            found_from: changes.is_empty().then(least).flatten(),
+            changes,
             values,
         }
     }

@@ -87,7 +87,12 @@ pub fn path_of(name: &str) -> String {
     } else {
         let known = file().map(|file| known_in(&file)).unwrap_or_default();
         let mut known = known.into_iter().rev();
-        known.find(|path| path.ends_with(base) && path.is_dir())
+        let found = known.find(|path| path.ends_with(base) && path.is_dir());
+        // Who meant a folder of this directory must see that another one is read.
+        if let Some(path) = &found {
+            eprintln!("{base} is not here; reading {}", path.display());
+        }
+        found
     };
     match found.as_deref().and_then(Path::to_str) {
         Some(path) => format!("{path}{part}"),

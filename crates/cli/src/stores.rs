@@ -191,11 +191,16 @@ pub fn local(name: &str, wanted: Wanted) -> anyhow::Result<String> {
     }
     // A part of it may be asked for, as of any path.
     let (url, part) = name.split_at(name.find(['@', '#']).unwrap_or(name.len()));
-    let folder = fetched::fetch(&url.parse()?, wanted, &*session(Lang::default())?)?;
+    let folder = bring(&url.parse()?, wanted)?;
     let folder = folder
         .to_str()
         .context("the path of the cache is not UTF-8")?;
     Ok(format!("{folder}{part}"))
+}
+
+/// Brings what is wanted of a place of a store here, and gives the folder.
+pub fn bring(place: &Location, wanted: Wanted) -> anyhow::Result<PathBuf> {
+    Ok(fetched::fetch(place, wanted, &*session(Lang::default())?)?)
 }
 
 /// The same of the path of a folder, whose name in the runs folder is not meant.

@@ -13,6 +13,7 @@ pub use sessions::{JobAttainment, JobTimes, SessionResult, TurnResult};
 use crate::doubt::{DoubtCode, Severity};
 use crate::record::{FailureClass, Phase, TokenSource};
 use crate::server::ServerSummary;
+use crate::slo::SloMetric;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -371,6 +372,22 @@ pub struct Latencies {
     pub cap_wait_ms: Option<Distribution>,
     /// Whether `itl_ms` is a gap between tokens or only between chunks.
     pub itl_is_per_token: bool,
+}
+
+impl Latencies {
+    /// What an objective limits; sessions are not part of this.
+    pub fn of(&self, metric: SloMetric) -> Option<&Distribution> {
+        let sample = match metric {
+            SloMetric::Ttft => &self.ttft_ms,
+            SloMetric::FirstAnswer => &self.first_answer_ms,
+            SloMetric::Tpot => &self.tpot_ms,
+            SloMetric::Itl => &self.itl_ms,
+            SloMetric::MaxGap => &self.max_gap_ms,
+            SloMetric::E2e => &self.e2e_ms,
+            SloMetric::Job => return None,
+        };
+        sample.as_ref()
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -28,6 +28,10 @@ const MOST_INTERIM: u32 = 32;
 /// Characters of a model's name.
 const LONGEST_NAME: usize = 200;
 
+const COMPRESSED: &str = "the answer is compressed (Content-Encoding: gzip or the like), which nobody asked for; switch that off in the server or in the proxy before it";
+/// What a compressed body begins with.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnswerProgress {
     More,
@@ -53,6 +57,7 @@ pub struct AnswerReader {
     /// Every token-bearing chunk came with a count.
     counts_known: bool,
     done_marker: bool,
+    body_began: bool,
     interim: u32,
     trouble: Option<Failure>,
     /// The text so far, if somebody needs it.
@@ -91,6 +96,7 @@ impl AnswerReader {
             tokens_so_far: None,
             counts_known: true,
             done_marker: false,
+            body_began: false,
             interim: 0,
             trouble: None,
         }
@@ -174,8 +180,7 @@ impl AnswerReader {
             Content::Whole(Vec::new())
         };
         if head.compressed && head.is_success() {
-            let detail = "the answer is compressed (Content-Encoding: gzip or the like), which nobody asked for; switch that off in the server or in the proxy before it";
-            self.bad_stream(detail.to_owned());
+            self.bad_stream(COMPRESSED.to_owned());
         }
         let frame = head.body();
         self.part = Part::Body {
@@ -197,21 +202,27 @@ impl AnswerReader {
         else {
             return self.not_http("a body without a head", now, record);
         };
-        let used = frame.decode(piece, |data| match content {
-            Content::Events(parser) => {
-                let fed = parser.feed(data, |event| self.take_event(event, now, record));
-                if let Err(error) = fed {
-                    self.bad_stream(error.to_string());
-                }
+        let used = frame.decode(piece, |data| {
+            // Some proxies compress and do not say so.
+            if !std::mem::replace(&mut self.body_began, true) && data.starts_with(&GZIP) {
+                self.bad_stream(COMPRESSED.to_owned());
             }
-            Content::Whole(body) => {
-                let longest = if head.is_success() {
-                    LONGEST_BODY
-                } else {
-                    LONGEST_ERROR
-                };
-                let room = longest.saturating_sub(body.len()).min(data.len());
-                body.extend_from_slice(&data[..room]);
+            match content {
+                Content::Events(parser) => {
+                    let fed = parser.feed(data, |event| self.take_event(event, now, record));
+                    if let Err(error) = fed {
+                        self.bad_stream(error.to_string());
+                    }
+                }
+                Content::Whole(body) => {
+                    let longest = if head.is_success() {
+                        LONGEST_BODY
+                    } else {
+                        LONGEST_ERROR
+                    };
+                    let room = longest.saturating_sub(body.len()).min(data.len());
+                    body.extend_from_slice(&data[..room]);
+                }
             }
         });
         let used = used.unwrap_or_else(|error| {

@@ -6,7 +6,7 @@ texts! {
     pub enum HistoryText {
         Worse => "WORSE", "变差";
         Better => "BETTER", "变好";
-        Steady => "NO CHANGE", "无变化";
+        Steady => "NO CHANGE FOUND", "未发现变化";
         TooFew => "TOO FEW RUNS", "运行次数太少";
         Scope => "runs: {runs}, scenarios: {scenarios}", "运行 {runs} 次，场景 {scenarios} 个";
         Needed => "{needed} runs of one scenario or more can show a change", "同一场景至少运行 {needed} 次才能看出变化";
@@ -31,8 +31,10 @@ texts! {
         Change => "change", "变化";
         Since => "since", "自";
         Judged => "verdict", "结论";
+        CellNotFound => "none found", "未发现";
+        CellFoundFrom => "none ≥ {least}", "没有 ≥ {least} 的变化";
         CellTooFew => "too few runs", "运行次数太少";
-        Method => "lasting changes beyond {margin}; a scenario without any shows one in {risk} of cases at most, over all its metrics", "只报告超过 {margin} 的持续变化；对没有变化的场景，全部指标合计误报率不超过 {risk}";
+        Method => "lasting changes beyond {margin}; a scenario without any shows one in {risk} of cases at most, over all its metrics; where none was found, the least one that the last runs would have shown is named", "只报告超过 {margin} 的持续变化；对没有变化的场景，全部指标合计误报率不超过 {risk}；未发现变化时，给出最近几次运行足以显示的最小变化";
         FigureTitle => "History", "历史";
         FigureOf => "History: {name}", "历史：{name}";
         Days => "days since {date}", "自 {date} 起的天数";

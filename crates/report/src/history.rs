@@ -246,15 +246,22 @@ fn table(timeline: &Timeline, lang: Lang) -> Table {
                     Cell::Toned(word.text(lang).to_owned(), tone),
                 ]);
             }
-            None => cells.extend([
-                Cell::blank(),
-                Cell::blank(),
-                Cell::blank(),
-                match timeline.runs.len() < LEAST {
-                    true => Cell::text(HistoryText::CellTooFew.text(lang)),
-                    false => Cell::text(CompareText::CellSame.text(lang)),
-                },
-            ]),
+            None => {
+                let word = if timeline.runs.len() < LEAST {
+                    HistoryText::CellTooFew
+                } else {
+                    HistoryText::CellNotFound
+                };
+                cells.extend([
+                    Cell::blank(),
+                    history.found_from.map_or(Cell::blank(), |least| {
+                        let least = [("least", number::percent(least))];
+                        Cell::text(HistoryText::CellFoundFrom.with(lang, &least))
+                    }),
+                    Cell::blank(),
+                    Cell::text(word.text(lang)),
+                ]);
+            }
         }
         cells
     };

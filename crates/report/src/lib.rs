@@ -20,5 +20,6 @@ pub mod run;
 pub mod runs;
 mod severity;
 pub mod site;
+mod star;
 pub mod study;
 pub mod sweep;

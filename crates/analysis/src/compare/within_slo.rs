@@ -164,17 +164,8 @@ fn of_ladder(mut runs: Levels<'_>) -> Option<WithinSlo> {
 /// Objectives judged by the figures of a result whose requests are not known: those of single
 /// requests, and of percentiles that it does not give, stay open.
 pub fn judged_by_figures(objectives: &[Slo], summary: &Summary) -> SloResult {
-    let latency = &summary.latency;
     let value = |slo: &Slo| {
-        let sample: Distribution = match slo.metric {
-            SloMetric::Ttft => latency.ttft_ms,
-            SloMetric::FirstAnswer => latency.first_answer_ms,
-            SloMetric::Tpot => latency.tpot_ms,
-            SloMetric::Itl => latency.itl_ms,
-            SloMetric::MaxGap => latency.max_gap_ms,
-            SloMetric::E2e => latency.e2e_ms,
-            SloMetric::Job => None,
-        }?;
+        let sample = summary.latency.of(slo.metric)?;
         let known = [
             (50.0, sample.p50),
             (75.0, sample.p75),

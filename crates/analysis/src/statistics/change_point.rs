@@ -70,6 +70,35 @@ pub fn change_points(values: &[f64], margin: f64, level: f64) -> Vec<ChangePoint
     found
 }
 
+/// The least shift, up or down, of the last `after` values that [`change_points`] would find; absent
+/// where none would be found, however large.
+pub fn least_found(values: &[f64], after: usize, margin: f64, level: f64) -> Option<f64> {
+    /// Far beyond any change that is worth finding, and the share of itself to which it is found.
+    const LARGEST: f64 = 10.0;
+    const STEPS: u32 = 16;
+    let start = values.len().checked_sub(after.max(LEAST_RUNS))?;
+    let is_found = |shift: f64| {
+        [shift, -shift].into_iter().all(|shift| {
+            let mut shifted = values.to_vec();
+            shifted[start..].iter_mut().for_each(|it| *it += shift);
+            !change_points(&shifted, margin, level).is_empty()
+        })
+    };
+    let (mut missed, mut found) = (0.0, LARGEST);
+    if !is_found(found) {
+        return None;
+    }
+    for _ in 0..STEPS {
+        let middle = (missed + found) / 2.0;
+        if is_found(middle) {
+            found = middle;
+        } else {
+            missed = middle;
+        }
+    }
+    Some(found)
+}
+
 /// All differences: what few runs allow to say.
 fn widest(before: &[f64], after: &[f64]) -> [f64; 2] {
     let ends = |values: &[f64]| {
@@ -84,7 +113,7 @@ fn widest(before: &[f64], after: &[f64]) -> [f64; 2] {
 }
 
 fn cut(values: &[f64], offset: usize, margin: f64, level: f64, found: &mut Vec<(usize, f64)>) {
-    // Half of the margin makes a change of the margin itself no coin's throw.
+    // With the whole margin a change of just that size would be found half of the time.
     let Some((at, clearness)) = clearest(values, margin * 0.8) else {
         return;
     };
@@ -337,6 +366,20 @@ mod tests {
         // Clear, but within the margin.
         let small = (0..40).map(|at| if at < 20 { 0.0 } else { 0.015 } + 1e-4 * (at % 2) as f64);
         assert_eq!(change_points(&Vec::from_iter(small), MARGIN, 0.05), []);
+    }
+
+    #[test]
+    fn what_would_be_found_is_the_noise_and_never_below_the_margin() {
+        let least = |noise: f64, length: usize| {
+            let values = noise_of("independent", length, 3);
+            let values: Vec<f64> = values.iter().map(|it| it * noise / NOISE).collect();
+            least_found(&values, 5, MARGIN, 0.05)
+        };
+        let [quiet, usual, loud] = [1e-6, 0.03, 0.15].map(|noise| least(noise, 30).unwrap());
+        assert!((MARGIN..1.1 * MARGIN).contains(&quiet), "{quiet}");
+        assert!((0.03..0.12).contains(&usual), "{usual}");
+        assert!(loud > 3.0 * usual, "{loud} {usual}");
+        assert_eq!(least(0.03, 4), None);
     }
 
     #[test]

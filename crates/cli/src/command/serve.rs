@@ -12,8 +12,11 @@ pub use follow::follow;
 use crate::exit::Exit;
 use crate::options::{RUNS, lang};
 use crate::output::language;
+use crate::stores::bring;
 use anyhow::{Context, bail};
-use home::Home;
+use home::{Home, Served};
+use inferometer_bucket::Location;
+use inferometer_runner::fetched::Wanted;
 use inferometer_text::Lang;
 use inferometer_web::access::is_token;
 use inferometer_web::{Access, Answer, Method, Request, Server, Status};
@@ -21,10 +24,15 @@ use start::Starter;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
+
+/// How often a store is asked what is new.
+const LOOK_EVERY: Duration = Duration::from_secs(30);
 
 #[derive(clap::Args)]
 pub struct ServeArguments {
-    /// Folders with results [inferometer-runs]
+    /// Folders with results, or their place in an object store (s3://, gs://, az://)
+    /// [inferometer-runs]
     #[arg(value_name = "DIR")]
     pub folders: Vec<PathBuf>,
     /// Address to listen on; others than this machine's own need --token-file
@@ -45,13 +53,18 @@ pub struct ServeArguments {
 /// `program` are the arguments of this program, from which a form is made.
 pub fn run(arguments: &ServeArguments, program: clap::Command) -> anyhow::Result<Exit> {
     let folders = match &arguments.folders[..] {
-        [] => vec![PathBuf::from(RUNS)],
-        named => named.to_vec(),
+        [] => vec![Served {
+            path: PathBuf::from(RUNS),
+            store: None,
+        }],
+        named => named
+            .iter()
+            .map(|it| served(it))
+            .collect::<Result<_, _>>()?,
     };
-    if let Some(missing) = arguments.folders.iter().find(|it| !it.is_dir()) {
+    if arguments.allow_run && folders[0].store.is_some() {
         bail!(
-            "{} is not a folder; name a folder of results",
-            missing.display()
+            "--allow-run keeps results in the first folder, which is in an object store; name a folder of this machine first"
         );
     }
     let token = arguments.token_file.as_deref().map(token).transpose()?;
@@ -68,7 +81,12 @@ pub fn run(arguments: &ServeArguments, program: clap::Command) -> anyhow::Result
         format!("cannot listen on {address}; choose another port with --listen")
     })?;
     let starter = (arguments.allow_run)
-        .then(|| Starter::new(program, folders[0].clone(), language(arguments.lang)));
+        .then(|| Starter::new(program, folders[0].path.clone(), language(arguments.lang)));
+    let stores: Vec<Location> = folders.iter().filter_map(|it| it.store.clone()).collect();
+    if !stores.is_empty() {
+        let look = std::thread::Builder::new().spawn(move || look_again(&stores));
+        look.context(crate::NO_THREAD)?;
+    }
     let home = Arc::new(Home::new(folders, arguments.lang).with(starter));
     let running = server.start(move |request| answer(&home, request));
     let running = running.context(crate::NO_THREAD)?;
@@ -76,6 +94,40 @@ pub fn run(arguments: &ServeArguments, program: clap::Command) -> anyhow::Result
     eprintln!("open http://{}{query}", running.address());
     loop {
         std::thread::park();
+    }
+}
+
+/// A folder that is served; of a place in a store, what its list needs is brought here.
+fn served(folder: &Path) -> anyhow::Result<Served> {
+    let store = folder.to_str().filter(|text| Location::is_meant_by(text));
+    let store = store.map(str::parse::<Location>).transpose()?;
+    if store.is_none() && !folder.is_dir() {
+        bail!(
+            "{} is not a folder; name a folder of results",
+            folder.display()
+        );
+    }
+    let path = match &store {
+        Some(place) => bring(place, Wanted::Figures)?,
+        None => folder.to_owned(),
+    };
+    Ok(Served { path, store })
+}
+
+/// Brings what is new in stores, again and again; one that is away is told of once.
+fn look_again(stores: &[Location]) {
+    let mut away = vec![false; stores.len()];
+    loop {
+        std::thread::sleep(LOOK_EVERY);
+        for (place, away) in stores.iter().zip(&mut away) {
+            let looked = bring(place, Wanted::Figures);
+            if let Err(error) = &looked
+                && !*away
+            {
+                eprintln!("{place} cannot be read now; pages show what is known: {error:#}");
+            }
+            *away = looked.is_err();
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 
 /// A process that serves pages, and where it listens.
 pub struct Served {
@@ -23,8 +23,12 @@ impl Drop for Served {
 
 /// Starts a process that says on its standard error where it serves.
 pub fn started(place: &Place, arguments: &[&str]) -> Served {
-    let log = place.path(&format!("{}.log", arguments[0]));
-    let mut command = place.command(arguments);
+    started_as(place, arguments[0], place.command(arguments))
+}
+
+/// The same of a command; `name` is that of its log.
+pub fn started_as(place: &Place, name: &str, mut command: Command) -> Served {
+    let log = place.path(&format!("{name}.log"));
     command
         .stderr(File::create(&log).unwrap())
         .stdout(Stdio::null());
@@ -53,7 +57,7 @@ impl Served {
         answer
     }
 
-    fn get(&self, path: &str) -> String {
+    pub fn get(&self, path: &str) -> String {
         self.ask("GET", path, "")
     }
 

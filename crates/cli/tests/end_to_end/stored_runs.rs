@@ -469,6 +469,8 @@ fn runs_finds_what_out_put_elsewhere_and_every_name_that_it_prints_is_taken() {
     for name in names.iter().copied().chain(["away"]) {
         let report = place.run(&["report", name, "--lang", "en"]);
         assert!(report.stdout.contains("VALID"), "{name}: {report:?}");
+        let is_told = report.stderr.contains("away is not here; reading /");
+        assert_eq!(is_told, name == "away", "{name}: {report:?}");
     }
     let compared = place.run(&["compare", names[0], names[1], "--lang", "en"]);
     assert!(compared.stdout.contains("A (baseline)"), "{compared:?}");

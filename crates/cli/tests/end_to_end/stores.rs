@@ -4,6 +4,7 @@
 //! Needs an interpreter with `moto[server]`: the one that `INFEROMETER_TEST_PYTHON` names, else
 //! `python3`. Where it cannot be had the tests say so and pass, except with `CI=true`.
 
+use crate::serve::started_as;
 use crate::support::{Ended, Place, Sim, Started, until};
 use inferometer_testing::skipped;
 use rustix::process::Signal;
@@ -293,6 +294,44 @@ fn a_run_in_a_store_is_read_like_one_in_a_folder() {
     assert_eq!(named.code, Some(0), "{named:?}");
     let listed = client.json(&["runs", "s3://lab/like-a-folder"]);
     assert_eq!(listed["runs"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_store_is_served_as_pages() {
+    let Some(server) = server() else { return };
+    let (kept, place) = (Place::new(), Place::new());
+    let writer = Client::new(&kept, server, "all", url(server));
+    for name in ["a", "b"] {
+        let measured = writer.measure(&format!("s3://lab/served/{name}"));
+        assert_eq!(measured.code, Some(0), "{measured:?}");
+    }
+    // Another machine: nothing of it is in its folders or its cache.
+    let reader = Client::new(&place, server, "all", url(server));
+    let words = "serve --listen 127.0.0.1:0 --lang en s3://lab/served";
+    let command = reader.command(&Vec::from_iter(words.split(' ')));
+    let served = started_as(&place, "serve", command);
+    let home = served.get("/");
+    assert!(home.contains("href=\"runs/a\"") && home.contains("href=\"runs/b\""));
+    let records = || {
+        place
+            .files("cache")
+            .iter()
+            .any(|it| it.ends_with("records.parquet"))
+    };
+    assert!(!records(), "a list needs no records");
+    let page = served.get("/runs/a");
+    assert!(page.contains("VALID") && page.contains("<svg"), "{page}");
+    assert!(records());
+    let compared = served.get("/compare?ids=a,b");
+    assert!(compared.contains("no difference"), "{compared}");
+    assert!(served.get("/runs/c").starts_with("HTTP/1.1 404"));
+    let started = "serve --allow-run s3://lab/served";
+    reader
+        .run(&Vec::from_iter(started.split(' ')))
+        .assert_refused(&["--allow-run", "a folder of this machine"]);
+    reader
+        .run(&["serve", "s3://lab/nothing-here"])
+        .assert_refused(&["holds nothing"]);
 }
 
 #[test]

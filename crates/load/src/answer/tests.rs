@@ -2,7 +2,7 @@ use super::*;
 use crate::api::CHAT;
 
 /// The record of an answer that comes in the given pieces, one a millisecond.
-fn read(pieces: &[&str]) -> (Record, AnswerProgress) {
+fn read<P: AsRef<[u8]>>(pieces: &[P]) -> (Record, AnswerProgress) {
     let mut record = Record {
         streamed: true,
         ..Record::default()
@@ -10,7 +10,7 @@ fn read(pieces: &[&str]) -> (Record, AnswerProgress) {
     let mut reader = AnswerReader::new(CHAT);
     let mut progress = AnswerProgress::More;
     for (i, piece) in pieces.iter().enumerate() {
-        progress = reader.take(piece.as_bytes(), at(i as u64 + 1), &mut record);
+        progress = reader.take(piece.as_ref(), at(i as u64 + 1), &mut record);
         if matches!(progress, AnswerProgress::Over { .. }) {
             break;
         }
@@ -118,7 +118,7 @@ fn an_error_status_keeps_the_body_and_what_is_no_http_is_a_bad_stream() {
     assert_eq!(record.failure().unwrap().detail, "loading");
     let (noise, _) = read(&["220 mail.example ESMTP\r\n"]);
     assert_eq!(class(&noise), Some(FailureClass::BadStream));
-    let (nothing, _) = read(&[]);
+    let (nothing, _) = read::<&str>(&[]);
     assert_eq!(class(&nothing), Some(FailureClass::Disconnected));
 }
 
@@ -149,4 +149,18 @@ fn a_compressed_answer_is_named_as_such() {
     let failure = record.failure().unwrap();
     assert_eq!(failure.class, FailureClass::BadStream);
     assert!(failure.detail.contains("gzip"), "{}", failure.detail);
+}
+
+#[test]
+fn a_compressed_answer_that_does_not_say_so_is_named_all_the_same() {
+    for kind in ["text/event-stream", "application/json"] {
+        let head = format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nTransfer-Encoding: chunked\r\n\r\n"
+        );
+        let body = b"5\r\n\x1f\x8b\x08\x00\x00\r\n0\r\n\r\n";
+        let (record, _) = read(&[head.as_bytes(), &body[..]]);
+        let failure = record.failure().unwrap();
+        assert_eq!(failure.class, FailureClass::BadStream, "{kind}");
+        assert!(failure.detail.contains("gzip"), "{}", failure.detail);
+    }
 }

@@ -1,7 +1,7 @@
 //! The table of latencies.
 
 use super::{Detail, RunReport, heading};
-use inferometer_core::quantile::least_samples;
+use crate::star;
 use inferometer_core::summary::Distribution;
 use inferometer_message::{MetricText, NumbersText};
 use inferometer_page::doc::{Block, Cell, Column, Section, Table, Unit};
@@ -156,10 +156,8 @@ fn too_few(report: &RunReport<'_>, rows: &[Vec<Cell>]) -> Option<String> {
     let first = 3;
     let starred =
         |column: usize| (rows.iter()).any(|row| row.get(column).is_some_and(Cell::is_starred));
-    let least: Vec<String> = (PERCENTILES.iter().enumerate())
-        .filter(|&(place, _)| starred(first + place))
-        .filter_map(|(_, &percent)| Some(format!("p{percent}: {}", least_samples(percent)?)))
-        .collect();
-    let least = ("least", report.list(&least));
-    (!least.1.is_empty()).then(|| report.fill(NumbersText::TooFew, &[least]))
+    let percents = PERCENTILES.iter().enumerate();
+    let starred = percents.filter(|&(place, _)| starred(first + place));
+    let starred: Vec<f64> = starred.map(|(_, percent)| *percent).collect();
+    star::footnote(&starred, report.lang)
 }

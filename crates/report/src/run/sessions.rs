@@ -1,6 +1,8 @@
 //! Whole sessions and their turns, where the work has any.
 
 use super::{RunReport, heading};
+use crate::star;
+use inferometer_core::quantile::least_samples;
 use inferometer_core::summary::{SessionResult, TurnResult};
 use inferometer_message::{MetricText, NumbersText};
 use inferometer_page::doc::{Block, Cell, Column, Pair, Section, Table, Unit};
@@ -21,17 +23,36 @@ pub(super) fn section(report: &RunReport<'_>) -> Option<Section> {
     ];
     let columns = titles.iter().map(|title| Column::right(title));
     let columns = std::iter::once(Column::left(report.say(NumbersText::Turn))).chain(columns);
-    let table = Table::new(columns.collect::<Vec<_>>(), sessions.turns.iter().map(row));
+    let mut table = Table::new(columns.collect::<Vec<_>>(), sessions.turns.iter().map(row));
+    let few_turns = sessions.turns.iter().any(|turns| is_few(turns.ok));
+    let few_jobs = sessions.job.p99_ms.is_some() && is_few(sessions.complete);
+    if few_turns || few_jobs {
+        table.footnotes.extend(star::footnote(&[TAIL], report.lang));
+    }
     Some(Section::headed(
         &heading(report, NumbersText::ByTurn),
         [Block::Table(table), Block::Pairs(jobs(report, sessions))],
     ))
 }
 
+/// The percentile of turns and sessions that claims something of what was not seen.
+const TAIL: f64 = 99.0;
+
+fn is_few(samples: u64) -> bool {
+    least_samples(TAIL).is_some_and(|least| samples < least)
+}
+
 fn row(turns: &TurnResult) -> Vec<Cell> {
     let ms = |value: Option<f64>| {
         let decimals = usize::from(value.is_some_and(|value| value < 100.0));
         Cell::number(value, Unit::Milliseconds, decimals)
+    };
+    let tail = |value| {
+        if is_few(turns.ok) {
+            ms(value).starred()
+        } else {
+            ms(value)
+        }
     };
     let tokens = |value: Option<f64>| Cell::number(value, Unit::Count, 0);
     vec![
@@ -42,9 +63,9 @@ fn row(turns: &TurnResult) -> Vec<Cell> {
         Cell::count(turns.ok),
         Cell::count(turns.failed),
         ms(turns.ttft_p50_ms),
-        ms(turns.ttft_p99_ms),
+        tail(turns.ttft_p99_ms),
         ms(turns.e2e_p50_ms),
-        ms(turns.e2e_p99_ms),
+        tail(turns.e2e_p99_ms),
         tokens(turns.input_tokens_mean),
         tokens(turns.cached_tokens_mean),
         tokens(turns.output_tokens_mean),
@@ -83,12 +104,16 @@ fn jobs(report: &RunReport<'_>, sessions: &SessionResult) -> Vec<Pair> {
             Some(ms) => number::whole_millis(ms),
             None => number::ABSENT.to_owned(),
         };
+        let star = match job.p99_ms {
+            Some(_) if is_few(sessions.complete) => "*",
+            _ => "",
+        };
         let mut said = vec![report.fill(
             NumbersText::JobTimeOf,
             &[
                 ("p50", time(job.p50_ms)),
                 ("p90", time(job.p90_ms)),
-                ("p99", time(job.p99_ms)),
+                ("p99", format!("{}{star}", time(job.p99_ms))),
                 ("max", time(job.max_ms)),
             ],
         )];

@@ -1,15 +1,14 @@
 //! A ladder as people keep it in their notes: a row per metric, a column per load.
 
 use super::{SweepReport, compose, measured};
+use crate::star;
 use inferometer_chart::measured::MeasuredPoint;
 use inferometer_chart::measured::ladder::{LoadLadder, ladders};
-use inferometer_core::quantile::least_samples;
 use inferometer_core::summary::{Distribution, Latencies, Summary};
 use inferometer_message::{FigureText, NumbersText, SweepText};
 use inferometer_page::doc::{Block, Cell, Column, Doc, Table, Unit};
 use inferometer_page::number;
 use inferometer_text::Lang;
-use inferometer_text::punctuation::PunctuationText;
 
 /// A latency and its name, the same in every language.
 type Timed = (&'static str, fn(&Latencies) -> Option<Distribution>);
@@ -90,7 +89,7 @@ fn table(ladder: &LoadLadder<'_>, lang: Lang) -> Table {
             it.throughput.total_tokens_per_s
         }),
     ];
-    let mut starred: Option<u32> = None;
+    let mut starred: Vec<f64> = Vec::new();
     for (name, of) in TIMES {
         let mean = format!("{name} {} (ms)", NumbersText::Mean.text(lang));
         lines.push(means(&mean, rows, Unit::Milliseconds, |summary| {
@@ -109,25 +108,19 @@ fn table(ladder: &LoadLadder<'_>, lang: Lang) -> Table {
                 };
                 if *cell != Cell::Absent && !row.shown().iter().all(bears) {
                     *cell = cell.clone().starred();
-                    starred = starred.max(Some(percent));
+                    starred.push(f64::from(percent));
                 }
             }
             lines.push(line);
         }
     }
-    let least: Vec<String> = (PERCENTILES.iter().map(|(percent, _)| *percent))
-        .filter(|percent| *percent > 50 && Some(*percent) <= starred)
-        .filter_map(|it| Some(format!("p{it}: {}", least_samples(f64::from(it))?)))
-        .collect();
-    let least = PunctuationText::Comma.join(lang, &least);
-    let starred = starred.map(|_| NumbersText::TooFew.with(lang, &[("least", least)]));
     // A metric that no point has, as TTFT without streams, is no row.
     lines.retain(|line| line[1..].iter().any(|cell| *cell != Cell::Absent));
     Table {
         columns,
         rows: lines,
         footnotes: (mean_lengths(rows.iter().copied(), lang).into_iter())
-            .chain(starred)
+            .chain(star::footnote(&starred, lang))
             .collect(),
     }
 }

@@ -3,12 +3,12 @@
 use super::{SweepReport, notes};
 use crate::columns;
 use crate::run::seen;
+use crate::star;
 use inferometer_analysis::statistics::batch_means;
 use inferometer_chart::measured::{MeasuredPoint, distinct};
 use inferometer_core::doubt::Severity;
-use inferometer_core::quantile::least_samples;
 use inferometer_core::summary::Summary;
-use inferometer_message::{NumbersText, SweepText};
+use inferometer_message::SweepText;
 use inferometer_page::doc::{Cell, Column, Table, Tone, Unit};
 use inferometer_store::sweep_dir::TrialState;
 use inferometer_text::Lang;
@@ -150,13 +150,7 @@ fn footnotes(
     let lang = report.lang;
     let mut notes = vec![SweepText::TimesInMs.text(lang).to_owned()];
     notes.extend(notes::mean_lengths(rows.iter().copied(), lang));
-    let least: Vec<String> = (starred.iter())
-        .filter_map(|percent| Some(format!("p{percent}: {}", least_samples(*percent)?)))
-        .collect();
-    if !least.is_empty() {
-        let least = PunctuationText::Comma.join(lang, &least);
-        notes.push(NumbersText::TooFew.with(lang, &[("least", least)]));
-    }
+    notes.extend(star::footnote(starred, lang));
     if report.plan.repeat > 1 {
         notes.push(SweepText::SpreadMeans.text(lang).to_owned());
     }

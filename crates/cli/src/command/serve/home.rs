@@ -5,13 +5,16 @@ use super::metrics::{self, View};
 use super::start::{Started, Starter};
 use crate::command::{compare, history, runs, site};
 use crate::language::language;
+use crate::stores::bring;
 use crate::tui::{EndWish, state_words};
 use anyhow::bail;
+use inferometer_bucket::Location;
 use inferometer_core::point::Point;
 use inferometer_message::StartText;
 use inferometer_page::html::following_browser;
 use inferometer_report::runs::{KnownResult, RunState, value};
 use inferometer_report::site::{Entry, Hosting, MayEnd, index, live_page, plain_page, start_page};
+use inferometer_runner::fetched::Wanted;
 use inferometer_runner::now::{goes_on, measured};
 use inferometer_store::run_dir::modified;
 use inferometer_store::stored::{Stored, list};
@@ -46,8 +49,15 @@ pub struct Own {
     pub end: Option<EndWish>,
 }
 
+/// A folder that is served.
+pub struct Served {
+    pub path: PathBuf,
+    /// Where its results come from: what is not here yet of one is brought when its page is opened.
+    pub store: Option<Location>,
+}
+
 pub struct Home {
-    folders: Vec<PathBuf>,
+    folders: Vec<Served>,
     lang: Lang,
     /// Nobody chose the language, so that readers have their own.
     follows_reader: bool,
@@ -60,7 +70,7 @@ pub struct Home {
 }
 
 impl Home {
-    pub fn new(folders: Vec<PathBuf>, lang: Option<Lang>) -> Self {
+    pub fn new(folders: Vec<Served>, lang: Option<Lang>) -> Self {
         Home {
             folders,
             lang: language(lang),
@@ -73,6 +83,10 @@ impl Home {
 
     /// The same beside what this process measures.
     pub fn beside(folder: PathBuf, own: Own, lang: Option<Lang>) -> Self {
+        let folder = Served {
+            path: folder,
+            store: None,
+        };
         Home {
             own: Some(own),
             ..Self::new(vec![folder], lang)
@@ -136,11 +150,11 @@ impl Home {
     /// Events of a result that goes on; also of what this process has yet to begin.
     pub fn events(&self, id: &str) -> Option<Answer> {
         if let Some(started) = self.started(id) {
-            let folder = self.folders[0].join(id);
+            let folder = self.folders[0].path.join(id);
             return Some(live::events(folder, move || started.is_running()));
         }
         if self.own(id).is_some() {
-            return Some(live::events(self.folders[0].join(id), || true));
+            return Some(live::events(self.folders[0].path.join(id), || true));
         }
         let stored = self.stored(id)?;
         Some(live::events(stored.path, || false))
@@ -151,7 +165,7 @@ impl Home {
         let mut found = Vec::new();
         for (nth, folder) in self.folders.iter().enumerate() {
             // A folder that vanishes while it is served has no results.
-            let stored = list(folder).unwrap_or_default();
+            let stored = list(&folder.path).unwrap_or_default();
             found.extend(stored.into_iter().map(|it| (id(nth, &it), it)));
         }
         Ok(found)
@@ -159,15 +173,33 @@ impl Home {
 
     /// The result of a name: an entry of a folder that is served, never a way out of it.
     pub fn stored(&self, id: &str) -> Option<Stored> {
+        let (folder, name) = self.entry(id)?;
+        let path = folder.path.join(name);
+        let is_folder = path.symlink_metadata().is_ok_and(|it| it.is_dir());
+        is_folder.then(|| Stored::at(&path)).flatten()
+    }
+
+    /// The same with all that its page is made of.
+    fn whole(&self, id: &str) -> anyhow::Result<Option<Stored>> {
+        let stored = self.stored(id);
+        if stored.is_some()
+            && let Some((folder, name)) = self.entry(id)
+            && let Some(store) = &folder.store
+        {
+            bring(&store.below(name)?, Wanted::All)?;
+        }
+        Ok(stored)
+    }
+
+    /// The folder and the name in it that an address means.
+    fn entry<'a>(&self, id: &'a str) -> Option<(&Served, &'a str)> {
         let (nth, name) = match id.split_once('~') {
             Some((nth, name)) if nth.parse::<usize>().is_ok() => (nth.parse().ok()?, name),
             _ => (0, id),
         };
         let is_name =
             !name.is_empty() && name != "." && name != ".." && !name.contains(['/', '\\']);
-        let path = self.folders.get(nth)?.join(name);
-        let is_folder = path.symlink_metadata().is_ok_and(|it| it.is_dir());
-        (is_name && is_folder).then(|| Stored::at(&path)).flatten()
+        is_name.then_some((self.folders.get(nth)?, name))
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, Stamped>> {
@@ -219,7 +251,7 @@ impl Home {
 
     /// The report of a result, or the page that follows it while it goes on.
     pub fn page(&self, id: &str) -> anyhow::Result<Option<String>> {
-        let (stored, started) = (self.stored(id), self.started(id));
+        let (stored, started) = (self.whole(id)?, self.started(id));
         let page = |name: &str| {
             let run = format!("../api/runs/{}", encoded(id));
             let may_end = match self.ending(id) {
@@ -248,7 +280,7 @@ impl Home {
         if !(2..=MOST_COMPARED).contains(&ids.len()) {
             bail!("tick two results or more, {MOST_COMPARED} at most, to compare them");
         }
-        let path = |id: &&str| match self.stored(id) {
+        let path = |id: &&str| match self.whole(id)? {
             Some(stored) => Ok(stored.path.display().to_string()),
             None => bail!("{id} is not stored here"),
         };
@@ -257,7 +289,8 @@ impl Home {
     }
 
     pub fn history(&self) -> anyhow::Result<String> {
-        history::page(&self.folders, self.lang)
+        let folders: Vec<PathBuf> = self.folders.iter().map(|it| it.path.clone()).collect();
+        history::page(&folders, self.lang)
     }
 
     /// The list for programs, with the name of each in addresses.
@@ -332,7 +365,11 @@ mod tests {
             std::fs::write(run.join("scenario.toml"), "").unwrap();
         }
         std::os::unix::fs::symlink(&secret, served.join("link")).unwrap();
-        let home = Home::new(vec![served.clone()], Some(Lang::En));
+        let folder = Served {
+            path: served.clone(),
+            store: None,
+        };
+        let home = Home::new(vec![folder], Some(Lang::En));
         assert_eq!(home.stored("a").map(|it| it.path), Some(served.join("a")));
         for id in [
             "",
