@@ -12,7 +12,7 @@ mod trust;
 
 pub use envelope::{Envelope, Extrapolation};
 pub use error::{CalibrateError, LEAST_POINTS};
-pub use file::{Calibration, CalibrationError, FittedPoint, SCHEMA, Verified, Workload};
+pub use file::{Calibration, CalibrationError, FittedPoint, Grounds, SCHEMA, Verified, Workload};
 pub use held_out::HeldOut;
 pub use roofline::TooFast;
 pub(crate) use trust::USELESS;
@@ -79,6 +79,7 @@ pub fn calibrate(
         held_out: held_out::stated(&targets, &errors),
         points: points(observations, &errors),
         verified: Vec::new(),
+        unmeasured: None,
     })
 }
 

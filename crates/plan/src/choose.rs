@@ -7,6 +7,7 @@ mod json;
 mod search;
 mod sized;
 
+use crate::calibrate::Grounds;
 pub use crate::what_if::{DRAWS, FEW_REQUESTS};
 pub use json::{SCHEMA, to_json};
 pub use search::{MOST_CONFIRMED, MOST_SCREENED};
@@ -16,7 +17,7 @@ use crate::device::Card;
 use crate::flags::Flag;
 use crate::predict::Subject;
 use crate::split::Split;
-use crate::unmeasured::{Grounds, stand_in};
+use crate::unmeasured::stand_in;
 use crate::what_if::{Objectives, Outcome, Prediction, Replicas, Setting, SizeBy, ask};
 use crate::work::Load;
 use candidate::candidates;
@@ -189,7 +190,7 @@ fn curve(wish: &Wish<'_>, chosen: &Deployment) -> Vec<Prediction> {
         split: chosen.split.clone(),
     };
     let lengths = [wish.input, wish.output];
-    let (calibration, _) = stand_in(&subject, &offer.name, &chosen.setting.flags, &[], lengths);
+    let (calibration, _) = stand_in(&subject, &offer.name, &chosen.setting.flags, lengths);
     let question = question(wish, &calibration, offer.price_per_hour, loads);
     let answers = ask(&question).map_or(Vec::new(), |answers| answers.settings);
     let served = answers

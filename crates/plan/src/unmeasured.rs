@@ -1,27 +1,17 @@
 //! Predictions without a measurement of one's own: fitted coefficients in place of a calibration,
 //! and intervals from how far those were off on published rows.
 
-use crate::calibrate::{Calibration, Envelope, HeldOut, SCHEMA as CALIBRATION, Workload};
+use crate::calibrate::{Calibration, Envelope, Grounds, HeldOut, SCHEMA as CALIBRATION, Workload};
 use crate::flags::{Flag, stored};
 use crate::means::MeanMetric;
 use crate::predict::Subject;
 use crate::what_if::{self, Answers, Outcome, Question, Setting, WhatIfError};
 use crate::work::Start;
-use inferometer_catalog::engine::name_for;
-use inferometer_catalog::timing::{Basis, Prompts, Residual, Timing};
+use inferometer_catalog::timing::{Prompts, Residual, Timing};
 use inferometer_core::length::{Distribution as Lengths, LengthSpec};
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
 
 pub const SCHEMA: &str = "inferometer.prediction/1";
-
-/// What the predictions for one card rest on.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Grounds {
-    pub basis: Basis,
-    /// Published rows behind the intervals.
-    pub rows: u32,
-}
 
 /// Predictions, each with what it rests on.
 #[derive(Clone, Debug)]
@@ -31,16 +21,13 @@ pub struct Forecast {
     pub grounds: Vec<Grounds>,
 }
 
-/// In place of a calibration; with it, what that rests on. Flags to be varied do not lie outside
-/// what was validated: the scheduler obeys them, and its coefficients do not depend on them.
+/// In place of a calibration; with it, what that rests on.
 pub fn stand_in(
     subject: &Subject,
     device: &str,
     flags: &[Flag],
-    varied: &[(String, Vec<Option<String>>)],
     [input, output]: [Lengths; 2],
 ) -> (Calibration, Grounds) {
-    let timing = Timing::fitted(&subject.device, subject.engine);
     let prompts = match subject.split {
         Some(_) => Prompts::Apart,
         None => Prompts::Together,
@@ -54,22 +41,10 @@ pub fn stand_in(
         bound,
     };
     let medians = residual.median;
-    let mut envelope = Envelope {
-        concurrency: Some(residual.concurrency),
-        rate: None,
-        input_tokens: Some(residual.input_tokens),
-        output_tokens: Some(residual.output_tokens),
-        ..Envelope::default()
+    let grounds = Grounds {
+        basis,
+        rows: residual.rows,
     };
-    let settled = subject.settled(flags, &timing).unwrap_or_default();
-    let one = |(name, value): Flag| (name, vec![value]);
-    let given = flags.iter().cloned().chain(settled).map(one);
-    for (name, values) in given.chain(varied.iter().cloned()) {
-        let name = name_for(subject.engine, &name).to_owned();
-        let known: &mut BTreeSet<String> = envelope.flags.entry(name).or_default();
-        known.insert(String::new());
-        known.extend(values.into_iter().map(Option::unwrap_or_default));
-    }
     let calibration = Calibration {
         schema: CALIBRATION.to_owned(),
         device: device.to_owned(),
@@ -85,9 +60,17 @@ pub fn stand_in(
             requests: None,
             requests_a_stream: None,
         },
-        timing,
+        timing: Timing::fitted(&subject.device, subject.engine),
         model: subject.model.clone(),
-        envelope,
+        // The scheduler obeys flags, and the coefficients do not depend on them: none lies outside
+        // what was validated.
+        envelope: Envelope {
+            concurrency: Some(residual.concurrency),
+            rate: None,
+            input_tokens: Some(residual.input_tokens),
+            output_tokens: Some(residual.output_tokens),
+            flags: None,
+        },
         too_fast: None,
         held_out: vec![
             known(MeanMetric::Ttft, residual.ttft, medians.ttft),
@@ -98,10 +81,7 @@ pub fn stand_in(
         ],
         points: Vec::new(),
         verified: Vec::new(),
-    };
-    let grounds = Grounds {
-        basis,
-        rows: residual.rows,
+        unmeasured: Some(grounds),
     };
     (calibration, grounds)
 }
@@ -116,7 +96,7 @@ impl Forecast {
         let mut grounds = Vec::new();
         for (calibration, own) in stand_ins {
             let answers = what_if::ask(&question(calibration))?;
-            grounds.extend(answers.settings.iter().map(|_| own.clone()));
+            grounds.extend(answers.settings.iter().map(|_| *own));
             settings.extend(answers.settings);
         }
         Ok(Forecast {

@@ -3,8 +3,8 @@
 use super::sample::RunSample;
 use super::{Group, Verdict};
 use inferometer_core::point::Point;
-use inferometer_core::slo::{Slo, SloMetric, SloScope};
-use inferometer_core::summary::{Distribution, ObjectiveResult, SloResult, Summary};
+use inferometer_core::slo::{Slo, SloScope};
+use inferometer_core::summary::{ObjectiveResult, SloResult, Summary};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -212,3 +212,28 @@ fn the_cheapest_deployment_comes_with_its_commands_and_its_chart() {
     );
     none.assert_refused(&["has no price", "h200:8@3.5"]);
 }
+
+#[test]
+fn a_prediction_stands_in_for_a_calibration() {
+    let place = Place::new();
+    let command = "vllm serve llama-3.1-8b";
+    let words = |text: &'static str| Vec::from_iter(text.split(' '));
+    let options = words(
+        "predict --device h200 --concurrency 16 --input-tokens 1000 --output-tokens 200 --save-calibration p.toml --format json --",
+    );
+    let predicted = plan(&place, &[&options[..], &words(command)].concat());
+    assert_eq!(predicted.code, Some(0), "{predicted:?}");
+    let predicted = json(&predicted);
+    let asked = "what-if --calibration p.toml --concurrency 16 --flag max-num-seqs=8,256 --format";
+    let what_if = json(&plan(&place, &[&words(asked)[..], &["json"]].concat()));
+    let (own, bare) = (&predicted["settings"][0], &what_if["settings"][1]);
+    assert_eq!(own["predicted"], bare["predicted"]);
+    assert_eq!(own["interval"], bare["interval"]);
+    assert_eq!(bare["inside_envelope"], true, "{bare}");
+    let few = &what_if["settings"][0];
+    assert_eq!(few["inside_envelope"], true, "flags are obeyed: {few}");
+    let said = plan(&place, &[&words(asked)[..], &["text"]].concat()).stdout;
+    assert!(said.contains("What the intervals rest on"), "{said}");
+    let two = "predict --device h200,h100 --model llama-3.1-8b --concurrency 16 --input-tokens 100 --output-tokens 20 --save-calibration q.toml";
+    plan(&place, &words(two)).assert_refused(&["--save-calibration", "one card"]);
+}

@@ -20,8 +20,9 @@ pub struct Envelope {
     pub input_tokens: Option<[f64; 2]>,
     #[serde(default)]
     pub output_tokens: Option<[f64; 2]>,
-    /// Values of each flag that was given; an empty text stands for its default.
-    pub flags: BTreeMap<String, BTreeSet<String>>,
+    /// Values of each flag that was given; an empty text stands for its default. Absent where no
+    /// flag lies outside.
+    pub flags: Option<BTreeMap<String, BTreeSet<String>>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -44,6 +45,7 @@ const OTHER_MAKER: f64 = 2.0;
 impl Envelope {
     pub(super) fn of<'a>(targets: impl IntoIterator<Item = &'a Target<'a>>) -> Envelope {
         let targets: Vec<&Target<'_>> = targets.into_iter().collect();
+        let mut flags: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         let mut envelope = Envelope::default();
         let settled = targets.iter().flat_map(|target| &target.settled);
         let names: BTreeSet<&str> = settled.map(|(name, _)| name.as_str()).collect();
@@ -59,11 +61,14 @@ impl Envelope {
             widen(&mut envelope.input_tokens, target.work.input.mean());
             widen(&mut envelope.output_tokens, target.work.output.mean());
             for name in &names {
-                let values = envelope.flags.entry((*name).to_owned()).or_default();
+                let values = flags.entry((*name).to_owned()).or_default();
                 values.insert(value_of(&target.settled, name));
             }
         }
-        envelope
+        Envelope {
+            flags: Some(flags),
+            ..envelope
+        }
     }
 
     /// What of a setting lies outside; nothing where it is inside. The flags are settled, and
@@ -89,18 +94,26 @@ impl Envelope {
             outside("input-tokens", work.input.mean(), self.input_tokens),
             outside("output-tokens", work.output.mean(), self.output_tokens),
         ];
-        let names = flags.iter().map(|(name, _)| name.as_str());
-        let names: BTreeSet<&str> = names.chain(self.flags.keys().map(String::as_str)).collect();
-        let flags = names
+        let mut beyond: Vec<Extrapolation> = load
             .into_iter()
-            .filter_map(|name| self.flag_outside(name, &value_of(flags, name)));
-        let known = load.into_iter().chain(lengths.into_iter().flatten());
-        known.chain(flags).collect()
+            .chain(lengths.into_iter().flatten())
+            .collect();
+        if let Some(known) = &self.flags {
+            let names = flags.iter().map(|(name, _)| name.as_str());
+            let names: BTreeSet<&str> = names.chain(known.keys().map(String::as_str)).collect();
+            let outside = |name| Self::flag_outside(known, name, &value_of(flags, name));
+            beyond.extend(names.into_iter().filter_map(outside));
+        }
+        beyond
     }
 
-    fn flag_outside(&self, name: &str, value: &str) -> Option<Extrapolation> {
+    fn flag_outside(
+        known: &BTreeMap<String, BTreeSet<String>>,
+        name: &str,
+        value: &str,
+    ) -> Option<Extrapolation> {
         let usual = BTreeSet::from([String::new()]);
-        let measured = self.flags.get(name).unwrap_or(&usual);
+        let measured = known.get(name).unwrap_or(&usual);
         if measured.contains(value) {
             return None;
         }
@@ -221,10 +234,10 @@ mod tests {
             concurrency: Some([1.0, 64.0]),
             input_tokens: Some([512.0, 512.0]),
             output_tokens: Some([128.0, 128.0]),
-            flags: BTreeMap::from([(
+            flags: Some(BTreeMap::from([(
                 "max-num-seqs".to_owned(),
                 BTreeSet::from(["256".to_owned()]),
-            )]),
+            )])),
             ..Envelope::default()
         }
     }

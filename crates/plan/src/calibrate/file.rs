@@ -9,7 +9,7 @@ use crate::split::Split;
 use crate::work::{Load, Start};
 use inferometer_catalog::engine::{EngineKind, Version};
 use inferometer_catalog::model::Model;
-use inferometer_catalog::timing::{Timing, TimingError};
+use inferometer_catalog::timing::{Basis, Timing, TimingError};
 use inferometer_core::length::{Distribution as Lengths, LengthSpec};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -53,6 +53,19 @@ pub struct Calibration {
     pub points: Vec<FittedPoint>,
     #[serde(default)]
     pub verified: Vec<Verified>,
+    /// What stands in for measurements, where it rests on none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unmeasured: Option<Grounds>,
+}
+
+/// What predictions without a measurement of one's own rest on.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Grounds {
+    pub basis: Basis,
+    /// Published rows behind the intervals.
+    pub rows: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -133,7 +146,9 @@ pub struct Verified {
 
 #[derive(Debug, Error)]
 pub enum CalibrationError {
-    #[error("not a calibration: {0}; make one with `inferometer plan calibrate`")]
+    #[error(
+        "not a calibration: {0}; make one with `inferometer plan calibrate`, or without measurements with `inferometer plan predict --save-calibration FILE`"
+    )]
     Form(String),
     #[error("a calibration of the form '{0}', and only {SCHEMA} is known")]
     Schema(String),

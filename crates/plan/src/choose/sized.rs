@@ -3,10 +3,10 @@
 
 use super::candidate::Candidate;
 use super::{Deployment, Wish};
-use crate::calibrate::Calibration;
+use crate::calibrate::{Calibration, Grounds};
 use crate::flags::{Flag, command};
 use crate::split::{Side, Split};
-use crate::unmeasured::{Grounds, stand_in};
+use crate::unmeasured::stand_in;
 use crate::what_if::{
     Bench, Care, Count, NoBench, Question, Replicas, SEED, Setting, SizeBy, Sizing, WhatIfError,
     prediction, share,
@@ -125,7 +125,7 @@ pub(super) fn deployment(
             cost_per_million: cost_per_hour / tokens_per_hour * 1e6,
             headroom: sizing.headroom(count, wish.size_by),
             prediction,
-            grounds: grounds.clone(),
+            grounds: *grounds,
             curve: Vec::new(),
         })
     });
@@ -164,7 +164,7 @@ fn on_bench<T>(
 ) -> Found<T> {
     let (subject, offer) = (&candidate.subject, candidate.offer);
     let lengths = [wish.input, wish.output];
-    let (calibration, grounds) = stand_in(subject, &offer.name, &candidate.flags, &[], lengths);
+    let (calibration, grounds) = stand_in(subject, &offer.name, &candidate.flags, lengths);
     let question = question(wish, &calibration, offer.price_per_hour, Vec::new());
     match Bench::start(&question, subject, &setting(candidate), &offer.card) {
         Ok(bench) => judged(&bench, &grounds),

@@ -164,7 +164,7 @@ fn forecast(model: &str, device: &str) -> (Prediction, Basis) {
     };
     let flags = [("tensor-parallel-size".to_owned(), Some("8".to_owned()))];
     let lengths = [Lengths::Fixed(1024), Lengths::Fixed(256)];
-    let stand_ins = [stand_in(&subject, device, &flags, &[], lengths)];
+    let stand_ins = [stand_in(&subject, device, &flags, lengths)];
     let forecast = Forecast::of(&stand_ins, |calibration| Question {
         calibration,
         cards: Vec::new(),

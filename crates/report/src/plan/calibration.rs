@@ -197,7 +197,7 @@ fn envelope(calibration: &Calibration, lang: Lang) -> Vec<Pair> {
             Some(Pair::new(range_text(name, lang), range))
         })
         .collect();
-    for (name, values) in &envelope.flags {
+    for (name, values) in envelope.flags.iter().flatten() {
         let shown = values.iter().map(|value| match value.as_str() {
             "" => Text::Usual.text(lang),
             value => value,

@@ -8,7 +8,7 @@ use inferometer_core::length::Distribution;
 use inferometer_core::slo::Slo;
 use inferometer_message::PlanText as Text;
 use inferometer_page::doc::{Block, Cell, Column, Section, Table, Tone};
-use inferometer_plan::calibrate::Calibration;
+use inferometer_plan::calibrate::{Calibration, Grounds};
 use inferometer_plan::means::MeanMetric;
 use inferometer_plan::unmeasured::Forecast;
 use inferometer_plan::what_if::{Answers, Outcome, PredictedVerdict, Prediction};
@@ -24,7 +24,14 @@ pub fn sections(
     lang: Lang,
 ) -> Vec<Section> {
     let notes = distrusted(calibration, lang).into_iter().collect();
-    noted(answers, notes, judged, Text::RecommendedUncertain, lang)
+    match calibration.unmeasured {
+        Some(grounds) => {
+            let mut sections = noted(answers, notes, judged, Text::ForecastUncertain, lang);
+            sections.push(basis([basis_of(&calibration.device, grounds, lang)], lang));
+            sections
+        }
+        None => noted(answers, notes, judged, Text::RecommendedUncertain, lang),
+    }
 }
 
 /// The same without a calibration, and what they rest on.
@@ -34,26 +41,29 @@ pub fn forecast_sections(forecast: &Forecast, judged: &[Slo], lang: Lang) -> Vec
     let settings = forecast.answers.settings.iter();
     let mut said: Vec<String> = Vec::new();
     for ((setting, _), grounds) in settings.zip(&forecast.grounds) {
-        let text = match grounds.basis {
-            Basis::Validated => Text::BasisValidated,
-            Basis::Similar => Text::BasisSimilar,
-            Basis::None => Text::BasisNone,
-        };
-        let values = [
-            ("device", setting.device.clone()),
-            ("rows", grounds.rows.to_string()),
-        ];
-        let text = text.with(
-            lang,
-            &values[..if grounds.basis == Basis::None { 1 } else { 2 }],
-        );
+        let text = basis_of(&setting.device, *grounds, lang);
         if !said.contains(&text) {
             said.push(text);
         }
     }
-    let said = said.into_iter().map(Block::Paragraph);
-    sections.push(Section::headed(Text::Basis.text(lang), said));
+    sections.push(basis(said, lang));
     sections
+}
+
+fn basis(said: impl IntoIterator<Item = String>, lang: Lang) -> Section {
+    let said = said.into_iter().map(Block::Paragraph);
+    Section::headed(Text::Basis.text(lang), said)
+}
+
+/// What predictions for a card rest on.
+fn basis_of(device: &str, grounds: Grounds, lang: Lang) -> String {
+    let device = ("device", device.to_owned());
+    let rows = ("rows", grounds.rows.to_string());
+    match grounds.basis {
+        Basis::Validated => Text::BasisValidated.with(lang, &[device, rows]),
+        Basis::Similar => Text::BasisSimilar.with(lang, &[device, rows]),
+        Basis::None => Text::BasisNone.with(lang, &[device]),
+    }
 }
 
 fn noted(

@@ -89,6 +89,9 @@ pub struct PredictArguments {
     pub watts: Option<f64>,
     #[command(flatten)]
     pub split: SplitArguments,
+    /// Write what the prediction rests on as a calibration, for plan what-if and sim --timing
+    #[arg(long, value_name = "FILE")]
+    pub save_calibration: Option<PathBuf>,
     #[command(flatten)]
     pub view: SheetArguments,
     /// The command that would start the engine: vllm serve MODEL …

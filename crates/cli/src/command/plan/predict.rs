@@ -2,6 +2,7 @@
 
 use super::Sheet;
 use super::arguments::{PredictArguments, SubjectArguments};
+use super::calibration_file::write;
 use super::cards::{self, AskedCards};
 use super::what_if::{Axis, axis, known_flags, loads};
 use crate::exit::Exit;
@@ -54,8 +55,17 @@ pub fn run(arguments: &PredictArguments) -> anyhow::Result<Exit> {
                 version: asked.version,
                 split: split.clone(),
             };
-            stand_ins.push(stand_in(&subject, name, &flags, &axes, lengths));
+            stand_ins.push(stand_in(&subject, name, &flags, lengths));
         }
+    }
+    if let Some(file) = &arguments.save_calibration {
+        let [(calibration, _)] = &stand_ins[..] else {
+            bail!(
+                "--save-calibration writes one calibration; name one card and one engine, and vary flags in what-if"
+            );
+        };
+        write(file, calibration)
+            .with_context(|| format!("cannot write --save-calibration {}", file.display()))?;
     }
     let loads = loads(&arguments.load)?;
     let objectives = Objectives::of(&arguments.goal.slo, arguments.goal.attainment)?;
