@@ -261,8 +261,12 @@ impl ResultBuilder {
     }
 
     pub(crate) fn spread(&mut self, sample: Sample) -> &mut Spread {
+        self.place_of(sample).get_or_insert_default()
+    }
+
+    fn place_of(&mut self, sample: Sample) -> &mut Option<Spread> {
         let summary = &mut self.summary;
-        let place = match sample {
+        match sample {
             Sample::Ttft => &mut summary.latency.ttft_ms,
             Sample::SecondToken => &mut summary.latency.second_token_ms,
             Sample::Tpot => &mut summary.latency.tpot_ms,
@@ -273,8 +277,7 @@ impl ResultBuilder {
             Sample::DecodeSpeed => &mut summary.speed.decode_tokens_per_s,
             Sample::InputLength => &mut summary.tokens.input_spread,
             Sample::OutputLength => &mut summary.tokens.output_spread,
-        };
-        place.get_or_insert_default()
+        }
     }
 
     /// A sample that was read as a whole.

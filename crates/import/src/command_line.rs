@@ -37,7 +37,7 @@ pub fn translate(words: &[String]) -> Result<Translation, TranslateError> {
     };
     let mut translator = Translator::new(Options::parse(&words[first_option..]));
     match client {
-        Client::Vllm => vllm::translate(&mut translator)?,
+        Client::Vllm | Client::VllmScript => vllm::translate(&mut translator, client)?,
         Client::Evalscope => evalscope::translate(&mut translator)?,
         Client::Sglang => sglang::translate(&mut translator)?,
         Client::Mindie => mindie::translate(&mut translator)?,
@@ -55,7 +55,7 @@ fn recognise(words: &[String]) -> Option<(Client, usize)> {
         let is_at = |offset: usize, word: &str| words.get(at + offset).is_some_and(|w| w == word);
         let (client, length) = match name {
             "vllm" | "vllm-rs" if is_at(1, "bench") && is_at(2, "serve") => (Client::Vllm, 3),
-            "benchmark_serving.py" | "vllm.benchmarks.benchmark_serving" => (Client::Vllm, 1),
+            "benchmark_serving.py" | "vllm.benchmarks.benchmark_serving" => (Client::VllmScript, 1),
             "evalscope" | "llmuses" if is_at(1, "perf") => (Client::Evalscope, 2),
             "sglang.bench_serving" | "sglang.benchmark.serving" | "bench_serving.py" => {
                 (Client::Sglang, 1)

@@ -87,6 +87,10 @@ pub(crate) fn find(text: &str, notes: &mut Notes<'_>) -> Vec<ImportedResult> {
                 rows.push((lines.0, lines.1, row));
                 at = open + read;
             }
+            Item::Warmup => {
+                notes.take(lines);
+                at = open + read;
+            }
             Item::Unknown => {}
         }
     }

@@ -17,12 +17,18 @@ pub(crate) enum Item {
     Page(Vec<ImportedResult>),
     /// One row, or all, of EvalScope's percentiles.
     PercentileRow(Map<String, Value>),
+    /// Of requests before the measured ones.
+    Warmup,
     Unknown,
 }
 
 pub(crate) fn recognise(object: Map<String, Value>, lines: (usize, usize)) -> Item {
     if object.contains_key("Percentiles") && object.len() >= 2 {
         return Item::PercentileRow(object);
+    }
+    // Requests of `vllm bench sweep` before the measured ones.
+    if object.get("run_number").and_then(Value::as_i64) == Some(-1) {
+        return Item::Warmup;
     }
     if is_page(&object) {
         return Item::Page(page_runs(&object, lines));
@@ -88,7 +94,11 @@ fn serving_benchmark(object: &Map<String, Value>, lines: (usize, usize)) -> Opti
             "concurrency" => Field::BareConcurrency,
             "max_concurrent_requests" => Field::PeakConcurrency,
             "request_rate" if value.as_str().is_some_and(|rate| rate.starts_with("inf")) => {
-                builder.point.insert("rate".into(), "inf".into());
+                let load = match ramp(object) {
+                    Some(ramp) => ("ramp", ramp),
+                    None => ("rate", "inf".to_owned()),
+                };
+                builder.point.insert(load.0.into(), load.1.into());
                 continue;
             }
             "request_rate" => Field::Rate,
@@ -120,6 +130,14 @@ fn serving_benchmark(object: &Map<String, Value>, lines: (usize, usize)) -> Opti
         builder.set_exact(field, finite(Some(value)));
     }
     Some(builder.finish(tool, lines))
+}
+
+/// A rate that rises over the run: `linear 5-20`.
+fn ramp(object: &Map<String, Value>) -> Option<String> {
+    let curve = object.get("ramp_up_strategy")?.as_str()?;
+    let end = |key: &str| finite(object.get(key));
+    let (from, to) = (end("ramp_up_start_rps")?, end("ramp_up_end_rps")?);
+    Some(format!("{} {from}-{to}", printable(curve, 20)))
 }
 
 /// vLLM's throughput benchmark without a server, whose tokens are those of both kinds.

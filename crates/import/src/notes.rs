@@ -7,6 +7,8 @@ pub(crate) struct Notes<'a> {
     /// Byte at which each line begins.
     pub(crate) starts: Vec<usize>,
     taken: Vec<bool>,
+    /// Spans of lines that are a result's and cannot be read.
+    pub(crate) failed: Vec<(usize, usize)>,
 }
 
 impl<'a> Notes<'a> {
@@ -22,6 +24,7 @@ impl<'a> Notes<'a> {
             lines,
             starts,
             taken,
+            failed: Vec::new(),
         }
     }
 
@@ -36,6 +39,12 @@ impl<'a> Notes<'a> {
         if let Some(span) = self.taken.get_mut(first..end) {
             span.fill(true);
         }
+    }
+
+    /// Takes lines of a result that cannot be read.
+    pub(crate) fn fail(&mut self, lines: (usize, usize)) {
+        self.take(lines);
+        self.failed.push(lines);
     }
 
     pub(crate) fn is_taken(&self, line: usize) -> bool {

@@ -33,10 +33,11 @@ pub fn read(name: &str, text: &str) -> Imported {
     imported
 }
 
-/// Lines that nobody took and that carry a metric with a number, and commands without a result.
+/// Lines that nobody took and that carry a metric with a number, those of results that cannot be
+/// read, and commands without a result.
 fn unread(notes: &Notes<'_>, without_result: Vec<(usize, usize)>) -> Vec<(u64, u64)> {
-    let commands = without_result.into_iter();
-    let mut lines: Vec<usize> = commands.flat_map(|(first, last)| first..=last).collect();
+    let spans = without_result.iter().chain(&notes.failed);
+    let mut lines: Vec<usize> = spans.flat_map(|&(first, last)| first..=last).collect();
     lines.extend((0..notes.lines.len()).filter(|line| {
         if notes.is_taken(*line) {
             return false;

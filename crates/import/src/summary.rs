@@ -269,6 +269,14 @@ impl Spread {
         [mean, std, min, p50, p75, p90, p95, p99, max]
     }
 
+    /// Whether it has numbers, and all are 0.
+    pub(crate) fn is_nought(&mut self) -> bool {
+        let further: Vec<f64> = self.further.values().copied().collect();
+        let named = self.fields_mut().into_iter().filter_map(|value| *value);
+        let told: Vec<f64> = named.chain(further).collect();
+        !told.is_empty() && told.iter().all(|value| *value == 0.0)
+    }
+
     /// Sets one number; what is not finite is left unknown.
     pub(crate) fn set(&mut self, stat: Stat, value: f64) {
         if !value.is_finite() {

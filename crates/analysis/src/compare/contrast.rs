@@ -26,6 +26,8 @@ const POWER: f64 = 0.8;
 const LEAST_ERROR: f64 = 1e-9;
 /// More repeats than these are no advice.
 const MOST_REPEATS: u32 = 1000;
+/// Width, in logarithms, from which an interval says nothing: a factor of 10 to either side.
+const WIDEST: f64 = 2.0 * std::f64::consts::LN_10;
 
 /// Where only figures are known, the variance of a mean's logarithm times the number of requests:
 /// that of independent requests is hardly above 1, and three times its error leaves room for the
@@ -224,6 +226,7 @@ impl Contrast {
                 _ => [low, high],
             }
         });
+        let interval = interval.filter(|[low, high]| high - low < WIDEST);
         let margin = (1.0 + margin).ln();
         let decisive = interval.filter(|_| self.is_decidable());
         let p_value = self.difference.filter(|_| self.is_decidable());
@@ -258,7 +261,7 @@ impl Contrast {
         let difference = self.difference?;
         let quantile = student_quantile(1.0 - risk / 2.0, difference.degrees);
         let least = ((quantile + normal_quantile(POWER)) * difference.error).exp_m1();
-        Some(least).filter(|least| least.is_finite())
+        Some(least).filter(|least| least.ln_1p() < WIDEST / 2.0)
     }
 
     /// Runs a side after which a difference of the size seen, or its absence, would be clear.

@@ -1,6 +1,7 @@
 //! The result of what was collected.
 
 use super::ResultBuilder;
+use crate::label::Sample;
 use crate::quantity::{count, number};
 use crate::result::{ImportedResult, Tool};
 use crate::unread::UnreadReason;
@@ -18,6 +19,17 @@ impl ResultBuilder {
                     found.derived.push("throughput.output_tokens_per_s".into());
                 }
                 _ => self.skip(&name, UnreadReason::NoCounterpart),
+            }
+        }
+        // Without streams tools write 0 for what they cannot see.
+        for (name, sample) in [
+            ("TTFT", Sample::Ttft),
+            ("TPOT", Sample::Tpot),
+            ("ITL", Sample::Itl),
+        ] {
+            let place = self.place_of(sample);
+            if place.take_if(|spread| spread.is_nought()).is_some() {
+                self.skip(name, UnreadReason::DoesNotFit);
             }
         }
         let mut summary = self.summary;

@@ -38,8 +38,16 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
             cap.and_then(|cap| cap.into_iter().next()),
         );
         let arrival = translator.value("request-rate-mode|arrival-pattern");
-        let arrival = arrival.filter(|mode| mode == "constant" || mode == "poisson");
-        translator.push_some("arrival", arrival);
+        let shape = translator.real("arrival-smoothness|vllm-burstiness|burstiness")?;
+        match arrival.as_deref() {
+            Some(pattern @ ("constant" | "poisson" | "gamma")) => {
+                translator.push("arrival", pattern);
+                translator.push_some("burstiness", shape.filter(|_| pattern == "gamma"));
+            }
+            Some("concurrency_burst") => translator.push("rate", "inf"),
+            Some(other) => translator.lacks(format!("--arrival-pattern {other}")),
+            None => {}
+        }
     } else {
         translator.axis("concurrency", &cap.unwrap_or_else(|| vec!["1".to_owned()]));
     }
@@ -61,7 +69,20 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
     let mean = translator.real("synthetic-input-tokens-mean|prompt-input-tokens-mean|isl")?;
     let deviation =
         translator.real("synthetic-input-tokens-stddev|prompt-input-tokens-stddev|isl-stddev")?;
-    translator.push("input-tokens", normal(mean.unwrap_or(550.0), deviation));
+    let prefix = translator.count("prefix-prompt-length|prompt-prefix-length")?;
+    let pool =
+        translator.count("num-prefix-prompts|prompt-prefix-pool-size|prefix-prompt-pool-size")?;
+    match trace(translator) {
+        true => {}
+        // It comes before the prompt there, and is a part of it here.
+        false => {
+            let whole = mean.unwrap_or(550.0) + prefix.unwrap_or(0) as f64;
+            translator.push("input-tokens", normal(whole, deviation));
+            translator.push_some("prefix-tokens", prefix);
+            translator.push_some("prefix-groups", pool);
+        }
+    }
+    let extra = extra_inputs(translator);
     if items {
         translator.skip("output-tokens-mean|prompt-output-tokens-mean|osl");
     } else if let Some(mean) =
@@ -70,8 +91,10 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
         let deviation =
             translator.real("output-tokens-stddev|prompt-output-tokens-stddev|osl-stddev")?;
         translator.push("output-tokens", normal(mean, deviation));
-        translator.switch("no-ignore-eos");
-        translator.differs("--osl is a limit there unless ignore_eos is among the --extra-inputs; so it is here (leave out --no-ignore-eos for exact lengths)");
+        if !extra {
+            translator.switch("no-ignore-eos");
+            translator.differs("--osl is a limit there unless ignore_eos is among the --extra-inputs; so it is here (leave out --no-ignore-eos for exact lengths)");
+        }
     } else {
         translator.push("output-tokens", "free");
     }
@@ -90,13 +113,13 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
     if let Some(rate) = rate.filter(|rate| *rate > 0.0) {
         translator.push("cancel", format!("{rate}%@{}ms", (delay * 1e3).max(1.0)));
     }
-    for input in translator.options.all("extra-inputs") {
-        match input.split_once(':') {
-            Some((name, value)) => translator.field(name, Some(value.to_owned())),
-            None => translator.body("extra-inputs", &input),
-        }
-    }
     objectives(translator);
+    translator.copy_seconds("request-timeout", "request-timeout-seconds")?;
+    let runs = translator.count("num-profile-runs")?;
+    if let Some(runs) = runs.filter(|runs| *runs > 1) {
+        translator.is_sweep = true;
+        translator.push("repeat", runs);
+    }
     translator.copy_tokenizer_path("tokenizer");
     translator.copy_count("seed", "random-seed")?;
     translator.skip(
@@ -104,6 +127,53 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
          workers-max",
     );
     Ok(())
+}
+
+/// Further fields of the body: `name:value`, or JSON; whether answers are to run to their length.
+fn extra_inputs(translator: &mut Translator) -> bool {
+    for input in translator.options.all("extra-inputs") {
+        match input.split_once(':') {
+            Some((name, value)) if !input.trim_start().starts_with('{') => {
+                translator.field(name, Some(value.to_owned()));
+            }
+            _ => translator.body("extra-inputs", &input),
+        }
+    }
+    let is_asked = |value: &serde_json::Value| *value == true || *value == "true";
+    if translator.extra.get("ignore_eos").is_some_and(is_asked) {
+        // It is asked for with every length here.
+        translator.extra.remove("ignore_eos");
+        return true;
+    }
+    false
+}
+
+/// A file of prompts or a trace, in place of prompts that are made.
+fn trace(translator: &mut Translator) -> bool {
+    let Some(file) = translator.value("input-file") else {
+        return false;
+    };
+    let kind = translator.value("custom-dataset-type").unwrap_or_default();
+    let on_its_clock = translator.flag("fixed-schedule");
+    match kind.as_str() {
+        "mooncake_trace" => {
+            if on_its_clock {
+                translator.leave_out("concurrency");
+            }
+            translator.push("data", file);
+            translator.push("data-format", "mooncake");
+        }
+        "single_turn" | "random_pool" | "" => {
+            translator.push("data", file);
+        }
+        other => {
+            translator.push("data", file);
+            translator.lacks(format!(
+                "--custom-dataset-type {other}: `inferometer data FILE` says what is read of it"
+            ));
+        }
+    }
+    true
 }
 
 /// Conversations of several turns; their mean number of turns.

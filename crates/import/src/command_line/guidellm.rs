@@ -6,10 +6,8 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateError> {
-    let backend = fields(&translator.value_or("backend", ""));
-    let target = translator
-        .value("target")
-        .or(backend.get("target").cloned());
+    let mut backend = fields(&translator.value_or("backend", ""));
+    let target = translator.value("target").or(backend.remove("target"));
     push_endpoint(
         translator,
         target.as_deref().unwrap_or("http://localhost:8000"),
@@ -20,54 +18,165 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
         "text_completions" => "/v1/completions".to_owned(),
         other => format!("/v1/{other}"),
     });
-    let path = backend.get("request_format").cloned().or(kind);
+    let path = backend.remove("request_format").or(kind);
     if let Some(path) = &path {
         push_api(translator, path);
     }
-    let model = translator.value("model").or(backend.get("model").cloned());
+    let model = translator.value("model").or(backend.remove("model"));
     translator.push_some("model", model);
+    push_backend(translator, backend);
+    let streams = push_load(translator)?;
+    push_limits(translator)?;
+    push_data(translator);
+    // `--tokenizer kind=hf_auto,model=PATH` since 0.8.
+    let tokenizer = translator.value("tokenizer").map(|text| {
+        let mut named = fields(&text);
+        named.remove("model").unwrap_or(text)
+    });
+    let tokenizer = tokenizer.or(translator.value("processor"));
+    translator.push_tokenizer(tokenizer, "tokenizer");
+    translator.copy_count("seed", "random-seed")?;
+    if translator.value("warmup|warmup-percent").is_some() {
+        translator.lacks(
+            "--warmup as a share of the burst: leave out --warmup none --hold none for a window",
+        );
+    }
+    if path.is_some_and(|path| answers_with_items(api_of(&path))) {
+        translator.leave_out("output-tokens");
+    } else if streams {
+        translator.differs("GuideLLM's TPOT counts the first token too; ours does not");
+    }
+    translator.skip(
+        "output|output-path|output-dir|outputs|output-extras|display-scheduler-stats|\
+         disable-console|disable-progress",
+    );
+    Ok(())
+}
+
+type Fields = BTreeMap<String, String>;
+
+/// What is left of an option's fields has no counterpart, but for those that are not needed.
+fn tell_left(translator: &mut Translator, option: &str, mut left: Fields, not_needed: &str) {
+    left.retain(|name, value| {
+        let is_set = !matches!(value.as_str(), "" | "null" | "None");
+        is_set && not_needed.split('|').all(|known| known != name)
+    });
+    for (name, value) in left {
+        translator.lacks(format!("--{option} {name}={value}"));
+    }
+}
+
+fn is_false(value: &str) -> bool {
+    value.eq_ignore_ascii_case("false")
+}
+
+fn push_backend(translator: &mut Translator, mut backend: Fields) {
+    if backend.remove("stream").is_some_and(|it| is_false(&it)) {
+        translator.switch("no-stream");
+    }
+    if backend.remove("verify").is_some_and(|it| is_false(&it)) {
+        translator.switch("insecure");
+    }
+    if backend.remove("api_key").is_some() {
+        translator.differs("--backend api_key: set the key as OPENAI_API_KEY in the environment; it is not repeated here");
+    }
+    let timeout = backend.remove("timeout").and_then(|it| it.parse().ok());
+    translator.push_some("request-timeout", timeout.map(seconds));
+    if let Some(body) = backend.remove("extras")
+        && let Ok(Value::Object(extras)) = serde_json::from_str(&body)
+    {
+        match extras.get("body") {
+            Some(body) => translator.body("backend extras", &body.to_string()),
+            None => translator.body("backend extras", &body),
+        }
+    }
+    let not_needed = "kind|http2|follow_redirects|validate_backend|timeout_connect";
+    tell_left(translator, "backend", backend, not_needed);
+}
+
+/// The load; whether there is one that was understood.
+fn push_load(translator: &mut Translator) -> Result<bool, TranslateError> {
     let profile = translator.value_or("rate-type|profile", "sweep");
     let mut profile_fields = fields(&profile);
     let kind = profile_fields.remove("kind").unwrap_or(profile);
-    let rate = translator.options.list("rate").unwrap_or_else(|| {
-        let levels = profile_fields.get("rate").or(profile_fields.get("streams"));
-        levels.map(|levels| list(levels)).unwrap_or_default()
-    });
+    let mut levels = translator.options.list("rate").unwrap_or_default();
+    for name in ["rate", "streams"] {
+        if let Some(own) = profile_fields.remove(name)
+            && levels.is_empty()
+        {
+            levels = list(&own);
+        }
+    }
+    // `--override profile.streams 1,2,4`: a run for each.
+    let mut overridden = translator.options.all("override").into_iter();
+    while let Some(path) = overridden.next() {
+        match (path.as_str(), overridden.next()) {
+            ("profile.rate" | "profile.streams", Some(values)) => levels = list(&values),
+            (path, values) => {
+                let values = values.unwrap_or_default();
+                translator.lacks(format!("--override {path} {values}"));
+            }
+        }
+    }
+    let cap = profile_fields.remove("max_concurrency");
+    let cap: Option<u64> = cap.and_then(|cap| cap.parse().ok());
+    let mut is_known = true;
     match kind.as_str() {
         "synchronous" => translator.push("concurrency", "1"),
-        "throughput" => translator.push("rate", "inf"),
-        "concurrent" if !rate.is_empty() => translator.axis("concurrency", &rate),
-        "constant" | "poisson" | "async" if !rate.is_empty() => {
-            translator.axis("rate", &rate);
+        "throughput" => translator.push_load(f64::INFINITY, cap, "GuideLLM"),
+        "concurrent" if !levels.is_empty() => translator.axis("concurrency", &levels),
+        "constant" | "poisson" | "async" if !levels.is_empty() => {
+            translator.axis("rate", &levels);
             let is_poisson = kind == "poisson";
             translator.push("arrival", if is_poisson { "poisson" } else { "constant" });
+            translator.push_some("max-concurrency", cap);
         }
         other => {
-            translator.lacks(format!("--rate-type {other}: it finds its own rates; give --rate LIST, or use inferometer capacity"));
+            is_known = false;
+            translator.lacks(format!("--rate-type {other}: it finds its own loads; give --concurrency LIST or --rate LIST in place of --concurrency 1, or use inferometer capacity"));
             translator.push("concurrency", "1");
         }
     }
-    let constraints = translator.options.all("constraint");
-    let constraints: Vec<_> = constraints.iter().map(|it| fields(it)).collect();
-    let limit = |kind: &str, field: &str| {
-        let is_kind = |it: &&BTreeMap<String, String>| it.get("kind").is_some_and(|it| it == kind);
-        constraints
-            .iter()
-            .find(is_kind)?
-            .get(field)?
-            .parse::<f64>()
-            .ok()
-    };
-    let requests = translator.count("max-requests")?.map(|count| count as f64);
-    translator.push_some("requests", requests.or(limit("max_requests", "count")));
-    let time = translator
-        .real("max-seconds")?
-        .or(limit("max_duration", "seconds"));
+    if let Some(time) = profile_fields.remove("rampup_duration")
+        && time.parse::<f64>().is_ok_and(|time| time > 0.0)
+    {
+        translator.lacks(format!(
+            "--profile rampup_duration={time}: streams begin at once in a burst; with a window, --stagger {time}s spreads them"
+        ));
+    }
+    tell_left(translator, "profile", profile_fields, "random_seed");
+    Ok(is_known)
+}
+
+fn push_limits(translator: &mut Translator) -> Result<(), TranslateError> {
+    let (mut requests, mut time) = (
+        translator.count("max-requests")?.map(|count| count as f64),
+        translator.real("max-seconds")?,
+    );
+    for constraint in translator.options.all("constraint") {
+        let mut own = fields(&constraint);
+        let kind = own.remove("kind").unwrap_or_default();
+        let mut number = |name: &str| own.remove(name)?.parse::<f64>().ok();
+        match kind.as_str() {
+            "max_requests" => requests = requests.or(number("count")),
+            "max_duration" => time = time.or(number("seconds")),
+            _ => translator.lacks(format!(
+                "--constraint {constraint}: --stop-when 'failures>20%' ends a run early"
+            )),
+        }
+    }
+    translator.push_some("requests", requests);
     translator.push_some("duration", time.map(seconds));
+    Ok(())
+}
+
+fn push_data(translator: &mut Translator) {
     match translator.value("data") {
         Some(data) if data.contains("prompt_tokens") => lengths(translator, &data),
         Some(data) if fields(&data).contains_key("path") => {
-            translator.push_some("data", fields(&data).remove("path"));
+            let mut own = fields(&data);
+            translator.push_some("data", own.remove("path"));
+            tell_left(translator, "data", own, "kind");
         }
         Some(path) if path.contains('.') => translator.push("data", path),
         Some(name) => {
@@ -78,33 +187,10 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
         }
         None => {}
     }
-    // `--tokenizer kind=hf_auto,model=PATH` since 0.8.
-    let tokenizer = translator.value("tokenizer").map(|text| {
-        let mut named = fields(&text);
-        named.remove("model").unwrap_or(text)
-    });
-    let tokenizer = tokenizer.or(translator.value("processor"));
-    translator.push_tokenizer_path(tokenizer);
-    translator.copy_count("seed", "random-seed")?;
-    if translator.value("warmup|warmup-percent").is_some() {
-        translator.lacks(
-            "--warmup as a share of the burst: leave out --warmup none --hold none for a window",
-        );
-    }
-    if path.is_some_and(|path| answers_with_items(api_of(&path))) {
-        translator.leave_out("output-tokens");
-    } else {
-        translator.differs("GuideLLM's TPOT counts the first token too; ours does not");
-    }
-    translator.skip(
-        "output-path|output-dir|outputs|output-extras|display-scheduler-stats|disable-console|\
-         disable-progress",
-    );
-    Ok(())
 }
 
 /// `kind=constant,rate=10`, or the same as a JSON object; a list keeps its brackets.
-fn fields(text: &str) -> BTreeMap<String, String> {
+fn fields(text: &str) -> Fields {
     if let Ok(Value::Object(object)) = serde_json::from_str(text) {
         let plain = |(key, value)| match value {
             Value::String(text) => (key, text),
@@ -132,23 +218,24 @@ fn list(text: &str) -> Vec<String> {
 
 /// `prompt_tokens=256,output_tokens=128`, or the same as JSON.
 fn lengths(translator: &mut Translator, text: &str) {
-    let inside = text.trim_matches(['{', '}', ' ']);
-    let value = |name: &str| -> Option<f64> {
-        let pairs = inside
-            .split(',')
-            .filter_map(|pair| pair.split_once(['=', ':']));
-        let mut own = pairs.filter(|(key, _)| key.trim().trim_matches('"') == name);
-        own.next()?.1.trim().trim_matches('"').parse().ok()
-    };
+    let mut own = fields(text);
     for (theirs, ours) in [
         ("prompt_tokens", "input-tokens"),
         ("output_tokens", "output-tokens"),
     ] {
-        if let Some(mean) = value(theirs) {
-            translator.push(ours, normal(mean, value(&format!("{theirs}_stdev"))));
+        let mut number = |name: &str| own.remove(name)?.trim().parse::<f64>().ok();
+        let deviation = number(&format!("{theirs}_stdev"));
+        if let Some(mean) = number(theirs) {
+            translator.push(ours, normal(mean, deviation));
+        }
+        let bounds = ["min", "max"].map(|end| number(&format!("{theirs}_{end}")));
+        if bounds.iter().any(Option::is_some) {
+            translator.lacks(format!(
+                "--data {theirs}_min and {theirs}_max: normal(MEAN,DEVIATION) is cut at 1 only"
+            ));
         }
     }
-    if value("prompt_tokens_min").is_some() || value("output_tokens_min").is_some() {
-        translator.lacks("bounds of lengths: normal(MEAN,DEVIATION) is cut at 1 only");
-    }
+    let turns = own.remove("turns").filter(|turns| turns != "1");
+    translator.push_some("turns", turns);
+    tell_left(translator, "data", own, "kind|source|samples");
 }

@@ -135,3 +135,21 @@ fn requests_before_the_measured_ones_are_a_warm_up() {
     let none = ours("vllm bench serve --num-warmups 0");
     assert!(text(&none).contains("--warmup none"), "{none:?}");
 }
+
+#[test]
+fn no_field_of_guidellms_options_is_dropped_without_a_word() {
+    let translation = ours(
+        "guidellm run --backend kind=openai_http,target=http://h:1,server_history=true --profile kind=concurrent,streams=2,rampup_duration=3 --constraint kind=max_errors,count=5 --data kind=synthetic_text,prompt_tokens=60,output_tokens=20,prompt_tokens_min=4,prefix_buckets=7",
+    );
+    let all = translation.not_expressed.join("\n");
+    for expected in [
+        "server_history=true",
+        "rampup_duration=3",
+        "max_errors",
+        "prompt_tokens_min",
+        "prefix_buckets=7",
+    ] {
+        assert!(all.contains(expected), "{expected}: {all}");
+    }
+    assert_eq!(translation.not_expressed.len(), 5, "{all}");
+}

@@ -41,6 +41,9 @@ pub enum TranslateError {
 pub(super) enum Client {
     #[strum(serialize = "vllm bench serve")]
     Vllm,
+    /// What it was before.
+    #[strum(serialize = "benchmark_serving.py")]
+    VllmScript,
     #[strum(serialize = "evalscope perf")]
     Evalscope,
     #[strum(serialize = "sglang.bench_serving")]
@@ -220,7 +223,12 @@ impl Translator {
 
     /// A tokenizer; that of a hub must be downloaded first.
     pub(super) fn copy_tokenizer(&mut self, option: &str) {
-        match self.value(option) {
+        let named = self.value(option);
+        self.push_tokenizer(named, option);
+    }
+
+    pub(super) fn push_tokenizer(&mut self, named: Option<String>, option: &str) {
+        match named {
             Some(path) if is_path(&path) => self.push("tokenizer", path),
             Some(name) => self.lacks(format!(
                 "--{option} {name}: give --tokenizer a local folder or tokenizer.json for exact lengths"

@@ -1,7 +1,7 @@
 //! `vllm bench serve`, and `benchmark_serving.py` of 2023 and 2024.
 
 use super::address::{answers_with_items, api_of, push_api, push_host};
-use super::translator::{TranslateError, Translator, uniform};
+use super::translator::{Client, TranslateError, Translator, uniform};
 use serde_json::Value;
 
 /// Options about output and progress, since every run is kept with all its records; and
@@ -12,7 +12,7 @@ const NOT_NEEDED: &str = "backend|endpoint-type|trust-remote-code|disable-tqdm|s
     skip-chat-template|no-reranker|plot-timeline|plot-dataset-stats|version|best-of|\
     request-id-prefix|no-stream|no-oversample|timeline-itl-thresholds";
 
-pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateError> {
+pub(super) fn translate(translator: &mut Translator, client: Client) -> Result<(), TranslateError> {
     let backend = translator.value_or("backend|endpoint-type", "openai");
     push_host(translator, 8000);
     let path = translator.value("endpoint");
@@ -39,7 +39,7 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
     translator.push_some("model", adapters.or(model));
     translator.copy_headers("header");
     let items = answers_with_items(api);
-    work(translator, items)?;
+    work(translator, items, client)?;
     load(translator)?;
     if !items {
         sampling(translator);
@@ -72,7 +72,7 @@ fn by_backend(backend: &str) -> Option<&'static str> {
 }
 
 /// `items`: the answers have no tokens, and a request has several texts.
-fn work(translator: &mut Translator, items: bool) -> Result<(), TranslateError> {
+fn work(translator: &mut Translator, items: bool, client: Client) -> Result<(), TranslateError> {
     let path = translator.value("dataset-path|dataset");
     // Before there were names, --dataset was a ShareGPT file.
     let usual = if path.is_some() { "sharegpt" } else { "random" };
@@ -154,11 +154,15 @@ fn work(translator: &mut Translator, items: bool) -> Result<(), TranslateError> 
             translator.push_some("data", path);
         }
     }
-    let is_synthetic = matches!(name.as_str(), "random" | "prefix_repetition");
-    match (ignore_eos, is_synthetic && !items) {
-        (true, false) => translator.switch("ignore-eos"),
-        (false, true) => translator.switch("no-ignore-eos"),
-        _ => {}
+    if items {
+        return Ok(());
+    }
+    match (name.as_str(), ignore_eos) {
+        ("random" | "prefix_repetition", true) => {}
+        ("random", false) if client == Client::Vllm => translator.differs("answers run to their length (ignore_eos), as with vllm bench serve since v0.11.1 for random data; before they could end sooner (add --no-ignore-eos)"),
+        ("random" | "prefix_repetition", false) => translator.switch("no-ignore-eos"),
+        (_, true) => translator.switch("ignore-eos"),
+        (_, false) => {}
     }
     Ok(())
 }
@@ -166,14 +170,17 @@ fn work(translator: &mut Translator, items: bool) -> Result<(), TranslateError> 
 /// Images of `random-mm`: so many of each request, of sizes (height, width, frames).
 fn push_images(translator: &mut Translator) -> Result<(), TranslateError> {
     let count = translator.count_or("random-mm-base-items-per-request", 1)?;
-    let buckets = translator.value_or("random-mm-bucket-config", "(256, 256, 1)");
+    let usual = "{(256, 256, 1): 0.5, (720, 1280, 1): 0.5}";
+    let buckets = translator.value_or("random-mm-bucket-config", usual);
     let sizes: Vec<String> = (buckets.split('(').skip(1))
         .filter_map(|bucket| {
-            let mut numbers = bucket
-                .split([',', ')'])
-                .map(|number| number.trim().parse().ok());
+            let (size, share) = bucket.split_once(')').unwrap_or((bucket, ""));
+            let mut numbers = size.split(',').map(|number| number.trim().parse().ok());
             let (height, width): (u32, u32) = (numbers.next()??, numbers.next()??);
-            Some(format!("{width}x{height}"))
+            let share = share.trim_start_matches([':', ' ', '"']);
+            let share = share.split([',', '}', ' ']).next().unwrap_or_default();
+            let is_never = share.parse::<f64>().is_ok_and(|share| share == 0.0);
+            (!is_never).then(|| format!("{width}x{height}"))
         })
         .collect();
     translator.push("images", format!("n={count},size={}", sizes.join("|")));

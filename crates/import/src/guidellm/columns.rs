@@ -40,7 +40,9 @@ impl Run {
         match kind {
             "concurrent" => run.builder.set_exact(Field::Concurrency, level),
             "synchronous" => run.builder.set_exact(Field::Concurrency, Some(1.0)),
+            // As many as it may have at once, and as soon as it may.
             "throughput" => {
+                run.builder.set_exact(Field::Concurrency, level);
                 run.builder.point.insert("rate".into(), "inf".into());
             }
             _ => run.builder.set_exact(Field::Rate, level),

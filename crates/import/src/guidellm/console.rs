@@ -63,8 +63,15 @@ pub(super) fn find(notes: &mut Notes<'_>) -> Vec<ImportedResult> {
 }
 
 fn close(runs: &mut Vec<Run>, span: &mut Option<(usize, usize)>, found: &mut Vec<ImportedResult>) {
-    if let Some(span) = span.take() {
-        found.extend(runs.drain(..).filter_map(|run| run.finish(span)));
+    let Some(span) = span.take() else { return };
+    for run in runs.drain(..).filter_map(|run| run.finish(span)) {
+        // With an output of the kind `console` it prints all tables twice.
+        let is_same = |known: &ImportedResult| {
+            known.label == run.label && known.point == run.point && known.summary == run.summary
+        };
+        if !found.iter().any(is_same) {
+            found.push(run);
+        }
     }
 }
 

@@ -8,9 +8,9 @@ use crate::result::ImportedResult;
 use crate::table::separated_cells;
 use serde_json::Value;
 
-/// The ranks of its lists of percentiles.
+/// What its lists of percentiles hold: the median has a column of its own.
 const RANKS: [&str; 11] = [
-    "p0.1", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "p99.9",
+    "min", "p0.1", "p1", "p5", "p10", "p25", "p75", "p90", "p95", "p99", "max",
 ];
 
 pub(super) fn find(notes: &mut Notes<'_>) -> Vec<ImportedResult> {
@@ -26,8 +26,13 @@ pub(super) fn find(notes: &mut Notes<'_>) -> Vec<ImportedResult> {
         let width = header[0].len();
         for line in at + 3..notes.lines.len() {
             let row = cells(notes, line);
-            if row.len() != width || notes.is_taken(line) {
+            if notes.is_taken(line) || row.len() < 2 {
                 break;
+            }
+            // Before 0.6 it left out what a run has none of, and so moved all that follow.
+            if row.len() != width {
+                notes.fail((line, line));
+                continue;
             }
             let mut run = Run::new(&row[strategy]);
             for (column, cell) in row.iter().enumerate() {

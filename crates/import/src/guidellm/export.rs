@@ -60,9 +60,12 @@ pub(crate) fn result(object: &Map<String, Value>, lines: (usize, usize)) -> Opti
         let kind = strategy.get("type_").or_else(|| strategy.get("type"));
         let kind = kind.and_then(Value::as_str);
         found_label = kind.map(|kind| inferometer_text::hostile::printable(kind, 80));
-        let streams = ["streams", "concurrency", "max_concurrency"]
-            .iter()
-            .find_map(|key| finite(strategy.get(*key)));
+        // Arrivals have a cap, too, which is far above what they come to.
+        let keys: &[&str] = match kind {
+            Some("poisson" | "constant" | "async") => &[],
+            _ => &["streams", "concurrency", "max_concurrency"],
+        };
+        let streams = keys.iter().find_map(|key| finite(strategy.get(*key)));
         builder.set_exact(Field::Concurrency, streams);
         builder.set_exact(Field::Rate, finite(strategy.get("rate")));
         if kind == Some("throughput") {

@@ -19,8 +19,13 @@ pub(crate) fn runs(object: &Map<String, Value>, lines: (usize, usize)) -> Vec<Im
         let text = |key: &str| said.get(key).and_then(Value::as_str);
         let strategy = text("label").or(text("strategy"))?;
         let mut run = Run::new(strategy);
+        // Arrivals have a cap, too, which is far above what they come to.
+        let has_rate = said
+            .get("configured_request_rate")
+            .is_some_and(Value::is_number);
+        let is_cap = |key: &str| has_rate && key == "configured_concurrency";
         for (key, value) in said {
-            if let Some(value) = finite(Some(value)) {
+            if let Some(value) = finite(Some(value)).filter(|_| !is_cap(key)) {
                 run.set(key, column(key), Quantity::exact(value));
             }
         }

@@ -10,7 +10,7 @@ use crate::summary::Stat;
 const CHANGE: &str = "提升|提高|改善|变化|降低|下降|增幅|涨幅|降幅|增长|相比|较基线|加速比|倍数|\
     对比|差异|change|gain|improv|uplift|speedup|speed up|reduc|δ";
 const SOMETHING_ELSE: &str = "package|lpct|retokenized|accept length|accept rate|acceptance|\
-    accepted tokens|draft|per token latency|latency per";
+    accepted tokens|draft|per token latency|latency per|probe";
 const TTFT: &str = "ttft|first token|首token|首 token|首字|首包|首词|首个token|首个 token|\
     firsttoken";
 const TPOT: &str = "tpot|time per output token|每token|每个token|每个 token|单token|每 token";
@@ -79,13 +79,16 @@ fn share(words: &Words<'_>) -> Option<Field> {
 fn aside(words: &Words<'_>) -> Option<Field> {
     let other_share =
         (words.any("率|accuracy") || words.has_word("ratio")) && !words.any("速率|到达率|吞吐率");
-    // The first token of some turns, or an objective for it.
+    // The first token of some turns, or an objective for any latency: `SLOs (ms): tpot:11`.
     let other_first = words.any("ttft|first token|首token|首字")
-        && words.any("turn|slo|target|goal|目标|阈值|轮");
+        && words.any("turn|target|goal|目标|阈值|轮")
+        || words.has_word("slo|slos") && words.any("ttft|tpot|itl|e2e|latency|时延|延迟|首token");
+    // `max_output_tokens_per_s` is the best second.
+    let is_best = words.has_word("max") && words.per_second();
     // Tokens of one kind are not all of them.
     let some_tokens =
         words.any("token") && words.has_word("text|vision|image|audio|cached|reasoning");
-    if other_share || other_first || some_tokens || words.any(SOMETHING_ELSE) {
+    if other_share || other_first || some_tokens || is_best || words.any(SOMETHING_ELSE) {
         return Some(Field::Other);
     }
     if words.any("peak|峰值") {
