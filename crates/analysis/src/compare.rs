@@ -12,7 +12,7 @@ mod why_not;
 mod why_not_texts;
 mod within_slo;
 
-pub use caution::{DoubtCount, GroupDoubts, GroupModels};
+pub use caution::{DoubtCount, GroupDoubts, GroupLengths, GroupModels};
 pub use metric::{BadMetric, Metric};
 pub use sample::{Definition, RunSample, System};
 pub use series::Series;
@@ -98,6 +98,9 @@ pub struct Comparison {
     /// The models of each group, where they are not the same.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<GroupModels>,
+    /// Requests of a run on each side, where these differ much.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lengths: Vec<GroupLengths>,
 }
 
 /// A smaller difference is printed as 0.0 %, and is none for anybody, however certain.
@@ -240,6 +243,7 @@ pub fn compare(groups: &[Group], settings: &Settings) -> Comparison {
         copies: groups.iter().flat_map(copies).collect(),
         doubts: groups.iter().filter_map(GroupDoubts::of).collect(),
         models: caution::different_models(groups),
+        lengths: caution::different_lengths(groups),
     };
     let mut why_not = Vec::new();
     if groups.len() < 2 {

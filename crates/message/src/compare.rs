@@ -54,6 +54,7 @@ inferometer_text::texts! {
         AndWarnings => "{invalid}; warnings: {codes}", "{invalid}；警告：{codes}";
         InSomeRuns => "{code} ({count} of {runs} runs)", "{code}（{runs} 次中 {count} 次）";
         OtherModels => "different models: {models}", "模型不同：{models}";
+        OtherLengths => "runs of different lengths ({counts} requests): start, growing queues and slow last answers weigh less in the longer ones, so a difference may be that of the lengths", "运行长度不同（请求数 {counts}）：起步、排队增长和末尾慢请求在较长的运行中影响更小，差异可能来自长度";
         WhyNot => "Not comparable", "不可比的原因";
         Unpaired => "Without a partner", "无对应的负载点";
         Metric => "metric", "指标";

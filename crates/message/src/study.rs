@@ -36,8 +36,8 @@ texts! {
         Without => "{flag} ({change} without it)", "{flag}（去掉后 {change}）";
         FailsWithout => "{flag} (fails without it)", "{flag}（去掉后无法运行）";
         LeftOut => "Left out", "已去掉";
-        NoLoss => "{flags}: no loss without them in the goal and its limits", "{flags}：去掉后目标与 SLO 均无损失";
-        NoLossBut => "{flags}: no loss without them in the goal and its limits, but {changes}", "{flags}：去掉后目标与 SLO 均无损失，但 {changes}";
+        NoLoss => "{flags}: nothing lost without them beyond what fresh starts differ by, in the goal and its limits", "{flags}：去掉后目标与 SLO 的变化不超过重复启动之间的差异";
+        NoLossBut => "{flags}: nothing lost without them beyond what fresh starts differ by, in the goal and its limits, but {changes}", "{flags}：去掉后目标与 SLO 的变化不超过重复启动之间的差异，但 {changes}";
         Quality => "Quality", "质量";
         MayChangeAnswers => "{flags} may change the answers, not only the speed: compare them before you use it", "{flags} 可能改变回答内容而不仅是速度：使用前请对比回答质量";
         Unmodelled => "Not modelled", "未建模";

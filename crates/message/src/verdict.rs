@@ -28,6 +28,7 @@ texts! {
         ShareOfSessions => "{share} of sessions", "{share} 的会话";
         Met => "met", "达标";
         Missed => "MISSED", "未达标";
+        MissedByFailures => "missed: failed requests count as longer", "未达成：失败请求按超限计";
         Undecided => "undecided", "无法判定";
         AttainmentAsked =>
             "{share} of all requests met every per-request objective ({asked} asked)",

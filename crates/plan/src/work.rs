@@ -10,7 +10,9 @@ use std::sync::Arc;
 
 /// Requests per stream with which a point of unknown extent is simulated.
 const REQUESTS_PER_STREAM: u32 = 4;
-/// The same in all, at least and at most: more change a mean by less than a measurement does.
+/// Arrivals that are simulated, at most.
+const MOST_ARRIVALS: u32 = 10_000;
+/// Requests of streams, at least and at most: more change a mean by less than a measurement does.
 const REQUESTS: std::ops::RangeInclusive<u32> = 64..=4000;
 
 /// Streams that are simulated, at most: no engine serves as many at once, and each takes memory.
@@ -61,7 +63,7 @@ impl Load {
     pub(crate) fn most_requests(self) -> u32 {
         match self {
             Load::Closed(streams) => streams.max(*REQUESTS.end()),
-            Load::Open(_) => *REQUESTS.end(),
+            Load::Open(_) => MOST_ARRIVALS,
         }
     }
 }

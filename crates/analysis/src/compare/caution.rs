@@ -34,6 +34,18 @@ pub struct GroupModels {
     pub models: Vec<String>,
 }
 
+/// How many requests a run of a group had.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct GroupLengths {
+    pub group: String,
+    /// The median of its runs.
+    pub requests: u64,
+}
+
+/// Runs that are longer by less than this are as long.
+const LONGER: f64 = 1.5;
+
 impl GroupDoubts {
     pub(super) fn of(group: &Group) -> Option<Self> {
         let mut counts: BTreeMap<(std::cmp::Reverse<Severity>, &str), usize> = BTreeMap::new();
@@ -81,4 +93,29 @@ pub(super) fn different_models(groups: &[Group]) -> Vec<GroupModels> {
     // One side alone with several models is no difference between the sides.
     let differ = named.iter().any(|it| it.models != named[0].models);
     if differ { named } else { Vec::new() }
+}
+
+/// The requests of each group's runs, where some side's are much longer: a start, a queue that grows
+/// and slow answers at the end weigh less in a longer run of the same server.
+pub(super) fn different_lengths(groups: &[Group]) -> Vec<GroupLengths> {
+    let median = |group: &Group| {
+        let counts = group.runs.iter().map(|run| run.summary.requests.ok);
+        let mut counts: Vec<u64> = counts.filter(|count| *count > 0).collect();
+        counts.sort_unstable();
+        counts.get(counts.len() / 2).copied()
+    };
+    let lengths: Vec<GroupLengths> = (groups.iter())
+        .filter_map(|group| {
+            Some(GroupLengths {
+                group: group.name.clone(),
+                requests: median(group)?,
+            })
+        })
+        .collect();
+    let ends = lengths.iter().map(|it| it.requests);
+    let differ = match (ends.clone().min(), ends.max()) {
+        (Some(least), Some(most)) => most as f64 > LONGER * least as f64,
+        _ => false,
+    };
+    if differ { lengths } else { Vec::new() }
 }

@@ -23,6 +23,7 @@ pub(super) fn judge(
         return None;
     }
     let (ended, ok) = (tally.totals.requests, tally.totals.answers);
+    let failed: u64 = tally.failures.values().map(|kind| kind.count).sum();
     let share =
         |seen: &Verdicts| (ended > 0 && seen.unknown == 0).then(|| seen.met as f64 / ended as f64);
     let enough = |share: Option<f64>| Some(share? >= objectives.least_share());
@@ -39,7 +40,21 @@ pub(super) fn judge(
                 let share = sessions.and_then(|sessions| sessions.share(slo));
                 result(slo, None, share, enough(share))
             }
-            SloScope::Percentile(percent) => of_run(slo, value(slo.metric, Some(percent / 100.0))),
+            SloScope::Percentile(percent) => {
+                let p = percent / 100.0;
+                let stated = value(slo.metric, Some(p));
+                // A request that failed took longer than any limit: of the answered ones as many
+                // more must be within it.
+                let asked = match slo.metric {
+                    SloMetric::Job => p,
+                    _ => p * (ok + failed) as f64 / ok.max(1) as f64,
+                };
+                let judged = value(slo.metric, Some(asked.min(1.0)));
+                let enough = asked <= 1.0;
+                let limit = super::tally::ms(slo.limit.0);
+                let met = judged.map(|value| enough && value <= limit);
+                result(slo, stated, None, met)
+            }
             SloScope::Mean => of_run(slo, value(slo.metric, None)),
         })
         .collect();

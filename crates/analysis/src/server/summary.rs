@@ -117,7 +117,11 @@ pub(crate) fn between(
     let per_token = server.decode_mean_ms.zip(gaps.filter(|gaps| *gaps > 0.0));
     let less = |client: Option<f64>, server: Option<f64>| Some(client? - server?);
     let between = Between {
-        ttft_ms: less(mean(latency.ttft_ms), server.ttft_mean_ms),
+        // From sending: a wait at the user's own cap is not the server's.
+        ttft_ms: less(
+            mean(latency.ttft_from_sent_ms.or(latency.ttft_ms)),
+            server.ttft_mean_ms,
+        ),
         tpot_ms: less(
             mean(latency.tpot_ms),
             per_token.map(|(decode, gaps)| decode / gaps),

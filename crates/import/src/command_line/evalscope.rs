@@ -52,7 +52,17 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
 
 fn load(translator: &mut Translator) -> Result<(), TranslateError> {
     let parallel = translator.list_or("parallel", "1");
-    let number = translator.list_or("number|n", "1000");
+    let mut number = translator.list_or("number|n", "1000");
+    if let Some([low, high]) = turns(translator)? {
+        // It counts conversations.
+        for count in &mut number {
+            if let Ok(conversations) = count.parse::<f64>() {
+                let mean = (low + high) as f64 / 2.0;
+                *count = (conversations * mean).round().to_string();
+            }
+        }
+        translator.differs("--requests counts turns: conversations times their mean number");
+    }
     let mut rate = translator.options.list("rate").unwrap_or_default();
     rate.retain(|rate| rate != "-1");
     let is_open = translator.flag("open-loop");
@@ -104,6 +114,17 @@ fn requests(translator: &mut Translator, axis: &str, levels: &[String], number: 
     }
 }
 
+/// Turns of a conversation, where it has several.
+fn turns(translator: &mut Translator) -> Result<Option<[u64; 2]>, TranslateError> {
+    let name = translator.value_or("dataset", "openqa");
+    if !name.starts_with("random") || !name.contains("multi_turn") {
+        return Ok(None);
+    }
+    let low = translator.count_or("min-turns", 1)?;
+    let high = translator.count("max-turns")?.unwrap_or(low);
+    Ok(Some([low, high]))
+}
+
 fn work(translator: &mut Translator) -> Result<(), TranslateError> {
     // Lengths are in tokens where EvalScope has a tokenizer, else in characters.
     let has_tokenizer = translator.value("tokenizer-path").is_some();
@@ -133,13 +154,15 @@ fn work(translator: &mut Translator) -> Result<(), TranslateError> {
     }
     if name.starts_with("random") && !name.contains("vl") {
         let (min, max) = (min.unwrap_or(0), max.unwrap_or(131_072));
-        translator.push("input-tokens", uniform(min.max(1) as f64, max as f64));
-        translator.push_some("prefix-tokens", prefix.filter(|length| *length > 0));
+        // It comes before the prompt there, and is a part of it here.
+        let prefix = prefix.filter(|length| *length > 0);
+        let ends = [min.max(1), max].map(|end| end.saturating_add(prefix.unwrap_or(0)) as f64);
+        translator.push("input-tokens", uniform(ends[0], ends[1]));
+        translator.push_some("prefix-tokens", prefix);
+        translator.differs("in chat, EvalScope takes the tokens of the template off the prompt's length; here the prompt itself is that long");
         translator.push("output-tokens", limit);
         translator.switch("no-ignore-eos");
-        if name.contains("multi_turn") {
-            let low = translator.count_or("min-turns", 1)?;
-            let high = translator.count("max-turns")?.unwrap_or(low);
+        if let Some([low, high]) = turns(translator)? {
             translator.push("turns", uniform(low as f64, high as f64));
             translator.flag("multi-turn");
         }

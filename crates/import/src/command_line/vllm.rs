@@ -84,9 +84,7 @@ fn work(translator: &mut Translator, items: bool, client: Client) -> Result<(), 
     let output = translator.count("output-len")?;
     let input = translator.count("input-len")?;
     let ignore_eos = translator.flag("ignore-eos");
-    if translator.flag("disable-shuffle") {
-        translator.lacks("--disable-shuffle: leave out --shuffle below");
-    }
+    let shuffles = !translator.flag("disable-shuffle");
     translator.copy_tokenizer("tokenizer");
     match name.as_str() {
         "random" | "random-rerank" if items => {
@@ -97,14 +95,11 @@ fn work(translator: &mut Translator, items: bool, client: Client) -> Result<(), 
             translator.skip("random-output-len|random-range-ratio|random-prefix-len");
         }
         "random" => {
-            let input = translator
-                .count("random-input-len")?
-                .or(input)
-                .unwrap_or(1024);
-            let output = translator
-                .count("random-output-len")?
-                .or(output)
-                .unwrap_or(128);
+            // The general ones win there.
+            let own = translator.count("random-input-len")?;
+            let input = input.or(own).unwrap_or(1024);
+            let own = translator.count("random-output-len")?;
+            let output = output.or(own).unwrap_or(128);
             let prefix = translator.count_or("random-prefix-len", 0)?;
             let [input_ratio, output_ratio] = range_ratios(translator)?;
             let drawn = |length: u64, fixed: u64, ratio: f64| {
@@ -124,17 +119,31 @@ fn work(translator: &mut Translator, items: bool, client: Client) -> Result<(), 
         "sharegpt" => {
             translator.push_data(path, "sharegpt");
             translator.push("filter", "vllm");
-            translator.switch("shuffle");
+            if shuffles {
+                translator.switch("shuffle");
+            }
             let output = translator.count("sharegpt-output-len")?.or(output);
             translator.push_some("output-tokens", output);
             translator.differs("rows are drawn by our own seed, so they differ from vLLM's");
         }
         "custom" => {
             translator.push_data(path, "custom");
-            translator.switch("shuffle");
-            let output = translator.count("custom-output-len")?.or(output);
-            translator.push("output-tokens", output.unwrap_or(256));
+            if shuffles {
+                translator.switch("shuffle");
+            }
+            // -1 stands for the lengths of the file.
+            let own = translator.real("custom-output-len")?;
+            let own = output.map(|output| output as f64).or(own);
+            let own = own.unwrap_or(256.0);
+            translator.push_some("output-tokens", (own >= 0.0).then_some(own));
+            if !translator.flag("skip-chat-template") {
+                translator.differs("vLLM lays the model's chat template around each prompt of a custom data set, also for completions, unless --skip-chat-template is given");
+            }
+            if translator.flag("no-oversample") {
+                translator.differs("--no-oversample: vLLM sends each row once; here rows are repeated until --requests are sent");
+            }
         }
+        "timed_trace" => translator.push_data(path, "timed-trace"),
         "burstgpt" => {
             translator.push_data(path, "burstgpt");
             translator.differs("of the trace only the lengths are used, as vLLM does");

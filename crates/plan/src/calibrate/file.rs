@@ -17,6 +17,10 @@ use thiserror::Error;
 
 pub const SCHEMA: &str = "inferometer.calibration/1";
 
+/// Arrivals of a prediction: their rate is within 1 % of the asked one, and a queue near its limit
+/// has come and gone several times.
+const ARRIVALS: u32 = 10_000;
+
 const HEAD: &str = "\
 # A calibration of the simulated engine. `inferometer plan what-if --calibration FILE` predicts
 # with it; `inferometer sim --timing FILE` serves with it.
@@ -87,15 +91,16 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// Requests to ask about a load with, as the measurements had them.
+    /// Requests to ask about a load with: streams as the measurements had them, and arrivals as
+    /// many as leave little to their draw.
     pub fn requests_at(&self, load: Load) -> u32 {
-        let of_streams = match load {
-            Load::Closed(streams) => self
+        let known = match load {
+            Load::Closed(streams) => self.requests.or(self
                 .requests_a_stream
-                .map(|each| (f64::from(streams) * each).round() as u32),
-            Load::Open(_) => None,
+                .map(|each| (f64::from(streams) * each).round() as u32)),
+            Load::Open(_) => Some(ARRIVALS),
         };
-        load.requests(self.requests.or(of_streams))
+        load.requests(known)
     }
 
     /// Lengths for a what-if that asks for `asked`: a bare mean which is that of the measured

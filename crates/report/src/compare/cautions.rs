@@ -1,15 +1,17 @@
-//! What a reader should know of the sides before the figures: doubts of their runs, and models that
-//! are not the same.
+//! What a reader should know of the sides before the figures: doubts of their runs, and models and
+//! lengths that are not the same.
 
 use super::{CompareReport, figures, note};
 use inferometer_analysis::compare::{DoubtCount, GroupDoubts};
 use inferometer_core::doubt::Severity;
 use inferometer_message::CompareText;
 use inferometer_page::doc::{Block, Section};
+use inferometer_page::number;
 use inferometer_text::punctuation::PunctuationText;
 
 pub(super) fn section(report: &CompareReport<'_>) -> Option<Section> {
-    let lines: Vec<String> = doubts(report).chain(models(report)).collect();
+    let lines = doubts(report).chain(models(report)).chain(lengths(report));
+    let lines: Vec<String> = lines.collect();
     let notes = lines.into_iter().map(note).collect::<Vec<_>>();
     (!notes.is_empty()).then(|| Section::plain([Block::Notes(notes)]))
 }
@@ -69,4 +71,12 @@ fn models(report: &CompareReport<'_>) -> Option<String> {
     let models: Vec<String> = models.map(|it| it.models.join(" + ")).collect();
     let models = PunctuationText::Comma.join(lang, &models);
     (!models.is_empty()).then(|| CompareText::OtherModels.with(lang, &[("models", models)]))
+}
+
+fn lengths(report: &CompareReport<'_>) -> Option<String> {
+    let lang = report.lang;
+    let counts = report.comparison.lengths.iter();
+    let counts: Vec<String> = counts.map(|it| number::count(it.requests)).collect();
+    let counts = PunctuationText::Comma.join(lang, &counts);
+    (!counts.is_empty()).then(|| CompareText::OtherLengths.with(lang, &[("counts", counts)]))
 }

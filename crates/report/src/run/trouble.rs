@@ -117,8 +117,13 @@ fn of_jobs(report: &RunReport<'_>, jobs: &JobAttainment) -> Option<Block> {
 }
 
 fn objective(report: &RunReport<'_>, one: &ObjectiveResult) -> Vec<Cell> {
+    let is_within = || {
+        let slo = one.objective.parse::<Slo>().ok()?;
+        Some(one.value_ms? <= slo.limit.0.as_secs_f64() * 1e3)
+    };
     let (outcome, tone) = match one.met {
         Some(true) => (VerdictText::Met, Tone::Good),
+        Some(false) if is_within() == Some(true) => (VerdictText::MissedByFailures, Tone::Bad),
         Some(false) => (VerdictText::Missed, Tone::Bad),
         None => (VerdictText::Undecided, Tone::Caution),
     };

@@ -96,3 +96,26 @@ fn percentile_objectives_judge_the_run_and_an_absent_metric_leaves_it_open() {
     whole.scenario = scenario("[load]\nconcurrency = 1\n[objectives]\nslo = ['ttft.p50=1ms']");
     assert_eq!(whole.summary().slo.unwrap().met, None);
 }
+
+#[test]
+fn a_percentile_counts_failed_requests_as_longer_than_any_limit() {
+    let judged = |failed: usize, slo: &str| {
+        let mut run = MadeUp::closed(8, 200);
+        let text = format!("[load]\nconcurrency = 8\n[objectives]\nslo = ['{slo}']");
+        run.scenario = scenario(&text);
+        for record in &mut run.records[..failed] {
+            record.outcome = Outcome::Failed(Failure {
+                phase: Phase::Status,
+                class: FailureClass::ServerError,
+                detail: String::new(),
+            });
+        }
+        let slo = run.summary().slo.unwrap();
+        assert!(slo.objectives[0].value_ms.is_some());
+        slo.met
+    };
+    assert_eq!(judged(0, "ttft.p95=10s"), Some(true));
+    assert_eq!(judged(8, "ttft.p95=10s"), Some(true), "96 % were answered");
+    assert_eq!(judged(12, "ttft.p95=10s"), Some(false), "94 % were");
+    assert_eq!(judged(12, "ttft.p50=10s"), Some(true));
+}
