@@ -139,6 +139,7 @@ fn synthetic(seed: u64, tally: &mut Tally) -> Result<(), Failed> {
             input: Some(work.input),
             output: Some(work.output),
             spread: None,
+            seed: None,
             flags: Vec::new(),
             version: None,
             figures: Means {

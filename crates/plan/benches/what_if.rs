@@ -82,6 +82,7 @@ fn measured(subject: &Subject, streams: u32) -> Result<Observation, Box<dyn Erro
         input: Some(work.input),
         output: Some(work.output),
         spread: None,
+        seed: None,
         flags: Vec::new(),
         version: None,
         figures: Means::of(&simulate(config, &work, 1)),

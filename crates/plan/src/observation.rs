@@ -25,6 +25,8 @@ pub struct Observation {
     pub start: Start,
     /// Requests of the measurement; absent: not known.
     pub requests: Option<u32>,
+    /// Seed of its arrivals, where they are known to follow from it.
+    pub seed: Option<u64>,
     /// Tokens of prompts; absent: not known.
     pub input: Option<Lengths>,
     /// Tokens of answers; absent: not known.
@@ -95,6 +97,7 @@ impl Observation {
             input: None,
             output: None,
             spread: None,
+            seed: None,
             flags: Vec::new(),
             version: None,
             figures,

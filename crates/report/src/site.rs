@@ -190,8 +190,8 @@ fn row((at, Entry { page, result }): (usize, &Entry)) -> String {
     };
     format!(
         "<tr data-at=\"{at}\"><td class=\"choose\">{chosen}</td>\
-         <td><a href=\"{page}\">{name}</a></td><td class=\"aside\">{kind}</td><td class=\"aside\">{label}</td>\
-         <td class=\"aside tags\">{tags}</td><td class=\"aside\">{when}</td><td class=\"{class}\">{state}{computed}</td><td class=\"number\">{load}</td>\
+         <td class=\"name\"><a href=\"{page}\">{name}</a></td><td class=\"aside\">{kind}</td><td class=\"aside\">{label}</td>\
+         <td class=\"aside tags\">{tags}</td><td class=\"aside when\">{when}</td><td class=\"state {class}\">{state}{computed}</td><td class=\"number\">{load}</td>\
          <td class=\"number\">{requests}</td><td class=\"number\">{tokens}</td>\
          <td class=\"number\">{ttft}</td></tr>\n",
         name = shown(&result.name),

@@ -223,7 +223,7 @@
         shapes.push({type: 'line', xref: 'x', yref: 'paper', x0: mark.at, x1: mark.at, y0: 0, y1: 1, line});
         annotations.push({...word, xref: 'x', yref: 'paper', x: at, y: 0.08 + 0.13 * (height++ % 6),
           // To the side that has room: a label beyond the last value would be cut.
-          ...(at > least + 0.6 * (most - least) ? {xanchor: 'right', xshift: -3} : {xanchor: 'left', xshift: 3}),
+          ...(at >= least + 0.6 * (most - least) ? {xanchor: 'right', xshift: -3} : {xanchor: 'left', xshift: 3}),
           yanchor: 'bottom'});
       } else {
         shapes.push({type: 'line', xref: 'paper', yref: 'y', x0: 0, x1: 1, y0: mark.at, y1: mark.at, line});

@@ -30,6 +30,7 @@ pub(super) fn observation(found: &ImportedResult) -> Option<Observation> {
         input: length(summary.tokens.input_mean, input_spread),
         output: length(summary.tokens.output_mean, spread),
         spread,
+        seed: None,
         flags: flags(found),
         version: version(found.tool),
         invalid: invalid(summary),

@@ -254,6 +254,8 @@ fn of_run(run: &RunDir) -> Result<Option<Observation>, String> {
         input: input.or(mean(summary.tokens.input_mean)),
         output: output.or(mean(summary.tokens.output_mean)),
         spread: None,
+        // Streams send when they can, whatever the seed.
+        seed: matches!(load, Load::Open(_)).then_some(scenario.seed),
         flags: command.map_or(Vec::new(), |command| flags_of(&command)),
         version: engine.version.and_then(|version| version.parse().ok()),
         figures: figures(&summary),

@@ -67,6 +67,7 @@ fn measured(subject: &Subject, streams: u32, requests: u32, seed: u64) -> Observ
         input: Some(work.input),
         output: Some(work.output),
         spread: None,
+        seed: None,
         flags: Vec::new(),
         version: None,
         figures,

@@ -60,6 +60,7 @@ fn observed(streams: u32) -> Observation {
         input: Some(work.input),
         output: Some(work.output),
         spread: None,
+        seed: None,
         flags: Vec::new(),
         version: None,
         figures: means(&[], &dear_front_end(), streams),

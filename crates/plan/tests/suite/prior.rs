@@ -52,6 +52,7 @@ fn calibrated(subject: &Subject) -> Calibration {
                 input: Some(work.input),
                 output: Some(work.output),
                 spread: None,
+                seed: None,
                 flags: Vec::new(),
                 version: None,
                 figures: Means::of(&simulate(config, &work, u64::from(streams))),
