@@ -11,6 +11,9 @@ use inferometer_text::Lang;
 use std::collections::BTreeSet;
 use std::fmt;
 
+/// Whose definitions hold where no tool is named.
+const OURS: &str = "inferometer";
+
 /// Largest ratio of output lengths that is still the same work.
 const OUTPUT_TOLERANCE: f64 = 0.05;
 /// The same for prompts, which nothing but their own randomness may change.
@@ -131,6 +134,10 @@ impl WhyNot {
                     WhyNotText::OutputTokens | WhyNotText::InputTokens | WhyNotText::InputChars => {
                         found + WhyNotText::SameLengths.text(lang)
                     }
+                    // Ours can be computed by another tool's definition.
+                    WhyNotText::Definition if [a, b].iter().any(|it| *it == OURS) => {
+                        found + WhyNotText::SameDefinition.text(lang)
+                    }
                     _ => found,
                 }
             }
@@ -188,7 +195,7 @@ pub(crate) fn reasons(
             (ours && run.summary.window_s.is_some()).then(|| word.to_owned())
         }),
         (WhyNotText::Definition, |run| {
-            let ours = || "inferometer".to_owned();
+            let ours = || OURS.to_owned();
             Some(run.definition.tool.clone().unwrap_or_else(ours))
         }),
         (WhyNotText::TokenSource, |run| {

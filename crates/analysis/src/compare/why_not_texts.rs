@@ -12,6 +12,7 @@ inferometer_text::texts! {
         Failures => "at {point}: failed requests differ: {a} against {b}; who refuses some serves the others faster", "{point}：失败请求数不同：{a} 对 {b}；拒绝部分请求的一侧处理其余请求会更快";
         Differs => "at {point}: {what} differs: {a} against {b}", "{point}：{what}不同：{a} 对 {b}";
         SameLengths => "; make them equal (--output-tokens with --ignore-eos), or measure both sides with the same --seed", "；请使长度一致（--output-tokens 与 --ignore-eos），或两侧使用相同的 --seed";
+        SameDefinition => "; compare with what `inferometer report RUN --dialect TOOL --format json` says of our run", "；可与 `inferometer report RUN --dialect TOOL --format json` 按对方定义给出的结果比较";
         Definition => "the definition of the metrics", "指标定义";
         Window => "the time over which throughput counts", "吞吐量的统计区间";
         TokenSource => "the source of token counts", "token 计数来源";

@@ -99,7 +99,8 @@ fn push_load(translator: &mut Translator) -> Result<bool, TranslateError> {
     let profile = translator.value_or("rate-type|profile", "sweep");
     let mut profile_fields = fields(&profile);
     let kind = profile_fields.remove("kind").unwrap_or(profile);
-    let mut levels = translator.options.list("rate").unwrap_or_default();
+    let given = translator.options.all("rate");
+    let mut levels: Vec<String> = given.iter().flat_map(|level| list(level)).collect();
     for name in ["rate", "streams"] {
         if let Some(own) = profile_fields.remove(name)
             && levels.is_empty()
