@@ -27,6 +27,9 @@ pub fn check_computable(scenario: &Scenario) -> Result<(), RunnerError> {
     if work.images.is_some() {
         bail!("--sim-clock virtual computes text only; leave out --images");
     }
+    if work.audio.is_some() {
+        bail!("--sim-clock virtual computes text only; leave out --audio");
+    }
     let of_text = scenario.objectives.check.is_some() || scenario.keep_text;
     if of_text || work.tools.is_some() || work.json_schema.is_some() {
         bail!(
