@@ -31,7 +31,7 @@ mod line_log;
 mod listen;
 mod media;
 mod metrics;
-mod multipart;
+pub mod multipart;
 mod native;
 mod native_answer;
 mod notation;

@@ -8,14 +8,14 @@ const LONGEST_HEAD: usize = 4 << 10;
 const LONGEST_BOUNDARY: usize = 70;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Part<'a> {
-    pub(crate) name: String,
-    pub(crate) is_file: bool,
-    pub(crate) content: &'a [u8],
+pub struct Part<'a> {
+    pub name: String,
+    pub is_file: bool,
+    pub content: &'a [u8],
 }
 
 /// The parts of a form in their order, or what is wrong with it.
-pub(crate) fn parts<'a>(content_type: &str, body: &'a [u8]) -> Result<Vec<Part<'a>>, &'static str> {
+pub fn parts<'a>(content_type: &str, body: &'a [u8]) -> Result<Vec<Part<'a>>, &'static str> {
     let boundary = boundary(content_type).ok_or("Missing boundary in multipart.")?;
     let first = format!("--{boundary}");
     let between = format!("\r\n--{boundary}");
