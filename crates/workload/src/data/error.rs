@@ -1,6 +1,6 @@
 //! Why a data set cannot be had, and what is wrong with a row.
 
-use super::media::MediaKind;
+use super::media_kind::MediaKind;
 use std::io;
 use std::path::{Path, PathBuf};
 

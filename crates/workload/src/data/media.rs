@@ -3,12 +3,12 @@
 
 pub mod sounds;
 
+use super::media_kind::MediaKind;
 use super::object::Object;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use inferometer_core::sound::SoundKind;
 use serde_json::{Value, json};
-use std::fmt;
 use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::Arc;
@@ -95,21 +95,6 @@ fn each_url(
                 })
         }
         _ => Ok(()),
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MediaKind {
-    Image,
-    Sound,
-}
-
-impl fmt::Display for MediaKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            MediaKind::Image => "image",
-            MediaKind::Sound => "sound",
-        })
     }
 }
 

@@ -1,7 +1,8 @@
 //! Prompts from the rows that were taken from a data set.
 
 use super::error::DataError;
-use super::media::{self, MediaKind};
+use super::media;
+use super::media_kind::MediaKind;
 use super::row::{Picked, RowContent, Turn, TurnTokens};
 use super::select::Selected;
 use crate::{Content, Prompt, Prompts};
