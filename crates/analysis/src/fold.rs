@@ -204,7 +204,7 @@ fn conclude(context: &RunContext<'_>, mut tally: Tally<'_>, sessions: Sessions<'
     let precision = run.precision();
     let rates = WindowRates::new(&run, &tally.handled, &tokens);
     let throughput = match &rates {
-        Some(rates) => rates.throughput(&tokens, &precision),
+        Some(rates) => rates.throughput(&tokens, &run, &precision),
         None => throughput(&run, &tally, &tokens, &precision),
     };
     let window = run.window.map(|(from, to)| WindowSpan {
@@ -247,7 +247,9 @@ fn conclude(context: &RunContext<'_>, mut tally: Tally<'_>, sessions: Sessions<'
         server: None,
         drift: drift(&run, &events, scale),
         continuation: continuation::fold(context, &run.answers),
-        media: tally.media,
+        media: tally
+            .media
+            .map(|media| with_sounds(media, &run, &precision)),
         structured: tally.structured.result(),
         models,
         sessions: sessions.map(|sessions| sessions.result),
@@ -422,11 +424,15 @@ fn throughput(
     let requests_per_s = per_s(run.totals.answers as f64);
     let output_tokens_per_s = token_rate(tokens.output);
     let items_per_s = token_rate(items);
+    let audio_ms = total(run.totals.audio_ms, run.totals.answers);
+    let of_sound = |per_s: f64| per_s / 1e3;
+    let audio_ms_per_s = token_rate(audio_ms);
     Throughput {
         requests_per_s,
         input_tokens_per_s: token_rate(tokens.input),
         output_tokens_per_s,
         items_per_s,
+        audio_s_per_s: audio_ms_per_s.map(of_sound),
         total_tokens_per_s: token_rate(tokens.input.zip(tokens.output).map(|(i, o)| i + o)),
         input_chars_per_s: char_rate(tally.input_chars),
         output_chars_per_s: char_rate(tally.output_chars),
@@ -436,7 +442,19 @@ fn throughput(
             output_tokens_per_s,
         ),
         items_per_s_interval: interval(&amounts(|answer| answer.items), items_per_s),
+        audio_s_per_s_interval: interval(&amounts(|answer| answer.audio_ms), audio_ms_per_s)
+            .map(|ends| ends.map(of_sound)),
         requests_needed: batches.err(),
+    }
+}
+
+/// The same with the length of sounds, where it is known, and how fast they were answered.
+fn with_sounds(media: MediaResult, run: &Run<'_>, precision: &Precision) -> MediaResult {
+    let heard = run.totals.audio_ms;
+    MediaResult {
+        audio_s: (heard.known > 0).then(|| heard.sum as f64 / 1e3),
+        rtf: run.described(Figure::RealTimeFactor, RestsOn::Requests, precision),
+        ..media
     }
 }
 

@@ -25,6 +25,7 @@ pub fn metric_name(metric: Metric, lang: Lang) -> String {
         }
         Metric::Goodput => Text::Goodput.text(lang).to_owned(),
         Metric::ItemsPerS => Text::ItemThroughput.text(lang).to_owned(),
+        Metric::AudioPerS => Text::AudioThroughput.text(lang).to_owned(),
         Metric::SessionsPerHour => Text::SessionsPerHour.text(lang).to_owned(),
         Metric::TtftMean => of(Text::Ttft, None),
         Metric::TtftP50 => of(Text::Ttft, Some("p50")),
@@ -36,6 +37,9 @@ pub fn metric_name(metric: Metric, lang: Lang) -> String {
         Metric::E2eP50 => of(Text::E2e, Some("p50")),
         Metric::E2eP99 => of(Text::E2e, Some("p99")),
         Metric::MaxGapP99 => of(Text::MaxGap, Some("p99")),
+        Metric::RtfMean => of(Text::RealTimeFactor, None),
+        Metric::RtfP50 => of(Text::RealTimeFactor, Some("p50")),
+        Metric::RtfP99 => of(Text::RealTimeFactor, Some("p99")),
     }
 }
 
@@ -62,6 +66,8 @@ pub fn unit_of(metric: Metric) -> MetricUnit {
         }
         Metric::RequestsPerS | Metric::Goodput => MetricUnit::Sign("req/s"),
         Metric::ItemsPerS => MetricUnit::Sign("items/s"),
+        Metric::AudioPerS => MetricUnit::Sign("s/s"),
+        Metric::RtfMean | Metric::RtfP50 | Metric::RtfP99 => MetricUnit::Sign(""),
         Metric::SessionsPerHour => MetricUnit::Sign("1/h"),
         _ => MetricUnit::Time,
     }

@@ -21,6 +21,8 @@ pub enum Api {
     Generate,
     /// Any other JSON service, by a body and paths into its answers.
     Raw,
+    /// `/v1/audio/transcriptions`: a sound in, its text out.
+    Transcriptions,
     /// `/v1/embeddings`.
     Embeddings,
     /// `/v1/rerank`, or `/rerank` of TEI.
@@ -43,7 +45,7 @@ pub enum Answers {
 }
 
 /// Ends of paths, and the API that each names; an end of another comes after it.
-const PATHS: [(&str, Api); 15] = [
+const PATHS: [(&str, Api); 16] = [
     ("/chat/completions", Api::Chat),
     ("/completions", Api::Completions),
     ("/responses", Api::Responses),
@@ -53,6 +55,7 @@ const PATHS: [(&str, Api); 15] = [
     ("/generate", Api::Generate),
     ("/completion", Api::Generate),
     ("/api/chat", Api::Generate),
+    ("/audio/transcriptions", Api::Transcriptions),
     ("/embeddings", Api::Embeddings),
     ("/rerank", Api::Rerank),
     ("/reranking", Api::Rerank),
@@ -68,6 +71,11 @@ impl Api {
         matches!(self, Api::Chat | Api::Completions)
     }
 
+    /// Whether a stream states its usage only where it is asked for.
+    pub fn asks_for_usage(self) -> bool {
+        self.is_openai_completion() || self == Api::Transcriptions
+    }
+
     /// Whether an item of a request is held against a text that comes before all of them.
     pub fn has_query(self) -> bool {
         matches!(self, Api::Rerank | Api::Score)
@@ -81,7 +89,8 @@ impl Api {
             | Api::Responses
             | Api::Messages
             | Api::Generate
-            | Api::Raw => Answers::Tokens,
+            | Api::Raw
+            | Api::Transcriptions => Answers::Tokens,
             Api::Embeddings | Api::Rerank | Api::Score | Api::Classify | Api::Pooling => {
                 Answers::Items
             }
@@ -109,6 +118,10 @@ mod tests {
             ("http://h:1/v1/chat/completions", Some(Api::Chat)),
             ("http://h:1/p/v1/completions/", Some(Api::Completions)),
             ("https://h/v1/embeddings?version=2", Some(Api::Embeddings)),
+            (
+                "http://h/v1/audio/transcriptions",
+                Some(Api::Transcriptions),
+            ),
             ("http://h/rerank", Some(Api::Rerank)),
             ("http://h/api/generate", Some(Api::Generate)),
             ("http://h/v2/models/m/generate_stream", Some(Api::Generate)),

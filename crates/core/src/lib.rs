@@ -22,6 +22,7 @@ pub mod seed;
 pub mod server;
 pub mod session_graph;
 pub mod slo;
+pub mod sound;
 pub mod summary;
 pub mod summed_json;
 pub mod thresholds;

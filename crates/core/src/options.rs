@@ -6,6 +6,7 @@
 // Comments of options are their help texts, where `[…]` is a default and no link.
 #![allow(rustdoc::broken_intra_doc_links)]
 
+mod audio;
 mod checks;
 mod error;
 mod items;
@@ -411,6 +412,9 @@ pub struct WorkOptions {
     /// Synthetic images in each request, new in each run: n=uniform(1,3),size=512x512|1280x720
     #[arg(long, value_name = "SPEC")]
     pub images: Option<ImageSpec>,
+    /// Synthetic sounds in each request, new in each run: n=1,seconds=uniform(5,30)
+    #[arg(long, value_name = "SPEC")]
+    pub audio: Option<AudioSpec>,
     /// Offer these tools with each request: a JSON array as chat takes it
     #[arg(long, value_name = "FILE")]
     pub tools: Option<PathBuf>,

@@ -116,6 +116,10 @@ pub struct Record {
     /// Images, sounds and videos of the request; absent where it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub media: Option<u32>,
+    /// Milliseconds of the request's sounds together; absent where it has none, and where the
+    /// length of one is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub audio_ms: Option<u32>,
     /// Bytes of the body of a request with media.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upload_bytes: Option<u64>,
@@ -479,6 +483,13 @@ impl Record {
         Some(self.completed()?.since(self.start()?))
     }
 
+    /// Real-time factor: latency over the length of the sounds. Below 1 the answer is there before
+    /// the sounds could have been heard.
+    pub fn real_time_factor(&self) -> Option<f64> {
+        let heard = self.audio_ms.filter(|&millis| millis > 0)?;
+        Some(self.e2e()?.as_secs_f64() * 1e3 / f64::from(heard))
+    }
+
     /// How late *we* were: neither the user's cap nor the connection. A large value condemns
     /// the run, not the server. Absent in a closed loop.
     pub fn lag(&self) -> Option<Duration> {
@@ -568,6 +579,16 @@ mod tests {
         };
         record.bare = vec![bare(130, BareKind::Finish), bare(140, BareKind::NoChoice)];
         assert_eq!(record.e2e(), span(130));
+    }
+
+    #[test]
+    fn the_real_time_factor_is_latency_over_the_length_of_the_sounds() {
+        let mut record = streamed(None, 0, &[100, 500]);
+        assert_eq!(record.real_time_factor(), None);
+        record.audio_ms = Some(10_000);
+        assert_eq!(record.real_time_factor(), Some(0.05));
+        record.audio_ms = Some(0);
+        assert_eq!(record.real_time_factor(), None);
     }
 
     #[test]

@@ -26,6 +26,7 @@ pub enum Dimension {
     Images = 12,
     /// Which requests are given up.
     Cancel = 13,
+    Audio = 14,
 }
 
 /// The generator of item `index` in a dimension. Equal arguments, equal numbers, on every

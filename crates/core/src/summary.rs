@@ -105,6 +105,12 @@ pub struct MediaResult {
     pub upload_bytes: u64,
     /// Prompt tokens that stand for media; absent where the server does not count them apart.
     pub media_tokens: Option<u64>,
+    /// Seconds of sound, where the length of any is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub audio_s: Option<f64>,
+    /// Real-time factor of each request: its latency over the length of its sounds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rtf: Option<Distribution>,
 }
 
 /// Complete answers to requests that asked for JSON or offered tools.
@@ -310,6 +316,9 @@ pub struct Throughput {
     /// Vectors or scores a second, where answers consist of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub items_per_s: Option<f64>,
+    /// Seconds of sound a second, where requests carry sounds of known length.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub audio_s_per_s: Option<f64>,
     pub input_chars_per_s: Option<f64>,
     pub output_chars_per_s: Option<f64>,
     /// 95 % interval of `requests_per_s`.
@@ -319,6 +328,9 @@ pub struct Throughput {
     /// 95 % interval of `items_per_s`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub items_per_s_interval: Option<[f64; 2]>,
+    /// 95 % interval of `audio_s_per_s`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub audio_s_per_s_interval: Option<[f64; 2]>,
     /// Requests with which a run like this could state intervals, where it cannot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests_needed: Option<u64>,

@@ -1,9 +1,11 @@
 //! What to send: prompts, the lengths of their answers, and the fields of a request.
 
+mod audio;
 mod data;
 mod images;
 mod synthetic;
 
+pub use audio::AudioSpec;
 pub use data::{DataFormat, DataSource, Filter, PromptLength, Window};
 pub use images::ImageSpec;
 pub use synthetic::{
@@ -44,11 +46,13 @@ pub struct Work {
     pub extra: Option<JsonObject>,
     /// Images that each request has beside its text.
     pub images: Option<ImageSpec>,
+    /// Sounds that each request has beside its text.
+    pub audio: Option<AudioSpec>,
     /// Tools that each request offers.
     pub tools: Option<PathBuf>,
     /// Schema of the answers that are asked for.
     pub json_schema: Option<PathBuf>,
-    /// Begin synthetic prompts with words that are new in each run.
+    /// Begin synthetic prompts with words that are new in each run; make media new, too.
     pub cache_nonce: bool,
 }
 
@@ -56,6 +60,11 @@ impl Work {
     /// Answers are meant to have exactly the asked length.
     pub fn wants_exact_lengths(&self) -> bool {
         self.ignore_eos && matches!(self.output, Output::Tokens(_) | Output::FromWork)
+    }
+
+    /// Some of what is sent is made by us, and may be new in each run.
+    pub fn makes_content(&self) -> bool {
+        self.prompts.is_synthetic() || self.images.is_some() || self.audio.is_some()
     }
 
     /// Prompts begin alike by intention, so that a prefix cache is meant to know them.

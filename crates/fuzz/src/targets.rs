@@ -67,6 +67,7 @@ pub const TARGETS: &[Target] = targets! {
     "sse", "server-sent events, whole and in pieces", wire::events(), wire::sse;
     "http", "head and body of an answer", seeds::files("fixtures/sse", &[".txt"]), wire::http;
     "answer", "a whole answer of each API, whole and in pieces", wire::answers(), wire::answer;
+    "form", "a form with a sound, as the simulated server reads it", wire::sound_forms(), wire::form;
     "listing", "what an object store lists", wire::listings(), wire::listing;
     "data", "data sets, in the format found and in another", data::sets(), data::read;
     "data-packed", "data sets in gzip and zstd", seeds::files("fixtures/data", &[".gz", ".zst"]), data::read;

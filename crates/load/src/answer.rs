@@ -445,6 +445,7 @@ fn take_facts(message: Message, record: &mut Record) {
     if record.model.is_none() {
         record.model = message.model.map(|name| printable(&name, LONGEST_NAME));
     }
+    record.audio_ms = (record.audio_ms).or(message.audio_s.map(|s| (s * 1e3).round() as u32));
     record.media_tokens = message.media_tokens.or(record.media_tokens);
     if message.per_token.is_some() {
         record.per_token = message.per_token;

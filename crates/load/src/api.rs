@@ -6,11 +6,13 @@ mod decoder;
 mod dialect;
 mod items;
 mod messages;
+mod multipart;
 mod native;
 mod prompt_text;
 mod raw;
 mod responses;
 mod template;
+mod transcriptions;
 mod wire;
 
 pub use decoder::Decoder;
@@ -43,6 +45,7 @@ pub fn forms(api: Api) -> &'static [&'static dyn Dialect] {
             &Native::Triton,
             &Native::Sglang,
         ],
+        Api::Transcriptions => &[&transcriptions::Transcriptions],
         // Its form is the user's.
         Api::Raw => &[],
         Api::Embeddings => &[&Items {
@@ -167,6 +170,7 @@ mod tests {
             ("/v2/models/m/generate_stream", "", "text_input"),
             ("/completion", "", "prompt"),
             ("/rerank", "", "documents"),
+            ("/v1/audio/transcriptions", "/v1", "form-data"),
         ] {
             let (found, form) = named_by(path).unwrap();
             assert_eq!(found, before, "{path}");

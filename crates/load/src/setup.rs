@@ -10,6 +10,7 @@ use inferometer_core::content::{Content, Exchange};
 use inferometer_core::record::{Record, Stage};
 use inferometer_core::scenario::Cancel;
 use inferometer_core::seed::{Dimension, rng};
+use inferometer_core::sound::Sound;
 use inferometer_core::trace_id::TraceId;
 use inferometer_core::units::Offset;
 use inferometer_core::window::first_share;
@@ -28,6 +29,8 @@ pub struct Job {
     pub output_tokens: Option<u32>,
     /// Images beside the text, as URLs.
     pub images: Vec<Arc<str>>,
+    /// Sounds beside it.
+    pub sounds: Vec<Sound>,
     /// The place of the model that it asks for, where there are several.
     pub model: Option<usize>,
     /// The answer that the work itself holds, for the history of a conversation.
@@ -240,6 +243,7 @@ impl<T> Setup<T> {
             history,
             content: &job.content,
             images: &job.images,
+            sounds: &job.sounds,
         };
         let media = prompt.media();
         let form = job.model.and_then(|place| self.models.get(place));
@@ -263,7 +267,8 @@ impl<T> Setup<T> {
         let own = &own[..1 + usize::from(traced)];
         let out = bytes.buffer();
         out.reserve(LONGEST_USUAL_HEAD + body.len());
-        head.render_head(out, own, Some(body.len()));
+        let content_type = body.content_type(self.dialect);
+        head.render_head(out, own, Some((&content_type, body.len())));
         body.write_to(out);
         let before = history.iter().map(|exchange| {
             (exchange.user.chars().count() + exchange.assistant.chars().count()) as u64
@@ -286,6 +291,7 @@ impl<T> Setup<T> {
             url: to.url.clone(),
             streamed: self.dialect.streams(&self.options, &prompt),
             media,
+            audio_ms: media.and_then(|_| prompt.audio_ms()),
             upload_bytes: media.map(|_| body.len() as u64),
             items_asked: self.dialect.items_asked(&self.options, &prompt),
             ..Record::default()

@@ -93,6 +93,7 @@ inferometer_text::texts! {
         OutputTokensPerSPerCard => "output tok/s/card", "每卡输出 tok/s";
         Goodput => "goodput/s", "达标 req/s";
         ItemsPerS => "items/s", "条目/s";
+        AudioPerS => "audio s/s", "音频 s/s";
         SessionsPerHour => "sessions/h", "会话/h";
     }
 }

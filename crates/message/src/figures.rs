@@ -38,6 +38,8 @@ inferometer_text::texts! {
         TotalThroughput => "Total throughput", "总吞吐量";
         RequestThroughput => "Request throughput (QPS)", "请求吞吐量 QPS";
         ItemThroughput => "Item throughput", "条目吞吐量";
+        AudioThroughput => "Audio throughput", "音频吞吐量";
+        RealTimeFactor => "real-time factor", "实时率（RTF）";
         SessionsPerHour => "Sessions per hour", "每小时会话数";
         Goodput => "Goodput", "有效吞吐量 Goodput";
         Duration => "Duration", "总耗时";

@@ -9,6 +9,7 @@ texts! {
         TotalTokens => "Total throughput", "总吞吐量";
         Items => "Item throughput", "条目吞吐量";
         InputTokens => "Input throughput", "输入吞吐量";
+        Audio => "Audio throughput", "音频吞吐量";
         Goodput => "Goodput", "有效吞吐量";
         JobTime => "Job time", "任务时间";
         SessionsPerHour => "Sessions per hour", "每小时会话数";
@@ -29,6 +30,7 @@ texts! {
         InterChunk => "inter-chunk", "chunk 间隔";
         MaxGap => "max gap", "最大间隔";
         E2e => "E2E", "E2E";
+        RealTimeFactor => "RTF", "实时率 RTF";
         Connect => "connect", "建连";
         Lag => "lag", "发送滞后";
         CapWait => "cap wait", "上限等待";
@@ -56,6 +58,14 @@ texts! {
             "vectors or scores of complete answers per second, over the same window; one for each \
              text of a request",
             "同一窗口内每秒完整回答的向量或分数个数；请求中每个文本对应一个";
+        Audio =>
+            "seconds of sound of completely answered requests per second of the clock, over the \
+             same window",
+            "同一窗口内每秒完成的音频秒数，只计得到完整回答的请求";
+        RealTimeFactor =>
+            "real-time factor: E2E over the length of the request's sounds; below 1 the answer is \
+             complete before the sounds could have been heard",
+            "实时率：E2E 除以请求中音频的时长；小于 1 表示比播放更快";
         InputTokens =>
             "input tokens of complete answers per second, as the server counts, over the same \
              window",

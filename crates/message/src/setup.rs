@@ -69,6 +69,8 @@ texts! {
         AnswersFree => "answers that end by themselves", "回答自然结束";
         OnePrompt => "one prompt: {text}", "固定提示词：{text}";
         DistinctPrompts => "{count} distinct", "{count} 条不重复";
+        Images => "synthetic images, {spec}", "合成图像，{spec}";
+        Sounds => "synthetic sounds, {spec}", "合成音频，{spec}";
         NewPrompts => "new in every run", "每次运行重新生成";
         AnswersExact => "answers of exactly {length} tokens", "回答恰好 {length} token";
         AnswersUpTo => "answers of up to {length} tokens", "回答最多 {length} token";

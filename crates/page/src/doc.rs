@@ -388,6 +388,8 @@ pub enum Unit {
     RequestsPerSecond,
     TokensPerSecond,
     ItemsPerSecond,
+    /// Of sound, for each second of the clock.
+    AudioSecondsPerSecond,
 }
 
 impl Unit {
@@ -400,6 +402,7 @@ impl Unit {
             Unit::RequestsPerSecond => "req/s",
             Unit::TokensPerSecond => "tok/s",
             Unit::ItemsPerSecond => "items/s",
+            Unit::AudioSecondsPerSecond => "s/s",
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use inferometer_chart::measured::{MeasuredPoint, lengths};
 use inferometer_core::summary::{Quantity, SummaryColumn, SummaryColumns};
-use inferometer_message::{ImportText, MetricText, NumbersText, SweepText};
+use inferometer_message::{ComparedMetric, ImportText, MetricText, NumbersText, SweepText};
 use inferometer_page::doc::{Cell, Column, Table, Unit};
 use inferometer_store::sweep_dir::SweepPlan;
 use inferometer_text::Lang;
@@ -19,12 +19,21 @@ const OF_LENGTHS: &str = "req_per_s,tok_per_s,chars_per_s,per_user,ttft.p50,e2e.
 /// Of answers that consist of items, and have no first token.
 const OF_ITEMS: &str = "req_per_s,items_per_s,e2e.p50,e2e.p99,failed";
 
+/// Of requests that carry sounds of known length.
+const OF_SOUNDS: &str = "req_per_s,audio_per_s,rtf.p50,rtf.p99,ttft.p50,e2e.p50,failed";
+
 /// What a sweep shows unless columns were chosen.
 pub(crate) fn of_sweep(plan: &SweepPlan, rows: &[&MeasuredPoint<'_>]) -> SummaryColumns {
     let of_items = |row: &&MeasuredPoint<'_>| row.summaries().any(|it| it.items.is_some());
+    let of_sounds = |row: &&MeasuredPoint<'_>| {
+        let mut all = row.summaries();
+        all.any(|it| it.throughput.audio_s_per_s.is_some())
+    };
     let is_checked = |row: &&MeasuredPoint<'_>| row.summaries().any(|it| it.check.is_some());
     let mut columns = if rows.iter().any(of_items) {
         OF_ITEMS
+    } else if rows.iter().any(of_sounds) {
+        OF_SOUNDS
     } else if plan.points.iter().any(|planned| !planned.flags.is_empty()) {
         OF_FLAGS
     } else if lengths(&plan.axes).is_some() {
@@ -45,6 +54,7 @@ pub(crate) fn title(column: &SummaryColumn, lang: Lang) -> String {
         "req_per_s" => Unit::RequestsPerSecond.sign(),
         "tok_per_s" => Unit::TokensPerSecond.sign(),
         "items_per_s" => Unit::ItemsPerSecond.sign(),
+        "audio_per_s" => ComparedMetric::AudioPerS.text(lang),
         "total_tok_per_s" => ImportText::TotalColumn.text(lang),
         "chars_per_s" => ImportText::CharsColumn.text(lang),
         "per_user" => ImportText::UserColumn.text(lang),
@@ -57,7 +67,7 @@ pub(crate) fn title(column: &SummaryColumn, lang: Lang) -> String {
     };
     // Names of latencies are the same in every language.
     let name = match column.name {
-        "ttft" | "tpot" | "itl" | "e2e" => column.name.to_uppercase(),
+        "ttft" | "tpot" | "itl" | "e2e" | "rtf" => column.name.to_uppercase(),
         _ => plain.replace('_', " "),
     };
     match column.statistic {
@@ -78,6 +88,8 @@ pub(crate) fn cell(value: Option<f64>, quantity: Quantity) -> Cell {
         Quantity::RequestsPerSecond => Cell::number(value, Unit::RequestsPerSecond, 2),
         Quantity::TokensPerSecond => Cell::number(value, Unit::TokensPerSecond, 1),
         Quantity::ItemsPerSecond => Cell::number(value, Unit::ItemsPerSecond, 1),
+        Quantity::AudioSecondsPerSecond => Cell::number(value, Unit::AudioSecondsPerSecond, 1),
+        Quantity::Ratio => Cell::number(value, Unit::Count, 3),
         Quantity::CharsPerSecond => Cell::number(value, Unit::Count, 1),
         Quantity::Seconds => Cell::number(value, Unit::Seconds, 1),
         Quantity::Requests => Cell::number(value, Unit::Count, 0),

@@ -403,6 +403,10 @@ pub(crate) fn metric(metric: Metric, lang: Lang) -> String {
         Metric::OutputTokensPerSPerCard => say(ComparedMetric::OutputTokensPerSPerCard),
         Metric::Goodput => say(ComparedMetric::Goodput),
         Metric::ItemsPerS => say(ComparedMetric::ItemsPerS),
+        Metric::AudioPerS => say(ComparedMetric::AudioPerS),
+        Metric::RtfMean => mean("RTF"),
+        Metric::RtfP50 => "RTF p50".to_owned(),
+        Metric::RtfP99 => "RTF p99".to_owned(),
         Metric::SessionsPerHour => say(ComparedMetric::SessionsPerHour),
     }
 }

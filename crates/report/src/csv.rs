@@ -239,6 +239,10 @@ impl Columns {
         let cost = summary.cost;
         let per_output = cost.and_then(|cost| cost.per_million_output_tokens);
         self.real("cost_per_million_output_tokens", per_output);
+        self.real("audio_s_per_s", throughput.audio_s_per_s);
+        let media = summary.media.as_ref();
+        self.real("audio_s", media.and_then(|media| media.audio_s));
+        self.sample("rtf", media.and_then(|media| media.rtf.as_ref()));
     }
 
     fn interval(&mut self, name: &str, interval: Option<[f64; 2]>) {

@@ -244,7 +244,7 @@ fn load_point(
     }
     // The ways know the password of the proxy; the files must not.
     let scenario = without_secrets(scenario)?;
-    let distinct = workload.prompts.distinct();
+    let distinct = workload.distinct();
     let wanted = (planned.requests)
         .map(|requests| requests.saturating_mul(work::prompts_per_request(&scenario)));
     if let Some(distinct) = distinct.filter(|&distinct| wanted > Some(distinct)) {

@@ -87,6 +87,7 @@ pub fn open(
         file,
         wanted: wanted(&scenario.load, &scenario.work.prompts)
             .map(|sessions| sessions.saturating_mul(prompts_per_request(scenario))),
+        only_sounds: scenario.connection.api == Api::Transcriptions,
         counts: (session.cache_folder()).map(|folder| folder.join("tokens")),
     };
     Ok(opening.open()?)
@@ -215,13 +216,18 @@ impl Jobs for WorkJobs {
         }
         let prompt = self.workload.prompt(session, turn);
         let generates = self.api.answers() == Answers::Tokens;
+        // A transcription is asked with a sound; what a row says beside it is not sent.
+        let reads = self.api != Api::Transcriptions;
         Job {
             content: prompt.content,
-            input_tokens: prompt.input_tokens,
-            chars: prompt.chars,
+            input_tokens: prompt.input_tokens.filter(|_| reads),
+            chars: if reads { prompt.chars } else { 0 },
             output_tokens: prompt.output_tokens.filter(|_| generates),
             images: (self.workload.images.as_ref())
                 .map(|images| images.of(session, turn))
+                .unwrap_or_default(),
+            sounds: (self.workload.sounds.as_ref())
+                .map(|sounds| sounds.of(session, turn))
                 .unwrap_or_default(),
             answer: self.workload.prompts.answer(session, turn),
             model,

@@ -7,7 +7,7 @@ use crate::{
     engine::Finish,
     fault::Switch,
     fields::{check_model, count, flag, priority, wrong_type},
-    images,
+    media::{self, MediaTokens},
     native_answer::NativeOptions,
     prompt,
     random::{Purpose, RandomStream},
@@ -21,6 +21,7 @@ use crate::{
 pub(crate) enum Api {
     Chat,
     Completions,
+    Transcriptions,
 }
 
 impl Api {
@@ -29,6 +30,8 @@ impl Api {
         match self {
             Api::Chat => 128,
             Api::Completions => 16,
+            // As many as Whisper's decoder can say.
+            Api::Transcriptions => 448,
         }
     }
 }
@@ -46,8 +49,10 @@ pub(crate) struct CompletionRequest {
     pub(crate) stream: bool,
     pub(crate) usage: UsageAsked,
     pub(crate) prompt_tokens: u32,
-    /// Those of them that stand for images.
-    pub(crate) image_tokens: u32,
+    /// Those of them that stand for images and sounds.
+    pub(crate) media_tokens: MediaTokens,
+    /// Seconds of the sound, rounded up, where one is transcribed.
+    pub(crate) audio_s: Option<u32>,
     /// The prompt itself, where an engine computes it.
     pub(crate) prompt: Vec<u32>,
     /// Lower runs first, where the engine goes by it.
@@ -91,11 +96,14 @@ impl CompletionRequest {
         let tokenizer = &config.tokenizer;
         let mut prompt = match api {
             Api::Chat => prompt::chat(tokenizer, &body, OpensAnswer::Yes)?,
-            Api::Completions => prompt::completion(tokenizer, &body)?,
+            Api::Completions | Api::Transcriptions => prompt::completion(tokenizer, &body)?,
         };
-        let image_tokens = images::tokens(&body)?;
-        // An image is a run of ids that no word has.
-        prompt.extend(std::iter::repeat_n(images::TOKEN, image_tokens as usize));
+        let media_tokens = MediaTokens::of_chat(&body)?;
+        // An image or a sound is a run of ids that no word has.
+        prompt.extend(std::iter::repeat_n(
+            media::TOKEN,
+            media_tokens.all() as usize,
+        ));
         if let Some(most) = truncation(&body, config.max_model_len)? {
             // The end of a prompt says what is asked for.
             prompt.drain(..prompt.len().saturating_sub(most as usize));
@@ -141,7 +149,8 @@ impl CompletionRequest {
                 continuous: flag(&options, "continuous_usage_stats")?,
             },
             prompt_tokens,
-            image_tokens,
+            media_tokens,
+            audio_s: None,
             prompt: if config.engine.is_some() {
                 prompt
             } else {
@@ -226,7 +235,7 @@ fn output_limit(
     }
     let asked = match api {
         Api::Chat => count(body, "max_completion_tokens")?.or(old),
-        Api::Completions => old.or(count(body, "max_completion_tokens")?),
+        Api::Completions | Api::Transcriptions => old.or(count(body, "max_completion_tokens")?),
     };
     if asked == Some(0) {
         return Err(ErrorReply::bad_request(
@@ -248,7 +257,7 @@ fn check_context(api: Api, most: u32, prompt: u32, asked: Option<u32>) -> Result
     }
     let part = match api {
         Api::Chat => "messages",
-        Api::Completions => "prompt",
+        Api::Completions | Api::Transcriptions => "prompt",
     };
     Err(ErrorReply::bad_request(format!(
         "This model's maximum context length is {most} tokens. However, you requested {total} \

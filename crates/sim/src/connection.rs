@@ -2,6 +2,8 @@
 
 use std::{io, sync::Arc};
 
+use inferometer_catalog::engine::EngineKind;
+
 use crate::{
     client_stream::ClientStream,
     completion_request::Api,
@@ -66,6 +68,12 @@ async fn answer(
     let target = match path {
         "/v1/chat/completions" => Some(Target::OpenAi(Api::Chat)),
         "/v1/completions" => Some(Target::OpenAi(Api::Completions)),
+        // SGLang has it, too; TensorRT-LLM and MindIE do not.
+        "/v1/audio/transcriptions"
+            if matches!(kind, None | Some(EngineKind::Vllm | EngineKind::Sglang)) =>
+        {
+            Some(Target::Transcription)
+        }
         path => (ItemsApi::of(path, kind).map(Target::Items)).or_else(of_native),
     };
     if let Some(target) = target

@@ -28,6 +28,7 @@ use crate::{
     stream::{Ended, EventWriter, Stream},
     timing::Pace,
     token_source::{ChunkLimits, TokenSource, wait_or_disconnect},
+    transcription_request,
     truth::TruthEntry,
 };
 
@@ -42,6 +43,7 @@ pub(crate) enum Target<'a> {
     OpenAi(Api),
     Native(native::Endpoint<'a>),
     Items(ItemsApi),
+    Transcription,
 }
 
 pub(crate) async fn generate(
@@ -93,6 +95,11 @@ pub(crate) async fn generate(
             }
             Target::OpenAi(api) => {
                 let work = CompletionRequest::parse(api, &body, config, number);
+                drop(body);
+                job.serve(client, &mut entry, work).await
+            }
+            Target::Transcription => {
+                let work = transcription_request::parse(&request.content_type, &body, config);
                 drop(body);
                 job.serve(client, &mut entry, work).await
             }
@@ -396,7 +403,7 @@ impl Job<'_> {
             work.prompt_tokens,
             &config.faults,
         )
-        .with_images(work.image_tokens);
+        .with_media(work.media_tokens);
         let renderer = match &work.native {
             Some(asked) => renderer.in_form(asked, self.context(work)),
             None => renderer,
@@ -440,7 +447,7 @@ impl Job<'_> {
         let mut answer_tokens = self.words(work);
         let thinking = match work.api {
             Api::Chat => config.faults.reasoning,
-            Api::Completions => 0,
+            Api::Completions | Api::Transcriptions => 0,
         };
         let (mut reasoning, mut text) = (Vec::new(), Vec::new());
         let Some(ready) = source.next(self.whole_limits(), client).await? else {
@@ -480,7 +487,8 @@ impl Job<'_> {
             reasoning: reasoning.as_deref(),
             text: &text,
             calls: work.calls.as_deref(),
-            image_tokens: work.image_tokens,
+            media_tokens: work.media_tokens,
+            audio_s: work.audio_s,
             finish,
             usage: usage.then(|| (work.prompt_tokens, source.usage(ready.tokens))),
         };

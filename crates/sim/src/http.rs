@@ -25,6 +25,8 @@ pub(crate) struct Request {
     pub(crate) request_id: Option<String>,
     pub(crate) traceparent: Option<String>,
     pub(crate) authorization: Option<String>,
+    /// Empty where none is given.
+    pub(crate) content_type: String,
     pub(crate) body: Vec<u8>,
 }
 
@@ -189,6 +191,7 @@ fn parse_head(head: &[u8]) -> Result<Head, Unreadable> {
         request_id: None,
         traceparent: None,
         authorization: None,
+        content_type: String::new(),
         body: Vec::new(),
     };
     let mut length = None;
@@ -235,6 +238,7 @@ fn parse_head(head: &[u8]) -> Result<Head, Unreadable> {
             "x-request-id" => request.request_id = Some(value.to_owned()),
             "traceparent" => request.traceparent = Some(value.to_owned()),
             "authorization" => request.authorization = Some(value.to_owned()),
+            "content-type" => request.content_type = value.to_owned(),
             _ => {}
         }
     }

@@ -9,6 +9,7 @@ use crate::{
     completion_request::Api,
     engine::Finish,
     fault::{Faults, Switch},
+    media::MediaTokens,
     native_answer::{AnswerContext, NativeOptions},
     random::RandomStream,
     reply::ENGINE_DEAD,
@@ -74,7 +75,7 @@ impl<'a> AnswerTokens<'a> {
 pub(crate) struct Renderer<'a> {
     api: Api,
     prompt_tokens: u32,
-    image_tokens: u32,
+    media_tokens: MediaTokens,
     /// `data: ` as the faults want it.
     data: &'static [u8],
     /// The common beginning of every chunk's JSON, up to the model.
@@ -98,6 +99,7 @@ impl<'a> Renderer<'a> {
         let object = match api {
             Api::Chat => "chat.completion.chunk",
             Api::Completions => "text_completion",
+            Api::Transcriptions => "transcription.chunk",
         };
         let prefix = format!(
             "{{\"id\":{id},\"object\":\"{object}\",\"created\":{created_s},\"model\":{model},"
@@ -105,7 +107,7 @@ impl<'a> Renderer<'a> {
         Renderer {
             api,
             prompt_tokens,
-            image_tokens: 0,
+            media_tokens: MediaTokens::default(),
             data: if faults.has(Switch::NoSpace) {
                 b"data:"
             } else {
@@ -121,8 +123,8 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    pub(crate) fn with_images(mut self, tokens: u32) -> Self {
-        self.image_tokens = tokens;
+    pub(crate) fn with_media(mut self, tokens: MediaTokens) -> Self {
+        self.media_tokens = tokens;
         self
     }
 
@@ -144,6 +146,7 @@ impl<'a> Renderer<'a> {
         self.open(out);
         out.extend_from_slice(match (self.api, event.channel) {
             (Api::Completions, _) => b"\"choices\":[{\"index\":0,\"text\":\"",
+            (Api::Transcriptions, _) => b"\"choices\":[{\"delta\":{\"content\":\"",
             (Api::Chat, Channel::Answer) => b"\"choices\":[{\"index\":0,\"delta\":{\"content\":\"",
             (Api::Chat, Channel::Reasoning) => {
                 b"\"choices\":[{\"index\":0,\"delta\":{\"reasoning_content\":\"".as_slice()
@@ -158,11 +161,17 @@ impl<'a> Renderer<'a> {
             }
         });
         out.extend_from_slice(event.text);
+        if self.api == Api::Transcriptions && event.finish.is_none() {
+            // Only the last chunk has a finish at all.
+            out.extend_from_slice(b"\"}}]");
+            return self.close(out, event.usage);
+        }
         out.extend_from_slice(match (self.api, event.channel) {
             (Api::Chat, Channel::CallName | Channel::CallArguments) => {
                 b"\"}}]},\"logprobs\":null,\"finish_reason\":"
             }
             (Api::Chat, _) => b"\"},\"logprobs\":null,\"finish_reason\":",
+            (Api::Transcriptions, _) => b"\"},\"finish_reason\":",
             (Api::Completions, _) => b"\",\"logprobs\":null,\"finish_reason\":".as_slice(),
         });
         out.extend_from_slice(match event.finish {
@@ -171,7 +180,10 @@ impl<'a> Renderer<'a> {
             Some(Finish::Stop) => b"\"stop\"",
             Some(Finish::Length) => b"\"length\"".as_slice(),
         });
-        out.extend_from_slice(b",\"stop_reason\":null,\"token_ids\":null}]");
+        out.extend_from_slice(match self.api {
+            Api::Transcriptions => b",\"stop_reason\":null}]",
+            _ => b",\"stop_reason\":null,\"token_ids\":null}]".as_slice(),
+        });
         self.close(out, event.usage);
     }
 
@@ -211,7 +223,7 @@ impl<'a> Renderer<'a> {
     fn close(&self, out: &mut Vec<u8>, usage: Option<Usage<'_>>) {
         if let Some(usage) = usage {
             out.extend_from_slice(b",\"usage\":");
-            usage.write(out, self.prompt_tokens, self.image_tokens);
+            usage.write(out, self.prompt_tokens, self.media_tokens);
         }
         out.push(b'}');
     }
@@ -222,6 +234,7 @@ fn answer_id(api: Api, request_id: &str) -> String {
     match api {
         Api::Chat => format!("chatcmpl-{request_id}"),
         Api::Completions => format!("cmpl-{request_id}"),
+        Api::Transcriptions => format!("transcribe-{request_id}"),
     }
 }
 
@@ -242,13 +255,20 @@ pub(crate) struct WholeAnswer<'a> {
     /// The tool that is called with the text as its arguments.
     pub(crate) calls: Option<&'a str>,
     pub(crate) finish: Finish,
-    pub(crate) image_tokens: u32,
+    pub(crate) media_tokens: MediaTokens,
+    /// Seconds of the sound that was transcribed.
+    pub(crate) audio_s: Option<u32>,
     /// Prompt tokens and the rest, where usage is reported.
     pub(crate) usage: Option<(u32, Usage<'a>)>,
 }
 
 impl WholeAnswer<'_> {
     pub(crate) fn render(&self) -> String {
+        if self.api == Api::Transcriptions {
+            let usage = self.usage.and(self.audio_s);
+            let usage = usage.map(|seconds| json!({"type": "duration", "seconds": seconds}));
+            return json!({"text": self.text, "usage": usage}).to_string();
+        }
         let finish = self.finish;
         let (object, choice) = match self.api {
             Api::Chat if self.calls.is_some() => (
@@ -276,7 +296,7 @@ impl WholeAnswer<'_> {
                     "logprobs": null, "finish_reason": finish, "stop_reason": null,
                 }),
             ),
-            Api::Completions => (
+            Api::Completions | Api::Transcriptions => (
                 "text_completion",
                 json!({
                     "index": 0, "text": self.text, "logprobs": null,
@@ -291,9 +311,9 @@ impl WholeAnswer<'_> {
         if let Some((prompt, usage)) = self.usage {
             let output = usage.output;
             let mut details = (usage.cached > 0).then(|| json!({"cached_tokens": usage.cached}));
-            if self.image_tokens > 0 {
+            for (name, tokens) in self.media_tokens.named() {
                 let details = details.get_or_insert_with(|| json!({}));
-                details["image_tokens"] = self.image_tokens.into();
+                details[name] = tokens.into();
             }
             answer["usage"] = json!({
                 "prompt_tokens": prompt, "total_tokens": prompt.saturating_add(output),
@@ -323,7 +343,7 @@ mod tests {
 
     #[test]
     fn every_chunk_is_valid_json_of_the_right_shape() {
-        for api in [Api::Chat, Api::Completions] {
+        for api in [Api::Chat, Api::Completions, Api::Transcriptions] {
             for finish in [None, Some(Finish::Stop), Some(Finish::Length)] {
                 for usage in [None, Some(Usage::of(4))] {
                     let mut out = Vec::new();
@@ -340,6 +360,7 @@ mod tests {
                     let (text, id) = match api {
                         Api::Chat => (&choice["delta"]["content"], "chatcmpl-r\"1"),
                         Api::Completions => (&choice["text"], "cmpl-r\"1"),
+                        Api::Transcriptions => (&choice["delta"]["content"], "transcribe-r\"1"),
                     };
                     assert_eq!(text, " time");
                     assert_eq!(chunk["id"], id);

@@ -204,7 +204,7 @@ impl Stream<'_> {
     fn reasoning(&self) -> u32 {
         match self.work.api {
             Api::Chat => self.faults.reasoning,
-            Api::Completions => 0,
+            Api::Completions | Api::Transcriptions => 0,
         }
     }
 

@@ -4,7 +4,7 @@ use std::{io::Write as _, time::Duration};
 
 use serde_json::json;
 
-use crate::engine::Finish;
+use crate::{engine::Finish, media::MediaTokens};
 
 /// The field of a chunk that holds the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ impl Usage<'_> {
         }
     }
 
-    pub(crate) fn write(&self, out: &mut Vec<u8>, prompt: u32, images: u32) {
+    pub(crate) fn write(&self, out: &mut Vec<u8>, prompt: u32, media: MediaTokens) {
         let output = self.output;
         let total = prompt.saturating_add(output);
         put(
@@ -76,18 +76,15 @@ impl Usage<'_> {
             ),
         );
         let cached = self.cached;
-        match (cached, images) {
-            (0, 0) => {}
-            (cached, 0) => put(
+        if cached > 0 || media.all() > 0 {
+            put(
                 out,
-                format_args!(",\"prompt_tokens_details\":{{\"cached_tokens\":{cached}}}"),
-            ),
-            (cached, images) => put(
-                out,
-                format_args!(
-                    ",\"prompt_tokens_details\":{{\"cached_tokens\":{cached},\"image_tokens\":{images}}}"
-                ),
-            ),
+                format_args!(",\"prompt_tokens_details\":{{\"cached_tokens\":{cached}"),
+            );
+            for (name, tokens) in media.named() {
+                put(out, format_args!(",\"{name}\":{tokens}"));
+            }
+            out.push(b'}');
         }
         if let Some(per_token) = self.per_token {
             let sizes = json!(per_token.batch_size);

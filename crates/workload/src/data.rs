@@ -16,6 +16,7 @@ mod filter;
 mod format;
 mod head;
 mod media;
+mod media_kind;
 mod object;
 mod opened;
 mod row;

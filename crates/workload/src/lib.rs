@@ -12,6 +12,7 @@ mod nonce;
 mod open;
 mod output;
 pub mod remote;
+mod sounds;
 pub mod survey;
 mod synthetic;
 #[cfg(test)]
@@ -26,6 +27,7 @@ pub use length_sampler::{LengthError, PairSampler, Sampler};
 pub use nonce::{BadNonce, Nonce};
 pub use open::{Opening, Workload, WorkloadError};
 pub use output::OutputLengths;
+pub use sounds::{Sounds, wav};
 pub use synthetic::{Synthetic, SyntheticError, TracePrompts, TraceRow};
 
 pub use inferometer_core::content::Content;

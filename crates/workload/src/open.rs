@@ -4,7 +4,7 @@ use crate::data::{DataSet, End, Grouped, Selected, Selection, grouped, pieces};
 use crate::tokenizer::{self, CountCache, Tokenizer, TokenizerError};
 use crate::{
     Content, ContinuationError, Continued, Fixed, Images, LengthError, Nonce, OutputLengths,
-    Pieces, Prompt, Prompts, Sampler, Synthetic, SyntheticError, TracePrompts,
+    Pieces, Prompt, Prompts, Sampler, Sounds, Synthetic, SyntheticError, TracePrompts,
 };
 use inferometer_core::note::Known;
 use inferometer_core::seed::{Dimension, rng};
@@ -26,6 +26,8 @@ pub struct Opening<'a> {
     pub file: Option<&'a Path>,
     /// Sessions that the run needs; absent if nobody knows.
     pub wanted: Option<u64>,
+    /// Each request is one sound, which must be here.
+    pub only_sounds: bool,
     /// Where counts of tokens are kept between runs.
     pub counts: Option<PathBuf>,
 }
@@ -38,6 +40,8 @@ pub struct Workload {
     pub arrivals: Option<Vec<Duration>>,
     /// Images beside the text of each prompt.
     pub images: Option<Images>,
+    /// Sounds beside it.
+    pub sounds: Option<Sounds>,
     /// The tokenizer that the user chose.
     pub tokenizer: Option<Arc<dyn Tokenizer>>,
     /// What a reader should know.
@@ -62,6 +66,12 @@ pub enum WorkloadError {
 }
 
 impl Workload {
+    /// Number of distinct sessions; absent if every number has its own.
+    pub fn distinct(&self) -> Option<u64> {
+        let has_media = self.images.is_some() || self.sounds.is_some();
+        self.prompts.distinct().filter(|_| !has_media)
+    }
+
     /// What the user says in a turn of a session, with the length of the answer to ask for.
     pub fn prompt(&self, session: u64, turn: u32) -> Prompt {
         let mut prompt = self.prompts.prompt(session, turn);
@@ -130,7 +140,10 @@ impl Opening<'_> {
                     Arc::new(self.capped(prompts)?)
                 } else {
                     let folder = self.path(&data.location).parent().unwrap_or(Path::new("."));
-                    let set = DataSet::new(selected)?.with_images_in(folder)?;
+                    let mut set = DataSet::new(selected)?.with_media_in(folder)?;
+                    if self.only_sounds {
+                        set = set.only_sounds()?;
+                    }
                     self.as_asked(self.capped(set)?, &tokenizer)
                 }
             }
@@ -141,6 +154,9 @@ impl Opening<'_> {
             arrivals,
             images: (work.images.as_ref())
                 .map(|spec| Images::new(spec, self.seed, self.nonce))
+                .transpose()?,
+            sounds: (work.audio.as_ref())
+                .map(|spec| Sounds::new(spec, self.seed, self.nonce))
                 .transpose()?,
             tokenizer,
             notes,
@@ -373,6 +389,7 @@ mod tests {
             nonce: None,
             file,
             wanted: Some(8),
+            only_sounds: false,
             counts: None,
         };
         opening.open().unwrap()

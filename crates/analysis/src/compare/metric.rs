@@ -54,6 +54,16 @@ pub enum Metric {
     /// Vectors or scores a second.
     #[strum(serialize = "throughput.items_per_s")]
     ItemsPerS,
+    /// Seconds of sound a second.
+    #[strum(serialize = "throughput.audio_s_per_s")]
+    AudioPerS,
+    /// Mean real-time factor.
+    #[strum(serialize = "media.rtf.mean")]
+    RtfMean,
+    #[strum(serialize = "media.rtf.p50")]
+    RtfP50,
+    #[strum(serialize = "media.rtf.p99")]
+    RtfP99,
     #[strum(serialize = "sessions.per_hour")]
     SessionsPerHour,
 }
@@ -82,6 +92,7 @@ pub(crate) enum Column {
     Tpot,
     E2e,
     MaxGap,
+    Rtf,
 }
 
 /// How a metric comes from requests.
@@ -107,6 +118,7 @@ impl Metric {
             Metric::OutputTokensPerSPerCard => summary.output_tokens_per_s_per_card(),
             Metric::Goodput => summary.slo.as_ref()?.goodput_per_s,
             Metric::ItemsPerS => rate.items_per_s,
+            Metric::AudioPerS => rate.audio_s_per_s,
             Metric::SessionsPerHour => summary.sessions.as_ref()?.per_hour,
             _ => {
                 let sample = self.distribution(summary)?;
@@ -129,6 +141,7 @@ impl Metric {
             | Metric::TotalTokensPerS => rate.output_tokens_per_s_interval,
             Metric::RequestsPerS => rate.requests_per_s_interval,
             Metric::ItemsPerS => rate.items_per_s_interval,
+            Metric::AudioPerS => rate.audio_s_per_s_interval,
             Metric::Goodput | Metric::SessionsPerHour => None,
             _ => {
                 let sample = self.distribution(summary)?;
@@ -151,6 +164,7 @@ impl Metric {
             Column::Tpot => latency.tpot_ms,
             Column::E2e => latency.e2e_ms,
             Column::MaxGap => latency.max_gap_ms,
+            Column::Rtf => summary.media?.rtf,
         }
     }
 
@@ -177,6 +191,7 @@ impl Metric {
             | Metric::OutputTokensPerSPerCard
             | Metric::Goodput
             | Metric::ItemsPerS
+            | Metric::AudioPerS
             | Metric::SessionsPerHour => Source::Rate,
             Metric::TtftMean => Source::Mean(Column::Ttft),
             Metric::TtftP50 => Source::Quantile(Column::Ttft, 0.5),
@@ -188,6 +203,9 @@ impl Metric {
             Metric::E2eP50 => Source::Quantile(Column::E2e, 0.5),
             Metric::E2eP99 => Source::Quantile(Column::E2e, 0.99),
             Metric::MaxGapP99 => Source::Quantile(Column::MaxGap, 0.99),
+            Metric::RtfMean => Source::Mean(Column::Rtf),
+            Metric::RtfP50 => Source::Quantile(Column::Rtf, 0.5),
+            Metric::RtfP99 => Source::Quantile(Column::Rtf, 0.99),
         }
     }
 }

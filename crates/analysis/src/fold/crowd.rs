@@ -120,6 +120,7 @@ pub(super) enum Amount {
     Input,
     Output,
     Items,
+    AudioMs,
     InputChars,
     OutputChars,
 }
@@ -133,6 +134,7 @@ impl Amount {
             Amount::Input => request.input.map(u64::from),
             Amount::Output => request.output.map(u64::from),
             Amount::Items => request.items.map(u64::from),
+            Amount::AudioMs => request.audio_ms.map(u64::from),
             Amount::InputChars => Some(request.input_chars),
             Amount::OutputChars => Some(request.output_chars),
         }
@@ -221,6 +223,7 @@ mod tests {
             input: None,
             output: Some(8),
             items: None,
+            audio_ms: None,
             input_chars: 3,
             output_chars: 30,
         };

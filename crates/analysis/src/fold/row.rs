@@ -65,6 +65,7 @@ pub(super) struct Handled {
     pub(super) input: Option<u32>,
     pub(super) output: Option<u32>,
     pub(super) items: Option<u32>,
+    pub(super) audio_ms: Option<u32>,
     pub(super) input_chars: u64,
     pub(super) output_chars: u64,
 }
@@ -87,6 +88,7 @@ impl Handled {
             input: record.input_tokens(),
             output: record.output_tokens(),
             items: record.items.or(record.items_asked.filter(|_| held)),
+            audio_ms: record.audio_ms,
             input_chars: record.input_chars,
             output_chars: record.output_chars,
         })
@@ -106,6 +108,7 @@ pub(super) struct Answer {
     pub(super) input: Option<u32>,
     pub(super) output: Option<u32>,
     pub(super) items: Option<u32>,
+    pub(super) audio_ms: Option<u32>,
     pub(super) output_chars: u64,
     pub(super) refused: bool,
     /// Token-bearing chunks, or one for an answer that came whole.
@@ -130,10 +133,12 @@ pub(super) enum Figure {
     PerUser,
     /// Tokens per second after the first.
     Decode,
+    /// A request's whole time over that of its sounds.
+    RealTimeFactor,
 }
 
 impl Figure {
-    /// In milliseconds, or per second.
+    /// In milliseconds, per second, or a share.
     pub(super) fn of(self, answer: &Answer) -> Option<f64> {
         let per_s = |tokens: f64, ms: f64| (ms > 0.0).then(|| tokens * 1e3 / ms);
         match self {
@@ -146,6 +151,10 @@ impl Figure {
             Figure::E2e => answer.e2e.ms(),
             Figure::PerUser => per_s(f64::from(answer.output?), answer.e2e.ms()?),
             Figure::Decode => per_s(1.0, answer.tpot.ms()?),
+            Figure::RealTimeFactor => {
+                let heard = answer.audio_ms.filter(|&millis| millis > 0)?;
+                Some(answer.e2e.ms()? / f64::from(heard))
+            }
         }
     }
 }

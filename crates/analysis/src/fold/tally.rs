@@ -30,6 +30,7 @@ pub(super) struct Totals {
     pub(super) input: Sum,
     pub(super) output: Sum,
     pub(super) items: Sum,
+    pub(super) audio_ms: Sum,
     /// Events and characters of the answers whose output tokens are known.
     pub(super) counted_events: u64,
     pub(super) counted_chars: u64,
@@ -72,6 +73,7 @@ impl Totals {
         self.input.add(answer.input);
         self.output.add(answer.output);
         self.items.add(answer.items);
+        self.audio_ms.add(answer.audio_ms);
         match (answer.output, answer.items) {
             (Some(_), _) => {
                 self.counted_events += u64::from(answer.events);
@@ -442,6 +444,7 @@ impl<'a> Tally<'a> {
             input: record.input_tokens(),
             output: record.output_tokens(),
             items: record.items,
+            audio_ms: record.audio_ms,
             output_chars: record.output_chars,
             refused: record.refused,
             events: if streamed {

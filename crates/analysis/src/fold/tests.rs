@@ -510,3 +510,32 @@ fn times_beyond_any_run_break_no_count() {
     let [thinned, whole] = thinned_and_whole(&run);
     assert_eq!(thinned.requests, whole.requests);
 }
+
+#[test]
+fn sounds_are_counted_a_second_and_each_request_has_a_real_time_factor() {
+    let mut run = MadeUp::closed(4, 200);
+    for record in &mut run.records {
+        (record.media, record.audio_ms) = (Some(1), Some(4000));
+    }
+    let summary = run.summary();
+    let media = summary.media.unwrap();
+    assert_eq!(media.audio_s, Some(800.0));
+    let rtf = media.rtf.unwrap();
+    let e2e = summary.latency.e2e_ms.unwrap();
+    assert_eq!(rtf.n, 200);
+    for (factor, ms) in [(rtf.mean, e2e.mean), (rtf.p50, e2e.p50), (rtf.p99, e2e.p99)] {
+        assert!((factor - ms / 4000.0).abs() < 1e-9, "{factor} {ms}");
+    }
+    let throughput = &summary.throughput;
+    let per_s = throughput.audio_s_per_s.unwrap();
+    assert!((per_s - 4.0 * throughput.requests_per_s.unwrap()).abs() < 1e-9);
+    let [low, high] = throughput.audio_s_per_s_interval.unwrap();
+    assert!(low <= per_s && per_s <= high);
+    // Nobody knows how long many of them are.
+    for record in run.records.iter_mut().step_by(2) {
+        record.audio_ms = None;
+    }
+    let summary = run.summary();
+    assert_eq!(summary.throughput.audio_s_per_s, None);
+    assert_eq!(summary.media.unwrap().rtf.unwrap().n, 100);
+}

@@ -10,6 +10,7 @@ use super::crowd::{Amount, Amounts};
 use super::precision::{Precision, RestsOn};
 use super::run::Run;
 use super::tally::Handled;
+use super::total;
 use crate::statistics::Batches;
 use inferometer_core::summary::{Throughput, Tokens};
 use inferometer_core::units::Offset;
@@ -107,11 +108,21 @@ impl<'a> WindowRates<'a> {
         self.weighted(part, Amount::Items)
     }
 
+    /// Seconds of sound a second.
+    fn audio(&self, part: Part) -> Option<f64> {
+        Some(self.weighted(part, Amount::AudioMs)? / 1e3)
+    }
+
     fn output_tokens(&self, part: Part) -> Option<f64> {
         self.weighted(part, Amount::Output)
     }
 
-    pub(super) fn throughput(&self, tokens: &Tokens, precision: &Precision) -> Throughput {
+    pub(super) fn throughput(
+        &self,
+        tokens: &Tokens,
+        run: &Run<'_>,
+        precision: &Precision,
+    ) -> Throughput {
         let whole = self.whole;
         let batches = precision.batches(RestsOn::Requests);
         let by_batches = batches.ok();
@@ -119,6 +130,7 @@ impl<'a> WindowRates<'a> {
         let input = tokens
             .input
             .and_then(|_| self.weighted(whole, Amount::Input));
+        let audio = total(run.totals.audio_ms, run.totals.answers).and_then(|_| self.audio(whole));
         // What was computed and not sent has no characters.
         let chars = |rate: Option<f64>| rate.filter(|&rate| rate > 0.0);
         Throughput {
@@ -126,6 +138,7 @@ impl<'a> WindowRates<'a> {
             input_tokens_per_s: input,
             output_tokens_per_s: output,
             items_per_s: self.items(whole),
+            audio_s_per_s: audio,
             total_tokens_per_s: input.zip(output).map(|(input, output)| input + output),
             input_chars_per_s: chars(self.weighted(whole, Amount::InputChars)),
             output_chars_per_s: chars(self.weighted(whole, Amount::OutputChars)),
@@ -135,6 +148,8 @@ impl<'a> WindowRates<'a> {
                 .and_then(|batches| self.interval(batches, |part| self.output_tokens(part))),
             items_per_s_interval: (by_batches.filter(|_| self.items(whole).is_some()))
                 .and_then(|batches| self.interval(batches, |part| self.items(part))),
+            audio_s_per_s_interval: (by_batches.filter(|_| audio.is_some()))
+                .and_then(|batches| self.interval(batches, |part| self.audio(part))),
             requests_needed: batches.err(),
         }
     }

@@ -156,8 +156,8 @@ fn what_an_endpoint_cannot_do_is_refused_in_one_line() {
 fn a_server_without_the_endpoint_is_said_to_offer_others() {
     let sim = Sim::scheduled(&SGLANG);
     let ended = Place::new().run(&["run", &sim.url, "--api", "pooling"]);
-    let offers = "it offers chat, completions, responses, messages, generate, embeddings, rerank";
-    ended.assert_refused(&["/pooling", offers, "--api"]);
+    let offers = "it offers chat, completions, responses, messages, generate, transcriptions";
+    ended.assert_refused(&["/pooling", offers, "embeddings, rerank", "--api"]);
 }
 
 /// Six answers of six tokens each, streamed and timed.

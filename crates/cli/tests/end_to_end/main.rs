@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod answers;
+mod audio;
 mod bad_input;
 mod browser;
 mod cancellation;

@@ -135,6 +135,7 @@ impl Place {
                 "--length-pairs",
                 "--workload",
                 "--config",
+                "--audio",
             ]
             .contains(option)
         });

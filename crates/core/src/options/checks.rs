@@ -25,6 +25,7 @@ pub(super) fn settle(options: &mut Options) -> Result<(), OptionError> {
     let is_ours = work
         .source()
         .is_none_or(|source| source == Source::Synthetic);
+    let is_ours = is_ours || work.images.is_some() || work.audio.is_some();
     if is_same_as && is_ours && !work.no_cache_nonce && work.cache_nonce != Some(false) {
         return needs(
             "--check same-as",
@@ -40,6 +41,13 @@ pub(super) fn settle(options: &mut Options) -> Result<(), OptionError> {
 
 /// Other APIs have forms of their own for tools and schemas.
 pub(super) fn refuse_forms(work: &WorkOptions, api: Api) -> Result<(), OptionError> {
+    if work.audio.is_some() && !matches!(api, Api::Auto | Api::Chat | Api::Transcriptions) {
+        return needs(
+            "--audio",
+            "--api chat or --api transcriptions",
+            "other APIs take no sound",
+        );
+    }
     let given = [
         ("--tools", work.tools.is_some()),
         ("--json-schema", work.json_schema.is_some()),

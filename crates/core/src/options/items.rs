@@ -11,15 +11,15 @@ const MOST_ITEMS: u32 = 2048;
 /// Documents of a request where nobody says how many: one is not a ranking.
 const DOCUMENTS: u32 = 10;
 
-/// The API by its name. Where nobody names one whose answers are items, the URL may; of the
-/// others the preflight finds out.
+/// The API by its name. Where nobody names one whose answers are items, or whose prompts are
+/// sounds, the URL may; of the others the preflight finds out.
 pub(super) fn api(connection: &ConnectionOptions) -> Api {
     match connection.api.unwrap_or_default() {
         Api::Auto => {
             let first = connection.url.iter().flatten().next();
             let named = first.and_then(|url| Api::named_by(url));
             named
-                .filter(|api| api.answers() == Answers::Items)
+                .filter(|&api| api.answers() == Answers::Items || api == Api::Transcriptions)
                 .unwrap_or_default()
         }
         api => api,

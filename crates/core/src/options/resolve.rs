@@ -1,5 +1,6 @@
 //! From what a user typed to a scenario that cannot be illegal. The defaults live here.
 
+use super::audio;
 use super::checks;
 use super::error::{conflict, needs, out_of_range, small};
 use super::items;
@@ -13,8 +14,9 @@ use std::time::Duration;
 impl Options {
     /// Resolves to a scenario that cannot be illegal. The defaults live here.
     pub fn resolve(mut self) -> Result<Scenario, OptionError> {
-        let api = items::api(&self.connection);
+        let api = audio::api(&self, items::api(&self.connection));
         let batch_size = items::settle(&mut self, api)?;
+        audio::settle(&mut self, api)?;
         checks::settle(&mut self)?;
         checks::refuse_forms(&self.work, api)?;
         let work = resolve_work(self.work, batch_size)?;

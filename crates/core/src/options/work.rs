@@ -87,6 +87,7 @@ pub(super) fn resolve_work(
     }
     // Text that is ours: it may be made new, and its answers have no end of their own.
     let ours = prompts.is_synthetic();
+    let makes_content = ours || options.images.is_some() || options.audio.is_some();
     let exact_by_default = ours && matches!(output, Output::Tokens(_) | Output::FromWork);
     let temperature = options.temperature;
     if let Some(bad) = temperature.filter(|t| !(0.0..=10.0).contains(t)) {
@@ -117,9 +118,10 @@ pub(super) fn resolve_work(
         stop: options.stop.unwrap_or_default(),
         extra: options.extra,
         images: options.images,
+        audio: options.audio,
         tools: options.tools,
         json_schema: options.json_schema,
-        cache_nonce: !options.no_cache_nonce && options.cache_nonce.unwrap_or(ours),
+        cache_nonce: !options.no_cache_nonce && options.cache_nonce.unwrap_or(makes_content),
     })
 }
 
@@ -192,7 +194,8 @@ fn refuse_strays(options: &WorkOptions, source: Source) -> Result<(), OptionErro
     }
     let format = options.data_format.and_then(|format| format.0);
     let trace = data && format.is_some_and(DataFormat::is_trace);
-    if source != Source::Synthetic && !trace {
+    let makes_media = options.images.is_some() || options.audio.is_some();
+    if source != Source::Synthetic && !trace && !makes_media {
         only_with(
             "synthetic prompts",
             "a user's data is never altered",

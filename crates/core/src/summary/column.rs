@@ -25,17 +25,21 @@ pub enum Quantity {
     TokensPerSecond,
     CharsPerSecond,
     ItemsPerSecond,
+    /// Of sound, for each second of the clock.
+    AudioSecondsPerSecond,
     /// Of requests: added up over repeats.
     Requests,
     /// Of 1.
     Share,
     /// A plain number, such as a mean length.
     Number,
+    /// One time over another.
+    Ratio,
 }
 
 type Known = (&'static str, &'static str, Quantity);
 
-const DISTRIBUTIONS: [Known; 14] = [
+const DISTRIBUTIONS: [Known; 15] = [
     ("ttft", "/latency/ttft_ms", Quantity::Milliseconds),
     ("tpot", "/latency/tpot_ms", Quantity::Milliseconds),
     ("itl", "/latency/itl_ms", Quantity::Milliseconds),
@@ -74,6 +78,7 @@ const DISTRIBUTIONS: [Known; 14] = [
     ("connect", "/latency/connect_ms", Quantity::Milliseconds),
     ("lag", "/latency/lag_ms", Quantity::Milliseconds),
     ("cap_wait", "/latency/cap_wait_ms", Quantity::Milliseconds),
+    ("rtf", "/media/rtf", Quantity::Ratio),
 ];
 
 /// The first is what the name alone means.
@@ -84,7 +89,7 @@ const STATISTICS: [&str; 9] = [
 /// Not a key of the summary: made of its requests.
 const OK_RATE: &str = "/requests/ok_rate";
 
-const PLAIN: [Known; 32] = [
+const PLAIN: [Known; 34] = [
     (
         "req_per_s",
         "/throughput/requests_per_s",
@@ -120,6 +125,12 @@ const PLAIN: [Known; 32] = [
         "/throughput/items_per_s",
         Quantity::ItemsPerSecond,
     ),
+    (
+        "audio_per_s",
+        "/throughput/audio_s_per_s",
+        Quantity::AudioSecondsPerSecond,
+    ),
+    ("audio_s", "/media/audio_s", Quantity::Seconds),
     ("ok", "/requests/ok", Quantity::Requests),
     ("ok_rate", OK_RATE, Quantity::Share),
     ("failed", "/requests/failed", Quantity::Requests),

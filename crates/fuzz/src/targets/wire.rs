@@ -3,12 +3,16 @@
 use super::Scratch;
 use crate::seeds;
 use inferometer_core::api::Api;
+use inferometer_core::content::Content;
 use inferometer_core::record::{Chunks, Record};
+use inferometer_core::sound::Sound;
 use inferometer_core::units::Offset;
 use inferometer_load::answer::{AnswerProgress, AnswerReader};
-use inferometer_load::api::{Dialect, forms};
+use inferometer_load::api::{Dialect, Prompt, RequestOptions, forms};
 use inferometer_load::http::{BodyDecoder, Head};
 use inferometer_load::sse::{SseParser, TooLong};
+use inferometer_sim::multipart;
+use inferometer_workload::wav;
 use strum::VariantArray as _;
 
 /// Beyond this, limits may strike at another place where the input comes in pieces.
@@ -125,6 +129,39 @@ fn record<'a>(dialect: &'static dyn Dialect, mut pieces: impl Iterator<Item = &'
         bare.at = now;
     }
     record
+}
+
+/// Forms as transcriptions send them, each after a line with its type.
+pub fn sound_forms() -> Vec<Vec<u8>> {
+    let sounds = [wav(1, 3)[..400].to_vec(), b"ID3 short".to_vec()];
+    let content = Content::Text("names: Ada".into());
+    let dialect = forms(Api::Transcriptions)[0];
+    let form = |sound: Vec<u8>| {
+        let sounds = [Sound::new(sound)?];
+        let prompt = Prompt {
+            sounds: &sounds,
+            ..Prompt::from(&content)
+        };
+        let body = dialect.body(&RequestOptions::default(), &prompt, Some(9));
+        let line = format!("{}\n", dialect.content_type(&body));
+        Some([line.as_bytes(), &body].concat())
+    };
+    sounds.into_iter().filter_map(form).collect()
+}
+
+pub fn form(input: &[u8], _: &Scratch) -> bool {
+    let line = input.iter().position(|&byte| byte == b'\n');
+    let (line, body) = input.split_at(line.map_or(input.len(), |at| at + 1));
+    match multipart::parts(&String::from_utf8_lossy(line), body) {
+        Ok(parts) => {
+            let held: usize = parts.iter().map(|part| part.content.len()).sum();
+            assert!(held <= body.len(), "parts are what was sent");
+            let files = parts.into_iter().filter(|part| part.is_file);
+            // Whatever is taken for a sound has a length or none.
+            files.filter_map(|file| Sound::new(file.content)).count() > 0
+        }
+        Err(_) => false,
+    }
 }
 
 /// Pages of listings, of S3 and of Azure.

@@ -28,7 +28,7 @@ pub(super) fn push_endpoint(translator: &mut Translator, url: &str) {
 }
 
 /// Ends of paths, and the API that is asked there.
-const ENDS: [(&str, &str); 14] = [
+const ENDS: [(&str, &str); 15] = [
     ("/chat/completions", "chat"),
     ("/completions", "completions"),
     ("/responses", "responses"),
@@ -36,6 +36,7 @@ const ENDS: [(&str, &str); 14] = [
     ("/generate_stream", "generate"),
     ("/generate", "generate"),
     ("/completion", "generate"),
+    ("/audio/transcriptions", "transcriptions"),
     ("/embeddings", "embeddings"),
     ("/embed", "embeddings"),
     ("/rerank", "rerank"),

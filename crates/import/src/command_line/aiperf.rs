@@ -106,6 +106,7 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
         let count = images.unwrap_or(1);
         translator.push("images", format!("n={count},size={width}x{height}"));
     }
+    push_sounds(translator)?;
     let rate = translator.real("request-cancellation-rate")?;
     let delay = translator
         .real("request-cancellation-delay")?
@@ -207,4 +208,25 @@ fn objectives(translator: &mut Translator) {
             translator.push("slo", format!("{ours}={limit}ms"));
         }
     }
+}
+
+/// Sounds beside the text of a chat: of a mean length, which spreads by its deviation.
+fn push_sounds(translator: &mut Translator) -> Result<(), TranslateError> {
+    let mean = translator.real("audio-length-mean")?;
+    let deviation = translator.real("audio-length-stddev")?;
+    let count = translator.count("batch-size-audio|audio-batch-size")?;
+    if let Some(mean) = mean.filter(|mean| *mean > 0.0) {
+        let count = count.unwrap_or(1);
+        let mean = mean.round().max(1.0);
+        // As wide as a normal distribution of that deviation.
+        let half = (deviation.unwrap_or(0.0) * 3.0_f64.sqrt()).round();
+        let seconds = match half {
+            0.0 => mean.to_string(),
+            half => format!("uniform({},{})", (mean - half).max(1.0), mean + half),
+        };
+        translator.push("audio", format!("n={count},seconds={seconds}"));
+        translator.differs("sounds are WAV of 16 kHz and 16 bits, of whole seconds, and their lengths are spread evenly");
+    }
+    translator.skip("audio-format|audio-sample-rates|audio-depths|audio-num-channels");
+    Ok(())
 }

@@ -16,6 +16,7 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
     let kind = kind.map(|kind| match kind.as_str() {
         "chat_completions" => "/v1/chat/completions".to_owned(),
         "text_completions" => "/v1/completions".to_owned(),
+        "audio_transcriptions" => "/v1/audio/transcriptions".to_owned(),
         other => format!("/v1/{other}"),
     });
     let path = backend.remove("request_format").or(kind);

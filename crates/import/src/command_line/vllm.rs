@@ -39,7 +39,11 @@ pub(super) fn translate(translator: &mut Translator, client: Client) -> Result<(
     translator.push_some("model", adapters.or(model));
     translator.copy_headers("header");
     let items = answers_with_items(api);
-    work(translator, items, client)?;
+    if api == "transcriptions" {
+        sounds(translator)?;
+    } else {
+        work(translator, items, client)?;
+    }
     load(translator)?;
     if !items {
         sampling(translator);
@@ -58,6 +62,7 @@ pub(super) fn translate(translator: &mut Translator, client: Client) -> Result<(
 /// The API of a backend whose name says it.
 fn by_backend(backend: &str) -> Option<&'static str> {
     let known = [
+        ("openai-audio", "transcriptions"),
         ("embeddings", "embeddings"),
         ("rerank", "rerank"),
         ("classify", "classify"),
@@ -173,6 +178,32 @@ fn work(translator: &mut Translator, items: bool, client: Client) -> Result<(), 
         (_, true) => translator.switch("ignore-eos"),
         (_, false) => {}
     }
+    Ok(())
+}
+
+/// Sounds to transcribe: rows that name them, in English unless the body says otherwise.
+fn sounds(translator: &mut Translator) -> Result<(), TranslateError> {
+    let path = translator.value("dataset-path|dataset");
+    let name = translator.value_or("dataset-name", "custom_audio");
+    if name == "custom_audio" {
+        translator.push_data(path, "custom");
+    } else {
+        translator.lacks_dataset("dataset-name", &name);
+        translator.push_some("data", path);
+    }
+    let own = translator.count("custom-output-len")?;
+    let output = translator.count("output-len")?.or(own);
+    translator.push("max-tokens", output.unwrap_or(256));
+    translator.field("language", Some("en".to_owned()));
+    translator.differs(
+        "vLLM decodes each sound and sends it again as a WAV; here a file is sent as it is",
+    );
+    translator.copy_tokenizer("tokenizer");
+    if translator.flag("disable-shuffle") {
+        translator
+            .lacks("--disable-shuffle: rows are sent in their order unless --shuffle is given");
+    }
+    translator.skip("ignore-eos|input-len|asr-max-audio-len-sec|asr-min-audio-len-sec");
     Ok(())
 }
 

@@ -27,10 +27,19 @@ impl Dialect for Chat {
         let mut own = Map::new();
         match prompt.content {
             Content::Text(text) => messages.push(prompt.said(text)),
-            Content::Messages(array) => messages.extend(array_of(array)),
+            Content::Messages(array) => {
+                let mut own = array_of(array);
+                prompt.add_media(&mut own);
+                messages.extend(own);
+            }
             // Chat takes neither; they are refused before they come here.
             Content::TokenIds(_) | Content::Batch(_) => {}
-            Content::Body(object) => own = object_of(object),
+            Content::Body(object) => {
+                own = object_of(object);
+                if let Some(Value::Array(said)) = own.get_mut("messages") {
+                    prompt.add_media(said);
+                }
+            }
         }
         if !own.contains_key("messages") {
             // A body for the other API: its prompt is what the user says.

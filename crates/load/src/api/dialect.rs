@@ -1,10 +1,13 @@
 //! What a dialect is asked for and what it answers.
 
 use super::prompt_text::flattened;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use inferometer_core::api::{Answers, Api};
 use inferometer_core::content::{Content, Exchange};
 use inferometer_core::environment::LimitField;
 use inferometer_core::record::{PerToken, Usage};
+use inferometer_core::sound::Sound;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -96,6 +99,7 @@ pub struct Prompt<'a> {
     pub content: &'a Content,
     /// URLs of images that go with a text.
     pub images: &'a [Arc<str>],
+    pub sounds: &'a [Sound],
 }
 
 impl Prompt<'_> {
@@ -122,7 +126,12 @@ impl Prompt<'_> {
 
     /// Images, sounds and videos; absent where it has none.
     pub fn media(&self) -> Option<u32> {
-        const PARTS: [&str; 3] = ["\"image_url\"", "\"input_audio\"", "\"video_url\""];
+        const PARTS: [&str; 4] = [
+            "\"image_url\"",
+            "\"input_audio\"",
+            "\"audio_url\"",
+            "\"video_url\"",
+        ];
         let in_rows = match self.content {
             // Each part has its kind as its type and as its field.
             Content::Messages(json) | Content::Body(json) => PARTS
@@ -131,19 +140,89 @@ impl Prompt<'_> {
                 .sum(),
             Content::Text(_) | Content::TokenIds(_) | Content::Batch(_) => 0,
         };
-        let all = u32::try_from(self.images.len() + in_rows).unwrap_or(u32::MAX);
+        let made = self.images.len() + self.sounds.len();
+        let all = u32::try_from(made + in_rows).unwrap_or(u32::MAX);
         (all > 0).then_some(all)
     }
 
-    /// A text and its images as one message.
+    /// Milliseconds of its sounds; absent where it has none, and where the length of one is not
+    /// known.
+    pub fn audio_ms(&self) -> Option<u32> {
+        let in_row = self.sounds_of_row();
+        let all: Vec<&Sound> = self.sounds.iter().chain(&in_row).collect();
+        let elsewhere = match self.content {
+            Content::Messages(json) | Content::Body(json) => json.contains("\"audio_url\""),
+            Content::Text(_) | Content::TokenIds(_) | Content::Batch(_) => false,
+        };
+        if all.is_empty() || elsewhere {
+            return None;
+        }
+        let lengths = all.iter().map(|sound| sound.millis);
+        lengths.sum()
+    }
+
+    /// The sounds that a row holds as base64.
+    pub(super) fn sounds_of_row(&self) -> Vec<Sound> {
+        fn gather(value: &Value, into: &mut Vec<Sound>) {
+            match value {
+                Value::Array(all) => all.iter().for_each(|it| gather(it, into)),
+                Value::Object(fields) => match fields.get("input_audio") {
+                    Some(held) => {
+                        let bytes = held["data"].as_str().map(|data| STANDARD.decode(data));
+                        into.extend(bytes.and_then(Result::ok).and_then(Sound::new));
+                    }
+                    None => fields.values().for_each(|it| gather(it, into)),
+                },
+                _ => {}
+            }
+        }
+        let mut found = Vec::new();
+        match self.content {
+            Content::Messages(json) | Content::Body(json) if json.contains("\"input_audio\"") => {
+                gather(&serde_json::from_str(json).unwrap_or_default(), &mut found);
+            }
+            _ => {}
+        }
+        found
+    }
+
+    /// Its images and sounds as parts of a message.
+    fn media_parts(&self) -> Vec<Value> {
+        let image = |url: &Arc<str>| json!({"type": "image_url", "image_url": {"url": &**url}});
+        let sound = |sound: &Sound| {
+            let data = STANDARD.encode(&sound.bytes);
+            let held = json!({"data": data, "format": sound.kind.into_str()});
+            json!({"type": "input_audio", "input_audio": held})
+        };
+        let images = self.images.iter().map(image);
+        images.chain(self.sounds.iter().map(sound)).collect()
+    }
+
+    /// A text, its images and its sounds as one message.
     pub(super) fn said(&self, text: &str) -> Value {
-        if self.images.is_empty() {
+        let mut parts = self.media_parts();
+        if parts.is_empty() {
             return json!({"role": "user", "content": text});
         }
-        let image = |url: &Arc<str>| json!({"type": "image_url", "image_url": {"url": &**url}});
-        let mut parts: Vec<Value> = self.images.iter().map(image).collect();
         parts.push(json!({"type": "text", "text": text}));
         json!({"role": "user", "content": parts})
+    }
+
+    /// Puts its images and sounds before what the user says last.
+    pub(super) fn add_media(&self, messages: &mut [Value]) {
+        let mut parts = self.media_parts();
+        let by_user = |message: &&mut Value| message["role"] == "user";
+        let Some(last) = messages.iter_mut().rev().find(by_user) else {
+            return;
+        };
+        if parts.is_empty() {
+            return;
+        }
+        match last["content"].take() {
+            Value::Array(own) => parts.extend(own),
+            own => parts.push(json!({"type": "text", "text": own})),
+        }
+        last["content"] = parts.into();
     }
 
     /// What was said before, as messages of a chat.
@@ -200,6 +279,7 @@ impl<'a> From<&'a Content> for Prompt<'a> {
             history: &[],
             content,
             images: &[],
+            sounds: &[],
         }
     }
 }
@@ -291,6 +371,11 @@ pub trait Dialect: Send + Sync {
     /// The body that asks for an answer to a prompt, after what was said before.
     fn body(&self, options: &RequestOptions, prompt: &Prompt<'_>, limit: Option<u32>) -> Vec<u8>;
 
+    /// What the head of a request says of such a body.
+    fn content_type(&self, _body: &[u8]) -> Cow<'static, str> {
+        "application/json".into()
+    }
+
     /// The text of a message, for those who need more than its length.
     fn text(&self, _json: &[u8]) -> AnswerText {
         AnswerText::default()
@@ -318,6 +403,8 @@ pub struct Message {
     pub usage: Option<Usage>,
     /// Prompt tokens that stand for images and the like.
     pub media_tokens: Option<u32>,
+    /// Seconds of the sound, as the server says.
+    pub audio_s: Option<f64>,
     pub per_token: Option<Box<PerToken>>,
     pub error: Option<String>,
     /// Where in the bytes the only text is (between its quotes), if the rest of the message

@@ -3,6 +3,7 @@
 
 use super::dialect::{Dialect, Prompt, RequestOptions};
 use inferometer_core::content::Content;
+use std::borrow::Cow;
 use std::io::Write as _;
 use std::sync::OnceLock;
 
@@ -52,6 +53,7 @@ impl BodyTemplates {
         if let Content::Text(text) = prompt.content
             && prompt.history.is_empty()
             && prompt.images.is_empty()
+            && prompt.sounds.is_empty()
             && stands_in_json(text)
         {
             let known = match limit {
@@ -117,6 +119,15 @@ impl Body<'_> {
                 let digits = 1 + limit.checked_ilog10().unwrap_or_default() as usize;
                 template.fixed_bytes + text.len() + template.limits * digits
             }
+        }
+    }
+
+    /// What its head says of it.
+    pub(crate) fn content_type(&self, dialect: &dyn Dialect) -> Cow<'static, str> {
+        match self {
+            Body::Whole(bytes) => dialect.content_type(bytes),
+            // Only JSON is filled in.
+            Body::Filled { .. } => dialect.content_type(&[]),
         }
     }
 
@@ -211,6 +222,7 @@ mod tests {
             history: &history,
             content: &content,
             images: &[],
+            sounds: &[],
         };
         let templates = BodyTemplates::default();
         let body = templates.body(CHAT, &options(json!({})), &prompt, Some(3));

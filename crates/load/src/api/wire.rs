@@ -361,7 +361,7 @@ struct RawUsage<'a> {
 }
 
 /// Token counts: absent, null and fractional numbers are all met in the wild.
-fn usage_of(raw: &str) -> Option<Usage> {
+pub(super) fn usage_of(raw: &str) -> Option<Usage> {
     let usage: RawUsage<'_> = serde_json::from_str(raw).ok()?;
     let count = |count: Option<&RawValue>| {
         let number: f64 = count?.get().parse().ok()?;

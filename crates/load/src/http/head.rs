@@ -16,19 +16,31 @@ pub struct Request<'a> {
 }
 
 impl Request<'_> {
+    /// With a body of JSON, where there is one.
     pub fn render(&self, extra: &[(&str, &str)], body: Option<&[u8]>) -> Vec<u8> {
+        self.render_as("application/json", extra, body)
+    }
+
+    /// With a body of this type.
+    pub fn render_as(
+        &self,
+        content_type: &str,
+        extra: &[(&str, &str)],
+        body: Option<&[u8]>,
+    ) -> Vec<u8> {
         let mut out = Vec::with_capacity(512 + body.map_or(0, <[u8]>::len));
-        self.render_head(&mut out, extra, body.map(<[u8]>::len));
+        let about = body.map(|body| (content_type, body.len()));
+        self.render_head(&mut out, extra, about);
         out.extend_from_slice(body.unwrap_or_default());
         out
     }
 
-    /// All but the body, which is to be this long.
+    /// All but the body, which is of this type and to be this long.
     pub(crate) fn render_head(
         &self,
         out: &mut Vec<u8>,
         extra: &[(&str, &str)],
-        body_bytes: Option<usize>,
+        body: Option<(&str, usize)>,
     ) {
         let mut line = |parts: &[&str]| {
             for part in parts {
@@ -47,8 +59,8 @@ impl Request<'_> {
         for (name, value) in extra {
             line(&[name, ": ", value]);
         }
-        if let Some(length) = body_bytes {
-            line(&["Content-Type: application/json"]);
+        if let Some((content_type, length)) = body {
+            line(&["Content-Type: ", content_type]);
             line(&["Content-Length: ", &length.to_string()]);
         }
         line(&[]);

@@ -209,7 +209,7 @@ impl Prober {
             OptionalField::IgnoreEos => self.options.ignore_eos,
             OptionalField::MinTokens => self.options.min_tokens.is_some(),
             OptionalField::StreamOptions => {
-                let knows_it = self.dialect.api().is_openai_completion();
+                let knows_it = self.dialect.api().asks_for_usage();
                 knows_it && self.options.stream_usage && self.options.stream
             }
         }
@@ -268,7 +268,7 @@ impl Prober {
         // An end-of-sequence token has no text, so one chunk less is still a token a chunk.
         let chunks = record.chunks.len() as u32;
         let merged = counted.is_some_and(|tokens| tokens > chunks + 1);
-        if self.dialect.api().is_openai_completion()
+        if self.dialect.api().asks_for_usage()
             && record.streamed
             && self.request.chunk_usage.unwrap_or(merged)
         {

@@ -125,16 +125,20 @@ impl Prober {
         options.min_tokens = options
             .min_tokens
             .map(|least| least.min(limit.unwrap_or(least)));
-        let body = self
-            .dialect
-            .body(&options, &(&self.request.content).into(), limit);
+        let prompt = Prompt {
+            images: &self.request.images,
+            sounds: &self.request.sounds,
+            ..Prompt::from(&self.request.content)
+        };
+        let body = self.dialect.body(&options, &prompt, limit);
         let request = Request {
             method: "POST",
             path: &route.path,
             host: &route.host,
             headers: &route.headers,
         };
-        let bytes = request.render(
+        let bytes = request.render_as(
+            &self.dialect.content_type(&body),
             &[("x-request-id", "preflight"), ("Connection", "close")],
             Some(&body),
         );
@@ -145,10 +149,6 @@ impl Prober {
             slos: Arc::new([]),
             secrets: Arc::new(Secrets::default()),
         });
-        let prompt = Prompt {
-            images: &self.request.images,
-            ..Prompt::from(&self.request.content)
-        };
         let record = Record {
             streamed: self.dialect.streams(&options, &prompt),
             items_asked: self.dialect.items_asked(&options, &prompt),

@@ -7,6 +7,7 @@ use crate::http::Target;
 use inferometer_core::api::Api;
 use inferometer_core::content::Content;
 use inferometer_core::raw_form::RawForm;
+use inferometer_core::sound::Sound;
 
 use inferometer_text::secret::Secrets;
 use std::sync::Arc;
@@ -28,6 +29,8 @@ pub struct PreflightRequest {
     pub content: Content,
     /// Images beside it.
     pub images: Vec<Arc<str>>,
+    /// Sounds beside it.
+    pub sounds: Vec<Sound>,
     pub as_token_ids: bool,
     /// Prompt and output tokens of the longest request that is known, to hold against the
     /// context that the server states.

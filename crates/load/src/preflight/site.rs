@@ -83,7 +83,7 @@ pub(super) fn read_models(body: &str) -> Option<Vec<ListedModel>> {
 /// APIs of such servers that cannot be measured.
 const UNSUPPORTED: [&str; 3] = [
     "/audio/speech",
-    "/audio/transcriptions",
+    "/audio/translations",
     "/images/generations",
 ];
 

@@ -82,6 +82,7 @@ fn read<'a>(fixture: &Fixture, pieces: impl IntoIterator<Item = &'a [u8]>) -> Re
     let now = Offset(1_000_000);
     let path = match fixture.text("api").unwrap() {
         "chat" => "/chat/completions".to_owned(),
+        "transcriptions" => "/audio/transcriptions".to_owned(),
         name => format!("/{name}"),
     };
     let (_, dialect) = named_by(&path).unwrap_or_else(|| panic!("{}: {path}", fixture.name));

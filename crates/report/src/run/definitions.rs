@@ -30,6 +30,9 @@ pub(super) fn section(report: &RunReport<'_>) -> Section {
         defined.push((MetricText::Items, DefinitionText::Items));
         defined.push((MetricText::InputTokens, DefinitionText::InputTokens));
     }
+    if report.summary.throughput.audio_s_per_s.is_some() {
+        defined.push((MetricText::Audio, DefinitionText::Audio));
+    }
     defined.push((MetricText::InFlight, DefinitionText::InFlight));
     if report.summary.speed.per_user_tokens_per_s.is_some() {
         defined.push((MetricText::PerUser, DefinitionText::PerUser));
@@ -85,6 +88,7 @@ fn meaning(report: &RunReport<'_>, metric: MetricText) -> Option<DefinitionText>
         MetricText::MaxGap => DefinitionText::MaxGap,
         MetricText::E2e if open => DefinitionText::E2eOpen,
         MetricText::E2e => DefinitionText::E2eClosed,
+        MetricText::RealTimeFactor => DefinitionText::RealTimeFactor,
         MetricText::Connect => DefinitionText::Connect,
         MetricText::Lag => DefinitionText::Lag,
         MetricText::CapWait => DefinitionText::CapWait,

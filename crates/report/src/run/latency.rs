@@ -11,6 +11,9 @@ use inferometer_page::number;
 const LONG_MEDIAN: f64 = 10_000.0;
 const LONG_MAXIMUM: f64 = 1_000_000.0;
 
+/// Decimals of one time over another.
+const RATIO_DECIMALS: usize = 3;
+
 /// Percentiles of the table, in percent.
 const PERCENTILES: [f64; 4] = [50.0, 90.0, 95.0, 99.0];
 
@@ -60,6 +63,9 @@ pub(super) fn rows<'a>(report: &RunReport<'a>) -> Vec<(MetricText, Option<&'a Di
         row(gap, &latency.itl_ms, streamed),
         row(MetricText::MaxGap, &latency.max_gap_ms, streamed),
         row(MetricText::E2e, &latency.e2e_ms, true),
+        (report.summary.media.as_ref())
+            .and_then(|media| media.rtf.as_ref())
+            .map(|rtf| (MetricText::RealTimeFactor, Some(rtf))),
         row(
             MetricText::Connect,
             &latency.connect_ms,
@@ -88,7 +94,7 @@ fn table(report: &RunReport<'_>, rows: &[(MetricText, Option<&Distribution>)]) -
     columns.push(Column::right(report.say(NumbersText::Max)));
     let rows: Vec<Vec<Cell>> = rows
         .iter()
-        .map(|&(label, sample)| cells(&named(report, label, sample), sample))
+        .map(|&(label, sample)| cells(&named(report, label, sample), label, sample))
         .collect();
     let mut footnotes = Vec::new();
     if !report.scenario.connection.stream && !report.is_of_items() {
@@ -113,14 +119,17 @@ fn named(report: &RunReport<'_>, label: MetricText, sample: Option<&Distribution
     }
 }
 
-fn cells(name: &str, sample: Option<&Distribution>) -> Vec<Cell> {
+fn cells(name: &str, label: MetricText, sample: Option<&Distribution>) -> Vec<Cell> {
     let mut cells = vec![Cell::text(name)];
     let Some(sample) = sample else {
         cells.push(Cell::blank());
         cells.extend([const { Cell::Absent }; PERCENTILES.len() + 2]);
         return cells;
     };
-    let (unit, scale, decimals) = row_unit(sample);
+    let (unit, scale, decimals) = match label {
+        MetricText::RealTimeFactor => (Unit::Count, 1.0, RATIO_DECIMALS),
+        _ => row_unit(sample),
+    };
     let plain = |value: f64| Cell::number(Some(value * scale), unit, decimals);
     cells.push(Cell::text(unit.sign()));
     cells.push(plain(sample.mean));

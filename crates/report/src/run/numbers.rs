@@ -36,6 +36,15 @@ fn table(report: &RunReport<'_>) -> Table {
         interval(throughput.requests_per_s_interval),
         steady.and_then(|steady| steady.requests_per_s),
     )];
+    if throughput.audio_s_per_s.is_some() {
+        rows.push(rate(
+            report.say(MetricText::Audio),
+            throughput.audio_s_per_s,
+            Unit::AudioSecondsPerSecond,
+            interval(throughput.audio_s_per_s_interval),
+            None,
+        ));
+    }
     let answers = if report.is_of_items() {
         vec![
             rate(
@@ -433,7 +442,13 @@ fn media(report: &RunReport<'_>) -> Option<String> {
         ),
         None => report.say(NumbersText::NoMediaTokens).to_owned(),
     };
-    Some(report.clauses(&[report.fill(NumbersText::MediaOf, &values), tokens]))
+    let mut parts = vec![report.fill(NumbersText::MediaOf, &values)];
+    parts.extend(media.audio_s.map(|seconds| {
+        let seconds = number::grouped(seconds, number::decimals(seconds));
+        report.fill(NumbersText::AudioOf, &[("seconds", seconds)])
+    }));
+    parts.push(tokens);
+    Some(report.clauses(&parts))
 }
 
 /// What was asked for, and where to read what came otherwise.

@@ -22,6 +22,11 @@ pub(super) fn said(report: &RunReport<'_>, work: &Work) -> String {
         }
         _ => {}
     }
+    let images = work.images.as_ref().map(ToString::to_string);
+    let sounds = work.audio.as_ref().map(ToString::to_string);
+    for (label, spec) in [(SetupText::Images, images), (SetupText::Sounds, sounds)] {
+        parts.extend(spec.map(|spec| report.fill(label, &[("spec", spec)])));
+    }
     if report.environment.nonce.is_some() {
         parts.push(report.say(SetupText::NewPrompts).to_owned());
     }
@@ -73,6 +78,8 @@ fn prompts(report: &RunReport<'_>, work: &Work) -> Vec<String> {
             ];
             vec![report.fill(SetupText::Continuation, &values)]
         }
+        // All that is sent is a sound.
+        PromptSource::Text(text) if text.is_empty() => Vec::new(),
         PromptSource::Text(text) => {
             let text = format!("“{}”", printable(text, PROMPT_CHARS));
             vec![report.fill(SetupText::OnePrompt, &[("text", text)])]

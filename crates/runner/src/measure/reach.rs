@@ -61,6 +61,7 @@ pub async fn look(
         options: ask(connection, &scenario.work)?,
         content: sample.content,
         images: sample.images,
+        sounds: sample.sounds,
         as_token_ids: scenario.work.as_token_ids,
         longest: longest(&scenario.work),
         limit: sample.output_tokens,

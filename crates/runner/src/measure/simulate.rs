@@ -134,7 +134,7 @@ pub fn simulate(
         typed,
         started: host::now(),
         nonce: nonce.map(|nonce| nonce.to_string()),
-        distinct_prompts: workload.prompts.distinct(),
+        distinct_prompts: workload.distinct(),
         host: host::host(),
         server: probe(launch),
         engine: about,

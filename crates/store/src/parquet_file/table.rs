@@ -86,6 +86,7 @@ table! {
     tool_calls: Int64Type = "optional int64" ";",
     valid_tool_calls: Int64Type = "optional int64" ";",
     media: Int64Type = "optional int64" ";",
+    audio_ms: Int64Type = "optional int64" ";",
     upload_bytes: Int64Type = "optional int64" ";",
     media_tokens: Int64Type = "optional int64" ";",
     rank: Int64Type = "optional int64" ";",
@@ -166,6 +167,7 @@ impl Table {
         self.valid_tool_calls
             .push_maybe(record.valid_tool_calls.map(i64::from));
         self.media.push_maybe(record.media.map(i64::from));
+        self.audio_ms.push_maybe(record.audio_ms.map(i64::from));
         self.upload_bytes
             .push_maybe(record.upload_bytes.map(signed));
         self.media_tokens
@@ -245,6 +247,7 @@ impl Table {
             tool_calls: take_number(&mut self.tool_calls)?,
             valid_tool_calls: take_number(&mut self.valid_tool_calls)?,
             media: take_number(&mut self.media)?,
+            audio_ms: take_number(&mut self.audio_ms)?,
             upload_bytes: take_number(&mut self.upload_bytes)?,
             media_tokens: take_number(&mut self.media_tokens)?,
             rank: take_number(&mut self.rank)?,

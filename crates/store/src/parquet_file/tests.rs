@@ -117,8 +117,8 @@ prop_compose! {
             (option::of(0.0..1.0), option::of(nanos()), option::of(any::<String>())),
         (valid_json, tool_calls, valid_tool_calls) in
             (option::of(any::<bool>()), option::of(any::<u32>()), option::of(any::<u32>())),
-        (media, upload_bytes, media_tokens, rank) in
-            (option::of(any::<u32>()), option::of(nanos()), option::of(any::<u32>()), option::of(any::<u32>())),
+        (media, audio_ms, upload_bytes, media_tokens, rank) in
+            (option::of(any::<u32>()), option::of(any::<u32>()), option::of(nanos()), option::of(any::<u32>()), option::of(any::<u32>())),
         per_token in option::of(per_token()),
     ) -> Record {
         Record {
@@ -126,7 +126,8 @@ prop_compose! {
             first_answer, bare, end, outcome, status, usage, retokenized, finish, model,
             input_tokens_asked, output_tokens_asked, output_exact, input_chars, output_chars,
             url, streamed, resent, refused, items_asked, items, score, differs_at, model_asked,
-            valid_json, tool_calls, valid_tool_calls, media, upload_bytes, media_tokens, rank,
+            valid_json, tool_calls, valid_tool_calls, media, audio_ms, upload_bytes,
+            media_tokens, rank,
             per_token: per_token.map(Box::new),
         }
     }
@@ -277,6 +278,7 @@ fn full_and_bare() -> [Record; 2] {
         tool_calls: Some(2),
         valid_tool_calls: Some(1),
         media: Some(2),
+        audio_ms: Some(12_500),
         upload_bytes: Some(700_000),
         media_tokens: Some(722),
         rank: Some(3),

@@ -3,6 +3,7 @@
 use super::error::{DataError, listed};
 use super::format::{csv, line, vllm_log};
 use super::head::{head_of, shape_of};
+use super::media::sounds;
 use super::object::Object;
 use super::rows::{Rows, Shape};
 use super::source;
@@ -119,6 +120,8 @@ fn of_fields(row: &Object, field: Option<&str>) -> Option<DataFormat> {
         Some(DataFormat::Instruct)
     } else if has("prompt") {
         Some(DataFormat::Custom)
+    } else if sounds::are_in(row) {
+        Some(DataFormat::OpenQa)
     } else {
         field.map(|_| DataFormat::OpenQa)
     }
@@ -184,6 +187,10 @@ mod tests {
                 DataFormat::Custom,
             ),
             ("{\"prompt\": \"a\", \"max_tokens\": 3}", DataFormat::Line),
+            (
+                "{\"audio_filepath\": \"a.wav\", \"duration\": 2.5, \"text\": \"said\"}",
+                DataFormat::OpenQa,
+            ),
             ("{\"model\": \"a\", \"prompt\": \"b\"}", DataFormat::Line),
             ("{\"messages\": []}", DataFormat::Line),
             (

@@ -1,5 +1,6 @@
 //! Why a data set cannot be had, and what is wrong with a row.
 
+use super::media_kind::MediaKind;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -35,15 +36,24 @@ pub enum DataError {
         /// The one that may be meant.
         likely: String,
     },
-    /// A row names an image that is not there.
+    /// A row names an image or a sound that is not there, or that is none.
     #[error(
-        "line {line} names the image {path}, which cannot be read: {why}; paths of images are meant from the folder of the data"
+        "line {line} names the {kind} {path}, which cannot be sent: {why}; paths are meant from the folder of the data"
     )]
-    NoImage {
+    NoMedia {
         line: u64,
+        kind: MediaKind,
         path: PathBuf,
         why: io::Error,
     },
+    #[error(
+        "line {line} has {count} sounds, and --api transcriptions sends one with each request; name a file in the column audio, or choose rows with --filter or --limit"
+    )]
+    NotOneSound { line: u64, count: usize },
+    #[error(
+        "line {line} names its sound by a URL, which --api transcriptions cannot send; download it, and name the file"
+    )]
+    SoundElsewhere { line: u64 },
     #[error("{path} is empty; give a file with at least one row")]
     Empty { path: PathBuf },
     /// There are rows, but none is left to send.

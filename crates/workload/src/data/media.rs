@@ -1,11 +1,15 @@
-//! Images that rows name: columns of images become parts of a message, and files of this machine
-//! become bytes when their request is made.
+//! Images and sounds that rows name: their columns become parts of a message, and files of this
+//! machine become bytes when their request is made.
 
+pub mod sounds;
+
+use super::media_kind::MediaKind;
 use super::object::Object;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use inferometer_core::sound::SoundKind;
 use serde_json::{Value, json};
-use std::io;
+use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -20,31 +24,38 @@ const KINDS: [(&[u8], &str, &str); 4] = [
     (b"RIFF", "UklGR", "image/webp"),
 ];
 
-/// Characters from which on a text can be an image in base64.
+/// Characters from which on a text can be a file in base64.
 const LEAST_BASE64: usize = 64;
 
-/// The message of a row that has a text and images; absent where it has no image.
+/// The message of a row that has images or sounds, and a text as a rule; absent where it has only
+/// the text.
 pub fn message(text: &str, row: &Object<'_>) -> Option<Arc<str>> {
-    let column = COLUMNS.iter().find_map(|name| row.get(name))?;
-    let listed: Vec<String> = match serde_json::from_str(column.get()).ok()? {
-        Value::String(one) => vec![one],
-        Value::Array(several) => several
-            .iter()
-            .filter_map(|it| it.as_str().map(str::to_owned))
-            .collect(),
-        _ => return None,
-    };
+    let column = COLUMNS.iter().find_map(|name| row.get(name));
+    let images = column.map(|column| listed(column.get()));
     let image = |named: &String| json!({"type": "image_url", "image_url": {"url": url_of(named)}});
-    let mut parts: Vec<Value> = listed.iter().map(image).collect();
+    let mut parts: Vec<Value> = images.unwrap_or_default().iter().map(image).collect();
+    parts.extend(sounds::parts(row));
     if parts.is_empty() {
         return None;
     }
-    parts.push(json!({"type": "text", "text": text}));
+    if !text.is_empty() {
+        parts.push(json!({"type": "text", "text": text}));
+    }
     Some(
         json!([{"role": "user", "content": parts}])
             .to_string()
             .into(),
     )
+}
+
+/// What a column names: one or several, each a text or an object with a path.
+fn listed(column: &str) -> Vec<String> {
+    let name = |it: &Value| it.as_str().or(it["path"].as_str()).map(str::to_owned);
+    match serde_json::from_str(column) {
+        Ok(Value::Array(several)) => several.iter().filter_map(name).collect(),
+        Ok(one) => name(&one).into_iter().collect(),
+        Err(_) => Vec::new(),
+    }
 }
 
 /// Base64 gets the head of a data URL; a path or a URL stays.
@@ -88,15 +99,21 @@ fn each_url(
 }
 
 /// Files of this machine that messages or a body name.
-pub fn local_files(json: &str) -> Vec<String> {
+pub fn local_files(json: &str) -> Vec<(MediaKind, String)> {
     let mut files = Vec::new();
-    // Nearly all rows have no image; they are not parsed.
-    if json.contains("\"image_url\"")
+    // Nearly all rows have neither; they are not parsed.
+    if (json.contains("\"image_url\"") || json.contains("\"audio_url\""))
         && let Ok(mut value) = serde_json::from_str::<Value>(json)
     {
         let _ = each_url(&mut value, &mut |url| {
             if is_local(url) {
-                files.push(url.clone());
+                files.push((MediaKind::Image, url.clone()));
+            }
+            Ok(())
+        });
+        let _ = sounds::each_named(&mut value, &mut |_, url| {
+            if is_local(url) {
+                files.push((MediaKind::Sound, url.to_owned()));
             }
             Ok(())
         });
@@ -104,27 +121,60 @@ pub fn local_files(json: &str) -> Vec<String> {
     files
 }
 
-/// Longest file of an image.
-const LONGEST_IMAGE: u64 = 64 << 20;
+/// Longest file of an image or a sound.
+const LONGEST_FILE: u64 = 64 << 20;
+/// Bytes at the beginning of a file that say what it is.
+const HEAD: u64 = 16;
 
-/// An image below the folder of its data set. Who wrote the data set must not choose what else of
+fn refused<T>(why: impl Into<String>) -> io::Result<T> {
+    Err(io::Error::other(why.into()))
+}
+
+/// A file below the folder of its data set. Who wrote the data set must not choose what else of
 /// this machine is sent to a server.
-fn image(folder: &Path, url: &str) -> io::Result<(Vec<u8>, &'static str)> {
-    let refused = |why: String| Err(io::Error::other(why));
+fn open(folder: &Path, url: &str) -> io::Result<std::fs::File> {
     let path = (folder.join(url.trim_start_matches("file://"))).canonicalize()?;
     if !path.starts_with(folder.canonicalize()?) {
-        return refused("it is not below the folder of the data set; copy it there".to_owned());
+        return refused("it is not below the folder of the data set; copy it there");
     }
     let about = path.metadata()?;
-    if !about.is_file() || about.len() > LONGEST_IMAGE {
-        let most = LONGEST_IMAGE >> 20;
+    if !about.is_file() || about.len() > LONGEST_FILE {
+        let most = LONGEST_FILE >> 20;
         return refused(format!("it is not a regular file of at most {most} MiB"));
     }
-    let bytes = std::fs::read(path)?;
-    match KINDS.iter().find(|(begin, _, _)| bytes.starts_with(begin)) {
-        Some((_, _, kind)) => Ok((bytes, kind)),
-        None => refused("it is not a PNG, JPEG, GIF or WebP image".to_owned()),
+    std::fs::File::open(path)
+}
+
+/// Whether a file can be sent, without reading all of it.
+pub fn check(kind: MediaKind, folder: &Path, url: &str) -> io::Result<()> {
+    let mut head = Vec::new();
+    open(folder, url)?.take(HEAD).read_to_end(&mut head)?;
+    match kind {
+        MediaKind::Image => image_type(&head).map(|_| ()),
+        MediaKind::Sound => sound_kind(&head).map(|_| ()),
     }
+}
+
+fn image_type(bytes: &[u8]) -> io::Result<&'static str> {
+    match KINDS.iter().find(|(begin, _, _)| bytes.starts_with(begin)) {
+        Some((_, _, kind)) => Ok(kind),
+        None => refused("it is not a PNG, JPEG, GIF or WebP image"),
+    }
+}
+
+fn sound_kind(bytes: &[u8]) -> io::Result<SoundKind> {
+    match SoundKind::of(bytes) {
+        Some(kind) => Ok(kind),
+        None => refused("it is not a WAV, FLAC, MP3, Ogg, M4A or WebM sound"),
+    }
+}
+
+fn read(folder: &Path, url: &str) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(folder, url)?
+        .take(LONGEST_FILE)
+        .read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// The same with the bytes of these files, which are named from a folder.
@@ -132,8 +182,16 @@ pub fn inlined(json: &str, folder: &Path) -> io::Result<Arc<str>> {
     let mut value: Value = serde_json::from_str(json)?;
     each_url(&mut value, &mut |url| {
         if is_local(url) {
-            let (bytes, kind) = image(folder, url)?;
+            let bytes = read(folder, url)?;
+            let kind = image_type(&bytes)?;
             *url = format!("data:{kind};base64,{}", STANDARD.encode(bytes));
+        }
+        Ok(())
+    })?;
+    sounds::each_named(&mut value, &mut |part, url| {
+        if is_local(url) {
+            let bytes = read(folder, url)?;
+            sounds::hold(part, &bytes, sound_kind(&bytes)?);
         }
         Ok(())
     })?;
@@ -153,9 +211,12 @@ mod tests {
         let row =
             format!(r#"{{"question": "q", "images": ["a.png", "https://h/b.jpg", "{base64}"]}}"#);
         let message = message("q", &Object::parse(&row).unwrap()).unwrap();
-        assert_eq!(local_files(&message), ["a.png"]);
+        assert_eq!(
+            local_files(&message),
+            [(MediaKind::Image, "a.png".to_owned())]
+        );
         let whole = inlined(&message, folder.path()).unwrap();
-        assert_eq!(local_files(&whole), [""; 0]);
+        assert_eq!(local_files(&whole), []);
         let whole: Value = serde_json::from_str(&whole).unwrap();
         let url = |place: usize| {
             whole[0]["content"][place]["image_url"]["url"]
@@ -169,6 +230,51 @@ mod tests {
         );
         assert_eq!(whole[0]["content"][3]["text"], "q");
         assert!(inlined(&message, Path::new("/nowhere")).is_err());
+    }
+
+    #[test]
+    fn columns_of_sounds_become_parts_and_files_become_bytes() {
+        let folder = tempfile::tempdir().unwrap();
+        let wav = crate::wav(1, 3);
+        std::fs::write(folder.path().join("a.wav"), &wav).unwrap();
+        let base64 = STANDARD.encode(&wav);
+        let audio = json!([
+            "a.wav",
+            "https://h/b.mp3",
+            base64,
+            format!("data:audio/wav;base64,{base64}")
+        ]);
+        let row = json!({"audio": audio, "text": "said"}).to_string();
+        let row = Object::parse(&row).unwrap();
+        assert_eq!(sounds::transcript(&row).as_deref(), Some("said"));
+        let message = message("", &row).unwrap();
+        assert_eq!(
+            local_files(&message),
+            [(MediaKind::Sound, "a.wav".to_owned())]
+        );
+        assert_eq!(sounds::held_and_named(&message), (2, 1));
+        let whole = inlined(&message, folder.path()).unwrap();
+        assert_eq!(sounds::held_and_named(&whole), (3, 1));
+        let whole: Value = serde_json::from_str(&whole).unwrap();
+        let held = json!({"type": "input_audio", "input_audio": {"data": base64, "format": "wav"}});
+        let elsewhere = json!({"type": "audio_url", "audio_url": {"url": "https://h/b.mp3"}});
+        assert_eq!(whole[0]["content"], json!([held, elsewhere, held, held]));
+        // As `datasets` writes it.
+        let row = Object::parse(r#"{"audio": {"path": "a.wav", "bytes": null}}"#).unwrap();
+        assert_eq!(sounds::parts(&row)[0]["audio_url"]["url"], "a.wav");
+    }
+
+    #[test]
+    fn what_is_no_sound_is_told_before_it_is_sent() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.wav"), crate::png((4, 4), 1)).unwrap();
+        let check = |kind| check(kind, folder.path(), "a.wav").map_err(|it| it.to_string());
+        assert!(
+            check(MediaKind::Sound)
+                .unwrap_err()
+                .contains("is not a WAV")
+        );
+        assert_eq!(check(MediaKind::Image), Ok(()));
     }
 
     #[test]

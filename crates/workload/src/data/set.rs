@@ -2,6 +2,7 @@
 
 use super::error::DataError;
 use super::media;
+use super::media_kind::MediaKind;
 use super::row::{Picked, RowContent, Turn, TurnTokens};
 use super::select::Selected;
 use crate::{Content, Prompt, Prompts};
@@ -16,7 +17,7 @@ pub struct DataSet {
     /// Characters of each row's prompt; counting those of messages means parsing them.
     chars: Vec<u64>,
     distinct: u64,
-    /// Rows that name images of this machine, and the folder that they are named from.
+    /// Rows that name images or sounds of this machine, and the folder that they are named from.
     local: HashSet<usize>,
     folder: PathBuf,
 }
@@ -41,19 +42,24 @@ impl DataSet {
         })
     }
 
-    /// Finds the images that rows name by their paths, so that a missing one is told before the
-    /// first request.
-    pub fn with_images_in(mut self, folder: &Path) -> Result<Self, DataError> {
+    /// Finds the images and sounds that rows name by their paths, so that one that is missing, or
+    /// something else, is told before the first request.
+    pub fn with_media_in(mut self, folder: &Path) -> Result<Self, DataError> {
         for (place, picked) in self.rows.iter().enumerate() {
             let json = match &picked.row.content {
                 RowContent::Messages(json) | RowContent::Body(json) => json,
                 _ => continue,
             };
-            for file in media::local_files(json) {
-                let path = folder.join(file.trim_start_matches("file://"));
-                if let Err(why) = std::fs::File::open(&path) {
+            for (kind, file) in media::local_files(json) {
+                if let Err(why) = media::check(kind, folder, &file) {
+                    let path = folder.join(file.trim_start_matches("file://"));
                     let line = picked.line;
-                    return Err(DataError::NoImage { line, path, why });
+                    return Err(DataError::NoMedia {
+                        line,
+                        kind,
+                        path,
+                        why,
+                    });
                 }
                 self.local.insert(place);
             }
@@ -62,8 +68,33 @@ impl DataSet {
         Ok(self)
     }
 
+    /// Refuses rows without a sound whose bytes are here.
+    pub fn only_sounds(self) -> Result<Self, DataError> {
+        let sounds = |picked: &Picked| match &picked.row.content {
+            RowContent::Messages(json) | RowContent::Body(json) => {
+                let (held, elsewhere) = media::sounds::held_and_named(json);
+                let files = media::local_files(json).into_iter();
+                let local = files.filter(|(kind, _)| *kind == MediaKind::Sound);
+                (held + local.count(), elsewhere)
+            }
+            _ => (0, 0),
+        };
+        for picked in &self.rows {
+            let line = picked.line;
+            match sounds(picked) {
+                (1, 0) => {}
+                (0, 1..) => return Err(DataError::SoundElsewhere { line }),
+                (count, elsewhere) => {
+                    let count = count + elsewhere;
+                    return Err(DataError::NotOneSound { line, count });
+                }
+            }
+        }
+        Ok(self)
+    }
+
     /// A file that went away meanwhile leaves the row as it is, which the server refuses.
-    fn with_images(&self, session: u64, json: &Arc<str>) -> Arc<str> {
+    fn with_media(&self, session: u64, json: &Arc<str>) -> Arc<str> {
         if !self.local.contains(&self.place(session)) {
             return json.clone();
         }
@@ -97,8 +128,8 @@ impl Prompts for DataSet {
         let content = match &picked.row.content {
             RowContent::Turns(turns) => return prompt_of_turn(turns, &picked.turns, turn),
             RowContent::Text(text) => Content::Text(text.clone()),
-            RowContent::Messages(json) => Content::Messages(self.with_images(session, json)),
-            RowContent::Body(json) => Content::Body(self.with_images(session, json)),
+            RowContent::Messages(json) => Content::Messages(self.with_media(session, json)),
+            RowContent::Body(json) => Content::Body(self.with_media(session, json)),
             // Refused when the set was made.
             RowContent::Lengths { .. } => Content::default(),
         };

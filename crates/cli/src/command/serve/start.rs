@@ -22,7 +22,7 @@ const COMMANDS: [&str; 3] = ["run", "sweep", "capacity"];
 
 /// Options that a page may give. None of them reads a file of this machine, takes a secret from
 /// it, runs a program on it, or says where on it something is written.
-const OFFERED: [&str; 56] = [
+const OFFERED: [&str; 57] = [
     "url",
     "model",
     "api",
@@ -63,6 +63,7 @@ const OFFERED: [&str; 56] = [
     "top_p",
     "extra",
     "images",
+    "audio",
     "slo",
     "attainment",
     "label",

@@ -1,7 +1,7 @@
 //! What virtual time can compute.
 
 use crate::error::{RunnerError, bail};
-use inferometer_core::api::Answers;
+use inferometer_core::api::{Answers, Api};
 use inferometer_core::scenario::{Scenario, Shape, SimClock};
 use std::time::Duration;
 
@@ -26,6 +26,9 @@ pub fn check_computable(scenario: &Scenario) -> Result<(), RunnerError> {
     let work = &scenario.work;
     if work.images.is_some() {
         bail!("--sim-clock virtual computes text only; leave out --images");
+    }
+    if work.audio.is_some() || scenario.connection.api == Api::Transcriptions {
+        bail!("--sim-clock virtual computes text only; leave out --audio and --api transcriptions");
     }
     let of_text = scenario.objectives.check.is_some() || scenario.keep_text;
     if of_text || work.tools.is_some() || work.json_schema.is_some() {

@@ -2,9 +2,9 @@
 
 use super::reader::{Reader, Reading, text_row};
 use crate::data::error::Fault;
-use crate::data::media;
+use crate::data::media::{self, sounds};
 use crate::data::object::Object;
-use crate::data::row::RowContent;
+use crate::data::row::{Row, RowContent};
 
 pub struct Question {
     pub kind: QuestionKind,
@@ -27,6 +27,9 @@ pub enum QuestionKind {
 impl Reader for Question {
     fn read(&mut self, row: &str) -> Result<Reading, Fault> {
         let row = Object::parse(row)?;
+        if let Some(heard) = self.only_sound(&row) {
+            return Ok(heard);
+        }
         let prompt = |usual| row.text(self.field.as_deref().unwrap_or(usual));
         let reading = match self.kind {
             QuestionKind::OpenQa => text_row(&prompt("question")?, None, None),
@@ -63,10 +66,26 @@ impl Reader for Question {
     }
 }
 
+impl Question {
+    /// A row with a sound and nothing that is asked of it; what is said in it is expected.
+    fn only_sound(&self, row: &Object<'_>) -> Option<Reading> {
+        let is_asked = self.field.is_some() || row.get("question").is_some();
+        if is_asked || !matches!(self.kind, QuestionKind::OpenQa) || !sounds::are_in(row) {
+            return None;
+        }
+        let said = sounds::transcript(row).map(Into::into);
+        Some(Reading::Row(Row {
+            content: RowContent::Messages(media::message("", row)?),
+            output_tokens: None,
+            reference: None,
+            expected: said.or_else(|| row.expected()),
+        }))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::row::Row;
 
     fn reader(kind: QuestionKind) -> Question {
         Question { kind, field: None }
@@ -173,6 +192,20 @@ mod tests {
             assert_eq!(row.expected.as_deref(), expected, "{text}");
             assert_eq!(row.reference, None);
         }
+    }
+
+    #[test]
+    fn a_sound_needs_no_question_and_what_is_said_in_it_is_expected() {
+        let text = r#"{"audio_filepath": "a.wav", "duration": 2.5, "text": "said"}"#;
+        let heard = row(&mut reader(QuestionKind::OpenQa), text);
+        assert_eq!(heard.expected.as_deref(), Some("said"));
+        let RowContent::Messages(json) = &heard.content else {
+            panic!("{heard:?}");
+        };
+        assert!(json.contains("a.wav") && !json.contains("said"), "{json}");
+        let text = r#"{"question": "what is said?", "audio": "a.wav"}"#;
+        let asked = row(&mut reader(QuestionKind::OpenQa), text);
+        assert_eq!(asked.content.prompt_text(), "what is said?");
     }
 
     #[test]
