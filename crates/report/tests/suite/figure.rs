@@ -220,6 +220,7 @@ fn compared(label: &str) -> Comparison {
         copies: Vec::new(),
         doubts: Vec::new(),
         models: Vec::new(),
+        lengths: Vec::new(),
     }
 }
 
