@@ -18,6 +18,9 @@ const MOST_UNREAD: usize = 100;
 /// Numbers of one result; no tool prints as many.
 const MOST_NUMBERS: usize = 1000;
 
+/// Name of the mean time between an answer and the next turn of its conversation.
+pub(crate) const TURN_DELAY: &str = "turn delay (ms)";
+
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ResultBuilder {
     pub(crate) summary: ImportedSummary,
@@ -156,6 +159,12 @@ impl ResultBuilder {
     pub(crate) fn set_exact(&mut self, field: Field, value: Option<f64>) {
         if let Some(value) = value {
             self.set("", Label { field, unit: None }, Quantity::exact(value));
+        }
+    }
+
+    pub(crate) fn set_turn_delay(&mut self, ms: Option<f64>) {
+        if let Some(ms) = ms.filter(|ms| *ms > 0.0) {
+            self.summary.other.insert(TURN_DELAY.to_owned(), number(ms));
         }
     }
 

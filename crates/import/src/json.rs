@@ -78,6 +78,12 @@ pub(crate) fn find(text: &str, notes: &mut Notes<'_>) -> Vec<ImportedResult> {
                     found.push(*result);
                 }
             }
+            Item::Several(results) => {
+                close_rows(&mut rows, &mut found, notes);
+                notes.take(lines);
+                at = open + read;
+                found.extend(results);
+            }
             Item::Page(results) => {
                 notes.take((0, notes.lines.len()));
                 found.extend(results);
@@ -85,6 +91,10 @@ pub(crate) fn find(text: &str, notes: &mut Notes<'_>) -> Vec<ImportedResult> {
             }
             Item::PercentileRow(row) => {
                 rows.push((lines.0, lines.1, row));
+                at = open + read;
+            }
+            Item::Settings => {
+                notes.take(lines);
                 at = open + read;
             }
             Item::Unknown => {}

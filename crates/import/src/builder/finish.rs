@@ -27,6 +27,9 @@ impl ResultBuilder {
             let name = "Input Throughput (tok/s)".to_owned();
             summary.other.insert(name, 0.0.into());
         }
+        if tool == Tool::Evalscope {
+            summary.set_zero_gaps_aside();
+        }
         if let Some(cards) = self.cards.and_then(count) {
             summary.tags.insert("cards".into(), cards.to_string());
         }

@@ -9,6 +9,7 @@ mod hand_made;
 mod hostile;
 mod meaning;
 mod peers;
+mod peers_folders;
 mod sections;
 mod sources;
 mod tools;
