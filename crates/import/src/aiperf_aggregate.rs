@@ -155,7 +155,7 @@ fn table_of_each_load(
     header: &[&str],
     rows: &[Vec<String>],
 ) -> Option<Vec<ImportedResult>> {
-    let column = |name: &'static str| header.iter().any(|it| *it == name);
+    let column = |name: &'static str| header.contains(&name);
     if !column("request_latency_mean") || !column("request_latency_cv") {
         return None;
     }

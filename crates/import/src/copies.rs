@@ -53,12 +53,14 @@ pub fn repeats(results: &[ImportedResult]) -> Vec<Option<usize>> {
     repeated
 }
 
-/// EvalScope's table over all loads has neither the duration nor the answered requests, which the
-/// block of each load has.
+/// EvalScope's table over all loads has the share of answered requests, where the block of each
+/// load has their number and the duration.
 fn is_overview(found: &ImportedResult) -> bool {
-    found.tool == Tool::Evalscope
-        && (found.summary.as_ref())
-            .is_some_and(|summary| summary.window_s.is_none() && summary.requests.ok.is_none())
+    let has_shares = found.summary.as_ref().is_some_and(|summary| {
+        let requests = &summary.requests;
+        requests.failed_share.is_some() && requests.ok.is_none() && summary.window_s.is_none()
+    });
+    found.tool == Tool::Evalscope && has_shares
 }
 
 /// Takes the rows of a tool's own table over all loads into the blocks that they repeat. Rows that

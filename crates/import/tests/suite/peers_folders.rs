@@ -190,6 +190,7 @@ fn evalscopes_folder_and_its_console_are_one_result_for_each_run() {
             assert!(is_near(&at(found, "/latency/e2e_ms/mean"), e2e * 1000.0));
             assert!(found.file.contains("console.txt"), "{}", found.file);
             assert!(found.file.contains("performance_summary.txt"));
+            assert_eq!(found.label, None, "{name}: a name of EvalScope's table");
             assert!(found.twice.is_empty(), "{name}: {:?}", found.twice);
             let codes = codes(found);
             assert!(!codes.contains(&"inconsistent-import"), "{codes:?}");
