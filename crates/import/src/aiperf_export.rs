@@ -27,6 +27,7 @@ pub(crate) fn result(object: &Map<String, Value>, lines: (usize, usize)) -> Opti
                     builder.summary.other.insert(key.clone(), stats.clone());
                 }
                 "input_config" | "run_info" => builder.skip(key, UnreadReason::NotMeasured),
+                "warmup_metrics" => builder.skip(key, UnreadReason::WarmUp),
                 "telemetry_data" => builder.skip(key, UnreadReason::NoCounterpart),
                 key => builder.skip(key, UnreadReason::of_unknown(key)),
             }
@@ -56,6 +57,15 @@ pub(crate) fn result(object: &Map<String, Value>, lines: (usize, usize)) -> Opti
         });
         builder.set_exact(field, said);
     }
+    let delay = config.and_then(|config| {
+        let mut places = [
+            "/datasets/0/turn_delay/mean",
+            "/input/conversation/turn/delay/mean",
+        ]
+        .into_iter();
+        places.find_map(|place| config.pointer(place))
+    });
+    builder.set_turn_delay(finite(delay));
     let mut found = builder.finish(Tool::Aiperf, lines);
     let run = object.get("run_info");
     let mut said = [config, run].into_iter().flatten();

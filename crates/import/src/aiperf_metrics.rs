@@ -142,4 +142,7 @@ pub(crate) fn set_load(builder: &mut ResultBuilder, command: &str) {
     ] {
         builder.set_exact(field, flags.get(flag).and_then(Value::as_f64));
     }
+    let mut delay = ["conversation-turn-delay-mean", "session-turn-delay-mean"].into_iter();
+    let delay = delay.find_map(|flag| flags.get(flag)?.as_f64());
+    builder.set_turn_delay(delay);
 }

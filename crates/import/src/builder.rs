@@ -18,6 +18,9 @@ const MOST_UNREAD: usize = 100;
 /// Numbers of one result; no tool prints as many.
 const MOST_NUMBERS: usize = 1000;
 
+/// Name of the mean time between an answer and the next turn of its conversation.
+pub(crate) const TURN_DELAY: &str = "turn delay (ms)";
+
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ResultBuilder {
     pub(crate) summary: ImportedSummary,
@@ -159,6 +162,12 @@ impl ResultBuilder {
         }
     }
 
+    pub(crate) fn set_turn_delay(&mut self, ms: Option<f64>) {
+        if let Some(ms) = ms.filter(|ms| *ms > 0.0) {
+            self.summary.other.insert(TURN_DELAY.to_owned(), number(ms));
+        }
+    }
+
     /// What a number is and how large, in the units of a summary; `None` if that is not sure.
     fn settle(&self, label: Label, quantity: Quantity) -> Option<Seen> {
         let unit = quantity.unit.or(label.unit);
@@ -261,12 +270,8 @@ impl ResultBuilder {
     }
 
     pub(crate) fn spread(&mut self, sample: Sample) -> &mut Spread {
-        self.place_of(sample).get_or_insert_default()
-    }
-
-    fn place_of(&mut self, sample: Sample) -> &mut Option<Spread> {
         let summary = &mut self.summary;
-        match sample {
+        let place = match sample {
             Sample::Ttft => &mut summary.latency.ttft_ms,
             Sample::SecondToken => &mut summary.latency.second_token_ms,
             Sample::Tpot => &mut summary.latency.tpot_ms,
@@ -277,7 +282,8 @@ impl ResultBuilder {
             Sample::DecodeSpeed => &mut summary.speed.decode_tokens_per_s,
             Sample::InputLength => &mut summary.tokens.input_spread,
             Sample::OutputLength => &mut summary.tokens.output_spread,
-        }
+        };
+        place.get_or_insert_default()
     }
 
     /// A sample that was read as a whole.

@@ -2,6 +2,7 @@
 //! each, people make one of them by hand, and paste a block twice.
 
 use crate::result::{ImportedResult, Tool};
+use crate::rounding::is_same;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -23,6 +24,7 @@ pub fn repeats(results: &[ImportedResult]) -> Vec<Option<usize>> {
     }
     let is_table = |found: &ImportedResult| match found.tool {
         Tool::MarkdownTable => true,
+        Tool::Evalscope if is_overview(found) => true,
         Tool::Evalscope | Tool::Guidellm => rows[&(found.file.as_str(), found.lines)] > 1,
         _ => false,
     };
@@ -49,6 +51,47 @@ pub fn repeats(results: &[ImportedResult]) -> Vec<Option<usize>> {
         repeated[at] = block_of(row, at, &of_load, results);
     }
     repeated
+}
+
+/// EvalScope's table over all loads has the share of answered requests, where the block of each
+/// load has their number and the duration.
+fn is_overview(found: &ImportedResult) -> bool {
+    let has_shares = found.summary.as_ref().is_some_and(|summary| {
+        let requests = &summary.requests;
+        requests.failed_share.is_some() && requests.ok.is_none() && summary.window_s.is_none()
+    });
+    found.tool == Tool::Evalscope && has_shares
+}
+
+/// Takes the rows of a tool's own table over all loads into the blocks that they repeat. Rows that
+/// say otherwise stay, and so do tables that people made.
+pub(crate) fn fold(results: &mut Vec<ImportedResult>) {
+    let mut folded = vec![false; results.len()];
+    for (at, block) in repeats(results).into_iter().enumerate() {
+        let Some(block) = block.filter(|block| is_overview(&results[at]) && *block != at) else {
+            continue;
+        };
+        if results[block].tool != Tool::Evalscope || !agree(&results[at], &results[block]) {
+            continue;
+        }
+        folded[at] = true;
+        let row = results[at].clone();
+        let own = &mut results[block];
+        if let (Some(mine), Some(more)) = (&mut own.summary, row.summary) {
+            mine.fill(&more);
+            for (name, value) in more.other {
+                mine.other.entry(name).or_insert(value);
+            }
+        }
+        for (key, value) in row.point {
+            own.point.entry(key).or_insert(value);
+        }
+        for (name, reason) in row.unread_because {
+            own.is_without(name, reason);
+        }
+    }
+    let mut folded = folded.into_iter();
+    results.retain(|_| !folded.next().unwrap_or(false));
 }
 
 /// The block of a row: of those under its own headings the one that agrees with it, else the
@@ -105,7 +148,7 @@ fn agree(a: &ImportedResult, b: &ImportedResult) -> bool {
 }
 
 pub(crate) fn alike(a: f64, b: f64) -> bool {
-    (a - b).abs() <= TOLERANCE * a.abs().max(b.abs())
+    (a - b).abs() <= TOLERANCE * a.abs().max(b.abs()) || is_same(a, b)
 }
 
 /// All that a block says, if it is enough to be known again.

@@ -4,6 +4,7 @@ use crate::builder::ResultBuilder;
 use crate::json_result::percentile;
 use crate::label::label;
 use crate::load_table;
+use crate::notes::Notes;
 use crate::quantity::{number, quantity};
 use crate::result::{ImportedResult, Tool};
 use crate::summary::Stat;
@@ -90,17 +91,7 @@ pub(crate) fn add_workload(found: &mut [ImportedResult], table: &TextTable) -> b
     };
     let mut of = found.len().checked_sub(1);
     for row in rows.iter().filter(|row| row.len() == header.len()) {
-        // A row leaves out the load where it is that of the row above.
-        if let Some(streams) = (metric > 0).then(|| quantity(&row[0])).flatten() {
-            of = found.iter().rposition(|above| {
-                above.tool == Tool::Evalscope
-                    && above
-                        .point
-                        .get("concurrency")
-                        .and_then(serde_json::Value::as_f64)
-                        == Some(streams.value)
-            });
-        }
+        of = of_load(found, &row[..metric], of);
         let summary = of.and_then(|of| found[of].summary.as_mut());
         let Some(summary) = summary else { continue };
         for (column, cell) in header.iter().zip(row).skip(metric + 1) {
@@ -111,4 +102,61 @@ pub(crate) fn add_workload(found: &mut [ImportedResult], table: &TextTable) -> b
         }
     }
     of.is_some()
+}
+
+/// The result above that has the load of a row. A row leaves out the load where it is that of the
+/// row above.
+fn of_load(found: &[ImportedResult], load: &[String], above: Option<usize>) -> Option<usize> {
+    let Some(streams) = load.first().and_then(|cell| quantity(cell)) else {
+        return above;
+    };
+    found.iter().rposition(|found| {
+        let configured = found.point.get("concurrency");
+        found.tool == Tool::Evalscope
+            && configured.and_then(serde_json::Value::as_f64) == Some(streams.value)
+    })
+}
+
+/// Lines above a table in which its title may stand.
+const LARGEST_TITLE: usize = 3;
+
+/// Whether a table has the statistics of whole conversations, which are not those of requests.
+pub(crate) fn is_of_traces(table: &TextTable, notes: &Notes<'_>) -> bool {
+    let titles = table.first.saturating_sub(LARGEST_TITLE)..table.first;
+    titles.into_iter().any(|line| {
+        let title = notes.lines[line].trim().to_lowercase();
+        title.starts_with("per-trace summary") || title == "per-trace metrics"
+    })
+}
+
+/// Keeps the statistics of conversations under names of their own. Returns whether there is a
+/// result that they are of.
+pub(crate) fn add_traces(found: &mut [ImportedResult], table: &TextTable) -> bool {
+    let Some((header, rows)) = table.rows.split_first() else {
+        return false;
+    };
+    let Some(metric) = header.iter().position(|name| name == "Metric") else {
+        return false;
+    };
+    let mut of = found.len().checked_sub(1);
+    for row in rows.iter().filter(|row| row.len() == header.len()) {
+        of = of_load(found, &row[..metric], of);
+        let summary = of.and_then(|of| found[of].summary.as_mut());
+        let Some(summary) = summary else { continue };
+        let cells = header.iter().zip(row).skip(metric + 1);
+        let statistics = cells
+            .filter_map(|(column, cell)| Some((column.clone(), number(quantity(cell)?.value))));
+        let name = format!("{} (per trace)", row[metric]);
+        let statistics = serde_json::Map::from_iter(statistics);
+        summary.other.insert(name, statistics.into());
+    }
+    of.is_some()
+}
+
+/// Whether a table lists the tries of a search for the largest load. Each is a run, whose result
+/// stands elsewhere.
+pub(crate) fn is_of_probes(table: &TextTable) -> bool {
+    let header = table.rows.first();
+    let has = |name: &str| header.is_some_and(|header| header.iter().any(|cell| cell == name));
+    has("Pressure") && has("Run status")
 }

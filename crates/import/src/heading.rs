@@ -277,7 +277,15 @@ fn heading(notes: &Notes<'_>, line: usize) -> Option<String> {
 /// `tip: …`, `Error 3: Internal Server Error`, a bar of progress: lines that tools print on their
 /// way.
 fn is_said_by_a_program(text: &str) -> bool {
-    if text.starts_with("Traceback (") || text.contains("%|") {
+    let marks = ["%|", "it/s]", "evalscope - "];
+    if text.starts_with("Traceback (") || marks.iter().any(|mark| text.contains(mark)) {
+        return true;
+    }
+    // EvalScope's names of its tables, which name no result.
+    if matches!(
+        text,
+        "Performance Overview" | "Detailed Performance Metrics" | "Basic Information"
+    ) {
         return true;
     }
     let Some((front, _)) = text.split_once(':') else {

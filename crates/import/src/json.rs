@@ -78,6 +78,12 @@ pub(crate) fn find(text: &str, notes: &mut Notes<'_>) -> Vec<ImportedResult> {
                     found.push(*result);
                 }
             }
+            Item::Several(results) => {
+                close_rows(&mut rows, &mut found, notes);
+                notes.take(lines);
+                at = open + read;
+                found.extend(results);
+            }
             Item::Page(results) => {
                 notes.take((0, notes.lines.len()));
                 found.extend(results);
@@ -87,7 +93,7 @@ pub(crate) fn find(text: &str, notes: &mut Notes<'_>) -> Vec<ImportedResult> {
                 rows.push((lines.0, lines.1, row));
                 at = open + read;
             }
-            Item::Warmup => {
+            Item::Settings | Item::Warmup => {
                 notes.take(lines);
                 at = open + read;
             }

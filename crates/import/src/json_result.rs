@@ -1,6 +1,5 @@
 //! Which tool wrote a JSON object, and its numbers.
 
-use crate::aiperf_export;
 use crate::builder::ResultBuilder;
 use crate::guidellm::{self, is_page, page_runs};
 use crate::label::{Field, Label, Sample, label};
@@ -8,17 +7,21 @@ use crate::quantity::{Quantity, Unit, finite, quantity};
 use crate::result::{ImportedResult, Tool};
 use crate::summary::{Spread, Stat};
 use crate::unread::{UnreadReason, has_numbers};
+use crate::{aiperf_aggregate, aiperf_export};
 use inferometer_text::hostile::printable;
 use serde_json::{Map, Value};
 
 pub(crate) enum Item {
     Result(Box<ImportedResult>),
+    Several(Vec<ImportedResult>),
     /// The data of a page, of which the rest only shows it.
     Page(Vec<ImportedResult>),
     /// One row, or all, of EvalScope's percentiles.
     PercentileRow(Map<String, Value>),
     /// Of requests before the measured ones.
     Warmup,
+    /// What a tool was asked to do.
+    Settings,
     Unknown,
 }
 
@@ -30,8 +33,18 @@ pub(crate) fn recognise(object: Map<String, Value>, lines: (usize, usize)) -> It
     if object.get("run_number").and_then(Value::as_i64) == Some(-1) {
         return Item::Warmup;
     }
+    // EvalScope logs its arguments, of which some are called as results are.
+    if ["parallel", "number", "max_prompt_length", "dataset"]
+        .into_iter()
+        .all(|key| object.contains_key(key))
+    {
+        return Item::Settings;
+    }
     if is_page(&object) {
         return Item::Page(page_runs(&object, lines));
+    }
+    if let Some(results) = aiperf_aggregate::results(&object, lines) {
+        return Item::Several(results);
     }
     let result = aiperf_export::result(&object, lines)
         .or_else(|| guidellm::export::result(&object, lines))

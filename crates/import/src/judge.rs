@@ -1,7 +1,9 @@
 //! Doubts about one result: what its own numbers cannot all be.
 
+use crate::builder::TURN_DELAY;
 use crate::doubt::ImportDoubt;
 use crate::doubt_texts::ImportDoubtText as Text;
+use crate::rounding::{half_unit, is_same};
 use crate::summary::{ImportedSummary, Spread};
 use inferometer_core::doubt::Severity::{Invalid, Warn};
 use inferometer_core::quantile::least_samples;
@@ -120,6 +122,13 @@ pub fn shrunk_concurrency(summary: &ImportedSummary) -> Option<ImportDoubt> {
         let window_s = busy_s - 0.5 * latency_s + longest_s;
         (configured * busy_s / window_s.max(busy_s)).min(asked)
     });
+    // A stream waits between the turns of its conversation.
+    let pause = summary.other.get(TURN_DELAY).and_then(Value::as_f64);
+    let pause_s = pause.map_or(0.0, |pause_ms| pause_ms.max(0.0) / 1000.0);
+    let expected = match latency_s > 0.0 {
+        true => expected * latency_s / (latency_s + pause_s),
+        false => expected,
+    };
     (in_flight < LEAST_IN_FLIGHT * expected).then_some(ImportDoubt::ShrunkConcurrency {
         in_flight,
         configured,
@@ -143,7 +152,7 @@ pub(crate) fn not_streamed(summary: &ImportedSummary) -> Option<ImportDoubt> {
     let mut compared = 0;
     for (first, whole) in pairs {
         // Clocks read one after the other, and digits cut off, make them differ by a hair.
-        if (first - whole).abs() > 1e-3 * whole || first == 0.0 {
+        if !is_same(first, whole) && (first - whole).abs() > 1e-3 * whole || first == 0.0 {
             return None;
         }
         compared += 1;
@@ -175,7 +184,11 @@ pub(crate) fn disordered_percentiles(summary: &ImportedSummary) -> Vec<ImportDou
         let ranks = spread.percentiles().into_iter();
         ordered.extend(ranks.map(|(rank, value)| (format!("p{rank}"), value)));
         ordered.extend(spread.max.map(|max| ("max".into(), max)));
-        if let Some(pair) = ordered.windows(2).find(|pair| pair[0].1 > pair[1].1) {
+        let falls = |pair: &&[(String, f64)]| {
+            let (lower, upper) = (pair[0].1, pair[1].1);
+            lower > upper && !is_same(lower, upper)
+        };
+        if let Some(pair) = ordered.windows(2).find(falls) {
             doubts.push(ImportDoubt::DisorderedPercentiles {
                 metric: name,
                 lower: pair[0].clone(),
@@ -197,6 +210,15 @@ pub(crate) fn inconsistent(summary: &ImportedSummary) -> Vec<ImportDoubt> {
     let rough = rate
         .filter(|rate| *rate > 0.0)
         .map_or(0.0, |rate| 0.005 / rate);
+    // A mean without a fraction is a rounded one, unless the tokens it is of are counted too, or
+    // all answers are of one length.
+    let spread = tokens.output_spread.as_ref();
+    let is_exact = tokens.output.is_some()
+        || spread.is_some_and(|spread| spread.min.is_some() && spread.min == spread.max);
+    let rounded = tokens
+        .output_mean
+        .filter(|mean| *mean > 0.0 && mean.fract() == 0.0 && !is_exact)
+        .map_or(0.0, |mean| half_unit(mean) / mean);
     let ended = summary.requests.ok.map(|ok| ok as f64);
     let ended_per_second = ended.and_then(|ended| Some(ended / window?));
     let product = rate.zip(tokens.output_mean).map(|(rate, mean)| rate * mean);
@@ -213,7 +235,13 @@ pub(crate) fn inconsistent(summary: &ImportedSummary) -> Vec<ImportDoubt> {
     let (input, total) = (throughput.input_tokens_per_s, throughput.total_tokens_per_s);
     use Text::*;
     [
-        (OutputThroughput, output, QpsTimesOutput, product, rough),
+        (
+            OutputThroughput,
+            output,
+            QpsTimesOutput,
+            product,
+            rough + rounded,
+        ),
         (OutputThroughput, output, OutputOverTime, of_output, 0.0),
         (InputThroughput, input, InputOverTime, of_input, 0.0),
         (TotalThroughput, total, SumOfBoth, sum, 0.0),

@@ -7,6 +7,7 @@
 //!
 //! Their command lines are translated into ours in [`translate`].
 
+mod aiperf_aggregate;
 mod aiperf_export;
 mod aiperf_metrics;
 mod aiperf_records;
@@ -44,6 +45,7 @@ mod python_object;
 mod quantity;
 mod read;
 mod result;
+mod rounding;
 mod section;
 mod select;
 mod source;

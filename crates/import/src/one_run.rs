@@ -4,9 +4,11 @@
 use crate::conclude::conclude;
 use crate::doubt::RepeatedNumber;
 use crate::result::{ImportedResult, Tool};
+use crate::rounding::{is_same, is_same_time};
 use crate::summary::{ImportedSummary, Spread};
+use crate::unread::UnreadReason;
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Numbers that two results must share to be of one run.
 const LEAST_SHARED: usize = 5;
@@ -52,15 +54,22 @@ fn kind(file: &str) -> Kind {
 /// Results of files, those of one run as one, in the order of their best sources' files.
 pub(crate) fn joined(mut results: Vec<ImportedResult>) -> Vec<ImportedResult> {
     let order: Vec<String> = results.iter().map(|found| found.file.clone()).collect();
-    results.sort_by_key(|found| kind(&found.file));
+    let aside = take_aside(&mut results);
+    // Of equal files the tool's own of the run, then the one that lies nearest.
+    results.sort_by_cached_key(|found| {
+        let depth = Path::new(&found.file).iter().count();
+        (kind(&found.file), own_folder(found).is_none(), depth)
+    });
     let mut joined: Vec<Joined> = Vec::new();
     for result in results {
         let kind = kind(&result.file);
-        let is_same = |run: &&mut Joined| !run.kinds.contains(&kind) && run.is_of(&result);
-        // A name in common decides between repeats that agree.
+        // Equal numbers, then a name in common, decide between repeats that agree.
         let stem = stem(&result.file);
-        let named = joined.iter_mut().filter(is_same);
-        let named = named.min_by_key(|run| run.files.iter().all(|file| self::stem(file) != stem));
+        let named = joined.iter_mut().filter(|run| run.takes(&result, kind));
+        let named = named.min_by_key(|run| {
+            let is_named = run.files.iter().any(|file| self::stem(file) == stem);
+            (!run.is_told_by(&result), !is_named)
+        });
         match named {
             Some(run) => run.add(result, kind),
             None => joined.push(Joined {
@@ -68,6 +77,17 @@ pub(crate) fn joined(mut results: Vec<ImportedResult>) -> Vec<ImportedResult> {
                 kinds: vec![kind],
                 result,
             }),
+        }
+    }
+    for (result, root, reason) in &aside {
+        let runs = joined.iter_mut().filter(|run| {
+            let mut files = run.files.iter();
+            files.any(|file| Path::new(file).starts_with(root)) && has_load_of(&run.result, result)
+        });
+        let file = Path::new(&result.file);
+        let name = file.strip_prefix(root).unwrap_or(file).display();
+        for run in runs.filter(|run| run.result.tool == result.tool) {
+            run.result.is_without(name.to_string(), *reason);
         }
     }
     joined.sort_by_key(|run| {
@@ -114,19 +134,69 @@ fn own_folder(found: &ImportedResult) -> Option<&Path> {
     path.parent().filter(|_| is_own)
 }
 
+/// Folders in which AIPerf puts what is of a run, or of several, and no result beside them.
+const ASIDE: [(&str, UnreadReason); 3] = [
+    ("phases/warmup", UnreadReason::WarmUp),
+    ("aggregate", UnreadReason::SeveralRuns),
+    ("sweep_aggregate", UnreadReason::SeveralRuns),
+];
+
+/// Where the runs lie that a result is no more than a part or a conclusion of, and why it is none.
+fn aside(found: &ImportedResult) -> Option<(PathBuf, UnreadReason)> {
+    let path = Path::new(found.file.split(" + ").next()?);
+    let of_folder = |folder: &Path| {
+        let (name, reason) = ASIDE.iter().find(|(name, _)| folder.ends_with(name))?;
+        let root = folder.ancestors().nth(Path::new(name).iter().count())?;
+        Some((root.to_owned(), *reason))
+    };
+    let mut folders = path.ancestors().skip(1);
+    folders
+        .find_map(of_folder)
+        .filter(|_| found.tool == Tool::Aiperf)
+}
+
+/// Takes away what is no result beside the runs that it is of; without them it is all there is.
+fn take_aside(results: &mut Vec<ImportedResult>) -> Vec<(ImportedResult, PathBuf, UnreadReason)> {
+    let (mut taken, mut kept) = (Vec::new(), Vec::new());
+    let of_runs = |found: &&ImportedResult| aside(found).is_none();
+    for found in results.iter() {
+        let is_run_of = |root: &Path, run: &ImportedResult| {
+            run.tool == found.tool
+                && Path::new(&run.file).starts_with(root)
+                && has_load_of(run, found)
+        };
+        match aside(found) {
+            Some((root, reason))
+                if (results.iter().filter(of_runs)).any(|run| is_run_of(&root, run)) =>
+            {
+                taken.push((found.clone(), root, reason));
+            }
+            _ => kept.push(found.clone()),
+        }
+    }
+    *results = kept;
+    taken
+}
+
+/// Whether both say the same of the load, as far as both do.
+fn has_load_of(own: &ImportedResult, other: &ImportedResult) -> bool {
+    let differs = |(key, value): (&String, &Value)| {
+        let other = other.point.get(key);
+        other.is_some_and(|other| match (value.as_f64(), other.as_f64()) {
+            // A label may have the rate to two digits.
+            (Some(own), Some(other)) => !is_same(own, other),
+            _ => value != other,
+        })
+    };
+    !own.point.iter().any(differs)
+}
+
 impl Joined {
     fn is_of(&self, other: &ImportedResult) -> bool {
         let own = &self.result;
-        if own.tool != other.tool {
-            return false;
-        }
-        let differs = |(key, value): (&String, &Value)| {
-            let other = other.point.get(key);
-            other.is_some_and(|other| {
-                other.as_f64() != value.as_f64() || other.is_string() != value.is_string()
-            })
-        };
-        if own.point.iter().any(differs) {
+        // A tool's own table, of which nothing says whose it is, must tell all the same.
+        let is_table = other.tool == Tool::MarkdownTable && own.tool != other.tool;
+        if (own.tool != other.tool && !is_table) || !has_load_of(own, other) {
             return false;
         }
         let (Some(mine), Some(more)) = (&own.summary, &other.summary) else {
@@ -135,17 +205,34 @@ impl Joined {
         if own_folder(own).is_some() && own_folder(own) == own_folder(other) {
             return true;
         }
-        let mut shared = shared(mine, more);
-        let is_derived = |name: &str| {
-            let mut derived = own.derived.iter().chain(&other.derived);
-            derived.any(|derived| derived == name)
-        };
-        shared.retain(|(name, ..)| !is_derived(name));
+        let shared = stated_by_both(own, mine, other, more);
+        let is_exact = |(_, mine, more): &(&str, f64, f64)| mine == more;
+        if is_table {
+            return shared.len() >= LEAST_SHARED && shared.iter().all(is_exact);
+        }
         let agreeing = shared
             .iter()
-            .filter(|(_, mine, more)| agree(*mine, *more))
+            .filter(|(name, mine, more)| agree(name, *mine, *more))
             .count();
         shared.len() >= LEAST_SHARED && agreeing as f64 >= LEAST_AGREEING * shared.len() as f64
+    }
+
+    /// Whether all numbers that both have are the same: two runs never have that.
+    fn is_told_by(&self, other: &ImportedResult) -> bool {
+        let (Some(mine), Some(more)) = (&self.result.summary, &other.summary) else {
+            return false;
+        };
+        let shared = stated_by_both(&self.result, mine, other, more);
+        let is_equal = |(name, a, b): &(&str, f64, f64)| is_equal(name, *a, *b);
+        shared.len() >= LEAST_SHARED && shared.iter().all(is_equal)
+    }
+
+    /// Whether a file tells of this run. A second one of a kind may be another run like it, and
+    /// must tell the same numbers.
+    fn takes(&self, other: &ImportedResult, kind: Kind) -> bool {
+        let is_first = !self.kinds.contains(&kind);
+        let is_again = || !self.files.contains(&other.file) && self.is_told_by(other);
+        self.is_of(other) && (is_first || is_again())
     }
 
     fn add(&mut self, other: ImportedResult, kind: Kind) {
@@ -159,7 +246,7 @@ impl Joined {
         };
         for (name, kept, ignored) in shared(mine, more) {
             let is_derived = derived(&own.derived, name) || derived(&other.derived, name);
-            if !is_derived && !agree(kept, ignored) {
+            if !is_derived && !agree(name, kept, ignored) {
                 let name = format!("{name} ({})", file_name(&other.file));
                 own.twice.push(RepeatedNumber {
                     name,
@@ -183,7 +270,7 @@ impl Joined {
                 .filter(|name| number(mine, name).is_none())
                 .cloned(),
         );
-        fill(mine, more);
+        mine.fill(more);
         for (key, value) in other.point {
             own.point.entry(key).or_insert(value);
         }
@@ -198,22 +285,20 @@ impl Joined {
     }
 }
 
-/// Whether one number is the other, perhaps rounded, in milliseconds or in seconds.
-fn agree(a: f64, b: f64) -> bool {
-    let near = |a: f64, b: f64, tolerance: f64| (a - b).abs() <= tolerance * a.abs().max(b.abs());
-    let rounds_to = |exact: f64, printed: f64| {
-        [1.0, 1000.0].into_iter().any(|unit| {
-            (0..4).any(|digits| {
-                let scale = 10f64.powi(digits);
-                let rounded = (exact / unit * scale).round() / scale * unit;
-                rounded != 0.0 && near(rounded, printed, 1e-9)
-            })
-        })
-    };
-    near(a, b, TOLERANCE) || rounds_to(a, b) || rounds_to(b, a)
+/// Whether one number is the other, perhaps rounded.
+fn agree(name: &str, a: f64, b: f64) -> bool {
+    (a - b).abs() <= TOLERANCE * a.abs().max(b.abs()) || is_equal(name, a, b)
 }
 
-const NAMES: [&str; 14] = [
+/// Whether one number is the other, beside rounding.
+fn is_equal(name: &str, a: f64, b: f64) -> bool {
+    match name.starts_with("latency.") {
+        true => is_same_time(a, b),
+        false => is_same(a, b),
+    }
+}
+
+const NAMES: [&str; 20] = [
     "requests.ok",
     "requests.failed",
     "window_s",
@@ -228,6 +313,13 @@ const NAMES: [&str; 14] = [
     "latency.itl_ms.mean",
     "latency.e2e_ms.mean",
     "latency.e2e_ms.p99",
+    // Some consoles have no means.
+    "latency.ttft_ms.p50",
+    "latency.ttft_ms.p95",
+    "latency.tpot_ms.p50",
+    "latency.itl_ms.p50",
+    "latency.e2e_ms.p50",
+    "latency.e2e_ms.p95",
 ];
 
 fn number(summary: &ImportedSummary, name: &str) -> Option<f64> {
@@ -249,6 +341,12 @@ fn number(summary: &ImportedSummary, name: &str) -> Option<f64> {
         "latency.itl_ms.mean" => mean(&latency.itl_ms),
         "latency.e2e_ms.mean" => mean(&latency.e2e_ms),
         "latency.e2e_ms.p99" => latency.e2e_ms.as_ref()?.p99,
+        "latency.ttft_ms.p50" => latency.ttft_ms.as_ref()?.p50,
+        "latency.ttft_ms.p95" => latency.ttft_ms.as_ref()?.p95,
+        "latency.tpot_ms.p50" => latency.tpot_ms.as_ref()?.p50,
+        "latency.itl_ms.p50" => latency.itl_ms.as_ref()?.p50,
+        "latency.e2e_ms.p50" => latency.e2e_ms.as_ref()?.p50,
+        "latency.e2e_ms.p95" => latency.e2e_ms.as_ref()?.p95,
         _ => None,
     }
 }
@@ -257,6 +355,21 @@ fn number(summary: &ImportedSummary, name: &str) -> Option<f64> {
 fn shared(mine: &ImportedSummary, more: &ImportedSummary) -> Vec<(&'static str, f64, f64)> {
     let both = |name: &&'static str| Some((*name, number(mine, name)?, number(more, name)?));
     NAMES.iter().filter_map(both).collect()
+}
+
+/// Those of them that neither has by division.
+fn stated_by_both(
+    own: &ImportedResult,
+    mine: &ImportedSummary,
+    other: &ImportedResult,
+    more: &ImportedSummary,
+) -> Vec<(&'static str, f64, f64)> {
+    let mut shared = shared(mine, more);
+    shared.retain(|(name, ..)| {
+        let mut derived = own.derived.iter().chain(&other.derived);
+        !derived.any(|derived| derived == name)
+    });
+    shared
 }
 
 /// The numbers that may have been derived.
@@ -269,64 +382,4 @@ fn rate_mut<'a>(summary: &'a mut ImportedSummary, name: &str) -> Option<&'a mut 
         "tokens.output_mean" => &mut summary.tokens.output_mean,
         _ => return None,
     })
-}
-
-/// Takes what the other source knows and the better one does not.
-fn fill(mine: &mut ImportedSummary, more: &ImportedSummary) {
-    fn or<T: Copy>(mine: &mut Option<T>, more: Option<T>) {
-        *mine = mine.or(more);
-    }
-    let spread = |mine: &mut Option<Spread>, more: &Option<Spread>| {
-        if let Some(more) = more {
-            mine.get_or_insert_default().fill(more.clone());
-        }
-    };
-    or(&mut mine.window_s, more.window_s);
-    let (requests, others) = (&mut mine.requests, &more.requests);
-    or(&mut requests.planned, others.planned);
-    or(&mut requests.ok, others.ok);
-    or(&mut requests.failed, others.failed);
-    or(&mut requests.cut, others.cut);
-    let (throughput, others) = (&mut mine.throughput, &more.throughput);
-    or(&mut throughput.requests_per_s, others.requests_per_s);
-    or(
-        &mut throughput.input_tokens_per_s,
-        others.input_tokens_per_s,
-    );
-    or(
-        &mut throughput.output_tokens_per_s,
-        others.output_tokens_per_s,
-    );
-    or(
-        &mut throughput.total_tokens_per_s,
-        others.total_tokens_per_s,
-    );
-    let (concurrency, others) = (&mut mine.concurrency, &more.concurrency);
-    or(&mut concurrency.configured, others.configured);
-    or(&mut concurrency.mean, others.mean);
-    or(&mut concurrency.peak, others.peak);
-    let (latency, others) = (&mut mine.latency, &more.latency);
-    spread(&mut latency.ttft_ms, &others.ttft_ms);
-    spread(&mut latency.second_token_ms, &others.second_token_ms);
-    spread(&mut latency.tpot_ms, &others.tpot_ms);
-    spread(&mut latency.itl_ms, &others.itl_ms);
-    spread(&mut latency.e2e_ms, &others.e2e_ms);
-    let (speed, others) = (&mut mine.speed, &more.speed);
-    spread(
-        &mut speed.per_user_tokens_per_s,
-        &others.per_user_tokens_per_s,
-    );
-    spread(&mut speed.decode_tokens_per_s, &others.decode_tokens_per_s);
-    let (tokens, others) = (&mut mine.tokens, &more.tokens);
-    or(&mut tokens.input, others.input);
-    or(&mut tokens.output, others.output);
-    or(&mut tokens.input_mean, others.input_mean);
-    or(&mut tokens.output_mean, others.output_mean);
-    or(&mut tokens.output_asked, others.output_asked);
-    spread(&mut tokens.input_spread, &others.input_spread);
-    spread(&mut tokens.output_spread, &others.output_spread);
-    or(&mut mine.slo, more.slo);
-    if mine.other.is_empty() {
-        mine.other = more.other.clone();
-    }
 }

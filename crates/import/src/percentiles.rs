@@ -64,5 +64,8 @@ pub(crate) fn complete(found: &mut ImportedResult, percentiles: &ImportedResult)
         tokens.output_mean = tokens.output_mean.or(more_tokens.output_mean);
         fill(&mut tokens.input_spread, &more_tokens.input_spread);
         fill(&mut tokens.output_spread, &more_tokens.output_spread);
+        if found.tool == Tool::Evalscope {
+            summary.set_zeros_aside();
+        }
     }
 }

@@ -118,6 +118,14 @@ impl ImportedResult {
         self.facts.insert("model".to_owned(), model);
     }
 
+    /// Notes something that it was not read from, and why.
+    pub(crate) fn is_without(&mut self, name: String, reason: UnreadReason) {
+        if !self.unread.contains(&name) {
+            self.unread.push(name.clone());
+            self.unread_because.insert(name, reason);
+        }
+    }
+
     pub(crate) fn new(tool: Tool, lines: (usize, usize)) -> Self {
         ImportedResult {
             tool,

@@ -5,6 +5,7 @@ use crate::evalscope_database::{self, DatabaseError, MAGIC};
 use crate::one_run;
 use crate::read::read;
 use crate::result::Imported;
+use crate::store::Stored;
 use encoding_rs::GB18030;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -19,7 +20,7 @@ pub const LOOKED_FOR: &str = "vLLM or SGLang serving benchmark (text, JSON), Eva
     trial log, table by concurrency, rate, length or statistic (Markdown, CSV, TSV, HTML)";
 
 /// How deep a tool's folder is gone through.
-const DEEPEST: usize = 4;
+const DEEPEST: usize = 8;
 /// Files of a folder that are looked at.
 const MOST_FILES: usize = 2000;
 /// Ends of names in a folder that may hold results.
@@ -212,6 +213,10 @@ fn collect(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), 
         let Ok(kind) = entry.file_type() else {
             continue;
         };
+        if kind.is_dir() && Stored::is_at(&path) {
+            // An import of what lies beside it.
+            continue;
+        }
         if kind.is_dir() && depth < DEEPEST {
             collect(&path, depth + 1, files)?;
         } else if kind.is_file() && files.len() < MOST_FILES {

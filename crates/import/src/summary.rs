@@ -70,6 +70,83 @@ impl Default for ImportedSummary {
     }
 }
 
+impl ImportedSummary {
+    /// Tools write 0 for what they cannot see of answers that were not streamed: their first token,
+    /// and gaps, which they have none of.
+    pub(crate) fn set_zeros_aside(&mut self) {
+        let latency = &mut self.latency;
+        for (name, spread) in [
+            ("TTFT (ms)", &mut latency.ttft_ms),
+            ("TPOT (ms)", &mut latency.tpot_ms),
+            ("ITL (ms)", &mut latency.itl_ms),
+        ] {
+            if spread.take_if(|spread| spread.is_zero()).is_some() {
+                self.other.insert(name.to_owned(), 0.0.into());
+            }
+        }
+    }
+
+    /// Takes what another source of the same run knows and this one does not.
+    pub(crate) fn fill(&mut self, more: &ImportedSummary) {
+        fn or<T: Copy>(mine: &mut Option<T>, more: Option<T>) {
+            *mine = mine.or(more);
+        }
+        let spread = |mine: &mut Option<Spread>, more: &Option<Spread>| {
+            if let Some(more) = more {
+                mine.get_or_insert_default().fill(more.clone());
+            }
+        };
+        or(&mut self.window_s, more.window_s);
+        let (requests, others) = (&mut self.requests, &more.requests);
+        or(&mut requests.planned, others.planned);
+        or(&mut requests.ok, others.ok);
+        or(&mut requests.failed, others.failed);
+        or(&mut requests.cut, others.cut);
+        let (throughput, others) = (&mut self.throughput, &more.throughput);
+        or(&mut throughput.requests_per_s, others.requests_per_s);
+        or(
+            &mut throughput.input_tokens_per_s,
+            others.input_tokens_per_s,
+        );
+        or(
+            &mut throughput.output_tokens_per_s,
+            others.output_tokens_per_s,
+        );
+        or(
+            &mut throughput.total_tokens_per_s,
+            others.total_tokens_per_s,
+        );
+        let (concurrency, others) = (&mut self.concurrency, &more.concurrency);
+        or(&mut concurrency.configured, others.configured);
+        or(&mut concurrency.mean, others.mean);
+        or(&mut concurrency.peak, others.peak);
+        let (latency, others) = (&mut self.latency, &more.latency);
+        spread(&mut latency.ttft_ms, &others.ttft_ms);
+        spread(&mut latency.second_token_ms, &others.second_token_ms);
+        spread(&mut latency.tpot_ms, &others.tpot_ms);
+        spread(&mut latency.itl_ms, &others.itl_ms);
+        spread(&mut latency.e2e_ms, &others.e2e_ms);
+        let (speed, others) = (&mut self.speed, &more.speed);
+        spread(
+            &mut speed.per_user_tokens_per_s,
+            &others.per_user_tokens_per_s,
+        );
+        spread(&mut speed.decode_tokens_per_s, &others.decode_tokens_per_s);
+        let (tokens, others) = (&mut self.tokens, &more.tokens);
+        or(&mut tokens.input, others.input);
+        or(&mut tokens.output, others.output);
+        or(&mut tokens.input_mean, others.input_mean);
+        or(&mut tokens.output_mean, others.output_mean);
+        or(&mut tokens.output_asked, others.output_asked);
+        spread(&mut tokens.input_spread, &others.input_spread);
+        spread(&mut tokens.output_spread, &others.output_spread);
+        or(&mut self.slo, more.slo);
+        if self.other.is_empty() {
+            self.other = more.other.clone();
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ImportedRequests {
@@ -270,11 +347,11 @@ impl Spread {
     }
 
     /// Whether it has numbers, and all are 0.
-    pub(crate) fn is_nought(&mut self) -> bool {
+    pub(crate) fn is_zero(&mut self) -> bool {
         let further: Vec<f64> = self.further.values().copied().collect();
-        let named = self.fields_mut().into_iter().filter_map(|value| *value);
-        let told: Vec<f64> = named.chain(further).collect();
-        !told.is_empty() && told.iter().all(|value| *value == 0.0)
+        let fields = self.fields_mut().into_iter();
+        let mut numbers = fields.filter_map(|field| *field).chain(further).peekable();
+        numbers.peek().is_some() && numbers.all(|number| number == 0.0)
     }
 
     /// Sets one number; what is not finite is left unknown.

@@ -1,10 +1,13 @@
 //! Results written as tables: which tool's each is, and which belong together.
 
 use crate::notes::Notes;
+use crate::quantity::quantity;
 use crate::result::{ImportedResult, Tool};
 use crate::table::{TextTable, tables};
+use crate::unread::UnreadReason;
 use crate::{
-    aiperf_table, evalscope_table, load_table, mindie_table, percentiles, statistics_table,
+    aiperf_aggregate, aiperf_table, evalscope_table, load_table, mindie_table, percentiles,
+    statistics_table,
 };
 
 /// Lines between the two tables of one MindIE result.
@@ -32,9 +35,26 @@ impl Pending {
 pub(crate) fn find(notes: &mut Notes<'_>) -> Vec<ImportedResult> {
     let mut found: Vec<ImportedResult> = Vec::new();
     let mut pending: Option<Pending> = None;
-    for table in tables_of_results(notes) {
+    let (tables, aside) = tables_of_results(notes);
+    for table in tables {
         if evalscope_table::add_workload(&mut found, &table) {
             notes.take((table.first, table.last));
+            continue;
+        }
+        if evalscope_table::is_of_traces(&table, notes) {
+            if evalscope_table::add_traces(&mut found, &table) {
+                notes.take((table.first, table.last));
+            }
+            continue;
+        }
+        if evalscope_table::is_of_probes(&table) {
+            notes.take((table.first, table.last));
+            continue;
+        }
+        if let Some(results) = aiperf_aggregate::results_of_table(&table, notes) {
+            found.extend(pending.take().and_then(|before| before.finish(notes)));
+            notes.take((table.first, table.last));
+            found.extend(results);
             continue;
         }
         if let Some(kind) = mindie_table::kind(&table) {
@@ -91,22 +111,34 @@ pub(crate) fn find(notes: &mut Notes<'_>) -> Vec<ImportedResult> {
         }
     }
     found.extend(pending.and_then(|last| last.finish(notes)));
+    if let Some(first) = found.first_mut() {
+        for name in aside {
+            first.is_without(name, UnreadReason::SeveralRuns);
+        }
+    }
     found
 }
 
-/// All tables; of EvalScope's page those with a row for each run, and of percentiles.
-fn tables_of_results(notes: &mut Notes<'_>) -> Vec<TextTable> {
-    let mut tables = tables(notes);
+/// All tables; of EvalScope's page those with a row for each run, and of percentiles. With the names
+/// of what its other tables say of all runs together.
+fn tables_of_results(notes: &mut Notes<'_>) -> (Vec<TextTable>, Vec<String>) {
+    let tables = tables(notes);
+    let marks = ["evalscope-perf-render", "data-i18n=\"card.perf_metrics\""];
     let mut lines = notes.lines.iter();
-    let is_page = lines.any(|line| line.contains("evalscope-perf-render"));
-    if is_page {
-        tables.retain(|table| {
-            let corner = table.rows.first().and_then(|header| header.first());
-            corner.is_some_and(|corner| corner == "Conc." || corner.starts_with("Percentile"))
-        });
-        notes.take((0, notes.lines.len()));
+    if !lines.any(|line| marks.iter().any(|mark| line.contains(mark))) {
+        return (tables, Vec::new());
     }
-    tables
+    notes.take((0, notes.lines.len()));
+    let (of_runs, others): (Vec<_>, Vec<_>) = tables.into_iter().partition(|table| {
+        let corner = table.rows.first().and_then(|header| header.first());
+        corner.is_some_and(|corner| corner == "Conc." || corner.starts_with("Percentile"))
+    });
+    let rows = others.into_iter().flat_map(|table| table.rows);
+    let names = rows.filter_map(|row| match row.as_slice() {
+        [name, value] => quantity(value).map(|_| name.clone()),
+        _ => None,
+    });
+    (of_runs, names.collect())
 }
 
 /// Whether a table stands right below a result.

@@ -26,6 +26,10 @@ pub enum UnreadReason {
     NotANumber,
     /// Its unit, its sign or its size is none of what it names.
     DoesNotFit,
+    /// Of the requests before the measured ones.
+    WarmUp,
+    /// It is of several runs together.
+    SeveralRuns,
     /// The result has more numbers than any tool prints.
     TooMany,
 }
@@ -50,6 +54,8 @@ impl UnreadReason {
             UnreadReason::Change => Text::Change,
             UnreadReason::NotANumber => Text::NotANumber,
             UnreadReason::DoesNotFit => Text::DoesNotFit,
+            UnreadReason::WarmUp => Text::WarmUp,
+            UnreadReason::SeveralRuns => Text::SeveralRuns,
             UnreadReason::TooMany => Text::TooMany,
         };
         text.text(lang)

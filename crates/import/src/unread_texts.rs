@@ -11,6 +11,8 @@ inferometer_text::texts! {
         Change => "a change against another result", "相对其他结果的变化";
         NotANumber => "not a number", "不是数值";
         DoesNotFit => "its unit or value does not fit its name", "单位或数值与名称不符";
+        WarmUp => "of the warm-up", "属于预热阶段";
+        SeveralRuns => "of several runs together", "由多次运行合并得出";
         TooMany => "too many numbers", "数值过多";
     }
 }

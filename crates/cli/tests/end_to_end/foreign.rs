@@ -249,6 +249,26 @@ fn a_slower_server_is_worse_and_fails_a_gate() {
 }
 
 #[test]
+fn folders_of_two_tools_meet_at_their_loads() {
+    let place = Place::new();
+    let folder = |name: &str| {
+        let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/import");
+        format!("{fixtures}/{name}")
+    };
+    let (a, b) = (
+        folder("evalscope-1.14.1-sweep"),
+        folder("aiperf-0.13.0-sweep"),
+    );
+    let ended = place.run(&["compare", &a, &b, "--format", "json"]);
+    let printed = json(&ended.stdout);
+    let rows = printed["rows"].as_array().unwrap();
+    let primary = rows.iter().filter(|row| row["primary"] == true);
+    let loads: Vec<&Value> = primary.map(|row| &row["point"]["concurrency"]).collect();
+    assert_eq!(loads, [2, 4], "{printed:#}");
+    assert_eq!(printed["unpaired"], Value::Array(Vec::new()));
+}
+
+#[test]
 fn what_cannot_be_compared_is_told_in_one_line() {
     let place = Place::new();
     place.write("a.txt", NOTES);

@@ -1,7 +1,6 @@
 //! The result of what was collected.
 
 use super::ResultBuilder;
-use crate::label::Sample;
 use crate::quantity::{count, number};
 use crate::result::{ImportedResult, Tool};
 use crate::unread::UnreadReason;
@@ -21,18 +20,8 @@ impl ResultBuilder {
                 _ => self.skip(&name, UnreadReason::NoCounterpart),
             }
         }
-        // Without streams tools write 0 for what they cannot see.
-        for (name, sample) in [
-            ("TTFT", Sample::Ttft),
-            ("TPOT", Sample::Tpot),
-            ("ITL", Sample::Itl),
-        ] {
-            let place = self.place_of(sample);
-            if place.take_if(|spread| spread.is_nought()).is_some() {
-                self.skip(name, UnreadReason::DoesNotFit);
-            }
-        }
         let mut summary = self.summary;
+        summary.set_zeros_aside();
         // EvalScope writes 0 for the input throughput that it does not compute.
         let input = &mut summary.throughput.input_tokens_per_s;
         if tool == Tool::Evalscope && input.take_if(|input| *input == 0.0).is_some() {

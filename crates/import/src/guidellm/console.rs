@@ -65,12 +65,14 @@ pub(super) fn find(notes: &mut Notes<'_>) -> Vec<ImportedResult> {
 fn close(runs: &mut Vec<Run>, span: &mut Option<(usize, usize)>, found: &mut Vec<ImportedResult>) {
     let Some(span) = span.take() else { return };
     for run in runs.drain(..).filter_map(|run| run.finish(span)) {
-        // With an output of the kind `console` it prints all tables twice.
-        let is_same = |known: &ImportedResult| {
-            known.label == run.label && known.point == run.point && known.summary == run.summary
+        // With an output of the kind `console` it prints tables twice, all of them the second time.
+        let latency = |of: &ImportedResult| of.summary.as_ref().map(|it| it.latency.clone());
+        let is_same = |known: &&mut ImportedResult| {
+            known.label == run.label && known.point == run.point && latency(known) == latency(&run)
         };
-        if !found.iter().any(is_same) {
-            found.push(run);
+        match found.iter_mut().find(is_same) {
+            Some(known) => *known = run,
+            None => found.push(run),
         }
     }
 }

@@ -32,6 +32,10 @@ pub(super) fn field(words: &Words<'_>, stat: Option<Stat>) -> Option<Field> {
     if words.text.is_empty() {
         return stat.map(Field::Bare);
     }
+    // Tokens of one step of the engine are not those of an answer.
+    if words.any("/iter") {
+        return None;
+    }
     // `P95 TTFT ≤ 2 s` is a condition for something else.
     if is_change(words) || words.any("≤|≥|<=|>=| < | > ") {
         return None;

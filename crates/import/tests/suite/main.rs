@@ -9,6 +9,7 @@ mod hand_made;
 mod hostile;
 mod meaning;
 mod peers;
+mod peers_folders;
 mod peers_later;
 mod sections;
 mod sources;
