@@ -63,7 +63,7 @@ fn tell_left(translator: &mut Translator, option: &str, mut left: Fields, not_ne
         is_set && not_needed.split('|').all(|known| known != name)
     });
     for (name, value) in left {
-        translator.lacks(format!("--{option} {name}={value}"));
+        translator.lacks(format!("the field {name}={value} of --{option}"));
     }
 }
 

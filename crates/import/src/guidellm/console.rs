@@ -66,7 +66,10 @@ fn close(runs: &mut Vec<Run>, span: &mut Option<(usize, usize)>, found: &mut Vec
     let Some(span) = span.take() else { return };
     for run in runs.drain(..).filter_map(|run| run.finish(span)) {
         // With an output of the kind `console` it prints tables twice, all of them the second time.
-        let latency = |of: &ImportedResult| of.summary.as_ref().map(|it| it.latency.clone());
+        let latency = |of: &ImportedResult| {
+            let spread = of.summary.as_ref()?.latency.e2e_ms.as_ref()?;
+            Some((spread.mean, spread.percentiles()))
+        };
         let is_same = |known: &&mut ImportedResult| {
             known.label == run.label && known.point == run.point && latency(known) == latency(&run)
         };

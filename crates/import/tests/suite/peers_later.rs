@@ -76,7 +76,7 @@ fn answers_that_come_whole_have_no_first_token() {
         "{:?}",
         whole.doubts
     );
-    assert_eq!(at(&whole, "/latency/tpot_ms"), Value::Null);
+    assert_eq!(at(&whole, "/latency/tpot_ms/mean"), Value::Null);
 }
 
 #[test]
