@@ -6,7 +6,6 @@
 mod arrivals;
 mod batch_means;
 mod binomial;
-mod change_point;
 mod difference;
 mod distribution;
 mod intervals;
@@ -17,7 +16,6 @@ mod two_samples;
 pub use arrivals::{arrivals_fit, gap_cdf, kolmogorov_smirnov};
 pub use batch_means::{BatchMeans, batch_means};
 pub use binomial::share_bounds;
-pub use change_point::{ChangePoint, LEAST_RUNS, change_points, least_found};
 pub use difference::Difference;
 pub use distribution::{normal_quantile, normal_tail, student_quantile, student_tail};
 pub use intervals::{Batches, design_effect};

@@ -7,14 +7,14 @@
 //! made smaller where neighbours resemble each other. What is found cuts the series in two, and
 //! both parts are looked at again.
 
-use super::two_samples::hodges_lehmann;
+use inferometer_analysis::statistics::hodges_lehmann;
 use inferometer_core::seed::{Dimension, rng};
 use rand_distr::{Distribution, StandardNormal};
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock, Mutex};
 
 /// Runs that a change needs before and after it.
-pub const LEAST_RUNS: usize = 3;
+pub(super) const LEAST_RUNS: usize = 3;
 
 /// Runs on each side of a cut that speak about it: older ones may have drifted.
 const SIDE: usize = 12;
@@ -31,7 +31,7 @@ const CONFIDENCE: f64 = 0.95;
 
 /// A lasting change.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ChangePoint {
+pub(super) struct ChangePoint {
     /// Place of the first value after it.
     pub at: usize,
     /// How far the values after it are above those before.
@@ -43,7 +43,7 @@ pub struct ChangePoint {
 
 /// Changes of more than `margin`, in their order. Of series without a change, a share of `level`
 /// at most shows any.
-pub fn change_points(values: &[f64], margin: f64, level: f64) -> Vec<ChangePoint> {
+pub(super) fn change_points(values: &[f64], margin: f64, level: f64) -> Vec<ChangePoint> {
     let mut cuts = Vec::new();
     cut(values, 0, margin, level, &mut cuts);
     cuts.sort_by_key(|(at, _)| *at);
@@ -72,7 +72,7 @@ pub fn change_points(values: &[f64], margin: f64, level: f64) -> Vec<ChangePoint
 
 /// The least shift, up or down, of the last `after` values that [`change_points`] would find; absent
 /// where none would be found, however large.
-pub fn least_found(values: &[f64], after: usize, margin: f64, level: f64) -> Option<f64> {
+pub(super) fn least_found(values: &[f64], after: usize, margin: f64, level: f64) -> Option<f64> {
     /// Far beyond any change that is worth finding, and the share of itself to which it is found.
     const LARGEST: f64 = 10.0;
     const STEPS: u32 = 16;
@@ -271,10 +271,14 @@ fn quantile(values: &mut [f64], p: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::normal_values;
 
     const MARGIN: f64 = 0.02;
     const NOISE: f64 = 0.03;
+
+    fn normal_values(n: usize, seed: u64) -> Vec<f64> {
+        let mut random = rng(seed, Dimension::Words, 0);
+        (0..n).map(|_| StandardNormal.sample(&mut random)).collect()
+    }
 
     /// Made-up noise of a kind, with a standard deviation of 3 %.
     fn noise_of(kind: &str, length: usize, seed: u64) -> Vec<f64> {
