@@ -99,7 +99,7 @@ pub(crate) fn prediction(bench: &Bench<'_>, trial: Trial, sized: Option<Replicas
     } = trial;
     let run = &run;
     let bounds = match slower {
-        Some(slower) => through_queue(bounds, &Means::of(run), &slower.means()),
+        Some(slower) => through_queue(bounds, &Means::of(run), &slower.means(), work.requests),
         None => bounds,
     };
     let objectives = question.objectives.slos.iter();
