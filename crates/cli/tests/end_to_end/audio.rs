@@ -1,7 +1,7 @@
 //! Sounds in chat and in transcriptions: made, named by rows, counted, and refused.
 
+use crate::endpoints::assert_faults_have_their_class;
 use crate::support::{Place, Run, Sim};
-use inferometer_core::record::{FailureClass, Phase};
 
 const FEW: [&str; 4] = ["--requests", "12", "--concurrency", "3"];
 const SOUNDS: [&str; 2] = ["--audio", "n=1,seconds=uniform(1,3)"];
@@ -127,24 +127,8 @@ fn rows_name_sounds_and_what_is_said_in_them_is_expected() {
 
 #[test]
 fn faults_of_transcriptions_are_failures_of_their_class() {
-    for (fault, phase, class) in [
-        ("error500", Phase::Status, FailureClass::ServerError),
-        ("inband-error", Phase::Stream, FailureClass::InBandError),
-        ("malformed", Phase::Stream, FailureClass::BadStream),
-        ("cut", Phase::Truncated, FailureClass::CutStream),
-    ] {
-        let sim = Sim::start(&["--seed", "10", "--faults", &format!("{fault}=50%")]);
-        let few = ["--concurrency", "2", "--requests", "20"];
-        let options = [&few[..], &["--api", "transcriptions"], &SOUNDS].concat();
-        let run = Place::new().measure(&sim.url, &options);
-        let truth = sim.truth();
-        for record in &run.records {
-            let hit = truth[&record.id].fault.as_deref() == Some(fault);
-            let seen = record.failure().map(|it| (it.phase, it.class));
-            assert_eq!(seen, hit.then_some((phase, class)), "{fault}");
-        }
-        assert!(run.summary.requests.failed > 0, "{fault}");
-    }
+    let few = ["--concurrency", "2", "--api", "transcriptions"];
+    assert_faults_have_their_class(&[&few[..], &SOUNDS].concat());
 }
 
 #[test]

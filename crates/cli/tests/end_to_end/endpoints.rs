@@ -96,8 +96,8 @@ fn rows_may_bring_their_own_batches_and_a_stored_run_repeats_itself() {
     assert_eq!(again.summary.items, Some(18));
 }
 
-#[test]
-fn faults_of_whole_answers_are_failures_of_their_class() {
+/// Holds twenty requests with these options against the faults that the server's log says they met.
+pub fn assert_faults_have_their_class(options: &[&str]) {
     for (fault, phase, class) in [
         ("error500", Phase::Status, FailureClass::ServerError),
         ("inband-error", Phase::Stream, FailureClass::InBandError),
@@ -105,8 +105,7 @@ fn faults_of_whole_answers_are_failures_of_their_class() {
         ("cut", Phase::Truncated, FailureClass::CutStream),
     ] {
         let sim = Sim::start(&["--seed", "10", "--faults", &format!("{fault}=50%")]);
-        let options = [&FEW[2..], &["--requests", "20", "--api", "embeddings"]].concat();
-        let run = Place::new().measure(&sim.url, &options);
+        let run = Place::new().measure(&sim.url, &[&["--requests", "20"], options].concat());
         let truth = sim.truth();
         for record in &run.records {
             let hit = truth[&record.id].fault.as_deref() == Some(fault);
@@ -115,6 +114,11 @@ fn faults_of_whole_answers_are_failures_of_their_class() {
         }
         assert!(run.summary.requests.failed > 0, "{fault}");
     }
+}
+
+#[test]
+fn faults_of_whole_answers_are_failures_of_their_class() {
+    assert_faults_have_their_class(&[&FEW[2..], &["--api", "embeddings"]].concat());
 }
 
 #[test]

@@ -27,7 +27,7 @@ use serde_json::Value;
 pub fn run(arguments: &WhatIfArguments) -> anyhow::Result<Exit> {
     let file = arguments.calibration.display();
     let text = std::fs::read_to_string(&arguments.calibration)
-        .with_context(|| format!("cannot read --calibration {file}"))?;
+        .with_context(|| format!("cannot read --calibration {file}; make one with `inferometer plan calibrate`, or `inferometer plan predict --save-calibration FILE`"))?;
     let mut calibration =
         Calibration::from_toml(&text).with_context(|| format!("--calibration {file}"))?;
     if let Some(model) = &arguments.model {
