@@ -159,10 +159,9 @@ impl<'a> Folding<'a> {
 
     /// One that keeps so many requests one by one.
     fn keeping(most: usize, context: &'a RunContext<'a>) -> Self {
-        let thresholds = &context.scenario.objectives.thresholds;
         Folding {
             context,
-            tally: Tally::new(context.scenario, thresholds, most),
+            tally: Tally::new(context, most),
             sessions: Sessions::new(context),
         }
     }

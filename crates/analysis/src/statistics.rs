@@ -20,7 +20,7 @@ pub use difference::Difference;
 pub use distribution::{normal_quantile, normal_tail, student_quantile, student_tail};
 pub use intervals::{Batches, design_effect};
 pub use sequential::{Sprt, SprtError, SprtStep, SprtVerdict};
-pub use trend::{mser5, rising_trend};
+pub use trend::{climbs, mser5, rising_trend};
 pub(crate) use two_samples::divisions;
 pub use two_samples::{Shift, hodges_lehmann, mann_whitney, permutation};
 

@@ -4,7 +4,7 @@
 //! the drain at the end is cut. That there is none is an answer.
 
 use crate::concurrency::InFlight;
-use crate::statistics::{mser5, rising_trend};
+use crate::statistics::{Test, climbs, mser5, rising_trend};
 use inferometer_core::units::Offset;
 
 const LONGEST_BIN_S: f64 = 1.0;
@@ -16,14 +16,14 @@ const MOST_BINS: usize = 20_000;
 const LEAST_TTFT_BINS: usize = 20;
 /// Bins of the trend test: coarse, so that neighbours are nearly independent.
 const TREND_BINS: usize = 20;
-/// How far a queue near its limit may wander, in standard deviations.
-const WANDERS: f64 = 1.5;
 /// Fewest first tokens in the trend test.
 const LEAST_TREND_VALUES: usize = 40;
 
 /// What the search looks at.
 pub struct Course<'a> {
     pub from: Offset,
+    /// The load had gone on for a while by then: no queue is still filling.
+    pub settled: bool,
     /// When sending ended: from there on requests only drain.
     pub sending_ended: Offset,
     pub in_flight: &'a InFlight,
@@ -116,12 +116,16 @@ pub struct Overload {
     pub ttft_ms: [f64; 2],
 }
 
-/// Whether an open loop was overloaded: over the second half of the arrivals (the first holds
-/// the filling of the queue) both series rise with significance, and requests under way rise
-/// by more than a tenth and more than chance moves a queue that is full.
+/// Whether an open loop was overloaded: both series rise with significance, and requests under way
+/// rise by more than a tenth and more than chance moves a queue near its limit, which wanders. The
+/// first half of the arrivals is left out where it holds the filling of the queue.
 pub fn overload(course: &Course<'_>, significance: f64) -> Option<Overload> {
+    let begin = |to: Offset| match course.settled {
+        true => course.from,
+        false => course.from + to.since(course.from) / 2,
+    };
     let to = course.sending_ended;
-    let from = course.from + to.since(course.from) / 2;
+    let from = begin(to);
     if to <= from {
         return None;
     }
@@ -131,7 +135,7 @@ pub fn overload(course: &Course<'_>, significance: f64) -> Option<Overload> {
         .ttft_ms
         .last()
         .map_or(to, |&(start, _)| start.min(to));
-    let from = course.from + to.since(course.from) / 2;
+    let from = begin(to);
     if to <= from {
         return None;
     }
@@ -144,9 +148,13 @@ pub fn overload(course: &Course<'_>, significance: f64) -> Option<Overload> {
         .iter()
         .filter(|(start, _)| *start >= from && *start < to)
         .count();
-    let rises =
-        |series: &[f64]| rising_trend(series).is_some_and(|test| test.p_value < significance);
-    if inside < LEAST_TREND_VALUES || !rises(&in_flight) || !rises(&ttft) {
+    let is_significant = |test: Option<Test>| test.is_some_and(|test| test.p_value < significance);
+    let rises = |series: &[f64]| is_significant(rising_trend(series));
+    if inside < LEAST_TREND_VALUES
+        || !rises(&in_flight)
+        || !rises(&ttft)
+        || !is_significant(climbs(&in_flight))
+    {
         return None;
     }
     let ends = |series: &[f64]| {
@@ -155,9 +163,7 @@ pub fn overload(course: &Course<'_>, significance: f64) -> Option<Overload> {
         [mean(&series[..part]), mean(&series[series.len() - part..])]
     };
     let [before, after] = ends(&in_flight);
-    // Arrivals and answers each come by chance, so a queue near its limit wanders like that.
-    let chance = WANDERS * (2.0 * inside as f64).sqrt();
-    (after - before > chance.max(before / 10.0)).then(|| Overload {
+    (after - before > before / 10.0).then(|| Overload {
         in_flight: [before, after],
         ttft_ms: ends(&ttft),
     })
@@ -194,6 +200,7 @@ mod tests {
         let (in_flight, ttft_ms) = course(1000, |i| 400 + i * 7919 % 100);
         let course = Course {
             from: at(0),
+            settled: false,
             sending_ended: at(50_000),
             in_flight: &in_flight,
             ttft_ms: &ttft_ms,
@@ -209,6 +216,7 @@ mod tests {
         let (in_flight, ttft_ms) = course(1000, |i| 400 + i * 20);
         let course = Course {
             from: at(0),
+            settled: false,
             sending_ended: at(50_000),
             in_flight: &in_flight,
             ttft_ms: &ttft_ms,
@@ -224,6 +232,7 @@ mod tests {
         let (in_flight, ttft_ms) = course(100, |_| 400);
         let course = Course {
             from: at(0),
+            settled: false,
             sending_ended: at(0),
             in_flight: &in_flight,
             ttft_ms: &ttft_ms,

@@ -6,6 +6,7 @@ pub mod check;
 pub mod content;
 pub mod doubt;
 pub mod environment;
+pub mod first_wave;
 pub mod guard;
 pub mod length;
 pub mod lifetimes;

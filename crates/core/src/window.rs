@@ -147,12 +147,6 @@ pub fn numbers_after_open(requests: u64) -> u64 {
     requests + 64 + requests / 4
 }
 
-/// The share of its answer that the first request of a stream asks for, so that the streams end
-/// their first answers one after the other over one latency, whatever that is.
-pub fn first_share(stream: u64, streams: u64) -> f64 {
-    (stream as f64 + 0.5) / streams.max(1) as f64
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -247,11 +241,5 @@ mod tests {
     fn bursts_and_loads_without_a_warm_up_have_no_window() {
         assert_eq!(opening("concurrency = 8\nwarmup = 'none'"), None);
         assert_eq!(opening("rate = 'inf'\nrequests = 10"), None);
-    }
-
-    #[test]
-    fn first_answers_of_the_streams_are_spread_over_one_latency() {
-        let shares: Vec<f64> = (0..4).map(|stream| first_share(stream, 4)).collect();
-        assert_eq!(shares, [0.125, 0.375, 0.625, 0.875]);
     }
 }

@@ -56,15 +56,14 @@ pub fn doubts(results: &[ImportedResult]) -> Vec<Vec<ImportDoubt>> {
 }
 
 fn own_doubts(found: &ImportedResult) -> Vec<ImportDoubt> {
-    let is_infinite = found.point.get("rate").is_some_and(|rate| rate == "inf");
+    let rate = found.point.get("rate").and_then(|rate| match rate {
+        rate if rate == "inf" => Some(f64::INFINITY),
+        rate => rate.as_f64(),
+    });
     let summary = found.summary.as_ref();
-    let mut doubts = summary.map_or(Vec::new(), |summary| judge::judge(summary, is_infinite));
+    let mut doubts = summary.map_or(Vec::new(), |summary| judge::judge(summary, rate));
     // At a rate that was asked for, the concurrency is a cap that need not be reached.
-    if found
-        .point
-        .get("rate")
-        .is_some_and(|rate| rate.as_f64().is_some())
-    {
+    if rate.is_some_and(f64::is_finite) {
         doubts.retain(|doubt| !matches!(doubt, ImportDoubt::ShrunkConcurrency { .. }));
     }
     if found.tool == Tool::Aiperf {

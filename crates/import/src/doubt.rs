@@ -18,6 +18,8 @@ pub enum ImportDoubtCode {
     /// Most answers end at one length.
     OutputCapped,
     AllAtOnce,
+    /// More requests came than at the rate that was asked for.
+    OtherRate,
     NotStreamed,
     /// Percentiles are equal to the last digit.
     NotADistribution,
@@ -112,6 +114,10 @@ pub enum ImportDoubt {
         least: u64,
     },
     AllAtOnce,
+    OtherRate {
+        asked: f64,
+        sent: f64,
+    },
     /// A table's column is not what the block below it says.
     TableContradicts {
         /// First and last line of the block.
@@ -154,6 +160,7 @@ impl ImportDoubt {
             ImportDoubt::OutputCapped { .. } => Code::OutputCapped,
             ImportDoubt::FewSamples { .. } => Code::FewSamples,
             ImportDoubt::AllAtOnce => Code::AllAtOnce,
+            ImportDoubt::OtherRate { .. } => Code::OtherRate,
             ImportDoubt::Contradiction { .. }
             | ImportDoubt::RepeatedNumber(_)
             | ImportDoubt::FirstAfterEnd { .. }
@@ -250,6 +257,10 @@ impl ImportDoubt {
                     ("expected", format!("{expected:.1}")),
                 ];
                 (Text::Shrunk, values, Text::ShrunkRemedy)
+            }
+            ImportDoubt::OtherRate { asked, sent } => {
+                let values = vec![("asked", asked.to_string()), ("sent", format!("{sent:.2}"))];
+                (Text::OtherRate, values, Text::OtherRateRemedy)
             }
             ImportDoubt::NotStreamed => (Text::NotStreamed, vec![], Text::NotStreamedRemedy),
             ImportDoubt::NotADistribution { metric } => (

@@ -15,6 +15,8 @@ inferometer_text::texts! {
         FirstAfterEndRemedy => "check the units and which latency is meant; use neither until then", "请核对单位与时延口径；核对前两者都不可用";
         Shrunk => "requests/s × latency is {under_way}, of {configured} configured ({expected} after ramp and drain): fewer requests were under way than configured", "QPS × 时延为 {under_way}，而设定并发为 {configured}（扣除起步与收尾后应为 {expected}）：同时进行的请求少于设定值";
         ShrunkRemedy => "do not read this point as the server's limit; find out what held requests back (the client, a proxy, a limit on the rate) and measure again", "不要把该点当作服务端上限；请查明是什么限制了请求（客户端、代理或速率限制），再重新测量";
+        OtherRate => "{sent} requests/s were completed, though {asked} requests/s were asked for: more arrived than chance explains", "实际完成 {sent} 请求/秒，而设定为 {asked} 请求/秒：到达的请求多于随机波动所能解释的数量";
+        OtherRateRemedy => "read this point as one of the higher rate; the client did not keep the rate it was given", "请按实际的更高速率理解该点；客户端没有保持设定的速率";
         NotStreamed => "time to first token equals latency: answers were not streamed", "首 token 时延等于端到端时延：未采用流式输出";
         NotStreamedRemedy => "ignore its time to first token", "忽略其首 token 时延";
         Flat => "percentiles of {metric} are equal to the last digit: one number, not a sample", "{metric} 的各百分位逐位相同：只是一个数，不是样本分布";

@@ -15,12 +15,13 @@ const LEAST_IN_FLIGHT: f64 = 0.8;
 const TOLERANCE: f64 = 0.02;
 
 /// All doubts about a result, the worst first.
-pub(crate) fn judge(summary: &ImportedSummary, rate_is_infinite: bool) -> Vec<ImportDoubt> {
+pub(crate) fn judge(summary: &ImportedSummary, rate: Option<f64>) -> Vec<ImportDoubt> {
     let mut doubts: Vec<ImportDoubt> = [
         lost_requests(summary),
         failures(summary),
         first_after_end(summary),
         shrunk_concurrency(summary),
+        other_rate(summary, rate),
         not_streamed(summary),
         output_capped(summary),
         few_samples(summary),
@@ -31,7 +32,7 @@ pub(crate) fn judge(summary: &ImportedSummary, rate_is_infinite: bool) -> Vec<Im
     doubts.extend(not_a_distribution(summary));
     doubts.extend(disordered_percentiles(summary));
     doubts.extend(inconsistent(summary));
-    if rate_is_infinite && summary.concurrency.configured.is_none() {
+    if rate == Some(f64::INFINITY) && summary.concurrency.configured.is_none() {
         doubts.push(ImportDoubt::AllAtOnce);
     }
     doubts.sort_by_key(|doubt| std::cmp::Reverse(doubt.severity()));
@@ -134,6 +135,15 @@ pub fn shrunk_concurrency(summary: &ImportedSummary) -> Option<ImportDoubt> {
         configured,
         expected,
     })
+}
+
+/// More than four deviations of a Poisson process above the rate. Fewer are the server's affair.
+fn other_rate(summary: &ImportedSummary, rate: Option<f64>) -> Option<ImportDoubt> {
+    let asked = rate.filter(|rate| rate.is_finite() && *rate > 0.0)?;
+    let requests = &summary.requests;
+    let count = requests.planned.or(requests.ok).filter(|n| *n > 0)? as f64;
+    let sent = summary.throughput.requests_per_s?;
+    (sent > asked * (1.0 + 4.0 / count.sqrt())).then_some(ImportDoubt::OtherRate { asked, sent })
 }
 
 pub(crate) fn not_streamed(summary: &ImportedSummary) -> Option<ImportDoubt> {

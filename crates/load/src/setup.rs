@@ -7,13 +7,13 @@ use crate::connect::{Network, basic_auth};
 use crate::exchange::Timeouts;
 use crate::http::Request;
 use inferometer_core::content::{Content, Exchange};
+use inferometer_core::first_wave::FirstWave;
 use inferometer_core::record::{Record, Stage};
 use inferometer_core::scenario::Cancel;
 use inferometer_core::seed::{Dimension, rng};
 use inferometer_core::sound::Sound;
 use inferometer_core::trace_id::TraceId;
 use inferometer_core::units::Offset;
-use inferometer_core::window::first_share;
 use inferometer_core::work::{Conversation, Follows};
 use rand::RngExt as _;
 use std::sync::Arc;
@@ -152,9 +152,8 @@ pub struct Setup<T> {
     /// Where the sessions of the warm-up begin, so that they are none of the measured ones
     /// where the work has enough of them.
     pub warmup_from: u64,
-    /// Streams whose first answers in the warm-up are cut shorter by and by, so that the streams
-    /// go on apart; absent: none are.
-    pub spread_first_answers: Option<u32>,
+    /// What the streams of a closed loop begin with in the warm-up; absent: with what comes first.
+    pub first_wave: Option<FirstWave>,
     /// Requests that are given up, and the seed that chooses them.
     pub cancel: Option<(Cancel, u64)>,
     pub keep_text: bool,
@@ -184,11 +183,17 @@ pub struct PreparedRequest {
 impl<T> Setup<T> {
     /// When a turn of a session is sent, where the work says it.
     pub fn follows(&self, place: RequestPlace) -> Option<Follows> {
-        let first = match place.stage {
-            Stage::Warmup => self.warmup_from,
-            _ => 0,
-        };
-        self.jobs.follows(first + place.session, place.turn)
+        self.jobs.follows(self.work_session(place), place.turn)
+    }
+
+    /// The session of the work at a place of the load.
+    fn work_session(&self, place: RequestPlace) -> u64 {
+        let session = place.session;
+        match (place.stage, &self.first_wave) {
+            (Stage::Warmup, Some(wave)) => self.warmup_from + wave.session(session),
+            (Stage::Warmup, None) => self.warmup_from + session,
+            (Stage::Measured | Stage::Hold, _) => session,
+        }
     }
 
     fn cancel_after(&self, index: u64) -> Option<Duration> {
@@ -223,16 +228,11 @@ impl<T> Setup<T> {
         } = place;
         let talks = self.conversation.is_some();
         let warmup = stage == Stage::Warmup;
-        let first = if warmup { self.warmup_from } else { 0 };
-        let mut job = self.jobs.job(first + session, turn);
-        if let Some(streams) = self.spread_first_answers.map(u64::from)
-            && warmup
-            && turn == 0
-            && session < streams
-        {
-            let share = first_share(session, streams);
-            let shorter = |tokens: u32| (f64::from(tokens) * share).ceil() as u32;
-            job.output_tokens = job.output_tokens.map(shorter);
+        let work_session = self.work_session(place);
+        let mut job = self.jobs.job(work_session, turn);
+        if let Some(wave) = self.first_wave.as_ref().filter(|_| warmup && turn == 0) {
+            let asked = |tokens: u32| wave.tokens(session, tokens);
+            job.output_tokens = job.output_tokens.map(asked);
         }
         // A conversation stays with one server, whose cache knows it.
         let route = (session % self.routes.len() as u64) as usize;
@@ -279,7 +279,7 @@ impl<T> Setup<T> {
             rank: self.rank,
             session: talks.then_some(session),
             turn: talks.then_some(turn),
-            turns: talks.then(|| self.jobs.turns(first + session).max(1)),
+            turns: talks.then(|| self.jobs.turns(work_session).max(1)),
             stage,
             due,
             // Nobody counted what the server itself had said.

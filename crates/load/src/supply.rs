@@ -168,7 +168,7 @@ mod tests {
             }),
             conversation: None,
             warmup_from: WARMUP_SESSION,
-            spread_first_answers: None,
+            first_wave: None,
             cancel: None,
             keep_text: false,
             timeouts: Timeouts {

@@ -329,7 +329,7 @@ fn load_point(
         jobs,
         conversation: scenario.work.conversation.clone(),
         warmup_from: planned.spare_session(),
-        spread_first_answers: planned.spread_first_answers(),
+        first_wave: planned.first_wave(&scenario, &workload),
         cancel: scenario.load.cancel.map(|cancel| (cancel, scenario.seed)),
         keep_text,
         timeouts: timeouts(&scenario.connection),

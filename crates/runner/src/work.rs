@@ -108,7 +108,7 @@ fn wanted(load: &Load, prompts: &PromptSource) -> Option<u64> {
     match prompts {
         // A trace is measured from its beginning and warmed up with rows of its own.
         PromptSource::Data(data) if trace(data) => load.extent.requests(),
-        _ => Some(load.extent.requests()? + warmup + 8 * wave + 1),
+        _ => Some(load.extent.requests()? + warmup + 24 * wave + 1),
     }
 }
 

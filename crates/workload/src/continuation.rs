@@ -58,6 +58,10 @@ impl Prompts for Continued {
         }
     }
 
+    fn output_tokens(&self, _session: u64, _turn: u32) -> Option<u32> {
+        None
+    }
+
     fn distinct(&self) -> Option<u64> {
         Some(self.pieces.distinct())
     }

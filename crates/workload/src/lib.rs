@@ -51,6 +51,11 @@ pub trait Prompts: Send + Sync {
     /// What the user says in a turn of a session, both counted from 0.
     fn prompt(&self, session: u64, turn: u32) -> Prompt;
 
+    /// The tokens of its answer, where the work says so; cheap where that is known without it.
+    fn output_tokens(&self, session: u64, turn: u32) -> Option<u32> {
+        self.prompt(session, turn).output_tokens
+    }
+
     /// The answer that the data hold for that turn.
     fn answer(&self, _session: u64, _turn: u32) -> Option<Arc<str>> {
         None

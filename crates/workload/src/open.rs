@@ -75,17 +75,29 @@ impl Workload {
     /// What the user says in a turn of a session, with the length of the answer to ask for.
     pub fn prompt(&self, session: u64, turn: u32) -> Prompt {
         let mut prompt = self.prompts.prompt(session, turn);
-        // Turns of a session draw their own lengths.
-        let index = session ^ (u64::from(turn) << 40);
-        let drawn = self.outputs.tokens(index);
-        prompt.output_tokens = if self.outputs_win {
-            drawn
+        prompt.output_tokens = self.tokens_to_ask(session, turn, || prompt.output_tokens);
+        prompt
+    }
+
+    /// That length alone.
+    pub fn output_tokens(&self, session: u64, turn: u32) -> Option<u32> {
+        self.tokens_to_ask(session, turn, || self.prompts.output_tokens(session, turn))
+    }
+
+    fn tokens_to_ask(
+        &self,
+        session: u64,
+        turn: u32,
+        of_work: impl FnOnce() -> Option<u32>,
+    ) -> Option<u32> {
+        if self.outputs_win {
+            // Turns of a session draw their own lengths.
+            self.outputs.tokens(session ^ (u64::from(turn) << 40))
         } else if self.free {
             None
         } else {
-            prompt.output_tokens.or(Some(Output::UNSAID))
-        };
-        prompt
+            of_work().or(Some(Output::UNSAID))
+        }
     }
 }
 
@@ -332,6 +344,10 @@ impl<P: Prompts> Prompts for Capped<P> {
         self.set.prompt(session, turn)
     }
 
+    fn output_tokens(&self, session: u64, turn: u32) -> Option<u32> {
+        self.set.output_tokens(session, turn)
+    }
+
     fn answer(&self, session: u64, turn: u32) -> Option<Arc<str>> {
         self.set.answer(session, turn)
     }
@@ -359,6 +375,10 @@ impl<P: Prompts> Prompts for AsTokenIds<P> {
             prompt.content = Content::TokenIds(ids.into());
         }
         prompt
+    }
+
+    fn output_tokens(&self, session: u64, turn: u32) -> Option<u32> {
+        self.prompts.output_tokens(session, turn)
     }
 
     fn expected(&self, session: u64, turn: u32) -> Option<Arc<str>> {

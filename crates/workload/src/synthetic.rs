@@ -121,6 +121,15 @@ impl Synthetic {
         Ok(self)
     }
 
+    /// Tokens of a turn, and of its answer where both belong together.
+    fn draw(&self, session: u64, turn: u32) -> (u32, Option<u32>) {
+        let index = match turn {
+            0 => session,
+            _ => Source::Turn(session, turn).index(),
+        };
+        self.lengths.draw(self.seed, index)
+    }
+
     fn stretches(&self, session: u64, length: u32) -> Vec<Stretch> {
         let source = Source::Prompt(session);
         let Some(groups) = &self.groups else {
@@ -146,20 +155,21 @@ impl Prompts for Synthetic {
     }
 
     fn prompt(&self, session: u64, turn: u32) -> Prompt {
-        let (prompt, output_tokens) = if turn == 0 {
-            let (length, output) = self.lengths.draw(self.seed, session);
-            let stretches = self.stretches(session, length);
-            (self.writer.prompt(true, &stretches), output)
+        let (tokens, output_tokens) = self.draw(session, turn);
+        let prompt = if turn == 0 {
+            self.writer.prompt(true, &self.stretches(session, tokens))
         } else {
             let source = Source::Turn(session, turn);
-            let (tokens, output) = self.lengths.draw(self.seed, source.index());
-            let stretches = [Stretch { source, tokens }];
-            (self.writer.prompt(false, &stretches), output)
+            self.writer.prompt(false, &[Stretch { source, tokens }])
         };
         Prompt {
             output_tokens,
             ..prompt
         }
+    }
+
+    fn output_tokens(&self, session: u64, turn: u32) -> Option<u32> {
+        self.draw(session, turn).1
     }
 
     /// Random words are practically never the same twice, unless there are too few of them.

@@ -212,12 +212,15 @@ impl Amounts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use inferometer_core::units::Slim;
 
     #[test]
     fn amounts_lie_where_their_requests_were_under_way() {
         let request = |from_ms: u64, to_ms: u64| Handled {
             from: Offset(from_ms * 1_000_000),
             counts_from: Offset(from_ms * 1_000_000),
+            first_token: Slim::default(),
+            after_opening: None,
             to: Offset(to_ms * 1_000_000),
             complete: true,
             input: None,

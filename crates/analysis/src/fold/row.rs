@@ -60,6 +60,9 @@ pub(super) struct Handled {
     pub(super) from: Offset,
     /// Where the time begins over which it counts.
     pub(super) counts_from: Offset,
+    pub(super) first_token: Slim,
+    /// Of what came in parts, the share that came after the window had opened.
+    pub(super) after_opening: Option<f32>,
     pub(super) to: Offset,
     pub(super) complete: bool,
     pub(super) input: Option<u32>,
@@ -71,18 +74,23 @@ pub(super) struct Handled {
 }
 
 impl Handled {
-    pub(super) fn of(record: &Record, over: CountsOver) -> Option<Self> {
+    pub(super) fn of(record: &Record, over: CountsOver, opening: Offset) -> Option<Self> {
         let complete = record.is_done();
         let held = record.stage == Stage::Hold && record.failure().is_none();
         let from = record.sent?;
         let to =
             (record.completed().or(record.end).or(record.sent)).filter(|_| complete || held)?;
+        let received = &record.chunks.at;
+        let before = received.iter().filter(|&&at| at < opening).count();
         Some(Handled {
             from,
             counts_from: match over {
                 CountsOver::Whole => from,
-                CountsOver::Answer => record.chunks.at.first().map_or(to, |&first| first.min(to)),
+                CountsOver::Answer => received.first().map_or(to, |&first| first.min(to)),
             },
+            first_token: received.first().copied().into(),
+            after_opening: (!received.is_empty())
+                .then(|| (received.len() - before) as f32 / received.len() as f32),
             to,
             complete,
             input: record.input_tokens(),

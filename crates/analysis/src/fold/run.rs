@@ -202,6 +202,7 @@ impl<'a> Run<'a> {
         }
         Course {
             from,
+            settled: self.is_steady(),
             sending_ended: ended,
             in_flight: &self.in_flight,
             ttft_ms: &self.ttft,

@@ -8,11 +8,11 @@ use super::pool::Pool;
 pub(super) use super::row::{Answer, CountsOver, Figure, Handled, Row, column, ms};
 use super::wire::WireTally;
 use crate::concurrency::UnderWay;
+use crate::context::RunContext;
 use crate::judge::{LengthEvidence, StallEvidence, UsageEvidence};
 use crate::timeline::Timeline;
 use inferometer_core::quantile::{quantile, sort};
 use inferometer_core::record::{FailureClass, Outcome, Phase, Record, Stage, TokenSource};
-use inferometer_core::scenario::Scenario;
 use inferometer_core::slo::{Slo, SloScope};
 use inferometer_core::summary::{FailureCount, MediaResult};
 use inferometer_core::thresholds::Thresholds;
@@ -111,6 +111,7 @@ pub(super) struct Tally<'a> {
     from_work: bool,
     thresholds: &'a Thresholds,
     counts_over: CountsOver,
+    opening: Offset,
     /// Requests that are kept one by one; beyond, a share of them is.
     most_kept: usize,
     pub(super) rows: Vec<Row>,
@@ -214,11 +215,9 @@ impl MeanOf {
 
 impl<'a> Tally<'a> {
     /// Of each of `most_kept` requests all is kept that a figure may rest on; of more, a share.
-    pub(super) fn new(
-        scenario: &'a Scenario,
-        thresholds: &'a Thresholds,
-        most_kept: usize,
-    ) -> Self {
+    pub(super) fn new(context: &'a RunContext<'a>, most_kept: usize) -> Self {
+        let scenario = context.scenario;
+        let thresholds = &scenario.objectives.thresholds;
         // Answers to a template are told one by one.
         let by_answer = matches!(scenario.work.prompts, PromptSource::Continuation(_));
         let slos = &scenario.objectives.slos;
@@ -232,6 +231,7 @@ impl<'a> Tally<'a> {
             exact: scenario.work.wants_exact_lengths(),
             from_work: scenario.work.output == Output::FromWork,
             counts_over: CountsOver::of(&scenario.load.shape),
+            opening: context.ending.measured_from,
             thresholds,
             most_kept: if by_answer { usize::MAX } else { most_kept },
             rows: Vec::new(),
@@ -272,7 +272,10 @@ impl<'a> Tally<'a> {
 
     /// Takes a record. One that is not measured counts as load only.
     pub(super) fn add(&mut self, record: &Record) {
-        match (Handled::of(record, self.counts_over), &mut self.crowd) {
+        match (
+            Handled::of(record, self.counts_over, self.opening),
+            &mut self.crowd,
+        ) {
             (Some(handled), Some(crowd)) if handled.complete => crowd.amounts.add(&handled),
             (handled, _) => self.handled.extend(handled),
         }

@@ -5,11 +5,13 @@
 //! In a steady load this adds up to what is completed and received in the window, and it does not
 //! depend on where the edges fall when streams send in waves: counts of completions or tokens
 //! between two moments would jump by a whole wave, or by the pause before its first tokens.
+//! In the rush at the beginning, when all prompts came at once, answers advanced like none later:
+//! what a stream began with counts by what was received of it inside ([`Beginning`]).
 
 use super::crowd::{Amount, Amounts};
 use super::precision::{Precision, RestsOn};
 use super::run::Run;
-use super::tally::Handled;
+use super::tally::{Answer, Handled};
 use super::total;
 use crate::statistics::Batches;
 use inferometer_core::summary::{Throughput, Tokens};
@@ -40,10 +42,97 @@ impl Part {
     }
 }
 
+/// The first answers of the streams of a closed loop.
+struct Beginning {
+    opening: Offset,
+    /// What was sent until then was sent at once.
+    first_token: Option<Offset>,
+    later: UnderWayLater,
+}
+
+impl Beginning {
+    /// A request with the weight of what was received of it after the opening, if it is one of
+    /// these.
+    fn counted(&self, request: Handled) -> Counted {
+        let is_first = Some(request.from) < self.first_token && request.counts_from == request.from;
+        let received = (request.after_opening).filter(|_| is_first && request.to > self.opening);
+        let Some(received) = received.map(f64::from) else {
+            return Counted {
+                request,
+                answer: 1.0,
+                rest: 1.0,
+            };
+        };
+        // The time that others wait for their first token, which counts at the end of the window,
+        // is taken off.
+        let answer = received / (1.0 + self.later.wait_share);
+        // A first answer is the rest of a whole one.
+        let whole = match (request.output, self.later.tokens) {
+            (Some(tokens), Some(whole)) if whole > 0.0 => (f64::from(tokens) / whole).min(1.0),
+            _ => 1.0,
+        };
+        Counted {
+            request: Handled {
+                counts_from: self.opening,
+                ..request
+            },
+            answer,
+            rest: answer * whole,
+        }
+    }
+}
+
+/// What answers are like that are under way at some moment: long ones more often than not, so
+/// each has the weight of its time.
+struct UnderWayLater {
+    /// How long they wait for their first token, as a share of the time after it.
+    wait_share: f64,
+    tokens: Option<f64>,
+}
+
+impl UnderWayLater {
+    fn of(run: &Run<'_>) -> Self {
+        let mean = |of: &dyn Fn(&Answer, f64) -> Option<f64>| {
+            let weighted = run.answers.iter().filter_map(|answer| {
+                let whole = answer.e2e.ms()?;
+                Some([whole * of(answer, whole)?, whole])
+            });
+            let [sum, weight] =
+                weighted.fold([0.0; 2], |[a, b], [sum, weight]| [a + sum, b + weight]);
+            (weight > 0.0).then(|| sum / weight)
+        };
+        let wait = mean(&|answer, _| answer.ttft_from_sent.ms());
+        let rest = mean(&|answer, whole| Some((whole - answer.ttft_from_sent.ms()?).max(0.0)));
+        UnderWayLater {
+            wait_share: match (wait, rest) {
+                (Some(wait), Some(rest)) if rest > 0.0 => wait / rest,
+                _ => 0.0,
+            },
+            tokens: mean(&|answer, _| answer.output.map(f64::from)),
+        }
+    }
+}
+
+/// A request, and how much of its answer and of the rest counts, spread over its time.
+struct Counted {
+    request: Handled,
+    answer: f64,
+    rest: f64,
+}
+
+impl Counted {
+    fn weight(&self, amount: Amount) -> f64 {
+        match amount {
+            Amount::Output | Amount::OutputChars => self.answer,
+            _ => self.rest,
+        }
+    }
+}
+
 /// Rates inside the window of a load that is steady by construction.
 pub(super) struct WindowRates<'a> {
     whole: Part,
-    handled: Vec<Handled>,
+    handled: Vec<Counted>,
     /// Those of a crowd.
     others: Option<&'a Amounts>,
     mean_s: f64,
@@ -70,10 +159,19 @@ impl<'a> WindowRates<'a> {
                 ..*request
             }
         };
+        let beginning = Beginning {
+            opening: from,
+            first_token: (handled.iter())
+                .filter_map(|request| request.first_token.offset())
+                .min(),
+            later: UnderWayLater::of(run),
+        };
         let touches = |request: &Handled| request.to >= from && request.from <= to;
         Some(WindowRates {
             whole,
-            handled: handled.iter().map(whole_answer).filter(touches).collect(),
+            handled: (handled.iter().map(whole_answer).filter(touches))
+                .map(|request| beginning.counted(request))
+                .collect(),
             others: run.crowd.map(|crowd| &crowd.amounts),
             mean_s,
         })
@@ -88,8 +186,9 @@ impl<'a> WindowRates<'a> {
         let others = self.others;
         let others = others.and_then(|others| others.between(amount, part.from, part.to));
         let (mut sum, mut known) = (others.unwrap_or_default(), others.is_some());
-        for request in &self.handled {
-            let share = part.share(request);
+        for counted in &self.handled {
+            let request = &counted.request;
+            let share = counted.weight(amount) * part.share(request);
             if share > 0.0 {
                 // An answer without a count is left out, as it is from the totals.
                 let amount = amount.of(request);

@@ -1,7 +1,7 @@
 //! Trends: whether a series rises, and where its warm-up ends.
 
 use super::Test;
-use super::distribution::normal_tail;
+use super::distribution::{normal_tail, student_tail};
 use inferometer_core::quantile::sort;
 
 /// Mann–Kendall test for a rising trend: Kendall's tau and the one-sided probability of one
@@ -35,6 +35,26 @@ pub fn rising_trend(values: &[f64]) -> Option<Test> {
     Some(Test {
         statistic: score as f64 / (n * (n - 1) / 2) as f64,
         p_value: normal_tail(z),
+    })
+}
+
+/// Whether a walk climbs: the mean of its steps and the one-sided probability of one as large by
+/// chance, by Student's t. Absent for fewer than 8 values.
+pub fn climbs(values: &[f64]) -> Option<Test> {
+    if values.len() < 8 {
+        return None;
+    }
+    let steps: Vec<f64> = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let n = steps.len() as f64;
+    let mean = steps.iter().sum::<f64>() / n;
+    let variance = (steps.iter().map(|step| (step - mean).powi(2))).sum::<f64>() / (n - 1.0);
+    let p_value = match variance {
+        0.0 => f64::from(u8::from(mean <= 0.0)),
+        _ => student_tail(mean / (variance / n).sqrt(), n - 1.0),
+    };
+    Some(Test {
+        statistic: mean,
+        p_value,
     })
 }
 

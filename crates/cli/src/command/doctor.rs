@@ -285,7 +285,7 @@ impl Point {
             }),
             conversation: None,
             warmup_from: WARMUP_SESSION,
-            spread_first_answers: None,
+            first_wave: None,
             cancel: None,
             keep_text: false,
             timeouts: Timeouts {

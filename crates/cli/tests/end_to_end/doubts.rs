@@ -322,6 +322,29 @@ fn a_server_that_dies_under_way_makes_the_run_invalid_and_all_is_accounted_for()
     }
 }
 
+/// The engine below answers 23.3 requests a second at most.
+#[test]
+fn an_overload_is_told_and_a_queue_near_its_limit_is_not_one() {
+    let place = Place::new();
+    let told = |rate: &str, requests: &str, seed: u32| {
+        let command = format!(
+            "run --sim-clock virtual --quiet --no-html --format json --rate {rate} \
+             --requests {requests} --seed {seed} --input-tokens uniform(64,448) \
+             --output-tokens lognormal(128,80) --out {rate}-{seed} \
+             -- vllm serve qwen2.5-7b --max-num-seqs 48"
+        );
+        let ended = place.run(&command.split_whitespace().collect::<Vec<_>>());
+        ended.stdout.contains("\"code\": \"overload\"")
+    };
+    let seeds = 1..=5;
+    let count = |rate: &str, requests: &str| {
+        let told = seeds.clone().filter(|&seed| told(rate, requests, seed));
+        told.count()
+    };
+    assert_eq!(count("21.6", "1000"), 0);
+    assert!(count("26.7", "1000") >= 4);
+}
+
 #[test]
 fn no_length_of_run_is_advised_where_the_server_is_overloaded() {
     let place = Place::new();

@@ -542,6 +542,33 @@ fn a_window_that_opens_in_virtual_time_delays_no_arrival() {
     assert!(opened < 1.5 * bare, "{opened} against {bare}");
 }
 
+/// Figures of a run in virtual time: tokens per second and mean TPOT.
+fn computed(place: &Place, load: &str, requests: u32, seed: u32) -> [f64; 2] {
+    let command = format!(
+        "run --sim-clock virtual --quiet --no-html --format json {load} --requests {requests} \
+         --seed {seed} --out {requests}-{seed} -- vllm serve qwen2.5-7b --max-num-seqs 48"
+    );
+    let ended = place.run(&command.split_whitespace().collect::<Vec<_>>());
+    let summary: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+    let rate = &summary["throughput"]["output_tokens_per_s"];
+    [rate, &summary["latency"]["tpot_ms"]["mean"]].map(|figure| figure.as_f64().unwrap())
+}
+
+#[test]
+fn a_few_long_answers_are_under_way_from_the_start_as_often_as_later() {
+    let place = Place::new();
+    let load = "--concurrency 24 --length-pairs 200:20=9,2000:600=1";
+    let truth = computed(&place, load, 6000, 99);
+    let short: Vec<_> = (1..=6)
+        .map(|seed| computed(&place, load, 240, seed))
+        .collect();
+    for (figure, truth) in truth.into_iter().enumerate() {
+        let values: Vec<f64> = short.iter().map(|run| run[figure]).collect();
+        let ratio = mean(&values) / truth;
+        assert!((0.96..1.05).contains(&ratio), "{figure}: {ratio}");
+    }
+}
+
 #[test]
 fn a_model_that_the_simulated_engine_does_not_serve_is_refused_in_virtual_time_too() {
     let place = Place::new();

@@ -3,7 +3,7 @@ use crate::doubt::ImportDoubtCode;
 use inferometer_text::Lang;
 
 fn codes(summary: &ImportedSummary) -> Vec<&'static str> {
-    judge(summary, false)
+    judge(summary, None)
         .into_iter()
         .map(|doubt| doubt.code().name())
         .collect()
@@ -38,7 +38,7 @@ fn sound() -> ImportedSummary {
 
 #[test]
 fn a_sound_result_raises_no_doubt() {
-    assert!(codes(&sound()).is_empty(), "{:?}", judge(&sound(), false));
+    assert!(codes(&sound()).is_empty(), "{:?}", judge(&sound(), None));
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn requests_are_lost_whether_or_not_failures_are_reported() {
         summary.requests.ok = Some(990);
         summary.requests.failed = failed;
         assert!(codes(&summary).contains(&"lost-requests"), "{failed:?}");
-        assert_eq!(judge(&summary, false)[0].severity(), Invalid);
+        assert_eq!(judge(&summary, None)[0].severity(), Invalid);
     }
     let mut summary = sound();
     (summary.requests.ok, summary.requests.failed) = (Some(995), Some(5));
@@ -173,8 +173,21 @@ fn a_flood_without_cap_is_noted() {
     let mut summary = sound();
     summary.concurrency.configured = None;
     assert!(
-        judge(&summary, true)
+        judge(&summary, Some(f64::INFINITY))
             .iter()
             .any(|doubt| doubt.code() == ImportDoubtCode::AllAtOnce)
     );
+}
+
+#[test]
+fn a_client_that_sends_faster_than_asked_is_told_and_a_slower_server_is_not() {
+    // 5 requests a second were completed.
+    let told = |rate: f64| {
+        let doubts = judge(&sound(), Some(rate));
+        doubts
+            .iter()
+            .any(|doubt| doubt.code() == ImportDoubtCode::OtherRate)
+    };
+    assert!(told(3.3));
+    assert!(!told(4.8) && !told(5.0) && !told(20.0));
 }

@@ -2,6 +2,7 @@
 //! recorded, to the nanosecond and on any machine.
 
 use inferometer_core::content::Content;
+use inferometer_core::first_wave::FirstWave;
 use inferometer_core::record::{Failure, FailureClass, Outcome, Phase, Record, Stage};
 use inferometer_core::scenario::Hold;
 use inferometer_core::units::{Offset, Span};
@@ -219,7 +220,7 @@ fn setup(server: InMemory, timeouts: Timeouts, talk: Option<Conversation>) -> Se
         keep_text: talk.is_some(),
         conversation: talk,
         warmup_from: WARMUP_SESSION,
-        spread_first_answers: None,
+        first_wave: None,
         timeouts,
         clock: Clock::start(),
         run_id: "test".into(),
@@ -851,7 +852,7 @@ fn first_answers_of_the_warm_up_are_asked_shorter_for_each_stream_but_the_last()
             output_tokens: Some(100),
             ..Job::default()
         }),
-        spread_first_answers: Some(4),
+        first_wave: Some(FirstWave::of_own_sessions(4)),
         ..setup(InMemory::new(100, 0, 1), PATIENT, None)
     };
     let asked = |stage: Stage, index: u64| {

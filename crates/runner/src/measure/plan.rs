@@ -1,6 +1,7 @@
 //! A load point, planned before the first byte is sent.
 
 use crate::{host, work};
+use inferometer_core::first_wave::FirstWave;
 use inferometer_core::record::Stage;
 use inferometer_core::scenario::{Extent, Hold, Scenario, Shape, Stagger, Warmup};
 use inferometer_core::schedule::{Arrivals, MOST_ARRIVALS, Part};
@@ -38,14 +39,26 @@ impl Planned {
         }
     }
 
-    /// Streams whose first answers are spread by their lengths.
-    pub fn spread_first_answers(&self) -> Option<u32> {
-        match self.rhythm {
-            Rhythm::Closed { streams, .. } => {
-                Some(streams).filter(|_| self.stagger == Stagger::Auto && self.opening.is_some())
-            }
-            Rhythm::Open { .. } => None,
+    /// What the streams begin with in the warm-up, where it is the lengths of their first answers
+    /// that spread them.
+    pub fn first_wave(&self, scenario: &Scenario, workload: &Workload) -> Option<FirstWave> {
+        let Rhythm::Closed { streams, .. } = self.rhythm else {
+            return None;
+        };
+        if self.stagger != Stagger::Auto || self.opening.is_none() {
+            return None;
         }
+        let (streams, from) = (u64::from(streams), self.spare_session());
+        // A conversation cannot be begun in its middle.
+        if scenario.work.conversation.is_some() {
+            return Some(FirstWave::of_own_sessions(streams));
+        }
+        // The rest of the warm-up is to find sessions too that are not measured.
+        let spare = workload.distinct().map_or(u64::MAX, |distinct| {
+            distinct.saturating_sub(from + 2 * streams)
+        });
+        let tokens = |session| workload.output_tokens(from + session, 0);
+        Some(FirstWave::new(streams, spare, tokens))
     }
 
     /// Time over which the streams of a closed loop begin, where it is time that spreads them:

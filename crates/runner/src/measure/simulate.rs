@@ -20,6 +20,7 @@ use inferometer_catalog::device::Device;
 use inferometer_catalog::engine::{EngineKind, Version};
 use inferometer_core::content::Content;
 use inferometer_core::environment::{EndCause, Ending, Environment, Health, Probe, StartedEngine};
+use inferometer_core::first_wave::FirstWave;
 use inferometer_core::note::{Known, Note};
 use inferometer_core::record::{
     Chunks, Failure, FailureClass, Outcome, PerToken, Phase, Record, Stage, Usage,
@@ -86,6 +87,7 @@ pub fn simulate(
         scenario: &scenario,
         block_size: launch.config.block_size,
         spare: planned.spare_session(),
+        first_wave: planned.first_wave(&scenario, &workload),
     };
     let alone = virtual_time::latency_alone(&launch.config, work.preflight());
     let stagger = planned.stagger(Some(Duration::from_nanos(alone)));
@@ -241,6 +243,7 @@ struct VirtualWork<'a> {
     block_size: u32,
     /// Where the sessions of the warm-up begin.
     spare: u64,
+    first_wave: Option<FirstWave>,
 }
 
 impl VirtualWork<'_> {
@@ -252,9 +255,10 @@ impl VirtualWork<'_> {
 
     /// The session of the work at a place of the load.
     fn session(&self, place: RequestPlace) -> u64 {
-        match place.stage {
-            Stage::Warmup => self.spare + place.session,
-            Stage::Measured | Stage::Hold => place.session,
+        match (place.stage, &self.first_wave) {
+            (Stage::Warmup, Some(wave)) => self.spare + wave.session(place.session),
+            (Stage::Warmup, None) => self.spare + place.session,
+            (Stage::Measured | Stage::Hold, _) => place.session,
         }
     }
 

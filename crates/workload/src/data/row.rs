@@ -155,6 +155,14 @@ pub struct Picked {
     pub turns: Box<[TurnTokens]>,
 }
 
+impl Picked {
+    /// Tokens to ask for, where the row says so or has an answer of its own.
+    pub fn asked(&self) -> Option<u32> {
+        let asked = self.row.output_tokens.or(self.reference_tokens);
+        asked.filter(|tokens| *tokens > 0)
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TurnTokens {
     /// Of what the user says.

@@ -133,12 +133,19 @@ impl Prompts for DataSet {
             // Refused when the set was made.
             RowContent::Lengths { .. } => Content::default(),
         };
-        let asked = picked.row.output_tokens.or(picked.reference_tokens);
         Prompt {
             content,
             input_tokens: picked.prompt_tokens,
             chars: self.chars[self.place(session)],
-            output_tokens: asked.filter(|tokens| *tokens > 0),
+            output_tokens: picked.asked(),
+        }
+    }
+
+    fn output_tokens(&self, session: u64, turn: u32) -> Option<u32> {
+        let picked = self.row(session);
+        match &picked.row.content {
+            RowContent::Turns(turns) => prompt_of_turn(turns, &picked.turns, turn).output_tokens,
+            _ => picked.asked(),
         }
     }
 

@@ -124,6 +124,11 @@ impl Prompts for TracePrompts {
         }
     }
 
+    fn output_tokens(&self, session: u64, turn: u32) -> Option<u32> {
+        let rows = self.session(session);
+        rows[turn as usize % rows.len()].output_tokens
+    }
+
     fn distinct(&self) -> Option<u64> {
         Some(self.begins.len() as u64)
     }

@@ -8,7 +8,7 @@ use inferometer_core::record::Stage;
 use inferometer_core::scenario::Hold;
 use inferometer_core::session_graph::SessionGraph;
 use inferometer_core::units::Offset;
-use inferometer_core::window::{LoadSoFar, first_share};
+use inferometer_core::window::LoadSoFar;
 use inferometer_load::instrument::Rhythm;
 use inferometer_load::setup::RequestPlace;
 use inferometer_sim::engine::virtual_time::{self, Agenda, Happening};
@@ -221,13 +221,11 @@ impl<'a> VirtualLoad<'a> {
         let session = self.sessions.get(&(part(place.stage), place.session));
         let history = session.map_or(&[][..], |session| &session.history);
         let (mut request, said) = self.work.request(place, history);
-        if let Some(streams) = self.planned.spread_first_answers().map(u64::from)
+        if let Some(wave) = &self.work.first_wave
             && place.stage == Stage::Warmup
             && place.turn == 0
-            && place.session < streams
         {
-            let share = first_share(place.session, streams);
-            request.output_tokens = (f64::from(request.output_tokens) * share).ceil() as u32;
+            request.output_tokens = wave.tokens(place.session, request.output_tokens);
         }
         if place.stage == Stage::Measured {
             self.measured += 1;
