@@ -105,7 +105,11 @@ fn a_prediction_that_a_server_refutes_is_not_verified_and_later_answers_say_so()
         "16",
     ];
     let verify = ["--verify", &sim.url, "--lang", "en"];
-    let ended = ask(&place, &[&words[..], &verify].concat());
+    // A busy machine wakes the client too late at times, and then nothing is concluded.
+    let ended = (0..5)
+        .map(|_| ask(&place, &[&words[..], &verify].concat()))
+        .find(|ended| !ended.stderr.contains("client-late"))
+        .unwrap();
     assert_eq!(ended.code, Some(1), "{ended:?}");
     assert!(ended.stdout.contains("NOT VERIFIED"), "{ended:?}");
     assert!(ended.stdout.contains("these flags"), "{ended:?}");
