@@ -31,7 +31,14 @@ pub(super) fn section(report: &ImportReport<'_>, group: &ResultGroup) -> Section
     let mut pairs = points::extremes_of(report, group);
     pairs.extend(about(report, group, &rows));
     let mut blocks = vec![Block::Pairs(pairs)];
-    blocks.push(Block::Table(table(group, &rows, report.columns, lang)));
+    // Starts that were refused have no figures, and would leave holes among those of the others.
+    let varying = varying_flags(&rows);
+    let (refused, measured): (Vec<Row<'_>>, Vec<Row<'_>>) =
+        (rows.iter().copied()).partition(|(_, result)| result.found.error.is_some());
+    for rows in [measured, refused].iter().filter(|rows| !rows.is_empty()) {
+        let table = table(group, rows, &varying, report.columns, lang);
+        blocks.push(Block::Table(table));
+    }
     Section {
         heading: (!group.title.is_empty()).then(|| group.title.clone()),
         blocks,
@@ -128,6 +135,7 @@ fn shared<T: PartialEq>(
 fn table(
     group: &ResultGroup,
     rows: &[Row<'_>],
+    varying: &BTreeSet<&String>,
     chosen: Option<&SummaryColumns>,
     lang: Lang,
 ) -> Table {
@@ -169,7 +177,6 @@ fn table(
             columns.extend(latencies(rows, lang));
         }
     }
-    let varying = varying_flags(rows);
     if !varying.is_empty() {
         let column = Column::wrapped(ImportText::Flags.text(lang));
         columns.push(texts(column, &|it| {
