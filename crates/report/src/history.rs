@@ -548,3 +548,52 @@ pub fn csv(history: &History) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inferometer_campaign::history::RunOfTimeline;
+    use std::collections::BTreeMap;
+
+    /// Scenarios with so many runs each.
+    fn history(runs: &[usize]) -> History {
+        let run = |nth: usize| RunOfTimeline {
+            path: format!("runs/{nth}"),
+            started: "2026-11-15T02:23:34Z".to_owned(),
+            new_facts: BTreeMap::new(),
+        };
+        let timeline = |(nth, count): (usize, &usize)| Timeline {
+            differs: BTreeMap::from([("seed".to_owned(), nth.to_string())]),
+            conditions: BTreeMap::new(),
+            runs: (0..*count).map(run).collect(),
+            invalid: 0,
+            metrics: Vec::new(),
+        };
+        History {
+            schema: String::new(),
+            margin: 0.02,
+            risk: 0.05,
+            timelines: runs.iter().enumerate().map(timeline).collect(),
+        }
+    }
+
+    fn headings(history: &History) -> Vec<String> {
+        let doc = compose(history, Lang::En);
+        doc.sections
+            .into_iter()
+            .filter_map(|it| it.heading)
+            .collect()
+    }
+
+    #[test]
+    fn many_scenarios_with_too_few_runs_are_one_table() {
+        let many = history(&[6, 2, 2, 1, 1]);
+        let [told, short] = <[String; 2]>::try_from(headings(&many)).unwrap();
+        assert_eq!(told, "seed=0");
+        assert_eq!(short, "Scenarios with fewer than 6 runs");
+        assert_eq!(figures(&many, Lang::En).len(), 1);
+        let few = history(&[6, 2, 1]);
+        assert_eq!(headings(&few), ["seed=0", "seed=1", "seed=2"]);
+        assert_eq!(figures(&few, Lang::En).len(), 2);
+    }
+}

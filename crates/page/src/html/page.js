@@ -261,7 +261,7 @@
     const taken = new Set();
     // The height of a label that ends or begins at a line: the first that is free of data, else the freest.
     const heightFor = (at, toLeft, text) => {
-      const line = across(at), long = 7 * [...text].length / Math.max(width - 70, 100);
+      const line = across(at), long = [...text].reduce((sum, sign) => sum + (sign > 'ÿ' ? 12 : 7), 6) / Math.max(width - 70, 100);
       const [from, to] = toLeft ? [line - long, line] : [line, line + long];
       const covers = (slot) => data.filter(([x, y]) => {
         const bottom = 0.08 + 0.13 * slot;

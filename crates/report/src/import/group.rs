@@ -27,7 +27,7 @@ struct Filled {
 
 pub(super) fn section(report: &ImportReport<'_>, group: &ResultGroup) -> Section {
     let lang = report.lang;
-    let rows = report.rows(group);
+    let rows = by_load(report.rows(group));
     let mut pairs = points::extremes_of(report, group);
     pairs.extend(about(report, group, &rows));
     let mut blocks = vec![Block::Pairs(pairs)];
@@ -42,6 +42,29 @@ pub(super) fn section(report: &ImportReport<'_>, group: &ResultGroup) -> Section
     Section {
         heading: (!group.title.is_empty()).then(|| group.title.clone()),
         blocks,
+    }
+}
+
+/// A ladder in the order of its load, wherever its levels stood; anything else as it was written.
+fn by_load(rows: Vec<Row<'_>>) -> Vec<Row<'_>> {
+    let load = |(_, result): &Row<'_>| {
+        let point = &result.found.point;
+        let (axis, value) = point.iter().next().filter(|_| point.len() == 1)?;
+        Some((axis.clone(), value.as_f64()?))
+    };
+    let levels: Option<Vec<(String, f64)>> = rows.iter().map(load).collect();
+    let Some(levels) = levels else { return rows };
+    let mut ladder: Vec<(&(String, f64), Row<'_>)> = levels.iter().zip(rows.clone()).collect();
+    ladder.sort_by(|((_, a), _), ((_, b), _)| a.total_cmp(b));
+    let is_ladder = |pair: &[(&(String, f64), Row<'_>)]| {
+        let [((axis, low), _), ((other, high), _)] = pair else {
+            return false;
+        };
+        axis == other && low < high
+    };
+    match ladder.windows(2).all(is_ladder) {
+        true => ladder.into_iter().map(|(_, row)| row).collect(),
+        false => rows,
     }
 }
 
