@@ -369,18 +369,38 @@
     return rows.map((row) => row.filter((_, column) => used[column]).map((cell) => quoted(safe(cell))).join(',')).join('\n') + '\n';
   }
 
+  // A text in lines of at most so many pixels, by what a letter takes at its size.
+  function lines(text, width, letter) {
+    const wide = (line) => [...line].reduce((sum, sign) => sum + (sign > '⁏' ? 1.8 : 1), 0) * letter;
+    const out = [''];
+    for (const word of text.split(/(?<=[ 、，。；：])/)) {
+      if (out[out.length - 1] && wide(out[out.length - 1] + word.trimEnd()) > width) out.push('');
+      out[out.length - 1] += word;
+    }
+    return out.map((line) => plain(line.trimEnd()));
+  }
+
   // A chart as it is drawn, with its title above and its notes below: it may be looked at alone.
   function picture(plot, panel) {
     const figure = plot.closest('.figure');
-    const heading = [say(panel.title), figure.querySelector('h2')?.innerText].filter(Boolean).join(' · ');
-    const notes = (figure.querySelector('.note')?.innerText ?? '').split('\n').filter(Boolean);
+    const words = (element) => element?.innerText.trim() ?? '';
+    const width = plot.clientWidth;
+    const parts = [words(plot.closest('.panel').querySelector('h3')), words(figure.querySelector('h2'))].filter(Boolean);
+    // Both names on one line where they fit, else what the figure is called is the first of the notes.
+    const fits = lines(parts.join(' · '), width - 20, 8.6).length === 1;
+    const title = brief(fits ? parts.join(' · ') : parts[0], Math.floor((width - 20) / 8.6));
+    const said = [...(fits ? [] : parts.slice(1)), ...words(figure.querySelector('.note')).split('\n')];
+    const notes = said.filter(Boolean).flatMap((note) => lines(note, width - 20, 6.2));
     const {margin, annotations} = plot.layout;
-    const [above, below] = [34, notes.length ? 16 * notes.length + 14 : 0];
-    const note = {text: notes.map(plain).join('<br>'), showarrow: false, xref: 'paper', yref: 'paper', x: 0, y: 0, align: 'left',
-      xanchor: 'left', yanchor: 'top', yshift: -46, font: {size: 11, color: page.themes[themeName()].muted}};
-    return {data: plot.data, layout: {...plot.layout, title: {text: plain(heading), x: 0.01, y: 0.985, yanchor: 'top', font: {size: 15}},
+    const [above, below] = [44, notes.length ? 16 * notes.length + 14 : 0];
+    const look = page.themes[themeName()];
+    const note = {text: notes.join('<br>'), showarrow: false, xref: 'paper', yref: 'paper', x: 0, y: 0, align: 'left',
+      xanchor: 'left', yanchor: 'top', xshift: 10 - plot._fullLayout._size.l, yshift: -46, font: {size: 11, color: look.muted}};
+    const height = plot.clientHeight + above + below;
+    return {data: plot.data, layout: {...plot.layout,
+      title: {text: title, x: 10 / width, xanchor: 'left', y: 1 - 10 / height, yanchor: 'top', font: {size: 15}},
       margin: {...margin, t: margin.t + above, b: margin.b + below}, annotations: [...annotations, ...(notes.length ? [note] : [])]},
-    size: {width: plot.clientWidth, height: plot.clientHeight + above + below}};
+    size: {width, height}};
   }
 
   function save(name, text, type) {
