@@ -24,6 +24,8 @@ texts! {
         RunsFromTo => "{count}, from {from} to {to}", "{count} 次，{from} 至 {to}";
         RunsInvalid => "{runs}; {invalid} invalid ones are not counted", "{runs}；另有 {invalid} 次无效，不计入";
         NoneValid => "none is valid; {invalid} invalid ones are not counted", "没有有效的运行；{invalid} 次无效，不计入";
+        Short => "Scenarios with fewer than {needed} runs", "运行不足 {needed} 次的场景";
+        Latest => "latest", "最近一次";
         Changes => "Changes", "变化";
         Metric => "metric", "指标";
         Now => "now", "现在";

@@ -11,7 +11,7 @@ inferometer_text::texts! {
         Import => "Imported results", "导入结果";
         Environment => "Environment", "测试环境";
         Measured => "Measured with", "测试工具";
-        MeasuredBy => "Inferometer {version}, {workers} client threads", "Inferometer {version}，{workers} 个客户端线程";
+        MeasuredBy => "Inferometer {version}, client threads: {workers}", "Inferometer {version}，{workers} 个客户端线程";
         Host => "Client host", "客户端主机";
         Cores => "{cpu}, {cores} cores", "{cpu}，{cores} 核";
         UnknownCpu => "unknown processor", "未知处理器";

@@ -6,6 +6,7 @@ texts! {
     pub enum SetupText {
         Run => "Run", "运行";
         Server => "Server", "服务端";
+        SimulatedInVirtualTime => "simulated engine, in virtual time", "模拟引擎（虚拟时间）";
         SimulatedEngine => "simulated engine at {address}", "模拟引擎 {address}";
         Model => "Model", "模型";
         Api => "API", "API";

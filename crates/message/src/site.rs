@@ -15,8 +15,9 @@ inferometer_text::texts! {
         Computed => "computed, not measured", "计算得出，并非实测";
         Unlike => "NOT COMPARABLE: the marked results differ from the first in their kind of load (streams or rate) or by more than 5 % in mean lengths, so their ratios say nothing about the servers.", "不可比：带标记的结果与首个结果的负载类型（并发或速率）不同，或平均长度相差超过 5 %，其比值不能说明服务优劣。";
         FullComparison => "Compare with intervals and a verdict", "查看带区间与结论的完整对比";
-        HistoryLink => "Since when? History of each scenario", "从何时起？各场景的历史";
+        HistoryLink => "History", "历史变化";
         Metric => "metric", "指标";
+        NoResults => "No results here yet: inferometer run measures one load point, inferometer import reads those of other tools.", "这里还没有结果：用 inferometer run 测量一个负载点，或用 inferometer import 读取其他工具的结果。";
         Back => "all results", "全部结果";
     }
 }

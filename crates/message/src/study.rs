@@ -59,6 +59,7 @@ texts! {
         Mixed => "no one direction", "无单一方向";
         Choice => "one is better", "某一取值更优";
         NoEffect => "none seen", "未见影响";
+        AllUnclear => "cannot be told from so few trials, or from trials that differ so little", "试验太少或差别太小，无法判断";
         Unclear => "cannot be told", "无法判断";
         NotVaried => "not varied", "未改变取值";
         NeverServed => "no other value ran", "其他取值均未能运行";

@@ -86,6 +86,16 @@ pub fn following_browser(page: &str) -> String {
     page.replacen("<html ", "<html data-follow ", 1)
 }
 
+/// The same page with a way back to the list that it belongs to, named in English and Chinese.
+pub fn listed_at(page: &str, list: &str, names: [&str; 2]) -> String {
+    let link = format!(
+        "<header><a class=\"list\" href=\"{}\">← {}</a>",
+        escaped(list),
+        both("span", &names.map(escaped))
+    );
+    page.replacen("<header>", &link, 1)
+}
+
 /// Everything that is read, without what draws it.
 fn skeleton(page: &Page) -> String {
     let first = &page.editions[match page.lang {
@@ -150,7 +160,12 @@ impl Parts {
         let html = |sections: &[&Section]| -> String {
             let sections = sections.iter();
             sections
-                .map(|section| element::section(section, &glossary, edition.lang))
+                .map(|section| {
+                    // What the page is called need not be said twice.
+                    let heading = section.heading.as_deref();
+                    let heading = heading.filter(|heading| *heading != edition.title);
+                    element::section(heading, &section.blocks, &glossary, edition.lang)
+                })
                 .collect()
         };
         Parts {
@@ -252,7 +267,11 @@ fn embedded(id: &str, value: &Value) -> String {
 
 fn script_words() -> Value {
     let pair = |text: ControlText| json!({"en": text.text(Lang::En), "zh": text.text(Lang::Zh)});
-    json!({"copied": pair(ControlText::Copied)})
+    json!({
+        "copied": pair(ControlText::Copied),
+        "png": pair(ControlText::TakePng),
+        "csv": pair(ControlText::TakeCsv),
+    })
 }
 
 #[cfg(test)]

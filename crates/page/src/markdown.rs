@@ -107,8 +107,11 @@ fn fenced(command: &Command) -> String {
     let words: Vec<String> = command.words.iter().map(|word| clean(word)).collect();
     let line = words.join(" ");
     let fence = "`".repeat(longest_ticks(&line).max(2) + 1);
-    let caption = escaped(&command.caption);
-    format!("{caption}\n\n{fence}sh\n{line}\n{fence}\n")
+    let caption = match command.caption.as_str() {
+        "" => String::new(),
+        caption => format!("{}\n\n", escaped(caption)),
+    };
+    format!("{caption}{fence}sh\n{line}\n{fence}\n")
 }
 
 /// Somebody else's words as they are; never inside a table, where a bar would end the cell.

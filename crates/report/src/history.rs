@@ -20,9 +20,13 @@ use inferometer_text::punctuation::PunctuationText;
 const HOUR_NS: f64 = 3.6e12;
 const DAY_HOURS: f64 = 24.0;
 
+/// Scenarios with too few runs that have a section of their own.
+const MOST_SHORT: usize = 3;
+
 pub fn compose(history: &History, lang: Lang) -> Doc {
     let mut sections = vec![Section::plain([verdict(history, lang)])];
-    for timeline in &history.timelines {
+    let (told, short) = told_and_short(history);
+    for timeline in told {
         sections.push(section(timeline, lang));
         let changes = newest_first(timeline);
         let at_once = changes.chunk_by(|(_, a), (_, b)| a.between == b.between);
@@ -31,6 +35,12 @@ pub fn compose(history: &History, lang: Lang) -> Doc {
             let heading = HistoryText::Changes.text(lang);
             sections.push(Section::headed(heading, [Block::Notes(notes)]));
         }
+    }
+    if !short.is_empty() {
+        let needed = [("needed", LEAST.to_string())];
+        let heading = HistoryText::Short.with(lang, &needed);
+        let table = Block::Table(short_table(&short, lang));
+        sections.push(Section::headed(&heading, [table]));
     }
     let method = HistoryText::Method.with(
         lang,
@@ -41,6 +51,16 @@ pub fn compose(history: &History, lang: Lang) -> Doc {
     );
     sections.push(Section::plain([Block::Paragraph(method)]));
     Doc { sections }
+}
+
+/// Scenarios that are told of one by one, and those that are only listed: many of too few runs.
+fn told_and_short(history: &History) -> (Vec<&Timeline>, Vec<&Timeline>) {
+    let is_short = |it: &&Timeline| it.runs.len() < LEAST;
+    let (short, told): (Vec<_>, Vec<_>) = history.timelines.iter().partition(is_short);
+    match short.len() {
+        0..=MOST_SHORT => (history.timelines.iter().collect(), Vec::new()),
+        _ => (told, short),
+    }
 }
 
 /// The history as checks for a CI service: one for each metric of each timeline, which fails where
@@ -169,6 +189,24 @@ fn section(timeline: &Timeline, lang: Lang) -> Section {
         heading: Some(name(timeline)),
         blocks,
     }
+}
+
+/// A line for each scenario that cannot show a change yet.
+fn short_table(timelines: &[&Timeline], lang: Lang) -> Table {
+    let columns = vec![
+        Column::wrapped(HistoryText::Scenario.text(lang)),
+        Column::right(HistoryText::Runs.text(lang)),
+        Column::left(HistoryText::Latest.text(lang)),
+    ];
+    let line = |timeline: &&Timeline| {
+        let latest = timeline.runs.last().map(|run| minute(&run.started));
+        vec![
+            Cell::text(name(timeline)),
+            Cell::count(timeline.runs.len() as u64),
+            Cell::text(latest.unwrap_or_default()),
+        ]
+    };
+    Table::new(columns, timelines.iter().map(line))
 }
 
 /// What tells a timeline from the others, else its model.
@@ -380,7 +418,8 @@ fn fact(fact: &ChangedFact, lang: Lang) -> String {
 /// One figure for each timeline with several runs: a panel for each metric over one time axis.
 pub fn figures(history: &History, lang: Lang) -> Vec<Figure> {
     let several = history.timelines.len() > 1;
-    let shown = history.timelines.iter().filter(|it| it.runs.len() > 1);
+    let (told, _) = told_and_short(history);
+    let shown = told.into_iter().filter(|it| it.runs.len() > 1);
     shown
         .enumerate()
         .map(|(place, timeline)| {
@@ -508,4 +547,53 @@ pub fn csv(history: &History) -> String {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inferometer_campaign::history::RunOfTimeline;
+    use std::collections::BTreeMap;
+
+    /// Scenarios with so many runs each.
+    fn history(runs: &[usize]) -> History {
+        let run = |nth: usize| RunOfTimeline {
+            path: format!("runs/{nth}"),
+            started: "2026-11-15T02:23:34Z".to_owned(),
+            new_facts: BTreeMap::new(),
+        };
+        let timeline = |(nth, count): (usize, &usize)| Timeline {
+            differs: BTreeMap::from([("seed".to_owned(), nth.to_string())]),
+            conditions: BTreeMap::new(),
+            runs: (0..*count).map(run).collect(),
+            invalid: 0,
+            metrics: Vec::new(),
+        };
+        History {
+            schema: String::new(),
+            margin: 0.02,
+            risk: 0.05,
+            timelines: runs.iter().enumerate().map(timeline).collect(),
+        }
+    }
+
+    fn headings(history: &History) -> Vec<String> {
+        let doc = compose(history, Lang::En);
+        doc.sections
+            .into_iter()
+            .filter_map(|it| it.heading)
+            .collect()
+    }
+
+    #[test]
+    fn many_scenarios_with_too_few_runs_are_one_table() {
+        let many = history(&[6, 2, 2, 1, 1]);
+        let [told, short] = <[String; 2]>::try_from(headings(&many)).unwrap();
+        assert_eq!(told, "seed=0");
+        assert_eq!(short, "Scenarios with fewer than 6 runs");
+        assert_eq!(figures(&many, Lang::En).len(), 1);
+        let few = history(&[6, 2, 1]);
+        assert_eq!(headings(&few), ["seed=0", "seed=1", "seed=2"]);
+        assert_eq!(figures(&few, Lang::En).len(), 2);
+    }
 }

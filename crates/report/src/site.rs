@@ -74,34 +74,47 @@ pub fn index(entries: &[Entry], hosting: Hosting, lang: Lang) -> String {
     let tags: String = (tags.iter())
         .map(|tag| format!("<option>{}</option>", escaped(tag)))
         .collect();
-    let kinds: String = [RunsText::Run, RunsText::Sweep, RunsText::Capacity]
-        .map(|kind| option(kind, kind.text(Lang::En)))
-        .concat();
+    let kinds: String = [
+        RunsText::Run,
+        RunsText::Sweep,
+        RunsText::Capacity,
+        RunsText::Study,
+        RunsText::Import,
+    ]
+    .map(|kind| option(kind, kind.text(Lang::En)))
+    .concat();
+    // What is looked for first stands first; tags are the first to go where there is little room.
     let heads: String = [
         ("choose", both(SiteText::Choose)),
         ("", both(RunsText::RunName)),
         ("aside", both(RunsText::Kind)),
-        ("aside", both(RunsText::RunLabel)),
-        ("aside", both(SiteText::Tags)),
-        ("aside", both(RunsText::When)),
         ("", both(RunsText::Verdict)),
         ("number", both(SiteText::Load)),
         ("number", "req/s".to_owned()),
         ("number", "tok/s".to_owned()),
         ("number", both(NumbersText::TtftMedian)),
+        ("when", both(RunsText::When)),
+        ("aside", both(SiteText::Tags)),
     ]
     .map(|(class, head)| format!("<th class=\"{class}\">{head}</th>"))
     .concat();
     let rows: String = entries.iter().enumerate().map(row).collect();
+    let rows = match entries {
+        [] => format!(
+            "<tr><td colspan=\"10\" class=\"faint\">{}</td></tr>\n",
+            both(SiteText::NoResults)
+        ),
+        _ => rows,
+    };
     let body = format!(
-        "<h1>{title}</h1>\n\
+        "<div class=\"top\"><h1>{title}</h1>{links}</div>\n\
          <div class=\"bar\"><input type=\"search\" id=\"search\" {search}>\
          <select id=\"kind\">{all_kinds}{kinds}</select>\
          <select id=\"tag\">{all_tags}{tags}</select>\
          <span class=\"faint\" id=\"shown\"></span>\
          <button id=\"language\" type=\"button\">中文 / English</button>\
          <button id=\"theme\" type=\"button\">{theme}</button></div>\n\
-         <div class=\"scroll\"><table><thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n\
+         <div class=\"scroll\"><table class=\"results\"><thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n\
          <h2>{comparison}</h2>\n<p class=\"faint\" id=\"choose-two\">{choose}</p>\n\
          <p class=\"invalid\" id=\"unlike\" hidden>{unlike}</p>\n\
          <div class=\"scroll\"><table id=\"ratios\"></table></div>\n\
@@ -118,23 +131,29 @@ pub fn index(entries: &[Entry], hosting: Hosting, lang: Lang) -> String {
         not_a_test = both(SiteText::NotATest),
         unlike = both(SiteText::Unlike),
         data = embedded(&data(entries)),
+        links = links(hosting),
         test = match hosting {
             Hosting::Files => String::new(),
             Hosting::Server | Hosting::Starter => format!(
-                "{start}<p id=\"test\" hidden><a href=\"compare\">{}</a></p>\n\
-                 <p><a href=\"history\">{}</a></p>\n",
+                "<p id=\"test\" hidden><a href=\"compare\">{}</a></p>\n",
                 both(SiteText::FullComparison),
-                both(SiteText::HistoryLink),
-                start = match hosting {
-                    Hosting::Starter => {
-                        format!("<p><a href=\"new\">{}</a></p>\n", both(StartText::Title))
-                    }
-                    _ => String::new(),
-                },
             ),
         },
     );
-    document(SiteText::Title.text(lang), &body, lang)
+    let title = format!("{} · Inferometer", SiteText::Title.text(lang));
+    document(&title, &body, lang)
+}
+
+/// Ways to the other pages of a server.
+fn links(hosting: Hosting) -> String {
+    let link = |page: &str, name: String| format!("<a href=\"{page}\">{name}</a>");
+    let history = || link("history", both(SiteText::HistoryLink));
+    let links = match hosting {
+        Hosting::Files => return String::new(),
+        Hosting::Server => history(),
+        Hosting::Starter => link("new", both(StartText::Title)) + &history(),
+    };
+    format!("<nav>{links}</nav>")
 }
 
 /// A page with a report as text, for a result that has no page of its own.
@@ -188,16 +207,21 @@ fn row((at, Entry { page, result }): (usize, &Entry)) -> String {
     } else {
         String::new()
     };
+    let label = (result.label.as_deref())
+        .filter(|label| !label.is_empty() && **label != result.name)
+        .map(|label| format!("<div class=\"faint\">{}</div>", shown(label)));
     format!(
         "<tr data-at=\"{at}\"><td class=\"choose\">{chosen}</td>\
-         <td class=\"name\"><a href=\"{page}\">{name}</a></td><td class=\"aside\">{kind}</td><td class=\"aside\">{label}</td>\
-         <td class=\"aside tags\">{tags}</td><td class=\"aside when\">{when}</td><td class=\"state {class}\">{state}{computed}</td><td class=\"number\">{load}</td>\
-         <td class=\"number\">{requests}</td><td class=\"number\">{tokens}</td>\
-         <td class=\"number\">{ttft}</td></tr>\n",
+         <td class=\"name\"><a href=\"{page}\">{name}</a>{label}</td><td class=\"aside\">{kind}</td>\
+         <td class=\"state {class}\">{state}{computed}</td><td class=\"number load\">{load}</td>\
+         <td class=\"number rate\" data-unit=\"req/s\">{requests}</td>\
+         <td class=\"number rate\" data-unit=\"tok/s\">{tokens}</td>\
+         <td class=\"number ttft\">{ttft}</td><td class=\"when\">{when}</td>\
+         <td class=\"aside tags\">{tags}</td></tr>\n",
         name = shown(&result.name),
         page = escaped(page),
         kind = both(result.what.kind()),
-        label = shown(result.label.as_deref().unwrap_or_default()),
+        label = label.unwrap_or_default(),
         when = shown(&result.when()),
         state = both(result.state.text()),
         load = spans(&load) + &curve(&result.curve),
@@ -406,6 +430,36 @@ mod tests {
         import.result.computed = true;
         let page = index(&[import], Hosting::Files, Lang::En);
         assert!(page.contains("class=\"tag faint\"><span lang=\"en\">computed, not measured"));
+    }
+
+    #[test]
+    fn a_label_stands_below_the_name_unless_it_says_the_same() {
+        let mut one = entry("nightly", &mut HashSet::new());
+        one.result.label = Some("nightly".to_owned());
+        let page = index(&[one.clone()], Hosting::Files, Lang::En);
+        assert!(page.contains(">nightly</a></td>"), "{page}");
+        one.result.label = Some("after the driver".to_owned());
+        let page = index(&[one], Hosting::Files, Lang::En);
+        assert!(
+            page.contains(">nightly</a><div class=\"faint\">after the driver</div></td>"),
+            "{page}"
+        );
+    }
+
+    #[test]
+    fn every_kind_can_be_filtered_and_an_empty_list_says_how_to_fill_it() {
+        let page = index(&[], Hosting::Starter, Lang::En);
+        for kind in ["run", "sweep", "capacity", "study", "import"] {
+            assert!(
+                page.contains(&format!("<option value=\"{kind}\"")),
+                "{kind}"
+            );
+        }
+        assert!(page.contains("No results here yet"), "{page}");
+        assert!(page.contains("<a href=\"new\">") && page.contains("<a href=\"history\">"));
+        let page = index(&[entry("a", &mut HashSet::new())], Hosting::Files, Lang::En);
+        assert!(!page.contains("No results here yet"), "{page}");
+        assert!(!page.contains("href=\"history\""), "{page}");
     }
 
     #[test]

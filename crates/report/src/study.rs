@@ -57,21 +57,24 @@ pub fn compose(report: &StudyReport<'_>) -> Doc {
         Section::plain(best(report)),
         Section::plain([pairs(report)]),
     ];
-    let mut table = |heading: StudyText, table: Table| {
-        if !table.rows.is_empty() {
-            let block = Block::Table(table);
-            sections.push(Section::headed(say(heading), [block]));
-        }
+    let filled = |table: Table| (!table.rows.is_empty()).then_some(Block::Table(table));
+    let mut add = |heading: StudyText, block: Option<Block>| {
+        sections.extend(block.map(|block| Section::headed(say(heading), [block])));
     };
     let front: Vec<&TrialRow> = (report.result.trials.iter())
         .filter(|trial| report.result.pareto.contains(&trial.id))
         .collect();
-    table(StudyText::Pareto, trials(report, &front));
-    table(StudyText::Importance, importance(report));
-    table(StudyText::Failures, failures(report));
+    add(StudyText::Pareto, filled(trials(report, &front)));
+    // A table of what cannot be told would tell nothing.
+    let mut effects = report.result.importance.iter().map(|line| line.effect);
+    let is_unclear = effects.all(|effect| effect == Effect::Unclear);
+    let unclear = Block::Paragraph(say(StudyText::AllUnclear).to_owned());
+    let matters = filled(importance(report)).map(|it| if is_unclear { unclear } else { it });
+    add(StudyText::Importance, matters);
+    add(StudyText::Failures, filled(failures(report)));
     let is_chosen = |trial: &&TrialRow| !is_repeat(trial);
     let all: Vec<&TrialRow> = report.result.trials.iter().filter(is_chosen).collect();
-    table(StudyText::AllTrials, trials(report, &all));
+    add(StudyText::AllTrials, filled(trials(report, &all)));
     let saved = Pair::new(
         say(StudyText::Saved),
         report.directory.display().to_string(),

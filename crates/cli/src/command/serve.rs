@@ -16,6 +16,8 @@ use crate::stores::bring;
 use anyhow::{Context, bail};
 use home::{Home, Served};
 use inferometer_bucket::Location;
+use inferometer_message::SiteText;
+use inferometer_page::html::listed_at;
 use inferometer_runner::fetched::Wanted;
 use inferometer_text::Lang;
 use inferometer_web::access::is_token;
@@ -164,14 +166,16 @@ fn answer(home: &Home, request: &Request) -> Answer {
         };
     }
     let found = match path[..] {
-        [] => home.index().map(Some),
-        ["runs", id] => home.page(id),
+        [] | ["index.html"] => home.index().map(Some),
+        ["runs", id] => home
+            .page(id)
+            .map(|page| page.map(|page| beside(page, ".."))),
         ["compare"] => {
             let ids = request.query.get("ids");
             home.comparison(ids.map(String::as_str).unwrap_or_default())
-                .map(Some)
+                .map(|page| Some(beside(page, "./")))
         }
-        ["history"] => home.history().map(Some),
+        ["history"] => home.history().map(|page| Some(beside(page, "./"))),
         ["new"] => Ok(home.form()),
         ["api", "runs"] => return json(home.listed().map(Some)),
         ["api", "runs", id] => return json(home.summary(id)),
@@ -191,6 +195,12 @@ fn answer(home: &Home, request: &Request) -> Answer {
         Ok(None) => missing(),
         Err(error) => failed(&error),
     }
+}
+
+/// A report with the way back to the list of results.
+fn beside(page: String, list: &str) -> String {
+    let names = [Lang::En, Lang::Zh].map(|lang| SiteText::Back.text(lang));
+    listed_at(&page, list, names)
 }
 
 fn json(found: anyhow::Result<Option<serde_json::Value>>) -> Answer {

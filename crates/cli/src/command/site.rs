@@ -6,6 +6,8 @@ use crate::exit::Exit;
 use crate::options::OutputOptions;
 use crate::output::{check_output, language, page_of, read_again};
 use anyhow::{Context, bail};
+use inferometer_message::SiteText;
+use inferometer_page::html::listed_at;
 use inferometer_page::text::{TextStyle, render};
 use inferometer_report::run::{Detail, RunReport};
 use inferometer_report::site::{Entry, Hosting, index, page_name, plain_page};
@@ -100,7 +102,11 @@ fn collect(paths: &[PathBuf]) -> anyhow::Result<Vec<Stored>> {
 }
 
 fn write_page(stored: &Stored, file: &Path, lang: Lang) -> anyhow::Result<()> {
-    write(file, &page(stored, lang)?)
+    let names = [Lang::En, Lang::Zh].map(|lang| SiteText::Back.text(lang));
+    write(
+        file,
+        &listed_at(&page(stored, lang)?, "../index.html", names),
+    )
 }
 
 /// The result's own page, else one that is made now; its report as text where no page can be.

@@ -111,10 +111,16 @@ fn results_are_listed_opened_and_compared_and_nothing_else_is_served() {
         page.contains("VALID") && page.contains("script-src 'nonce-"),
         "{page}"
     );
+    assert!(page.contains("<a class=\"list\" href=\"..\">"), "{page}");
     let compared = served.get("/compare?ids=a,b");
     assert!(compared.starts_with("HTTP/1.1 200"), "{compared}");
     assert!(compared.contains("Comparison"), "{compared}");
-    assert!(served.get("/history").starts_with("HTTP/1.1 200"));
+    let history = served.get("/history");
+    assert!(history.starts_with("HTTP/1.1 200"), "{history}");
+    for page in [compared, history] {
+        assert!(page.contains("<a class=\"list\" href=\"./\">"), "{page}");
+    }
+    assert!(served.get("/index.html").starts_with("HTTP/1.1 200"));
     let listed = served.json("/api/runs");
     assert_eq!(listed["runs"].as_array().map(Vec::len), Some(2), "{listed}");
     assert_eq!(served.json("/api/runs/a")["summary"]["valid"], true);

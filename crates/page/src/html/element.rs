@@ -4,8 +4,8 @@ use super::escape::escaped;
 use super::glossary::Glossary;
 use super::texts::ControlText;
 use crate::doc::{
-    Align, Bar, Block, Cell, Column, Command, Follow, Note, Number, Pair, Section, Table, Tone,
-    Unit, Verdict,
+    Align, Bar, Block, Cell, Column, Command, Follow, Note, Number, Pair, Table, Tone, Unit,
+    Verdict,
 };
 use crate::number;
 use inferometer_text::Lang;
@@ -19,15 +19,20 @@ pub(super) fn both(tag: &str, [en, zh]: &[String; 2]) -> String {
     }
 }
 
-pub(super) fn section(section: &Section, glossary: &Glossary, lang: Lang) -> String {
-    if section.blocks.is_empty() {
+pub(super) fn section(
+    heading: Option<&str>,
+    blocks: &[Block],
+    glossary: &Glossary,
+    lang: Lang,
+) -> String {
+    if blocks.is_empty() {
         return String::new();
     }
-    let heading = match &section.heading {
+    let heading = match heading {
         Some(heading) => format!("<h2>{}</h2>\n", escaped(heading)),
         None => String::new(),
     };
-    let blocks: String = (section.blocks.iter())
+    let blocks: String = (blocks.iter())
         .map(|it| block(it, glossary, lang))
         .collect();
     format!("<section>\n{heading}{blocks}</section>\n")
@@ -100,11 +105,12 @@ fn note(note: &Note) -> String {
         Some(Follow::Quote(quote)) => format!("<pre>{}</pre>", escaped(quote)),
         None => String::new(),
     };
-    let line = format!(
-        "<strong>{}</strong> <code>{}</code>{text}",
-        escaped(&note.tag),
-        escaped(&note.subject)
-    );
+    // A subject without a text is a sentence, not the name of one.
+    let subject = match text.as_str() {
+        "" => escaped(&note.subject),
+        _ => format!("<code>{}</code>", escaped(&note.subject)),
+    };
+    let line = format!("<strong>{}</strong> {subject}{text}", escaped(&note.tag));
     // One line each; what to do about it is behind it.
     let class = tone(note.tone);
     let content = if follow.is_empty() {
@@ -116,10 +122,17 @@ fn note(note: &Note) -> String {
 }
 
 fn command(command: &Command, lang: Lang) -> String {
+    // A number stands beside its command, words above it.
+    let (above, beside) = match command.caption.as_str() {
+        "" => (String::new(), String::new()),
+        caption if caption.chars().count() <= NUMBER => {
+            (String::new(), format!("<span>{}</span>", escaped(caption)))
+        }
+        caption => (format!("<p>{}</p>\n", escaped(caption)), String::new()),
+    };
     format!(
-        "<p>{}</p>\n<div class=\"command\"><pre>{}</pre>\
+        "{above}<div class=\"command\">{beside}<pre>{}</pre>\
          <button type=\"button\" data-copy=\"command\">{}</button></div>\n",
-        escaped(&command.caption),
         escaped(&command.words.join(" ")),
         ControlText::Copy.text(lang)
     )
@@ -221,12 +234,19 @@ fn cell(cell: &Cell, column: &Column, place: usize, glossary: &Glossary) -> Stri
         ),
         _ => String::new(),
     };
-    let long = match cell.shown().chars().count() > LONG {
-        true => " data-long",
-        false => "",
+    let long = match cell.shown().chars().count() {
+        LONG.. => " data-long",
+        WORDY.. => " data-words",
+        _ => "",
     };
     format!("<td{}{value}{long}>{shown}</td>", side(column))
 }
 
 /// Characters from which on a cell is broken into lines.
-const LONG: usize = 48;
+const LONG: usize = 49;
+
+/// Characters from which on a cell may be broken where the table would be too wide.
+const WORDY: usize = 25;
+
+/// Characters of a caption that is the number of a command.
+const NUMBER: usize = 4;

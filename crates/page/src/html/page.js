@@ -66,7 +66,8 @@
       const labelled = labels && labels.length <= (series.shape === 'line' ? 24 : 14);
       if (labels) {
         common.text = labels;
-        common.textposition = 'top center';
+        // A curve that rises to the right leaves its upper left free.
+        common.textposition = series.shape === 'line' ? 'top left' : 'top center';
         common.cliponaxis = false;
         common.textfont = {size: 11, color: look.muted};
         common.hovertemplate = '%{text}<br>' + common.hovertemplate;
@@ -96,7 +97,8 @@
           out.push({...common, type: 'bar', marker: {color: colour}});
           break;
         case 'words':
-          out.push({...common, type: 'scatter', mode: 'text', textposition: 'middle center', hoverinfo: 'skip',
+          // The layout writes them, on a ground of their own; here they keep their room.
+          out.push({...common, type: 'scatter', mode: 'markers', marker: {size: 1, opacity: 0}, hoverinfo: 'skip',
             hovertemplate: undefined});
           break;
         case 'ranges':
@@ -161,6 +163,16 @@
       [Infinity, 0]).map(Math.log10);
     const steps = high - low > 3 ? [1] : high - low > 0.6 ? [1, 2, 5] : [1, 1.5, 2, 3, 4, 5, 6, 8];
     const ticks = [];
+    // Of a narrow range, as of ratios near 1, steps of equal size.
+    const [from, to] = [10 ** low, 10 ** high];
+    if (to < 1.5 * from) {
+      const least = Math.max((to - from) / 6, 1e-3 * to), power = 10 ** Math.floor(Math.log10(least));
+      const step = power * [1, 2, 5, 10].find((it) => it * power >= least);
+      for (let at = Math.floor(from / step) - 1; at <= Math.ceil(to / step) + 1; at++) {
+        if (at > 0) ticks.push(Number((at * step).toPrecision(6)));
+      }
+      return ticks;
+    }
     for (let power = Math.floor(low) - 1; power <= Math.ceil(high); power++) {
       for (const step of steps) ticks.push(Number((step * 10 ** power).toPrecision(2)));
     }
@@ -184,6 +196,7 @@
       return out;
     }
     out.separatethousands = true;
+    out.exponentformat = 'none';
     if (given.scale === 'log') out.type = 'log';
     if (given.scale === 'zero') out.rangemode = 'tozero';
     if (given.bounds) out.autorangeoptions = {include: given.bounds};
@@ -205,14 +218,61 @@
     return out;
   }
 
-  // Labels of upright lines stand on several heights, those of neighbours never on one.
-  function marks(panel, look, shapes, annotations) {
+  // From values of an axis to shares of its length.
+  function shares(axis, values) {
+    const flat = (at) => axis.scale !== 'log' ? at : at > 0 ? Math.log10(at) : null;
+    const known = values.concat(axis.bounds || []).filter((at) => typeof at === 'number').map(flat).filter((at) => at !== null);
+    const low = axis.scale === 'zero' ? 0 : known.reduce((a, b) => Math.min(a, b), Infinity);
+    const high = known.reduce((a, b) => Math.max(a, b), -Infinity);
+    return (at) => typeof at !== 'number' || flat(at) === null ? null : (flat(at) - low) / (high - low || 1);
+  }
+
+  // Where the data of a panel lie, as shares of its width and height from the lower left.
+  function places(panel, across) {
+    const drawn = panel.series.filter((series) => series.x && series.y);
+    const up = shares(panel.y, drawn.flatMap((series) => series.y));
+    const found = [];
+    for (const series of drawn) {
+      const every = Math.ceil(series.x.length / 2000);
+      const points = series.x.map((x, i) => [across(x), up(series.y[i])])
+        .filter(([x, y], i) => x !== null && y !== null && i % every === 0);
+      const joined = ['line', 'step', 'area'].includes(series.shape);
+      points.forEach(([x, y], i) => {
+        const [fromX, fromY] = joined && i ? points[i - 1] : [x, y];
+        const steps = Math.max(1, Math.ceil(20 * Math.max(Math.abs(x - fromX), Math.abs(y - fromY))));
+        for (let step = 1; step <= steps; step++) {
+          found.push([fromX + (x - fromX) * step / steps, fromY + (y - fromY) * step / steps]);
+        }
+      });
+    }
+    return found;
+  }
+
+  // Labels of upright lines stand on several heights, those of neighbours never on one, and where
+  // they hide the least.
+  function marks(panel, look, shapes, annotations, width) {
     const logs = {x: panel.x.scale === 'log', y: panel.y.scale === 'log'};
     const place = (at) => logs.x ? Math.log10(at) : at;
     const known = panel.series.flatMap((series) => series.x || []).concat(panel.x.bounds || [])
       .filter((at) => typeof at === 'number' && (!logs.x || at > 0)).map(place);
     const [least, most] = known.length ? [Math.min(...known), Math.max(...known)] : [0, 1];
-    let height = 0;
+    const across = shares(panel.x, panel.series.flatMap((series) => series.x || []));
+    const data = panel.marks.some((mark) => mark.on === 'x' && say(mark.label)) ? places(panel, across) : [];
+    const taken = new Set();
+    // The height of a label that ends or begins at a line: the first that is free of data, else the freest.
+    const heightFor = (at, toLeft, text) => {
+      const line = across(at), long = [...text].reduce((sum, sign) => sum + (sign > 'ÿ' ? 12 : 7), 6) / Math.max(width - 70, 100);
+      const [from, to] = toLeft ? [line - long, line] : [line, line + long];
+      const covers = (slot) => data.filter(([x, y]) => {
+        const bottom = 0.08 + 0.13 * slot;
+        return x >= from && x <= to && y >= bottom - 0.04 && y <= bottom + 0.12;
+      }).length;
+      if (taken.size >= 6) taken.clear();
+      const free = [0, 1, 2, 3, 4, 5].filter((slot) => !taken.has(slot));
+      const best = free.reduce((a, b) => covers(b) < covers(a) ? b : a);
+      taken.add(best);
+      return 0.08 + 0.13 * best;
+    };
     for (const mark of panel.marks) {
       const colour = look[mark.colour];
       const at = logs[mark.on] ? Math.log10(mark.at) : mark.at;
@@ -221,10 +281,10 @@
         bgcolor: seeThrough(look.background, 0.75), borderpad: 1};
       if (mark.on === 'x') {
         shapes.push({type: 'line', xref: 'x', yref: 'paper', x0: mark.at, x1: mark.at, y0: 0, y1: 1, line});
-        annotations.push({...word, xref: 'x', yref: 'paper', x: at, y: 0.08 + 0.13 * (height++ % 6),
-          // To the side that has room: a label beyond the last value would be cut.
-          ...(at >= least + 0.6 * (most - least) ? {xanchor: 'right', xshift: -3} : {xanchor: 'left', xshift: 3}),
-          yanchor: 'bottom'});
+        // To the side that has room: a label beyond the last value would be cut.
+        const toLeft = at >= least + 0.6 * (most - least);
+        if (say(mark.label)) annotations.push({...word, xref: 'x', yref: 'paper', x: at, y: heightFor(mark.at, toLeft, say(mark.label)),
+          ...(toLeft ? {xanchor: 'right', xshift: -3} : {xanchor: 'left', xshift: 3}), yanchor: 'bottom'});
       } else {
         shapes.push({type: 'line', xref: 'paper', yref: 'y', x0: 0, x1: 1, y0: mark.at, y1: mark.at, line});
         annotations.push({...word, xref: 'paper', yref: 'y', x: 0, y: at, xanchor: 'left', yanchor: 'bottom', xshift: 3});
@@ -233,17 +293,23 @@
     for (const shade of panel.shades) {
       shapes.push({type: 'rect', xref: 'x', yref: 'paper', x0: shade.from, x1: shade.to, y0: 0, y1: 1,
         fillcolor: look.shade, opacity: look.shadeStrength, line: {width: 0}, layer: 'below'});
-      const label = say(shade.label), middle = (shade.from + shade.to) / 2;
+      const label = say(shade.label);
       if (label) annotations.push({text: brief(label, 40), showarrow: false, xref: 'x', yref: 'paper',
         x: logs.x ? Math.log10(shade.from * shade.to) / 2 : (shade.from + shade.to) / 2, y: 1, yanchor: 'top', font: {size: 11, color: look.muted},
         bgcolor: seeThrough(look.background, 0.75)});
     }
   }
 
-  function layout(panel, look) {
+  function layout(panel, look, width) {
     const shapes = [], annotations = [];
-    marks(panel, look, shapes, annotations);
-    const values = (of) => panel.series.flatMap((series) => series[of] || []);
+    marks(panel, look, shapes, annotations, width);
+    for (const series of panel.series.filter((it) => it.shape === 'words')) {
+      series.x.forEach((x, i) => annotations.push({x, y: series.y[i], text: plain(say(series.labels[i])), showarrow: false,
+        font: {size: 11, color: look.muted}, bgcolor: look.background, borderpad: 1}));
+    }
+    const intervals = (of) => panel.series.filter((series) => (series.shape === 'ranges' ? 'x' : 'y') === of)
+      .flatMap((series) => (series.interval || []).flatMap((ends) => ends || []));
+    const values = (of) => panel.series.flatMap((series) => series[of] || []).concat(intervals(of));
     const x = axis(panel.x, look, false, values('x')), y = axis(panel.y, look, true, values('y'));
     // The heading over the chart says the unit where the axis has no words of its own.
     if (say(panel.y.title) === say(panel.y.unit)) y.title.text = '';
@@ -255,7 +321,8 @@
       margin: {l: 48, r: 14, t: 10, b: 40},
       showlegend: named > 0, legend: {orientation: 'h', x: 0, y: 1.02, yanchor: 'bottom', font: {size: 11}},
       hoverlabel: {namelength: 60, bgcolor: look.background, bordercolor: look.axis, font: {color: look.text}},
-      hovermode: 'closest', dragmode: 'zoom',
+      // A finger that is drawn over a chart scrolls the page.
+      hovermode: 'closest', dragmode: matchMedia('(hover: hover)').matches ? 'zoom' : false,
     };
   }
 
@@ -263,7 +330,7 @@
     const look = page.themes[themeName()];
     const figure = page.figures[plot.dataset.figure];
     const panel = figure.panels[plot.dataset.panel];
-    const arranged = layout(panel, look);
+    const arranged = layout(panel, look, plot.clientWidth);
     if (sharesLegend(figure)) arranged.showlegend = false;
     const drawn = traces(panel, look).filter((trace) => !hidden(figure).has(trace.legendgroup));
     if (figure.stacked) {
@@ -275,10 +342,101 @@
     }
     if (printing) Object.assign(arranged, {width: plot.clientWidth, height: plot.clientHeight});
     return Plotly.react(plot, drawn, arranged,
-      {displaylogo: false, responsive: true, displayModeBar: matchMedia('(hover: hover)').matches && 'hover',
-        modeBarButtonsToRemove: ['lasso2d', 'select2d', 'autoScale2d'],
-        toImageButtonOptions: {scale: 2, filename: plot.closest('.figure').id}});
+      {responsive: true, displayModeBar: false});
   }
+
+  // -- a chart to take along
+
+  const quoted = (text) => /[",\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
+
+  // What a chart shows as a table: a line for each value, with its interval where it has one.
+  function table(panel) {
+    const named = (axis, at) => axis.names ? say(say(axis.names)[at]) : at;
+    const head = (axis, other) => say(axis.title) || say(axis.unit) || other;
+    const grid = panel.series.flatMap((series) => series.cells ?? []);
+    const title = say(panel.title) || 'value';
+    const rows = grid.length ? [[head(panel.x, 'x'), head(panel.y, 'y'), title]]
+      : [['series', head(panel.x, 'x'), head(panel.y, title), 'low', 'high', 'label']];
+    for (const [column, row, value] of grid) rows.push([named(panel.x, column), named(panel.y, row), value]);
+    for (const series of panel.series) {
+      (series.x ?? []).forEach((x, i) => rows.push([say(series.name), named(panel.x, x), named(panel.y, series.y[i]),
+        ...(series.interval?.[i] ?? ['', '']), say(series.labels?.[i])]));
+    }
+    const is = (cell) => cell !== null && cell !== undefined && cell !== '';
+    const used = rows[0].map((_, column) => rows.slice(1).some((row) => is(row[column])));
+    // A text that a spreadsheet would take for a formula is none.
+    const safe = (cell) => typeof cell === 'string' && /^[=+\-@\t]/.test(cell) ? `'${cell}` : String(cell ?? '');
+    return rows.map((row) => row.filter((_, column) => used[column]).map((cell) => quoted(safe(cell))).join(',')).join('\n') + '\n';
+  }
+
+  // A text in lines of at most so many pixels, by what a letter takes at its size.
+  function lines(text, width, letter) {
+    const wide = (line) => [...line].reduce((sum, sign) => sum + (sign > '⁏' ? 1.8 : 1), 0) * letter;
+    const out = [''];
+    for (const word of text.split(/(?<=[ 、，。；：])/)) {
+      if (out[out.length - 1] && wide(out[out.length - 1] + word.trimEnd()) > width) out.push('');
+      out[out.length - 1] += word;
+    }
+    return out.map((line) => plain(line.trimEnd()));
+  }
+
+  // A chart as it is drawn, with its title above and its notes below: it may be looked at alone.
+  function picture(plot, panel) {
+    const figure = plot.closest('.figure');
+    const words = (element) => element?.innerText.trim() ?? '';
+    const width = plot.clientWidth;
+    const parts = [words(plot.closest('.panel').querySelector('h3')), words(figure.querySelector('h2'))].filter(Boolean);
+    // Both names on one line where they fit, else what the figure is called is the first of the notes.
+    const fits = lines(parts.join(' · '), width - 20, 8.6).length === 1;
+    const title = brief(fits ? parts.join(' · ') : parts[0], Math.floor((width - 20) / 8.6));
+    const said = [...(fits ? [] : parts.slice(1)), ...words(figure.querySelector('.note')).split('\n')];
+    const notes = said.filter(Boolean).flatMap((note) => lines(note, width - 20, 6.2));
+    const {margin, annotations} = plot.layout;
+    const [above, below] = [44, notes.length ? 16 * notes.length + 14 : 0];
+    const look = page.themes[themeName()];
+    const note = {text: notes.join('<br>'), showarrow: false, xref: 'paper', yref: 'paper', x: 0, y: 0, align: 'left',
+      xanchor: 'left', yanchor: 'top', xshift: 10 - plot._fullLayout._size.l, yshift: -46, font: {size: 11, color: look.muted}};
+    const height = plot.clientHeight + above + below;
+    return {data: plot.data, layout: {...plot.layout,
+      title: {text: title, x: 10 / width, xanchor: 'left', y: 1 - 10 / height, yanchor: 'top', font: {size: 15}},
+      margin: {...margin, t: margin.t + above, b: margin.b + below}, annotations: [...annotations, ...(notes.length ? [note] : [])]},
+    size: {width, height}};
+  }
+
+  function save(name, text, type) {
+    const link = document.createElement('a');
+    link.href = URL.createObjectURL(new Blob([text], {type}));
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  }
+
+  function takeAlong(plot) {
+    const panel = page.figures[plot.dataset.figure].panels[plot.dataset.panel];
+    const name = `${plot.closest('.figure').id}-${Number(plot.dataset.panel) + 1}`;
+    const ways = {
+      png: () => {
+        const {size, ...drawn} = picture(plot, panel);
+        return Plotly.downloadImage(drawn, {format: 'png', scale: 2, filename: name, ...size});
+      },
+      csv: () => save(`${name}.csv`, table(panel), 'text/csv'),
+    };
+    const box = document.createElement('div');
+    box.className = 'take';
+    box.append(...Object.entries(ways).map(([way, take]) => {
+      const button = document.createElement('button');
+      button.type = 'button';
+      button.dataset.take = way;
+      button.textContent = way.toUpperCase();
+      button.addEventListener('click', take);
+      return button;
+    }));
+    plot.before(box);
+  }
+
+  const nameTakes = () => {
+    for (const button of document.querySelectorAll('[data-take]')) button.title = say(page.words[button.dataset.take]);
+  };
 
   // Charts over one time axis are zoomed together.
   function linked(plot) {
@@ -338,6 +496,7 @@
   const redraw = () => {
     if (!window.Plotly) return;
     legends();
+    nameTakes();
     plots.forEach(draw);
   };
 
@@ -365,7 +524,9 @@
     for (const plot of plots) {
       await draw(plot);
       linked(plot);
+      takeAlong(plot);
     }
+    nameTakes();
     root.dataset.charts = plots.length;
   }
 
@@ -449,7 +610,7 @@
   const formats = {
     command: (box) => box.querySelector('pre').textContent,
     csv: (box) => [...box.querySelector('table').rows].map((row) => [...row.cells].map(bare).map((text) =>
-      /[",\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text).join(',')).join('\n') + '\n',
+      quoted(text)).join(',')).join('\n') + '\n',
     markdown: (box) => {
       const table = box.querySelector('table');
       const rows = cells(table).map((row) =>
@@ -485,11 +646,7 @@
   document.getElementById('download').addEventListener('click', async () => {
     const numbers = document.getElementById('numbers');
     const text = numbers.type === 'application/gzip' ? await unpacked('numbers') : numbers.textContent;
-    const link = document.createElement('a');
-    link.href = URL.createObjectURL(new Blob([text], {type: 'application/json'}));
-    link.download = 'report.json';
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+    save('report.json', text, 'application/json');
   });
 
   charts().catch((error) => {

@@ -154,3 +154,42 @@ fn charts_that_show_nothing_are_left_out() {
     assert!(of(Shape::Line(vec![at(4.0, 1.0), at(8.0, 2.0)])).is_some());
     assert!(of(Shape::Line(Vec::new())).is_none(), "nothing at all");
 }
+
+#[test]
+fn a_page_leads_back_to_its_list_where_it_has_one() {
+    let alone = render(&of_everything());
+    assert!(!alone.contains("class=\"list\""), "a file has no list");
+    let listed = listed_at(&alone, "..", ["all <results>", "全部结果"]);
+    let link = "<header><a class=\"list\" href=\"..\">← <span lang=\"en\">all &lt;results&gt;</span>\
+                <span lang=\"zh\">全部结果</span></a><h1>";
+    assert!(listed.contains(link), "{listed}");
+}
+
+#[test]
+fn a_heading_that_repeats_the_title_is_left_out() {
+    let mut page = of_everything();
+    assert!(render(&page).contains("<h2>Result</h2>"));
+    for edition in &mut page.editions {
+        edition.title = "Result".to_owned();
+    }
+    assert!(!render(&page).contains("<h2>Result</h2>"));
+}
+
+#[test]
+fn the_number_of_a_command_stands_beside_it_and_words_above() {
+    let mut page = of_everything();
+    let mut show = |caption: &str| {
+        for section in &mut page.editions[0].doc.sections {
+            for block in &mut section.blocks {
+                if let Block::Command(command) = block {
+                    command.caption = caption.to_owned();
+                }
+            }
+        }
+        render(&page)
+    };
+    assert!(show("Repeat").contains("<p>Repeat</p>\n<div class=\"command\"><pre>"));
+    assert!(show("1.").contains("<div class=\"command\"><span>1.</span><pre>"));
+    let bare = show("");
+    assert!(bare.contains("<div class=\"command\"><pre>") && !bare.contains("<p></p>"));
+}

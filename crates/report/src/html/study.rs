@@ -1,5 +1,6 @@
 //! The page of a study of launch flags.
 
+use super::name;
 use crate::study::{StudyReport, compose, figures, percent};
 use inferometer_chart::metric_name::name_and_unit;
 use inferometer_message::StudyText;
@@ -15,7 +16,10 @@ pub fn compose_page(report: &StudyReport<'_>) -> Page {
             above: 1,
             glossary: super::glossary(lang),
             lang,
-            title: StudyText::Title.text(lang).to_owned(),
+            title: match name(None, Some(report.directory)) {
+                Some(name) => format!("{name} · {}", StudyText::Title.text(lang)),
+                None => StudyText::Title.text(lang).to_owned(),
+            },
             headlines: headlines(&report),
             doc: compose(&report),
             figures: figures(&report),

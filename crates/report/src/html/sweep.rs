@@ -40,13 +40,14 @@ fn headlines(report: &SweepReport<'_>) -> Vec<Headline> {
         let values = sound.filter_map(of).filter(|value| value.is_finite());
         values.max_by(|a, b| (sign * a).total_cmp(&(sign * b)))
     };
+    // Where requests failed at every point, none is the best.
     let rate = |name: PageText, value: Option<f64>, unit: &str| {
-        let value = value.map_or(number::ABSENT.to_owned(), number::brief);
-        Headline::new(name.text(lang), value, unit)
+        value.map(|value| Headline::new(name.text(lang), number::brief(value), unit))
     };
     let time = |name: PageText, value: Option<f64>| {
+        value?;
         let (value, unit) = duration(value);
-        Headline::new(name.text(lang), value, unit)
+        Some(Headline::new(name.text(lang), value, unit))
     };
     let all = PageText::OfAll.with(
         lang,
@@ -54,7 +55,7 @@ fn headlines(report: &SweepReport<'_>) -> Vec<Headline> {
     );
     let lost = measured().map(|summary| summary.requests.failed).sum();
     let planned = measured().map(|summary| summary.requests.planned).sum();
-    vec![
+    [
         rate(
             PageText::BestThroughput,
             best(|it| it.throughput.output_tokens_per_s, 1.0),
@@ -73,11 +74,14 @@ fn headlines(report: &SweepReport<'_>) -> Vec<Headline> {
             PageText::BestTpot,
             best(|it| it.latency.tpot_ms.map(|tpot| tpot.p50), -1.0),
         ),
-        Headline::new(
+        Some(Headline::new(
             PageText::ValidPoints.text(lang),
             number::count(valid().count() as u64),
             all,
-        ),
-        failed(lost, planned, lang),
+        )),
+        Some(failed(lost, planned, lang)),
     ]
+    .into_iter()
+    .flatten()
+    .collect()
 }

@@ -27,14 +27,44 @@ struct Filled {
 
 pub(super) fn section(report: &ImportReport<'_>, group: &ResultGroup) -> Section {
     let lang = report.lang;
-    let rows = report.rows(group);
+    let rows = by_load(report.rows(group));
     let mut pairs = points::extremes_of(report, group);
     pairs.extend(about(report, group, &rows));
     let mut blocks = vec![Block::Pairs(pairs)];
-    blocks.push(Block::Table(table(group, &rows, report.columns, lang)));
+    // Starts that were refused have no figures, and would leave holes among those of the others.
+    let varying = varying_flags(&rows);
+    let (refused, measured): (Vec<Row<'_>>, Vec<Row<'_>>) =
+        (rows.iter().copied()).partition(|(_, result)| result.found.error.is_some());
+    for rows in [measured, refused].iter().filter(|rows| !rows.is_empty()) {
+        let table = table(group, rows, &varying, report.columns, lang);
+        blocks.push(Block::Table(table));
+    }
     Section {
         heading: (!group.title.is_empty()).then(|| group.title.clone()),
         blocks,
+    }
+}
+
+/// A ladder in the order of its load, wherever its levels stood; anything else as it was written.
+fn by_load(rows: Vec<Row<'_>>) -> Vec<Row<'_>> {
+    let load = |(_, result): &Row<'_>| {
+        let point = &result.found.point;
+        let (axis, value) = point.iter().next().filter(|_| point.len() == 1)?;
+        Some((axis.clone(), value.as_f64()?))
+    };
+    let levels: Option<Vec<(String, f64)>> = rows.iter().map(load).collect();
+    let Some(levels) = levels else { return rows };
+    let mut ladder: Vec<(&(String, f64), Row<'_>)> = levels.iter().zip(rows.clone()).collect();
+    ladder.sort_by(|((_, a), _), ((_, b), _)| a.total_cmp(b));
+    let is_ladder = |pair: &[(&(String, f64), Row<'_>)]| {
+        let [((axis, low), _), ((other, high), _)] = pair else {
+            return false;
+        };
+        axis == other && low < high
+    };
+    match ladder.windows(2).all(is_ladder) {
+        true => ladder.into_iter().map(|(_, row)| row).collect(),
+        false => rows,
     }
 }
 
@@ -128,6 +158,7 @@ fn shared<T: PartialEq>(
 fn table(
     group: &ResultGroup,
     rows: &[Row<'_>],
+    varying: &BTreeSet<&String>,
     chosen: Option<&SummaryColumns>,
     lang: Lang,
 ) -> Table {
@@ -169,7 +200,6 @@ fn table(
             columns.extend(latencies(rows, lang));
         }
     }
-    let varying = varying_flags(rows);
     if !varying.is_empty() {
         let column = Column::wrapped(ImportText::Flags.text(lang));
         columns.push(texts(column, &|it| {

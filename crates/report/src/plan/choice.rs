@@ -1,11 +1,11 @@
 //! The cheapest deployments: what each costs and carries, why the next one is worse, how to start
 //! and to verify them, and how speed for a user trades against speed of a card.
 
-use super::labels::{brief, brief_load, percent};
+use super::labels::{brief, brief_load, off_by, percent};
 use inferometer_catalog::engine::words::join;
 use inferometer_catalog::timing::Basis;
 use inferometer_message::{FigureText, PlanText as Text};
-use inferometer_page::doc::{Block, Cell, Column, Section, Table, Tone};
+use inferometer_page::doc::{Block, Cell, Column, Command, Section, Table, Tone};
 use inferometer_page::figure::{Axis, Colour, Figure, Panel, Sample, Scale, Series, Shape};
 use inferometer_plan::choose::{
     Choice, DRAWS, Deployment, FEW_REQUESTS, MOST_CONFIRMED, MOST_SCREENED, Wish, per_card,
@@ -73,19 +73,29 @@ pub fn sections(choice: &Choice, wish: &Wish<'_>, lang: Lang) -> Vec<Section> {
                 (Some(command), Some(split)) => {
                     let [x, y] = split.workers;
                     vec![
-                        format!("{place}. {x} × {prefill}: {command}"),
-                        format!("{place}. {y} × {decode}: {}", chosen.command),
+                        (format!("{place}. {x} × {prefill}"), command),
+                        (format!("{place}. {y} × {decode}"), &chosen.command),
                     ]
                 }
-                _ => vec![format!("{place}. {}", chosen.command)],
+                _ => vec![(format!("{place}."), &chosen.command)],
             };
-            lines.into_iter().map(Block::Paragraph)
+            let command = |(caption, line): (String, &String)| to_copy(caption, line);
+            lines.into_iter().map(command).collect::<Vec<_>>()
         });
     sections.push(Section::headed(Text::LaunchCommands.text(lang), start));
     let verify = verify(&best.prediction.work, wish.objectives);
-    let verify = [Block::Paragraph(verify)];
+    let verify = [to_copy(String::new(), &verify)];
     sections.push(Section::headed(Text::VerifyFirst.text(lang), verify));
     sections
+}
+
+/// A command line that can be broken between its words, unless a quoted one may hold blanks.
+fn to_copy(caption: String, line: &str) -> Block {
+    let words = match line.contains(['\'', '"', '\\']) {
+        true => vec![line.to_owned()],
+        false => line.split(' ').map(str::to_owned).collect(),
+    };
+    Block::Command(Command { caption, words })
 }
 
 fn table(choice: &Choice, wish: &Wish<'_>, lang: Lang) -> Table {
@@ -127,7 +137,8 @@ fn table(choice: &Choice, wish: &Wish<'_>, lang: Lang) -> Table {
         ];
         cells.extend(prediction.judged.iter().map(|judged| {
             let bound = match judged.bound {
-                Some(bound) => format!("±{}", percent(bound)),
+                Some(bound) if bound < 1.0 => format!("±{}", percent(bound)),
+                Some(bound) => off_by(bound),
                 None => format!("({})", Text::NoUpperEnd.text(lang)),
             };
             Cell::text(format!("{} {bound}", brief(judged.ms)))

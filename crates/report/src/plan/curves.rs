@@ -1,7 +1,7 @@
 //! Predictions as curves: throughput and latency over the load, and latency over throughput, with
 //! the intervals in which they lie in 9 of 10 cases.
 
-use super::labels::{flags, predicted};
+use super::labels::{flags, off_by, predicted};
 use inferometer_chart::load_level::objective_mark;
 use inferometer_chart::metric_name::statistic;
 use inferometer_core::slo::{Slo, SloMetric, SloScope};
@@ -16,6 +16,9 @@ use inferometer_text::Lang;
 
 /// More loads than these have no tick of their own.
 const MOST_TICKS: usize = 12;
+
+/// An interval whose end is so many times its beginning is drawn by factors.
+const WIDE: f64 = 10.0;
 
 /// Settings that differ by their load alone.
 struct Group<'a> {
@@ -136,11 +139,17 @@ impl Drawn {
             }
             (_, false) => (of_latency(Some("p99")), self.p99, TAIL, tails),
         };
+        let series = self.series(groups, x.at, of, wider);
+        let scale = if is_by_factors(&series) {
+            Scale::Log
+        } else {
+            Scale::FromZero
+        };
         let panel = Panel {
             title,
             x: x.axis.clone(),
-            y: Axis::new("", self.unit, Scale::FromZero),
-            series: self.series(groups, x.at, of, wider),
+            y: Axis::new("", self.unit, scale),
+            series,
             marks: limits.into_iter().map(|slo| mark(slo, lang)).collect(),
             when_empty: Text::NoData.text(lang).to_owned(),
             ..Panel::default()
@@ -177,6 +186,16 @@ impl Drawn {
         });
         each.collect()
     }
+}
+
+/// Whether an interval reaches so far that beside it the values themselves would lie at zero.
+fn is_by_factors(series: &[Series]) -> bool {
+    let samples = series.iter().flat_map(|series| match &series.shape {
+        Shape::Line(samples) => samples.as_slice(),
+        _ => &[],
+    });
+    let mut intervals = samples.filter_map(|sample| sample.interval);
+    intervals.any(|[low, high]| low > 0.0 && high > WIDE * low)
 }
 
 fn mark(slo: &Slo, lang: Lang) -> Mark {
@@ -226,7 +245,10 @@ fn over_throughput(groups: &[Group<'_>], objectives: &[Slo], lang: Lang) -> Figu
 fn bands(groups: &[Group<'_>], lang: Lang) -> String {
     let mut members = groups.iter().flat_map(|group| &group.members);
     let bound = members.find_map(|it| it.bound_inside(MeanMetric::Requests));
-    let bound = bound.map_or("n/a".to_owned(), |bound| format!("±{:.0} %", bound * 100.0));
+    let bound = bound.map_or("n/a".to_owned(), |bound| match bound {
+        ..1.0 => format!("±{}", off_by(bound)),
+        bound => off_by(bound),
+    });
     PlanText::LatencyBands.with(lang, &[("bound", bound)])
 }
 
@@ -235,4 +257,20 @@ fn footnotes(groups: &[Group<'_>], bands: String, lang: Lang) -> Vec<String> {
     let outside = members.any(|it| !it.inside());
     let hollow = outside.then(|| PlanText::HollowPoints.text(lang).to_owned());
     [bands].into_iter().chain(hollow).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_of_many_times_their_beginning_are_drawn_by_factors() {
+        let with = |interval| {
+            let sample = Sample::new(1.0, Some(100.0)).between(Some(interval));
+            vec![Series::new("", Colour::Nth(0), Shape::Line(vec![sample]))]
+        };
+        assert!(!is_by_factors(&with([70.0, 140.0])));
+        assert!(is_by_factors(&with([9.0, 1_100.0])));
+        assert!(!is_by_factors(&with([0.0, 1_100.0])));
+    }
 }

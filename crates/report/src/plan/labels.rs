@@ -1,6 +1,7 @@
 //! How settings, loads, metrics and numbers of the planner are written.
 
 use inferometer_message::PlanText as Text;
+use inferometer_page::number;
 use inferometer_plan::means::MeanMetric;
 use inferometer_plan::observation::Load;
 use inferometer_plan::what_if::{Outcome, Prediction, Setting};
@@ -50,9 +51,18 @@ pub(super) fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
+/// How far a prediction may be off either way; from a factor of 2 on, the factor.
+pub(super) fn off_by(bound: f64) -> String {
+    match 1.0 + bound {
+        factor if factor < 2.0 => percent(bound),
+        factor if factor < 10.0 => format!("×÷\u{a0}{factor:.1}"),
+        factor => format!("×÷\u{a0}{factor:.0}"),
+    }
+}
+
 pub(super) fn brief(value: f64) -> String {
     match value.abs() {
-        size if size >= 99.95 => format!("{value:.0}"),
+        size if size >= 99.95 => number::grouped(value, 0),
         size if size >= 9.995 => format!("{value:.1}"),
         _ => format!("{value:.2}"),
     }
@@ -67,5 +77,24 @@ pub(super) fn metric_text(metric: MeanMetric) -> Text {
         MeanMetric::E2e => Text::E2e,
         MeanMetric::EngineTtft => Text::EngineTtft,
         MeanMetric::EngineTpot => Text::EngineTpot,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_of_more_than_all_is_a_factor() {
+        assert_eq!(off_by(0.4), "40 %");
+        assert_eq!(off_by(0.98), "98 %");
+        assert_eq!(off_by(1.51), "×÷\u{a0}2.5");
+        assert_eq!(off_by(54.38), "×÷\u{a0}55");
+    }
+
+    #[test]
+    fn thousands_are_grouped() {
+        assert_eq!(brief(2305.2), "2,305");
+        assert_eq!(brief(9.049), "9.05");
     }
 }

@@ -1,6 +1,6 @@
 //! Percentiles of latencies with their intervals, a row for each metric.
 
-use super::labels::{brief, brief_load, flags, percent, predicted};
+use super::labels::{brief, brief_load, flags, off_by, predicted};
 use inferometer_core::slo::{Slo, SloMetric};
 use inferometer_core::summary::Distribution;
 use inferometer_message::PlanText as Text;
@@ -70,7 +70,7 @@ fn row(prediction: &Prediction, metric: MeanMetric) -> Option<Vec<Cell>> {
     let sample = sample?;
     let bound = |wider: f64| {
         let bound = prediction.bound(metric);
-        Cell::known(bound.map(|bound| percent(bound * wider)))
+        Cell::known(bound.map(|bound| off_by(bound * wider)))
     };
     Some(vec![
         Cell::text(name),

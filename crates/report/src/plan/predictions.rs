@@ -1,7 +1,7 @@
 //! Predictions as people read them: a table, its footnotes, and a recommendation.
 
 use super::calibration::distrusted;
-use super::labels::{brief, brief_load, flags, metric_text, percent, predicted, setting_text};
+use super::labels::{brief, brief_load, flags, metric_text, off_by, predicted, setting_text};
 use super::latencies::latencies;
 use inferometer_catalog::timing::Basis;
 use inferometer_core::length::Distribution;
@@ -157,7 +157,7 @@ fn row(prediction: &Prediction, optional: &[(Text, bool); 4], lang: Lang, cells:
     cells.push(Cell::text(brief_load(prediction.work.load)));
     cells.push(plain(Some(prediction.requests_per_s)));
     cells.push(plain(Some(prediction.output_tokens_per_s)));
-    cells.push(Cell::known(bound.map(percent)));
+    cells.push(Cell::known(bound.map(off_by)));
     cells.push(plain(prediction.ttft_ms.map(|ttft| ttft.mean)));
     cells.push(plain(prediction.tpot_ms.map(|tpot| tpot.mean)));
     cells.push(plain(prediction.e2e_ms.map(|e2e| e2e.mean)));
@@ -198,7 +198,7 @@ fn footnotes(answers: &Answers, predicted: &[&Prediction], lang: Lang) -> Vec<St
     notes.extend(too_long_note(predicted, lang));
     if let Some(first) = predicted.first() {
         let known = MeanMetric::all().filter_map(|metric| {
-            let bound = percent(first.bound_inside(metric)?);
+            let bound = off_by(first.bound_inside(metric)?);
             Some(format!("{} {bound}", metric_text(metric).text(lang)))
         });
         let known = known.collect::<Vec<_>>().join(", ");

@@ -89,6 +89,9 @@ fn ranks(report: &RunReport<'_>) -> String {
     report.fill(SetupText::RanksTogether, &values)
 }
 
+/// What a run in virtual time has for an address.
+const VIRTUAL: &str = "virtual";
+
 fn server(report: &RunReport<'_>) -> String {
     let probed = &report.environment.server;
     let endpoints = if probed.endpoints.is_empty() {
@@ -98,7 +101,11 @@ fn server(report: &RunReport<'_>) -> String {
     };
     let mut text = endpoints.join(", ");
     if report.scenario.connection.urls.is_empty() && report.environment.engine.is_none() {
-        text = report.fill(SetupText::SimulatedEngine, &[("address", text)]);
+        text = match text.as_str() {
+            // In virtual time there is no address.
+            VIRTUAL => report.say(SetupText::SimulatedInVirtualTime).to_owned(),
+            _ => report.fill(SetupText::SimulatedEngine, &[("address", text)]),
+        };
     }
     match &probed.software {
         Some(software) => format!("{text} ({software})"),

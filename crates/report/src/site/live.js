@@ -45,27 +45,36 @@
    * Curves over equal steps: of time, or of what was measured. Labels stand below their steps,
    * marks are upright lines; dots are for curves that may have one value alone.
    */
+  const tick = (value) => Number(value.toPrecision(3)).toLocaleString("en-US");
+
   const draw = (id, { curves, labels, marks = [], dots = false }) => {
     const svg = byId(id);
     const known = curves.flat().filter((value) => value !== null);
     svg.closest("figure").hidden = known.length === 0;
     if (known.length === 0) return;
-    const [start, end, top, bottom] = [52, 584, 10, 136];
+    // As wide as its place, so that words keep their size.
+    const wide = Math.max(svg.clientWidth, 200);
+    svg.setAttribute("viewBox", `0 0 ${wide} 160`);
+    const [start, end, top, bottom] = [52, wide - 16, 10, 136];
     const most = round(Math.max(...known, 0));
     const length = Math.max(...curves.map((curve) => curve.length), 2);
     const x = (at) => start + (end - start) * at / (length - 1);
     const y = (value) => bottom - (bottom - top) * value / most;
     const parts = [0, 0.5, 1].flatMap((share) => [
       make("line", { x1: start, x2: end, y1: y(share * most), y2: y(share * most) }),
-      make("text", { x: start - 6, y: y(share * most) + 4, "text-anchor": "end" }, number(share * most)),
+      make("text", { x: start - 6, y: y(share * most) + 4, "text-anchor": "end" }, tick(share * most)),
     ]);
     for (const at of marks) parts.push(make("line", { x1: x(at), x2: x(at), y1: top, y2: bottom, class: "mark" }));
-    for (const [at, label] of labels) parts.push(make("text", { x: x(at), y: 154, "text-anchor": "middle" }, label));
+    for (const [at, label] of labels) {
+      const anchor = x(at) + 3.5 * label.length > wide ? "end" : "middle";
+      parts.push(make("text", { x: anchor === "end" ? wide - 2 : x(at), y: 154, "text-anchor": anchor }, label));
+    }
     curves.forEach((curve, nth) => {
       const kind = nth ? "second" : "first";
       const points = curve.map((value, at) => value === null ? null : [x(at).toFixed(1), y(value).toFixed(1)]);
       parts.push(make("polyline", { points: points.filter(Boolean).map((it) => it.join(",")).join(" "), class: kind }));
-      if (dots) for (const [cx, cy] of points.filter(Boolean)) parts.push(make("circle", { cx, cy, r: 3, class: kind }));
+      // One value alone is no line.
+      if (dots || points.filter(Boolean).length === 1) for (const [cx, cy] of points.filter(Boolean)) parts.push(make("circle", { cx, cy, r: 3, class: kind }));
     });
     svg.setAttribute("aria-label", svg.previousElementSibling.innerText);
     svg.replaceChildren(...parts);
@@ -75,9 +84,12 @@
   const over = (run, parts) => (id, ...curves) => {
     const { part_s } = run.course;
     const length = Math.max(parts.length, 2);
+    const all = (length - 1) * part_s;
+    const every = round(all / 5);
+    const times = Array.from({ length: Math.floor(all / every + 1e-6) + 1 }, (_, nth) => nth * every);
     draw(`chart-${id}`, {
       curves: curves.map((curve) => curve.slice(0, parts.length)),
-      labels: [[0, "0 s"], [length - 1, `${count(Math.round(length * part_s))} s`]],
+      labels: times.map((at) => [at / part_s, `${tick(at)} s`]),
       marks: run.phases.slice(1).map((phase) => Math.min(phase.from_s / part_s, length - 1)),
     });
   };
@@ -91,6 +103,7 @@
     byId("done").textContent = count(run.measured) + (run.planned === null ? "" : ` / ${count(run.planned)}`);
     byId("in-flight").textContent = count(run.in_flight);
     byId("failed").textContent = count(run.course.failed);
+    byId("failed").className = run.course.failed > 0 ? "invalid" : "";
     byId("requests").textContent = number(now?.requests_per_s);
     byId("tokens").textContent = number(now?.output_tokens_per_s);
     byId("ttft").textContent = both(run.ttft_ms);
@@ -109,15 +122,30 @@
     course("power", run.gauges.power_w);
     const doubts = run.doubts[chinese() ? "zh" : "en"];
     byId("no-doubts").hidden = doubts.length > 0;
+    const open = new Set([...document.querySelectorAll("#doubts [open]")].map((it) => it.dataset.code));
     byId("doubts").replaceChildren(...doubts.map((doubt) => {
+      const part = (kind, text, name = "") => {
+        const element = document.createElement(kind);
+        element.textContent = text;
+        element.className = name;
+        return element;
+      };
+      const details = document.createElement("details");
+      details.dataset.code = doubt.code;
+      details.open = open.has(doubt.code);
+      const summary = document.createElement("summary");
+      summary.append(part("b", say(data.severities[doubt.severity]), doubt.severity), " ", part("code", doubt.code), ` ${doubt.text}`);
+      details.append(summary, part("p", `→ ${doubt.remedy}`));
       const line = document.createElement("li");
-      const code = document.createElement("b");
-      code.textContent = `${doubt.severity} ${doubt.code}: `;
-      if (doubt.severity === "invalid") code.className = "invalid";
-      line.append(code, `${doubt.text} → ${doubt.remedy}`);
+      line.append(details);
       return line;
     }));
   };
+
+  /** Figures of summary.json that every table has. */
+  const shownAnyway = [
+    "throughput.output_tokens_per_s", "throughput.requests_per_s", "latency.ttft_ms.p50", "latency.ttft_ms.p99", "latency.tpot_ms.p50",
+  ];
 
   const showLadder = (ladder) => {
     const values = { done: count(ladder.steps.length), all: count(ladder.planned ?? 0) };
@@ -133,7 +161,8 @@
     const chart = (id, ...curves) => draw(`chart-step-${id}`, { curves, labels, dots: true });
     chart("tokens", of("output_tokens_per_s"));
     chart("ttft", of("ttft_p50_ms"), of("ttft_p99_ms"));
-    chart("objective", of("objective"));
+    const objective = shownAnyway.includes(ladder.objective) ? null : ladder.objective;
+    chart("objective", objective === null ? [] : of("objective"));
     const cell = (kind, text, name = "") => {
       const element = document.createElement(kind);
       element.textContent = text;
@@ -146,18 +175,18 @@
       return element;
     };
     const figures = [
-      ...(ladder.objective === null ? [] : [[ladder.objective, "objective"]]),
-      ["req/s", "requests_per_s"], ["tok/s", "output_tokens_per_s"],
-      ["TTFT p50", "ttft_p50_ms"], ["TTFT p99", "ttft_p99_ms"], ["TPOT p50", "tpot_p50_ms"],
+      ...(objective === null ? [] : [[objective, "objective"]]),
+      ["req/s", "requests_per_s", "aside"], ["tok/s", "output_tokens_per_s"],
+      ["TTFT p50 ms", "ttft_p50_ms", "aside"], ["TTFT p99 ms", "ttft_p99_ms"], ["TPOT p50 ms", "tpot_p50_ms", "aside"],
     ];
     const head = row([
-      cell("th", say(data.place)), ...figures.map(([name]) => cell("th", name, "number")),
+      cell("th", say(data.place)), ...figures.map(([name, , kind = ""]) => cell("th", name, `number ${kind}`)),
       cell("th", say(data.failed), "number"), cell("th", say(data.state)), cell("th", say(data.notes), "aside"),
     ]);
     const bad = (state) => ["invalid", "failed", "refused", "crashed", "timeout"].includes(state);
     const rows = ladder.steps.map((step) => row([
-      cell("td", step.place), ...figures.map(([, key]) => cell("td", number(step[key]), "number")),
-      cell("td", step.failed === null ? "–" : count(step.failed), "number"),
+      cell("td", step.place === "–" ? say(data.default) : step.place), ...figures.map(([, key, kind = ""]) => cell("td", number(step[key]), `number ${kind}`)),
+      cell("td", step.failed === null ? "–" : count(step.failed), step.failed > 0 ? "number invalid" : "number"),
       cell("td", say(data.states[step.state]), bad(step.state) ? "invalid" : ""),
       cell("td", step.why ?? step.doubts.join(" "), "aside"),
     ]));
@@ -173,11 +202,15 @@
     const phase = run?.phases.at(-1)?.stage;
     const state = run ? (phase ? data.phases[phase] : data.waiting) : ladder ? data.between : data.waiting;
     byId("state").textContent = say(away ? data.away : state);
-    byId("left").textContent = run && !away ? left(run.left_s).join("") : "";
+    // Of several measurements, what is left of all stands with what was measured.
+    byId("left").textContent = run && !away && !ladder ? left(run.left_s).join("") : "";
     byId("ladder").hidden = !ladder;
     byId("run").hidden = !run;
     byId("run-name").hidden = !ladder;
-    byId("run-name").textContent = run?.name ?? "";
+    // A probe of a search is kept by its number and its load.
+    const load = ladder?.axis && run?.name.match(/^\d+-(.+)$/)?.[1];
+    const name = load ? `${ladder.axis}=${load}` : run?.name;
+    byId("run-name").textContent = run ? [name, ...left(run.left_s)].join(" · ") : "";
     if (run) showRun(run);
     if (ladder) showLadder(ladder);
   };
@@ -203,5 +236,6 @@
   byId("end")?.addEventListener("click", () => {
     if (confirm(say(data.sure))) fetch(`${data.run}/end`, { method: "POST", headers: { "X-Inferometer": "1" } });
   });
+  addEventListener("resize", show);
   reader(show);
 })();

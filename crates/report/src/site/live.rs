@@ -1,7 +1,7 @@
 //! The page of a measurement that goes on.
 
 use super::{READER, both, clean, document, embedded, shown, texts};
-use inferometer_message::{LiveText, ProgressText, SiteText, SweepText};
+use inferometer_message::{LiveText, ProgressText, SiteText, SweepText, VerdictText};
 use inferometer_page::html::ControlText;
 use inferometer_text::Lang;
 use serde_json::{Map, Value, json};
@@ -136,9 +136,15 @@ fn data(run: &str, states: &[(&str, ProgressText)]) -> Value {
             "hold": texts(ProgressText::Hold),
         },
         "place": texts(LiveText::Place),
+        "default": texts(ProgressText::Default),
         "state": texts(LiveText::State),
         "failed": texts(SweepText::Failed),
         "notes": texts(LiveText::Notes),
         "states": states,
+        "severities": {
+            "note": texts(VerdictText::SeverityNote),
+            "warn": texts(VerdictText::SeverityWarn),
+            "invalid": texts(VerdictText::SeverityInvalid),
+        },
     })
 }

@@ -104,6 +104,15 @@ fn is_sound(seen: &Value) {
     let rows = |text: &Value| text.as_str().unwrap().lines().count();
     assert_eq!(rows(&seen["csv"]) + 1, rows(&seen["markdown"]), "{seen:#}");
     assert_eq!(seen["numbers"], "object", "the download is JSON");
+    assert_eq!(
+        seen["taken"], true,
+        "every chart is to take along: {seen:#}"
+    );
+    assert_eq!(
+        seen["values"],
+        serde_json::json!([[true, true, true]]),
+        "a chart's values are CSV: {seen:#}"
+    );
     assert!(
         seen["width"].as_f64() <= seen["window"].as_f64(),
         "{seen:#}"

@@ -9,6 +9,7 @@ use inferometer_import::{
     ImportDoubtCode, Imported, ImportedRequests, ImportedResult, ImportedSummary,
     ImportedThroughput, StatedImportDoubt, Stored,
 };
+use inferometer_page::doc::{Block, Table};
 use inferometer_page::html::{Page, render};
 use inferometer_report::compare::{CompareReport, figures};
 use inferometer_report::html::import::compose_page;
@@ -274,6 +275,61 @@ fn an_import_begins_with_what_speaks_against_it_and_draws_the_ladder() {
     assert!(place("lost-requests") < place("class=\"tiles"));
     assert!(place("class=\"tiles") < place("id=\"ladder\""));
     assert!(page.contains("Lost requests") && page.contains("丢失的请求"));
+}
+
+#[test]
+fn a_ladder_is_shown_by_its_load_wherever_its_levels_stood() {
+    let mut stored = stored("notes.md");
+    stored.results.rotate_left(1);
+    let shown = |stored: &Stored| {
+        let report = ImportReport::new(stored, None, Lang::En);
+        inferometer_page::markdown::render(&import::compose(&report))
+    };
+    let text = shown(&stored);
+    let place = |load: &str| text.find(&format!("| {load} ")).unwrap();
+    assert!(
+        place("c1") < place("c2") && place("c2") < place("c4"),
+        "{text}"
+    );
+    // Two of one load are told apart by where they stand.
+    stored.results[2]
+        .point
+        .insert("concurrency".to_owned(), json!(2));
+    let text = shown(&stored);
+    let place = |load: &str| text.find(&format!("| {load} ")).unwrap();
+    assert!(place("c2") < place("c4"), "{text}");
+}
+
+#[test]
+fn starts_that_were_refused_stand_apart_from_those_that_were_measured() {
+    let mut stored = stored("trials.txt");
+    for measured in &mut stored.results {
+        measured.flags = Some([("max-num-seqs".to_owned(), json!(256))].into());
+    }
+    let mut refused = stored.results[0].clone();
+    refused.summary = None;
+    refused.point.clear();
+    refused.error = Some("ValueError: too small".to_owned());
+    refused.flags = Some([("max-num-seqs".to_owned(), json!(64))].into());
+    stored.results.insert(1, refused);
+    let report = ImportReport::new(&stored, None, Lang::En);
+    let doc = import::compose(&report);
+    let blocks = doc.sections.iter().flat_map(|section| &section.blocks);
+    let tables: Vec<&Table> = blocks
+        .filter_map(|block| match block {
+            Block::Table(table) => Some(table),
+            _ => None,
+        })
+        .collect();
+    let [measured, refused] = tables[..] else {
+        panic!("{tables:#?}");
+    };
+    assert_eq!((measured.rows.len(), refused.rows.len()), (3, 1));
+    let titles: Vec<&str> = (refused.columns.iter())
+        .map(|column| column.title.as_str())
+        .collect();
+    assert_eq!(titles, ["#", "flags", "doubts"]);
+    assert_eq!(refused.rows[0][1].shown(), "max-num-seqs=64");
 }
 
 #[test]

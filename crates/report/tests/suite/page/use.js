@@ -34,10 +34,22 @@
     visible(`[data-copy=${format}]`)?.click();
     await pause(200);
   }
-  URL.createObjectURL = (blob) => { blob.text().then((text) => { seen.numbers = typeof JSON.parse(text); }); return '#'; };
-  HTMLAnchorElement.prototype.click = () => {};
+  // What is saved is not kept, but looked at.
+  const saved = {};
+  let last = null;
+  const Kept = Blob;
+  window.Blob = function (parts, options) {
+    if (typeof parts[0] === 'string') last = parts.join('');
+    return new Kept(parts, options);
+  };
+  URL.createObjectURL = () => '#';
+  HTMLAnchorElement.prototype.click = function () { saved[this.download] = last; };
+  seen.taken = plots.every((plot) => [...plot.closest('.panel').querySelectorAll('[data-take]')].map((it) => it.textContent).join() === 'PNG,CSV');
+  document.querySelector('[data-take=csv]')?.click();
+  seen.values = Object.entries(saved).map(([name, text]) => [name.endsWith('.csv'), text.split('\n')[0].includes(','), text.trim().split('\n').length > 1]);
   document.getElementById('download').click();
   await pause(1500);
+  seen.numbers = typeof JSON.parse(saved['report.json'] ?? '""');
 
   seen.languages = [root.lang];
   seen.titles = [visible('h2').innerText];
