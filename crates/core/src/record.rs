@@ -7,7 +7,7 @@ mod failure;
 
 pub use failure::{Failure, FailureClass, Phase};
 
-use crate::sparse::sparse;
+use crate::sparse::{Sparse, sparse};
 use crate::units::Offset;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -140,6 +140,15 @@ pub enum Stage {
     /// Sent to keep the server busy until the last measured request has ended.
     Hold,
 }
+
+impl Sparse for Stage {
+    fn is_left_out(&self) -> bool {
+        *self == Stage::Measured
+    }
+}
+
+impl Sparse for Chunks {}
+impl Sparse for Outcome {}
 
 /// Earlier records have a flag, `warmup`, in place of the stage.
 #[derive(Deserialize)]

@@ -1,7 +1,5 @@
 //! Structs that are written often, and leave out what is absent.
 
-use crate::record::{Chunks, Outcome, Stage};
-use crate::trace_id::TraceId;
 use crate::units::Offset;
 
 /// A field of such a struct.
@@ -30,19 +28,10 @@ impl Sparse for bool {
     }
 }
 
-impl Sparse for Stage {
-    fn is_left_out(&self) -> bool {
-        *self == Stage::Measured
-    }
-}
-
 impl Sparse for u32 {}
 impl Sparse for u64 {}
 impl Sparse for String {}
 impl Sparse for Offset {}
-impl Sparse for TraceId {}
-impl Sparse for Chunks {}
-impl Sparse for Outcome {}
 
 /// Defines structs whose absent fields are left out.
 macro_rules! sparse {

@@ -1,7 +1,7 @@
 //! What a server's own trace says of one request.
 
 use crate::record::Record;
-use crate::sparse::sparse;
+use crate::sparse::{Sparse, sparse};
 use crate::trace_id::TraceId;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -22,6 +22,8 @@ sparse! {
         pub output_tokens: Option<u64>,
     }
 }
+
+impl Sparse for TraceId {}
 
 impl RequestSpan {
     pub fn new(trace: TraceId) -> RequestSpan {
