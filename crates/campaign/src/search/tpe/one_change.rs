@@ -194,10 +194,7 @@ mod tests {
         for seed in 0..20 {
             let mut past = vec![measured(default())];
             let mut changed = BTreeSet::new();
-            loop {
-                let Some(point) = one_change(&Ask::free(&space, &past, seed)) else {
-                    break;
-                };
+            while let Some(point) = one_change(&Ask::free(&space, &past, seed)) {
                 assert!(space.contains(&point));
                 changed.insert(only_difference(&centre, &point).expect("one flag"));
                 past.push(measured(point));
