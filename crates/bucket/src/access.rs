@@ -83,31 +83,25 @@ const OF_GS: &str =
     "set GS_ACCESS_KEY_ID and GS_SECRET_ACCESS_KEY to an HMAC key of the bucket's project";
 const OF_AZ: &str = "set AZURE_STORAGE_ACCOUNT, and AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN";
 
-struct Wanted<'a> {
-    place: &'a Location,
-    variables: Variables<'a>,
+/// The value of a variable without which there are no keys.
+fn required(
+    place: &Location,
+    variables: Variables<'_>,
+    variable: &'static str,
     remedy: &'static str,
-}
-
-impl Wanted<'_> {
-    fn of(&self, variable: &'static str) -> Result<String, BucketError> {
-        let value = (self.variables)(variable).map(|value| value.trim().to_owned());
-        value
-            .filter(|value| !value.is_empty())
-            .ok_or_else(|| BucketError::Missing {
-                place: self.place.to_string(),
-                variable,
-                remedy: self.remedy,
-            })
-    }
+) -> Result<String, BucketError> {
+    let value = variables(variable).map(|value| value.trim().to_owned());
+    value
+        .filter(|value| !value.is_empty())
+        .ok_or_else(|| BucketError::Missing {
+            place: place.to_string(),
+            variable,
+            remedy,
+        })
 }
 
 fn s3(place: &Location, variables: Variables<'_>) -> Result<Keys, BucketError> {
-    let wanted = Wanted {
-        place,
-        variables,
-        remedy: OF_S3,
-    };
+    let wanted = |variable| required(place, variables, variable, OF_S3);
     let region = variables("AWS_REGION").or_else(|| variables("AWS_DEFAULT_REGION"));
     let region = region.unwrap_or_else(|| "us-east-1".to_owned());
     let is_region = |text: &str| text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
@@ -142,8 +136,8 @@ fn s3(place: &Location, variables: Variables<'_>) -> Result<Keys, BucketError> {
         }
     };
     let keys = S3Keys {
-        id: wanted.of("AWS_ACCESS_KEY_ID")?,
-        secret: wanted.of("AWS_SECRET_ACCESS_KEY")?,
+        id: wanted("AWS_ACCESS_KEY_ID")?,
+        secret: wanted("AWS_SECRET_ACCESS_KEY")?,
         token: variables("AWS_SESSION_TOKEN"),
         region,
     };
@@ -159,17 +153,13 @@ fn s3(place: &Location, variables: Variables<'_>) -> Result<Keys, BucketError> {
 }
 
 fn gs(place: &Location, variables: Variables<'_>) -> Result<Keys, BucketError> {
-    let wanted = Wanted {
-        place,
-        variables,
-        remedy: OF_GS,
-    };
+    let wanted = |variable| required(place, variables, variable, OF_GS);
     let url = variables("GS_ENDPOINT_URL");
     let url = url.unwrap_or_else(|| "https://storage.googleapis.com".to_owned());
     let (origin, path) = endpoint("GS_ENDPOINT_URL", &url)?;
     let keys = S3Keys {
-        id: wanted.of("GS_ACCESS_KEY_ID")?,
-        secret: wanted.of("GS_SECRET_ACCESS_KEY")?,
+        id: wanted("GS_ACCESS_KEY_ID")?,
+        secret: wanted("GS_SECRET_ACCESS_KEY")?,
         token: None,
         region: "auto".to_owned(),
     };
@@ -185,12 +175,8 @@ fn gs(place: &Location, variables: Variables<'_>) -> Result<Keys, BucketError> {
 }
 
 fn az(place: &Location, variables: Variables<'_>) -> Result<Keys, BucketError> {
-    let wanted = Wanted {
-        place,
-        variables,
-        remedy: OF_AZ,
-    };
-    let account = wanted.of("AZURE_STORAGE_ACCOUNT")?;
+    let wanted = |variable| required(place, variables, variable, OF_AZ);
+    let account = wanted("AZURE_STORAGE_ACCOUNT")?;
     let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
     if !account.bytes().all(plain) {
         return Err(BucketError::BadVariable {
@@ -217,7 +203,7 @@ fn az(place: &Location, variables: Variables<'_>) -> Result<Keys, BucketError> {
             AzureKeys::Token(token)
         }
         None => {
-            let text = wanted.of("AZURE_STORAGE_KEY")?;
+            let text = wanted("AZURE_STORAGE_KEY")?;
             let key = STANDARD.decode(&text);
             known[0] = Some(text);
             AzureKeys::Shared {

@@ -23,17 +23,14 @@ pub struct Device {
     pub title: String,
     pub kind: Kind,
     /// Cards with the same kernels, where coefficients were fitted for them together.
-    #[serde(default)]
     pub generation: Option<String>,
     /// Memory that the driver offers a process, MiB.
     pub memory_mib: u64,
     /// Dense 16-bit TFLOP/s.
     pub half_tflops: f64,
     /// Dense 8-bit TFLOP/s, where the card has them.
-    #[serde(default)]
     pub fp8_tflops: Option<f64>,
     /// Dense 4-bit TFLOP/s, where the card has them.
-    #[serde(default)]
     pub fp4_tflops: Option<f64>,
     /// Memory bandwidth, GB/s.
     pub bandwidth_gbs: f64,

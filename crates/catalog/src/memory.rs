@@ -21,31 +21,34 @@ use overhead::{ASCEND_SYSTEM, overhead, seen_by_framework};
 use thiserror::Error;
 
 use crate::model::Dtype;
+use crate::with_defaults;
 
-/// The settings of an engine that decide how it divides a card. The names are vLLM's.
-#[derive(Clone, Debug, PartialEq)]
-pub struct MemorySettings {
-    /// `--gpu-memory-utilization`.
-    pub utilization: f64,
-    /// `--max-num-batched-tokens`: the profiling run is as large as this.
-    pub max_num_batched_tokens: u32,
-    /// `--max-num-seqs`: the profiling run samples for as many.
-    pub max_num_seqs: u32,
-    /// `--max-model-len`.
-    pub max_model_len: u32,
-    /// `--block-size`.
-    pub block_size: u32,
-    /// `--kv-cache-dtype`.
-    pub kv_dtype: Dtype,
-    /// `--enforce-eager`: no memory for CUDA graphs.
-    pub enforce_eager: bool,
-    /// `--num-gpu-blocks-override`; tokens of SGLang's `--max-total-tokens`.
-    pub blocks_override: Option<u64>,
-    /// `--kv-cache-memory-bytes`, per card.
-    pub cache_bytes: Option<u64>,
-    /// Out of what activations come.
-    pub reserve: Reserve,
-    pub sampler: Sampler,
+with_defaults! {
+    /// The settings of an engine that decide how it divides a card. The names are vLLM's.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct MemorySettings {
+        /// `--gpu-memory-utilization`.
+        pub utilization: f64 = 0.92,
+        /// `--max-num-batched-tokens`: the profiling run is as large as this.
+        pub max_num_batched_tokens: u32 = 8192,
+        /// `--max-num-seqs`: the profiling run samples for as many.
+        pub max_num_seqs: u32 = 1024,
+        /// `--max-model-len`.
+        pub max_model_len: u32 = 8192,
+        /// `--block-size`.
+        pub block_size: u32 = 16,
+        /// `--kv-cache-dtype`.
+        pub kv_dtype: Dtype = Dtype::Bf16,
+        /// `--enforce-eager`: no memory for CUDA graphs.
+        pub enforce_eager: bool = false,
+        /// `--num-gpu-blocks-override`; tokens of SGLang's `--max-total-tokens`.
+        pub blocks_override: Option<u64> = None,
+        /// `--kv-cache-memory-bytes`, per card.
+        pub cache_bytes: Option<u64> = None,
+        /// Out of what activations come.
+        pub reserve: Reserve = Reserve::Profiled,
+        pub sampler: Sampler = Sampler::default(),
+    }
 }
 
 /// Out of what the activations of a step come.
@@ -60,24 +63,6 @@ pub enum Reserve {
     /// The share is of what weights and activations leave (TensorRT-LLM's
     /// `--kv_cache_free_gpu_memory_fraction`).
     Free,
-}
-
-impl Default for MemorySettings {
-    fn default() -> MemorySettings {
-        MemorySettings {
-            utilization: 0.92,
-            max_num_batched_tokens: 8192,
-            max_num_seqs: 1024,
-            max_model_len: 8192,
-            block_size: 16,
-            kv_dtype: Dtype::Bf16,
-            enforce_eager: false,
-            blocks_override: None,
-            cache_bytes: None,
-            reserve: Reserve::Profiled,
-            sampler: Sampler::default(),
-        }
-    }
 }
 
 /// Why a model does not start.

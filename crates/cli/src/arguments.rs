@@ -168,22 +168,9 @@ pub fn with_environment(command: clap::Command) -> clap::Command {
 }
 
 /// What `-h` shows of a command with very many options; `--help` has all.
-const IN_SHORT_HELP: [&str; 14] = [
-    "model",
-    "concurrency",
-    "rate",
-    "requests",
-    "duration",
-    "data",
-    "input_tokens",
-    "output_tokens",
-    "slo",
-    "repeat",
-    "over",
-    "out",
-    "format",
-    "device",
-];
+const IN_SHORT_HELP: &str = "\
+    model concurrency rate requests duration data input_tokens output_tokens slo repeat over \
+    out format device";
 /// Options beyond which a command has a short help of its own.
 const FEW_OPTIONS: usize = 25;
 
@@ -201,8 +188,8 @@ pub fn with_short_help(command: clap::Command) -> clap::Command {
                 .after_long_help(more.clone())
                 .after_help(format!("{all}\n{more}"));
             command.mut_args(|argument| {
-                let is_shown =
-                    argument.is_positional() || IN_SHORT_HELP.contains(&argument.get_id().as_str());
+                let mut shown = IN_SHORT_HELP.split(' ');
+                let is_shown = argument.is_positional() || shown.any(|id| argument.get_id() == id);
                 argument.hide_short_help(!is_shown)
             })
         })

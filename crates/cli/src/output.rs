@@ -3,6 +3,7 @@
 pub use crate::language::language;
 
 use crate::exit::Exit;
+use crate::folder::new_folder;
 use crate::options::{Format, NO_CHECKS, OutputOptions};
 use crate::pictures;
 use crate::stores::shown;
@@ -70,6 +71,23 @@ pub enum Rendered {
     Whole(String),
     /// As figures, which become pictures.
     Figures(Vec<Figure>),
+}
+
+/// Tables go to standard output; a page and pictures into a new folder of this name, unless `-o`
+/// says where.
+pub fn deliver_apart(
+    output: &OutputOptions,
+    name: &str,
+    render: impl Fn(Format) -> anyhow::Result<Rendered>,
+) -> anyhow::Result<()> {
+    if output.to.is_some() {
+        return deliver(output, ".".as_ref(), render);
+    }
+    let folder = new_folder(None, name);
+    std::fs::create_dir_all(&folder)?;
+    deliver(output, &folder, render)?;
+    eprintln!("written to {}", folder.display());
+    Ok(())
 }
 
 /// Makes every format that was asked for and brings it where it belongs.

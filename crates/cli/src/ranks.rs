@@ -6,6 +6,7 @@ use crate::folder::kept_in;
 use crate::options::{EngineArguments, RankOptions};
 use crate::progress::Progress;
 use crate::signals::interrupt_on_signals;
+use crate::stores::Out;
 use anyhow::{anyhow, bail};
 use inferometer_core::environment::EndCause;
 use inferometer_core::options::Options;
@@ -15,7 +16,7 @@ use inferometer_meet::{Leader, Member, Rank, Waiting};
 use inferometer_message::ProgressText;
 use inferometer_runner::{Session, host, measure, with_causes};
 use inferometer_store::run_dir::RunDir;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// How long ranks that are about to come are waited for only to be told that nothing comes of it.
@@ -83,12 +84,12 @@ pub fn gather<T>(
 pub fn follow(
     rank: &Rank,
     ranks: &RankOptions,
-    out: Option<&Path>,
+    out: Option<&Out>,
     options: &Options,
     session: &Session,
     progress: &mut Progress,
 ) -> anyhow::Result<Exit> {
-    let out = match out {
+    let out = match out.and_then(Out::folder) {
         Some(out) => PathBuf::from(format!("{}-rank{}", out.display(), rank.rank)),
         None => kept_in(None, Some(&format!("rank{}", rank.rank)), "run")?,
     };

@@ -24,6 +24,7 @@ pub mod server;
 pub mod session_graph;
 pub mod slo;
 pub mod sound;
+mod sparse;
 pub mod summary;
 pub mod summed_json;
 pub mod thresholds;

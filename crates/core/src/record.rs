@@ -7,149 +7,110 @@ mod failure;
 
 pub use failure::{Failure, FailureClass, Phase};
 
+use crate::sparse::{Sparse, sparse};
 use crate::units::Offset;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// One request, from its planned time to its end. As JSON it leaves out what is absent: journals
-/// are written while requests are.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Record {
-    /// The `x-request-id` that was sent; the simulator's truth log carries the same.
-    pub id: String,
-    /// Number in the schedule; with the seed it determines the prompt.
-    pub index: u64,
-    /// The conversation that the request belongs to.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub session: Option<u64>,
-    /// Its turn in that conversation.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub turn: Option<u32>,
-    /// Turns of the whole conversation, whether they were all sent or not.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub turns: Option<u32>,
-    /// The rank that sent it, where several shared the load.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rank: Option<u32>,
-    /// The part of the load that it belongs to; only measured ones are in a metric of requests.
-    #[serde(alias = "warmup", skip_serializing_if = "Stage::is_measured")]
-    pub stage: Stage,
-    /// When the schedule wanted it sent; absent in a closed loop.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub due: Option<Offset>,
-    /// Wait at a cap that the user set (`--max-concurrency`); absent without a cap.
-    #[serde(
-        rename = "cap_wait_ns",
-        with = "nanos",
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub cap_wait: Option<Duration>,
-    /// Time to connect (and for TLS); absent when an open connection was used.
-    #[serde(
-        rename = "connect_ns",
-        with = "nanos",
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub connect: Option<Duration>,
-    /// When the first byte went to the kernel on a ready connection.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sent: Option<Offset>,
-    /// When the first byte of the answer was read.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub first_byte: Option<Offset>,
-    /// Chunks that carry a token, in order of arrival.
-    pub chunks: Chunks,
-    /// First token that is not reasoning.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub first_answer: Option<Offset>,
-    /// Messages of the stream that carry no token.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub bare: Vec<BareChunk>,
-    /// When the answer, or the attempt, was over.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub end: Option<Offset>,
-    pub outcome: Outcome,
-    /// HTTP status, once there was one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub status: Option<u16>,
-    /// Token counts as the server said them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub usage: Option<Usage>,
-    /// Output tokens counted by us from the text after the run, where the server said none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub retokenized: Option<u32>,
-    /// Why the server stopped, in its own word (`length`, `stop`, …).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub finish: Option<String>,
-    /// The model that answered, as the answer itself says.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    /// The model that was asked for, where the requests of a run ask for several.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub model_asked: Option<String>,
-    /// Prompt tokens that were aimed at.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub input_tokens_asked: Option<u32>,
-    /// Output tokens that were asked for: an exact length where `output_exact`, else a limit.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub output_tokens_asked: Option<u32>,
-    /// The server was told to ignore end-of-sequence, so asked and received should agree.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub output_exact: bool,
-    /// Texts of the request, where each has an item of its own in the answer.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub items_asked: Option<u32>,
-    /// Vectors or scores in the answer.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub items: Option<u32>,
-    pub input_chars: u64,
-    /// Characters of the answer, reasoning and tool calls included.
-    pub output_chars: u64,
-    pub url: String,
-    /// Whether a stream was asked for.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub streamed: bool,
-    /// The server had closed the kept connection without a word, so the request went out once
-    /// more, on a new one; `sent` is the second time.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub resent: bool,
-    /// The answer opens like a refusal; told only where its text was looked at.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub refused: bool,
-    /// Images, sounds and videos of the request; absent where it has none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub media: Option<u32>,
-    /// Milliseconds of the request's sounds together; absent where it has none, and where the
-    /// length of one is not known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub audio_ms: Option<u32>,
-    /// Bytes of the body of a request with media.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub upload_bytes: Option<u64>,
-    /// Prompt tokens that stand for media, where the server counts them apart.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub media_tokens: Option<u32>,
-    /// How good the answer is by `--check`, from 0 to 1; absent where it was not checked.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub score: Option<f64>,
-    /// Characters before the first that differs from the answer of the run that it is compared
-    /// with; absent where they are the same.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub differs_at: Option<u64>,
-    /// The answer is JSON as the request wanted it; absent where it wanted none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub valid_json: Option<bool>,
-    /// Calls of tools in the answer; absent where the request offered no tool.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tool_calls: Option<u32>,
-    /// Those of them that name a tool of the request with arguments that it takes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub valid_tool_calls: Option<u32>,
-    /// What the server said of each output token; few servers do, MindIE with
-    /// `MINDIE_LLM_BENCHMARK_ENABLE=1` among them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub per_token: Option<Box<PerToken>>,
+sparse! {
+    /// One request, from its planned time to its end. As JSON it leaves out what is absent: journals
+    /// are written while requests are.
+    #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+    #[serde(default)]
+    pub struct Record {
+        /// The `x-request-id` that was sent; the simulator's truth log carries the same.
+        pub id: String,
+        /// Number in the schedule; with the seed it determines the prompt.
+        pub index: u64,
+        /// The conversation that the request belongs to.
+        pub session: Option<u64>,
+        /// Its turn in that conversation.
+        pub turn: Option<u32>,
+        /// Turns of the whole conversation, whether they were all sent or not.
+        pub turns: Option<u32>,
+        /// The rank that sent it, where several shared the load.
+        pub rank: Option<u32>,
+        /// The part of the load that it belongs to; only measured ones are in a metric of requests.
+        #[serde(alias = "warmup")]
+        pub stage: Stage,
+        /// When the schedule wanted it sent; absent in a closed loop.
+        pub due: Option<Offset>,
+        /// Wait at a cap that the user set (`--max-concurrency`); absent without a cap.
+        #[serde(rename = "cap_wait_ns", with = "nanos")]
+        pub cap_wait: Option<Duration>,
+        /// Time to connect (and for TLS); absent when an open connection was used.
+        #[serde(rename = "connect_ns", with = "nanos")]
+        pub connect: Option<Duration>,
+        /// When the first byte went to the kernel on a ready connection.
+        pub sent: Option<Offset>,
+        /// When the first byte of the answer was read.
+        pub first_byte: Option<Offset>,
+        /// Chunks that carry a token, in order of arrival.
+        pub chunks: Chunks,
+        /// First token that is not reasoning.
+        pub first_answer: Option<Offset>,
+        /// Messages of the stream that carry no token.
+        pub bare: Vec<BareChunk>,
+        /// When the answer, or the attempt, was over.
+        pub end: Option<Offset>,
+        pub outcome: Outcome,
+        /// HTTP status, once there was one.
+        pub status: Option<u16>,
+        /// Token counts as the server said them.
+        pub usage: Option<Usage>,
+        /// Output tokens counted by us from the text after the run, where the server said none.
+        pub retokenized: Option<u32>,
+        /// Why the server stopped, in its own word (`length`, `stop`, …).
+        pub finish: Option<String>,
+        /// The model that answered, as the answer itself says.
+        pub model: Option<String>,
+        /// The model that was asked for, where the requests of a run ask for several.
+        pub model_asked: Option<String>,
+        /// Prompt tokens that were aimed at.
+        pub input_tokens_asked: Option<u32>,
+        /// Output tokens that were asked for: an exact length where `output_exact`, else a limit.
+        pub output_tokens_asked: Option<u32>,
+        /// The server was told to ignore end-of-sequence, so asked and received should agree.
+        pub output_exact: bool,
+        /// Texts of the request, where each has an item of its own in the answer.
+        pub items_asked: Option<u32>,
+        /// Vectors or scores in the answer.
+        pub items: Option<u32>,
+        pub input_chars: u64,
+        /// Characters of the answer, reasoning and tool calls included.
+        pub output_chars: u64,
+        pub url: String,
+        /// Whether a stream was asked for.
+        pub streamed: bool,
+        /// The server had closed the kept connection without a word, so the request went out once
+        /// more, on a new one; `sent` is the second time.
+        pub resent: bool,
+        /// The answer opens like a refusal; told only where its text was looked at.
+        pub refused: bool,
+        /// Images, sounds and videos of the request; absent where it has none.
+        pub media: Option<u32>,
+        /// Milliseconds of the request's sounds together; absent where it has none, and where the
+        /// length of one is not known.
+        pub audio_ms: Option<u32>,
+        /// Bytes of the body of a request with media.
+        pub upload_bytes: Option<u64>,
+        /// Prompt tokens that stand for media, where the server counts them apart.
+        pub media_tokens: Option<u32>,
+        /// How good the answer is by `--check`, from 0 to 1; absent where it was not checked.
+        pub score: Option<f64>,
+        /// Characters before the first that differs from the answer of the run that it is compared
+        /// with; absent where they are the same.
+        pub differs_at: Option<u64>,
+        /// The answer is JSON as the request wanted it; absent where it wanted none.
+        pub valid_json: Option<bool>,
+        /// Calls of tools in the answer; absent where the request offered no tool.
+        pub tool_calls: Option<u32>,
+        /// Those of them that name a tool of the request with arguments that it takes.
+        pub valid_tool_calls: Option<u32>,
+        /// What the server said of each output token; few servers do, MindIE with
+        /// `MINDIE_LLM_BENCHMARK_ENABLE=1` among them.
+        pub per_token: Option<Box<PerToken>>,
+    }
 }
 
 /// What a server says of each output token, in order. The first one is that of the prefill.
@@ -180,11 +141,14 @@ pub enum Stage {
     Hold,
 }
 
-impl Stage {
-    fn is_measured(&self) -> bool {
+impl Sparse for Stage {
+    fn is_left_out(&self) -> bool {
         *self == Stage::Measured
     }
 }
+
+impl Sparse for Chunks {}
+impl Sparse for Outcome {}
 
 /// Earlier records have a flag, `warmup`, in place of the stage.
 #[derive(Deserialize)]

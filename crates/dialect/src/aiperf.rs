@@ -21,8 +21,12 @@ use answer::Answer;
 use inferometer_core::quantile::sort;
 use inferometer_core::record::{FailureClass, Record};
 use inferometer_core::units::Offset;
-use metric::{Group, Metric, Values};
+use metric::Group::{self, Effective, Export, Main, Usage};
+use metric::{Metric, Values};
 use std::ops::RangeInclusive;
+
+const ONLY_COUNT: &str = "the server's count is the only one";
+const NOT_COUNTED: &str = "the server counts no tokens of a failure";
 
 /// What the tool has and records do not: bytes and writes of a connection, and counts of a
 /// tokenizer of its own beside the server's.
@@ -35,23 +39,11 @@ pub const LEFT_OUT: [(&str, &str); 14] = [
     ("http_req_data_received", "bytes are not recorded"),
     ("http_req_chunks_sent", "writes are not recorded"),
     ("http_req_chunks_received", "reads are not recorded"),
-    (
-        "usage_prompt_tokens_diff_pct",
-        "the server's count is the only one",
-    ),
-    (
-        "usage_completion_tokens_diff_pct",
-        "the server's count is the only one",
-    ),
-    (
-        "usage_discrepancy_count",
-        "the server's count is the only one",
-    ),
-    ("error_isl", "the server counts no tokens of a failure"),
-    (
-        "total_error_isl",
-        "the server counts no tokens of a failure",
-    ),
+    ("usage_prompt_tokens_diff_pct", ONLY_COUNT),
+    ("usage_completion_tokens_diff_pct", ONLY_COUNT),
+    ("usage_discrepancy_count", ONLY_COUNT),
+    ("error_isl", NOT_COUNTED),
+    ("total_error_isl", NOT_COUNTED),
     (
         "telemetry_data",
         "the server's devices are not in the records",
@@ -95,126 +87,63 @@ fn window(source: &Source<'_>, records: &[&Record]) -> RangeInclusive<u64> {
 }
 
 fn sample<'a>(
-    (tag, header, unit): (&'static str, &'static str, &'static str),
+    (tag, unit): (&'static str, &'static str),
     group: Group,
     done: &[Answer<'a>],
     value: impl Fn(&Answer<'a>) -> Option<f64>,
 ) -> Metric {
     let mut values: Vec<f64> = done.iter().filter_map(value).collect();
     sort(&mut values);
-    Metric {
-        tag,
-        header,
-        unit,
-        group,
-        values: Values::Sample(values),
-    }
+    Metric::new((tag, unit), group, Values::Sample(values))
 }
 
-fn total(
-    (tag, header, unit): (&'static str, &'static str, &'static str),
-    group: Group,
-    value: f64,
-) -> Metric {
-    Metric {
-        tag,
-        header,
-        unit,
-        group,
-        values: Values::Total(value),
-    }
+fn total(names: (&'static str, &'static str), group: Group, value: f64) -> Metric {
+    Metric::new(names, group, Values::Total(value))
 }
 
 /// One value for each answer.
 fn samples(done: &[Answer<'_>]) -> Vec<Metric> {
-    let main =
-        |names, value: &dyn Fn(&Answer<'_>) -> Option<f64>| sample(names, Group::Main, done, value);
-    let export = |names, value: &dyn Fn(&Answer<'_>) -> Option<f64>| {
-        sample(names, Group::Export, done, value)
+    let metric = |group, tag, unit, value: &dyn Fn(&Answer<'_>) -> Option<f64>| {
+        sample((tag, unit), group, done, value)
     };
+    let ms = |tag, value: &dyn Fn(&Answer<'_>) -> Option<f64>| metric(Main, tag, "ms", value);
     let per_s = |amount: f64, ms: f64| (ms > 0.0).then(|| amount / ms * 1e3);
+    let speed = "tokens/sec/user";
     let mut metrics = vec![
-        main(
-            ("time_to_first_token", "Time to First Token", "ms"),
-            &|answer| answer.ttft(),
-        ),
-        main(
-            ("time_to_second_token", "Time to Second Token", "ms"),
-            &|answer| answer.record.second_token().map(millis),
-        ),
-        main(
-            (
-                "time_to_first_output_token",
-                "Time to First Output Token",
-                "ms",
-            ),
-            &|answer| {
-                let first = answer.record.first_answer.or(answer.first)?;
-                Some(millis(first.since(answer.start)))
-            },
-        ),
-        main(("request_latency", "Request Latency", "ms"), &|answer| {
-            Some(answer.latency())
+        ms("time_to_first_token", &|answer| answer.ttft()),
+        ms("time_to_second_token", &|answer| {
+            answer.record.second_token().map(millis)
         }),
-        main(("decode_duration", "Decode Duration", "ms"), &|answer| {
-            answer.decoding()
+        ms("time_to_first_output_token", &|answer| {
+            let first = answer.record.first_answer.or(answer.first)?;
+            Some(millis(first.since(answer.start)))
         }),
-        main(
-            ("inter_token_latency", "Inter Token Latency", "ms"),
-            &|answer| answer.itl(),
-        ),
-        main(
-            (
-                "output_token_throughput_per_user",
-                "Output Token Throughput Per User",
-                "tokens/sec/user",
-            ),
-            &|answer| per_s(1.0, answer.itl()?),
-        ),
-        main(
-            (
-                "e2e_output_token_throughput",
-                "E2E Output Token Throughput",
-                "tokens/sec/user",
-            ),
-            &|answer| per_s(answer.output?, answer.latency()),
-        ),
-        main(
-            ("output_sequence_length", "Output Sequence Length", "tokens"),
-            &|answer| answer.output,
-        ),
-        main(
-            ("input_sequence_length", "Input Sequence Length", "tokens"),
-            &|answer| answer.input,
-        ),
-        export(
-            (
-                "prefill_throughput_per_user",
-                "Prefill Throughput Per User",
-                "tokens/sec/user",
-            ),
-            &|answer| per_s(answer.input?, answer.ttft()?),
-        ),
-        export(
-            ("osl_mismatch_diff_pct", "OSL Mismatch Diff %", "%"),
-            &|answer| answer.mismatch(),
-        ),
+        ms("request_latency", &|answer| Some(answer.latency())),
+        ms("decode_duration", &|answer| answer.decoding()),
+        ms("inter_token_latency", &|answer| answer.itl()),
+        metric(Main, "output_token_throughput_per_user", speed, &|answer| {
+            per_s(1.0, answer.itl()?)
+        }),
+        metric(Main, "e2e_output_token_throughput", speed, &|answer| {
+            per_s(answer.output?, answer.latency())
+        }),
+        metric(Main, "output_sequence_length", "tokens", &|it| it.output),
+        metric(Main, "input_sequence_length", "tokens", &|it| it.input),
+        metric(Export, "prefill_throughput_per_user", speed, &|answer| {
+            per_s(answer.input?, answer.ttft()?)
+        }),
+        metric(Export, "osl_mismatch_diff_pct", "%", &|it| it.mismatch()),
     ];
     // Reasoning is not counted there, and nobody says how many tokens it had.
     if !done.iter().any(Answer::reasons) {
-        let names = ("output_token_count", "Output Token Count", "tokens");
-        metrics.push(export(names, &|answer| answer.output));
+        let count = metric(Export, "output_token_count", "tokens", &|it| it.output);
+        metrics.push(count);
     }
     let gaps = done.iter().flat_map(|answer| answer.record.gaps());
     let mut gaps: Vec<f64> = gaps.map(millis).collect();
     sort(&mut gaps);
-    metrics.push(Metric {
-        values: Values::Sample(gaps),
-        ..export(
-            ("inter_chunk_latency", "Inter Chunk Latency", "ms"),
-            &|_| None,
-        )
-    });
+    let gaps = Values::Sample(gaps);
+    metrics.push(Metric::new(("inter_chunk_latency", "ms"), Export, gaps));
     metrics
 }
 
@@ -227,47 +156,19 @@ fn usage(done: &[Answer<'_>]) -> Vec<Metric> {
         let both = input.zip(output).map(|(input, output)| input + output);
         [input, cached, output, both]
     };
-    let names = [
-        ("usage_prompt_tokens", "Usage Prompt Tokens", "tokens"),
-        (
-            "usage_prompt_cache_read_tokens",
-            "Usage Prompt Cache Read Tokens",
-            "tokens",
-        ),
-        (
-            "usage_completion_tokens",
-            "Usage Completion Tokens",
-            "tokens",
-        ),
-        ("usage_total_tokens", "Usage Total Tokens", "tokens"),
+    let tags = [
+        "usage_prompt_tokens",
+        "usage_prompt_cache_read_tokens",
+        "usage_completion_tokens",
+        "usage_total_tokens",
     ];
     let of_all = [
-        (
-            "total_usage_prompt_tokens",
-            "Total Usage Prompt Tokens",
-            "tokens",
-        ),
-        (
-            "total_usage_prompt_cache_read_tokens",
-            "Total Usage Prompt Cache Read Tokens",
-            "tokens",
-        ),
-        (
-            "total_usage_completion_tokens",
-            "Total Usage Completion Tokens",
-            "tokens",
-        ),
-        (
-            "total_usage_total_tokens",
-            "Total Usage Total Tokens",
-            "tokens",
-        ),
+        "total_usage_prompt_tokens",
+        "total_usage_prompt_cache_read_tokens",
+        "total_usage_completion_tokens",
+        "total_usage_total_tokens",
     ];
-    let each = |at: usize| {
-        sample(names[at], Group::Usage, done, move |answer| {
-            counts(answer)[at]
-        })
-    };
+    let each = |at: usize| sample((tags[at], "tokens"), Usage, done, move |it| counts(it)[at]);
     let mut metrics = [0, 1, 2, 3].map(each).to_vec();
     let sums = [0, 1, 2, 3].map(|at| {
         let values = &metrics[at].values;
@@ -275,16 +176,12 @@ fn usage(done: &[Answer<'_>]) -> Vec<Metric> {
     });
     let [input, cached, ..] = sums;
     let sums = of_all.into_iter().zip(sums);
-    metrics.extend(sums.filter_map(|(names, sum)| Some(total(names, Group::Usage, sum?))));
+    metrics.extend(sums.filter_map(|(tag, sum)| Some(total((tag, "tokens"), Usage, sum?))));
     if let (Some(input), Some(cached)) = (input, cached) {
-        let names = (
-            "overall_usage_prompt_cache_read_pct",
-            "Overall Usage Prompt Cache Read %",
-            "%",
-        );
+        let names = ("overall_usage_prompt_cache_read_pct", "%");
         // Between the sums of the cache and of the completions.
         let place = metrics.len() - 2;
-        metrics.insert(place, total(names, Group::Usage, cached / input * 100.0));
+        metrics.insert(place, total(names, Usage, cached / input * 100.0));
     }
     metrics
 }
@@ -296,35 +193,20 @@ fn connections(done: &[Answer<'_>]) -> Vec<Metric> {
         let record = answer.record;
         Some(millis(record.end?.since(record.sent?)))
     };
-    let export = |names, value: &dyn Fn(&Answer<'_>) -> Option<f64>| {
-        sample(names, Group::Export, done, value)
+    let export = |tag, unit, value: &dyn Fn(&Answer<'_>) -> Option<f64>| {
+        sample((tag, unit), Export, done, value)
     };
     vec![
-        export(("http_req_connecting", "HTTP Connecting", "ms"), &connect),
-        export(("http_req_receiving", "HTTP Receiving", "ms"), &|answer| {
+        export("http_req_connecting", "ms", &connect),
+        export("http_req_receiving", "ms", &|answer| {
             Some(millis(answer.record.end?.since(answer.record.first_byte?)))
         }),
-        export(
-            (
-                "http_req_connection_reused",
-                "HTTP Connection Reused",
-                "ratio",
-            ),
-            &|answer| Some(f64::from(u8::from(answer.record.connect.is_none()))),
-        ),
-        export(
-            (
-                "http_req_connection_overhead",
-                "HTTP Connection Overhead",
-                "ms",
-            ),
-            &connect,
-        ),
-        export(
-            ("http_req_duration", "HTTP Duration (excl. conn)", "ms"),
-            &from_sent,
-        ),
-        export(("http_req_total", "HTTP Total Time", "ms"), &|answer| {
+        export("http_req_connection_reused", "ratio", &|answer| {
+            Some(f64::from(u8::from(answer.record.connect.is_none())))
+        }),
+        export("http_req_connection_overhead", "ms", &connect),
+        export("http_req_duration", "ms", &from_sent),
+        export("http_req_total", "ms", &|answer| {
             Some(connect(answer)? + from_sent(answer)?)
         }),
     ]
@@ -333,51 +215,25 @@ fn connections(done: &[Answer<'_>]) -> Vec<Metric> {
 /// From the time that a schedule wanted; a closed loop has none.
 fn scheduled(done: &[Answer<'_>]) -> [Metric; 2] {
     [
-        sample(
-            ("credit_to_start_latency", "Credit-to-Start Latency", "ms"),
-            Group::Export,
-            done,
-            |answer| Some(millis(answer.start.since(answer.record.due?))),
-        ),
-        sample(
-            ("effective_latency", "Effective Latency (CO-aware)", "ms"),
-            Group::Effective,
-            done,
-            |answer| Some(millis(answer.closed.since(answer.record.due?))),
-        ),
+        sample(("credit_to_start_latency", "ms"), Export, done, |answer| {
+            Some(millis(answer.start.since(answer.record.due?)))
+        }),
+        sample(("effective_latency", "ms"), Effective, done, |answer| {
+            Some(millis(answer.closed.since(answer.record.due?)))
+        }),
     ]
 }
 
 /// Tokens and answers in a second.
 fn throughput(done: &[Answer<'_>], seconds: f64) -> [Metric; 4] {
     let [input, output] = tokens(done);
-    let of_tokens = |tag, header, group, tokens: f64| {
-        total((tag, header, "tokens/sec"), group, tokens / seconds)
-    };
+    let of_tokens = |tag, group, tokens: f64| total((tag, "tokens/sec"), group, tokens / seconds);
+    let requests = done.len() as f64 / seconds;
     [
-        of_tokens(
-            "output_token_throughput",
-            "Output Token Throughput",
-            Group::Main,
-            output,
-        ),
-        of_tokens(
-            "input_token_throughput",
-            "Input Token Throughput",
-            Group::Main,
-            input,
-        ),
-        total(
-            ("request_throughput", "Request Throughput", "requests/sec"),
-            Group::Main,
-            done.len() as f64 / seconds,
-        ),
-        of_tokens(
-            "total_token_throughput",
-            "Total Token Throughput",
-            Group::Export,
-            input + output,
-        ),
+        of_tokens("output_token_throughput", Main, output),
+        of_tokens("input_token_throughput", Main, input),
+        total(("request_throughput", "requests/sec"), Main, requests),
+        of_tokens("total_token_throughput", Export, input + output),
     ]
 }
 
@@ -396,40 +252,21 @@ fn totals(done: &[Answer<'_>], failed: usize) -> Vec<Metric> {
     let end = done.iter().map(|answer| answer.end).max();
     let lasted = end.zip(begin);
     let lasted = lasted.map_or(0.0, |(end, begin)| end.since(begin).as_secs_f64());
-    let main = |names, value| total(names, Group::Main, value);
-    let export = |names, value| total(names, Group::Export, value);
+    let failed_share = failed as f64 / all * 100.0;
     let mut metrics = vec![
-        main(
-            (
-                "completed_request_count",
-                "Completed Requests (Success + Error)",
-                "requests",
-            ),
-            all,
-        ),
-        main(
-            ("request_error_rate", "Request Error Rate", "%"),
-            failed as f64 / all * 100.0,
-        ),
-        main(("request_count", "Request Count", "requests"), answered),
-        export(("benchmark_duration", "Benchmark Duration", "sec"), lasted),
-        export(
-            ("total_isl", "Total Input Sequence Length", "tokens"),
-            input,
-        ),
-        export(
-            ("total_osl", "Total Output Sequence Length", "tokens"),
-            output,
-        ),
+        total(("completed_request_count", "requests"), Main, all),
+        total(("request_error_rate", "%"), Main, failed_share),
+        total(("request_count", "requests"), Main, answered),
+        total(("benchmark_duration", "sec"), Export, lasted),
+        total(("total_isl", "tokens"), Export, input),
+        total(("total_osl", "tokens"), Export, output),
     ];
     if !done.iter().any(Answer::reasons) {
-        let names = ("total_output_tokens", "Total Output Tokens", "tokens");
-        metrics.push(export(names, output));
+        metrics.push(total(("total_output_tokens", "tokens"), Export, output));
     }
     if done.iter().any(|answer| answer.mismatch().is_some()) {
-        let count = done.iter().filter(|answer| answer.is_mismatch()).count();
-        let names = ("osl_mismatch_count", "OSL Mismatch Count", "requests");
-        metrics.push(export(names, count as f64));
+        let count = done.iter().filter(|answer| answer.is_mismatch()).count() as f64;
+        metrics.push(total(("osl_mismatch_count", "requests"), Export, count));
     }
     metrics
 }
@@ -449,21 +286,9 @@ fn goodput(source: &Source<'_>, done: &[Answer<'_>], failed: usize, seconds: f64
         .count() as f64;
     let share = good / (done.len() + failed) as f64;
     vec![
-        total(
-            ("goodput", "Goodput", "requests/sec"),
-            Group::Main,
-            good / seconds,
-        ),
-        total(
-            ("good_request_count", "Good Request Count", "requests"),
-            Group::Export,
-            good,
-        ),
-        total(
-            ("good_request_fraction", "GoodRequestFraction", "ratio"),
-            Group::Export,
-            share,
-        ),
+        total(("goodput", "requests/sec"), Main, good / seconds),
+        total(("good_request_count", "requests"), Export, good),
+        total(("good_request_fraction", "ratio"), Export, share),
     ]
 }
 
@@ -476,59 +301,23 @@ fn failures(done: &[Answer<'_>], failed: &[&Record]) -> Vec<Metric> {
         let class = record.failure().map(|failure| failure.class);
         class == Some(FailureClass::ContextExceeded)
     });
-    let mut metrics = vec![
-        total(
-            ("error_request_count", "Error Request Count", "requests"),
-            Group::Export,
-            failed.len() as f64,
-        ),
-        total(
-            (
-                "context_overflow_count",
-                "Context Overflow Count",
-                "requests",
-            ),
-            Group::Export,
-            too_long.count() as f64,
-        ),
-    ];
-    let adjusted = |tag, header, value: &dyn Fn(&Answer<'_>) -> Option<f64>| {
+    let (all, too_long) = (failed.len() as f64, too_long.count() as f64);
+    let adjusted = |tag, value: &dyn Fn(&Answer<'_>) -> Option<f64>| {
         let mut values: Vec<f64> = done.iter().filter_map(value).collect();
         sort(&mut values);
         if !values.is_empty() {
             values.resize(values.len() + failed.len(), f64::INFINITY);
         }
-        Metric {
-            tag,
-            header,
-            unit: "ms",
-            group: Group::Main,
-            values: Values::WithFailures(values),
-        }
+        Metric::new((tag, "ms"), Main, Values::WithFailures(values))
     };
-    metrics.extend([
-        adjusted(
-            "adj_request_latency",
-            "Request Latency (error-adjusted)",
-            &|answer| Some(answer.latency()),
-        ),
-        adjusted(
-            "adj_time_to_first_token",
-            "Time to First Token (error-adjusted)",
-            &|answer| answer.ttft(),
-        ),
-        adjusted(
-            "adj_decode_duration",
-            "Decode Duration (error-adjusted)",
-            &|answer| answer.decoding(),
-        ),
-        adjusted(
-            "adj_inter_token_latency",
-            "Inter Token Latency (error-adjusted)",
-            &|answer| answer.itl(),
-        ),
-    ]);
-    metrics
+    vec![
+        total(("error_request_count", "requests"), Export, all),
+        total(("context_overflow_count", "requests"), Export, too_long),
+        adjusted("adj_request_latency", &|answer| Some(answer.latency())),
+        adjusted("adj_time_to_first_token", &|answer| answer.ttft()),
+        adjusted("adj_decode_duration", &|answer| answer.decoding()),
+        adjusted("adj_inter_token_latency", &|answer| answer.itl()),
+    ]
 }
 
 impl Numbers {

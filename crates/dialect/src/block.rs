@@ -1,5 +1,6 @@
 //! The text block that both tools print: 50 columns, labels in 40, values in 10.
 
+use crate::object::Object;
 use inferometer_core::quantile::{quantile, sort};
 use std::time::Duration;
 
@@ -30,6 +31,17 @@ impl TextBlock {
 
     pub(super) fn whole(&mut self, label: &str, value: u64) {
         self.line(label, &value.to_string());
+    }
+
+    /// A section of one sample: its mean, its median and these percentiles.
+    pub(super) fn sample(&mut self, title: &str, label: &str, sample: &Sample, percents: &[f64]) {
+        self.section(title);
+        self.real(&format!("Mean {label} (ms):"), sample.mean());
+        self.real(&format!("Median {label} (ms):"), sample.percentile(50.0));
+        for &percent in percents {
+            let value = sample.percentile(percent);
+            self.real(&format!("P{percent} {label} (ms):"), value);
+        }
     }
 
     pub(super) fn finished(mut self) -> String {
@@ -63,6 +75,16 @@ impl FromIterator<Duration> for Sample {
 }
 
 impl Sample {
+    /// What result files have of it, under the keys of a metric.
+    pub(super) fn put(&self, object: &mut Object, key: &str, percents: &[f64]) {
+        object.put(&format!("mean_{key}_ms"), self.mean());
+        object.put(&format!("median_{key}_ms"), self.percentile(50.0));
+        object.put(&format!("std_{key}_ms"), self.std());
+        for &percent in percents {
+            object.put(&format!("p{percent}_{key}_ms"), self.percentile(percent));
+        }
+    }
+
     pub(super) fn mean(&self) -> f64 {
         match self.0.len() {
             0 => 0.0,

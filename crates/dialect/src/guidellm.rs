@@ -20,6 +20,8 @@ use inferometer_core::scenario::{Arrival, Shape};
 use jiff::civil::Time;
 use request::{Request, Status};
 
+const OF_CONVERSATIONS: &str = "the tool states it for conversations alone";
+
 /// What the tool has and records do not.
 pub const LEFT_OUT: [(&str, &str); 8] = [
     ("text", "words are not counted"),
@@ -30,15 +32,9 @@ pub const LEFT_OUT: [(&str, &str); 8] = [
         "tool_call",
         "the tool states it for requests with tools alone",
     ),
-    ("turns", "the tool states it for conversations alone"),
-    (
-        "turn_predecessor_delay",
-        "the tool states it for conversations alone",
-    ),
-    (
-        "turn_scheduling_delay",
-        "the tool states it for conversations alone",
-    ),
+    ("turns", OF_CONVERSATIONS),
+    ("turn_predecessor_delay", OF_CONVERSATIONS),
+    ("turn_scheduling_delay", OF_CONVERSATIONS),
 ];
 
 /// A run in the tool's numbers.

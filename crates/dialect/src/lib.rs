@@ -108,35 +108,40 @@ pub enum DialectError {
     NoSecond(&'static str),
 }
 
+/// Measures in a foreign dialect and shows the numbers by one of its two methods.
+macro_rules! shown {
+    ($dialect:ident, $source:ident, $as:ident) => {
+        Ok(match $dialect {
+            Foreign::Vllm => {
+                vllm::measure($source, vllm::Release::default()).$as(&vllm::Selection::default())
+            }
+            Foreign::Sglang => sglang::measure($source)?.$as(),
+            Foreign::Evalscope2024 => evalscope_2024::measure($source)?.$as(),
+            Foreign::Evalscope => evalscope::measure($source).$as(),
+            Foreign::Mindie => mindie::measure($source)?.$as(),
+            Foreign::GridLog => grid_log::measure($source)?.$as(),
+            Foreign::Aiperf => aiperf::measure($source)?.$as(),
+            Foreign::Guidellm => guidellm::measure($source)?.$as(),
+        })
+    };
+}
+
 /// A foreign dialect's text block.
 pub fn text(dialect: Foreign, source: &Source<'_>) -> Result<String, DialectError> {
-    match dialect {
-        Foreign::Vllm => {
-            Ok(vllm::measure(source, vllm::Release::default()).text(&vllm::Selection::default()))
-        }
-        Foreign::Sglang => Ok(sglang::measure(source)?.text()),
-        Foreign::Evalscope2024 => Ok(evalscope_2024::measure(source)?.text()),
-        Foreign::Evalscope => Ok(evalscope::measure(source).text()),
-        Foreign::Mindie => Ok(mindie::measure(source)?.text()),
-        Foreign::GridLog => Ok(grid_log::measure(source)?.text()),
-        Foreign::Aiperf => Ok(aiperf::measure(source)?.text()),
-        Foreign::Guidellm => Ok(guidellm::measure(source)?.text()),
-    }
+    shown!(dialect, source, text)
 }
 
 /// A foreign dialect's result file, one line of JSON.
 pub fn json(dialect: Foreign, source: &Source<'_>) -> Result<String, DialectError> {
-    match dialect {
-        Foreign::Vllm => {
-            Ok(vllm::measure(source, vllm::Release::default()).json(&vllm::Selection::default()))
-        }
-        Foreign::Sglang => Ok(sglang::measure(source)?.json()),
-        Foreign::Evalscope2024 => Ok(evalscope_2024::measure(source)?.json()),
-        Foreign::Evalscope => Ok(evalscope::measure(source).json()),
-        Foreign::Mindie => Ok(mindie::measure(source)?.json()),
-        Foreign::GridLog => Ok(grid_log::measure(source)?.json()),
-        Foreign::Aiperf => Ok(aiperf::measure(source)?.json()),
-        Foreign::Guidellm => Ok(guidellm::measure(source)?.json()),
+    shown!(dialect, source, json)
+}
+
+/// 0 where no time passed.
+fn per_second(amount: f64, duration: Duration) -> f64 {
+    if duration.is_zero() {
+        0.0
+    } else {
+        amount / duration.as_secs_f64()
     }
 }
 

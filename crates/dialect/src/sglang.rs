@@ -8,7 +8,8 @@
 use crate::block::{Sample, TextBlock};
 use crate::object::Object;
 use crate::{
-    Answer, DialectError, GoodputMetric, Source, latency, millis, peaks, start, successes,
+    Answer, DialectError, GoodputMetric, Source, latency, millis, peaks, per_second, start,
+    successes,
 };
 use inferometer_core::length::{Distribution, LengthSpec};
 use inferometer_core::record::Record;
@@ -184,16 +185,8 @@ fn range_ratio(length: Distribution) -> Option<f64> {
     }
 }
 
-fn per_second(amount: f64, duration: Duration) -> f64 {
-    if duration.is_zero() {
-        0.0
-    } else {
-        amount / duration.as_secs_f64()
-    }
-}
-
 /// Percentiles that the tool prints and writes.
-const PERCENTILES: [u8; 3] = [90, 95, 99];
+const PERCENTILES: [f64; 3] = [90.0, 95.0, 99.0];
 
 impl Numbers {
     fn rate_of(&self, count: u64) -> f64 {
@@ -233,11 +226,11 @@ impl Numbers {
         if let Some(goodput) = &self.goodput {
             self.goodput_section(&mut block, goodput);
         }
-        section(&mut block, "End-to-End Latency", "E2E Latency", &self.e2e);
-        section(&mut block, "Time to First Token", "TTFT", &self.ttft);
+        block.sample("End-to-End Latency", "E2E Latency", &self.e2e, &PERCENTILES);
+        block.sample("Time to First Token", "TTFT", &self.ttft, &PERCENTILES);
         let per_token = "Time per Output Token (excl. 1st token)";
-        section(&mut block, per_token, "TPOT", &self.tpot);
-        section(&mut block, "Inter-Token Latency", "ITL", &self.itl);
+        block.sample(per_token, "TPOT", &self.tpot, &PERCENTILES);
+        block.sample("Inter-Token Latency", "ITL", &self.itl, &PERCENTILES);
         block.real("Max ITL (ms):", self.itl.max());
         format!("\n{}", block.finished())
     }
@@ -286,13 +279,7 @@ impl Numbers {
             ("tpot", &self.tpot),
             ("itl", &self.itl),
         ] {
-            object.put(&format!("mean_{key}_ms"), sample.mean());
-            object.put(&format!("median_{key}_ms"), sample.percentile(50.0));
-            object.put(&format!("std_{key}_ms"), sample.std());
-            for percent in PERCENTILES {
-                let value = sample.percentile(f64::from(percent));
-                object.put(&format!("p{percent}_{key}_ms"), value);
-            }
+            sample.put(&mut object, key, &PERCENTILES);
         }
         object.put("concurrency", self.concurrency);
         object.put("accept_length", serde_json::Value::Null);
@@ -313,15 +300,5 @@ impl Numbers {
             object.put("slo_attainment_by_metric", shares);
         }
         object.finished()
-    }
-}
-
-fn section(block: &mut TextBlock, title: &str, label: &str, sample: &Sample) {
-    block.section(title);
-    block.real(&format!("Mean {label} (ms):"), sample.mean());
-    block.real(&format!("Median {label} (ms):"), sample.percentile(50.0));
-    for percent in PERCENTILES {
-        let value = sample.percentile(f64::from(percent));
-        block.real(&format!("P{percent} {label} (ms):"), value);
     }
 }

@@ -7,7 +7,7 @@
 
 use crate::block::{Sample, TextBlock};
 use crate::object::Object;
-use crate::{Answer, Source, input_tokens, peaks, start};
+use crate::{Answer, Source, input_tokens, peaks, per_second, start};
 use inferometer_core::record::{BareKind, FailureClass, Outcome, Record};
 use inferometer_core::scenario::Shape;
 use inferometer_core::units::Offset;
@@ -242,11 +242,7 @@ fn queue_time(source: &Source<'_>, record: &Record) -> Duration {
 
 impl Numbers {
     fn per_second(&self, count: u64) -> f64 {
-        if self.duration.is_zero() {
-            0.0
-        } else {
-            count as f64 / self.duration.as_secs_f64()
-        }
+        per_second(count as f64, self.duration)
     }
 
     fn shown<'a>(&'a self, selection: &'a Selection) -> impl Iterator<Item = (Metric, &'a Sample)> {
@@ -295,15 +291,7 @@ impl Numbers {
         block.real("Total token throughput (tok/s):", total);
         for (metric, sample) in self.shown(selection) {
             let [title, label, _] = metric.words();
-            block.section(title);
-            block.real(&format!("Mean {label} (ms):"), sample.mean());
-            block.real(&format!("Median {label} (ms):"), sample.percentile(50.0));
-            for &percent in &selection.percentiles {
-                block.real(
-                    &format!("P{percent} {label} (ms):"),
-                    sample.percentile(percent),
-                );
-            }
+            block.sample(title, label, sample, &selection.percentiles);
         }
         block.finished()
     }
@@ -349,12 +337,7 @@ impl Numbers {
         object.put("rtfx", 0.0);
         for (metric, sample) in self.shown(selection) {
             let [_, _, key] = metric.words();
-            object.put(&format!("mean_{key}_ms"), sample.mean());
-            object.put(&format!("median_{key}_ms"), sample.percentile(50.0));
-            object.put(&format!("std_{key}_ms"), sample.std());
-            for &percent in &selection.percentiles {
-                object.put(&format!("p{percent}_{key}_ms"), sample.percentile(percent));
-            }
+            sample.put(&mut object, key, &selection.percentiles);
         }
         object.finished()
     }

@@ -5,31 +5,23 @@ use crate::device::DeviceTool;
 use crate::readiness::Readiness;
 use crate::supervisor::{StopSignal, Supervisor};
 use inferometer_catalog::engine::EngineKind;
+use inferometer_catalog::with_defaults;
 use inferometer_fetch::Access;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long each thing may take.
-#[derive(Clone, Copy, Debug)]
-pub struct LaunchTimeouts {
-    /// From the start until it answers.
-    pub ready: Duration,
-    /// Silence of the log before that.
-    pub silence: Duration,
-    /// From the polite request to end until it is killed.
-    pub stop: Duration,
-    /// From its end until the devices' memory is back.
-    pub memory: Duration,
-}
-
-impl Default for LaunchTimeouts {
-    fn default() -> Self {
-        LaunchTimeouts {
-            ready: Duration::from_secs(30 * 60),
-            silence: Duration::from_secs(10 * 60),
-            stop: Duration::from_secs(30),
-            memory: Duration::from_secs(60),
-        }
+with_defaults! {
+    /// How long each thing may take.
+    #[derive(Clone, Copy, Debug)]
+    pub struct LaunchTimeouts {
+        /// From the start until it answers.
+        pub ready: Duration = Duration::from_secs(30 * 60),
+        /// Silence of the log before that.
+        pub silence: Duration = Duration::from_secs(10 * 60),
+        /// From the polite request to end until it is killed.
+        pub stop: Duration = Duration::from_secs(30),
+        /// From its end until the devices' memory is back.
+        pub memory: Duration = Duration::from_secs(60),
     }
 }
 

@@ -4,65 +4,39 @@
 
 use crate::builder::ResultBuilder;
 use crate::command_line::in_notes;
-use crate::label::{Field, Label, Sample};
+use crate::label::Field::{self, *};
+use crate::label::Label;
+use crate::label::Sample::{self, *};
 use crate::quantity::{Quantity, Unit, number};
 use crate::summary::Stat;
 use serde_json::{Map, Value};
 
+const fn of(sample: Sample) -> Field {
+    Field::Of(sample, None)
+}
+
 /// The key in JSON, the name in tables where it is not the same words, and the meaning.
 const METRICS: [(&str, &str, Field); 18] = [
-    ("time_to_first_token", "", Field::Of(Sample::Ttft, None)),
-    (
-        "time_to_second_token",
-        "",
-        Field::Of(Sample::SecondToken, None),
-    ),
-    ("inter_token_latency", "", Field::Of(Sample::Itl, None)),
-    ("request_latency", "", Field::Of(Sample::E2e, None)),
-    (
-        "input_sequence_length",
-        "",
-        Field::Of(Sample::InputLength, None),
-    ),
-    (
-        "output_sequence_length",
-        "",
-        Field::Of(Sample::OutputLength, None),
-    ),
+    ("time_to_first_token", "", of(Ttft)),
+    ("time_to_second_token", "", of(SecondToken)),
+    ("inter_token_latency", "", of(Itl)),
+    ("request_latency", "", of(E2e)),
+    ("input_sequence_length", "", of(InputLength)),
+    ("output_sequence_length", "", of(OutputLength)),
     // 1 / ITL of each request.
-    (
-        "output_token_throughput_per_user",
-        "",
-        Field::Of(Sample::DecodeSpeed, None),
-    ),
-    (
-        "e2e_output_token_throughput",
-        "",
-        Field::Of(Sample::PerUserSpeed, None),
-    ),
-    ("request_throughput", "", Field::RequestsPerS),
-    ("input_token_throughput", "", Field::InputPerS),
-    ("output_token_throughput", "", Field::OutputPerS),
-    ("total_token_throughput", "", Field::TotalPerS),
+    ("output_token_throughput_per_user", "", of(DecodeSpeed)),
+    ("e2e_output_token_throughput", "", of(PerUserSpeed)),
+    ("request_throughput", "", RequestsPerS),
+    ("input_token_throughput", "", InputPerS),
+    ("output_token_throughput", "", OutputPerS),
+    ("total_token_throughput", "", TotalPerS),
     // Answered requests; those that failed are counted apart.
-    ("request_count", "", Field::Ok),
-    ("error_request_count", "", Field::Failed),
-    (
-        "completed_request_count",
-        "completed requests",
-        Field::Total,
-    ),
-    (
-        "total_isl",
-        "total input sequence length",
-        Field::InputTokens,
-    ),
-    (
-        "total_osl",
-        "total output sequence length",
-        Field::OutputTokens,
-    ),
-    ("benchmark_duration", "", Field::Window),
+    ("request_count", "", Ok),
+    ("error_request_count", "", Failed),
+    ("completed_request_count", "completed requests", Total),
+    ("total_isl", "total input sequence length", InputTokens),
+    ("total_osl", "total output sequence length", OutputTokens),
+    ("benchmark_duration", "", Window),
 ];
 
 /// The meaning of a metric; `None` if it has no place in a summary.

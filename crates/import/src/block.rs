@@ -37,6 +37,7 @@ enum Line<'a> {
     Text,
 }
 
+#[derive(Default)]
 struct OpenBlock<'a> {
     builder: ResultBuilder,
     first: usize,
@@ -171,13 +172,9 @@ fn keep_steady(result: &mut ImportedResult, text: &str, last: usize) {
 impl<'a> OpenBlock<'a> {
     fn at(line: usize) -> Self {
         OpenBlock {
-            builder: ResultBuilder::default(),
             first: line,
             last: line,
-            titled: None,
-            begins_with: None,
-            names: String::new(),
-            skipped: Vec::new(),
+            ..OpenBlock::default()
         }
     }
 

@@ -56,7 +56,6 @@ mod table;
 mod tables;
 mod time_unit;
 mod unread;
-mod unread_texts;
 
 pub use assumption::{Assumption, TimeUnit};
 pub use command_line::{TranslateError, Translation, translate};

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 pub const SCHEMA: &str = "inferometer.import/1";
 
 /// Where a result comes from; its numbers are as this tool defines them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[derive(strum::Display, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
@@ -44,6 +44,7 @@ pub enum Tool {
     /// Launch commands with a JSON summary or a start error.
     TrialLog,
     /// A table with one column, or one row, for each concurrency.
+    #[default]
     MarkdownTable,
 }
 
@@ -54,7 +55,7 @@ impl Tool {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ImportedResult {
     /// Whose definition the numbers follow.
@@ -129,27 +130,8 @@ impl ImportedResult {
     pub(crate) fn new(tool: Tool, lines: (usize, usize)) -> Self {
         ImportedResult {
             tool,
-            number: 0,
-            file: String::new(),
             lines: (lines.0 as u64 + 1, lines.1 as u64 + 1),
-            label: None,
-            section: Vec::new(),
-            heading: None,
-            facts: BTreeMap::new(),
-            point: BTreeMap::new(),
-            command: None,
-            client_command: None,
-            flags: None,
-            defaults: None,
-            device_memory_gib: None,
-            summary: None,
-            error: None,
-            derived: Vec::new(),
-            assumed: Vec::new(),
-            unread: Vec::new(),
-            unread_because: BTreeMap::new(),
-            twice: Vec::new(),
-            doubts: Vec::new(),
+            ..ImportedResult::default()
         }
     }
 

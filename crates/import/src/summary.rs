@@ -2,71 +2,48 @@
 
 use crate::doubt::StatedImportDoubt;
 use crate::quantity::{convert, count, finite};
+use inferometer_catalog::with_defaults;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// The numbers of one result, in the units of `summary.json`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ImportedSummary {
-    /// `inferometer.summary/1`.
-    pub schema: Cow<'static, str>,
-    pub label: Option<String>,
-    /// `cards`, where the source says how many; an import has no others.
-    pub tags: BTreeMap<String, String>,
-    /// No doubt is severe enough to make it invalid.
-    pub valid: bool,
-    pub doubts: Vec<StatedImportDoubt>,
-    pub requests: ImportedRequests,
-    pub window_s: Option<f64>,
-    /// Other tools do not look for a steady state.
-    pub steady_s: Option<f64>,
-    pub throughput: ImportedThroughput,
-    /// Other tools do not look for a steady state.
-    pub steady: Option<Value>,
-    pub concurrency: ImportedConcurrency,
-    /// Latencies in milliseconds.
-    pub latency: ImportedLatencies,
-    /// Tokens/s as one user gets them.
-    pub speed: ImportedSpeed,
-    pub tokens: ImportedTokens,
-    /// Other tools do not classify failures.
-    pub failures: Vec<Value>,
-    /// Goodput, where the tool was given objectives.
-    pub slo: Option<ImportedSlo>,
-    /// Not known of another tool's client.
-    pub client: Option<Value>,
-    /// The server's own view, where the tool asks for it.
-    pub server: Option<Value>,
-    /// Numbers that have no place above, under the tool's own names and in its own units.
-    pub other: BTreeMap<String, Value>,
-}
-
-impl Default for ImportedSummary {
-    fn default() -> Self {
-        ImportedSummary {
-            schema: inferometer_core::summary::SCHEMA.into(),
-            label: None,
-            tags: BTreeMap::new(),
-            valid: true,
-            doubts: Vec::new(),
-            requests: ImportedRequests::default(),
-            window_s: None,
-            steady_s: None,
-            throughput: ImportedThroughput::default(),
-            steady: None,
-            concurrency: ImportedConcurrency::default(),
-            latency: ImportedLatencies::default(),
-            speed: ImportedSpeed::default(),
-            tokens: ImportedTokens::default(),
-            failures: Vec::new(),
-            slo: None,
-            client: None,
-            server: None,
-            other: BTreeMap::new(),
-        }
+with_defaults! {
+    /// The numbers of one result, in the units of `summary.json`.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    pub struct ImportedSummary {
+        /// `inferometer.summary/1`.
+        pub schema: Cow<'static, str> = inferometer_core::summary::SCHEMA.into(),
+        pub label: Option<String> = None,
+        /// `cards`, where the source says how many; an import has no others.
+        pub tags: BTreeMap<String, String> = BTreeMap::new(),
+        /// No doubt is severe enough to make it invalid.
+        pub valid: bool = true,
+        pub doubts: Vec<StatedImportDoubt> = Vec::new(),
+        pub requests: ImportedRequests = ImportedRequests::default(),
+        pub window_s: Option<f64> = None,
+        /// Other tools do not look for a steady state.
+        pub steady_s: Option<f64> = None,
+        pub throughput: ImportedThroughput = ImportedThroughput::default(),
+        /// Other tools do not look for a steady state.
+        pub steady: Option<Value> = None,
+        pub concurrency: ImportedConcurrency = ImportedConcurrency::default(),
+        /// Latencies in milliseconds.
+        pub latency: ImportedLatencies = ImportedLatencies::default(),
+        /// Tokens/s as one user gets them.
+        pub speed: ImportedSpeed = ImportedSpeed::default(),
+        pub tokens: ImportedTokens = ImportedTokens::default(),
+        /// Other tools do not classify failures.
+        pub failures: Vec<Value> = Vec::new(),
+        /// Goodput, where the tool was given objectives.
+        pub slo: Option<ImportedSlo> = None,
+        /// Not known of another tool's client.
+        pub client: Option<Value> = None,
+        /// The server's own view, where the tool asks for it.
+        pub server: Option<Value> = None,
+        /// Numbers that have no place above, under the tool's own names and in its own units.
+        pub other: BTreeMap<String, Value> = BTreeMap::new(),
     }
 }
 
@@ -88,59 +65,27 @@ impl ImportedSummary {
 
     /// Takes what another source of the same run knows and this one does not.
     pub(crate) fn fill(&mut self, more: &ImportedSummary) {
-        fn or<T: Copy>(mine: &mut Option<T>, more: Option<T>) {
-            *mine = mine.or(more);
+        /// Fields of one part, each as it is filled.
+        macro_rules! fill {
+            ($part:ident: $($field:ident),+; $($spread:ident),*) => {
+                let (mine, more) = (&mut self.$part, &more.$part);
+                $(mine.$field = mine.$field.or(more.$field);)+
+                fill!(mine, more; $($spread),*);
+            };
+            ($mine:expr, $more:expr; $($spread:ident),*) => {
+                $(if let Some(more) = &$more.$spread {
+                    $mine.$spread.get_or_insert_default().fill(more.clone());
+                })*
+            };
         }
-        let spread = |mine: &mut Option<Spread>, more: &Option<Spread>| {
-            if let Some(more) = more {
-                mine.get_or_insert_default().fill(more.clone());
-            }
-        };
-        or(&mut self.window_s, more.window_s);
-        let (requests, others) = (&mut self.requests, &more.requests);
-        or(&mut requests.planned, others.planned);
-        or(&mut requests.ok, others.ok);
-        or(&mut requests.failed, others.failed);
-        or(&mut requests.cut, others.cut);
-        let (throughput, others) = (&mut self.throughput, &more.throughput);
-        or(&mut throughput.requests_per_s, others.requests_per_s);
-        or(
-            &mut throughput.input_tokens_per_s,
-            others.input_tokens_per_s,
-        );
-        or(
-            &mut throughput.output_tokens_per_s,
-            others.output_tokens_per_s,
-        );
-        or(
-            &mut throughput.total_tokens_per_s,
-            others.total_tokens_per_s,
-        );
-        let (concurrency, others) = (&mut self.concurrency, &more.concurrency);
-        or(&mut concurrency.configured, others.configured);
-        or(&mut concurrency.mean, others.mean);
-        or(&mut concurrency.peak, others.peak);
-        let (latency, others) = (&mut self.latency, &more.latency);
-        spread(&mut latency.ttft_ms, &others.ttft_ms);
-        spread(&mut latency.second_token_ms, &others.second_token_ms);
-        spread(&mut latency.tpot_ms, &others.tpot_ms);
-        spread(&mut latency.itl_ms, &others.itl_ms);
-        spread(&mut latency.e2e_ms, &others.e2e_ms);
-        let (speed, others) = (&mut self.speed, &more.speed);
-        spread(
-            &mut speed.per_user_tokens_per_s,
-            &others.per_user_tokens_per_s,
-        );
-        spread(&mut speed.decode_tokens_per_s, &others.decode_tokens_per_s);
-        let (tokens, others) = (&mut self.tokens, &more.tokens);
-        or(&mut tokens.input, others.input);
-        or(&mut tokens.output, others.output);
-        or(&mut tokens.input_mean, others.input_mean);
-        or(&mut tokens.output_mean, others.output_mean);
-        or(&mut tokens.output_asked, others.output_asked);
-        spread(&mut tokens.input_spread, &others.input_spread);
-        spread(&mut tokens.output_spread, &others.output_spread);
-        or(&mut self.slo, more.slo);
+        fill!(requests: planned, ok, failed, cut;);
+        fill!(throughput: requests_per_s, input_tokens_per_s, output_tokens_per_s, total_tokens_per_s;);
+        fill!(concurrency: configured, mean, peak;);
+        fill!(tokens: input, output, input_mean, output_mean, output_asked; input_spread, output_spread);
+        fill!(self.latency, more.latency; ttft_ms, second_token_ms, tpot_ms, itl_ms, e2e_ms);
+        fill!(self.speed, more.speed; per_user_tokens_per_s, decode_tokens_per_s);
+        self.window_s = self.window_s.or(more.window_s);
+        self.slo = self.slo.or(more.slo);
         if self.other.is_empty() {
             self.other = more.other.clone();
         }

@@ -68,31 +68,17 @@ pub fn find(
     }
     let rank = given.rank.or(launched.rank);
     let of = given.of.or(launched.of);
+    let alone = |given, missing| Err(LauncherError::Alone { given, missing });
     let (rank, of) = match (rank, of) {
         (Some(rank), Some(of)) => (rank, of),
         // An index alone is that of any task of an array.
         (None, None) if given.meet.is_none() => return Ok(None),
         (Some(_), None) if given.rank.is_none() && given.meet.is_none() => return Ok(None),
         (None, Some(1)) => return Ok(None),
-        (None, None) => {
-            return Err(LauncherError::Alone {
-                given: "meet",
-                missing: "rank",
-            });
-        }
-        (Some(_), None) => {
-            let given = if given.rank.is_some() { "rank" } else { "meet" };
-            return Err(LauncherError::Alone {
-                given,
-                missing: "of",
-            });
-        }
-        (None, Some(_)) => {
-            return Err(LauncherError::Alone {
-                given: "of",
-                missing: "rank",
-            });
-        }
+        (None, None) => return alone("meet", "rank"),
+        (Some(_), None) if given.rank.is_some() => return alone("rank", "of"),
+        (Some(_), None) => return alone("meet", "of"),
+        (None, Some(_)) => return alone("of", "rank"),
     };
     if rank >= of {
         return Err(LauncherError::OutOfRange { rank, of });
@@ -133,15 +119,16 @@ fn launched(variable: &impl Fn(&str) -> Option<String>) -> Result<Launched, Laun
         },
     };
     // Open MPI and MPICH first: a launcher of theirs may itself run inside a job of Slurm.
-    if let (Some(rank), Some(of)) = (
+    let (rank, of) = (
         number("OMPI_COMM_WORLD_RANK")?,
         number("OMPI_COMM_WORLD_SIZE")?,
-    ) {
+    );
+    if rank.is_some() && of.is_some() {
         let job = text("PMIX_NAMESPACE").or_else(|| text("OMPI_MCA_ess_base_jobid"));
-        let all_here = number("OMPI_COMM_WORLD_LOCAL_SIZE")? == Some(of);
+        let all_here = number("OMPI_COMM_WORLD_LOCAL_SIZE")? == of;
         return Ok(Launched {
-            rank: Some(rank),
-            of: Some(of),
+            rank,
+            of,
             meet: all_here.then(|| format!("127.0.0.1:{}", port(job.as_deref()))),
             job: job.map(|job| format!("mpi {job}")),
         });
@@ -300,38 +287,18 @@ mod tests {
             of,
             ..Given::default()
         };
-        assert!(
-            found(rank(Some(1)), &[])
-                .unwrap_err()
-                .to_string()
-                .contains("--of")
-        );
-        assert!(
-            found(of(Some(2)), &[])
-                .unwrap_err()
-                .to_string()
-                .contains("--rank")
-        );
+        let said = |given, variables: &[_]| found(given, variables).unwrap_err().to_string();
+        assert!(said(rank(Some(1)), &[]).contains("--of"));
+        assert!(said(of(Some(2)), &[]).contains("--rank"));
         assert!(found(of(Some(0)), &[]).is_err());
         assert_eq!(found(of(Some(1)), &[]), Ok(None));
         let beyond = Given {
-            rank: Some(2),
             of: Some(2),
-            meet: None,
+            ..rank(Some(2))
         };
-        assert!(
-            found(beyond, &[])
-                .unwrap_err()
-                .to_string()
-                .contains("0 to 1")
-        );
+        assert!(said(beyond, &[]).contains("0 to 1"));
         let words = [("SLURM_PROCID", "many"), ("SLURM_STEP_NUM_TASKS", "8")];
-        assert!(
-            found(Given::default(), &words)
-                .unwrap_err()
-                .to_string()
-                .contains("SLURM_PROCID=many")
-        );
+        assert!(said(Given::default(), &words).contains("SLURM_PROCID=many"));
     }
 
     #[test]

@@ -3,9 +3,6 @@
 inferometer_text::texts! {
     pub enum FindingText {
         Heading => "Findings", "发现";
-        KneeName => "Saturation", "饱和点";
-        FailuresName => "Failures", "失败";
-        LeastName => "Lowest throughput", "吞吐量最低";
         BestName => "Best", "最佳";
         BestSetting => "{setting}: {value}", "{setting}：{value}";
         BestSettingAt => "{setting}: {value} at {load}", "{setting}：{load} 时 {value}";
@@ -13,27 +10,17 @@ inferometer_text::texts! {
         WorstSetting => "{setting}: {value} ({factor} times worse)", "{setting}：{value}（差 {factor} 倍）";
         NoBestSetting => "no setting is ahead: {metric} differs by at most {margin}", "没有领先的配置：{metric}相差不超过 {margin}";
         NotCountedName => "Not counted (failures, other work or invalid)", "不计入（有失败、内容不同或无效）";
-        LargeName => "Large difference", "差异悬殊";
         Large => "{metric} is {factor} times worse with {worst} than with {best}", "{metric}：{worst} 比 {best} 差 {factor} 倍";
         LargeEvidence => "{worst} against {best}", "{worst} 对 {best}";
         LargeEvidenceAt => "{worst} against {best} at {point}", "{point}：{worst} 对 {best}";
         Or => "{a} or {b}", "{a} 或 {b}";
-        WinnerName => "Better setting", "更优配置";
-        SameName => "No difference seen", "未见差异";
-        ColdName => "Cold models", "冷加载的模型";
         Cold => "models or adapters whose first request waited for a load: {count}", "首个请求等待加载的模型或适配器：{count} 个";
         ColdEvidence => "{model}: first TTFT {first}, later {later}", "{model}：首次 TTFT {first}，之后 {later}";
-        CancelName => "Cancelled requests", "被取消的请求";
         CancelKept => "the server goes on with requests that the client gave up: their slots are lost to others", "客户端放弃的请求仍在服务端继续运行：其槽位被占用";
         CancelFreed => "the server frees requests that the client gave up", "客户端放弃的请求在服务端已释放";
         CancelEvidence => "{count} given up; on average it runs {running} requests, {waited} are waited for", "放弃 {count} 个；服务端平均运行 {running} 个请求，客户端等待 {waited} 个";
-        ScoreName => "Wrong answers under load", "负载下的错误回答";
         ScoreFalls => "the score falls from {before} at {axis} {low} to {after} at {high}: load must not change answers; look for a fault of the engine (cache, kernel, batching), or for answers that are cut off", "得分从 {axis} {low} 时的 {before} 降到 {high} 时的 {after}：负载不应改变回答；请检查引擎（缓存、算子、批处理）或回答是否被截断";
         ScoreEvidence => "95 % intervals {before} and {after}", "95 % 区间 {before} 与 {after}";
-        StallsName => "Hidden stalls", "被掩盖的卡顿";
-        LostName => "Lost requests", "丢失的请求";
-        AwayName => "Server away", "服务端离线";
-        ClientName => "Client", "客户端";
         Of => "{text}, for {ladder}", "{text}；条件 {ladder}";
         Knee => "95 % of the highest output throughput is reached at {axis} {load} (between {low} and {high}); more load adds latency and at most 5 % throughput", "{axis} 约 {load}（{low} 与 {high} 之间）即达到最高输出吞吐量的 95 %；再加负载只会增加时延，吞吐量至多再高 5 %";
         KneeEvidence => "{before} tok/s at {low}, {after} tok/s at {high}, highest {peak} tok/s at {peak_load}; {basis}", "{low} 时 {before} tok/s，{high} 时 {after} tok/s，最高 {peak} tok/s（{peak_load}）；{basis}";

@@ -225,18 +225,24 @@ fn verdict(found: &Capacity, lang: Lang) -> Verdict {
         share("within", answer.long_run.map(|run| run.within)),
         share("asked", answer.long_run.map(|run| run.asked)),
     ];
+    // Why it ended before it was sure.
+    let early = match answer.ending {
+        SearchEnding::BudgetSpent => Some(CapacityText::BudgetSpent),
+        SearchEnding::Unconfirmed => Some(CapacityText::Unconfirmed),
+        SearchEnding::Missed => Some(CapacityText::Missed),
+        SearchEnding::TooShort => Some(CapacityText::TooShort),
+        SearchEnding::Interrupted => Some(CapacityText::Interrupted),
+        SearchEnding::UnderWay => Some(CapacityText::UnderWay),
+        _ => None,
+    };
     let (text, tone) = match answer.ending {
         SearchEnding::Confirmed => (CapacityText::Answer, Tone::Good),
         SearchEnding::AtCeiling => (CapacityText::AtLeast, Tone::Good),
         _ if answer.value.is_some() => (CapacityText::Answer, Tone::Caution),
         SearchEnding::NeverMet => (CapacityText::NeverMet, Tone::Bad),
         SearchEnding::TooFewSamples => (CapacityText::TooFew, Tone::Bad),
-        SearchEnding::BudgetSpent => (CapacityText::BudgetSpent, Tone::Bad),
-        SearchEnding::Unconfirmed => (CapacityText::Unconfirmed, Tone::Bad),
-        SearchEnding::Missed => (CapacityText::Missed, Tone::Bad),
-        SearchEnding::TooShort => (CapacityText::TooShort, Tone::Bad),
-        SearchEnding::Interrupted => (CapacityText::Interrupted, Tone::Bad),
         SearchEnding::UnderWay => (CapacityText::UnderWay, Tone::Caution),
+        _ => (early.unwrap_or(CapacityText::BudgetSpent), Tone::Bad),
     };
     let is_sure = matches!(
         answer.ending,
@@ -256,13 +262,7 @@ fn verdict(found: &Capacity, lang: Lang) -> Verdict {
             (None, Some(_)) => Some(CapacityText::SoFarMissed),
             (None, None) => None,
         },
-        SearchEnding::BudgetSpent => Some(CapacityText::BudgetSpent),
-        SearchEnding::Unconfirmed => Some(CapacityText::Unconfirmed),
-        SearchEnding::Missed => Some(CapacityText::Missed),
-        SearchEnding::TooShort => Some(CapacityText::TooShort),
-        SearchEnding::Interrupted => Some(CapacityText::Interrupted),
-        SearchEnding::UnderWay => Some(CapacityText::UnderWay),
-        _ => None,
+        _ => early,
     };
     let said = |text: CapacityText| without_gaps(&text.with(lang, &values));
     Verdict {

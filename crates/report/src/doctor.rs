@@ -9,69 +9,50 @@ use inferometer_page::number;
 use inferometer_text::Lang;
 
 pub fn certificate(certificate: &Certificate, kept: Option<&str>, lang: Lang) -> Doc {
-    let host = DoctorText::HostIs.with(
-        lang,
-        &[
-            ("cores", certificate.cores.to_string()),
-            (
-                "cpu",
-                certificate
-                    .cpu
-                    .clone()
-                    .unwrap_or_else(|| number::ABSENT.into()),
-            ),
-        ],
-    );
-    let ceiling = DoctorText::CeilingIs.with(
-        lang,
-        &[
-            ("one", number::grouped(certificate.ceiling_tokens_per_s, 0)),
-            (
-                "batched",
-                number::grouped(certificate.ceiling_batched_tokens_per_s, 0),
-            ),
-        ],
-    );
+    let cpu = certificate.cpu.as_deref().unwrap_or(number::ABSENT);
+    let host = [
+        ("cores", certificate.cores.to_string()),
+        ("cpu", cpu.to_owned()),
+    ];
+    let whole = |rate| number::grouped(rate, 0);
+    let ceiling = [
+        ("one", whole(certificate.ceiling_tokens_per_s)),
+        ("batched", whole(certificate.ceiling_batched_tokens_per_s)),
+    ];
+    let pair = |name: DoctorText, value: String| Pair::new(name.text(lang), value);
     let mut pairs = vec![
-        Pair::new(DoctorText::Host.text(lang), host),
-        Pair::new(DoctorText::Ceiling.text(lang), ceiling),
+        pair(DoctorText::Host, DoctorText::HostIs.with(lang, &host)),
+        pair(
+            DoctorText::Ceiling,
+            DoctorText::CeilingIs.with(lang, &ceiling),
+        ),
     ];
     if let Some(path) = kept {
         let kept = DoctorText::KeptFor.with(lang, &[("path", path.to_owned())]);
-        pairs.push(Pair::new(DoctorText::Kept.text(lang), kept));
+        pairs.push(pair(DoctorText::Kept, kept));
     }
-    let mut columns = vec![
-        Column::right(DoctorText::Streams.text(lang)),
-        Column::right(DoctorText::TokenEvents.text(lang)),
+    let titles = [
+        DoctorText::Streams.text(lang),
+        DoctorText::TokenEvents.text(lang),
+        DoctorText::MeanMicros.text(lang),
+        "p50 µs",
+        "p99 µs",
+        DoctorText::MaxMicros.text(lang),
     ];
-    columns.extend(
-        [
-            DoctorText::MeanMicros.text(lang),
-            "p50 µs",
-            "p99 µs",
-            DoctorText::MaxMicros.text(lang),
+    let rows = certificate.errors.iter().map(|error| {
+        let plain = |value: f64| Cell::number(Some(value), Unit::Count, 0);
+        vec![
+            Cell::count(u64::from(error.streams)),
+            plain(error.tokens_per_s),
+            plain(error.mean_us),
+            plain(error.p50_us),
+            plain(error.p99_us),
+            plain(error.max_us),
         ]
-        .map(Column::right),
-    );
-    let rows = certificate
-        .errors
-        .iter()
-        .map(|error| {
-            let plain = |value: f64| Cell::number(Some(value), Unit::Count, 0);
-            vec![
-                Cell::count(u64::from(error.streams)),
-                plain(error.tokens_per_s),
-                plain(error.mean_us),
-                plain(error.p50_us),
-                plain(error.p99_us),
-                plain(error.max_us),
-            ]
-        })
-        .collect();
+    });
     let table = Table {
-        columns,
-        rows,
         footnotes: vec![DoctorText::StampErrorsMean.text(lang).to_owned()],
+        ..Table::new(titles.map(Column::right).to_vec(), rows)
     };
     Doc {
         sections: vec![
@@ -105,31 +86,21 @@ pub fn server(probe: &Probe, notes: &[inferometer_core::note::Note], lang: Lang)
         .iter()
         .filter(|(_, yes)| *yes)
         .map(|(name, _)| (*name).to_owned());
-    let mut pairs = vec![Pair::new(
-        SetupText::Server.text(lang),
-        probe.endpoints.join(", "),
-    )];
+    let pair = |name: DoctorText, value: String| Pair::new(name.text(lang), value);
+    let endpoints = probe.endpoints.join(", ");
+    let mut pairs = vec![Pair::new(SetupText::Server.text(lang), endpoints)];
     let software = probe.software.clone();
-    pairs.extend(software.map(|name| Pair::new(DoctorText::Software.text(lang), name)));
+    pairs.extend(software.map(|name| pair(DoctorText::Software, name)));
     pairs.extend([
         Pair::new(SetupText::Api.text(lang), probe.api.clone()),
-        Pair::new(
-            DoctorText::ServedModels.text(lang),
-            list(probe.models.clone()),
-        ),
-        Pair::new(
-            DoctorText::Understands.text(lang),
-            list(understood.collect()),
-        ),
-        Pair::new(
-            DoctorText::Refuses.text(lang),
-            list(probe.refused_fields.clone()),
-        ),
+        pair(DoctorText::ServedModels, list(probe.models.clone())),
+        pair(DoctorText::Understands, list(understood.collect())),
+        pair(DoctorText::Refuses, list(probe.refused_fields.clone())),
     ]);
     if let Some(count) = probe.max_model_len {
         let context =
             DoctorText::ContextIs.with(lang, &[("count", number::grouped(count as f64, 0))]);
-        pairs.push(Pair::new(DoctorText::Context.text(lang), context));
+        pairs.push(pair(DoctorText::Context, context));
     }
     let mut blocks = vec![Block::Pairs(pairs)];
     blocks.extend(

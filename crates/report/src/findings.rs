@@ -14,8 +14,8 @@ use inferometer_chart::measured::ladder::ladders;
 use inferometer_core::summary::Summary;
 use inferometer_message::FindingText as Text;
 use inferometer_page::doc::{Pair, Section};
-use inferometer_text::Lang;
 use inferometer_text::punctuation::PunctuationText;
+use inferometer_text::{Lang, texts};
 use serde::Serialize;
 
 /// Findings that a report tells; the list is to be short.
@@ -28,53 +28,34 @@ pub struct Finding {
     pub evidence: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FindingKind {
-    /// The lowest load with nearly all of the highest throughput.
-    Knee,
-    /// From which load on requests fail.
-    FailuresFrom,
-    /// Answers that are worse under load.
-    ScoreFalls,
-    /// The cell of a grid with the lowest throughput.
-    LeastEfficient,
-    /// A setting that is far worse than another.
-    LargeDifference,
-    /// A setting that is better than the others, or several that are.
-    Winner,
-    /// Settings between which no difference is seen.
-    NoDifference,
-    /// Pauses that percentiles do not show.
-    HiddenStalls,
-    /// What became of requests that the client gave up.
-    Cancelled,
-    /// A model or an adapter that was loaded by its first request.
-    ColdModel,
-    LostRequests,
-    /// The server could not be reached for a time.
-    ServerAway,
-    ClientBottleneck,
-}
-
-impl FindingKind {
-    pub fn name(self, lang: Lang) -> &'static str {
-        let text = match self {
-            FindingKind::Knee => Text::KneeName,
-            FindingKind::FailuresFrom => Text::FailuresName,
-            FindingKind::ScoreFalls => Text::ScoreName,
-            FindingKind::LeastEfficient => Text::LeastName,
-            FindingKind::LargeDifference => Text::LargeName,
-            FindingKind::Winner => Text::WinnerName,
-            FindingKind::NoDifference => Text::SameName,
-            FindingKind::HiddenStalls => Text::StallsName,
-            FindingKind::Cancelled => Text::CancelName,
-            FindingKind::ColdModel => Text::ColdName,
-            FindingKind::LostRequests => Text::LostName,
-            FindingKind::ServerAway => Text::AwayName,
-            FindingKind::ClientBottleneck => Text::ClientName,
-        };
-        text.text(lang)
+texts! {
+    #[derive(Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum FindingKind {
+        /// The lowest load with nearly all of the highest throughput.
+        Knee => "Saturation", "饱和点";
+        /// From which load on requests fail.
+        FailuresFrom => "Failures", "失败";
+        /// Answers that are worse under load.
+        ScoreFalls => "Wrong answers under load", "负载下的错误回答";
+        /// The cell of a grid with the lowest throughput.
+        LeastEfficient => "Lowest throughput", "吞吐量最低";
+        /// A setting that is far worse than another.
+        LargeDifference => "Large difference", "差异悬殊";
+        /// A setting that is better than the others, or several that are.
+        Winner => "Better setting", "更优配置";
+        /// Settings between which no difference is seen.
+        NoDifference => "No difference seen", "未见差异";
+        /// Pauses that percentiles do not show.
+        HiddenStalls => "Hidden stalls", "被掩盖的卡顿";
+        /// What became of requests that the client gave up.
+        Cancelled => "Cancelled requests", "被取消的请求";
+        /// A model or an adapter that was loaded by its first request.
+        ColdModel => "Cold models", "冷加载的模型";
+        LostRequests => "Lost requests", "丢失的请求";
+        /// The server could not be reached for a time.
+        ServerAway => "Server away", "服务端离线";
+        ClientBottleneck => "Client", "客户端";
     }
 }
 
@@ -117,7 +98,7 @@ pub fn section(findings: &[Finding], lang: Lang) -> Option<Section> {
             ("more", finding.evidence.clone()),
         ];
         let said = PunctuationText::InBrackets.with(lang, &values);
-        Pair::new(finding.kind.name(lang), said)
+        Pair::new(finding.kind.text(lang), said)
     };
     let mut pairs: Vec<Pair> = findings.iter().take(MOST).map(pair).collect();
     if findings.len() > MOST {

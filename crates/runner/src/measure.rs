@@ -127,33 +127,25 @@ pub fn measure(
     crew: &mut Crew,
     observer: &mut dyn Observer,
 ) -> Result<Measured, RunnerError> {
-    let Loaded {
-        directory,
-        scenario,
-        environment,
-        mut ending,
-        texts,
-        workload,
-    } = load_point(point, targets, out, session, control, crew, observer)?;
+    let mut loaded = load_point(point, targets, out, session, control, crew, observer)?;
+    let directory = &loaded.directory;
     if let Crew::Lead { leader, .. } = crew {
-        ranks::collect(leader, &directory, &mut ending)?;
+        ranks::collect(leader, directory, &mut loaded.ending)?;
     }
-    directory.write_ending(&ending)?;
-    let verdicts = match texts {
-        Some(texts) => {
-            let (verdicts, trouble) = texts.finish(&directory, &workload)?;
-            trouble
-                .into_iter()
-                .for_each(|trouble| observer.notice(trouble));
-            verdicts
+    directory.write_ending(&loaded.ending)?;
+    let mut verdicts = Verdicts::default();
+    if let Some(texts) = loaded.texts.take() {
+        let (found, trouble) = texts.finish(directory, &loaded.workload)?;
+        verdicts = found;
+        if let Some(trouble) = trouble {
+            observer.notice(trouble);
         }
-        None => Verdicts::default(),
-    };
+    }
     let measured = Measured::fold(
-        directory,
-        scenario,
-        environment,
-        ending,
+        loaded.directory,
+        loaded.scenario,
+        loaded.environment,
+        loaded.ending,
         &verdicts,
         session.lang,
     )?;

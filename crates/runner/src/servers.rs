@@ -130,12 +130,12 @@ impl Servers {
         }
     }
 
-    /// From now on the load is shared with other ranks.
-    pub fn share_with(&mut self, leader: Leader) {
-        self.crew = Crew::Lead {
-            leader,
-            told: false,
-        };
+    /// From now on the load is shared with other ranks, where there are any.
+    pub fn share_with(&mut self, leader: Option<Leader>) {
+        if let Some(leader) = leader {
+            let told = false;
+            self.crew = Crew::Lead { leader, told };
+        }
     }
 
     /// Why the engine of a point would not start, as far as that is known without a try.

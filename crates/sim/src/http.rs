@@ -15,7 +15,7 @@ pub(crate) enum Unreadable {
     BodyTooLarge,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Request {
     pub(crate) method: String,
     pub(crate) path: String,
@@ -188,11 +188,7 @@ fn parse_head(head: &[u8]) -> Result<Head, Unreadable> {
         path: path_of(target).ok_or(bad("the target is not a path"))?,
         http10,
         keep_alive: !http10,
-        request_id: None,
-        traceparent: None,
-        authorization: None,
-        content_type: String::new(),
-        body: Vec::new(),
+        ..Request::default()
     };
     let mut length = None;
     let mut chunked = false;

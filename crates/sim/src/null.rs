@@ -38,26 +38,17 @@ const STACK: usize = 128 << 10;
 /// Tokens of a request that gives no limit.
 const DEFAULT_TOKENS: u32 = 128;
 
-#[derive(Clone, Debug)]
-pub struct NullConfig {
-    /// The model's name in the events and in `/v1/models`.
-    pub model: String,
-    /// Token events handed over with each `write()`.
-    pub events_per_write: NonZeroU32,
-    /// From one write to the next, counted from the request's arrival; `None`: no pause.
-    pub gap: Option<Duration>,
-    /// Where to write what was really sent and when; an existing file is replaced.
-    pub truth: Option<PathBuf>,
-}
-
-impl Default for NullConfig {
-    fn default() -> NullConfig {
-        NullConfig {
-            model: "null".to_owned(),
-            events_per_write: NonZeroU32::MIN,
-            gap: None,
-            truth: None,
-        }
+inferometer_catalog::with_defaults! {
+    #[derive(Clone, Debug)]
+    pub struct NullConfig {
+        /// The model's name in the events and in `/v1/models`.
+        pub model: String = "null".to_owned(),
+        /// Token events handed over with each `write()`.
+        pub events_per_write: NonZeroU32 = NonZeroU32::MIN,
+        /// From one write to the next, counted from the request's arrival; `None`: no pause.
+        pub gap: Option<Duration> = None,
+        /// Where to write what was really sent and when; an existing file is replaced.
+        pub truth: Option<PathBuf> = None,
     }
 }
 

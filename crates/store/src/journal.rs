@@ -30,7 +30,6 @@ pub struct Header {
     #[serde(rename = "journal")]
     version: u32,
     /// Planned requests of the measured part, where their number is known beforehand.
-    #[serde(default)]
     pub planned: Option<u64>,
 }
 

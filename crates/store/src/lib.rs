@@ -10,6 +10,7 @@ pub mod run_dir;
 pub mod samples_file;
 pub mod spans_file;
 pub mod stored;
+mod summed_lines;
 mod sums;
 pub mod sweep_dir;
 pub mod texts_file;

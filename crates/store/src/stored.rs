@@ -166,15 +166,8 @@ mod tests {
         run(&folder.path().join("new"), "2999-01-01T00:00:00Z");
         let plan = SweepPlan {
             schema: PLAN_SCHEMA.to_owned(),
-            label: None,
-            tags: Vec::new(),
-            engine_options: Vec::new(),
-            engine: Vec::new(),
-            axes: Vec::new(),
-            typed: Vec::new(),
             repeat: 1,
-            visits: Vec::new(),
-            points: Vec::new(),
+            ..SweepPlan::default()
         };
         SweepDir::begin(folder.path().join("grid"), plan).unwrap();
         let search = folder.path().join("search");

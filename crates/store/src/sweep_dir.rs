@@ -33,7 +33,7 @@ const POINTS: &str = "points";
 pub const PLAN_SCHEMA: &str = "inferometer.sweep-plan/1";
 
 /// All that a sweep will measure.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SweepPlan {
     /// `inferometer.sweep-plan/1`.
@@ -272,11 +272,6 @@ impl SweepDir {
             Some(Err(_)) | None => None,
         };
         Visited { trial, summary }
-    }
-
-    /// The folder of its run directories.
-    pub fn points_path(&self) -> PathBuf {
-        self.path.join(POINTS)
     }
 
     /// Where the run of a visit is. A path that would lead out of the sweep is none.

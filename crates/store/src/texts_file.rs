@@ -2,12 +2,11 @@
 //! on, and with `--keep-text` all of it afterwards.
 
 use crate::error::StorageError;
-use crate::whole_file;
-use inferometer_core::summed_json::{SumCheck, end_object};
+use crate::summed_lines::{self, LineWriter};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
-use std::io::{BufRead, BufReader, BufWriter, Read, Write};
-use std::path::{Path, PathBuf};
+use std::io::BufWriter;
+use std::path::Path;
 
 /// Longest line that is read: an answer of a million tokens, and its prompt.
 const LONGEST_LINE: u64 = 64 << 20;
@@ -46,63 +45,19 @@ pub struct CalledTool {
     pub arguments: String,
 }
 
-#[derive(Debug)]
-pub struct TextWriter {
-    file: BufWriter<File>,
-    path: PathBuf,
-}
+pub type TextWriter = LineWriter<RequestText, BufWriter<File>>;
 
-impl TextWriter {
-    pub fn create(path: &Path) -> Result<Self, StorageError> {
-        let file = File::create(path).map_err(|e| StorageError::io("create", path, e))?;
-        Ok(TextWriter {
-            file: BufWriter::new(file),
-            path: path.to_owned(),
-        })
-    }
-
-    pub fn push(&mut self, text: &RequestText) -> Result<(), StorageError> {
-        let failed = |e| StorageError::io("write", &self.path, e);
-        let mut line = serde_json::to_vec(text).map_err(|e| failed(e.into()))?;
-        end_object(&mut line, 0);
-        self.file.write_all(&line).map_err(failed)
-    }
-
-    pub fn flush(&mut self) -> Result<(), StorageError> {
-        let failed = |e| StorageError::io("write", &self.path, e);
-        self.file.flush().map_err(failed)
-    }
-}
-
-/// The texts of a file, one at a time. A line that is torn or damaged is skipped.
+/// The texts of a file, one at a time.
 pub fn read_texts(
     path: &Path,
 ) -> Result<impl Iterator<Item = Result<RequestText, StorageError>> + use<>, StorageError> {
-    let path = path.to_owned();
-    let mut reader = BufReader::new(whole_file::open(&path)?);
-    let mut line = Vec::new();
-    let mut check = SumCheck::default();
-    Ok(std::iter::from_fn(move || {
-        loop {
-            line.clear();
-            let mut bounded = reader.by_ref().take(LONGEST_LINE);
-            match bounded.read_until(b'\n', &mut line) {
-                Ok(0) => return None,
-                Ok(_) => {}
-                Err(error) => return Some(Err(StorageError::io("read", &path, error))),
-            }
-            if check.passes(&mut line)
-                && let Ok(text) = serde_json::from_slice(&line)
-            {
-                return Some(Ok(text));
-            }
-        }
-    }))
+    summed_lines::read(path, LONGEST_LINE)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
 
     #[test]
     fn texts_come_back_and_a_torn_line_is_skipped() {

@@ -38,10 +38,14 @@ fn probe(
     search: &mut Search,
     mut serve: impl FnMut(u64, f64) -> Served,
 ) -> Result<ProbeOutcome, Vec<TierCapacity>> {
-    let mut probe = match search.ask() {
-        Next::Done(tiers) => return Err(tiers),
-        Next::Probe(probe) => *probe,
-    };
+    match search.ask() {
+        Next::Done(tiers) => Err(tiers),
+        Next::Probe(probe) => Ok(probed(*probe, &mut serve)),
+    }
+}
+
+/// Makes a probe until it has seen enough.
+fn probed(mut probe: Probe, mut serve: impl FnMut(u64, f64) -> Served) -> ProbeOutcome {
     let mut sent = 0;
     while sent < probe.most_requests {
         let (sent_s, in_flight, ttft_s, within) = serve(sent, probe.level);
@@ -57,7 +61,7 @@ fn probe(
             break;
         }
     }
-    Ok(probe.finish(sent))
+    probe.finish(sent)
 }
 
 /// Runs a search on a server that is a formula: attainment of each target at a level.
@@ -392,28 +396,12 @@ fn a_run_that_confirms_is_long_beside_the_memory_of_its_queue() {
     let confirm = |most: u64, seed: u64| {
         let tests = vec![probe::TargetTest::new(0, share, 50.0)];
         let probe = Probe::new((0, rate, Purpose::Confirm), (800, most), 1, tests);
-        let mut probe = probe.with_idle_ttft(Some(1.0 / speed));
-        let mut served = served_by_a_queue(speed, limit, seed);
-        let mut sent = 0;
-        loop {
-            let (sent_s, in_flight, ttft_s, within) = served(sent, rate);
-            let seen = ObservedRequest {
-                order: sent,
-                sent_s,
-                in_flight,
-                ttft_s: Some(ttft_s),
-                within: &within,
-            };
-            sent += 1;
-            if probe.observe(seen) != Step::Continue {
-                break;
-            }
-        }
+        let probe = probe.with_idle_ttft(Some(1.0 / speed));
+        let outcome = probed(probe, served_by_a_queue(speed, limit, seed));
         let tier = tier::Tier {
             targets: vec![(0, share)],
             ..tier::Tier::default()
         };
-        let outcome = probe.finish(sent);
         (tier.is_met(&outcome), outcome.needs)
     };
     let short = met_by_length(800);

@@ -27,6 +27,17 @@ pub enum Outcome {
 }
 
 impl Observation {
+    #[cfg(test)]
+    pub(crate) fn of(point: Point, objective: f64, violation: f64) -> Self {
+        Observation {
+            point,
+            outcome: Outcome::Measured {
+                objectives: vec![objective],
+                violation,
+            },
+        }
+    }
+
     /// Objectives, and by how much the SLOs were missed; absent unless it was measured.
     pub fn measured(&self) -> Option<(&[f64], f64)> {
         match &self.outcome {
@@ -68,7 +79,19 @@ pub trait Searcher: Sync {
 /// Points that are looked at before a space counts as exhausted.
 const MOST_LOOKED_AT: u64 = 100_000;
 
-impl Ask<'_> {
+impl<'a> Ask<'a> {
+    /// A question without rules of which nothing is being tried.
+    #[cfg(test)]
+    pub(crate) fn free(space: &'a Space, past: &'a [Observation], seed: u64) -> Self {
+        Ask {
+            space,
+            rules: &crate::space::NoRules,
+            past,
+            pending: &[],
+            seed,
+        }
+    }
+
     /// The randomness of this question: the same for the same number of earlier ones.
     pub(super) fn random(&self) -> impl Rng + use<> {
         let asked = self.past.len() + self.pending.len();

@@ -234,7 +234,7 @@ fn differing(a: &Point, b: &Point) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::space::{Dimension, Domain, NoRules, Space, Spacing, Value};
+    use crate::space::{Dimension, Domain, Space, Spacing, Value};
 
     /// Sequences from 1 to 8, and a switch that the guess knows nothing of.
     fn space() -> Space {
@@ -263,30 +263,14 @@ mod tests {
     }
 
     fn next(past: &[Observation]) -> Point {
-        let ask = Ask {
-            space: &space(),
-            rules: &NoRules,
-            past,
-            pending: &[],
-            seed: 1,
-        };
-        prior().next(&ask).expect("candidates are left")
-    }
-
-    fn trial(point: Point, objective: f64, violation: f64) -> Observation {
-        Observation {
-            point,
-            outcome: Outcome::Measured {
-                objectives: vec![objective],
-                violation,
-            },
-        }
+        let left = prior().next(&Ask::free(&space(), past, 1));
+        left.expect("candidates are left")
     }
 
     #[test]
     fn what_may_well_miss_the_limits_is_not_tried_first_and_an_unknown_flag_stays_as_it_is() {
         for switch in [false, true] {
-            let first = next(&[trial(point(1, switch), 1.0, 0.0)]);
+            let first = next(&[Observation::of(point(1, switch), 1.0, 0.0)]);
             let a = first.get("a").and_then(Value::number).unwrap();
             assert!((3.0..6.0).contains(&a), "{first}");
             assert_eq!(first.get("switch"), Some(&Value::Bool(switch)));
@@ -300,25 +284,20 @@ mod tests {
                 .get("a")
                 .and_then(Value::number)
         };
-        let as_expected = a(&trial(point(8, true), 8.0, 1.0 / 3.0));
-        let missed_by_far = a(&trial(point(8, true), 8.0, 3.0));
+        let as_expected = a(&Observation::of(point(8, true), 8.0, 1.0 / 3.0));
+        let missed_by_far = a(&Observation::of(point(8, true), 8.0, 3.0));
         assert!(missed_by_far < as_expected);
-        let met = a(&trial(point(8, true), 8.0, 0.0));
+        let met = a(&Observation::of(point(8, true), 8.0, 0.0));
         assert!(met > as_expected);
     }
 
     #[test]
     fn a_guess_that_is_refuted_has_no_say() {
         let refuted: Vec<Observation> = [(2, 6.0), (4, 4.0), (6, 2.0), (8, 1.0)]
-            .map(|(a, objective)| trial(point(a, true), objective, 0.0))
+            .map(|(a, objective)| Observation::of(point(a, true), objective, 0.0))
             .to_vec();
-        let ask = Ask {
-            space: &space(),
-            rules: &NoRules,
-            past: &refuted,
-            pending: &[],
-            seed: 1,
-        };
+        let space = space();
+        let ask = Ask::free(&space, &refuted, 1);
         assert!(!Guess::of(&prior(), &ask).is_borne_out(&ask));
         assert_eq!(prior().next(&ask), Tpe.next(&ask));
     }

@@ -14,14 +14,17 @@ pub struct Domain(Kind);
 
 #[derive(Clone, Debug, PartialEq)]
 enum Kind {
-    Number {
-        whole: Whole,
-        low: f64,
-        high: f64,
-        spacing: Spacing,
-    },
+    Number(Numbers),
     Bool,
     Choice(Vec<Value>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Numbers {
+    whole: Whole,
+    low: f64,
+    high: f64,
+    spacing: Spacing,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,12 +124,12 @@ impl Domain {
             }
             Spacing::Linear(_) | Spacing::Log(_) => {}
         }
-        Ok(Domain(Kind::Number {
+        Ok(Domain(Kind::Number(Numbers {
             whole,
             low,
             high,
             spacing,
-        }))
+        })))
     }
 
     /// Whether a value is the lowest or the highest number of several: beyond it nothing is tried.
@@ -134,7 +137,7 @@ impl Domain {
         let numbers: Vec<f64> = match &self.0 {
             Kind::Bool => return None,
             Kind::Choice(values) => values.iter().map(Value::number).collect::<Option<_>>()?,
-            Kind::Number { .. } => self.steps().iter().filter_map(Value::number).collect(),
+            Kind::Number(_) => self.steps().iter().filter_map(Value::number).collect(),
         };
         let lowest = numbers.iter().copied().reduce(f64::min)?;
         let highest = numbers.iter().copied().reduce(f64::max)?;
@@ -151,40 +154,28 @@ impl Domain {
         match &self.0 {
             Kind::Bool => Some(2),
             Kind::Choice(values) => Some(values.len() as u64),
-            Kind::Number { low, high, .. } if low == high => Some(1),
-            Kind::Number {
-                whole: Whole::Int,
-                low,
-                high,
-                spacing,
-            } if spacing.step().is_none() => Some((high - low) as u64 + 1),
-            Kind::Number { spacing, .. } if spacing.step().is_none() => None,
-            Kind::Number { .. } => Some(self.steps().len() as u64),
+            Kind::Number(it) if it.low == it.high => Some(1),
+            Kind::Number(it) if it.spacing.step().is_some() => Some(self.steps().len() as u64),
+            Kind::Number(it) => (it.whole == Whole::Int).then(|| (it.high - it.low) as u64 + 1),
         }
     }
 
     pub fn is_unordered(&self) -> bool {
-        !matches!(self.0, Kind::Number { .. })
+        !matches!(self.0, Kind::Number(_))
     }
 
     pub fn contains(&self, value: &Value) -> bool {
         match (&self.0, value) {
             (Kind::Bool, Value::Bool(_)) => true,
             (Kind::Choice(values), value) => values.iter().any(|one| one.same(value)),
-            (
-                Kind::Number {
-                    whole: Whole::Int, ..
-                },
-                Value::Float(number),
-            ) if number.fract() != 0.0 => false,
-            (
-                Kind::Number {
-                    low, high, spacing, ..
-                },
-                value,
-            ) => value.number().is_some_and(|number| {
-                (*low..=*high).contains(&number)
-                    && (spacing.step().is_none() || self.steps().iter().any(|one| one.same(value)))
+            (Kind::Number(it), Value::Float(number))
+                if it.whole == Whole::Int && number.fract() != 0.0 =>
+            {
+                false
+            }
+            (Kind::Number(it), value) => value.number().is_some_and(|number| {
+                let is_step = || self.steps().iter().any(|one| one.same(value));
+                (it.low..=it.high).contains(&number) && (it.spacing.step().is_none() || is_step())
             }),
             (Kind::Bool, _) => false,
         }
@@ -202,10 +193,10 @@ impl Domain {
                 let place = values.iter().position(|one| one.same(value));
                 place.map(Coordinate::Category)
             }
-            Kind::Number {
+            &Kind::Number(Numbers {
                 low, high, spacing, ..
-            } => {
-                let number = value.number()?.clamp(*low, *high);
+            }) => {
+                let number = value.number()?.clamp(low, high);
                 let share = match spacing {
                     _ if low == high => 0.0,
                     Spacing::Linear(_) => (number - low) / (high - low),
@@ -223,30 +214,26 @@ impl Domain {
         match &self.0 {
             Kind::Bool => Value::Bool(pick(2) == 1),
             Kind::Choice(values) => values[pick(values.len())].clone(),
-            Kind::Number { spacing, .. } if spacing.step().is_some() => {
+            Kind::Number(it) if it.spacing.step().is_some() => {
                 let steps = self.steps();
                 steps[pick(steps.len())].clone()
             }
-            Kind::Number {
-                whole,
-                low,
-                high,
-                spacing,
-            } => {
-                let number = match (whole, spacing) {
+            Kind::Number(it) => {
+                let (low, high) = (it.low, it.high);
+                let number = match (it.whole, it.spacing) {
                     // The ends of whole numbers are as likely as the others.
                     (Whole::Int, Spacing::Linear(_)) => low - 0.5 + share * (high - low + 1.0),
                     (_, Spacing::Linear(_)) => low + share * (high - low),
                     (_, Spacing::Log(_)) => low * (high / low).powf(share),
                 };
-                whole.value(number.clamp(*low, *high))
+                it.whole.value(number.clamp(low, high))
             }
         }
     }
 
     pub fn nearest(&self, coordinate: f64) -> Value {
         match &self.0 {
-            Kind::Number { spacing, .. } if spacing.step().is_some() => {
+            Kind::Number(it) if it.spacing.step().is_some() => {
                 let place = |value: &Value| match self.coordinate(value) {
                     Some(Coordinate::Ordered(share)) => (share - coordinate).abs(),
                     _ => f64::INFINITY,
@@ -255,12 +242,10 @@ impl Domain {
                 let best = steps.iter().min_by(|a, b| place(a).total_cmp(&place(b)));
                 best.cloned().unwrap_or_else(|| self.at(coordinate))
             }
-            Kind::Number {
-                whole,
-                low,
-                high,
-                spacing: Spacing::Linear(_),
-            } => whole.value(low + coordinate.clamp(0.0, 1.0) * (high - low)),
+            Kind::Number(it) if matches!(it.spacing, Spacing::Linear(_)) => {
+                let number = it.low + coordinate.clamp(0.0, 1.0) * (it.high - it.low);
+                it.whole.value(number)
+            }
             _ => self.at(coordinate),
         }
     }
@@ -271,18 +256,13 @@ impl Domain {
         match &self.0 {
             Kind::Bool => vec![Value::Bool(false), Value::Bool(true)],
             Kind::Choice(values) => values.clone(),
-            Kind::Number { spacing, .. } if spacing.step().is_some() => self.steps(),
-            Kind::Number {
-                whole,
-                low,
-                high,
-                spacing: Spacing::Log(_),
-            } => {
-                let doubled = std::iter::successors(Some(*low), |number| Some(number * 2.0));
-                let below = doubled.take_while(|number| number < high);
-                distinct(below.chain([*high]).map(|number| whole.value(number)))
+            Kind::Number(it) if it.spacing.step().is_some() => self.steps(),
+            Kind::Number(it) if matches!(it.spacing, Spacing::Log(_)) => {
+                let doubled = std::iter::successors(Some(it.low), |number| Some(number * 2.0));
+                let below = doubled.take_while(|number| *number < it.high);
+                distinct(below.chain([it.high]).map(|number| it.whole.value(number)))
             }
-            Kind::Number { .. } => {
+            Kind::Number(_) => {
                 let last = (USUAL_LEVELS - 1) as f64;
                 distinct((0..USUAL_LEVELS).map(|at| self.nearest(at as f64 / last)))
             }
@@ -290,16 +270,16 @@ impl Domain {
     }
 
     fn steps(&self) -> Vec<Value> {
-        let Kind::Number {
+        let Kind::Number(Numbers {
             whole,
             low,
             high,
             spacing,
-        } = &self.0
+        }) = self.0
         else {
             return self.levels();
         };
-        let nth = |at: u64| match *spacing {
+        let nth = |at: u64| match spacing {
             Spacing::Linear(step) => low + at as f64 * step.unwrap_or(high - low),
             Spacing::Log(factor) => low * factor.unwrap_or(high / low).powf(at as f64),
         };

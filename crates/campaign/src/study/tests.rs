@@ -1,5 +1,5 @@
 use super::*;
-use crate::search::{Observation, Outcome, Random, Searcher, Tpe};
+use crate::search::{Observation, Random, Searcher, Tpe};
 use crate::space::{Dimension, Domain, NoRules, Point, Space, Spacing, Value};
 use crate::trial::{Ending, Level, Measurement, Origin, Proposal, State, Trial};
 use inferometer_catalog::engine::{EngineKind, LaunchCommand};
@@ -52,16 +52,6 @@ fn changed<const N: usize>(changes: [(&str, &str); N]) -> Result<Study, String> 
     let mut study = parsed.map_err(|error| error.to_string())?;
     study.last_stage.trim = false;
     Ok(study)
-}
-
-fn observed(point: Point, value: f64, violation: f64) -> Observation {
-    Observation {
-        point,
-        outcome: Outcome::Measured {
-            objectives: vec![value],
-            violation,
-        },
-    }
 }
 
 fn of<'a>(found: &'a [Importance], flag: &str) -> &'a Importance {
@@ -462,13 +452,7 @@ fn importance_finds_the_flags_of_a_known_function() {
     let study = study();
     let mut past = Vec::new();
     for seed in 0..60 {
-        let ask = crate::search::Ask {
-            space: &study.space,
-            rules: &NoRules,
-            past: &past,
-            pending: &[],
-            seed,
-        };
+        let ask = crate::search::Ask::free(&study.space, &past, seed);
         let point = Random.next(&ask).unwrap();
         let log = |flag: &str| point.get(flag).and_then(Value::number).unwrap().log2();
         let caching = f64::from(point.get("enable-prefix-caching") == Some(&Value::Bool(true)));
@@ -476,7 +460,7 @@ fn importance_finds_the_flags_of_a_known_function() {
         let value =
             100.0 - 6.0 * (log("max-num-batched-tokens") - 11.0).abs() - 2.0 * log("max-num-seqs")
                 + 3.0 * caching;
-        past.push(observed(point, value, 0.0));
+        past.push(Observation::of(point, value, 0.0));
     }
     let found = importance(&study.space, &past, None, 1);
     let order: Vec<&str> = found.iter().map(|one| one.flag.as_str()).collect();

@@ -57,10 +57,11 @@ impl Origin {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum State {
+    #[default]
     Done,
     Refused,
     /// The engine did not start, or died.
@@ -85,7 +86,7 @@ impl Trial {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ending {
     pub state: State,
@@ -150,13 +151,7 @@ impl Ending {
     fn of(state: State) -> Self {
         Ending {
             state,
-            class: None,
-            evidence: None,
-            measurements: Vec::new(),
-            rungs: Vec::new(),
-            device_memory_gib: None,
-            start_s: None,
-            total_s: None,
+            ..Ending::default()
         }
     }
 }

@@ -4,6 +4,7 @@
 //! config_manager) and of the documentation; not run here. Unknown keys are kept out of the way,
 //! since each release adds some.
 
+use crate::with_defaults;
 use serde::{Deserialize, Serialize};
 
 use super::resolved::ResolvedFlags;
@@ -23,156 +24,82 @@ pub struct Config {
     pub backend: Backend,
 }
 
-/// `ServerConfig`.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct Server {
-    pub ip_address: String,
-    pub management_ip_address: String,
-    pub port: u16,
-    pub management_port: u16,
-    pub metrics_port: u16,
-    pub max_link_num: u64,
-    pub https_enabled: bool,
-    pub full_text_enabled: bool,
-    pub infer_mode: String,
-    pub token_timeout: u64,
-    pub e2e_timeout: u64,
-}
-
-impl Default for Server {
-    fn default() -> Self {
-        Self {
-            ip_address: "127.0.0.1".into(),
-            management_ip_address: "127.0.0.2".into(),
-            port: 1025,
-            management_port: 1026,
-            metrics_port: 1027,
-            max_link_num: 1000,
-            https_enabled: true,
-            full_text_enabled: false,
-            infer_mode: "standard".into(),
-            token_timeout: 600,
-            e2e_timeout: 600,
-        }
+with_defaults! {
+    /// `ServerConfig`.
+    #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+    #[serde(default, rename_all = "camelCase")]
+    pub struct Server {
+        pub ip_address: String = "127.0.0.1".into(),
+        pub management_ip_address: String = "127.0.0.2".into(),
+        pub port: u16 = 1025,
+        pub management_port: u16 = 1026,
+        pub metrics_port: u16 = 1027,
+        pub max_link_num: u64 = 1000,
+        pub https_enabled: bool = true,
+        pub full_text_enabled: bool = false,
+        pub infer_mode: String = "standard".into(),
+        pub token_timeout: u64 = 600,
+        pub e2e_timeout: u64 = 600,
     }
-}
 
-/// `BackendConfig`.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct Backend {
-    pub npu_device_ids: Vec<Vec<u32>>,
-    pub tokenizer_process_number: u64,
-    pub multi_nodes_infer_enabled: bool,
-    #[serde(rename = "ModelDeployConfig")]
-    pub deploy: Deploy,
-    #[serde(rename = "ScheduleConfig")]
-    pub schedule: Schedule,
-}
-
-impl Default for Backend {
-    fn default() -> Self {
-        Self {
-            npu_device_ids: vec![vec![0, 1, 2, 3]],
-            tokenizer_process_number: 8,
-            multi_nodes_infer_enabled: false,
-            deploy: Deploy::default(),
-            schedule: Schedule::default(),
-        }
+    /// `BackendConfig`.
+    #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+    #[serde(default, rename_all = "camelCase")]
+    pub struct Backend {
+        pub npu_device_ids: Vec<Vec<u32>> = vec![vec![0, 1, 2, 3]],
+        pub tokenizer_process_number: u64 = 8,
+        pub multi_nodes_infer_enabled: bool = false,
+        #[serde(rename = "ModelDeployConfig")]
+        pub deploy: Deploy = Deploy::default(),
+        #[serde(rename = "ScheduleConfig")]
+        pub schedule: Schedule = Schedule::default(),
     }
-}
 
-/// `ModelDeployConfig`.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct Deploy {
-    pub max_seq_len: u64,
-    pub max_input_token_len: u64,
-    /// Longer prompts are cut instead of rejected; older files say 0 or 1.
-    #[serde(deserialize_with = "flag_or_number")]
-    pub truncation: bool,
-    /// The models; the standard template has one.
-    #[serde(rename = "ModelConfig")]
-    pub models: Vec<Model>,
-}
-
-impl Default for Deploy {
-    fn default() -> Self {
-        Self {
-            max_seq_len: 2560,
-            max_input_token_len: 2048,
-            truncation: false,
-            models: vec![Model::default()],
-        }
+    /// `ModelDeployConfig`.
+    #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+    #[serde(default, rename_all = "camelCase")]
+    pub struct Deploy {
+        pub max_seq_len: u64 = 2560,
+        pub max_input_token_len: u64 = 2048,
+        /// Longer prompts are cut instead of rejected; older files say 0 or 1.
+        #[serde(deserialize_with = "flag_or_number")]
+        pub truncation: bool = false,
+        /// The models; the standard template has one.
+        #[serde(rename = "ModelConfig")]
+        pub models: Vec<Model> = vec![Model::default()],
     }
-}
 
-/// One entry of `ModelConfig`.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct Model {
-    pub model_name: String,
-    pub model_weight_path: String,
-    pub world_size: u32,
-    pub cpu_mem_size: u64,
-    pub npu_mem_size: i64,
-    pub backend_type: String,
-}
-
-impl Default for Model {
-    fn default() -> Self {
-        Self {
-            model_name: "llama_65b".into(),
-            model_weight_path: "/data/atb_testdata/weights/llama1-65b-safetensors".into(),
-            world_size: 4,
-            cpu_mem_size: 0,
-            npu_mem_size: -1,
-            backend_type: "atb".into(),
-        }
+    /// One entry of `ModelConfig`.
+    #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+    #[serde(default, rename_all = "camelCase")]
+    pub struct Model {
+        pub model_name: String = "llama_65b".into(),
+        pub model_weight_path: String = "/data/atb_testdata/weights/llama1-65b-safetensors".into(),
+        pub world_size: u32 = 4,
+        pub cpu_mem_size: u64 = 0,
+        pub npu_mem_size: i64 = -1,
+        pub backend_type: String = "atb".into(),
     }
-}
 
-/// `ScheduleConfig`.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct Schedule {
-    pub template_type: String,
-    pub template_name: String,
-    pub cache_block_size: u64,
-    pub max_prefill_batch_size: u64,
-    pub max_prefill_tokens: u64,
-    pub prefill_time_ms_per_req: u64,
-    pub prefill_policy_type: u64,
-    pub decode_time_ms_per_req: u64,
-    pub decode_policy_type: u64,
-    pub max_batch_size: u64,
-    pub max_iter_times: u64,
-    pub max_preempt_count: u64,
-    pub support_select_batch: bool,
-    pub max_queue_delay_microseconds: u64,
-    pub max_first_token_wait_time: u64,
-}
-
-impl Default for Schedule {
-    fn default() -> Self {
-        Self {
-            template_type: "Standard".into(),
-            template_name: "Standard_LLM".into(),
-            cache_block_size: 128,
-            max_prefill_batch_size: 50,
-            max_prefill_tokens: 8192,
-            prefill_time_ms_per_req: 150,
-            prefill_policy_type: 0,
-            decode_time_ms_per_req: 50,
-            decode_policy_type: 0,
-            max_batch_size: 200,
-            max_iter_times: 512,
-            max_preempt_count: 0,
-            support_select_batch: false,
-            max_queue_delay_microseconds: 5000,
-            max_first_token_wait_time: 2500,
-        }
+    /// `ScheduleConfig`.
+    #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+    #[serde(default, rename_all = "camelCase")]
+    pub struct Schedule {
+        pub template_type: String = "Standard".into(),
+        pub template_name: String = "Standard_LLM".into(),
+        pub cache_block_size: u64 = 128,
+        pub max_prefill_batch_size: u64 = 50,
+        pub max_prefill_tokens: u64 = 8192,
+        pub prefill_time_ms_per_req: u64 = 150,
+        pub prefill_policy_type: u64 = 0,
+        pub decode_time_ms_per_req: u64 = 50,
+        pub decode_policy_type: u64 = 0,
+        pub max_batch_size: u64 = 200,
+        pub max_iter_times: u64 = 512,
+        pub max_preempt_count: u64 = 0,
+        pub support_select_batch: bool = false,
+        pub max_queue_delay_microseconds: u64 = 5000,
+        pub max_first_token_wait_time: u64 = 2500,
     }
 }
 

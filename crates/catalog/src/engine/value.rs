@@ -104,43 +104,27 @@ pub fn read(kind: Kind, text: &str) -> Result<Value, String> {
     {
         return Ok(Value::Null);
     }
+    let invalid = |reader: &str| format!("invalid {reader} value: {}", quote(text));
+    let cannot = |class: &str| format!("Value {text} cannot be converted to {class}.");
     match kind {
-        Int => int(text)
-            .map(Value::Int)
-            .ok_or_else(|| format!("invalid int value: {}", quote(text))),
-        OptionalInt => int(text)
-            .map(Value::Int)
-            .ok_or_else(|| format!("Value {text} cannot be converted to <class 'int'>.")),
+        Int => (int(text).map(Value::Int)).ok_or_else(|| invalid("int")),
+        OptionalInt => (int(text).map(Value::Int)).ok_or_else(|| cannot("<class 'int'>")),
         HumanInt => human_int(text, "human_readable_int").map(Value::Int),
-        OptionalHumanInt => human_int(text, "human_readable_int")
-            .map(Value::Int)
-            .map_err(|_| {
-                format!("Value {text} cannot be converted to <function human_readable_int>.")
-            }),
-        HumanIntOrAuto => {
-            let trimmed = text.trim();
-            if trimmed == "-1" || trimmed.eq_ignore_ascii_case("auto") {
-                Ok(Value::Int(-1))
-            } else {
-                human_int(text, "human_readable_int_or_auto").map(Value::Int)
-            }
+        OptionalHumanInt => (human_int(text, "").map(Value::Int))
+            .map_err(|_| cannot("<function human_readable_int>")),
+        HumanIntOrAuto if ["-1", "auto"].contains(&&*text.trim().to_ascii_lowercase()) => {
+            Ok(Value::Int(-1))
         }
-        Float => float(text)
-            .map(Value::Float)
-            .ok_or_else(|| format!("invalid float value: {}", quote(text))),
-        OptionalFloat => float(text)
-            .map(Value::Float)
-            .ok_or_else(|| format!("Value {text} cannot be converted to <class 'float'>.")),
-        Json => serde_json::from_str(text)
-            .map(Value::Json)
-            .map_err(|_| format!("invalid loads value: {}", quote(text))),
-        ParsedJson | OptionalJson => serde_json::from_str(text)
-            .map(Value::Json)
-            .map_err(|_| format!("Value {text} cannot be converted to <function loads>.")),
+        HumanIntOrAuto => human_int(text, "human_readable_int_or_auto").map(Value::Int),
+        Float => (float(text).map(Value::Float)).ok_or_else(|| invalid("float")),
+        OptionalFloat => (float(text).map(Value::Float)).ok_or_else(|| cannot("<class 'float'>")),
+        Json => (serde_json::from_str(text).map(Value::Json)).map_err(|_| invalid("loads")),
+        ParsedJson | OptionalJson => {
+            (serde_json::from_str(text).map(Value::Json)).map_err(|_| cannot("<function loads>"))
+        }
         Text | OptionalText => Ok(Value::Text(text.to_owned())),
         List => Ok(Value::List(vec![text.to_owned()])),
-        Enable | Switch => boolean(text)
-            .map(Value::Bool)
+        Enable | Switch => (boolean(text).map(Value::Bool))
             .ok_or_else(|| format!("Invalid boolean value: {text}. Expected 'true' or 'false'.")),
     }
 }

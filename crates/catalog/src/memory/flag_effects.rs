@@ -8,18 +8,21 @@ use serde::Deserialize;
 use crate::engine::{EngineKind, ResolvedFlags, Value};
 use crate::model::{FeedForward, Model};
 use crate::units::GIB;
+use crate::with_defaults;
 
-/// What less usual flags change on a card.
-pub(super) struct FlagEffects {
-    /// Bytes of weights that stay in the host's memory.
-    pub offloaded: f64,
-    /// Bytes of empty slots for adapters.
-    pub adapters: f64,
-    /// Cards that share the tokens of a sequence.
-    pub context: u32,
-    pub windows: Windows,
-    /// Given flags that are not counted.
-    pub not_counted: Vec<String>,
+with_defaults! {
+    /// What less usual flags change on a card.
+    pub(super) struct FlagEffects {
+        /// Bytes of weights that stay in the host's memory.
+        pub offloaded: f64 = 0.0,
+        /// Bytes of empty slots for adapters.
+        pub adapters: f64 = 0.0,
+        /// Cards that share the tokens of a sequence.
+        pub context: u32 = 1,
+        pub windows: Windows = Windows::Kept,
+        /// Given flags that are not counted.
+        pub not_counted: Vec<String> = Vec::new(),
+    }
 }
 
 /// What layers with a window keep.
@@ -29,18 +32,6 @@ pub(super) enum Windows {
     Kept,
     /// Every token.
     Ignored,
-}
-
-impl Default for FlagEffects {
-    fn default() -> FlagEffects {
-        FlagEffects {
-            offloaded: 0.0,
-            adapters: 0.0,
-            context: 1,
-            windows: Windows::Kept,
-            not_counted: Vec::new(),
-        }
-    }
 }
 
 /// Flags of any engine that change memory, and whose effect depends on more than is known here.

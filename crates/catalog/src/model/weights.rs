@@ -138,13 +138,6 @@ impl Model {
         narrow(count.common() + experts * count.expert + count.embedding + count.output)
     }
 
-    /// Parameters of the layers that one token is multiplied with, without embedding and output.
-    pub fn active_layer_parameters(&self) -> f64 {
-        let count = self.count();
-        let experts = self.experts.map_or(0, |experts| u128::from(experts.active));
-        (count.common() + experts * count.expert) as f64
-    }
-
     /// Parameters of the output layer, which only the last token of a sequence passes.
     pub fn output_parameters(&self) -> f64 {
         self.count().embedding as f64

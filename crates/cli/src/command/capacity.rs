@@ -150,19 +150,14 @@ pub fn run(mut arguments: CapacityArguments, serve: Serve) -> anyhow::Result<Exi
     if let Some(rank) = &rank {
         ranks::check(&search.options, &arguments.engine)?;
         if rank.rank > 0 {
-            let (ranks, out) = (
-                &arguments.ranks,
-                arguments.out.as_ref().and_then(Out::folder),
-            );
+            let (ranks, out) = (&arguments.ranks, arguments.out.as_ref());
             return ranks::follow(rank, ranks, out, &search.options, &session, &mut progress);
         }
     }
     let prepared = prepare(&arguments, &search, &engine, &session, &mut progress);
     let ((mut kept, journal, mut servers), leader) =
         ranks::gather(rank.as_ref(), &arguments.ranks, prepared, &mut progress)?;
-    leader
-        .into_iter()
-        .for_each(|leader| servers.share_with(leader));
+    servers.share_with(leader);
     let control = Control::default();
     let out = kept.folder.clone();
     let values = [("folder", out.display().to_string())];

@@ -1,9 +1,8 @@
 //! `inferometer compare`: runs, sweeps and imports against a baseline, with a verdict.
 
 use crate::exit::Exit;
-use crate::folder::new_folder;
-use crate::options::{ColumnOptions, Format, OutputOptions, TableOutput};
-use crate::output::{Rendered, annotations, check_report, deliver, language, style};
+use crate::options::{ColumnOptions, Format, TableOutput};
+use crate::output::{Rendered, annotations, check_report, deliver_apart, language, style};
 use crate::sides::{Side, open, separate};
 use crate::stores::local;
 use anyhow::bail;
@@ -92,7 +91,9 @@ pub fn run(arguments: &CompareArguments) -> anyhow::Result<Exit> {
         lang: language(output.lang),
     };
     let primary_only = arguments.fail_on == Some(FailOn::PrimaryWorse);
-    show(&report, primary_only, output)?;
+    deliver_apart(&output, "compare", |format| {
+        render(&report, primary_only, format)
+    })?;
     verdict(&comparison, arguments.fail_on)
 }
 
@@ -162,23 +163,6 @@ fn opened(name: &str, objectives: &[Slo]) -> anyhow::Result<Side> {
         side.group.name = name.to_owned();
     }
     Ok(side)
-}
-
-/// Tables go to standard output; a page and pictures into a new folder, unless `-o` says where.
-fn show(
-    report: &CompareReport<'_>,
-    primary_only: bool,
-    output: OutputOptions,
-) -> anyhow::Result<()> {
-    let render = |format| render(report, primary_only, format);
-    if output.to.is_some() {
-        return deliver(&output, ".".as_ref(), render);
-    }
-    let folder = new_folder(None, "compare");
-    std::fs::create_dir_all(&folder)?;
-    deliver(&output, &folder, render)?;
-    eprintln!("written to {}", folder.display());
-    Ok(())
 }
 
 fn render(

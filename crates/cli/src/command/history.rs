@@ -3,9 +3,8 @@
 use crate::command::compare::margin;
 use crate::conditions::{Condition, chosen, condition};
 use crate::exit::Exit;
-use crate::folder::new_folder;
-use crate::options::{Format, OutputOptions, RUNS, TableOutput};
-use crate::output::{Rendered, annotations, check_report, deliver, language, style};
+use crate::options::{Format, RUNS, TableOutput};
+use crate::output::{Rendered, annotations, check_report, deliver_apart, language, style};
 use crate::registry;
 use crate::stores::{local_folder, shown};
 use anyhow::{Context, bail};
@@ -79,7 +78,8 @@ pub fn run(arguments: &HistoryArguments) -> anyhow::Result<Exit> {
         ..Settings::default()
     };
     let history = History::of(runs, &settings);
-    show(&history, output)?;
+    let lang = language(output.lang);
+    deliver_apart(&output, "history", |format| render(&history, lang, format))?;
     let worse = arguments.fail_on.is_some() && history.is_worse();
     Ok(Exit::fine_if(!worse))
 }
@@ -176,19 +176,6 @@ pub fn past_run(path: &Path) -> anyhow::Result<Option<PastRun>> {
         &environment,
         summary,
     )))
-}
-
-fn show(history: &History, output: OutputOptions) -> anyhow::Result<()> {
-    let lang = language(output.lang);
-    let render = |format| render(history, lang, format);
-    if output.to.is_some() {
-        return deliver(&output, ".".as_ref(), render);
-    }
-    let folder = new_folder(None, "history");
-    std::fs::create_dir_all(&folder)?;
-    deliver(&output, &folder, render)?;
-    eprintln!("written to {}", folder.display());
-    Ok(())
 }
 
 fn render(history: &History, lang: Lang, format: Format) -> anyhow::Result<Rendered> {

@@ -62,19 +62,14 @@ pub fn run(mut arguments: RunArguments, serve: Serve) -> anyhow::Result<Exit> {
         ranks::check(&options, &arguments.engine)?;
         ranks::check_streams(&options, rank)?;
         if rank.rank > 0 {
-            let (ranks, out) = (
-                &arguments.ranks,
-                arguments.out.as_ref().and_then(Out::folder),
-            );
+            let (ranks, out) = (&arguments.ranks, arguments.out.as_ref());
             return ranks::follow(rank, ranks, out, &options, &session, &mut progress);
         }
     }
     let prepared = prepare(&arguments, &options, &session, &mut progress);
     let ((point, kept, mut servers), leader) =
         ranks::gather(rank.as_ref(), &arguments.ranks, prepared, &mut progress)?;
-    leader
-        .into_iter()
-        .for_each(|leader| servers.share_with(leader));
+    servers.share_with(leader);
     let control = Control::default();
     let end = interrupt_on_signals(control.clone())?;
     let mut followers =

@@ -526,22 +526,3 @@ async fn asked_to_end(leave_with_stdin: bool) {
 fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
     std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::arguments::Cli;
-    use clap::CommandFactory;
-    use inferometer_catalog::device::Device;
-
-    #[test]
-    fn help_names_every_card() {
-        let program = Cli::command();
-        let sim = program.find_subcommand("sim").expect("a command");
-        let device = sim.get_arguments().find(|one| one.get_id() == "device");
-        let help = device.expect("an option").get_help().expect("a text");
-        let help = help.to_string();
-        for card in Device::presets() {
-            assert!(help.contains(&card.name), "{}", card.name);
-        }
-    }
-}

@@ -175,19 +175,14 @@ pub fn run(mut arguments: SweepArguments, serve: Serve) -> anyhow::Result<Exit> 
         if rank.rank > 0 {
             // Each point names its own; the secrets of all may be needed.
             options.connection.url = Some(typed.urls().to_vec());
-            let (ranks, out) = (
-                &arguments.ranks,
-                arguments.out.as_ref().and_then(Out::folder),
-            );
+            let (ranks, out) = (&arguments.ranks, arguments.out.as_ref());
             return ranks::follow(rank, ranks, out, &options, &session, &mut progress);
         }
     }
     let prepared = prepare(&arguments, &planned, &engine, &session, &mut progress);
     let ((sweep, mut kept, mut servers), leader) =
         ranks::gather(rank.as_ref(), &arguments.ranks, prepared, &mut progress)?;
-    leader
-        .into_iter()
-        .for_each(|leader| servers.share_with(leader));
+    servers.share_with(leader);
     let control = Control::default();
     let end = interrupt_on_signals(control.clone())?;
     let mut driver = SweepDriver::new(&planned, &sweep, servers, control.clone(), &session)?;

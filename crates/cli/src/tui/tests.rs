@@ -21,6 +21,10 @@ fn doubt(severity: Severity, code: DoubtCode, text: &str, remedy: &str) -> State
     }
 }
 
+fn middle(p50: f64, p99: f64) -> Option<Middle> {
+    Some(Middle { p50, p99 })
+}
+
 /// A run in its 40th second.
 fn run() -> RunNow {
     let part = |at: u32| {
@@ -30,14 +34,8 @@ fn run() -> RunNow {
             output_tokens_per_s: 1_200.0 + 100.0 * wave,
             failed: u64::from(at == 30) * 2,
             in_flight: 8.min(u64::from(at) + 1),
-            ttft_ms: (at > 1).then_some(Middle {
-                p50: 80.0 + wave,
-                p99: 190.0 + wave,
-            }),
-            tpot_ms: Some(Middle {
-                p50: 12.0,
-                p99: 15.0 + wave,
-            }),
+            ttft_ms: middle(80.0 + wave, 190.0 + wave).filter(|_| at > 1),
+            tpot_ms: middle(12.0, 15.0 + wave),
         }
     };
     RunNow {
@@ -71,14 +69,8 @@ fn run() -> RunNow {
             kv_use: (0..41).map(|at| Some(f64::from(at) / 100.0)).collect(),
             power_w: (0..41).map(|at| (at > 5).then_some(312.0)).collect(),
         },
-        ttft_ms: Some(Middle {
-            p50: 84.1,
-            p99: 198.0,
-        }),
-        tpot_ms: Some(Middle {
-            p50: 12.0,
-            p99: 22.4,
-        }),
+        ttft_ms: middle(84.1, 198.0),
+        tpot_ms: middle(12.0, 22.4),
         doubts: Doubts {
             en: vec![
                 doubt(

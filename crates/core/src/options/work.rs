@@ -48,15 +48,16 @@ impl WorkOptions {
     }
 }
 
-/// Refuses the first of some options that is given though it belongs elsewhere.
+/// Refuses the first of some options that is given though what it belongs to is not there.
 fn only_with(
+    is_there: bool,
     needed: &'static str,
     why: &'static str,
     given: &[(&'static str, bool)],
 ) -> Result<(), OptionError> {
     match given.iter().find(|(_, given)| *given) {
-        Some((name, _)) => needs(name, needed, why),
-        None => Ok(()),
+        Some((name, _)) if !is_there => needs(name, needed, why),
+        _ => Ok(()),
     }
 }
 
@@ -146,92 +147,84 @@ fn refuse_strays(options: &WorkOptions, source: Source) -> Result<(), OptionErro
     }
     let makes_text = source == Source::Synthetic
         || (source == Source::Continuation && options.template.is_none());
-    if !makes_text {
-        only_with(
-            "synthetic prompts or the embedded template",
-            "other work has a language of its own",
-            &[("--text", options.text.is_some())],
-        )?;
-    }
+    only_with(
+        makes_text,
+        "synthetic prompts or the embedded template",
+        "other work has a language of its own",
+        &[("--text", options.text.is_some())],
+    )?;
     let data = source == Source::Data;
-    if !data {
-        only_with(
-            "--data",
-            "it chooses rows of a data set",
-            &[
-                ("--field", options.field.is_some()),
-                ("--filter", options.filter.is_some()),
-                ("--limit", options.limit.is_some()),
-                ("--shuffle", options.shuffle == Some(true)),
-                ("--min-prompt", options.min_prompt.is_some()),
-                ("--max-prompt", options.max_prompt.is_some()),
-                ("--skip-bad", options.skip_bad == Some(true)),
-                ("--from", options.from.is_some()),
-                ("--for", options.window.is_some()),
-                ("--block-tokens", options.block_tokens.is_some()),
-            ],
-        )?;
-    }
-    if !data && source != Source::Continuation {
-        let format = options.data_format.is_some_and(|format| format.0.is_some());
-        only_with(
-            "--data",
-            "it is the format of a data set",
-            &[("--data-format", format)],
-        )?;
-    }
-    if source != Source::Synthetic {
-        only_with(
-            "synthetic prompts",
-            "leave out the other source of prompts",
-            &[
-                ("--length-pairs", options.length_pairs.is_some()),
-                ("--workload", options.workload.is_some()),
-                ("--prefix-tokens", options.prefix_tokens.is_some()),
-                ("--cache-hit", options.cache_hit.is_some()),
-            ],
-        )?;
-    }
+    only_with(
+        data,
+        "--data",
+        "it chooses rows of a data set",
+        &[
+            ("--field", options.field.is_some()),
+            ("--filter", options.filter.is_some()),
+            ("--limit", options.limit.is_some()),
+            ("--shuffle", options.shuffle == Some(true)),
+            ("--min-prompt", options.min_prompt.is_some()),
+            ("--max-prompt", options.max_prompt.is_some()),
+            ("--skip-bad", options.skip_bad == Some(true)),
+            ("--from", options.from.is_some()),
+            ("--for", options.window.is_some()),
+            ("--block-tokens", options.block_tokens.is_some()),
+        ],
+    )?;
     let format = options.data_format.and_then(|format| format.0);
+    only_with(
+        data || source == Source::Continuation,
+        "--data",
+        "it is the format of a data set",
+        &[("--data-format", format.is_some())],
+    )?;
+    only_with(
+        source == Source::Synthetic,
+        "synthetic prompts",
+        "leave out the other source of prompts",
+        &[
+            ("--length-pairs", options.length_pairs.is_some()),
+            ("--workload", options.workload.is_some()),
+            ("--prefix-tokens", options.prefix_tokens.is_some()),
+            ("--cache-hit", options.cache_hit.is_some()),
+        ],
+    )?;
     let trace = data && format.is_some_and(DataFormat::is_trace);
     let makes_media = options.images.is_some() || options.audio.is_some();
-    if source != Source::Synthetic && !trace && !makes_media {
-        only_with(
-            "synthetic prompts",
-            "a user's data is never altered",
-            &[("--cache-nonce", options.cache_nonce == Some(true))],
-        )?;
-    }
-    if options.prefix_tokens.is_none() && options.cache_hit.is_none() {
-        only_with(
-            "--prefix-tokens or --cache-hit",
-            "they say how much prompts share",
-            &[
-                ("--prefix-groups", options.prefix_groups.is_some()),
-                ("--prefix-spread", options.prefix_spread.is_some()),
-            ],
-        )?;
-    }
+    only_with(
+        source == Source::Synthetic || trace || makes_media,
+        "synthetic prompts",
+        "a user's data is never altered",
+        &[("--cache-nonce", options.cache_nonce == Some(true))],
+    )?;
+    only_with(
+        options.prefix_tokens.is_some() || options.cache_hit.is_some(),
+        "--prefix-tokens or --cache-hit",
+        "they say how much prompts share",
+        &[
+            ("--prefix-groups", options.prefix_groups.is_some()),
+            ("--prefix-spread", options.prefix_spread.is_some()),
+        ],
+    )?;
     let turns = match source {
         Source::Synthetic => options.turns.is_some(),
         Source::Data => format.is_some_and(has_turns),
         Source::Prompt | Source::Continuation => false,
     };
-    if !turns {
-        let remedy = match source {
-            Source::Data => "--data-format conversations, or a trace with sessions",
-            _ => "--turns with synthetic prompts, or --data-format conversations",
-        };
-        only_with(
-            remedy,
-            "other work has one turn",
-            &[
-                ("--turns", options.turns.is_some()),
-                ("--think", options.think.is_some()),
-                ("--history", options.history.is_some()),
-            ],
-        )?;
-    }
+    let remedy = match source {
+        Source::Data => "--data-format conversations, or a trace with sessions",
+        _ => "--turns with synthetic prompts, or --data-format conversations",
+    };
+    only_with(
+        turns,
+        remedy,
+        "other work has one turn",
+        &[
+            ("--turns", options.turns.is_some()),
+            ("--think", options.think.is_some()),
+            ("--history", options.history.is_some()),
+        ],
+    )?;
     if trace && options.history.is_some() {
         return conflict(
             "--history",
@@ -251,34 +244,31 @@ fn refuse_strays(options: &WorkOptions, source: Source) -> Result<(), OptionErro
 
 fn resolve_data(options: &WorkOptions) -> Result<DataSource, OptionError> {
     let format = options.data_format.and_then(|format| format.0);
-    if format.is_some_and(|format| !format.has_clock()) {
-        only_with(
-            "a trace with a clock",
-            "other data have none",
-            &[
-                ("--from", options.from.is_some()),
-                ("--for", options.window.is_some()),
-            ],
-        )?;
-    }
-    if format.is_some_and(|format| !format.names_blocks()) {
-        only_with(
-            "a trace or a log with blocks",
-            "other data do not say which parts of prompts are the same",
-            &[("--block-tokens", options.block_tokens.is_some())],
-        )?;
-    }
+    only_with(
+        format.is_none_or(DataFormat::has_clock),
+        "a trace with a clock",
+        "other data have none",
+        &[
+            ("--from", options.from.is_some()),
+            ("--for", options.window.is_some()),
+        ],
+    )?;
+    only_with(
+        format.is_none_or(DataFormat::names_blocks),
+        "a trace or a log with blocks",
+        "other data do not say which parts of prompts are the same",
+        &[("--block-tokens", options.block_tokens.is_some())],
+    )?;
     let has_no_field = |format| {
         matches!(format, DataFormat::ShareGpt | DataFormat::Conversations)
             || DataFormat::is_trace(format)
     };
-    if format.is_some_and(has_no_field) {
-        only_with(
-            "another format",
-            "this one has its own fields",
-            &[("--field", options.field.is_some())],
-        )?;
-    }
+    only_with(
+        !format.is_some_and(has_no_field),
+        "another format",
+        "this one has its own fields",
+        &[("--field", options.field.is_some())],
+    )?;
     if let (Some(min), Some(max)) = (options.min_prompt, options.max_prompt)
         && discriminant(&min) == discriminant(&max)
         && PromptLength::number(min) > PromptLength::number(max)

@@ -1,30 +1,29 @@
 //! What a server's own trace says of one request.
 
 use crate::record::Record;
+use crate::sparse::{Sparse, sparse};
 use crate::trace_id::TraceId;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-/// Times in seconds, by the server's clocks; absent where it does not tell them.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RequestSpan {
-    pub trace: TraceId,
-    /// Waiting for its first step.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub queue_s: Option<f64>,
-    /// From its first step to its first token.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub prefill_s: Option<f64>,
-    /// From its first token to its last.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub decode_s: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ttft_s: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub e2e_s: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub output_tokens: Option<u64>,
+sparse! {
+    /// Times in seconds, by the server's clocks; absent where it does not tell them.
+    #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct RequestSpan {
+        pub trace: TraceId,
+        /// Waiting for its first step.
+        pub queue_s: Option<f64>,
+        /// From its first step to its first token.
+        pub prefill_s: Option<f64>,
+        /// From its first token to its last.
+        pub decode_s: Option<f64>,
+        pub ttft_s: Option<f64>,
+        pub e2e_s: Option<f64>,
+        pub output_tokens: Option<u64>,
+    }
 }
+
+impl Sparse for TraceId {}
 
 impl RequestSpan {
     pub fn new(trace: TraceId) -> RequestSpan {

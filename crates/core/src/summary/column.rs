@@ -1,5 +1,6 @@
 //! Figures of the summary by name, as `--columns` takes them.
 
+use Quantity::*;
 use serde::Serialize;
 use serde_json::Value;
 use std::fmt;
@@ -40,45 +41,21 @@ pub enum Quantity {
 type Known = (&'static str, &'static str, Quantity);
 
 const DISTRIBUTIONS: [Known; 15] = [
-    ("ttft", "/latency/ttft_ms", Quantity::Milliseconds),
-    ("tpot", "/latency/tpot_ms", Quantity::Milliseconds),
-    ("itl", "/latency/itl_ms", Quantity::Milliseconds),
-    ("e2e", "/latency/e2e_ms", Quantity::Milliseconds),
-    ("max_gap", "/latency/max_gap_ms", Quantity::Milliseconds),
-    (
-        "per_user",
-        "/speed/per_user_tokens_per_s",
-        Quantity::TokensPerSecond,
-    ),
-    (
-        "decode",
-        "/speed/decode_tokens_per_s",
-        Quantity::TokensPerSecond,
-    ),
-    (
-        "ttft_from_sent",
-        "/latency/ttft_from_sent_ms",
-        Quantity::Milliseconds,
-    ),
-    (
-        "first_answer",
-        "/latency/first_answer_ms",
-        Quantity::Milliseconds,
-    ),
-    (
-        "second_token",
-        "/latency/second_token_ms",
-        Quantity::Milliseconds,
-    ),
-    (
-        "inter_chunk",
-        "/latency/inter_chunk_ms",
-        Quantity::Milliseconds,
-    ),
-    ("connect", "/latency/connect_ms", Quantity::Milliseconds),
-    ("lag", "/latency/lag_ms", Quantity::Milliseconds),
-    ("cap_wait", "/latency/cap_wait_ms", Quantity::Milliseconds),
-    ("rtf", "/media/rtf", Quantity::Ratio),
+    ("ttft", "/latency/ttft_ms", Milliseconds),
+    ("tpot", "/latency/tpot_ms", Milliseconds),
+    ("itl", "/latency/itl_ms", Milliseconds),
+    ("e2e", "/latency/e2e_ms", Milliseconds),
+    ("max_gap", "/latency/max_gap_ms", Milliseconds),
+    ("per_user", "/speed/per_user_tokens_per_s", TokensPerSecond),
+    ("decode", "/speed/decode_tokens_per_s", TokensPerSecond),
+    ("ttft_from_sent", "/latency/ttft_from_sent_ms", Milliseconds),
+    ("first_answer", "/latency/first_answer_ms", Milliseconds),
+    ("second_token", "/latency/second_token_ms", Milliseconds),
+    ("inter_chunk", "/latency/inter_chunk_ms", Milliseconds),
+    ("connect", "/latency/connect_ms", Milliseconds),
+    ("lag", "/latency/lag_ms", Milliseconds),
+    ("cap_wait", "/latency/cap_wait_ms", Milliseconds),
+    ("rtf", "/media/rtf", Ratio),
 ];
 
 /// The first is what the name alone means.
@@ -90,92 +67,72 @@ const STATISTICS: [&str; 9] = [
 const OK_RATE: &str = "/requests/ok_rate";
 
 const PLAIN: [Known; 34] = [
-    (
-        "req_per_s",
-        "/throughput/requests_per_s",
-        Quantity::RequestsPerSecond,
-    ),
+    ("req_per_s", "/throughput/requests_per_s", RequestsPerSecond),
     (
         "tok_per_s",
         "/throughput/output_tokens_per_s",
-        Quantity::TokensPerSecond,
+        TokensPerSecond,
     ),
     (
         "total_tok_per_s",
         "/throughput/total_tokens_per_s",
-        Quantity::TokensPerSecond,
+        TokensPerSecond,
     ),
     (
         "input_tok_per_s",
         "/throughput/input_tokens_per_s",
-        Quantity::TokensPerSecond,
+        TokensPerSecond,
     ),
     (
         "chars_per_s",
         "/throughput/output_chars_per_s",
-        Quantity::CharsPerSecond,
+        CharsPerSecond,
     ),
     (
         "input_chars_per_s",
         "/throughput/input_chars_per_s",
-        Quantity::CharsPerSecond,
+        CharsPerSecond,
     ),
-    (
-        "items_per_s",
-        "/throughput/items_per_s",
-        Quantity::ItemsPerSecond,
-    ),
+    ("items_per_s", "/throughput/items_per_s", ItemsPerSecond),
     (
         "audio_per_s",
         "/throughput/audio_s_per_s",
-        Quantity::AudioSecondsPerSecond,
+        AudioSecondsPerSecond,
     ),
-    ("audio_s", "/media/audio_s", Quantity::Seconds),
-    ("ok", "/requests/ok", Quantity::Requests),
-    ("ok_rate", OK_RATE, Quantity::Share),
-    ("failed", "/requests/failed", Quantity::Requests),
-    ("cut", "/requests/cut", Quantity::Requests),
-    ("unsent", "/requests/unsent", Quantity::Requests),
-    ("planned", "/requests/planned", Quantity::Requests),
-    ("input", "/tokens/input_mean", Quantity::Number),
-    ("output", "/tokens/output_mean", Quantity::Number),
-    (
-        "chars_per_token",
-        "/tokens/chars_per_token",
-        Quantity::Number,
-    ),
-    ("goodput", "/slo/goodput_per_s", Quantity::RequestsPerSecond),
-    ("attainment", "/slo/attainment", Quantity::Number),
-    ("in_flight", "/concurrency/mean", Quantity::Number),
-    ("window", "/window_s", Quantity::Seconds),
-    ("score", "/check/score", Quantity::Number),
-    ("sessions_per_h", "/sessions/per_hour", Quantity::Number),
-    ("job_p50", "/sessions/job/p50_ms", Quantity::Milliseconds),
-    ("job_p90", "/sessions/job/p90_ms", Quantity::Milliseconds),
-    ("job_p99", "/sessions/job/p99_ms", Quantity::Milliseconds),
-    ("job_attainment", "/slo/jobs/attainment", Quantity::Number),
-    (
-        "cost_per_mtok",
-        "/cost/per_million_output_tokens",
-        Quantity::Number,
-    ),
-    ("watts", "/server/energy/watts", Quantity::Number),
+    ("audio_s", "/media/audio_s", Seconds),
+    ("ok", "/requests/ok", Requests),
+    ("ok_rate", OK_RATE, Share),
+    ("failed", "/requests/failed", Requests),
+    ("cut", "/requests/cut", Requests),
+    ("unsent", "/requests/unsent", Requests),
+    ("planned", "/requests/planned", Requests),
+    ("input", "/tokens/input_mean", Number),
+    ("output", "/tokens/output_mean", Number),
+    ("chars_per_token", "/tokens/chars_per_token", Number),
+    ("goodput", "/slo/goodput_per_s", RequestsPerSecond),
+    ("attainment", "/slo/attainment", Number),
+    ("in_flight", "/concurrency/mean", Number),
+    ("window", "/window_s", Seconds),
+    ("score", "/check/score", Number),
+    ("sessions_per_h", "/sessions/per_hour", Number),
+    ("job_p50", "/sessions/job/p50_ms", Milliseconds),
+    ("job_p90", "/sessions/job/p90_ms", Milliseconds),
+    ("job_p99", "/sessions/job/p99_ms", Milliseconds),
+    ("job_attainment", "/slo/jobs/attainment", Number),
+    ("cost_per_mtok", "/cost/per_million_output_tokens", Number),
+    ("watts", "/server/energy/watts", Number),
     (
         "joules_per_token",
         "/server/energy/joules_per_output_token",
-        Quantity::Number,
+        Number,
     ),
     (
         "tok_per_joule",
         "/server/energy/output_tokens_per_joule",
-        Quantity::Number,
+        Number,
     ),
-    ("valid_json", "/structured/valid_json", Quantity::Number),
-    (
-        "valid_calls",
-        "/structured/valid_tool_calls",
-        Quantity::Number,
-    ),
+    ("valid_json", "/structured/valid_json", Number),
+    ("valid_calls", "/structured/valid_tool_calls", Number),
 ];
 
 /// Other names that people write.

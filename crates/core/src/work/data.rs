@@ -7,7 +7,7 @@ use crate::value::serde_as_text;
 use std::str::FromStr;
 
 /// A data set or a trace, and which of its rows to take.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct DataSource {
     /// A path, `hf://…`, `ms://…` or `https://…`.
     pub location: String,

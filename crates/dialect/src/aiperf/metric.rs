@@ -9,7 +9,7 @@ use inferometer_core::quantile::quantile;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Metric {
     pub(super) tag: &'static str,
-    pub(super) header: &'static str,
+    pub(super) header: String,
     pub(super) unit: &'static str,
     pub(super) group: Group,
     pub(super) values: Values,
@@ -95,7 +95,54 @@ impl Values {
     }
 }
 
+/// Names that are not the words of their tags.
+const NAMED: [(&str, &str); 8] = [
+    (
+        "completed_request_count",
+        "Completed Requests (Success + Error)",
+    ),
+    ("credit_to_start_latency", "Credit-to-Start Latency"),
+    ("effective_latency", "Effective Latency (CO-aware)"),
+    ("good_request_fraction", "GoodRequestFraction"),
+    ("http_req_duration", "HTTP Duration (excl. conn)"),
+    ("http_req_total", "HTTP Total Time"),
+    ("total_isl", "Total Input Sequence Length"),
+    ("total_osl", "Total Output Sequence Length"),
+];
+
+/// The name that tables have for a metric.
+fn header(tag: &str) -> String {
+    if let Some((_, named)) = NAMED.iter().find(|(named, _)| *named == tag) {
+        return (*named).to_owned();
+    }
+    if let Some(plain) = tag.strip_prefix("adj_") {
+        return format!("{} (error-adjusted)", header(plain));
+    }
+    let words = tag.split('_').filter(|word| *word != "req");
+    let words = words.map(|word| match word {
+        "to" => "to".to_owned(),
+        "pct" => "%".to_owned(),
+        "e2e" | "http" | "osl" => word.to_uppercase(),
+        _ => word[..1].to_uppercase() + &word[1..],
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
 impl Metric {
+    pub(super) fn new(
+        (tag, unit): (&'static str, &'static str),
+        group: Group,
+        values: Values,
+    ) -> Metric {
+        Metric {
+            tag,
+            header: header(tag),
+            unit,
+            group,
+            values,
+        }
+    }
+
     /// What the export file has of it.
     pub(super) fn entry(&self) -> Object {
         let mut entry = Object::default();

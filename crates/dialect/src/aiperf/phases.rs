@@ -37,105 +37,36 @@ pub(super) fn metrics(
     let input_each = input.over(&prefilling);
     let in_flight = Steps::from_changes(done.iter().flat_map(held_tokens));
     let effective = [
-        (
-            "effective_concurrency",
-            "Effective Concurrency",
-            &under_way,
-            1.0,
-        ),
-        (
-            "effective_decode_throughput",
-            "Effective Decode Throughput",
-            &output,
-            PER_S,
-        ),
-        (
-            "effective_prefill_throughput",
-            "Effective Prefill Throughput",
-            &input,
-            PER_S,
-        ),
-        (
-            "effective_decode_concurrency",
-            "Effective Decode Concurrency",
-            &decoding,
-            1.0,
-        ),
-        (
-            "effective_prefill_concurrency",
-            "Effective Prefill Concurrency",
-            &prefilling,
-            1.0,
-        ),
-        (
-            "effective_total_throughput",
-            "Effective Total Throughput",
-            &both,
-            PER_S,
-        ),
-        (
-            "effective_decode_throughput_per_user",
-            "Effective Decode Throughput Per User",
-            &output_each,
-            PER_S,
-        ),
-        (
-            "effective_prefill_throughput_per_user",
-            "Effective Prefill Throughput Per User",
-            &input_each,
-            PER_S,
-        ),
-        ("tokens_in_flight", "Tokens In Flight", &in_flight, 1.0),
+        ("effective_concurrency", &under_way, 1.0),
+        ("effective_decode_throughput", &output, PER_S),
+        ("effective_prefill_throughput", &input, PER_S),
+        ("effective_decode_concurrency", &decoding, 1.0),
+        ("effective_prefill_concurrency", &prefilling, 1.0),
+        ("effective_total_throughput", &both, PER_S),
+        ("effective_decode_throughput_per_user", &output_each, PER_S),
+        ("effective_prefill_throughput_per_user", &input_each, PER_S),
+        ("tokens_in_flight", &in_flight, 1.0),
     ];
+    let effective = effective.map(|(tag, steps, scale)| {
+        let values = Values::OverTime(steps.held(window, None, scale));
+        Metric::new((tag, unit(tag)), Group::Effective, values)
+    });
     let active = [
-        (
-            "active_decode_throughput",
-            "Active Decode Throughput",
-            &output,
-            &decoding,
-        ),
-        (
-            "active_prefill_throughput",
-            "Active Prefill Throughput",
-            &input,
-            &prefilling,
-        ),
-        (
-            "active_decode_throughput_per_user",
-            "Active Decode Throughput Per User",
-            &output_each,
-            &decoding,
-        ),
+        ("active_decode_throughput", &output, &decoding),
+        ("active_prefill_throughput", &input, &prefilling),
+        ("active_decode_throughput_per_user", &output_each, &decoding),
         (
             "active_prefill_throughput_per_user",
-            "Active Prefill Throughput Per User",
             &input_each,
             &prefilling,
         ),
-        (
-            "active_total_throughput",
-            "Active Total Throughput",
-            &both,
-            &under_way,
-        ),
+        ("active_total_throughput", &both, &under_way),
     ];
-    let effective = effective
-        .into_iter()
-        .map(|(tag, header, steps, scale)| Metric {
-            tag,
-            header,
-            unit: unit(tag),
-            group: Group::Effective,
-            values: Values::OverTime(steps.held(window, None, scale)),
-        });
-    let active = active.into_iter().map(|(tag, header, steps, mask)| Metric {
-        tag,
-        header,
-        unit: unit(tag),
-        group: Group::Active,
-        values: Values::OverTime(steps.held(window, Some(mask), PER_S)),
+    let active = active.map(|(tag, steps, mask)| {
+        let values = Values::OverTime(steps.held(window, Some(mask), PER_S));
+        Metric::new((tag, unit(tag)), Group::Active, values)
     });
-    effective.chain(active).collect()
+    effective.into_iter().chain(active).collect()
 }
 
 fn unit(tag: &str) -> &'static str {

@@ -37,7 +37,7 @@ fn rows(metric: &Metric) -> Vec<Vec<String>> {
         numbers.insert(0, format!("{} {unit}", metric.header));
         return vec![numbers];
     }
-    numbers.insert(0, metric.header.to_owned());
+    numbers.insert(0, metric.header.clone());
     let mut second = vec![String::new(); numbers.len()];
     second[0] = unit;
     vec![numbers, second]

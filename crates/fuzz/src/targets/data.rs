@@ -3,7 +3,7 @@
 use super::Scratch;
 use crate::seeds;
 use inferometer_core::length::LengthSpec;
-use inferometer_core::work::{DataFormat, DataSource, LengthPairs, Window};
+use inferometer_core::work::{DataFormat, DataSource, LengthPairs};
 use inferometer_workload::data::{DataError, Surveyor, detect, to_custom};
 use inferometer_workload::tokenizer::Bytes;
 use inferometer_workload::{PairSampler, Sampler};
@@ -36,15 +36,8 @@ pub fn read(input: &[u8], scratch: &Scratch) -> bool {
         let data = DataSource {
             location: "data".to_owned(),
             format: Some(format),
-            field: None,
-            filter: None,
-            limit: None,
-            shuffle: false,
-            min_prompt: None,
-            max_prompt: None,
             skip_bad: true,
-            window: Window::default(),
-            block_tokens: None,
+            ..DataSource::default()
         };
         let surveyor = Surveyor {
             data: &data,

@@ -8,6 +8,10 @@ fn text(translation: &Translation) -> String {
     translation.words.join(" ")
 }
 
+fn any(lines: &[String], said: &str) -> bool {
+    lines.iter().any(|line| line.contains(said))
+}
+
 #[test]
 fn command_lines_of_other_tools_become_ours() {
     let examples = include_str!("../../tests/command_lines.txt");
@@ -45,19 +49,9 @@ fn what_cannot_be_expressed_and_what_differs_is_named() {
         "{translation:?}"
     );
     assert_eq!(translation.not_needed, ["--save-result"]);
-    assert!(
-        translation
-            .differs
-            .iter()
-            .any(|text| text.contains("infinite rate"))
-    );
+    assert!(any(&translation.differs, "infinite rate"));
     let translation = ours("python -m sglang.bench_serving --dataset-name random");
-    assert!(
-        translation
-            .differs
-            .iter()
-            .any(|text| text.contains("range-ratio"))
-    );
+    assert!(any(&translation.differs, "range-ratio"));
 }
 
 #[test]
@@ -96,10 +90,7 @@ fn a_ramp_beside_a_rate_is_kept_and_told() {
         text(&both).contains("--rate 20 --ramp linear --ramp-from 2"),
         "{both:?}"
     );
-    let refuses = |found: &Translation| {
-        let mut differs = found.differs.iter();
-        differs.any(|line| line.contains("refuses --request-rate"))
-    };
+    let refuses = |found: &Translation| any(&found.differs, "refuses --request-rate");
     assert!(refuses(&both), "{both:?}");
     let rate = ours(&format!("{serve} --request-rate 5"));
     assert!(
@@ -113,11 +104,7 @@ fn a_ramp_beside_a_rate_is_kept_and_told() {
     );
     let none = ours(serve);
     assert!(!text(&none).contains("--ramp"), "{none:?}");
-    assert!(
-        none.not_expressed
-            .iter()
-            .any(|line| line.contains("--ramp-up-end-rps"))
-    );
+    assert!(any(&none.not_expressed, "--ramp-up-end-rps"));
 }
 
 #[test]
@@ -127,11 +114,7 @@ fn requests_before_the_measured_ones_are_a_warm_up() {
         text(&found).contains("--warmup 20 --hold none"),
         "{found:?}"
     );
-    let mut differs = found.differs.iter();
-    assert!(
-        differs.any(|line| line.starts_with("--num-warmups:")),
-        "{found:?}"
-    );
+    assert!(any(&found.differs, "--num-warmups:"), "{found:?}");
     let none = ours("vllm bench serve --num-warmups 0");
     assert!(text(&none).contains("--warmup none"), "{none:?}");
 }

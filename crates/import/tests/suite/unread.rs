@@ -57,7 +57,7 @@ fn every_name_has_a_reason(found: &ImportedResult) {
     for name in &found.unread {
         let reason = found.unread_because.get(name);
         let reason = reason.unwrap_or_else(|| panic!("{}: {name}", found.file));
-        assert!(!reason.stated(Lang::En).is_empty() && !reason.stated(Lang::Zh).is_empty());
+        assert!(!reason.text(Lang::En).is_empty() && !reason.text(Lang::Zh).is_empty());
     }
     assert_eq!(found.unread.len(), found.unread_because.len());
 }

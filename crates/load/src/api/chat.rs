@@ -4,7 +4,7 @@ use super::dialect::{
     AnswerText, BadMessage, Dialect, Message, Prompt, RequestOptions, ToolCall, array_of, object_of,
 };
 use super::prompt_text::push_text;
-use super::wire::{Choice, MessageBuilder, read, text};
+use super::wire::{read, text};
 use inferometer_core::api::Api;
 use inferometer_core::content::Content;
 use serde_json::{Map, Value, json};
@@ -82,7 +82,7 @@ impl Dialect for Chat {
     }
 
     fn message(&self, json: &[u8]) -> Result<Message, BadMessage> {
-        read(json, |choice: &Choice<'_>, found: &mut MessageBuilder| {
+        read(json, |choice, found| {
             // A stream has `delta`, a whole answer `message`.
             let Some(said) = choice.delta.as_ref().or(choice.message.as_ref()) else {
                 return Ok(());

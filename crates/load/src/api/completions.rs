@@ -2,7 +2,7 @@
 
 use super::dialect::{AnswerText, BadMessage, Dialect, Message, Prompt, RequestOptions, object_of};
 use super::prompt_text::{flattened, push_text};
-use super::wire::{Choice, MessageBuilder, read, text};
+use super::wire::{read, text};
 use inferometer_core::api::Api;
 use inferometer_core::content::Content;
 use serde_json::{Map, Value};
@@ -47,8 +47,6 @@ impl Dialect for Completions {
     }
 
     fn message(&self, json: &[u8]) -> Result<Message, BadMessage> {
-        read(json, |choice: &Choice<'_>, found: &mut MessageBuilder| {
-            found.answer(choice.text)
-        })
+        read(json, |choice, found| found.answer(choice.text))
     }
 }

@@ -413,6 +413,13 @@ pub struct Message {
 }
 
 impl Message {
+    pub fn failed(error: String) -> Self {
+        Message {
+            error: Some(error),
+            ..Message::default()
+        }
+    }
+
     pub fn has_text(&self) -> bool {
         self.chars > 0
     }

@@ -20,63 +20,43 @@ const LIMIT: u32 = 4096;
 
 /// An event of a stream, or a whole answer.
 #[derive(Deserialize)]
-struct RawEvent<'a> {
-    #[serde(borrow, default, rename = "type")]
-    kind: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    delta: Option<RawBlock<'a>>,
-    #[serde(borrow, default)]
-    content_block: Option<RawBlock<'a>>,
-    #[serde(borrow, default)]
-    message: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    content: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    model: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    stop_reason: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    usage: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    error: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    detail: Option<&'a RawValue>,
+struct RawEvent<T> {
+    #[serde(rename = "type")]
+    kind: Option<T>,
+    delta: Option<RawBlock<T>>,
+    content_block: Option<RawBlock<T>>,
+    message: Option<T>,
+    content: Option<T>,
+    model: Option<T>,
+    stop_reason: Option<T>,
+    usage: Option<T>,
+    error: Option<T>,
+    detail: Option<T>,
 }
 
 /// A block of content, or what is added to one.
-#[derive(Deserialize, Default)]
-struct RawBlock<'a> {
-    #[serde(borrow, default)]
-    text: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    thinking: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    partial_json: Option<&'a RawValue>,
+#[derive(Deserialize)]
+struct RawBlock<T> {
+    text: Option<T>,
+    thinking: Option<T>,
+    partial_json: Option<T>,
     /// Of a tool.
-    #[serde(borrow, default)]
-    name: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    stop_reason: Option<&'a RawValue>,
+    name: Option<T>,
+    stop_reason: Option<T>,
 }
 
 /// The answer as it begins.
-#[derive(Deserialize, Default)]
-struct RawStart<'a> {
-    #[serde(borrow, default)]
-    model: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    usage: Option<&'a RawValue>,
+#[derive(Deserialize)]
+struct RawStart<T> {
+    model: Option<T>,
+    usage: Option<T>,
 }
 
 #[derive(Deserialize)]
 struct RawUsage {
-    #[serde(default)]
     input_tokens: Option<u32>,
-    #[serde(default)]
     output_tokens: Option<u32>,
-    #[serde(default)]
     cache_read_input_tokens: Option<u32>,
-    #[serde(default)]
     cache_creation_input_tokens: Option<u32>,
 }
 
@@ -156,7 +136,7 @@ impl Dialect for Messages {
     }
 
     fn message(&self, json: &[u8]) -> Result<Message, BadMessage> {
-        let event: RawEvent<'_> = parse(json)?;
+        let event: RawEvent<&RawValue> = parse(json)?;
         let kind = string(event.kind).unwrap_or_default();
         let mut found = MessageBuilder::new(json);
         match &*kind {
@@ -170,7 +150,8 @@ impl Dialect for Messages {
                 Ok(found.built())
             }
             "message_start" => {
-                let start: RawStart<'_> = parse(present(event.message).unwrap_or("{}").as_bytes())?;
+                let start: RawStart<&RawValue> =
+                    parse(present(event.message).unwrap_or("{}").as_bytes())?;
                 Ok(Message {
                     model: string(start.model).map(Cow::into_owned),
                     usage: present(start.usage).and_then(usage_of),

@@ -31,97 +31,65 @@ pub(super) enum Native {
 }
 
 /// A message of any of them: each has its own names.
-#[derive(Deserialize, Default)]
-struct RawMessage<'a> {
+#[derive(Deserialize)]
+struct RawMessage<T> {
     // TGI
-    #[serde(borrow, default)]
-    token: Option<RawToken<'a>>,
-    #[serde(borrow, default)]
-    generated_text: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    details: Option<RawDetails<'a>>,
+    token: Option<RawToken<T>>,
+    generated_text: Option<T>,
+    details: Option<RawDetails<T>>,
     // llama.cpp
-    #[serde(borrow, default)]
-    content: Option<&'a RawValue>,
-    #[serde(default)]
+    content: Option<T>,
     stop: Option<bool>,
-    #[serde(borrow, default)]
-    stop_type: Option<&'a RawValue>,
-    #[serde(default)]
+    stop_type: Option<T>,
     tokens_predicted: Option<u32>,
-    #[serde(default)]
     tokens_evaluated: Option<u32>,
     // Ollama
-    #[serde(borrow, default)]
-    response: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    thinking: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    message: Option<&'a RawValue>,
-    #[serde(default)]
+    response: Option<T>,
+    thinking: Option<T>,
+    message: Option<T>,
     done: Option<bool>,
-    #[serde(borrow, default)]
-    done_reason: Option<&'a RawValue>,
-    #[serde(default)]
+    done_reason: Option<T>,
     prompt_eval_count: Option<u32>,
-    #[serde(default)]
     eval_count: Option<u32>,
     // Triton
-    #[serde(borrow, default)]
-    text_output: Option<&'a RawValue>,
+    text_output: Option<T>,
     // SGLang
-    #[serde(borrow, default)]
-    text: Option<&'a RawValue>,
-    #[serde(default)]
+    text: Option<T>,
     meta_info: Option<MetaInfo>,
     // All
-    #[serde(borrow, default)]
-    model: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    error: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    detail: Option<&'a RawValue>,
+    model: Option<T>,
+    error: Option<T>,
+    detail: Option<T>,
 }
 
 #[derive(Deserialize)]
-struct RawToken<'a> {
-    #[serde(borrow, default)]
-    text: Option<&'a RawValue>,
-    #[serde(default)]
+struct RawToken<T> {
+    text: Option<T>,
     special: Option<bool>,
 }
 
 #[derive(Deserialize)]
-struct RawDetails<'a> {
-    #[serde(borrow, default)]
-    finish_reason: Option<&'a RawValue>,
-    #[serde(default)]
+struct RawDetails<T> {
+    finish_reason: Option<T>,
     generated_tokens: Option<u32>,
     /// TGI's name for the prompt's tokens, and MindIE's.
-    #[serde(default, alias = "prompt_tokens")]
+    #[serde(alias = "prompt_tokens")]
     input_length: Option<u32>,
 }
 
 /// What Ollama's chat says.
 #[derive(Deserialize)]
-struct RawSaid<'a> {
-    #[serde(borrow, default)]
-    content: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    thinking: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    tool_calls: Option<&'a RawValue>,
+struct RawSaid<T> {
+    content: Option<T>,
+    thinking: Option<T>,
+    tool_calls: Option<T>,
 }
 
 #[derive(Deserialize)]
 struct MetaInfo {
-    #[serde(default)]
     finish_reason: Option<Value>,
-    #[serde(default)]
     prompt_tokens: Option<u32>,
-    #[serde(default)]
     completion_tokens: Option<u32>,
-    #[serde(default)]
     cached_tokens: Option<u32>,
 }
 
@@ -239,7 +207,7 @@ impl Dialect for Native {
 
     fn text(&self, json: &[u8]) -> AnswerText {
         let mut text = AnswerText::default();
-        let Ok(raw) = parse::<RawMessage<'_>>(json) else {
+        let Ok(raw) = parse::<RawMessage<&RawValue>>(json) else {
             return text;
         };
         let push = |to: &mut String, raw| to.push_str(&string(raw).unwrap_or_default());
@@ -266,16 +234,13 @@ impl Dialect for Native {
     }
 
     fn message(&self, json: &[u8]) -> Result<Message, BadMessage> {
-        let raw: RawMessage<'_> = parse(json)?;
+        let raw: RawMessage<&RawValue> = parse(json)?;
         let said_wrong = match self {
             Native::OllamaChat => [raw.error, raw.detail, None],
             _ => [raw.error, raw.detail, raw.message],
         };
         if let Some(error) = said_wrong.into_iter().find_map(error_message) {
-            return Ok(Message {
-                error: Some(error),
-                ..Message::default()
-            });
+            return Ok(Message::failed(error));
         }
         let mut found = MessageBuilder::new(json);
         let (mut finish, mut usage) = (None, None);
@@ -362,7 +327,7 @@ impl Dialect for Native {
     }
 }
 
-fn said<'a>(raw: &RawMessage<'a>) -> Option<RawSaid<'a>> {
+fn said<'a>(raw: &RawMessage<&'a RawValue>) -> Option<RawSaid<&'a RawValue>> {
     serde_json::from_str(present(raw.message)?).ok()
 }
 

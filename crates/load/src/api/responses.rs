@@ -14,43 +14,30 @@ pub(super) struct Responses;
 
 /// An event of a stream, or a whole answer.
 #[derive(Deserialize)]
-struct RawEvent<'a> {
-    #[serde(borrow, default, rename = "type")]
-    kind: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    delta: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    item: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    response: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    error: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    message: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    detail: Option<&'a RawValue>,
+struct RawEvent<T> {
+    #[serde(rename = "type")]
+    kind: Option<T>,
+    delta: Option<T>,
+    item: Option<T>,
+    response: Option<T>,
+    error: Option<T>,
+    message: Option<T>,
+    detail: Option<T>,
 }
 
 /// What an answer says at its end.
-#[derive(Deserialize, Default)]
-struct RawResponse<'a> {
-    #[serde(borrow, default)]
-    status: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    model: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    output: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    usage: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    error: Option<&'a RawValue>,
-    #[serde(default)]
+#[derive(Deserialize)]
+struct RawResponse<T> {
+    status: Option<T>,
+    model: Option<T>,
+    output: Option<T>,
+    usage: Option<T>,
+    error: Option<T>,
     incomplete_details: Option<IncompleteDetails>,
 }
 
 #[derive(Deserialize)]
 struct IncompleteDetails {
-    #[serde(default)]
     reason: Option<String>,
 }
 
@@ -96,7 +83,7 @@ impl Dialect for Responses {
     }
 
     fn message(&self, json: &[u8]) -> Result<Message, BadMessage> {
-        let event: RawEvent<'_> = parse(json)?;
+        let event: RawEvent<&RawValue> = parse(json)?;
         let kind = string(event.kind).unwrap_or_default();
         let mut found = MessageBuilder::new(json);
         match (Delta::of(&kind), &*kind) {
@@ -119,7 +106,7 @@ impl Dialect for Responses {
             (None, "response.completed" | "response.incomplete" | "response.failed") => Ok(ending(
                 &parse(present(event.response).unwrap_or("{}").as_bytes())?,
             )),
-            (None, "error") => Ok(failed(
+            (None, "error") => Ok(Message::failed(
                 error_message(event.error)
                     .or_else(|| error_message(event.message))
                     .unwrap_or_else(|| String::from_utf8_lossy(json).into_owned()),
@@ -128,7 +115,7 @@ impl Dialect for Responses {
             (None, "") => {
                 let said = [event.error, event.message, event.detail];
                 if let Some(error) = said.into_iter().find_map(error_message) {
-                    return Ok(failed(error));
+                    return Ok(Message::failed(error));
                 }
                 Ok(whole(&parse(json)?))
             }
@@ -161,17 +148,10 @@ impl Delta {
     }
 }
 
-fn failed(error: String) -> Message {
-    Message {
-        error: Some(error),
-        ..Message::default()
-    }
-}
-
 /// The end of an answer: why it ended, and its usage.
-fn ending(response: &RawResponse<'_>) -> Message {
+fn ending(response: &RawResponse<&RawValue>) -> Message {
     if let Some(error) = error_message(response.error) {
-        return failed(error);
+        return Message::failed(error);
     }
     let status = string(response.status);
     let details = response.incomplete_details.as_ref();
@@ -186,7 +166,7 @@ fn ending(response: &RawResponse<'_>) -> Message {
 }
 
 /// An answer in one piece: its end, and its text.
-fn whole(response: &RawResponse<'_>) -> Message {
+fn whole(response: &RawResponse<&RawValue>) -> Message {
     let mut message = ending(response);
     let output = present(response.output).unwrap_or("[]");
     let output: Vec<Value> = serde_json::from_str(output).unwrap_or_default();
@@ -200,17 +180,13 @@ fn whole(response: &RawResponse<'_>) -> Message {
 
 #[derive(Deserialize)]
 struct RawUsage {
-    #[serde(default)]
     input_tokens: Option<u32>,
-    #[serde(default)]
     output_tokens: Option<u32>,
-    #[serde(default)]
     input_tokens_details: Option<InputDetails>,
 }
 
 #[derive(Deserialize)]
 struct InputDetails {
-    #[serde(default)]
     cached_tokens: Option<u32>,
 }
 

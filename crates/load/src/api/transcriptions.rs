@@ -4,9 +4,7 @@
 use super::dialect::{AnswerText, BadMessage, Dialect, Message, Prompt, RequestOptions, object_of};
 use super::multipart;
 use super::prompt_text::push_text;
-use super::wire::{
-    Choice, MessageBuilder, error_message, parse, present, read, string, text, usage_of,
-};
+use super::wire::{MessageBuilder, error_message, parse, present, read, string, text, usage_of};
 use inferometer_core::api::Api;
 use inferometer_core::content::Content;
 use inferometer_core::record::Usage;
@@ -19,43 +17,31 @@ pub(super) struct Transcriptions;
 
 /// An event of OpenAI's, or a whole answer.
 #[derive(Deserialize)]
-struct RawEvent<'a> {
-    #[serde(borrow, default, rename = "type")]
-    kind: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    choices: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    delta: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    text: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    duration: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    usage: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    error: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    message: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    detail: Option<&'a RawValue>,
+struct RawEvent<T> {
+    #[serde(rename = "type")]
+    kind: Option<T>,
+    choices: Option<T>,
+    delta: Option<T>,
+    text: Option<T>,
+    duration: Option<T>,
+    usage: Option<T>,
+    error: Option<T>,
+    message: Option<T>,
+    detail: Option<T>,
 }
 
 /// What an answer has cost: tokens, or seconds of sound.
 #[derive(Deserialize, Default)]
 struct RawUsage<'a> {
-    #[serde(default)]
     input_tokens: Option<u32>,
-    #[serde(default)]
     output_tokens: Option<u32>,
-    #[serde(default)]
     input_token_details: Option<InputDetails>,
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     seconds: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
 struct InputDetails {
-    #[serde(default)]
     audio_tokens: Option<u32>,
 }
 
@@ -137,26 +123,18 @@ impl Dialect for Transcriptions {
     }
 
     fn message(&self, json: &[u8]) -> Result<Message, BadMessage> {
-        let event: RawEvent<'_> = parse(json)?;
+        let event: RawEvent<&RawValue> = parse(json)?;
         if event.choices.is_some() {
-            return read(
-                json,
-                |choice: &Choice<'_>, found: &mut MessageBuilder| match choice
-                    .delta
-                    .as_ref()
-                    .or(choice.message.as_ref())
-                {
+            return read(json, |choice, found| {
+                match choice.delta.as_ref().or(choice.message.as_ref()) {
                     Some(said) => found.answer(said.content),
                     None => Ok(()),
-                },
-            );
+                }
+            });
         }
         let said = [event.error, event.message, event.detail];
         if let Some(error) = said.into_iter().find_map(error_message) {
-            return Ok(Message {
-                error: Some(error),
-                ..Message::default()
-            });
+            return Ok(Message::failed(error));
         }
         let kind = string(event.kind).unwrap_or_default();
         let mut found = MessageBuilder::new(json);
@@ -165,10 +143,7 @@ impl Dialect for Transcriptions {
                 found.answer(event.delta)?;
                 Ok(found.built())
             }
-            "error" => Ok(Message {
-                error: Some(String::from_utf8_lossy(json).into_owned()),
-                ..Message::default()
-            }),
+            "error" => Ok(Message::failed(String::from_utf8_lossy(json).into_owned())),
             // The end of a stream, with all of its text once more, or an answer in one piece.
             "transcript.text.done" | "" if event.text.is_some() => {
                 found.answer(event.text)?;

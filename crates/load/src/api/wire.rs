@@ -9,81 +9,48 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
+/// Fields are read as they stand, borrowed as `&RawValue`.
 #[derive(Deserialize)]
-struct RawMessage<'a> {
-    #[serde(borrow, default)]
-    choices: Option<Vec<Choice<'a>>>,
-    #[serde(borrow, default)]
-    model: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    usage: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    error: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    object: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    message: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    detail: Option<&'a RawValue>,
-}
-
-/// Where an error may be told.
-struct ErrorFields<'a> {
-    error: Option<&'a RawValue>,
-    object: Option<&'a RawValue>,
-    message: Option<&'a RawValue>,
-    detail: Option<&'a RawValue>,
+struct RawMessage<T> {
+    choices: Option<Vec<Choice<T>>>,
+    model: Option<T>,
+    usage: Option<T>,
+    error: Option<T>,
+    object: Option<T>,
+    message: Option<T>,
+    detail: Option<T>,
 }
 
 /// An answer that consists of items; servers have them under several names.
 #[derive(Deserialize)]
-struct RawItems<'a> {
-    #[serde(default)]
+struct RawItems<T> {
     data: Option<Vec<IgnoredAny>>,
-    #[serde(default)]
     results: Option<Vec<IgnoredAny>>,
-    #[serde(default)]
     scores: Option<Vec<IgnoredAny>>,
-    #[serde(borrow, default)]
-    model: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    usage: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    error: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    object: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    message: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    detail: Option<&'a RawValue>,
+    model: Option<T>,
+    usage: Option<T>,
+    error: Option<T>,
+    object: Option<T>,
+    message: Option<T>,
+    detail: Option<T>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Choice<'a> {
-    #[serde(borrow, default)]
-    pub delta: Option<Delta<'a>>,
-    #[serde(borrow, default)]
-    pub message: Option<Delta<'a>>,
-    #[serde(borrow, default)]
-    pub text: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    finish_reason: Option<&'a RawValue>,
+pub(super) struct Choice<T> {
+    pub delta: Option<Delta<T>>,
+    pub message: Option<Delta<T>>,
+    pub text: Option<T>,
+    finish_reason: Option<T>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Delta<'a> {
-    #[serde(borrow, default)]
-    pub content: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    pub reasoning_content: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    pub reasoning: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    pub refusal: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    pub tool_calls: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    pub function_call: Option<&'a RawValue>,
+pub(super) struct Delta<T> {
+    pub content: Option<T>,
+    pub reasoning_content: Option<T>,
+    pub reasoning: Option<T>,
+    pub refusal: Option<T>,
+    pub tool_calls: Option<T>,
+    pub function_call: Option<T>,
 }
 
 pub(super) struct MessageBuilder {
@@ -199,19 +166,11 @@ pub(super) fn read_items(json: &[u8]) -> Result<Message, BadMessage> {
         let items: Vec<IgnoredAny> = serde_json::from_str(text).map_err(bad)?;
         return Ok(with_items(items.len()));
     }
-    let raw: RawItems<'_> = serde_json::from_str(text).map_err(bad)?;
+    let raw: RawItems<&RawValue> = serde_json::from_str(text).map_err(bad)?;
     let items = raw.data.or(raw.results).or(raw.scores);
-    let said = ErrorFields {
-        error: raw.error,
-        object: raw.object,
-        message: raw.message,
-        detail: raw.detail,
-    };
-    if let Some(error) = error_of(&said, items.is_some(), text) {
-        return Ok(Message {
-            error: Some(error),
-            ..Message::default()
-        });
+    let said = [raw.error, raw.object, raw.message, raw.detail];
+    if let Some(error) = error_of(said, items.is_some(), text) {
+        return Ok(Message::failed(error));
     }
     Ok(Message {
         model: present(raw.model).and_then(|name| serde_json::from_str(name).ok()),
@@ -284,26 +243,18 @@ fn not_known(error: &serde_json::Error, text: &str) -> BadMessage {
 /// Reads a message; `visit` knows where a choice has its text.
 pub(super) fn read(
     json: &[u8],
-    visit: impl Fn(&Choice<'_>, &mut MessageBuilder) -> Result<(), BadMessage>,
+    visit: impl Fn(&Choice<&RawValue>, &mut MessageBuilder) -> Result<(), BadMessage>,
 ) -> Result<Message, BadMessage> {
     let text = utf8(json)?;
     if text.trim() == "null" {
         return Ok(Message::default());
     }
-    let raw: RawMessage<'_> =
+    let raw: RawMessage<&RawValue> =
         serde_json::from_str(text).map_err(|error| not_known(&error, text))?;
-    let said = ErrorFields {
-        error: raw.error,
-        object: raw.object,
-        message: raw.message,
-        detail: raw.detail,
-    };
+    let said = [raw.error, raw.object, raw.message, raw.detail];
     let answers = raw.choices.is_some() || raw.usage.is_some();
-    if let Some(error) = error_of(&said, answers, text) {
-        return Ok(Message {
-            error: Some(error),
-            ..Message::default()
-        });
+    if let Some(error) = error_of(said, answers, text) {
+        return Ok(Message::failed(error));
     }
     let mut found = MessageBuilder::new(json);
     for choice in raw.choices.iter().flatten() {
@@ -335,46 +286,41 @@ pub(super) fn text(json: &[u8], visit: impl Fn(&Value, &mut AnswerText)) -> Answ
 }
 
 /// The message of an error, in any of the forms that engines use.
-fn error_of(message: &ErrorFields<'_>, answers: bool, whole: &str) -> Option<String> {
-    if let Some(error) = error_message(message.error) {
+fn error_of(said: [Option<&RawValue>; 4], answers: bool, whole: &str) -> Option<String> {
+    let [error, object, message, detail] = said;
+    if let Some(error) = error_message(error) {
         return Some(error);
     }
     if answers {
         return None;
     }
-    if (message.object).is_some_and(|object| object.get() == "\"error\"") {
-        return error_message(message.message).or_else(|| Some(whole.to_owned()));
+    if object.is_some_and(|object| object.get() == "\"error\"") {
+        return error_message(message).or_else(|| Some(whole.to_owned()));
     }
-    error_message(message.detail).or_else(|| error_message(message.message))
+    error_message(detail).or_else(|| error_message(message))
 }
 
-#[derive(Deserialize, Default)]
-struct RawUsage<'a> {
-    #[serde(borrow, default)]
-    prompt_tokens: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    completion_tokens: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    prompt_tokens_details: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    cached_tokens: Option<&'a RawValue>,
+#[derive(Deserialize)]
+struct RawUsage<T> {
+    prompt_tokens: Option<T>,
+    completion_tokens: Option<T>,
+    prompt_tokens_details: Option<T>,
+    cached_tokens: Option<T>,
 }
 
 /// Token counts: absent, null and fractional numbers are all met in the wild.
 pub(super) fn usage_of(raw: &str) -> Option<Usage> {
-    let usage: RawUsage<'_> = serde_json::from_str(raw).ok()?;
+    let usage: RawUsage<&RawValue> = serde_json::from_str(raw).ok()?;
     let count = |count: Option<&RawValue>| {
         let number: f64 = count?.get().parse().ok()?;
         (number >= 0.0 && number <= f64::from(u32::MAX)).then_some(number as u32)
     };
-    let details = present(usage.prompt_tokens_details);
-    let details: RawUsage<'_> = details
-        .and_then(|details| serde_json::from_str(details).ok())
-        .unwrap_or_default();
+    let details: Option<RawUsage<&RawValue>> =
+        present(usage.prompt_tokens_details).and_then(|it| serde_json::from_str(it).ok());
     Some(Usage {
         input: count(usage.prompt_tokens),
         output: count(usage.completion_tokens),
-        cached: count(details.cached_tokens),
+        cached: details.and_then(|details| count(details.cached_tokens)),
     })
 }
 

@@ -12,13 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Envelope {
-    #[serde(default)]
     pub concurrency: Option<[f64; 2]>,
-    #[serde(default)]
     pub rate: Option<[f64; 2]>,
-    #[serde(default)]
     pub input_tokens: Option<[f64; 2]>,
-    #[serde(default)]
     pub output_tokens: Option<[f64; 2]>,
     /// Values of each flag that was given; an empty text stands for its default. Absent where no
     /// flag lies outside.

@@ -168,18 +168,10 @@ pub(crate) fn extremes<'a>(
     } else {
         Compared::Throughput
     };
-    let ranked = |rows: &[&'a MeasuredPoint<'a>]| {
-        let known = rows.iter().map(|row| (compared.plain(row), *row));
-        let mut known: Vec<(f64, &MeasuredPoint<'_>)> = known
-            .filter_map(|(value, row)| Some((value?, row)))
-            .collect();
-        known.sort_by(|(a, _), (b, _)| compared.rank(*a, *b));
-        known
-    };
     let is_judged = rows.iter().any(|row| row.meets().is_some());
     let counts = |row: &&MeasuredPoint<'_>| !is_judged || row.meets() == Some(true);
     let candidates: Vec<&MeasuredPoint<'_>> = rows.iter().filter(counts).collect();
-    let best = ranked(&candidates).first().copied();
+    let best = ranked(compared, &candidates).first().copied();
     let Some((best, winner)) = best.filter(|_| !varied.is_empty()) else {
         return Vec::new();
     };
@@ -187,14 +179,11 @@ pub(crate) fn extremes<'a>(
     let at_load: Vec<&MeasuredPoint<'_>> = (rows.iter())
         .filter(|row| row.name(&fixed) == load)
         .collect();
-    let rivals = ranked(&at_load);
+    let rivals = ranked(compared, &at_load);
     let Some((worst, _)) = rivals.last().filter(|_| rivals.len() > 1) else {
         return Vec::new();
     };
-    let shown = |value: f64| {
-        let interval = [value; 2];
-        self::value(compared, &Estimate { value, interval })
-    };
+    let shown = |value: f64| plain(compared, value);
     let factor = (best / worst).max(worst / best);
     // Settings that read alike are named together.
     let values = |value: f64, among: &[&MeasuredPoint<'_>]| {
@@ -267,19 +256,13 @@ pub(super) fn large_differences<'a>(
             if given && rows.iter().any(|row| row.point.is_open_loop()) {
                 return None;
             }
-            let mut ranked: Vec<(f64, &MeasuredPoint<'_>)> = (rows.iter())
-                .filter_map(|row| Some((compared.plain(row)?, *row)))
-                .collect();
-            ranked.sort_by(|(a, _), (b, _)| compared.rank(*a, *b));
+            let ranked = ranked(compared, rows);
             let (best, worst) = (*ranked.first()?, *ranked.last()?);
             let factor = (best.0 / worst.0).max(worst.0 / best.0);
             (factor >= LARGE).then_some((factor, best, worst, point))
         });
         let (factor, best, worst, point) = worst.max_by(|a, b| a.0.total_cmp(&b.0))?;
-        let shown = |value: f64| {
-            let interval = [value; 2];
-            self::value(compared, &Estimate { value, interval })
-        };
+        let shown = |value: f64| plain(compared, value);
         let evidence = if point.is_empty() {
             Text::LargeEvidence
         } else {
@@ -320,10 +303,27 @@ fn metric(compared: Compared, lang: Lang) -> String {
 }
 
 fn value(compared: Compared, estimate: &Estimate) -> String {
+    plain(compared, estimate.value)
+}
+
+fn plain(compared: Compared, value: f64) -> String {
     match compared {
-        Compared::Throughput => format!("{} tok/s", number::grouped(estimate.value, 1)),
-        Compared::Ttft | Compared::Itl => number::whole_millis(estimate.value),
+        Compared::Throughput => format!("{} tok/s", number::grouped(value, 1)),
+        Compared::Ttft | Compared::Itl => number::whole_millis(value),
     }
+}
+
+/// The rows whose value is known, the best first.
+fn ranked<'a>(
+    compared: Compared,
+    rows: &[&'a MeasuredPoint<'a>],
+) -> Vec<(f64, &'a MeasuredPoint<'a>)> {
+    let known = rows.iter();
+    let mut known: Vec<_> = known
+        .filter_map(|row| Some((compared.plain(row)?, *row)))
+        .collect();
+    known.sort_by(|(a, _), (b, _)| compared.rank(*a, *b));
+    known
 }
 
 fn won(compared: Compared, contests: &[Contest], lang: Lang) -> Option<Finding> {

@@ -130,7 +130,7 @@ fn unread(found: &ImportedResult, lang: Lang) -> Vec<String> {
         let names = comma.join(lang, &names);
         match reason {
             Some(reason) => {
-                let values = [("names", names), ("reason", reason.stated(lang).to_owned())];
+                let values = [("names", names), ("reason", reason.text(lang).to_owned())];
                 ImportText::NotReadBecause.with(lang, &values)
             }
             None => names,

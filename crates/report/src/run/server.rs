@@ -49,31 +49,30 @@ pub(super) fn section(report: &RunReport<'_>) -> Option<Section> {
     pair(ServerText::Speculation, speculation);
     pair(ServerText::BatchSize, view.batch_size.map(number::mean));
     pair(ServerText::StepTokens, view.step_tokens.map(number::mean));
-    let times = [
-        (ServerText::QueueMean, view.queue_mean_ms),
-        (ServerText::PrefillMean, view.prefill_mean_ms),
-        (ServerText::DecodeMean, view.decode_mean_ms),
-    ];
-    let times: Vec<String> = (times.into_iter())
-        .filter_map(|(label, ms)| Some(report.fill(label, &[("time", number::millis(ms?))])))
-        .collect();
-    pair(
-        ServerText::MeanTimes,
-        (!times.is_empty()).then(|| report.list(&times)),
-    );
     let between = view.between.unwrap_or_default();
-    let between = [
-        (ServerText::BetweenTtft, between.ttft_ms),
-        (ServerText::BetweenTpot, between.tpot_ms),
-        (ServerText::BetweenE2e, between.e2e_ms),
-    ];
-    let between: Vec<String> = (between.into_iter())
-        .filter_map(|(label, ms)| Some(report.fill(label, &[("time", number::millis(ms?))])))
-        .collect();
-    pair(
-        ServerText::Between,
-        (!between.is_empty()).then(|| report.list(&between)),
-    );
+    for (label, times) in [
+        (
+            ServerText::MeanTimes,
+            [
+                (ServerText::QueueMean, view.queue_mean_ms),
+                (ServerText::PrefillMean, view.prefill_mean_ms),
+                (ServerText::DecodeMean, view.decode_mean_ms),
+            ],
+        ),
+        (
+            ServerText::Between,
+            [
+                (ServerText::BetweenTtft, between.ttft_ms),
+                (ServerText::BetweenTpot, between.tpot_ms),
+                (ServerText::BetweenE2e, between.e2e_ms),
+            ],
+        ),
+    ] {
+        let times = times.into_iter();
+        let said = |(of, ms)| Some(report.fill(of, &[("time", number::millis(ms?))]));
+        let times: Vec<String> = times.filter_map(said).collect();
+        pair(label, (!times.is_empty()).then(|| report.list(&times)));
+    }
     pair(
         ServerText::FrontEndCores,
         view.front_end_cores.map(number::percent),

@@ -198,15 +198,11 @@ mod tests {
     fn plan(axes: &[&str], points: Vec<PlannedPoint>) -> SweepPlan {
         SweepPlan {
             schema: PLAN_SCHEMA.to_owned(),
-            label: None,
-            tags: Vec::new(),
             axes: axes.iter().map(ToString::to_string).collect(),
-            engine_options: Vec::new(),
-            engine: Vec::new(),
-            typed: Vec::new(),
             repeat: 1,
             visits: (0..points.len()).map(|point| (point, 0)).collect(),
             points,
+            ..SweepPlan::default()
         }
     }
 

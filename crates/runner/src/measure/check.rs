@@ -101,11 +101,8 @@ mod tests {
             ("8", "#### 7", false),
             ("I cannot say.", "#### 7", false),
         ] {
-            assert_eq!(
-                right(&Rule::Gsm8k, answer, expected),
-                Some(is_right),
-                "{answer}"
-            );
+            let found = right(&Rule::Gsm8k, answer, expected);
+            assert_eq!(found, Some(is_right), "{answer}");
         }
         assert_eq!(right(&Rule::Gsm8k, "7", "none"), None);
         assert_eq!(Rule::Gsm8k.is_right("7", None), None);
@@ -125,11 +122,8 @@ mod tests {
             ("A", "B", false),
             ("I do not know.", "B", false),
         ] {
-            assert_eq!(
-                right(&Rule::Choice, answer, expected),
-                Some(is_right),
-                "{answer}"
-            );
+            let found = right(&Rule::Choice, answer, expected);
+            assert_eq!(found, Some(is_right), "{answer}");
         }
         assert_eq!(right(&Rule::Choice, "B", "Paris"), None);
     }

@@ -5,42 +5,28 @@ use super::{
     state::{Prompts, State},
 };
 
-/// The settings of MindIE's scheduler, by the names of its `config.json`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct MindiePolicy {
-    /// maxPrefillBatchSize: prompts of a prefill. A prefill is begun only while fewer than this
-    /// many run, which no manual says but users have met: at 1 the batch stays at 1.
-    pub max_prefill_batch_size: u32,
-    pub max_prefill_tokens: u32,
-    /// maxInputTokenLen, where longer prompts are rejected rather than cut.
-    pub longest_input: Option<u32>,
-    /// maxBatchSize: sequences of a decode.
-    pub max_batch_size: u32,
-    /// maxIterTimes: the most tokens of an answer.
-    pub max_iter_times: u32,
-    /// maxQueueDelayMicroseconds: how long a prefill that is not full waits for more.
-    pub max_queue_delay_us: u64,
-    /// supportSelectBatch: weigh waiting against running instead of always prefilling first.
-    pub select_batch: bool,
-    /// prefillTimeMsPerReq: what running sequences lose by a prefill.
-    pub prefill_time_ms: f64,
-    /// decodeTimeMsPerReq: what waiting sequences lose by a decode.
-    pub decode_time_ms: f64,
-}
-
-impl Default for MindiePolicy {
-    fn default() -> MindiePolicy {
-        MindiePolicy {
-            max_prefill_batch_size: 50,
-            max_prefill_tokens: 8192,
-            longest_input: Some(2048),
-            max_batch_size: 200,
-            max_iter_times: 512,
-            max_queue_delay_us: 5000,
-            select_batch: false,
-            prefill_time_ms: 150.0,
-            decode_time_ms: 50.0,
-        }
+inferometer_catalog::with_defaults! {
+    /// The settings of MindIE's scheduler, by the names of its `config.json`.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct MindiePolicy {
+        /// maxPrefillBatchSize: prompts of a prefill. A prefill is begun only while fewer than this
+        /// many run, which no manual says but users have met: at 1 the batch stays at 1.
+        pub max_prefill_batch_size: u32 = 50,
+        pub max_prefill_tokens: u32 = 8192,
+        /// maxInputTokenLen, where longer prompts are rejected rather than cut.
+        pub longest_input: Option<u32> = Some(2048),
+        /// maxBatchSize: sequences of a decode.
+        pub max_batch_size: u32 = 200,
+        /// maxIterTimes: the most tokens of an answer.
+        pub max_iter_times: u32 = 512,
+        /// maxQueueDelayMicroseconds: how long a prefill that is not full waits for more.
+        pub max_queue_delay_us: u64 = 5000,
+        /// supportSelectBatch: weigh waiting against running instead of always prefilling first.
+        pub select_batch: bool = false,
+        /// prefillTimeMsPerReq: what running sequences lose by a prefill.
+        pub prefill_time_ms: f64 = 150.0,
+        /// decodeTimeMsPerReq: what waiting sequences lose by a decode.
+        pub decode_time_ms: f64 = 50.0,
     }
 }
 

@@ -8,33 +8,22 @@ use super::{
     state::{Prompts, State},
 };
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct VllmPolicy {
-    /// `--max-num-batched-tokens`: tokens of a step.
-    pub max_num_batched_tokens: u32,
-    /// `--max-num-seqs`: sequences of a step.
-    pub max_num_seqs: u32,
-    /// `--enable-chunked-prefill`. Off, prompts are computed whole, in steps of their own and
-    /// before anybody decodes.
-    pub chunked_prefill: bool,
-    /// `--long-prefill-token-threshold`: the most tokens of one prompt in a step; 0 = no bound.
-    pub long_prefill_token_threshold: u32,
-    /// `--async-scheduling`: a step is planned while the one before it runs, so that a request
-    /// which arrives meanwhile is seen one step later.
-    pub async_scheduling: bool,
-    pub order: Order,
-}
-
-impl Default for VllmPolicy {
-    fn default() -> VllmPolicy {
-        VllmPolicy {
-            max_num_batched_tokens: 8192,
-            max_num_seqs: 1024,
-            chunked_prefill: true,
-            long_prefill_token_threshold: 0,
-            async_scheduling: true,
-            order: Order::Arrival,
-        }
+inferometer_catalog::with_defaults! {
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct VllmPolicy {
+        /// `--max-num-batched-tokens`: tokens of a step.
+        pub max_num_batched_tokens: u32 = 8192,
+        /// `--max-num-seqs`: sequences of a step.
+        pub max_num_seqs: u32 = 1024,
+        /// `--enable-chunked-prefill`. Off, prompts are computed whole, in steps of their own and
+        /// before anybody decodes.
+        pub chunked_prefill: bool = true,
+        /// `--long-prefill-token-threshold`: the most tokens of one prompt in a step; 0 = no bound.
+        pub long_prefill_token_threshold: u32 = 0,
+        /// `--async-scheduling`: a step is planned while the one before it runs, so that a request
+        /// which arrives meanwhile is seen one step later.
+        pub async_scheduling: bool = true,
+        pub order: Order = Order::Arrival,
     }
 }
 

@@ -9,15 +9,11 @@ fn plan(concurrencies: &[u64]) -> SweepPlan {
     };
     SweepPlan {
         schema: PLAN_SCHEMA.to_owned(),
-        label: None,
-        tags: Vec::new(),
         axes: vec!["concurrency".to_owned()],
-        engine_options: Vec::new(),
-        engine: Vec::new(),
-        typed: Vec::new(),
         repeat: 1,
         visits: (0..concurrencies.len()).map(|point| (point, 0)).collect(),
         points: concurrencies.iter().map(point).collect(),
+        ..SweepPlan::default()
     }
 }
 

@@ -91,40 +91,37 @@ fn first_rows(head: &[u8]) -> Vec<String> {
 }
 
 fn of_fields(row: &Object, field: Option<&str>) -> Option<DataFormat> {
+    use DataFormat::*;
     let has = |field| row.get(field).is_some();
     let solved =
         || matches!(row.optional_text("answer"), Ok(Some(answer)) if answer.contains("####"));
-    if has("conversations") || has("conversation") {
-        Some(DataFormat::ShareGpt)
-    } else if has("input_length") && has("chat_id") {
-        Some(DataFormat::Bailian)
-    } else if has("input_length") && has("session_id") {
-        Some(DataFormat::Trace)
-    } else if has("input_length") && (has("timestamp") || has("hash_ids")) {
-        Some(DataFormat::Mooncake)
-    } else if has("requests") && (has("block_size") || has("hash_id_scope")) {
-        Some(DataFormat::Agentic)
-    } else if has("resourceSpans") || (has("attributes") && has("context")) {
-        Some(DataFormat::Otel)
-    } else if has("startTime") && (has("call_type") || has("prompt_tokens")) {
-        Some(DataFormat::LiteLlm)
-    } else if has("messages") || line::is_body(row) {
-        Some(DataFormat::Line)
-    } else if has("question") {
-        Some(if solved() {
-            DataFormat::Gsm8k
-        } else {
-            DataFormat::OpenQa
-        })
-    } else if has("instruction") {
-        Some(DataFormat::Instruct)
-    } else if has("prompt") {
-        Some(DataFormat::Custom)
-    } else if sounds::are_in(row) {
-        Some(DataFormat::OpenQa)
-    } else {
-        field.map(|_| DataFormat::OpenQa)
-    }
+    let question = if solved() { Gsm8k } else { OpenQa };
+    let has_length = |field| has("input_length") && has(field);
+    let formats = [
+        (has("conversations") || has("conversation"), ShareGpt),
+        (has_length("chat_id"), Bailian),
+        (has_length("session_id"), Trace),
+        (has_length("timestamp") || has_length("hash_ids"), Mooncake),
+        (
+            has("requests") && (has("block_size") || has("hash_id_scope")),
+            Agentic,
+        ),
+        (
+            has("resourceSpans") || (has("attributes") && has("context")),
+            Otel,
+        ),
+        (
+            has("startTime") && (has("call_type") || has("prompt_tokens")),
+            LiteLlm,
+        ),
+        (has("messages") || line::is_body(row), Line),
+        (has("question"), question),
+        (has("instruction"), Instruct),
+        (has("prompt"), Custom),
+        (sounds::are_in(row) || field.is_some(), OpenQa),
+    ];
+    let found = formats.into_iter().find(|(is_it, _)| *is_it);
+    found.map(|(_, format)| format)
 }
 
 fn likely_field(row: &Object) -> String {
@@ -142,79 +139,72 @@ mod tests {
 
     #[test]
     fn fields_decide() {
-        for (text, format) in [
+        use DataFormat::*;
+        for (format, texts) in [
             (
-                "[\n {\"id\": 1, \"conversations\": []}]",
-                DataFormat::ShareGpt,
+                ShareGpt,
+                &[
+                    "[\n {\"id\": 1, \"conversations\": []}]",
+                    "{\"conversations\": []}\n",
+                ][..],
             ),
-            ("{\"conversations\": []}\n", DataFormat::ShareGpt),
+            (Mooncake, &[r#"{"timestamp": 1, "input_length": 2}"#]),
             (
-                "{\"timestamp\": 1, \"input_length\": 2}",
-                DataFormat::Mooncake,
+                Bailian,
+                &[r#"{"timestamp": 1, "input_length": 2, "chat_id": 3}"#],
             ),
+            (Trace, &[r#"{"session_id": 1, "input_length": 2}"#]),
             (
-                "{\"timestamp\": 1, \"input_length\": 2, \"chat_id\": 3}",
-                DataFormat::Bailian,
+                Agentic,
+                &["{\n \"id\": \"a\",\n \"block_size\": 64,\n \"requests\": []\n}\n"],
             ),
+            (Otel, &[r#"{"resourceSpans": []}"#]),
             (
-                "{\"session_id\": 1, \"input_length\": 2}",
-                DataFormat::Trace,
-            ),
-            (
-                "{\n \"id\": \"a\",\n \"block_size\": 64,\n \"requests\": []\n}\n",
-                DataFormat::Agentic,
-            ),
-            ("{\"resourceSpans\": []}", DataFormat::Otel),
-            (
-                "{\"startTime\": 1, \"call_type\": \"completion\", \"messages\": []}",
-                DataFormat::LiteLlm,
+                LiteLlm,
+                &[r#"{"startTime": 1, "call_type": "completion", "messages": []}"#],
             ),
             (
-                "INFO:     Started\nINFO 11-17 05:13:48 [logger.py:43] Received request a: prompt: 'b', params: c\n",
-                DataFormat::VllmLog,
+                VllmLog,
+                &[
+                    "INFO:     Started\nINFO 11-17 05:13:48 [logger.py:43] Received request a: prompt: 'b', params: c\n",
+                ],
             ),
             (
-                "{\"question\": \"a\", \"answer\": \"b\\n#### 3\"}",
-                DataFormat::Gsm8k,
+                Gsm8k,
+                &["{\"question\": \"a\", \"answer\": \"b\\n#### 3\"}"],
             ),
             (
-                "{\"question\": \"a\", \"answer\": \"b\"}",
-                DataFormat::OpenQa,
+                OpenQa,
+                &[
+                    r#"{"question": "a", "answer": "b"}"#,
+                    r#"{"audio_filepath": "a.wav", "duration": 2.5, "text": "said"}"#,
+                    // A broken first row does not hide what the others are.
+                    "{\"question\": \"a\n{\"question\": \"b\"}\n",
+                ],
             ),
-            ("[{\"instruction\": \"a\"}]", DataFormat::Instruct),
+            (Instruct, &[r#"[{"instruction": "a"}]"#]),
+            (Custom, &[r#"{"prompt": "a", "output_tokens": 3}"#]),
             (
-                "{\"prompt\": \"a\", \"output_tokens\": 3}",
-                DataFormat::Custom,
+                Line,
+                &[
+                    r#"{"prompt": "a", "max_tokens": 3}"#,
+                    r#"{"model": "a", "prompt": "b"}"#,
+                    r#"{"messages": []}"#,
+                    "[{\"role\": \"user\", \"content\": \"a\"}]\n",
+                    r#"["a", "b"]"#,
+                    "Why?\n{\"question\": 1}\nHow?",
+                    "{name} is here\n",
+                ],
             ),
-            ("{\"prompt\": \"a\", \"max_tokens\": 3}", DataFormat::Line),
+            (Azure, &["TIMESTAMP,ContextTokens,GeneratedTokens\n"]),
             (
-                "{\"audio_filepath\": \"a.wav\", \"duration\": 2.5, \"text\": \"said\"}",
-                DataFormat::OpenQa,
-            ),
-            ("{\"model\": \"a\", \"prompt\": \"b\"}", DataFormat::Line),
-            ("{\"messages\": []}", DataFormat::Line),
-            (
-                "[{\"role\": \"user\", \"content\": \"a\"}]\n",
-                DataFormat::Line,
-            ),
-            ("[\"a\", \"b\"]", DataFormat::Line),
-            ("Why?\n{\"question\": 1}\nHow?", DataFormat::Line),
-            ("{name} is here\n", DataFormat::Line),
-            (
-                "TIMESTAMP,ContextTokens,GeneratedTokens\n",
-                DataFormat::Azure,
-            ),
-            (
-                "\"Timestamp\",Model,Request tokens,Response tokens\r\n",
-                DataFormat::BurstGpt,
-            ),
-            // A broken first row does not hide what the others are.
-            (
-                "{\"question\": \"a\n{\"question\": \"b\"}\n",
-                DataFormat::OpenQa,
+                BurstGpt,
+                &["\"Timestamp\",Model,Request tokens,Response tokens\r\n"],
             ),
         ] {
-            assert_eq!(found(text, None), Ok(format), "{text}");
+            for text in texts {
+                assert_eq!(found(text, None), Ok(format), "{text}");
+            }
         }
     }
 

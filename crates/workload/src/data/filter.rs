@@ -6,7 +6,7 @@ use super::row::{Row, RowContent};
 use inferometer_core::work::{DataSource, Filter, PromptLength};
 use std::time::Duration;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Filters {
     filter: Option<Filter>,
     min_prompt: Option<PromptLength>,
@@ -64,17 +64,6 @@ impl Filters {
         match asked {
             Some(asked) if !trace && !tokenizer => Err(DataError::NoTokenizer { asked }),
             _ => Ok(filters),
-        }
-    }
-
-    pub fn none() -> Self {
-        Filters {
-            filter: None,
-            min_prompt: None,
-            max_prompt: None,
-            from: Duration::ZERO,
-            to: None,
-            by_tokens: false,
         }
     }
 

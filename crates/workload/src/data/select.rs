@@ -155,7 +155,7 @@ impl Selection<'_> {
             (_, limit) => limit,
         };
         let (pieces, end) = text::pieces(self.path, length, wanted, self.tokenizer)?;
-        let mut collector = Collector::new(self, Filters::none(), DataFormat::Text);
+        let mut collector = Collector::new(self, Filters::default(), DataFormat::Text);
         for piece in pieces {
             if let Some(end) = collector.take_batch(vec![Ok(piece.into())])? {
                 return collector.finish(end);

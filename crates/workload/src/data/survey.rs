@@ -90,7 +90,7 @@ impl Surveyor<'_> {
             let tokenizer = Some(self.tokenizer);
             let (pieces, _) = text::pieces_of(self.path, source, length, data.limit, tokenizer)?;
             let rows = Rows::Pieces(pieces.into_iter());
-            return Ok((rows, DataFormat::Text, packing, Filters::none()));
+            return Ok((rows, DataFormat::Text, packing, Filters::default()));
         }
         let opened = Opened::open(
             self.path,
@@ -447,21 +447,12 @@ mod tests {
     use super::*;
     use crate::testing::file;
     use crate::tokenizer::Bytes;
-    use inferometer_core::work::Window;
 
     fn source(format: Option<DataFormat>) -> DataSource {
         DataSource {
             location: "data".to_owned(),
             format,
-            field: None,
-            filter: None,
-            limit: None,
-            shuffle: false,
-            min_prompt: None,
-            max_prompt: None,
-            skip_bad: false,
-            window: Window::default(),
-            block_tokens: None,
+            ..DataSource::default()
         }
     }
 

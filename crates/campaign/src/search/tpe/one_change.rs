@@ -159,7 +159,7 @@ mod tests {
     use super::super::super::{Searcher, Tpe};
     use super::*;
     use crate::search::{Observation, Outcome};
-    use crate::space::{Domain, NoRules, Spacing};
+    use crate::space::{Domain, Spacing};
 
     fn space() -> Space {
         let seqs = Domain::int(16, 256, Spacing::Log(Some(4.0))).unwrap();
@@ -173,13 +173,7 @@ mod tests {
     }
 
     fn measured(point: Point) -> Observation {
-        Observation {
-            point,
-            outcome: Outcome::Measured {
-                objectives: vec![1.0],
-                violation: 0.0,
-            },
-        }
+        Observation::of(point, 1.0, 0.0)
     }
 
     /// The engine's default, whose number of sequences is not in the space.
@@ -200,15 +194,7 @@ mod tests {
         for seed in 0..20 {
             let mut past = vec![measured(default())];
             let mut changed = BTreeSet::new();
-            loop {
-                let ask = Ask {
-                    space: &space,
-                    rules: &NoRules,
-                    past: &past,
-                    pending: &[],
-                    seed,
-                };
-                let Some(point) = one_change(&ask) else { break };
+            while let Some(point) = one_change(&Ask::free(&space, &past, seed)) {
                 assert!(space.contains(&point));
                 changed.insert(only_difference(&centre, &point).expect("one flag"));
                 past.push(measured(point));
@@ -222,14 +208,7 @@ mod tests {
         let space = space();
         let mut past = vec![measured(Point::default())];
         for _ in 0..4 {
-            let ask = Ask {
-                space: &space,
-                rules: &NoRules,
-                past: &past,
-                pending: &[],
-                seed: 1,
-            };
-            let point = super::super::Tpe.next(&ask).unwrap();
+            let point = Tpe.next(&Ask::free(&space, &past, 1)).unwrap();
             past.push(measured(point));
         }
         let middle = &past[1].point;
@@ -243,13 +222,8 @@ mod tests {
     #[test]
     fn what_is_being_tried_is_not_changed_again_and_without_a_measurement_there_is_no_centre() {
         let space = space();
-        let mut ask = Ask {
-            space: &space,
-            rules: &NoRules,
-            past: &[measured(default())],
-            pending: &[],
-            seed: 3,
-        };
+        let past = [measured(default())];
+        let mut ask = Ask::free(&space, &past, 3);
         let first = one_change(&ask).unwrap();
         let pending = [first.clone()];
         ask.pending = &pending;
@@ -271,13 +245,7 @@ mod tests {
         };
         let past = [failed(default())];
         let space = space();
-        let mut ask = Ask {
-            space: &space,
-            rules: &NoRules,
-            past: &past,
-            pending: &[],
-            seed: 3,
-        };
+        let mut ask = Ask::free(&space, &past, 3);
         assert_eq!(one_change(&ask), None);
         let next = scattered(&ask).unwrap();
         assert_eq!(Tpe.next(&ask), Some(next.clone()));

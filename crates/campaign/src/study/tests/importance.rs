@@ -20,7 +20,7 @@ fn tried(trials: &[(i64, i64, &str, f64)]) -> (Space, Vec<Observation>) {
             ("b", Value::Int(b)),
             ("mode", Value::Text(mode.into())),
         ];
-        observed(point.into_iter().collect(), value, 0.0)
+        Observation::of(point.into_iter().collect(), value, 0.0)
     });
     (Space::new(dimensions, Vec::new()).unwrap(), past.collect())
 }
@@ -77,8 +77,8 @@ fn importance_speaks_of_what_meets_the_slos() {
     let study = study();
     // Throughput rises with the batch, and beyond 64 the limit is missed.
     let observation = |seqs: i64| match seqs {
-        ..=64 => observed(point(seqs), 100.0 - seqs as f64, 0.0),
-        _ => observed(point(seqs), seqs as f64, 0.5),
+        ..=64 => Observation::of(point(seqs), 100.0 - seqs as f64, 0.0),
+        _ => Observation::of(point(seqs), seqs as f64, 0.5),
     };
     let seqs = [16, 20, 24, 28, 32, 40, 48, 64, 128, 256, 512, 1024];
     let past: Vec<Observation> = seqs.into_iter().map(observation).collect();
@@ -119,7 +119,7 @@ fn what_misses_the_slos_at_its_best_end_has_no_direction() {
     // Smaller batches are better, and the smallest miss the limit.
     let observation = |seqs: i64| {
         let missed = if seqs < 24 { 0.5 } else { 0.0 };
-        observed(point(seqs), 2000.0 - seqs as f64, missed)
+        Observation::of(point(seqs), 2000.0 - seqs as f64, missed)
     };
     let seqs = [16, 20, 24, 32, 48, 64, 96, 128, 256, 512, 1024];
     let past: Vec<Observation> = seqs.into_iter().map(observation).collect();

@@ -104,16 +104,14 @@ pub(super) fn slots(fact: &Fact) -> Vec<Slot> {
         Fact::MaxModelLen { tokens } | Fact::KvCacheTokens { tokens } => vec![count(tokens)],
         Fact::KvCacheMemory { gib } => vec![number(gib)],
         Fact::EngineStarted { seconds } => vec![number(seconds)],
-        Fact::WeightsLoaded { gib, seconds } => [Some(gib), seconds.as_ref()]
-            .into_iter()
-            .flatten()
-            .map(number)
-            .collect(),
-        Fact::GraphsCaptured { seconds, gib } => [Some(seconds), gib.as_ref()]
-            .into_iter()
-            .flatten()
-            .map(number)
-            .collect(),
+        Fact::WeightsLoaded {
+            gib: first,
+            seconds: next,
+        }
+        | Fact::GraphsCaptured {
+            seconds: first,
+            gib: next,
+        } => [first].into_iter().chain(next).map(number).collect(),
         Fact::KvCacheBlocks { device, host } => vec![count(device), count(host)],
         Fact::Slots { slots, tokens } => vec![count(slots), count(tokens)],
         Fact::MaxConcurrency { tokens, requests } => vec![count(tokens), number(requests)],

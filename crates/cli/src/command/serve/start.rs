@@ -22,65 +22,13 @@ const COMMANDS: [&str; 3] = ["run", "sweep", "capacity"];
 
 /// Options that a page may give. None of them reads a file of this machine, takes a secret from
 /// it, runs a program on it, or says where on it something is written.
-const OFFERED: [&str; 57] = [
-    "url",
-    "model",
-    "api",
-    "no_stream",
-    "sim_device",
-    "sim_clock",
-    "concurrency",
-    "rate",
-    "arrival",
-    "burstiness",
-    "stagger",
-    "ramp",
-    "ramp_from",
-    "ramp_over",
-    "max_concurrency",
-    "requests",
-    "duration",
-    "warmup",
-    "hold",
-    "cancel",
-    "drain",
-    "stop_when",
-    "until",
-    "prompt",
-    "input_tokens",
-    "output_tokens",
-    "workload",
-    "text",
-    "prefix_tokens",
-    "prefix_groups",
-    "cache_hit",
-    "turns",
-    "think",
-    "batch_size",
-    "max_tokens",
-    "min_tokens",
-    "temperature",
-    "top_p",
-    "extra",
-    "images",
-    "audio",
-    "slo",
-    "attainment",
-    "label",
-    "tag",
-    "seed",
-    "request_timeout",
-    "zip",
-    "repeat",
-    "order",
-    "rest",
-    "over",
-    "start",
-    "lowest",
-    "highest",
-    "tolerance",
-    "budget",
-];
+const OFFERED: &str = "\
+    url model api no_stream sim_device sim_clock concurrency rate arrival burstiness stagger \
+    ramp ramp_from ramp_over max_concurrency requests duration warmup hold cancel drain \
+    stop_when until prompt input_tokens output_tokens workload text prefix_tokens \
+    prefix_groups cache_hit turns think batch_size max_tokens min_tokens temperature top_p \
+    extra images audio slo attainment label tag seed request_timeout zip repeat order rest \
+    over start lowest highest tolerance budget";
 
 /// Words of a command, and bytes of each, at most.
 const MOST_WORDS: usize = 200;
@@ -246,7 +194,7 @@ impl Starter {
         for argument in command.get_arguments() {
             let id = argument.get_id().as_str();
             let is_given = given.value_source(id) == Some(ValueSource::CommandLine);
-            if is_given && !OFFERED.contains(&id) {
+            if is_given && !is_offered(id) {
                 bail!("{argument} is not for pages; use the command line");
             }
         }
@@ -279,8 +227,12 @@ fn watch(mut child: Child, started: &Started, out: &Path) {
 }
 
 fn offered(command: &Command) -> impl Iterator<Item = &Arg> {
-    let is_offered = |argument: &&Arg| OFFERED.contains(&argument.get_id().as_str());
-    command.get_arguments().filter(is_offered)
+    let arguments = command.get_arguments();
+    arguments.filter(|argument| is_offered(argument.get_id().as_str()))
+}
+
+fn is_offered(id: &str) -> bool {
+    OFFERED.split(' ').any(|offered| offered == id)
 }
 
 fn text(text: &clap::builder::StyledStr) -> String {
@@ -325,14 +277,14 @@ mod tests {
     fn what_is_offered_is_there_and_has_both_languages() {
         let forms = starter().forms();
         assert_eq!(forms.len(), COMMANDS.len());
-        let known = |id: &&str| {
+        let known = |id: &str| {
             let starter = starter();
             COMMANDS.iter().any(|name| {
                 let command = starter.program.find_subcommand(name).unwrap();
-                offered(command).any(|argument| argument.get_id() == *id)
+                offered(command).any(|argument| argument.get_id() == id)
             })
         };
-        let unknown: Vec<&&str> = OFFERED.iter().filter(|id| !known(id)).collect();
+        let unknown: Vec<&str> = OFFERED.split(' ').filter(|id| !known(id)).collect();
         assert!(unknown.is_empty(), "{unknown:?}");
         for option in forms.iter().flat_map(|form| &form.options) {
             let [en, zh] = &option.help;

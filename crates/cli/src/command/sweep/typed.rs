@@ -9,36 +9,14 @@ use inferometer_core::options::Options;
 use inferometer_runner::sweep::LOAD_AXES;
 
 /// Options whose comma is part of the value, or that may be given more than once.
-const NO_AXES: [&str; 15] = [
-    "prompt",
-    "stop",
-    "length-pairs",
-    "tag",
-    "label",
-    "header",
-    "slo",
-    "threshold",
-    "stop-when",
-    "config",
-    "url",
-    "until",
-    "field",
-    "api-key-env",
-    "server-metrics",
-];
+const NO_AXES: &str = "\
+    prompt stop length-pairs tag label header slo threshold stop-when config url until field \
+    api-key-env server-metrics";
 
 /// Options that an expression of others may give.
-const DERIVED: [&str; 9] = [
-    "requests",
-    "concurrency",
-    "rate",
-    "max-concurrency",
-    "warmup",
-    "input-tokens",
-    "output-tokens",
-    "max-tokens",
-    "min-tokens",
-];
+const DERIVED: &str = "\
+    requests concurrency rate max-concurrency warmup input-tokens output-tokens max-tokens \
+    min-tokens";
 
 #[derive(Clone, Debug, Default)]
 pub struct Typed {
@@ -116,6 +94,10 @@ impl FromArgMatches for Typed {
         self.given.sort_by_key(|given| given.index);
         Ok(())
     }
+}
+
+fn is_in(names: &str, name: &str) -> bool {
+    names.split(' ').any(|one| one == name)
 }
 
 /// A command with the options of a measurement and nothing else.
@@ -210,7 +192,7 @@ impl Typed {
             let Kind::Values(values) = &given.kind else {
                 continue;
             };
-            if NO_AXES.contains(&given.name.as_str()) {
+            if is_in(NO_AXES, &given.name) {
                 continue;
             }
             let [text] = values.as_slice() else {
@@ -236,7 +218,7 @@ impl Typed {
     /// `concurrency*10`: an expression that names other options of this command line.
     fn expression(&self, name: &str, text: &str) -> Option<Values> {
         let expression: inferometer_campaign::axes::Expression =
-            DERIVED.contains(&name).then(|| text.parse().ok())??;
+            is_in(DERIVED, name).then(|| text.parse().ok())??;
         let known = |other: &str| self.given.iter().any(|given| given.name == other);
         let derived = !expression.names().is_empty()
             && expression
