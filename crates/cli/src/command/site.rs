@@ -126,7 +126,14 @@ pub fn made_page(stored: &Stored, lang: Lang) -> String {
     let plain = |report: String| plain_page(&name(stored), &report, lang);
     let path = &stored.path;
     let page = match stored.kind {
-        Kind::Run => run_page(path, lang).or_else(|_| run_text(path, lang).map(plain)),
+        // Without its records the numbers are left, and what is wrong with the records is said.
+        Kind::Run => run_page(path, lang).or_else(|error| {
+            let numbers = run_text(path, lang)?;
+            Ok(plain(format!(
+                "{}\n\n{numbers}",
+                with_causes(error.as_ref())
+            )))
+        }),
         Kind::Sweep => sweep_page(path, lang),
         Kind::Capacity => capacity_page(path, lang),
         Kind::Study => tune::stored_page(path, lang),

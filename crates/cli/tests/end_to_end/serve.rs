@@ -139,6 +139,44 @@ fn results_are_listed_opened_and_compared_and_nothing_else_is_served() {
     assert!(end.starts_with("HTTP/1.1 405"), "{end}");
 }
 
+#[test]
+fn the_page_of_a_run_with_damaged_records_says_so() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("kept")).unwrap();
+    run(&place, "kept/a", "1");
+    let records = place.path("kept/a/records/records.parquet");
+    let bytes = std::fs::read(&records).unwrap();
+    std::fs::write(&records, &bytes[..bytes.len() / 2]).unwrap();
+    let page = serve(&place, &["kept"]).get("/runs/a");
+    assert!(page.contains("is not as it was written"), "{page}");
+}
+
+#[test]
+fn names_in_addresses_are_those_of_the_results_whatever_their_order() {
+    let place = Place::new();
+    for folder in ["old", "new"] {
+        std::fs::create_dir(place.path(folder)).unwrap();
+    }
+    // Names and folders in another order than the times.
+    run(&place, "old/b", "1");
+    run(&place, "new/c", "2");
+    run(&place, "old/a", "3");
+    let served = serve(&place, &["old", "new"]);
+    let listed = served.json("/api/runs");
+    let text = |line: &Value, key: &str| line[key].as_str().unwrap().to_owned();
+    let lines = listed["runs"].as_array().unwrap().iter();
+    let mut named: Vec<_> = lines
+        .map(|line| (text(line, "name"), text(line, "id")))
+        .collect();
+    named.sort();
+    let expected = [("a", "a"), ("b", "b"), ("c", "1~c")];
+    assert_eq!(named, expected.map(|(name, id)| (name.into(), id.into())));
+    for (name, id) in named {
+        let one = served.json(&format!("/api/runs/{id}"));
+        assert_eq!(one["name"], name.as_str(), "{one}");
+    }
+}
+
 /// A run that goes on until it is ended, with a page of its own, in `kept/live`.
 pub fn live_run(place: &Place, sim: &Sim) -> Served {
     std::fs::create_dir(place.path("kept")).unwrap();

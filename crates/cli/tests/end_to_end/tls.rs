@@ -63,6 +63,7 @@ fn an_own_authority_is_trusted_where_named_and_mistrust_says_what_to_do() {
     anything.assert_all_ok(6);
     let path = anything.path.to_str().unwrap();
     let shown = place.run(&["report", path, "--lang", "en"]).stdout;
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         shown.contains("certificates not checked (--insecure)"),
         "{shown}"

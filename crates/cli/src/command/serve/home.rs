@@ -24,7 +24,7 @@ use inferometer_web::access::encoded;
 use inferometer_web::{Answer, Status};
 use serde_json::Value;
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Files of a result that change when it does.
@@ -297,10 +297,14 @@ impl Home {
     pub fn listed(&self) -> anyhow::Result<Value> {
         let results = self.results()?;
         let known: Vec<KnownResult> = results.iter().map(|(_, it)| self.known(it)).collect();
+        let ids = results.iter().map(|(id, it)| (it.path.as_path(), id));
+        let ids: HashMap<&Path, &String> = ids.collect();
         let mut listed = value(&known);
+        // In an order of their own, the newest of all folders first.
         if let Some(Value::Array(lines)) = listed.get_mut("runs") {
-            for (line, (id, _)) in lines.iter_mut().zip(&results) {
-                line["id"] = id.clone().into();
+            for line in lines {
+                let path = line["path"].as_str().map(Path::new);
+                line["id"] = path.and_then(|path| ids.get(path).copied()).cloned().into();
             }
         }
         Ok(listed)
