@@ -3,6 +3,7 @@
 use anyhow::Context;
 use inferometer_runner::Session;
 use inferometer_text::Lang;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 pub fn session(lang: Lang) -> anyhow::Result<Arc<Session>> {
@@ -13,4 +14,9 @@ pub fn session(lang: Lang) -> anyhow::Result<Arc<Session>> {
         program: std::env::current_exe().context("cannot find this program's own file")?,
         variables: variables.collect(),
     }))
+}
+
+/// Our folder in the user's cache; absent on a host without a home.
+pub fn cache_folder() -> Option<PathBuf> {
+    session(Lang::En).ok()?.cache_folder()
 }

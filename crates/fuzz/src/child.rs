@@ -16,9 +16,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// Address space beyond that of the process when it begins to feed: far more than any input of
-/// these lengths may ask for.
-const MOST_GROWTH: u64 = 512 << 20;
 /// CPU that one input may take. Where a parser is slow but linear, the longest inputs take 3 s.
 const MOST_CPU: Duration = Duration::from_secs(10);
 /// What threads have, where much of this code runs.
@@ -26,6 +23,8 @@ const STACK: usize = 2 << 20;
 
 /// Exit code of an input that took too long.
 pub const SLOW: u8 = 3;
+/// Exit code of a process that refused an input rightly and can only end now, as the program does.
+pub const SPENT: u8 = 4;
 /// Exit code of a panic.
 pub const PANICKED: u8 = 101;
 /// Begins the line that the other process reads.
@@ -43,7 +42,7 @@ pub fn run(
         Err(error) => return failed(format_args!("{}: {error}", progress.display())),
     };
     let inputs = Inputs::new(target, seed);
-    in_thread(move |scratch| {
+    in_thread(target, move |scratch| {
         let begin = Instant::now();
         let (mut slowest, mut slowest_at) = (Duration::ZERO, 0);
         let (mut number, mut taken) = (from, 0);
@@ -76,7 +75,7 @@ pub fn run(
 /// Feeds one input.
 pub fn feed(target: &'static Target, input: &[u8]) -> ExitCode {
     let input = input.to_vec();
-    in_thread(move |scratch| {
+    in_thread(target, move |scratch| {
         let (_, took) = cpu_of(|| (target.run)(&input, scratch));
         if took > MOST_CPU {
             return too_slow(took);
@@ -130,7 +129,10 @@ impl Inputs {
 }
 
 /// With little stack and bounded memory, and silent about panics that the code itself catches.
-fn in_thread(work: impl FnOnce(&Scratch) -> ExitCode + Send + 'static) -> ExitCode {
+fn in_thread(
+    target: &Target,
+    work: impl FnOnce(&Scratch) -> ExitCode + Send + 'static,
+) -> ExitCode {
     let usual = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
         if !is_guarded() {
@@ -145,7 +147,7 @@ fn in_thread(work: impl FnOnce(&Scratch) -> ExitCode + Send + 'static) -> ExitCo
         Err(error) => return failed(error),
     };
     let scratch = Scratch(folder.path().to_owned());
-    bound_memory();
+    bound_memory(target.most_growth);
     let thread = thread::Builder::new().stack_size(STACK);
     let result = thread
         .spawn(move || work(&scratch))
@@ -158,7 +160,7 @@ fn in_thread(work: impl FnOnce(&Scratch) -> ExitCode + Send + 'static) -> ExitCo
     }
 }
 
-fn bound_memory() {
+fn bound_memory(most_growth: u64) {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages: Option<u64> = statm.split(' ').next().and_then(|pages| pages.parse().ok());
     let Some(pages) = pages else {
@@ -166,7 +168,7 @@ fn bound_memory() {
     };
     let now = pages * rustix::param::page_size() as u64;
     let bound = Rlimit {
-        current: Some(now + MOST_GROWTH),
+        current: Some(now + most_growth),
         maximum: getrlimit(Resource::As).maximum,
     };
     let _ = setrlimit(Resource::As, bound);

@@ -61,6 +61,11 @@ fn literals_of(source: &[u8]) -> Vec<Vec<u8>> {
     let mut found = Vec::new();
     let mut rest = source;
     while let Some(quote) = rest.iter().position(|byte| *byte == b'"') {
+        let is_letter = rest[..quote].ends_with(b"'") || rest[..quote].ends_with(b"'\\");
+        if is_letter && rest[quote + 1..].starts_with(b"'") {
+            rest = &rest[quote + 1..];
+            continue;
+        }
         let hashes = rest[..quote]
             .iter()
             .rev()
@@ -115,7 +120,7 @@ mod tests {
     #[test]
     fn texts_are_found_in_rust() {
         let source = br####"let a = "one\n\"two\""; // it's
-            let b = r#"{"k": 1}"#; f(r"\d", b"x");"####;
+            let b = r#"{"k": 1}"#; f(r"\d", b'"', '\"', b"x");"####;
         let found = literals_of(source);
         let shown: Vec<_> = found
             .iter()

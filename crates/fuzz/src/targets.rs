@@ -21,6 +21,8 @@ pub struct Target {
     seeds: fn() -> Vec<Vec<u8>>,
     /// Feeds it; whether it was taken for what it should be, rather than refused.
     pub run: fn(&[u8], &Scratch) -> bool,
+    /// Address space beyond that of the process when it begins to feed.
+    pub most_growth: u64,
 }
 
 impl Target {
@@ -56,9 +58,24 @@ impl Scratch {
     }
 }
 
+/// Far more than any input of these lengths may ask for.
+const MOST_GROWTH: u64 = 512 << 20;
+/// For code that watches its own memory: what grew between two of its looks.
+const WATCHED_GROWTH: u64 = 4 << 30;
+
+const fn last(bounds: &[u64]) -> u64 {
+    bounds[bounds.len() - 1]
+}
+
 macro_rules! targets {
-    ($($name:literal, $reads:literal, $seeds:expr, $run:path;)*) => {
-        &[$(Target { name: $name, reads: $reads, seeds: || $seeds, run: $run }),*]
+    ($($name:literal, $reads:literal, $seeds:expr, $run:path $(, $growth:ident)?;)*) => {
+        &[$(Target {
+            name: $name,
+            reads: $reads,
+            seeds: || $seeds,
+            run: $run,
+            most_growth: last(&[MOST_GROWTH $(, $growth)?]),
+        }),*]
     };
 }
 
@@ -92,7 +109,7 @@ pub const TARGETS: &[Target] = targets! {
     "engine-command", "engines' command lines", engine::commands(), engine::command;
     "devices", "nvidia-smi, npu-smi, --help, safetensors", engine::device_texts(), engine::devices;
     "tokenizer", "tokenizer.json", tokenizer::files(), tokenizer::open;
-    "chat-template", "chat templates", tokenizer::templates(), tokenizer::render;
+    "chat-template", "chat templates", tokenizer::templates(), tokenizer::render, WATCHED_GROWTH;
 };
 
 /// Breaks in every way, to test who watches.
@@ -123,4 +140,5 @@ const BROKEN: Target = Target {
         }
         true
     },
+    most_growth: MOST_GROWTH,
 };

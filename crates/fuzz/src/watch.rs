@@ -1,6 +1,6 @@
 //! Starts a process for each target, watches it, keeps what breaks it and prints the table.
 
-use crate::child::{Inputs, PANICKED, RESULT, SLOW};
+use crate::child::{Inputs, PANICKED, RESULT, SLOW, SPENT};
 use crate::shrink::shrink;
 use crate::targets::Target;
 use crate::{Arguments, Extent, failed, say};
@@ -127,6 +127,12 @@ fn feed(target: &'static Target, arguments: &Arguments) -> io::Result<Fed> {
             .arg(progress.path())
             .arg(from.to_string());
         let ended = watched(command, || at(progress.path()))?;
+        if ended.is_spent {
+            let number = at(progress.path());
+            fed.inputs += number + 1 - from;
+            from = number + 1;
+            continue;
+        }
         let Some(why) = ended.why else {
             let numbers = ended
                 .output
@@ -200,6 +206,8 @@ struct Ended {
     output: String,
     /// What broke it; absent if nothing did.
     why: Option<String>,
+    /// It goes on with the next input in another process.
+    is_spent: bool,
 }
 
 /// Waits until the process ends, or has been at one input for too long.
@@ -223,12 +231,18 @@ fn watched(mut command: Command, at: impl Fn() -> u64) -> io::Result<Ended> {
         (status, said)
     });
     let (status, [output, errors]) = output;
-    let why = match status? {
+    let status = status?;
+    let is_spent = status.and_then(|status| status.code()) == Some(SPENT.into());
+    let why = match status {
         None => Some(format!("a hang: {} s at one input", LONGEST.as_secs())),
-        Some(status) if status.success() => None,
+        Some(status) if status.success() || is_spent => None,
         Some(status) => Some(reason(status, &errors)),
     };
-    Ok(Ended { output, why })
+    Ok(Ended {
+        output,
+        why,
+        is_spent,
+    })
 }
 
 fn text(mut from: impl io::Read) -> String {

@@ -9,6 +9,7 @@ use inferometer_message::{RunsText, SetupText, VerdictText};
 use inferometer_page::doc::{Block, Cell, Column, Doc, Section, Table, Tone};
 use inferometer_page::number;
 use inferometer_text::Lang;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -20,7 +21,7 @@ pub const SCHEMA: &str = "inferometer.runs/1";
 const USUAL: &str = "req_per_s,tok_per_s,items_per_s,ttft.p50";
 
 /// What is known of one stored run, sweep or search; what cannot be read is absent.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct KnownResult {
     pub name: String,
     /// Its folder, as `report` and `compare` take it.
@@ -84,10 +85,10 @@ impl KnownResult {
     }
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Listed {
-    /// A run, and when its requests were sent; absent where that cannot be read.
-    Run(Option<Shape>),
+    /// A run and its load; absent where that cannot be read.
+    Run(Option<RunLoad>),
     /// A sweep; its figures are those of its best valid one.
     Sweep { points: usize },
     /// A search for the highest load, and what it found.
@@ -101,6 +102,40 @@ pub enum Listed {
     Study { trials: usize },
     /// Results of another tool.
     Import { results: usize },
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunLoad {
+    /// `rate` or `concurrency`.
+    pub(crate) over: String,
+    /// In a few characters: `c64`, `5/s`, `inf`, `5/s c32`.
+    text: String,
+}
+
+impl From<&Shape> for RunLoad {
+    fn from(shape: &Shape) -> Self {
+        let (over, text) = match shape {
+            Shape::Closed { concurrency, .. } => ("concurrency", format!("c{concurrency}")),
+            Shape::Replay { speed, .. } => ("rate", format!("trace {}x", number::exact(*speed))),
+            Shape::Open {
+                rate,
+                max_concurrency,
+                ..
+            } => {
+                let rate = if rate.is_infinite() {
+                    "inf".to_owned()
+                } else {
+                    format!("{}/s", number::exact(rate.0))
+                };
+                let cap = max_concurrency.map(|cap| format!(" c{cap}"));
+                ("rate", rate + &cap.unwrap_or_default())
+            }
+        };
+        RunLoad {
+            over: over.to_owned(),
+            text,
+        }
+    }
 }
 
 impl Listed {
@@ -117,7 +152,7 @@ impl Listed {
     /// The load in a few characters.
     pub(crate) fn load(&self, lang: Lang) -> String {
         match self {
-            Listed::Run(shape) => shape.as_ref().map(load).unwrap_or_default(),
+            Listed::Run(load) => (load.as_ref()).map_or_else(String::new, |it| it.text.clone()),
             Listed::Sweep { points } => {
                 RunsText::Points.with(lang, &[("count", points.to_string())])
             }
@@ -139,7 +174,7 @@ impl Listed {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", const_into_str)]
 pub enum RunState {
     /// It has a summary without a grave doubt.
@@ -317,28 +352,5 @@ fn minute(started: &str) -> String {
     match (started.get(5..10), started.get(11..16)) {
         (Some(day), Some(minute)) => format!("{day} {minute}"),
         _ => started.to_owned(),
-    }
-}
-
-/// The load in a few characters: `c64`, `5/s`, `inf`, `5/s c32`.
-fn load(shape: &Shape) -> String {
-    match shape {
-        Shape::Closed { concurrency, .. } => format!("c{concurrency}"),
-        Shape::Replay { speed, .. } => format!("trace {}x", number::exact(*speed)),
-        Shape::Open {
-            rate,
-            max_concurrency,
-            ..
-        } => {
-            let rate = if rate.is_infinite() {
-                "inf".to_owned()
-            } else {
-                format!("{}/s", number::exact(rate.0))
-            };
-            match max_concurrency {
-                Some(cap) => format!("{rate} c{cap}"),
-                None => rate,
-            }
-        }
     }
 }

@@ -13,7 +13,6 @@ pub use start::{Form, FormOption, start_page};
 use crate::runs::{KnownResult, Listed, RunState};
 use inferometer_analysis::compare::Metric;
 use inferometer_chart::metric_name::{MetricUnit, metric_name, unit_of};
-use inferometer_core::scenario::Shape;
 use inferometer_message::{NumbersText, RunsText, SiteText, StartText};
 use inferometer_page::html::ControlText;
 use inferometer_page::number;
@@ -311,10 +310,7 @@ fn climbs(result: &KnownResult) -> Option<&'static str> {
         known.find(|axis| text.contains(axis))
     };
     match &result.what {
-        Listed::Run(shape) => match shape.as_ref()? {
-            Shape::Closed { .. } => Some("concurrency"),
-            _ => Some("rate"),
-        },
+        Listed::Run(load) => named(&load.as_ref()?.over),
         Listed::Capacity { over, .. } => named(over),
         _ => named(result.point.as_deref()?),
     }

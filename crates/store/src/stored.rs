@@ -5,12 +5,13 @@ use crate::error::StorageError;
 use crate::run_dir::{self, RunDir};
 use crate::sweep_dir::{SweepDir, below};
 use crate::whole_file;
+use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 #[derive(strum::Display, strum::EnumString, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "kebab-case", const_into_str)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
     Run,
     Sweep,
@@ -32,7 +33,7 @@ pub const STUDY_FILE: &str = "trials.jsonl";
 /// The file by which kept results of other tools are known.
 pub const IMPORT_FILE: &str = "import.json";
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stored {
     pub path: PathBuf,
     pub kind: Kind,
@@ -117,8 +118,16 @@ fn first_of_study(path: &Path) -> Option<PathBuf> {
 
 /// All that a folder holds, the newest first; a folder that does not exist holds nothing.
 pub fn list(folder: &Path) -> Result<Vec<Stored>, StorageError> {
+    list_by(folder, Stored::at)
+}
+
+/// The same for a caller that may know already what is at a path.
+pub fn list_by(
+    folder: &Path,
+    at: impl FnMut(&Path) -> Option<Stored>,
+) -> Result<Vec<Stored>, StorageError> {
     let paths = run_dir::entries(folder)?;
-    let stored = paths.iter().filter_map(|path| Stored::at(path));
+    let stored = paths.iter().map(PathBuf::as_path).filter_map(at);
     let mut found: Vec<_> = stored.map(|stored| (stored.began(), stored)).collect();
     found.sort_by(|(a, left), (b, right)| (b, &right.path).cmp(&(a, &left.path)));
     Ok(found.into_iter().map(|(_, stored)| stored).collect())

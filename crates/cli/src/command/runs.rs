@@ -16,7 +16,7 @@ use inferometer_core::scenario::SimClock;
 use inferometer_core::summary::Summary;
 use inferometer_core::value::Tag;
 use inferometer_page::{markdown, text};
-use inferometer_report::runs::{KnownResult, Listed, RunState, compose, csv, value};
+use inferometer_report::runs::{KnownResult, Listed, RunLoad, RunState, compose, csv, value};
 use inferometer_report::sweep::Visited;
 use inferometer_runner::fetched::Wanted;
 use inferometer_runner::now::{goes_on, load_of};
@@ -221,13 +221,13 @@ fn run_of(stored: &Stored) -> KnownResult {
         None => RunState::Unfinished,
     };
     let asked = scenario.as_ref();
-    let shape = asked.map(|scenario| scenario.load.shape.clone());
+    let load = asked.map(|scenario| RunLoad::from(&scenario.load.shape));
     KnownResult {
         label: asked.and_then(|scenario| scenario.label.clone()),
         tags: asked.map_or_else(BTreeMap::new, |scenario| by_key(&scenario.tags)),
         computed: asked.is_some_and(|it| it.connection.sim_clock == SimClock::Virtual),
         figures: summary,
-        ..KnownResult::new(&name(stored), Listed::Run(shape), state)
+        ..KnownResult::new(&name(stored), Listed::Run(load), state)
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod follow;
 mod home;
+mod index;
 mod live;
 mod metrics;
 mod start;

@@ -1,8 +1,9 @@
 //! What lies beside a model's weights.
 
 use super::Scratch;
+use crate::child::SPENT;
 use crate::seeds;
-use inferometer_workload::tokenizer::{HuggingFace, Tokenizer as _};
+use inferometer_workload::tokenizer::{HuggingFace, Tokenizer as _, TokenizerError};
 use std::sync::LazyLock;
 
 const TEXT: &str = "The tides follow the moon. 潮汐 1234\n\t<|end|> é";
@@ -45,6 +46,16 @@ pub fn render(input: &[u8], scratch: &Scratch) -> bool {
         );
     }
     scratch.file("chat_template.jinja", input);
-    let _ = inferometer_sim::Tokenizer::at(scratch.path());
-    HuggingFace::open(&file).is_ok_and(|tokenizer| tokenizer.template_tokens().is_some())
+    if inferometer_sim::Tokenizer::at(scratch.path()).is_err() {
+        spent();
+    }
+    match HuggingFace::open(&file) {
+        Err(TokenizerError::EndlessTemplate { .. }) => spent(),
+        opened => opened.is_ok_and(|tokenizer| tokenizer.template_tokens().is_some()),
+    }
+}
+
+/// A template that makes ever more of a message was refused, but nobody can stop it.
+fn spent() -> ! {
+    std::process::exit(SPENT.into())
 }

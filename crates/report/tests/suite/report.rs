@@ -10,7 +10,7 @@ use inferometer_core::summary::Distribution;
 use inferometer_page::markdown;
 use inferometer_page::text::{Paint, TextStyle, render};
 use inferometer_report::run::{Detail, compose};
-use inferometer_report::runs::{KnownResult, Listed, RunState};
+use inferometer_report::runs::{KnownResult, Listed, RunLoad, RunState};
 use inferometer_report::{csv, json, runs};
 use inferometer_text::Lang;
 use strum::VariantArray as _;
@@ -257,10 +257,10 @@ fn the_list_of_runs_has_the_newest_first() {
         p50: 171.2,
         ..samples::around(100, 171.2)
     });
-    let line = |name: &str, started: &str, state, load| KnownResult {
+    let line = |name: &str, started: &str, state, load: Shape| KnownResult {
         started: Some(started.to_owned()),
         figures: Some(figures.clone()),
-        ..KnownResult::new(name, Listed::Run(Some(load)), state)
+        ..KnownResult::new(name, Listed::Run(Some(RunLoad::from(&load))), state)
     };
     let closed = Shape::Closed {
         concurrency: 64,

@@ -1,10 +1,12 @@
 //! What is stored in the folders that are served, by names that fit into an address.
 
+use super::index::Index;
 use super::live;
 use super::metrics::{self, View};
 use super::start::{Started, Starter};
 use crate::command::{compare, history, runs, site};
 use crate::language::language;
+use crate::session::cache_folder;
 use crate::stores::bring;
 use crate::tui::{EndWish, state_words};
 use anyhow::bail;
@@ -12,12 +14,11 @@ use inferometer_bucket::Location;
 use inferometer_core::point::Point;
 use inferometer_message::StartText;
 use inferometer_page::html::following_browser;
-use inferometer_report::runs::{KnownResult, RunState, value};
+use inferometer_report::runs::{KnownResult, value};
 use inferometer_report::site::{Entry, Hosting, MayEnd, index, live_page, plain_page, start_page};
 use inferometer_runner::fetched::Wanted;
 use inferometer_runner::now::{goes_on, measured};
-use inferometer_store::run_dir::modified;
-use inferometer_store::stored::{Stored, list};
+use inferometer_store::stored::Stored;
 use inferometer_text::Lang;
 use inferometer_text::hostile::printable;
 use inferometer_web::access::encoded;
@@ -27,21 +28,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// Files of a result that change when it does.
-const CHANGING: [&str; 7] = [
-    ".",
-    "summary.json",
-    "ending.json",
-    "trials.jsonl",
-    "capacity.json",
-    "probes.jsonl",
-    "import.json",
-];
 /// Results that a comparison takes.
 const MOST_COMPARED: usize = 16;
-
-/// When the files of a result were last changed, and what was known of it then.
-type Stamped = (Vec<Option<i128>>, KnownResult);
 
 /// What this process measures, by the name of its folder, and what ends it where a page may do so.
 pub struct Own {
@@ -65,19 +53,21 @@ pub struct Home {
     own: Option<Own>,
     /// Starts measurements, where pages may.
     starter: Option<Starter>,
-    /// Results that were read already. Only a cache.
-    known: Mutex<HashMap<PathBuf, Stamped>>,
+    /// What is known of the results of each folder.
+    indices: Vec<Mutex<Index>>,
 }
 
 impl Home {
     pub fn new(folders: Vec<Served>, lang: Option<Lang>) -> Self {
+        let cache = cache_folder();
+        let index = |it: &Served| Mutex::new(Index::of(&it.path, cache.clone()));
         Home {
+            indices: folders.iter().map(index).collect(),
             folders,
             lang: language(lang),
             follows_reader: lang.is_none(),
             own: None,
             starter: None,
-            known: Mutex::default(),
         }
     }
 
@@ -161,14 +151,13 @@ impl Home {
     }
 
     /// All results with their names in addresses, the newest of each folder first.
-    fn results(&self) -> anyhow::Result<Vec<(String, Stored)>> {
+    fn results(&self) -> Vec<(String, KnownResult)> {
         let mut found = Vec::new();
-        for (nth, folder) in self.folders.iter().enumerate() {
-            // A folder that vanishes while it is served has no results.
-            let stored = list(&folder.path).unwrap_or_default();
-            found.extend(stored.into_iter().map(|it| (id(nth, &it), it)));
+        for (nth, index) in self.indices.iter().enumerate() {
+            let listed = locked(index).listed();
+            found.extend(listed.into_iter().map(|it| (id(nth, &it.name), it)));
         }
-        Ok(found)
+        found
     }
 
     /// The result of a name: an entry of a folder that is served, never a way out of it.
@@ -202,30 +191,6 @@ impl Home {
         is_name.then_some((self.folders.get(nth)?, name))
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, Stamped>> {
-        self.known
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
-
-    fn known(&self, stored: &Stored) -> KnownResult {
-        let stamps = CHANGING
-            .iter()
-            .map(|name| modified(&stored.path.join(name)));
-        let stamps: Vec<Option<i128>> = stamps.collect();
-        if let Some((known, result)) = self.lock().get(&stored.path)
-            && *known == stamps
-            // One without an end may be about to begin, which changes none of these files.
-            && !matches!(result.state, RunState::Running | RunState::Unfinished)
-        {
-            return result.clone();
-        }
-        let result = runs::known(stored);
-        self.lock()
-            .insert(stored.path.clone(), (stamps, result.clone()));
-        result
-    }
-
     /// A page in its reader's language, where no other was chosen.
     pub fn for_reader(&self, page: String) -> String {
         if self.follows_reader {
@@ -236,12 +201,12 @@ impl Home {
     }
 
     pub fn index(&self) -> anyhow::Result<String> {
-        let results = self.results()?;
-        let entry = |(id, stored): &(String, Stored)| Entry {
-            page: address_of(id),
-            result: self.known(stored),
-        };
-        let entries: Vec<Entry> = results.iter().map(entry).collect();
+        let results = self.results().into_iter();
+        let entries = results.map(|(id, result)| Entry {
+            page: address_of(&id),
+            result,
+        });
+        let entries: Vec<Entry> = entries.collect();
         let hosting = match self.starter {
             Some(_) => Hosting::Starter,
             None => Hosting::Server,
@@ -295,9 +260,8 @@ impl Home {
 
     /// The list for programs, with the name of each in addresses.
     pub fn listed(&self) -> anyhow::Result<Value> {
-        let results = self.results()?;
-        let known: Vec<KnownResult> = results.iter().map(|(_, it)| self.known(it)).collect();
-        let ids = results.iter().map(|(id, it)| (it.path.as_path(), id));
+        let (ids, known): (Vec<String>, Vec<KnownResult>) = self.results().into_iter().unzip();
+        let ids = known.iter().map(|it| it.path.as_path()).zip(&ids);
         let ids: HashMap<&Path, &String> = ids.collect();
         let mut listed = value(&known);
         // In an order of their own, the newest of all folders first.
@@ -315,7 +279,7 @@ impl Home {
         let Some(stored) = self.stored(id) else {
             return Ok(None);
         };
-        let known = self.known(&stored);
+        let known = runs::known(&stored);
         let mut listed = value(std::slice::from_ref(&known));
         let mut line = listed["runs"][0].take();
         line["id"] = id.into();
@@ -325,9 +289,9 @@ impl Home {
 
     /// The client's view of all runs that go on, for Prometheus.
     pub fn metrics(&self) -> anyhow::Result<String> {
-        let results = self.results()?;
-        let views = results.iter().filter_map(|(id, stored)| {
-            let run = measured(&stored.path)?;
+        let results = self.results();
+        let views = results.iter().filter_map(|(id, result)| {
+            let run = measured(&result.path)?;
             let records = run.records().ok()?.collect::<Result<_, _>>().ok()?;
             Some(View {
                 run: id.clone(),
@@ -340,11 +304,15 @@ impl Home {
     }
 }
 
+fn locked(index: &Mutex<Index>) -> MutexGuard<'_, Index> {
+    (index.lock()).unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
 /// The name of a result in an address: that of its folder, with the number of the folder that it
 /// is in unless that is the first.
-fn id(nth: usize, stored: &Stored) -> String {
-    match (nth, runs::name(stored)) {
-        (0, name) if !name.contains('~') => name,
+fn id(nth: usize, name: &str) -> String {
+    match (nth, name) {
+        (0, name) if !name.contains('~') => name.to_owned(),
         (nth, name) => format!("{nth}~{name}"),
     }
 }

@@ -1,0 +1,246 @@
+//! What was read of the results of a folder, so that a list of thousands does not open each of
+//! them again: in memory, and for the next start in a file of the user's cache.
+//!
+//! Only a cache. The file may be missing, damaged, of another version or not writable: then results
+//! are read again, and nothing else changes.
+
+use crate::command::runs::known;
+use inferometer_report::runs::{KnownResult, RunState};
+use inferometer_store::run_dir::modified;
+use inferometer_store::stored::{Stored, list_by};
+use inferometer_store::whole_file;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::fs::File;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+/// Files of a result that change when it does.
+const CHANGING: [&str; 7] = [
+    ".",
+    "summary.json",
+    "ending.json",
+    "trials.jsonl",
+    "capacity.json",
+    "probes.jsonl",
+    "import.json",
+];
+
+/// The first line of the file: whose it is. Another version may read results otherwise.
+#[derive(PartialEq, Eq, Serialize, Deserialize)]
+struct Head {
+    version: String,
+    folder: PathBuf,
+}
+
+/// Every further line.
+#[derive(Serialize, Deserialize)]
+struct Entry {
+    /// When the files of the result were last changed.
+    stamps: Vec<Option<i128>>,
+    stored: Stored,
+    known: KnownResult,
+}
+
+impl Entry {
+    fn read(path: &Path) -> Option<Self> {
+        // Before the files, so that a change meanwhile is seen the next time.
+        let stamps = stamps(path);
+        let stored = Stored::at(path)?;
+        Some(Entry {
+            stamps,
+            known: known(&stored),
+            stored,
+        })
+    }
+
+    /// Whether it has come to its end. What has not may be about to go on, which changes none of
+    /// the files.
+    fn is_final(&self) -> bool {
+        !matches!(self.known.state, RunState::Running | RunState::Unfinished)
+    }
+}
+
+fn stamps(path: &Path) -> Vec<Option<i128>> {
+    let files = CHANGING.iter().map(|name| modified(&path.join(name)));
+    files.collect()
+}
+
+pub struct Index {
+    folder: PathBuf,
+    head: Head,
+    /// Where it is kept, on a host with a home.
+    file: Option<PathBuf>,
+    /// Read when the first list is asked for.
+    entries: Option<HashMap<PathBuf, Entry>>,
+    /// Results with an end that were read since the file was written.
+    unkept: usize,
+}
+
+impl Index {
+    /// The index of a folder, with what the last one left in the user's cache.
+    pub fn of(folder: &Path, cache: Option<PathBuf>) -> Self {
+        let head = Head {
+            version: env!("VERSION_AND_COMMIT").to_owned(),
+            folder: std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()),
+        };
+        let mut hasher = DefaultHasher::new();
+        head.folder.hash(&mut hasher);
+        let name = format!("{:016x}.jsonl", hasher.finish());
+        let file = cache.map(|cache| cache.join("lists").join(name));
+        Index {
+            entries: None,
+            folder: folder.to_owned(),
+            head,
+            file,
+            unkept: 0,
+        }
+    }
+
+    /// All results of the folder, the newest first. A folder that vanishes has none.
+    pub fn listed(&mut self) -> Vec<KnownResult> {
+        let mut before = self.entries.take().unwrap_or_else(|| self.kept());
+        let mut entries = HashMap::new();
+        let listed = list_by(&self.folder, |path| {
+            let entry = match before.remove(path) {
+                Some(entry) if entry.is_final() && entry.stamps == stamps(path) => entry,
+                _ => {
+                    let entry = Entry::read(path)?;
+                    self.unkept += usize::from(entry.is_final());
+                    entry
+                }
+            };
+            let stored = entry.stored.clone();
+            entries.insert(path.to_owned(), entry);
+            Some(stored)
+        });
+        let results = listed.unwrap_or_default();
+        let results = results
+            .iter()
+            .filter_map(|it| Some(entries.get(&it.path)?.known.clone()))
+            .collect();
+        // Written when it is worth it: a long list is not written again for every new result.
+        if self.unkept > entries.len() / 100 {
+            self.keep(&entries);
+            self.unkept = 0;
+        }
+        self.entries = Some(entries);
+        results
+    }
+
+    fn keep(&self, entries: &HashMap<PathBuf, Entry>) {
+        let Some(file) = &self.file else {
+            return;
+        };
+        let head = serde_json::to_string(&self.head).into_iter();
+        let entries = entries.values().filter(|entry| entry.is_final());
+        let entries = entries.filter_map(|entry| serde_json::to_string(entry).ok());
+        let text: String = head.chain(entries).map(|line| line + "\n").collect();
+        let place = file.parent().map(std::fs::create_dir_all);
+        if matches!(place, Some(Ok(()))) {
+            let _ = whole_file::replace(file, text.as_bytes());
+        }
+    }
+
+    /// What the last one has left; lines that cannot be read are left out.
+    fn kept(&self) -> HashMap<PathBuf, Entry> {
+        let read = || {
+            let file = self.file.as_ref()?;
+            let is_file = file.symlink_metadata().is_ok_and(|it| it.is_file());
+            let mut lines = BufReader::new(is_file.then(|| File::open(file).ok())??).lines();
+            let head: Head = serde_json::from_str(&lines.next()?.ok()?).ok()?;
+            (head == self.head).then_some(lines)
+        };
+        let lines = read().into_iter().flatten().map_while(Result::ok);
+        let entries = lines.filter_map(|line| serde_json::from_str::<Entry>(&line).ok());
+        let entries = entries.filter_map(|mut entry| {
+            // The folder may be named in another way today.
+            let path = self.folder.join(entry.stored.path.file_name()?);
+            entry.stored.path.clone_from(&path);
+            entry.known.path.clone_from(&path);
+            Some((path, entry))
+        });
+        entries.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder with imports, which need one file only.
+    fn imports(folder: &Path, names: &[&str]) {
+        for name in names {
+            std::fs::create_dir_all(folder.join(name)).unwrap();
+            std::fs::write(folder.join(name).join("import.json"), "{}").unwrap();
+        }
+    }
+
+    fn names(index: &mut Index) -> Vec<String> {
+        let mut names: Vec<String> = index.listed().into_iter().map(|it| it.name).collect();
+        names.sort();
+        names
+    }
+
+    fn lines(cache: &Path) -> Vec<String> {
+        let files = std::fs::read_dir(cache.join("lists")).unwrap();
+        let texts = files.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
+        let text: String = texts.collect();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn what_was_read_is_not_read_again_at_the_next_start() {
+        let place = tempfile::tempdir().unwrap();
+        let (folder, cache) = (place.path().join("kept"), place.path().join("cache"));
+        imports(&folder, &["a", "b"]);
+        let open = || Index::of(&folder, Some(cache.clone()));
+        assert_eq!(names(&mut open()), ["a", "b"]);
+        assert_eq!(lines(&cache).len(), 3);
+        // What the file says is believed, as long as the result did not change.
+        let mut kept = open().kept();
+        for entry in kept.values_mut() {
+            entry.known.label = Some("from the file".to_owned());
+        }
+        open().keep(&kept);
+        let labels = |index: &mut Index| -> Vec<Option<String>> {
+            let listed = index.listed().into_iter();
+            let mut found: Vec<_> = listed.map(|it| (it.name, it.label)).collect();
+            found.sort();
+            found.into_iter().map(|(_, label)| label).collect()
+        };
+        let kept = Some("from the file".to_owned());
+        assert_eq!(labels(&mut open()), [kept.clone(), kept.clone()]);
+        // One that changed, one that vanished and one that came.
+        let later = std::time::SystemTime::now() + std::time::Duration::from_secs(60);
+        let changed = File::options()
+            .append(true)
+            .open(folder.join("a/import.json"));
+        changed.unwrap().set_modified(later).unwrap();
+        assert_eq!(labels(&mut open()), [None, kept]);
+        std::fs::remove_dir_all(folder.join("b")).unwrap();
+        imports(&folder, &["c"]);
+        assert_eq!(names(&mut open()), ["a", "c"]);
+    }
+
+    #[test]
+    fn a_file_that_is_damaged_or_of_another_version_changes_nothing() {
+        let place = tempfile::tempdir().unwrap();
+        let (folder, cache) = (place.path().join("kept"), place.path().join("cache"));
+        imports(&folder, &["a", "b"]);
+        let open = || Index::of(&folder, Some(cache.clone()));
+        assert_eq!(names(&mut open()), ["a", "b"]);
+        let file = open().file.unwrap();
+        let whole = std::fs::read_to_string(&file).unwrap();
+        let other = whole.replacen("\"version\":\"", "\"version\":\"0", 1);
+        for damaged in ["", "{", &whole[..whole.len() / 2], &other, "\0\n\n"] {
+            std::fs::write(&file, damaged).unwrap();
+            assert_eq!(names(&mut open()), ["a", "b"]);
+        }
+        std::fs::remove_file(&file).unwrap();
+        std::fs::create_dir(&file).unwrap();
+        assert_eq!(names(&mut open()), ["a", "b"]);
+        assert_eq!(names(&mut Index::of(&folder, None)), ["a", "b"]);
+    }
+}
