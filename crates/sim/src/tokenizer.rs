@@ -9,6 +9,7 @@ mod template;
 mod words;
 
 pub(crate) use pieces::Piece;
+use template::MOST_TIME;
 pub(crate) use template::{ChatTemplate, OpensAnswer};
 pub use words::words;
 pub(crate) use words::{Vocabulary, word_id};
@@ -115,7 +116,8 @@ impl Tokenizer {
         // A file of another name may be one of many in its folder.
         let folder = file.parent().filter(|_| file.ends_with(FILE));
         let template = folder.and_then(ChatTemplate::in_folder).map(Arc::new);
-        if !template.as_ref().is_none_or(ChatTemplate::is_bounded) {
+        let is_bounded = |template: &Arc<ChatTemplate>| template.is_bounded(MOST_TIME);
+        if !template.as_ref().is_none_or(is_bounded) {
             return Err(bad(
                 "its chat template makes ever more of a message".to_owned()
             ));

@@ -123,19 +123,23 @@ fn a_tokenizer_that_is_none_is_refused() {
 
 /// In processes of their own: the thread that makes ever more of it goes on until they end.
 #[test]
-fn a_chat_template_that_doubles_its_text_is_refused() {
+fn a_chat_template_that_doubles_a_text_or_a_list_is_refused() {
     let place = Place::new();
     let folder = model_folder(&place);
-    let doubling = "{% set ns = namespace(t='x') %}{% for i in range(29) %}{% set ns.t = ns.t ~ ns.t %}{% endfor %}{{ messages[0].content }}";
-    place.write("model/chat_template.jinja", doubling);
-    for command in ["run", "sim"] {
-        let options: &[&str] = match command {
-            "run" => &["run", "--requests", "2", "--tokenizer", &folder],
-            _ => &["sim", "--listen", "127.0.0.1:0", "--tokenizer", &folder],
-        };
-        let ended = place.run(options);
-        assert_eq!(ended.code, Some(2), "{command}: {}", ended.stderr);
-        let told = ended.stderr.contains("chat template");
-        assert!(told, "{command}: {}", ended.stderr);
+    let text = "{% set ns = namespace(t='x') %}{% for i in range(29) %}{% set ns.t = ns.t ~ ns.t %}{% endfor %}{{ messages[0].content }}";
+    // Takes no memory: the list is joined where it is gone through.
+    let list = "{% set ns = namespace(l=[1]) %}{% for i in range(36) %}{% set ns.l = ns.l + ns.l %}{% endfor %}{{ ns.l | sum }}{{ messages[0].content }}";
+    for doubling in [text, list] {
+        place.write("model/chat_template.jinja", doubling);
+        for command in ["run", "sim"] {
+            let options: &[&str] = match command {
+                "run" => &["run", "--requests", "2", "--tokenizer", &folder],
+                _ => &["sim", "--listen", "127.0.0.1:0", "--tokenizer", &folder],
+            };
+            let ended = place.run(options);
+            assert_eq!(ended.code, Some(2), "{command}: {}", ended.stderr);
+            let told = ended.stderr.contains("chat template");
+            assert!(told, "{command}: {}", ended.stderr);
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! A model's chat template: the text that a server makes of messages.
 
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::{fs, path::Path, sync::Arc, thread, time::Duration};
+use std::time::{Duration, Instant};
+use std::{fs, path::Path, sync::Arc, thread};
 
 use jiff::civil;
 use minijinja::{Environment, Error, ErrorKind, context, syntax::SyntaxConfig, value::Value};
@@ -12,6 +13,9 @@ use serde_json::{Map, Value as Json, json};
 const MOST_STEPS: u64 = 20_000_000;
 /// Memory after which it is refused: a few steps suffice to double a text beyond all bounds.
 const MOST_BYTES: u64 = 256 << 20;
+/// Time after which it is refused: one step may go through a list that was doubled many times.
+/// Real ones take milliseconds.
+pub(super) const MOST_TIME: Duration = Duration::from_secs(5);
 /// Real tags have some hundred bytes; with some thousand the stack of a thread may not suffice.
 const LONGEST_TAG: usize = 2_000;
 
@@ -52,9 +56,10 @@ impl ChatTemplate {
         })
     }
 
-    /// Whether a short message stays a text of bounded length. What grows beyond all bounds cannot
-    /// be stopped, so that the process must end soon.
-    pub(super) fn is_bounded(self: &Arc<Self>) -> bool {
+    /// Whether a short message stays a text of bounded length, made in bounded time. What does not
+    /// cannot be stopped, so that the process must end soon.
+    pub(super) fn is_bounded(self: &Arc<Self>, most_time: Duration) -> bool {
+        let began = Instant::now();
         let (tell, told) = mpsc::channel();
         let [now, peak] = memory();
         let most = peak.max(now.saturating_add(MOST_BYTES));
@@ -73,6 +78,9 @@ impl ChatTemplate {
             }
             if !matches!(said, Err(RecvTimeoutError::Timeout)) {
                 return true;
+            }
+            if began.elapsed() > most_time {
+                return false;
             }
         }
     }
