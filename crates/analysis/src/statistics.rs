@@ -3,7 +3,6 @@
 //! Distribution functions come from `statrs`. The tests themselves are ours: no crate that is
 //! kept has them with ties, seeds and the refusal of samples that cannot support an answer.
 
-mod arrivals;
 mod batch_means;
 mod binomial;
 mod difference;
@@ -13,7 +12,6 @@ mod sequential;
 mod trend;
 mod two_samples;
 
-pub use arrivals::{arrivals_fit, gap_cdf, kolmogorov_smirnov};
 pub use batch_means::{BatchMeans, batch_means};
 pub use binomial::share_bounds;
 pub use difference::Difference;

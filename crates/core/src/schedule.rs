@@ -111,8 +111,8 @@ impl UnitGaps {
         match (self.arrival, &self.gamma) {
             // An even rhythm begins on the first beat.
             (Arrival::Constant, _) => f64::from(u8::from(!first)),
-            (_, Some(gamma)) => gamma.sample(&mut self.rng),
-            (_, None) => Exp1.sample(&mut self.rng),
+            (Arrival::Gamma(_), Some(gamma)) => gamma.sample(&mut self.rng),
+            (Arrival::Poisson | Arrival::Gamma(_), _) => Exp1.sample(&mut self.rng),
         }
     }
 }

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 /// Time between looks at what has come. The workers never wake the recorder: a wake-up for
 /// each record would cost them a system call.
-const REST: Duration = Duration::from_millis(50);
+const FLUSH_EVERY: Duration = Duration::from_millis(50);
 
 pub type RecorderSender = Sender<RecorderMessage>;
 
@@ -145,7 +145,7 @@ fn record(
                 if state == TryRecvError::Disconnected || last {
                     return trouble.map_or(Ok(()), Err);
                 }
-                std::thread::sleep(REST);
+                std::thread::sleep(FLUSH_EVERY);
             }
         }
     }

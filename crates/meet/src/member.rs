@@ -54,9 +54,24 @@ impl Member {
     ) -> Result<Member, MeetError> {
         let begun = Instant::now();
         let mut told = Instant::now();
-        let mut stream = loop {
-            match connect(at) {
-                Ok(stream) => break stream,
+        let hello = Control::Hello(Hello {
+            protocol: PROTOCOL,
+            rank,
+            terms,
+            host: host.to_owned(),
+        });
+        let stranger = |said: String| MeetError::Stranger {
+            at: at.to_owned(),
+            said,
+        };
+        let (stream, writer, answer) = loop {
+            let met = match connect(at).map(|stream| greet(stream, &hello)) {
+                Ok(Err(error)) if !is_close(&error) => return Err(stranger(error.to_string())),
+                Ok(met) => met,
+                Err(error) => Err(error),
+            };
+            match met {
+                Ok(met) => break met,
                 Err(error) if begun.elapsed() >= within => {
                     return Err(MeetError::Unreachable {
                         at: at.to_owned(),
@@ -71,28 +86,12 @@ impl Member {
                 tell(begun.elapsed());
             }
         };
-        let stranger = |said: String| MeetError::Stranger {
-            at: at.to_owned(),
-            said,
-        };
-        let writer = Writer::of(&stream).map_err(|error| stranger(error.to_string()))?;
-        let writer = Arc::new(writer);
-        let hello = Control::Hello(Hello {
-            protocol: PROTOCOL,
-            rank,
-            terms,
-            host: host.to_owned(),
-        });
-        let answer = writer
-            .control(&hello)
-            .and_then(|()| read_control(&mut stream, MOST_OF_STRANGERS));
         match answer {
-            Ok(Control::Welcome) => {}
-            Ok(Control::Refused { why } | Control::GaveUp { why }) => {
+            Control::Welcome => {}
+            Control::Refused { why } | Control::GaveUp { why } => {
                 return Err(MeetError::Refused(one_line(&why)));
             }
-            Ok(_) => return Err(stranger("it answered no greeting".to_owned())),
-            Err(error) => return Err(stranger(error.to_string())),
+            _ => return Err(stranger("it answered no greeting".to_owned())),
         }
         let timeline = Timeline::default();
         let (to_us, events) = sync_channel(WAITING);
@@ -218,6 +217,26 @@ impl Drop for Member {
     fn drop(&mut self) {
         self.writer.close();
     }
+}
+
+/// Says who we are, and hears what rank 0 says to that.
+fn greet(mut stream: TcpStream, hello: &Control) -> io::Result<(TcpStream, Arc<Writer>, Control)> {
+    let writer = Arc::new(Writer::of(&stream)?);
+    writer.control(hello)?;
+    let answer = read_control(&mut stream, MOST_OF_STRANGERS)?;
+    Ok((stream, writer, answer))
+}
+
+/// Whether the other side closed without a word, as a proxy does that cannot pass on yet: rank 0
+/// may come later.
+fn is_close(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::UnexpectedEof
+            | ErrorKind::ConnectionReset
+            | ErrorKind::ConnectionAborted
+            | ErrorKind::BrokenPipe
+    )
 }
 
 fn connect(at: &str) -> io::Result<TcpStream> {

@@ -162,6 +162,31 @@ fn those_who_do_not_come_are_named_and_may_be_done_without() {
 }
 
 #[test]
+fn a_proxy_that_closes_until_rank_0_is_there_is_asked_again() {
+    let proxy = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = proxy.local_addr().unwrap().to_string();
+    let (leading, _) = listener();
+    let behind = leading.local_addr().unwrap();
+    let passing = thread::spawn(move || {
+        for _ in 0..2 {
+            drop(proxy.accept().unwrap());
+        }
+        let (front, _) = proxy.accept().unwrap();
+        let back = TcpStream::connect(behind).unwrap();
+        let one_way = |mut from: TcpStream, mut to: TcpStream| {
+            thread::spawn(move || std::io::copy(&mut from, &mut to))
+        };
+        one_way(front.try_clone().unwrap(), back.try_clone().unwrap());
+        one_way(back, front);
+    });
+    let leader = lead(leading, 2);
+    let member = join(&at, terms(2), 1);
+    assert!(member.is_ok(), "{:?}", member.err());
+    passing.join().unwrap();
+    assert!(leader.join().unwrap().is_ok());
+}
+
+#[test]
 fn nobody_or_a_stranger_in_the_place_of_rank_0_is_said() {
     let (taken, at) = listener();
     drop(taken);

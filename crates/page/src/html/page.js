@@ -200,6 +200,11 @@
     if (given.scale === 'log') out.type = 'log';
     if (given.scale === 'zero') out.rangemode = 'tozero';
     if (given.bounds) out.autorangeoptions = {include: given.bounds};
+    else if (given.scale === 'zero' && !vertical) {
+      // A line that stands at the largest value is not cut in half by the edge.
+      const most = values.reduce((a, b) => typeof b === 'number' ? Math.max(a, b) : a, 0);
+      out.autorangeoptions = {include: [most * 1.02]};
+    }
     if (given.ticks.length && given.ticks.length <= 14) {
       // Levels that would lie on each other have one tick for several.
       const [low, high] = [Math.min(...given.ticks), Math.max(...given.ticks)];
