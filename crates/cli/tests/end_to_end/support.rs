@@ -18,7 +18,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Far beyond what any of these runs takes; a process that is still there has hung.
-const HUNG: Duration = Duration::from_secs(240);
+pub const HUNG: Duration = Duration::from_secs(240);
 
 /// A host that is shared with other tests is late at any time: that makes none of their runs
 /// invalid.

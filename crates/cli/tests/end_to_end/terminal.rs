@@ -1,6 +1,6 @@
 //! `--tui` on a terminal of its own: what is on it, and that it is given back on every way out.
 
-use crate::support::{ON_ANY_HOST, Place, Sim, until};
+use crate::support::{HUNG, ON_ANY_HOST, Place, Sim, until};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
@@ -9,6 +9,7 @@ use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 /// What a terminal is told when the view comes and when it goes.
 const ENTERED: &str = "\u{1b}[?1049h";
@@ -21,6 +22,33 @@ struct OnTerminal {
     seen: Arc<Mutex<Vec<u8>>>,
     seeing: JoinHandle<()>,
     report: JoinHandle<String>,
+}
+
+/// What stands on a terminal that was sent this: only cells that changed are sent, so that a word
+/// may come in pieces.
+fn on_screen(sent: &str) -> String {
+    let mut rows = vec![vec![' '; 400]; 100];
+    let (mut row, mut column) = (0, 0);
+    let mut rest = sent.chars();
+    while let Some(letter) = rest.next() {
+        if letter != '\u{1b}' {
+            rows[row][column] = letter;
+            column = (column + 1).min(399);
+            continue;
+        }
+        let mut words = String::new();
+        let ending = rest.by_ref().find(|it| {
+            words.push(*it);
+            it.is_alphabetic()
+        });
+        let place = words.trim_matches(['[', 'H']).split_once(';');
+        let place = place.map(|(row, column)| (row.parse::<usize>(), column.parse::<usize>()));
+        if let (Some('H'), Some((Ok(to @ 1..=100), Ok(column_to @ 1..=400)))) = (ending, place) {
+            (row, column) = (to - 1, column_to - 1);
+        }
+    }
+    let lines = rows.into_iter().map(String::from_iter);
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 struct Seen {
@@ -83,7 +111,11 @@ impl OnTerminal {
 
     #[track_caller]
     fn shows(&self, text: &str) {
-        until(text, || self.seen().contains(text).then_some(()));
+        let begun = Instant::now();
+        while !self.seen().contains(text) && !on_screen(&self.seen()).contains(text) {
+            assert!(begun.elapsed() < HUNG, "no {text:?} on {}", self.seen());
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
 
     fn press(&mut self, keys: &[u8]) {
