@@ -61,7 +61,20 @@ fn targets<'a>(
             ),
         };
     }
-    let folder = to.map_or_else(|| folder.join("figures"), Path::to_owned);
+    let folder = match to {
+        Some(to) => to.to_owned(),
+        None => {
+            let own = folder.join("figures");
+            // The folder of a run may be a stranger's: nothing is written where a link leads.
+            if own.is_symlink() {
+                bail!(
+                    "{} is a link; remove it, or name a folder with -o",
+                    own.display()
+                );
+            }
+            own
+        }
+    };
     let file = |figure: &Figure| folder.join(format!("{}.{extension}", figure.id));
     Ok(figures
         .iter()

@@ -45,9 +45,8 @@ thresholds! {
     failures_invalid: f64 = 0.2,
     /// Difference of lengths received and asked.
     length_share: f64 = 0.05,
-    /// Output tokens beyond the limit that was asked for, as speculative decoding and the end of
-    /// the sequence may add.
-    usage_slack_tokens: f64 = 16.0,
+    /// Output tokens beyond the limit that was asked for, as the end of the sequence may add.
+    usage_slack_tokens: f64 = 2.0,
     /// Output tokens for each character of text: no tokenizer needs more than one for a byte.
     usage_tokens_per_char: f64 = 4.0,
     /// Chunks for each output token: a proxy may send an answer letter by letter.

@@ -3,7 +3,9 @@
 inferometer_text::texts! {
     pub enum SiteText {
         Title => "Results", "测试结果";
-        Search => "search names, labels, tags", "搜索名称、标签、标记";
+        Search => "search: name, label, tag, model, engine, verdict, date", "搜索：名称、标签、标记、模型、引擎、结论、日期";
+        AllVerdicts => "all verdicts", "全部结论";
+        FolderGone => "{folder} is not there any more; its results are listed again when it comes back.", "{folder} 已不存在；恢复后会重新列出其中的结果。";
         AllTags => "all tags", "全部标记";
         AllKinds => "all kinds", "全部类型";
         Choose => "compare", "对比";

@@ -30,6 +30,8 @@ pub struct KnownResult {
     pub label: Option<String>,
     /// Facts given by the user.
     pub tags: BTreeMap<String, String>,
+    /// Model, engine, its version and the server's own name for itself, as its first run has them.
+    pub server: Vec<String>,
     /// Wall time of its beginning, RFC 3339.
     pub started: Option<String>,
     pub state: RunState,
@@ -52,6 +54,7 @@ impl KnownResult {
             path: PathBuf::new(),
             label: None,
             tags: BTreeMap::new(),
+            server: Vec::new(),
             started: None,
             state,
             what,

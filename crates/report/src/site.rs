@@ -19,7 +19,7 @@ use inferometer_page::number;
 use inferometer_text::hostile::{escaped, printable};
 use inferometer_text::{Lang, Text};
 use serde_json::{Value, json};
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use strum::VariantArray as _;
 
 const STYLE: &str = include_str!("site/site.css");
@@ -82,6 +82,11 @@ pub fn index(entries: &[Entry], hosting: Hosting, lang: Lang) -> String {
     ]
     .map(|kind| option(kind, kind.text(Lang::En)))
     .concat();
+    let states = entries.iter().map(|entry| entry.result.state);
+    let verdicts: BTreeMap<&str, String> = states
+        .map(|state| (state.into(), option(state.text(), state.into())))
+        .collect();
+    let verdicts: String = verdicts.into_values().collect();
     // What is looked for first stands first; tags are the first to go where there is little room.
     let heads: String = [
         ("choose", both(SiteText::Choose)),
@@ -108,8 +113,9 @@ pub fn index(entries: &[Entry], hosting: Hosting, lang: Lang) -> String {
     let body = format!(
         "<div class=\"top\"><h1>{title}</h1>{links}</div>\n\
          <div class=\"bar\"><input type=\"search\" id=\"search\" {search}>\
-         <select id=\"kind\">{all_kinds}{kinds}</select>\
-         <select id=\"tag\">{all_tags}{tags}</select>\
+         <select id=\"kind\" aria-label=\"{kind_name}\">{all_kinds}{kinds}</select>\
+         <select id=\"verdict\" aria-label=\"{verdict_name}\">{all_verdicts}{verdicts}</select>\
+         <select id=\"tag\" aria-label=\"{tag_name}\">{all_tags}{tags}</select>\
          <span class=\"faint\" id=\"shown\"></span>\
          <button id=\"language\" type=\"button\">中文 / English</button>\
          <button id=\"theme\" type=\"button\">{theme}</button></div>\n\
@@ -125,6 +131,10 @@ pub fn index(entries: &[Entry], hosting: Hosting, lang: Lang) -> String {
         search = attributes(SiteText::Search),
         all_kinds = option(SiteText::AllKinds, ""),
         all_tags = option(SiteText::AllTags, ""),
+        all_verdicts = option(SiteText::AllVerdicts, ""),
+        kind_name = RunsText::Kind.text(lang),
+        verdict_name = RunsText::Verdict.text(lang),
+        tag_name = SiteText::Tags.text(lang),
         comparison = both(SiteText::Comparison),
         choose = both(SiteText::ChooseTwo),
         not_a_test = both(SiteText::NotATest),
@@ -284,12 +294,14 @@ fn data(entries: &[Entry]) -> Value {
                 "title": title,
                 "kind": result.what.kind().text(Lang::En),
                 "point": result.point.as_deref().map(clean),
+                "verdict": <&str>::from(result.state),
                 "state": languages(&|lang| result.state.text().text(lang).to_owned()),
                 "computed": result.computed,
                 "running": result.state == RunState::Running,
                 "climbs": climbs(result),
                 "lengths": figures.map(|summary| [summary.tokens.input_mean, summary.tokens.output_mean]),
-                "words": format!("{name} {label} {}", tags.join(" ")).to_lowercase(),
+                "words": words(result, &tags),
+                "comparable": matches!(result.what, Listed::Run(_) | Listed::Sweep { .. } | Listed::Import { .. }),
                 "tags": tags,
                 "values": values,
             })
@@ -301,6 +313,16 @@ fn data(entries: &[Entry]) -> Value {
         "metrics": metrics,
         "entries": entries,
     })
+}
+
+/// All by which a result may be looked for.
+fn words(result: &KnownResult, tags: &[String]) -> String {
+    let state = [Lang::En, Lang::Zh].map(|lang| result.state.text().text(lang));
+    let label = result.label.as_deref().unwrap_or_default();
+    let server = result.server.join(" ");
+    let (when, tags, state) = (result.when(), tags.join(" "), state.join(" "));
+    let all = [&result.name, label, &tags, &server, &when, &state].join(" ");
+    printable(&all, 2 * MOST_CHARS).to_lowercase()
 }
 
 /// Whether its load is held as streams or as a rate, where that is known.

@@ -10,7 +10,11 @@ pub const REDACTED: &str = "[redacted]";
 /// Secrets of this run, known so that they can be kept out of everything that is written: in
 /// lower case, each in every form in which a server may repeat it.
 #[derive(Clone, Default)]
-pub struct Secrets(Vec<String>);
+pub struct Secrets {
+    forms: Vec<String>,
+    /// The secrets themselves, in lower case.
+    plain: Vec<String>,
+}
 
 /// Shorter values would blot out ordinary text.
 const SHORTEST_SECRET: usize = 4;
@@ -57,16 +61,22 @@ impl Secrets {
         let url_safe = |form: String| [form.replace('+', "-").replace('/', "_"), form];
         for form in forms.into_iter().chain(base64.flat_map(url_safe)) {
             let form = form.to_ascii_lowercase();
-            if !self.0.contains(&form) {
-                self.0.push(form);
+            if !self.forms.contains(&form) {
+                self.forms.push(form);
             }
         }
+        let plain = secret.to_ascii_lowercase();
+        if !self.plain.contains(&plain) {
+            self.plain.push(plain);
+        }
         // The longest first, so that a secret inside another leaves no remainder.
-        self.0.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        for secrets in [&mut self.forms, &mut self.plain] {
+            secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        }
     }
 
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.forms.is_empty()
     }
 
     pub fn redact(&self, text: &str) -> String {
@@ -76,11 +86,18 @@ impl Secrets {
         // Lower case of ASCII keeps every byte in its place.
         let mut lower = text.to_ascii_lowercase();
         let mut text = text.to_owned();
-        for secret in &self.0 {
+        let mut blot_out = |range: Range<usize>, lower: &mut String| {
+            lower.replace_range(range.clone(), &"\0".repeat(REDACTED.len()));
+            text.replace_range(range, REDACTED);
+        };
+        for secret in &self.forms {
             while let Some(at) = lower.find(secret.as_str()) {
-                let range = at..at + secret.len();
-                lower.replace_range(range.clone(), &"\0".repeat(REDACTED.len()));
-                text.replace_range(range, REDACTED);
+                blot_out(at..at + secret.len(), &mut lower);
+            }
+        }
+        for secret in &self.plain {
+            while let Some(range) = partly_encoded(&lower, secret) {
+                blot_out(range, &mut lower);
             }
         }
         text
@@ -90,6 +107,58 @@ impl Secrets {
     pub fn keep(&self, text: &str) -> String {
         printable(&self.redact(text), KEPT_CHARS)
     }
+}
+
+/// Where a secret stands of which each byte is written in a way of its own: plain, as URLs, JSON or
+/// HTML write it. Both are in lower case.
+fn partly_encoded(text: &str, secret: &str) -> Option<Range<usize>> {
+    let bytes = text.as_bytes();
+    let first = secret.as_bytes()[0];
+    let begins = |byte: u8| byte == first || matches!(byte, b'%' | b'\\' | b'&' | b'+');
+    let starts = (0..bytes.len()).filter(|at| begins(bytes[*at]));
+    let mut found = starts.filter_map(|start| {
+        let mut at = start;
+        for byte in secret.bytes() {
+            at += spelled(&bytes[at..], byte)?;
+        }
+        Some(start..at)
+    });
+    // Bytes of a character that is not ASCII are never written by themselves.
+    found.find(|range| text.is_char_boundary(range.start) && text.is_char_boundary(range.end))
+}
+
+/// Of how many bytes the spelling of a byte is that begins here.
+fn spelled(rest: &[u8], byte: u8) -> Option<usize> {
+    if rest.first() == Some(&byte) {
+        return Some(1);
+    }
+    let hex = format!("{byte:02x}");
+    let escapes = rest.iter().take_while(|it| **it == b'\\').count();
+    let escaped = |form: &str| {
+        (escapes > 0 && rest[escapes..].starts_with(form.as_bytes())).then(|| escapes + form.len())
+    };
+    let plain = |form: &str| rest.starts_with(form.as_bytes()).then_some(form.len());
+    let named = match byte {
+        b'&' => "&amp;",
+        b'<' => "&lt;",
+        b'>' => "&gt;",
+        b'"' => "&quot;",
+        b'\'' => "&apos;",
+        b'/' => "&sol;",
+        b'+' => "&plus;",
+        b'=' => "&equals;",
+        b' ' => "+",
+        _ => "&#",
+    };
+    (escapes > 0 && rest.get(escapes) == Some(&byte))
+        .then_some(escapes + 1)
+        .or_else(|| escaped(&format!("u00{hex}")))
+        .or_else(|| escaped(&format!("x{hex}")))
+        .or_else(|| plain(&format!("%{hex}")))
+        .or_else(|| plain(&format!("%25{hex}")))
+        .or_else(|| plain(&format!("&#{byte};")))
+        .or_else(|| plain(&format!("&#x{byte:x};")))
+        .or_else(|| plain(named).filter(|_| named != "&#"))
 }
 
 /// The characters of base64 that are the same whatever stands around a value that begins `offset`
@@ -271,13 +340,33 @@ fn value_at(text: &str, at: usize) -> Range<usize> {
 
 impl std::fmt::Debug for Secrets {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Secrets({})", self.0.len())
+        write!(f, "Secrets({})", self.plain.len())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_key_of_which_only_some_signs_are_encoded_is_found() {
+        let mut secrets = Secrets::default();
+        secrets.add("sk-Sec/ret+Abc98");
+        for told in [
+            "sk-Sec/ret%2BAbc98",
+            "sk-Sec%2Fret+Abc98",
+            "SK-SEC%2fret%2bABC98",
+            "sk-Sec&#x2F;ret&#43;Abc98",
+            r"sk-Sec\u002fret+Abc98",
+            r"sk-Sec\\/ret\u002bAbc98",
+            "sk-Sec%252Fret&plus;Abc98",
+        ] {
+            let kept = secrets.redact(&format!("key {told}, 潮 100%"));
+            assert_eq!(kept, format!("key {REDACTED}, 潮 100%"), "{told}");
+        }
+        let harmless = "sk-Sec/ret-Abc98 %2F潮 & \\";
+        assert_eq!(secrets.redact(harmless), harmless);
+    }
 
     #[test]
     fn a_key_that_the_server_repeats_is_blotted_out() {

@@ -16,6 +16,9 @@ use std::sync::{Arc, LazyLock, Mutex};
 /// Runs that a change needs before and after it.
 pub(super) const LEAST_RUNS: usize = 3;
 
+/// Runs that may lie on one side of a change: two tell its place where they are the last of three
+/// that told that there is one.
+const LEAST_BESIDE: usize = 2;
 /// Runs on each side of a cut that speak about it: older ones may have drifted.
 const SIDE: usize = 12;
 /// Runs on each side from which the noise around a cut is taken.
@@ -157,8 +160,8 @@ fn placed(values: &[f64], at: usize) -> usize {
         part.iter().map(|value| (value - middle).abs()).sum::<f64>()
     };
     let distance = |at: &usize| away(&near[..at - start]) + away(&near[at - start..]);
-    let first = (start + 1).max(LEAST_RUNS).max(at.saturating_sub(SHAKE));
-    let last = (at + SHAKE).min(values.len() - LEAST_RUNS);
+    let first = (start + 1).max(LEAST_BESIDE).max(at.saturating_sub(SHAKE));
+    let last = (at + SHAKE).min(values.len() - LEAST_BESIDE);
     let places = first..=last;
     places
         .min_by(|a, b| distance(a).total_cmp(&distance(b)))

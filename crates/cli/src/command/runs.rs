@@ -153,6 +153,7 @@ pub fn known(stored: &Stored) -> KnownResult {
     };
     let goes_on = known.state == RunState::Unfinished && goes_on(&stored.path);
     KnownResult {
+        server: server_of(stored).unwrap_or_default(),
         started: stored.started.clone(),
         path: stored.path.clone(),
         state: if goes_on {
@@ -162,6 +163,20 @@ pub fn known(stored: &Stored) -> KnownResult {
         },
         ..known
     }
+}
+
+/// By which model and engine a result is looked for.
+fn server_of(stored: &Stored) -> Option<Vec<String>> {
+    let first = match stored.kind {
+        Kind::Run => Some(stored.path.clone()),
+        Kind::Capacity | Kind::Study => runs_below(&stored.path).into_iter().next(),
+        Kind::Sweep | Kind::Import => run_folders(stored).into_iter().next(),
+    };
+    let environment = RunDir::open(first?).ok()?.environment().ok()?;
+    let engine = environment.engine.map(|it| [Some(it.name), it.version]);
+    let engine = engine.into_iter().flatten().flatten();
+    let words = [environment.server.model].into_iter().chain(engine);
+    Some(words.chain(environment.server.software).collect())
 }
 
 fn by_key(tags: &[Tag]) -> BTreeMap<String, String> {

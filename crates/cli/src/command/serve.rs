@@ -173,10 +173,10 @@ fn answer(home: &Home, request: &Request) -> Answer {
             .map(|page| page.map(|page| beside(page, ".."))),
         ["compare"] => {
             let ids = request.query.get("ids");
-            home.comparison(ids.map(String::as_str).unwrap_or_default())
-                .map(|page| Some(beside(page, "./")))
+            let page = home.comparison(ids.map(String::as_str).unwrap_or_default());
+            Ok(Some(home.or_said(page)))
         }
-        ["history"] => home.history().map(|page| Some(beside(page, "./"))),
+        ["history"] => Ok(Some(home.or_said(home.history()))),
         ["new"] => Ok(home.form()),
         ["api", "runs"] => return json(home.listed().map(Some)),
         ["api", "runs", id] => return json(home.summary(id)),
@@ -184,10 +184,7 @@ fn answer(home: &Home, request: &Request) -> Answer {
             return home.events(id).unwrap_or_else(missing);
         }
         ["metrics"] => {
-            return match home.metrics() {
-                Ok(text) => Answer::metrics(text),
-                Err(error) => failed(&error),
-            };
+            return Answer::metrics(home.metrics());
         }
         _ => Ok(None),
     };

@@ -44,6 +44,12 @@ pub fn publish(paths: &[PathBuf], options: &OutputOptions) -> anyhow::Result<Exi
     let results = collect(paths)?;
     let lang = language(options.lang);
     let pages = site.join(PAGES);
+    if pages.is_symlink() {
+        bail!(
+            "{} is a link; remove it, or name another folder",
+            pages.display()
+        );
+    }
     std::fs::create_dir_all(&pages).with_context(|| format!("cannot make {}", pages.display()))?;
     let mut taken = HashSet::new();
     let mut entries = Vec::new();
@@ -150,8 +156,12 @@ fn write(file: &Path, text: &str) -> anyhow::Result<()> {
 fn run_page(path: &Path, lang: Lang) -> anyhow::Result<String> {
     let directory = RunDir::open(path)?;
     let scenario = directory.scenario()?;
-    // One that has not ended has no page.
-    directory.summary()?;
+    // One that goes on has no page yet; of one that was killed, what was recorded is shown.
+    if let Err(error) = directory.summary()
+        && (directory.is_running() || directory.path().join("summary.json").exists())
+    {
+        return Err(error.into());
+    }
     Ok(page_of(&read_again(directory, scenario, lang)?, lang))
 }
 

@@ -308,12 +308,13 @@ struct RawUsage<T> {
     cached_tokens: Option<T>,
 }
 
-/// Token counts: absent, null and fractional numbers are all met in the wild.
+/// Token counts: absent, null and fractional numbers are all met in the wild. An impossible one is
+/// kept as the nearest that can be kept, so that it is doubted.
 pub(super) fn usage_of(raw: &str) -> Option<Usage> {
     let usage: RawUsage<&RawValue> = serde_json::from_str(raw).ok()?;
     let count = |count: Option<&RawValue>| {
         let number: f64 = count?.get().parse().ok()?;
-        (number >= 0.0 && number <= f64::from(u32::MAX)).then_some(number as u32)
+        Some(number as u32)
     };
     let details: Option<RawUsage<&RawValue>> =
         present(usage.prompt_tokens_details).and_then(|it| serde_json::from_str(it).ok());

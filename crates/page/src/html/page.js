@@ -541,17 +541,24 @@
     root.dataset.lang = root.lang = word;
     document.title = document.querySelector('h1').innerText;
   };
+  // What was chosen on one page holds for all of its site, where the browser keeps it.
+  const kept = (name) => { try { return localStorage.getItem(`inferometer-${name}`); } catch { return null; } };
+  const keep = (name, word) => { try { localStorage.setItem(`inferometer-${name}`, word); } catch { /* not kept */ } };
+  if (['dark', 'light'].includes(kept('theme'))) theme = root.dataset.theme = kept('theme');
   // A language that nobody chose is the reader's, as far as the page has it.
   if (root.dataset.follow !== undefined) {
-    const known = navigator.languages.map((it) => it.slice(0, 2)).find((it) => ['en', 'zh'].includes(it));
+    const wanted = [kept('language'), ...navigator.languages.map((it) => it.slice(0, 2))];
+    const known = wanted.find((it) => ['en', 'zh'].includes(it));
     if (known && known !== lang()) speak(known);
   }
   document.getElementById('language').addEventListener('click', () => {
     speak(lang() === 'en' ? 'zh' : 'en');
+    keep('language', lang());
     redraw();
   });
   document.getElementById('theme').addEventListener('click', () => {
     theme = root.dataset.theme = themeName() === 'dark' ? 'light' : 'dark';
+    keep('theme', theme);
     redraw();
   });
   dark.addEventListener('change', () => { if (!theme) redraw(); });

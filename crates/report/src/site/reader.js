@@ -7,17 +7,24 @@ const reader = (changed) => {
     root.dataset.lang = word;
     root.lang = word === "zh" ? "zh-CN" : "en";
   };
+  // What was chosen on one page holds for all of this site, where the browser keeps it.
+  const kept = (name) => { try { return localStorage.getItem(`inferometer-${name}`); } catch { return null; } };
+  const keep = (name, word) => { try { localStorage.setItem(`inferometer-${name}`, word); } catch { /* not kept */ } };
   // A language that nobody chose is the reader's, as far as the page has it.
   if (root.dataset.follow !== undefined) {
-    const known = navigator.languages.map((it) => it.slice(0, 2)).find((it) => ["en", "zh"].includes(it));
+    const wanted = [kept("language"), ...navigator.languages.map((it) => it.slice(0, 2))];
+    const known = wanted.find((it) => ["en", "zh"].includes(it));
     if (known) speak(known);
   }
+  if (["dark", "light"].includes(kept("theme"))) root.dataset.theme = kept("theme");
   document.getElementById("language").addEventListener("click", () => {
     speak(root.dataset.lang === "zh" ? "en" : "zh");
+    keep("language", root.dataset.lang);
     changed();
   });
   document.getElementById("theme").addEventListener("click", () => {
     const now = root.dataset.theme ?? (dark.matches ? "dark" : "light");
     root.dataset.theme = now === "dark" ? "light" : "dark";
+    keep("theme", root.dataset.theme);
   });
 };

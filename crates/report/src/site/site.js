@@ -18,12 +18,14 @@
     const words = byId("search").value.toLowerCase().split(/\s+/).filter(Boolean);
     const tag = byId("tag").value;
     const kind = byId("kind").value;
+    const verdict = byId("verdict").value;
     let shown = 0;
     for (const row of rows) {
       const entry = data.entries[row.dataset.at];
       const fits = words.every((word) => entry.words.includes(word))
         && (!tag || entry.tags.includes(tag))
-        && (!kind || entry.kind === kind);
+        && (!kind || entry.kind === kind)
+        && (!verdict || entry.verdict === verdict);
       row.hidden = !fits;
       if (fits) shown += 1;
     }
@@ -65,7 +67,7 @@
     byId("not-a-test").hidden = entries.length < 2;
     const test = byId("test");
     if (test) {
-      test.hidden = entries.length < 2;
+      test.hidden = entries.length < 2 || !entries.every((entry) => entry.comparable);
       const ids = entries.map((entry) => entry.page.replace(/^runs\//, "")).join(",");
       test.firstChild.href = `compare?ids=${ids}`;
     }
@@ -105,7 +107,7 @@
     box.checked = asked.has(data.entries[row.dataset.at].page);
     box.addEventListener("change", compare);
   }
-  for (const id of ["search", "tag", "kind"]) byId(id).addEventListener("input", filter);
+  for (const id of ["search", "tag", "kind", "verdict"]) byId(id).addEventListener("input", filter);
   reader(() => {
     translate();
     compare();
@@ -114,7 +116,7 @@
   filter();
   compare();
   // A list that grows is read again, unless somebody is choosing.
-  const idle = () => !chosen().length && !byId("search").value && !byId("tag").value && !byId("kind").value;
+  const idle = () => !chosen().length && !byId("search").value && ["tag", "kind", "verdict"].every((id) => !byId(id).value);
   if (byId("test") && data.entries.some((entry) => entry.running)) {
     setInterval(() => { if (idle()) location.reload(); }, 5000);
   }

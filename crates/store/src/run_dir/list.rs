@@ -28,7 +28,14 @@ pub fn list(folder: &Path) -> Result<Vec<ListedRun>, StorageError> {
 pub(crate) fn entries(folder: &Path) -> Result<Vec<PathBuf>, StorageError> {
     let content = match fs::read_dir(folder) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        content => content.and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect()),
+        content => content.and_then(|entries| {
+            // A link may lead out of the folder, to what its owner does not show.
+            let own = entries.filter(|entry| match entry {
+                Ok(entry) => !entry.file_type().is_ok_and(|it| it.is_symlink()),
+                Err(_) => true,
+            });
+            own.map(|entry| Ok(entry?.path())).collect()
+        }),
     };
     content.map_err(|e| StorageError::io("read", folder, e))
 }

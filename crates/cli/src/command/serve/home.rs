@@ -1,5 +1,6 @@
 //! What is stored in the folders that are served, by names that fit into an address.
 
+use super::beside;
 use super::index::Index;
 use super::live;
 use super::metrics::{self, View};
@@ -12,22 +13,28 @@ use crate::tui::{EndWish, state_words};
 use anyhow::bail;
 use inferometer_bucket::Location;
 use inferometer_core::point::Point;
-use inferometer_message::StartText;
+use inferometer_core::record::Outcome;
+use inferometer_message::{SiteText, StartText};
 use inferometer_page::html::following_browser;
 use inferometer_report::runs::{KnownResult, value};
 use inferometer_report::site::{Entry, Hosting, MayEnd, index, live_page, plain_page, start_page};
 use inferometer_runner::fetched::Wanted;
 use inferometer_runner::now::{goes_on, measured};
+use inferometer_store::run_dir::instant;
 use inferometer_store::stored::Stored;
 use inferometer_text::Lang;
 use inferometer_text::hostile::printable;
 use inferometer_web::access::encoded;
 use inferometer_web::{Answer, Status};
 use serde_json::Value;
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
+/// Times what metrics took to make that they are then good for.
+const METRICS_REST: u32 = 30;
 /// Results that a comparison takes.
 const MOST_COMPARED: usize = 16;
 
@@ -55,6 +62,8 @@ pub struct Home {
     starter: Option<Starter>,
     /// What is known of the results of each folder.
     indices: Vec<Mutex<Index>>,
+    /// Metrics that were made, and until when they are good.
+    metrics: Mutex<Option<(String, Instant)>>,
 }
 
 impl Home {
@@ -68,6 +77,7 @@ impl Home {
             follows_reader: lang.is_none(),
             own: None,
             starter: None,
+            metrics: Mutex::default(),
         }
     }
 
@@ -150,12 +160,16 @@ impl Home {
         Some(live::events(stored.path, || false))
     }
 
-    /// All results with their names in addresses, the newest of each folder first.
+    /// All results with their names in addresses, the newest first.
     fn results(&self) -> Vec<(String, KnownResult)> {
         let mut found = Vec::new();
         for (nth, index) in self.indices.iter().enumerate() {
             let listed = locked(index).listed();
             found.extend(listed.into_iter().map(|it| (id(nth, &it.name), it)));
+        }
+        if self.indices.len() > 1 {
+            let began = |it: &KnownResult| it.started.as_deref().and_then(instant);
+            found.sort_by_key(|(_, it)| Reverse(began(it)));
         }
         found
     }
@@ -201,6 +215,12 @@ impl Home {
     }
 
     pub fn index(&self) -> anyhow::Result<String> {
+        let gone = self.folders.iter().find(|it| !it.path.is_dir());
+        if let Some(gone) = gone {
+            let folder = printable(&gone.path.display().to_string(), 500);
+            let text = SiteText::FolderGone.with(self.lang, &[("folder", folder)]);
+            return Ok(plain_page("Inferometer", &text, self.lang));
+        }
         let results = self.results().into_iter();
         let entries = results.map(|(id, result)| Entry {
             page: address_of(&id),
@@ -253,6 +273,18 @@ impl Home {
         compare::page(&paths, self.lang)
     }
 
+    /// A page with the way back to the list, or one that says why there is none.
+    pub fn or_said(&self, page: anyhow::Result<String>) -> String {
+        match page {
+            Ok(page) => beside(page, "./"),
+            Err(error) => {
+                let text = inferometer_runner::with_causes(error.as_ref());
+                plain_page("Inferometer", &printable(&text, 2_000), self.lang)
+                    .replace("../index.html", "./")
+            }
+        }
+    }
+
     pub fn history(&self) -> anyhow::Result<String> {
         let folders: Vec<PathBuf> = self.folders.iter().map(|it| it.path.clone()).collect();
         history::page(&folders, self.lang)
@@ -287,20 +319,37 @@ impl Home {
         Ok(Some(line))
     }
 
-    /// The client's view of all runs that go on, for Prometheus.
-    pub fn metrics(&self) -> anyhow::Result<String> {
+    /// The client's view of all runs that go on, for Prometheus. All records are read for it, so
+    /// that it is made anew only when that costs little beside what goes on.
+    pub fn metrics(&self) -> String {
+        let mut made = self.metrics.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((text, until)) = &*made
+            && Instant::now() < *until
+        {
+            return text.clone();
+        }
+        let began = Instant::now();
+        let text = self.metrics_now();
+        let good_for = (began.elapsed() * METRICS_REST).max(Duration::from_millis(500));
+        *made = Some((text.clone(), Instant::now() + good_for));
+        text
+    }
+
+    fn metrics_now(&self) -> String {
         let results = self.results();
         let views = results.iter().filter_map(|(id, result)| {
             let run = measured(&result.path)?;
-            let records = run.records().ok()?.collect::<Result<_, _>>().ok()?;
+            let records = run.records().ok()?.collect::<Result<Vec<_>, _>>().ok()?;
+            // While a run goes on, what looks cut is under way.
+            let ended = records.into_iter().filter(|it| it.outcome != Outcome::Cut);
             Some(View {
                 run: id.clone(),
                 model: run.environment().ok()?.server.model,
                 load: Point::of_load(&run.scenario().ok()?.load).to_string(),
-                records,
+                records: ended.collect(),
             })
         });
-        Ok(metrics::text(&Vec::from_iter(views)))
+        metrics::text(&Vec::from_iter(views))
     }
 }
 

@@ -20,7 +20,7 @@ pub struct View {
     pub model: String,
     /// As in `concurrency=64`.
     pub load: String,
-    /// What has ended so far.
+    /// What has ended so far; what is under way is not among them.
     pub records: Vec<Record>,
 }
 
@@ -72,7 +72,6 @@ pub fn text(runs: &[View]) -> String {
                 (|it| matches!(it, Outcome::Done)) as fn(&Outcome) -> bool,
             ),
             ("failed", |it| matches!(it, Outcome::Failed(_))),
-            ("cut", |it| matches!(it, Outcome::Cut)),
             ("cancelled", |it| matches!(it, Outcome::Cancelled)),
         ] {
             let count = records.iter().filter(|it| is_it(&it.outcome)).count();
@@ -106,12 +105,17 @@ pub fn text(runs: &[View]) -> String {
         for view in runs {
             let labels = labels(view);
             let values = view.records.iter().flat_map(of);
-            let values: Vec<f64> = values.map(|it| it.as_secs_f64()).collect();
-            for end in ends {
-                let below = values.iter().filter(|it| *it <= end).count();
+            let (mut counts, mut count, mut sum) = (vec![0_u64; ends.len() + 1], 0_u64, 0.0);
+            for value in values.map(|it| it.as_secs_f64()) {
+                counts[ends.partition_point(|end| *end < value)] += 1;
+                count += 1;
+                sum += value;
+            }
+            let mut below = 0;
+            for (end, more) in ends.iter().zip(counts) {
+                below += more;
                 let _ = writeln!(lines, "{name}_bucket{{{labels},le=\"{end}\"}} {below}");
             }
-            let (count, sum) = (values.len(), values.iter().sum::<f64>());
             let _ = writeln!(lines, "{name}_bucket{{{labels},le=\"+Inf\"}} {count}");
             let _ = writeln!(lines, "{name}_count{{{labels}}} {count}");
             let _ = writeln!(lines, "{name}_sum{{{labels}}} {sum}");
