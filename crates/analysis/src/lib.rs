@@ -4,6 +4,7 @@
 pub mod compare;
 pub mod concurrency;
 pub mod context;
+mod exact_sum;
 pub mod fold;
 pub mod judge;
 pub mod knee;
