@@ -17,6 +17,11 @@ impl ExactSum {
         self.merge(Self::of(value));
     }
 
+    /// The same value so many times.
+    pub(crate) fn times(self, count: u64) -> Self {
+        ExactSum(self.0.saturating_mul(u128::from(count)))
+    }
+
     pub(crate) fn merge(&mut self, other: Self) {
         self.0 = self.0.saturating_add(other.0);
     }

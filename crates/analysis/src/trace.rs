@@ -253,8 +253,14 @@ impl RunTrace {
             return;
         }
         let each = ExactSum::of(f64::from(tokens) / chunks.len() as f64);
-        for &at in chunks {
-            self.tokens.add(at, each);
+        let mut rest = &chunks[..];
+        while let Some(&at) = rest.first() {
+            // Those of one bin together.
+            let bin = self.tokens.bin(at);
+            let other = |&at: &Offset| self.tokens.bin(at) != bin;
+            let count = rest.iter().position(other).unwrap_or(rest.len());
+            self.tokens.add(at, each.times(count as u64));
+            rest = &rest[count..];
         }
     }
 
@@ -262,19 +268,25 @@ impl RunTrace {
         let gaps = &mut self.gaps;
         gaps.clear();
         gaps.extend(record.gap_nanos().map(ms));
-        for &gap in gaps.iter() {
-            self.chunk_gaps.add(gap, 1);
-        }
         let counts = record.chunks.tokens.as_deref();
         match counts.filter(|counts| counts.len() == record.chunks.len()) {
-            None => gaps.iter().for_each(|&gap| self.token_gaps.add(gap, 1)),
+            None => {
+                for &gap in gaps.iter() {
+                    let class = class_of_ms(gap);
+                    self.chunk_gaps.count(class, 1);
+                    self.token_gaps.count(class, 1);
+                }
+            }
             Some(counts) => {
+                for &gap in gaps.iter() {
+                    self.chunk_gaps.count(class_of_ms(gap), 1);
+                }
                 let mut waiting = 0.0;
                 for (gap, &tokens) in gaps.iter().zip(counts.iter().skip(1)) {
                     waiting += gap;
                     if tokens > 0 {
-                        self.token_gaps
-                            .add(waiting / f64::from(tokens), u64::from(tokens));
+                        let class = class_of_ms(waiting / f64::from(tokens));
+                        self.token_gaps.count(class, u64::from(tokens));
                         waiting = 0.0;
                     }
                 }
@@ -361,8 +373,8 @@ pub struct Gaps {
 }
 
 impl Gaps {
-    fn add(&mut self, ms: f64, times: u64) {
-        let class = class_of((ms * 1e6) as u64);
+    #[inline]
+    fn count(&mut self, class: usize, times: u64) {
         if self.counts.len() <= class {
             self.counts.resize(class + 1, 0);
         }
@@ -400,6 +412,11 @@ impl Gaps {
     }
 }
 
+#[inline]
+fn class_of_ms(ms: f64) -> usize {
+    class_of((ms * 1e6) as u64)
+}
+
 /// Classes of equal ratio: the octave, then its parts. Below `1 << BITS` each number is one.
 fn class_of(nanos: u64) -> usize {
     let octave = nanos.max(1).ilog2();
@@ -434,12 +451,15 @@ impl Default for Bins {
 }
 
 impl Bins {
+    fn bin(&self, at: Offset) -> u64 {
+        (at.0 / FINEST) >> self.doublings
+    }
+
     fn add(&mut self, at: Offset, amount: ExactSum) {
-        let finest = at.0 / FINEST;
-        while finest >> self.doublings >= MOST_BINS as u64 {
+        while self.bin(at) >= MOST_BINS as u64 {
             self.widen();
         }
-        let bin = (finest >> self.doublings) as usize;
+        let bin = self.bin(at) as usize;
         if self.sums.len() <= bin {
             self.sums.resize(bin + 1, ExactSum::default());
         }

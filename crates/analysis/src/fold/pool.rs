@@ -31,6 +31,14 @@ impl Pool {
         }
     }
 
+    /// Takes each of some values once.
+    pub(super) fn add_all(&mut self, values: &[f64]) {
+        match &mut self.counted {
+            Some(counted) => counted.add_all(values),
+            None => values.iter().for_each(|&ms| self.add(ms, 1)),
+        }
+    }
+
     pub(super) fn extend(&mut self, ms: Option<f64>) {
         if let Some(ms) = ms {
             self.add(ms, 1);
@@ -114,20 +122,47 @@ pub(crate) struct Counted {
 
 impl Counted {
     pub(super) fn add(&mut self, ms: f64, times: u32) {
-        let class = class_of((ms * NANOS_IN_MS) as u64);
-        if self.counts.len() <= class {
-            self.counts.resize(class + 1, 0);
-        }
-        self.counts[class] += u64::from(times);
+        self.count(ms, u64::from(times));
         self.n += u64::from(times);
-        let parts = u128::from((ms * PARTS_IN_MS + 0.5) as u64);
+        let parts = u128::from(parts_of(ms));
         let times = u128::from(times);
         self.sum += parts * times;
         self.squares = self
             .squares
             .wrapping_add((parts * parts).wrapping_mul(times));
-        let [least, most] = self.ends.unwrap_or([ms, ms]);
-        self.ends = Some([least.min(ms), most.max(ms)]);
+        self.reach([ms, ms]);
+    }
+
+    /// The same for values that come once each.
+    fn add_all(&mut self, values: &[f64]) {
+        let Some(&first) = values.first() else { return };
+        let (mut sum, mut squares, mut ends) = (0u128, 0u128, [first, first]);
+        for &ms in values {
+            self.count(ms, 1);
+            let parts = u128::from(parts_of(ms));
+            sum += parts;
+            squares = squares.wrapping_add(parts * parts);
+            ends = [ends[0].min(ms), ends[1].max(ms)];
+        }
+        self.n += values.len() as u64;
+        self.sum += sum;
+        self.squares = self.squares.wrapping_add(squares);
+        self.reach(ends);
+    }
+
+    #[inline]
+    fn count(&mut self, ms: f64, times: u64) {
+        let class = class_of((ms * NANOS_IN_MS) as u64);
+        if self.counts.len() <= class {
+            self.counts.resize(class + 1, 0);
+        }
+        self.counts[class] += times;
+    }
+
+    #[inline]
+    fn reach(&mut self, [low, high]: [f64; 2]) {
+        let [least, most] = self.ends.unwrap_or([low, high]);
+        self.ends = Some([least.min(low), most.max(high)]);
     }
 
     /// Takes what another part of the same run counted.
@@ -181,6 +216,12 @@ impl Counted {
     }
 }
 
+#[inline]
+fn parts_of(ms: f64) -> u64 {
+    (ms * PARTS_IN_MS + 0.5) as u64
+}
+
+#[inline]
 fn class_of(nanos: u64) -> usize {
     let top = 63u32.saturating_sub(nanos.leading_zeros());
     if top < BITS {

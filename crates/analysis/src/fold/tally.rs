@@ -629,13 +629,11 @@ impl<'a> Tally<'a> {
             self.token_gaps = Some(self.chunk_gaps.clone());
         }
         let chunk_sum = (gaps.iter().sum(), gaps.len() as u32);
-        for &gap in &gaps {
-            self.chunk_gaps.add(gap, 1);
-        }
+        self.chunk_gaps.add_all(&gaps);
         let mut token_sum = chunk_sum;
         if let Some(pool) = &mut self.token_gaps {
             match weighted {
-                None => gaps.iter().for_each(|&gap| pool.add(gap, 1)),
+                None => pool.add_all(&gaps),
                 Some(tokens) => {
                     token_sum = (0.0, 0);
                     for (gap, k) in per_token(&gaps, &tokens[1..]) {
@@ -695,11 +693,13 @@ impl StallEvidence {
             let made = with_read.filter(|&(&gap, same_read)| gap > 0.0 || !same_read);
             made.map(|(&gap, _)| gap)
         };
-        if made().count() < thresholds.stall_gaps {
+        let (count, largest) = made().fold((0, 0.0f64), |(count, largest), gap| {
+            (count + 1, largest.max(gap))
+        });
+        if count < thresholds.stall_gaps {
             return;
         }
         self.requests += 1;
-        let largest = made().fold(0.0, f64::max);
         if largest < thresholds.stall_floor_ms {
             return;
         }

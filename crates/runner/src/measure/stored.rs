@@ -272,3 +272,110 @@ fn hand_out(
 pub fn records(directory: &RunDir) -> Result<Vec<Record>, RunnerError> {
     Ok(directory.records()?.collect::<Result<Vec<_>, _>>()?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inferometer_core::environment::{Ending, Environment};
+    use inferometer_core::options::Options;
+    use inferometer_core::record::{Chunks, Outcome, Usage};
+    use inferometer_core::units::Offset;
+    use inferometer_store::parquet_file::RecordsWriter;
+    use inferometer_text::Lang;
+    use std::fs;
+
+    const RECORDS: u64 = 264_000;
+    const RANKS: u64 = 3;
+
+    fn answer(index: u64) -> Record {
+        let sent = index * 1_000_000;
+        let noise = index.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 44;
+        let at = [20_000_000 + noise, 30_000_000 + 2 * noise].map(|after| Offset(sent + after));
+        Record {
+            id: index.to_string(),
+            index,
+            rank: Some((index % RANKS) as u32),
+            sent: Some(Offset(sent)),
+            first_byte: Some(at[0]),
+            chunks: Chunks {
+                at: at.to_vec(),
+                tokens: None,
+                same_read: vec![false; 2],
+            },
+            end: Some(at[1]),
+            outcome: Outcome::Done,
+            usage: Some(Usage {
+                input: Some(8),
+                output: Some(2),
+                cached: None,
+            }),
+            output_chars: 8,
+            streamed: true,
+            ..Record::default()
+        }
+    }
+
+    #[test]
+    fn a_large_run_says_the_same_in_parts_as_in_one_stream_and_an_altered_file_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = RunDir::create(folder.path().join("run")).unwrap();
+        let options = "[load]\nconcurrency = 32\nrequests = 264000\n";
+        let scenario = Options::from_toml(options).unwrap().resolve().unwrap();
+        directory.write_scenario(&scenario).unwrap();
+        let file = |rank: u64| {
+            let records = directory.path().join("records");
+            records.join(format!("rank={rank}/records.parquet"))
+        };
+        for rank in 0..RANKS {
+            fs::create_dir(file(rank).parent().unwrap()).unwrap();
+            let mut writer = RecordsWriter::create(&file(rank)).unwrap();
+            for nth in 0..RECORDS / RANKS {
+                writer.push(&answer(nth * RANKS + rank)).unwrap();
+            }
+            writer.finish().unwrap();
+        }
+        let ending = Ending {
+            planned: RECORDS,
+            sending_ended: Offset(RECORDS * 1_000_000),
+            ..Ending::default()
+        };
+        let context = RunContext {
+            scenario: &scenario,
+            environment: &Environment::default(),
+            ending: &ending,
+            lang: Lang::En,
+        };
+        let parts = read(&directory, &context).unwrap();
+        let said = Said::of(&directory).unwrap();
+        let stream = pass(&directory, &context, None, &Verdicts::default(), &said).unwrap();
+        let json = |reading: &Reading| {
+            serde_json::to_string_pretty(&reading.folded.summary(Lang::En)).unwrap()
+        };
+        assert_eq!(json(&parts), json(&stream));
+        let summary = parts.folded.summary(Lang::En);
+        assert_eq!(summary.requests.ok, RECORDS);
+        assert!(parts.trace.rows.len() < RECORDS as usize, "a share is kept");
+        let rows = |reading: &Reading| format!("{:?}", reading.trace.rows);
+        assert!(
+            rows(&parts) == rows(&stream),
+            "in the order in which they ended"
+        );
+
+        let names =
+            (0..RANKS).map(|rank| format!("{:064x}  records/rank={rank}/records.parquet\n", 0));
+        fs::write(
+            directory.path().join("SHA256SUMS"),
+            names.collect::<String>(),
+        )
+        .unwrap();
+        let error = read(&directory, &context)
+            .err()
+            .map(|error| error.to_string());
+        assert!(
+            error
+                .as_ref()
+                .is_some_and(|told| told.contains("not as it was written")),
+            "{error:?}"
+        );
+    }
+}

@@ -10,8 +10,8 @@ use inferometer_core::record::{
 use inferometer_core::units::Offset;
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::{ParquetError, Result};
-use std::str::FromStr;
 use std::time::Duration;
+use strum::VariantArray;
 
 /// Name and version of the form.
 pub const SCHEMA: &str = "inferometer.records/1";
@@ -247,8 +247,8 @@ impl Table {
     }
 
     /// What whoever folds records never looks at.
-    pub(super) fn unfolded(&self) -> [&'static str; 4] {
-        ["id", "url", "batch_size", "queue_wait_us"]
+    pub(super) fn unfolded(&self) -> [&'static str; 5] {
+        ["id", "url", "rank", "batch_size", "queue_wait_us"]
     }
 
     fn take_outcome(&mut self, into: &mut Record) -> Result<()> {
@@ -389,8 +389,14 @@ fn string(bytes: &ByteArray) -> Result<String> {
     bytes.as_utf8().map(str::to_owned)
 }
 
-fn word<T: FromStr>(bytes: &ByteArray) -> Result<T> {
-    bytes.as_utf8()?.parse().map_err(|_| unknown(bytes))
+/// A word that one of our types has for a value.
+fn word<T>(bytes: &ByteArray) -> Result<T>
+where
+    T: VariantArray + Copy + Into<&'static str>,
+{
+    let says = |value: &&T| Into::<&str>::into(**value).as_bytes() == bytes.data();
+    let found = T::VARIANTS.iter().find(says).copied();
+    found.ok_or_else(|| unknown(bytes))
 }
 
 fn unknown(bytes: &ByteArray) -> ParquetError {

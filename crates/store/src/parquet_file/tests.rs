@@ -155,6 +155,7 @@ proptest! {
         let looked_at = |record: &Record| Record {
             id: String::new(),
             url: String::new(),
+            rank: None,
             per_token: None,
             ..record.clone()
         };

@@ -40,8 +40,8 @@ pub struct RecordsPart {
 }
 
 impl RecordsPart {
-    /// Shows each record, without what no fold looks at: ids, addresses, and what a server said of
-    /// single tokens.
+    /// Shows each record, without what no fold looks at: ids, addresses, ranks, and what a server
+    /// said of single tokens.
     pub fn each(&self, mut see: impl FnMut(&Record)) -> Result<(), StorageError> {
         for (file, groups) in &self.ranges {
             file.each(groups.clone(), &mut see)?;
