@@ -434,20 +434,11 @@ fn end_of(class: usize) -> f64 {
 }
 
 /// Amounts over time, in bins that double when a run is long.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Bins {
     /// How often the width has doubled.
     doublings: u32,
     sums: Vec<ExactSum>,
-}
-
-impl Default for Bins {
-    fn default() -> Self {
-        Bins {
-            doublings: 0,
-            sums: Vec::new(),
-        }
-    }
 }
 
 impl Bins {

@@ -154,7 +154,7 @@ impl Amount {
 /// Amounts, each spread evenly over the time that its request counts over. Sums are of whole parts
 /// of a request, so that they are the same in whatever order requests come, and whenever stretches
 /// are joined.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Amounts {
     /// How often the length of a stretch has doubled.
     doublings: u32,
@@ -170,17 +170,6 @@ type Rises = [i128; AMOUNTS];
 
 /// Parts of a request's time by which it is spread.
 const PARTS: u64 = 1 << 40;
-
-impl Default for Amounts {
-    fn default() -> Self {
-        Amounts {
-            doublings: 0,
-            sums: Vec::new(),
-            rises: Vec::new(),
-            known: [false; AMOUNTS],
-        }
-    }
-}
 
 impl Amounts {
     pub(super) fn add(&mut self, request: &Handled) {
