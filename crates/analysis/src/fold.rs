@@ -152,6 +152,12 @@ pub struct Folding<'a> {
 }
 
 impl<'a> Folding<'a> {
+    /// Whether a run of so many records is folded from parts to the same figures as from one
+    /// stream. Of a smaller one all is kept, and some sums follow the order of its records.
+    pub fn takes_parts(context: &RunContext<'_>, records: u64) -> bool {
+        records > MOST_KEPT as u64 && !tally::keeps_all(context)
+    }
+
     /// One without records.
     pub fn new(context: &'a RunContext<'a>) -> Self {
         Self::keeping(MOST_KEPT, context)
@@ -171,6 +177,13 @@ impl<'a> Folding<'a> {
         self.sessions.add(record);
     }
 
+    /// Takes what another part of the same run was folded to. However a run is cut into parts,
+    /// and in whatever order these are put together, its figures are the same to the last digit.
+    pub fn merge(&mut self, other: Self) {
+        self.tally.merge(other.tally);
+        self.sessions.merge(other.sessions);
+    }
+
     pub fn finish(self) -> Folded {
         conclude(self.context, self.tally, self.sessions)
     }
@@ -180,7 +193,11 @@ fn conclude(context: &RunContext<'_>, mut tally: Tally<'_>, sessions: Sessions<'
     let thresholds = &context.scenario.objectives.thresholds;
     tally
         .rows
-        .sort_unstable_by_key(|row| (row.start, row.index));
+        .sort_unstable_by_key(|row| (row.start, row.index, row.sent, row.end));
+    if tally.crowd.is_some() {
+        (tally.handled)
+            .sort_unstable_by_key(|it| (it.to, it.from, it.first_token, it.output_chars));
+    }
     let token_gaps = tally.token_gaps().map(pool::Pool::into_ordered);
     let chunk_gaps = std::mem::take(&mut tally.chunk_gaps).into_ordered();
     let client_times = ClientTimes::of(&mut tally);
@@ -307,7 +324,7 @@ fn by_severity(doubts: &mut [Doubt]) {
 /// scenario planned and no record tells of was not sent, as far as anyone knows.
 fn accounts(context: &RunContext<'_>, tally: &Tally<'_>, connected: u64) -> Accounts {
     let ended = tally.totals.requests;
-    let failed = tally.failures.values().map(|kind| kind.count).sum();
+    let failed = tally.failures.values().map(|(_, kind)| kind.count).sum();
     let ending = context.ending;
     let (planned, unsent) = if ending.cause.is_without_ending() {
         let asked = context.scenario.load.extent.requests().unwrap_or(ended);
@@ -332,7 +349,8 @@ fn accounts(context: &RunContext<'_>, tally: &Tally<'_>, connected: u64) -> Acco
 }
 
 fn failures(tally: &Tally<'_>) -> Vec<FailureCount> {
-    let mut kinds: Vec<FailureCount> = tally.failures.values().cloned().collect();
+    let kinds = tally.failures.values().map(|(_, kind)| kind.clone());
+    let mut kinds: Vec<FailureCount> = kinds.collect();
     kinds.sort_by_key(|kind| std::cmp::Reverse(kind.count));
     kinds
 }

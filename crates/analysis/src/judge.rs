@@ -10,8 +10,8 @@ mod wire;
 pub use doubt::{BetweenPart, Doubt, Lateness, Reference, Spoiled};
 pub use evidence::{
     DriftEvidence, Evidence, FirstTokenEvidence, InFlightEvidence, LengthEvidence, ModelEvidence,
-    StallEvidence, StragglerEvidence, UsageEvidence, UsageExample, WaveEvidence, WindowEvidence,
-    WireEvidence,
+    Place, StallEvidence, StragglerEvidence, UsageEvidence, UsageExample, WaveEvidence,
+    WindowEvidence, WireEvidence,
 };
 pub use wire::delayed_ack;
 
@@ -413,7 +413,7 @@ impl Case<'_> {
     fn output_lengths(&self) -> Option<Doubt> {
         let lengths = &self.evidence.lengths;
         let exact = lengths.exact as f64;
-        let mean_difference = lengths.exact_difference / exact;
+        let mean_difference = lengths.exact_difference.value() / exact;
         let off_share = lengths.exact_off as f64 / exact;
         // Short answers differ by a whole token, which is much of them and means little.
         let differs =

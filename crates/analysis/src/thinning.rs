@@ -16,6 +16,13 @@ impl Thinning {
         self.halvings += 1;
     }
 
+    /// What both keep.
+    pub(crate) fn with(self, other: Self) -> Self {
+        Thinning {
+            halvings: self.halvings.max(other.halvings),
+        }
+    }
+
     /// How many requests each one that is kept stands for.
     pub(crate) fn weight(self) -> f64 {
         f64::from(self.halvings).exp2()

@@ -12,7 +12,8 @@ const SECOND: u64 = 1_000_000_000;
 /// Counts of events of several kinds while records stream in.
 #[derive(Clone, Debug)]
 pub(crate) struct Timeline<const KINDS: usize> {
-    width: u64,
+    /// How often the width has doubled.
+    doublings: u32,
     most_bins: usize,
     counts: Vec<[u32; KINDS]>,
 }
@@ -26,28 +27,56 @@ impl<const KINDS: usize> Default for Timeline<KINDS> {
 impl<const KINDS: usize> Timeline<KINDS> {
     pub(crate) fn with_bins(most_bins: usize) -> Self {
         Timeline {
-            width: FINEST,
+            doublings: 0,
             most_bins,
             counts: Vec::new(),
         }
     }
 
     pub(crate) fn add(&mut self, kind: usize, at: Offset) {
-        while at.0 / self.width >= self.most_bins as u64 {
-            let sum = |pair: &[[u32; KINDS]]| {
-                std::array::from_fn(|kind| {
-                    let counts = pair.iter().map(|bin| bin[kind]);
-                    counts.fold(0, u32::saturating_add)
-                })
-            };
-            self.counts = self.counts.chunks(2).map(sum).collect();
-            self.width *= 2;
+        // A division by a constant and a shift take a tenth of a division by a number.
+        let finest = at.0 / FINEST;
+        while finest >> self.doublings >= self.most_bins as u64 {
+            self.widen();
         }
-        let bin = (at.0 / self.width) as usize;
+        let bin = (finest >> self.doublings) as usize;
         if self.counts.len() <= bin {
             self.counts.resize(bin + 1, [0; KINDS]);
         }
         self.counts[bin][kind] = self.counts[bin][kind].saturating_add(1);
+    }
+
+    fn widen(&mut self) {
+        let sum = |pair: &[[u32; KINDS]]| {
+            std::array::from_fn(|kind| {
+                let counts = pair.iter().map(|bin| bin[kind]);
+                counts.fold(0, u32::saturating_add)
+            })
+        };
+        self.counts = self.counts.chunks(2).map(sum).collect();
+        self.doublings += 1;
+    }
+
+    fn width(&self) -> u64 {
+        FINEST << self.doublings
+    }
+
+    /// Takes what another part of the same run counted.
+    pub(crate) fn merge(&mut self, mut other: Self) {
+        while self.doublings < other.doublings {
+            self.widen();
+        }
+        while other.doublings < self.doublings {
+            other.widen();
+        }
+        if self.counts.len() < other.counts.len() {
+            self.counts.resize(other.counts.len(), [0; KINDS]);
+        }
+        for (bin, more) in self.counts.iter_mut().zip(&other.counts) {
+            for (count, more) in bin.iter_mut().zip(more) {
+                *count = count.saturating_add(*more);
+            }
+        }
     }
 
     /// Sums of a kind, to ask for spans.
@@ -58,7 +87,7 @@ impl<const KINDS: usize> Timeline<KINDS> {
             sum
         });
         Accumulated {
-            width: self.width,
+            width: self.width(),
             sums: std::iter::once(0).chain(sums).collect(),
         }
     }
@@ -66,7 +95,7 @@ impl<const KINDS: usize> Timeline<KINDS> {
     /// What has begun and not ended, as it is where one bin ends and the next begins.
     pub(crate) fn in_flight(&self, begun: usize, ended: usize) -> InFlight {
         let changes = self.counts.iter().map(|bin| [bin[begun], bin[ended]]);
-        InFlight::sampled(self.width, changes.map(|pair| pair.map(u64::from)))
+        InFlight::sampled(self.width(), changes.map(|pair| pair.map(u64::from)))
     }
 
     /// What has not ended, as if all had begun at once.
@@ -74,7 +103,7 @@ impl<const KINDS: usize> Timeline<KINDS> {
         let all = self.counts.iter().map(|bin| u64::from(bin[begun])).sum();
         let begins = std::iter::once(all).chain(std::iter::repeat(0));
         let ends = self.counts.iter().map(|bin| u64::from(bin[ended]));
-        InFlight::sampled(self.width, begins.zip(ends).map(|(a, b)| [a, b]))
+        InFlight::sampled(self.width(), begins.zip(ends).map(|(a, b)| [a, b]))
     }
 }
 

@@ -2,6 +2,7 @@
 //! counts of what is too many to keep.
 
 use crate::concurrency::{InFlight, UnderWay};
+use crate::exact_sum::ExactSum;
 use crate::thinning::{MOST_KEPT, Thinning};
 use crate::timeline::Timeline;
 use inferometer_core::quantile::{quantile, sort};
@@ -34,6 +35,8 @@ pub struct RunTrace {
     pub chunk_gaps: Gaps,
     pub token_gaps: Gaps,
     tokens: Bins,
+    /// Gaps of one record, in milliseconds; its memory is used again.
+    gaps: Vec<f64>,
 }
 
 /// When requests were sent, ended and failed.
@@ -99,8 +102,8 @@ pub struct LargestGap {
     pub stall: bool,
 }
 
-fn ms(span: Duration) -> f64 {
-    span.as_nanos() as f64 / 1e6
+fn ms(nanos: u64) -> f64 {
+    nanos as f64 / 1e6
 }
 
 impl RunTrace {
@@ -116,6 +119,7 @@ impl RunTrace {
             chunk_gaps: Gaps::default(),
             token_gaps: Gaps::default(),
             tokens: Bins::default(),
+            gaps: Vec::new(),
         }
     }
 
@@ -184,11 +188,47 @@ impl RunTrace {
         *last = (*last).max(end);
     }
 
+    /// Takes what another part of the same run shows: the same as if its records had come here, in
+    /// whatever order.
+    pub fn merge(&mut self, mut other: Self) {
+        if self.crowd.is_some() || other.crowd.is_some() {
+            self.count_all();
+            other.count_all();
+        }
+        self.rows.append(&mut other.rows);
+        self.unmeasured.append(&mut other.unmeasured);
+        if let (Some(crowd), Some(more)) = (&mut self.crowd, other.crowd) {
+            crowd.thinning = crowd.thinning.with(more.thinning);
+            crowd.moments.merge(more.moments);
+            self.rows.retain(|row| crowd.thinning.keeps(row.index));
+        }
+        self.bound();
+        // As they ended, as records do.
+        self.rows
+            .sort_unstable_by_key(|row| (!row.end.is_some(), row.end, row.index, row.sent));
+        self.requests += other.requests;
+        let [begin, end] = other.window;
+        self.widen(begin, end);
+        self.chunk_gaps.merge(&other.chunk_gaps);
+        self.token_gaps.merge(&other.token_gaps);
+        self.tokens.merge(other.tokens);
+    }
+
     /// Keeps no more than may be kept: from then on, all are counted and a share is kept.
     fn bound(&mut self) {
         if self.rows.len() + self.unmeasured.len() <= MOST_KEPT {
             return;
         }
+        self.count_all();
+        if let Some(crowd) = &mut self.crowd {
+            while self.rows.len() > MOST_KEPT {
+                crowd.thinning.halve();
+                self.rows.retain(|row| crowd.thinning.keeps(row.index));
+            }
+        }
+    }
+
+    fn count_all(&mut self) {
         let crowd = self.crowd.get_or_insert_with(|| {
             let mut crowd = Crowd {
                 thinning: Thinning::default(),
@@ -198,10 +238,6 @@ impl RunTrace {
             crowd
         });
         self.unmeasured.drain(..).for_each(|it| crowd.add(it));
-        if self.rows.len() > MOST_KEPT {
-            crowd.thinning.halve();
-            self.rows.retain(|row| crowd.thinning.keeps(row.index));
-        }
     }
 
     /// Tokens by the time of their chunks; an answer that came whole counts at its end.
@@ -213,45 +249,65 @@ impl RunTrace {
         if chunks.is_empty() {
             let end = record.completed().or(record.end);
             end.into_iter()
-                .for_each(|at| self.tokens.add(at, f64::from(tokens)));
+                .for_each(|at| self.tokens.add(at, ExactSum::of(f64::from(tokens))));
             return;
         }
-        let each = f64::from(tokens) / chunks.len() as f64;
-        for &at in chunks {
-            self.tokens.add(at, each);
+        let each = ExactSum::of(f64::from(tokens) / chunks.len() as f64);
+        let mut rest = &chunks[..];
+        while let Some(&at) = rest.first() {
+            // Those of one bin together.
+            let bin = self.tokens.bin(at);
+            let other = |&at: &Offset| self.tokens.bin(at) != bin;
+            let count = rest.iter().position(other).unwrap_or(rest.len());
+            self.tokens.add(at, each.times(count as u64));
+            rest = &rest[count..];
         }
     }
 
     fn add_gaps(&mut self, record: &Record) -> Option<LargestGap> {
-        let gaps: Vec<f64> = record.gaps().map(ms).collect();
-        for &gap in &gaps {
-            self.chunk_gaps.add(gap, 1);
-        }
+        let gaps = &mut self.gaps;
+        gaps.clear();
+        gaps.extend(record.gap_nanos().map(ms));
         let counts = record.chunks.tokens.as_deref();
         match counts.filter(|counts| counts.len() == record.chunks.len()) {
-            None => gaps.iter().for_each(|&gap| self.token_gaps.add(gap, 1)),
+            None => {
+                for &gap in gaps.iter() {
+                    let class = class_of_ms(gap);
+                    self.chunk_gaps.count(class, 1);
+                    self.token_gaps.count(class, 1);
+                }
+            }
             Some(counts) => {
+                for &gap in gaps.iter() {
+                    self.chunk_gaps.count(class_of_ms(gap), 1);
+                }
                 let mut waiting = 0.0;
                 for (gap, &tokens) in gaps.iter().zip(counts.iter().skip(1)) {
                     waiting += gap;
                     if tokens > 0 {
-                        self.token_gaps
-                            .add(waiting / f64::from(tokens), u64::from(tokens));
+                        let class = class_of_ms(waiting / f64::from(tokens));
+                        self.token_gaps.count(class, u64::from(tokens));
                         waiting = 0.0;
                     }
                 }
             }
         }
-        let (place, &largest) = gaps.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1))?;
+        // Of equal gaps, the last.
+        let mut largest = (0, *gaps.first()?);
+        for (place, &gap) in gaps.iter().enumerate() {
+            if gap >= largest.1 {
+                largest = (place, gap);
+            }
+        }
+        let (place, largest) = largest;
         let may_stall =
             gaps.len() >= self.thresholds.stall_gaps && largest >= self.thresholds.stall_floor_ms;
         Some(LargestGap {
             at: record.chunks.at[place + 1],
             ms: largest,
             stall: may_stall && {
-                let mut sorted = gaps;
-                sort(&mut sorted);
-                largest >= self.thresholds.stall_factor * quantile(&sorted, 0.5)?
+                sort(gaps);
+                largest >= self.thresholds.stall_factor * quantile(gaps, 0.5)?
             },
         })
     }
@@ -317,13 +373,23 @@ pub struct Gaps {
 }
 
 impl Gaps {
-    fn add(&mut self, ms: f64, times: u64) {
-        let class = class_of((ms * 1e6) as u64);
+    #[inline]
+    fn count(&mut self, class: usize, times: u64) {
         if self.counts.len() <= class {
             self.counts.resize(class + 1, 0);
         }
         self.counts[class] += times;
         self.n += times;
+    }
+
+    fn merge(&mut self, other: &Gaps) {
+        if self.counts.len() < other.counts.len() {
+            self.counts.resize(other.counts.len(), 0);
+        }
+        for (count, more) in self.counts.iter_mut().zip(&other.counts) {
+            *count += more;
+        }
+        self.n += other.n;
     }
 
     /// Upper end of each class in milliseconds, and the share of gaps up to it.
@@ -346,6 +412,11 @@ impl Gaps {
     }
 }
 
+#[inline]
+fn class_of_ms(ms: f64) -> usize {
+    class_of((ms * 1e6) as u64)
+}
+
 /// Classes of equal ratio: the octave, then its parts. Below `1 << BITS` each number is one.
 fn class_of(nanos: u64) -> usize {
     let octave = nanos.max(1).ilog2();
@@ -363,45 +434,65 @@ fn end_of(class: usize) -> f64 {
 }
 
 /// Amounts over time, in bins that double when a run is long.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Bins {
-    width: u64,
-    sums: Vec<f64>,
-}
-
-impl Default for Bins {
-    fn default() -> Self {
-        Bins {
-            width: FINEST,
-            sums: Vec::new(),
-        }
-    }
+    /// How often the width has doubled.
+    doublings: u32,
+    sums: Vec<ExactSum>,
 }
 
 impl Bins {
-    fn add(&mut self, at: Offset, amount: f64) {
-        while at.0 / self.width >= MOST_BINS as u64 {
-            self.sums = self.sums.chunks(2).map(|pair| pair.iter().sum()).collect();
-            self.width *= 2;
+    fn bin(&self, at: Offset) -> u64 {
+        (at.0 / FINEST) >> self.doublings
+    }
+
+    fn add(&mut self, at: Offset, amount: ExactSum) {
+        while self.bin(at) >= MOST_BINS as u64 {
+            self.widen();
         }
-        let bin = (at.0 / self.width) as usize;
+        let bin = self.bin(at) as usize;
         if self.sums.len() <= bin {
-            self.sums.resize(bin + 1, 0.0);
+            self.sums.resize(bin + 1, ExactSum::default());
         }
-        self.sums[bin] += amount;
+        self.sums[bin].merge(amount);
+    }
+
+    fn widen(&mut self) {
+        let sum = |pair: &[ExactSum]| {
+            let mut sum = ExactSum::default();
+            pair.iter().for_each(|&part| sum.merge(part));
+            sum
+        };
+        self.sums = self.sums.chunks(2).map(sum).collect();
+        self.doublings += 1;
+    }
+
+    fn merge(&mut self, mut other: Bins) {
+        while self.doublings < other.doublings {
+            self.widen();
+        }
+        while other.doublings < self.doublings {
+            other.widen();
+        }
+        if self.sums.len() < other.sums.len() {
+            self.sums.resize(other.sums.len(), ExactSum::default());
+        }
+        for (sum, &more) in self.sums.iter_mut().zip(&other.sums) {
+            sum.merge(more);
+        }
     }
 
     /// Amounts in parts of equal length; a bin that two parts share is divided.
     fn parts(&self, [from, to]: [Offset; 2], parts: usize) -> Vec<f64> {
         let before: Vec<f64> = std::iter::once(0.0)
-            .chain(self.sums.iter().scan(0.0, |sum, amount| {
-                *sum += amount;
-                Some(*sum)
+            .chain(self.sums.iter().scan(ExactSum::default(), |sum, &amount| {
+                sum.merge(amount);
+                Some(sum.value())
             }))
             .collect();
         let last = before.len() - 1;
         let until = |at: f64| {
-            let place = at / self.width as f64;
+            let place = at / (FINEST << self.doublings) as f64;
             let bin = (place as usize).min(last);
             let next = before[(bin + 1).min(last)];
             before[bin] + (place - bin as f64).min(1.0) * (next - before[bin])
@@ -433,7 +524,7 @@ mod tests {
     fn amounts_stay_the_same_however_long_the_run() {
         let mut bins = Bins::default();
         for second in 0..100_000u64 {
-            bins.add(Offset(second * 1_000_000_000), 2.0);
+            bins.add(Offset(second * 1_000_000_000), ExactSum::of(2.0));
         }
         assert!(bins.sums.len() <= MOST_BINS);
         let parts = bins.parts([Offset(0), Offset(100_000_000_000_000)], 10);
@@ -471,5 +562,34 @@ mod tests {
         );
         let failures: f64 = trace.failures(window, 10).unwrap().iter().sum();
         assert_eq!(failures.round() as u64, requests.div_ceil(1_000));
+    }
+
+    #[test]
+    fn parts_of_a_run_show_what_one_stream_shows() {
+        let records: Vec<Record> = (0..300_000u64)
+            .map(|index| {
+                let mut record = answer(index, index as f64 / 3.0, 5.0, 3, 1.1);
+                record.chunks.tokens = index.is_multiple_of(3).then(|| vec![1, 0, 3]);
+                record
+            })
+            .collect();
+        let shown = |parts: usize| {
+            let mut whole = RunTrace::new(&Thresholds::default());
+            for part in 0..parts {
+                let mut trace = RunTrace::new(&Thresholds::default());
+                let mine = records.iter().skip(part).step_by(parts);
+                mine.for_each(|record| trace.add(record));
+                whole.merge(trace);
+            }
+            let window = whole.window().unwrap();
+            let curves = [
+                whole.tokens_per_s(window, 100),
+                whole.in_flight(window, 100),
+            ];
+            let gaps = [&whole.chunk_gaps, &whole.token_gaps].map(Gaps::cumulative);
+            format!("{curves:?} {gaps:?} {:?}", whole.rows)
+        };
+        let whole = shown(1);
+        assert!(shown(2) == whole && shown(5) == whole);
     }
 }

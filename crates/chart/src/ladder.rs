@@ -6,7 +6,7 @@ use super::omitted::{self, Shown};
 use super::load_level::{Places, capacity_mark};
 use super::metric_name::statistic;
 use crate::Level;
-use inferometer_analysis::knee::Knee;
+use inferometer_campaign::knee::Knee;
 use inferometer_core::summary::{Distribution, Summary};
 use inferometer_message::FigureText as Text;
 use inferometer_page::figure::time_unit::TimeUnit;

@@ -1,7 +1,7 @@
 //! Levels of load, and where they lie on the axis of a ladder.
 
 use super::omitted::{self, Shown};
-use inferometer_analysis::knee::Knee;
+use inferometer_campaign::knee::Knee;
 use inferometer_core::summary::Summary;
 use inferometer_message::FigureText as Text;
 use inferometer_page::figure::{Axis, Mark, MarkKind, On, Panel, Sample, Scale, Series};

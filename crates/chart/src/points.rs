@@ -11,7 +11,7 @@ use crate::measured::{
     MeasuredPoint, MeasuredPoints, SETTING, confounded, groups, independent, is_load, lengths,
 };
 use inferometer_analysis::compare::Metric;
-use inferometer_analysis::knee::knee;
+use inferometer_campaign::knee::knee;
 use inferometer_core::slo::{Slo, SloScope};
 use inferometer_core::summary::Summary;
 use inferometer_message::{PageText, SweepText};

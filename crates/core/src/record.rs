@@ -350,9 +350,15 @@ impl Record {
         self.chunks.at.windows(2).map(|pair| pair[1].since(pair[0]))
     }
 
+    /// The same in nanoseconds.
+    pub fn gap_nanos(&self) -> impl Iterator<Item = u64> + '_ {
+        let pairs = self.chunks.at.windows(2);
+        pairs.map(|pair| pair[1].0.saturating_sub(pair[0].0))
+    }
+
     /// The largest gap: a stall that no percentile over tokens shows.
     pub fn max_gap(&self) -> Option<Duration> {
-        self.gaps().max()
+        self.gap_nanos().max().map(Duration::from_nanos)
     }
 
     /// The moment at which the answer was complete for its reader: the last token or the

@@ -1,6 +1,7 @@
 //! What is known now of a measurement that goes on, read from its folder: the one source of live
 //! pages and of the view in the terminal, whichever process measures.
 
+pub mod course;
 mod ladder;
 mod run;
 

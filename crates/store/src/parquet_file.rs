@@ -14,15 +14,19 @@ use crate::whole_file;
 use inferometer_core::guard::guarded;
 use inferometer_core::record::Record;
 use parquet::basic::{Compression, Encoding};
+use parquet::column::reader::get_column_reader;
 use parquet::errors::ParquetError;
-use parquet::file::metadata::KeyValue;
+use parquet::file::metadata::{
+    ColumnChunkMetaData, KeyValue, ParquetMetaData, ParquetMetaDataReader,
+};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::serialized_reader::SerializedPageReader;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::{ColumnDescPtr, SchemaDescriptor, TypePtr};
 use std::fs::{self, File};
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use table::{MESSAGE, Table};
@@ -170,10 +174,85 @@ fn properties() -> WriterProperties {
 /// Reads the records of a file in the order in which they were written.
 pub fn read_records(path: &Path) -> Result<ParquetRecords, StorageError> {
     let file = whole_file::open(path)?;
-    let reader = guarded(|| SerializedFileReader::new(file))
-        .unwrap_or_else(|panic| Err(ParquetError::General(panic)))
-        .map_err(|error| read_error(path, error))?;
-    let metadata = reader.metadata().file_metadata();
+    let found = RecordsFile::of(path, &file)?;
+    let groups = 0..found.groups();
+    Ok(found.records(file, groups, Wanted::All))
+}
+
+/// What a reader of records looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wanted {
+    All,
+    /// What a fold needs; other fields are left as they are.
+    Folded,
+}
+
+/// A file of records whose end was read, which says what it holds.
+#[derive(Clone, Debug)]
+pub(crate) struct RecordsFile {
+    path: PathBuf,
+    metadata: Arc<ParquetMetaData>,
+    columns: Vec<Option<usize>>,
+}
+
+impl RecordsFile {
+    pub(crate) fn open(path: &Path) -> Result<Self, StorageError> {
+        Self::of(path, &whole_file::open(path)?)
+    }
+
+    fn of(path: &Path, file: &File) -> Result<Self, StorageError> {
+        let metadata = guarded(|| ParquetMetaDataReader::new().parse_and_finish(file))
+            .unwrap_or_else(|panic| Err(ParquetError::General(panic)))
+            .map_err(|error| read_error(path, error))?;
+        let columns = columns(path, &metadata)?;
+        Ok(RecordsFile {
+            path: path.to_owned(),
+            metadata: Arc::new(metadata),
+            columns,
+        })
+    }
+
+    pub(crate) fn groups(&self) -> usize {
+        self.metadata.num_row_groups()
+    }
+
+    /// Records of a row group.
+    pub(crate) fn rows_of(&self, group: usize) -> u64 {
+        u64::try_from(self.metadata.row_group(group).num_rows()).unwrap_or_default()
+    }
+
+    /// Shows what a fold needs of each record of some row groups.
+    pub(crate) fn each(
+        &self,
+        groups: Range<usize>,
+        mut see: impl FnMut(&Record),
+    ) -> Result<(), StorageError> {
+        // Of its own: readers of one open file would move each other's place in it.
+        let file = whole_file::open(&self.path)?;
+        let mut records = self.clone().records(file, groups, Wanted::Folded);
+        let mut record = Record::default();
+        while records.next_into(&mut record)? {
+            see(&record);
+        }
+        Ok(())
+    }
+
+    fn records(self, file: File, groups: Range<usize>, wanted: Wanted) -> ParquetRecords {
+        ParquetRecords {
+            file: Arc::new(file),
+            found: self,
+            wanted,
+            groups,
+            rows_in_group: 0,
+            rows_in_table: 0,
+            table: Box::default(),
+        }
+    }
+}
+
+/// Where a file has our columns, if it is one of ours.
+fn columns(path: &Path, metadata: &ParquetMetaData) -> Result<Vec<Option<usize>>, StorageError> {
+    let metadata = metadata.file_metadata();
     let stated = metadata
         .key_value_metadata()
         .and_then(|pairs| pairs.iter().find(|pair| pair.key == SCHEMA_KEY))
@@ -189,16 +268,7 @@ pub fn read_records(path: &Path) -> Result<ParquetRecords, StorageError> {
         }
         _ => return Err(StorageError::damaged(path, "it holds no records of ours")),
     }
-    let columns = places(metadata.schema_descr()).map_err(|e| StorageError::damaged(path, e))?;
-    Ok(ParquetRecords {
-        path: path.to_owned(),
-        reader,
-        columns,
-        next_group: 0,
-        rows_in_group: 0,
-        rows_in_table: 0,
-        table: Box::default(),
-    })
+    places(metadata.schema_descr()).map_err(|e| StorageError::damaged(path, e))
 }
 
 /// Where the file has our columns; it may have more, and in another order. One that may be
@@ -226,10 +296,11 @@ fn places(found: &SchemaDescriptor) -> Result<Vec<Option<usize>>, String> {
 }
 
 pub struct ParquetRecords {
-    path: PathBuf,
-    reader: SerializedFileReader<File>,
-    columns: Vec<Option<usize>>,
-    next_group: usize,
+    found: RecordsFile,
+    file: Arc<File>,
+    wanted: Wanted,
+    /// Row groups that are still to be read.
+    groups: Range<usize>,
     rows_in_group: usize,
     rows_in_table: usize,
     table: Box<Table>,
@@ -237,33 +308,66 @@ pub struct ParquetRecords {
 
 impl ParquetRecords {
     pub fn total(&self) -> u64 {
-        let rows = self.reader.metadata().file_metadata().num_rows();
+        let rows = self.found.metadata.file_metadata().num_rows();
         u64::try_from(rows).unwrap_or_default()
     }
 
-    fn next_record(&mut self) -> Result<Option<Record>, ParquetError> {
+    /// Lays the next record over another; false where there is none.
+    fn next_into(&mut self, record: &mut Record) -> Result<bool, StorageError> {
+        // The library panics on some damaged pages.
+        let found = match self.rows_in_table {
+            0 => guarded(|| self.fill()).unwrap_or_else(|panic| Err(ParquetError::General(panic))),
+            _ => Ok(true),
+        };
+        let taken = found.and_then(|found| {
+            if found {
+                self.rows_in_table -= 1;
+                self.table.take(record)?;
+            }
+            Ok(found)
+        });
+        taken.map_err(|error| {
+            // Nothing sensible follows a damaged batch.
+            self.groups = 0..0;
+            self.rows_in_group = 0;
+            self.rows_in_table = 0;
+            read_error(&self.found.path, error)
+        })
+    }
+
+    /// Reads rows into the empty table; false where there are none.
+    fn fill(&mut self) -> Result<bool, ParquetError> {
         while self.rows_in_table == 0 {
             if self.rows_in_group > 0 {
                 self.fill_table()?;
-            } else if self.next_group < self.reader.num_row_groups() {
-                self.open_group()?;
+            } else if let Some(group) = self.groups.next() {
+                self.open_group(group)?;
             } else {
-                return Ok(None);
+                return Ok(false);
             }
         }
-        self.rows_in_table -= 1;
-        self.table.take().map(Some)
+        Ok(true)
     }
 
-    fn open_group(&mut self) -> Result<(), ParquetError> {
-        let group = self.reader.get_row_group(self.next_group)?;
-        for (column, &place) in self.table.columns().into_iter().zip(&self.columns) {
-            if let Some(place) = place {
-                column.open(group.get_column_reader(place)?)?;
+    fn open_group(&mut self, group: usize) -> Result<(), ParquetError> {
+        let metadata = &self.found.metadata;
+        let schema = metadata.file_metadata().schema_descr();
+        let group = metadata.row_group(group);
+        let rows = usize::try_from(group.num_rows()).unwrap_or_default();
+        let unfolded = self.table.unfolded();
+        for (column, &place) in self.table.columns().into_iter().zip(&self.found.columns) {
+            let Some(place) = place else { continue };
+            let chunk = group.column(place);
+            let name = chunk.column_path().parts().first();
+            let unfolded = name.is_some_and(|name| unfolded.contains(&name.as_str()));
+            if self.wanted == Wanted::Folded && (unfolded || is_empty(chunk)) {
+                column.leave_out();
+                continue;
             }
+            let pages = SerializedPageReader::new(Arc::clone(&self.file), chunk, rows, None)?;
+            column.open(get_column_reader(schema.column(place), Box::new(pages)))?;
         }
-        self.next_group += 1;
-        self.rows_in_group = usize::try_from(group.metadata().num_rows()).unwrap_or_default();
+        self.rows_in_group = rows;
         Ok(())
     }
 
@@ -282,18 +386,19 @@ impl Iterator for ParquetRecords {
     type Item = Result<Record, StorageError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        // The library panics on some damaged pages.
-        let next = guarded(|| self.next_record());
-        let next = next.unwrap_or_else(|panic| Err(ParquetError::General(panic)));
-        let record = next.map_err(|error| {
-            // Nothing sensible follows a damaged batch.
-            self.next_group = usize::MAX;
-            self.rows_in_group = 0;
-            self.rows_in_table = 0;
-            read_error(&self.path, error)
-        });
-        record.transpose()
+        let mut record = Record::default();
+        let found = self.next_into(&mut record);
+        found.map(|found| found.then_some(record)).transpose()
     }
+}
+
+/// Whether no row of a group has a value in an optional column.
+fn is_empty(chunk: &ColumnChunkMetaData) -> bool {
+    let column = chunk.column_descr();
+    let nothing = chunk.statistics().and_then(|it| it.null_count_opt());
+    column.max_rep_level() == 0
+        && column.max_def_level() == 1
+        && nothing.is_some_and(|rows| i64::try_from(rows) == Ok(chunk.num_values()))
 }
 
 fn write_error(path: &Path, error: ParquetError) -> StorageError {

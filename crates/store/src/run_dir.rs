@@ -19,10 +19,12 @@
 //! and can be read all the same.
 
 mod list;
+mod parts;
 mod ranks;
 
 pub(crate) use list::entries;
 pub use list::{ListedRun, instant, list, modified};
+pub use parts::{FileCheck, Parts, RecordsPart};
 pub use ranks::{ReceivedRecords, Records};
 
 pub use crate::error::StorageError;

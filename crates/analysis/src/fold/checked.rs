@@ -2,6 +2,7 @@
 
 use super::RunContext;
 use super::pool::Pool;
+use crate::exact_sum::ExactSum;
 use crate::statistics::share_bounds;
 use inferometer_core::record::Record;
 use inferometer_core::summary::{CheckResult, StructuredResult};
@@ -13,7 +14,7 @@ const CONFIDENCE: f64 = 0.95;
 pub(super) struct Checked {
     answers: u64,
     scored: u64,
-    sum: f64,
+    sum: ExactSum,
     differs_at: Pool,
 }
 
@@ -21,15 +22,23 @@ impl Checked {
     pub(super) fn add(&mut self, record: &Record) {
         self.answers += 1;
         self.scored += u64::from(record.score.is_some());
-        self.sum += record.score.unwrap_or_default();
+        self.sum.add(record.score.unwrap_or_default());
         self.differs_at
             .extend(record.differs_at.map(|at| at as f64));
+    }
+
+    /// Takes what another part of the same run holds.
+    pub(super) fn merge(&mut self, other: Self) {
+        self.answers += other.answers;
+        self.scored += other.scored;
+        self.sum.merge(other.sum);
+        self.differs_at.merge(other.differs_at);
     }
 
     pub(super) fn result(self, context: &RunContext<'_>) -> Option<CheckResult> {
         let check = context.scenario.objectives.check.as_ref()?;
         let n = self.scored as f64;
-        let score = (n > 0.0).then(|| self.sum / n);
+        let score = (n > 0.0).then(|| self.sum.value() / n);
         // A prompt that is asked again tells little more. A score between right and wrong is taken
         // for a share of right answers, which is wider than it need be.
         let distinct = context.environment.distinct_prompts.map(|all| all as f64);
@@ -66,6 +75,16 @@ impl Structured {
             self.tool_calls += u64::from(calls);
             self.valid_calls += u64::from(valid);
         }
+    }
+
+    /// Takes what another part of the same run holds.
+    pub(super) fn merge(&mut self, other: Self) {
+        self.json_asked += other.json_asked;
+        self.valid_json += other.valid_json;
+        self.tools_offered += other.tools_offered;
+        self.with_calls += other.with_calls;
+        self.tool_calls += other.tool_calls;
+        self.valid_calls += other.valid_calls;
     }
 
     /// Absent where no form was asked for.

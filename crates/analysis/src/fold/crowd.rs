@@ -82,6 +82,16 @@ impl Crowd {
         self.see(Moment::Ended, end);
     }
 
+    /// Takes what another part of the same run counted. Which of its requests are kept is up to
+    /// whoever keeps them.
+    pub(super) fn merge(&mut self, other: Crowd) {
+        self.moments.merge(other.moments);
+        for (figure, more) in self.figures.iter_mut().zip(&other.figures) {
+            figure.merge(more);
+        }
+        self.amounts.merge(other.amounts);
+    }
+
     fn see(&mut self, moment: Moment, at: Option<Offset>) {
         if let Some(at) = at {
             self.moments.add(moment as usize, at);
@@ -141,58 +151,141 @@ impl Amount {
     }
 }
 
-/// Amounts, each spread evenly over the time that its request counts over.
-#[derive(Clone, Debug)]
+/// Amounts, each spread evenly over the time that its request counts over. Sums are of whole parts
+/// of a request, so that they are the same in whatever order requests come, and whenever stretches
+/// are joined.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Amounts {
-    width: u64,
-    sums: Vec<[f64; AMOUNTS]>,
+    /// How often the length of a stretch has doubled.
+    doublings: u32,
+    sums: Vec<Sums>,
+    /// By how much more lies in a stretch, and all after it, than in the one before: what a request
+    /// adds to those that it fills is entered where they begin and where they end.
+    rises: Vec<Rises>,
     known: [bool; AMOUNTS],
 }
 
-impl Default for Amounts {
-    fn default() -> Self {
-        Amounts {
-            width: FINEST,
-            sums: Vec::new(),
-            known: [false; AMOUNTS],
-        }
-    }
-}
+type Sums = [u128; AMOUNTS];
+type Rises = [i128; AMOUNTS];
+
+/// Parts of a request's time by which it is spread.
+const PARTS: u64 = 1 << 40;
 
 impl Amounts {
     pub(super) fn add(&mut self, request: &Handled) {
         let from = request.counts_from.0;
         let to = request.to.0.max(from);
-        while to / self.width >= MOST_AMOUNTS as u64 {
-            let sum = |pair: &[[f64; AMOUNTS]]| {
-                std::array::from_fn(|amount| pair.iter().map(|bin| bin[amount]).sum())
-            };
-            self.sums = self.sums.chunks(2).map(sum).collect();
-            self.width *= 2;
+        // The finest stretches in which it begins and ends.
+        let [begin, end] = [from, to].map(|at| at / FINEST);
+        while end >> self.doublings >= MOST_AMOUNTS as u64 {
+            self.widen();
         }
-        let [first, last] = [from, to].map(|at| (at / self.width) as usize);
+        let [first, last] = [begin, end].map(|at| (at >> self.doublings) as usize);
         if self.sums.len() <= last {
-            self.sums.resize(last + 1, [0.0; AMOUNTS]);
+            self.sums.resize(last + 1, [0; AMOUNTS]);
+            self.rises.resize(last + 1, [0; AMOUNTS]);
         }
         let amounts: [_; AMOUNTS] =
             std::array::from_fn(|place| Amount::VARIANTS[place].of(request));
-        for (known, amount) in self.known.iter_mut().zip(amounts) {
-            *known |= amount.is_some();
-        }
-        for bin in first..=last {
-            let begin = from.max(bin as u64 * self.width);
-            let end = to.min((bin as u64 + 1).saturating_mul(self.width));
-            let share = if to > from {
-                (end - begin) as f64 / (to - from) as f64
-            } else {
-                1.0
+        // Parts of the first of the finest stretches, of each that it fills, and of the last.
+        let (head, each) = match end - begin {
+            0 => (0, 0),
+            _ => {
+                let per_nano = PARTS as f64 / (to - from) as f64;
+                let head = ((begin + 1) * FINEST - from) as f64 * per_nano;
+                (head as u64, (FINEST as f64 * per_nano) as u64)
+            }
+        };
+        let filled = |from: u64, to: u64| to.saturating_sub(from) * each;
+        let tail = PARTS - (head + filled(begin + 1, end)).min(PARTS);
+        let edge = |stretch: usize| (stretch as u64) << self.doublings;
+        let in_first = match first == last {
+            true => PARTS,
+            false => head + filled(begin + 1, edge(first + 1)),
+        };
+        let in_last = filled(edge(last), end) + tail;
+        let in_each = each << self.doublings;
+        for (place, amount) in amounts.into_iter().enumerate() {
+            self.known[place] |= amount.is_some();
+            let Some(amount) = amount.filter(|&amount| amount > 0) else {
+                continue;
             };
-            for (sum, amount) in self.sums[bin].iter_mut().zip(amounts) {
-                *sum += share * amount.unwrap_or_default() as f64;
+            let of = |parts: u64| u128::from(parts) * u128::from(amount);
+            self.sums[first][place] += of(in_first);
+            if first < last {
+                self.sums[last][place] += of(in_last);
+                if first + 1 < last {
+                    self.rises[first + 1][place] += of(in_each) as i128;
+                    self.rises[last][place] -= of(in_each) as i128;
+                }
             }
         }
     }
 
+    /// All that lies in each stretch.
+    fn whole(&self) -> Vec<Sums> {
+        let mut level: Rises = [0; AMOUNTS];
+        let stretches = self.sums.iter().zip(&self.rises).map(|(sums, rises)| {
+            std::array::from_fn(|place| {
+                level[place] += rises[place];
+                sums[place] + level[place].max(0) as u128
+            })
+        });
+        stretches.collect()
+    }
+
+    fn widen(&mut self) {
+        let sum =
+            |pair: &[Sums]| std::array::from_fn(|amount| pair.iter().map(|bin| bin[amount]).sum());
+        self.sums = self.whole().chunks(2).map(sum).collect();
+        self.rises = vec![[0; AMOUNTS]; self.sums.len()];
+        self.doublings += 1;
+    }
+
+    fn merge(&mut self, mut other: Amounts) {
+        while self.doublings < other.doublings {
+            self.widen();
+        }
+        while other.doublings < self.doublings {
+            other.widen();
+        }
+        if self.sums.len() < other.sums.len() {
+            self.sums.resize(other.sums.len(), [0; AMOUNTS]);
+            self.rises.resize(other.sums.len(), [0; AMOUNTS]);
+        }
+        for (bin, more) in self.sums.iter_mut().zip(other.whole()) {
+            for (sum, more) in bin.iter_mut().zip(more) {
+                *sum += more;
+            }
+        }
+        for (known, too) in self.known.iter_mut().zip(other.known) {
+            *known |= too;
+        }
+    }
+
+    /// What lies in each stretch, to ask for spans.
+    pub(super) fn settled(&self) -> SettledAmounts {
+        let parts = PARTS as f64;
+        let sums = self.whole().into_iter();
+        SettledAmounts {
+            width: FINEST << self.doublings,
+            sums: sums
+                .map(|sums| sums.map(|sum| sum as f64 / parts))
+                .collect(),
+            known: self.known,
+        }
+    }
+}
+
+/// Amounts that take no more.
+#[derive(Clone, Debug)]
+pub(super) struct SettledAmounts {
+    width: u64,
+    sums: Vec<[f64; AMOUNTS]>,
+    known: [bool; AMOUNTS],
+}
+
+impl SettledAmounts {
     /// The amount between two moments; absent where it is not known of any request.
     pub(super) fn between(&self, amount: Amount, from: Offset, to: Offset) -> Option<f64> {
         let [from, to] = [from, to].map(|at| at.0 as f64 / self.width as f64);
@@ -235,8 +328,9 @@ mod tests {
         amounts.add(&request(0, 1_000_000));
         amounts.add(&request(500_000, 500_000));
         let at = |ms: u64| Offset(ms * 1_000_000);
-        let output = |from, to| amounts.between(Amount::Output, at(from), at(to)).unwrap();
         assert!(amounts.sums.len() <= MOST_AMOUNTS);
+        let amounts = amounts.settled();
+        let output = |from, to| amounts.between(Amount::Output, at(from), at(to)).unwrap();
         assert!((output(0, 2_000_000) - 16.0).abs() < 1e-9);
         assert!((output(0, 250_000) - 2.0).abs() < 1e-3);
         assert!((output(400_000, 600_000) - 9.6).abs() < 1e-3);

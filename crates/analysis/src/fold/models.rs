@@ -1,6 +1,7 @@
 //! The requests of each model, where a run asks for several.
 
 use super::pool::Pool;
+use crate::judge::Place;
 use inferometer_core::record::Record;
 use inferometer_core::summary::ModelResult;
 use inferometer_core::units::Offset;
@@ -27,9 +28,12 @@ struct OneModel {
     tpot: Pool,
     e2e: Pool,
     /// Of the first request that was sent in any stage, and those of all others.
-    first: Option<(Offset, f64)>,
+    first: Option<First>,
     others: Pool,
 }
+
+/// When a request was sent, its place among those sent at once, and its TTFT.
+type First = (Offset, Place, f64);
 
 fn ms(span: Duration) -> f64 {
     span.as_secs_f64() * 1e3
@@ -48,6 +52,13 @@ impl Models {
         }
     }
 
+    /// Takes what another part of the same run holds.
+    pub(super) fn merge(&mut self, other: Self) {
+        for (name, model) in other.0 {
+            self.0.entry(name).or_default().merge(model);
+        }
+    }
+
     pub(super) fn results(self) -> Vec<ModelResult> {
         let results = self.0.into_iter();
         results.map(|(name, model)| model.result(name)).collect()
@@ -57,15 +68,7 @@ impl Models {
 impl OneModel {
     fn add(&mut self, record: &Record) {
         if let (Some(sent), Some(ttft)) = (record.sent, record.ttft_from_sent()) {
-            let ttft = ms(ttft);
-            match self.first {
-                Some((first, before)) if sent < first => {
-                    self.others.add(before, 1);
-                    self.first = Some((sent, ttft));
-                }
-                Some(_) => self.others.add(ttft, 1),
-                None => self.first = Some((sent, ttft)),
-            }
+            self.see((sent, Place::of(record), ms(ttft)));
         }
         if !record.is_measured() {
             return;
@@ -87,12 +90,35 @@ impl OneModel {
             .extend(completed.map(|(end, start)| ms(end.since(start))));
     }
 
+    fn see(&mut self, new: First) {
+        let (first, later) = match self.first {
+            Some(first) if (new.0, new.1) < (first.0, first.1) => (new, Some(first)),
+            Some(first) => (first, Some(new)),
+            None => (new, None),
+        };
+        self.first = Some(first);
+        self.others.extend(later.map(|(_, _, ttft)| ttft));
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.ok += other.ok;
+        self.failed += other.failed;
+        if let Some(tokens) = other.output_tokens {
+            *self.output_tokens.get_or_insert(0) += tokens;
+        }
+        self.ttft.merge(other.ttft);
+        self.tpot.merge(other.tpot);
+        self.e2e.merge(other.e2e);
+        self.others.merge(other.others);
+        other.first.into_iter().for_each(|first| self.see(first));
+    }
+
     fn result(self, model: String) -> ModelResult {
         let later = self.others.len();
         let [ttft, tpot, e2e, others] =
             [self.ttft, self.tpot, self.e2e, self.others].map(Pool::into_ordered);
         let most_later = others.quantile(0.9).filter(|_| later >= LATER);
-        let cold = self.first.zip(most_later).filter(|((_, first), later)| {
+        let cold = self.first.zip(most_later).filter(|((_, _, first), later)| {
             *first >= COLD_FACTOR * later && first - later >= COLD_MS
         });
         ModelResult {
@@ -105,7 +131,7 @@ impl OneModel {
             tpot_p50_ms: tpot.quantile(0.5),
             e2e_p50_ms: e2e.quantile(0.5),
             e2e_p99_ms: e2e.quantile(0.99),
-            cold_ttft_ms: cold.map(|((_, first), _)| first),
+            cold_ttft_ms: cold.map(|((_, _, first), _)| first),
         }
     }
 }

@@ -23,7 +23,7 @@ pub(super) fn judge(
         return None;
     }
     let (ended, ok) = (tally.totals.requests, tally.totals.answers);
-    let failed: u64 = tally.failures.values().map(|kind| kind.count).sum();
+    let failed: u64 = tally.failures.values().map(|(_, kind)| kind.count).sum();
     let share =
         |seen: &Verdicts| (ended > 0 && seen.unknown == 0).then(|| seen.met as f64 / ended as f64);
     let enough = |share: Option<f64>| Some(share? >= objectives.least_share());

@@ -38,9 +38,22 @@ impl Contacts {
     /// An outage is much longer than the time in which one moment stands for all.
     fn thin(&mut self) {
         self.heard.sort_unstable();
+        if self.apart > 0 {
+            self.heard.dedup_by_key(|at| at.0 / self.apart);
+        }
         while self.heard.len() > MOST_HEARD / 2 {
             self.apart = (self.apart * 2).max(FINEST);
             self.heard.dedup_by_key(|at| at.0 / self.apart);
+        }
+    }
+
+    /// Takes what another part of the same run heard.
+    pub(super) fn merge(&mut self, other: Self) {
+        self.heard.extend(other.heard);
+        self.refused.extend(other.refused);
+        self.apart = self.apart.max(other.apart);
+        if self.heard.len() > MOST_HEARD {
+            self.thin();
         }
     }
 
@@ -58,6 +71,10 @@ impl Contacts {
     }
 
     fn between(mut self, measured_from: Offset) -> Vec<Outage> {
+        // Once more, so that it does not matter when that was last done.
+        if self.apart > 0 {
+            self.thin();
+        }
         self.heard.sort_unstable();
         self.refused.sort_unstable();
         let mut outages: Vec<Outage> = Vec::new();

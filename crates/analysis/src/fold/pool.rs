@@ -9,6 +9,8 @@ const EXACT: usize = 1 << 20;
 /// Classes an octave are `1 << BITS`: a counted value is off by less than 0.02 %.
 const BITS: u32 = 12;
 const NANOS_IN_MS: f64 = 1e6;
+/// Sums are of whole 1,024ths of a nanosecond: a gap that tokens share is not whole nanoseconds.
+const PARTS_IN_MS: f64 = 1024e6;
 
 /// A growing sample of milliseconds.
 #[derive(Clone, Debug, Default)]
@@ -25,13 +27,15 @@ impl Pool {
         } else if self.exact.len() + times as usize <= EXACT {
             self.exact.extend(std::iter::repeat_n(ms, times as usize));
         } else {
-            let mut counted = Counted::default();
-            for &value in &self.exact {
-                counted.add(value, 1);
-            }
-            counted.add(ms, times);
-            self.exact = Vec::new();
-            self.counted = Some(counted);
+            self.counted().add(ms, times);
+        }
+    }
+
+    /// Takes each of some values once.
+    pub(super) fn add_all(&mut self, values: &[f64]) {
+        match &mut self.counted {
+            Some(counted) => counted.add_all(values),
+            None => values.iter().for_each(|&ms| self.add(ms, 1)),
         }
     }
 
@@ -39,6 +43,30 @@ impl Pool {
         if let Some(ms) = ms {
             self.add(ms, 1);
         }
+    }
+
+    /// Takes what another part of the same run gathered.
+    pub(super) fn merge(&mut self, other: Pool) {
+        match other.counted {
+            Some(counted) => self.counted().merge(&counted),
+            None if self.counted.is_none() && self.exact.len() + other.exact.len() <= EXACT => {
+                self.exact.extend(other.exact);
+            }
+            None => {
+                let counted = self.counted();
+                other.exact.iter().for_each(|&value| counted.add(value, 1));
+            }
+        }
+    }
+
+    /// Its values by class from now on.
+    fn counted(&mut self) -> &mut Counted {
+        let exact = &mut self.exact;
+        self.counted.get_or_insert_with(|| {
+            let mut counted = Counted::default();
+            (std::mem::take(exact).iter()).for_each(|&value| counted.add(value, 1));
+            counted
+        })
     }
 
     pub(super) fn len(&self) -> u64 {
@@ -79,34 +107,79 @@ impl Ordered {
     }
 }
 
-/// Values counted by class. Mean, deviation, least and largest are exact.
+/// Values counted by class. Mean, deviation, least and largest are exact, and the same in whatever
+/// order, and in however many parts, the values come: sums are of whole numbers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counted {
     counts: Vec<u64>,
     n: u64,
-    /// The first value; sums are of differences from it, to keep their digits.
-    shift: f64,
-    sum: f64,
-    squares: f64,
+    /// In parts of a nanosecond, see [`PARTS_IN_MS`].
+    sum: u128,
+    /// Squares of these, modulo 2¹²⁸: what is left of them is the deviation, which is smaller.
+    squares: u128,
     ends: Option<[f64; 2]>,
 }
 
 impl Counted {
     pub(super) fn add(&mut self, ms: f64, times: u32) {
+        self.count(ms, u64::from(times));
+        self.n += u64::from(times);
+        let parts = u128::from(parts_of(ms));
+        let times = u128::from(times);
+        self.sum += parts * times;
+        self.squares = self
+            .squares
+            .wrapping_add((parts * parts).wrapping_mul(times));
+        self.reach([ms, ms]);
+    }
+
+    /// The same for values that come once each.
+    fn add_all(&mut self, values: &[f64]) {
+        let Some(&first) = values.first() else { return };
+        let (mut sum, mut squares, mut ends) = (0u128, 0u128, [first, first]);
+        for &ms in values {
+            self.count(ms, 1);
+            let parts = u128::from(parts_of(ms));
+            sum += parts;
+            squares = squares.wrapping_add(parts * parts);
+            ends = [ends[0].min(ms), ends[1].max(ms)];
+        }
+        self.n += values.len() as u64;
+        self.sum += sum;
+        self.squares = self.squares.wrapping_add(squares);
+        self.reach(ends);
+    }
+
+    #[inline]
+    fn count(&mut self, ms: f64, times: u64) {
         let class = class_of((ms * NANOS_IN_MS) as u64);
         if self.counts.len() <= class {
             self.counts.resize(class + 1, 0);
         }
-        self.counts[class] += u64::from(times);
-        if self.n == 0 {
-            self.shift = ms;
+        self.counts[class] += times;
+    }
+
+    #[inline]
+    fn reach(&mut self, [low, high]: [f64; 2]) {
+        let [least, most] = self.ends.unwrap_or([low, high]);
+        self.ends = Some([least.min(low), most.max(high)]);
+    }
+
+    /// Takes what another part of the same run counted.
+    pub(super) fn merge(&mut self, other: &Counted) {
+        if self.counts.len() < other.counts.len() {
+            self.counts.resize(other.counts.len(), 0);
         }
-        self.n += u64::from(times);
-        let (difference, times) = (ms - self.shift, f64::from(times));
-        self.sum += difference * times;
-        self.squares += difference * difference * times;
-        let [least, most] = self.ends.unwrap_or([ms, ms]);
-        self.ends = Some([least.min(ms), most.max(ms)]);
+        for (count, more) in self.counts.iter_mut().zip(&other.counts) {
+            *count += more;
+        }
+        self.n += other.n;
+        self.sum += other.sum;
+        self.squares = self.squares.wrapping_add(other.squares);
+        self.ends = match (self.ends, other.ends) {
+            (Some([a, b]), Some([c, d])) => Some([a.min(c), b.max(d)]),
+            (ends, others) => ends.or(others),
+        };
     }
 
     /// Value of a rank, by counting; the ends are known exactly.
@@ -127,15 +200,28 @@ impl Counted {
     }
 
     pub(super) fn distribution(&self) -> Option<Distribution> {
-        let n = self.n as f64;
-        let squares = (self.squares - self.sum * self.sum / n).max(0.0);
-        let mean = self.shift + self.sum / n;
         let [min, max] = self.ends?;
+        let n = u128::from(self.n);
+        let mean = self.sum as f64 / self.n as f64 / PARTS_IN_MS;
+        // About the whole number below the mean, so that no digit is lost.
+        let (whole, rest) = (self.sum / n, self.sum % n);
+        let about = (self.squares)
+            .wrapping_sub(self.sum.wrapping_mul(whole).wrapping_mul(2))
+            .wrapping_add(n.wrapping_mul(whole).wrapping_mul(whole));
+        let rest = rest as f64;
+        let squares = (about as f64 - rest * rest / self.n as f64).max(0.0);
+        let squares = squares / (PARTS_IN_MS * PARTS_IN_MS);
         let found = Distribution::from_ranks(self.n, |rank| self.at(rank), mean, squares)?;
         Some(Distribution { min, max, ..found })
     }
 }
 
+#[inline]
+fn parts_of(ms: f64) -> u64 {
+    (ms * PARTS_IN_MS + 0.5) as u64
+}
+
+#[inline]
 fn class_of(nanos: u64) -> usize {
     let top = 63u32.saturating_sub(nanos.leading_zeros());
     if top < BITS {

@@ -7,7 +7,11 @@ use inferometer_core::units::{Offset, Slim};
 use std::time::Duration;
 
 pub(super) fn ms(span: Duration) -> f64 {
-    span.as_nanos() as f64 / 1e6
+    // Nearly all fit, and are converted much faster.
+    match u64::try_from(span.as_nanos()) {
+        Ok(nanos) => nanos as f64 / 1e6,
+        Err(_) => span.as_nanos() as f64 / 1e6,
+    }
 }
 
 #[derive(Clone, Debug)]

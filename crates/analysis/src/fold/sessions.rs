@@ -3,6 +3,7 @@
 use super::pool::Pool;
 use super::tally::{Sum, ms};
 use crate::context::RunContext;
+use crate::exact_sum::ExactSum;
 use crate::thinning::{MOST_KEPT, Thinning};
 use inferometer_core::lifetimes::{End, Lifetimes};
 use inferometer_core::record::{Outcome, Record, Stage};
@@ -29,7 +30,7 @@ pub(super) struct Sessions<'a> {
     turns_of_complete: u64,
     mean: Pool,
     /// Sessions inside the window, by the share of their turns.
-    inside: f64,
+    inside: ExactSum,
     turns: BTreeMap<u32, Turns>,
     /// The server counts what it has in its cache.
     tells_cached: bool,
@@ -82,7 +83,7 @@ impl<'a> Sessions<'a> {
             shortened: 0,
             turns_of_complete: 0,
             mean: Pool::default(),
-            inside: 0.0,
+            inside: ExactSum::default(),
             turns: BTreeMap::new(),
             tells_cached: false,
         }
@@ -139,7 +140,8 @@ impl<'a> Sessions<'a> {
     /// A session of which no more will come.
     fn close(&mut self, number: u64, session: Session) {
         if !session.failed {
-            self.inside += f64::from(session.answered_inside) / f64::from(session.turns);
+            let share = f64::from(session.answered_inside) / f64::from(session.turns);
+            self.inside.add(share);
         }
         let Some((Stage::Measured, began)) = session.began else {
             return;
@@ -168,10 +170,43 @@ impl<'a> Sessions<'a> {
         if self.thinning.keeps(number) {
             self.jobs.push((number, lasted, end));
         }
-        if self.jobs.len() > MOST_KEPT {
+        self.bound();
+    }
+
+    fn bound(&mut self) {
+        while self.jobs.len() > MOST_KEPT {
             self.thinning.halve();
             self.jobs
                 .retain(|&(number, ..)| self.thinning.keeps(number));
+        }
+    }
+
+    /// Takes what another part of the same run holds. A session may have turns in both.
+    pub(super) fn merge(&mut self, other: Self) {
+        self.complete += other.complete;
+        self.failed += other.failed;
+        self.cut += other.cut;
+        self.shortened += other.shortened;
+        self.turns_of_complete += other.turns_of_complete;
+        self.mean.merge(other.mean);
+        self.inside.merge(other.inside);
+        for (first, turns) in other.turns {
+            self.turns.entry(first).or_default().merge(turns);
+        }
+        self.tells_cached |= other.tells_cached;
+        self.thinning = self.thinning.with(other.thinning);
+        self.jobs.extend(other.jobs);
+        self.jobs
+            .retain(|&(number, ..)| self.thinning.keeps(number));
+        self.bound();
+        for (key, more) in other.under_way {
+            let session = self.under_way.entry(key).or_default();
+            session.merge(more);
+            if session.seen >= session.turns
+                && let Some(session) = self.under_way.remove(&key)
+            {
+                self.close(key.1, session);
+            }
         }
     }
 
@@ -197,7 +232,7 @@ impl<'a> Sessions<'a> {
             cut: self.cut,
             shortened: self.shortened,
             per_hour: (window_s.filter(|seconds| *seconds > 0.0))
-                .map(|seconds| self.inside * 3600.0 / seconds),
+                .map(|seconds| self.inside.value() * 3600.0 / seconds),
             turns_mean: (self.complete > 0)
                 .then(|| self.turns_of_complete as f64 / self.complete as f64),
             job: JobTimes {
@@ -257,7 +292,32 @@ fn first_with(turn: u32) -> u32 {
     }
 }
 
+impl Session {
+    fn merge(&mut self, other: Self) {
+        self.turns = self.turns.max(other.turns);
+        if other.began.is_some() {
+            (self.began, self.first_index) = (other.began, other.first_index);
+        }
+        self.seen += other.seen;
+        self.answered += other.answered;
+        self.answered_inside += other.answered_inside;
+        self.failed |= other.failed;
+        self.last = self.last.max(other.last);
+    }
+}
+
 impl Turns {
+    fn merge(&mut self, other: Self) {
+        self.last = self.last.max(other.last);
+        self.ok += other.ok;
+        self.failed += other.failed;
+        self.ttft.merge(other.ttft);
+        self.e2e.merge(other.e2e);
+        self.input.merge(other.input);
+        self.cached.merge(other.cached);
+        self.output.merge(other.output);
+    }
+
     fn add(&mut self, turn: u32, record: &Record) {
         self.last = self.last.max(turn);
         self.failed += u64::from(record.failure().is_some());

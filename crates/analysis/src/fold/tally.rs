@@ -9,7 +9,7 @@ pub(super) use super::row::{Answer, CountsOver, Figure, Handled, Row, column, ms
 use super::wire::WireTally;
 use crate::concurrency::UnderWay;
 use crate::context::RunContext;
-use crate::judge::{LengthEvidence, StallEvidence, UsageEvidence};
+use crate::judge::{LengthEvidence, Place, StallEvidence, UsageEvidence};
 use crate::timeline::Timeline;
 use inferometer_core::quantile::{quantile, sort};
 use inferometer_core::record::{FailureClass, Outcome, Phase, Record, Stage, TokenSource};
@@ -54,11 +54,7 @@ impl Totals {
         self.duplicates += u64::from(!self.seen.insert(row.index));
         let (sent, start, end) = (row.sent.offset(), row.start.offset(), row.end.offset());
         self.sent += u64::from(sent.is_some());
-        // Nothing is less than any moment.
-        self.first_sent = match (self.first_sent, sent) {
-            (Some(first), Some(sent)) => Some(first.min(sent)),
-            (first, sent) => first.or(sent),
-        };
+        self.first_sent = first_of(self.first_sent, sent);
         self.last_sent = self.last_sent.max(sent);
         self.last_arrived = self.last_arrived.max(start);
         let completed = row.answer.as_ref().map(|answer| answer.completed);
@@ -83,21 +79,66 @@ impl Totals {
             (None, Some(_)) => {}
         }
     }
+
+    fn merge(&mut self, other: Self) {
+        self.requests += other.requests;
+        self.sent += other.sent;
+        self.answers += other.answers;
+        self.input.merge(other.input);
+        self.output.merge(other.output);
+        self.items.merge(other.items);
+        self.audio_ms.merge(other.audio_ms);
+        self.counted_events += other.counted_events;
+        self.counted_chars = self.counted_chars.saturating_add(other.counted_chars);
+        self.without_count += other.without_count;
+        self.retokenized |= other.retokenized;
+        self.first_sent = first_of(self.first_sent, other.first_sent);
+        self.last_sent = self.last_sent.max(other.last_sent);
+        self.last_arrived = self.last_arrived.max(other.last_arrived);
+        self.last_completed = self.last_completed.max(other.last_completed);
+        self.last_over = self.last_over.max(other.last_over);
+        self.slowest_ms = match (self.slowest_ms, other.slowest_ms) {
+            (Some(one), Some(other)) => Some(one.max(other)),
+            (one, other) => one.or(other),
+        };
+        self.duplicates += other.duplicates + self.seen.merge(other.seen);
+    }
+}
+
+/// The earlier of two moments, where there is one.
+fn first_of(one: Option<Offset>, other: Option<Offset>) -> Option<Offset> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
 }
 
 /// Numbers of requests that have come, so that one that comes twice is seen.
 #[derive(Clone, Debug, Default)]
-struct Seen(BTreeMap<u64, [u64; 8]>);
+struct Seen(BTreeMap<u64, [u64; 64]>);
 
 impl Seen {
     /// Whether it is new.
     fn insert(&mut self, index: u64) -> bool {
-        let block = self.0.entry(index / 512).or_default();
-        let word = &mut block[(index / 64 % 8) as usize];
+        let block = self.0.entry(index / 4096).or_insert([0; 64]);
+        let word = &mut block[(index / 64 % 64) as usize];
         let bit = 1 << (index % 64);
         let is_new = *word & bit == 0;
         *word |= bit;
         is_new
+    }
+
+    /// How many are in both.
+    fn merge(&mut self, other: Self) -> u64 {
+        let mut in_both = 0;
+        for (place, words) in other.0 {
+            let block = self.0.entry(place).or_insert([0; 64]);
+            for (word, more) in block.iter_mut().zip(words) {
+                in_both += u64::from((*word & more).count_ones());
+                *word |= more;
+            }
+        }
+        in_both
     }
 }
 
@@ -129,7 +170,8 @@ pub(super) struct Tally<'a> {
     pub(super) cancelled: u64,
     /// Sent once more on a new connection.
     pub(super) resent: u64,
-    pub(super) failures: BTreeMap<(Phase, FailureClass), FailureCount>,
+    /// With the request that the sample is of: the first.
+    pub(super) failures: BTreeMap<(Phase, FailureClass), (Place, FailureCount)>,
     pub(super) lag: Pool,
     pub(super) cap_wait: Pool,
     pub(super) connect: Pool,
@@ -137,6 +179,8 @@ pub(super) struct Tally<'a> {
     pub(super) chunk_gaps: Pool,
     /// Only once it differs from `chunk_gaps`.
     token_gaps: Option<Pool>,
+    /// Gaps of one record, in milliseconds; its memory is used again.
+    gaps: Vec<f64>,
     /// The tokens of every chunk of every answer are known.
     pub(super) per_token: bool,
     pub(super) reasoned: bool,
@@ -170,6 +214,11 @@ impl Verdicts {
         self.met += u64::from(verdict == Some(true));
         self.unknown += u64::from(verdict.is_none());
     }
+
+    fn merge(&mut self, other: Self) {
+        self.met += other.met;
+        self.unknown += other.unknown;
+    }
 }
 
 /// A sum over those of which it is known.
@@ -187,6 +236,11 @@ impl Sum {
         }
     }
 
+    pub(super) fn merge(&mut self, other: Self) {
+        self.sum += other.sum;
+        self.known += other.known;
+    }
+
     pub(super) fn mean(self) -> Option<f64> {
         (self.known > 0).then(|| self.sum as f64 / self.known as f64)
     }
@@ -194,22 +248,27 @@ impl Sum {
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MeanOf {
-    sum: f64,
+    sum: u64,
     n: u64,
 }
 
 impl MeanOf {
     fn add(&mut self, value: Option<u32>) {
         if let Some(value) = value {
-            self.sum += f64::from(value);
+            self.sum += u64::from(value);
             self.n += 1;
         }
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.sum += other.sum;
+        self.n += other.n;
     }
 
     /// The mean, if all of so many had a value: a mean over some says nothing beside a mean
     /// over all.
     pub(super) fn of_all(self, all: u64) -> Option<f64> {
-        (self.n > 0 && self.n == all).then(|| self.sum / self.n as f64)
+        (self.n > 0 && self.n == all).then(|| self.sum as f64 / self.n as f64)
     }
 }
 
@@ -218,8 +277,6 @@ impl<'a> Tally<'a> {
     pub(super) fn new(context: &'a RunContext<'a>, most_kept: usize) -> Self {
         let scenario = context.scenario;
         let thresholds = &scenario.objectives.thresholds;
-        // Answers to a template are told one by one.
-        let by_answer = matches!(scenario.work.prompts, PromptSource::Continuation(_));
         let slos = &scenario.objectives.slos;
         let slos: Vec<&Slo> = slos
             .iter()
@@ -233,7 +290,10 @@ impl<'a> Tally<'a> {
             counts_over: CountsOver::of(&scenario.load.shape),
             opening: context.ending.measured_from,
             thresholds,
-            most_kept: if by_answer { usize::MAX } else { most_kept },
+            most_kept: match keeps_all(context) {
+                true => usize::MAX,
+                false => most_kept,
+            },
             rows: Vec::new(),
             crowd: None,
             totals: Totals::default(),
@@ -251,6 +311,7 @@ impl<'a> Tally<'a> {
             timeline: Timeline::default(),
             chunk_gaps: Pool::default(),
             token_gaps: None,
+            gaps: Vec::new(),
             per_token: true,
             reasoned: false,
             input_chars: 0,
@@ -315,16 +376,23 @@ impl<'a> Tally<'a> {
         self.resent += u64::from(record.resent);
         let answer = record.is_done().then(|| self.answer(record)).flatten();
         if let Some(failure) = record.failure() {
-            let kind = self
-                .failures
-                .entry((failure.phase, failure.class))
-                .or_insert_with(|| FailureCount {
-                    phase: failure.phase,
-                    class: failure.class,
-                    count: 0,
-                    status: record.status,
-                    sample: failure.detail.clone(),
-                });
+            let place = Place::of(record);
+            let sample = || FailureCount {
+                phase: failure.phase,
+                class: failure.class,
+                count: 0,
+                status: record.status,
+                sample: failure.detail.clone(),
+            };
+            let kind = self.failures.entry((failure.phase, failure.class));
+            let (first, kind) = kind.or_insert_with(|| (place, sample()));
+            if place < *first {
+                *first = place;
+                *kind = FailureCount {
+                    count: kind.count,
+                    ..sample()
+                };
+            }
             kind.count += 1;
         } else if record.outcome == Outcome::Cancelled {
             self.cancelled += 1;
@@ -366,6 +434,16 @@ impl<'a> Tally<'a> {
         if self.rows.len() + self.unmeasured.len() <= self.most_kept {
             return;
         }
+        self.count_all();
+        if let Some(crowd) = &mut self.crowd {
+            while self.rows.len() > self.most_kept {
+                crowd.thinning.halve();
+                self.rows.retain(|row| crowd.thinning.keeps(row.index));
+            }
+        }
+    }
+
+    fn count_all(&mut self) {
         let crowd = self.crowd.get_or_insert_with(|| {
             let mut crowd = Box::new(Crowd::default());
             self.rows.iter().for_each(|row| crowd.add(row));
@@ -377,10 +455,84 @@ impl<'a> Tally<'a> {
         for complete in self.handled.extract_if(.., |request| request.complete) {
             crowd.amounts.add(&complete);
         }
-        if self.rows.len() > self.most_kept {
-            crowd.thinning.halve();
+    }
+
+    /// Takes what another part of the same run holds: the same as if its records had come here, in
+    /// whatever order.
+    pub(super) fn merge(&mut self, mut other: Self) {
+        if self.crowd.is_some() || other.crowd.is_some() {
+            self.count_all();
+            other.count_all();
+        }
+        self.rows.append(&mut other.rows);
+        self.handled.append(&mut other.handled);
+        self.unmeasured.append(&mut other.unmeasured);
+        if let (Some(crowd), Some(more)) = (&mut self.crowd, other.crowd) {
+            crowd.thinning = crowd.thinning.with(more.thinning);
+            crowd.merge(*more);
             self.rows.retain(|row| crowd.thinning.keeps(row.index));
         }
+        self.bound();
+        self.totals.merge(other.totals);
+        self.warmup += other.warmup;
+        self.hold += other.hold;
+        self.cut += other.cut;
+        self.cancelled += other.cancelled;
+        self.resent += other.resent;
+        for (kind, (place, failure)) in other.failures {
+            let (first, kept) = (self.failures.entry(kind)).or_insert_with(|| {
+                (
+                    place,
+                    FailureCount {
+                        count: 0,
+                        ..failure.clone()
+                    },
+                )
+            });
+            let count = kept.count + failure.count;
+            if place < *first {
+                (*first, *kept) = (place, failure);
+            }
+            kept.count = count;
+        }
+        self.lag.merge(other.lag);
+        self.cap_wait.merge(other.cap_wait);
+        self.connect.merge(other.connect);
+        self.timeline.merge(other.timeline);
+        // Where tokens are not told apart from chunks yet, their gaps are those of the chunks.
+        if self.token_gaps.is_some() || other.token_gaps.is_some() {
+            let mut gaps = (self.token_gaps.take()).unwrap_or_else(|| self.chunk_gaps.clone());
+            gaps.merge(other.token_gaps.unwrap_or_else(|| other.chunk_gaps.clone()));
+            self.token_gaps = Some(gaps);
+        }
+        self.chunk_gaps.merge(other.chunk_gaps);
+        self.per_token &= other.per_token;
+        self.reasoned |= other.reasoned;
+        self.input_chars = self.input_chars.saturating_add(other.input_chars);
+        self.output_chars = self.output_chars.saturating_add(other.output_chars);
+        self.input_asked.merge(other.input_asked);
+        self.output_asked.merge(other.output_asked);
+        self.lengths.merge(other.lengths);
+        self.usage.merge(other.usage);
+        self.contacts.merge(other.contacts);
+        self.models.merge(other.models);
+        if let Some(more) = other.media {
+            let media = self.media.get_or_insert_default();
+            media.requests += more.requests;
+            media.parts += more.parts;
+            media.upload_bytes = media.upload_bytes.saturating_add(more.upload_bytes);
+            if let Some(tokens) = more.media_tokens {
+                *media.media_tokens.get_or_insert(0) += tokens;
+            }
+        }
+        self.structured.merge(other.structured);
+        self.checked.merge(other.checked);
+        self.stalls.merge(other.stalls);
+        self.wire.merge(other.wire);
+        for (verdicts, more) in self.objectives.iter_mut().zip(other.objectives) {
+            verdicts.merge(more);
+        }
+        self.together.merge(other.together);
     }
 
     fn add_objectives(&mut self, record: &Record) -> Option<bool> {
@@ -462,7 +614,9 @@ impl<'a> Tally<'a> {
 
     /// Adds the gaps of a stream to both pools; returns sum and number for chunks and tokens.
     fn add_gaps(&mut self, record: &Record) -> ((f64, u32), (f64, u32)) {
-        let gaps: Vec<f64> = record.gaps().map(ms).collect();
+        let mut gaps = std::mem::take(&mut self.gaps);
+        gaps.clear();
+        gaps.extend(record.gap_nanos().map(|nanos| nanos as f64 / 1e6));
         let tokens = record
             .chunks
             .tokens
@@ -475,13 +629,11 @@ impl<'a> Tally<'a> {
             self.token_gaps = Some(self.chunk_gaps.clone());
         }
         let chunk_sum = (gaps.iter().sum(), gaps.len() as u32);
-        for &gap in &gaps {
-            self.chunk_gaps.add(gap, 1);
-        }
+        self.chunk_gaps.add_all(&gaps);
         let mut token_sum = chunk_sum;
         if let Some(pool) = &mut self.token_gaps {
             match weighted {
-                None => gaps.iter().for_each(|&gap| pool.add(gap, 1)),
+                None => pool.add_all(&gaps),
                 Some(tokens) => {
                     token_sum = (0.0, 0);
                     for (gap, k) in per_token(&gaps, &tokens[1..]) {
@@ -493,6 +645,7 @@ impl<'a> Tally<'a> {
             }
         }
         self.stalls.add(record, &gaps, self.thresholds);
+        self.gaps = gaps;
         (chunk_sum, token_sum)
     }
 
@@ -500,6 +653,12 @@ impl<'a> Tally<'a> {
     pub(super) fn token_gaps(&mut self) -> Option<Pool> {
         self.token_gaps.take().filter(|_| self.per_token)
     }
+}
+
+/// Answers to a template are told one by one.
+pub(super) fn keeps_all(context: &RunContext<'_>) -> bool {
+    let prompts = &context.scenario.work.prompts;
+    matches!(prompts, PromptSource::Continuation(_))
 }
 
 /// Each gap shared by the tokens that ended it; a chunk without a whole token passes its time
@@ -534,11 +693,13 @@ impl StallEvidence {
             let made = with_read.filter(|&(&gap, same_read)| gap > 0.0 || !same_read);
             made.map(|(&gap, _)| gap)
         };
-        if made().count() < thresholds.stall_gaps {
+        let (count, largest) = made().fold((0, 0.0f64), |(count, largest), gap| {
+            (count + 1, largest.max(gap))
+        });
+        if count < thresholds.stall_gaps {
             return;
         }
         self.requests += 1;
-        let largest = made().fold(0.0, f64::max);
         if largest < thresholds.stall_floor_ms {
             return;
         }
@@ -547,10 +708,7 @@ impl StallEvidence {
         let median = quantile(&sorted, 0.5).unwrap_or_default();
         if largest >= thresholds.stall_factor * median {
             self.stalled += 1;
-            if self.worst_ms.is_none_or(|worst| largest > worst) {
-                self.worst_ms = Some(largest);
-                self.its_median_ms = Some(median);
-            }
+            self.tell(largest, median, Place::of(record));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 mod objectives;
 
-use super::testing::{MadeUp, TOKENS, answer, at, noise, scenario};
+use super::testing::{MadeUp, TOKENS, answer, at, noise, scenario, span};
 use super::{Folding, RunContext};
 use inferometer_core::doubt::{DoubtCode, Severity};
 use inferometer_core::environment::EndCause;
@@ -538,4 +538,128 @@ fn sounds_are_counted_a_second_and_each_request_has_a_real_time_factor() {
     let summary = run.summary();
     assert_eq!(summary.throughput.audio_s_per_s, None);
     assert_eq!(summary.media.unwrap().rtf.unwrap().n, 100);
+}
+
+/// Folded from parts, each record in the part that `part` says, put together in the order of parts
+/// or the other way round.
+fn from_parts(run: &MadeUp, most: usize, part: impl Fn(usize) -> usize, back: bool) -> Summary {
+    let context = RunContext {
+        scenario: &run.scenario,
+        environment: &run.environment,
+        ending: &run.ending,
+        lang: Lang::En,
+    };
+    let mut parts: Vec<Folding<'_>> = Vec::new();
+    for (place, record) in run.records.iter().enumerate() {
+        let part = part(place);
+        while parts.len() <= part {
+            parts.push(Folding::keeping(most, &context));
+        }
+        parts[part].add(record);
+    }
+    if back {
+        parts.reverse();
+    }
+    let mut whole = Folding::keeping(most, &context);
+    parts.into_iter().for_each(|part| whole.merge(part));
+    whole.finish().summary(Lang::En)
+}
+
+/// A run with something of everything that is gathered: all stages, failures of several kinds,
+/// chunks of several tokens, models, sessions, media, checks, outages, numbers that come twice.
+fn motley(mut run: MadeUp) -> MadeUp {
+    let last = run.records.len();
+    for (place, record) in run.records.iter_mut().enumerate() {
+        let by = |n: usize| place.is_multiple_of(n);
+        record.stage = match place {
+            _ if place < 40 => Stage::Warmup,
+            _ if place + 60 > last => Stage::Hold,
+            _ => Stage::Measured,
+        };
+        record.session = Some(place as u64 / 6);
+        (record.turn, record.turns) = (Some(place as u32 % 6), Some(6));
+        record.model = Some(format!("model-{}", place % 23));
+        record.model_asked = Some(["a", "b", "c"][place % 3].to_owned());
+        record.score = by(2).then_some(noise(place as u64));
+        record.differs_at = by(10).then_some(place as u64);
+        record.media = by(5).then_some(2);
+        record.upload_bytes = by(5).then_some(1_000 + place as u64);
+        record.audio_ms = by(5).then_some(900);
+        record.valid_json = by(4).then_some(by(8));
+        record.connect = by(7).then_some(span(1));
+        if let Some(usage) = &mut record.usage {
+            usage.cached = by(2).then_some(place as u32 % 90);
+        }
+        if by(3) {
+            record.chunks.tokens = Some(vec![1; record.chunks.len()]);
+        } else if by(4) {
+            record.chunks.tokens = Some((0..record.chunks.len() as u32).map(|k| k % 4).collect());
+        }
+        if by(97) {
+            record.output_tokens_asked = Some(3);
+        }
+        if by(11) {
+            record.outcome = Outcome::Failed(Failure {
+                phase: if by(2) { Phase::Status } else { Phase::Connect },
+                class: FailureClass::ServerError,
+                detail: format!("sample {place}"),
+            });
+            record.first_byte = record.first_byte.filter(|_| by(2));
+        } else if by(101) {
+            record.outcome = Outcome::Cancelled;
+        } else if by(103) {
+            (record.outcome, record.end) = (Outcome::Cut, None);
+        }
+        if by(500) {
+            record.index = 77;
+        }
+        if by(211) && record.chunks.len() > 20 {
+            let stalled = &mut record.chunks.at[12..];
+            stalled.iter_mut().for_each(|at| at.0 += 900_000_000);
+        }
+    }
+    run
+}
+
+#[test]
+fn parts_of_a_run_say_to_the_last_digit_what_one_stream_says() {
+    let with = |toml: &str, run: MadeUp| MadeUp {
+        scenario: scenario(toml),
+        ..run
+    };
+    let objectives = "[objectives]\nslo = ['ttft=55ms', 'e2e.p99=400ms']\ncheck = 'exact'\n";
+    let closed = format!(
+        "{objectives}[load]\nconcurrency = 16\nrequests = 5000\n[work]\ndata = 'q.jsonl'\n"
+    );
+    let open =
+        format!("{objectives}[load]\nrate = 20\nrequests = 5000\n[work]\ndata = 'q.jsonl'\n");
+    let mut steady = motley(with(&closed, MadeUp::closed(16, 5_000)));
+    steady.ending.steady_window = true;
+    steady.ending.measured_from = steady.records[40].sent.unwrap();
+    steady.ending.sending_ended = steady.records[4_930].sent.unwrap();
+    let burst = motley(with(&closed, MadeUp::closed(16, 5_000)));
+    let queue = |index| 50.0 + 20.0 * noise(index);
+    let open = motley(with(&open, MadeUp::open(5_000, queue)));
+    for run in [steady, burst, open] {
+        let json = |summary: &Summary| serde_json::to_string_pretty(summary).unwrap();
+        for most in [300, 1_000] {
+            let stream = from_parts(&run, most, |_| 0, false);
+            assert!(stream.requests.failed > 300 && stream.sessions.is_some());
+            assert!(!stream.models.is_empty() && stream.check.is_some() && stream.slo.is_some());
+            let stream = json(&stream);
+            let hash = |place: usize| (noise(place as u64) * 7.0) as usize;
+            for back in [false, true] {
+                let found = [
+                    from_parts(&run, most, |place| place % 4, back),
+                    from_parts(&run, most, |place| place / 1_300, back),
+                    from_parts(&run, most, hash, back),
+                    // One part is a crowd by itself, the other is not.
+                    from_parts(&run, most, |place| usize::from(place > 4_900), back),
+                ];
+                for parts in &found {
+                    assert_eq!(json(parts), stream);
+                }
+            }
+        }
+    }
 }

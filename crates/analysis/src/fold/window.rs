@@ -8,7 +8,7 @@
 //! In the rush at the beginning, when all prompts came at once, answers advanced like none later:
 //! what a stream began with counts by what was received of it inside ([`Beginning`]).
 
-use super::crowd::{Amount, Amounts};
+use super::crowd::{Amount, SettledAmounts};
 use super::precision::{Precision, RestsOn};
 use super::run::Run;
 use super::tally::{Answer, Handled};
@@ -130,17 +130,17 @@ impl Counted {
 }
 
 /// Rates inside the window of a load that is steady by construction.
-pub(super) struct WindowRates<'a> {
+pub(super) struct WindowRates {
     whole: Part,
     handled: Vec<Counted>,
     /// Those of a crowd.
-    others: Option<&'a Amounts>,
+    others: Option<SettledAmounts>,
     mean_s: f64,
 }
 
-impl<'a> WindowRates<'a> {
+impl WindowRates {
     /// Absent for a run without such a window, or without an answer.
-    pub(super) fn new(run: &Run<'a>, handled: &[Handled], tokens: &Tokens) -> Option<Self> {
+    pub(super) fn new(run: &Run<'_>, handled: &[Handled], tokens: &Tokens) -> Option<Self> {
         let (from, to) = run.window.filter(|_| run.is_steady())?;
         let whole = Part { from, to };
         let times = run.answers.iter().filter_map(|answer| answer.e2e.ms());
@@ -172,7 +172,7 @@ impl<'a> WindowRates<'a> {
             handled: (handled.iter().map(whole_answer).filter(touches))
                 .map(|request| beginning.counted(request))
                 .collect(),
-            others: run.crowd.map(|crowd| &crowd.amounts),
+            others: run.crowd.map(|crowd| crowd.amounts.settled()),
             mean_s,
         })
     }
@@ -183,7 +183,7 @@ impl<'a> WindowRates<'a> {
     }
 
     fn weighted(&self, part: Part, amount: Amount) -> Option<f64> {
-        let others = self.others;
+        let others = self.others.as_ref();
         let others = others.and_then(|others| others.between(amount, part.from, part.to));
         let (mut sum, mut known) = (others.unwrap_or_default(), others.is_some());
         for counted in &self.handled {

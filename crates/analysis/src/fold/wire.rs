@@ -65,10 +65,32 @@ impl WireTally {
         if let Some(model) = &record.model {
             if let Some(answers) = self.models.get_mut(model) {
                 *answers += 1;
-            } else if self.models.len() < MOST_MODELS {
-                self.models.insert(model.clone(), 1);
+            } else {
+                self.name(model.clone(), 1);
             }
         }
+    }
+
+    /// Of too many names, the first of the alphabet are kept, in whatever order they come.
+    fn name(&mut self, model: String, answers: u64) {
+        *self.models.entry(model).or_default() += answers;
+        if self.models.len() > MOST_MODELS {
+            self.models.pop_last();
+        }
+    }
+
+    /// Takes what another part of the same run showed.
+    pub(super) fn merge(&mut self, other: Self) {
+        self.connected += other.connected;
+        self.streamed += other.streamed;
+        self.whole += other.whole;
+        self.bunched += other.bunched;
+        for (model, answers) in other.models {
+            self.name(model, answers);
+        }
+        self.kept_gaps.merge(other.kept_gaps);
+        self.kept_ttft.merge(other.kept_ttft);
+        self.fresh_ttft.merge(other.fresh_ttft);
     }
 
     pub(super) fn evidence(mut self) -> WireEvidence {

@@ -1,8 +1,10 @@
 //! What the fold gathers for the judgement and no report shows as a number.
 
+use crate::exact_sum::ExactSum;
 use crate::steady::Overload;
 use inferometer_core::record::Record;
 use inferometer_core::thresholds::Thresholds;
+use inferometer_core::units::Offset;
 use std::collections::BTreeMap;
 
 #[derive(Clone, Debug, Default)]
@@ -118,6 +120,8 @@ pub struct StallEvidence {
     pub worst_ms: Option<f64>,
     /// Median gap of the request that had it.
     pub its_median_ms: Option<f64>,
+    /// That request; of several with such a gap, the first.
+    pub its_place: Place,
 }
 
 /// Lengths asked and received, over complete answers.
@@ -126,7 +130,7 @@ pub struct LengthEvidence {
     /// Answers that should have had an exact length, and whose length is known.
     pub exact: u64,
     /// Sum of |received − asked| / asked over these.
-    pub exact_difference: f64,
+    pub exact_difference: ExactSum,
     /// Of these, not of the asked length.
     pub exact_off: u64,
     /// Answers that were free to end.
@@ -158,6 +162,27 @@ pub struct UsageEvidence {
     pub unseen: u64,
     /// The first impossible count, else the first of tokens that nobody saw.
     pub example: Option<UsageExample>,
+    /// Whether it is one of the latter, and its request.
+    pub example_of: (bool, Place),
+}
+
+/// Where a request stands in the order in which requests ended: what is told of the first of many
+/// does not depend on the order in which records come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    never_ended: bool,
+    end: Option<Offset>,
+    index: u64,
+}
+
+impl Place {
+    pub(crate) fn of(record: &Record) -> Self {
+        Place {
+            never_ended: record.end.is_none(),
+            end: record.end,
+            index: record.index,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -198,13 +223,52 @@ impl UsageEvidence {
             && count > thresholds.usage_tokens_per_char * chars + slack;
         let textless = tokens == 0 && example.chars > 0;
         if beyond || too_few || textless {
-            if self.impossible == 0 {
-                self.example = Some(example);
-            }
             self.impossible += 1;
+            self.tell(example, (false, Place::of(record)));
         } else if unseen {
             self.unseen += 1;
-            self.example.get_or_insert(example);
+            self.tell(example, (true, Place::of(record)));
+        }
+    }
+
+    fn tell(&mut self, example: UsageExample, of: (bool, Place)) {
+        if self.example.is_none() || of < self.example_of {
+            (self.example, self.example_of) = (Some(example), of);
+        }
+    }
+
+    /// Takes what another part of the same run showed.
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.counted += other.counted;
+        self.impossible += other.impossible;
+        self.unseen += other.unseen;
+        if let Some(example) = other.example {
+            self.tell(example, other.example_of);
+        }
+    }
+}
+
+impl StallEvidence {
+    /// Takes a gap that is the longest of a request, and its median gap.
+    pub(crate) fn tell(&mut self, gap_ms: f64, median_ms: f64, place: Place) {
+        let is_worse = match self.worst_ms {
+            None => true,
+            Some(worst) if gap_ms == worst => place < self.its_place,
+            Some(worst) => gap_ms > worst,
+        };
+        if is_worse {
+            self.worst_ms = Some(gap_ms);
+            self.its_median_ms = Some(median_ms);
+            self.its_place = place;
+        }
+    }
+
+    /// Takes what another part of the same run showed.
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.requests += other.requests;
+        self.stalled += other.stalled;
+        if let Some((worst, median)) = other.worst_ms.zip(other.its_median_ms) {
+            self.tell(worst, median, other.its_place);
         }
     }
 }
@@ -218,7 +282,7 @@ impl LengthEvidence {
                 self.exact += 1;
                 let difference =
                     (f64::from(got) - f64::from(asked)).abs() / f64::from(asked.max(1));
-                self.exact_difference += difference;
+                self.exact_difference.add(difference);
                 // One token more or less is the server's way to count end-of-sequence.
                 let off = difference > thresholds.length_share && asked.abs_diff(got) > 1;
                 self.exact_off += u64::from(off);
@@ -252,5 +316,29 @@ impl LengthEvidence {
                 self.cached_beyond_template += u64::from(cached);
             }
         }
+    }
+
+    /// Takes what another part of the same run showed.
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.exact += other.exact;
+        self.exact_difference.merge(other.exact_difference);
+        self.exact_off += other.exact_off;
+        self.free += other.free;
+        for (length, answers) in other.at_limit {
+            *self.at_limit.entry(length).or_default() += answers;
+        }
+        for (difference, answers) in other.input_differences {
+            *self.input_differences.entry(difference).or_default() += answers;
+        }
+        self.input_asked += other.input_asked;
+        self.input_asked_range = match (self.input_asked_range, other.input_asked_range) {
+            (Some([a, b]), Some([c, d])) => Some([a.min(c), b.max(d)]),
+            (range, others) => range.or(others),
+        };
+        if let Some(cached) = other.cached {
+            *self.cached.get_or_insert(0) += cached;
+        }
+        self.cached_beyond_template += other.cached_beyond_template;
+        self.cacheable += other.cacheable;
     }
 }

@@ -2,11 +2,11 @@
 
 use super::Said;
 use super::screen::{Footer, Screen};
-use inferometer_analysis::live::{Course, Gauges, Middle, Part};
 use inferometer_core::doubt::{DoubtCode, Severity};
 use inferometer_core::record::Stage;
 use inferometer_core::summary::StatedDoubt;
 use inferometer_page::text::width;
+use inferometer_runner::now::course::{Course, Gauges, Middle, Part};
 use inferometer_runner::now::{Doubts, Ladder, Now, Phase, RunNow, Step, StepState};
 use inferometer_text::Lang;
 use ratatui_core::backend::TestBackend;

@@ -1,7 +1,7 @@
 //! What a ladder shows: where it saturates, and from where on requests fail.
 
 use super::{Finding, FindingKind, some};
-use inferometer_analysis::knee::{KneeBasis, knee, still_rising};
+use inferometer_campaign::knee::{KneeBasis, knee, still_rising};
 use inferometer_chart::measured::MeasuredPoint;
 use inferometer_chart::measured::ladder::{LoadLadder, rates};
 use inferometer_message::FindingText as Text;

@@ -5,8 +5,8 @@ use crate::made_up::{Load, MINDIE, VLLM};
 use inferometer_analysis::compare::{
     Basis, Comparison, Metric, Row, SCHEMA as COMPARE_SCHEMA, Verdict,
 };
-use inferometer_analysis::knee::{Knee, KneeBasis};
 use inferometer_campaign::capacity::ProbeVerdict;
+use inferometer_campaign::knee::{Knee, KneeBasis};
 use inferometer_chart::configurations::{self, Configurations, Style};
 use inferometer_chart::curve::{self, Latency, Tradeoff};
 use inferometer_chart::grid::{self, Grid};

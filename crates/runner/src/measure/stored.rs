@@ -1,5 +1,6 @@
 //! Stored records to numbers, in one pass: while a thread reads, others fold, gather what
-//! pictures need and, after a run, write the Parquet file.
+//! pictures need and, after a run, write the Parquet file. Of a finished run with more records than
+//! a fold keeps one by one, threads read and fold parts of it each, which are then put together.
 
 use super::texts::Verdicts;
 use super::watch::{MOST_EXPLAINED, server_view};
@@ -8,10 +9,12 @@ use inferometer_analysis::context::RunContext;
 use inferometer_analysis::fold::{Folded, Folding};
 use inferometer_analysis::trace::RunTrace;
 use inferometer_core::record::Record;
+use inferometer_core::server::{Sample, Spans};
 use inferometer_store::error::StorageError;
-use inferometer_store::run_dir::{Records, RunDir, Seal};
+use inferometer_store::run_dir::{Parts, Records, RunDir, Seal};
 use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::{self, ScopedJoinHandle};
 
@@ -19,6 +22,11 @@ use std::thread::{self, ScopedJoinHandle};
 const BATCH: usize = 512;
 /// Batches that may wait for a slower reader.
 const WAITING: usize = 4;
+
+/// Most threads that fold parts of a run: each holds some 100 MB.
+const MOST_FOLDERS: usize = 8;
+/// Parts for each of them, so that one that is slowed down leaves some to the others.
+const PARTS_EACH: usize = 4;
 
 type Batch = Arc<Vec<Record>>;
 
@@ -31,7 +39,18 @@ pub struct Reading {
 }
 
 pub fn read(directory: &RunDir, context: &RunContext<'_>) -> Result<Reading, RunnerError> {
-    pass(directory, context, None, &Verdicts::default())
+    let said = Said::of(directory)?;
+    if !said.is_explained(context) {
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        let threads = threads.min(MOST_FOLDERS);
+        let parts = directory.parts(threads * PARTS_EACH)?;
+        let many = parts.filter(|parts| Folding::takes_parts(context, parts.records));
+        if let Some(parts) = many {
+            let (folding, trace) = fold_parts(&parts, context, threads)?;
+            return Ok(said.beside(folding.finish(), trace, &[], 0, context));
+        }
+    }
+    pass(directory, context, None, &Verdicts::default(), &said)
 }
 
 /// Reads the records of a run that has just ended, while they become Parquet.
@@ -45,7 +64,8 @@ pub(super) fn read_checked_and_seal(
     context: &RunContext<'_>,
     verdicts: &Verdicts,
 ) -> Result<Reading, RunnerError> {
-    pass(directory, context, directory.begin_seal()?, verdicts)
+    let (seal, said) = (directory.begin_seal()?, Said::of(directory)?);
+    pass(directory, context, seal, verdicts, &said)
 }
 
 fn pass(
@@ -53,6 +73,7 @@ fn pass(
     context: &RunContext<'_>,
     seal: Option<Seal>,
     verdicts: &Verdicts,
+    said: &Said,
 ) -> Result<Reading, RunnerError> {
     let records = directory.records()?;
     let thresholds = &context.scenario.objectives.thresholds;
@@ -67,11 +88,7 @@ fn pass(
     let to_fold = passing();
     let to_trace = passing();
     let to_seal = seal.map(|seal| (seal, passing()));
-    let samples = directory.samples()?;
-    let spans = directory.spans()?;
-    let told = !samples.is_empty() || !spans.is_empty();
-    let explained = told && context.ending.planned <= MOST_EXPLAINED;
-    let to_keep = explained.then(&mut passing);
+    let to_keep = said.is_explained(context).then(&mut passing);
     drop(back);
     let (folded, trace, damaged_lines, kept) = thread::scope(|scope| {
         let reader = scope.spawn(move || hand_out(records, verdicts, &readers, &used));
@@ -113,13 +130,100 @@ fn pass(
         let kept = kept.map(join).unwrap_or_default();
         Ok::<_, StorageError>((folding.finish(), join(trace), damaged_lines, kept))
     })?;
-    let summary = folded.summary(context.lang);
-    let server = server_view(&samples, &spans, &kept, context.ending, &summary);
-    Ok(Reading {
-        folded: folded.with_server(server),
-        trace,
-        damaged_lines,
-    })
+    Ok(said.beside(folded, trace, &kept, damaged_lines, context))
+}
+
+/// What the server said of itself.
+struct Said {
+    samples: Vec<Sample>,
+    spans: Spans,
+}
+
+impl Said {
+    fn of(directory: &RunDir) -> Result<Self, StorageError> {
+        Ok(Said {
+            samples: directory.samples()?,
+            spans: directory.spans()?,
+        })
+    }
+
+    /// Whether it is laid beside single requests.
+    fn is_explained(&self, context: &RunContext<'_>) -> bool {
+        let told = !self.samples.is_empty() || !self.spans.is_empty();
+        told && context.ending.planned <= MOST_EXPLAINED
+    }
+
+    fn beside(
+        &self,
+        folded: Folded,
+        trace: RunTrace,
+        kept: &[Record],
+        damaged_lines: u64,
+        context: &RunContext<'_>,
+    ) -> Reading {
+        let summary = folded.summary(context.lang);
+        let server = server_view(&self.samples, &self.spans, kept, context.ending, &summary);
+        Reading {
+            folded: folded.with_server(server),
+            trace,
+            damaged_lines,
+        }
+    }
+}
+
+/// Folds the parts of a run, several at a time. Which thread takes which is left to chance: it
+/// does not matter to any figure.
+fn fold_parts<'a>(
+    run: &Parts,
+    context: &'a RunContext<'a>,
+    threads: usize,
+) -> Result<(Folding<'a>, RunTrace), StorageError> {
+    let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let next = || next.fetch_add(1, Ordering::Relaxed);
+    let thresholds = &context.scenario.objectives.thresholds;
+    let empty = || (Folding::new(context), RunTrace::new(thresholds));
+    let fold = || {
+        let (mut folding, mut trace) = empty();
+        let mut read = Ok(());
+        loop {
+            let at = next();
+            if let Some(file) = run.checks.get(at) {
+                // A file that was altered is that, whatever else is found in it.
+                file.check().map_err(|altered| (true, altered))?;
+            } else if let Some(part) = run.parts.get(at - run.checks.len()) {
+                if failed.load(Ordering::Relaxed) {
+                    continue;
+                }
+                let seen = part.each(|record| {
+                    folding.add(record);
+                    trace.add(record);
+                });
+                failed.fetch_or(seen.is_err(), Ordering::Relaxed);
+                read = read.and(seen);
+            } else {
+                return read
+                    .map_err(|error| (false, error))
+                    .map(|()| (folding, trace));
+            }
+        }
+    };
+    let found: Vec<_> = thread::scope(|scope| {
+        let folding: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(fold)).collect();
+        folding.into_iter().map(join).collect()
+    });
+    let (mut folding, mut trace) = empty();
+    let mut wrong = None;
+    for part in found {
+        match part {
+            Ok((part, its_trace)) => {
+                folding.merge(part);
+                trace.merge(its_trace);
+            }
+            Err((altered, error)) if altered || wrong.is_none() => wrong = Some(error),
+            Err(_) => {}
+        }
+    }
+    wrong.map_or(Ok((folding, trace)), Err)
 }
 
 fn join<T>(thread: ScopedJoinHandle<'_, T>) -> T {
@@ -167,4 +271,111 @@ fn hand_out(
 
 pub fn records(directory: &RunDir) -> Result<Vec<Record>, RunnerError> {
     Ok(directory.records()?.collect::<Result<Vec<_>, _>>()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inferometer_core::environment::{Ending, Environment};
+    use inferometer_core::options::Options;
+    use inferometer_core::record::{Chunks, Outcome, Usage};
+    use inferometer_core::units::Offset;
+    use inferometer_store::parquet_file::RecordsWriter;
+    use inferometer_text::Lang;
+    use std::fs;
+
+    const RECORDS: u64 = 264_000;
+    const RANKS: u64 = 3;
+
+    fn answer(index: u64) -> Record {
+        let sent = index * 1_000_000;
+        let noise = index.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 44;
+        let at = [20_000_000 + noise, 30_000_000 + 2 * noise].map(|after| Offset(sent + after));
+        Record {
+            id: index.to_string(),
+            index,
+            rank: Some((index % RANKS) as u32),
+            sent: Some(Offset(sent)),
+            first_byte: Some(at[0]),
+            chunks: Chunks {
+                at: at.to_vec(),
+                tokens: None,
+                same_read: vec![false; 2],
+            },
+            end: Some(at[1]),
+            outcome: Outcome::Done,
+            usage: Some(Usage {
+                input: Some(8),
+                output: Some(2),
+                cached: None,
+            }),
+            output_chars: 8,
+            streamed: true,
+            ..Record::default()
+        }
+    }
+
+    #[test]
+    fn a_large_run_says_the_same_in_parts_as_in_one_stream_and_an_altered_file_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = RunDir::create(folder.path().join("run")).unwrap();
+        let options = "[load]\nconcurrency = 32\nrequests = 264000\n";
+        let scenario = Options::from_toml(options).unwrap().resolve().unwrap();
+        directory.write_scenario(&scenario).unwrap();
+        let file = |rank: u64| {
+            let records = directory.path().join("records");
+            records.join(format!("rank={rank}/records.parquet"))
+        };
+        for rank in 0..RANKS {
+            fs::create_dir(file(rank).parent().unwrap()).unwrap();
+            let mut writer = RecordsWriter::create(&file(rank)).unwrap();
+            for nth in 0..RECORDS / RANKS {
+                writer.push(&answer(nth * RANKS + rank)).unwrap();
+            }
+            writer.finish().unwrap();
+        }
+        let ending = Ending {
+            planned: RECORDS,
+            sending_ended: Offset(RECORDS * 1_000_000),
+            ..Ending::default()
+        };
+        let context = RunContext {
+            scenario: &scenario,
+            environment: &Environment::default(),
+            ending: &ending,
+            lang: Lang::En,
+        };
+        let parts = read(&directory, &context).unwrap();
+        let said = Said::of(&directory).unwrap();
+        let stream = pass(&directory, &context, None, &Verdicts::default(), &said).unwrap();
+        let json = |reading: &Reading| {
+            serde_json::to_string_pretty(&reading.folded.summary(Lang::En)).unwrap()
+        };
+        assert_eq!(json(&parts), json(&stream));
+        let summary = parts.folded.summary(Lang::En);
+        assert_eq!(summary.requests.ok, RECORDS);
+        assert!(parts.trace.rows.len() < RECORDS as usize, "a share is kept");
+        let rows = |reading: &Reading| format!("{:?}", reading.trace.rows);
+        assert!(
+            rows(&parts) == rows(&stream),
+            "in the order in which they ended"
+        );
+
+        let names =
+            (0..RANKS).map(|rank| format!("{:064x}  records/rank={rank}/records.parquet\n", 0));
+        fs::write(
+            directory.path().join("SHA256SUMS"),
+            names.collect::<String>(),
+        )
+        .unwrap();
+        let error = read(&directory, &context)
+            .err()
+            .map(|error| error.to_string());
+        assert!(
+            error
+                .as_ref()
+                .is_some_and(|told| told.contains("not as it was written")),
+            "{error:?}"
+        );
+    }
 }

@@ -1,9 +1,9 @@
 //! A load point that is measured now.
 
+use super::course::{Course, Gauges, Middle};
 use crate::error::RunnerError;
 use crate::measure::read;
 use inferometer_analysis::context::RunContext;
-use inferometer_analysis::live::{Course, Gauges, Middle};
 use inferometer_core::doubt::DoubtCode;
 use inferometer_core::environment::Environment;
 use inferometer_core::record::{Record, Stage};

@@ -81,6 +81,22 @@ impl<T: DataType> Cells<T> {
         Ok(std::mem::take(value))
     }
 
+    /// The same, left in its place.
+    pub(super) fn see_one(&mut self) -> Result<&T::T> {
+        self.next_value += 1;
+        self.values.get(self.next_value - 1).ok_or_else(too_short)
+    }
+
+    /// The next row of an optional column, left in its place.
+    pub(super) fn see_maybe(&mut self) -> Result<Option<&T::T>> {
+        let definition = *self
+            .definitions
+            .get(self.next_level)
+            .ok_or_else(too_short)?;
+        self.next_level += 1;
+        (definition > 0).then(|| self.see_one()).transpose()
+    }
+
     /// The next row of an optional column.
     pub(super) fn take_maybe(&mut self) -> Result<Option<T::T>> {
         let definition = *self
@@ -92,22 +108,22 @@ impl<T: DataType> Cells<T> {
     }
 
     /// The next row of a required list.
-    pub(super) fn take_many(&mut self) -> Result<Vec<T::T>> {
-        self.take_list(0)
+    pub(super) fn see_many(&mut self) -> Result<&[T::T]> {
+        self.see_list(0)
     }
 
     /// The next row of an optional list.
-    pub(super) fn take_maybe_many(&mut self) -> Result<Option<Vec<T::T>>> {
+    pub(super) fn see_maybe_many(&mut self) -> Result<Option<&[T::T]>> {
         match self.definitions.get(self.next_level) {
             Some(0) => {
                 self.next_level += 1;
                 Ok(None)
             }
-            _ => self.take_list(1).map(Some),
+            _ => self.see_list(1).map(Some),
         }
     }
 
-    fn take_list(&mut self, empty: i16) -> Result<Vec<T::T>> {
+    fn see_list(&mut self, empty: i16) -> Result<&[T::T]> {
         let definition = *self
             .definitions
             .get(self.next_level)
@@ -121,12 +137,16 @@ impl<T: DataType> Cells<T> {
             .count();
         self.next_level += 1 + further;
         if definition <= empty {
-            return Ok(Vec::new());
+            return Ok(&[]);
         }
         let range = self.next_value..self.next_value + 1 + further;
         self.next_value = range.end;
-        let values = self.values.get_mut(range).ok_or_else(too_short)?;
-        Ok(values.iter_mut().map(std::mem::take).collect())
+        self.values.get(range).ok_or_else(too_short)
+    }
+
+    /// Whether a row group has it and it is wanted.
+    pub(super) fn is_open(&self) -> bool {
+        self.source.is_some()
     }
 
     fn clear(&mut self) {
@@ -169,6 +189,9 @@ pub(super) trait Column {
     /// Reads from this column of a row group from now on.
     fn open(&mut self, from: ColumnReader) -> Result<()>;
 
+    /// Has nothing in any row of a row group.
+    fn leave_out(&mut self);
+
     /// Replaces the rows by the next ones of the row group.
     fn fill(&mut self, rows: usize) -> Result<()>;
 }
@@ -194,10 +217,14 @@ where
         Ok(())
     }
 
+    fn leave_out(&mut self) {
+        self.source = None;
+    }
+
     fn fill(&mut self, rows: usize) -> Result<()> {
         self.clear();
         let Some(source) = self.source.as_mut() else {
-            // A column that came later than the file: nothing in every row.
+            // A column that came later than the file, or holds nothing that is wanted.
             self.definitions.resize(rows, 0);
             return Ok(());
         };

@@ -10,8 +10,8 @@ use inferometer_core::record::{
 use inferometer_core::units::Offset;
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::{ParquetError, Result};
-use std::str::FromStr;
 use std::time::Duration;
+use strum::VariantArray;
 
 /// Name and version of the form.
 pub const SCHEMA: &str = "inferometer.records/1";
@@ -181,119 +181,134 @@ impl Table {
             .push_maybe_many(per_token.map(|it| it.queue_wait_us.iter().copied().map(small)));
     }
 
-    /// Takes the next row as a record.
-    pub(super) fn take(&mut self) -> Result<Record> {
-        // Columns that a field does not take by itself.
-        let outcome = self.take_outcome()?;
+    /// Lays the next row into a record, whose memory is used again.
+    pub(super) fn take(&mut self, into: &mut Record) -> Result<()> {
         let output_tokens = take_number(&mut self.output_tokens)?;
-        let source: TokenSource = word(&self.token_source.take_one()?)?;
+        let source: TokenSource = word(self.token_source.see_one()?)?;
         let usage = Usage {
             input: take_number(&mut self.input_tokens)?,
             output: output_tokens.filter(|_| source == TokenSource::Usage),
             cached: take_number(&mut self.cached_tokens)?,
         };
-        let stage = match (self.warmup.take_one()?, self.stage.take_maybe()?) {
-            (_, Some(stage)) => word(&stage)?,
+        into.usage = self.usage_given.take_one()?.then_some(usage);
+        into.stage = match (self.warmup.take_one()?, self.stage.see_maybe()?) {
+            (_, Some(stage)) => word(stage)?,
             // Of a version that knew no hold.
             (true, None) => Stage::Warmup,
             (false, None) => Stage::Measured,
         };
-        let (bare_ns, bare_kind) = (self.bare_ns.take_many()?, self.bare_kind.take_many()?);
-        let bare = bare_ns.into_iter().zip(&bare_kind).map(|(at, kind)| {
-            Ok(BareChunk {
+        self.take_bare(into)?;
+        self.take_outcome(into)?;
+        self.take_chunks(into)?;
+        self.take_per_token(into)?;
+        if self.id.is_open() {
+            put(&mut into.id, self.id.see_one()?)?;
+        }
+        if self.url.is_open() {
+            put(&mut into.url, self.url.see_one()?)?;
+        }
+        put_maybe(&mut into.finish, self.finish.see_maybe()?)?;
+        put_maybe(&mut into.model, self.model.see_maybe()?)?;
+        put_maybe(&mut into.model_asked, self.model_asked.see_maybe()?)?;
+        into.index = unsigned(self.index.take_one()?)?;
+        into.session = take_number(&mut self.session)?;
+        into.turn = take_number(&mut self.turn)?;
+        into.turns = take_number(&mut self.turns)?;
+        into.due = take_offset(&mut self.due_ns)?;
+        into.cap_wait = take_offset(&mut self.cap_wait_ns)?.map(Offset::as_duration);
+        into.connect = take_offset(&mut self.connect_ns)?.map(Offset::as_duration);
+        into.sent = take_offset(&mut self.sent_ns)?;
+        into.first_byte = take_offset(&mut self.first_byte_ns)?;
+        into.first_answer = take_offset(&mut self.first_answer_ns)?;
+        into.end = take_offset(&mut self.end_ns)?;
+        into.status = take_number(&mut self.status)?;
+        into.retokenized = take_number(&mut self.retokenized)?;
+        into.input_tokens_asked = take_number(&mut self.input_tokens_asked)?;
+        into.output_tokens_asked = take_number(&mut self.output_tokens_asked)?;
+        into.output_exact = self.output_exact.take_one()?;
+        into.resent = self.resent.take_one()?;
+        into.refused = self.refused.take_maybe()?.unwrap_or(false);
+        into.input_chars = unsigned(self.input_chars.take_one()?)?;
+        into.output_chars = unsigned(self.output_chars.take_one()?)?;
+        into.streamed = self.streamed.take_one()?;
+        into.items_asked = take_number(&mut self.items_asked)?;
+        into.items = take_number(&mut self.items)?;
+        into.score = self.score.take_maybe()?;
+        into.differs_at = take_number(&mut self.differs_at)?;
+        into.valid_json = self.valid_json.take_maybe()?;
+        into.tool_calls = take_number(&mut self.tool_calls)?;
+        into.valid_tool_calls = take_number(&mut self.valid_tool_calls)?;
+        into.media = take_number(&mut self.media)?;
+        into.audio_ms = take_number(&mut self.audio_ms)?;
+        into.upload_bytes = take_number(&mut self.upload_bytes)?;
+        into.media_tokens = take_number(&mut self.media_tokens)?;
+        into.rank = take_number(&mut self.rank)?;
+        Ok(())
+    }
+
+    /// What whoever folds records never looks at.
+    pub(super) fn unfolded(&self) -> [&'static str; 5] {
+        ["id", "url", "rank", "batch_size", "queue_wait_us"]
+    }
+
+    fn take_outcome(&mut self, into: &mut Record) -> Result<()> {
+        let outcome = self.outcome.see_one()?;
+        let phase = self.phase.see_maybe()?;
+        let class = self.class.see_maybe()?;
+        let detail = self.error.see_maybe()?;
+        into.outcome = match (outcome.data(), phase, class) {
+            (b"done", _, _) => Outcome::Done,
+            (b"cut", _, _) => Outcome::Cut,
+            (b"cancelled", _, _) => Outcome::Cancelled,
+            (b"failed", Some(phase), Some(class)) => Outcome::Failed(Failure {
+                phase: word(phase)?,
+                class: word(class)?,
+                detail: detail.map(string).transpose()?.unwrap_or_default(),
+            }),
+            _ => return Err(unknown(outcome)),
+        };
+        Ok(())
+    }
+
+    fn take_bare(&mut self, into: &mut Record) -> Result<()> {
+        let (times, kinds) = (self.bare_ns.see_many()?, self.bare_kind.see_many()?);
+        into.bare.clear();
+        for (&at, kind) in times.iter().zip(kinds) {
+            into.bare.push(BareChunk {
                 at: Offset(unsigned(at)?),
                 kind: word(kind)?,
-            })
-        });
-        Ok(Record {
-            id: string(&self.id.take_one()?)?,
-            index: unsigned(self.index.take_one()?)?,
-            session: take_number(&mut self.session)?,
-            turn: take_number(&mut self.turn)?,
-            turns: take_number(&mut self.turns)?,
-            stage,
-            due: take_offset(&mut self.due_ns)?,
-            cap_wait: take_offset(&mut self.cap_wait_ns)?.map(Offset::as_duration),
-            connect: take_offset(&mut self.connect_ns)?.map(Offset::as_duration),
-            sent: take_offset(&mut self.sent_ns)?,
-            first_byte: take_offset(&mut self.first_byte_ns)?,
-            chunks: self.take_chunks()?,
-            first_answer: take_offset(&mut self.first_answer_ns)?,
-            bare: bare.collect::<Result<_>>()?,
-            end: take_offset(&mut self.end_ns)?,
-            outcome,
-            status: take_number(&mut self.status)?,
-            usage: self.usage_given.take_one()?.then_some(usage),
-            retokenized: take_number(&mut self.retokenized)?,
-            finish: self.finish.take_maybe()?.as_ref().map(string).transpose()?,
-            model: self.model.take_maybe()?.as_ref().map(string).transpose()?,
-            input_tokens_asked: take_number(&mut self.input_tokens_asked)?,
-            output_tokens_asked: take_number(&mut self.output_tokens_asked)?,
-            output_exact: self.output_exact.take_one()?,
-            resent: self.resent.take_one()?,
-            refused: self.refused.take_maybe()?.unwrap_or(false),
-            input_chars: unsigned(self.input_chars.take_one()?)?,
-            output_chars: unsigned(self.output_chars.take_one()?)?,
-            url: string(&self.url.take_one()?)?,
-            streamed: self.streamed.take_one()?,
-            items_asked: take_number(&mut self.items_asked)?,
-            items: take_number(&mut self.items)?,
-            score: self.score.take_maybe()?,
-            differs_at: take_number(&mut self.differs_at)?,
-            model_asked: (self.model_asked.take_maybe()?.as_ref())
-                .map(string)
-                .transpose()?,
-            valid_json: self.valid_json.take_maybe()?,
-            tool_calls: take_number(&mut self.tool_calls)?,
-            valid_tool_calls: take_number(&mut self.valid_tool_calls)?,
-            media: take_number(&mut self.media)?,
-            audio_ms: take_number(&mut self.audio_ms)?,
-            upload_bytes: take_number(&mut self.upload_bytes)?,
-            media_tokens: take_number(&mut self.media_tokens)?,
-            rank: take_number(&mut self.rank)?,
-            per_token: self.take_per_token()?,
-        })
-    }
-
-    fn take_outcome(&mut self) -> Result<Outcome> {
-        let outcome = self.outcome.take_one()?;
-        let phase = self.phase.take_maybe()?;
-        let class = self.class.take_maybe()?;
-        let detail = self.error.take_maybe()?;
-        match (outcome.data(), phase, class) {
-            (b"done", _, _) => Ok(Outcome::Done),
-            (b"cut", _, _) => Ok(Outcome::Cut),
-            (b"cancelled", _, _) => Ok(Outcome::Cancelled),
-            (b"failed", Some(phase), Some(class)) => Ok(Outcome::Failed(Failure {
-                phase: word(&phase)?,
-                class: word(&class)?,
-                detail: detail.as_ref().map(string).transpose()?.unwrap_or_default(),
-            })),
-            _ => Err(unknown(&outcome)),
+            });
         }
+        Ok(())
     }
 
-    fn take_per_token(&mut self) -> Result<Option<Box<PerToken>>> {
-        let batches = take_small_numbers(&mut self.batch_size)?;
-        let waits = take_small_numbers(&mut self.queue_wait_us)?;
+    fn take_per_token(&mut self, into: &mut Record) -> Result<()> {
+        let batches = small_numbers(self.batch_size.see_maybe_many()?, None)?;
+        let waits = small_numbers(self.queue_wait_us.see_maybe_many()?, None)?;
         let any = batches.is_some() || waits.is_some();
-        Ok(any.then(|| {
+        into.per_token = any.then(|| {
             Box::new(PerToken {
                 batch_size: batches.unwrap_or_default(),
                 queue_wait_us: waits.unwrap_or_default(),
             })
-        }))
+        });
+        Ok(())
     }
 
-    fn take_chunks(&mut self) -> Result<Chunks> {
-        let at = self.chunk_ns.take_many()?.into_iter();
-        Ok(Chunks {
-            at: at
-                .map(|at| unsigned(at).map(Offset))
-                .collect::<Result<_>>()?,
-            tokens: take_small_numbers(&mut self.chunk_tokens)?,
-            same_read: self.same_read.take_many()?,
-        })
+    fn take_chunks(&mut self, into: &mut Record) -> Result<()> {
+        let Chunks {
+            at,
+            tokens,
+            same_read,
+        } = &mut into.chunks;
+        at.clear();
+        for &time in self.chunk_ns.see_many()? {
+            at.push(Offset(unsigned(time)?));
+        }
+        *tokens = small_numbers(self.chunk_tokens.see_maybe_many()?, tokens.take())?;
+        same_read.clear();
+        same_read.extend_from_slice(self.same_read.see_many()?);
+        Ok(())
     }
 }
 
@@ -301,10 +316,36 @@ fn take_number<U: TryFrom<i64>>(column: &mut Cells<Int64Type>) -> Result<Option<
     column.take_maybe()?.map(unsigned).transpose()
 }
 
-fn take_small_numbers(column: &mut Cells<Int32Type>) -> Result<Option<Vec<u32>>> {
-    let numbers = column.take_maybe_many()?;
-    let numbers = numbers.map(|numbers| numbers.into_iter().map(unsigned).collect());
-    numbers.transpose()
+/// Numbers that are there, in the memory of others.
+fn small_numbers(numbers: Option<&[i32]>, room: Option<Vec<u32>>) -> Result<Option<Vec<u32>>> {
+    let Some(numbers) = numbers else {
+        return Ok(None);
+    };
+    let mut room = room.unwrap_or_default();
+    room.clear();
+    for &number in numbers {
+        room.push(unsigned(number)?);
+    }
+    Ok(Some(room))
+}
+
+/// Replaces a text, unless it is the same: most say the same in row after row.
+fn put(into: &mut String, bytes: &ByteArray) -> Result<()> {
+    if into.as_bytes() != bytes.data() {
+        into.clear();
+        into.push_str(bytes.as_utf8()?);
+    }
+    Ok(())
+}
+
+fn put_maybe(into: &mut Option<String>, bytes: Option<&ByteArray>) -> Result<()> {
+    match bytes {
+        Some(bytes) => put(into.get_or_insert_default(), bytes),
+        None => {
+            *into = None;
+            Ok(())
+        }
+    }
 }
 
 fn take_offset(column: &mut Cells<Int64Type>) -> Result<Option<Offset>> {
@@ -348,8 +389,14 @@ fn string(bytes: &ByteArray) -> Result<String> {
     bytes.as_utf8().map(str::to_owned)
 }
 
-fn word<T: FromStr>(bytes: &ByteArray) -> Result<T> {
-    bytes.as_utf8()?.parse().map_err(|_| unknown(bytes))
+/// A word that one of our types has for a value.
+fn word<T>(bytes: &ByteArray) -> Result<T>
+where
+    T: VariantArray + Copy + Into<&'static str>,
+{
+    let says = |value: &&T| Into::<&str>::into(**value).as_bytes() == bytes.data();
+    let found = T::VARIANTS.iter().find(says).copied();
+    found.ok_or_else(|| unknown(bytes))
 }
 
 fn unknown(bytes: &ByteArray) -> ParquetError {

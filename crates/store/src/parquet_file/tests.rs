@@ -144,6 +144,25 @@ proptest! {
         prop_assert_eq!(read(&path), records);
     }
 
+    /// One record lies over the one before.
+    #[test]
+    fn a_fold_sees_all_that_it_looks_at(records in vec(record(), 0..12)) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = written(folder.path(), &records);
+        let mut seen = Vec::new();
+        let file = RecordsFile::open(&path).unwrap();
+        file.each(0..file.groups(), |record| seen.push(record.clone())).unwrap();
+        let looked_at = |record: &Record| Record {
+            id: String::new(),
+            url: String::new(),
+            rank: None,
+            per_token: None,
+            ..record.clone()
+        };
+        let expected: Vec<Record> = records.iter().map(looked_at).collect();
+        prop_assert_eq!(seen, expected);
+    }
+
     #[test]
     fn any_record_survives_the_journal(record in record()) {
         let json = serde_json::to_string(&record).unwrap();
@@ -188,7 +207,7 @@ fn many_records_go_into_several_row_groups_and_come_back_in_order() {
     assert!(!path.exists(), "not before it is complete");
     writer.finish().unwrap();
     let mut records = read_records(&path).unwrap();
-    assert_eq!(records.reader.num_row_groups(), 3);
+    assert_eq!(records.found.groups(), 3);
     for index in 0..count {
         let record = records.next().unwrap().unwrap();
         assert_eq!(record, streamed(index, index % 5));
@@ -202,7 +221,7 @@ fn long_answers_end_a_row_group_early() {
     let record = streamed(0, 1_000_000);
     let path = written(folder.path(), &vec![record.clone(); 5]);
     let mut records = read_records(&path).unwrap();
-    assert_eq!(records.reader.num_row_groups(), 2);
+    assert_eq!(records.found.groups(), 2);
     assert!(records.all(|found| found.unwrap() == record));
 }
 

@@ -423,3 +423,69 @@ fn records_of_several_ranks_are_read_in_the_order_in_which_they_ended() {
     fs::remove_file(run.path().join("records/rank=1/records.parquet")).unwrap();
     assert!(run.records().is_err());
 }
+
+#[test]
+fn parts_hold_each_record_once_and_a_file_that_was_altered_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = RunDir::create(folder.path().join("run")).unwrap();
+    run.write_scenario(&Options::default().resolve().unwrap())
+        .unwrap();
+    let header = Header::new(Some(4));
+    drop(run.start_journal(&header).unwrap());
+    assert!(run.parts(2).unwrap().is_none(), "they are in a journal");
+    fs::remove_file(run.journal_path()).unwrap();
+    let (groups, rows) = ([3u64, 1, 2], 20_000);
+    let mut next = 0u64;
+    for (rank, groups) in (0u32..).zip(groups) {
+        let path = run.path().join(super::ranks::file(rank));
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let mut writer = RecordsWriter::create(&path).unwrap();
+        for _ in 0..groups * rows {
+            let record = Record {
+                index: next,
+                rank: Some(rank),
+                end: Some(Offset(next)),
+                ..Record::default()
+            };
+            writer.push(&record).unwrap();
+            next += 1;
+        }
+        writer.finish().unwrap();
+    }
+    // Parts are of whole row groups.
+    for (count, parts) in [(1, 1), (2, 2), (4, 3), (100, 6)] {
+        let found = run.parts(count).unwrap().unwrap();
+        assert_eq!(found.records, next);
+        assert_eq!(found.parts.len(), parts);
+        let mut seen = Vec::new();
+        for part in &found.parts {
+            part.each(|record| seen.push(record.index)).unwrap();
+        }
+        assert!(seen.into_iter().eq(0..next), "{count} parts");
+        assert!(found.checks.is_empty(), "nothing says what they should be");
+    }
+    let names: Vec<String> = (0..3).map(super::ranks::file).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    Sums::store(run.path(), &names).unwrap();
+    let found = run.parts(2).unwrap().unwrap();
+    assert_eq!(found.checks.len(), 3);
+    assert!(found.checks.iter().all(|file| file.check().is_ok()));
+    let altered = run.path().join(names[1]);
+    let mut bytes = fs::read(&altered).unwrap();
+    bytes[99] ^= 1;
+    fs::write(&altered, &bytes).unwrap();
+    let found = run.parts(2).unwrap().unwrap();
+    let told: Vec<bool> = found
+        .checks
+        .iter()
+        .map(|file| file.check().is_ok())
+        .collect();
+    assert_eq!(told, [true, false, true]);
+    // Not even its end can be read any more.
+    fs::write(&altered, &bytes[..99]).unwrap();
+    let error = run.parts(2).err();
+    assert!(
+        matches!(error, Some(StorageError::Altered { .. })),
+        "{error:?}"
+    );
+}

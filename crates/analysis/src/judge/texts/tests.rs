@@ -215,6 +215,7 @@ fn doubts() -> Vec<Doubt> {
                 chunks: 128,
                 chars: 512,
             }),
+            ..UsageEvidence::default()
         }),
         Doubt::ImplausibleUsage(UsageEvidence {
             counted: 100,
@@ -226,6 +227,7 @@ fn doubts() -> Vec<Doubt> {
                 chunks: 5,
                 chars: 20,
             }),
+            ..UsageEvidence::default()
         }),
         Doubt::WarmCache {
             cached: 80,
@@ -272,6 +274,7 @@ fn doubts() -> Vec<Doubt> {
                 stalled: 2,
                 worst_ms: Some(900.0),
                 its_median_ms: Some(9.0),
+                ..StallEvidence::default()
             },
             factor: 20.0,
         },
