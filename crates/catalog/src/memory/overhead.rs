@@ -177,20 +177,29 @@ mod tests {
     use super::*;
     use crate::engine::Version;
 
-    fn held(device: &str, tensor: u32) -> Overhead {
+    fn held(device: &str, tensor: u32, version: Version) -> Overhead {
         let parallel = Parallel::tensor(tensor);
         let model = Model::named("llama-3.1-8b").unwrap();
         let device = Device::named(device).unwrap();
-        overhead(&model, device, &parallel, &MemorySettings::default())
+        let settings = MemorySettings {
+            profile: Profile::of_vllm(version),
+            ..MemorySettings::default()
+        };
+        overhead(&model, device, &parallel, &settings)
     }
 
     #[test]
     fn cards_on_pcie_hold_small_buffers_and_those_on_nvlink_large_ones() {
-        let gib = |device, tensor| held(device, tensor).non_torch / GIB;
-        let pcie = gib("rtx-4090", 2);
-        assert!((0.20..=0.25).contains(&pcie), "{pcie}");
-        assert!(gib("h100", 2) > 1.7);
-        assert_eq!(gib("h100", 1), gib("rtx-4090", 1));
+        let (old, new) = (Version::new(0, 10, 2), Version::new(0, 32, 0));
+        let gib = |device, tensor, version| held(device, tensor, version).non_torch / GIB;
+        for version in [old, new] {
+            let pcie = gib("rtx-4090", 2, version);
+            assert!((0.20..=0.25).contains(&pcie), "{pcie}");
+            assert_eq!(gib("h100", 1, version), gib("rtx-4090", 1, version));
+        }
+        assert!(gib("h100", 2, old) > 1.7);
+        let since = gib("h100", 2, new);
+        assert!((0.4..0.8).contains(&since), "{since}");
     }
 
     #[test]
