@@ -9,17 +9,20 @@ mod format;
 mod layout;
 mod mindie;
 mod overhead;
+mod profile;
 mod spread;
 
 pub use division::{CardStage, Division, Fit, divide, divide_settings};
 pub use format::UnknownQuantization;
 pub use layout::KvLayout;
 pub use mindie::{MindieMemory, mindie_max_batch};
-pub use overhead::{Activations, Sampler};
+pub use overhead::Activations;
+pub use profile::Profile;
 
 use overhead::{ASCEND_SYSTEM, overhead, seen_by_framework};
 use thiserror::Error;
 
+use crate::engine::EngineKind;
 use crate::model::Dtype;
 use crate::with_defaults;
 
@@ -47,7 +50,7 @@ with_defaults! {
         pub cache_bytes: Option<u64> = None,
         /// Out of what activations come.
         pub reserve: Reserve = Reserve::Profiled,
-        pub sampler: Sampler = Sampler::default(),
+        pub profile: Profile = Profile::of_vllm(EngineKind::Vllm.newest()),
     }
 }
 

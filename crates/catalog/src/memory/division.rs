@@ -7,7 +7,7 @@ use super::flag_effects::{FlagEffects, Windows};
 use super::format::{UnknownQuantization, formats};
 use super::layout::KvLayout;
 use super::spread::{ExpertSplit, ExtraLayers, Spread, Tile};
-use super::{MemoryError, MemorySettings, Reserve, Sampler, overhead, seen_by_framework};
+use super::{MemoryError, MemorySettings, Profile, Reserve, overhead, seen_by_framework};
 use crate::device::{Device, ExpertGroup, Kind, Parallel};
 use crate::engine::defaults::sglang_defaults;
 use crate::engine::{DeviceClass, EngineKind, ResolvedFlags};
@@ -324,9 +324,9 @@ fn settings(device: &Device, flags: &ResolvedFlags, cache: Dtype) -> MemorySetti
             EngineKind::Trtllm => Reserve::Free,
             _ => Reserve::Profiled,
         },
-        sampler: match flags.engine {
-            EngineKind::Vllm => Sampler::of_vllm(flags.version),
-            _ => Sampler::default(),
+        profile: match flags.engine {
+            EngineKind::Vllm => Profile::of_vllm(flags.version),
+            _ => Profile::default(),
         },
     }
 }

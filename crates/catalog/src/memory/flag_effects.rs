@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use crate::engine::{EngineKind, ResolvedFlags, Value};
+use crate::engine::{EngineKind, ResolvedFlags, Value, Version};
 use crate::model::{FeedForward, Model};
 use crate::units::GIB;
 use crate::with_defaults;
@@ -69,7 +69,8 @@ impl FlagEffects {
             offloaded: number("cpu-offload-gb").unwrap_or(0.0).max(0.0) * GIB,
             adapters,
             context: context.unwrap_or(1).max(1),
-            windows: if flags.is_on("disable-hybrid-kv-cache-manager") {
+            windows: if flags.is_on("disable-hybrid-kv-cache-manager") || one_kind_of_layers(flags)
+            {
                 Windows::Ignored
             } else {
                 Windows::Kept
@@ -77,6 +78,12 @@ impl FlagEffects {
             not_counted,
         }
     }
+}
+
+/// Whether the engine keeps the same of all layers: vLLM until 0.9.1, which brought
+/// `HybridKVCacheCoordinator`.
+fn one_kind_of_layers(flags: &ResolvedFlags) -> bool {
+    flags.engine == EngineKind::Vllm && flags.version < Version::new(0, 9, 1)
 }
 
 /// Bytes of one slot for an adapter of rank 1 on one card: two thin matrices of 16 bits beside

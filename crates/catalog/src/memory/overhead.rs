@@ -1,86 +1,74 @@
 //! What a card holds beside weights and cache.
 
-use super::{MemorySettings, Reserve};
+use super::{MemorySettings, Profile, Reserve};
 use crate::device::{Device, Kind, Parallel};
-use crate::engine::Version;
-use crate::model::Model;
+use crate::model::{Experts, Model};
 use crate::units::GIB;
-
-/// How vLLM draws tokens from logits, which its trial run does for as many sequences as it allows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Sampler {
-    /// With FlashInfer's kernel, which needs logits and probabilities.
-    #[default]
-    Kernel,
-    /// By sorting the vocabulary: values, places, probabilities, their sums and the way back.
-    Sorting,
-}
-
-impl Sampler {
-    /// That of a version of vLLM: its own engine of 0.8 sorts, until FlashInfer's kernel became
-    /// the default (pull request 40376, spring of 2026).
-    pub fn of_vllm(version: Version) -> Sampler {
-        let sorts = version >= Version::new(0, 8, 0) && version < Version::new(0, 20, 0);
-        if sorts {
-            Sampler::Sorting
-        } else {
-            Sampler::Kernel
-        }
-    }
-
-    /// Numbers of 32 bits for each entry of the vocabulary. Nine for sorting: gpt-oss-120b left
-    /// 7.4 GiB less for the cache than weights and share say, with 8192 and with 1024 tokens
-    /// per step alike (issues 23278 and 27508), of which 1024 sequences × 201,088 entries are 6.9.
-    fn numbers(self) -> f64 {
-        match self {
-            Sampler::Kernel => 2.0,
-            Sampler::Sorting => 9.0,
-        }
-    }
-}
 
 /// What a step takes of a card beside weights and cache, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Activations {
-    per_token: f64,
+    /// Of the residual stream, for each token.
+    stream: f64,
+    /// Of a dense feed-forward layer, for each token.
+    dense: f64,
+    /// Buffers of the experts, for each token.
+    workspace: f64,
     per_sequence: f64,
+    keeps_workspace: bool,
 }
 
 impl Activations {
     /// Gate, up and their product of one feed-forward layer and a few copies of the residual
     /// stream for each token; logits in 32 bits for each sequence, gathered on every card.
     pub fn new(model: &Model, parallel: &Parallel) -> Activations {
-        let tensor = f64::from(parallel.tensor.max(1));
-        let width = match model.experts {
-            // Every token is copied once for each expert that it visits.
-            Some(experts) => {
-                let routed = f64::from(experts.active) * f64::from(experts.intermediate);
-                routed.max(f64::from(model.intermediate))
-            }
-            None => f64::from(model.intermediate),
-        };
-        Activations {
-            per_token: (3.0 * width / tensor + 4.0 * f64::from(model.hidden)) * 2.0,
-            per_sequence: logits(model, Sampler::Kernel),
-        }
+        Activations::profiled(model, parallel, Profile::default())
     }
 
-    pub fn sampled_by(self, model: &Model, sampler: Sampler) -> Activations {
+    /// The same as an engine's own measure finds them.
+    pub(super) fn profiled(model: &Model, parallel: &Parallel, profile: Profile) -> Activations {
+        let tensor = f64::from(parallel.tensor.max(1));
+        let workspace = (model.experts).map_or(0.0, |experts| {
+            expert_workspace(&experts, model, tensor, profile)
+        });
+        let width = match model.kinds().dense {
+            0 => 0.0,
+            _ => f64::from(model.intermediate) / tensor,
+        };
         Activations {
-            per_sequence: logits(model, sampler),
-            ..self
+            stream: 4.0 * f64::from(model.hidden) * 2.0,
+            dense: 3.0 * width * 2.0,
+            workspace,
+            per_sequence: f64::from(model.vocabulary) * 4.0 * profile.sampler_numbers,
+            keeps_workspace: profile.keeps_workspace,
         }
     }
 
     /// The peak of a step with these numbers of tokens and sequences.
     pub fn peak(&self, tokens: u32, sequences: u32) -> f64 {
-        let layer = f64::from(tokens) * self.per_token;
-        layer.max(f64::from(sequences) * self.per_sequence)
+        let (tokens, sequences) = (f64::from(tokens), f64::from(sequences));
+        let drawn = sequences * self.per_sequence;
+        if self.keeps_workspace {
+            tokens * self.workspace + drawn.max(tokens * (self.stream + self.dense))
+        } else {
+            drawn.max(tokens * (self.stream + self.dense.max(self.workspace)))
+        }
     }
 }
 
-fn logits(model: &Model, sampler: Sampler) -> f64 {
-    f64::from(model.vocabulary) * 4.0 * sampler.numbers()
+/// Two buffers with a copy of a token for each expert that it visits: gate and up, or the expert's
+/// result, whichever is wider; and what goes into its last matrix. Since these come from one place
+/// for all layers, both are as wide as the residual stream (`TritonExperts.workspace_shapes`).
+fn expert_workspace(experts: &Experts, model: &Model, tensor: f64, profile: Profile) -> f64 {
+    let hidden = f64::from(model.hidden);
+    let width = f64::from(experts.intermediate) / tensor;
+    let wide = (2.0 * width).max(hidden);
+    let narrow = if profile.keeps_workspace {
+        width.max(hidden)
+    } else {
+        width
+    };
+    f64::from(experts.active) * (wide + narrow) * 2.0
 }
 
 /// What a card holds beside weights and cache, in bytes.
@@ -97,7 +85,10 @@ impl Overhead {
     pub fn cache(&self, settings: &MemorySettings, total: f64, weights: f64) -> f64 {
         let share = settings.utilization * total - weights - self.non_torch;
         match settings.reserve {
-            Reserve::Profiled => share - self.activations - self.graphs,
+            Reserve::Profiled if settings.profile.counts_graphs => {
+                share - self.activations - self.graphs
+            }
+            Reserve::Profiled => share - self.activations,
             Reserve::Remainder => share,
             Reserve::Free => {
                 let rest = self.non_torch + self.activations + self.graphs;
@@ -119,12 +110,7 @@ pub(super) fn seen_by_framework(device: &Device) -> f64 {
     }
 }
 
-/// Context and libraries on a card that serves alone.
-const ALONE: f64 = 0.15 * GIB;
-/// What communication adds over NVLink: vLLM's own profile of Llama-3-8B says 3.58 GiB on two
-/// H100 and 1.79 GiB on one (pull request 10511).
-const OVER_NVLINK: f64 = 1.79 * GIB;
-/// The same over PCIe: profiles of two and more RTX 4090 say 0.20 to 0.25 GiB with all else
+/// What communication adds over PCIe: profiles of two and more RTX 4090 say 0.20 to 0.25 GiB with all else
 /// (issue 13061, pull request 14447).
 const OVER_PCIE: f64 = 0.08 * GIB;
 /// HCCL's buffers to send and to receive, 200 MB each for a group of cards.
@@ -132,11 +118,11 @@ const OF_HCCL: f64 = 0.4e9;
 /// Slower links between cards are PCIe's, GB/s.
 const SLOWEST_NVLINK: f64 = 100.0;
 
-fn communication(device: &Device) -> f64 {
+fn communication(device: &Device, profile: Profile) -> f64 {
     match device.kind {
         Kind::Ascend => OF_HCCL,
         Kind::Cuda | Kind::Rocm if device.link_gbs < SLOWEST_NVLINK => OVER_PCIE,
-        Kind::Cuda | Kind::Rocm => OVER_NVLINK,
+        Kind::Cuda | Kind::Rocm => profile.nvlink_gib * GIB,
     }
 }
 
@@ -146,45 +132,74 @@ pub(super) fn overhead(
     parallel: &Parallel,
     settings: &MemorySettings,
 ) -> Overhead {
+    let profile = settings.profile;
+    let alone = profile.context_gib * GIB;
     Overhead {
-        activations: Activations::new(model, parallel)
-            .sampled_by(model, settings.sampler)
+        activations: Activations::profiled(model, parallel, profile)
             .peak(settings.max_num_batched_tokens, settings.max_num_seqs),
         non_torch: match parallel.tensor {
-            0 | 1 => ALONE,
-            _ => ALONE + communication(device),
+            0 | 1 => alone,
+            _ => alone + communication(device, profile),
         },
         graphs: if settings.enforce_eager {
             0.0
         } else {
-            graph_bytes(model)
+            graph_bytes(model, settings)
         },
     }
 }
 
-/// Graphs keep their workspaces, which grow with the layers.
-fn graph_bytes(model: &Model) -> f64 {
-    f64::from(model.layers) * 6.0e6
+/// Graphs keep their workspaces, which grow with the layers where nothing better is known.
+fn graph_bytes(model: &Model, settings: &MemorySettings) -> f64 {
+    match settings.profile.graph_mb {
+        Some(each) => f64::from(captured_graphs(settings.max_num_seqs)) * each * 1e6,
+        None => f64::from(model.layers) * 6.0e6,
+    }
+}
+
+/// Graphs that vLLM captures: of mixed steps up to twice the sequences, and of decoding alone
+/// (`_set_cudagraph_sizes`).
+fn captured_graphs(max_num_seqs: u32) -> u32 {
+    let mixed = max_num_seqs.saturating_mul(2).min(512);
+    captured_sizes(mixed) + captured_sizes(max_num_seqs.min(mixed))
+}
+
+/// 1, 2, 4, then every eighth size below 256 and every sixteenth from there.
+fn captured_sizes(most: u32) -> u32 {
+    let small = [1, 2, 4].iter().filter(|size| **size <= most).count() as u32;
+    let eighths = most.min(248) / 8;
+    let sixteenths = if most < 256 { 0 } else { (most - 256) / 16 + 1 };
+    small + eighths + sixteenths
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::Version;
 
-    fn held(device: &str, tensor: u32) -> Overhead {
+    fn held(device: &str, tensor: u32, version: Version) -> Overhead {
         let parallel = Parallel::tensor(tensor);
         let model = Model::named("llama-3.1-8b").unwrap();
         let device = Device::named(device).unwrap();
-        overhead(&model, device, &parallel, &MemorySettings::default())
+        let settings = MemorySettings {
+            profile: Profile::of_vllm(version),
+            ..MemorySettings::default()
+        };
+        overhead(&model, device, &parallel, &settings)
     }
 
     #[test]
     fn cards_on_pcie_hold_small_buffers_and_those_on_nvlink_large_ones() {
-        let gib = |device, tensor| held(device, tensor).non_torch / GIB;
-        let pcie = gib("rtx-4090", 2);
-        assert!((0.20..=0.25).contains(&pcie), "{pcie}");
-        assert!(gib("h100", 2) > 1.7);
-        assert_eq!(gib("h100", 1), gib("rtx-4090", 1));
+        let (old, new) = (Version::new(0, 10, 2), Version::new(0, 32, 0));
+        let gib = |device, tensor, version| held(device, tensor, version).non_torch / GIB;
+        for version in [old, new] {
+            let pcie = gib("rtx-4090", 2, version);
+            assert!((0.20..=0.25).contains(&pcie), "{pcie}");
+            assert_eq!(gib("h100", 1, version), gib("rtx-4090", 1, version));
+        }
+        assert!(gib("h100", 2, old) > 1.7);
+        let since = gib("h100", 2, new);
+        assert!((0.4..0.8).contains(&since), "{since}");
     }
 
     #[test]
@@ -202,7 +217,7 @@ mod tests {
     fn versions_that_sort_the_vocabulary_take_more_for_it() {
         let bytes = |version| {
             let settings = MemorySettings {
-                sampler: Sampler::of_vllm(version),
+                profile: Profile::of_vllm(version),
                 ..MemorySettings::default()
             };
             let model = Model::named("llama-3.1-8b").unwrap();
@@ -211,6 +226,15 @@ mod tests {
         };
         let (sorting, kernel) = (bytes(Version::new(0, 10, 1)), bytes(Version::new(0, 32, 0)));
         assert!(sorting > 3.0 * kernel, "{sorting} {kernel}");
-        assert_eq!(kernel, bytes(Version::new(0, 6, 3)));
+        assert_eq!(sorting, bytes(Version::new(0, 6, 3)));
+    }
+
+    #[test]
+    fn graphs_are_captured_for_the_sizes_that_logs_show() {
+        assert_eq!((captured_sizes(512), captured_sizes(256)), (51, 35));
+        assert_eq!((captured_sizes(32), captured_sizes(16)), (7, 5));
+        assert_eq!(captured_graphs(256), 86);
+        assert_eq!(captured_graphs(1024), 102);
+        assert_eq!(captured_graphs(1), 3);
     }
 }

@@ -30,8 +30,8 @@ pub struct SimArguments {
     /// A further name that it serves, as an adapter of the model (repeatable)
     #[arg(long, value_name = "NAME")]
     pub adapter: Vec<String>,
-    /// Card to run on: t4, v100-32g, a10, a100-40g, a100-80g, a800, l4, l20, l40s, rtx-4090,
-    /// rtx-pro-6000, h20, h100, h200, h800, b200, b300, gb200, gb300, mi300x, mi325x, mi355x,
+    /// Card to run on: t4, v100-32g, a10, a100-40g, a100-80g, a800, l4, l20, l40s, rtx-3090, rtx-4090,
+    /// rtx-a6000, rtx-pro-6000, h20, h100, h200, h800, b200, b300, gb200, gb300, mi300x, mi325x, mi355x,
     /// 910b1, 910b2, 910b3, 910b4 or 910c [a100-80g]
     #[arg(long, value_name = "PRESET")]
     pub device: Option<String>,

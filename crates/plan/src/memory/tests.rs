@@ -396,7 +396,7 @@ mod spread_over_cards {
     }
 }
 
-/// Two RTX 4090 lose 0.2 GiB to communication, not the 1.8 of two H100.
+/// Two RTX 4090 lose 0.2 GiB to communication, not what two H100 do.
 #[test]
 fn cards_on_pcie_keep_their_memory() {
     let model = preset("qwen2.5-7b");
@@ -427,7 +427,7 @@ fn vllm_on_ascend_leaves_the_system_its_share() {
     let rest =
         0.92 * 60.6 - gib(part(Part::Weights) + part(Part::Activations) + part(Part::Graphs));
     let kv = gib(answer.kv);
-    assert!((kv - (rest - 0.15)).abs() < 0.01, "{kv}");
+    assert!((kv - (rest - 0.12)).abs() < 0.01, "{kv}");
 }
 
 #[test]

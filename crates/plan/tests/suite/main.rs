@@ -7,6 +7,7 @@ mod doubtful;
 mod front_end;
 mod held_out;
 mod prior;
+mod start_logs;
 mod validation;
 #[path = "../../../campaign/tests/suite/wrong.rs"]
 mod wrong;

@@ -63,7 +63,7 @@ fn a_cache_that_is_asked_for_may_fit_at_the_start_and_not_under_load() {
         "vllm serve qwen2.5-7b --gpu-memory-utilization 1.0"
     ));
     assert!(survives(&cache("40G")));
-    assert!(!survives(&cache("69000000000")));
+    assert!(!survives(&cache("68400000000")));
     let refused = launched(&cache("70G"));
     let Err(LaunchError::Memory(_, lines)) = refused else {
         panic!("it does not fit");
