@@ -23,8 +23,6 @@ const STACK: usize = 2 << 20;
 
 /// Exit code of an input that took too long.
 pub const SLOW: u8 = 3;
-/// Exit code of a process that refused an input rightly and can only end now, as the program does.
-pub const SPENT: u8 = 4;
 /// Exit code of a panic.
 pub const PANICKED: u8 = 101;
 /// Begins the line that the other process reads.

@@ -58,6 +58,9 @@ impl Scratch {
     }
 }
 
+/// Exit code of a process that refused an input rightly and can only end now, as the program does.
+pub const SPENT: u8 = 4;
+
 /// Far more than any input of these lengths may ask for.
 const MOST_GROWTH: u64 = 512 << 20;
 /// For code that watches its own memory: what grew between two of its looks.

@@ -1,8 +1,8 @@
 //! Starts a process for each target, watches it, keeps what breaks it and prints the table.
 
-use crate::child::{Inputs, PANICKED, RESULT, SLOW, SPENT};
+use crate::child::{Inputs, PANICKED, RESULT, SLOW};
 use crate::shrink::shrink;
-use crate::targets::Target;
+use crate::targets::{SPENT, Target};
 use crate::{Arguments, Extent, failed, say};
 use std::collections::BTreeMap;
 use std::fs;

@@ -351,6 +351,21 @@ mod tests {
     }
 
     #[test]
+    fn what_is_told_with_two_runs_after_it_has_its_place() {
+        let mut told = 0;
+        for seed in 0..200 {
+            let mut values = noise_of("independent", 14, seed);
+            values[12..].iter_mut().for_each(|it| *it += 0.5);
+            for change in change_points(&values, MARGIN, 0.05) {
+                told += 1;
+                assert_eq!(change.at, 12, "{change:?}");
+                assert!(change.interval[0] > 0.0, "{change:?}");
+            }
+        }
+        assert!(told > 100, "{told}");
+    }
+
+    #[test]
     fn several_changes_are_told_with_their_size() {
         let mut values = noise_of("independent", 60, 5);
         values[20..40].iter_mut().for_each(|it| *it += 0.2);

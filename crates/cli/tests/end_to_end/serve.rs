@@ -152,6 +152,39 @@ fn the_page_of_a_run_with_damaged_records_says_so() {
 }
 
 #[test]
+fn a_killed_run_has_its_page_what_a_link_leads_to_is_not_shown_and_a_folder_may_go_away() {
+    let place = Place::new();
+    for folder in ["kept", "elsewhere"] {
+        std::fs::create_dir(place.path(folder)).unwrap();
+    }
+    run(&place, "kept/killed", "1");
+    run(&place, "elsewhere/secret", "2");
+    for file in ["summary.json", "ending.json", "SHA256SUMS"] {
+        std::fs::remove_file(place.path("kept/killed").join(file)).unwrap();
+    }
+    let link = place.path("kept/linked");
+    std::os::unix::fs::symlink(place.path("elsewhere/secret"), link).unwrap();
+    let served = serve(&place, &["kept"]);
+    let page = served.get("/runs/killed");
+    assert!(page.contains("the run was killed"), "{page}");
+    let listed = served.json("/api/runs");
+    assert_eq!(listed["runs"].as_array().map(Vec::len), Some(1), "{listed}");
+    let home = served.get("/");
+    assert!(!home.contains("linked"), "{home}");
+    // It is found by its model.
+    assert!(home.contains("qwen2.5-7b"), "{home}");
+    for query in ["", "?ids=killed", "?ids=killed,nothing"] {
+        let answer = served.get(&format!("/compare{query}"));
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        assert!(answer.contains("href=\"./\""), "{answer}");
+    }
+    std::fs::rename(place.path("kept"), place.path("away")).unwrap();
+    assert!(served.get("/").contains("is not there any more"));
+    std::fs::rename(place.path("away"), place.path("kept")).unwrap();
+    assert!(served.get("/").contains("href=\"runs/killed\""));
+}
+
+#[test]
 fn names_in_addresses_are_those_of_the_results_whatever_their_order() {
     let place = Place::new();
     for folder in ["old", "new"] {

@@ -36,6 +36,20 @@ fn a_page_replaces_a_link_and_an_index_does_not_copy_what_a_link_leads_to() {
     assert!(!page.is_symlink() && page.is_file());
 }
 
+#[test]
+fn pictures_are_not_written_where_a_link_leads() {
+    let place = Place::new();
+    let sim = Sim::start(&[]);
+    let run = place.measure(&sim.url, &FEW);
+    let mine = place.path("mine");
+    std::fs::create_dir(&mine).unwrap();
+    symlink(&mine, run.path.join("figures")).unwrap();
+    let path = run.path.to_str().unwrap();
+    let ended = place.run(&["report", path, "--format", "svg"]);
+    ended.assert_refused(&["figures is a link", "-o"]);
+    assert_eq!(std::fs::read_dir(&mine).unwrap().count(), 0);
+}
+
 /// Files of a run, and of a killed one.
 const FILES: [&str; 7] = [
     "scenario.toml",

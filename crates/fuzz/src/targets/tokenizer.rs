@@ -1,7 +1,6 @@
 //! What lies beside a model's weights.
 
-use super::Scratch;
-use crate::child::SPENT;
+use super::{SPENT, Scratch};
 use crate::seeds;
 use inferometer_workload::tokenizer::{HuggingFace, Tokenizer as _, TokenizerError};
 use std::sync::LazyLock;

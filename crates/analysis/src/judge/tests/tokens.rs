@@ -31,8 +31,8 @@ fn token_counts_that_cannot_be_true_make_a_run_invalid() {
         })
     };
     assert_eq!(MadeUp::closed(8, 128).doubt(code), None);
-    assert_eq!(counting(5, 40).doubt(code), None, "a few more are");
-    for tokens in [50 * 32, u32::MAX] {
+    assert_eq!(counting(5, 34).doubt(code), None, "the end of it");
+    for tokens in [36, 64, 50 * 32, u32::MAX] {
         let run = counting(5, tokens);
         assert_eq!(run.doubt(code), Some(Severity::Invalid), "{tokens}");
         assert!(!run.summary().valid);
