@@ -176,14 +176,15 @@ mod tests {
             clock.now()
         };
         let long = async {
-            pacer.until(&clock, due(1_000)).await;
+            pacer.until(&clock, due(2_000)).await;
             clock.now()
         };
         // A third gives up in the middle.
-        let given_up = tokio::time::timeout(Duration::from_millis(5), pacer.until(&clock, due(21)));
+        let given_up =
+            tokio::time::timeout(Duration::from_millis(5), pacer.until(&clock, due(60_000)));
         let (long, short, given_up) = tokio::join!(long, short, given_up);
         assert!(given_up.is_err());
-        assert!(short >= due(20) && long >= due(1_000));
-        assert!(short < due(500), "it waited for the other");
+        assert!(short >= due(20) && long >= due(2_000));
+        assert!(short < due(2_000), "it waited for the other");
     }
 }

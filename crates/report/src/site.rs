@@ -176,6 +176,16 @@ pub fn plain_page(name: &str, report: &str, lang: Lang) -> String {
     document(&clean(name), &body, lang)
 }
 
+/// A page beside the index that says why there is no other.
+pub fn said_page(text: &str, lang: Lang) -> String {
+    let back = SiteText::Back.text(lang);
+    let body = format!(
+        "<p><a href=\"./\">{back}</a></p>\n<p>{}</p>\n",
+        escaped(text)
+    );
+    document("Inferometer", &body, lang)
+}
+
 fn document(title: &str, body: &str, lang: Lang) -> String {
     let html_lang = match lang {
         Lang::En => "en",

@@ -17,7 +17,9 @@ use inferometer_core::record::Outcome;
 use inferometer_message::{SiteText, StartText};
 use inferometer_page::html::following_browser;
 use inferometer_report::runs::{KnownResult, value};
-use inferometer_report::site::{Entry, Hosting, MayEnd, index, live_page, plain_page, start_page};
+use inferometer_report::site::{
+    Entry, Hosting, MayEnd, index, live_page, plain_page, said_page, start_page,
+};
 use inferometer_runner::fetched::Wanted;
 use inferometer_runner::now::{goes_on, measured};
 use inferometer_store::run_dir::instant;
@@ -219,7 +221,7 @@ impl Home {
         if let Some(gone) = gone {
             let folder = printable(&gone.path.display().to_string(), 500);
             let text = SiteText::FolderGone.with(self.lang, &[("folder", folder)]);
-            return Ok(plain_page("Inferometer", &text, self.lang));
+            return Ok(said_page(&text, self.lang));
         }
         let results = self.results().into_iter();
         let entries = results.map(|(id, result)| Entry {
@@ -279,8 +281,7 @@ impl Home {
             Ok(page) => beside(page, "./"),
             Err(error) => {
                 let text = inferometer_runner::with_causes(error.as_ref());
-                plain_page("Inferometer", &printable(&text, 2_000), self.lang)
-                    .replace("../index.html", "./")
+                said_page(&printable(&text, 2_000), self.lang)
             }
         }
     }
