@@ -9,8 +9,8 @@ use minijinja::{Environment, Error, ErrorKind, context, syntax::SyntaxConfig, va
 use minijinja_contrib::pycompat;
 use serde_json::{Map, Value as Json, json};
 
-/// Steps after which a template is given up. Real ones take some thousands for each message.
-const MOST_STEPS: u64 = 20_000_000;
+/// Steps for each message after which a template is given up. Real ones take some thousands.
+const MOST_STEPS: u64 = 1_000_000;
 /// Memory after which it is refused: a few steps suffice to double a text beyond all bounds.
 const MOST_BYTES: u64 = 256 << 20;
 /// Time after which it is refused: one step may go through a list that was doubled many times.
@@ -116,7 +116,7 @@ impl ChatTemplate {
                 .lstrip_blocks(true)
                 .build()?;
             environment.set_syntax(blocks);
-            environment.set_fuel(Some(MOST_STEPS));
+            environment.set_fuel(Some(MOST_STEPS * messages.len().max(1) as u64));
             environment.set_unknown_method_callback(pycompat::unknown_method_callback);
             environment.add_function("raise_exception", |message: String| {
                 Err::<Value, _>(Error::new(ErrorKind::InvalidOperation, message))
