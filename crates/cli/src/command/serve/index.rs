@@ -62,6 +62,31 @@ impl Entry {
     }
 }
 
+/// Reads results, many of them on all cores.
+fn read_all(paths: &[PathBuf]) -> HashMap<PathBuf, Entry> {
+    /// So many are read in less time than a thread takes to start.
+    const FEW: usize = 32;
+    let read = |paths: &[PathBuf]| -> Vec<(PathBuf, Entry)> {
+        let entries = paths.iter();
+        let entries = entries.filter_map(|path| Some((path.clone(), Entry::read(path)?)));
+        entries.collect()
+    };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let share = paths.len().div_ceil(cores).max(FEW);
+    std::thread::scope(|scope| {
+        let shares = paths.chunks(share).map(|paths| {
+            let thread = std::thread::Builder::new().spawn_scoped(scope, move || read(paths));
+            (thread, paths)
+        });
+        let shares: Vec<_> = shares.collect();
+        let read = shares.into_iter().flat_map(|(thread, paths)| match thread {
+            Ok(thread) => thread.join().unwrap_or_default(),
+            Err(_) => read(paths),
+        });
+        read.collect()
+    })
+}
+
 fn stamps(path: &Path) -> Vec<Option<i128>> {
     let files = CHANGING.iter().map(|name| modified(&path.join(name)));
     files.collect()
@@ -101,16 +126,23 @@ impl Index {
     /// All results of the folder, the newest first. A folder that vanishes has none.
     pub fn listed(&mut self) -> Vec<KnownResult> {
         let mut before = self.entries.take().unwrap_or_else(|| self.kept());
+        let mut paths = Vec::new();
+        let _ = list_by(&self.folder, |path| {
+            paths.push(path.to_owned());
+            None
+        });
+        paths.retain(|path| {
+            let is_known = |it: &Entry| it.is_final() && it.stamps == stamps(path);
+            !before.get(path).is_some_and(is_known)
+        });
+        let mut read = read_all(&paths);
+        self.unkept += read.values().filter(|it| it.is_final()).count();
+        for path in &paths {
+            before.remove(path);
+        }
         let mut entries = HashMap::new();
         let listed = list_by(&self.folder, |path| {
-            let entry = match before.remove(path) {
-                Some(entry) if entry.is_final() && entry.stamps == stamps(path) => entry,
-                _ => {
-                    let entry = Entry::read(path)?;
-                    self.unkept += usize::from(entry.is_final());
-                    entry
-                }
-            };
+            let entry = read.remove(path).or_else(|| before.remove(path))?;
             let stored = entry.stored.clone();
             entries.insert(path.to_owned(), entry);
             Some(stored)
