@@ -23,7 +23,7 @@ const BATCH: usize = 512;
 /// Batches that may wait for a slower reader.
 const WAITING: usize = 4;
 
-/// Most threads that fold parts of a run: each holds some 100 MB.
+/// Most threads that fold parts of a run: each holds some 150 MB.
 const MOST_FOLDERS: usize = 8;
 /// Parts for each of them, so that one that is slowed down leaves some to the others.
 const PARTS_EACH: usize = 4;
