@@ -153,7 +153,6 @@ pub fn known(stored: &Stored) -> KnownResult {
     };
     let goes_on = known.state == RunState::Unfinished && goes_on(&stored.path);
     KnownResult {
-        server: server_of(stored).unwrap_or_default(),
         started: stored.started.clone(),
         path: stored.path.clone(),
         state: if goes_on {
@@ -165,7 +164,14 @@ pub fn known(stored: &Stored) -> KnownResult {
     }
 }
 
-/// By which model and engine a result is looked for.
+/// The same with the model and the engine by which it is looked for in a browser.
+pub fn searchable(stored: &Stored) -> KnownResult {
+    KnownResult {
+        server: server_of(stored).unwrap_or_default(),
+        ..known(stored)
+    }
+}
+
 fn server_of(stored: &Stored) -> Option<Vec<String>> {
     let first = match stored.kind {
         Kind::Run => Some(stored.path.clone()),

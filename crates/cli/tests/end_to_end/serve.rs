@@ -178,6 +178,8 @@ fn a_killed_run_has_its_page_what_a_link_leads_to_is_not_shown_and_a_folder_may_
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
         assert!(answer.contains("href=\"./\""), "{answer}");
     }
+    let new = serve(&Place::new(), &[]).get("/");
+    assert!(new.contains("No results here yet"), "{new}");
     std::fs::rename(place.path("kept"), place.path("away")).unwrap();
     assert!(served.get("/").contains("is not there any more"));
     std::fs::rename(place.path("away"), place.path("kept")).unwrap();

@@ -55,6 +55,8 @@ pub struct Served {
 
 pub struct Home {
     folders: Vec<Served>,
+    /// Whether any of them was there at the start.
+    was_there: bool,
     lang: Lang,
     /// Nobody chose the language, so that readers have their own.
     follows_reader: bool,
@@ -74,6 +76,7 @@ impl Home {
         let index = |it: &Served| Mutex::new(Index::of(&it.path, cache.clone()));
         Home {
             indices: folders.iter().map(index).collect(),
+            was_there: any_is_there(&folders),
             folders,
             lang: language(lang),
             follows_reader: lang.is_none(),
@@ -217,9 +220,9 @@ impl Home {
     }
 
     pub fn index(&self) -> anyhow::Result<String> {
-        let gone = self.folders.iter().find(|it| !it.path.is_dir());
-        if let Some(gone) = gone {
-            let folder = printable(&gone.path.display().to_string(), 500);
+        // A folder that was never there is one without results yet.
+        if self.was_there && !any_is_there(&self.folders) {
+            let folder = printable(&self.folders[0].path.display().to_string(), 500);
             let text = SiteText::FolderGone.with(self.lang, &[("folder", folder)]);
             return Ok(said_page(&text, self.lang));
         }
@@ -352,6 +355,10 @@ impl Home {
         });
         metrics::text(&Vec::from_iter(views))
     }
+}
+
+fn any_is_there(folders: &[Served]) -> bool {
+    folders.iter().any(|it| it.path.is_dir())
 }
 
 fn locked(index: &Mutex<Index>) -> MutexGuard<'_, Index> {

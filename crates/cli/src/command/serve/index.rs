@@ -4,7 +4,7 @@
 //! Only a cache. The file may be missing, damaged, of another version or not writable: then results
 //! are read again, and nothing else changes.
 
-use crate::command::runs::known;
+use crate::command::runs::searchable;
 use inferometer_report::runs::{KnownResult, RunState};
 use inferometer_store::run_dir::modified;
 use inferometer_store::stored::{Stored, list_by};
@@ -50,7 +50,7 @@ impl Entry {
         let stored = Stored::at(path)?;
         Some(Entry {
             stamps,
-            known: known(&stored),
+            known: searchable(&stored),
             stored,
         })
     }
