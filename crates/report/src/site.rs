@@ -330,8 +330,10 @@ fn words(result: &KnownResult, tags: &[String]) -> String {
     let state = [Lang::En, Lang::Zh].map(|lang| result.state.text().text(lang));
     let label = result.label.as_deref().unwrap_or_default();
     let server = result.server.join(" ");
+    // With the year, which the list leaves out.
+    let started = result.started.as_deref().unwrap_or_default();
     let (when, tags, state) = (result.when(), tags.join(" "), state.join(" "));
-    let all = [&result.name, label, &tags, &server, &when, &state].join(" ");
+    let all = [&result.name, label, &tags, &server, started, &when, &state].join(" ");
     printable(&all, 2 * MOST_CHARS).to_lowercase()
 }
 
