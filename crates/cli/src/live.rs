@@ -3,11 +3,15 @@
 
 use crate::language::language;
 use crate::tui::{Board, EndWish, Tui};
+use inferometer_runner::now::hear_end_wish;
 use inferometer_text::Lang;
 use inferometer_web::ServerHandle;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+
+const WISHES_EVERY: Duration = Duration::from_millis(500);
 
 #[derive(clap::Args)]
 pub struct LiveOptions {
@@ -21,8 +25,12 @@ pub struct LiveOptions {
         help_heading = "Output"
     )]
     pub live: Option<String>,
-    /// A page may not end the run
-    #[arg(long, requires = "live", help_heading = "Output")]
+    /// File with the token that a browser must know, where --live is at an address that others
+    /// reach: 16 letters or digits or more
+    #[arg(long, value_name = "FILE", requires = "live", help_heading = "Output")]
+    pub token_file: Option<PathBuf>,
+    /// No page may end the run, neither that of --live nor one of `inferometer serve`
+    #[arg(long, help_heading = "Output")]
     pub read_only: bool,
     /// Show it on the whole terminal while it goes on: figures, curves and doubts as they arise
     #[arg(long, conflicts_with = "quiet", help_heading = "Output")]
@@ -38,8 +46,8 @@ pub struct Followed<'a> {
     pub lang: Option<Lang>,
 }
 
-/// Serves pages of what is followed at an address.
-pub type Serve = fn(&str, &Followed<'_>) -> anyhow::Result<LivePage>;
+/// Serves pages of what is followed at an address, to those who know the token of a file.
+pub type Serve = fn(&str, Option<&Path>, &Followed<'_>) -> anyhow::Result<LivePage>;
 
 /// Pages of what this process measures; they end with it.
 pub struct LivePage {
@@ -53,6 +61,39 @@ pub struct LivePage {
 pub struct Followers {
     page: Option<LivePage>,
     view: Option<Tui>,
+    #[expect(dead_code, reason = "they are heard until it is dropped")]
+    wishes: Option<Wishes>,
+}
+
+/// Wishes of other processes for the end of the measurement, heard until this is dropped.
+struct Wishes(Arc<AtomicBool>);
+
+impl Wishes {
+    fn heard(folder: &Path, end: EndWish) -> Self {
+        let over = Arc::new(AtomicBool::new(false));
+        let (is_over, folder) = (Arc::clone(&over), folder.to_owned());
+        // One that an earlier measurement into this folder did not hear is not for this one.
+        hear_end_wish(&folder);
+        let hear = move || {
+            while !is_over.load(Ordering::Relaxed) {
+                if hear_end_wish(&folder) {
+                    end();
+                }
+                std::thread::sleep(WISHES_EVERY);
+            }
+        };
+        // Without a thread nobody is heard, and the measurement goes on.
+        let _ = std::thread::Builder::new()
+            .name("wishes".into())
+            .spawn(hear);
+        Wishes(over)
+    }
+}
+
+impl Drop for Wishes {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 impl LiveOptions {
@@ -76,7 +117,8 @@ impl LiveOptions {
             lang,
         };
         let listen = self.live.as_deref();
-        let page = listen.map(|it| serve(it, &followed)).transpose()?;
+        let page = listen.map(|it| serve(it, self.token_file.as_deref(), &followed));
+        let page = page.transpose()?;
         if let Some(page) = &page {
             let text = format!("live: {}", page.address);
             match &board {
@@ -84,10 +126,12 @@ impl LiveOptions {
                 None => eprintln!("{text}"),
             }
         }
+        let wishes = (!self.read_only).then(|| Wishes::heard(folder, Arc::clone(&end)));
         let view = board.map(|board| Tui::start(board, folder, end, language(lang)));
         Ok(Followers {
             page,
             view: view.transpose()?,
+            wishes,
         })
     }
 }

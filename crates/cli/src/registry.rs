@@ -69,7 +69,7 @@ pub fn elsewhere(folder: &Path) -> Vec<Stored> {
     let known = file().map(|file| known_in(&file)).unwrap_or_default();
     let here = std::path::absolute(folder).ok();
     (known.iter())
-        .filter(|path| path.parent() != here.as_deref())
+        .filter(|path| here.as_ref().is_none_or(|here| !path.starts_with(here)))
         .filter_map(|path| Stored::at(path))
         .collect()
 }

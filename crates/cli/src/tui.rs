@@ -18,6 +18,7 @@ use crossterm::style::Print;
 use crossterm::terminal::{
     Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
+use inferometer_load::clock::while_showing;
 use inferometer_message::ProgressText;
 use inferometer_runner::now::StepState;
 use inferometer_runner::now::{self, Now};
@@ -212,7 +213,7 @@ type Known = Arc<Mutex<Option<Arc<Now>>>>;
 /// Looks at a folder from time to time; what is known once stays until more is.
 fn watch(folder: &Path, known: &Known, stop: &AtomicBool) {
     while !stop.load(SeqCst) {
-        if let Some(now) = now::look(folder) {
+        if let Some(now) = while_showing(|| now::look(folder)) {
             *known.lock().unwrap_or_else(PoisonError::into_inner) = Some(now);
         }
         std::thread::sleep(LOOK_EVERY);
@@ -269,7 +270,11 @@ impl View {
             },
             lang: self.lang,
         };
-        terminal.draw(|frame| screen.draw(frame.buffer_mut()))?;
+        while_showing(|| {
+            terminal
+                .draw(|frame| screen.draw(frame.buffer_mut()))
+                .map(drop)
+        })?;
         Ok(())
     }
 

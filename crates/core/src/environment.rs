@@ -173,7 +173,8 @@ pub struct Ending {
     pub steady_window: bool,
     /// Spread of the first wave, if there was one.
     pub stagger_ns: Option<u64>,
-    /// CPU use of each client thread over the measured part, from 0 to 1.
+    /// CPU use of each client thread over the measured part, from 0 to 1; the last is that of pages
+    /// and of the view in the terminal, where somebody looked.
     pub thread_cpu_shares: Vec<f64>,
     /// How late the client was woken over the measured part, at the 99th percentile; absent
     /// where that was not looked at.

@@ -2,6 +2,7 @@
 
 use inferometer_core::units::Offset;
 use rustix::time::{ClockId, clock_gettime};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -71,4 +72,20 @@ pub fn thread_cpu_time() -> Duration {
         u64::try_from(time.tv_sec).unwrap_or_default(),
         u32::try_from(time.tv_nsec).unwrap_or_default(),
     )
+}
+
+/// CPU time of what shows a measurement while it goes on: pages, and the view in the terminal.
+static SHOWING_NS: AtomicU64 = AtomicU64::new(0);
+
+/// Does what shows a measurement, and counts its CPU time as the client's.
+pub fn while_showing<T>(work: impl FnOnce() -> T) -> T {
+    let before = thread_cpu_time();
+    let done = work();
+    let spent = thread_cpu_time().saturating_sub(before).as_nanos();
+    SHOWING_NS.fetch_add(u64::try_from(spent).unwrap_or_default(), Ordering::Relaxed);
+    done
+}
+
+pub(crate) fn showing_cpu_time() -> Duration {
+    Duration::from_nanos(SHOWING_NS.load(Ordering::Relaxed))
 }

@@ -2,7 +2,7 @@
 //! over both.
 
 use crate::ahead::Ahead;
-use crate::clock::{Clock, thread_cpu_time};
+use crate::clock::{Clock, showing_cpu_time, thread_cpu_time};
 use crate::connect::Transport;
 pub use crate::control::Control;
 use crate::flight::Sink;
@@ -80,7 +80,8 @@ pub struct LoadReport {
     /// The load was up to strength when the window opened.
     pub steady_window: bool,
     pub cause: EndCause,
-    /// CPU use of each worker's thread since the window opened, from 0 to 1.
+    /// CPU use of each worker's thread since the window opened, from 0 to 1, and of what showed the
+    /// run meanwhile.
     pub cpu_shares: Vec<f64>,
     /// How late this process was woken; absent for a short window.
     pub wakeups: Option<Wakeups>,
@@ -371,11 +372,15 @@ impl<T: Transport + Send + Sync> Instrument<T> {
         let ours = |stage: Stage| snapshot(&self.workers, stage).since(&before[stage as usize]);
         let last_sent = done.iter().map(|report| report.last_sent).max();
         let share_of_wall =
-            |report: &Done| (report.busy.as_secs_f64() / wall.max(f64::MIN_POSITIVE)).min(1.0);
+            |busy: Duration| (busy.as_secs_f64() / wall.max(f64::MIN_POSITIVE)).min(1.0);
+        // Whoever looks at the run while it goes on takes part of this machine, too.
+        let showing = Some(showing_cpu_time().saturating_sub(opened.showing));
+        let showing = showing.filter(|it| !it.is_zero());
+        let busy = done.iter().map(|report| report.busy).chain(showing);
         let own = RankReport {
             counts: Stage::VARIANTS.iter().map(|&stage| ours(stage)).collect(),
             last_sent: last_sent.unwrap_or_default(),
-            cpu_shares: done.iter().map(share_of_wall).collect(),
+            cpu_shares: busy.map(share_of_wall).collect(),
             wakeups,
             lost: None,
         };
@@ -542,6 +547,8 @@ struct Opened {
     /// What all stages had done by then.
     all: Snapshot,
     wakeups: WakeupProbe,
+    /// What showing the run had cost by then.
+    showing: Duration,
 }
 
 impl Opened {
@@ -551,6 +558,7 @@ impl Opened {
             instant: clock.instant(at).into_std(),
             all,
             wakeups: WakeupProbe::start(),
+            showing: showing_cpu_time(),
         }
     }
 }

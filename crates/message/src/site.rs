@@ -17,6 +17,11 @@ inferometer_text::texts! {
         Computed => "computed, not measured", "计算得出，并非实测";
         Unlike => "NOT COMPARABLE: the marked results differ from the first in their kind of load (streams or rate) or by more than 5 % in mean lengths, so their ratios say nothing about the servers.", "不可比：带标记的结果与首个结果的负载类型（并发或速率）不同，或平均长度相差超过 5 %，其比值不能说明服务优劣。";
         FullComparison => "Compare with intervals and a verdict", "查看带区间与结论的完整对比";
+        CurveOfRun => "TTFT from the least to the 99th percentile", "TTFT：从最小值到 p99";
+        CurveOfLadder => "output tokens per second over the load", "每秒输出 token 数随负载的变化";
+        CurveOfSearch => "loads in the order of the probes", "按探测顺序的负载";
+        CurveOfStudy => "objective of each trial", "各次试验的目标值";
+        More => "Show {count} more", "再显示 {count} 条";
         HistoryLink => "History", "历史变化";
         Metric => "metric", "指标";
         NoResults => "No results here yet: inferometer run measures one load point, inferometer import reads those of other tools.", "这里还没有结果：用 inferometer run 测量一个负载点，或用 inferometer import 读取其他工具的结果。";

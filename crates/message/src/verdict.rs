@@ -10,6 +10,7 @@ texts! {
         NothingFound => "nothing found", "无结果";
         Running => "running", "进行中";
         Damaged => "DAMAGED", "已损坏";
+        Newer => "newer version", "版本较新";
         Foreign => "as given", "原样";
         NoDoubts => "no doubts about these numbers", "没有发现可疑之处";
         OneWarning => "1 warning", "1 条警告";

@@ -5,7 +5,7 @@ use crate::columns;
 use crate::csv::{field, harmless};
 use inferometer_core::scenario::Shape;
 use inferometer_core::summary::{Quantity, Summary, SummaryColumns};
-use inferometer_message::{RunsText, SetupText, VerdictText};
+use inferometer_message::{RunsText, SetupText, SiteText, VerdictText};
 use inferometer_page::doc::{Block, Cell, Column, Doc, Section, Table, Tone};
 use inferometer_page::number;
 use inferometer_text::Lang;
@@ -43,8 +43,8 @@ pub struct KnownResult {
     pub figures: Option<Summary>,
     /// Whether the simulated engine was computed in virtual time, and nothing measured.
     pub computed: bool,
-    /// Output tokens a second over the load, of a sweep that climbs one: in ascending order.
-    pub curve: Vec<(f64, f64)>,
+    /// A few values that show its course, as [`Listed::curve`] names them.
+    pub curve: Vec<f64>,
 }
 
 impl KnownResult {
@@ -142,6 +142,16 @@ impl From<&Shape> for RunLoad {
 }
 
 impl Listed {
+    /// What the small curve of such a result shows.
+    pub(crate) fn curve(&self) -> SiteText {
+        match self {
+            Listed::Run(_) => SiteText::CurveOfRun,
+            Listed::Sweep { .. } | Listed::Import { .. } => SiteText::CurveOfLadder,
+            Listed::Capacity { .. } => SiteText::CurveOfSearch,
+            Listed::Study { .. } => SiteText::CurveOfStudy,
+        }
+    }
+
     pub(crate) fn kind(&self) -> RunsText {
         match self {
             Listed::Run(_) => RunsText::Run,
@@ -192,6 +202,8 @@ pub enum RunState {
     Unfinished,
     /// A file of it is not as it was written.
     Damaged,
+    /// A later version has written it.
+    Newer,
     /// It is another tool's; its doubts are in its report.
     Foreign,
 }
@@ -205,6 +217,7 @@ impl RunState {
             RunState::Running => VerdictText::Running,
             RunState::Unfinished => VerdictText::Unfinished,
             RunState::Damaged => VerdictText::Damaged,
+            RunState::Newer => VerdictText::Newer,
             RunState::Foreign => VerdictText::Foreign,
         }
     }
@@ -333,7 +346,9 @@ fn row(run: &KnownResult, chosen: &SummaryColumns, lang: Lang) -> Vec<Cell> {
     let tone = match run.state {
         RunState::Valid | RunState::Foreign => Tone::Plain,
         RunState::Invalid | RunState::Damaged => Tone::Bad,
-        RunState::NothingFound | RunState::Running | RunState::Unfinished => Tone::Caution,
+        RunState::NothingFound | RunState::Running | RunState::Unfinished | RunState::Newer => {
+            Tone::Caution
+        }
     };
     let mut cells = vec![
         Cell::text(run.when()),

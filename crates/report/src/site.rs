@@ -27,6 +27,9 @@ const STYLE: &str = include_str!("site/site.css");
 const READER: &str = include_str!("site/reader.js");
 const SCRIPT: &str = include_str!("site/site.js");
 
+/// Rows that are in sight at once, until more are asked for.
+const FIRST_ROWS: usize = 200;
+
 /// Longest name, label or tag that is shown.
 const MOST_CHARS: usize = 200;
 
@@ -102,13 +105,17 @@ pub fn index(entries: &[Entry], hosting: Hosting, lang: Lang) -> String {
     ]
     .map(|(class, head)| format!("<th class=\"{class}\">{head}</th>"))
     .concat();
-    let rows: String = entries.iter().enumerate().map(row).collect();
+    let rows = entries.iter().enumerate();
+    let mut rows = rows.map(|(at, entry)| row(at, entry, lang));
+    let first: String = rows.by_ref().take(FIRST_ROWS).collect();
+    let rest: String = rows.collect();
     let rows = match entries {
         [] => format!(
             "<tr><td colspan=\"10\" class=\"faint\">{}</td></tr>\n",
             both(SiteText::NoResults)
         ),
-        _ => rows,
+        // The browser lays out what is in sight; the rest waits for its turn.
+        _ => format!("{first}<template id=\"rest\">{rest}</template>"),
     };
     let body = format!(
         "<div class=\"top\"><h1>{title}</h1>{links}</div>\n\
@@ -120,6 +127,7 @@ pub fn index(entries: &[Entry], hosting: Hosting, lang: Lang) -> String {
          <button id=\"language\" type=\"button\">中文 / English</button>\
          <button id=\"theme\" type=\"button\">{theme}</button></div>\n\
          <div class=\"scroll\"><table class=\"results\"><thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n\
+         <p><button id=\"more\" type=\"button\" hidden></button></p>\n\
          <h2>{comparison}</h2>\n<p class=\"faint\" id=\"choose-two\">{choose}</p>\n\
          <p class=\"invalid\" id=\"unlike\" hidden>{unlike}</p>\n\
          <div class=\"scroll\"><table id=\"ratios\"></table></div>\n\
@@ -201,7 +209,7 @@ fn document(title: &str, body: &str, lang: Lang) -> String {
     )
 }
 
-fn row((at, Entry { page, result }): (usize, &Entry)) -> String {
+fn row(at: usize, Entry { page, result }: &Entry, lang: Lang) -> String {
     let tags: String = tags(result)
         .iter()
         .map(|tag| format!("<span class=\"tag\">{}</span>", escaped(tag)))
@@ -243,28 +251,27 @@ fn row((at, Entry { page, result }): (usize, &Entry)) -> String {
         label = label.unwrap_or_default(),
         when = shown(&result.when()),
         state = both(result.state.text()),
-        load = spans(&load) + &curve(&result.curve),
+        load = spans(&load) + &curve(&result.curve, result.what.curve().text(lang)),
         ttft = result.ttft_median().unwrap_or_default(),
     )
 }
 
-/// A small picture of a curve, its steps of load equally wide as on a ladder of ratios; nothing
-/// of fewer than three points.
-fn curve(points: &[(f64, f64)]) -> String {
-    let most = points.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
-    if points.len() < 3 || most <= 0.0 {
+/// A small picture of the course of a result, in equal steps; nothing of fewer than three values.
+fn curve(values: &[f64], title: &str) -> String {
+    let most = values.iter().copied().fold(0.0, f64::max);
+    if values.len() < 3 || most <= 0.0 {
         return String::new();
     }
-    let last = points.len() - 1;
-    let places: String = (points.iter().enumerate())
-        .map(|(at, (_, rate))| {
+    let last = values.len() - 1;
+    let places: String = (values.iter().enumerate())
+        .map(|(at, value)| {
             let x = 2.0 + 68.0 * at as f64 / last as f64;
-            format!("{x:.1},{:.1} ", 18.0 - 16.0 * rate / most)
+            format!("{x:.1},{:.1} ", 18.0 - 16.0 * value / most)
         })
         .collect();
     format!(
-        " <svg class=\"curve\" viewBox=\"0 0 72 20\" aria-hidden=\"true\">\
-         <polyline points=\"{}\"/></svg>",
+        " <svg class=\"curve\" viewBox=\"0 0 72 20\" role=\"img\" aria-label=\"{title}\">\
+         <title>{title}</title><polyline points=\"{}\"/></svg>",
         places.trim_end()
     )
 }
@@ -318,6 +325,8 @@ fn data(entries: &[Entry]) -> Value {
         })
         .collect();
     json!({
+        "rows": FIRST_ROWS,
+        "more": languages(&|lang| SiteText::More.text(lang).to_owned()),
         "metric": languages(&|lang| SiteText::Metric.text(lang).to_owned()),
         "computed": languages(&|lang| SiteText::Computed.text(lang).to_owned()),
         "metrics": metrics,
@@ -402,13 +411,13 @@ mod tests {
 
     #[test]
     fn a_ladder_has_a_small_curve_in_the_list_and_a_single_point_has_none() {
-        let drawn = curve(&[(1.0, 100.0), (8.0, 400.0), (64.0, 300.0)]);
+        let drawn = curve(&[100.0, 400.0, 300.0], "tok/s");
         assert!(
             drawn.contains("points=\"2.0,14.0 36.0,2.0 70.0,6.0\""),
             "{drawn}"
         );
-        assert_eq!(curve(&[(8.0, 400.0)]), "");
-        assert_eq!(curve(&[(1.0, 0.0), (2.0, 0.0), (3.0, 0.0)]), "");
+        assert_eq!(curve(&[400.0], "tok/s"), "");
+        assert_eq!(curve(&[0.0, 0.0, 0.0], "tok/s"), "");
     }
 
     fn entry(name: &str, taken: &mut HashSet<String>) -> Entry {

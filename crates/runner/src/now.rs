@@ -13,6 +13,7 @@ use inferometer_store::journal::is_being_written;
 use inferometer_store::run_dir::RunDir;
 use inferometer_store::stored::{PROBES_FILE, STUDY_FILE};
 use inferometer_store::sweep_dir::SweepDir;
+use inferometer_store::whole_file;
 use serde::Serialize;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -21,7 +22,7 @@ use std::time::{Duration, Instant};
 
 /// Least time between two looks, and how many times the time of a look that is at least: all who
 /// look together cost a small part of a core.
-const PACE: Duration = Duration::from_millis(500);
+const PACE: Duration = Duration::from_millis(350);
 const REST: u32 = 10;
 /// How long a look is kept for those who come back.
 const KEPT: Duration = Duration::from_secs(60);
@@ -105,6 +106,19 @@ pub fn measured(folder: &Path) -> Option<RunDir> {
             run_below(folder, DEEPEST)
         }
     }
+}
+
+/// The file in the folder of a measurement by which others ask the process that measures to end it.
+const END_WISH: &str = "end.wish";
+
+/// Asks whoever measures into a folder to end that, as Ctrl-C does.
+pub fn wish_end(folder: &Path) -> Result<(), RunnerError> {
+    Ok(whole_file::write(folder, END_WISH, "")?)
+}
+
+/// Whether somebody asked for the end of what is measured into a folder; each wish is heard once.
+pub fn hear_end_wish(folder: &Path) -> bool {
+    std::fs::remove_file(folder.join(END_WISH)).is_ok()
 }
 
 /// What is known now, the same for all who look within a moment; absent where nothing can be read

@@ -3,6 +3,7 @@
 
 pub mod copies;
 pub mod error;
+mod form;
 pub mod journal;
 pub mod json_lines;
 pub mod parquet_file;

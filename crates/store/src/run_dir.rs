@@ -22,12 +22,13 @@ mod list;
 mod parts;
 mod ranks;
 
-pub(crate) use list::entries;
+pub(crate) use list::folders;
 pub use list::{ListedRun, instant, list, modified};
 pub use parts::{FileCheck, Parts, RecordsPart};
 pub use ranks::{ReceivedRecords, Records};
 
 pub use crate::error::StorageError;
+use crate::form;
 use crate::journal::{self, Header, JournalWriter};
 use crate::parquet_file::RecordsWriter;
 use crate::sums::Sums;
@@ -51,7 +52,7 @@ use std::path::{Path, PathBuf};
 const SCENARIO: &str = "scenario.toml";
 const ENVIRONMENT: &str = "environment.json";
 const ENDING: &str = "ending.json";
-const SUMMARY: &str = "summary.json";
+pub(crate) const SUMMARY: &str = "summary.json";
 const RECORDS: &str = "records";
 const JOURNAL: &str = "records/journal.jsonl";
 const PARQUET: &str = "records/records.parquet";
@@ -385,7 +386,9 @@ impl RunDir {
 
     fn read_json<T: DeserializeOwned>(&self, name: &str) -> Result<T, StorageError> {
         let path = self.path.join(name);
-        serde_json::from_str(&self.read_text(name)?).map_err(|e| StorageError::damaged(&path, e))
+        let text = self.read_text(name)?;
+        form::check(&path, text.as_bytes())?;
+        serde_json::from_str(&text).map_err(|e| StorageError::damaged(&path, e))
     }
 
     fn read_text(&self, name: &str) -> Result<String, StorageError> {

@@ -1,12 +1,14 @@
-//! What a folder of results holds: runs, sweeps, searches for capacity, studies and imports, the
+//! What a tree of folders holds: runs, sweeps, searches for capacity, studies and imports, the
 //! newest first.
 
 use crate::error::StorageError;
-use crate::run_dir::{self, RunDir};
-use crate::sweep_dir::{SweepDir, below};
+use crate::form;
+use crate::run_dir::{self, RunDir, SUMMARY};
+use crate::sweep_dir::{PLAN, SweepDir, below};
 use crate::whole_file;
 use serde::{Deserialize, Serialize};
 use std::fs;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 #[derive(strum::Display, strum::EnumString, strum::IntoStaticStr, strum::VariantArray)]
@@ -20,6 +22,12 @@ pub enum Kind {
     Study,
     Import,
 }
+
+/// Folders inside folders that are looked into for results.
+const DEPTH: usize = 4;
+
+/// Folders that are looked into, so that one of a million files is not read from end to end.
+const MOST_FOLDERS: usize = 2_000;
 
 /// The file by which a search for capacity is known.
 pub const CAPACITY_FILE: &str = "capacity.json";
@@ -42,6 +50,11 @@ pub struct Stored {
 }
 
 impl Stored {
+    /// Whether a directory holds a result.
+    pub fn is_at(path: &Path) -> bool {
+        kind(path).is_some()
+    }
+
     /// What a directory holds; absent if it is none of ours.
     pub fn at(path: &Path) -> Option<Self> {
         let kind = kind(path)?;
@@ -59,6 +72,24 @@ impl Stored {
         let age = run_dir::modified(&self.path);
         (stated.or(age), age)
     }
+}
+
+/// Whether a later version has written the result in a folder.
+pub fn is_newer(folder: &Path) -> bool {
+    let files = [
+        SUMMARY,
+        PLAN,
+        CAPACITY_FILE,
+        IMPORT_FILE,
+        PROBES_FILE,
+        STUDY_FILE,
+    ];
+    files.iter().any(|name| {
+        let mut head = Vec::new();
+        let file = whole_file::open(&folder.join(name)).ok();
+        let read = file.map(|file| file.take(form::HEAD as u64).read_to_end(&mut head));
+        matches!(read, Some(Ok(_))) && form::newer(&head).is_some()
+    })
 }
 
 fn kind(path: &Path) -> Option<Kind> {
@@ -116,21 +147,49 @@ fn first_of_study(path: &Path) -> Option<PathBuf> {
     runs.find(|run| RunDir::open(run).is_ok())
 }
 
-/// All that a folder holds, the newest first; a folder that does not exist holds nothing.
+/// All that a folder and those inside it hold, the newest first; a folder that does not exist holds
+/// nothing.
 pub fn list(folder: &Path) -> Result<Vec<Stored>, StorageError> {
-    list_by(folder, Stored::at)
+    let paths = places(folder, Stored::is_at)?;
+    let stored = paths.iter().filter_map(|path| Stored::at(path));
+    Ok(newest_first(stored.collect()))
 }
 
-/// The same for a caller that may know already what is at a path.
-pub fn list_by(
+/// Where results are in a folder and those inside it, for a caller that may know some of them
+/// already. What is inside of a result is part of it.
+pub fn places(
     folder: &Path,
-    at: impl FnMut(&Path) -> Option<Stored>,
-) -> Result<Vec<Stored>, StorageError> {
-    let paths = run_dir::entries(folder)?;
-    let stored = paths.iter().map(PathBuf::as_path).filter_map(at);
-    let mut found: Vec<_> = stored.map(|stored| (stored.began(), stored)).collect();
+    mut is_result: impl FnMut(&Path) -> bool,
+) -> Result<Vec<PathBuf>, StorageError> {
+    let (mut found, mut open) = (Vec::new(), vec![(folder.to_owned(), 0)]);
+    let mut opened = 0;
+    while let Some((folder, depth)) = open.pop() {
+        let entries = match run_dir::folders(&folder) {
+            // One that may not be read, or vanished meanwhile, hides nothing but itself.
+            Err(_) if depth > 0 => continue,
+            entries => entries?,
+        };
+        opened += 1;
+        for path in entries {
+            if is_result(&path) {
+                found.push(path);
+            } else if depth < DEPTH && opened + open.len() < MOST_FOLDERS && !is_hidden(&path) {
+                open.push((path, depth + 1));
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn is_hidden(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default();
+    name.as_encoded_bytes().starts_with(b".")
+}
+
+pub fn newest_first(stored: Vec<Stored>) -> Vec<Stored> {
+    let mut found: Vec<_> = (stored.into_iter().map(|it| (it.began(), it))).collect();
     found.sort_by(|(a, left), (b, right)| (b, &right.path).cmp(&(a, &left.path)));
-    Ok(found.into_iter().map(|(_, stored)| stored).collect())
+    found.into_iter().map(|(_, stored)| stored).collect()
 }
 
 /// The newest result of a folder; of runs only those that can be read.
@@ -188,7 +247,12 @@ mod tests {
             "verdict": "misses", "directory": "probe"}],
         });
         fs::write(search.join(CAPACITY_FILE), found.to_string()).unwrap();
-        fs::create_dir(folder.path().join("else")).unwrap();
+        run(
+            &folder.path().join("else/deeper/run"),
+            "2400-01-01T00:00:00Z",
+        );
+        run(&folder.path().join(".trash/run"), "2450-01-01T00:00:00Z");
+        std::os::unix::fs::symlink(folder.path().join("old"), folder.path().join("link")).unwrap();
         let kinds: Vec<(Kind, Option<String>)> = (list(folder.path()).unwrap().into_iter())
             .map(|stored| (stored.kind, stored.started))
             .collect();
@@ -198,6 +262,7 @@ mod tests {
             [
                 (Kind::Run, at("2999")),
                 (Kind::Capacity, at("2500")),
+                (Kind::Run, at("2400")),
                 (Kind::Sweep, None),
                 (Kind::Run, at("2001")),
             ]

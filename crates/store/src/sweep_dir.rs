@@ -12,6 +12,7 @@
 //! visit that was cut off; it stays, and the visit gets another.
 
 use crate::error::StorageError;
+use crate::form;
 use crate::json_lines::{self, JsonLines};
 use crate::run_dir::RunDir;
 use crate::sums::Sums;
@@ -25,7 +26,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-const PLAN: &str = "sweep.json";
+pub(crate) const PLAN: &str = "sweep.json";
 const TRIALS: &str = "trials.jsonl";
 const POINTS: &str = "points";
 
@@ -180,6 +181,7 @@ impl SweepDir {
         if Sums::of(&path)?.is_some_and(|sums| !sums.hold(PLAN, &text)) {
             return Err(StorageError::Altered { path: file }.into());
         }
+        form::check(&file, &text)?;
         let plan: SweepPlan =
             serde_json::from_slice(&text).map_err(|e| StorageError::damaged(&file, e))?;
         if plan.schema != PLAN_SCHEMA {

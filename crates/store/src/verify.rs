@@ -3,7 +3,7 @@
 
 use crate::error::StorageError;
 use crate::json_lines;
-use crate::run_dir::RunDir;
+use crate::run_dir::{self, RunDir};
 use crate::stored::{CAPACITY_FILE, IMPORT_FILE, PROBES_FILE, STUDY_FILE};
 use crate::sums::Sums;
 use crate::sweep_dir::{SweepDir, SweepError};
@@ -45,28 +45,45 @@ fn look(path: &Path, depth: usize, found: &mut Vec<Verified>) {
         (false, Ok(run)) => files.push(records(&run).map(|()| false)),
         (false, Err(_)) => {}
     }
-    let there = |name: &&str| fs::symlink_metadata(path.join(name)).is_ok();
-    let whole = [CAPACITY_FILE, IMPORT_FILE].into_iter().filter(there);
-    files.extend(whole.map(|name| whole_file::verify(&path.join(name))));
-    let lines = [PROBES_FILE, STUDY_FILE].into_iter().filter(there);
-    files.extend(lines.map(|name| json_lines::verify(&path.join(name))));
+    files.extend(summed_files(path));
     if !files.is_empty() {
         found.push(Verified {
             path: path.to_owned(),
             state: state(path, files),
         });
     }
-    if depth == 0 {
-        return;
+    if depth > 0 {
+        for folder in inside(path) {
+            look(&folder, depth - 1, found);
+        }
     }
-    let entries = fs::read_dir(path).into_iter().flatten().flatten();
-    // A link could lead out of the folder, or round in it.
-    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-    let mut folders: Vec<PathBuf> = folders.map(|entry| entry.path()).collect();
+}
+
+/// Whether a hash or a checksum of what is at a path, or below it, says that it is damaged. Nothing
+/// is read but to be hashed, so that many can be looked at beside other work.
+pub fn has_wrong_hash(path: &Path) -> bool {
+    fn look(path: &Path, depth: usize) -> bool {
+        let is_wrong = matches!(state(path, summed_files(path)), Integrity::Damaged(_));
+        is_wrong || (depth > 0 && inside(path).iter().any(|it| look(it, depth - 1)))
+    }
+    look(path, DEPTH)
+}
+
+/// Files that bear checksums of their own.
+fn summed_files(path: &Path) -> Vec<Result<bool, StorageError>> {
+    let there = |name: &&str| fs::symlink_metadata(path.join(name)).is_ok();
+    let whole = [CAPACITY_FILE, IMPORT_FILE].into_iter().filter(there);
+    let whole = whole.map(|name| whole_file::verify(&path.join(name)));
+    let lines = [PROBES_FILE, STUDY_FILE].into_iter().filter(there);
+    let lines = lines.map(|name| json_lines::verify(&path.join(name)));
+    whole.chain(lines).collect()
+}
+
+/// The folders in a folder, in order.
+fn inside(path: &Path) -> Vec<PathBuf> {
+    let mut folders = run_dir::folders(path).unwrap_or_default();
     folders.sort();
-    for folder in folders {
-        look(&folder, depth - 1, found);
-    }
+    folders
 }
 
 /// The state of a folder. Of each file that was read, whether it has a checksum of its own.
@@ -159,6 +176,7 @@ mod tests {
             _ => 0,
         };
         assert_eq!((intact(&search), intact(&import)), (2, 1));
+        assert!(!has_wrong_hash(folder.path()));
         for (path, name) in [
             (&search, CAPACITY_FILE),
             (&search, PROBES_FILE),
@@ -170,6 +188,7 @@ mod tests {
             let flipped = written[..end].to_owned() + "13" + &written[end + 2..];
             fs::write(&file, flipped).unwrap();
             assert_eq!(intact(path), 0, "{name}");
+            assert!(has_wrong_hash(folder.path()), "{name}");
             fs::write(&file, written).unwrap();
         }
         assert_eq!((intact(&search), intact(&import)), (2, 1));

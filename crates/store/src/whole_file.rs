@@ -1,6 +1,7 @@
 //! Files that appear whole or not at all, and files of strangers, which may be no files.
 
 use crate::error::StorageError;
+use crate::form;
 use inferometer_core::summed_json::{SumCheck, end_object};
 use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
@@ -38,6 +39,7 @@ fn checked<T: DeserializeOwned>(path: &Path) -> Result<(T, SumCheck), StorageErr
     if !check.passes(&mut text) {
         return Err(StorageError::damaged(path, "its checksum is wrong"));
     }
+    form::check(path, &text)?;
     let value = serde_json::from_slice(&text);
     Ok((value.map_err(|e| StorageError::damaged(path, e))?, check))
 }

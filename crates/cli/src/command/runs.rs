@@ -15,6 +15,7 @@ use inferometer_core::point::Point;
 use inferometer_core::scenario::SimClock;
 use inferometer_core::summary::Summary;
 use inferometer_core::value::Tag;
+use inferometer_import::{groups, measured_in};
 use inferometer_page::{markdown, text};
 use inferometer_report::runs::{KnownResult, Listed, RunLoad, RunState, compose, csv, value};
 use inferometer_report::sweep::Visited;
@@ -22,7 +23,7 @@ use inferometer_runner::fetched::Wanted;
 use inferometer_runner::now::{goes_on, load_of};
 use inferometer_runner::sweep::read as read_sweep;
 use inferometer_store::run_dir::RunDir;
-use inferometer_store::stored::{Kind, Stored, list};
+use inferometer_store::stored::{Kind, Stored, is_newer, list};
 use inferometer_store::sweep_dir::{SweepDir, SweepPlan, TrialState};
 use inferometer_text::Lang;
 use std::collections::BTreeMap;
@@ -151,14 +152,13 @@ pub fn known(stored: &Stored) -> KnownResult {
         Kind::Study => study_of(stored),
         Kind::Import => import_of(stored),
     };
-    let goes_on = known.state == RunState::Unfinished && goes_on(&stored.path);
     KnownResult {
         started: stored.started.clone(),
         path: stored.path.clone(),
-        state: if goes_on {
-            RunState::Running
-        } else {
-            known.state
+        state: match known.state {
+            RunState::Unfinished if goes_on(&stored.path) => RunState::Running,
+            RunState::Unfinished | RunState::Damaged if is_newer(&stored.path) => RunState::Newer,
+            known => known,
         },
         ..known
     }
@@ -205,9 +205,11 @@ fn study_of(stored: &Stored) -> KnownResult {
         Some(found) if found.best.is_none() && is_complete == Some(true) => RunState::NothingFound,
         Some(_) | None => RunState::Unfinished,
     };
-    let trials = found.map_or(0, |found| found.trials.len());
+    let rows = found.map(|found| found.trials).unwrap_or_default();
+    let trials = rows.len();
     KnownResult {
         figures,
+        curve: rows.iter().filter_map(|row| row.objective).collect(),
         computed: tune::is_virtual(&stored.path),
         ..KnownResult::new(&name(stored), Listed::Study { trials }, state)
     }
@@ -215,17 +217,34 @@ fn study_of(stored: &Stored) -> KnownResult {
 
 /// The figures of one result can stand in a line; of several, the report shows them.
 fn import_of(stored: &Stored) -> KnownResult {
-    let import = inferometer_import::Stored::open(&stored.path).ok();
+    let import = inferometer_import::Stored::open(&stored.path);
+    let is_damaged = import.is_err();
     let results = import.map(|import| import.results).unwrap_or_default();
     let mut doubts = results.iter().flat_map(|result| &result.doubts);
     let is_invalid = doubts.any(|doubt| doubt.severity == Severity::Invalid);
-    let state = if is_invalid {
+    let state = if is_damaged {
+        RunState::Damaged
+    } else if is_invalid {
         RunState::Invalid
     } else {
         RunState::Foreign
     };
+    // The ladder of the first group that has one.
+    let ladders = (groups(&results).iter())
+        .map(|group| {
+            let measured = measured_in(&results, group).into_iter();
+            let loads = measured.filter_map(|it| {
+                let rate = it.found.summary.as_ref()?.throughput.output_tokens_per_s?;
+                Some((load_of(&it.point)?, rate))
+            });
+            by_load(loads.collect())
+        })
+        .find(|ladder| ladder.len() > 2);
     let results = results.len();
-    KnownResult::new(&name(stored), Listed::Import { results }, state)
+    KnownResult {
+        curve: ladders.unwrap_or_default(),
+        ..KnownResult::new(&name(stored), Listed::Import { results }, state)
+    }
 }
 
 fn run_of(stored: &Stored) -> KnownResult {
@@ -242,12 +261,16 @@ fn run_of(stored: &Stored) -> KnownResult {
         None => RunState::Unfinished,
     };
     let asked = scenario.as_ref();
+    let ttft = (summary.as_ref()).and_then(|summary| summary.latency.ttft_ms);
     let load = asked.map(|scenario| RunLoad::from(&scenario.load.shape));
     KnownResult {
         label: asked.and_then(|scenario| scenario.label.clone()),
         tags: asked.map_or_else(BTreeMap::new, |scenario| by_key(&scenario.tags)),
         computed: asked.is_some_and(|it| it.connection.sim_clock == SimClock::Virtual),
         figures: summary,
+        curve: ttft.map_or_else(Vec::new, |it| {
+            vec![it.min, it.p50, it.p75, it.p90, it.p95, it.p99]
+        }),
         ..KnownResult::new(&name(stored), Listed::Run(load), state)
     }
 }
@@ -288,22 +311,25 @@ fn sweep_of(stored: &Stored) -> KnownResult {
     }
 }
 
-/// The mean throughput of the valid measurements at each load.
-fn curve(plan: &SweepPlan, visited: &[Visited]) -> Vec<(f64, f64)> {
-    let mut loads: Vec<(f64, f64)> = (visited.iter())
-        .filter_map(|visited| {
-            let summary = visited.summary.as_ref().filter(|summary| summary.valid)?;
-            let mut points = plan.points.iter();
-            let planned = points.find(|point| point.id == visited.trial.id)?;
-            let rate = summary.throughput.output_tokens_per_s?;
-            Some((load_of(&planned.point)?, rate))
-        })
-        .collect();
+/// The mean throughput of the valid measurements at each load, in ascending order.
+fn curve(plan: &SweepPlan, visited: &[Visited]) -> Vec<f64> {
+    let measured = visited.iter().filter_map(|visited| {
+        let summary = visited.summary.as_ref().filter(|summary| summary.valid)?;
+        let mut points = plan.points.iter();
+        let planned = points.find(|point| point.id == visited.trial.id)?;
+        let rate = summary.throughput.output_tokens_per_s?;
+        Some((load_of(&planned.point)?, rate))
+    });
+    by_load(measured.collect())
+}
+
+/// The mean value at each load, in ascending order.
+fn by_load(mut loads: Vec<(f64, f64)>) -> Vec<f64> {
     loads.sort_by(|a, b| a.0.total_cmp(&b.0));
     (loads.chunk_by(|a, b| a.0 == b.0))
         .map(|same| {
-            let sum: f64 = same.iter().map(|(_, rate)| rate).sum();
-            (same[0].0, sum / same.len() as f64)
+            let sum: f64 = same.iter().map(|(_, value)| value).sum();
+            sum / same.len() as f64
         })
         .collect()
 }
@@ -357,6 +383,9 @@ fn capacity_of(stored: &Stored) -> KnownResult {
             .and_then(|found| found.confirmed.as_ref())
             .map_or_else(BTreeMap::new, |summary| summary.tags.clone()),
         computed: known.is_some_and(|found| found.sim_clock == SimClock::Virtual),
+        curve: known.map_or_else(Vec::new, |found| {
+            found.probes.iter().map(|probe| probe.level).collect()
+        }),
         figures: found.and_then(|found| found.confirmed),
         ..KnownResult::new(&name(stored), what, state)
     }

@@ -48,6 +48,9 @@ pub struct ServeArguments {
     /// server that this machine reaches, with the API key of its environment
     #[arg(long)]
     pub allow_run: bool,
+    /// No page may end a measurement
+    #[arg(long)]
+    pub read_only: bool,
     /// Language in which pages open [from the locale]
     #[arg(long, value_name = "en|zh", value_parser = lang)]
     pub lang: Option<Lang>,
@@ -70,16 +73,9 @@ pub fn run(arguments: &ServeArguments, program: clap::Command) -> anyhow::Result
             "--allow-run keeps results in the first folder, which is in an object store; name a folder of this machine first"
         );
     }
-    let token = arguments.token_file.as_deref().map(token).transpose()?;
     let address = address("--listen", &arguments.listen)?;
-    let access = match token {
-        Some(token) => Access::Token(token),
-        None if address.ip().is_loopback() => Access::Loopback,
-        None => bail!(
-            "--listen {address} can be reached by others; give a token with --token-file, or listen on 127.0.0.1"
-        ),
-    };
-    let needs_token = matches!(access, Access::Token(_));
+    let access = access("--listen", address, arguments.token_file.as_deref())?;
+    let query = query(&access);
     let server = Server::bind(address, access).with_context(|| {
         format!("cannot listen on {address}; choose another port with --listen")
     })?;
@@ -90,11 +86,18 @@ pub fn run(arguments: &ServeArguments, program: clap::Command) -> anyhow::Result
         let look = std::thread::Builder::new().spawn(move || look_again(&stores));
         look.context(crate::NO_THREAD)?;
     }
-    let home = Arc::new(Home::new(folders, arguments.lang).with(starter));
+    let home = Home::new(folders, arguments.lang).with(starter);
+    let home = Arc::new(if arguments.read_only {
+        home.read_only()
+    } else {
+        home
+    });
+    let checked = Arc::clone(&home);
+    let check = std::thread::Builder::new().spawn(move || checked.check_for_ever());
+    check.context(crate::NO_THREAD)?;
     let running = server.start(move |request| answer(&home, request));
     let running = running.context(crate::NO_THREAD)?;
-    let query = if needs_token { "/?token=…" } else { "/" };
-    eprintln!("open http://{}{query}", running.address());
+    eprintln!("open http://{}/{query}", running.address());
     loop {
         std::thread::park();
     }
@@ -131,6 +134,25 @@ fn look_again(stores: &[Location]) {
             }
             *away = looked.is_err();
         }
+    }
+}
+
+/// Who may ask at an address: all on this machine, or those who know the token of a file.
+fn access(option: &str, address: SocketAddr, file: Option<&Path>) -> anyhow::Result<Access> {
+    match file.map(token).transpose()? {
+        Some(token) => Ok(Access::Token(token)),
+        None if address.ip().is_loopback() => Ok(Access::Loopback),
+        None => bail!(
+            "{option} {address} can be reached by others; give a token with --token-file, or listen on 127.0.0.1"
+        ),
+    }
+}
+
+/// What an address ends with for those who need a token.
+fn query(access: &Access) -> &'static str {
+    match access {
+        Access::Token(_) => "?token=…",
+        Access::Loopback => "",
     }
 }
 

@@ -1,7 +1,10 @@
 (() => {
   const byId = (id) => document.getElementById(id);
   const root = document.documentElement;
-  const rows = [...document.querySelectorAll("tr[data-at]")];
+  const list = document.querySelector(".results tbody");
+  // Those that wait in the template belong to the list as well.
+  const inside = (place) => place ? [...place.querySelectorAll("tr[data-at]")] : [];
+  const rows = [...inside(list), ...inside(byId("rest")?.content)];
   const data = JSON.parse(byId("data").textContent);
   const language = () => root.dataset.lang;
 
@@ -14,22 +17,25 @@
     }
   };
 
+  let most = data.rows;
   const filter = () => {
     const words = byId("search").value.toLowerCase().split(/\s+/).filter(Boolean);
     const tag = byId("tag").value;
     const kind = byId("kind").value;
     const verdict = byId("verdict").value;
-    let shown = 0;
-    for (const row of rows) {
+    const fits = (row) => {
       const entry = data.entries[row.dataset.at];
-      const fits = words.every((word) => entry.words.includes(word))
+      return words.every((word) => entry.words.includes(word))
         && (!tag || entry.tags.includes(tag))
         && (!kind || entry.kind === kind)
         && (!verdict || entry.verdict === verdict);
-      row.hidden = !fits;
-      if (fits) shown += 1;
-    }
-    byId("shown").textContent = `${shown} / ${rows.length}`;
+    };
+    const found = rows.filter(fits);
+    if (rows.length) list.replaceChildren(...found.slice(0, most));
+    byId("shown").textContent = `${found.length} / ${rows.length}`;
+    const count = found.length - most;
+    byId("more").hidden = count <= 0;
+    byId("more").textContent = data.more[language()].replace("{count}", Math.min(count, data.rows));
   };
 
   const chosen = () => rows
@@ -108,8 +114,13 @@
     box.addEventListener("change", compare);
   }
   for (const id of ["search", "tag", "kind", "verdict"]) byId(id).addEventListener("input", filter);
+  byId("more").addEventListener("click", () => {
+    most += data.rows;
+    filter();
+  });
   reader(() => {
     translate();
+    filter();
     compare();
   });
   translate();

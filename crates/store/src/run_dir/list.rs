@@ -17,21 +17,21 @@ pub struct ListedRun {
 /// Lists the run directories of a folder, the newest first; a folder that does not exist holds
 /// none.
 pub fn list(folder: &Path) -> Result<Vec<ListedRun>, StorageError> {
-    let paths = entries(folder)?.into_iter();
+    let paths = folders(folder)?.into_iter();
     let is_run = |path: &PathBuf| path.join(SCENARIO).is_file();
     let mut runs: Vec<_> = paths.filter(is_run).map(listed).collect();
     runs.sort_by(|(a, left), (b, right)| (b, &right.path).cmp(&(a, &left.path)));
     Ok(runs.into_iter().map(|(_, run)| run).collect())
 }
 
-/// What a folder holds; nothing if it does not exist.
-pub(crate) fn entries(folder: &Path) -> Result<Vec<PathBuf>, StorageError> {
+/// The folders in a folder; none if it does not exist. A link may lead out of it, to what its owner
+/// does not show.
+pub(crate) fn folders(folder: &Path) -> Result<Vec<PathBuf>, StorageError> {
     let content = match fs::read_dir(folder) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         content => content.and_then(|entries| {
-            // A link may lead out of the folder, to what its owner does not show.
             let own = entries.filter(|entry| match entry {
-                Ok(entry) => !entry.file_type().is_ok_and(|it| it.is_symlink()),
+                Ok(entry) => entry.file_type().is_ok_and(|it| it.is_dir()),
                 Err(_) => true,
             });
             own.map(|entry| Ok(entry?.path())).collect()

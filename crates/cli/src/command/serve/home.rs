@@ -21,9 +21,10 @@ use inferometer_report::site::{
     Entry, Hosting, MayEnd, index, live_page, plain_page, said_page, start_page,
 };
 use inferometer_runner::fetched::Wanted;
-use inferometer_runner::now::{goes_on, measured};
+use inferometer_runner::now::{goes_on, measured, wish_end};
 use inferometer_store::run_dir::instant;
 use inferometer_store::stored::Stored;
+use inferometer_store::verify::has_wrong_hash;
 use inferometer_text::Lang;
 use inferometer_text::hostile::printable;
 use inferometer_web::access::encoded;
@@ -37,6 +38,9 @@ use std::time::{Duration, Instant};
 
 /// Times what metrics took to make that they are then good for.
 const METRICS_REST: u32 = 30;
+/// Times what a look at the hashes of a result took until the next one.
+const CHECK_REST: u32 = 10;
+const NOTHING_TO_CHECK: Duration = Duration::from_secs(5);
 /// Results that a comparison takes.
 const MOST_COMPARED: usize = 16;
 
@@ -64,6 +68,8 @@ pub struct Home {
     own: Option<Own>,
     /// Starts measurements, where pages may.
     starter: Option<Starter>,
+    /// Whether pages may end measurements, as far as these let them.
+    may_end: bool,
     /// What is known of the results of each folder.
     indices: Vec<Mutex<Index>>,
     /// Metrics that were made, and until when they are good.
@@ -82,6 +88,7 @@ impl Home {
             follows_reader: lang.is_none(),
             own: None,
             starter: None,
+            may_end: true,
             metrics: Mutex::default(),
         }
     }
@@ -103,6 +110,14 @@ impl Home {
         Home { starter, ..self }
     }
 
+    /// The same where no page may end a measurement.
+    pub fn read_only(self) -> Self {
+        Home {
+            may_end: false,
+            ..self
+        }
+    }
+
     fn own(&self, id: &str) -> Option<&Own> {
         self.own.as_ref().filter(|own| own.name == id)
     }
@@ -118,11 +133,25 @@ impl Home {
         self.starter.as_ref()?.started(id)
     }
 
-    /// What ends a measurement of this process, or one that it started, where a page may do so.
+    /// What ends a measurement where a page may do so: one of this process, one that it started, or
+    /// that of another process, which hears of it.
     fn ending(&self, id: &str) -> Option<EndWish> {
-        let started = self.started(id).filter(|it| it.is_running());
-        let own = self.own(id).and_then(|own| own.end.clone());
-        own.or_else(|| started.map(|it| it.end()))
+        if !self.may_end {
+            return None;
+        }
+        if let Some(own) = self.own(id) {
+            return own.end.clone();
+        }
+        if let Some(started) = self.started(id).filter(|it| it.is_running()) {
+            return Some(started.end());
+        }
+        let is_here = self.entry(id)?.0.store.is_none();
+        let folder = self.stored(id)?.path;
+        (is_here && goes_on(&folder)).then(|| -> EndWish {
+            Arc::new(move || {
+                let _ = wish_end(&folder);
+            })
+        })
     }
 
     /// Ends it; false where that is another's, or may not be.
@@ -179,12 +208,37 @@ impl Home {
         found
     }
 
+    /// Holds results against their hashes, one after the other, and takes little of the machine.
+    pub fn check_for_ever(&self) {
+        loop {
+            let next = self.indices.iter().find_map(|index| {
+                let path = locked(index).unchecked()?;
+                Some((index, path))
+            });
+            let began = Instant::now();
+            let rest = match next {
+                Some((index, path)) => {
+                    let is_damaged = has_wrong_hash(&path);
+                    locked(index).check(&path, is_damaged);
+                    began.elapsed() * CHECK_REST
+                }
+                None => NOTHING_TO_CHECK,
+            };
+            std::thread::sleep(rest);
+        }
+    }
+
     /// The result of a name: an entry of a folder that is served, never a way out of it.
     pub fn stored(&self, id: &str) -> Option<Stored> {
         let (folder, name) = self.entry(id)?;
-        let path = folder.path.join(name);
-        let is_folder = path.symlink_metadata().is_ok_and(|it| it.is_dir());
-        is_folder.then(|| Stored::at(&path)).flatten()
+        let mut path = folder.path.clone();
+        for part in name.split('/') {
+            path.push(part);
+            if !path.symlink_metadata().is_ok_and(|it| it.is_dir()) {
+                return None;
+            }
+        }
+        Stored::at(&path)
     }
 
     /// The same with all that its page is made of.
@@ -205,9 +259,8 @@ impl Home {
             Some((nth, name)) if nth.parse::<usize>().is_ok() => (nth.parse().ok()?, name),
             _ => (0, id),
         };
-        let is_name =
-            !name.is_empty() && name != "." && name != ".." && !name.contains(['/', '\\']);
-        is_name.then_some((self.folders.get(nth)?, name))
+        let is_part = |part: &str| !matches!(part, "" | "." | "..") && !part.contains('\\');
+        (name.split('/').all(is_part)).then_some((self.folders.get(nth)?, name))
     }
 
     /// A page in its reader's language, where no other was chosen.
@@ -365,8 +418,8 @@ fn locked(index: &Mutex<Index>) -> MutexGuard<'_, Index> {
     (index.lock()).unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// The name of a result in an address: that of its folder, with the number of the folder that it
-/// is in unless that is the first.
+/// The name of a result in an address: its path below the folder that is served, with the number of
+/// that folder unless it is the first.
 fn id(nth: usize, name: &str) -> String {
     match (nth, name) {
         (0, name) if !name.contains('~') => name.to_owned(),
@@ -394,12 +447,20 @@ mod tests {
             std::fs::write(run.join("scenario.toml"), "").unwrap();
         }
         std::os::unix::fs::symlink(&secret, served.join("link")).unwrap();
+        let team = served.join("team/of");
+        std::fs::create_dir_all(team.join("b")).unwrap();
+        std::fs::write(team.join("b/scenario.toml"), "").unwrap();
+        std::os::unix::fs::symlink(place.path(), served.join("team/out")).unwrap();
         let folder = Served {
             path: served.clone(),
             store: None,
         };
         let home = Home::new(vec![folder], Some(Lang::En));
         assert_eq!(home.stored("a").map(|it| it.path), Some(served.join("a")));
+        assert_eq!(
+            home.stored("team/of/b").map(|it| it.path),
+            Some(team.join("b"))
+        );
         for id in [
             "",
             ".",
@@ -408,6 +469,11 @@ mod tests {
             "link",
             "b",
             "1~a",
+            "team",
+            "team/of/b/..",
+            "team//of/b",
+            "team/out/secret",
+            "/team/of/b",
             "7~",
             "0~../secret",
             "/etc",

@@ -7,7 +7,7 @@
 use crate::command::runs::searchable;
 use inferometer_report::runs::{KnownResult, RunState};
 use inferometer_store::run_dir::modified;
-use inferometer_store::stored::{Stored, list_by};
+use inferometer_store::stored::{Stored, newest_first, places};
 use inferometer_store::whole_file;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -15,6 +15,10 @@ use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// How long it is believed that a file is as it was written.
+const CHECKED_FOR: Duration = Duration::from_secs(24 * 3600);
 
 /// Files of a result that change when it does.
 const CHANGING: [&str; 7] = [
@@ -37,21 +41,31 @@ struct Head {
 /// Every further line.
 #[derive(Serialize, Deserialize)]
 struct Entry {
+    /// Its path below the folder.
+    place: PathBuf,
     /// When the files of the result were last changed.
     stamps: Vec<Option<i128>>,
     stored: Stored,
     known: KnownResult,
+    /// When its files were last held against their hashes.
+    checked: Option<SystemTime>,
 }
 
 impl Entry {
-    fn read(path: &Path) -> Option<Self> {
+    fn read(folder: &Path, path: &Path) -> Option<Self> {
         // Before the files, so that a change meanwhile is seen the next time.
         let stamps = stamps(path);
         let stored = Stored::at(path)?;
+        let place = path.strip_prefix(folder).ok()?.to_owned();
         Some(Entry {
             stamps,
-            known: searchable(&stored),
+            known: KnownResult {
+                name: place.to_string_lossy().into_owned(),
+                ..searchable(&stored)
+            },
+            place,
             stored,
+            checked: None,
         })
     }
 
@@ -63,12 +77,12 @@ impl Entry {
 }
 
 /// Reads results, many of them on all cores.
-fn read_all(paths: &[PathBuf]) -> HashMap<PathBuf, Entry> {
+fn read_all(folder: &Path, paths: &[PathBuf]) -> HashMap<PathBuf, Entry> {
     /// So many are read in less time than a thread takes to start.
     const FEW: usize = 32;
     let read = |paths: &[PathBuf]| -> Vec<(PathBuf, Entry)> {
         let entries = paths.iter();
-        let entries = entries.filter_map(|path| Some((path.clone(), Entry::read(path)?)));
+        let entries = entries.filter_map(|path| Some((path.clone(), Entry::read(folder, path)?)));
         entries.collect()
     };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -126,39 +140,59 @@ impl Index {
     /// All results of the folder, the newest first. A folder that vanishes has none.
     pub fn listed(&mut self) -> Vec<KnownResult> {
         let mut before = self.entries.take().unwrap_or_else(|| self.kept());
-        let mut paths = Vec::new();
-        let _ = list_by(&self.folder, |path| {
-            paths.push(path.to_owned());
-            None
-        });
-        paths.retain(|path| {
-            let is_known = |it: &Entry| it.is_final() && it.stamps == stamps(path);
-            !before.get(path).is_some_and(is_known)
-        });
-        let mut read = read_all(&paths);
-        self.unkept += read.values().filter(|it| it.is_final()).count();
-        for path in &paths {
-            before.remove(path);
+        let is_result = |path: &Path| before.contains_key(path) || Stored::is_at(path);
+        let paths = places(&self.folder, is_result).unwrap_or_default();
+        let (mut entries, mut unread) = (HashMap::new(), Vec::new());
+        for path in paths {
+            match before.remove(&path) {
+                Some(entry) if entry.is_final() && entry.stamps == stamps(&path) => {
+                    entries.insert(path, entry);
+                }
+                _ => unread.push(path),
+            }
         }
-        let mut entries = HashMap::new();
-        let listed = list_by(&self.folder, |path| {
-            let entry = read.remove(path).or_else(|| before.remove(path))?;
-            let stored = entry.stored.clone();
-            entries.insert(path.to_owned(), entry);
-            Some(stored)
-        });
-        let results = listed.unwrap_or_default();
-        let results = results
-            .iter()
-            .filter_map(|it| Some(entries.get(&it.path)?.known.clone()))
-            .collect();
+        let read = read_all(&self.folder, &unread);
+        self.unkept += read.values().filter(|it| it.is_final()).count();
+        entries.extend(read);
         // Written when it is worth it: a long list is not written again for every new result.
         if self.unkept > entries.len() / 100 {
             self.keep(&entries);
             self.unkept = 0;
         }
+        let stored = entries.values().map(|entry| entry.stored.clone()).collect();
+        let listed = newest_first(stored).into_iter();
+        let results = listed.map(|it| entries[&it.path].known.clone()).collect();
         self.entries = Some(entries);
         results
+    }
+
+    /// The newest result whose files were not held against their hashes of late; none while
+    /// something is measured, which must not be disturbed.
+    pub fn unchecked(&self) -> Option<PathBuf> {
+        let entries = self.entries.iter().flat_map(HashMap::values);
+        let is_old = |it: &&Entry| {
+            let age = it.checked.map(|then| then.elapsed().unwrap_or_default());
+            it.is_final() && age.is_none_or(|age| age > CHECKED_FOR)
+        };
+        if (entries.clone()).any(|it| it.known.state == RunState::Running) {
+            return None;
+        }
+        let newest = entries.filter(is_old).max_by_key(|it| &it.known.started)?;
+        Some(newest.stored.path.clone())
+    }
+
+    /// What that found.
+    pub fn check(&mut self, path: &Path, is_damaged: bool) {
+        let entries = self.entries.iter_mut();
+        let found = entries.filter_map(|it| it.get_mut(path));
+        for entry in found {
+            entry.checked = Some(SystemTime::now());
+            self.unkept += 1;
+            if is_damaged {
+                entry.known.state = RunState::Damaged;
+                entry.known.figures = None;
+            }
+        }
     }
 
     fn keep(&self, entries: &HashMap<PathBuf, Entry>) {
@@ -186,12 +220,12 @@ impl Index {
         };
         let lines = read().into_iter().flatten().map_while(Result::ok);
         let entries = lines.filter_map(|line| serde_json::from_str::<Entry>(&line).ok());
-        let entries = entries.filter_map(|mut entry| {
+        let entries = entries.map(|mut entry| {
             // The folder may be named in another way today.
-            let path = self.folder.join(entry.stored.path.file_name()?);
+            let path = self.folder.join(&entry.place);
             entry.stored.path.clone_from(&path);
             entry.known.path.clone_from(&path);
-            Some((path, entry))
+            (path, entry)
         });
         entries.collect()
     }

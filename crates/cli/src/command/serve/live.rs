@@ -1,5 +1,6 @@
 //! A measurement that goes on, as events: what is known of it, until it ends.
 
+use inferometer_load::clock::while_showing;
 use inferometer_runner::now::{goes_on, look};
 use inferometer_store::run_dir::RunDir;
 use inferometer_store::stored::{Kind, Stored};
@@ -8,8 +9,8 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Time between events.
-const PACE: Duration = Duration::from_secs(1);
+/// Time between events; a look that takes long is made more rarely.
+const PACE: Duration = Duration::from_millis(400);
 /// How long the figures of a run may take once nothing is measured; a killed one has none.
 const SEALING: Duration = Duration::from_secs(30);
 
@@ -38,9 +39,8 @@ pub fn events(folder: PathBuf, is_at_work: impl Fn() -> bool + Send + 'static) -
             return Some(json!({"ended": true}).to_string());
         }
         quiet_since = None;
-        let now = look(&folder);
         next = Instant::now() + PACE;
-        let told = now.and_then(|now| serde_json::to_string(&*now).ok());
+        let told = while_showing(|| serde_json::to_string(&*look(&folder)?).ok());
         Some(told.unwrap_or_else(waiting))
     }))
 }
