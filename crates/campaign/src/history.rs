@@ -66,6 +66,13 @@ impl PastRun {
         }
     }
 
+    /// Takes a condition for a fact: what differs in it is of one scenario all the same.
+    pub fn across(&mut self, name: &str) {
+        if let Some(value) = self.conditions.remove(name) {
+            self.facts.insert(name.to_owned(), value);
+        }
+    }
+
     /// A condition or a fact, by its name.
     pub fn value(&self, name: &str) -> Option<&str> {
         let known = self.conditions.get(name).or_else(|| self.facts.get(name));
@@ -98,6 +105,11 @@ fn conditions(scenario: &Scenario, environment: &Environment) -> BTreeMap<String
     if connection.sim_clock == SimClock::Virtual {
         add("sim-clock", "virtual".to_owned());
     }
+    // Another address is another server, unless the engine was started for the run.
+    let is_started = (environment.engine.as_ref()).is_some_and(|it| !it.command.is_empty());
+    if !connection.urls.is_empty() && !is_started {
+        add("url", connection.urls.join(" "));
+    }
     // Another version of an engine may explain a change; another engine is another thing.
     if let Some(engine) = &environment.engine {
         add("engine-kind", engine.name.clone());
@@ -129,7 +141,6 @@ fn facts(
     let mut facts: BTreeMap<String, String> = [
         ("inferometer", Some(environment.inferometer.clone())),
         ("server", environment.server.software.clone()),
-        ("url", Some(scenario.connection.urls.join(" "))),
         ("label", scenario.label.clone()),
         ("client-system", Some(host.system.clone())),
         ("client-cpu", host.cpu.clone()),

@@ -39,8 +39,7 @@ texts! {
         Method => "lasting changes beyond {margin}; a scenario without any shows one in {risk} of cases at most, over all its metrics; where none was found, the least one that the last runs would have shown is named", "只报告超过 {margin} 的持续变化；对没有变化的场景，全部指标合计误报率不超过 {risk}；未发现变化时，给出最近几次运行足以显示的最小变化";
         FigureTitle => "History", "历史";
         FigureOf => "History: {name}", "历史：{name}";
-        Days => "days since {date}", "自 {date} 起的天数";
-        Hours => "hours since {date}", "自 {date} 起的小时数";
+        Dates => "date ({year})", "日期（{year}）";
         Numbers => "run", "运行序号";
         Measured => "runs", "各次运行";
         Level => "level", "水平";

@@ -20,6 +20,8 @@ texts! {
         Intact => "{path}: intact, files: {files}", "{path}：完好，文件数：{files}";
         Unhashed => "{path}: readable, but without hashes (an older version, a killed run, or one that goes on)", "{path}：可读，但没有校验和（旧版本、被中止或仍在进行的运行）";
         Damaged => "{path}: DAMAGED: {what}", "{path}：已损坏：{what}";
+        Failed => "{count} failed", "失败 {count}";
+        SloMissed => "SLO missed", "SLO 未达标";
         Limited => "the newest {shown} of {all} (--limit)", "共 {all} 条，仅列出最新的 {shown} 条（--limit）";
         NoRuns => "No runs here yet.", "这里还没有运行记录。";
     }

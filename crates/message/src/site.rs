@@ -57,6 +57,9 @@ inferometer_text::texts! {
         PowerChart => "power of the devices (W)", "设备功耗（W）";
         Doubts => "Doubts so far", "目前的疑点";
         NoDoubts => "none", "无";
+        Met => "met so far", "目前达标";
+        Missed => "missed so far", "目前未达标";
+        Undecided => "undecided so far", "目前无法判定";
         Between => "between two measurements", "两次测量之间";
         Ladder => "Measured so far", "已测部分";
         Steps => "{done} measured", "已测 {done}";

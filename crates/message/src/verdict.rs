@@ -12,6 +12,7 @@ texts! {
         Damaged => "DAMAGED", "已损坏";
         Newer => "newer version", "版本较新";
         Foreign => "as given", "原样";
+        Doubtful => "DOUBTFUL", "有疑点";
         NoDoubts => "no doubts about these numbers", "没有发现可疑之处";
         OneWarning => "1 warning", "1 条警告";
         Warnings => "{count} warnings", "{count} 条警告";

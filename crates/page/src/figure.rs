@@ -123,6 +123,8 @@ pub struct Axis {
     pub bounds: Option<[f64; 2]>,
     /// Values that have a tick, as the levels of a ladder; empty: round numbers.
     pub ticks_at: Vec<f64>,
+    /// What is written at these, such as dates; empty: the values.
+    pub tick_names: Vec<String>,
 }
 
 impl Axis {

@@ -2,7 +2,9 @@
 
 use crate::compare::metric;
 use crate::csv::{field, harmless};
-use inferometer_campaign::history::{Change, ChangedFact, History, LEAST, MetricHistory, Timeline};
+use inferometer_campaign::history::{
+    Change, ChangedFact, History, LEAST, MetricHistory, RunOfTimeline, Timeline,
+};
 use inferometer_chart::metric_name::{MetricUnit, metric_name, unit_of};
 use inferometer_message::{CompareText, HistoryText, WatchText};
 use inferometer_page::checks::{Check, Checks, Outcome};
@@ -16,8 +18,11 @@ use inferometer_page::number;
 use inferometer_store::run_dir::instant;
 use inferometer_text::Lang;
 use inferometer_text::punctuation::PunctuationText;
+use std::collections::BTreeSet;
 
 const HOUR_NS: f64 = 3.6e12;
+/// Dates below a chart, so that each has its room.
+const MOST_DATES: f64 = 7.0;
 const DAY_HOURS: f64 = 24.0;
 
 /// Scenarios with too few runs that have a section of their own.
@@ -447,14 +452,12 @@ pub fn figures(history: &History, lang: Lang) -> Vec<Figure> {
 }
 
 fn panel(timeline: &Timeline, history: &MetricHistory, lang: Lang) -> Panel {
-    let (times, axis) = times(timeline);
+    let (times, x) = times(timeline, lang);
     let at = |place: usize| times.get(place).copied().unwrap_or_default();
     let unit = match unit_of(history.metric) {
         MetricUnit::Time => "ms",
         MetricUnit::Sign(sign) => sign,
     };
-    let since = timeline.runs.first().map(|run| minute(&run.started));
-    let since = [("date", since.unwrap_or_default())];
     let levels = levels(history).into_iter().enumerate();
     let level = |(nth, ([first, last], value)): (usize, ([usize; 2], f64))| {
         let name = match nth {
@@ -492,7 +495,7 @@ fn panel(timeline: &Timeline, history: &MetricHistory, lang: Lang) -> Panel {
     });
     Panel {
         title: metric_name(history.metric, lang),
-        x: Axis::new(axis.with(lang, &since), "", Scale::Linear),
+        x,
         y: Axis::new("", unit, Scale::FromZero),
         series,
         marks: history.changes.iter().map(mark).chain(versions).collect(),
@@ -500,24 +503,48 @@ fn panel(timeline: &Timeline, history: &MetricHistory, lang: Lang) -> Panel {
     }
 }
 
-/// When each run was, on an axis that suits how far they lie apart: days, hours, or their numbers.
-fn times(timeline: &Timeline) -> (Vec<f64>, HistoryText) {
+/// When each run was, and the axis: dates, or their numbers where all lie within an hour.
+fn times(timeline: &Timeline, lang: Lang) -> (Vec<f64>, Axis) {
     let began = timeline.runs.iter().map(|it| instant(&it.started));
     let began: Vec<Option<i128>> = began.collect();
     let first = began.iter().flatten().min().copied().unwrap_or_default();
     let hours = |began: &Option<i128>| began.map_or(0.0, |it| (it - first) as f64 / HOUR_NS);
     let hours: Vec<f64> = began.iter().map(hours).collect();
-    match hours.iter().copied().fold(0.0, f64::max) {
-        longest if longest > 3.0 * DAY_HOURS => {
-            let days = hours.iter().map(|it| it / DAY_HOURS);
-            (days.collect(), HistoryText::Days)
-        }
-        longest if longest > 1.0 => (hours, HistoryText::Hours),
-        _ => {
-            let numbers = (1..=timeline.runs.len()).map(|it| it as f64);
-            (numbers.collect(), HistoryText::Numbers)
+    let longest = hours.iter().copied().fold(0.0, f64::max);
+    if longest <= 1.0 {
+        let numbers = (1..=timeline.runs.len()).map(|it| it as f64);
+        let axis = Axis::new(HistoryText::Numbers.text(lang), "", Scale::Linear);
+        return (numbers.collect(), axis);
+    }
+    // Of RFC 3339: the year, the month and day, the minute.
+    let part = |run: &RunOfTimeline, range: std::ops::Range<usize>| {
+        run.started.get(range).unwrap_or_default().to_owned()
+    };
+    let years: BTreeSet<String> = timeline.runs.iter().map(|it| part(it, 0..4)).collect();
+    let name = |run: &RunOfTimeline| match longest {
+        longest if longest > DAY_HOURS => part(run, 5..10),
+        _ => part(run, 11..16),
+    };
+    let mut axis = Axis::new(
+        HistoryText::Dates.with(
+            lang,
+            &[(
+                "year",
+                Vec::from_iter(years).join(PunctuationText::Comma.text(lang)),
+            )],
+        ),
+        "",
+        Scale::Linear,
+    );
+    for (run, at) in timeline.runs.iter().zip(&hours) {
+        let last = axis.ticks_at.last();
+        let is_new = axis.tick_names.last() != Some(&name(run));
+        if is_new && last.is_none_or(|last| at - last >= longest / MOST_DATES) {
+            axis.ticks_at.push(*at);
+            axis.tick_names.push(name(run));
         }
     }
+    (hours, axis)
 }
 
 /// One line for each run and metric.

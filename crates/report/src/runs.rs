@@ -82,6 +82,25 @@ impl KnownResult {
         self.ttft_p50().map(number::whole_millis)
     }
 
+    /// Requests that failed, of those that its figures are of.
+    fn failed(&self) -> Option<u64> {
+        Some(self.figures.as_ref()?.requests.failed)
+    }
+
+    fn objectives_met(&self) -> Option<bool> {
+        self.figures.as_ref()?.slo.as_ref()?.met
+    }
+
+    /// What its verdict alone does not say: a run is valid although requests failed or objectives
+    /// were missed.
+    pub(crate) fn flaws(&self, lang: Lang) -> Vec<String> {
+        let failed = self.failed().filter(|failed| *failed > 0);
+        let failed = failed.map(|it| RunsText::Failed.with(lang, &[("count", it.to_string())]));
+        let missed = self.objectives_met() == Some(false);
+        let missed = missed.then(|| RunsText::SloMissed.text(lang).to_owned());
+        failed.into_iter().chain(missed).collect()
+    }
+
     /// The minute of its beginning.
     pub(crate) fn when(&self) -> String {
         self.started.as_deref().map(minute).unwrap_or_default()
@@ -204,8 +223,10 @@ pub enum RunState {
     Damaged,
     /// A later version has written it.
     Newer,
-    /// It is another tool's; its doubts are in its report.
+    /// It is another tool's.
     Foreign,
+    /// The same, with doubts about some of it.
+    Doubtful,
 }
 
 impl RunState {
@@ -219,6 +240,7 @@ impl RunState {
             RunState::Damaged => VerdictText::Damaged,
             RunState::Newer => VerdictText::Newer,
             RunState::Foreign => VerdictText::Foreign,
+            RunState::Doubtful => VerdictText::Doubtful,
         }
     }
 }
@@ -241,6 +263,8 @@ pub fn value(runs: &[KnownResult]) -> Value {
             "requests_per_s": requests,
             "output_tokens_per_s": tokens,
             "ttft_p50_ms": run.ttft_p50(),
+            "failed": run.failed(),
+            "objectives_met": run.objectives_met(),
         })
     };
     let runs: Vec<Value> = newest_first(runs).into_iter().map(run).collect();
@@ -346,14 +370,23 @@ fn row(run: &KnownResult, chosen: &SummaryColumns, lang: Lang) -> Vec<Cell> {
     let tone = match run.state {
         RunState::Valid | RunState::Foreign => Tone::Plain,
         RunState::Invalid | RunState::Damaged => Tone::Bad,
-        RunState::NothingFound | RunState::Running | RunState::Unfinished | RunState::Newer => {
-            Tone::Caution
-        }
+        RunState::NothingFound
+        | RunState::Running
+        | RunState::Unfinished
+        | RunState::Newer
+        | RunState::Doubtful => Tone::Caution,
     };
+    let flaws = run.flaws(lang);
+    let tone = match tone {
+        Tone::Plain if !flaws.is_empty() => Tone::Caution,
+        tone => tone,
+    };
+    let mut verdict = vec![run.state.text().text(lang).to_owned()];
+    verdict.extend(flaws);
     let mut cells = vec![
         Cell::text(run.when()),
         Cell::text(run.what.kind().text(lang)),
-        Cell::Toned(run.state.text().text(lang).to_owned(), tone),
+        Cell::Toned(verdict.join(", "), tone),
         Cell::text(run.what.load(lang)),
     ];
     let values = chosen.of(&run.figures);

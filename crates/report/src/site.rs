@@ -106,7 +106,7 @@ pub fn index(entries: &[Entry], hosting: Hosting, lang: Lang) -> String {
     .map(|(class, head)| format!("<th class=\"{class}\">{head}</th>"))
     .concat();
     let rows = entries.iter().enumerate();
-    let mut rows = rows.map(|(at, entry)| row(at, entry, lang));
+    let mut rows = rows.map(|(at, entry)| row(at, entry, hosting, lang));
     let first: String = rows.by_ref().take(FIRST_ROWS).collect();
     let rest: String = rows.collect();
     let rows = match entries {
@@ -209,7 +209,7 @@ fn document(title: &str, body: &str, lang: Lang) -> String {
     )
 }
 
-fn row(at: usize, Entry { page, result }: &Entry, lang: Lang) -> String {
+fn row(at: usize, Entry { page, result }: &Entry, hosting: Hosting, lang: Lang) -> String {
     let tags: String = tags(result)
         .iter()
         .map(|tag| format!("<span class=\"tag\">{}</span>", escaped(tag)))
@@ -218,13 +218,15 @@ fn row(at: usize, Entry { page, result }: &Entry, lang: Lang) -> String {
     let [requests, tokens] =
         (result.rates()).map(|rate| rate.map_or_else(String::new, number::brief));
     let load = [Lang::En, Lang::Zh].map(|lang| result.what.load(lang));
-    // What has no figures can be compared with nothing.
-    let chosen = match &result.figures {
-        Some(_) => format!(
+    // What has no figures can be compared with nothing; those of an import are known to a server.
+    let is_import = matches!(result.what, Listed::Import { .. });
+    let chosen = if result.figures.is_some() || (is_import && hosting != Hosting::Files) {
+        format!(
             "<input type=\"checkbox\" aria-label=\"{}\">",
             shown(&result.name)
-        ),
-        None => String::new(),
+        )
+    } else {
+        String::new()
     };
     let computed = if result.computed {
         format!(
@@ -234,13 +236,17 @@ fn row(at: usize, Entry { page, result }: &Entry, lang: Lang) -> String {
     } else {
         String::new()
     };
+    let flaws = match [Lang::En, Lang::Zh].map(|lang| result.flaws(lang).join(" · ")) {
+        [en, _] if en.is_empty() => String::new(),
+        flaws => format!("<div class=\"flaws\">{}</div>", spans(&flaws)),
+    };
     let label = (result.label.as_deref())
         .filter(|label| !label.is_empty() && **label != result.name)
         .map(|label| format!("<div class=\"faint\">{}</div>", shown(label)));
     format!(
         "<tr data-at=\"{at}\"><td class=\"choose\">{chosen}</td>\
          <td class=\"name\"><a href=\"{page}\">{name}</a>{label}</td><td class=\"aside\">{kind}</td>\
-         <td class=\"state {class}\">{state}{computed}</td><td class=\"number load\">{load}</td>\
+         <td class=\"state {class}\">{state}{computed}{flaws}</td><td class=\"number load\">{load}</td>\
          <td class=\"number rate\" data-unit=\"req/s\">{requests}</td>\
          <td class=\"number rate\" data-unit=\"tok/s\">{tokens}</td>\
          <td class=\"number ttft\">{ttft}</td><td class=\"when\">{when}</td>\
@@ -313,6 +319,7 @@ fn data(entries: &[Entry]) -> Value {
                 "point": result.point.as_deref().map(clean),
                 "verdict": <&str>::from(result.state),
                 "state": languages(&|lang| result.state.text().text(lang).to_owned()),
+                "flaws": languages(&|lang| result.flaws(lang).join(" · ")),
                 "computed": result.computed,
                 "running": result.state == RunState::Running,
                 "climbs": climbs(result),

@@ -27,9 +27,13 @@ pub struct HistoryArguments {
     /// put elsewhere]
     #[arg(value_name = "DIR|URL")]
     pub folders: Vec<PathBuf>,
-    /// Only runs with that option, tag, model, server, engine or label (repeatable)
+    /// Only runs with that option, tag, url, model, server, engine or label (repeatable)
     #[arg(long = "where", value_name = "K=V", value_parser = condition)]
     pub only: Vec<Condition>,
+    /// Take runs for one scenario although they differ in that option, as in url where a server
+    /// moved (repeatable)
+    #[arg(long, value_name = "NAME")]
+    pub across: Vec<String>,
     /// Metrics to follow, such as latency.ttft_ms.p99 [output throughput; mean TTFT, TPOT and
     /// latency; p99 of TTFT]
     #[arg(long, value_name = "METRIC", value_delimiter = ',')]
@@ -66,9 +70,20 @@ pub fn run(arguments: &HistoryArguments) -> anyhow::Result<Exit> {
             "there is no finished run to look back on; measure with `inferometer run`, again and again, or name the folder of the runs"
         );
     }
-    let runs = chosen(runs, &arguments.only, |run, name| {
+    let mut runs = chosen(runs, &arguments.only, |run, name| {
         run.value(name).map(str::to_owned).into_iter().collect()
     })?;
+    for name in &arguments.across {
+        if !runs.iter().any(|run| run.conditions.contains_key(name)) {
+            bail!(
+                "--across {name}: no run has such a condition; there is {}",
+                condition_names(&runs)
+            );
+        }
+        for run in &mut runs {
+            run.across(name);
+        }
+    }
     let settings = Settings {
         margin: arguments.margin,
         metrics: match &arguments.metric[..] {
@@ -82,6 +97,12 @@ pub fn run(arguments: &HistoryArguments) -> anyhow::Result<Exit> {
     deliver_apart(&output, "history", |format| render(&history, lang, format))?;
     let worse = arguments.fail_on.is_some() && history.is_worse();
     Ok(Exit::fine_if(!worse))
+}
+
+fn condition_names(runs: &[PastRun]) -> String {
+    let names = runs.iter().flat_map(|run| run.conditions.keys());
+    let names: BTreeSet<&str> = names.map(String::as_str).collect();
+    Vec::from_iter(names).join(", ")
 }
 
 /// The history of the runs in a folder, with the usual settings.

@@ -220,14 +220,13 @@ fn import_of(stored: &Stored) -> KnownResult {
     let import = inferometer_import::Stored::open(&stored.path);
     let is_damaged = import.is_err();
     let results = import.map(|import| import.results).unwrap_or_default();
-    let mut doubts = results.iter().flat_map(|result| &result.doubts);
-    let is_invalid = doubts.any(|doubt| doubt.severity == Severity::Invalid);
-    let state = if is_damaged {
-        RunState::Damaged
-    } else if is_invalid {
-        RunState::Invalid
-    } else {
-        RunState::Foreign
+    let doubts = results.iter().flat_map(|result| &result.doubts);
+    let gravest = doubts.map(|doubt| doubt.severity).max();
+    let state = match gravest {
+        _ if is_damaged => RunState::Damaged,
+        Some(Severity::Invalid) => RunState::Invalid,
+        Some(Severity::Warn) => RunState::Doubtful,
+        Some(Severity::Note) | None => RunState::Foreign,
     };
     // The ladder of the first group that has one.
     let ladders = (groups(&results).iter())

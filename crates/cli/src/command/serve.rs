@@ -59,10 +59,7 @@ pub struct ServeArguments {
 /// `program` are the arguments of this program, from which a form is made.
 pub fn run(arguments: &ServeArguments, program: clap::Command) -> anyhow::Result<Exit> {
     let folders = match &arguments.folders[..] {
-        [] => vec![Served {
-            path: PathBuf::from(RUNS),
-            store: None,
-        }],
+        [] => vec![Served::at(PathBuf::from(RUNS))],
         named => named
             .iter()
             .map(|it| served(it))
@@ -117,7 +114,10 @@ fn served(folder: &Path) -> anyhow::Result<Served> {
         Some(place) => bring(place, Wanted::Figures)?,
         None => folder.to_owned(),
     };
-    Ok(Served { path, store })
+    Ok(Served {
+        store,
+        ..Served::at(path)
+    })
 }
 
 /// Brings what is new in stores, again and again; one that is away is told of once.
@@ -196,9 +196,9 @@ fn answer(home: &Home, request: &Request) -> Answer {
         ["compare"] => {
             let ids = request.query.get("ids");
             let page = home.comparison(ids.map(String::as_str).unwrap_or_default());
-            Ok(Some(home.or_said(page)))
+            return home.or_said(page, Status::NotFound);
         }
-        ["history"] => Ok(Some(home.or_said(home.history()))),
+        ["history"] => return home.or_said(home.history(), Status::Ok),
         ["new"] => Ok(home.form()),
         ["api", "runs"] => return json(home.listed().map(Some)),
         ["api", "runs", id] => return json(home.summary(id)),

@@ -4,7 +4,7 @@ use super::Said;
 use crate::clock::clock;
 use inferometer_core::doubt::Severity;
 use inferometer_core::record::Stage;
-use inferometer_core::summary::StatedDoubt;
+use inferometer_core::summary::{ObjectiveResult, StatedDoubt};
 use inferometer_message::{LiveText, ProgressText, SweepText, TerminalText};
 use inferometer_page::number;
 use inferometer_page::text::{pad_left, pad_right, shorten, width, wrap};
@@ -28,6 +28,7 @@ const LONGEST: usize = 400;
 
 const FAINT: Style = Style::new().add_modifier(Modifier::DIM);
 const STRONG: Style = Style::new().add_modifier(Modifier::BOLD);
+const BAD: Style = Style::new().fg(Color::Red);
 const CURVE: Style = Style::new().fg(Color::Cyan);
 
 pub struct Screen<'a> {
@@ -126,7 +127,7 @@ impl Screen<'_> {
             phase.to_owned(),
             count(done, LiveText::Done),
             count(number::count(run.in_flight), LiveText::InFlight),
-            count(number::count(run.course.failed), LiveText::Failed),
+            count(number::count(run.failed), LiveText::Failed),
         ];
         parts.extend(run.left_s.map(|left| self.time_left(left)));
         parts
@@ -194,7 +195,7 @@ impl Screen<'_> {
             ),
             figure(
                 LiveText::Failed.text(lang),
-                number::count(run.course.failed),
+                number::count(run.failed),
                 parts.iter().map(|it| Some(it.failed as f64)).collect(),
             ),
         ];
@@ -214,7 +215,22 @@ impl Screen<'_> {
             let (name, value) = (TerminalText::Power.text(lang), number::brief(power));
             lines.push(figure(name, format!("{value} W"), gauges.power_w.clone()));
         }
+        lines.extend(run.objectives.iter().map(|it| self.objective(it, columns)));
         lines
+    }
+
+    fn objective(&self, objective: &ObjectiveResult, columns: usize) -> Line<'static> {
+        let value = objective.value_ms.map(number::millis);
+        let value = value.or_else(|| objective.share.map(number::percent));
+        let (state, style) = match objective.met {
+            Some(true) => (LiveText::Met, FAINT),
+            Some(false) => (LiveText::Missed, BAD),
+            None => (LiveText::Undecided, FAINT),
+        };
+        let value = value.unwrap_or_else(|| number::ABSENT.to_owned());
+        let name = printable(&objective.objective, LONGEST);
+        let text = format!("{name}: {value} · {}", state.text(self.lang));
+        Line::styled(shorten(&text, columns), style)
     }
 
     /// Doubts, what was measured before, and messages, as far as there is room.

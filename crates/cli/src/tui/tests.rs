@@ -54,6 +54,7 @@ fn run() -> RunNow {
         elapsed_s: 40.2,
         planned: Some(1_500),
         measured: 438,
+        failed: 2,
         in_flight: 8,
         course: Course {
             part_s: 1.0,
@@ -71,6 +72,7 @@ fn run() -> RunNow {
         },
         ttft_ms: middle(84.1, 198.0),
         tpot_ms: middle(12.0, 22.4),
+        objectives: Vec::new(),
         doubts: Doubts {
             en: vec![
                 doubt(

@@ -204,7 +204,7 @@ fn names_in_addresses_are_those_of_the_results_whatever_their_order() {
         .map(|line| (text(line, "name"), text(line, "id")))
         .collect();
     named.sort();
-    let expected = [("a", "a"), ("b", "b"), ("c", "1~c")];
+    let expected = [("a", "old~a"), ("b", "old~b"), ("c", "new~c")];
     assert_eq!(named, expected.map(|(name, id)| (name.into(), id.into())));
     for (name, id) in named {
         let one = served.json(&format!("/api/runs/{id}"));
@@ -233,10 +233,15 @@ fn a_run_is_followed_to_its_end_and_can_be_ended_from_its_own_page() {
         (state == "running").then_some(())
     });
     let page = served.get("/runs/live");
+    assert!(page.contains("EventSource"), "{page}");
+    let read_only = serve(&place, &["kept", "--read-only"]);
+    let page = read_only.get("/runs/live");
     assert!(
         page.contains("EventSource") && !page.contains("id=\"end\""),
         "{page}"
     );
+    let refused = read_only.ask("POST", "/api/runs/live/end", "X-Inferometer: 1\r\n");
+    assert!(refused.starts_with("HTTP/1.1 405"), "{refused}");
     let mut events = served.events("live");
     let told = events.find(|told| told["run"]["course"]["ok"].as_u64() > Some(0));
     let told = told.unwrap();
@@ -255,6 +260,89 @@ fn a_run_is_followed_to_its_end_and_can_be_ended_from_its_own_page() {
     until("the report", || {
         served.get("/runs/live").contains("INVALID").then_some(())
     });
+    // Its pages are part of what it cost.
+    let ending = std::fs::read_to_string(place.path("kept/live/ending.json")).unwrap();
+    let ending: Value = serde_json::from_str(&ending).unwrap();
+    let shares = ending["thread_cpu_shares"].as_array().unwrap();
+    let environment = std::fs::read_to_string(place.path("kept/live/environment.json")).unwrap();
+    let environment: Value = serde_json::from_str(&environment).unwrap();
+    let workers = environment["workers"].as_u64().unwrap();
+    assert_eq!(shares.len() as u64, workers + 1, "{ending}");
+}
+
+#[test]
+fn a_run_of_another_process_is_ended_from_a_page_unless_it_is_read_only() {
+    let place = Place::new();
+    let sim = Sim::start(&["--ttft", "5ms", "--itl", "1ms"]);
+    std::fs::create_dir_all(place.path("kept/team")).unwrap();
+    let words = "run --quiet --lang en --requests 1000000 --concurrency 2 --output-tokens 8";
+    let begin = |own: &[&str]| {
+        let words = words.split_whitespace().chain([sim.url.as_str()]);
+        let words: Vec<&str> = words.chain(own.iter().copied()).collect();
+        let mut command = place.command(&[&words[..], &ON_ANY_HOST].concat());
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().unwrap()
+    };
+    let mut heard = begin(&["--out", "kept/team/heard"]);
+    let mut deaf = begin(&["--out", "kept/deaf", "--read-only"]);
+    let served = serve(&place, &["kept"]);
+    until("both runs in the list", || {
+        let runs = served.json("/api/runs")["runs"].clone();
+        let runs = runs.as_array()?.clone();
+        (runs.len() == 2 && runs.iter().all(|run| run["state"] == "running")).then_some(())
+    });
+    for id in ["deaf", "team%2Fheard"] {
+        let ended = served.ask(
+            "POST",
+            &format!("/api/runs/{id}/end"),
+            "X-Inferometer: 1\r\n",
+        );
+        assert!(ended.starts_with("HTTP/1.1 200"), "{ended}");
+    }
+    let status = heard.wait().unwrap();
+    assert!(status.code().is_some(), "it ended by itself: {status}");
+    assert!(place.path("kept/team/heard/ending.json").is_file());
+    assert!(deaf.try_wait().unwrap().is_none(), "it goes on");
+    deaf.kill().unwrap();
+    deaf.wait().unwrap();
+}
+
+#[test]
+fn damaged_results_and_those_of_a_newer_version_are_marked_in_the_list() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("kept")).unwrap();
+    for (name, seed) in [("damaged", "1"), ("newer", "2"), ("sound", "3")] {
+        run(&place, &format!("kept/{name}"), seed);
+    }
+    let records = place.path("kept/damaged/records/records.parquet");
+    let mut bytes = std::fs::read(&records).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&records, bytes).unwrap();
+    std::fs::remove_file(place.path("kept/newer/SHA256SUMS")).unwrap();
+    let summary = place.path("kept/newer/summary.json");
+    let text = std::fs::read_to_string(&summary).unwrap();
+    std::fs::write(
+        &summary,
+        text.replace("inferometer.summary/1", "inferometer.summary/2"),
+    )
+    .unwrap();
+    let served = serve(&place, &["kept"]);
+    until("the verdicts", || {
+        let runs = served.json("/api/runs")["runs"].clone();
+        let mut states: Vec<_> = (runs.as_array()?.iter())
+            .map(|run| format!("{} {}", run["name"], run["state"]))
+            .collect();
+        states.sort();
+        let expected = [
+            r#""damaged" "damaged""#,
+            r#""newer" "newer""#,
+            r#""sound" "valid""#,
+        ];
+        (states == expected).then_some(())
+    });
+    let page = served.get("/runs/newer");
+    assert!(page.contains("use a newer Inferometer"), "{page}");
 }
 
 #[test]
@@ -320,6 +408,13 @@ fn others_need_the_token_and_bad_input_is_told_in_one_line() {
     assert!(entered.contains("HttpOnly; SameSite=Strict"), "{entered}");
     let cookie = "Cookie: inferometer_token=0123456789abcdef\r\n";
     assert!(served.ask("GET", "/", cookie).starts_with("HTTP/1.1 200"));
+    let live = ["--live=127.0.0.1:0", "--token-file", "token"];
+    let sim = Sim::start(&["--ttft", "5ms", "--itl", "1ms"]);
+    let run = ["run", &sim.url, "--quiet", "--requests", "1000000"];
+    let own = started(&place, &[&run[..], &live, &ON_ANY_HOST].concat());
+    assert!(own.get("/").starts_with("HTTP/1.1 401"));
+    assert!(own.ask("GET", "/", cookie).starts_with("HTTP/1.1 200"));
+    drop(own);
     for (options, expected) in [
         (&["nowhere"][..], "not a folder"),
         (&["kept", "--listen", "0.0.0.0:0"], "--token-file"),

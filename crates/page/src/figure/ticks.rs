@@ -31,11 +31,14 @@ pub fn ticks(axis: &Axis, limits: Limits, room: usize) -> Vec<Tick> {
     let levels = &axis.ticks_at;
     let inside = |at: &f64| *at >= limits.low && *at <= limits.high;
     if !levels.is_empty() && levels.len() <= MOST_LEVELS {
-        let levels = levels.iter().copied().filter(inside);
+        let levels = levels.iter().enumerate().filter(|(_, at)| inside(at));
         return levels
-            .map(|at| Tick {
+            .map(|(nth, &at)| Tick {
                 at,
-                label: level_label(at),
+                label: match axis.tick_names.get(nth) {
+                    Some(name) => name.clone(),
+                    None => level_label(at),
+                },
             })
             .collect();
     }

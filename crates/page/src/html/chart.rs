@@ -74,6 +74,7 @@ fn axis(axis: &Axis) -> Value {
         "scale": scale,
         "names": names,
         "bounds": axis.bounds.map(|ends| ends.map(rounded)),
+        "tickNames": axis.tick_names,
         "ticks": axis.ticks_at.iter().map(|&at| rounded(at)).collect::<Vec<_>>(),
     })
 }

@@ -205,6 +205,10 @@
       const most = values.reduce((a, b) => typeof b === 'number' ? Math.max(a, b) : a, 0);
       out.autorangeoptions = {include: [most * 1.02]};
     }
+    if (given.tickNames.length) {
+      Object.assign(out, {tickvals: given.ticks, ticktext: given.tickNames.map(say)});
+      return out;
+    }
     if (given.ticks.length && given.ticks.length <= 14) {
       // Levels that would lie on each other have one tick for several.
       const [low, high] = [Math.min(...given.ticks), Math.max(...given.ticks)];
@@ -439,8 +443,19 @@
     plot.before(box);
   }
 
+  // What a screen reader says of a chart and of its buttons.
   const nameTakes = () => {
-    for (const button of document.querySelectorAll('[data-take]')) button.title = say(page.words[button.dataset.take]);
+    for (const panel of document.querySelectorAll('.panel')) {
+      const words = (element) => element?.innerText.trim();
+      const name = [words(panel.closest('.figure')?.querySelector('h2')), words(panel.querySelector('h3'))].filter(Boolean).join(': ');
+      const plot = panel.querySelector('[data-panel]');
+      if (!plot) continue;
+      Object.assign(plot, {role: 'img', ariaLabel: name});
+      for (const button of panel.querySelectorAll('[data-take]')) {
+        button.title = say(page.words[button.dataset.take]);
+        button.ariaLabel = `${button.title}: ${name}`;
+      }
+    }
   };
 
   // Charts over one time axis are zoomed together.

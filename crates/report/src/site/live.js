@@ -47,8 +47,59 @@
    */
   const tick = (value) => Number(value.toPrecision(3)).toLocaleString("en-US");
 
-  const draw = (id, { curves, labels, marks = [], dots = false }) => {
+  /** What each chart shows now, for those who take it along. */
+  const drawn = new Map();
+
+  const save = (name, text, type) => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], { type }));
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  };
+
+  /** The chart as a file of its own: the page's style is written into it. */
+  const asSvg = (svg) => {
+    const copy = svg.cloneNode(true);
+    copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+    const kept = ["fill", "stroke", "stroke-width", "stroke-dasharray", "font-size", "font-family"];
+    const own = [...svg.querySelectorAll("*")];
+    [...copy.querySelectorAll("*")].forEach((part, nth) => {
+      const style = getComputedStyle(own[nth]);
+      for (const name of kept) part.setAttribute(name, style.getPropertyValue(name));
+    });
+    const fill = getComputedStyle(document.body).backgroundColor;
+    copy.prepend(make("rect", { width: "100%", height: "100%", fill }));
+    return copy.outerHTML;
+  };
+
+  const asCsv = ({ curves, names, place, places }) => {
+    const quoted = (word) => `"${String(word).replaceAll('"', '""')}"`;
+    const cell = (value) => value === null || value === undefined ? "" : typeof value === "number" ? value : quoted(value);
+    const length = Math.max(...curves.map((curve) => curve.length));
+    const rows = Array.from({ length }, (_, at) => [places(at), ...curves.map((curve) => curve[at])]);
+    return [[place, ...names], ...rows].map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
+  };
+
+  for (const figure of document.querySelectorAll(".charts figure")) {
+    const svg = figure.querySelector("svg");
+    const ways = { SVG: () => save(`${svg.id}.svg`, asSvg(svg), "image/svg+xml"), CSV: () => save(`${svg.id}.csv`, asCsv(drawn.get(svg.id)), "text/csv") };
+    const buttons = Object.entries(ways).map(([name, take]) => {
+      const button = document.createElement("button");
+      Object.assign(button, { type: "button", textContent: name, className: "take" });
+      button.addEventListener("click", take);
+      return button;
+    });
+    figure.querySelector("figcaption").append(...buttons);
+  }
+
+  const draw = (id, { curves, labels, marks = [], dots = false, place, places }) => {
     const svg = byId(id);
+    const title = svg.previousElementSibling;
+    const keys = [...title.querySelectorAll(".key")].map((key) => key.innerText.trim());
+    const words = (title.querySelector(`[lang=${chinese() ? "zh-CN" : "en"}]`) ?? title.firstChild).textContent.trim();
+    const names = curves.map((_, nth) => keys[nth] ? `${words} ${keys[nth]}` : words);
+    drawn.set(id, { curves, names, place, places });
     const known = curves.flat().filter((value) => value !== null);
     svg.closest("figure").hidden = known.length === 0;
     if (known.length === 0) return;
@@ -76,7 +127,8 @@
       // One value alone is no line.
       if (dots || points.filter(Boolean).length === 1) for (const [cx, cy] of points.filter(Boolean)) parts.push(make("circle", { cx, cy, r: 3, class: kind }));
     });
-    svg.setAttribute("aria-label", svg.previousElementSibling.innerText);
+    svg.setAttribute("aria-label", names.join(", "));
+    for (const button of title.querySelectorAll("button")) button.ariaLabel = `${button.textContent}: ${words}`;
     svg.replaceChildren(...parts);
   };
 
@@ -89,6 +141,8 @@
     const times = Array.from({ length: Math.floor(all / every + 1e-6) + 1 }, (_, nth) => nth * every);
     draw(`chart-${id}`, {
       curves: curves.map((curve) => curve.slice(0, parts.length)),
+      place: "s",
+      places: (at) => at * part_s,
       labels: times.map((at) => [at / part_s, `${tick(at)} s`]),
       marks: run.phases.slice(1).map((phase) => Math.min(phase.from_s / part_s, length - 1)),
     });
@@ -102,10 +156,19 @@
     byId("elapsed").textContent = clock(run.elapsed_s);
     byId("done").textContent = count(run.measured) + (run.planned === null ? "" : ` / ${count(run.planned)}`);
     byId("in-flight").textContent = count(run.in_flight);
-    byId("failed").textContent = count(run.course.failed);
-    byId("failed").className = run.course.failed > 0 ? "invalid" : "";
+    byId("failed").textContent = count(run.failed);
+    byId("failed").className = run.failed > 0 ? "invalid" : "";
     byId("requests").textContent = number(now?.requests_per_s);
     byId("tokens").textContent = number(now?.output_tokens_per_s);
+    byId("objectives").replaceChildren(...run.objectives.map(({ objective, value_ms, share, met }) => {
+      const line = document.createElement("li");
+      const state = met === null ? data.undecided : met ? data.met : data.missed;
+      const value = value_ms !== null ? `${number(value_ms)} ms` : share !== null ? `${number(share * 100)} %` : "–";
+      line.textContent = `${objective}: ${value} · ${say(state)}`;
+      line.className = met === null ? "faint" : met ? "valid" : "invalid";
+      return line;
+    }));
+    byId("objectives-part").hidden = run.objectives.length === 0;
     byId("ttft").textContent = both(run.ttft_ms);
     byId("tpot").textContent = both(run.tpot_ms);
     const course = over(run, parts);
@@ -158,7 +221,7 @@
     const label = (step, at) => [at, climbs ? String(Number(step.load.toPrecision(4))) : String(at + 1)];
     const labels = steps.map(label).filter((_, at) => at % every === 0);
     const of = (key) => steps.map((step) => step[key]);
-    const chart = (id, ...curves) => draw(`chart-step-${id}`, { curves, labels, dots: true });
+    const chart = (id, ...curves) => draw(`chart-step-${id}`, { curves, labels, dots: true, place: say(data.place), places: (at) => steps[at].place });
     chart("tokens", of("output_tokens_per_s"));
     chart("ttft", of("ttft_p50_ms"), of("ttft_p99_ms"));
     const objective = shownAnyway.includes(ladder.objective) ? null : ladder.objective;

@@ -60,12 +60,15 @@ pub fn live_page(
          <div class=\"charts\">{step_charts}</div>\n\
          <div class=\"scroll\"><table id=\"step-table\"></table></div></section>\n\
          <section id=\"run\"><h2 id=\"run-name\" hidden></h2>\n\
-         <div class=\"tiles\">{tiles}</div>\n<h2>{doubts}</h2>\n\
+         <div class=\"tiles\">{tiles}</div>\n\
+         <div id=\"objectives-part\" hidden><h2>{objectives}</h2>\n<ul id=\"objectives\"></ul></div>\n\
+         <h2>{doubts}</h2>\n\
          <p class=\"faint\" id=\"no-doubts\">{none}</p><ul id=\"doubts\"></ul>\n\
          <div class=\"charts\">{charts}</div></section>\n\
          <script type=\"application/json\" id=\"data\">{data}</script>\n\
          <script>{READER}{SCRIPT}</script>\n",
         back = both(SiteText::Back),
+        objectives = both(VerdictText::Objectives),
         name = shown(name),
         waiting = both(LiveText::Waiting),
         theme = both(ControlText::Theme),
@@ -135,6 +138,9 @@ fn data(run: &str, states: &[(&str, ProgressText)]) -> Value {
             "measured": texts(ProgressText::Measuring),
             "hold": texts(ProgressText::Hold),
         },
+        "met": texts(LiveText::Met),
+        "missed": texts(LiveText::Missed),
+        "undecided": texts(LiveText::Undecided),
         "place": texts(LiveText::Place),
         "default": texts(ProgressText::Default),
         "state": texts(LiveText::State),

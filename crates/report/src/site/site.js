@@ -38,9 +38,13 @@
     byId("more").textContent = data.more[language()].replace("{count}", Math.min(count, data.rows));
   };
 
-  const chosen = () => rows
-    .filter((row) => row.querySelector("input")?.checked)
-    .map((row) => data.entries[row.dataset.at]);
+  // In the order in which they were ticked: the first is the baseline.
+  let ticked = [];
+  const chosen = () => ticked.map((at) => data.entries[at]);
+  const tick = (at, isTicked) => {
+    ticked = ticked.filter((it) => it !== at);
+    if (isTicked) ticked.push(at);
+  };
 
   const cell = (kind, text, title) => {
     const element = document.createElement(kind);
@@ -84,7 +88,7 @@
     const head = document.createElement("tr");
     head.append(cell("th", data.metric[language()]));
     for (const entry of entries) {
-      const facts = [entry.title, entry.point, entry.state[language()], entry.computed && data.computed[language()]];
+      const facts = [entry.title, entry.point, entry.state[language()], entry.flaws[language()], entry.computed && data.computed[language()]];
       const mark = alike(entries[0], entry) ? "" : " ≠";
       const title = cell("th", facts.filter(Boolean).join(" · ") + mark, "number");
       head.append(title);
@@ -104,14 +108,23 @@
     });
   };
 
-  const asked = new Set((location.hash.match(/^#compare=(.*)$/)?.[1] ?? "").split(",").map((name) => {
+  const asked = (location.hash.match(/^#compare=(.*)$/)?.[1] ?? "").split(",").map((name) => {
     try { return decodeURIComponent(name); } catch { return ""; }
-  }));
+  });
+  const boxes = new Map();
   for (const row of rows) {
+    const { at } = row.dataset;
     const box = row.querySelector("input");
     if (!box) continue;
-    box.checked = asked.has(data.entries[row.dataset.at].page);
-    box.addEventListener("change", compare);
+    boxes.set(data.entries[at].page, { at, box });
+    box.addEventListener("change", () => {
+      tick(at, box.checked);
+      compare();
+    });
+  }
+  for (const { at, box } of asked.flatMap((page) => boxes.get(page) ?? [])) {
+    box.checked = true;
+    tick(at, true);
   }
   for (const id of ["search", "tag", "kind", "verdict"]) byId(id).addEventListener("input", filter);
   byId("more").addEventListener("click", () => {

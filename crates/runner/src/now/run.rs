@@ -8,7 +8,7 @@ use inferometer_core::doubt::DoubtCode;
 use inferometer_core::environment::Environment;
 use inferometer_core::record::{Record, Stage};
 use inferometer_core::scenario::Load;
-use inferometer_core::summary::{Distribution, StatedDoubt, Summary};
+use inferometer_core::summary::{Distribution, ObjectiveResult, StatedDoubt, Summary};
 use inferometer_core::units::Offset;
 use inferometer_core::window::Opening;
 use inferometer_load::clock::Clock;
@@ -39,6 +39,8 @@ pub struct RunNow {
     pub planned: Option<u64>,
     /// Measured requests that have ended.
     pub measured: u64,
+    /// Of these, failed.
+    pub failed: u64,
     /// Requests under way a moment ago.
     pub in_flight: u64,
     pub course: Course,
@@ -46,6 +48,8 @@ pub struct RunNow {
     /// Of measured requests.
     pub ttft_ms: Option<Middle>,
     pub tpot_ms: Option<Middle>,
+    /// How they stand so far.
+    pub objectives: Vec<ObjectiveResult>,
     pub doubts: Doubts,
 }
 
@@ -100,11 +104,13 @@ impl RunNow {
             elapsed_s: now.as_duration().as_secs_f64(),
             planned,
             measured: ended(&records, Stage::Measured),
+            failed: summary.requests.failed,
             in_flight: in_flight(&records, now - TOLD_AFTER),
             gauges: Gauges::of(&directory.samples()?, &course),
             course,
             ttft_ms: summary.latency.ttft_ms.as_ref().map(middle),
             tpot_ms: summary.latency.tpot_ms.as_ref().map(middle),
+            objectives: (summary.slo.as_ref()).map_or_else(Vec::new, |slo| slo.objectives.clone()),
             doubts: Doubts {
                 en: news(summary),
                 zh: news(chinese),

@@ -65,7 +65,8 @@ pub struct ListedRun {
     started: Option<String>,
     /// `run`, `sweep`, `capacity`, `study`, `import`.
     kind: String,
-    /// `valid`, `invalid`, `nothing-found`, `running`, `unfinished`, `damaged`, `foreign`.
+    /// `valid`, `invalid`, `nothing-found`, `running`, `unfinished`, `damaged`, `newer`,
+    /// `foreign`, `doubtful`.
     state: String,
     /// The load in a few characters, or how many points, trials or results there are.
     load: String,
@@ -78,6 +79,10 @@ pub struct ListedRun {
     requests_per_s: Option<f64>,
     output_tokens_per_s: Option<f64>,
     ttft_p50_ms: Option<f64>,
+    /// Requests that failed, of those that the figures are of.
+    failed: Option<u64>,
+    /// Whether all objectives were met; absent where there were none, or that is not decidable.
+    objectives_met: Option<bool>,
 }
 
 /// Results of other tools: as `inferometer import --format json` prints those of all files, and

@@ -32,6 +32,7 @@ use inferometer_web::{Answer, Status};
 use serde_json::Value;
 use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -52,9 +53,42 @@ pub struct Own {
 
 /// A folder that is served.
 pub struct Served {
+    /// Its name in addresses, where several are served.
+    pub name: String,
     pub path: PathBuf,
     /// Where its results come from: what is not here yet of one is brought when its page is opened.
     pub store: Option<Location>,
+}
+
+impl Served {
+    /// A folder of this machine, called by its own name.
+    pub fn at(path: PathBuf) -> Self {
+        Served {
+            name: last_name(&path),
+            path,
+            store: None,
+        }
+    }
+}
+
+fn last_name(path: &Path) -> String {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.replace('~', "-")
+}
+
+/// Gives each folder a name of its own that does not depend on the others' order, so that an
+/// address leads to the same result when another folder is served beside it.
+fn told_apart(mut folders: Vec<Served>) -> Vec<Served> {
+    let names: Vec<String> = folders.iter().map(|it| it.name.clone()).collect();
+    for folder in &mut folders {
+        if names.iter().filter(|name| **name == folder.name).count() > 1 {
+            let mut hasher = DefaultHasher::new();
+            std::path::absolute(&folder.path).ok().hash(&mut hasher);
+            folder.name += &format!("-{:04x}", hasher.finish() as u16);
+        }
+    }
+    folders
 }
 
 pub struct Home {
@@ -79,6 +113,7 @@ pub struct Home {
 impl Home {
     pub fn new(folders: Vec<Served>, lang: Option<Lang>) -> Self {
         let cache = cache_folder();
+        let folders = told_apart(folders);
         let index = |it: &Served| Mutex::new(Index::of(&it.path, cache.clone()));
         Home {
             indices: folders.iter().map(index).collect(),
@@ -95,10 +130,7 @@ impl Home {
 
     /// The same beside what this process measures.
     pub fn beside(folder: PathBuf, own: Own, lang: Option<Lang>) -> Self {
-        let folder = Served {
-            path: folder,
-            store: None,
-        };
+        let folder = Served::at(folder);
         Home {
             own: Some(own),
             ..Self::new(vec![folder], lang)
@@ -197,9 +229,9 @@ impl Home {
     /// All results with their names in addresses, the newest first.
     fn results(&self) -> Vec<(String, KnownResult)> {
         let mut found = Vec::new();
-        for (nth, index) in self.indices.iter().enumerate() {
+        for (folder, index) in self.folders.iter().zip(&self.indices) {
             let listed = locked(index).listed();
-            found.extend(listed.into_iter().map(|it| (id(nth, &it.name), it)));
+            found.extend(listed.into_iter().map(|it| (self.id(folder, &it.name), it)));
         }
         if self.indices.len() > 1 {
             let began = |it: &KnownResult| it.started.as_deref().and_then(instant);
@@ -253,14 +285,25 @@ impl Home {
         Ok(stored)
     }
 
-    /// The folder and the name in it that an address means.
+    /// The name of a result in an address: its path below the folder that is served, behind the
+    /// name of that folder where there are several.
+    fn id(&self, folder: &Served, name: &str) -> String {
+        match &self.folders[..] {
+            [_] if !name.contains('~') => name.to_owned(),
+            _ => format!("{}~{name}", folder.name),
+        }
+    }
+
+    /// The folder and the name in it that an address means. One without a folder is of the first,
+    /// as what this process measures or starts is, or of a time when no other was served.
     fn entry<'a>(&self, id: &'a str) -> Option<(&Served, &'a str)> {
-        let (nth, name) = match id.split_once('~') {
-            Some((nth, name)) if nth.parse::<usize>().is_ok() => (nth.parse().ok()?, name),
-            _ => (0, id),
-        };
+        let named = id.split_once('~').and_then(|(folder, name)| {
+            let mut folders = self.folders.iter();
+            Some((folders.find(|it| it.name == folder)?, name))
+        });
+        let (folder, name) = named.unwrap_or((self.folders.first()?, id));
         let is_part = |part: &str| !matches!(part, "" | "." | "..") && !part.contains('\\');
-        (name.split('/').all(is_part)).then_some((self.folders.get(nth)?, name))
+        name.split('/').all(is_part).then_some((folder, name))
     }
 
     /// A page in its reader's language, where no other was chosen.
@@ -331,13 +374,17 @@ impl Home {
         compare::page(&paths, self.lang)
     }
 
-    /// A page with the way back to the list, or one that says why there is none.
-    pub fn or_said(&self, page: anyhow::Result<String>) -> String {
+    /// A page with the way back to the list, or one that says why there is none, with the status of
+    /// that.
+    pub fn or_said(&self, page: anyhow::Result<String>, none: Status) -> Answer {
         match page {
-            Ok(page) => beside(page, "./"),
+            Ok(page) => Answer::page(&self.for_reader(beside(page, "./"))),
             Err(error) => {
                 let text = inferometer_runner::with_causes(error.as_ref());
-                said_page(&printable(&text, 2_000), self.lang)
+                let page = said_page(&printable(&text, 2_000), self.lang);
+                let mut answer = Answer::page(&self.for_reader(page));
+                answer.status = none;
+                answer
             }
         }
     }
@@ -418,15 +465,6 @@ fn locked(index: &Mutex<Index>) -> MutexGuard<'_, Index> {
     (index.lock()).unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// The name of a result in an address: its path below the folder that is served, with the number of
-/// that folder unless it is the first.
-fn id(nth: usize, name: &str) -> String {
-    match (nth, name) {
-        (0, name) if !name.contains('~') => name.to_owned(),
-        (nth, name) => format!("{nth}~{name}"),
-    }
-}
-
 /// Where the page of a result is.
 pub fn address_of(id: &str) -> String {
     format!("runs/{}", encoded(id))
@@ -451,11 +489,7 @@ mod tests {
         std::fs::create_dir_all(team.join("b")).unwrap();
         std::fs::write(team.join("b/scenario.toml"), "").unwrap();
         std::os::unix::fs::symlink(place.path(), served.join("team/out")).unwrap();
-        let folder = Served {
-            path: served.clone(),
-            store: None,
-        };
-        let home = Home::new(vec![folder], Some(Lang::En));
+        let home = Home::new(vec![Served::at(served.clone())], Some(Lang::En));
         assert_eq!(home.stored("a").map(|it| it.path), Some(served.join("a")));
         assert_eq!(
             home.stored("team/of/b").map(|it| it.path),
@@ -469,6 +503,8 @@ mod tests {
             "link",
             "b",
             "1~a",
+            "secret~a",
+            "served~../secret",
             "team",
             "team/of/b/..",
             "team//of/b",
@@ -480,5 +516,35 @@ mod tests {
         ] {
             assert!(home.stored(id).is_none(), "{id}");
         }
+    }
+
+    #[test]
+    fn addresses_stay_the_same_when_other_folders_are_served_beside_or_before_theirs() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = |name: &str| {
+            let run = place.path().join(name).join("r1");
+            std::fs::create_dir_all(&run).unwrap();
+            std::fs::write(run.join("scenario.toml"), "").unwrap();
+            place.path().join(name)
+        };
+        let (old, new, other_new) = (folder("old"), folder("new"), folder("b/new"));
+        let served = |folders: &[&PathBuf]| {
+            let folders = folders.iter().map(|it| Served::at((*it).clone()));
+            Home::new(folders.collect(), Some(Lang::En))
+        };
+        let found = |home: &Home, id: &str| home.stored(id).map(|it| it.path);
+        for order in [[&old, &new], [&new, &old]] {
+            let home = served(&order);
+            assert_eq!(found(&home, "old~r1"), Some(old.join("r1")));
+            assert_eq!(found(&home, "new~r1"), Some(new.join("r1")));
+        }
+        let home = served(&[&old, &new, &other_new]);
+        let ids: Vec<String> = home.results().into_iter().map(|(id, _)| id).collect();
+        let mut paths: Vec<_> = ids.iter().filter_map(|id| found(&home, id)).collect();
+        paths.sort();
+        let mut all = [&old, &new, &other_new].map(|it| it.join("r1"));
+        all.sort();
+        assert_eq!(paths, all);
+        assert_eq!(found(&home, "new~r1"), None, "which of the two?");
     }
 }
