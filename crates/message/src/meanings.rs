@@ -11,7 +11,7 @@ inferometer_text::texts! {
         ShrunkRemedy => "run `inferometer doctor URL`, raise --workers, and check the limit of open files", "运行 `inferometer doctor URL`，调大 --workers，并检查打开文件数上限";
         Unfilled => "too few requests to fill the streams: the load never was what its name says", "请求太少，未能填满并发：实际负载从未达到所标的并发数";
         UnfilledRemedy => "give --requests 'concurrency*10'", "使用 --requests 'concurrency*10'";
-        Late => "the client itself sent late", "客户端自身发送滞后";
+        Late => "the client itself was late to send or to receive", "客户端自身发送或接收滞后";
         LateRemedy => "free this host's CPU, or measure from another host", "腾出本机 CPU，或换一台机器压测";
         Busy => "the client was near its own limit", "客户端接近自身上限";
         BusyRemedy => "raise --workers, or measure from a larger host", "调大 --workers，或换更大的机器";

@@ -147,6 +147,18 @@ pub(super) fn client(summary: &Summary, lang: Lang) -> Option<Finding> {
     })
 }
 
+/// How much the client itself was in the way: the gravest doubt first, then how late it was.
+fn client_trouble(summary: &Summary) -> f64 {
+    let codes = [DoubtCode::ClientBusy, DoubtCode::ClientLate];
+    let doubts = summary.doubts.iter();
+    let doubts = doubts.filter(|doubt| codes.contains(&doubt.code));
+    let gravest = doubts.map(|doubt| doubt.severity as u8).max();
+    let client = &summary.client;
+    let late_ms = client.lag_p99_ms.into_iter().chain(client.pulse_p99_ms);
+    let share = client.ceiling_share.or(client.cpu_share).unwrap_or(0.0);
+    f64::from(gravest.unwrap_or(0)) * 1e9 + late_ms.fold(0.0, f64::max) + share
+}
+
 /// The largest gap of each answer, far above the 99th percentile of all gaps.
 struct Stall {
     /// Share of answers with such a gap; absent for a single one.
@@ -225,10 +237,7 @@ pub(super) fn across(rows: &[MeasuredPoint<'_>], lang: Lang) -> Vec<Finding> {
             known.planned as f64
                 - (known.ok + known.failed + known.cut + known.cancelled + known.unsent) as f64
         }),
-        (client, |summary| {
-            let client = &summary.client;
-            client.ceiling_share.or(client.cpu_share).unwrap_or(0.0)
-        }),
+        (client, client_trouble),
         (stalls, |summary| {
             stall(summary).map_or(0.0, |stall| stall.gap_ms / stall.itl.p99)
         }),

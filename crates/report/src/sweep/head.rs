@@ -165,11 +165,15 @@ fn setting(report: &SweepReport<'_>) -> Vec<Pair> {
     let (Some(summary), Some(scenario)) = (summary, scenario) else {
         return Vec::new();
     };
-    let unknown = Environment::default();
+    // How many prompts were drawn differs between the points.
+    let environment = Environment {
+        distinct_prompts: None,
+        ..report.environment.cloned().unwrap_or_default()
+    };
     let run = RunReport {
         summary,
         scenario: &scenario,
-        environment: report.environment.unwrap_or(&unknown),
+        environment: &environment,
         ending: &Ending::default(),
         directory: None,
         lang: report.lang,
@@ -199,45 +203,46 @@ fn is_valid(visited: &Visited) -> bool {
 }
 
 /// Doubts that make points invalid or change how they are read, the worst first, each once with
-/// its points. Percentiles of too few samples have a mark of their own.
+/// the points where it is that grave. Percentiles of too few samples have a mark of their own.
 fn doubts(report: &SweepReport<'_>, rows: &[MeasuredPoint<'_>]) -> Vec<Note> {
+    /// Notes that change how a point is read.
+    const TELLING: [DoubtCode; 2] = [DoubtCode::InStep, DoubtCode::AllAtOnce];
     let lang = report.lang;
     let axes: Vec<&String> = report.plan.axes.iter().collect();
     let stated = |row: &MeasuredPoint<'_>, code: DoubtCode| {
         let doubts = row.summaries().flat_map(|summary| &summary.doubts);
         let counts = |doubt: &&StatedDoubt| {
-            doubt.code == code && (doubt.severity > Severity::Note || code == DoubtCode::InStep)
+            doubt.code == code && (doubt.severity > Severity::Note || TELLING.contains(&code))
         };
         let severities = doubts.filter(counts).map(|doubt| doubt.severity);
         severities.max()
     };
-    let note = |&code: &DoubtCode| {
+    let note = |severity: Severity, code: DoubtCode| {
         let [meaning, remedy] = DoubtMeaning::of(code)?;
-        let doubted = |row: &&MeasuredPoint<'_>| stated(row, code).is_some();
+        let doubted = |row: &&MeasuredPoint<'_>| stated(row, code) == Some(severity);
         let points: Vec<String> = (rows.iter().filter(doubted))
             .map(|row| row.name(&axes))
             .collect();
-        let severity = rows.iter().filter_map(|row| stated(row, code)).max()?;
-        let points = if points.len() == rows.len() {
-            SweepText::EveryPoint.text(lang).to_owned()
-        } else {
-            few(points, report)
+        let points = match points.len() {
+            0 => return None,
+            all if all == rows.len() => SweepText::EveryPoint.text(lang).to_owned(),
+            _ => few(points, report),
         };
         let values = [("point", points), ("why", meaning.text(lang).to_owned())];
-        Some((
-            severity,
-            Note {
-                tag: severity::word(severity).text(lang).to_owned(),
-                tone: severity::tone(severity),
-                subject: code.into_str().to_owned(),
-                text: SweepText::Because.with(lang, &values),
-                follow: Some(Follow::Remedy(remedy.text(lang).to_owned())),
-            },
-        ))
+        Some(Note {
+            tag: severity::word(severity).text(lang).to_owned(),
+            tone: severity::tone(severity),
+            subject: code.into_str().to_owned(),
+            text: SweepText::Because.with(lang, &values),
+            follow: Some(Follow::Remedy(remedy.text(lang).to_owned())),
+        })
     };
-    let mut notes: Vec<(Severity, Note)> = DoubtCode::VARIANTS.iter().filter_map(note).collect();
-    notes.sort_by_key(|(severity, _)| std::cmp::Reverse(*severity));
-    notes.into_iter().map(|(_, note)| note).collect()
+    let gravest_first = Severity::VARIANTS.iter().rev();
+    let notes = gravest_first.flat_map(|&severity| {
+        let codes = DoubtCode::VARIANTS.iter();
+        codes.filter_map(move |&code| note(severity, code))
+    });
+    notes.collect()
 }
 
 /// The first few of many points.

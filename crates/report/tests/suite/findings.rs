@@ -466,6 +466,50 @@ fn lost_requests_and_a_busy_client_are_told_with_their_counts() {
 }
 
 #[test]
+fn a_sweep_names_the_points_of_each_severity_apart_and_the_latest_client_as_the_worst() {
+    let mut found = ladder(&[100.0, 200.0, 400.0, 700.0]);
+    let late = [78.0, 44.0, 43.0, 18.0];
+    for (nth, (visited, late)) in found.visited.iter_mut().zip(late).enumerate() {
+        let summary = visited.summary.as_mut().unwrap();
+        summary.client.pulse_p99_ms = Some(late);
+        summary.client.cpu_share = Some(0.01 * nth as f64);
+        let severity = if nth == 0 {
+            Severity::Invalid
+        } else {
+            Severity::Warn
+        };
+        summary.valid = nth > 0;
+        let doubt = |code, severity| StatedDoubt {
+            code,
+            severity,
+            text: String::new(),
+            remedy: String::new(),
+        };
+        summary.doubts = vec![
+            doubt(DoubtCode::ClientLate, severity),
+            doubt(DoubtCode::AllAtOnce, Severity::Note),
+        ];
+    }
+    let page = markdown::render(&compose(&found.report(Lang::En)));
+    let invalid = page
+        .lines()
+        .find(|it| it.contains("INVALID") && it.contains("client-late"));
+    let invalid = invalid.unwrap_or_else(|| panic!("{page}"));
+    assert!(invalid.contains("concurrency=1:"), "{invalid}");
+    let warned = page
+        .lines()
+        .find(|it| it.contains("**warn**") && it.contains("client-late"));
+    let warned = warned.unwrap_or_else(|| panic!("{page}"));
+    assert!(
+        warned.contains("concurrency=2; concurrency=4; concurrency=8:"),
+        "{warned}"
+    );
+    assert!(page.contains("all-at-once"), "{page}");
+    assert!(page.contains("the worst, concurrency=1:"), "{page}");
+    assert!(page.contains("78.0 ms"), "{page}");
+}
+
+#[test]
 fn reports_have_findings_only_where_there_is_something_to_say() {
     let found = ladder(&[100.0, 300.0, 500.0, 700.0, 800.0, 805.0, 802.0]);
     for (lang, heading) in [(Lang::En, "Findings"), (Lang::Zh, "发现")] {
