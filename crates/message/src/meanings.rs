@@ -38,7 +38,7 @@ inferometer_text::texts! {
         InputLengths => "the server counts other prompt lengths than were aimed at", "服务端统计的输入长度与预期不符";
         InputLengthsRemedy => "quote the server's counts, or choose --input-tokens so that they come out as wanted", "引用服务端的计数，或调整 --input-tokens 使其符合预期";
         WarmCache => "prompts were found in the server's prefix cache, which the workload did not ask for", "输入命中了服务端的前缀缓存，而负载并未要求";
-        WarmCacheRemedy => "run it with --cache-nonce, or reset the server's prefix cache before each point", "使用 --cache-nonce，或在每个测点前清空服务端的前缀缓存";
+        WarmCacheRemedy => "run synthetic prompts with --cache-nonce; rows of a data file are never altered: give one with more rows, or reset the server's prefix cache before each point", "合成输入请使用 --cache-nonce；数据文件的内容不会被改动：请换行数更多的文件，或在每个测点前清空服务端的前缀缓存";
         Repeated => "the same prompts were sent again and again", "相同的输入被反复发送";
         RepeatedRemedy => "use --input-tokens for synthetic prompts, or a --data file with more lines", "用 --input-tokens 合成输入，或使用行数更多的 --data 文件";
         Unsteady => "throughput, requests under way or TTFT never settled", "吞吐量、在途请求数或 TTFT 始终未稳定";
@@ -53,6 +53,8 @@ inferometer_text::texts! {
         StragglersRemedy => "leave out --hold, or raise --requests; look at why these answers were slow", "不要使用 --hold，或增大 --requests；并查明这些回答为何很慢";
         InStep => "the streams sent in waves, so that TTFT is that of a wave; the same load may run without", "各路请求成批发出，TTFT 反映的是成批到达；同样的负载再跑一次未必如此";
         InStepRemedy => "vary the lengths, as in --output-tokens uniform(64,192), or measure with --rate", "让长度有变化，例如 --output-tokens uniform(64,192)，或改用 --rate 压测";
+        Burst => "the requests began at once, so that TTFT is that of a burst and mostly queueing", "请求同时发出，TTFT 反映的是突发，主要是排队时间";
+        BurstRemedy => "leave out --warmup none and --stagger none for the TTFT of a steady load, unless a burst is what you want to measure", "要得到稳定负载的 TTFT，请去掉 --warmup none 与 --stagger none；除非要测的就是突发";
         Died => "the server did not answer after the measurement", "测量结束后服务端没有响应";
         DiedRemedy => "read the end of the server's log; start it again and measure with less load", "查看服务端日志末尾；重启后用更低的负载测量";
         Nothing => "no request was answered completely", "没有任何请求得到完整回答";
@@ -87,6 +89,7 @@ impl DoubtMeaning {
             DoubtCode::Drift => [M::Drift, M::DriftRemedy],
             DoubtCode::Stragglers => [M::Stragglers, M::StragglersRemedy],
             DoubtCode::InStep => [M::InStep, M::InStepRemedy],
+            DoubtCode::AllAtOnce => [M::Burst, M::BurstRemedy],
             DoubtCode::ServerDied => [M::Died, M::DiedRemedy],
             DoubtCode::NothingMeasured => [M::Nothing, M::NothingRemedy],
             DoubtCode::MissingRanks => [M::MissingRanks, M::MissingRanksRemedy],
@@ -97,8 +100,7 @@ impl DoubtMeaning {
             | DoubtCode::TokenSource
             | DoubtCode::ChunkNotToken
             | DoubtCode::Stalls
-            | DoubtCode::FrontEnd
-            | DoubtCode::AllAtOnce => return None,
+            | DoubtCode::FrontEnd => return None,
         })
     }
 }
