@@ -1,6 +1,7 @@
 //! A search for capacity as a document: the answer first, then how it was found.
 
 use crate::run::{shell_word, typed};
+use crate::severity;
 use inferometer_analysis::compare::Metric;
 use inferometer_campaign::capacity::stored::{
     Capacity, Edge, SearchEnding, StoredProbe, TierCapacity,
@@ -12,12 +13,13 @@ use inferometer_chart::load_level::axis_name;
 use inferometer_chart::points::{of_objective, tradeoff};
 use inferometer_chart::search::{self, Objective, Search};
 use inferometer_chart::{Level, Shown};
+use inferometer_core::doubt::Severity;
 use inferometer_core::scenario::SimClock;
 use inferometer_core::slo::{Slo, SloScope};
 use inferometer_core::summary::Summary;
-use inferometer_message::{CapacityText, FigureText, NoteText, SetupText, SweepText};
+use inferometer_message::{CapacityText, FigureText, NoteText, SetupText, SweepText, VerdictText};
 use inferometer_page::doc::{
-    Block, Cell, Column, Command, Doc, Pair, Section, Table, Tone, Unit, Verdict,
+    Block, Cell, Column, Command, Doc, Note, Pair, Section, Table, Tone, Unit, Verdict,
 };
 use inferometer_page::figure::{Figure, Shape};
 use inferometer_page::number;
@@ -39,6 +41,13 @@ pub fn compose(found: &Capacity, directory: &Path, lang: Lang) -> Doc {
     if let Some(summary) = &found.confirmed {
         let heading = CapacityText::AtTheAnswer.text(lang);
         sections.push(Section::headed(heading, [confirmed(summary, lang)]));
+        let doubts = summary.doubts.iter();
+        let doubts = doubts.filter(|doubt| doubt.severity > Severity::Note);
+        let notes: Vec<Note> = doubts.map(|doubt| severity::note(doubt, lang)).collect();
+        if !notes.is_empty() {
+            let heading = VerdictText::Doubts.text(lang);
+            sections.push(Section::headed(heading, [Block::Notes(notes)]));
+        }
     }
     let heading = CapacityText::Probes.text(lang);
     sections.push(Section::headed(heading, [probes(found, lang)]));

@@ -4,7 +4,7 @@ use super::RunReport;
 use crate::severity;
 use crate::star;
 use inferometer_core::slo::{Slo, SloScope};
-use inferometer_core::summary::{FailureCount, JobAttainment, ObjectiveResult, StatedDoubt};
+use inferometer_core::summary::{FailureCount, JobAttainment, ObjectiveResult};
 use inferometer_message::{MetricText, NumbersText, VerdictText};
 use inferometer_page::doc::{Block, Cell, Column, Follow, Note, Pair, Section, Table, Tone, Unit};
 use inferometer_page::number;
@@ -20,21 +20,13 @@ pub(super) fn doubts(report: &RunReport<'_>) -> Option<Section> {
     } else {
         VerdictText::WhyInvalid
     };
-    let notes = doubts.iter().map(|doubt| stated(report, doubt));
+    let notes = doubts
+        .iter()
+        .map(|doubt| severity::note(doubt, report.lang));
     Some(Section::headed(
         report.say(heading),
         [Vec::from_iter(notes)],
     ))
-}
-
-fn stated(report: &RunReport<'_>, doubt: &StatedDoubt) -> Note {
-    Note {
-        tag: report.say(severity::word(doubt.severity)).to_owned(),
-        tone: severity::tone(doubt.severity),
-        subject: doubt.code.into_str().to_owned(),
-        text: doubt.text.clone(),
-        follow: (!doubt.remedy.is_empty()).then(|| Follow::Remedy(doubt.remedy.clone())),
-    }
 }
 
 pub(super) fn failures(report: &RunReport<'_>) -> Option<Section> {

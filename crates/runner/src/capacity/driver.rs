@@ -163,7 +163,8 @@ impl SearchDriver<'_> {
         if options.connection.sim_clock == Some(SimClock::Virtual) {
             return self.compute(probe, &options, &directory, observer);
         }
-        let mut point = Point::prepare(options, PrefixCache::Kept, self.session, observer)?;
+        // What the probe before it has sent must not be answered from a cache.
+        let mut point = Point::prepare(options, PrefixCache::Emptied, self.session, observer)?;
         self.control.renew();
         let shared = Arc::new(Mutex::new(self.watcher(probe)));
         let (watcher, control) = (Arc::clone(&shared), self.control.clone());

@@ -24,6 +24,8 @@ pub struct Planned {
     /// When the window opens; absent for a load without one.
     pub opening: Option<Opening>,
     pub hold: Hold,
+    /// Prompts that the work has, where it has an end.
+    pub distinct: Option<u64>,
 }
 
 impl Planned {
@@ -34,8 +36,21 @@ impl Planned {
         };
         match self.rhythm {
             _ if self.hold == Hold::None => count,
-            Rhythm::Closed { streams, .. } => count + 4 * u64::from(streams),
+            Rhythm::Closed { streams, .. } => count + self.held(count, u64::from(streams)),
             Rhythm::Open { .. } => numbers_after_open(count),
+        }
+    }
+
+    /// Sessions for those that hold a closed load: plenty, but where the work has just enough of
+    /// them, the warm-up must not begin it anew and find its prompts in the server's cache.
+    fn held(&self, count: u64, streams: u64) -> u64 {
+        let (plenty, least, for_warmup) = (4 * streams, streams, 2 * streams);
+        let Some(spare) = self.distinct.map(|distinct| distinct.saturating_sub(count)) else {
+            return plenty;
+        };
+        match spare.checked_sub(for_warmup) {
+            Some(left) if left >= least => left.min(plenty),
+            _ => plenty,
         }
     }
 
@@ -86,6 +101,7 @@ pub fn planned(scenario: &Scenario, workload: &Workload) -> Planned {
         requests,
         opening,
         hold: load.hold,
+        distinct: workload.distinct(),
     };
     match load.shape {
         Shape::Closed {
@@ -236,4 +252,40 @@ pub fn default_workers(scenario: &Scenario, share: Share) -> u32 {
     u32::try_from(share.of_places(streams).div_ceil(256))
         .unwrap_or(u32::MAX)
         .clamp(1, host::cores())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn closed(streams: u32, requests: u64, distinct: Option<u64>) -> Planned {
+        Planned {
+            rhythm: Rhythm::Closed {
+                streams,
+                spread: Duration::ZERO,
+            },
+            stagger: Stagger::Auto,
+            requests: Some(requests),
+            opening: None,
+            hold: Hold::Auto,
+            distinct,
+        }
+    }
+
+    #[test]
+    fn a_warm_up_does_not_begin_the_rows_anew_where_there_are_enough_of_them() {
+        assert_eq!(closed(192, 1_920, None).spare_session(), 1_920 + 4 * 192);
+        assert_eq!(
+            closed(192, 1_920, Some(9_000)).spare_session(),
+            1_920 + 4 * 192
+        );
+        // One answer of each stream to hold the load, two to warm up: just enough.
+        let tight = closed(192, 1_920, Some(2_500)).spare_session();
+        assert!(tight >= 1_920 + 192 && tight + 2 * 192 <= 2_500, "{tight}");
+        // There is no way without sending some twice.
+        assert_eq!(
+            closed(192, 1_920, Some(2_000)).spare_session(),
+            1_920 + 4 * 192
+        );
+    }
 }
