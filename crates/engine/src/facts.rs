@@ -6,6 +6,7 @@ use inferometer_core::environment::StartedEngine;
 use std::fs::File;
 use std::io;
 use std::path::Path;
+use strum::VariantArray as _;
 
 /// The engine that wrote a log, by what can be read of it, and its facts.
 pub fn facts_of_log(path: &Path) -> io::Result<Option<(EngineKind, StartedEngine)>> {
@@ -16,14 +17,9 @@ pub fn facts_of_log(path: &Path) -> io::Result<Option<(EngineKind, StartedEngine
         let facts = text().filter_map(|line| read_line(*engine, line));
         facts.count()
     };
-    // Of those that know as many lines, `max_by_key` takes the last.
-    let engines = [
-        EngineKind::Mindie,
-        EngineKind::LlamaServer,
-        EngineKind::Sglang,
-        EngineKind::Vllm,
-    ];
-    let engine = engines.into_iter().max_by_key(known);
+    // Of those that know as many lines, `max_by_key` takes the last: the most usual.
+    let engines = EngineKind::VARIANTS.iter().rev();
+    let engine = engines.copied().max_by_key(known);
     let engine = engine.filter(|engine| known(engine) > 0);
     Ok(engine.map(|engine| (engine, read(engine, text()))))
 }

@@ -202,7 +202,10 @@ impl Launch {
         let policy = match flags.engine {
             EngineKind::Sglang => Policy::Sglang(sglang(flags)),
             EngineKind::Trtllm => Policy::Trtllm(trtllm(flags)),
-            _ => Policy::Vllm(vllm(flags)),
+            EngineKind::Vllm
+            | EngineKind::Mindie
+            | EngineKind::LlamaServer
+            | EngineKind::Custom => Policy::Vllm(vllm(flags)),
         };
         let time = step_time(flags, &division, host)
             .kv_dtype(division.layout.dtype)

@@ -42,10 +42,13 @@ pub fn choose(
         port,
         url: url(&engine, port, given),
     };
-    let takes_port = matches!(
-        engine.kind(),
-        EngineKind::Vllm | EngineKind::Sglang | EngineKind::LlamaServer
-    );
+    let takes_port = match engine.kind() {
+        EngineKind::Vllm | EngineKind::Sglang | EngineKind::Trtllm | EngineKind::LlamaServer => {
+            true
+        }
+        // The one has its port in a file, of the other nothing is known.
+        EngineKind::Mindie | EngineKind::Custom => false,
+    };
     let is_free_to_move =
         given.is_none() && takes_port && engine.is_local() && command.flag("port").is_none();
     if !(is_free_to_move && is_listening(&own.url)) {
