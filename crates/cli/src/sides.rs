@@ -172,6 +172,7 @@ fn search_at(folder: &Path) -> Option<&'static str> {
     match stored::Stored::at(folder)?.kind {
         Kind::Capacity => Some("a search for capacity"),
         Kind::Study => Some("a study of launch flags"),
+        Kind::Comparison => Some("a comparison"),
         Kind::Run | Kind::Sweep | Kind::Import => None,
     }
 }

@@ -16,6 +16,8 @@ texts! {
         Study => "study", "调优";
         Trials => "trials: {count}", "试验：{count}";
         Import => "import", "导入";
+        Comparison => "comparison", "对比";
+        Sides => "sides: {count}", "对比项：{count}";
         Results => "results: {count}", "结果：{count}";
         Intact => "{path}: intact, files: {files}", "{path}：完好，文件数：{files}";
         Unhashed => "{path}: readable, but without hashes (an older version, a killed run, or one that goes on)", "{path}：可读，但没有校验和（旧版本、被中止或仍在进行的运行）";

@@ -22,6 +22,7 @@ inferometer_text::texts! {
         CurveOfSearch => "loads in the order of the probes", "按探测顺序的负载";
         CurveOfStudy => "objective of each trial", "各次试验的目标值";
         More => "Show {count} more", "再显示 {count} 条";
+        CurveOfComparison => "ratios to the baseline", "与基准之比";
         HistoryLink => "History", "历史变化";
         Metric => "metric", "指标";
         NoResults => "No results here yet: inferometer run measures one load point, inferometer import reads those of other tools.", "这里还没有结果：用 inferometer run 测量一个负载点，或用 inferometer import 读取其他工具的结果。";

@@ -238,12 +238,13 @@ fn runs(timeline: &Timeline, lang: Lang) -> String {
     let (Some(first), Some(last)) = (timeline.runs.first(), timeline.runs.last()) else {
         return HistoryText::NoneValid.with(lang, &[invalid]);
     };
+    let [from, to] = between([&first.started, &last.started]);
     let runs = HistoryText::RunsFromTo.with(
         lang,
         &[
             ("count", number::count(timeline.runs.len() as u64)),
-            ("from", minute(&first.started)),
-            ("to", minute(&last.started)),
+            ("from", from),
+            ("to", to),
         ],
     );
     if timeline.invalid == 0 {
@@ -255,6 +256,16 @@ fn runs(timeline: &Timeline, lang: Lang) -> String {
 /// A time to the minute, as the run's own clock said it.
 fn minute(started: &str) -> String {
     started.get(..16).unwrap_or(started).replace('T', " ")
+}
+
+/// Two times to the minute, or to the second where they are in the same minute.
+fn between([from, to]: [&str; 2]) -> [String; 2] {
+    let second = |started: &str| started.get(..19).unwrap_or(started).replace('T', " ");
+    if minute(from) == minute(to) {
+        [second(from), second(to)]
+    } else {
+        [minute(from), minute(to)]
+    }
 }
 
 /// A line for each metric: what it is now, and since when.
@@ -364,10 +375,8 @@ fn note(changes: &[(&MetricHistory, &Change)], lang: Lang) -> Option<Note> {
     };
     let worse = changes.iter().any(|(_, change)| change.worse);
     let (word, tone) = judged(worse);
-    let between = [
-        ("from", minute(&first.started[0])),
-        ("to", minute(&first.started[1])),
-    ];
+    let [from, to] = between(first.started.each_ref().map(String::as_str));
+    let between = [("from", from), ("to", to)];
     let of_metric = |(history, change): &(&MetricHistory, &Change)| {
         let [low, high] = [change.low, change.high].map(signed);
         let name = metric(history.metric, lang);
@@ -398,13 +407,14 @@ fn sentence(history: &MetricHistory, change: &Change, lang: Lang) -> String {
     } else {
         (HistoryText::Fell, change.high, change.low)
     };
+    let [from, to] = between(change.started.each_ref().map(String::as_str));
     let values = [
         ("metric", metric_name(history.metric, lang)),
         ("percent", format!("{} %", share(change.ratio))),
         ("low", share(low)),
         ("high", share(high)),
-        ("from", minute(&change.started[0])),
-        ("to", minute(&change.started[1])),
+        ("from", from),
+        ("to", to),
     ];
     text.with(lang, &values)
 }

@@ -124,6 +124,8 @@ pub enum Listed {
     Study { trials: usize },
     /// Results of another tool.
     Import { results: usize },
+    /// Several of them, compared.
+    Comparison { sides: usize },
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -168,6 +170,7 @@ impl Listed {
             Listed::Sweep { .. } | Listed::Import { .. } => SiteText::CurveOfLadder,
             Listed::Capacity { .. } => SiteText::CurveOfSearch,
             Listed::Study { .. } => SiteText::CurveOfStudy,
+            Listed::Comparison { .. } => SiteText::CurveOfComparison,
         }
     }
 
@@ -178,6 +181,7 @@ impl Listed {
             Listed::Capacity { .. } => RunsText::Capacity,
             Listed::Study { .. } => RunsText::Study,
             Listed::Import { .. } => RunsText::Import,
+            Listed::Comparison { .. } => RunsText::Comparison,
         }
     }
 
@@ -193,6 +197,9 @@ impl Listed {
             }
             Listed::Import { results } => {
                 RunsText::Results.with(lang, &[("count", results.to_string())])
+            }
+            Listed::Comparison { sides } => {
+                RunsText::Sides.with(lang, &[("count", sides.to_string())])
             }
             Listed::Capacity { value: None, .. } => number::ABSENT.to_owned(),
             Listed::Capacity {

@@ -82,6 +82,7 @@ pub fn index(entries: &[Entry], hosting: Hosting, lang: Lang) -> String {
         RunsText::Capacity,
         RunsText::Study,
         RunsText::Import,
+        RunsText::Comparison,
     ]
     .map(|kind| option(kind, kind.text(Lang::En)))
     .concat();
@@ -265,7 +266,8 @@ fn row(at: usize, Entry { page, result }: &Entry, hosting: Hosting, lang: Lang) 
 /// A small picture of the course of a result, in equal steps; nothing of fewer than three values.
 fn curve(values: &[f64], title: &str) -> String {
     let most = values.iter().copied().fold(0.0, f64::max);
-    if values.len() < 3 || most <= 0.0 {
+    // What is the same throughout is no course.
+    if values.len() < 3 || values.iter().all(|it| *it == values[0]) || most <= 0.0 {
         return String::new();
     }
     let last = values.len() - 1;
@@ -495,7 +497,7 @@ mod tests {
     #[test]
     fn every_kind_can_be_filtered_and_an_empty_list_says_how_to_fill_it() {
         let page = index(&[], Hosting::Starter, Lang::En);
-        for kind in ["run", "sweep", "capacity", "study", "import"] {
+        for kind in ["run", "sweep", "capacity", "study", "import", "comparison"] {
             assert!(
                 page.contains(&format!("<option value=\"{kind}\"")),
                 "{kind}"

@@ -1,5 +1,5 @@
-//! What a tree of folders holds: runs, sweeps, searches for capacity, studies and imports, the
-//! newest first.
+//! What a tree of folders holds: runs, sweeps, searches for capacity, studies, imports and
+//! comparisons, the newest first.
 
 use crate::error::StorageError;
 use crate::form;
@@ -21,6 +21,8 @@ pub enum Kind {
     Capacity,
     Study,
     Import,
+    /// A comparison that was kept: what was compared, and how.
+    Comparison,
 }
 
 /// Folders inside folders that are looked into for results.
@@ -40,6 +42,9 @@ pub const STUDY_FILE: &str = "trials.jsonl";
 
 /// The file by which kept results of other tools are known.
 pub const IMPORT_FILE: &str = "import.json";
+
+/// The file by which a kept comparison is known.
+pub const COMPARISON_FILE: &str = "comparison.json";
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stored {
@@ -81,6 +86,7 @@ pub fn is_newer(folder: &Path) -> bool {
         PLAN,
         CAPACITY_FILE,
         IMPORT_FILE,
+        COMPARISON_FILE,
         PROBES_FILE,
         STUDY_FILE,
     ];
@@ -102,6 +108,8 @@ fn kind(path: &Path) -> Option<Kind> {
         Some(Kind::Study)
     } else if path.join(IMPORT_FILE).is_file() {
         Some(Kind::Import)
+    } else if path.join(COMPARISON_FILE).is_file() {
+        Some(Kind::Comparison)
     } else {
         RunDir::open(path).ok().map(|_| Kind::Run)
     }
@@ -114,6 +122,10 @@ fn started(path: &Path, kind: Kind) -> Option<String> {
         Kind::Import => {
             let import = read_object(&path.join(IMPORT_FILE))?;
             return import["imported"].as_str().map(str::to_owned);
+        }
+        Kind::Comparison => {
+            let kept = read_object(&path.join(COMPARISON_FILE))?;
+            return kept["compared"].as_str().map(str::to_owned);
         }
         Kind::Sweep => {
             let sweep = SweepDir::open(path).ok()?;
@@ -199,7 +211,7 @@ pub fn latest(folder: &Path) -> Result<Stored, StorageError> {
             run.scenario().is_ok() && run.environment().is_ok() && run.ending().is_ok()
         }),
         Kind::Capacity => stored.path.join(CAPACITY_FILE).is_file(),
-        Kind::Sweep | Kind::Study | Kind::Import => true,
+        Kind::Sweep | Kind::Study | Kind::Import | Kind::Comparison => true,
     };
     list(folder)?
         .into_iter()

@@ -4,7 +4,7 @@
 use crate::error::StorageError;
 use crate::json_lines;
 use crate::run_dir::{self, RunDir};
-use crate::stored::{CAPACITY_FILE, IMPORT_FILE, PROBES_FILE, STUDY_FILE};
+use crate::stored::{CAPACITY_FILE, COMPARISON_FILE, IMPORT_FILE, PROBES_FILE, STUDY_FILE};
 use crate::sums::Sums;
 use crate::sweep_dir::{SweepDir, SweepError};
 use crate::whole_file;
@@ -72,7 +72,9 @@ pub fn has_wrong_hash(path: &Path) -> bool {
 /// Files that bear checksums of their own.
 fn summed_files(path: &Path) -> Vec<Result<bool, StorageError>> {
     let there = |name: &&str| fs::symlink_metadata(path.join(name)).is_ok();
-    let whole = [CAPACITY_FILE, IMPORT_FILE].into_iter().filter(there);
+    let whole = [CAPACITY_FILE, IMPORT_FILE, COMPARISON_FILE]
+        .into_iter()
+        .filter(there);
     let whole = whole.map(|name| whole_file::verify(&path.join(name)));
     let lines = [PROBES_FILE, STUDY_FILE].into_iter().filter(there);
     let lines = lines.map(|name| json_lines::verify(&path.join(name)));

@@ -1,19 +1,28 @@
 //! `inferometer compare`: runs, sweeps and imports against a baseline, with a verdict.
 
+mod kept;
+
+pub use kept::Kept;
+
 use crate::exit::Exit;
-use crate::options::{ColumnOptions, Format, TableOutput};
-use crate::output::{Rendered, annotations, check_report, deliver_apart, language, style};
+use crate::folder::folder_here;
+use crate::options::{ColumnOptions, Format, OutputOptions, TableOutput};
+use crate::output::{Rendered, annotations, check_report, deliver, deliver_apart, language, style};
+use crate::registry;
 use crate::sides::{Side, open, separate};
 use crate::stores::local;
 use anyhow::bail;
 use inferometer_analysis::compare::{Comparison, Group, Metric, Settings, compare};
 use inferometer_bucket::Location;
 use inferometer_core::slo::Slo;
+use inferometer_core::summary::SummaryColumns;
 use inferometer_page::{html, markdown, text};
 use inferometer_report::compare::{CompareReport, checks, compose, csv, figures};
 use inferometer_runner::fetched::Wanted;
 use inferometer_text::Lang;
+use kept::Reach;
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 pub struct CompareArguments {
@@ -39,6 +48,9 @@ pub struct CompareArguments {
     /// Seed of the resampling
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
+    /// Folder to keep the comparison in: `runs`, `report` and `serve` find it there
+    #[arg(long, value_name = "DIR", value_parser = folder_here)]
+    pub out: Option<PathBuf>,
     #[command(flatten)]
     pub columns: ColumnOptions,
     #[command(flatten)]
@@ -71,48 +83,109 @@ pub fn margin(text: &str) -> Result<f64, String> {
 pub fn run(arguments: &CompareArguments) -> anyhow::Result<Exit> {
     let output = arguments.output.options();
     check_report(&output)?;
-    let sides = sides_of(&arguments.paths, &arguments.slo)?;
-    for left_out in sides.iter().flat_map(|side| &side.left_out) {
+    let question = Question {
+        sides: arguments.paths.clone(),
+        settings: Settings {
+            margin: arguments.margin,
+            primary: arguments.primary,
+            seed: arguments.seed,
+            ..Settings::default()
+        },
+        objectives: arguments.slo.clone(),
+    };
+    let answered = question.answered()?;
+    for left_out in &answered.left_out {
         eprintln!("left out: {left_out}");
     }
-    let groups: Vec<Group> = sides.into_iter().map(|side| side.group).collect();
-    let settings = Settings {
-        margin: arguments.margin,
-        primary: arguments.primary,
-        seed: arguments.seed,
-        ..Settings::default()
-    };
-    let comparison = compare(&groups, &settings);
-    let report = CompareReport {
-        comparison: &comparison,
-        groups: &groups,
-        run_deviation: settings.run_deviation,
-        columns: arguments.columns.columns.as_ref(),
-        lang: language(output.lang),
-    };
+    if let Some(folder) = &arguments.out {
+        Kept::new(&question, &answered.comparison, folder).write(folder)?;
+        registry::remember(folder);
+    }
+    let columns = arguments.columns.columns.as_ref();
+    let report = answered.report(&question, columns, language(output.lang));
     let primary_only = arguments.fail_on == Some(FailOn::PrimaryWorse);
     deliver_apart(&output, "compare", |format| {
         render(&report, primary_only, format)
     })?;
-    verdict(&comparison, arguments.fail_on)
+    verdict(&answered.comparison, arguments.fail_on)
+}
+
+/// What is compared, and how.
+struct Question {
+    sides: Vec<String>,
+    settings: Settings,
+    objectives: Vec<Slo>,
+}
+
+struct Answered {
+    groups: Vec<Group>,
+    comparison: Comparison,
+    left_out: Vec<String>,
+}
+
+impl Question {
+    fn answered(&self) -> anyhow::Result<Answered> {
+        let (mut groups, mut left_out) = (Vec::new(), Vec::new());
+        for side in sides_of(&self.sides, &self.objectives)? {
+            left_out.extend(side.left_out);
+            groups.push(side.group);
+        }
+        Ok(Answered {
+            comparison: compare(&groups, &self.settings),
+            groups,
+            left_out,
+        })
+    }
+
+    fn page(&self, lang: Lang) -> anyhow::Result<String> {
+        let answered = self.answered()?;
+        let report = answered.report(self, None, lang);
+        Ok(html::render(
+            &inferometer_report::html::compare::compose_page(&report),
+        ))
+    }
+}
+
+impl Answered {
+    fn report<'a>(
+        &'a self,
+        question: &Question,
+        columns: Option<&'a SummaryColumns>,
+        lang: Lang,
+    ) -> CompareReport<'a> {
+        CompareReport {
+            comparison: &self.comparison,
+            groups: &self.groups,
+            run_deviation: question.settings.run_deviation,
+            columns,
+            lang,
+        }
+    }
 }
 
 /// The page of a comparison with the usual settings.
 pub fn page(paths: &[String], lang: Lang) -> anyhow::Result<String> {
-    let groups = sides_of(paths, &[])?.into_iter().map(|side| side.group);
-    let groups: Vec<Group> = groups.collect();
-    let settings = Settings::default();
-    let comparison = compare(&groups, &settings);
-    let report = CompareReport {
-        comparison: &comparison,
-        groups: &groups,
-        run_deviation: settings.run_deviation,
-        columns: None,
-        lang,
+    let question = Question {
+        sides: paths.to_vec(),
+        settings: Settings::default(),
+        objectives: Vec::new(),
     };
-    Ok(html::render(
-        &inferometer_report::html::compare::compose_page(&report),
-    ))
+    question.page(lang)
+}
+
+/// Shows a comparison that was kept, made anew from what was compared.
+pub fn show_kept(folder: &Path, output: &OutputOptions) -> anyhow::Result<Exit> {
+    let question = Kept::open(folder)?.question(folder, Reach::Anywhere)?;
+    let answered = question.answered()?;
+    let report = answered.report(&question, output.columns.as_ref(), language(output.lang));
+    deliver(output, folder, |format| render(&report, false, format))?;
+    verdict(&answered.comparison, None)
+}
+
+/// The page of one for readers who may see no more than what lies beside it.
+pub fn kept_page(folder: &Path, lang: Lang) -> anyhow::Result<String> {
+    let question = Kept::open(folder)?.question(folder, Reach::Beside)?;
+    question.page(lang)
 }
 
 fn sides_of(paths: &[String], objectives: &[Slo]) -> anyhow::Result<Vec<Side>> {

@@ -174,7 +174,7 @@ pub fn run_folders(stored: &Stored) -> Vec<PathBuf> {
             let trials = sweep.results().unwrap_or_default();
             trials.iter().filter_map(|it| sweep.run_path(it)).collect()
         }
-        Kind::Capacity | Kind::Study | Kind::Import => Vec::new(),
+        Kind::Capacity | Kind::Study | Kind::Import | Kind::Comparison => Vec::new(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! `inferometer report`: a stored run, sweep or search again.
 
-use crate::command::{capacity, import, site, sweep, tune};
+use crate::command::{capacity, compare, import, site, sweep, tune};
 use crate::exit::Exit;
 use crate::options::{ColumnOptions, Format, OutputOptions, RUNS};
 use crate::otlp::{OtlpOptions, When};
@@ -102,6 +102,7 @@ pub fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
         }
         Kind::Study => tune::show_stored(&stored.path, &arguments.output),
         Kind::Import => import::show_stored(&stored.path, &output),
+        Kind::Comparison => compare::show_kept(&stored.path, &output),
     }
 }
 

@@ -1,7 +1,7 @@
 //! `inferometer runs`: what is in the runs folder.
 
 use crate::command::history::{past_run, run_folders};
-use crate::command::{capacity, tune};
+use crate::command::{capacity, compare, tune};
 use crate::conditions::{Condition, chosen, condition};
 use crate::exit::Exit;
 use crate::options::{ColumnOptions, RUNS, lang};
@@ -106,7 +106,7 @@ fn values((known, stored): &(KnownResult, Stored), name: &str) -> Vec<String> {
     }
     let runs = match stored.kind {
         Kind::Capacity | Kind::Study => runs_below(&stored.path),
-        Kind::Run | Kind::Sweep | Kind::Import => run_folders(stored),
+        Kind::Run | Kind::Sweep | Kind::Import | Kind::Comparison => run_folders(stored),
     };
     let runs = runs.iter().filter_map(|path| past_run(path).ok()?);
     runs.filter_map(|run| run.value(name).map(str::to_owned))
@@ -151,6 +151,7 @@ pub fn known(stored: &Stored) -> KnownResult {
         Kind::Capacity => capacity_of(stored),
         Kind::Study => study_of(stored),
         Kind::Import => import_of(stored),
+        Kind::Comparison => comparison_of(stored),
     };
     KnownResult {
         started: stored.started.clone(),
@@ -176,7 +177,7 @@ fn server_of(stored: &Stored) -> Option<Vec<String>> {
     let first = match stored.kind {
         Kind::Run => Some(stored.path.clone()),
         Kind::Capacity | Kind::Study => runs_below(&stored.path).into_iter().next(),
-        Kind::Sweep | Kind::Import => run_folders(stored).into_iter().next(),
+        Kind::Sweep | Kind::Import | Kind::Comparison => run_folders(stored).into_iter().next(),
     };
     let environment = RunDir::open(first?).ok()?.environment().ok()?;
     let engine = environment.engine.map(|it| [Some(it.name), it.version]);
@@ -244,6 +245,18 @@ fn import_of(stored: &Stored) -> KnownResult {
         curve: ladders.unwrap_or_default(),
         ..KnownResult::new(&name(stored), Listed::Import { results }, state)
     }
+}
+
+/// Valid where everything could be compared.
+fn comparison_of(stored: &Stored) -> KnownResult {
+    let kept = compare::Kept::open(&stored.path).ok();
+    let state = match &kept {
+        Some(kept) if kept.is_comparable() => RunState::Valid,
+        Some(_) => RunState::Invalid,
+        None => RunState::Damaged,
+    };
+    let sides = kept.map_or(0, |kept| kept.sides.len());
+    KnownResult::new(&name(stored), Listed::Comparison { sides }, state)
 }
 
 fn run_of(stored: &Stored) -> KnownResult {

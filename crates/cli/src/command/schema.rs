@@ -28,12 +28,13 @@ macro_rules! schema {
     };
 }
 /// Each form, without `inferometer.` and `/1`, and its schema.
-const SCHEMAS: [(&str, &str); 22] = [
+const SCHEMAS: [(&str, &str); 23] = [
     schema!("calibration"),
     schema!("capacity"),
     schema!("capacity-probes"),
     schema!("choice"),
     schema!("compare"),
+    schema!("comparison"),
     schema!("data"),
     schema!("doctor"),
     schema!("from"),

@@ -1,7 +1,7 @@
 //! `inferometer report DIR… -o SITE`: a static index of many results, with a page for each.
 
 use crate::command::runs::{name, searchable};
-use crate::command::{capacity, import, sweep, tune};
+use crate::command::{capacity, compare, import, sweep, tune};
 use crate::exit::Exit;
 use crate::options::OutputOptions;
 use crate::output::{check_output, language, page_of, read_again};
@@ -144,6 +144,7 @@ pub fn made_page(stored: &Stored, lang: Lang) -> String {
         Kind::Capacity => capacity_page(path, lang),
         Kind::Study => tune::stored_page(path, lang),
         Kind::Import => import::stored_page(path, lang),
+        Kind::Comparison => compare::kept_page(path, lang),
     };
     // A result that cannot be read still has its place in the index, and says why.
     page.unwrap_or_else(|error| plain(with_causes(error.as_ref())))

@@ -308,6 +308,38 @@ fn a_run_of_another_process_is_ended_from_a_page_unless_it_is_read_only() {
 }
 
 #[test]
+fn a_comparison_that_was_kept_is_listed_and_has_its_report() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("kept")).unwrap();
+    run(&place, "kept/a", "1");
+    run(&place, "kept/b", "1");
+    let words = "compare kept/a kept/b --margin 7% --out kept/a-and-b --format json";
+    let made = place.run(&words.split(' ').collect::<Vec<_>>());
+    assert_eq!(made.code, Some(0), "{made:?}");
+    let again = place.run(&["report", "kept/a-and-b", "--format", "json"]);
+    assert_eq!(again.code, Some(0), "{again:?}");
+    let [made, again] = [&made, &again].map(|it| serde_json::from_str::<Value>(&it.stdout));
+    let (made, again) = (made.unwrap(), again.unwrap());
+    assert_eq!(made["margin"], 0.07);
+    assert_eq!(made["rows"][0]["ratio"], again["rows"][0]["ratio"]);
+    // Both can be moved together.
+    std::fs::rename(place.path("kept"), place.path("moved")).unwrap();
+    let served = serve(&place, &["moved"]);
+    let runs = served.json("/api/runs")["runs"].clone();
+    let mut runs = runs.as_array().unwrap().iter();
+    let kept = runs.find(|it| it["name"] == "a-and-b").unwrap();
+    assert_eq!(kept["kind"], "comparison");
+    assert_eq!(kept["state"], "valid");
+    let page = served.get("/runs/a-and-b");
+    assert!(page.contains("Comparison") && page.contains("±7"), "{page}");
+    let refused = place.run(&["compare", "moved/a", "moved/b", "--out", "moved/a"]);
+    assert!(
+        refused.stderr.contains("already holds files"),
+        "{refused:?}"
+    );
+}
+
+#[test]
 fn damaged_results_and_those_of_a_newer_version_are_marked_in_the_list() {
     let place = Place::new();
     std::fs::create_dir(place.path("kept")).unwrap();

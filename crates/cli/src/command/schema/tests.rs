@@ -1,5 +1,6 @@
 use super::forms;
 use super::{SCHEMAS, SchemaArguments, run};
+use crate::command::compare::Kept;
 use crate::generated::{Generated, check};
 use inferometer_analysis::compare::Comparison;
 use inferometer_campaign::capacity::stored::{Capacity, SearchLine};
@@ -31,6 +32,7 @@ fn written(name: &str) -> String {
         "capacity-probes" => of::<SearchLine>(),
         "choice" => of::<forms::Choice>(),
         "compare" => of::<Comparison>(),
+        "comparison" => of::<Kept>(),
         "data" => of::<Survey>(),
         "doctor" => of::<Certificate>(),
         "from" => of::<forms::From>(),
