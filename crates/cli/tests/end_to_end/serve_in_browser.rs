@@ -48,6 +48,55 @@ fn results_are_found_ticked_and_compared() {
 }
 
 #[test]
+fn a_long_list_is_shown_in_pieces_and_searched_whole_and_the_first_ticked_is_the_baseline() {
+    let Some(browser) = Browser::start() else {
+        return;
+    };
+    let place = Place::new();
+    run(&place, "kept/old", "1");
+    for number in 0..250 {
+        let folder = place.path("kept").join(format!("import-{number:03}"));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("import.json"), "{}").unwrap();
+    }
+    run(&place, "kept/team/new", "1");
+    let served = serve(&place, &["kept"]);
+    let mut page = browser.page(390);
+    page.go(&format!("http://{}/", served.address));
+    let rows = "document.querySelectorAll('tr[data-at]').length";
+    page.until(&format!("{rows} === 200"));
+    page.value("document.getElementById('more').click()");
+    page.until(&format!("{rows} === 252"));
+    page.value(
+        "(() => { const search = document.getElementById('search'); search.value = 'import-007'; \
+         search.dispatchEvent(new Event('input')); })()",
+    );
+    page.until(&format!("{rows} === 1"));
+    let wide = "document.querySelector('.scroll').scrollWidth <= document.querySelector('.scroll').clientWidth";
+    assert_eq!(page.value(wide), true, "no row is wider than a phone");
+    page.value(
+        "(() => { const search = document.getElementById('search'); search.value = ''; \
+         search.dispatchEvent(new Event('input')); })()",
+    );
+    // In the order of ticking, whatever that of the list.
+    for name in ["old", "team/new"] {
+        page.value(&format!(
+            "[...document.querySelectorAll('input[type=checkbox]')].find((it) => it.ariaLabel === '{name}').click()"
+        ));
+    }
+    let link = "decodeURIComponent(document.querySelector('#test a').search)";
+    page.until(&format!("{link} === '?ids=old,team/new'"));
+    // A link with both opens with both ticked, in that order.
+    page.value("location.reload()");
+    page.until(&format!(
+        "document.readyState === 'complete' && {link} === '?ids=old,team/new'"
+    ));
+    page.value("document.querySelector('#test a').click()");
+    page.until("location.pathname === '/compare' && document.readyState === 'complete'");
+    page.until("document.body.innerText.includes('team/new')");
+}
+
+#[test]
 fn a_run_is_followed_to_its_end_also_by_a_server_that_came_back() {
     let Some(browser) = Browser::start() else {
         return;
@@ -64,6 +113,20 @@ fn a_run_is_followed_to_its_end_also_by_a_server_that_came_back() {
     page.until("document.getElementById('state').textContent === 'measuring'");
     page.until("document.getElementById('left').textContent.endsWith('left')");
     is_sound(&mut page);
+    // Charts can be taken along, and have names.
+    page.value(
+        "window.taken = []; URL.createObjectURL = (blob) => { blob.text().then((it) => taken.push(it)); return '#'; }",
+    );
+    page.value(
+        "document.querySelectorAll('figure:not([hidden]) button.take').forEach((it) => it.click())",
+    );
+    page.until(
+        "taken.some((it) => it.startsWith('<svg')) && taken.some((it) => it.startsWith('\"s\",'))",
+    );
+    assert_eq!(
+        page.value("document.getElementById('chart-tokens').ariaLabel"),
+        "output tokens per second"
+    );
     // The server of pages goes and comes back; the page goes on by itself.
     drop(served);
     page.until("document.getElementById('state').textContent.includes('again')");
