@@ -161,7 +161,14 @@ impl Model {
         }
         let mut dtype = None;
         loop {
-            if let Some(model) = PRESETS.iter().find(|model| model.name == short) {
+            let is_so_called = |model: &&Model| {
+                let mut names = model
+                    .repositories
+                    .iter()
+                    .filter_map(|it| it.rsplit('/').next());
+                model.name == short || names.any(|name| name.eq_ignore_ascii_case(&short))
+            };
+            if let Some(model) = PRESETS.iter().find(is_so_called) {
                 return Some(match dtype {
                     Some(dtype) => model.stored_as(dtype),
                     None => model.clone(),
@@ -171,7 +178,11 @@ impl Model {
             dtype = match ending {
                 "instruct" | "chat" | "base" | "hf" | "preview" | "it" => dtype,
                 "v0.1" | "v1" | "v1.0" | "v1.5" => dtype,
-                _ => Some(dtype.or(Dtype::named(ending))?),
+                // Of an ending that nobody knows, the shape may be another.
+                _ => {
+                    let own = Dtype::named(ending)?;
+                    Some(dtype.unwrap_or(own))
+                }
             };
             short = rest.to_owned();
         }

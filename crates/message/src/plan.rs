@@ -39,6 +39,7 @@ inferometer_text::texts! {
         PoorestStage => "pipeline stage {n} of {all} is shown ({layers} layers): its cache holds the fewest tokens, and the others have no more blocks", "所示为流水线第 {n}/{all} 段（{layers} 层）：其 KV 缓存容量最小，其他段的块数与之相同";
         FlagsNotCounted => "given, but not counted: {names}; memory use will differ accordingly", "已给出但未计入：{names}；实际显存会有相应差异";
         NpuMemSize => "{automatic} (-1), {by_hand} (0.8 × rest)", "{automatic}（-1），{by_hand}（剩余显存 × 0.8）";
+        OnCards => "{flag} on {cards} cards (--cards {cards})", "{flag}，共 {cards} 张卡（--cards {cards}）";
         WouldFit => "would fit with", "以下做法可行";
         NothingFits => "no remedy tried fits: more cards up to 16, 8 or 4 bits, a shorter max-model-len", "试过的办法（至多 16 卡、8 或 4 位量化、更短的 max-model-len）都不行";
         FromShape => "weights are computed from the shape", "权重由模型结构推算";

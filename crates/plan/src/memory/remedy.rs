@@ -11,7 +11,11 @@ use serde_json::{Value, json};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Remedy {
     /// Cards that share each layer.
-    TensorParallel(u32),
+    TensorParallel {
+        size: u32,
+        /// Cards of the host, where that is more than was said of it.
+        host: Option<u32>,
+    },
     /// Weights of a smaller format.
     Weights(Dtype),
     /// A cache of a smaller format.
@@ -20,14 +24,18 @@ pub enum Remedy {
     MaxModelLen(u64),
     /// A cache of at most this many bytes per card, where the flags ask for more.
     CacheBytes(u64),
-    /// A smaller share of the card for weights and cache.
+    /// Another share of the card for weights and cache.
     Share(f64),
 }
 
 impl Remedy {
     pub(super) fn to_json(self) -> Value {
         match self {
-            Remedy::TensorParallel(cards) => json!({ "tensor-parallel-size": cards }),
+            Remedy::TensorParallel { size, host: None } => json!({ "tensor-parallel-size": size }),
+            Remedy::TensorParallel {
+                size,
+                host: Some(cards),
+            } => json!({ "tensor-parallel-size": size, "cards": cards }),
             Remedy::Weights(dtype) => json!({ "weights": dtype }),
             Remedy::Cache(dtype) => json!({ "kv-cache-dtype": dtype }),
             Remedy::MaxModelLen(tokens) => json!({ "max-model-len": tokens }),
@@ -39,6 +47,8 @@ impl Remedy {
 
 /// The most cards that are tried: those of one host.
 const MOST_CARDS: u32 = 16;
+/// The largest share of a card that vLLM is usually given.
+const MOST_OF_A_CARD: f64 = 0.95;
 /// A window that is worth serving.
 const LEAST_LENGTH: u64 = 256;
 
@@ -66,21 +76,31 @@ pub(super) fn remedies(question: &Question<'_>, answer: &Answer) -> Vec<Remedy> 
             found.push(remedy);
         }
     }
+    let share = MOST_OF_A_CARD.to_string();
+    if question.command.engine == EngineKind::Vllm && fits(&with("gpu-memory-utilization", &share))
+    {
+        found.push(Remedy::Share(MOST_OF_A_CARD));
+    }
     let tensor = question.command.parallelism().tensor;
     let (mut tensor, mut cards) = (tensor.clamp(1, MOST_CARDS), answer.cards.max(1));
     while cards <= u64::from(MOST_CARDS / 2) {
         (tensor, cards) = (tensor * 2, cards * 2);
+        let host = question.cards.max(cards as u32);
         let tried = Question {
-            cards: question.cards.max(cards as u32),
+            cards: host,
             ..with("tensor-parallel-size", &tensor.to_string())
         };
         if fits(&tried) {
-            found.push(Remedy::TensorParallel(tensor));
+            found.push(Remedy::TensorParallel {
+                size: tensor,
+                host: (host > question.cards).then_some(host),
+            });
             break;
         }
     }
     for dtype in [eight_bits(question.device), Dtype::Int4] {
-        if dtype.bytes() >= question.model.model.dtype.bytes() {
+        // Formats of four bits differ in little but their scales.
+        if dtype.bytes() > 0.9 * question.model.model.dtype.bytes() {
             continue;
         }
         let model = quantised(question.model, dtype);

@@ -132,7 +132,11 @@ fn what_does_not_fit_says_by_how_much_and_what_would() {
     let answer = vllm(&model, "a100-80g", &[]);
     assert!(answer.lacking().unwrap() > 50.0 * GIB);
     assert_eq!((answer.kv_tokens, answer.max_concurrency), (None, None));
-    for remedy in [Remedy::TensorParallel(4), Remedy::Weights(Dtype::Int4)] {
+    let four = Remedy::TensorParallel {
+        size: 4,
+        host: None,
+    };
+    for remedy in [four, Remedy::Weights(Dtype::Int4)] {
         assert!(answer.remedies.contains(&remedy), "{:?}", answer.remedies);
     }
     let long = vllm(&preset("llama-3.1-8b"), "l20", &[]);
@@ -295,6 +299,44 @@ fn mindie_sizes_follow_its_manual() {
     let unknown = [("maxSpeed", "9")];
     let error = try_ask(&model, "910b3", EngineKind::Mindie, &unknown).unwrap_err();
     assert!(error.to_string().contains("maxSpeed"), "{error}");
+}
+
+#[test]
+fn a_remedy_says_what_it_needs_and_is_none_where_it_changes_nothing() {
+    let model = preset("deepseek-v3");
+    let lacking = vllm(&model, "h100", &[("tensor-parallel-size", "8")]);
+    let sixteen = Remedy::TensorParallel {
+        size: 16,
+        host: Some(16),
+    };
+    assert!(
+        lacking.remedies.contains(&sixteen),
+        "{:?}",
+        lacking.remedies
+    );
+    // Its weights are of four bits; a larger share of the card is what helps.
+    let oss = vllm(&preset("gpt-oss-120b"), "h100", &[]);
+    assert_ne!(oss.fit, Fit::Fits);
+    assert!(
+        oss.remedies.contains(&Remedy::Share(0.95)),
+        "{:?}",
+        oss.remedies
+    );
+    assert!(
+        !oss.remedies.contains(&Remedy::Weights(Dtype::Int4)),
+        "{:?}",
+        oss.remedies
+    );
+}
+
+#[test]
+fn a_model_of_a_later_month_has_its_own_length() {
+    for name in ["Instruct-2507", "Thinking-2507", "Instruct-2507-FP8"] {
+        let model = Model::named(&format!("Qwen/Qwen3-235B-A22B-{name}")).unwrap();
+        assert_eq!(model.max_position, 262_144, "{name}");
+    }
+    let first = Model::named("Qwen/Qwen3-235B-A22B").unwrap();
+    assert_eq!(first.max_position, 40_960);
 }
 
 #[test]

@@ -125,9 +125,17 @@ fn numbers(answers: &[Answer], lang: Lang) -> Table {
     row(say(Text::Blocks), 0, &|a| count(a.blocks));
     row(say(Text::MaxModelLen), 0, &|a| count(Some(a.max_model_len)));
     row(say(Text::Longest), 0, &|a| count(a.longest));
-    let tokens = answers.first().map_or(0, |answer| answer.request_tokens);
+    // Engines that take requests of other lengths are compared at one that all take.
+    let tokens = answers.iter().map(|answer| answer.request_tokens).min();
+    let tokens = tokens.unwrap_or_default().max(1);
     let at_once = Text::Concurrency.with(lang, &[("tokens", tokens.to_string())]);
-    row(&at_once, 1, &|a| a.max_concurrency);
+    row(&at_once, 1, &|a| {
+        a.max_concurrency?;
+        match a.request_tokens == tokens {
+            true => a.max_concurrency,
+            false => Some(a.kv_tokens? as f64 / tokens as f64),
+        }
+    });
     let rows = rows.into_iter().map(|(name, values, decimals)| {
         let cells = values.into_iter();
         let cells = cells.map(|value| Cell::number(value, Unit::Count, decimals));
@@ -187,18 +195,30 @@ fn remedies(answer: &Answer, lang: Lang) -> Section {
         .remedies
         .iter()
         .map(|remedy| match remedy {
-            Remedy::TensorParallel(cards) => match answer.engine {
-                EngineKind::Mindie => format!("worldSize={cards}"),
-                EngineKind::Sglang => format!("--tp-size {cards}"),
-                _ => format!("--tensor-parallel-size {cards}"),
-            },
+            Remedy::TensorParallel { size, host } => {
+                let flag = match answer.engine {
+                    EngineKind::Mindie => format!("worldSize={size}"),
+                    EngineKind::Sglang => format!("--tp-size {size}"),
+                    _ => format!("--tensor-parallel-size {size}"),
+                };
+                match host {
+                    Some(cards) => {
+                        let values = [("flag", flag), ("cards", cards.to_string())];
+                        Text::OnCards.with(lang, &values)
+                    }
+                    None => flag,
+                }
+            }
             Remedy::Weights(dtype) => format!("{} {dtype:?}", Text::Weights.text(lang)),
             Remedy::Cache(_) => "--kv-cache-dtype fp8".to_owned(),
             Remedy::CacheBytes(bytes) => {
                 let gib = format!("{:.0}", *bytes as f64 / GIB);
                 Text::SmallerCache.with(lang, &[("gib", gib)])
             }
-            Remedy::Share(share) => format!("--mem-fraction-static {share}"),
+            Remedy::Share(share) => match answer.engine {
+                EngineKind::Vllm => format!("--gpu-memory-utilization {share}"),
+                _ => format!("--mem-fraction-static {share}"),
+            },
             Remedy::MaxModelLen(tokens) => match answer.engine {
                 EngineKind::Mindie => format!("maxSeqLen={tokens}"),
                 EngineKind::Sglang => format!("--context-length {tokens}"),
