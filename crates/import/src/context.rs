@@ -93,30 +93,8 @@ pub(crate) fn attach(
     without_result
 }
 
-/// Starts of which the notes hold only what the engine said, below a heading or a line of
-/// settings.
-pub(crate) fn out_of_memory(notes: &mut Notes<'_>) -> Vec<ImportedResult> {
-    let sections = sections(notes);
-    let mut refused = Vec::new();
-    let mut last = None;
-    for line in 0..notes.lines.len() {
-        if notes.is_taken(line) || !is_out_of_memory(notes.lines[line]) {
-            continue;
-        }
-        // Every process of an engine says it again.
-        let home = above(&sections, line).first().copied();
-        if last.replace(home) == Some(home) {
-            continue;
-        }
-        let mut found = ImportedResult::new(Tool::TrialLog, (line, line));
-        found.error = Some(printable(bare(notes.lines[line]), 1000));
-        notes.take((line, line));
-        refused.push(found);
-    }
-    refused
-}
-
-fn is_out_of_memory(line: &str) -> bool {
+/// Whether a line is what an engine says when the memory of a card is exhausted.
+pub(crate) fn is_out_of_memory(line: &str) -> bool {
     line.contains("CUDA out of memory") || line.contains("NPU out of memory")
 }
 

@@ -59,7 +59,9 @@ mod unread;
 
 pub use assumption::{Assumption, TimeUnit};
 pub use command_line::{TranslateError, Translation, translate};
-pub use comparable::{MeasuredResult, measured, measured_in};
+pub use comparable::{
+    MeasuredResult, ResultsOfCard, by_card, measured, measured_in, out_of_memory,
+};
 pub use conclude::doubts;
 pub use copies::repeats;
 pub use doubt::{ImportDoubt, ImportDoubtCode, RepeatedNumber, StatedImportDoubt};

@@ -17,8 +17,7 @@ pub fn read(name: &str, text: &str) -> Imported {
     results.extend(block::find(&mut notes));
     results.sort_by_key(|found| found.lines);
     let without_result = context::attach(&mut results, &mut notes);
-    results.extend(failed_point::find(&mut notes));
-    results.extend(context::out_of_memory(&mut notes));
+    failed_point::find(&mut results, &mut notes);
     results.sort_by_key(|found| found.lines);
     let title = heading::read(&mut results, &notes);
     facts::read(&mut results);

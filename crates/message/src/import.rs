@@ -44,6 +44,12 @@ inferometer_text::texts! {
         CountInvalid => "invalid: {count}", "无效 {count} 个";
         CountDoubtful => "doubtful: {count}", "有疑点 {count} 个";
         CountNoted => "with notes: {count}", "有提示 {count} 个";
+        QueueWait => "queue", "排队";
+        PrefillBatch => "prefill batch", "prefill 批";
+        DecodeBatch => "decode batch", "decode 批";
+        InRequests => "{name} (requests)", "{name}（请求数）";
+        OutOfMemory => "out of memory", "显存不足";
+        CountOutOfMemory => "out of memory under load: {count}", "负载下显存不足 {count} 个";
         CountRefused => "refused starts: {count}", "启动失败 {count} 个";
         DoubtsHeading => "Doubts", "疑点";
         AllResults => "all {count} results", "全部 {count} 个结果";

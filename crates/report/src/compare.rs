@@ -16,6 +16,7 @@ pub(crate) use figures::labels;
 use inferometer_analysis::compare::{
     Comparison, Direction, Group, Metric, Row, RunSample, Verdict,
 };
+use inferometer_chart::measured::distinct;
 use inferometer_core::point::Point;
 use inferometer_core::summary::SummaryColumns;
 use inferometer_message::{CompareText, ComparedMetric};
@@ -172,10 +173,15 @@ fn described(group: &Group, label: &str, head: &str, lang: Lang) -> String {
     PunctuationText::Semicolon.join(lang, &parts)
 }
 
-/// The model and the cards of a group, as far as all of its runs agree on them.
+/// The model of a group, as far as all of its runs agree on it, and its cards.
 fn system(group: &Group, lang: Lang) -> Option<String> {
     let model = same(group, |run| run.system.model.clone());
-    let device = same(group, |run| run.system.device.clone());
+    let devices = group
+        .runs
+        .iter()
+        .filter_map(|run| run.system.device.as_deref());
+    let devices: BTreeSet<&str> = devices.collect();
+    let device = (!devices.is_empty()).then(|| Vec::from_iter(devices).join(" + "));
     let cards = same(group, |run| run.summary.cards()).map(|cards| cards.to_string());
     let cards = match (cards, device) {
         (Some(cards), Some(device)) => Some(format!("{cards} × {device}")),
@@ -213,14 +219,31 @@ fn verdicts(report: &CompareReport<'_>) -> Vec<Judgement> {
             };
             let primary = rows(|row| row.primary);
             let each = rows(|row| row.metric == Metric::OutputTokensPerSPerCard && !row.primary);
-            let mut lines = vec![verdict(report, &primary, &label)];
+            let mut lines = by_test(report, &primary, &label);
             if !each.is_empty() {
-                lines.push(verdict(report, &each, &label));
+                lines.extend(by_test(report, &each, &label));
             }
             lines.extend(within_slo::verdicts(report, name, &label));
             lines
         })
         .collect()
+}
+
+/// What one metric says of a group at all loads: a line for each model and data set of an import,
+/// since what holds for one need not hold for another.
+fn by_test(report: &CompareReport<'_>, rows: &[&Row], label: &str) -> Vec<Judgement> {
+    let tests = distinct(rows.iter().map(|row| row.point.group()));
+    if tests.iter().all(Option::is_none) {
+        return vec![verdict(report, rows, label)];
+    }
+    let line = |test: Option<&str>| {
+        let own = rows.iter().filter(|row| row.point.group() == test);
+        let own: Vec<&Row> = own.copied().collect();
+        let named = [label].into_iter().chain(test);
+        let named = PunctuationText::Comma.join(report.lang, &Vec::from_iter(named));
+        verdict(report, &own, &named)
+    };
+    tests.into_iter().map(line).collect()
 }
 
 /// What one metric says of a group at all loads.
@@ -258,7 +281,7 @@ fn verdict(report: &CompareReport<'_>, rows: &[&Row], label: &str) -> Judgement 
                 group,
                 ("metric", metric(row.metric, lang)),
                 ("change", change(row.ratio)),
-                ("point", shown(&row.point)),
+                ("point", shown(&row.point.without_group())),
                 ("margin", number::percent(report.comparison.margin)),
             ];
             let text = match row.within_margin {

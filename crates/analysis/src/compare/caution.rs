@@ -1,6 +1,6 @@
 //! What a reader of a comparison should know of its sides, though they may be compared.
 
-use super::Group;
+use super::{Group, RunSample, Unpaired};
 use inferometer_core::doubt::Severity;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,6 +32,14 @@ pub struct DoubtCount {
 pub struct GroupModels {
     pub group: String,
     pub models: Vec<String>,
+}
+
+/// The cards of a group's runs, as far as they say.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct GroupDevices {
+    pub group: String,
+    pub devices: Vec<String>,
 }
 
 /// How many requests a run of a group had.
@@ -77,22 +85,43 @@ impl GroupDoubts {
     }
 }
 
+/// Loads at which the server of a group ran out of memory.
+pub(super) fn out_of_memory(group: &Group) -> impl Iterator<Item = Unpaired> {
+    group.out_of_memory.iter().map(|point| Unpaired {
+        group: group.name.clone(),
+        point: point.clone(),
+    })
+}
+
+/// What the runs of each group name, unless all groups name the same: one side alone with several
+/// is no difference between the sides.
+fn different(
+    groups: &[Group],
+    named_by: impl Fn(&RunSample) -> Option<String>,
+) -> Vec<(String, Vec<String>)> {
+    let named: Vec<(String, Vec<String>)> = (groups.iter())
+        .map(|group| {
+            let names: BTreeSet<String> = group.runs.iter().filter_map(&named_by).collect();
+            (group.name.clone(), names.into_iter().collect())
+        })
+        .filter(|(_, names): &(String, Vec<String>)| !names.is_empty())
+        .collect();
+    let differ = named.iter().any(|(_, names)| *names != named[0].1);
+    if differ { named } else { Vec::new() }
+}
+
 /// The models of each group, unless all that are named are one.
 pub(super) fn different_models(groups: &[Group]) -> Vec<GroupModels> {
-    let models = |group: &Group| -> BTreeSet<String> {
-        let named = group.runs.iter().filter_map(|run| run.system.model.clone());
-        named.collect()
-    };
-    let named: Vec<GroupModels> = (groups.iter())
-        .map(|group| GroupModels {
-            group: group.name.clone(),
-            models: models(group).into_iter().collect(),
-        })
-        .filter(|it| !it.models.is_empty())
-        .collect();
-    // One side alone with several models is no difference between the sides.
-    let differ = named.iter().any(|it| it.models != named[0].models);
-    if differ { named } else { Vec::new() }
+    let named = different(groups, |run| run.system.model.clone()).into_iter();
+    let models = |(group, models)| GroupModels { group, models };
+    named.map(models).collect()
+}
+
+/// The cards of each group, likewise.
+pub(super) fn different_devices(groups: &[Group]) -> Vec<GroupDevices> {
+    let named = different(groups, |run| run.system.device.clone()).into_iter();
+    let devices = |(group, devices)| GroupDevices { group, devices };
+    named.map(devices).collect()
 }
 
 /// The requests of each group's runs, where some side's are much longer: a start, a queue that grows

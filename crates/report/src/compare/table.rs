@@ -241,8 +241,14 @@ pub(super) fn footnotes(report: &CompareReport<'_>) -> Vec<String> {
     if any(Basis::FewWaves) {
         notes.push(CompareText::FewWaves.text(lang).to_owned());
     }
+    let uncounted = (report.groups.iter().flat_map(|group| &group.runs))
+        .any(|run| run.series.is_none() && run.answered.is_none());
     if any(Basis::Nothing) {
-        notes.push(CompareText::FiguresAlone.text(lang).to_owned());
+        let text = match uncounted {
+            true => CompareText::NoCount,
+            false => CompareText::FiguresAlone,
+        };
+        notes.push(text.text(lang).to_owned());
     }
     notes
 }

@@ -336,10 +336,10 @@ fn cell(row: Option<&ReportedResult<'_>>, unit: Unit, lang: Lang) -> Cell {
     let Some(row) = row else {
         return Cell::blank();
     };
+    if let Some(word) = row.failure() {
+        return Cell::Toned(word.text(lang).to_owned(), Tone::Bad);
+    }
     match rate(row, unit) {
-        _ if row.found.error.is_some() => {
-            Cell::Toned(ImportText::Refused.text(lang).to_owned(), Tone::Bad)
-        }
         Some(rate) if counts(row) => Cell::brief(Some(rate)),
         Some(rate) => Cell::Toned(format!("! {}", number::brief(rate)), Tone::Bad),
         None => Cell::blank(),
