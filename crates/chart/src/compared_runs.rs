@@ -71,6 +71,10 @@ pub fn overlays(sides: &[ComparedRuns<'_>], lang: Lang) -> Vec<Figure> {
             let mut figures = vec![ladder::overlay(&ladder, lang)];
             figures.extend(ladder::overlay_per_card(&ladder, lang));
             for figure in &mut figures {
+                // What no side knows has no chart.
+                if figure.panels.iter().any(|panel| !panel.is_empty()) {
+                    figure.panels.retain(|panel| !panel.is_empty());
+                }
                 figure.footnotes.extend(doubtful(&ladder, lang));
                 if several {
                     figure.id = format!("{}-{}", figure.id, place + 1);

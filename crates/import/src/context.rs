@@ -66,11 +66,15 @@ pub(crate) fn attach(
         } else if range.is_empty() {
             without_result.push(command.lines);
         } else {
+            let is_home = |found: &ImportedResult| {
+                let headings = above(&sections, found.span().0);
+                home.is_none_or(|home| headings.contains(&home))
+            };
+            // A table beside blocks is made of them; alone it is what the command led to.
+            let mut of_range = results[range.clone()].iter();
+            let has_blocks = of_range.any(|found| is_block(found) && is_home(found));
             let mut served: Vec<&mut ImportedResult> = (results[range].iter_mut())
-                .filter(|found| {
-                    let headings = above(&sections, found.span().0);
-                    is_block(found) && home.is_none_or(|home| headings.contains(&home))
-                })
+                .filter(|found| is_home(found) && (is_block(found) || !has_blocks))
                 .collect();
             // Of two results at one load, who knows what was changed in between?
             let loads: BTreeSet<String> = served.iter().map(|it| load(it)).collect();

@@ -48,6 +48,7 @@ mod result;
 mod rounding;
 mod section;
 mod select;
+mod served_by;
 mod source;
 mod statistics_table;
 mod store;

@@ -39,6 +39,9 @@ inferometer_text::texts! {
         NoDoubts => "NO DOUBTS", "无疑点";
         NotesOnly => "ONLY NOTES", "仅有提示";
         Doubtful => "DOUBTFUL", "有疑点";
+        Invalid => "INVALID", "无效（INVALID）";
+        SomeInvalid => "{count} OF {all} INVALID", "{all} 个中 {count} 个无效（INVALID）";
+        CountContradicting => "rows of tables that contradict their block: {count}", "与结果块不符的表格行 {count} 个";
         CountResults => "results: {count}", "结果 {count} 个";
         CountRepeated => "repeated in tables: {count}", "表格中重复 {count} 个";
         CountInvalid => "invalid: {count}", "无效 {count} 个";
@@ -61,7 +64,8 @@ inferometer_text::texts! {
         MostOutput => "most output", "最高输出";
         MostAt => "{name} {rate} at {load}", "{name} 在 {load} 时 {rate}";
         LessAt => "{name} {rate} at {load} ({less} less)", "{name} 在 {load} 时 {rate}（低 {less}）";
-        Ahead => "ahead of the next", "领先第二名";
+        Ahead => "ahead", "领先";
+        AheadOf => "{first} +{by} over {second}", "{first} 比 {second} 高 {by}";
         NobodyAhead => "within {margin}", "相差不超过 {margin}";
         NotCounted => "has failures or is invalid: not counted among the best", "有失败请求或无效：不参与比较";
         OtherLengths => "mean answers differ, so that rates in tokens tell less: {lengths}", "平均输出长度不同，按 token 计的吞吐量可比性降低：{lengths}";

@@ -79,13 +79,16 @@ pub fn compose(report: &CompareReport<'_>) -> Doc {
 }
 
 /// The primary metric at each load, where there are several and no figures were chosen.
-fn overview(report: &CompareReport<'_>) -> Option<Section> {
-    let usual = report.columns.is_none();
-    usual.then(|| table::over_loads(report)).flatten()
+fn overview(report: &CompareReport<'_>) -> Vec<Section> {
+    match report.columns {
+        None => table::over_loads(report),
+        Some(_) => Vec::new(),
+    }
 }
 
-pub(crate) fn has_overview(report: &CompareReport<'_>) -> bool {
-    overview(report).is_some()
+/// How many tables of the primary metric over the loads there are.
+pub(crate) fn overviews(report: &CompareReport<'_>) -> usize {
+    overview(report).len()
 }
 
 fn note(reason: String) -> Note {

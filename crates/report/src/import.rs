@@ -22,7 +22,7 @@ use inferometer_import::{
     ImportedSummary, ImportedThroughput, MeasuredResult, ResultGroup, Spread, StatedImportDoubt,
     Stored, doubts, groups, measured_in, repeats,
 };
-use inferometer_message::{ImportText, VerdictText};
+use inferometer_message::ImportText;
 use inferometer_page::doc::{Block, Doc, Pair, Section, Tone, Verdict};
 use inferometer_page::number;
 use inferometer_text::Lang;
@@ -61,6 +61,8 @@ pub struct ReportedResult<'a> {
     pub measured: Option<(Point, Summary)>,
     /// It says nothing that a block beside it does not.
     pub is_repeat: bool,
+    /// It is the row of a table that contradicts the block it was made of: no measurement of its own.
+    pub contradicts_block: bool,
 }
 
 impl<'a> ImportReport<'a> {
@@ -81,6 +83,7 @@ impl<'a> ImportReport<'a> {
                     place
                 },
                 is_repeat: block.is_some() && !doubts.iter().any(contradicts),
+                contradicts_block: block.is_some() && doubts.iter().any(contradicts),
                 doubts: doubts.iter().map(|doubt| doubt.stated(lang)).collect(),
                 measured: None,
             }
@@ -311,25 +314,33 @@ pub fn compose(report: &ImportReport<'_>) -> Doc {
 fn verdict(report: &ImportReport<'_>) -> Verdict {
     let lang = report.lang;
     let shown = || report.results.iter().filter(|result| !result.is_repeat);
-    let count = |severity| shown().filter(|it| it.severity() == Some(severity)).count();
+    let measured = || shown().filter(|it| it.found.summary.is_some() && !it.contradicts_block);
+    let count = |severity| {
+        let of_severity = measured().filter(|it| it.severity() == Some(severity));
+        of_severity.count()
+    };
+    let results = measured().count();
+    let contradicting = shown().filter(|it| it.contradicts_block).count();
     let (invalid, doubtful) = (count(Severity::Invalid), count(Severity::Warn));
     let noted = count(Severity::Note);
     let exhausted = |it: &ReportedResult<'_>| it.found.is_out_of_memory_under_load();
     let out_of_memory = shown().filter(|it| exhausted(it)).count();
     let refused = shown().filter(|it| it.found.error.is_some()).count() - out_of_memory;
     let repeated = report.results.len() - shown().count();
-    let (word, tone) = match (invalid, doubtful, noted) {
-        (0, 0, 0) if refused + out_of_memory > 0 => {
-            (ImportText::NotesOnly.text(lang), Tone::Caution)
-        }
-        (0, 0, 0) => (ImportText::NoDoubts.text(lang), Tone::Good),
-        (0, 0, _) => (ImportText::NotesOnly.text(lang), Tone::Good),
-        (0, ..) => (ImportText::Doubtful.text(lang), Tone::Caution),
-        _ => (VerdictText::Invalid.text(lang), Tone::Bad),
+    let (word, tone) = match (invalid, doubtful + contradicting, noted) {
+        (0, 0, 0) if refused + out_of_memory > 0 => (ImportText::NotesOnly, Tone::Caution),
+        (0, 0, 0) => (ImportText::NoDoubts, Tone::Good),
+        (0, 0, _) => (ImportText::NotesOnly, Tone::Good),
+        (0, ..) => (ImportText::Doubtful, Tone::Caution),
+        (all, ..) if all == results => (ImportText::Invalid, Tone::Bad),
+        _ => (ImportText::SomeInvalid, Tone::Bad),
     };
+    let parts = [("count", invalid.to_string()), ("all", results.to_string())];
+    let word = word.with(lang, &parts);
     let counts = [
-        (ImportText::CountResults, shown().count()),
+        (ImportText::CountResults, results),
         (ImportText::CountRepeated, repeated),
+        (ImportText::CountContradicting, contradicting),
         (ImportText::CountInvalid, invalid),
         (ImportText::CountDoubtful, doubtful),
         (ImportText::CountNoted, noted),
@@ -340,7 +351,7 @@ fn verdict(report: &ImportReport<'_>) -> Verdict {
     let counts = counts.map(|(text, count)| text.with(lang, &[("count", count.to_string())]));
     Verdict {
         rest: PunctuationText::Comma.join(lang, &Vec::from_iter(counts)),
-        ..Verdict::new(word, tone, report.title())
+        ..Verdict::new(&word, tone, report.title())
     }
 }
 

@@ -94,20 +94,40 @@ pub(super) fn out_of_memory(group: &Group) -> impl Iterator<Item = Unpaired> {
 }
 
 /// What the runs of each group name, unless all groups name the same: one side alone with several
-/// is no difference between the sides.
+/// is no difference between the sides. Tests of an import that several sides have are held against
+/// each other one by one, since a side may have others beside them.
 fn different(
     groups: &[Group],
     named_by: impl Fn(&RunSample) -> Option<String>,
 ) -> Vec<(String, Vec<String>)> {
-    let named: Vec<(String, Vec<String>)> = (groups.iter())
-        .map(|group| {
-            let names: BTreeSet<String> = group.runs.iter().filter_map(&named_by).collect();
-            (group.name.clone(), names.into_iter().collect())
-        })
-        .filter(|(_, names): &(String, Vec<String>)| !names.is_empty())
-        .collect();
-    let differ = named.iter().any(|(_, names)| *names != named[0].1);
-    if differ { named } else { Vec::new() }
+    let names = |group: &Group, counts: &dyn Fn(&RunSample) -> bool| -> BTreeSet<String> {
+        let runs = group.runs.iter().filter(|run| counts(run));
+        runs.filter_map(&named_by).collect()
+    };
+    let tests = |group: &Group| -> BTreeSet<Option<String>> {
+        let tests = group.runs.iter().map(|run| run.point.group());
+        tests.map(|test| test.map(str::to_owned)).collect()
+    };
+    let all: Vec<BTreeSet<Option<String>>> = groups.iter().map(tests).collect();
+    let shared = |test: &&Option<String>| all.iter().filter(|it| it.contains(*test)).count() > 1;
+    let shared: BTreeSet<&Option<String>> = all.iter().flatten().filter(shared).collect();
+    let is_of = |test: &Option<String>, run: &RunSample| run.point.group() == test.as_deref();
+    let differ_in = |counts: &dyn Fn(&RunSample) -> bool| {
+        let named = groups.iter().map(|group| names(group, counts));
+        let named: BTreeSet<BTreeSet<String>> = named.filter(|it| !it.is_empty()).collect();
+        named.len() > 1
+    };
+    let differ = match shared.is_empty() {
+        true => differ_in(&|_| true),
+        false => (shared.iter()).any(|test| differ_in(&|run| is_of(test, run))),
+    };
+    let named = groups.iter().map(|group| {
+        let names = names(group, &|_| true);
+        (group.name.clone(), Vec::from_iter(names))
+    });
+    named
+        .filter(|(_, names)| differ && !names.is_empty())
+        .collect()
 }
 
 /// The models of each group, unless all that are named are one.

@@ -192,11 +192,10 @@ fn verdict(comparison: &Comparison, fail_on: Option<FailOn>) -> anyhow::Result<E
         .iter()
         .any(|row| row.a.is_some() && row.b.is_some());
     if !both {
-        let reason = comparison
-            .why_not
-            .first()
-            .map_or("no metric is known of both", String::as_str);
-        bail!("nothing can be compared: {reason}");
+        if comparison.why_not.is_empty() {
+            bail!("nothing can be compared: no metric is known of both");
+        }
+        bail!("nothing can be compared, for the reasons that the report gives");
     }
     let worse = fail_on.is_some_and(|on| comparison.is_worse(on == FailOn::PrimaryWorse));
     Ok(Exit::fine_if(!worse && comparison.comparable))

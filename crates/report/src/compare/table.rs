@@ -5,7 +5,7 @@ use super::{CompareReport, metric, percent, row_word, shown};
 use crate::columns;
 use inferometer_analysis::compare::{Basis, Group, Row, RunSample};
 use inferometer_chart::measured::distinct;
-use inferometer_core::point::Point;
+use inferometer_core::point::{GROUP, Point};
 use inferometer_core::summary::SummaryColumn;
 use inferometer_message::CompareText;
 use inferometer_page::doc::{Cell, Column, Section, Table, Tone};
@@ -30,13 +30,26 @@ impl From<&Row> for Pairing {
     }
 }
 
-/// The primary metric of every group, a line for each load; absent where there is one load.
-pub(super) fn over_loads(report: &CompareReport<'_>) -> Option<Section> {
+/// The primary metric of every group, a line for each load and a table for each test; none where
+/// there is one load.
+pub(super) fn over_loads(report: &CompareReport<'_>) -> Vec<Section> {
     let primary: Vec<&Row> = (report.comparison.rows.iter())
         .filter(|row| row.primary)
         .collect();
+    if distinct(primary.iter().map(|row| &row.point)).len() < 2 {
+        return Vec::new();
+    }
+    let tests = distinct(primary.iter().map(|row| row.point.group())).into_iter();
+    let sections = tests.filter_map(|test| {
+        let own = primary.iter().filter(|row| row.point.group() == test);
+        over_loads_of(report, &own.copied().collect::<Vec<_>>())
+    });
+    sections.collect()
+}
+
+fn over_loads_of(report: &CompareReport<'_>, primary: &[&Row]) -> Option<Section> {
     let points = distinct(primary.iter().map(|row| &row.point));
-    let first = primary.first().filter(|_| points.len() > 1)?;
+    let first = primary.first()?;
     let of = |point: &Point, group: &Group| {
         let mut rows = primary.iter();
         let row = rows.find(|row| row.point == *point && row.group == group.name)?;
@@ -88,7 +101,14 @@ fn at_each(
     of: impl Fn(&Point, &Group) -> Option<Pairing>,
 ) -> Section {
     let lang = report.lang;
-    let (names, shared) = Point::told_apart(points);
+    let (mut names, mut shared) = Point::told_apart(points);
+    // A lone load shares all with itself; its test stands in the heading all the same.
+    if let ([point], [name]) = (points, names.as_mut_slice())
+        && let Some(test) = point.0.get(GROUP)
+    {
+        *name = point.without_group();
+        shared.0.insert(GROUP.to_owned(), test.clone());
+    }
     let heading = match shared.0.is_empty() {
         true => CompareText::OverAllLoads.with(lang, &[("metric", metric)]),
         false => {

@@ -5,6 +5,7 @@ use super::{ImportReport, ReportedResult, in_brief};
 use inferometer_analysis::compare::Settings;
 use inferometer_core::doubt::Severity;
 use inferometer_core::point::Point;
+use inferometer_core::summary::CARDS;
 use inferometer_import::{ImportDoubtCode, ResultGroup};
 use inferometer_message::ImportText;
 use inferometer_page::doc::{Block, Cell, Column, Pair, Section, Table, Tone, Unit};
@@ -128,6 +129,21 @@ fn engine<'r>(member: &Member<'r>) -> Option<&'r String> {
     member.rows.first()?.found.facts.get("engine")
 }
 
+/// The card of a member, and how many of them served it where that is known.
+fn cards(member: &Member<'_>) -> Option<String> {
+    let found = member.rows.first()?.found;
+    let card = found.facts.get("card")?;
+    let mut counts = member
+        .rows
+        .iter()
+        .filter_map(|row| row.found.summary.as_ref());
+    let count = counts.find_map(|summary| summary.tags.get(CARDS));
+    Some(match count.filter(|count| *count != "1") {
+        Some(count) => format!("{card} ×{count}"),
+        None => card.clone(),
+    })
+}
+
 fn tells_engines_apart(family: &Family<'_>) -> bool {
     let engines: BTreeSet<_> = family.members.iter().map(engine).collect();
     engines.len() > 1
@@ -141,16 +157,21 @@ impl<'r> Member<'r> {
 }
 
 impl Family<'_> {
-    /// Engines are named without their cards where that tells them apart.
+    /// Members are named by their engines and cards where that tells them apart: `vLLM (A100 ×4)`.
+    /// A card that all share is not named.
     fn shorten_names(&mut self) {
-        let engines: BTreeSet<_> = self.members.iter().filter_map(engine).collect();
-        if engines.len() < self.members.len() {
-            return;
-        }
-        for member in &mut self.members {
-            if let Some(engine) = engine(member) {
-                member.name.clone_from(engine);
-            }
+        let cards_of_all: BTreeSet<_> = self.members.iter().map(cards).collect();
+        let name = |member: &Member<'_>| {
+            let engine = engine(member)?;
+            Some(match cards(member).filter(|_| cards_of_all.len() > 1) {
+                Some(cards) => format!("{engine} ({cards})"),
+                None => engine.clone(),
+            })
+        };
+        let names: Option<Vec<String>> = self.members.iter().map(name).collect();
+        let names = names.filter(|names| BTreeSet::from_iter(names).len() == names.len());
+        for (member, name) in self.members.iter_mut().zip(names.into_iter().flatten()) {
+            member.name = name;
         }
     }
 
@@ -271,7 +292,7 @@ impl Family<'_> {
             .iter()
             .map(|it| format!("{} {}", it.name, unit.sign()));
         columns.extend(titles.map(|title| Column::right(&title)));
-        columns.push(Column::left(ImportText::Ahead.text(lang)));
+        columns.push(Column::wrapped(ImportText::Ahead.text(lang)));
         let line = |one: &ReportedResult<'_>| {
             let load = load(one);
             let at = Vec::from_iter(self.members.iter().map(|member| member.at(&load)));
@@ -298,8 +319,13 @@ impl Family<'_> {
                 let margin = [("margin", number::percent(margin))];
                 ImportText::NobodyAhead.with(lang, &margin)
             }
-            [(first, most), (_, next), ..] if most > next && next > 0.0 => {
-                format!("{first} +{}", number::percent(most / next - 1.0))
+            [(first, most), (second, next), ..] if most > next && next > 0.0 => {
+                let values = [
+                    ("by", number::percent(most / next - 1.0)),
+                    ("first", first.to_owned()),
+                    ("second", second.to_owned()),
+                ];
+                ImportText::AheadOf.with(lang, &values)
             }
             _ => String::new(),
         }
