@@ -24,9 +24,9 @@ pub enum SelectError {
     })]
     NoFact { name: String, known: Vec<String> },
     #[error("{}", if known.is_empty() {
-        "no heading there names an engine, a card, a model or data".to_owned()
+        format!("no heading there names the {name}")
     } else {
-        format!("`{name}` is nothing that its headings name; there is {}", known.join(", "))
+        format!("no heading there names the {name}; they name the {}", known.join(", "))
     })]
     NoSuchFact { name: String, known: Vec<String> },
 }

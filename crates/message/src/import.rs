@@ -65,7 +65,7 @@ inferometer_text::texts! {
         MostAt => "{name} {rate} at {load}", "{name} 在 {load} 时 {rate}";
         LessAt => "{name} {rate} at {load} ({less} less)", "{name} 在 {load} 时 {rate}（低 {less}）";
         Ahead => "ahead", "领先";
-        AheadOf => "{first} +{by} over {second}", "{first} 比 {second} 高 {by}";
+        AheadOf => "of", "领先于";
         NobodyAhead => "within {margin}", "相差不超过 {margin}";
         NotCounted => "has failures or is invalid: not counted among the best", "有失败请求或无效：不参与比较";
         OtherLengths => "mean answers differ, so that rates in tokens tell less: {lengths}", "平均输出长度不同，按 token 计的吞吐量可比性降低：{lengths}";

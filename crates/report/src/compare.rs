@@ -50,10 +50,9 @@ pub fn compose(report: &CompareReport<'_>) -> Doc {
     sections.extend(overview(report));
     sections.extend(within_slo::section(report));
     if !comparison.reasons.is_empty() {
-        let notes = comparison
-            .reasons
-            .iter()
-            .map(|reason| note(reason.text(lang)));
+        // Several sides may have one reason.
+        let reasons = distinct(comparison.reasons.iter().map(|reason| reason.text(lang)));
+        let notes = reasons.into_iter().map(note);
         let heading = CompareText::WhyNot.text(lang);
         sections.push(Section::headed(heading, [Block::Notes(notes.collect())]));
     }

@@ -116,17 +116,22 @@ fn at_each(
             CompareText::OverAllLoadsOf.with(lang, &values)
         }
     };
-    let groups = || report.groups.iter().enumerate().skip(1);
+    // A side that has none of these loads has no columns.
     let heads = heads(report.groups);
+    let sides = report.groups.iter().zip(&heads).skip(1);
+    let sides: Vec<(&Group, &String)> = sides
+        .filter(|(group, _)| points.iter().any(|point| of(point, group).is_some()))
+        .collect();
     let mut columns = vec![Column::left(CompareText::Load.text(lang))];
     columns.extend(heads.first().map(|baseline| Column::right(baseline)));
-    for head in heads.iter().skip(1) {
+    for (_, head) in &sides {
         columns.push(Column::right(head));
         columns.push(Column::right(CompareText::Change.text(lang)));
         columns.push(Column::left(CompareText::Verdict.text(lang)));
     }
     let cells = points.iter().zip(&names).map(|(point, name)| {
-        let pairings: Vec<Option<Pairing>> = groups().map(|(_, group)| of(point, group)).collect();
+        let pairings: Vec<Option<Pairing>> =
+            sides.iter().map(|(group, _)| of(point, group)).collect();
         let baseline = pairings.iter().flatten().find_map(|it| it.a);
         let mut cells = vec![Cell::text(shown(name)), Cell::brief(baseline)];
         for pairing in pairings {

@@ -292,21 +292,22 @@ impl Family<'_> {
             .iter()
             .map(|it| format!("{} {}", it.name, unit.sign()));
         columns.extend(titles.map(|title| Column::right(&title)));
-        columns.push(Column::wrapped(ImportText::Ahead.text(lang)));
+        columns.push(Column::left(ImportText::Ahead.text(lang)));
+        columns.push(Column::left(ImportText::AheadOf.text(lang)));
         let line = |one: &ReportedResult<'_>| {
             let load = load(one);
             let at = Vec::from_iter(self.members.iter().map(|member| member.at(&load)));
             let mut cells = vec![Cell::text(in_brief(&load))];
             cells.extend(at.iter().map(|row| cell(*row, unit, lang)));
-            cells.push(Cell::text(self.ahead(&at, unit, lang)));
+            cells.extend(self.ahead(&at, unit, lang).map(Cell::text));
             cells
         };
         Table::new(columns, loads.into_iter().map(line))
     }
 
-    /// Who has the highest rate at a load, and by how much; empty where fewer than two count. A
-    /// difference that `compare` would not call one is none here.
-    fn ahead(&self, at: &[Option<&ReportedResult<'_>>], unit: Unit, lang: Lang) -> String {
+    /// Who has the highest rate at a load and by how much, and who comes next; empty where fewer than
+    /// two count. A difference that `compare` would not call one is none here.
+    fn ahead(&self, at: &[Option<&ReportedResult<'_>>], unit: Unit, lang: Lang) -> [String; 2] {
         let margin = Settings::default().margin;
         let mut rates: Vec<(&str, f64)> = Vec::new();
         for (member, row) in self.members.iter().zip(at) {
@@ -317,17 +318,13 @@ impl Family<'_> {
         match rates[..] {
             [(_, most), (_, next), ..] if most <= next * (1.0 + margin) => {
                 let margin = [("margin", number::percent(margin))];
-                ImportText::NobodyAhead.with(lang, &margin)
+                [ImportText::NobodyAhead.with(lang, &margin), String::new()]
             }
             [(first, most), (second, next), ..] if most > next && next > 0.0 => {
-                let values = [
-                    ("by", number::percent(most / next - 1.0)),
-                    ("first", first.to_owned()),
-                    ("second", second.to_owned()),
-                ];
-                ImportText::AheadOf.with(lang, &values)
+                let by = number::percent(most / next - 1.0);
+                [format!("{first} +{by}"), second.to_owned()]
             }
-            _ => String::new(),
+            _ => Default::default(),
         }
     }
 }
