@@ -12,7 +12,7 @@ mod why_not;
 mod why_not_texts;
 mod within_slo;
 
-pub use caution::{DoubtCount, GroupDoubts, GroupLengths, GroupModels};
+pub use caution::{DoubtCount, GroupDevices, GroupDoubts, GroupLengths, GroupModels};
 pub use metric::{BadMetric, Metric};
 pub use sample::{Definition, RunSample, System};
 pub use series::Series;
@@ -30,10 +30,12 @@ use strum::VariantArray as _;
 pub const SCHEMA: &str = "inferometer.compare/1";
 
 /// Runs that belong together: repeats, or a sweep.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Group {
     pub name: String,
     pub runs: Vec<RunSample>,
+    /// Loads at which its server ran out of memory, and which have no run.
+    pub out_of_memory: Vec<Point>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -95,9 +97,15 @@ pub struct Comparison {
     /// Groups whose runs are invalid or have warnings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<GroupDoubts>,
+    /// Loads at which a group's server ran out of memory.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub out_of_memory: Vec<Unpaired>,
     /// The models of each group, where they are not the same.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<GroupModels>,
+    /// The cards of each group, where they are not the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub devices: Vec<GroupDevices>,
     /// Requests of a run on each side, where these differ much.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lengths: Vec<GroupLengths>,
@@ -242,7 +250,9 @@ pub fn compare(groups: &[Group], settings: &Settings) -> Comparison {
         within_slo: within_slo::of_groups(groups),
         copies: groups.iter().flat_map(copies).collect(),
         doubts: groups.iter().filter_map(GroupDoubts::of).collect(),
+        out_of_memory: groups.iter().flat_map(caution::out_of_memory).collect(),
         models: caution::different_models(groups),
+        devices: caution::different_devices(groups),
         lengths: caution::different_lengths(groups),
     };
     let mut why_not = Vec::new();

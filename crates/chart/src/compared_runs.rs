@@ -45,11 +45,12 @@ pub fn overlays(sides: &[ComparedRuns<'_>], lang: Lang) -> Vec<Figure> {
         point
     };
     let settings = distinct(runs().map(rest));
-    // Another tool's run cannot be measured again, so that even a doubtful one is drawn.
-    let shown = if runs().any(|run| run.definition.tool.is_some()) {
-        Shown::All
-    } else {
-        Shown::Valid
+    // As of an import: another tool's runs cannot be measured again, so that they are drawn where
+    // there are no others.
+    let is_foreign = runs().any(|run| run.definition.tool.is_some());
+    let shown = match is_foreign && runs().all(|run| !run.summary.valid) {
+        true => Shown::All,
+        false => Shown::Valid,
     };
     let several = settings.len() > 1;
     let left = settings.len().saturating_sub(MOST_SETTINGS);
@@ -70,6 +71,10 @@ pub fn overlays(sides: &[ComparedRuns<'_>], lang: Lang) -> Vec<Figure> {
             let mut figures = vec![ladder::overlay(&ladder, lang)];
             figures.extend(ladder::overlay_per_card(&ladder, lang));
             for figure in &mut figures {
+                // What no side knows has no chart.
+                if figure.panels.iter().any(|panel| !panel.is_empty()) {
+                    figure.panels.retain(|panel| !panel.is_empty());
+                }
                 figure.footnotes.extend(doubtful(&ladder, lang));
                 if several {
                     figure.id = format!("{}-{}", figure.id, place + 1);

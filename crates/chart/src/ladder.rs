@@ -97,6 +97,15 @@ impl Drawn {
         }
     }
 
+    /// The levels that are drawn. One is often INVALID because of its failures, which are the point
+    /// of a panel of failures.
+    fn shown(self, shown: Shown) -> Shown {
+        match self {
+            Drawn::Failed | Drawn::FailedCount => Shown::All,
+            _ => shown,
+        }
+    }
+
     fn is_time(self) -> bool {
         matches!(
             self,
@@ -146,7 +155,7 @@ pub fn sheet(ladder: &Ladder<'_>, lang: Lang) -> Figure {
 /// The failure panel: share and number of failed requests over the levels.
 pub fn failures(ladder: &Ladder<'_>, lang: Lang) -> Figure {
     let drawn = [Drawn::Failed, Drawn::FailedCount];
-    // A level is often INVALID because of its failures, which are the point here.
+    // All levels are drawn, and none is named as left out.
     let ladder = Ladder {
         shown: Shown::All,
         ..ladder.clone()
@@ -231,7 +240,9 @@ fn figure(id: &str, title: String, ladder: &Ladder<'_>, drawn: &[Drawn], lang: L
         .iter()
         .map(|&drawn| {
             let own = |series: &LadderSeries<'_>| {
-                places.samples(series, ladder.shown, |summary| drawn.of(summary))
+                places.samples(series, drawn.shown(ladder.shown), |summary| {
+                    drawn.of(summary)
+                })
             };
             let mut lines = lines(ladder, own);
             let mut unit = drawn.unit();

@@ -63,13 +63,14 @@ pub fn ratios(comparison: &Comparison, labels: &BTreeMap<String, String>, lang: 
             panels.push(panel(comparison, [load, side.clone()], rows, names, lang));
         }
     }
+    panels.retain(|panel| !panel.is_empty());
     if panels.is_empty() {
         let none = Default::default();
         panels.push(panel(comparison, none, &[], |_| String::new(), lang));
     }
     let more = (left > 0).then(|| Text::MorePanels.with(lang, &[("count", left.to_string())]));
     let reasons = comparison.reasons.iter().map(|reason| reason.text(lang));
-    let footnotes = more.into_iter().chain(reasons).collect();
+    let footnotes = distinct(more.into_iter().chain(reasons));
     // What the user named goes in last, so that braces in it are not placeholders.
     let baseline = ("baseline", label(&comparison.baseline));
     Figure {
@@ -126,7 +127,7 @@ fn panel(
         (Verdict::Worse, Text::Worse, Colour::Bad),
         (Verdict::Same, Text::Same, Colour::Nth(0)),
         (Verdict::Unknown, Text::Unknown, Colour::Quiet),
-        (Verdict::NotComparable, Text::NotComparable, Colour::Quiet),
+        (Verdict::NotComparable, Text::NotComparable, Colour::Nth(1)),
     ];
     let series = series
         .into_iter()

@@ -16,7 +16,9 @@ use inferometer_core::point::Point;
 use inferometer_core::scenario::{Scenario, SimClock};
 use inferometer_core::slo::Slo;
 use inferometer_core::summary::{CARDS, Summary};
-use inferometer_import::{ImportedResult, MeasuredResult, Stored, measured};
+use inferometer_import::{
+    ImportedResult, MeasuredResult, ResultsOfCard, Stored, by_card, measured, out_of_memory,
+};
 use inferometer_runner::measure::{device, read};
 use inferometer_runner::with_causes;
 use inferometer_store::run_dir::RunDir;
@@ -66,7 +68,7 @@ impl Side {
         Side {
             group: Group {
                 name: name.to_owned(),
-                runs: Vec::new(),
+                ..Group::default()
             },
             facts: Vec::new(),
             left_out: Vec::new(),
@@ -131,7 +133,9 @@ impl Side {
 
 /// Reads what was named: a part of an import, or with `PATH@NAME=VALUE` the runs of a folder that
 /// were made so. Objectives that are given take the place of the runs' own.
-pub fn open(name: &str, objectives: &[Slo]) -> anyhow::Result<Side> {
+///
+/// Results of one test on several cards are a side for each card.
+pub fn open(name: &str, objectives: &[Slo]) -> anyhow::Result<Vec<Side>> {
     let path = Path::new(name);
     if !path.exists() {
         if let Some((folder, setting)) = name.split_once('@')
@@ -139,10 +143,12 @@ pub fn open(name: &str, objectives: &[Slo]) -> anyhow::Result<Side> {
             && Path::new(folder).is_dir()
             && !Stored::is_at(Path::new(folder))
         {
-            return open(folder, objectives)?.with(name, axis, value);
+            let whole = run_folders(Path::new(folder))?;
+            let whole = of_runs(folder, Path::new(folder), &whole, objectives)?;
+            return Ok(vec![whole.with(name, axis, value)?]);
         }
         if name.contains(['@', '#']) {
-            return of_results(name, &parts::read(name)?.results, objectives);
+            return of_cards(name, &parts::read(name)?.results, objectives);
         }
     }
     let about = std::fs::metadata(path).with_context(|| {
@@ -156,7 +162,7 @@ pub fn open(name: &str, objectives: &[Slo]) -> anyhow::Result<Side> {
     if about.is_dir() && !Stored::is_at(path) {
         let runs = run_folders(path)?;
         if !runs.is_empty() {
-            return of_runs(name, path, &runs, objectives);
+            return Ok(vec![of_runs(name, path, &runs, objectives)?]);
         }
         if std::fs::read_dir(path)?.next().is_none() {
             bail!("{name} is empty: it holds no run; give a run directory, a sweep or an import");
@@ -164,7 +170,7 @@ pub fn open(name: &str, objectives: &[Slo]) -> anyhow::Result<Side> {
     }
     let imported = parts::read(name)
         .with_context(|| format!("{name} holds neither a run of inferometer nor a known result"))?;
-    of_results(name, &imported.results, objectives)
+    of_cards(name, &imported.results, objectives)
 }
 
 /// What a folder is that holds a search of ours.
@@ -294,6 +300,7 @@ fn run(path: &Path, objectives: &[Slo]) -> anyhow::Result<(RunSample, Facts)> {
     let sample = RunSample {
         point: Point::of_load(&scenario.load),
         system: system(&scenario, environment.as_ref(), &summary),
+        answered: Some(summary.requests.ok),
         summary,
         definition: Definition::of(&scenario),
         foreign_doubts: Vec::new(),
@@ -367,8 +374,11 @@ fn name_groups(sides: &mut [Side]) {
         groups.len() > 1
     });
     if !several {
-        for run in sides.iter_mut().flat_map(|side| &mut side.group.runs) {
-            run.point = run.point.without_group();
+        for side in sides {
+            let runs = side.group.runs.iter_mut().map(|run| &mut run.point);
+            for point in runs.chain(&mut side.group.out_of_memory) {
+                *point = point.without_group();
+            }
         }
     }
 }
@@ -410,10 +420,24 @@ pub fn separate(sides: &mut [Side]) {
     }
 }
 
+fn of_cards(
+    name: &str,
+    results: &[ImportedResult],
+    objectives: &[Slo],
+) -> anyhow::Result<Vec<Side>> {
+    let side = |part: ResultsOfCard| match part.card {
+        Some(card) => of_results(&format!("{name}@card={card}"), &part.results, objectives),
+        None => of_results(name, &part.results, objectives),
+    };
+    by_card(results).into_iter().map(side).collect()
+}
+
 fn of_results(name: &str, results: &[ImportedResult], objectives: &[Slo]) -> anyhow::Result<Side> {
     let mut side = Side::new(name);
+    side.group.out_of_memory = out_of_memory(results);
     for MeasuredResult { point, found, .. } in measured(results) {
         if let Some(summary) = &found.summary {
+            let answered = summary.requests.answered();
             let mut summary = summary.to_summary();
             if !objectives.is_empty() {
                 summary.slo = Some(judged_by_figures(objectives, &summary));
@@ -422,6 +446,7 @@ fn of_results(name: &str, results: &[ImportedResult], objectives: &[Slo]) -> any
                 summary.tags.entry(CARDS.to_owned()).or_insert(cards);
             }
             let mut sample = RunSample::imported(found.tool.name(), point, summary);
+            sample.answered = answered;
             sample.system = System {
                 model: found.facts.get("model").cloned(),
                 device: found.facts.get("card").cloned(),

@@ -30,6 +30,8 @@ pub(crate) struct ResultBuilder {
     pub(crate) unread: Vec<(String, UnreadReason)>,
     /// `Total requests`: all that ended for one tool, all that were planned for another.
     pub(crate) total: Option<u64>,
+    /// Failures by kind.
+    failed_kinds: Vec<(&'static str, u64)>,
     /// Numbers that were taken in, to see when one is given again.
     seen: Vec<Seen>,
     /// Numbers that were given again with another value.
@@ -176,7 +178,9 @@ impl ResultBuilder {
             (Field::Speed(sample), _) if served() => Field::Of(sample, Some(Stat::Mean)),
             (Field::Speed(_), _) => Field::OutputPerS,
             (Field::Ok, Some(Unit::Percent)) => Field::OkShare,
-            (Field::Failed, Some(Unit::Percent)) => Field::FailedShare,
+            (Field::Failed | Field::Rejected | Field::TimedOut, Some(Unit::Percent)) => {
+                Field::FailedShare
+            }
             (Field::Bare(stat), _) => Field::Of(self.about?, Some(stat)),
             // A length with a fraction is the mean of many.
             (Field::InputSize, _) if quantity.value.fract() != 0.0 => {
@@ -232,6 +236,8 @@ impl ResultBuilder {
             }
             Field::Ok => summary.requests.ok = count(value),
             Field::Failed => summary.requests.failed = count(value),
+            Field::Rejected => (self.failed_kinds).extend(count(value).map(|n| ("rejected", n))),
+            Field::TimedOut => (self.failed_kinds).extend(count(value).map(|n| ("timed out", n))),
             Field::OkShare => summary.requests.failed_share = Some(rounded_share(1.0 - value)),
             Field::FailedShare => summary.requests.failed_share = Some(value),
             Field::Window => summary.window_s = Some(value),

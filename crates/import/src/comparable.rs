@@ -20,23 +20,88 @@ pub struct MeasuredResult<'a> {
     pub found: &'a ImportedResult,
 }
 
+/// Results of one card, where `results` have one test on several.
+pub struct ResultsOfCard {
+    /// Absent where the results need not be told apart by their cards, and for those that name none.
+    pub card: Option<String>,
+    pub results: Vec<ImportedResult>,
+}
+
+/// Results by their cards, in the order of the first of each, where two groups of one model and one
+/// last heading were measured on different cards: each is then a side of its own. Else all together.
+pub fn by_card(results: &[ImportedResult]) -> Vec<ResultsOfCard> {
+    let card = |found: &ImportedResult| found.facts.get("card").cloned();
+    let mut cards_of: BTreeMap<String, BTreeSet<Option<String>>> = BTreeMap::new();
+    for group in groups(results) {
+        let cards = cards_of.entry(with_model(results, &group)).or_default();
+        cards.extend(group.members.iter().map(|at| card(&results[*at])));
+    }
+    if cards_of.values().all(|cards| cards.len() < 2) {
+        let results = results.to_vec();
+        return vec![ResultsOfCard {
+            card: None,
+            results,
+        }];
+    }
+    let mut parts: Vec<ResultsOfCard> = Vec::new();
+    for found in results {
+        let card = card(found);
+        match parts.iter_mut().find(|part| part.card == card) {
+            Some(part) => part.results.push(found.clone()),
+            None => parts.push(ResultsOfCard {
+                card,
+                results: vec![found.clone()],
+            }),
+        }
+    }
+    parts
+}
+
 /// What was measured, of every group, which the point names by its model and its last heading:
 /// groups of other results have the same where they measured the same.
 pub fn measured(results: &[ImportedResult]) -> Vec<MeasuredResult<'_>> {
-    let groups = groups(results);
-    let names: Vec<String> = groups.iter().map(|it| with_model(results, it)).collect();
-    let of = |(group, name): (&ResultGroup, &String)| {
-        let mut measured = measured_in(results, group);
-        let is_alone = names.iter().filter(|it| *it == name).count() == 1;
-        let name = if is_alone { name } else { &group.title };
-        if !name.is_empty() {
-            for it in &mut measured {
-                it.point.0.insert(GROUP.to_owned(), name.as_str().into());
-            }
+    let of = |(group, name): (ResultGroup, String)| {
+        let mut measured = measured_in(results, &group);
+        for it in &mut measured {
+            put_in_group(&mut it.point, &name);
         }
         measured
     };
-    groups.iter().zip(&names).flat_map(of).collect()
+    named_groups(results).into_iter().flat_map(of).collect()
+}
+
+/// Loads at which a server ran out of memory, of every group, likewise.
+pub fn out_of_memory(results: &[ImportedResult]) -> Vec<Point> {
+    let of = |(group, name): (ResultGroup, String)| {
+        let members = group.members.into_iter().map(|at| &results[at]);
+        let exhausted = members.filter(|found| found.is_out_of_memory_under_load());
+        let points = exhausted.map(move |found| {
+            let mut point = own_point(found);
+            put_in_group(&mut point, &name);
+            point
+        });
+        points.collect::<Vec<Point>>()
+    };
+    named_groups(results).into_iter().flat_map(of).collect()
+}
+
+fn put_in_group(point: &mut Point, name: &str) {
+    if !name.is_empty() {
+        point.0.insert(GROUP.to_owned(), name.into());
+    }
+}
+
+/// Groups by their models and last headings, where these tell them apart, else by their titles.
+fn named_groups(results: &[ImportedResult]) -> Vec<(ResultGroup, String)> {
+    let groups = groups(results);
+    let names: Vec<String> = groups.iter().map(|it| with_model(results, it)).collect();
+    let is_alone = |name: &String| names.iter().filter(|it| *it == name).count() == 1;
+    let named = groups.into_iter().zip(&names);
+    let named = named.map(|(group, name)| {
+        let name = if is_alone(name) { name } else { &group.title }.clone();
+        (group, name)
+    });
+    named.collect()
 }
 
 /// The last heading of a group, with the model where that stands in another one.
@@ -126,11 +191,7 @@ fn points(results: &[(String, &ImportedResult)]) -> Vec<Point> {
         }
     }
     let points = results.iter().map(|(name, found)| {
-        // As our own options are spelled, so that loads can meet.
-        let own = found.point.iter();
-        let mut point: BTreeMap<_, _> = own
-            .map(|(axis, value)| (axis.replace('_', "-"), value.clone()))
-            .collect();
+        let Point(mut point) = own_point(found);
         // Some tools call a closed loop a rate without limit.
         if point.contains_key("concurrency") && point.get("rate").is_some_and(|it| it == "inf") {
             point.remove("rate");
@@ -144,6 +205,13 @@ fn points(results: &[(String, &ImportedResult)]) -> Vec<Point> {
         Point(point)
     });
     with_rows(results, points.collect())
+}
+
+/// The load of a result, as our own options are spelled, so that loads can meet.
+fn own_point(found: &ImportedResult) -> Point {
+    let own = found.point.iter();
+    let own = own.map(|(axis, value)| (axis.replace('_', "-"), value.clone()));
+    Point(own.collect())
 }
 
 /// Adds their number to rows of one table that nothing else tells apart.
@@ -165,7 +233,8 @@ fn with_rows(results: &[(String, &ImportedResult)], mut points: Vec<Point>) -> V
 
 impl ImportedSummary {
     /// The same numbers as a summary of ours. A sample's numbers that the tool does not give
-    /// are NaN, which readers skip; a sample of unknown size supports no tail; requests are
+    /// are NaN, which readers skip, as are
+    /// percentiles that are copies of one number; a sample of unknown size supports no tail; requests are
     /// accounted for only where failures are reported, or where none can have failed.
     pub fn to_summary(&self) -> Summary {
         let (throughput, tokens) = (self.throughput, &self.tokens);
@@ -270,7 +339,8 @@ impl ImportedSummary {
 
 fn sample(spread: &Option<Spread>) -> Option<Distribution> {
     let known = |value: Option<f64>| value.unwrap_or(f64::NAN);
-    spread.as_ref().map(|spread| Distribution {
+    let spread = spread.as_ref().map(Spread::without_copies);
+    spread.map(|spread| Distribution {
         n: spread.n.unwrap_or_default(),
         mean: known(spread.mean),
         std: spread.std,

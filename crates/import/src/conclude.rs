@@ -69,6 +69,7 @@ fn own_doubts(found: &ImportedResult) -> Vec<ImportDoubt> {
     if found.tool == Tool::Aiperf {
         doubts.retain(|doubt| !is_of_other_window(doubt));
     }
+    doubts.extend(judge::unread_accounts(found));
     doubts.extend(found.twice.iter().cloned().map(ImportDoubt::RepeatedNumber));
     doubts.extend(cross_check::heading_doubt(found));
     doubts

@@ -66,11 +66,15 @@ pub(crate) fn attach(
         } else if range.is_empty() {
             without_result.push(command.lines);
         } else {
+            let is_home = |found: &ImportedResult| {
+                let headings = above(&sections, found.span().0);
+                home.is_none_or(|home| headings.contains(&home))
+            };
+            // A table beside blocks is made of them; alone it is what the command led to.
+            let mut of_range = results[range.clone()].iter();
+            let has_blocks = of_range.any(|found| is_block(found) && is_home(found));
             let mut served: Vec<&mut ImportedResult> = (results[range].iter_mut())
-                .filter(|found| {
-                    let headings = above(&sections, found.span().0);
-                    is_block(found) && home.is_none_or(|home| headings.contains(&home))
-                })
+                .filter(|found| is_home(found) && (is_block(found) || !has_blocks))
                 .collect();
             // Of two results at one load, who knows what was changed in between?
             let loads: BTreeSet<String> = served.iter().map(|it| load(it)).collect();
@@ -93,30 +97,8 @@ pub(crate) fn attach(
     without_result
 }
 
-/// Starts of which the notes hold only what the engine said, below a heading or a line of
-/// settings.
-pub(crate) fn out_of_memory(notes: &mut Notes<'_>) -> Vec<ImportedResult> {
-    let sections = sections(notes);
-    let mut refused = Vec::new();
-    let mut last = None;
-    for line in 0..notes.lines.len() {
-        if notes.is_taken(line) || !is_out_of_memory(notes.lines[line]) {
-            continue;
-        }
-        // Every process of an engine says it again.
-        let home = above(&sections, line).first().copied();
-        if last.replace(home) == Some(home) {
-            continue;
-        }
-        let mut found = ImportedResult::new(Tool::TrialLog, (line, line));
-        found.error = Some(printable(bare(notes.lines[line]), 1000));
-        notes.take((line, line));
-        refused.push(found);
-    }
-    refused
-}
-
-fn is_out_of_memory(line: &str) -> bool {
+/// Whether a line is what an engine says when the memory of a card is exhausted.
+pub(crate) fn is_out_of_memory(line: &str) -> bool {
     line.contains("CUDA out of memory") || line.contains("NPU out of memory")
 }
 

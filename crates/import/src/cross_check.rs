@@ -15,22 +15,43 @@ pub(crate) fn judge(results: &[ImportedResult]) -> Vec<(usize, ImportDoubt)> {
 
 /// Rows of tables against the blocks that they were made of.
 fn tables_against_blocks(results: &[ImportedResult]) -> Vec<(usize, ImportDoubt)> {
-    let contradiction = |(at, block): (usize, Option<usize>)| {
-        let block = &results[block?];
+    let contradictions = |(at, block): (usize, Option<usize>)| {
+        let Some(block) = block.map(|block| &results[block]) else {
+            return Vec::new();
+        };
         let (row, of_block) = (numbers(&results[at]), numbers(block));
-        let differences: Vec<(String, f64, f64)> = row
-            .into_iter()
-            .filter_map(|(name, value)| {
-                let other = *of_block.get(&name)?;
-                (!alike(value, other)).then_some((name, value, other))
-            })
-            .collect();
-        let lines = block.lines;
-        (!differences.is_empty())
-            .then_some((at, ImportDoubt::TableContradicts { lines, differences }))
+        let differences = row.into_iter().filter_map(|(name, value)| {
+            let other = *of_block.get(&name)?;
+            (!alike(value, other)).then_some((name, value, other))
+        });
+        // What the block has copied says nothing against the table.
+        let (copied, differing): (Vec<_>, Vec<_>) =
+            differences.partition(|(name, ..)| is_copied(name, block));
+        let doubt = |(differences, is_copied): (Vec<_>, bool)| {
+            let lines = block.lines;
+            let doubt = ImportDoubt::TableContradicts {
+                lines,
+                differences,
+                is_copied,
+            };
+            (at, doubt)
+        };
+        let doubts = [(differing, false), (copied, true)].into_iter();
+        let doubts = doubts.filter(|(differences, _)| !differences.is_empty());
+        doubts.map(doubt).collect()
     };
     let copies = repeats(results).into_iter().enumerate();
-    copies.filter_map(contradiction).collect()
+    copies.flat_map(contradictions).collect()
+}
+
+/// Whether a percentile is one of several that are the same number in a block.
+fn is_copied(name: &str, block: &ImportedResult) -> bool {
+    let Some((sample, _)) = name.split_once('.') else {
+        return false;
+    };
+    let known = block.summary.iter().flat_map(|it| it.latency.known());
+    let mut of_sample = known.filter(|(known, _)| *known == sample);
+    of_sample.any(|(_, spread)| spread.is_one_number()) && !name.ends_with(".mean")
 }
 
 /// Mean lengths of one workload that differ by a whole number of tokens: somebody counts a

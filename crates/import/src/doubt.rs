@@ -3,6 +3,7 @@
 use crate::doubt_texts::ImportDoubtText as Text;
 use inferometer_core::doubt::Severity;
 use inferometer_text::Lang;
+use inferometer_text::punctuation::PunctuationText;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, strum::IntoStaticStr)]
@@ -18,6 +19,10 @@ pub enum ImportDoubtCode {
     /// Most answers end at one length.
     OutputCapped,
     AllAtOnce,
+    /// Accounts of requests that could not be read.
+    UnreadAccounts,
+    /// Fewer requests/s were completed than offered.
+    Overload,
     /// More requests came than at the rate that was asked for.
     OtherRate,
     NotStreamed,
@@ -118,12 +123,22 @@ pub enum ImportDoubt {
         asked: f64,
         sent: f64,
     },
+    Overload {
+        /// Requests/s.
+        offered: f64,
+        done: f64,
+    },
+    UnreadAccounts {
+        names: Vec<String>,
+    },
     /// A table's column is not what the block below it says.
     TableContradicts {
         /// First and last line of the block.
         lines: (u64, u64),
         /// Name, the table's value, the block's.
         differences: Vec<(String, f64, f64)>,
+        /// These are percentiles that the block gives as one number.
+        is_copied: bool,
     },
     /// Mean lengths differ by a whole number of tokens.
     TokenOffset {
@@ -161,6 +176,8 @@ impl ImportDoubt {
             ImportDoubt::FewSamples { .. } => Code::FewSamples,
             ImportDoubt::AllAtOnce => Code::AllAtOnce,
             ImportDoubt::OtherRate { .. } => Code::OtherRate,
+            ImportDoubt::Overload { .. } => Code::Overload,
+            ImportDoubt::UnreadAccounts { .. } => Code::UnreadAccounts,
             ImportDoubt::Contradiction { .. }
             | ImportDoubt::RepeatedNumber(_)
             | ImportDoubt::FirstAfterEnd { .. }
@@ -262,6 +279,20 @@ impl ImportDoubt {
                 let values = vec![("asked", asked.to_string()), ("sent", format!("{sent:.2}"))];
                 (Text::OtherRate, values, Text::OtherRateRemedy)
             }
+            ImportDoubt::Overload { offered, done } => {
+                let values = vec![
+                    ("offered", offered.to_string()),
+                    ("done", format!("{done:.2}")),
+                    ("share", percent(done / offered)),
+                ];
+                (Text::Overload, values, Text::OverloadRemedy)
+            }
+            ImportDoubt::UnreadAccounts { names } => {
+                let quoted = names.iter().map(|name| format!("`{name}`"));
+                let names = PunctuationText::Comma.join(lang, &Vec::from_iter(quoted));
+                let values = vec![("names", names)];
+                (Text::UnreadAccounts, values, Text::UnreadAccountsRemedy)
+            }
             ImportDoubt::NotStreamed => (Text::NotStreamed, vec![], Text::NotStreamedRemedy),
             ImportDoubt::NotADistribution { metric } => (
                 Text::Flat,
@@ -310,7 +341,11 @@ impl ImportDoubt {
                 (Text::FewSamples, values, Text::FewSamplesRemedy)
             }
             ImportDoubt::AllAtOnce => (Text::AllAtOnce, vec![], Text::AllAtOnceRemedy),
-            ImportDoubt::TableContradicts { lines, differences } => {
+            ImportDoubt::TableContradicts {
+                lines,
+                differences,
+                is_copied,
+            } => {
                 let differences = differences.iter().map(|(name, value, other)| {
                     let values = [
                         ("name", name.clone()),
@@ -324,7 +359,11 @@ impl ImportDoubt {
                     ("last", lines.1.to_string()),
                     ("apart", Vec::from_iter(differences).join(", ")),
                 ];
-                (Text::TableContradicts, values, Text::TableRemedy)
+                let remedy = match is_copied {
+                    true => Text::TableRemedyCopied,
+                    false => Text::TableRemedy,
+                };
+                (Text::TableContradicts, values, remedy)
             }
             ImportDoubt::TokenOffset { mean, offset, base } => {
                 let values = vec![

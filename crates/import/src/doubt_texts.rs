@@ -17,6 +17,10 @@ inferometer_text::texts! {
         ShrunkRemedy => "do not read this point as the server's limit; find out what held requests back (the client, a proxy, a limit on the rate) and measure again", "不要把该点当作服务端上限；请查明是什么限制了请求（客户端、代理或速率限制），再重新测量";
         OtherRate => "{sent} requests/s were completed, though {asked} requests/s were asked for: more arrived than chance explains", "实际完成 {sent} 请求/秒，而设定为 {asked} 请求/秒：到达的请求多于随机波动所能解释的数量";
         OtherRateRemedy => "read this point as one of the higher rate; the client did not keep the rate it was given", "请按实际的更高速率理解该点；客户端没有保持设定的速率";
+        Overload => "{offered} requests/s were offered and {done} completed ({share}): the server did not keep up, or the test was short beside its answers", "到达速率为 {offered} 请求/秒，完成 {done} 请求/秒（{share}）：服务端跟不上到达速率，或测试时长相对回答时长太短";
+        OverloadRemedy => "take the completed rate as its throughput; its latencies grow with the length of the test: quote those of lower rates", "吞吐量以完成速率为准；其时延随测试时长增长，请引用更低速率下的时延";
+        UnreadAccounts => "{names} could not be read: requests may have failed that are counted nowhere", "无法读取 {names}：可能有未计入的失败请求";
+        UnreadAccountsRemedy => "name the columns as in the manual (requests, ok, failed, rejected, timeouts) and give plain counts", "请按手册命名这些列（请求数、成功、失败、拒绝、超时），并给出整数";
         NotStreamed => "time to first token equals latency: answers were not streamed", "首 token 时延等于端到端时延：未采用流式输出";
         NotStreamedRemedy => "ignore its time to first token", "忽略其首 token 时延";
         Flat => "percentiles of {metric} are equal to the last digit: one number, not a sample", "{metric} 的各百分位逐位相同：只是一个数，不是样本分布";
@@ -43,6 +47,7 @@ inferometer_text::texts! {
         TableContradicts => "the table contradicts the block in lines {first}–{last}: {apart}", "表格与第 {first}–{last} 行的结果块不符：{apart}";
         Apart => "{name} {value} against {other}", "{name} {value} 对 {other}";
         TableRemedy => "trust the block; the table was typed by hand", "以结果块为准；表格系手工录入";
+        TableRemedyCopied => "the block gives one number for all these percentiles, which is a copy: trust neither before you have seen what the tool printed", "结果块的这些百分位是同一个数的复制：核对工具的原始输出之前，两者都不可信";
         TokenOffset => "mean input is {mean}, a constant {offset} tokens from the {base} of another row", "平均输入 {mean}，与另一行的 {base} 恒差 {offset} 个 token";
         TokenOffsetRemedy => "check which of them counts the chat template or begin tokens", "请核对哪一方计入了对话模板或起始 token";
         HeadingNumber => "the heading says {number}, and no flag of the command does", "标题写的是 {number}，而命令行参数中没有该值";

@@ -1,10 +1,14 @@
 //! A load at which nothing could be measured: out of memory under a heading that names only the
 //! load, or in the row of a table.
 
+use crate::context;
 use crate::heading::only_load;
 use crate::notes::{Notes, bare};
 use crate::result::{ImportedResult, Tool};
+use crate::section::{above, sections};
 use inferometer_text::hostile::printable;
+use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// Lines between the name of a load and what became of it.
 const LARGEST_GAP: usize = 4;
@@ -24,30 +28,69 @@ pub(crate) fn is_out_of_memory(text: &str) -> bool {
         || text.split(|c: char| !c.is_alphanumeric()).any(is_word)
 }
 
-/// Loads that ran out of memory, in lines that nobody took.
-pub(crate) fn find(notes: &mut Notes<'_>) -> Vec<ImportedResult> {
-    let mut found = Vec::new();
+/// Adds loads that ran out of memory, and starts that did, from lines that nobody took. What is said
+/// of a load that a table has already is that result's own.
+pub(crate) fn find(results: &mut Vec<ImportedResult>, notes: &mut Notes<'_>) {
+    let sections = sections(notes);
+    let mut last = None;
     for line in 0..notes.lines.len() {
         if notes.is_taken(line) || !is_out_of_memory(notes.lines[line]) {
             continue;
         }
-        let is_frame = |at: &usize| {
-            let text = notes.lines[*at].trim();
-            text.is_empty() || text.starts_with("```")
-        };
-        let mut above = (line.saturating_sub(LARGEST_GAP)..line)
-            .rev()
-            .filter(|at| !is_frame(at));
-        let Some(load) = above.next().and_then(|at| only_load(notes.bare(at))) else {
+        let load = load_of(line, notes);
+        let is_said = context::is_out_of_memory(notes.lines[line]);
+        if load.is_none() && !is_said {
             continue;
+        }
+        let home = above(&sections, line).first().copied();
+        let is_same = |found: &&mut ImportedResult| {
+            let is_here = above(&sections, found.span().0).first().copied() == home;
+            let is_of_load = load.as_ref().is_none_or(|load| *load == found.point);
+            found.is_out_of_memory_under_load() && is_here && is_of_load
         };
-        let end = (line..notes.lines.len()).find(|at| *at > line && is_frame(at));
-        let last = end.map_or(notes.lines.len() - 1, |end| end - 1);
-        let mut result = ImportedResult::new(Tool::TrialLog, (line, last));
-        result.error = Some(printable(bare(notes.lines[line]), 1000));
-        result.point = load;
-        notes.take((line, last));
-        found.push(result);
+        let said = printable(bare(notes.lines[line]), 1000);
+        let end = match load {
+            Some(_) => paragraph_end(line, notes),
+            None => line,
+        };
+        if let Some(known) = results.iter_mut().find(is_same) {
+            let words = known.error.get_or_insert_default();
+            if said.len() > words.len() {
+                *words = said;
+            }
+        } else {
+            // Every process of an engine says it again.
+            let is_again = load.is_none() && last == Some(home);
+            last = Some(home);
+            if is_again {
+                continue;
+            }
+            let mut found = ImportedResult::new(Tool::TrialLog, (line, end));
+            found.error = Some(said);
+            found.point = load.unwrap_or_default();
+            results.push(found);
+        }
+        notes.take((line, end));
     }
-    found
+}
+
+/// The load that ran out of memory: named in front of what is said, or alone in the line above.
+fn load_of(line: usize, notes: &Notes<'_>) -> Option<BTreeMap<String, Value>> {
+    let own = notes.bare(line).split([':', '：']).next();
+    let mut above = (line.saturating_sub(LARGEST_GAP)..line)
+        .rev()
+        .filter(|at| !is_frame(*at, notes));
+    own.and_then(only_load)
+        .or_else(|| above.next().and_then(|at| only_load(notes.bare(at))))
+}
+
+/// Whether a line is only a border of what stands beside it.
+fn is_frame(line: usize, notes: &Notes<'_>) -> bool {
+    let text = notes.lines[line].trim();
+    text.is_empty() || text.starts_with("```")
+}
+
+fn paragraph_end(line: usize, notes: &Notes<'_>) -> usize {
+    let end = (line + 1..notes.lines.len()).find(|at| is_frame(*at, notes));
+    end.map_or(notes.lines.len() - 1, |end| end - 1)
 }

@@ -3,6 +3,8 @@
 use crate::builder::TURN_DELAY;
 use crate::doubt::ImportDoubt;
 use crate::doubt_texts::ImportDoubtText as Text;
+use crate::label::is_account;
+use crate::result::{ImportedResult, Tool};
 use crate::rounding::{half_unit, is_same};
 use crate::summary::{ImportedSummary, Spread};
 use inferometer_core::doubt::Severity::{Invalid, Warn};
@@ -11,6 +13,10 @@ use serde_json::Value;
 
 /// Share of the concurrency that must have been in flight.
 const LEAST_IN_FLIGHT: f64 = 0.8;
+/// Share of the offered rate that a server completes which keeps up.
+const LEAST_KEPT_UP: f64 = 0.9;
+/// Mean answers that the last ones of a test may last.
+const LAST_ANSWERS: f64 = 1.5;
 /// How far numbers that follow from each other may differ, beside rounding.
 const TOLERANCE: f64 = 0.02;
 
@@ -22,6 +28,7 @@ pub(crate) fn judge(summary: &ImportedSummary, rate: Option<f64>) -> Vec<ImportD
         first_after_end(summary),
         shrunk_concurrency(summary),
         other_rate(summary, rate),
+        overload(summary, rate),
         not_streamed(summary),
         output_capped(summary),
         few_samples(summary),
@@ -146,6 +153,26 @@ fn other_rate(summary: &ImportedSummary, rate: Option<f64>) -> Option<ImportDoub
     (sent > asked * (1.0 + 4.0 / count.sqrt())).then_some(ImportDoubt::OtherRate { asked, sent })
 }
 
+/// Fewer requests/s than were offered, by more than four deviations of a Poisson process and the
+/// time that the last answers take. Their wait for a first token is not taken off: a queue that
+/// grows makes it long.
+fn overload(summary: &ImportedSummary, rate: Option<f64>) -> Option<ImportDoubt> {
+    // A cap on the concurrency holds arrivals back at the client.
+    let capped = summary.concurrency.configured.is_some();
+    let offered = rate.filter(|rate| rate.is_finite() && *rate > 0.0 && !capped)?;
+    let requests = &summary.requests;
+    let count = requests.planned.or(requests.ok).filter(|n| *n > 0)? as f64;
+    let done = summary.throughput.requests_per_s.filter(|it| *it > 0.0)?;
+    let first_s = summary.latency.ttft_ms.as_ref().and_then(|it| it.mean);
+    let answer_s = (mean_latency_ms(summary).unwrap_or(0.0) - first_s.unwrap_or(0.0)) / 1000.0;
+    let window_s = count / offered + LAST_ANSWERS * answer_s.max(0.0);
+    let answered = requests.ok.map_or(1.0, |ok| (ok as f64 / count).min(1.0));
+    let least = answered * count / window_s * (1.0 - 4.0 / count.sqrt());
+    // A few per cent are nothing to warn of, however many requests tell them.
+    (done < least && done < LEAST_KEPT_UP * offered)
+        .then_some(ImportDoubt::Overload { offered, done })
+}
+
 pub(crate) fn not_streamed(summary: &ImportedSummary) -> Option<ImportDoubt> {
     let ttft = summary.latency.ttft_ms.as_ref()?;
     let e2e = summary.latency.e2e_ms.as_ref()?;
@@ -172,15 +199,8 @@ pub(crate) fn not_streamed(summary: &ImportedSummary) -> Option<ImportDoubt> {
 
 /// Three percentiles or more that are equal to the last digit.
 pub(crate) fn not_a_distribution(summary: &ImportedSummary) -> Vec<ImportDoubt> {
-    let flat = |spread: &Spread| {
-        let mut upper = spread.percentiles();
-        upper.retain(|(rank, _)| *rank >= 50.0);
-        let one_request = spread.n == Some(1);
-        let same = upper.windows(2).all(|pair| pair[0].1 == pair[1].1);
-        upper.len() >= 3 && !one_request && same && upper[0].1 != 0.0
-    };
     let known = summary.latency.known().into_iter();
-    let flat = known.filter(|(_, spread)| flat(spread));
+    let flat = known.filter(|(_, spread)| spread.is_one_number());
     flat.map(|(metric, _)| ImportDoubt::NotADistribution { metric })
         .collect()
 }
@@ -327,6 +347,19 @@ pub(crate) fn few_samples(summary: &ImportedSummary) -> Option<ImportDoubt> {
         ranks,
         least,
     })
+}
+
+/// Columns of a table that tell what became of requests, and were not read.
+pub(crate) fn unread_accounts(found: &ImportedResult) -> Option<ImportDoubt> {
+    // Tools print more than a summary has a place for; who keeps a table by hand keeps what counts.
+    if found.tool != Tool::MarkdownTable {
+        return None;
+    }
+    let names: Vec<String> = (found.unread.iter())
+        .filter(|name| is_account(name))
+        .cloned()
+        .collect();
+    (!names.is_empty()).then_some(ImportDoubt::UnreadAccounts { names })
 }
 
 #[cfg(test)]

@@ -17,6 +17,12 @@ pub(crate) fn is_change(text: &str) -> bool {
     rules::is_change(&Words { text: &words, unit })
 }
 
+/// Whether a name may be that of an account of requests.
+pub(crate) fn is_account(text: &str) -> bool {
+    let (words, unit) = normalise(text);
+    rules::is_account(&Words { text: &words, unit })
+}
+
 const LONGEST: usize = 80;
 
 /// Reads a label; `None` if it names nothing that is known.

@@ -48,6 +48,7 @@ mod result;
 mod rounding;
 mod section;
 mod select;
+mod served_by;
 mod source;
 mod statistics_table;
 mod store;
@@ -59,7 +60,9 @@ mod unread;
 
 pub use assumption::{Assumption, TimeUnit};
 pub use command_line::{TranslateError, Translation, translate};
-pub use comparable::{MeasuredResult, measured, measured_in};
+pub use comparable::{
+    MeasuredResult, ResultsOfCard, by_card, measured, measured_in, out_of_memory,
+};
 pub use conclude::doubts;
 pub use copies::repeats;
 pub use doubt::{ImportDoubt, ImportDoubtCode, RepeatedNumber, StatedImportDoubt};

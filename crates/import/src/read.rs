@@ -5,7 +5,9 @@ use crate::label::label;
 use crate::notes::{Notes, plain_width};
 use crate::quantity::quantity;
 use crate::result::Imported;
-use crate::{block, context, copies, facts, failed_point, guidellm, heading, json, table, tables};
+use crate::{
+    block, context, copies, facts, failed_point, guidellm, heading, json, served_by, table, tables,
+};
 
 /// Finds every result in `text`; `name` is the file it is from.
 pub fn read(name: &str, text: &str) -> Imported {
@@ -17,11 +19,11 @@ pub fn read(name: &str, text: &str) -> Imported {
     results.extend(block::find(&mut notes));
     results.sort_by_key(|found| found.lines);
     let without_result = context::attach(&mut results, &mut notes);
-    results.extend(failed_point::find(&mut notes));
-    results.extend(context::out_of_memory(&mut notes));
+    failed_point::find(&mut results, &mut notes);
     results.sort_by_key(|found| found.lines);
     let title = heading::read(&mut results, &notes);
     facts::read(&mut results);
+    served_by::read(&mut results, &notes);
     copies::fold(&mut results);
     conclude(name, &mut results);
     let unread = unread(&notes, without_result);

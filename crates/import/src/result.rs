@@ -94,6 +94,8 @@ pub struct ImportedResult {
     pub device_memory_gib: Option<f64>,
     /// The numbers; absent for a start that was refused.
     pub summary: Option<ImportedSummary>,
+    /// Why there are none: what the engine said to a start that was refused, or, with a load in
+    /// `point`, when it ran out of memory.
     pub error: Option<String>,
     /// Values of `summary` that were not printed but follow from others by division.
     pub derived: Vec<Cow<'static, str>>,
@@ -133,6 +135,11 @@ impl ImportedResult {
             lines: (lines.0 as u64 + 1, lines.1 as u64 + 1),
             ..ImportedResult::default()
         }
+    }
+
+    /// Whether a server that had started ran out of memory at the load of this result.
+    pub fn is_out_of_memory_under_load(&self) -> bool {
+        self.error.is_some() && !self.point.is_empty()
     }
 
     /// First and last line, from 0.

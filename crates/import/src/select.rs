@@ -2,13 +2,19 @@
 
 use crate::group::groups;
 use crate::result::ImportedResult;
+use inferometer_catalog::nearest::nearest;
+use std::collections::BTreeSet;
 
 #[derive(Debug, thiserror::Error)]
 pub enum SelectError {
     #[error("it holds {count} results")]
     NoNumber { count: usize },
-    #[error("its headings are {}", known.join("; "))]
-    NoHeading { known: Vec<String> },
+    #[error("{} {}", if *more { "its nearest headings are" } else { "its headings are" }, nearest.join("; "))]
+    NoHeading {
+        nearest: Vec<String>,
+        /// There are others.
+        more: bool,
+    },
     #[error("no result there stands under a heading; give the number of one, from 1")]
     NoHeadings,
     #[error("{}", if known.is_empty() {
@@ -17,6 +23,45 @@ pub enum SelectError {
         format!("its headings name the {name} {}", known.join(", "))
     })]
     NoFact { name: String, known: Vec<String> },
+    #[error("{}", if known.is_empty() {
+        format!("no heading there names the {name}")
+    } else {
+        format!("no heading there names the {name}; they name the {}", known.join(", "))
+    })]
+    NoSuchFact { name: String, known: Vec<String> },
+}
+
+/// Most headings that an error lists.
+const MOST_HEADINGS: usize = 3;
+
+/// Of the headings of groups those nearest to what was asked for: under most of the parts that are
+/// known, then with words that are spelled nearly like the others.
+fn nearest_headings(known: Vec<String>, wanted: &[String]) -> SelectError {
+    let is_word = |c: char| c.is_alphanumeric() || c == '.';
+    let words = |text: &str| -> Vec<String> {
+        let words = text.split(move |c: char| !is_word(c));
+        words
+            .filter(|it| !it.is_empty())
+            .map(str::to_lowercase)
+            .collect()
+    };
+    let all: Vec<String> = known.iter().flat_map(|it| words(it)).collect();
+    let distance = |heading: &String| {
+        let lower = heading.to_lowercase();
+        let missing = wanted.iter().filter(|part| !names(&lower, part));
+        let missing: Vec<&String> = missing.collect();
+        let own = words(heading);
+        let unlike = missing.iter().filter(|part| {
+            let near = nearest(all.iter().map(String::as_str), part);
+            !near.iter().any(|word| own.iter().any(|own| own == word))
+        });
+        (missing.len(), unlike.count())
+    };
+    let more = known.len() > MOST_HEADINGS;
+    let mut nearest = known;
+    nearest.sort_by_key(distance);
+    nearest.truncate(MOST_HEADINGS);
+    SelectError::NoHeading { nearest, more }
 }
 
 /// The result of a number, from 1, or all under headings: `MindIE/7B` are those under a heading
@@ -69,7 +114,7 @@ pub fn under(
         .collect();
     match (chosen.is_empty(), known.is_empty()) {
         (false, _) => Ok(chosen),
-        (true, false) => Err(SelectError::NoHeading { known }),
+        (true, false) => Err(nearest_headings(known, &wanted)),
         (true, true) => Err(SelectError::NoHeadings),
     }
 }
@@ -107,6 +152,10 @@ pub fn with_fact(
         .collect();
     known.sort_unstable();
     known.dedup();
+    let facts: BTreeSet<String> = results
+        .iter()
+        .flat_map(|it| it.facts.keys().cloned())
+        .collect();
     let chosen: Vec<ImportedResult> = (results.into_iter())
         .filter(|found| {
             if exact {
@@ -118,7 +167,11 @@ pub fn with_fact(
         .collect();
     if chosen.is_empty() {
         let name = name.to_owned();
-        return Err(SelectError::NoFact { name, known });
+        if facts.contains(&name) {
+            return Err(SelectError::NoFact { name, known });
+        }
+        let known = facts.into_iter().collect();
+        return Err(SelectError::NoSuchFact { name, known });
     }
     Ok(chosen)
 }

@@ -105,6 +105,22 @@ pub struct ImportedRequests {
     pub unsent: Option<u64>,
 }
 
+impl ImportedRequests {
+    /// How many were answered: those that are counted so, else all that were planned but for those
+    /// that are known to have failed.
+    pub fn answered(&self) -> Option<u64> {
+        let rest = || {
+            let planned = self.planned?;
+            let share = self.failed_share.unwrap_or(0.0);
+            let failed = self
+                .failed
+                .unwrap_or((share * planned as f64).ceil() as u64);
+            Some(planned.saturating_sub(failed))
+        };
+        self.ok.or_else(rest)
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ImportedThroughput {
@@ -259,6 +275,27 @@ impl Stat {
 }
 
 impl Spread {
+    /// Whether it gives one number for all upper percentiles, three or more: a copy, and not a
+    /// distribution.
+    pub fn is_one_number(&self) -> bool {
+        let mut upper = self.percentiles();
+        upper.retain(|(rank, _)| *rank >= 50.0);
+        let same = upper.windows(2).all(|pair| pair[0].1 == pair[1].1);
+        upper.len() >= 3 && self.n != Some(1) && same && upper[0].1 != 0.0
+    }
+
+    /// Without percentiles that were not computed.
+    pub(crate) fn without_copies(&self) -> Spread {
+        match self.is_one_number() {
+            true => Spread {
+                mean: self.mean,
+                n: self.n,
+                ..Spread::default()
+            },
+            false => self.clone(),
+        }
+    }
+
     /// Statistics by their names, also those in a `percentiles` object.
     pub(crate) fn from_json(stats: &Map<String, Value>) -> Spread {
         let mut spread = Spread::default();

@@ -54,6 +54,8 @@ inferometer_text::texts! {
         AndWarnings => "{invalid}; warnings: {codes}", "{invalid}；警告：{codes}";
         InSomeRuns => "{code} ({count} of {runs} runs)", "{code}（{runs} 次中 {count} 次）";
         OtherModels => "different models: {models}", "模型不同：{models}";
+        OutOfMemory => "{side}: ran out of memory at {loads}", "{side}：{loads} 时显存不足";
+        OtherDevices => "different cards: {devices}", "卡不同：{devices}";
         OtherLengths => "runs of different lengths ({counts} requests): start, growing queues and slow last answers weigh less in the longer ones, so a difference may be that of the lengths", "运行长度不同（请求数 {counts}）：起步、排队增长和末尾慢请求在较长的运行中影响更小，差异可能来自长度";
         WhyNot => "Not comparable", "不可比的原因";
         Unpaired => "Without a partner", "无对应的负载点";
@@ -75,6 +77,7 @@ inferometer_text::texts! {
         FewSamples => "*: too few requests for a verdict on this percentile", "*：请求数不足以支撑该百分位，不下结论";
         AssumedError => "summary figures only: three times the error of independent requests is assumed, so that only large differences are told", "只有汇总数值：按独立请求误差的三倍估计，因此只判断明显的差异";
         FiguresAlone => "summary figures only: run-to-run variation is unknown", "只有汇总数值：无从得知下一次运行会相差多少";
+        NoCount => "cannot tell where a side does not say how many requests it is of: add a column of requests (or of ok and failed) to its table, and large differences are told", "未说明请求数的一方无法判断：在其表格中加一列“请求数”（或“成功”“失败”），即可判断明显的差异";
         FewWaves => "too few requests for an interval, so run-to-run variation is unknown; send more requests per stream, or repeat the runs", "请求太少，得不出区间：无从得知下一次运行会相差多少；请增加每路并发的请求数，或重复运行";
         AsDefined => "numbers as defined by {tool}", "数值按 {tool} 的定义";
         Computed => "computed in virtual time, not measured", "以虚拟时间计算得出，并非实测";

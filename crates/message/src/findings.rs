@@ -26,6 +26,11 @@ inferometer_text::texts! {
         KneeEvidence => "{before} tok/s at {low}, {after} tok/s at {high}, highest {peak} tok/s at {peak_load}; {basis}", "{low} 时 {before} tok/s，{high} 时 {after} tok/s，最高 {peak} tok/s（{peak_load}）；{basis}";
         OverRepeats => "95 % interval over {count} repeats, widened to measured loads", "区间由 {count} 次重复得出（95 %），并扩展到实测负载";
         ByFits => "interval: all curves that fit about as well, widened to measured loads; no repeats", "区间由拟合程度相近的全部曲线得出，并扩展到实测负载；无重复测量";
+        FallsBehind => "between {axis} {low} and {load}: at {load} the server falls behind the arrivals", "在 {axis} {low} 与 {load} 之间：{load} 时服务端已跟不上到达速率";
+        FallsBehindEverywhere => "below {axis} {load}, the lowest that was measured: the server falls behind the arrivals", "低于所测的最低 {axis} {load}：服务端跟不上到达速率";
+        FallsBehindEvidence => "{done} requests/s completed at {axis} {load}", "{axis} {load} 时完成 {done} 请求/秒";
+        OutOfMemory => "ran out of memory at {axis} {load}", "{axis} {load} 时显存不足";
+        MemoryBelow => "measured up to {axis} {load}", "最高测到 {axis} {load}";
         StillRising => "none up to {axis} {load}, where output throughput still rises", "至 {axis} {load} 仍未饱和，输出吞吐量还在上升";
         RisingEvidence => "{before} tok/s at {low}, {after} tok/s at {high}: {change}", "{low} 时 {before} tok/s，{high} 时 {after} tok/s：{change}";
         FailuresFrom => "failures start at {axis} {load}", "失败从 {axis} {load} 开始出现";

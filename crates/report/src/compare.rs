@@ -16,6 +16,7 @@ pub(crate) use figures::labels;
 use inferometer_analysis::compare::{
     Comparison, Direction, Group, Metric, Row, RunSample, Verdict,
 };
+use inferometer_chart::measured::distinct;
 use inferometer_core::point::Point;
 use inferometer_core::summary::SummaryColumns;
 use inferometer_message::{CompareText, ComparedMetric};
@@ -49,10 +50,9 @@ pub fn compose(report: &CompareReport<'_>) -> Doc {
     sections.extend(overview(report));
     sections.extend(within_slo::section(report));
     if !comparison.reasons.is_empty() {
-        let notes = comparison
-            .reasons
-            .iter()
-            .map(|reason| note(reason.text(lang)));
+        // Several sides may have one reason.
+        let reasons = distinct(comparison.reasons.iter().map(|reason| reason.text(lang)));
+        let notes = reasons.into_iter().map(note);
         let heading = CompareText::WhyNot.text(lang);
         sections.push(Section::headed(heading, [Block::Notes(notes.collect())]));
     }
@@ -78,13 +78,16 @@ pub fn compose(report: &CompareReport<'_>) -> Doc {
 }
 
 /// The primary metric at each load, where there are several and no figures were chosen.
-fn overview(report: &CompareReport<'_>) -> Option<Section> {
-    let usual = report.columns.is_none();
-    usual.then(|| table::over_loads(report)).flatten()
+fn overview(report: &CompareReport<'_>) -> Vec<Section> {
+    match report.columns {
+        None => table::over_loads(report),
+        Some(_) => Vec::new(),
+    }
 }
 
-pub(crate) fn has_overview(report: &CompareReport<'_>) -> bool {
-    overview(report).is_some()
+/// How many tables of the primary metric over the loads there are.
+pub(crate) fn overviews(report: &CompareReport<'_>) -> usize {
+    overview(report).len()
 }
 
 fn note(reason: String) -> Note {
@@ -172,10 +175,15 @@ fn described(group: &Group, label: &str, head: &str, lang: Lang) -> String {
     PunctuationText::Semicolon.join(lang, &parts)
 }
 
-/// The model and the cards of a group, as far as all of its runs agree on them.
+/// The model of a group, as far as all of its runs agree on it, and its cards.
 fn system(group: &Group, lang: Lang) -> Option<String> {
     let model = same(group, |run| run.system.model.clone());
-    let device = same(group, |run| run.system.device.clone());
+    let devices = group
+        .runs
+        .iter()
+        .filter_map(|run| run.system.device.as_deref());
+    let devices: BTreeSet<&str> = devices.collect();
+    let device = (!devices.is_empty()).then(|| Vec::from_iter(devices).join(" + "));
     let cards = same(group, |run| run.summary.cards()).map(|cards| cards.to_string());
     let cards = match (cards, device) {
         (Some(cards), Some(device)) => Some(format!("{cards} × {device}")),
@@ -213,14 +221,31 @@ fn verdicts(report: &CompareReport<'_>) -> Vec<Judgement> {
             };
             let primary = rows(|row| row.primary);
             let each = rows(|row| row.metric == Metric::OutputTokensPerSPerCard && !row.primary);
-            let mut lines = vec![verdict(report, &primary, &label)];
+            let mut lines = by_test(report, &primary, &label);
             if !each.is_empty() {
-                lines.push(verdict(report, &each, &label));
+                lines.extend(by_test(report, &each, &label));
             }
             lines.extend(within_slo::verdicts(report, name, &label));
             lines
         })
         .collect()
+}
+
+/// What one metric says of a group at all loads: a line for each model and data set of an import,
+/// since what holds for one need not hold for another.
+fn by_test(report: &CompareReport<'_>, rows: &[&Row], label: &str) -> Vec<Judgement> {
+    let tests = distinct(rows.iter().map(|row| row.point.group()));
+    if tests.iter().all(Option::is_none) {
+        return vec![verdict(report, rows, label)];
+    }
+    let line = |test: Option<&str>| {
+        let own = rows.iter().filter(|row| row.point.group() == test);
+        let own: Vec<&Row> = own.copied().collect();
+        let named = [label].into_iter().chain(test);
+        let named = PunctuationText::Comma.join(report.lang, &Vec::from_iter(named));
+        verdict(report, &own, &named)
+    };
+    tests.into_iter().map(line).collect()
 }
 
 /// What one metric says of a group at all loads.
@@ -258,7 +283,7 @@ fn verdict(report: &CompareReport<'_>, rows: &[&Row], label: &str) -> Judgement 
                 group,
                 ("metric", metric(row.metric, lang)),
                 ("change", change(row.ratio)),
-                ("point", shown(&row.point)),
+                ("point", shown(&row.point.without_group())),
                 ("margin", number::percent(report.comparison.margin)),
             ];
             let text = match row.within_margin {

@@ -36,6 +36,8 @@ texts! {
         Knee => "Saturation", "饱和点";
         /// From which load on requests fail.
         FailuresFrom => "Failures", "失败";
+        /// A load that the memory of the cards did not suffice for.
+        OutOfMemory => "Out of memory", "显存不足";
         /// Answers that are worse under load.
         ScoreFalls => "Wrong answers under load", "负载下的错误回答";
         /// The cell of a grid with the lowest throughput.

@@ -22,11 +22,12 @@ use inferometer_import::{
     ImportedSummary, ImportedThroughput, MeasuredResult, ResultGroup, Spread, StatedImportDoubt,
     Stored, doubts, groups, measured_in, repeats,
 };
-use inferometer_message::{ImportText, VerdictText};
+use inferometer_message::ImportText;
 use inferometer_page::doc::{Block, Doc, Pair, Section, Tone, Verdict};
 use inferometer_page::number;
 use inferometer_text::Lang;
 use inferometer_text::punctuation::PunctuationText;
+use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -60,6 +61,8 @@ pub struct ReportedResult<'a> {
     pub measured: Option<(Point, Summary)>,
     /// It says nothing that a block beside it does not.
     pub is_repeat: bool,
+    /// It is the row of a table that contradicts the block it was made of: no measurement of its own.
+    pub contradicts_block: bool,
 }
 
 impl<'a> ImportReport<'a> {
@@ -80,6 +83,7 @@ impl<'a> ImportReport<'a> {
                     place
                 },
                 is_repeat: block.is_some() && !doubts.iter().any(contradicts),
+                contradicts_block: block.is_some() && doubts.iter().any(contradicts),
                 doubts: doubts.iter().map(|doubt| doubt.stated(lang)).collect(),
                 measured: None,
             }
@@ -187,6 +191,23 @@ impl<'a> ReportedResult<'a> {
         ]
     }
 
+    /// What the server told of its queue and its batches: name, whether it is a time in milliseconds,
+    /// and the sample.
+    fn of_server(&self) -> Vec<(ImportText, bool, Spread)> {
+        let summary = self.found.summary.as_ref();
+        let server = summary.and_then(|it| it.server.as_ref());
+        let known = [
+            ("queue_wait_ms", ImportText::QueueWait, true),
+            ("prefill_batch_size", ImportText::PrefillBatch, false),
+            ("decode_batch_size", ImportText::DecodeBatch, false),
+        ];
+        let known = known.into_iter().filter_map(|(key, name, is_time)| {
+            let spread = Spread::deserialize(server?.get(key)?).ok()?;
+            Some((name, is_time, spread))
+        });
+        known.collect()
+    }
+
     /// The mean of a latency, else its median.
     pub(crate) fn mean(&self, name: &str) -> Option<f64> {
         let known = self.latencies().into_iter();
@@ -196,6 +217,16 @@ impl<'a> ReportedResult<'a> {
 
     pub(crate) fn severity(&self) -> Option<Severity> {
         self.doubts.iter().map(|doubt| doubt.severity).max()
+    }
+
+    /// The word for a result without numbers: a start that was refused, or memory that a load
+    /// exhausted.
+    fn failure(&self) -> Option<ImportText> {
+        let word = match self.found.is_out_of_memory_under_load() {
+            true => ImportText::OutOfMemory,
+            false => ImportText::Refused,
+        };
+        self.found.error.as_ref().map(|_| word)
     }
 
     fn load(&self) -> String {
@@ -283,33 +314,44 @@ pub fn compose(report: &ImportReport<'_>) -> Doc {
 fn verdict(report: &ImportReport<'_>) -> Verdict {
     let lang = report.lang;
     let shown = || report.results.iter().filter(|result| !result.is_repeat);
-    let count = |severity| shown().filter(|it| it.severity() == Some(severity)).count();
+    let measured = || shown().filter(|it| it.found.summary.is_some() && !it.contradicts_block);
+    let count = |severity| {
+        let of_severity = measured().filter(|it| it.severity() == Some(severity));
+        of_severity.count()
+    };
+    let results = measured().count();
+    let contradicting = shown().filter(|it| it.contradicts_block).count();
     let (invalid, doubtful) = (count(Severity::Invalid), count(Severity::Warn));
     let noted = count(Severity::Note);
-    let refused = shown()
-        .filter(|result| result.found.error.is_some())
-        .count();
+    let exhausted = |it: &ReportedResult<'_>| it.found.is_out_of_memory_under_load();
+    let out_of_memory = shown().filter(|it| exhausted(it)).count();
+    let refused = shown().filter(|it| it.found.error.is_some()).count() - out_of_memory;
     let repeated = report.results.len() - shown().count();
-    let (word, tone) = match (invalid, doubtful, noted) {
-        (0, 0, 0) if refused > 0 => (ImportText::NotesOnly.text(lang), Tone::Caution),
-        (0, 0, 0) => (ImportText::NoDoubts.text(lang), Tone::Good),
-        (0, 0, _) => (ImportText::NotesOnly.text(lang), Tone::Good),
-        (0, ..) => (ImportText::Doubtful.text(lang), Tone::Caution),
-        _ => (VerdictText::Invalid.text(lang), Tone::Bad),
+    let (word, tone) = match (invalid, doubtful + contradicting, noted) {
+        (0, 0, 0) if refused + out_of_memory > 0 => (ImportText::NotesOnly, Tone::Caution),
+        (0, 0, 0) => (ImportText::NoDoubts, Tone::Good),
+        (0, 0, _) => (ImportText::NotesOnly, Tone::Good),
+        (0, ..) => (ImportText::Doubtful, Tone::Caution),
+        (all, ..) if all == results => (ImportText::Invalid, Tone::Bad),
+        _ => (ImportText::SomeInvalid, Tone::Bad),
     };
+    let parts = [("count", invalid.to_string()), ("all", results.to_string())];
+    let word = word.with(lang, &parts);
     let counts = [
-        (ImportText::CountResults, shown().count()),
+        (ImportText::CountResults, results),
         (ImportText::CountRepeated, repeated),
+        (ImportText::CountContradicting, contradicting),
         (ImportText::CountInvalid, invalid),
         (ImportText::CountDoubtful, doubtful),
         (ImportText::CountNoted, noted),
+        (ImportText::CountOutOfMemory, out_of_memory),
         (ImportText::CountRefused, refused),
     ];
     let counts = counts.into_iter().filter(|(_, count)| *count > 0);
     let counts = counts.map(|(text, count)| text.with(lang, &[("count", count.to_string())]));
     Verdict {
         rest: PunctuationText::Comma.join(lang, &Vec::from_iter(counts)),
-        ..Verdict::new(word, tone, report.title())
+        ..Verdict::new(&word, tone, report.title())
     }
 }
 

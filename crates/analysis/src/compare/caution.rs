@@ -1,6 +1,6 @@
 //! What a reader of a comparison should know of its sides, though they may be compared.
 
-use super::Group;
+use super::{Group, RunSample, Unpaired};
 use inferometer_core::doubt::Severity;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,6 +32,14 @@ pub struct DoubtCount {
 pub struct GroupModels {
     pub group: String,
     pub models: Vec<String>,
+}
+
+/// The cards of a group's runs, as far as they say.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct GroupDevices {
+    pub group: String,
+    pub devices: Vec<String>,
 }
 
 /// How many requests a run of a group had.
@@ -77,22 +85,63 @@ impl GroupDoubts {
     }
 }
 
+/// Loads at which the server of a group ran out of memory.
+pub(super) fn out_of_memory(group: &Group) -> impl Iterator<Item = Unpaired> {
+    group.out_of_memory.iter().map(|point| Unpaired {
+        group: group.name.clone(),
+        point: point.clone(),
+    })
+}
+
+/// What the runs of each group name, unless all groups name the same: one side alone with several
+/// is no difference between the sides. Tests of an import that several sides have are held against
+/// each other one by one, since a side may have others beside them.
+fn different(
+    groups: &[Group],
+    named_by: impl Fn(&RunSample) -> Option<String>,
+) -> Vec<(String, Vec<String>)> {
+    let names = |group: &Group, counts: &dyn Fn(&RunSample) -> bool| -> BTreeSet<String> {
+        let runs = group.runs.iter().filter(|run| counts(run));
+        runs.filter_map(&named_by).collect()
+    };
+    let tests = |group: &Group| -> BTreeSet<Option<String>> {
+        let tests = group.runs.iter().map(|run| run.point.group());
+        tests.map(|test| test.map(str::to_owned)).collect()
+    };
+    let all: Vec<BTreeSet<Option<String>>> = groups.iter().map(tests).collect();
+    let shared = |test: &&Option<String>| all.iter().filter(|it| it.contains(*test)).count() > 1;
+    let shared: BTreeSet<&Option<String>> = all.iter().flatten().filter(shared).collect();
+    let is_of = |test: &Option<String>, run: &RunSample| run.point.group() == test.as_deref();
+    let differ_in = |counts: &dyn Fn(&RunSample) -> bool| {
+        let named = groups.iter().map(|group| names(group, counts));
+        let named: BTreeSet<BTreeSet<String>> = named.filter(|it| !it.is_empty()).collect();
+        named.len() > 1
+    };
+    let differ = match shared.is_empty() {
+        true => differ_in(&|_| true),
+        false => (shared.iter()).any(|test| differ_in(&|run| is_of(test, run))),
+    };
+    let named = groups.iter().map(|group| {
+        let names = names(group, &|_| true);
+        (group.name.clone(), Vec::from_iter(names))
+    });
+    named
+        .filter(|(_, names)| differ && !names.is_empty())
+        .collect()
+}
+
 /// The models of each group, unless all that are named are one.
 pub(super) fn different_models(groups: &[Group]) -> Vec<GroupModels> {
-    let models = |group: &Group| -> BTreeSet<String> {
-        let named = group.runs.iter().filter_map(|run| run.system.model.clone());
-        named.collect()
-    };
-    let named: Vec<GroupModels> = (groups.iter())
-        .map(|group| GroupModels {
-            group: group.name.clone(),
-            models: models(group).into_iter().collect(),
-        })
-        .filter(|it| !it.models.is_empty())
-        .collect();
-    // One side alone with several models is no difference between the sides.
-    let differ = named.iter().any(|it| it.models != named[0].models);
-    if differ { named } else { Vec::new() }
+    let named = different(groups, |run| run.system.model.clone()).into_iter();
+    let models = |(group, models)| GroupModels { group, models };
+    named.map(models).collect()
+}
+
+/// The cards of each group, likewise.
+pub(super) fn different_devices(groups: &[Group]) -> Vec<GroupDevices> {
+    let named = different(groups, |run| run.system.device.clone()).into_iter();
+    let devices = |(group, devices)| GroupDevices { group, devices };
+    named.map(devices).collect()
 }
 
 /// The requests of each group's runs, where some side's are much longer: a start, a queue that grows

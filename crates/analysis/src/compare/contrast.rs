@@ -130,7 +130,7 @@ impl Side {
 
 /// What is assumed of another tool's result that says how many requests it is of.
 fn assumed_variance(run: &RunSample, metric: Metric) -> Option<f64> {
-    let requests = run.summary.requests.ok;
+    let requests = run.answered?;
     let is_told = run.series.is_none() && metric.tail().is_none() && requests >= LEAST_ASSUMED;
     is_told.then(|| ASSUMED_VARIANCE / requests as f64)
 }

@@ -15,7 +15,8 @@ pub(super) fn by_point(group: &Group) -> Vec<(&Point, Vec<&RunSample>)> {
         }
     }
     let mut points: Vec<_> = points.into_values().collect();
-    points.sort_by(|a, b| a.0.order(b.0));
+    // Loads of one test stand together.
+    points.sort_by(|a, b| (a.0.group().cmp(&b.0.group())).then_with(|| a.0.order(b.0)));
     points
 }
 

@@ -14,6 +14,8 @@ pub struct RunSample {
     pub summary: Summary,
     pub definition: Definition,
     pub system: System,
+    /// How many requests its figures are of; absent where nobody says.
+    pub answered: Option<u64>,
     /// Doubts of another tool's result that no run of ours can have.
     pub foreign_doubts: Vec<(String, Severity)>,
     /// The requests; absent for an import, which then says nothing about its own noise.
@@ -67,6 +69,7 @@ impl RunSample {
     ) -> Self {
         RunSample {
             point: Point::of_load(&scenario.load),
+            answered: Some(summary.requests.ok),
             summary,
             definition: Definition::of(scenario),
             system: System::default(),
@@ -75,10 +78,12 @@ impl RunSample {
         }
     }
 
-    /// A result of another tool, of which only figures are known.
+    /// A result of another tool, of which only figures are known; set `answered` where the summary
+    /// does not account for its requests and their number is known all the same.
     pub fn imported(tool: &str, point: Point, summary: Summary) -> Self {
         RunSample {
             point,
+            answered: Some(summary.requests.ok).filter(|count| *count > 0),
             summary,
             definition: Definition {
                 tool: Some(tool.to_owned()),

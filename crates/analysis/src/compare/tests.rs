@@ -57,6 +57,7 @@ fn run(n: u64, latency_ms: f64, luck: f64, seed: u64) -> RunSample {
     summary.latency.max_gap_ms = of(0.1);
     RunSample {
         point: point(8),
+        answered: Some(summary.requests.ok),
         summary,
         definition: Definition::default(),
         system: System::default(),
@@ -69,6 +70,7 @@ fn group(name: &str, runs: Vec<RunSample>) -> Group {
     Group {
         name: name.to_owned(),
         runs,
+        ..Group::default()
     }
 }
 

@@ -46,6 +46,8 @@ pub enum WhyNot {
         group: String,
         /// Groups of each, by name.
         names: [Vec<String>; 2],
+        /// One of each, with a load in common, that are called alike where any are.
+        pair: [String; 2],
     },
     /// The only loads differ.
     DifferentLoad {
@@ -88,9 +90,11 @@ impl WhyNot {
                 baseline,
                 group,
                 names: [a, b],
+                pair: [of_a, of_b],
             } => {
                 let values = [
-                    ("first", a.first().cloned().unwrap_or_default()),
+                    ("of_a", of_a.clone()),
+                    ("of_b", of_b.clone()),
                     ("a", a.join(", ")),
                     ("b", b.join(", ")),
                     ("baseline", baseline.clone()),
@@ -131,8 +135,9 @@ impl WhyNot {
                 ];
                 let found = WhyNotText::Differs.with(lang, &values);
                 match what {
-                    WhyNotText::OutputTokens | WhyNotText::InputTokens | WhyNotText::InputChars => {
-                        found + WhyNotText::SameLengths.text(lang)
+                    WhyNotText::OutputTokens => found + WhyNotText::SameLengths.text(lang),
+                    WhyNotText::InputTokens | WhyNotText::InputChars => {
+                        found + WhyNotText::SameInputs.text(lang)
                     }
                     // Ours can be computed by another tool's definition.
                     WhyNotText::Definition if [a, b].iter().any(|it| *it == OURS) => {
@@ -308,8 +313,25 @@ pub(crate) fn unpaired(
             baseline,
             group,
             names: [names(points_a), names(points_b)],
+            pair: nearest_groups(points_a, points_b),
         }
     }
+}
+
+/// A group of each side that have a load in common, those first that end in the same heading.
+fn nearest_groups(points_a: &[&Point], points_b: &[&Point]) -> [String; 2] {
+    let of_a = points_a.iter().copied();
+    let pairs = of_a.flat_map(|a| points_b.iter().map(move |b| (a, *b)));
+    let pairs = pairs.filter(|(a, b)| a.without_group().key() == b.without_group().key());
+    let names = pairs.map(|(a, b)| [a, b].map(|point| point.group().unwrap_or_default()));
+    let are_alike = |[a, b]: &[&str; 2]| {
+        let last = |name: &str| name.rsplit(" / ").next().map(str::to_owned);
+        last(a) == last(b)
+    };
+    let names: Vec<[&str; 2]> = names.collect();
+    let alike = names.iter().find(|names| are_alike(names));
+    let nearest = alike.or(names.first()).copied().unwrap_or_default();
+    nearest.map(str::to_owned)
 }
 
 /// Requests that failed on one side and not on the other.

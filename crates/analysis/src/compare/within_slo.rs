@@ -228,6 +228,7 @@ mod tests {
         Group {
             name: name.to_owned(),
             runs: runs.collect(),
+            ..Group::default()
         }
     }
 

@@ -376,7 +376,9 @@ fn wording(doubt: &Doubt, lang: Lang) -> (Text, Text, Values) {
             (Text::Overload, Text::OverloadRemedy, values)
         }
         Doubt::ShortWindow(window) => {
-            let off = window.off_by.map(|off_by| {
+            // What is printed as 0.0 % is no difference.
+            let off_by = window.off_by.filter(|off_by| *off_by >= 0.0005);
+            let off = off_by.map(|off_by| {
                 let values = [("off_by", percent(off_by))];
                 Text::OffBy.with(lang, &values)
             });

@@ -1,6 +1,6 @@
 //! Axes that follow others: one that has a single value for each value of another.
 
-use super::{is_length, is_load};
+use super::{SETTING, is_length, is_load};
 use inferometer_core::point::Point;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,9 +15,11 @@ fn decides(planned: &[&Point], a: &str, b: &str) -> bool {
     })
 }
 
-/// Pairs of axes of which the second follows the first.
+/// Pairs of axes of which the second follows the first. What a result is called is not varied, and
+/// follows nothing: two tests may have no load in common.
 pub fn confounded<'a>(axes: &'a [String], planned: &[&Point]) -> Vec<(&'a str, &'a str)> {
     let axes = axes.iter().map(String::as_str);
+    let axes = axes.filter(|axis| *axis != SETTING);
     let mut found: Vec<(&str, &str)> = Vec::new();
     for a in axes.clone() {
         for b in axes.clone().filter(|b| *b != a) {
@@ -30,7 +32,7 @@ pub fn confounded<'a>(axes: &'a [String], planned: &[&Point]) -> Vec<(&'a str, &
 }
 
 /// The axes but for those that follow another. Of two that follow each other the length stays,
-/// else the load, else the first.
+/// else the load, else the first. Results of different names are never points of one curve.
 pub fn independent<'a>(axes: &'a [String], planned: &[&Point]) -> Vec<&'a String> {
     let varies = |axis: &String| {
         let values = planned.iter().map(|point| point.0.get(axis));
@@ -45,7 +47,8 @@ pub fn independent<'a>(axes: &'a [String], planned: &[&Point]) -> Vec<&'a String
     };
     let follows = |b: &&String| {
         let mut others = axes.iter().filter(|a| a != b);
-        varies(b)
+        *b != SETTING
+            && varies(b)
             && others.any(|a| {
                 varies(a)
                     && decides(planned, a, b)

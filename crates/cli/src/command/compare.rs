@@ -213,7 +213,8 @@ fn open_all(paths: &[String], objectives: &[Slo]) -> anyhow::Result<Vec<Side>> {
             Ok(read) => read,
             Err(panic) => std::panic::resume_unwind(panic),
         });
-        read.collect::<anyhow::Result<_>>()
+        let read: anyhow::Result<Vec<Vec<Side>>> = read.collect();
+        read.map(|sides| sides.into_iter().flatten().collect())
     })?;
     // The same path twice is two groups all the same.
     let mut names = BTreeSet::new();
@@ -229,13 +230,16 @@ fn open_all(paths: &[String], objectives: &[Slo]) -> anyhow::Result<Vec<Side>> {
 }
 
 /// A side, called as it was named where it comes from a store.
-fn opened(name: &str, objectives: &[Slo]) -> anyhow::Result<Side> {
+fn opened(name: &str, objectives: &[Slo]) -> anyhow::Result<Vec<Side>> {
     let path = local(name, Wanted::All)?;
-    let mut side = open(&path, objectives)?;
+    let mut sides = open(&path, objectives)?;
     if Location::is_meant_by(name) {
-        side.group.name = name.to_owned();
+        for side in &mut sides {
+            let part = side.group.name.strip_prefix(path.as_str());
+            side.group.name = format!("{name}{}", part.unwrap_or_default());
+        }
     }
-    Ok(side)
+    Ok(sides)
 }
 
 fn render(
@@ -261,11 +265,10 @@ fn verdict(comparison: &Comparison, fail_on: Option<FailOn>) -> anyhow::Result<E
         .iter()
         .any(|row| row.a.is_some() && row.b.is_some());
     if !both {
-        let reason = comparison
-            .why_not
-            .first()
-            .map_or("no metric is known of both", String::as_str);
-        bail!("nothing can be compared: {reason}");
+        if comparison.why_not.is_empty() {
+            bail!("nothing can be compared: no metric is known of both");
+        }
+        bail!("nothing can be compared, for the reasons that the report gives");
     }
     let worse = fail_on.is_some_and(|on| comparison.is_worse(on == FailOn::PrimaryWorse));
     Ok(Exit::fine_if(!worse && comparison.comparable))

@@ -52,6 +52,25 @@ impl ResultBuilder {
         } else if let (Some(total), None, None) = (self.total, requests.ok, requests.failed) {
             requests.ok = Some(total);
         }
+        let kinds = (self.failed_kinds.iter())
+            .map(|(_, count)| *count)
+            .reduce(u64::saturating_add);
+        if let Some(kinds) = kinds {
+            let with_kinds = |failed: u64| failed.saturating_add(kinds);
+            // All failures, of which the kinds are a part, or those of no kind: by what is missing.
+            let is_beside = |failed: u64| {
+                let (planned, ok) = (requests.planned?, requests.ok?);
+                Some(planned == ok.saturating_add(with_kinds(failed)))
+            };
+            requests.failed = Some(match requests.failed {
+                None => kinds,
+                Some(failed) if is_beside(failed) == Some(true) => with_kinds(failed),
+                Some(failed) => failed.max(kinds),
+            });
+            for (kind, count) in &self.failed_kinds {
+                summary.other.insert((*kind).to_owned(), (*count).into());
+            }
+        }
         // AIPerf prints all that ended beside those that were answered.
         if let (Tool::Aiperf, Some(total), Some(ok), None) =
             (tool, self.total, requests.ok, requests.failed)

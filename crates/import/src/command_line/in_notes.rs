@@ -34,7 +34,16 @@ pub(crate) fn find(notes: &Notes<'_>) -> Vec<Command> {
     while at < notes.lines.len() {
         let first = at;
         at += 1;
-        if notes.is_taken(first) || !looks_like_command(notes.lines[first]) {
+        if notes.is_taken(first) {
+            continue;
+        }
+        if !looks_like_command(notes.lines[first]) {
+            let quoted = quoted_launch(notes.lines[first]);
+            commands.extend(quoted.map(|launch| Command {
+                lines: (first, first),
+                launch: Some(launch),
+                client: None,
+            }));
             continue;
         }
         if let Some(client) = namespace(notes.lines[first]) {
@@ -66,6 +75,17 @@ pub(crate) fn find(notes: &Notes<'_>) -> Vec<Command> {
         }
     }
     commands
+}
+
+/// The launch command that stands between back quotes in a sentence.
+fn quoted_launch(line: &str) -> Option<String> {
+    // A fence is no quotation.
+    if line.trim_start().starts_with("```") {
+        return None;
+    }
+    let mut quoted = line.split('`').skip(1).step_by(2);
+    let quoted = quoted.find(|text| looks_like_command(text) && text.contains(" --"))?;
+    split(quoted).0
 }
 
 /// `Namespace(num_prompts=5, …)`, which vLLM's benchmark prints of its own options, as the
@@ -254,6 +274,20 @@ mod tests {
             commands[0].client.as_deref(),
             Some("benchmark_serving.py --backend vllm --num-prompts 120 --request-rate 2.0")
         );
+    }
+
+    #[test]
+    fn a_launch_is_read_in_a_sentence_and_above_a_table() {
+        let notes = "## a\n\n单机。`vllm serve /data/m --max-num-seqs 256`，然后测。\n\n\
+            | 并发 | QPS |\n|---|---|\n| 1 | 0.1 |\n| 4 | 0.4 |\n";
+        let results = crate::read("notes", notes).results;
+        assert_eq!(results.len(), 2);
+        for found in results {
+            let flags = found.flags.unwrap();
+            assert_eq!(flags.get("max-num-seqs"), Some(&json!(256)), "{flags:?}");
+            assert_eq!(flags.get("model"), Some(&json!("/data/m")));
+        }
+        assert!(find(&Notes::new("we used `vllm serve ` and liked it")).is_empty());
     }
 
     #[test]

@@ -32,6 +32,9 @@ pub(crate) enum Field {
     Total,
     Ok,
     Failed,
+    /// Failures of one kind, beside all of them or other kinds.
+    Rejected,
+    TimedOut,
     /// Share of the requests that were answered.
     OkShare,
     FailedShare,
@@ -127,7 +130,12 @@ impl Field {
                 matches!(unit, Unit::RequestsPerSecond | Unit::Count)
             }
             Field::Window => unit.in_ms().is_some(),
-            Field::Ok | Field::Failed | Field::OkShare | Field::FailedShare => {
+            Field::Ok
+            | Field::Failed
+            | Field::Rejected
+            | Field::TimedOut
+            | Field::OkShare
+            | Field::FailedShare => {
                 matches!(unit, Unit::Percent | Unit::Count)
             }
             Field::Bare(_) | Field::Other => true,

@@ -8,7 +8,7 @@ use crate::summary::Stat;
 
 /// Requests/s, as they were offered or as they were answered.
 pub(super) fn requests(words: &Words<'_>) -> Option<Field> {
-    const ARRIVALS: &str = "request rate|arrival rate|请求速率|到达率|到达速率";
+    const ARRIVALS: &str = "request rate|arrival rate|请求速率|请求率|到达率|到达速率";
     const ANSWERS: &str = "qps|rps|req/s|requests/s|requests per second|request per second|\
         request throughput|请求吞吐|每秒请求|每秒处理请求";
     const OFFERED: &str = "target|offered|configured|injected|目标|设定|设置|配置|发压|注入|施压";

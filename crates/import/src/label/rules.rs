@@ -19,6 +19,11 @@ const PLANNED: &str = "expected number|num prompts|number of prompts|文本块�
     期望请求|预期请求|计划请求";
 const TOTAL: &str = "total requests|总请求|请求总数|请求数|number of requests|total request|\
     request count";
+const REJECTED: &str = "reject|refus|拒绝";
+const TIMED_OUT: &str = "timeout|timed out|time out|超时";
+// Whole names: a time limit is called after what exceeds it.
+const TIMED_OUT_COUNT: &str = "timeouts|timed out|timed out requests|timeout requests|超时|超时数|\
+    超时请求|超时请求数|超时数量|超时次数|请求超时|请求超时数";
 const CONCURRENCY: &str = "max request concurrency|maximum request concurrency|\
     number of concurrency|max concurrency|并发|parallel";
 const BARE_CONCURRENCY: &str = "concurrency|concurrent requests|num concurrency|conc|conc.";
@@ -73,7 +78,7 @@ fn share(words: &Words<'_>) -> Option<Field> {
     }
     if words.any("success|succeed|成功") {
         Some(Field::OkShare)
-    } else if words.any("fail|error|失败|错误") {
+    } else if words.any("fail|error|失败|错误") || words.any(REJECTED) || words.any(TIMED_OUT) {
         Some(Field::FailedShare)
     } else {
         None
@@ -81,8 +86,8 @@ fn share(words: &Words<'_>) -> Option<Field> {
 }
 
 fn aside(words: &Words<'_>) -> Option<Field> {
-    let other_share =
-        (words.any("率|accuracy") || words.has_word("ratio")) && !words.any("速率|到达率|吞吐率");
+    let other_share = (words.any("率|accuracy") || words.has_word("ratio"))
+        && !words.any("速率|到达率|请求率|吞吐率");
     // The first token of some turns, or an objective for any latency: `SLOs (ms): tpot:11`.
     let other_first = words.any("ttft|first token|首token|首字")
         && words.any("turn|target|goal|目标|阈值|轮")
@@ -164,14 +169,30 @@ fn whole_latency(words: &Words<'_>, stat: Option<Stat>) -> Option<Field> {
 }
 
 fn requests(words: &Words<'_>) -> Option<Field> {
-    let ok = words.any("success|succeed|成功|completed") || words.is("n request|returned");
+    let ok = words.any("success|succeed|成功|completed") || words.is("n request|returned|ok");
     let failed = words.any("failed|失败|error request") || words.is("failures|errors");
+    let total = words.any(TOTAL) || words.is("requests|reqs");
     first_named([
         (words.any(PLANNED), Field::Planned),
         (ok, Field::Ok),
         (failed, Field::Failed),
-        (words.any(TOTAL), Field::Total),
+        (words.any(REJECTED) && !words.is_time(), Field::Rejected),
+        (words.is(TIMED_OUT_COUNT), Field::TimedOut),
+        (total, Field::Total),
     ])
+}
+
+/// Whether a name that was not read may be that of an account of requests: how many were sent, or
+/// what became of some of them.
+pub(super) fn is_account(words: &Words<'_>) -> bool {
+    const ENDED: &str = "success|succeed|fail|error|abort|cancel|drop|成功|失败|错误|丢弃|丢失|取消|\
+        中断|异常";
+    const SENT: &str = "ok|sent|issued|submitted|attempted|dispatched|lost|missing|发送|发送数|\
+        发出|提交|完成";
+    let is_time = words.unit.is_some_and(|unit| unit.in_ms().is_some());
+    !is_time
+        && !is_change(words)
+        && (words.any(ENDED) || words.any(REJECTED) || words.any(TIMED_OUT) || words.has_word(SENT))
 }
 
 fn load_and_lengths(words: &Words<'_>, stat: Option<Stat>) -> Option<Field> {

@@ -399,3 +399,149 @@ fn every_doubt_is_told_in_chinese_too() {
         assert!(zh.text != en.text && zh.remedy != en.remedy, "{}", zh.text);
     }
 }
+
+#[test]
+fn refused_and_timed_out_requests_are_failures() {
+    let header = |names: [&str; 4]| {
+        let [requests, ok, failed, more] = names;
+        format!(
+            "| concurrency | {requests} | {ok} | {failed} | {more} | QPS |\n|---|---|---|---|---|---|\n"
+        )
+    };
+    for names in [
+        ["requests", "ok", "rejected", "P99 TTFT (ms)"],
+        ["Requests", "Successful", "refused", "P99 TTFT (ms)"],
+        ["请求数", "成功", "拒绝", "P99 TTFT (ms)"],
+        ["请求数", "成功", "拒绝数", "P99 TTFT (ms)"],
+        ["请求数", "成功数", "被拒绝", "P99 TTFT (ms)"],
+        ["请求数", "成功数", "超时", "P99 TTFT (ms)"],
+        ["requests", "ok", "timeouts", "P99 TTFT (ms)"],
+    ] {
+        let text = header(names)
+            + "| 8 | 400 | 400 | 0 | 90 | 0.53 |\n| 32 | 400 | 304 | 96 | 99 | 1.1 |\n";
+        let results = read("notes", &text).results;
+        let summary = results[1].summary.as_ref().unwrap();
+        assert_eq!(summary.requests.planned, Some(400), "{names:?}");
+        assert_eq!(summary.requests.ok, Some(304), "{names:?}");
+        assert_eq!(summary.requests.failed, Some(96), "{names:?}");
+        assert!(codes(&results[1]).contains(&"failures"), "{names:?}");
+        assert!(!codes(&results[1]).contains(&"lost-requests"), "{names:?}");
+        assert!(results[1].unread.is_empty(), "{:?}", results[1].unread);
+    }
+    // Kinds beside each other add up; beside all failures they do where only that fits.
+    for (names, cells, failed) in [
+        (
+            ["requests", "ok", "rejected", "timeouts"],
+            "400 | 380 | 15 | 5",
+            20,
+        ),
+        (
+            ["requests", "ok", "failed", "timeouts"],
+            "400 | 380 | 15 | 5",
+            20,
+        ),
+        (
+            ["requests", "ok", "failed", "timeouts"],
+            "400 | 380 | 20 | 5",
+            20,
+        ),
+    ] {
+        let text = header(names) + &format!("| 8 | {cells} | 0.53 |\n");
+        let results = read("notes", &text).results;
+        let summary = results[0].summary.as_ref().unwrap();
+        assert_eq!(summary.requests.failed, Some(failed), "{names:?} {cells}");
+    }
+}
+
+#[test]
+fn accounts_that_cannot_be_read_are_told() {
+    let table = |name: &str, cell: &str| {
+        format!("| 并发 | {name} | QPS |\n|---|---|---|\n| 8 | {cell} | 0.53 |\n")
+    };
+    for (name, cell) in [
+        ("dropped", "7"),
+        ("异常数", "3"),
+        ("rejected", "3 of 400"),
+        ("sent", "90"),
+    ] {
+        let codes = all_codes(&table(name, cell));
+        assert_eq!(codes, ["unread-accounts"], "{name}");
+    }
+    for (name, cell) in [("timeout (s)", "30"), ("显存占用", "30"), ("rejected", "0")] {
+        assert!(all_codes(&table(name, cell)).is_empty(), "{name}");
+    }
+}
+
+#[test]
+fn an_offered_rate_far_above_the_completed_one_is_overload() {
+    let rows = "| 2 | 1000 | 1.99 | 477 | 100 |\n| 8 | 1000 | 7.59 | 1823 | 100 |\n\
+        | 16 | 1000 | 10.04 | 2411 | 8100 |\n| 32 | 1000 | 10.05 | 2412 | 16100 |\n";
+    for rate in ["请求率", "Target RPS", "request rate"] {
+        let head = format!(
+            "| {rate} | 请求数 | QPS | 吞吐量 (tok/s) | TTFT 均值 (ms) |\n|---|---|---|---|---|\n"
+        );
+        let results = read("notes", &(head + rows)).results;
+        let overloaded: Vec<bool> = (results.iter())
+            .map(|found| codes(found).contains(&"overload"))
+            .collect();
+        assert_eq!(overloaded, [false, false, true, true], "{rate}");
+        assert_eq!(results[2].point["rate"], 16.0);
+    }
+    // The last answers of a short test take their time: 100 requests of 12 s at 10/s.
+    let short = "| request rate | requests | QPS | latency (s) | TTFT mean (s) |\n|---|---|---|---|---|\n\
+        | 10 | 100 | 3.8 | 12 | 0.1 |\n";
+    assert!(!all_codes(short).contains(&"overload"));
+}
+
+#[test]
+fn memory_that_a_load_exhausts_is_told_once_and_with_its_load() {
+    let notes = "\
+## Qwen2.5-72B-Instruct
+
+| 并发 | QPS | 吞吐量 (tok/s) | 延迟 (s) |
+| --- | --- | --- | --- |
+| 8 | 0.411 | 102.4 | 19.28 |
+| 16 | 0.718 | 180.0 | 21.83 |
+| 32 | OOM | OOM | OOM |
+
+32 并发：`RuntimeError: NPU out of memory. Tried to allocate 1.17 GiB`，服务退出。
+";
+    let results = read("notes", notes).results;
+    let failed: Vec<&ImportedResult> = (results.iter())
+        .filter(|found| found.error.is_some())
+        .collect();
+    let [failed] = failed[..] else {
+        panic!("{failed:#?}");
+    };
+    assert!(failed.is_out_of_memory_under_load());
+    assert_eq!(failed.point["concurrency"], 32.0);
+    assert!(failed.error.as_ref().unwrap().contains("1.17 GiB"));
+    let points = inferometer_import::out_of_memory(&results);
+    assert_eq!(points.len(), 1);
+    assert_eq!(points[0].without_group().key(), "concurrency=32");
+    // A start that runs out of memory has no load.
+    let start = "## a\n\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB\n";
+    let results = read("notes", start).results;
+    assert!(results[0].error.is_some() && !results[0].is_out_of_memory_under_load());
+}
+
+/// One model on one engine and two cards, and another engine on one of them.
+#[test]
+fn one_test_on_two_cards_is_a_part_for_each_card() {
+    let table =
+        "| 并发 | QPS | 吞吐量 (tok/s) |\n|---|---|---|\n| 8 | 1.4 | 345 |\n| 16 | 2.7 | 638 |\n";
+    let section = |head: &str| format!("## {head}\n\n### Qwen2.5-7B\n\n#### openqa\n\n{table}\n");
+    let both = section("vLLM, A100: 4X80G") + &section("vLLM, 910B4: 8X32G");
+    let parts = inferometer_import::by_card(&read("notes", &both).results);
+    let cards: Vec<_> = parts.iter().map(|part| part.card.as_deref()).collect();
+    assert_eq!(cards, [Some("A100"), Some("910B4")]);
+    for part in &parts {
+        let measured = inferometer_import::measured(&part.results);
+        assert_eq!(measured.len(), 2);
+    }
+    // Other models on other cards are told apart by their names.
+    let apart = section("vLLM, A100: 4X80G")
+        + &section("vLLM, 910B4: 8X32G").replace("Qwen2.5-7B", "Qwen2.5-14B");
+    let parts = inferometer_import::by_card(&read("notes", &apart).results);
+    assert_eq!(parts.len(), 1);
+}

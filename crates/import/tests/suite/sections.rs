@@ -337,3 +337,25 @@ fn memory_that_ran_out_without_a_command_is_a_refused_start() {
         Some("B, 72B")
     );
 }
+
+#[test]
+fn what_is_not_there_is_answered_by_what_comes_nearest() {
+    let table = "| 并发 | QPS |\n|---|---|\n| 8 | 1.4 |\n| 16 | 2.7 |\n";
+    let mut notes = String::new();
+    for engine in ["MindIE, 910B4", "vLLM, A100"] {
+        notes += &format!("## {engine}\n\n");
+        for model in ["Qwen2.5-7B", "Qwen2.5-14B", "Qwen2.5-72B"] {
+            notes += &format!("### {model}\n\n{table}\n");
+        }
+    }
+    let results = read("notes", &notes).results;
+    let error = under(results.clone(), "MindIE/8B").unwrap_err().to_string();
+    let first = error.find("MindIE, 910B4/Qwen2.5-7B").unwrap();
+    assert!(
+        error.starts_with("its nearest headings are") && first < 30,
+        "{error}"
+    );
+    assert!(!error.contains("vLLM"), "{error}");
+    let error = with_fact(results, "models", "7B").unwrap_err().to_string();
+    assert!(error.contains("card, engine, model"), "{error}");
+}

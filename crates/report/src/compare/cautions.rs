@@ -1,8 +1,8 @@
-//! What a reader should know of the sides before the figures: doubts of their runs, and models and
-//! lengths that are not the same.
+//! What a reader should know of the sides before the figures: doubts of their runs, and models, cards
+//! and lengths that are not the same.
 
 use super::{CompareReport, figures, note};
-use inferometer_analysis::compare::{DoubtCount, GroupDoubts};
+use inferometer_analysis::compare::{DoubtCount, Group, GroupDoubts};
 use inferometer_core::doubt::Severity;
 use inferometer_message::CompareText;
 use inferometer_page::doc::{Block, Section};
@@ -10,7 +10,9 @@ use inferometer_page::number;
 use inferometer_text::punctuation::PunctuationText;
 
 pub(super) fn section(report: &CompareReport<'_>) -> Option<Section> {
-    let lines = doubts(report).chain(models(report)).chain(lengths(report));
+    let lines = doubts(report).chain(out_of_memory(report));
+    let lines = lines.chain(models(report)).chain(devices(report));
+    let lines = lines.chain(lengths(report));
     let lines: Vec<String> = lines.collect();
     let notes = lines.into_iter().map(note).collect::<Vec<_>>();
     (!notes.is_empty()).then(|| Section::plain([Block::Notes(notes)]))
@@ -71,6 +73,31 @@ fn models(report: &CompareReport<'_>) -> Option<String> {
     let models: Vec<String> = models.map(|it| it.models.join(" + ")).collect();
     let models = PunctuationText::Comma.join(lang, &models);
     (!models.is_empty()).then(|| CompareText::OtherModels.with(lang, &[("models", models)]))
+}
+
+/// A line for each side whose server ran out of memory at some load.
+fn out_of_memory(report: &CompareReport<'_>) -> Vec<String> {
+    let lang = report.lang;
+    let labels = figures::labels(report.groups);
+    let sides = report.groups.iter().zip(labels);
+    let line = |(group, label): (&Group, String)| {
+        let loads: Vec<String> = (report.comparison.out_of_memory.iter())
+            .filter(|it| it.group == group.name)
+            .map(|it| it.point.to_string())
+            .collect();
+        let loads_of = ("loads", PunctuationText::Semicolon.join(lang, &loads));
+        let values = [loads_of, ("side", label)];
+        (!loads.is_empty()).then(|| CompareText::OutOfMemory.with(lang, &values))
+    };
+    sides.filter_map(line).collect()
+}
+
+fn devices(report: &CompareReport<'_>) -> Option<String> {
+    let lang = report.lang;
+    let devices = report.comparison.devices.iter();
+    let devices: Vec<String> = devices.map(|it| it.devices.join(" + ")).collect();
+    let devices = PunctuationText::Comma.join(lang, &devices);
+    (!devices.is_empty()).then(|| CompareText::OtherDevices.with(lang, &[("devices", devices)]))
 }
 
 fn lengths(report: &CompareReport<'_>) -> Option<String> {

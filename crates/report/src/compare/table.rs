@@ -5,7 +5,7 @@ use super::{CompareReport, metric, percent, row_word, shown};
 use crate::columns;
 use inferometer_analysis::compare::{Basis, Group, Row, RunSample};
 use inferometer_chart::measured::distinct;
-use inferometer_core::point::Point;
+use inferometer_core::point::{GROUP, Point};
 use inferometer_core::summary::SummaryColumn;
 use inferometer_message::CompareText;
 use inferometer_page::doc::{Cell, Column, Section, Table, Tone};
@@ -30,13 +30,26 @@ impl From<&Row> for Pairing {
     }
 }
 
-/// The primary metric of every group, a line for each load; absent where there is one load.
-pub(super) fn over_loads(report: &CompareReport<'_>) -> Option<Section> {
+/// The primary metric of every group, a line for each load and a table for each test; none where
+/// there is one load.
+pub(super) fn over_loads(report: &CompareReport<'_>) -> Vec<Section> {
     let primary: Vec<&Row> = (report.comparison.rows.iter())
         .filter(|row| row.primary)
         .collect();
+    if distinct(primary.iter().map(|row| &row.point)).len() < 2 {
+        return Vec::new();
+    }
+    let tests = distinct(primary.iter().map(|row| row.point.group())).into_iter();
+    let sections = tests.filter_map(|test| {
+        let own = primary.iter().filter(|row| row.point.group() == test);
+        over_loads_of(report, &own.copied().collect::<Vec<_>>())
+    });
+    sections.collect()
+}
+
+fn over_loads_of(report: &CompareReport<'_>, primary: &[&Row]) -> Option<Section> {
     let points = distinct(primary.iter().map(|row| &row.point));
-    let first = primary.first().filter(|_| points.len() > 1)?;
+    let first = primary.first()?;
     let of = |point: &Point, group: &Group| {
         let mut rows = primary.iter();
         let row = rows.find(|row| row.point == *point && row.group == group.name)?;
@@ -88,7 +101,14 @@ fn at_each(
     of: impl Fn(&Point, &Group) -> Option<Pairing>,
 ) -> Section {
     let lang = report.lang;
-    let (names, shared) = Point::told_apart(points);
+    let (mut names, mut shared) = Point::told_apart(points);
+    // A lone load shares all with itself; its test stands in the heading all the same.
+    if let ([point], [name]) = (points, names.as_mut_slice())
+        && let Some(test) = point.0.get(GROUP)
+    {
+        *name = point.without_group();
+        shared.0.insert(GROUP.to_owned(), test.clone());
+    }
     let heading = match shared.0.is_empty() {
         true => CompareText::OverAllLoads.with(lang, &[("metric", metric)]),
         false => {
@@ -96,17 +116,22 @@ fn at_each(
             CompareText::OverAllLoadsOf.with(lang, &values)
         }
     };
-    let groups = || report.groups.iter().enumerate().skip(1);
+    // A side that has none of these loads has no columns.
     let heads = heads(report.groups);
+    let sides = report.groups.iter().zip(&heads).skip(1);
+    let sides: Vec<(&Group, &String)> = sides
+        .filter(|(group, _)| points.iter().any(|point| of(point, group).is_some()))
+        .collect();
     let mut columns = vec![Column::left(CompareText::Load.text(lang))];
     columns.extend(heads.first().map(|baseline| Column::right(baseline)));
-    for head in heads.iter().skip(1) {
+    for (_, head) in &sides {
         columns.push(Column::right(head));
         columns.push(Column::right(CompareText::Change.text(lang)));
         columns.push(Column::left(CompareText::Verdict.text(lang)));
     }
     let cells = points.iter().zip(&names).map(|(point, name)| {
-        let pairings: Vec<Option<Pairing>> = groups().map(|(_, group)| of(point, group)).collect();
+        let pairings: Vec<Option<Pairing>> =
+            sides.iter().map(|(group, _)| of(point, group)).collect();
         let baseline = pairings.iter().flatten().find_map(|it| it.a);
         let mut cells = vec![Cell::text(shown(name)), Cell::brief(baseline)];
         for pairing in pairings {
@@ -241,8 +266,14 @@ pub(super) fn footnotes(report: &CompareReport<'_>) -> Vec<String> {
     if any(Basis::FewWaves) {
         notes.push(CompareText::FewWaves.text(lang).to_owned());
     }
+    let uncounted = (report.groups.iter().flat_map(|group| &group.runs))
+        .any(|run| run.series.is_none() && run.answered.is_none());
     if any(Basis::Nothing) {
-        notes.push(CompareText::FiguresAlone.text(lang).to_owned());
+        let text = match uncounted {
+            true => CompareText::NoCount,
+            false => CompareText::FiguresAlone,
+        };
+        notes.push(text.text(lang).to_owned());
     }
     notes
 }

@@ -4,6 +4,7 @@ use super::{Finding, FindingKind, some};
 use inferometer_campaign::knee::{KneeBasis, knee, still_rising};
 use inferometer_chart::measured::MeasuredPoint;
 use inferometer_chart::measured::ladder::{LoadLadder, rates};
+use inferometer_core::doubt::DoubtCode;
 use inferometer_message::FindingText as Text;
 use inferometer_page::number::{self, whole_or_brief as level};
 use inferometer_text::Lang;
@@ -34,7 +35,7 @@ fn climbed<'a>(ladder: &LoadLadder<'a>) -> Vec<(f64, &'a MeasuredPoint<'a>)> {
 pub(super) fn saturation(ladder: &LoadLadder<'_>, lang: Lang) -> Option<Finding> {
     let rates = rates(ladder.axis, &ladder.points);
     let Some(found) = knee(&rates) else {
-        return rising(ladder, still_rising(&rates)?, lang);
+        return overload(ladder, lang).or_else(|| rising(ladder, still_rising(&rates)?, lang));
     };
     let mean = |rates: &[f64]| rates.iter().sum::<f64>() / rates.len() as f64;
     let at = |load: f64| {
@@ -73,6 +74,35 @@ pub(super) fn saturation(ladder: &LoadLadder<'_>, lang: Lang) -> Option<Finding>
         kind: FindingKind::Knee,
         text: named(text, ladder, lang),
         evidence,
+    })
+}
+
+/// The lowest rate at which the server falls behind the arrivals: what it completes there may be
+/// more than below, and it is saturated all the same.
+fn overload(ladder: &LoadLadder<'_>, lang: Lang) -> Option<Finding> {
+    let is_behind = |row: &MeasuredPoint<'_>| {
+        let mut doubts = row.summaries().flat_map(|it| &it.doubts);
+        doubts.any(|doubt| doubt.code == DoubtCode::Overload)
+    };
+    let rungs = climbed(ladder);
+    let first = rungs.iter().position(|(_, row)| is_behind(row))?;
+    let (load, row) = rungs[first];
+    let done = row.mean(|summary| summary.throughput.requests_per_s)?;
+    let below = first.checked_sub(1).map(|at| rungs[at].0);
+    let values = [
+        ("axis", ladder.axis.clone()),
+        ("load", level(load)),
+        ("low", below.map(level).unwrap_or_default()),
+        ("done", number::brief(done)),
+    ];
+    let text = match below {
+        Some(_) => Text::FallsBehind,
+        None => Text::FallsBehindEverywhere,
+    };
+    Some(Finding {
+        kind: FindingKind::Knee,
+        text: named(text.with(lang, &values), ladder, lang),
+        evidence: Text::FallsBehindEvidence.with(lang, &values),
     })
 }
 

@@ -1,7 +1,7 @@
 //! The page of a comparison.
 
 use super::title;
-use crate::compare::{CompareReport, compose, figures, has_overview, labels, tiles};
+use crate::compare::{CompareReport, compose, figures, labels, overviews, tiles};
 use inferometer_message::{FigureText, PageText};
 use inferometer_page::doc::Tone;
 use inferometer_page::html::{Edition, Headline, Page, page};
@@ -21,7 +21,7 @@ pub fn compose_page(report: &CompareReport<'_>) -> Page {
     page(report.lang, numbers, |lang| {
         let report = CompareReport { lang, ..*report };
         Edition {
-            above: 1 + usize::from(has_overview(&report)),
+            above: 1 + overviews(&report),
             glossary: super::glossary(lang),
             lang,
             title: title(sides(&report).as_deref(), PageText::Comparison, lang),

@@ -1,7 +1,7 @@
 //! All that is known of one result.
 
 use super::{ReportedResult, flags, lines_in_words, statistics};
-use inferometer_import::{ImportedResult, UnreadReason};
+use inferometer_import::{ImportedResult, Spread, UnreadReason};
 use inferometer_message::{ImportText, NumbersText};
 use inferometer_page::doc::{Block, Cell, Column, Pair, Section, Table};
 use inferometer_page::number;
@@ -114,7 +114,9 @@ fn pairs(result: &ReportedResult<'_>, lang: Lang) -> Vec<Pair> {
         ImportText::Doubts,
         semicolon.join(lang, &Vec::from_iter(said)),
     );
-    push(ImportText::Refused, found.error.clone().unwrap_or_default());
+    if let Some((word, error)) = result.failure().zip(found.error.clone()) {
+        push(word, error);
+    }
     pairs
 }
 
@@ -165,12 +167,23 @@ fn latencies(result: &ReportedResult<'_>, lang: Lang) -> Table {
     let mut columns = vec![Column::left("ms")];
     let (mean, max) = (NumbersText::Mean.text(lang), NumbersText::Max.text(lang));
     columns.extend([mean, "p50", "p75", "p90", "p95", "p99", max].map(Column::right));
-    let rows = result.latencies().into_iter().filter_map(|(name, spread)| {
-        let values = statistics(spread?).map(|value| match value {
+    let row = |name: String, spread: &Spread| {
+        let values = statistics(spread).map(|value| match value {
             Some(value) => Cell::brief(Some(value)),
             None => Cell::blank(),
         });
-        Some(Vec::from_iter([Cell::text(name)].into_iter().chain(values)))
+        Vec::from_iter([Cell::text(name)].into_iter().chain(values))
+    };
+    let of_server = result.of_server();
+    let of_server = of_server.iter().map(|(name, is_time, spread)| {
+        let name = match is_time {
+            true => name.text(lang).to_owned(),
+            false => ImportText::InRequests.with(lang, &[("name", name.text(lang).to_owned())]),
+        };
+        (name, spread)
     });
-    Table::new(columns, rows)
+    let of_server = of_server.map(|(name, spread)| row(name, spread));
+    let of_requests = (result.latencies().into_iter())
+        .filter_map(|(name, spread)| Some(row(name.to_owned(), spread?)));
+    Table::new(columns, of_requests.chain(of_server))
 }

@@ -211,8 +211,8 @@ fn table(
             )
         }));
     }
-    let verdict = |(_, result): &Row<'_>| match &result.found.error {
-        Some(_) => Cell::Toned(ImportText::Refused.text(lang).to_owned(), Tone::Bad),
+    let verdict = |(_, result): &Row<'_>| match result.failure() {
+        Some(word) => Cell::Toned(word.text(lang).to_owned(), Tone::Bad),
         None => doubts(result),
     };
     columns.push(Filled {
@@ -312,12 +312,36 @@ fn numbers(rows: &[Row<'_>], lang: Lang) -> Vec<Filled> {
         column: Column::right(ImportText::FailedColumn.text(lang)),
         cells: rows.iter().map(|(_, it)| Cell::text(it.failed())).collect(),
     };
-    let columns = columns.into_iter().flatten().chain(others(rows));
+    let columns = columns.into_iter().flatten();
+    let columns = columns.chain(of_server(rows, lang)).chain(others(rows));
     [failed].into_iter().chain(columns).collect()
 }
 
 fn brief(value: Option<f64>) -> Cell {
     value.map_or(Cell::blank(), |value| Cell::brief(Some(value)))
+}
+
+/// Means of what the server told of its queue and its batches.
+fn of_server(rows: &[Row<'_>], lang: Lang) -> Vec<Filled> {
+    let names = [
+        ImportText::QueueWait,
+        ImportText::PrefillBatch,
+        ImportText::DecodeBatch,
+    ];
+    let cell = |result: &ReportedResult<'_>, name: ImportText| {
+        let mut known = result.of_server().into_iter();
+        let found = known.find(|(known, ..)| *known == name);
+        match found.and_then(|(_, is_time, spread)| Some((is_time, spread.mean?))) {
+            Some((true, ms)) => Cell::text(number::whole_millis(ms)),
+            Some((false, size)) => brief(Some(size)),
+            None => Cell::blank(),
+        }
+    };
+    let column = |name: ImportText| Filled {
+        column: Column::right(name.text(lang)),
+        cells: rows.iter().map(|(_, it)| cell(it, name)).collect(),
+    };
+    names.into_iter().map(column).collect()
 }
 
 /// Batch sizes and waiting times, under the tool's own names.

@@ -27,6 +27,16 @@ impl Said<'_> {
     }
 }
 
+/// Results by their numbers and loads.
+fn numbered(places: &[usize], report: &ImportReport<'_>) -> Vec<String> {
+    let results = places.iter().map(|at| &report.results[*at]);
+    let named = results.map(|result| match result.load() {
+        load if load.is_empty() => format!("#{}", result.number),
+        load => format!("#{} ({load})", result.number),
+    });
+    named.collect()
+}
+
 /// Results by their numbers and loads; a group of which all are meant by its title.
 fn named(places: &[usize], report: &ImportReport<'_>) -> Vec<String> {
     let lang = report.lang;
@@ -44,10 +54,8 @@ fn named(places: &[usize], report: &ImportReport<'_>) -> Vec<String> {
             names.push(ImportText::AllOfGroup.with(lang, &[count, title]));
             continue;
         }
-        names.extend(meant.into_iter().map(|(_, result)| match result.load() {
-            load if load.is_empty() => format!("#{}", result.number),
-            load => format!("#{} ({load})", result.number),
-        }));
+        let meant: Vec<usize> = meant.into_iter().map(|(at, _)| *at).collect();
+        names.extend(numbered(&meant, report));
     }
     names
 }
@@ -93,32 +101,26 @@ pub(super) fn notes(report: &ImportReport<'_>) -> Vec<Note> {
     notes.chain(refusals(report)).collect()
 }
 
-/// Starts that were refused, each reason once, in the engine's words.
+/// Starts that were refused and loads that exhausted the memory, each reason once, in the engine's words.
 fn refusals(report: &ImportReport<'_>) -> Vec<Note> {
     let lang = report.lang;
-    let mut reasons: Vec<(&str, Vec<usize>)> = Vec::new();
+    let mut reasons: Vec<(ImportText, &str, Vec<usize>)> = Vec::new();
     for (place, result) in report.results.iter().enumerate() {
-        let Some(error) = result.found.error.as_deref() else {
+        let Some((word, error)) = result.failure().zip(result.found.error.as_deref()) else {
             continue;
         };
         // Numbers differ from trial to trial, the reason does not.
         let kind = |text: &str| text.replace(|c: char| c.is_ascii_digit(), "");
-        match (reasons.iter_mut()).find(|(known, _)| kind(known) == kind(error)) {
-            Some((_, places)) => places.push(place),
-            None => reasons.push((error, vec![place])),
+        let is_same = |known: ImportText, said: &str| known == word && kind(said) == kind(error);
+        match (reasons.iter_mut()).find(|(known, said, _)| is_same(*known, said)) {
+            Some((.., places)) => places.push(place),
+            None => reasons.push((word, error, vec![place])),
         }
     }
-    let note = |(error, places): (&str, Vec<usize>)| Note {
-        tag: ImportText::Refused.text(lang).to_owned(),
+    let note = |(word, error, places): (ImportText, &str, Vec<usize>)| Note {
+        tag: word.text(lang).to_owned(),
         tone: Tone::Bad,
-        subject: some(
-            &places
-                .iter()
-                .map(|at| format!("#{}", report.results[*at].number))
-                .collect::<Vec<_>>(),
-            PunctuationText::Comma,
-            lang,
-        ),
+        subject: some(&numbered(&places, report), PunctuationText::Comma, lang),
         text: String::new(),
         follow: Some(Follow::Quote(error.to_owned())),
     };

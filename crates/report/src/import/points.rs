@@ -147,6 +147,11 @@ fn axes(points: &[(Point, Vec<&Summary>)]) -> Vec<String> {
         .filter(varies)
         .map(|axis| (*axis).clone())
         .collect();
+    // A length that only some tests name does not tell one test from another: their names do.
+    if axes.iter().any(|axis| axis == SETTING) {
+        let all_have = |axis: &String| points.iter().all(|(point, _)| point.0.contains_key(axis));
+        axes.retain(|axis| is_load(axis) || all_have(axis));
+    }
     if axes.is_empty() {
         axes.extend(names.into_iter().find(|axis| *axis == SETTING).cloned());
     }
@@ -179,7 +184,11 @@ pub fn figures(report: &ImportReport<'_>) -> Vec<Figure> {
             None => by_axes.push((axes, vec![named])),
         }
     }
-    drawn.extend(by_axes.into_iter().map(|(_, groups)| ("", groups)));
+    let several = report.groups.len() > 1;
+    drawn.extend(by_axes.into_iter().map(|(_, groups)| match groups[..] {
+        [(title, _)] if several => (title, groups),
+        _ => ("", groups),
+    }));
     let mut figures: Vec<Figure> = Vec::new();
     for (title, groups) in drawn {
         for mut figure in overlaid(report, &groups) {
@@ -192,7 +201,12 @@ pub fn figures(report: &ImportReport<'_>) -> Vec<Figure> {
                 figure.id = format!("{}-{}", figure.id, number + 1);
             }
             if !title.is_empty() {
-                let of = [("title", figure.title), ("of", title.to_owned())];
+                // A lone curve has its own name in the title, which says less.
+                let (own, _) = figure
+                    .title
+                    .split_once(" – ")
+                    .unwrap_or((&figure.title, ""));
+                let of = [("title", own.to_owned()), ("of", title.to_owned())];
                 figure.title = FigureText::TitleOf.with(report.lang, &of);
             }
             figures.push(figure);
@@ -242,6 +256,7 @@ pub(super) fn findings_of(report: &ImportReport<'_>, group: &ResultGroup) -> Vec
     // A table that does not report its failures loses requests all the same.
     findings.retain(|finding| finding.kind != FindingKind::LostRequests);
     findings.extend(lost(report, group));
+    findings.extend(out_of_memory(report, group));
     findings
 }
 
@@ -300,6 +315,43 @@ fn lost(report: &ImportReport<'_>, group: &ResultGroup) -> Option<Finding> {
         kind: FindingKind::LostRequests,
         text: FindingText::Lost.with(lang, &text),
         evidence: some(&pieces, PunctuationText::Semicolon, lang),
+    })
+}
+
+/// The lowest load at which memory did not suffice, and what was measured below it.
+fn out_of_memory(report: &ImportReport<'_>, group: &ResultGroup) -> Option<Finding> {
+    let lang = report.lang;
+    let rows = report.rows(group);
+    let rows = || rows.iter().map(|(_, result)| *result);
+    let (axis, load, first) = rows()
+        .filter(|result| result.found.is_out_of_memory_under_load())
+        .filter_map(|result| {
+            let load = (result.found.point.iter()).find(|(axis, _)| is_load(axis))?;
+            Some((load.0.as_str(), load.1.as_f64()?, result))
+        })
+        .min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let measured = rows().filter(|result| result.found.summary.is_some());
+    let below = measured
+        .filter_map(|result| result.found.point.get(axis)?.as_f64())
+        .filter(|other| *other < load)
+        .reduce(f64::max);
+    let mut evidence: Vec<String> = Vec::new();
+    evidence.extend(below.map(|below| {
+        let values = [
+            ("axis", axis.to_owned()),
+            ("load", number::whole_or_brief(below)),
+        ];
+        FindingText::MemoryBelow.with(lang, &values)
+    }));
+    evidence.extend(first.found.error.clone());
+    let values = [
+        ("axis", axis.to_owned()),
+        ("load", number::whole_or_brief(load)),
+    ];
+    Some(Finding {
+        kind: FindingKind::OutOfMemory,
+        text: FindingText::OutOfMemory.with(lang, &values),
+        evidence: PunctuationText::Semicolon.join(lang, &evidence),
     })
 }
 

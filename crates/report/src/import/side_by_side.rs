@@ -5,6 +5,7 @@ use super::{ImportReport, ReportedResult, in_brief};
 use inferometer_analysis::compare::Settings;
 use inferometer_core::doubt::Severity;
 use inferometer_core::point::Point;
+use inferometer_core::summary::CARDS;
 use inferometer_import::{ImportDoubtCode, ResultGroup};
 use inferometer_message::ImportText;
 use inferometer_page::doc::{Block, Cell, Column, Pair, Section, Table, Tone, Unit};
@@ -128,6 +129,21 @@ fn engine<'r>(member: &Member<'r>) -> Option<&'r String> {
     member.rows.first()?.found.facts.get("engine")
 }
 
+/// The card of a member, and how many of them served it where that is known.
+fn cards(member: &Member<'_>) -> Option<String> {
+    let found = member.rows.first()?.found;
+    let card = found.facts.get("card")?;
+    let mut counts = member
+        .rows
+        .iter()
+        .filter_map(|row| row.found.summary.as_ref());
+    let count = counts.find_map(|summary| summary.tags.get(CARDS));
+    Some(match count.filter(|count| *count != "1") {
+        Some(count) => format!("{card} ×{count}"),
+        None => card.clone(),
+    })
+}
+
 fn tells_engines_apart(family: &Family<'_>) -> bool {
     let engines: BTreeSet<_> = family.members.iter().map(engine).collect();
     engines.len() > 1
@@ -141,16 +157,21 @@ impl<'r> Member<'r> {
 }
 
 impl Family<'_> {
-    /// Engines are named without their cards where that tells them apart.
+    /// Members are named by their engines and cards where that tells them apart: `vLLM (A100 ×4)`.
+    /// A card that all share is not named.
     fn shorten_names(&mut self) {
-        let engines: BTreeSet<_> = self.members.iter().filter_map(engine).collect();
-        if engines.len() < self.members.len() {
-            return;
-        }
-        for member in &mut self.members {
-            if let Some(engine) = engine(member) {
-                member.name.clone_from(engine);
-            }
+        let cards_of_all: BTreeSet<_> = self.members.iter().map(cards).collect();
+        let name = |member: &Member<'_>| {
+            let engine = engine(member)?;
+            Some(match cards(member).filter(|_| cards_of_all.len() > 1) {
+                Some(cards) => format!("{engine} ({cards})"),
+                None => engine.clone(),
+            })
+        };
+        let names: Option<Vec<String>> = self.members.iter().map(name).collect();
+        let names = names.filter(|names| BTreeSet::from_iter(names).len() == names.len());
+        for (member, name) in self.members.iter_mut().zip(names.into_iter().flatten()) {
+            member.name = name;
         }
     }
 
@@ -272,20 +293,21 @@ impl Family<'_> {
             .map(|it| format!("{} {}", it.name, unit.sign()));
         columns.extend(titles.map(|title| Column::right(&title)));
         columns.push(Column::left(ImportText::Ahead.text(lang)));
+        columns.push(Column::left(ImportText::AheadOf.text(lang)));
         let line = |one: &ReportedResult<'_>| {
             let load = load(one);
             let at = Vec::from_iter(self.members.iter().map(|member| member.at(&load)));
             let mut cells = vec![Cell::text(in_brief(&load))];
             cells.extend(at.iter().map(|row| cell(*row, unit, lang)));
-            cells.push(Cell::text(self.ahead(&at, unit, lang)));
+            cells.extend(self.ahead(&at, unit, lang).map(Cell::text));
             cells
         };
         Table::new(columns, loads.into_iter().map(line))
     }
 
-    /// Who has the highest rate at a load, and by how much; empty where fewer than two count. A
-    /// difference that `compare` would not call one is none here.
-    fn ahead(&self, at: &[Option<&ReportedResult<'_>>], unit: Unit, lang: Lang) -> String {
+    /// Who has the highest rate at a load and by how much, and who comes next; empty where fewer than
+    /// two count. A difference that `compare` would not call one is none here.
+    fn ahead(&self, at: &[Option<&ReportedResult<'_>>], unit: Unit, lang: Lang) -> [String; 2] {
         let margin = Settings::default().margin;
         let mut rates: Vec<(&str, f64)> = Vec::new();
         for (member, row) in self.members.iter().zip(at) {
@@ -296,12 +318,13 @@ impl Family<'_> {
         match rates[..] {
             [(_, most), (_, next), ..] if most <= next * (1.0 + margin) => {
                 let margin = [("margin", number::percent(margin))];
-                ImportText::NobodyAhead.with(lang, &margin)
+                [ImportText::NobodyAhead.with(lang, &margin), String::new()]
             }
-            [(first, most), (_, next), ..] if most > next && next > 0.0 => {
-                format!("{first} +{}", number::percent(most / next - 1.0))
+            [(first, most), (second, next), ..] if most > next && next > 0.0 => {
+                let by = number::percent(most / next - 1.0);
+                [format!("{first} +{by}"), second.to_owned()]
             }
-            _ => String::new(),
+            _ => Default::default(),
         }
     }
 }
@@ -336,10 +359,10 @@ fn cell(row: Option<&ReportedResult<'_>>, unit: Unit, lang: Lang) -> Cell {
     let Some(row) = row else {
         return Cell::blank();
     };
+    if let Some(word) = row.failure() {
+        return Cell::Toned(word.text(lang).to_owned(), Tone::Bad);
+    }
     match rate(row, unit) {
-        _ if row.found.error.is_some() => {
-            Cell::Toned(ImportText::Refused.text(lang).to_owned(), Tone::Bad)
-        }
         Some(rate) if counts(row) => Cell::brief(Some(rate)),
         Some(rate) => Cell::Toned(format!("! {}", number::brief(rate)), Tone::Bad),
         None => Cell::blank(),

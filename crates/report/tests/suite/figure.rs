@@ -220,6 +220,8 @@ fn compared(label: &str) -> Comparison {
         copies: Vec::new(),
         doubts: Vec::new(),
         models: Vec::new(),
+        devices: Vec::new(),
+        out_of_memory: Vec::new(),
         lengths: Vec::new(),
     }
 }

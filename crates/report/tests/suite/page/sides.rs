@@ -34,6 +34,7 @@ fn group(name: &str, levels: &[u32], engine: &Engine) -> Group {
     Group {
         name: name.to_owned(),
         runs: runs.collect(),
+        ..Group::default()
     }
 }
 
@@ -430,4 +431,68 @@ fn somebodys_names_stay_text_in_an_import() {
     let page = render(&import_page(HOSTILE));
     let own = page.split_once("id=\"library\"").unwrap().0;
     assert!(!own.contains("<script>alert") && !own.contains("<img src=x"));
+}
+
+/// Notes of one engine and model: two tests of other lengths that have no load in common.
+const TWO_TESTS: &str = "\
+# 压测
+
+## MindIE, 910B4
+
+### Qwen2.5-7B-Instruct
+
+#### long.jsonl（输入 2048，输出 512）
+
+| 并发 | QPS | 吞吐量 (tok/s) | 延迟 (s) |
+| --- | --- | --- | --- |
+| 4 | 0.29 | 148.0 | 13.8 |
+| 8 | 0.53 | 274.0 | 14.9 |
+
+#### gsm8k
+
+| 并发 | QPS | 吞吐量 (tok/s) | 延迟 (s) |
+| --- | --- | --- | --- |
+| 10 | 1.52 | 425.0 | 6.6 |
+| 50 | 5.46 | 1525.0 | 9.1 |
+| 100 | 6.46 | 1808.0 | 15.2 |
+";
+
+fn noted(text: &str) -> Stored {
+    let imported = inferometer_import::read("notes.md", text);
+    Stored::new(imported, "notes.md".to_owned(), String::new())
+}
+
+#[test]
+fn two_tests_without_a_common_load_are_two_curves() {
+    let stored = noted(TWO_TESTS);
+    let figures = import::figures(&ImportReport::new(&stored, None, Lang::En));
+    assert!(!figures.is_empty());
+    for figure in &figures {
+        for panel in &figure.panels {
+            let of = |name: &str| {
+                let mut series = panel.series.iter();
+                series
+                    .find(|it| it.name.contains(name))
+                    .unwrap_or_else(|| panic!("{} {} has no {name}", figure.id, panel.title))
+            };
+            assert_eq!(of("long.jsonl").shape.samples().len(), 2, "{}", figure.id);
+            assert_eq!(of("gsm8k").shape.samples().len(), 3, "{}", figure.id);
+        }
+        let notes = figure.footnotes.join(" ");
+        assert!(!notes.contains("changes only together"), "{notes}");
+    }
+}
+
+#[test]
+fn the_title_of_a_lone_curve_says_of_what_it_is() {
+    let text = TWO_TESTS.replace(
+        "| 并发 | QPS | 吞吐量 (tok/s) | 延迟 (s) |\n| --- | --- | --- | --- |\n| 10",
+        "| 请求率 | QPS | 吞吐量 (tok/s) | 延迟 (s) |\n| --- | --- | --- | --- |\n| 10",
+    );
+    let stored = noted(&text);
+    let figures = import::figures(&ImportReport::new(&stored, None, Lang::En));
+    for figure in &figures {
+        let of = ["long.jsonl", "gsm8k"].map(|name| figure.title.contains(name));
+        assert!(of[0] != of[1], "{}: {}", figure.id, figure.title);
+    }
 }
