@@ -7,6 +7,7 @@ use crate::{
     engine::Finish,
     fault::Switch,
     fields::{check_model, count, flag, priority, wrong_type},
+    language::Language,
     media::{self, MediaTokens},
     native_answer::NativeOptions,
     prompt,
@@ -60,6 +61,8 @@ pub(crate) struct CompletionRequest {
     pub(crate) output_tokens: u32,
     /// What an answer opens with that declines what the prompt asks for.
     pub(crate) declines: Option<&'static str>,
+    /// What the answer is written in.
+    pub(crate) language: Language,
     pub(crate) finish: Finish,
     /// The adapter that it names.
     pub(crate) adapter: Option<String>,
@@ -159,6 +162,7 @@ impl CompletionRequest {
             priority: priority(&body)?,
             output_tokens,
             declines,
+            language: Language::of_body(&body),
             finish: finish(output_tokens, limit),
             says,
             calls,
