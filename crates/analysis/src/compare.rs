@@ -6,6 +6,7 @@ mod metric;
 mod pairing;
 mod sample;
 mod series;
+mod short_run;
 #[cfg(test)]
 mod tests;
 mod why_not;
@@ -16,6 +17,7 @@ pub use caution::{DoubtCount, GroupDoubts, GroupLengths, GroupModels};
 pub use metric::{BadMetric, Metric};
 pub use sample::{Definition, RunSample, System};
 pub use series::Series;
+pub use short_run::{Needed, ShortRun};
 pub use why_not::WhyNot;
 pub use why_not_texts::WhyNotText;
 pub use within_slo::{WithinSlo, judged_by_figures};
@@ -140,6 +142,10 @@ pub struct Row {
     pub minimum_detectable: Option<f64>,
     /// Runs of each group that would decide, where these do not.
     pub repeats_to_decide: Option<u32>,
+    /// Requests that a run would need for an interval of its own, where the data do not decide and
+    /// it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests_needed: Option<u64>,
     /// Runs of the baseline and of the group.
     pub runs: [usize; 2],
     /// What the interval rests on.
@@ -194,6 +200,9 @@ pub enum Basis {
     Assumed,
     /// A percentile without its least sample.
     FewSamples,
+    /// Runs too short for intervals of their own: a bound from how unlike their requests are, and
+    /// how many of them count.
+    ShortRuns,
     /// Requests of one run each, too few to show its own noise.
     FewWaves,
     Nothing,
@@ -445,6 +454,9 @@ impl<'a> Compared<'a> {
                     && decision.basis != Basis::FewSamples)
                     .then(|| contrast.repeats_to_decide(settings.risk / tests, settings.margin))
                     .flatten(),
+                requests_needed: contrast
+                    .requests_needed
+                    .filter(|_| verdict == Verdict::Unknown),
                 runs: contrast.runs,
                 basis: decision.basis,
             }
@@ -461,6 +473,7 @@ impl Row {
             within_margin: None,
             p_value: None,
             repeats_to_decide: None,
+            requests_needed: None,
             ..self
         }
     }
