@@ -450,10 +450,11 @@ impl<'a> Compared<'a> {
                 }),
                 p_value: decision.p_value.map(|p| (p * tests).min(1.0)),
                 minimum_detectable: contrast.minimum_detectable(settings.risk / tests),
+                // A bound says nothing of how many of such runs would do.
                 repeats_to_decide: (verdict == Verdict::Unknown
-                    && decision.basis != Basis::FewSamples)
-                    .then(|| contrast.repeats_to_decide(settings.risk / tests, settings.margin))
-                    .flatten(),
+                    && !matches!(decision.basis, Basis::FewSamples | Basis::ShortRuns))
+                .then(|| contrast.repeats_to_decide(settings.risk / tests, settings.margin))
+                .flatten(),
                 requests_needed: contrast
                     .requests_needed
                     .filter(|_| verdict == Verdict::Unknown),

@@ -247,10 +247,13 @@ fn output_limit(
         ));
     }
     let room = config.max_model_len.saturating_sub(prompt_tokens).max(1);
-    Ok((
-        asked.unwrap_or_else(|| api.default_limit().min(room)),
-        asked,
-    ))
+    // A chat without a limit ends where the answer does, which is known where a length is asked for.
+    let ends_itself = !flag(body, "ignore_eos")? && Wish::in_body(body).is_some();
+    let usual = match api {
+        Api::Chat if ends_itself => room,
+        _ => api.default_limit().min(room),
+    };
+    Ok((asked.unwrap_or(usual), asked))
 }
 
 fn check_context(api: Api, most: u32, prompt: u32, asked: Option<u32>) -> Result<(), ErrorReply> {
@@ -306,6 +309,17 @@ mod tests {
             all.iter().sum::<u32>()
         };
         assert!(tokens(2_000) > 4 * tokens(200) && tokens(200) > 40);
+    }
+
+    #[test]
+    fn a_chat_without_a_limit_ends_where_its_answer_does() {
+        let asking =
+            json!([{"role": "user", "content": "请续写大约2000个字。山谷里住着一位老人。"}]);
+        let work = parse(Api::Chat, json!({"messages": asking})).unwrap();
+        assert!(work.output_tokens > 500, "{}", work.output_tokens);
+        assert_eq!(work.language, Language::Chinese);
+        let exact = json!({"messages": asking, "ignore_eos": true});
+        assert_eq!(parse(Api::Chat, exact).unwrap().output_tokens, 128);
     }
 
     #[test]

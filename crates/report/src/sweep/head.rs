@@ -201,16 +201,16 @@ fn setting(report: &SweepReport<'_>) -> Vec<Pair> {
         .collect()
 }
 
-/// Texts that differ in numbers alone as one: `asks for 500 / 1,000 characters`; absent where more
-/// differs.
+/// Texts that differ in numbers alone as one: `asks for 500 / 1,000 characters`. What some say
+/// beyond the shortest is left out; absent where more differs.
 fn merged(texts: &[String]) -> Option<String> {
     let parts: Vec<Vec<(bool, &str)>> = texts.iter().map(|text| by_numbers(text)).collect();
-    let (first, others) = parts.split_first()?;
+    let first = parts.iter().min_by_key(|parts| parts.len())?;
     let is_alike = |other: &Vec<(bool, &str)>| {
         let same = |(a, b): (&(bool, &str), &(bool, &str))| a == b || (a.0 && b.0);
-        other.len() == first.len() && first.iter().zip(other).all(same)
+        first.iter().zip(other).all(same)
     };
-    if !others.iter().all(is_alike) {
+    if !parts.iter().all(is_alike) {
         return None;
     }
     let part = |place: usize| {
@@ -325,6 +325,8 @@ mod tests {
             of(&["并发 4，分散", "并发 16，分散"]).as_deref(),
             Some("并发 4 / 16，分散")
         );
+        let spread = ["concurrency 1", "concurrency 16, spread"];
+        assert_eq!(of(&spread).as_deref(), Some("concurrency 1 / 16"));
         assert_eq!(of(&["closed, 4", "open, 4"]), None);
         assert_eq!(of(&["same"]).as_deref(), Some("same"));
         assert_eq!(of(&[]), None);
