@@ -6,6 +6,7 @@ mod metric;
 mod pairing;
 mod sample;
 mod series;
+mod short_run;
 #[cfg(test)]
 mod tests;
 mod why_not;
@@ -16,6 +17,7 @@ pub use caution::{DoubtCount, GroupDevices, GroupDoubts, GroupLengths, GroupMode
 pub use metric::{BadMetric, Metric};
 pub use sample::{Definition, RunSample, System};
 pub use series::Series;
+pub use short_run::{Needed, ShortRun};
 pub use why_not::WhyNot;
 pub use why_not_texts::WhyNotText;
 pub use within_slo::{WithinSlo, judged_by_figures};
@@ -148,6 +150,10 @@ pub struct Row {
     pub minimum_detectable: Option<f64>,
     /// Runs of each group that would decide, where these do not.
     pub repeats_to_decide: Option<u32>,
+    /// Requests that a run would need for an interval of its own, where the data do not decide and
+    /// it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests_needed: Option<u64>,
     /// Runs of the baseline and of the group.
     pub runs: [usize; 2],
     /// What the interval rests on.
@@ -202,6 +208,9 @@ pub enum Basis {
     Assumed,
     /// A percentile without its least sample.
     FewSamples,
+    /// Runs too short for intervals of their own: a bound from how unlike their requests are, and
+    /// how many of them count.
+    ShortRuns,
     /// Requests of one run each, too few to show its own noise.
     FewWaves,
     Nothing,
@@ -451,10 +460,14 @@ impl<'a> Compared<'a> {
                 }),
                 p_value: decision.p_value.map(|p| (p * tests).min(1.0)),
                 minimum_detectable: contrast.minimum_detectable(settings.risk / tests),
+                // A bound says nothing of how many of such runs would do.
                 repeats_to_decide: (verdict == Verdict::Unknown
-                    && decision.basis != Basis::FewSamples)
-                    .then(|| contrast.repeats_to_decide(settings.risk / tests, settings.margin))
-                    .flatten(),
+                    && !matches!(decision.basis, Basis::FewSamples | Basis::ShortRuns))
+                .then(|| contrast.repeats_to_decide(settings.risk / tests, settings.margin))
+                .flatten(),
+                requests_needed: contrast
+                    .requests_needed
+                    .filter(|_| verdict == Verdict::Unknown),
                 runs: contrast.runs,
                 basis: decision.basis,
             }
@@ -471,6 +484,7 @@ impl Row {
             within_margin: None,
             p_value: None,
             repeats_to_decide: None,
+            requests_needed: None,
             ..self
         }
     }

@@ -59,6 +59,7 @@ pub fn overlays(sides: &[ComparedRuns<'_>], lang: Lang) -> Vec<Figure> {
         .flat_map(|(place, setting)| {
             let series = sides.iter().map(|side| LadderSeries {
                 label: side.label.clone(),
+                work: String::new(),
                 points: levels(side, &axis, |run| rest(run) == *setting),
                 knee: None,
             });

@@ -5,6 +5,7 @@ use super::load_level::{Places, capacity_mark, objective_mark, ratio, scale};
 use super::metric_name::{MetricUnit, metric_name, unit_of};
 use super::omitted;
 use crate::Level;
+use crate::measured::distinct;
 use inferometer_analysis::compare::Metric;
 use inferometer_core::quantile::least_samples;
 use inferometer_core::summary::Summary;
@@ -144,23 +145,28 @@ pub fn pareto(ladder: &Ladder<'_>, lang: Lang) -> Figure {
             .filter(|(user, all)| user.is_finite() && all.is_finite())
     };
     let mut series = points(ladder, of, |_| false, Shape::Scatter);
-    // What failed or did other work is shown, and beats nothing.
-    let mut found: Vec<[f64; 2]> = (ladder.series.iter())
-        .flat_map(|series| &series.points)
-        .filter(|(_, summary)| ladder.shown.takes(summary) && summary.can_win())
-        .filter_map(|(_, summary)| of(summary))
-        .map(|(user, all)| [user, all])
-        .collect();
-    let front = front(&mut found);
-    if front.len() > 1 {
+    // Lengths are no choice: a front for each.
+    let works = distinct(ladder.series.iter().map(|series| series.work.as_str()));
+    let fronts = works.iter().filter_map(|work| {
+        // What failed or did other work is shown, and beats nothing.
+        let mut found: Vec<[f64; 2]> = (ladder.series.iter())
+            .filter(|series| series.work == *work)
+            .flat_map(|series| &series.points)
+            .filter(|(_, summary)| ladder.shown.takes(summary) && summary.can_win())
+            .filter_map(|(_, summary)| of(summary))
+            .map(|(user, all)| [user, all])
+            .collect();
+        let front = front(&mut found);
         let samples = front.iter().map(|&[x, y]| Sample::new(x, Some(y)));
-        let front = Series::new(
-            Text::ParetoFront.text(lang),
-            Colour::Quiet,
-            Shape::Line(samples.collect()),
-        );
-        series.insert(0, front);
-    }
+        let line = Shape::Line(samples.collect());
+        let name = match work.is_empty() {
+            true => Text::ParetoFront.text(lang).to_owned(),
+            false => Text::ParetoFrontOf.with(lang, &[("work", (*work).to_owned())]),
+        };
+        (front.len() > 1).then(|| Series::new(name, Colour::Quiet, line))
+    });
+    let fronts: Vec<Series> = fronts.collect();
+    series.splice(0..0, fronts);
     let panel = Panel {
         x: Axis::new(Text::PerUser.text(lang), "tok/s", Scale::FromZero),
         y: Axis::new(Text::OutputThroughput.text(lang), "tok/s", Scale::FromZero),

@@ -81,6 +81,9 @@ impl Ladder<'_> {
 pub struct LadderSeries<'a> {
     /// Its name in the legend; [`legend`](super::ladder::legend) makes one from tags.
     pub label: String,
+    /// What its requests ask for, where series differ in that: points of different work do not
+    /// compete.
+    pub work: String,
     /// Levels in the order of the ladder, and their numbers.
     pub points: Vec<(Level, &'a Summary)>,
     /// The lowest load with nearly all of the highest throughput.

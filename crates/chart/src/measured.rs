@@ -168,6 +168,16 @@ pub fn is_length(axis: &str) -> bool {
     INPUT.contains(&axis) || OUTPUT.contains(&axis)
 }
 
+/// Whether an axis says what is asked of a server: work that is given, and no setting to choose.
+pub fn is_work(axis: &str) -> bool {
+    is_length(axis) || axis == "template"
+}
+
+/// The axis of output lengths, if there is one.
+pub fn output_length(axes: &[String]) -> Option<&String> {
+    axes.iter().find(|axis| OUTPUT.contains(&axis.as_str()))
+}
+
 /// The axes of input and output lengths, where there are both.
 pub fn lengths(axes: &[String]) -> Option<[&String; 2]> {
     let of = |names: &[&str]| axes.iter().find(|axis| names.contains(&axis.as_str()));

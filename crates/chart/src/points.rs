@@ -3,12 +3,13 @@
 
 use super::configurations::{self, Configurations, Style};
 use super::curve::{self, Latency, Tradeoff};
-use super::grid::{Counted, Grid, USUAL, heat_maps};
+use super::grid::{Grid, GridAxis, Heat, SPEEDS, USUAL, heat_maps};
 use super::ladder::{self, Ladder, LadderSeries, legend};
 use super::{Level, Shown};
 use crate::measured::ladder::rates;
 use crate::measured::{
-    MeasuredPoint, MeasuredPoints, SETTING, confounded, groups, independent, is_load, lengths,
+    MeasuredPoint, MeasuredPoints, SETTING, confounded, groups, independent, is_length, is_load,
+    is_work, lengths,
 };
 use inferometer_analysis::compare::Metric;
 use inferometer_campaign::knee::knee;
@@ -50,10 +51,12 @@ pub fn figures(all: &MeasuredPoints<'_>, which: Shown, lang: Lang) -> Vec<Figure
         }
         (None, _) => Vec::new(),
     };
-    match (lengths(all.axes), climbed) {
-        (Some(lengths), _) => figures.extend(drawn.grids(lengths)),
-        (None, None) => figures.extend(drawn.settings(all.axes)),
-        (None, Some(_)) => {}
+    let length = drawn.axes.iter().copied().find(|axis| is_length(axis));
+    match (lengths(all.axes), climbed, length) {
+        (Some(lengths), ..) => figures.extend(drawn.grids(lengths, &USUAL)),
+        (None, Some(load), Some(length)) => figures.extend(drawn.grids([load, length], &SPEEDS)),
+        (None, None, _) => figures.extend(drawn.settings(all.axes)),
+        (None, Some(_), None) => {}
     }
     for note in all.notes.iter().cloned().chain(following(all, lang)) {
         add_note(&mut figures, &note);
@@ -90,7 +93,11 @@ impl Drawn<'_> {
         let (rows, lang) = (&self.points, self.lang);
         let groups = groups(rows, |row| label(&self.axes, row, &[axis]));
         let left = groups.len().saturating_sub(MOST_SERIES);
+        let work: Vec<&String> = (self.axes.iter().copied())
+            .filter(|other| is_work(other) && *other != axis)
+            .collect();
         let series = spread(groups, MOST_SERIES).map(|(label, rows)| {
+            let work = rows.first().map(|row| row.name(&work));
             let knee = is_load(axis).then(|| knee(&rates(axis, &rows))).flatten();
             let points = rows.into_iter();
             let points: Vec<(Level, &Summary)> = points
@@ -102,6 +109,7 @@ impl Drawn<'_> {
                 } else {
                     label
                 },
+                work: work.unwrap_or_default(),
                 points,
                 knee,
             }
@@ -133,9 +141,9 @@ impl Drawn<'_> {
         figures
     }
 
-    /// Heat maps over input and output lengths, one for each value of the other axes.
-    fn grids(&self, [input, output]: [&String; 2]) -> Vec<Figure> {
-        let groups = groups(&self.points, |row| label(&self.axes, row, &[input, output]));
+    /// Heat maps over two axes, one for each value of the others.
+    fn grids(&self, [across, up]: [&String; 2], heats: &[Heat]) -> Vec<Figure> {
+        let groups = groups(&self.points, |row| label(&self.axes, row, &[across, up]));
         let left = groups.len().saturating_sub(MOST_GRIDS);
         let alone = groups.len() == 1;
         let groups = spread(groups, MOST_GRIDS).enumerate();
@@ -143,20 +151,14 @@ impl Drawn<'_> {
             .map(|(place, (label, rows))| {
                 let cells = rows.into_iter().filter_map(|row| {
                     let summary = row.typical()?;
-                    Some((level(row, input), level(row, output), summary))
+                    Some((level(row, across), level(row, up), summary))
                 });
                 let grid = Grid {
                     cells: cells.collect(),
                     shown: self.which,
-                    counts: [input, output].map(|axis| {
-                        if axis.ends_with("-chars") {
-                            Counted::Characters
-                        } else {
-                            Counted::Tokens
-                        }
-                    }),
+                    axes: [across, up].map(|axis| GridAxis::of(axis)),
                 };
-                let mut figure = heat_maps(&grid, &USUAL, self.lang);
+                let mut figure = heat_maps(&grid, heats, self.lang);
                 if !label.is_empty() {
                     figure.title = format!("{} – {label}", figure.title);
                 }

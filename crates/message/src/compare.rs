@@ -68,8 +68,10 @@ inferometer_text::texts! {
         Verdict => "verdict", "结论";
         Detectable => "detectable", "可辨差异";
         OverLoads => "at {count} loads", "共 {count} 个负载点";
-        Repeats => "runs needed", "所需次数";
-        Legend => "times in ms; detectable: the smallest difference that this data could show (in 4 of 5 cases); runs needed: how many runs per side would decide it", "时间单位 ms；可辨差异：现有数据能够显示的最小差异（80 % 把握）；所需次数：每侧需运行多少次才能下结论";
+        Remedy => "needed", "尚需";
+        RequestsNeeded => "{count} requests", "{count} 个请求";
+        ShortRuns => "runs too short for intervals of their own: twice the error that so few and so different requests may have is assumed, so that only large differences are told", "运行太短，得不出自己的区间：按如此少且彼此不同的请求可能有的误差的两倍估计，因此只判断明显的差异";
+        Legend => "times in ms; detectable: the smallest difference that this data could show (in 4 of 5 cases); needed: how many runs per side, or requests per run, would decide it", "时间单位 ms；可辨差异：现有数据能够显示的最小差异（80 % 把握）；尚需：每侧需运行多少次（x）或每次需多少请求才能下结论";
         PrimaryIs => "> decides. Verdicts rest on the intervals, which hold with 95 % at all loads together for this metric, and for all the other metrics of a load together", "> 为主指标。结论以区间为准：主指标的区间以 95 % 的置信度在所有负载点上同时成立，其余指标的区间在同一负载点上同时成立";
         InPairs => "runs with the same seed, one of each side, are compared in pairs", "两侧种子相同的运行两两配对比较";
         Copies => "{group}: {runs} runs are identical to the last digit and count as {distinct}", "{group}：{runs} 次运行逐位相同，实为 {distinct} 次，只按 {distinct} 次计";

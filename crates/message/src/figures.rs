@@ -37,6 +37,8 @@ inferometer_text::texts! {
         OutputThroughput => "Output throughput", "输出吞吐量";
         TotalThroughput => "Total throughput", "总吞吐量";
         RequestThroughput => "Request throughput (QPS)", "请求吞吐量 QPS";
+        CharThroughput => "Output characters", "输出字符吞吐量";
+        CharsPerS => "chars/s", "字符/s";
         ItemThroughput => "Item throughput", "条目吞吐量";
         AudioThroughput => "Audio throughput", "音频吞吐量";
         RealTimeFactor => "real-time factor", "实时率（RTF）";
@@ -52,6 +54,7 @@ inferometer_text::texts! {
 
         InputLength => "Input length", "输入长度";
         OutputLength => "Output length", "输出长度";
+        AskedLength => "Asked length", "要求的长度";
         Tokens => "tokens", "tokens";
         Characters => "characters", "字符";
         Concurrency => "Concurrency", "并发数";
@@ -73,7 +76,7 @@ inferometer_text::texts! {
         ThroughputLatency => "Latency over throughput", "吞吐量–时延曲线";
         Pareto => "Speed of one user against total throughput", "单用户速度与总吞吐量";
         ParetoFront => "Pareto front", "帕累托前沿";
-        Grid => "Input length × output length", "输入长度 × 输出长度";
+        ParetoFrontOf => "Pareto front, {work}", "帕累托前沿（{work}）";
         Ratios => "Compared with {baseline}", "与 {baseline} 对比";
         RatiosOf => "{side} compared with {baseline}", "{side} 与 {baseline} 对比";
         OverLoads => "{metric}, by load", "{metric}（按负载）";

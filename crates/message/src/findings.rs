@@ -41,6 +41,7 @@ inferometer_text::texts! {
         FailureCount => "{failed} of {ended} failed at {load}: {classes}", "{load} 时 {ended} 个请求失败 {failed} 个：{classes}";
         NoneBelow => "none of {ended} at lower loads", "更低负载的 {ended} 个请求无失败";
         Least => "{cell} has the lowest output throughput of {count} cells, each at its best load, {factor} times below the highest ({best})", "{count} 个格点各取最佳负载，其中 {cell} 输出吞吐量最低，为最高格点（{best}）的 1/{factor}";
+        LeastAlone => "{cell} has the lowest output throughput of {count} cells, {factor} times below the highest ({best})", "{count} 个格点中 {cell} 输出吞吐量最低，为最高格点（{best}）的 1/{factor}";
         LeastSeveral => "{cell} have the lowest output throughput of {count} cells and are indistinguishable; the lowest is {factor} times below the highest ({best})", "{count} 个格点中 {cell} 输出吞吐量最低且无法区分，最低者为最高格点（{best}）的 1/{factor}";
         LeastEvidence => "{low} tok/s against {high} tok/s", "{low} tok/s 对 {high} tok/s";
         Wins => "{metric} is best with {setting}", "{metric}：{setting} 最优";
@@ -50,7 +51,10 @@ inferometer_text::texts! {
         WinsMixed => "{metric} is better with different settings at different points: {settings}", "{metric}：不同测点的更优配置不同：{settings}";
         WonPoints => "{setting} at {won} of {count}", "{setting}（{won}/{count}）";
         WinEvidence => "{best} against {other} ({ratio}) at {point}", "{point}：{best} 对 {other}（{ratio}）";
-        Same => "{metric}: none between {settings} (compared points: {count})", "{metric}：{settings} 之间未见差异（{count} 个可比测点）";
+        And => "{a} and {b}", "{a} 与 {b}";
+        Same => "in {metric} between {settings} (compared points: {count})", "{settings} 的{metric}（比较了 {count} 个测点）";
+        TooShort => "{count} of {all} points were not compared: their runs are too short ({needed} requests needed)", "{all} 个测点中有 {count} 个未作比较：请求太少（需 {needed} 个）";
+        NotCompared => "{count} of {all} points were not compared: nothing shows how far their runs vary", "{all} 个测点中有 {count} 个未作比较：无从得知各次运行会相差多少";
         SameEvidence => "their 95 % intervals overlap, or they lie within {margin}; means differ by {share} at most", "95 % 区间相互重叠或相差不超过 {margin}；均值相差至多 {share}";
         More => "and {count} more", "另有 {count} 项";
         MeanTtft => "mean TTFT", "TTFT 均值";

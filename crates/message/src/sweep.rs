@@ -19,6 +19,13 @@ inferometer_text::texts! {
         Table => "Points", "测点";
         Failed => "failed", "失败";
         OkRate => "ok %", "成功率 %";
+        AskedChars => "asked chars", "要求字符数";
+        ActualChars => "actual chars", "实际字符数";
+        Refused => "refused", "拒答";
+        VeryShort => "very short", "过短";
+        VeryShortMeans => "actual chars: mean of the complete answers; refused: answers that open like a refusal; very short: less than a tenth of what was asked", "实际字符数：完整回答的均值；拒答：开头像拒绝的回答；过短：不到要求长度十分之一的回答";
+        AnswerLengths => "Asked and actual lengths", "要求与实际长度";
+        AnswerLengthsOf => "Asked and actual lengths ({setting})", "要求与实际长度（{setting}）";
         PerCard => "tok/s per card", "单卡 tok/s";
         Repeats => "n", "次数";
         Spread => "±", "±";

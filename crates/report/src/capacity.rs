@@ -106,6 +106,7 @@ pub fn figures(found: &Capacity, probes: &[(f64, Summary)], lang: Lang) -> Vec<F
         axis: found.over.clone(),
         series: vec![LadderSeries {
             label: found.label.clone().unwrap_or_default(),
+            work: String::new(),
             points: levels.collect(),
             knee: None,
         }],

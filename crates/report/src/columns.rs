@@ -1,7 +1,7 @@
 //! Columns of tables that users may choose: their titles and cells, and those that each kind of
 //! sweep has unless they do.
 
-use inferometer_chart::measured::{MeasuredPoint, lengths};
+use inferometer_chart::measured::{MeasuredPoint, is_length};
 use inferometer_core::summary::{Quantity, SummaryColumn, SummaryColumns};
 use inferometer_message::{ComparedMetric, ImportText, MetricText, NumbersText, SweepText};
 use inferometer_page::doc::{Cell, Column, Table, Unit};
@@ -15,6 +15,9 @@ const OF_LOADS: &str = "req_per_s,tok_per_s,ttft.p50,ttft.p99,tpot.p50,e2e.p50,f
 const OF_FLAGS: &str = "req_per_s,tok_per_s,failed,ttft.mean,ttft.p50,ttft.p99,\
      tpot.mean,tpot.p50,tpot.p99,itl.mean,itl.p50,itl.p99";
 const OF_LENGTHS: &str = "req_per_s,tok_per_s,chars_per_s,per_user,ttft.p50,e2e.p50,failed";
+/// Beside these, where answers were asked for by their length.
+const OF_ASKED: &str = "chars,refused,very_short";
+const ASKED_CHARS: &str = "ask-chars";
 
 /// Of answers that consist of items, and have no first token.
 const OF_ITEMS: &str = "req_per_s,items_per_s,e2e.p50,e2e.p99,failed";
@@ -34,14 +37,23 @@ pub(crate) fn of_sweep(plan: &SweepPlan, rows: &[&MeasuredPoint<'_>]) -> Summary
         OF_ITEMS
     } else if rows.iter().any(of_sounds) {
         OF_SOUNDS
+    } else if plan.axes.iter().any(|axis| is_length(axis)) {
+        OF_LENGTHS
     } else if plan.points.iter().any(|planned| !planned.flags.is_empty()) {
         OF_FLAGS
-    } else if lengths(&plan.axes).is_some() {
-        OF_LENGTHS
     } else {
         OF_LOADS
     }
     .to_owned();
+    let is_asked = |row: &&MeasuredPoint<'_>| row.summaries().any(|it| it.continuation.is_some());
+    if rows.iter().any(is_asked) {
+        // An axis has a column already.
+        if !plan.axes.iter().any(|axis| axis == ASKED_CHARS) {
+            columns.push_str(",asked_chars");
+        }
+        columns.push(',');
+        columns.push_str(OF_ASKED);
+    }
     if rows.iter().any(is_checked) {
         columns.push_str(",score");
     }
@@ -61,6 +73,10 @@ pub(crate) fn title(column: &SummaryColumn, lang: Lang) -> String {
         "score" => MetricText::Score.text(lang),
         "failed" => SweepText::Failed.text(lang),
         "ok_rate" => SweepText::OkRate.text(lang),
+        "asked_chars" => SweepText::AskedChars.text(lang),
+        "chars" => SweepText::ActualChars.text(lang),
+        "refused" => SweepText::Refused.text(lang),
+        "very_short" => SweepText::VeryShort.text(lang),
         "input" => ImportText::InputColumn.text(lang),
         "output" => ImportText::OutputColumn.text(lang),
         name => name,
@@ -68,6 +84,7 @@ pub(crate) fn title(column: &SummaryColumn, lang: Lang) -> String {
     // Names of latencies are the same in every language.
     let name = match column.name {
         "ttft" | "tpot" | "itl" | "e2e" | "rtf" => column.name.to_uppercase(),
+        _ if column.name.starts_with('/') => column.key(),
         _ => plain.replace('_', " "),
     };
     match column.statistic {
@@ -85,7 +102,15 @@ pub(crate) fn cell(value: Option<f64>, quantity: Quantity) -> Cell {
             let decimals = usize::from(value.is_some_and(|value| value < 100.0));
             Cell::number(value, Unit::Milliseconds, decimals)
         }
-        Quantity::RequestsPerSecond => Cell::number(value, Unit::RequestsPerSecond, 2),
+        // Two digits at least, also of slow servers.
+        Quantity::RequestsPerSecond => {
+            let decimals = match value {
+                Some(value) if value > 0.0 && value < 0.00995 => 4,
+                Some(value) if value > 0.0 && value < 0.0995 => 3,
+                _ => 2,
+            };
+            Cell::number(value, Unit::RequestsPerSecond, decimals)
+        }
         Quantity::TokensPerSecond => Cell::number(value, Unit::TokensPerSecond, 1),
         Quantity::ItemsPerSecond => Cell::number(value, Unit::ItemsPerSecond, 1),
         Quantity::AudioSecondsPerSecond => Cell::number(value, Unit::AudioSecondsPerSecond, 1),

@@ -196,14 +196,27 @@ fn ladders(report: &SweepReport<'_>, rows: &[MeasuredPoint<'_>]) -> Vec<Section>
     // A load that another axis decides is not climbed.
     let is_climbed = axes.len() > 1 && ladders.iter().any(|(_, rows)| rows.len() > 1);
     let Some(climbed) = climbed.filter(|_| is_climbed) else {
-        let table = table(report, axes, rows.iter().collect());
+        let rows: Vec<&MeasuredPoint<'_>> = rows.iter().collect();
+        let rows = match axes.as_slice() {
+            [axis] if LOAD.contains(&axis.as_str()) => by_load(rows),
+            _ => rows,
+        };
+        let table = table(report, axes, rows);
         let heading = SweepText::Table.text(report.lang);
         return vec![Section::headed(heading, [table])];
     };
     let climbed = std::slice::from_ref(climbed);
     (ladders.into_iter())
-        .map(|(name, rows)| Section::headed(&name, [table(report, climbed, rows)]))
+        .map(|(name, rows)| Section::headed(&name, [table(report, climbed, by_load(rows))]))
         .collect()
+}
+
+/// A ladder from its lowest load on, in whatever order they were measured.
+fn by_load<'r, 'a>(mut rows: Vec<&'r MeasuredPoint<'a>>) -> Vec<&'r MeasuredPoint<'a>> {
+    let load = |row: &MeasuredPoint<'_>| LOAD.iter().find_map(|axis| row.number(axis));
+    let load = |row: &MeasuredPoint<'_>| load(row).unwrap_or(f64::INFINITY);
+    rows.sort_by(|a, b| load(a).total_cmp(&load(b)));
+    rows
 }
 
 /// Points with the highest throughput that are named.

@@ -2,6 +2,9 @@
 //! what a driver does act on is found among the causes.
 
 use crate::engine_failure::EngineFailure;
+use inferometer_catalog::engine::FailureClass;
+use inferometer_catalog::memory::MemoryError;
+use inferometer_sim::launch::LaunchError;
 use inferometer_store::error::StorageError;
 use std::error::Error;
 use std::io::{self, ErrorKind};
@@ -35,6 +38,23 @@ impl RunnerError {
     /// The failure of the engine, where that is the reason.
     pub fn engine_failure(&self) -> Option<&EngineFailure> {
         causes(self).find_map(|cause| cause.downcast_ref())
+    }
+
+    /// What the engine did not like of its setting: it was started and failed, or the simulated one
+    /// would not start with it.
+    pub fn failure_class(&self) -> Option<FailureClass> {
+        let of_started = self.engine_failure().and_then(EngineFailure::class);
+        of_started.or_else(|| {
+            let launch = causes(self).find_map(|cause| cause.downcast_ref::<LaunchError>())?;
+            match launch {
+                LaunchError::Refused(_) => Some(FailureClass::IllegalFlags),
+                LaunchError::Memory(MemoryError::Weights { .. }, _) => {
+                    Some(FailureClass::OutOfMemoryLoading)
+                }
+                LaunchError::Memory(..) => Some(FailureClass::NoRoomForKvCache),
+                LaunchError::Command(_) | LaunchError::Config(_) | LaunchError::Model(_) => None,
+            }
+        })
     }
 
     /// A full disk ends every measurement alike.

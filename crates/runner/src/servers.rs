@@ -348,6 +348,8 @@ impl Servers {
             return Ok(server.url.clone());
         }
         self.live = None;
+        // What would not start is told in its own words, and why.
+        computed(wanted, None)?;
         let server = start(wanted, &self.session.program)?;
         let url = server.url.clone();
         self.live = Some(LiveServer::Embedded {

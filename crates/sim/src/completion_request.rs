@@ -7,6 +7,7 @@ use crate::{
     engine::Finish,
     fault::Switch,
     fields::{check_model, count, flag, priority, wrong_type},
+    language::Language,
     media::{self, MediaTokens},
     native_answer::NativeOptions,
     prompt,
@@ -60,6 +61,8 @@ pub(crate) struct CompletionRequest {
     pub(crate) output_tokens: u32,
     /// What an answer opens with that declines what the prompt asks for.
     pub(crate) declines: Option<&'static str>,
+    /// What the answer is written in.
+    pub(crate) language: Language,
     pub(crate) finish: Finish,
     /// The adapter that it names.
     pub(crate) adapter: Option<String>,
@@ -159,6 +162,7 @@ impl CompletionRequest {
             priority: priority(&body)?,
             output_tokens,
             declines,
+            language: Language::of_body(&body),
             finish: finish(output_tokens, limit),
             says,
             calls,
@@ -243,10 +247,13 @@ fn output_limit(
         ));
     }
     let room = config.max_model_len.saturating_sub(prompt_tokens).max(1);
-    Ok((
-        asked.unwrap_or_else(|| api.default_limit().min(room)),
-        asked,
-    ))
+    // A chat without a limit ends where the answer does, which is known where a length is asked for.
+    let ends_itself = !flag(body, "ignore_eos")? && Wish::in_body(body).is_some();
+    let usual = match api {
+        Api::Chat if ends_itself => room,
+        _ => api.default_limit().min(room),
+    };
+    Ok((asked.unwrap_or(usual), asked))
 }
 
 fn check_context(api: Api, most: u32, prompt: u32, asked: Option<u32>) -> Result<(), ErrorReply> {
@@ -302,6 +309,17 @@ mod tests {
             all.iter().sum::<u32>()
         };
         assert!(tokens(2_000) > 4 * tokens(200) && tokens(200) > 40);
+    }
+
+    #[test]
+    fn a_chat_without_a_limit_ends_where_its_answer_does() {
+        let asking =
+            json!([{"role": "user", "content": "请续写大约2000个字。山谷里住着一位老人。"}]);
+        let work = parse(Api::Chat, json!({"messages": asking})).unwrap();
+        assert!(work.output_tokens > 500, "{}", work.output_tokens);
+        assert_eq!(work.language, Language::Chinese);
+        let exact = json!({"messages": asking, "ignore_eos": true});
+        assert_eq!(parse(Api::Chat, exact).unwrap().output_tokens, 128);
     }
 
     #[test]

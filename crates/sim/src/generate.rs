@@ -312,7 +312,7 @@ impl Job<'_> {
         let mut tokens = std::mem::take(&mut work.prompt);
         let mut hashes = Vec::new();
         if setup.config.prefix_caching {
-            tokens.extend(self.answer_tokens().ids(work.output_tokens));
+            tokens.extend(self.answer_tokens(work).ids(work.output_tokens));
             hashes = engine::block_hashes(&tokens, setup.config.block_size);
         }
         let request = engine::Request {
@@ -362,7 +362,7 @@ impl Job<'_> {
         let limit = self.shared.config.faults.garble_above;
         let is_garbled =
             limit.is_some_and(|limit| self.shared.metrics.running() > limit.get().into());
-        let tokens = self.answer_tokens().opening(work.declines);
+        let tokens = self.answer_tokens(work).opening(work.declines);
         if is_garbled && work.calls.is_none() {
             tokens
         } else {
@@ -370,8 +370,9 @@ impl Job<'_> {
         }
     }
 
-    fn answer_tokens(&self) -> AnswerTokens<'_> {
-        AnswerTokens::new(self.draw(Purpose::Words), &self.shared.config.tokenizer)
+    fn answer_tokens(&self, work: &CompletionRequest) -> AnswerTokens<'_> {
+        let tokenizer = &self.shared.config.tokenizer;
+        AnswerTokens::new(self.draw(Purpose::Words), tokenizer, work.language)
     }
 
     async fn stream(

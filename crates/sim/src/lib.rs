@@ -26,6 +26,7 @@ mod generate;
 mod histogram;
 mod http;
 mod items;
+mod language;
 pub mod launch;
 mod line_log;
 mod listen;

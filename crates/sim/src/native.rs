@@ -17,6 +17,7 @@ use crate::{
     config::Config,
     engine::Policy,
     fields::{check_model, count, flag, priority, token_ids, wrong_type},
+    language::Language,
     media::MediaTokens,
     prompt,
     reply::ErrorReply,
@@ -157,6 +158,7 @@ impl<'a> Endpoint<'a> {
             priority: priority(parameters)?,
             output_tokens,
             declines,
+            language: Language::of(&text),
             finish: finish(output_tokens, limit),
             native: Some(NativeOptions {
                 form,

@@ -9,6 +9,7 @@ use crate::{
     completion_request::Api,
     engine::Finish,
     fault::{Faults, Switch},
+    language::Language,
     media::MediaTokens,
     native_answer::{AnswerContext, NativeOptions},
     random::RandomStream,
@@ -29,10 +30,14 @@ pub(crate) struct AnswerTokens<'a> {
 }
 
 impl<'a> AnswerTokens<'a> {
-    pub(crate) fn new(draw: RandomStream, tokenizer: &'a Tokenizer) -> AnswerTokens<'a> {
+    pub(crate) fn new(
+        draw: RandomStream,
+        tokenizer: &'a Tokenizer,
+        language: Language,
+    ) -> AnswerTokens<'a> {
         AnswerTokens {
             draw,
-            pieces: tokenizer.pieces(),
+            pieces: tokenizer.pieces(language),
             opening: None,
             words: &[],
             said: 0,

@@ -21,6 +21,7 @@ use std::{
     sync::Arc,
 };
 
+use crate::language::Language;
 use tokenizers::ModelWrapper;
 
 /// The file beside a model's weights.
@@ -39,6 +40,8 @@ const PROBE: &str = "A probe: \u{10FFFD}é 中文\n 1234";
 pub struct Tokenizer {
     cutter: Arc<Cutter>,
     pieces: Arc<[Piece]>,
+    /// Of Chinese answers.
+    chinese: Arc<[Piece]>,
 }
 
 enum Cutter {
@@ -129,9 +132,11 @@ impl Tokenizer {
     }
 
     fn of(cutter: Cutter) -> Tokenizer {
-        let pieces = pieces::of(&cutter).into();
+        let pieces: Arc<[Piece]> = pieces::of(&cutter).into();
+        let chinese = pieces::chinese(&cutter).map(Into::into);
         Tokenizer {
             cutter: Arc::new(cutter),
+            chinese: chinese.unwrap_or_else(|| Arc::clone(&pieces)),
             pieces,
         }
     }
@@ -163,8 +168,11 @@ impl Tokenizer {
     }
 
     /// What answers are made of; at least one.
-    pub(crate) fn pieces(&self) -> &[Piece] {
-        &self.pieces
+    pub(crate) fn pieces(&self, language: Language) -> &[Piece] {
+        match language {
+            Language::English => &self.pieces,
+            Language::Chinese => &self.chinese,
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 //! The shares are assumed, after what published grids of such prompts show of small models; a
 //! study with the simulated engine has the shape of a real one, not its numbers.
 
+use crate::language::{Language, texts};
 use crate::random::{Purpose, RandomStream};
 use crate::tokenizer::Tokenizer;
 use serde_json::{Map, Value};
@@ -25,13 +26,10 @@ const LOOKED_AT: usize = 600;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wish {
     chars: u32,
+    /// In which it is asked for.
     language: Language,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Language {
-    English,
-    Chinese,
+    /// In which the answer is written: a model goes on in the language of the text.
+    answer: Language,
 }
 
 /// What comes of a wish.
@@ -50,10 +48,16 @@ impl Wish {
         let begin: String = prompt.chars().take(LOOKED_AT).collect();
         let end = prompt.char_indices().rev().nth(LOOKED_AT);
         let end = end.map_or("", |(at, _)| &prompt[at..]);
-        Self::inside(&begin).or_else(|| Self::inside(end))
+        let (chars, language) = Self::inside(&begin).or_else(|| Self::inside(end))?;
+        Some(Wish {
+            chars,
+            language,
+            answer: Language::of(prompt),
+        })
     }
 
-    fn inside(text: &str) -> Option<Wish> {
+    /// The length that a text asks for, and in which language.
+    fn inside(text: &str) -> Option<(u32, Language)> {
         let mut rest = text;
         while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {
             rest = &rest[at..];
@@ -71,7 +75,7 @@ impl Wish {
                 None
             };
             if let Some((language, chars)) = language.zip(number.parse().ok()) {
-                return Some(Wish { chars, language });
+                return Some((chars, language));
             }
             rest = &rest[end..];
         }
@@ -80,18 +84,13 @@ impl Wish {
 
     /// The wish of a request's body, in its prompt or in its messages.
     pub(crate) fn in_body(body: &Map<String, Value>) -> Option<Wish> {
-        let messages = body.get("messages").and_then(Value::as_array);
-        let messages = (messages.into_iter().flatten()).filter_map(|it| it["content"].as_str());
-        let texts = ["prompt", "inputs"]
-            .iter()
-            .filter_map(|key| body.get(*key)?.as_str());
-        texts.chain(messages).find_map(Wish::of)
+        texts(body).find_map(Wish::of)
     }
 
     /// The answer to a request, the same for the same seed and number.
     pub fn granted(self, tokenizer: &Tokenizer, seed: u64, number: u64) -> Granted {
         let mut draw = RandomStream::new(seed, number, Purpose::Length);
-        let per_token = chars_per_token(tokenizer);
+        let per_token = chars_per_token(tokenizer, self.answer);
         let declines = match self.language {
             Language::English => "Sorry, ",
             Language::Chinese => "抱歉，",
@@ -115,8 +114,8 @@ impl Wish {
     }
 }
 
-fn chars_per_token(tokenizer: &Tokenizer) -> f64 {
-    let pieces = tokenizer.pieces();
+fn chars_per_token(tokenizer: &Tokenizer, language: Language) -> f64 {
+    let pieces = tokenizer.pieces(language);
     let chars: usize = pieces.iter().map(|piece| piece.text.chars().count()).sum();
     (chars as f64 / pieces.len() as f64).max(f64::MIN_POSITIVE)
 }
@@ -151,6 +150,22 @@ mod tests {
         assert!((90.0..130.0).contains(&short), "{short}");
         assert!((400.0..600.0).contains(&middle), "{middle}");
         assert!((1_800.0..2_600.0).contains(&long), "{long}");
+    }
+
+    #[test]
+    fn a_chinese_answer_has_as_many_characters_as_an_english_one_in_more_tokens() {
+        let tokenizer = Tokenizer::default();
+        let per_token = |text: &str| {
+            let wish = Wish::of(text).unwrap();
+            let answers = (0..200).map(|number| wish.granted(&tokenizer, 1, number));
+            let (chars, tokens) = answers.fold((0, 0), |(chars, tokens), it| {
+                (chars + it.chars, tokens + u64::from(it.tokens))
+            });
+            chars as f64 / tokens as f64
+        };
+        let chinese = per_token("请根据下文续写大约1000个字。山谷里住着一位老人。");
+        assert!((1.3..1.7).contains(&chinese), "{chinese}");
+        assert!(per_token("Write about 1000 characters on rivers.") > 4.0);
     }
 
     #[test]

@@ -1,14 +1,15 @@
 //! One figure in two groups of runs.
 //!
 //! Replicates are runs. Three runs a side show by themselves how runs differ, and decide. Fewer
-//! are helped by a run's own interval. The error of a group's mean logarithm is then
-//! (variance between runs + variance within a run) / runs.
+//! are helped by a run's own interval, or where it is too short for one by a bound. The error of a
+//! group's mean logarithm is then (variance between runs + variance within a run) / runs.
 //!
 //! Where both sides have a run of each seed, these sent the same at the same moments. Then the
 //! ratios of such pairs tell more than the sides by themselves, whose runs differ by their seeds.
 
 use super::metric::{Metric, WITHIN_DEGREES};
 use super::sample::RunSample;
+use super::short_run::{BOUND_DEGREES, Needed};
 use super::{Basis, Settings};
 use crate::statistics::divisions;
 use crate::statistics::{Difference, normal_quantile, permutation, student_quantile};
@@ -54,6 +55,10 @@ pub(crate) struct Contrast {
     pub(crate) recorded: bool,
     /// The error is assumed from the number of requests.
     pub(crate) assumed: bool,
+    /// The error is the bound of a short run.
+    pub(crate) bounded: bool,
+    /// Requests that its runs would need for intervals of their own, where they lack them.
+    pub(crate) requests_needed: Option<u64>,
     pub(crate) runs: [usize; 2],
 }
 
@@ -83,20 +88,29 @@ struct Side {
     within: Option<f64>,
     /// Some of that is assumed.
     assumed: bool,
+    /// Some of it is the bound of a short run.
+    bounded: bool,
+    /// What its runs need for intervals of their own, where they lack them.
+    needed: Option<u64>,
 }
 
 impl Side {
     fn of(runs: &[&RunSample], metric: Metric) -> Self {
         let (mut logs, mut last) = (Vec::new(), None);
-        let (mut within, mut assumed) = (Some(0.0), false);
+        let (mut within, mut assumed, mut bounded) = (Some(0.0), false, false);
+        let mut needed = None;
         for run in runs {
             let value = metric.of(&run.summary).filter(|&value| value > 0.0);
             let Some(value) = value else { continue };
             logs.push(value.ln());
             last = Some(value);
             let own = metric.log_variance(&run.summary).or_else(|| {
-                assumed = true;
-                assumed_variance(run, metric)
+                let short = run.as_short();
+                needed = needed.max(short.needed(metric).map(|Needed(requests)| requests));
+                let bound = short.log_variance(metric);
+                bounded |= bound.is_some();
+                assumed |= bound.is_none();
+                bound.or_else(|| assumed_variance(run, metric))
             });
             within = within.zip(own).map(|(sum, own)| sum + own);
         }
@@ -106,6 +120,8 @@ impl Side {
             logs,
             last,
             assumed,
+            bounded,
+            needed,
         }
     }
 
@@ -154,6 +170,8 @@ impl Contrast {
             few_samples: a.iter().chain(b).any(|run| lacks_samples(run, metric)),
             recorded: a.iter().chain(b).all(|run| run.series.is_some()),
             assumed: false,
+            bounded: false,
+            requests_needed: side_a.needed.max(side_b.needed),
             runs: [n, m],
         };
         let (Some(mean_a), Some(mean_b)) = (side_a.mean(), side_b.mean()) else {
@@ -175,14 +193,17 @@ impl Contrast {
         // Sides share one variance between runs: few runs leave no choice.
         let degrees = (n + m - 2) as f64;
         let pooled = (degrees > 0.0).then(|| (side_a.squares() + side_b.squares()) / degrees);
+        let is_bounded = side_a.bounded || side_b.bounded;
         let (within_a, within_b, between) = match (pooled, side_a.within, side_b.within) {
-            (Some(seen), Some(a), Some(b)) if n.min(m) < LEAST_RUNS => {
+            // A bound is more than the noise that runs have.
+            (Some(seen), Some(a), Some(b)) if n.min(m) < LEAST_RUNS && !is_bounded => {
                 (a, b, (seen - (a + b) / 2.0).max(0.0))
             }
             // Runs differ by their own noise and by what else changes, whichever it is.
             (Some(seen), _, _) => (0.0, 0.0, seen),
             (None, Some(a), Some(b)) => {
                 contrast.assumed = side_a.assumed || side_b.assumed;
+                contrast.bounded = is_bounded;
                 (a, b, settings.run_deviation.powi(2))
             }
             (None, _, _) => return contrast,
@@ -196,7 +217,11 @@ impl Contrast {
                 degrees
             } else {
                 // Welch's: what is assumed between runs has no error of its own.
-                variance.powi(2) * WITHIN_DEGREES / (within_a.powi(2) + within_b.powi(2))
+                let own = match contrast.bounded {
+                    true => BOUND_DEGREES,
+                    false => WITHIN_DEGREES,
+                };
+                variance.powi(2) * own / (within_a.powi(2) + within_b.powi(2))
             },
         });
         if n.min(m) >= LEAST_PERMUTED {
@@ -249,6 +274,7 @@ impl Contrast {
                 Some(_) if self.few_samples => Basis::FewSamples,
                 Some(_) if self.paired => Basis::Pairs,
                 Some(_) if self.assumed => Basis::Assumed,
+                Some(_) if self.bounded => Basis::ShortRuns,
                 Some(_) if permuted.is_some() => Basis::Permutation,
                 Some(_) if self.runs == [1, 1] => Basis::OneRunEach,
                 Some(_) => Basis::Runs,

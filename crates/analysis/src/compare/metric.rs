@@ -183,6 +183,10 @@ impl Metric {
         }
     }
 
+    pub(crate) fn is_median(self) -> bool {
+        matches!(self.source(), Source::Quantile(_, p) if p <= 0.5)
+    }
+
     pub(crate) fn source(self) -> Source {
         match self {
             Metric::OutputTokensPerS

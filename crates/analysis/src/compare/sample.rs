@@ -1,6 +1,7 @@
 //! One run as a comparison sees it.
 
 use super::series::Series;
+use super::short_run::ShortRun;
 use inferometer_core::doubt::Severity;
 use inferometer_core::point::Point;
 use inferometer_core::record::Record;
@@ -113,6 +114,15 @@ impl RunSample {
                     == (&other.summary.latency, &other.summary.throughput)
             }
             _ => false,
+        }
+    }
+
+    /// As one that lacks an interval.
+    pub(crate) fn as_short(&self) -> ShortRun<'_> {
+        let is_closed = self.definition.from_due == Some(false);
+        ShortRun {
+            summary: &self.summary,
+            streams: self.summary.concurrency.configured.filter(|_| is_closed),
         }
     }
 

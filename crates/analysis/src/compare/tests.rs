@@ -223,6 +223,70 @@ fn runs_of_too_few_requests_are_not_figures_alone() {
     );
 }
 
+/// A closed loop of 64 streams that ended before its fifth wave.
+fn short(latency_ms: f64, seed: u64) -> RunSample {
+    let mut run = run(256, latency_ms, 0.0, seed);
+    let Summary {
+        throughput,
+        latency,
+        requests,
+        concurrency,
+        ..
+    } = &mut run.summary;
+    requests.ok = 256;
+    concurrency.configured = Some(64);
+    throughput.requests_per_s_interval = None;
+    throughput.output_tokens_per_s_interval = None;
+    throughput.requests_needed = Some(320);
+    let samples = [
+        &mut latency.ttft_ms,
+        &mut latency.tpot_ms,
+        &mut latency.e2e_ms,
+        &mut latency.max_gap_ms,
+    ];
+    for sample in samples.into_iter().flatten() {
+        sample.mean_interval = None;
+        sample.p50_interval = None;
+        sample.p99_interval = None;
+        sample.requests_needed = Some(320);
+    }
+    run.definition.from_due = Some(false);
+    run
+}
+
+#[test]
+fn a_large_difference_between_short_runs_is_told_and_a_small_one_is_not() {
+    let compared = |latency| {
+        let sides = [
+            group("a", vec![short(100.0, 1)]),
+            group("b", vec![short(latency, 2)]),
+        ];
+        compare(&sides, &Settings::default()).rows
+    };
+    let rows = compared(100.0 / 1.89);
+    let primary = rows.iter().find(|row| row.primary).unwrap();
+    assert_eq!(
+        (primary.verdict, primary.basis, primary.requests_needed),
+        (Verdict::Better, Basis::ShortRuns, None)
+    );
+    assert!(primary.low.unwrap() > 1.4 && primary.high.unwrap() < 2.6);
+    for row in compared(100.0 / 1.05) {
+        assert_eq!(row.verdict, Verdict::Unknown, "{row:?}");
+        assert_eq!(row.requests_needed, Some(320), "{row:?}");
+    }
+}
+
+#[test]
+fn equal_servers_seldom_differ_by_short_runs() {
+    let pairs = 300;
+    let told = (0..pairs).filter(|pair| {
+        let [a, b] = [2 * pair, 2 * pair + 1].map(|seed| short(100.0, 1000 + seed));
+        let row = primary(&[group("a", vec![a]), group("b", vec![b])]);
+        row.verdict != Verdict::Unknown
+    });
+    assert!(told.count() as f64 <= 0.05 * pairs as f64);
+}
+
 #[test]
 fn imports_of_a_closed_loop_whose_rate_is_infinite_are_compared_by_throughput() {
     let load = r#"{"concurrency": 4, "rate": "inf"}"#;

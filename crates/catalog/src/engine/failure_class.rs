@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Classes of failure, as a tuner learns from them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-#[derive(strum::Display, strum::IntoStaticStr)]
+#[derive(strum::Display, strum::EnumString, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum FailureClass {
     IllegalFlags,
@@ -35,5 +35,24 @@ impl FailureClass {
     /// The word for it in files and reports.
     pub fn word(self) -> &'static str {
         self.into()
+    }
+
+    /// The setting is to blame: it is refused, or needs more memory than there is. Another setting
+    /// may do.
+    pub fn is_of_setting(self) -> bool {
+        match self {
+            FailureClass::IllegalFlags
+            | FailureClass::OutOfMemoryLoading
+            | FailureClass::NoRoomForKvCache
+            | FailureClass::OutOfMemory
+            | FailureClass::OutOfMemoryUnderLoad => true,
+            FailureClass::MemoryTakenAtStart
+            | FailureClass::PortTaken
+            | FailureClass::MissingBinary
+            | FailureClass::MissingModel
+            | FailureClass::Crash
+            | FailureClass::Hang
+            | FailureClass::Timeout => false,
+        }
     }
 }

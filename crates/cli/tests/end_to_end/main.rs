@@ -27,6 +27,7 @@ mod images;
 mod interruption;
 mod language;
 mod launch;
+mod length_study;
 mod limits;
 mod load;
 mod manifest;

@@ -84,6 +84,8 @@ fn every_combination_is_measured_with_its_own_number_of_requests() {
         "{}",
         report.stdout
     );
+    let columns = ["--columns", "ttft.p50,ttft.p99"];
+    let report = place.run(&[&["report", "sweep", "--lang", "en"], &columns[..]].concat());
     assert!(
         report.stdout.contains("too few independent samples"),
         "{}",

@@ -63,10 +63,13 @@ const STATISTICS: [&str; 9] = [
     "mean", "std", "min", "p50", "p75", "p90", "p95", "p99", "max",
 ];
 
+/// What else a distribution has: how many stand behind it.
+const COUNTS: [&str; 3] = ["n", "independent", "requests_needed"];
+
 /// Not a key of the summary: made of its requests.
 const OK_RATE: &str = "/requests/ok_rate";
 
-const PLAIN: [Known; 34] = [
+const PLAIN: [Known; 38] = [
     ("req_per_s", "/throughput/requests_per_s", RequestsPerSecond),
     (
         "tok_per_s",
@@ -133,6 +136,100 @@ const PLAIN: [Known; 34] = [
     ),
     ("valid_json", "/structured/valid_json", Number),
     ("valid_calls", "/structured/valid_tool_calls", Number),
+    ("asked_chars", "/continuation/asked_chars", Number),
+    ("chars", "/continuation/chars_mean", Number),
+    ("refused", "/continuation/refused", Requests),
+    ("very_short", "/continuation/very_short", Requests),
+];
+
+/// Numbers of the summary that have no other name than their keys.
+const KEYS: [(&str, Quantity); 86] = [
+    ("/check/checked", Number),
+    ("/check/differs_at_p50", Number),
+    ("/check/unchecked", Number),
+    ("/client/ceiling_share", Number),
+    ("/client/ceiling_tokens_per_s", TokensPerSecond),
+    ("/client/cpu_share", Number),
+    ("/client/lag_p99_ms", Milliseconds),
+    ("/client/longest_pause_ms", Milliseconds),
+    ("/client/pulse_p99_ms", Milliseconds),
+    ("/concurrency/configured", Number),
+    ("/concurrency/peak", Number),
+    ("/continuation/template_chars", Number),
+    ("/continuation/template_tokens", Number),
+    ("/continuation/tokens_mean", Number),
+    ("/cost/cards", Number),
+    ("/cost/per_million_items", Number),
+    ("/cost/per_million_tokens", Number),
+    ("/cost/per_thousand_requests", Number),
+    ("/cost/price_per_hour", Number),
+    ("/items", Number),
+    ("/media/media_tokens", Number),
+    ("/media/parts", Number),
+    ("/media/requests", Number),
+    ("/media/upload_bytes", Number),
+    ("/requests/cancelled", Requests),
+    ("/requests/connected", Requests),
+    ("/requests/hold", Requests),
+    ("/requests/resent", Requests),
+    ("/requests/warmup", Requests),
+    ("/server/batch_size", Number),
+    ("/server/between/e2e_ms", Milliseconds),
+    ("/server/between/tpot_ms", Milliseconds),
+    ("/server/between/ttft_ms", Milliseconds),
+    ("/server/decode_mean_ms", Milliseconds),
+    ("/server/e2e_mean_ms", Milliseconds),
+    ("/server/energy/coverage", Number),
+    ("/server/energy/joules_per_item", Number),
+    ("/server/energy/joules_per_request", Number),
+    ("/server/front_end_cores", Number),
+    ("/server/generation_tokens", Number),
+    ("/server/host/cpu/max", Number),
+    ("/server/host/cpu/mean", Number),
+    ("/server/host/memory_used_mib/max", Number),
+    ("/server/host/memory_used_mib/mean", Number),
+    ("/server/kv_use/max", Number),
+    ("/server/kv_use/mean", Number),
+    ("/server/preemptions", Number),
+    ("/server/prefill_mean_ms", Milliseconds),
+    ("/server/prefix_hit_rate", Number),
+    ("/server/prompt_tokens", Number),
+    ("/server/queue_mean_ms", Milliseconds),
+    ("/server/running/max", Number),
+    ("/server/running/mean", Number),
+    ("/server/samples", Number),
+    ("/server/speculation/acceptance_rate", Number),
+    ("/server/speculation/accepted_length", Number),
+    ("/server/speculation/drafts", Number),
+    ("/server/step_tokens", Number),
+    ("/server/ttft_mean_ms", Milliseconds),
+    ("/server/waiting/max", Number),
+    ("/server/waiting/mean", Number),
+    ("/sessions/began", Number),
+    ("/sessions/complete", Number),
+    ("/sessions/cut", Number),
+    ("/sessions/failed", Number),
+    ("/sessions/job/max_ms", Milliseconds),
+    ("/sessions/job/mean_ms", Milliseconds),
+    ("/sessions/shortened", Number),
+    ("/sessions/turns_mean", Number),
+    ("/slo/jobs/goodput_per_hour", Number),
+    ("/slo/jobs/sessions", Number),
+    ("/steady/output_tokens_per_s", TokensPerSecond),
+    ("/steady/requests_per_s", RequestsPerSecond),
+    ("/steady_s", Seconds),
+    ("/structured/json_asked", Number),
+    ("/structured/tool_calls", Number),
+    ("/structured/tools_offered", Number),
+    ("/structured/with_calls", Number),
+    ("/throughput/requests_needed", Number),
+    ("/tokens/cached", Number),
+    ("/tokens/input", Number),
+    ("/tokens/input_asked_mean", Number),
+    ("/tokens/output", Number),
+    ("/tokens/output_asked_mean", Number),
+    ("/window/end_s", Seconds),
+    ("/window/start_s", Seconds),
 ];
 
 /// Other names that people write.
@@ -173,6 +270,11 @@ impl SummaryColumn {
         }
     }
 
+    /// It has no other name than its keys.
+    fn is_key(&self) -> bool {
+        self.name == self.place
+    }
+
     /// Every name, those of distributions without their statistic.
     pub fn names() -> impl Iterator<Item = &'static str> {
         let all = DISTRIBUTIONS.iter().chain(&PLAIN);
@@ -185,6 +287,7 @@ impl fmt::Display for SummaryColumn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.statistic {
             Some(statistic) => write!(f, "{}.{statistic}", self.name),
+            None if self.is_key() => f.write_str(&self.key()),
             None => f.write_str(self.name),
         }
     }
@@ -224,18 +327,23 @@ pub struct BadColumn(String);
 /// Most names that an error lists.
 const MOST_NAMED: usize = 5;
 
-/// The names that share the most pairs of letters with a text.
+/// The names that have the greatest part of their pairs of letters in common with a text, and those
+/// that have at least half as much as the best.
 fn nearest(text: &str) -> Vec<&'static str> {
     let text = text.to_lowercase();
     let pairs: Vec<&[u8]> = text.as_bytes().windows(2).collect();
-    let shared = |name: &&str| {
-        let own = name.as_bytes().windows(2);
-        own.filter(|pair| pairs.contains(pair)).count()
+    let likeness = |name: &str| {
+        let own: Vec<&[u8]> = name.as_bytes().windows(2).collect();
+        let shared = own.iter().filter(|pair| pairs.contains(pair)).count();
+        2.0 * shared as f64 / (own.len() + pairs.len()) as f64
     };
-    let mut names: Vec<&str> = SummaryColumn::names().collect();
-    names.sort_by_key(|name| std::cmp::Reverse(shared(name)));
-    names.truncate(MOST_NAMED);
-    names
+    let mut names: Vec<(f64, &str)> = SummaryColumn::names()
+        .map(|name| (likeness(name), name))
+        .collect();
+    names.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let best = names.first().map_or(0.0, |(best, _)| *best);
+    let near = names.into_iter().filter(|(it, _)| *it >= best / 2.0);
+    near.take(MOST_NAMED).map(|(_, name)| name).collect()
 }
 
 impl FromStr for SummaryColumns {
@@ -275,16 +383,31 @@ impl FromStr for SummaryColumn {
         if let Some(known) = find(&PLAIN, &words) {
             return Ok(column(known, None));
         }
-        let statistic = words
-            .last()
-            .and_then(|word| STATISTICS.iter().find(|it| *it == word));
-        let (words, statistic) = match statistic {
+        let all = STATISTICS.iter().chain(&COUNTS);
+        let statistic = (words.last()).and_then(|word| all.clone().find(|it| *it == word));
+        let (stem, statistic) = match statistic {
             Some(statistic) => (&words[..words.len() - 1], *statistic),
             None => (words.as_slice(), STATISTICS[0]),
         };
-        let known = find(&DISTRIBUTIONS, words).filter(|_| !words.is_empty());
-        let known = known.ok_or_else(|| BadColumn(text.to_owned()))?;
-        Ok(column(known, Some(statistic)))
+        if let Some(known) = find(&DISTRIBUTIONS, stem).filter(|_| !stem.is_empty()) {
+            let (name, place, quantity) = known;
+            let quantity = match COUNTS.contains(&statistic) {
+                true => Number,
+                false => quantity,
+            };
+            return Ok(column((name, place, quantity), Some(statistic)));
+        }
+        // Ends of keys may be those of several: all of a key, or all but its first word.
+        let typed: Vec<String> = text.to_lowercase().split('.').map(str::to_owned).collect();
+        let keys = format!("/{}", typed.join("/"));
+        let is_long = typed.len() > 1;
+        let named =
+            |(place, _): &&(&str, Quantity)| *place == keys || is_long && place.ends_with(&keys);
+        let (place, quantity) = KEYS
+            .iter()
+            .find(named)
+            .ok_or_else(|| BadColumn(text.to_owned()))?;
+        Ok(column((place, place, *quantity), None))
     }
 }
 
@@ -311,6 +434,50 @@ mod tests {
         assert_eq!(column("ttft.p99").of(&summary), Some(12.5));
         assert_eq!(column("failed").of(&summary), Some(3.0));
         assert_eq!(column("itl.p99").of(&summary), None);
+    }
+
+    #[test]
+    fn every_number_of_the_summary_is_a_column_by_its_keys() {
+        let schema = include_str!("../../../../schemas/summary.json");
+        let schema: Value = serde_json::from_str(schema).unwrap();
+        let mut keys = Vec::new();
+        numbers(&schema, &schema, "", &mut keys);
+        assert!(keys.len() > 200, "{keys:?}");
+        for key in keys {
+            let column: SummaryColumn = key.parse().unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(column.key(), key);
+        }
+        let peak = json!({"concurrency": {"peak": 12}});
+        assert_eq!(column("concurrency.peak").of(&peak), Some(12.0));
+        assert_eq!(column("concurrency.peak").to_string(), "concurrency.peak");
+        let refused = json!({"continuation": {"refused": 2, "chars_mean": 481.5}});
+        assert_eq!(column("refused").of(&refused), Some(2.0));
+        assert_eq!(column("chars").of(&refused), Some(481.5));
+    }
+
+    /// The keys of the numbers that a schema describes, but for those in lists.
+    fn numbers(schema: &Value, part: &Value, key: &str, found: &mut Vec<String>) {
+        if let Some(name) = part["$ref"].as_str() {
+            let place = name.trim_start_matches('#');
+            return numbers(schema, schema.pointer(place).unwrap(), key, found);
+        }
+        for one in ["anyOf", "oneOf"]
+            .iter()
+            .filter_map(|it| part[it].as_array())
+        {
+            one.iter()
+                .for_each(|part| numbers(schema, part, key, found));
+        }
+        let is = |kind: &str| match &part["type"] {
+            Value::Array(kinds) => kinds.iter().any(|it| it == kind),
+            one => one == kind,
+        };
+        if is("number") || is("integer") {
+            found.push(key.trim_start_matches('.').to_owned());
+        }
+        for (name, part) in part["properties"].as_object().into_iter().flatten() {
+            numbers(schema, part, &format!("{key}.{name}"), found);
+        }
     }
 
     #[test]
@@ -343,6 +510,8 @@ mod tests {
             assert!(nearest.contains(near), "{bad}: {error}");
             assert!(error.chars().count() < 200, "{error}");
         }
+        assert_eq!(nearest("refuse"), ["refused"]);
+        assert_eq!(nearest("very-short")[0], "very_short");
         assert!("ttft,nothing".parse::<SummaryColumns>().is_err());
     }
 }

@@ -6,7 +6,7 @@ use inferometer_analysis::compare::Comparison;
 /// The rows as CSV, with names of columns that do not change.
 pub fn csv(comparison: &Comparison) -> String {
     let mut out = String::from(
-        "baseline,group,point,metric,primary,a,b,ratio,low,high,verdict,p_value,minimum_detectable,repeats_to_decide,runs_a,runs_b,basis,within_margin\r\n",
+        "baseline,group,point,metric,primary,a,b,ratio,low,high,verdict,p_value,minimum_detectable,repeats_to_decide,runs_a,runs_b,basis,within_margin,requests_needed\r\n",
     );
     for row in &comparison.rows {
         let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
@@ -34,6 +34,9 @@ pub fn csv(comparison: &Comparison) -> String {
             row.within_margin
                 .map_or("", |way| way.into_str())
                 .to_owned(),
+            row.requests_needed
+                .map(|requests| requests.to_string())
+                .unwrap_or_default(),
         ];
         out.push_str(&cells.join(","));
         out.push_str("\r\n");

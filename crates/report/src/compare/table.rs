@@ -10,6 +10,7 @@ use inferometer_core::summary::SummaryColumn;
 use inferometer_message::CompareText;
 use inferometer_page::doc::{Cell, Column, Section, Table, Tone};
 use inferometer_page::number;
+use inferometer_text::Lang;
 
 /// A figure of the baseline and of a group at one load; no verdict of what is not tested.
 struct Pairing {
@@ -17,6 +18,35 @@ struct Pairing {
     b: Option<f64>,
     ratio: Option<f64>,
     verdict: Option<(CompareText, Tone)>,
+    /// What would decide, where the data do not.
+    remedy: Option<Remedy>,
+}
+
+/// What would decide where the data do not.
+#[derive(Clone, Copy)]
+enum Remedy {
+    /// Runs of each side.
+    Runs(u32),
+    /// Requests of a run.
+    Requests(u64),
+}
+
+impl Remedy {
+    fn of(row: &Row) -> Option<Remedy> {
+        // A longer run is cheaper than many short ones.
+        let requests = row.requests_needed.map(Remedy::Requests);
+        requests.or(row.repeats_to_decide.map(Remedy::Runs))
+    }
+
+    fn text(self, lang: Lang) -> String {
+        match self {
+            Remedy::Runs(runs) => format!("{runs} x"),
+            Remedy::Requests(requests) => {
+                let count = [("count", number::count(requests))];
+                CompareText::RequestsNeeded.with(lang, &count)
+            }
+        }
+    }
 }
 
 impl From<&Row> for Pairing {
@@ -26,6 +56,7 @@ impl From<&Row> for Pairing {
             b: row.b,
             ratio: row.ratio,
             verdict: Some(row_word(row)),
+            remedy: Remedy::of(row),
         }
     }
 }
@@ -77,6 +108,7 @@ pub(super) fn of_column(report: &CompareReport<'_>, column: &SummaryColumn) -> S
             b,
             ratio: a.zip(b).map(|(a, b)| b / a).filter(|it| it.is_finite()),
             verdict: None,
+            remedy: None,
         })
     };
     at_each(report, columns::title(column, report.lang), &points, of)
@@ -122,21 +154,32 @@ fn at_each(
     let sides: Vec<(&Group, &String)> = sides
         .filter(|(group, _)| points.iter().any(|point| of(point, group).is_some()))
         .collect();
+    let lines: Vec<Vec<Option<Pairing>>> = (points.iter())
+        .map(|point| sides.iter().map(|(group, _)| of(point, group)).collect())
+        .collect();
+    let remedies: Vec<bool> = (0..sides.len())
+        .map(|place| {
+            let mut all = lines.iter().filter_map(|line| line[place].as_ref());
+            all.any(|pairing| pairing.remedy.is_some())
+        })
+        .collect();
     let mut columns = vec![Column::left(CompareText::Load.text(lang))];
     columns.extend(heads.first().map(|baseline| Column::right(baseline)));
-    for (_, head) in &sides {
+    for ((_, head), remedies) in sides.iter().zip(&remedies) {
         columns.push(Column::right(head));
         columns.push(Column::right(CompareText::Change.text(lang)));
         columns.push(Column::left(CompareText::Verdict.text(lang)));
+        if *remedies {
+            columns.push(Column::left(CompareText::Remedy.text(lang)));
+        }
     }
-    let cells = points.iter().zip(&names).map(|(point, name)| {
-        let pairings: Vec<Option<Pairing>> =
-            sides.iter().map(|(group, _)| of(point, group)).collect();
+    let cells = lines.into_iter().zip(&names).map(|(pairings, name)| {
         let baseline = pairings.iter().flatten().find_map(|it| it.a);
         let mut cells = vec![Cell::text(shown(name)), Cell::brief(baseline)];
-        for pairing in pairings {
+        for (pairing, remedies) in pairings.into_iter().zip(&remedies) {
             let Some(pairing) = pairing else {
-                cells.extend([Cell::blank(), Cell::blank(), Cell::blank()]);
+                let blank = 3 + usize::from(*remedies);
+                cells.extend(std::iter::repeat_n(Cell::blank(), blank));
                 continue;
             };
             cells.push(Cell::brief(pairing.b));
@@ -145,6 +188,10 @@ fn at_each(
                 Some((word, tone)) => Cell::Toned(word.text(lang).to_owned(), tone),
                 None => Cell::text(CompareText::NotTested.text(lang)),
             });
+            if *remedies {
+                let remedy = pairing.remedy.map(|remedy| remedy.text(lang));
+                cells.push(Cell::text(remedy.unwrap_or_default()));
+            }
         }
         cells
     });
@@ -184,9 +231,9 @@ pub(super) fn section(report: &CompareReport<'_>, rows: &[Row]) -> Section {
     if detectable {
         columns.push(Column::right(CompareText::Detectable.text(lang)));
     }
-    let repeats = rows.iter().any(|row| row.repeats_to_decide.is_some());
-    if repeats {
-        columns.push(Column::right(CompareText::Repeats.text(lang)));
+    let remedies = rows.iter().any(|row| Remedy::of(row).is_some());
+    if remedies {
+        columns.push(Column::right(CompareText::Remedy.text(lang)));
     }
     let cells = rows.iter().map(|row| {
         let interval = match row.low.zip(row.high) {
@@ -214,9 +261,9 @@ pub(super) fn section(report: &CompareReport<'_>, rows: &[Row]) -> Section {
             let least = row.minimum_detectable.map(at_most_all);
             cells.push(Cell::text(least.unwrap_or_default()));
         }
-        if repeats {
-            let runs = row.repeats_to_decide.map(|runs| format!("{runs} x"));
-            cells.push(Cell::text(runs.unwrap_or_default()));
+        if remedies {
+            let remedy = Remedy::of(row).map(|remedy| remedy.text(lang));
+            cells.push(Cell::text(remedy.unwrap_or_default()));
         }
         cells
     });
@@ -262,6 +309,9 @@ pub(super) fn footnotes(report: &CompareReport<'_>) -> Vec<String> {
     }
     if any(Basis::FewSamples) {
         notes.push(CompareText::FewSamples.text(lang).to_owned());
+    }
+    if any(Basis::ShortRuns) {
+        notes.push(CompareText::ShortRuns.text(lang).to_owned());
     }
     if any(Basis::FewWaves) {
         notes.push(CompareText::FewWaves.text(lang).to_owned());

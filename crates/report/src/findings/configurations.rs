@@ -3,7 +3,7 @@
 use super::estimate::{Compared, Estimate};
 use super::{Finding, FindingKind, some};
 use inferometer_analysis::compare::Settings;
-use inferometer_chart::measured::{MeasuredPoint, groups, is_length, is_load};
+use inferometer_chart::measured::{MeasuredPoint, groups, is_load, is_work};
 use inferometer_message::FindingText as Text;
 use inferometer_page::doc::Pair;
 use inferometer_page::number;
@@ -15,7 +15,7 @@ const MOST_POINTS: usize = 3;
 const MOST_SETTINGS: usize = 6;
 
 /// Axes that say how long a point is measured, not what is measured.
-const EXTENT: [&str; 3] = ["requests", "duration", "warmup"];
+pub(super) const EXTENT: [&str; 3] = ["requests", "duration", "warmup"];
 
 /// One metric of several settings at one load and length.
 struct Contest {
@@ -69,11 +69,11 @@ impl Contest {
     }
 }
 
-/// Axes of the load and of lengths, and those of settings.
+/// Axes of the load and of the work, and those of settings.
 fn loads_and_settings(axes: &[String]) -> (Vec<&String>, Vec<&String>) {
     (axes.iter())
         .filter(|axis| !EXTENT.contains(&axis.as_str()))
-        .partition(|axis| is_load(axis) || is_length(axis))
+        .partition(|axis| is_load(axis) || is_work(axis))
 }
 
 /// Winners and ties for TTFT, ITL and throughput.
@@ -145,12 +145,44 @@ impl<'a> Contests<'a> {
         })
     }
 
-    /// A winner, or that there is none.
+    /// A winner, or that there is none; and of how many points that is told.
     fn finding(&self, compared: Compared, lang: Lang) -> Option<Finding> {
         let contests: Vec<Contest> = (self.fields.iter())
             .filter_map(|field| self.contest(compared, field))
             .collect();
-        won(compared, &contests, lang).or_else(|| level(compared, &contests, lang))
+        let finding =
+            won(compared, &contests, lang).or_else(|| level(compared, &contests, lang))?;
+        let Some(left_out) = self.left_out(compared, contests.len(), lang) else {
+            return Some(finding);
+        };
+        let evidence = [finding.evidence, left_out];
+        Some(Finding {
+            evidence: PunctuationText::Semicolon.join(lang, &evidence),
+            ..finding
+        })
+    }
+
+    /// How many points were not compared although they show several settings, and why.
+    fn left_out(&self, compared: Compared, told: usize, lang: Lang) -> Option<String> {
+        let is_shown = |row: &&&MeasuredPoint<'_>| compared.is_shown(row);
+        let fields = (self.fields.iter())
+            .filter(|(_, rows)| rows.iter().filter(is_shown).count() > 1)
+            .count();
+        let count = fields.checked_sub(told).filter(|count| *count > 0)?;
+        let lacking = (self.fields.iter())
+            .filter(|field| self.contest(compared, field).is_none())
+            .flat_map(|(_, rows)| rows);
+        let needed = lacking.filter_map(|row| compared.needed(row)).max();
+        let text = match needed {
+            Some(_) => Text::TooShort,
+            None => Text::NotCompared,
+        };
+        let values = [
+            ("count", count.to_string()),
+            ("all", fields.to_string()),
+            ("needed", number::count(needed.unwrap_or_default())),
+        ];
+        Some(text.with(lang, &values))
     }
 }
 
@@ -422,6 +454,14 @@ fn evidence(compared: Compared, contest: &Contest, lang: Lang) -> String {
     )
 }
 
+/// Settings in a sentence: `a and b`, `a; b; c`.
+fn all_of(names: &[&str], lang: Lang) -> String {
+    match names {
+        [a, b] => Text::And.with(lang, &[("a", (*a).to_owned()), ("b", (*b).to_owned())]),
+        _ => PunctuationText::Semicolon.join(lang, names),
+    }
+}
+
 /// Nothing is clearly apart anywhere.
 fn level(compared: Compared, contests: &[Contest], lang: Lang) -> Option<Finding> {
     let first = contests.first()?;
@@ -439,7 +479,7 @@ fn level(compared: Compared, contests: &[Contest], lang: Lang) -> Option<Finding
             &[
                 ("metric", metric(compared, lang)),
                 ("count", contests.len().to_string()),
-                ("settings", PunctuationText::Semicolon.join(lang, &names)),
+                ("settings", all_of(&names, lang)),
             ],
         ),
         evidence: Text::SameEvidence.with(

@@ -1,6 +1,6 @@
 //! A figure of a point with the interval that it lies in.
 
-use inferometer_analysis::compare::Settings;
+use inferometer_analysis::compare::{Needed, Settings, ShortRun};
 use inferometer_analysis::statistics::batch_means;
 use inferometer_chart::measured::MeasuredPoint;
 use inferometer_core::summary::Summary;
@@ -17,21 +17,41 @@ impl Compared {
     /// What most studies are about comes first.
     pub(super) const ALL: [Compared; 3] = [Compared::Throughput, Compared::Ttft, Compared::Itl];
 
-    /// Value and 95 % interval of one run.
-    fn of(self, summary: &Summary) -> (Option<f64>, Option<[f64; 2]>) {
+    /// The figure of one run.
+    fn of(self, summary: &Summary) -> Option<Figure> {
         let sample = match self {
             Compared::Ttft => summary.latency.ttft_ms,
             // A gap between chunks depends on how the server packs tokens.
             Compared::Itl => (summary.latency.itl_ms).filter(|_| summary.latency.itl_is_per_token),
             Compared::Throughput => {
                 let rate = &summary.throughput;
-                return (rate.output_tokens_per_s, rate.output_tokens_per_s_interval);
+                return Some(Figure {
+                    value: rate.output_tokens_per_s?,
+                    interval: rate.output_tokens_per_s_interval,
+                    needed: rate.requests_needed.map(Needed),
+                });
             }
-        };
-        (
-            sample.map(|sample| sample.mean),
-            sample.and_then(|sample| sample.mean_interval),
-        )
+        }?;
+        Some(Figure {
+            value: sample.mean,
+            interval: sample.mean_interval,
+            needed: sample.requests_needed.map(Needed),
+        })
+    }
+
+    /// Whether a point shows it, however uncertain.
+    pub(super) fn is_shown(self, row: &MeasuredPoint<'_>) -> bool {
+        row.winnable().any(|summary| self.of(summary).is_some())
+    }
+
+    /// Requests that a run of a point without an estimate would need for an interval.
+    pub(super) fn needed(self, row: &MeasuredPoint<'_>) -> Option<u64> {
+        let figures = row.winnable().filter_map(|summary| self.of(summary));
+        let lacking = figures.filter(|figure| figure.interval.is_none());
+        lacking
+            .filter_map(|it| it.needed)
+            .map(|Needed(requests)| requests)
+            .max()
     }
 
     /// The figure of a point without an interval, where enough requests stand behind it that
@@ -40,7 +60,8 @@ impl Compared {
         const LEAST_REQUESTS: u64 = 30;
         let runs: Vec<&Summary> = row.winnable().collect();
         let requests: u64 = runs.iter().map(|run| run.requests.ok).sum();
-        let values: Vec<f64> = runs.iter().filter_map(|run| self.of(run).0).collect();
+        let figures = runs.iter().filter_map(|run| self.of(run));
+        let values: Vec<f64> = figures.map(|figure| figure.value).collect();
         let mean = values.iter().sum::<f64>() / values.len() as f64;
         (requests >= LEAST_REQUESTS && mean > 0.0).then_some(mean)
     }
@@ -54,6 +75,14 @@ impl Compared {
     }
 }
 
+/// A figure of one run, as its summary has it.
+struct Figure {
+    value: f64,
+    interval: Option<[f64; 2]>,
+    /// What an interval needs.
+    needed: Option<Needed>,
+}
+
 /// A figure and its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Estimate {
@@ -65,16 +94,22 @@ pub(super) struct Estimate {
 const HALF: f64 = 1.96;
 
 impl Estimate {
-    /// Of the runs of a point that did the work that was asked for: over repeats, or of one run from its own requests. A
-    /// single run cannot show how much the next would differ, so what `compare` assumes for
-    /// that is added. Absent where neither can be had.
+    /// Of the runs of a point that did the work that was asked for: over repeats, or of one run from
+    /// its own requests, where it is too short for an interval by a bound. A single run cannot show
+    /// how much the next would differ, so what `compare` assumes for that is added. Absent where
+    /// neither can be had.
     pub(super) fn of(row: &MeasuredPoint<'_>, compared: Compared) -> Option<Self> {
-        let runs: Vec<(f64, Option<[f64; 2]>)> = (row.winnable())
-            .filter_map(|summary| {
-                let (value, interval) = compared.of(summary);
-                Some((value.filter(|value| *value > 0.0)?, interval))
-            })
-            .collect();
+        let figure = |summary: &'_ Summary| {
+            let figure = compared.of(summary).filter(|figure| figure.value > 0.0)?;
+            let is_closed = !row.point.is_open_loop();
+            let short = ShortRun {
+                summary,
+                streams: summary.concurrency.configured.filter(|_| is_closed),
+            };
+            let bound = || short.interval(figure.value, figure.needed?);
+            Some((figure.value, figure.interval.or_else(bound)))
+        };
+        let runs: Vec<(f64, Option<[f64; 2]>)> = row.winnable().filter_map(figure).collect();
         if let [(value, interval)] = runs.as_slice() {
             let [low, high] = (*interval)?;
             let between = HALF * Settings::default().run_deviation * value;

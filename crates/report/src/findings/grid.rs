@@ -1,8 +1,9 @@
 //! What a grid of lengths shows: its least efficient cell.
 
+use super::configurations::EXTENT;
 use super::estimate::{Compared, Estimate};
 use super::{Finding, FindingKind};
-use inferometer_chart::measured::{MeasuredPoint, groups, lengths};
+use inferometer_chart::measured::{MeasuredPoint, groups, is_load, lengths};
 use inferometer_message::FindingText as Text;
 use inferometer_page::number;
 use inferometer_text::Lang;
@@ -13,11 +14,14 @@ const LEAST_CELLS: usize = 4;
 /// Cells that cannot be told apart from the lowest and are still named.
 const MOST_NAMED: usize = 3;
 
-/// The cell with the lowest output throughput, each cell by its best load, and how far it is
-/// below the highest. Silent unless the two are clearly apart.
+/// The cell with the lowest output throughput, each cell of a setting by its best load, and how far
+/// it is below the highest. Silent unless the two are clearly apart.
 pub(super) fn least(axes: &[String], rows: &[MeasuredPoint<'_>], lang: Lang) -> Option<Finding> {
-    let lengths = lengths(axes)?;
-    let mut cells: Vec<(String, Estimate)> = groups(rows, |row| row.name(&lengths))
+    lengths(axes)?;
+    let (loads, cell_axes): (Vec<&String>, Vec<&String>) = (axes.iter())
+        .filter(|axis| !EXTENT.contains(&axis.as_str()))
+        .partition(|axis| is_load(axis));
+    let mut cells: Vec<(String, Estimate)> = groups(rows, |row| row.name(&cell_axes))
         .into_iter()
         .filter_map(|(name, rows)| {
             let best = (rows.iter())
@@ -38,9 +42,10 @@ pub(super) fn least(axes: &[String], rows: &[MeasuredPoint<'_>], lang: Lang) -> 
         .filter(|(_, estimate)| !estimate.separate(&lowest.1))
         .map(|(name, _)| name.as_str())
         .collect();
-    let text = match alike.len() {
-        1 => Text::Least,
-        2..=MOST_NAMED => Text::LeastSeveral,
+    let text = match (alike.len(), loads.is_empty()) {
+        (1, false) => Text::Least,
+        (1, true) => Text::LeastAlone,
+        (2..=MOST_NAMED, _) => Text::LeastSeveral,
         _ => return None,
     };
     let text = text.with(

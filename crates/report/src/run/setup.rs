@@ -181,7 +181,7 @@ pub(crate) fn work(report: &RunReport<'_>) -> String {
     super::work::said(report, &report.scenario.work)
 }
 
-fn load(report: &RunReport<'_>, load: &Load) -> String {
+pub(crate) fn load(report: &RunReport<'_>, load: &Load) -> String {
     let mut parts = Vec::new();
     match &load.shape {
         Shape::Closed {

@@ -1,61 +1,113 @@
-//! A grid of lengths as tables: for each input length, how long the answers really were and
-//! how fast they came.
+//! Lengths as tables: what was asked for, how long the answers really were and how fast they came.
 
-use super::SweepReport;
-use inferometer_chart::measured::{MeasuredPoint, groups, lengths};
-use inferometer_message::{FigureText, PageText};
+use super::{SweepReport, by_load};
+use inferometer_chart::measured::{MeasuredPoint, groups, is_load, lengths, output_length};
+use inferometer_core::summary::{ContinuationResult, Summary};
+use inferometer_message::{FigureText, PageText, SweepText};
 use inferometer_page::doc::{Cell, Column, Section, Table, Unit};
 
-/// A table for each input length and each value of the other axes.
+/// A table for each input length and each setting, its rows by load and by the length of answers.
 pub(super) fn sections(report: &SweepReport<'_>, rows: &[MeasuredPoint<'_>]) -> Vec<Section> {
     let lang = report.lang;
     let axes = &report.plan.axes;
-    let Some([input, output]) = lengths(axes) else {
+    let Some(output) = output_length(axes) else {
         return Vec::new();
     };
-    let others: Vec<&String> = (axes.iter())
-        .filter(|axis| *axis != input && *axis != output)
-        .collect();
+    let input = lengths(axes).map(|[input, _]| input);
+    let (loads, others): (Vec<&String>, Vec<&String>) = (axes.iter())
+        .filter(|axis| Some(*axis) != input && *axis != output)
+        .partition(|axis| is_load(axis));
     let heading = |row: &MeasuredPoint<'_>| {
-        let length = [("input", row.text(input))];
-        let heading = PageText::GridOf.with(lang, &length);
-        if others.is_empty() {
-            heading
-        } else {
-            format!("{heading} ({})", row.name(&others))
+        let setting = row.name(&others);
+        match input {
+            Some(input) => {
+                let length = [("input", row.text(input))];
+                let heading = PageText::GridOf.with(lang, &length);
+                match setting.is_empty() {
+                    true => heading,
+                    false => format!("{heading} ({setting})"),
+                }
+            }
+            None if setting.is_empty() => SweepText::AnswerLengths.text(lang).to_owned(),
+            None => SweepText::AnswerLengthsOf.with(lang, &[("setting", setting)]),
         }
     };
-    // Characters are asked for, tokens are counted.
-    let tokens = FigureText::Tokens;
-    let asked = match output.contains("chars") {
-        true => FigureText::Characters,
-        false => tokens,
-    };
     let section = |(heading, rows): (String, Vec<&MeasuredPoint<'_>>)| {
-        let cells = |row: &&MeasuredPoint<'_>| {
-            vec![
-                Cell::text(row.text(output)),
-                Cell::number(row.mean(|it| it.tokens.output_mean), Unit::Count, 1),
-                Cell::number(
-                    row.mean(|it| it.speed.per_user_tokens_per_s.map(|speed| speed.mean)),
-                    Unit::TokensPerSecond,
-                    1,
-                ),
-            ]
-        };
-        let table = Table {
-            columns: [
-                PageText::AskedOutput.with(lang, &[("unit", asked.text(lang).to_owned())]),
-                PageText::ActualOutput.with(lang, &[("unit", tokens.text(lang).to_owned())]),
-                PageText::CompletionSpeed.text(lang).to_owned(),
-            ]
-            .iter()
-            .map(|title| Column::right(title))
-            .collect(),
-            rows: rows.iter().map(cells).collect(),
-            footnotes: vec![PageText::CompletionSpeedIs.text(lang).to_owned()],
-        };
-        Section::headed(&heading, [table])
+        let mut rows = by_load(rows);
+        let length = |row: &MeasuredPoint<'_>| row.number(output).unwrap_or(f64::INFINITY);
+        rows.sort_by(|a, b| length(a).total_cmp(&length(b)));
+        Section::headed(&heading, [table(report, &loads, output, &rows)])
     };
     groups(rows, heading).into_iter().map(section).collect()
+}
+
+fn table(
+    report: &SweepReport<'_>,
+    loads: &[&String],
+    output: &String,
+    rows: &[&MeasuredPoint<'_>],
+) -> Table {
+    let lang = report.lang;
+    // Characters are asked for, tokens are counted, and characters too where they were asked for.
+    let [tokens, chars] = [FigureText::Tokens, FigureText::Characters];
+    let unit = |unit: FigureText| [("unit", unit.text(lang).to_owned())];
+    let asked = match output.contains("chars") {
+        true => chars,
+        false => tokens,
+    };
+    let is_asked = |row: &&MeasuredPoint<'_>| row.summaries().any(|it| it.continuation.is_some());
+    let by_chars = rows.iter().any(is_asked);
+    let mut columns: Vec<Column> = loads.iter().map(|axis| Column::key(axis)).collect();
+    columns.push(Column::right(
+        &PageText::AskedOutput.with(lang, &unit(asked)),
+    ));
+    if by_chars {
+        columns.push(Column::right(
+            &PageText::ActualOutput.with(lang, &unit(chars)),
+        ));
+    }
+    columns.push(Column::right(
+        &PageText::ActualOutput.with(lang, &unit(tokens)),
+    ));
+    if by_chars {
+        columns.push(Column::right(SweepText::Refused.text(lang)));
+        columns.push(Column::right(SweepText::VeryShort.text(lang)));
+    }
+    columns.push(Column::right(PageText::CompletionSpeed.text(lang)));
+    let cells = |row: &&MeasuredPoint<'_>| {
+        let mut cells: Vec<Cell> = loads
+            .iter()
+            .map(|axis| Cell::text(row.text(axis)))
+            .collect();
+        cells.push(Cell::text(row.text(output)));
+        if by_chars {
+            let chars = row.mean(|it| it.continuation.as_ref()?.chars_mean);
+            cells.push(Cell::number(chars, Unit::Count, 1));
+        }
+        let tokens = row.mean(|it| it.tokens.output_mean);
+        cells.push(Cell::number(tokens, Unit::Count, 1));
+        if by_chars {
+            cells.push(counted(row, |it| it.refused));
+            cells.push(counted(row, |it| it.very_short));
+        }
+        let speed = |it: &Summary| it.speed.per_user_tokens_per_s.map(|speed| speed.mean);
+        cells.push(Cell::number(row.mean(speed), Unit::TokensPerSecond, 1));
+        cells
+    };
+    Table {
+        footnotes: vec![PageText::CompletionSpeedIs.text(lang).to_owned()],
+        ..Table::new(columns, rows.iter().map(cells))
+    }
+}
+
+/// Answers of a kind, of all measurements of a point.
+fn counted(row: &MeasuredPoint<'_>, of: impl Fn(&ContinuationResult) -> u64) -> Cell {
+    let known = row.shown().into_iter();
+    let known: Vec<u64> = known
+        .filter_map(|it| it.continuation.as_ref().map(&of))
+        .collect();
+    match known.is_empty() {
+        true => Cell::Absent,
+        false => Cell::count(known.iter().sum()),
+    }
 }

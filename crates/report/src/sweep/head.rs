@@ -5,10 +5,11 @@ use crate::findings::extremes;
 use crate::run::setup;
 use crate::run::{Detail, RunReport};
 use crate::severity;
-use inferometer_chart::measured::{MeasuredPoint, confounded};
+use inferometer_chart::measured::{MeasuredPoint, confounded, distinct};
 use inferometer_core::doubt::{DoubtCode, Severity};
 use inferometer_core::environment::{Ending, Environment};
 use inferometer_core::point::Point;
+use inferometer_core::scenario::Scenario;
 use inferometer_core::summary::StatedDoubt;
 use inferometer_message::{DoubtMeaning, NoteText, ServerText, SetupText, SweepText, VerdictText};
 use inferometer_page::doc::{Follow, Note, Pair, Section, Tone, Verdict};
@@ -20,8 +21,8 @@ use strum::VariantArray as _;
 /// Points that a doubt names, at most.
 const MOST_POINTS: usize = 8;
 
-/// Axes that leave the work as it is.
-const NOT_OF_THE_WORK: [&str; 5] = ["concurrency", "rate", "url", "requests", "warmup"];
+/// Values of a number that differs from point to point, at most.
+const MOST_VALUES: usize = 8;
 
 pub(super) fn sections(report: &SweepReport<'_>, rows: &[MeasuredPoint<'_>]) -> Vec<Section> {
     let mut sections = vec![Section::plain([verdict(report, rows)])];
@@ -157,12 +158,15 @@ fn pairs(report: &SweepReport<'_>) -> Vec<Pair> {
     pairs
 }
 
-/// Model, API and work, as far as they are the same at every point.
+/// Model, API, load and work: what is the same at every point, and which numbers differ.
 fn setting(report: &SweepReport<'_>) -> Vec<Pair> {
-    let options = report.plan.points.first().map(|planned| &planned.options);
+    let options = report.plan.points.iter().map(|planned| &planned.options);
+    let scenarios: Vec<Scenario> = distinct(options)
+        .into_iter()
+        .filter_map(|options| options.clone().resolve().ok())
+        .collect();
     let summary = report.visited.iter().find_map(|it| it.summary.as_ref());
-    let scenario = options.and_then(|options| options.clone().resolve().ok());
-    let (Some(summary), Some(scenario)) = (summary, scenario) else {
+    let (Some(summary), Some(first)) = (summary, scenarios.first()) else {
         return Vec::new();
     };
     // How many prompts were drawn differs between the points.
@@ -170,29 +174,81 @@ fn setting(report: &SweepReport<'_>) -> Vec<Pair> {
         distinct_prompts: None,
         ..report.environment.cloned().unwrap_or_default()
     };
+    let ending = Ending::default();
     let run = RunReport {
         summary,
-        scenario: &scenario,
+        scenario: first,
         environment: &environment,
-        ending: &Ending::default(),
+        ending: &ending,
         directory: None,
         lang: report.lang,
         detail: Detail::Numbers,
     };
-    let axes = || report.plan.axes.iter().map(String::as_str);
-    let is_flag = |axis: &str| (report.plan.points.iter()).any(|it| it.flags.contains_key(axis));
-    let same_work = axes().all(|axis| NOT_OF_THE_WORK.contains(&axis) || is_flag(axis));
-    let mut pairs = vec![
+    let at_all = |of: fn(&RunReport<'_>) -> String| {
+        let texts = scenarios
+            .iter()
+            .map(|scenario| of(&RunReport { scenario, ..run }));
+        merged(&Vec::from_iter(texts)).unwrap_or_default()
+    };
+    let pairs = [
         (SetupText::Model, setup::model(&run)),
         (SetupText::Api, setup::api(&run)),
+        (
+            SetupText::Load,
+            at_all(|run| setup::load(run, &run.scenario.load)),
+        ),
+        (SetupText::Work, at_all(setup::work)),
     ];
-    if same_work {
-        pairs.push((SetupText::Work, setup::work(&run)));
-    }
     (pairs.into_iter())
         .filter(|(_, value)| !value.is_empty())
         .map(|(label, value)| Pair::new(label.text(report.lang), value))
         .collect()
+}
+
+/// Texts that differ in numbers alone as one: `asks for 500 / 1,000 characters`. What some say
+/// beyond the shortest is left out; absent where more differs.
+fn merged(texts: &[String]) -> Option<String> {
+    let parts: Vec<Vec<(bool, &str)>> = texts.iter().map(|text| by_numbers(text)).collect();
+    let first = parts.iter().min_by_key(|parts| parts.len())?;
+    let is_alike = |other: &Vec<(bool, &str)>| {
+        let same = |(a, b): (&(bool, &str), &(bool, &str))| a == b || (a.0 && b.0);
+        first.iter().zip(other).all(same)
+    };
+    if !parts.iter().all(is_alike) {
+        return None;
+    }
+    let part = |place: usize| {
+        let mut values = distinct(parts.iter().map(|text| text[place].1));
+        let size = |text: &str| text.replace(',', "").parse().unwrap_or(f64::INFINITY);
+        values.sort_by(|a, b| size(a).total_cmp(&size(b)));
+        if values.len() > MOST_VALUES {
+            values.truncate(MOST_VALUES - 1);
+            values.push("…");
+        }
+        values.join(" / ")
+    };
+    Some((0..first.len()).map(part).collect())
+}
+
+/// A text cut into numbers and what stands between them.
+fn by_numbers(text: &str) -> Vec<(bool, &str)> {
+    let is_of_number = |c: char| c.is_ascii_digit();
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let is_number = is_of_number(first);
+        let ends = |(at, c): (usize, char)| {
+            // A comma or a point belongs to a number where a digit follows.
+            let next = rest[at + c.len_utf8()..].chars().next();
+            let joins = matches!(c, ',' | '.') && next.is_some_and(is_of_number);
+            is_number != (is_of_number(c) || is_number && joins)
+        };
+        let end = (rest.char_indices()).find(|it| ends(*it));
+        let (part, left) = rest.split_at(end.map_or(rest.len(), |(at, _)| at));
+        parts.push((is_number, part));
+        rest = left;
+    }
+    parts
 }
 
 fn is_valid(visited: &Visited) -> bool {
@@ -254,4 +310,30 @@ fn few(mut points: Vec<String>, report: &SweepReport<'_>) -> String {
         points.push(SweepText::MoreReasons.with(report.lang, &values));
     }
     PunctuationText::Semicolon.join(report.lang, &points)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::merged;
+
+    #[test]
+    fn texts_that_differ_in_numbers_are_told_as_one() {
+        let of =
+            |texts: &[&str]| merged(&texts.iter().map(ToString::to_string).collect::<Vec<_>>());
+        let asked = [
+            "2,000 characters, asks for 500",
+            "2,000 characters, asks for 4,000",
+        ];
+        let told = "2,000 characters, asks for 500 / 4,000";
+        assert_eq!(of(&asked).as_deref(), Some(told));
+        assert_eq!(
+            of(&["并发 4，分散", "并发 16，分散"]).as_deref(),
+            Some("并发 4 / 16，分散")
+        );
+        let spread = ["concurrency 1", "concurrency 16, spread"];
+        assert_eq!(of(&spread).as_deref(), Some("concurrency 1 / 16"));
+        assert_eq!(of(&["closed, 4", "open, 4"]), None);
+        assert_eq!(of(&["same"]).as_deref(), Some("same"));
+        assert_eq!(of(&[]), None);
+    }
 }

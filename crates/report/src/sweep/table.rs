@@ -7,7 +7,7 @@ use crate::star;
 use inferometer_analysis::statistics::batch_means;
 use inferometer_chart::measured::{MeasuredPoint, distinct};
 use inferometer_core::doubt::Severity;
-use inferometer_core::summary::Summary;
+use inferometer_core::summary::{Quantity, Summary, SummaryColumn};
 use inferometer_message::SweepText;
 use inferometer_page::doc::{Cell, Column, Table, Tone, Unit};
 use inferometer_store::sweep_dir::TrialState;
@@ -17,6 +17,9 @@ use inferometer_text::punctuation::PunctuationText;
 
 /// Marked points that footnotes name, at most.
 const MOST_REASONS: usize = 12;
+
+/// Columns of answers that were asked for by their length.
+const OF_ANSWERS: [&str; 3] = ["chars", "refused", "very_short"];
 
 /// The points of a ladder, a row each.
 pub(super) fn table(
@@ -67,11 +70,29 @@ pub(super) fn table(
     let mut table = Table::new(columns, rows.iter().map(cells));
     let is_starred =
         |place: usize| (table.rows.iter()).any(|row| row[axes.len() + place].is_starred());
+    let is_filled = |place: usize| {
+        let mut cells = table.rows.iter().map(|row| &row[axes.len() + place]);
+        cells.any(|cell| *cell != Cell::Absent)
+    };
+    let shown: Vec<&SummaryColumn> = (chosen.0.iter().enumerate())
+        .filter(|(place, _)| is_filled(*place))
+        .map(|(_, column)| column)
+        .collect();
+    let mut meanings = Vec::new();
+    if shown.iter().any(|it| it.quantity == Quantity::Milliseconds) {
+        meanings.push(SweepText::TimesInMs.text(lang).to_owned());
+    }
+    if shown.iter().any(|it| OF_ANSWERS.contains(&it.name)) {
+        meanings.push(SweepText::VeryShortMeans.text(lang).to_owned());
+    }
     let starred = chosen.0.iter().enumerate();
     let starred = starred.filter(|(place, _)| is_starred(*place));
     let starred = distinct(starred.filter_map(|(_, column)| column.percentile()));
     let empty = columns::without_empty(&mut table, axes.len(), &chosen, lang);
-    table.footnotes = footnotes(report, axes, &rows, &starred);
+    table.footnotes = meanings;
+    table
+        .footnotes
+        .extend(footnotes(report, axes, &rows, &starred));
     // What was asked for and is nowhere known is told; what was not asked for is not missed.
     table
         .footnotes
@@ -148,8 +169,7 @@ fn footnotes(
     starred: &[f64],
 ) -> Vec<String> {
     let lang = report.lang;
-    let mut notes = vec![SweepText::TimesInMs.text(lang).to_owned()];
-    notes.extend(notes::mean_lengths(rows.iter().copied(), lang));
+    let mut notes = Vec::from_iter(notes::mean_lengths(rows.iter().copied(), lang));
     notes.extend(star::footnote(starred, lang));
     if report.plan.repeat > 1 {
         notes.push(SweepText::SpreadMeans.text(lang).to_owned());

@@ -75,6 +75,7 @@ fn ladder<'a>(label: &str, points: Vec<(Level, &'a Summary)>) -> Ladder<'a> {
         axis: "concurrency".to_owned(),
         series: vec![LadderSeries {
             label: label.to_owned(),
+            work: String::new(),
             points,
             knee: Some(Knee {
                 load: 4.0,
@@ -148,7 +149,7 @@ fn every_figure(label: &str, summary: &Summary, records: &[Record], lang: Lang) 
         let grid = Grid {
             cells,
             shown: Shown::All,
-            counts: Default::default(),
+            axes: Default::default(),
         };
         figures.push(grid::heat_maps(&grid, &grid::USUAL, lang));
     }
@@ -173,6 +174,7 @@ fn compared(label: &str) -> Comparison {
         p_value: None,
         minimum_detectable: None,
         repeats_to_decide: None,
+        requests_needed: None,
         runs: [1, 1],
         basis: Basis::OneRunEach,
     };

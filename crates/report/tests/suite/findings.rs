@@ -244,7 +244,7 @@ fn a_flag_wins_beside_one_that_does_nothing_and_that_one_is_said_to_do_nothing()
     let [same] = sweep.of(FindingKind::NoDifference).try_into().unwrap();
     assert_eq!(
         same.text,
-        "output throughput: none between inert=0; inert=1 (compared points: 2)"
+        "in output throughput between inert=0 and inert=1 (compared points: 2)"
     );
 }
 
@@ -279,7 +279,7 @@ fn a_load_that_follows_the_length_makes_no_ladder_and_leaves_one_heat_map_in_cha
     assert_eq!(ids, ["grid"]);
     let panel = &figures[0].panels[0];
     assert_eq!(panel.x.caption(), "Input length (characters)");
-    assert_eq!(panel.y.caption(), "Output length (characters)");
+    assert_eq!(panel.y.caption(), "Asked length (characters)");
     let notes = figures[0].footnotes.join("\n");
     assert!(
         notes.contains("concurrency changes only together with input-chars"),
@@ -363,7 +363,7 @@ fn a_setting_wins_only_where_the_intervals_separate() {
     let [itl] = sweep.of(FindingKind::NoDifference).try_into().unwrap();
     assert_eq!(
         itl.text,
-        "mean ITL: none between url=a; url=b (compared points: 2)"
+        "in mean ITL between url=a and url=b (compared points: 2)"
     );
     assert!(itl.evidence.contains("1 % at most"), "{}", itl.evidence);
 }
@@ -769,4 +769,121 @@ fn models_whose_first_request_waited_for_a_load_are_named() {
     );
     summary.models.truncate(1);
     assert!(cold(&summary).is_empty());
+}
+
+/// A run of `requests` that is too short for an interval.
+fn short(tokens_per_s: f64, requests: u64) -> Summary {
+    let mut summary = with_times(run(tokens_per_s), 100.0, 10.0);
+    summary.requests.planned = requests;
+    summary.requests.ok = requests;
+    summary.concurrency.configured = Some(64);
+    summary.throughput.output_tokens_per_s_interval = None;
+    summary.throughput.requests_needed = Some(320);
+    summary.latency.e2e_ms = Some(samples::around(requests, 1000.0));
+    let latency = &mut summary.latency;
+    for sample in [
+        &mut latency.ttft_ms,
+        &mut latency.itl_ms,
+        &mut latency.e2e_ms,
+    ] {
+        let sample = sample.as_mut().unwrap();
+        sample.mean_interval = None;
+        sample.requests_needed = Some(320);
+    }
+    summary
+}
+
+#[test]
+fn large_differences_between_short_runs_are_told() {
+    let point =
+        |seqs: u32, concurrency: u32| json!({"max-num-seqs": seqs, "concurrency": concurrency});
+    let sweep = MadeUp::new(
+        &["max-num-seqs", "concurrency"],
+        vec![
+            (point(16, 64), vec![short(1014.6, 256)]),
+            (point(16, 128), vec![short(1008.6, 512)]),
+            (point(256, 64), vec![short(1724.4, 256)]),
+            (point(256, 128), vec![short(1922.2, 512)]),
+        ],
+    );
+    let won = sweep.of(FindingKind::Winner);
+    assert_eq!(
+        won[0].text,
+        "output throughput is better with max-num-seqs=256 at all 2 compared points"
+    );
+    let level: Vec<String> = (sweep.of(FindingKind::NoDifference).into_iter())
+        .map(|finding| finding.text)
+        .collect();
+    assert!(
+        level.iter().all(|text| !text.contains("throughput")),
+        "{level:?}"
+    );
+}
+
+#[test]
+fn a_finding_says_of_how_many_points_it_is_and_why_not_of_the_others() {
+    let point =
+        |seqs: u32, concurrency: u32| json!({"max-num-seqs": seqs, "concurrency": concurrency});
+    let mut points = vec![
+        (point(16, 4), vec![run(300.0)]),
+        (point(256, 4), vec![run(300.0)]),
+    ];
+    // So few requests show nothing of their own noise, and say what they need.
+    for concurrency in [16, 64, 128] {
+        for (seqs, tokens) in [(16, 1000.0), (256, 1900.0)] {
+            points.push((point(seqs, concurrency), vec![short(tokens, 24)]));
+        }
+    }
+    let sweep = MadeUp::new(&["max-num-seqs", "concurrency"], points);
+    let found = sweep.of(FindingKind::NoDifference);
+    let throughput = found
+        .iter()
+        .find(|it| it.text.contains("throughput"))
+        .unwrap();
+    assert_eq!(
+        throughput.text,
+        "in output throughput between max-num-seqs=16 and max-num-seqs=256 (compared points: 1)"
+    );
+    assert!(
+        throughput
+            .evidence
+            .contains("3 of 4 points were not compared"),
+        "{throughput:?}"
+    );
+    assert!(
+        throughput.evidence.contains("320 requests"),
+        "{throughput:?}"
+    );
+}
+
+#[test]
+fn the_least_efficient_cell_is_that_of_a_setting() {
+    let point = |device: &str, input: u32, asked: u32| json!({"sim-device": device, "input-chars": input, "ask-chars": asked});
+    let rates = [
+        ("l20", 1000, 500, 421.2),
+        ("l20", 1000, 4000, 1134.6),
+        ("l20", 4000, 500, 110.0),
+        ("l20", 4000, 4000, 396.6),
+        ("a100", 1000, 500, 1061.0),
+        ("a100", 1000, 4000, 2701.9),
+        ("a100", 4000, 500, 282.9),
+        ("a100", 4000, 4000, 992.5),
+    ];
+    let points =
+        rates.map(|(device, input, asked, rate)| (point(device, input, asked), vec![run(rate)]));
+    let sweep = MadeUp::new(&["sim-device", "input-chars", "ask-chars"], points.into());
+    let [least] = &sweep.of(FindingKind::LeastEfficient)[..] else {
+        panic!("{:?}", sweep.findings());
+    };
+    assert!(
+        least.text.starts_with(
+            "sim-device=l20, input-chars=4000, ask-chars=500 has the lowest output throughput of 8 cells, "
+        ),
+        "{}",
+        least.text
+    );
+    assert!(
+        !least.text.contains("best load") && least.evidence.contains("110.0"),
+        "{least:?}"
+    );
 }

@@ -11,6 +11,7 @@ use crate::observer::{Event, Observer};
 use crate::servers::Servers;
 use crate::session::Session;
 use inferometer_campaign::ladder::{Rung, ended};
+use inferometer_catalog::engine::FailureClass;
 use inferometer_core::environment::Health;
 use inferometer_core::point::Point as Place;
 use inferometer_core::seed::repeat_seed;
@@ -93,6 +94,10 @@ impl<'a> SweepDriver<'a> {
             self.log.append(&trial)?;
             let stopped = trial.state == TrialState::Interrupted;
             let failed = (trial.state == TrialState::Failed).then(|| trial.reason.clone());
+            // A setting that does not fit says nothing of the next.
+            let is_of_setting = (trial.class.as_deref())
+                .and_then(|class| class.parse().ok())
+                .is_some_and(FailureClass::is_of_setting);
             observer.event(Event::Visited {
                 point: &plan.points[point].point,
                 trial: &trial,
@@ -105,6 +110,7 @@ impl<'a> SweepDriver<'a> {
             }
             match failed.flatten() {
                 None => failures.clear(),
+                Some(_) if is_of_setting => failures.clear(),
                 Some(reason) => failures.push(reason),
             }
             if let [.., a, b, c] = failures.as_slice()
@@ -210,8 +216,7 @@ impl<'a> SweepDriver<'a> {
             }
             Err(error) => {
                 let reason = printable(&with_causes(&error), 1000);
-                let class =
-                    (error.engine_failure()).and_then(|failure| Some(failure.class()?.to_string()));
+                let class = error.failure_class().map(|class| class.to_string());
                 let failed = trial(TrialState::Failed, None, Some(reason));
                 (Trial { class, ..failed }, None)
             }

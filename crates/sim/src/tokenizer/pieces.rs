@@ -1,6 +1,7 @@
 //! The texts of which answers are made: each a token of the tokenizer, and still the same token
 //! beside any other, so that whoever counts the tokens of an answer's text finds as many.
 
+use super::words::SEVERAL_SIGNS;
 use super::{Cutter, word_id};
 
 /// How many an answer is drawn from.
@@ -15,6 +16,12 @@ const WORDS: [&str; ENOUGH] = [
     " water", " music", " paper", " seven", " north", " the", " of", " and", " to", " in", " a",
     " is", " that", " window", " garden", " morning", " quickly", " almost", " never", " between",
     " engine", " number", " answer",
+];
+
+/// Chinese signs that are a token each in most vocabularies. None begins a word of
+/// [`SEVERAL_SIGNS`], with which they make answers of about three signs for two tokens.
+const SIGNS: [&str; SEVERAL_SIGNS.len()] = [
+    "的", "了", "是", "在", "和", "有", "就", "人", "不", "也", "很", "都", "说", "要", "去", "，",
 ];
 
 /// The text of a token; none needs escaping in JSON.
@@ -56,6 +63,16 @@ pub(super) fn of(cutter: &Cutter) -> Vec<Piece> {
         true => words().into(),
         false => chosen,
     }
+}
+
+/// The pieces of Chinese answers; none where the vocabulary has hardly any.
+pub(super) fn chinese(cutter: &Cutter) -> Option<Vec<Piece>> {
+    let all = SEVERAL_SIGNS.into_iter().chain(SIGNS);
+    let mut chosen = Vec::new();
+    for word in all {
+        choose(cutter, &mut chosen, word);
+    }
+    (chosen.len() >= FEW).then_some(chosen)
 }
 
 /// Takes a text that is one token alone and beside each that was taken, itself included.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::language::Language;
 use crate::random::{Purpose, RandomStream};
 use crate::render::AnswerTokens;
 use serde_json::{Value as Json, json};
@@ -43,8 +44,11 @@ fn answers_are_made_of_tokens_that_are_counted_again_alike() {
     let mut tokenizers = vec![Tokenizer::at(at.path()).unwrap()];
     tokenizers
         .extend(["words", "bytes", "cl100k", "o200k"].map(|name| Tokenizer::named(name).unwrap()));
-    for tokenizer in tokenizers {
-        let mut words = AnswerTokens::new(RandomStream::new(1, 2, Purpose::Words), &tokenizer);
+    let languages = [Language::English, Language::Chinese];
+    let pairs = (tokenizers.iter()).flat_map(|it| languages.map(|language| (it, language)));
+    for (tokenizer, language) in pairs {
+        let draw = RandomStream::new(1, 2, Purpose::Words);
+        let mut words = AnswerTokens::new(draw, tokenizer, language);
         let ids: Vec<u32> = words.clone().ids(500).collect();
         let mut text = Vec::new();
         for _ in 0..500 {

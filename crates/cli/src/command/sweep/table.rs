@@ -10,29 +10,51 @@ use inferometer_store::sweep_dir::{SweepPlan, Trial, TrialState};
 use inferometer_text::Lang;
 use std::time::Duration;
 
+/// Columns of the narrowest usual terminal.
+const ROOM: usize = 80;
+/// Widest value of an axis.
+const WIDEST: usize = 40;
+/// Widths of the figures: requests and tokens per second, TTFT, TPOT, failed requests.
+const FIGURES: [usize; 5] = [7, 8, 8, 8, 6];
+/// What the time left takes.
+const LEFT: usize = 10;
+const GAP: usize = 2;
+
 /// The view of a sweep under way, on standard error.
 pub struct Table {
     quiet: bool,
     lang: Lang,
     axes: Vec<String>,
     widths: Vec<usize>,
+    /// Names of the axes stand above their columns, or in a line before where these would be too
+    /// wide.
+    names_above: bool,
+    /// Width of `12/24`.
+    place: usize,
     done: usize,
     todo: usize,
 }
 
 impl Table {
     pub fn new(plan: &SweepPlan, quiet: bool, lang: Lang) -> Table {
-        let width = |axis: &String| {
-            let values = plan
-                .points
-                .iter()
-                .map(|point| value(&point.point, axis).chars().count());
-            values.max().unwrap_or(0).max(axis.chars().count()).min(40)
+        let of_values = |axis: &String| {
+            let values =
+                (plan.points.iter()).map(|point| value(&point.point, axis).chars().count());
+            values.max().unwrap_or(0).min(WIDEST)
         };
+        let place = 2 * plan.visits.len().to_string().len() + 1;
+        let narrow: Vec<usize> = plan.axes.iter().map(of_values).collect();
+        let named: Vec<usize> = (plan.axes.iter().zip(&narrow))
+            .map(|(axis, width)| axis.chars().count().max(*width))
+            .collect();
+        let columns = named.iter().chain(&FIGURES).map(|width| width + GAP);
+        let names_above = place + columns.sum::<usize>() + LEFT <= ROOM;
         Table {
             quiet,
             lang,
-            widths: plan.axes.iter().map(width).collect(),
+            widths: if names_above { named } else { narrow },
+            names_above,
+            place,
             axes: plan.axes.clone(),
             done: 0,
             todo: 0,
@@ -52,24 +74,21 @@ impl Table {
             ];
             progress.keep(&ProgressText::SweepGoesOn.with(self.lang, &values));
         }
-        let axes = self
-            .axes
-            .iter()
-            .zip(&self.widths)
-            .map(|(axis, width)| format!("{axis:>width$}"));
+        if !self.names_above {
+            progress.keep(&self.axes.join(" × "));
+        }
+        let axes = self.axes.iter().zip(&self.widths).map(|(axis, width)| {
+            let name = if self.names_above { axis } else { "" };
+            format!("{name:>width$}")
+        });
+        let failed = SweepText::Failed.text(self.lang);
+        let figures = ["req/s", "tok/s", "TTFT p50", "TPOT p50", failed];
+        let figures = figures.into_iter().zip(FIGURES);
         let head: Vec<String> = axes
-            .chain(
-                [
-                    ("req/s", 8),
-                    ("tok/s", 9),
-                    ("TTFT p50", 9),
-                    ("TPOT p50", 9),
-                    (SweepText::Failed.text(self.lang), 7),
-                ]
-                .map(|(name, width)| pad_left(name, width)),
-            )
+            .chain(figures.map(|(name, width)| pad_left(name, width)))
             .collect();
-        progress.keep(&format!("{:>9}  {}", "", head.join("  ")));
+        let place = self.place;
+        progress.keep(&format!("{:>place$}  {}", "", head.join("  ")));
     }
 
     /// A point is done; `left` is the time for the others.
@@ -88,18 +107,21 @@ impl Table {
         }
         let axes = (self.axes.iter().zip(&self.widths))
             .map(|(axis, width)| format!("{:>width$}", value(place, axis)));
-        let number = |value: Option<f64>, width: usize, decimals: usize| match value {
-            Some(value) => format!("{value:>width$.decimals$}"),
-            None => format!("{:>width$}", "n/a"),
+        let number = |value: Option<f64>, place: usize, decimals: usize| {
+            let width = FIGURES[place];
+            match value {
+                Some(value) => format!("{value:>width$.decimals$}"),
+                None => format!("{:>width$}", "n/a"),
+            }
         };
         let cells: Vec<String> = match summary {
             Some(summary) => axes
                 .chain([
-                    number(summary.throughput.requests_per_s, 8, 2),
-                    number(summary.throughput.output_tokens_per_s, 9, 1),
-                    number(summary.latency.ttft_ms.map(|ttft| ttft.p50), 9, 1),
-                    number(summary.latency.tpot_ms.map(|tpot| tpot.p50), 9, 2),
-                    format!("{:>7}", summary.requests.failed),
+                    number(summary.throughput.requests_per_s, 0, 2),
+                    number(summary.throughput.output_tokens_per_s, 1, 1),
+                    number(summary.latency.ttft_ms.map(|ttft| ttft.p50), 2, 1),
+                    number(summary.latency.tpot_ms.map(|tpot| tpot.p50), 3, 2),
+                    format!("{:>width$}", summary.requests.failed, width = FIGURES[4]),
                 ])
                 .collect(),
             None => axes.collect(),
@@ -119,11 +141,13 @@ impl Table {
             .filter(|_| self.todo > 0)
             .map_or(String::new(), |left| {
                 let time = [("time", crate::clock::clock(left))];
-                format!("  {}", ProgressText::TimeLeft.with(lang, &time))
+                let gap = if note.is_empty() { "" } else { "  " };
+                format!("{gap}{}", ProgressText::TimeLeft.with(lang, &time))
             });
         let all = self.done + self.todo;
-        let place = format!("{}/{all}", self.done);
-        progress.keep(&format!("{place:>9}  {}  {note}{left}", cells.join("  ")));
+        let (place, width) = (format!("{}/{all}", self.done), self.place);
+        let line = format!("{place:>width$}  {}  {note}{left}", cells.join("  "));
+        progress.keep(line.trim_end());
     }
 }
 

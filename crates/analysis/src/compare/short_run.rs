@@ -1,0 +1,87 @@
+//! How far a figure may be off of a run that is too short for an interval of its own.
+//!
+//! Such a run did not last long enough to show how its parts differ from each other. But its
+//! requests show how unlike they are, and it knows how many of them an interval would need: of so
+//! many, at least [`INDEPENDENT`] tell something by themselves, and it has its share of those. The
+//! error of as many independent requests, [`SAFETY`] times, is a bound: coarse, but a difference
+//! beyond it is one. How often equal servers pass for different ones by it:
+//! docs/accuracy-of-intervals.md.
+
+use super::metric::Metric;
+use crate::statistics::{Batches, student_quantile};
+use inferometer_core::summary::Summary;
+
+/// Fewest requests of a run with a bound.
+const LEAST_REQUESTS: u64 = 30;
+/// Independent requests among those that an interval needs.
+const INDEPENDENT: f64 = 200.0;
+/// Waves of a closed loop that show its noise, whatever more an interval needs.
+const WAVES: f64 = Batches::LEAST as f64;
+/// Least coefficient of variation: servers are never as even as their answers.
+const LEAST_VARIATION: f64 = 0.25;
+const SAFETY: f64 = 2.0;
+/// Error of a median over that of a mean, of a normal distribution.
+const OF_MEDIAN: f64 = 1.2533;
+/// Degrees of freedom of a bound: those of the fewest batches.
+pub(crate) const BOUND_DEGREES: f64 = (Batches::LEAST - 1) as f64;
+
+/// A run without an interval; `streams` are those of a closed loop.
+#[derive(Clone, Copy, Debug)]
+pub struct ShortRun<'a> {
+    pub summary: &'a Summary,
+    pub streams: Option<u32>,
+}
+
+/// How many requests a figure would need for an interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Needed(pub u64);
+
+impl ShortRun<'_> {
+    /// What an interval of a figure needs; absent where that is not known.
+    pub(crate) fn needed(&self, metric: Metric) -> Option<Needed> {
+        let rate = || self.summary.throughput.requests_needed;
+        let sample = metric.distribution(self.summary);
+        sample
+            .map_or_else(rate, |it| it.requests_needed)
+            .map(Needed)
+    }
+
+    /// Variance of the logarithm of a mean or a rate.
+    fn variance(&self, needed: Needed) -> Option<f64> {
+        let requests = self.summary.requests.ok;
+        let latency = &self.summary.latency;
+        let samples = [latency.ttft_ms, latency.tpot_ms, latency.e2e_ms];
+        // Requests of very different lengths disturb each other: whatever differs most counts.
+        let variations = samples.into_iter().flatten();
+        let variation = variations
+            .filter_map(|it| Some(it.std? / it.mean))
+            .filter(|it| it.is_finite())
+            .fold(LEAST_VARIATION, f64::max);
+        let needed = match self.streams {
+            Some(streams) => (needed.0 as f64).min(WAVES * f64::from(streams)),
+            None => needed.0 as f64,
+        };
+        let counted = requests as f64 * (INDEPENDENT / needed).min(1.0);
+        let known = latency.e2e_ms.is_some() && requests >= LEAST_REQUESTS;
+        known.then(|| (SAFETY * variation).powi(2) / counted)
+    }
+
+    /// Variance of the logarithm of a figure; absent for the tail of a distribution.
+    pub(crate) fn log_variance(&self, metric: Metric) -> Option<f64> {
+        if metric.tail().is_some() || matches!(metric, Metric::Goodput | Metric::SessionsPerHour) {
+            return None;
+        }
+        let variance = self.variance(self.needed(metric)?)?;
+        Some(match metric.is_median() {
+            true => variance * OF_MEDIAN.powi(2),
+            false => variance,
+        })
+    }
+
+    /// 95 % interval of a mean or a rate, by the bound.
+    pub fn interval(&self, value: f64, needed: Needed) -> Option<[f64; 2]> {
+        let error = self.variance(needed)?.sqrt();
+        let half = student_quantile(0.975, BOUND_DEGREES) * error;
+        Some([value * (-half).exp(), value * half.exp()])
+    }
+}
