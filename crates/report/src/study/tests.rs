@@ -116,10 +116,13 @@ fn sample() -> Sample {
         comparison: Some(Comparison {
             trial: 2,
             changes: vec![change("throughput.output_tokens_per_s", 0.19, [0.15, 0.23])],
+            pairs: Vec::new(),
+            figures: Vec::new(),
         }),
         failures: vec![FailureCount {
             class: "no-room-for-kv-cache".into(),
             count: 1,
+            words: Some("ValueError".into()),
         }],
         ..study.result(&[], false)
     };
@@ -149,6 +152,7 @@ fn the_table_of_flags_names_its_objective_and_what_cannot_be_told_apart() {
     let flag = |name: &str, effect, other: Option<&str>| Importance {
         flag: name.into(),
         share: 0.5,
+        gain: None,
         effect,
         best_at: None,
         changed_with: other.into_iter().map(str::to_owned).collect(),
@@ -274,6 +278,7 @@ fn flags_are_needed_for_what_is_worse_without_them_and_what_else_changes_is_told
             without: Some(-0.001),
             worsens: Some(figure("latency.ttft_ms.p99", 0.9)),
             fails_without: false,
+            misses_without: false,
         }],
     });
     let shown = sample.shown(Lang::En);

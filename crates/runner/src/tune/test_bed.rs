@@ -11,7 +11,7 @@ use crate::servers::Servers;
 use crate::session::Session;
 use inferometer_campaign::space::{FlagRules, KeyRules, NoRules, Point, Rules, config_with};
 use inferometer_campaign::study::Study;
-use inferometer_campaign::trial::{Ending, State};
+use inferometer_campaign::trial::{Bed, Ending, State};
 use inferometer_catalog::engine::{
     DeviceClass, EngineKind, FailureClass, ModelLimits, failure, flag,
 };
@@ -205,6 +205,45 @@ impl TestBed {
             device: class,
             model,
         }))
+    }
+
+    /// Where the trials of a study run, and what of its space can be tried there.
+    pub fn about(&self, study: &Study, rules: &dyn Rules) -> Bed {
+        let engine = &study.engine;
+        let (version, device) = match &self.engine {
+            BedEngine::Virtual(host) => {
+                let version = engine.command.version(host.version);
+                (Some(version.to_string()), host.device.title.clone())
+            }
+            BedEngine::Real(launcher) => {
+                let described = launcher.engine();
+                let known = described.installed().version.is_some() || engine.version.is_some();
+                let version = known.then(|| described.version().to_string());
+                (version, launcher.class().name.clone())
+            }
+        };
+        let is_known = engine.kind() != EngineKind::Custom;
+        let config = engine.config.as_ref();
+        let config = config.and_then(|file| read_config(file).ok());
+        let key = |name: &str| {
+            let models = config
+                .as_ref()?
+                .pointer("/BackendConfig/ModelDeployConfig/ModelConfig/0")?;
+            models.get(name)
+        };
+        let served = key("modelName").and_then(|name| Some(name.as_str()?.to_owned()));
+        let cards = key("worldSize").and_then(Json::as_u64);
+        Bed {
+            computed: self.is_virtual(),
+            engine: engine.kind().to_string(),
+            // The keys of MindIE's file are those of its newest version.
+            version: version.filter(|_| is_known && engine.config.is_none()),
+            model: served.or_else(|| engine.command.model.clone()),
+            device: Some(device).filter(|name| !name.is_empty()),
+            cards: cards.or_else(|| is_known.then(|| engine.command.parallelism().cards())),
+            refused: study.space.refused_values(rules),
+            legal_points: study.space.legal_count(rules),
+        }
     }
 
     /// Starts the engine with these flags; its log and files go to `folder`.
