@@ -69,7 +69,7 @@ texts! {
         NeededFlag => "needed, see above", "必需，见上";
         Confounded => "changed only with others", "只与其他参数同时改变";
         GainOfFlag => "gain by it", "由其带来的提升";
-        RefusedValues => "Values that the engine refuses, never tried", "引擎拒绝、从未试过的取值";
+        RefusedValues => "Values that were not tried: the engine refuses them with everything else in [space]", "未试的取值：与 [space] 中其余取值组合时引擎一律拒绝";
         RefusedValue => "value", "取值";
         DecidingPairs => "The pairs that decide", "决定性的成对重启";
         PairNumber => "pair", "对";
@@ -83,7 +83,7 @@ texts! {
         Requests => "{count} requests per trial", "每次试验 {count} 个请求";
         Capacity => "the highest rate that meets the SLOs", "满足 SLO 的最高速率";
         OneStart => "all {repeats} pairs of fresh starts gave the same numbers to the last digit: with this work they are one measurement, and the interval says nothing; give lengths that vary, as in input-tokens = \"normal(512,100)\"", "{repeats} 对重启的数值完全相同：在这种工作负载下它们等于同一次测量，区间没有意义；请使用变化的长度，例如 input-tokens = \"normal(512,100)\"";
-        OneLegalPoint => "the engine takes only one point of this space: there is nothing to search; widen [space]", "该搜索空间中引擎只接受一个取值组合，没有可搜索的内容；请扩大 [space]";
+        OneLegalPoint => "the engine takes only one point of this space, so that there is nothing to choose from; widen [space]", "该搜索空间中引擎只接受一个取值组合，没有可搜索的内容；请扩大 [space]";
         ImportanceOf => "What moves {path}, the first of the objectives", "针对第一个目标 {path}";
         AmongMet => "Of the {count} trials that met the SLOs only: a flag that made others miss them may matter nonetheless", "仅统计满足 SLO 的 {count} 次试验：导致其他试验未达标的参数未必不重要";
         ChangedTogether => "{flags} changed together in these trials, so their effects cannot be separated", "{flags} 在这些试验中同时改变，无法区分究竟是哪一个起作用";

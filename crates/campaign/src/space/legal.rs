@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// Points of the grid, as many around refused ones and as many by chance that are looked at.
-const LOOKED_AT: usize = 10_000;
+const LOOKED_AT: usize = 2000;
 /// The same for a single value of a flag.
-const LOOKED_AT_OF_VALUE: usize = 500;
+const LOOKED_AT_OF_VALUE: usize = 200;
 /// Flags with more values than this are a range, not a list that a user wrote down.
 const LISTED: usize = 16;
 /// Refused points around which the flags that the refusals name are changed.
@@ -210,7 +210,7 @@ mod tests {
         Domain::choice(values.collect()).unwrap()
     }
 
-    /// The first 20,000 points of its grid have no chunked prefill, and are all refused.
+    /// The first thousands of points of its grid have no chunked prefill, and are all refused.
     fn wide() -> Space {
         let int = |low, high, spacing| Domain::int(low, high, spacing).unwrap();
         space([

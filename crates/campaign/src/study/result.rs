@@ -126,7 +126,7 @@ impl Study {
     fn found(&self, trials: &[Trial], computed: bool, is_over: bool) -> StudyResult {
         let mut ordered: Vec<&Trial> = trials.iter().collect();
         ordered.sort_by_key(|trial| trial.proposal.id);
-        let verdict = self.last_stage.verdict(trials, &self.goal);
+        let verdict = self.last_stage.verdict(trials, &self.goal, is_over);
         let observed = observations(trials, &self.goal);
         let searched: Vec<&Trial> = trials.iter().filter(|it| it.is_searched()).collect();
         let mut ranked = ranking(&observed).into_iter();

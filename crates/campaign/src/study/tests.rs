@@ -1,7 +1,7 @@
 use super::*;
 use crate::search::{Observation, Random, Searcher, Tpe};
 use crate::space::{Dimension, Domain, NoRules, Point, Space, Spacing, Value};
-use crate::trial::{Ending, Level, Measurement, Origin, Proposal, State, Trial};
+use crate::trial::{Ending, Header, Level, Measurement, Origin, Proposal, State, Trial, TrialLog};
 use inferometer_catalog::engine::{EngineKind, LaunchCommand};
 use serde_json::json;
 
@@ -184,7 +184,12 @@ fn what_is_wrong_is_named_with_a_remedy() {
             "slo = \"ttft.p99=1s\"",
             "line 16: \"ttft.p99=1s\" must be a list; write [\"ttft.p99=1s\"]",
         ),
-        ("\"128\"", "\"128", "line 11: "),
+        ("\"128\"", "\"128", "line 11: a text has no end"),
+        (
+            "concurrency = [64]",
+            "concurrency = \"64\"",
+            "line 13: \"64\" does not fit here; write one value",
+        ),
         (
             "{ bool = true }",
             "[true]",

@@ -17,11 +17,17 @@ pub(super) fn in_plain_words(error: &toml::de::Error, text: &str) -> String {
     };
     let before = text.get(..span.start).unwrap_or(text);
     let line = before.matches('\n').count() + 1;
-    // A needed list, shown with what stands there.
     let given = text.get(span).unwrap_or_default();
-    match error.message().contains("expected a sequence") && !given.contains('\n') {
-        true => format!("line {line}: {given} must be a list; write [{given}]"),
-        false => format!("line {line}: {said}"),
+    let message = error.message();
+    match message {
+        _ if given.is_empty() || given.contains('\n') => format!("line {line}: {said}"),
+        _ if message.contains("expected a sequence") => {
+            format!("line {line}: {given} must be a list; write [{given}]")
+        }
+        _ if message.starts_with("write ") => {
+            format!("line {line}: {given} does not fit here; {said}")
+        }
+        _ => format!("line {line}: {said}"),
     }
 }
 
@@ -31,6 +37,9 @@ pub(super) fn of_message(message: &str, also: &[&str]) -> String {
         .strip_prefix(UNKNOWN)
         .and_then(|rest| rest.split_once('`'))
     else {
+        if message.starts_with("invalid basic string") {
+            return "a text has no end; close it with a quotation mark".to_owned();
+        }
         let lines = message.lines().map(str::trim);
         let lines = lines.filter(|line| !line.is_empty());
         return lines.collect::<Vec<_>>().join(" ");

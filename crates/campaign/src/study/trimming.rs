@@ -166,13 +166,15 @@ impl LastStage {
                     }));
                     groups.push(group);
                 } else {
-                    found.trimming.needed = needed;
+                    // Until it is tried again, what an earlier turn found stands.
+                    let is_kept = |it: &NeededFlag| kept.0.contains_key(&it.flag);
+                    found.trimming.needed.retain(is_kept);
                     found.next = Some(left);
                     return found;
                 }
             }
+            found.trimming.needed = needed;
             if !changed || groups.is_empty() {
-                found.trimming.needed = needed;
                 return found;
             }
         }

@@ -150,8 +150,9 @@ impl Change {
 }
 
 impl LastStage {
-    /// What the fresh starts show, and they alone.
-    pub fn verdict(&self, trials: &[Trial], goal: &Goal) -> StudyVerdict {
+    /// What the fresh starts show, and they alone. `is_over`: no more will be started, also where
+    /// a newer version would start some.
+    pub fn verdict(&self, trials: &[Trial], goal: &Goal, is_over: bool) -> StudyVerdict {
         let without_comparison = |finding, winner| StudyVerdict {
             finding,
             winner,
@@ -172,7 +173,7 @@ impl LastStage {
             };
             return without_comparison(finding, None);
         }
-        if self.next_of(trials, goal).is_some() {
+        if !is_over && self.next_of(trials, goal).is_some() {
             return without_comparison(Finding::Unconfirmed, None);
         }
         let repeated_default = Series::of(trials.repeated(DEFAULT), goal);

@@ -13,7 +13,7 @@ use inferometer_campaign::space::{FlagRules, KeyRules, NoRules, Point, Rules, co
 use inferometer_campaign::study::Study;
 use inferometer_campaign::trial::{Bed, Ending, State};
 use inferometer_catalog::engine::{
-    DeviceClass, EngineKind, FailureClass, ModelLimits, failure, flag,
+    DeviceClass, EngineKind, FailureClass, ModelLimits, Version, failure, flag,
 };
 use inferometer_core::options::Options;
 use inferometer_core::scenario::SimClock;
@@ -77,6 +77,10 @@ impl TestBed {
         };
         if study.engine.kind() == EngineKind::Mindie && study.engine.config.is_none() {
             bail!("[engine] config is missing: MindIE is tuned by a copy of its config.json");
+        }
+        let named = study.engine.version;
+        if let Some(remark) = named.and_then(|it| unknown_version(study.engine.kind(), it)) {
+            observer.notice(remark);
         }
         if clock == Some(SimClock::Virtual) {
             let host = simulated_host(device, study.engine.version)?;
@@ -357,6 +361,26 @@ impl RunningEngine {
     }
 }
 
+/// The highest third number of any release of vLLM, that of 0.2.7.
+const VLLM_MOST_PATCH: u32 = 7;
+
+/// What is to be said of a version that nothing is known of.
+fn unknown_version(kind: EngineKind, version: Version) -> Option<String> {
+    let newest = kind.newest();
+    let text = version.to_string();
+    let patch = text.split('.').nth(2).and_then(|it| it.parse::<u32>().ok());
+    match kind {
+        EngineKind::LlamaServer | EngineKind::Custom => None,
+        _ if version > newest => Some(format!(
+            "{kind} {version} is newer than {newest}, the newest that is known here: its flags and defaults are taken to be those of {newest}"
+        )),
+        EngineKind::Vllm if patch.is_some_and(|it| it > VLLM_MOST_PATCH) => Some(format!(
+            "no release {version} of {kind} is known, and its flags and defaults are guessed from the releases around it; check [engine] version"
+        )),
+        _ => None,
+    }
+}
+
 /// What opens the engine's door while it starts.
 fn access(study: &Study, session: &Session) -> Result<Access, RunnerError> {
     let options = Options {
@@ -401,4 +425,19 @@ fn read_config(file: &Path) -> Result<Json, RunnerError> {
     let text = std::fs::read_to_string(file)
         .with_context(|| format!("cannot read [engine] config {}", file.display()))?;
     serde_json::from_str(&text).with_context(|| format!("[engine] config {}", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_that_cannot_be_known_are_remarked() {
+        let of = |text: &str| unknown_version(EngineKind::Vllm, text.parse().unwrap());
+        assert!(of("0.6.33").unwrap().contains("no release 0.6.33"));
+        assert!(of("0.99").unwrap().contains("newer than"));
+        for known in ["0.6.3", "0.6.3.post1", "0.2.7", "0.11.0"] {
+            assert_eq!(of(known), None, "{known}");
+        }
+    }
 }

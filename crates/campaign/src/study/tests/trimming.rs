@@ -304,3 +304,61 @@ fn what_was_needed_for_a_flag_that_could_go_later_is_tried_again() {
     );
     assert!(trimming.left_out.0.contains_key("block-size"));
 }
+
+#[test]
+fn a_study_that_an_earlier_version_finished_stays_finished() {
+    let study: Study = STUDY.parse().unwrap();
+    let mut trials = found();
+    let of = |flags: &Point| {
+        let is_refused = has(flags, "enable-prefix-caching") && !has(flags, "block-size");
+        match (is_refused, has(flags, "max-num-seqs")) {
+            (true, _) => Ending::failed(State::Refused, "illegal-flags", None),
+            (false, true) => served(130.0, 500.0),
+            (false, false) => served(100.0, 500.0),
+        }
+    };
+    // Nothing was tried again after another flag could go.
+    while let Some(mut proposal) = study.confirm(&trials, trials.len() as u64) {
+        let is_again = proposal.flags.0.len() == 1 && has(&proposal.flags, "max-num-seqs");
+        if is_again && matches!(proposal.origin, Origin::Trim { .. }) {
+            break;
+        }
+        let ending = of(&proposal.flags);
+        proposal.repaired = None;
+        trials.push(Trial { proposal, ending });
+    }
+    let part = trials.iter().rfind(|it| it.proposal.flags.0.len() == 2);
+    let part = part.unwrap().proposal.id;
+    for round in 2..7 {
+        for (id, rate) in [(part, 130.0), (0, 100.0)] {
+            let origin = Origin::Confirm {
+                of: id,
+                round: Some(round),
+            };
+            let at = trials.len() as u64;
+            trials.push(trial(at, origin, served(rate, 500.0)));
+        }
+    }
+    let result = |complete| {
+        let mut log = TrialLog {
+            header: Header::new(STUDY, None),
+            trials: trials.clone(),
+            pending: Vec::new(),
+            complete,
+            whole_bytes: 0,
+        };
+        log.trials.sort_by_key(|it| it.proposal.id);
+        study.result_of(&log, false)
+    };
+    assert_eq!(result(false).finding, Finding::Unconfirmed);
+    let over = result(true);
+    assert_eq!(over.finding, Finding::Better);
+    let names: Vec<String> = over
+        .trimming
+        .unwrap()
+        .needed
+        .into_iter()
+        .map(|it| it.flag)
+        .collect();
+    assert_eq!(names, ["block-size", "max-num-seqs"]);
+}
