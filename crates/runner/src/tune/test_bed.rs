@@ -217,7 +217,10 @@ impl TestBed {
         let (version, device) = match &self.engine {
             BedEngine::Virtual(host) => {
                 let version = engine.command.version(host.version);
-                (Some(version.to_string()), host.device.title.clone())
+                // llama.cpp counts builds, not versions.
+                let version = Some(version).filter(|it| *it > Version::new(0, 0, 0));
+                let version = version.map(|version| version.to_string());
+                (version, host.device.title.clone())
             }
             BedEngine::Real(launcher) => {
                 let described = launcher.engine();

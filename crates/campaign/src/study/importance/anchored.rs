@@ -284,7 +284,9 @@ impl Asked<'_> {
             })
         };
         let levels = self.levels.worth.iter().flat_map(|(values, worth)| {
+            // A default such as -1 for "by itself" has no place among the numbers.
             let met = values.iter().filter(|value| is_met(value));
+            let met = met.filter(|value| self.dimension.domain.contains(value));
             met.map(|value| (value.clone(), *worth))
         });
         let mut levels: Vec<(Value, f64)> = levels.collect();

@@ -206,17 +206,18 @@ fn alike(flag: &Flag<'_>, steps: &[Step], unnoticed: f64) -> Vec<Vec<Value>> {
         };
         let (touched, mut apart): (Vec<_>, Vec<_>) =
             groups.drain(..).partition(|group| touches(group, &joined));
-        for value in touched.into_iter().flatten() {
-            if !joined.iter().any(|one| one.same(&value)) {
-                joined.push(value);
+        for value in touched.iter().flatten() {
+            if !joined.iter().any(|one| one.same(value)) {
+                joined.push(value.clone());
             }
         }
         // Nothing between them may make a difference.
         let contradicts = |step: &Step| {
             !is_null(step) && flag.is_among(&step.from, &joined) && flag.is_among(&step.to, &joined)
         };
-        if !steps.iter().any(contradicts) {
-            apart.push(joined);
+        match steps.iter().any(contradicts) {
+            true => apart.extend(touched),
+            false => apart.push(joined),
         }
         groups = apart;
     }
