@@ -11,9 +11,11 @@ mod proposals;
 mod requirement;
 mod result;
 mod series;
+mod started;
 mod template;
 #[cfg(test)]
 mod tests;
+mod toml_errors;
 mod trimming;
 mod verdict;
 
@@ -28,4 +30,6 @@ pub use requirement::{Bound, Requirement};
 pub use result::{Best, FailureCount, SCHEMA, StudyResult, TrialRow};
 pub use template::template;
 pub use trimming::{FigureChange, NeededFlag, Trimming, changes_answers};
-pub use verdict::{Change, ChangeEffect, Comparison, Finding, Gain, StudyVerdict};
+pub use verdict::{
+    Change, ChangeEffect, Comparison, FigurePair, Finding, Gain, StartPair, StudyVerdict,
+};

@@ -3,5 +3,5 @@
 mod log;
 mod record;
 
-pub use log::{Event, FORM, Header, LogError, TrialLog, append};
+pub use log::{Bed, Event, FORM, Header, LogError, TrialLog, append};
 pub use record::{Ending, Level, Measurement, Origin, Proposal, State, Trial};

@@ -3,12 +3,15 @@
 mod edges;
 mod figures;
 mod flag_axis;
+mod setting;
+mod sides;
 #[cfg(test)]
 mod tests;
 
 pub use figures::figures;
 
-use inferometer_campaign::space::{Point, Value};
+use crate::star;
+use inferometer_campaign::space::{Point, RefusedValue, Value};
 use inferometer_campaign::study::{
     Direction, Effect, FailureCount, FigureChange, Finding, Importance, Objective, Study,
     StudyResult, TrialRow, changes_answers,
@@ -17,17 +20,19 @@ use inferometer_campaign::trial::{Level, Origin, State};
 use inferometer_catalog::engine::EngineKind;
 use inferometer_chart::metric_name::name_and_unit;
 use inferometer_core::slo::{Slo, SloScope};
-use inferometer_message::{NoteText, SetupText, StudyText};
+use inferometer_core::summary::Distribution;
+use inferometer_message::{SetupText, StudyText};
 use inferometer_page::doc::{
     Block, Cell, Column, Command, Doc, Pair, Section, Table, Tone, Unit, Verdict,
 };
 use inferometer_page::number;
 use inferometer_text::Lang;
+use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Longest line of an engine that a table shows.
-const WORDS: usize = 160;
+const WORDS: usize = 400;
 
 #[derive(Clone, Copy, Debug)]
 pub struct StudyReport<'a> {
@@ -52,18 +57,20 @@ impl<'a> StudyReport<'a> {
 
 pub fn compose(report: &StudyReport<'_>) -> Doc {
     let say = |text: StudyText| text.text(report.lang);
+    let filled = |table: Table| (!table.rows.is_empty()).then_some(Block::Table(table));
     let mut sections = vec![
         Section::plain([verdict(report)]),
         Section::plain(best(report)),
-        Section::plain([pairs(report)]),
     ];
-    let filled = |table: Table| (!table.rows.is_empty()).then_some(Block::Table(table));
+    sections.extend(filled(sides::figures(report)).map(|table| Section::plain([table])));
+    sections.push(Section::plain([pairs(report)]));
     let mut add = |heading: StudyText, block: Option<Block>| {
         sections.extend(block.map(|block| Section::headed(say(heading), [block])));
     };
     let front: Vec<&TrialRow> = (report.result.trials.iter())
         .filter(|trial| report.result.pareto.contains(&trial.id))
         .collect();
+    add(StudyText::DecidingPairs, filled(sides::starts(report)));
     add(StudyText::Pareto, filled(trials(report, &front)));
     // A table of what cannot be told would tell nothing.
     let mut effects = report.result.importance.iter().map(|line| line.effect);
@@ -71,6 +78,7 @@ pub fn compose(report: &StudyReport<'_>) -> Doc {
     let unclear = Block::Paragraph(say(StudyText::AllUnclear).to_owned());
     let matters = filled(importance(report)).map(|it| if is_unclear { unclear } else { it });
     add(StudyText::Importance, matters);
+    add(StudyText::RefusedValues, filled(refused(report)));
     add(StudyText::Failures, filled(failures(report)));
     let is_chosen = |trial: &&TrialRow| !is_repeat(trial);
     let all: Vec<&TrialRow> = report.result.trials.iter().filter(is_chosen).collect();
@@ -185,11 +193,10 @@ fn pairs(report: &StudyReport<'_>) -> Vec<Pair> {
             towards.with(lang, &[("path", objective.path.clone())])
         })
         .collect();
-    let mut pairs = vec![Pair::new(StudyText::Goal.text(lang), goals.join(", "))];
-    if report.result.computed {
-        let note = NoteText::VirtualTime.text(lang);
-        pairs.push(Pair::new(SetupText::Note.text(lang), note));
-    }
+    let mut pairs = setting::pairs(report);
+    pairs.push(Pair::new(StudyText::Goal.text(lang), goals.join(", ")));
+    let notes = setting::notes(report).into_iter();
+    pairs.extend(notes.map(|note| Pair::new(SetupText::Note.text(lang), note)));
     let goal = &report.study.goal;
     let slos = goal.slos.iter().map(ToString::to_string);
     let limits: Vec<String> = slos
@@ -238,6 +245,9 @@ fn flags_of_best(report: &StudyReport<'_>) -> Vec<Pair> {
         let change = ("change", changes.join("; "));
         match changes.is_empty() {
             _ if needed.fails_without => StudyText::FailsWithout.with(lang, &[("flag", flag)]),
+            _ if needed.misses_without => {
+                StudyText::MissesWithout.with(lang, &[("flag", flag), change])
+            }
             true => flag,
             false => StudyText::Without.with(lang, &[("flag", flag), change]),
         }
@@ -391,7 +401,7 @@ fn trials(report: &StudyReport<'_>, shown: &[&TrialRow]) -> Table {
                 SloScope::Request | SloScope::Session => figure * 100.0,
                 SloScope::Percentile(_) | SloScope::Mean => figure,
             });
-            Cell::number(figure, Unit::Count, 1)
+            starred(trial, &slos[at], Cell::number(figure, Unit::Count, 1))
         }));
         if memory {
             cells.push(Cell::number(trial.device_memory_gib, Unit::Count, 2));
@@ -403,11 +413,46 @@ fn trials(report: &StudyReport<'_>, shown: &[&TrialRow]) -> Table {
         cells
     };
     let mean = (!levels.is_empty()).then(|| StudyText::MeanOfLoads.text(lang).to_owned());
+    let rows = shown.iter().map(row).collect();
     Table {
         columns,
-        rows: shown.iter().map(row).collect(),
-        footnotes: mean.into_iter().collect(),
+        footnotes: mean.into_iter().chain(few_samples(report, &rows)).collect(),
+        rows,
     }
+}
+
+/// The figure of an SLO, with a star where its percentile rests on too few samples.
+fn starred(trial: &TrialRow, slo: &Slo, cell: Cell) -> Cell {
+    let SloScope::Percentile(percent) = slo.scope else {
+        return cell;
+    };
+    let key = format!("{}_ms", slo.metric.to_string().replace('-', "_"));
+    let levels = trial.levels.iter().map(|level| &level.summary);
+    let is_few = |summary: &serde_json::Value| {
+        let sample = summary.pointer(&format!("/latency/{key}"));
+        let sample = sample.and_then(|it| Distribution::deserialize(it).ok());
+        sample.is_some_and(|sample| !sample.supports(percent))
+    };
+    match levels.chain(&trial.summary).any(is_few) {
+        true => cell.starred(),
+        false => cell,
+    }
+}
+
+/// What the stars of a table mean.
+fn few_samples(report: &StudyReport<'_>, rows: &Vec<Vec<Cell>>) -> Option<String> {
+    let is_starred = rows.iter().flatten().any(Cell::is_starred);
+    let percents = report
+        .study
+        .goal
+        .slos
+        .iter()
+        .filter_map(|slo| match slo.scope {
+            SloScope::Percentile(percent) => Some(percent),
+            _ => None,
+        });
+    let percents: Vec<f64> = percents.filter(|_| is_starred).collect();
+    star::footnote(&percents, report.lang)
 }
 
 /// What a trial showed of the SLO at a place of the goal's list.
@@ -447,9 +492,22 @@ fn last_part(name: &str) -> &str {
 
 fn importance(report: &StudyReport<'_>) -> Table {
     let lang = report.lang;
+    // A model's shares are of what varies; those against the default are gains.
+    let has_gains = report.result.importance_of_met.is_none()
+        && report
+            .result
+            .importance
+            .iter()
+            .any(|line| line.gain.is_some());
     // Where nothing can be told, 0 % would be a claim.
     let share = |line: &Importance| match line.effect {
-        Effect::None | Effect::Rises | Effect::Falls | Effect::Mixed | Effect::Choice => {
+        Effect::None
+        | Effect::Rises
+        | Effect::Falls
+        | Effect::Mixed
+        | Effect::Choice
+        | Effect::DefaultBest => format!("{} %", number::grouped(line.share * 100.0, 0)),
+        Effect::Needed if line.gain.is_some() => {
             format!("{} %", number::grouped(line.share * 100.0, 0))
         }
         _ => number::ABSENT.to_owned(),
@@ -465,22 +523,35 @@ fn importance(report: &StudyReport<'_>) -> Table {
             Effect::NotVaried => StudyText::NotVaried,
             Effect::NeverServed => StudyText::NeverServed,
             Effect::NotModelled => StudyText::NotModelled,
+            Effect::DefaultBest => StudyText::DefaultAsGood,
+            Effect::Needed => StudyText::NeededFlag,
+            Effect::Confounded => StudyText::Confounded,
         };
         let best_at = line.best_at.as_ref();
-        vec![
-            Cell::text(last_part(&line.flag)),
-            Cell::text(share(line)),
-            Cell::text(effect.text(lang)),
-            Cell::text(best_at.map(ToString::to_string).unwrap_or_default()),
-        ]
+        let mut cells = vec![Cell::text(last_part(&line.flag)), Cell::text(share(line))];
+        if has_gains {
+            cells.push(match line.gain {
+                Some(gain) if share(line) != number::ABSENT => Cell::text(percent(gain)),
+                _ => Cell::text(number::ABSENT),
+            });
+        }
+        cells.push(Cell::text(effect.text(lang)));
+        cells.push(Cell::text(
+            best_at.map(ToString::to_string).unwrap_or_default(),
+        ));
+        cells
     };
+    let mut columns = vec![
+        Column::left(StudyText::Flag.text(lang)),
+        Column::right(StudyText::Share.text(lang)),
+    ];
+    if has_gains {
+        columns.push(Column::right(StudyText::GainOfFlag.text(lang)));
+    }
+    columns.push(Column::left(StudyText::Effect.text(lang)));
+    columns.push(Column::left(StudyText::BestAt.text(lang)));
     Table {
-        columns: vec![
-            Column::left(StudyText::Flag.text(lang)),
-            Column::right(StudyText::Share.text(lang)),
-            Column::left(StudyText::Effect.text(lang)),
-            Column::left(StudyText::BestAt.text(lang)),
-        ],
+        columns,
         rows: report.result.importance.iter().map(row).collect(),
         footnotes: importance_notes(report),
     }
@@ -519,14 +590,11 @@ fn importance_notes(report: &StudyReport<'_>) -> Vec<String> {
 fn failures(report: &StudyReport<'_>) -> Table {
     let lang = report.lang;
     let row = |failure: &FailureCount| {
-        let example = (report.result.trials.iter())
-            .find(|trial| trial.class.as_ref() == Some(&failure.class));
-        let words = example.and_then(|trial| trial.evidence.as_deref());
-        let words = words.unwrap_or_default();
+        let words = failure.words.as_deref().unwrap_or_default();
         vec![
             Cell::text(failure.class.clone()),
             Cell::count(failure.count as u64),
-            Cell::text(words.chars().take(WORDS).collect::<String>()),
+            Cell::text(whole_sentences(words)),
         ]
     };
     Table::new(
@@ -537,4 +605,36 @@ fn failures(report: &StudyReport<'_>) -> Table {
         ],
         report.result.failures.iter().map(row),
     )
+}
+
+/// Values that were never tried, with the engine's words.
+fn refused(report: &StudyReport<'_>) -> Table {
+    let lang = report.lang;
+    let refused = report.result.bed.iter().flat_map(|bed| &bed.refused);
+    let row = |refused: &RefusedValue| {
+        vec![
+            Cell::text(last_part(&refused.flag)),
+            Cell::text(refused.value.to_string()),
+            Cell::text(whole_sentences(&refused.because)),
+        ]
+    };
+    Table::new(
+        vec![
+            Column::left(StudyText::Flag.text(lang)),
+            Column::left(StudyText::RefusedValue.text(lang)),
+            Column::wrapped(StudyText::Words.text(lang)),
+        ],
+        refused.map(row),
+    )
+}
+
+/// As much of an engine's words as a table shows, up to the end of a sentence.
+fn whole_sentences(words: &str) -> String {
+    if words.chars().count() <= WORDS {
+        return words.to_owned();
+    }
+    let shown: String = words.chars().take(WORDS).collect();
+    let end = shown.rfind(". ").map(|at| at + 1);
+    let end = end.or_else(|| shown.rfind(' ')).unwrap_or(shown.len());
+    format!("{} …", &shown[..end])
 }

@@ -16,13 +16,10 @@ pub use test_bed::{Slot, TestBed};
 pub use trial::check as check_measurable;
 
 use crate::error::{RunnerError, bail};
-use inferometer_campaign::space::{Admission, Rules};
+use inferometer_campaign::space::Rules;
 use inferometer_campaign::study::{SearcherName, Study};
 use inferometer_campaign::trial::Level;
 use inferometer_text::secret::{Secrets, command_secrets, without_secrets};
-
-/// Points that are looked at before a space counts as impossible.
-const LOOKED_AT: usize = 2000;
 
 /// A study as it may be stored and shown: without the secrets of its command.
 pub fn without_secrets_of(study: &Study, text: &str) -> String {
@@ -64,19 +61,10 @@ pub fn check(study: &Study) -> Result<(), RunnerError> {
     Ok(())
 }
 
-/// Refuses a space of which the engine refuses every point, before anything is started.
+/// Refuses a space in which the engine takes no point, before anything is started.
 pub fn check_space(study: &Study, rules: &dyn Rules) -> Result<(), RunnerError> {
-    let mut first = None;
-    for point in study.space.grid().take(LOOKED_AT) {
-        match rules.admit(&study.space, point) {
-            Admission::Legal(_) | Admission::Repaired { .. } => return Ok(()),
-            Admission::Refused { because, .. } => {
-                first.get_or_insert(because);
-            }
-        }
-    }
-    match first {
-        None => Ok(()),
-        Some(because) => bail!("[space] the engine refuses every point of it: {because}"),
+    match study.space.legal_point(rules) {
+        Ok(_) => Ok(()),
+        Err(none) => bail!("[space] {none}"),
     }
 }

@@ -118,9 +118,14 @@ impl<'a> Ask<'a> {
         )
     }
 
-    /// The first point of the grid that is not taken.
+    /// A point of the grid that is not taken: the first, or of a grid that is too large to be
+    /// looked through, one from all over it.
     pub(super) fn first_fresh(&self, taken: &HashSet<String>) -> Option<Point> {
-        (self.space.grid().take(MOST_LOOKED_AT as usize)).find_map(|point| self.fresh(point, taken))
+        let mut looked_at: Box<dyn Iterator<Item = Point>> = match self.space.grid_count() {
+            Some(..=MOST_LOOKED_AT) => Box::new(self.space.grid()),
+            _ => Box::new(self.space.scattered_grid().take(MOST_LOOKED_AT as usize)),
+        };
+        looked_at.find_map(|point| self.fresh(point, taken))
     }
 }
 

@@ -6,6 +6,7 @@ use super::preset;
 use super::value::Value;
 use inferometer_catalog::engine::value::switch;
 use inferometer_catalog::engine::{EngineKind, Flag, Version, flag, nearest_names};
+use inferometer_catalog::nearest::{a_few, nearest};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -134,9 +135,16 @@ fn known(
         return Ok(found);
     }
     let gone = flag::table(engine).iter().any(|flag| flag.name == name);
-    let nearest = nearest_names(engine, version, name);
+    let nearest = match engine {
+        EngineKind::Mindie => nearest_keys(name),
+        _ => nearest_names(engine, version, name),
+    };
     let nearest = match nearest.as_slice() {
         _ if gone => format!(" in version {version}; take it out"),
+        [] if engine == EngineKind::Mindie => {
+            let keys = flag::table(engine).iter().map(|flag| last_part(&flag.name));
+            format!("; it has {}", a_few(&keys.collect::<Vec<_>>(), name))
+        }
         [] => "; its --help lists them".to_owned(),
         names => format!("; did you mean {}?", names.join(", ")),
     };
@@ -147,9 +155,32 @@ fn known(
     })
 }
 
+/// Keys of MindIE's file go by their last part, in which capitals are easily mistaken.
+fn nearest_keys(name: &str) -> Vec<&'static str> {
+    let keys = flag::table(EngineKind::Mindie).iter();
+    let keys: Vec<&str> = keys.map(|flag| last_part(&flag.name)).collect();
+    let small: Vec<String> = keys.iter().map(|key| key.to_lowercase()).collect();
+    let name = last_part(name).to_lowercase();
+    let found = nearest(small.iter().map(String::as_str), &name);
+    let place = |near: &str| small.iter().position(|key| key == near);
+    (found.into_iter())
+        .filter_map(|near| Some(keys[place(near)?]))
+        .collect()
+}
+
+fn last_part(name: &str) -> &str {
+    name.rsplit('.').next().unwrap_or(name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keys_of_mindie_get_the_nearest_name() {
+        assert_eq!(nearest_keys("maxPrefilTokens")[0], "maxPrefillTokens");
+        assert_eq!(nearest_keys("maxbatchsize")[0], "maxBatchSize");
+    }
 
     fn space(flag: &str, range: &str) -> Result<Space, String> {
         let given: BTreeMap<String, DomainSpec> =

@@ -9,8 +9,9 @@
 //! choice, and what a round's prompts or a drift of the machine do to both cancels out.
 
 use super::goal::Goal;
-use super::last_stage::{DEFAULT, FreshStart, LastStage, ending, repeats};
+use super::last_stage::{DEFAULT, FreshStart, LastStage};
 use super::series::Series;
+use super::started::Started;
 use super::trimming::Trimmed;
 use crate::space::Point;
 use crate::trial::Trial;
@@ -35,18 +36,24 @@ pub(super) struct Challenge {
 }
 
 impl LastStage {
-    /// The most starts that a study of so many flags needs where every one of them holds.
+    /// The starts that a study of so many flags usually needs: the first of the best holds, and
+    /// each of its flags is left out once.
     pub fn starts(&self, flags: usize) -> usize {
         self.starts_of(flags, 1)
     }
 
-    /// The most starts of all: where each of the best fails in its turn, the next takes its place.
+    /// The most starts of all: each of the best fails in its turn and the next takes its place,
+    /// and flags are tried again whenever another could go.
     pub fn most_starts(&self, flags: usize) -> usize {
-        self.starts_of(flags, self.best)
+        self.starts_of(flags * (flags + 1) / 2, self.best)
     }
 
-    fn starts_of(&self, flags: usize, challengers: usize) -> usize {
-        let trimming = if self.trim && flags > 1 { flags } else { 0 };
+    fn starts_of(&self, attempts: usize, challengers: usize) -> usize {
+        let trimming = if self.trim && attempts > 1 {
+            attempts
+        } else {
+            0
+        };
         let selection = if self.best > 1 || trimming > 0 {
             self.best * Self::SELECTION_ROUNDS
         } else {
@@ -57,12 +64,16 @@ impl LastStage {
 
     /// The next start, from the log alone, so that a killed study goes on with it.
     pub fn next(&self, trials: &[Trial], goal: &Goal) -> Option<NextStart> {
+        self.next_of(&Started::of(trials), goal)
+    }
+
+    pub(super) fn next_of(&self, trials: &Started<'_>, goal: &Goal) -> Option<NextStart> {
         let candidates = self.candidates(trials, goal);
         let default = candidates.iter().copied().find(|&id| id == DEFAULT);
         let best: Vec<u64> = (candidates.into_iter())
             .filter(|&id| id != DEFAULT)
             .collect();
-        let is_left = |start: &FreshStart| ending(trials, *start).is_none();
+        let is_left = |start: &FreshStart| trials.ending(*start).is_none();
         let selection = (0..Self::SELECTION_ROUNDS).flat_map(|round| {
             let mut order = best.clone();
             order.rotate_left(round % best.len().max(1));
@@ -88,19 +99,20 @@ impl LastStage {
         pairs.into_iter().find(is_left).map(NextStart::Repeat)
     }
 
-    /// The best of the selection that held in all its fresh starts so far. Each rank has rounds
-    /// of its own: one that takes over meets the default anew.
-    pub(super) fn challenge(&self, trials: &[Trial], goal: &Goal) -> Option<Challenge> {
+    /// The best of the selection that held in all its starts so far. Each rank has rounds
+    /// of its own: one that takes over meets the default anew. A configuration that failed once
+    /// does not come back under another number.
+    pub(super) fn challenge(&self, trials: &Started<'_>, goal: &Goal) -> Option<Challenge> {
         let best = self.candidates(trials, goal).into_iter();
         let mut ranked: Vec<(u64, f64)> = (best.filter(|&id| id != DEFAULT))
             .map(|id| {
                 let rounds = (0..Self::SELECTION_ROUNDS)
-                    .filter_map(|round| ending(trials, FreshStart { of: id, round }));
+                    .filter_map(|round| trials.ending(FreshStart { of: id, round }));
                 (id, Series::of(rounds, goal).mean())
             })
             .collect();
         ranked.sort_by(|(a, mean), (b, other)| other.total_cmp(mean).then(a.cmp(b)));
-        let holds = |id: u64| Series::of(repeats(trials, id), goal).holds();
+        let holds = |id: u64| Series::of(trials.endings(id), goal).holds();
         ranked.iter().enumerate().find_map(|(rank, &(whole, _))| {
             let trimmed = self.trimmed(trials, goal, whole);
             let first = Self::SELECTION_ROUNDS + rank * self.repeats;

@@ -4,6 +4,7 @@ use super::definition::{Budget, Engine, SearcherName, Study};
 use super::goal::{Direction, Goal, Objective};
 use super::last_stage::LastStage;
 use super::requirement::Requirement;
+use super::toml_errors::{in_plain_words, is_unknown_key, of_message};
 use crate::number_paths;
 use crate::search::Halving;
 use crate::space::{DomainSpec, Space, SpaceError};
@@ -24,7 +25,8 @@ use std::time::Duration;
 
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum StudyError {
-    #[error("{}", one_line(.0))]
+    /// What is wrong with the text, in one sentence.
+    #[error("{0}")]
     Toml(String),
     #[error(
         "the study lacks, each with an example: {0}; `inferometer tune --init -- ENGINE COMMAND` prints a whole one"
@@ -79,11 +81,6 @@ fn bad_number(what: &'static str, given: impl ToString, wanted: &'static str) ->
     }
 }
 
-fn one_line(text: &str) -> String {
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    lines.collect::<Vec<_>>().join(" ")
-}
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StudySpec {
@@ -120,7 +117,21 @@ struct SpaceSpec {
     #[serde(default)]
     preset: OneOrMany<String>,
     #[serde(flatten)]
-    flags: BTreeMap<String, DomainSpec>,
+    flags: BTreeMap<String, toml::Value>,
+}
+
+impl SpaceSpec {
+    /// The values of each flag; what is wrong with one is told with its name.
+    fn flags(&self) -> Result<BTreeMap<String, DomainSpec>, StudyError> {
+        let read = |(name, value): (&String, &toml::Value)| {
+            let bad = |error: toml::de::Error| {
+                StudyError::Toml(format!("[space] '{name}': {}", error.message()))
+            };
+            let given = DomainSpec::deserialize(value.clone()).map_err(bad)?;
+            Ok((name.clone(), given))
+        };
+        self.flags.iter().map(read).collect()
+    }
 }
 
 /// The load of a run but for its levels, which a study gives as a list.
@@ -192,16 +203,21 @@ impl std::str::FromStr for Study {
     type Err = StudyError;
 
     fn from_str(text: &str) -> Result<Self, StudyError> {
-        check_tables(text)?;
-        let given: StudySpec =
-            toml::from_str(text).map_err(|error| StudyError::Toml(error.to_string()))?;
+        let given: Result<StudySpec, toml::de::Error> = toml::from_str(text);
+        let given = given.map_err(|error| match is_unknown_key(error.message()) {
+            // A slip explains what is missing.
+            true => StudyError::Toml(in_plain_words(&error, text)),
+            false => check_tables(text)
+                .err()
+                .unwrap_or_else(|| StudyError::Toml(in_plain_words(&error, text))),
+        })?;
         let engine = given.engine.engine()?;
         let version = engine.version.unwrap_or(engine.kind().newest());
         let space = Space::of_study(
             engine.kind(),
             version,
             given.space.preset.list(),
-            &given.space.flags,
+            &given.space.flags()?,
         )?;
         let connection = &given.connection;
         let misplaced = [
@@ -338,6 +354,11 @@ impl EngineSpec {
 
 impl LoadSpec {
     fn load(self) -> Result<(LoadOptions, Vec<Level>), StudyError> {
+        let other = LoadOptions::deserialize(self.other);
+        let other = other.map_err(|error: toml::de::Error| {
+            let said = of_message(error.message(), &["concurrency", "capacity"]);
+            StudyError::Toml(format!("[load] {said}"))
+        })?;
         let levels = match (self.concurrency.list(), self.capacity) {
             ([], false) => return Err(StudyError::Load("nothing")),
             ([_, ..], true) => return Err(StudyError::Load("both concurrency and capacity")),
@@ -350,8 +371,6 @@ impl LoadSpec {
                 .map(|&count| Level::Concurrency(count))
                 .collect(),
         };
-        let other = LoadOptions::deserialize(self.other);
-        let other = other.map_err(|error| StudyError::Toml(format!("[load] {error}")))?;
         if other.rate.is_some() {
             return Err(StudyError::Load("a rate, which a study does not take"));
         }

@@ -1,7 +1,12 @@
-//! Which flags matter, and which way: a small forest of regression trees learns the objective
-//! from the trials, and each flag is worth the variance that it explains by itself.
+//! Which flags matter, and which way. Where there is a default to compare with, by what each flag
+//! is worth against it (`anchored`); otherwise a small forest of regression trees learns the
+//! objective from the trials, and each flag is worth the variance that it explains by itself.
 
+mod anchored;
 mod forest;
+mod pairs;
+
+pub(super) use anchored::Evidence;
 
 use crate::search::Observation;
 use crate::space::{Coordinate, Space, Value};
@@ -29,6 +34,10 @@ pub struct Importance {
     pub flag: String,
     /// Share of what all flags by themselves explain, from 0 to 1.
     pub share: f64,
+    /// Relative gain of the first objective by this flag alone, from the default's value to that
+    /// of the best, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gain: Option<f64>,
     pub effect: Effect,
     /// The value at which the objective is best, all else alike; absent without an effect.
     pub best_at: Option<Value>,
@@ -57,6 +66,12 @@ pub enum Effect {
     NeverServed,
     /// The simulated engine accepts it and does not act on it.
     NotModelled,
+    /// The best keeps the default's value, and others are worse.
+    DefaultBest,
+    /// Without it the best does not serve, or misses its limits.
+    Needed,
+    /// It changed only together with others.
+    Confounded,
 }
 
 /// The trials that met the SLOs, where [`importance`] leaves out others for them.
@@ -75,6 +90,17 @@ pub fn importance(
     past: &[Observation],
     noise: Option<f64>,
     seed: u64,
+) -> Vec<Importance> {
+    modelled(space, past, noise, seed, LEAST_PREDICTED)
+}
+
+/// The same by a forest that must predict a share of the trials that it has not seen.
+fn modelled(
+    space: &Space,
+    past: &[Observation],
+    noise: Option<f64>,
+    seed: u64,
+    least_predicted: f64,
 ) -> Vec<Importance> {
     let rows_of = |worth: &dyn Fn(f64, f64) -> Option<f64>| -> Vec<Row> {
         let row = |observation: &Observation| {
@@ -104,15 +130,17 @@ pub fn importance(
     let values: Vec<f64> = rows.iter().map(|row| row.value).collect();
     let differ = range(&values) > unnoticed;
     let mut forest = Forest::grow(space, &rows, seed);
-    let mut is_blind = forest.predicted_share(&rows) < LEAST_PREDICTED;
+    let mut in_ranks = false;
+    let mut is_blind = forest.predicted_share(&rows) < least_predicted;
     if is_blind && differ {
         // One trial that is far off hides what the others show.
         for (row, rank) in rows.iter_mut().zip(ranks(&values)) {
             row.value = rank;
         }
         unnoticed = 0.0;
+        in_ranks = true;
         forest = Forest::grow(space, &rows, seed);
-        is_blind = forest.predicted_share(&rows) < LEAST_PREDICTED;
+        is_blind = forest.predicted_share(&rows) < least_predicted;
     }
     let curves: Vec<(Vec<Value>, Vec<f64>)> = (0..space.dimensions().len())
         .map(|flag| curve(space, &forest, &rows, flag))
@@ -176,9 +204,11 @@ pub fn importance(
                     found => found,
                 },
             };
+            let is_seen = share >= NOTHING && !in_ranks && usual > 0.0;
             Importance {
                 flag: dimension.name.clone(),
                 share,
+                gain: is_seen.then(|| range(&curve) / usual),
                 effect,
                 best_at: best.map(|best| values[best].clone()),
                 changed_with: changed_with(flag),

@@ -3,8 +3,9 @@
 use super::goal::Goal;
 use super::observations::observations;
 use super::series::{Series, squared_spread};
+use super::started::Started;
 use crate::search::ranking;
-use crate::trial::{Ending, Origin, Trial};
+use crate::trial::{Ending, Trial};
 use serde::Deserialize;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -43,36 +44,38 @@ impl LastStage {
     /// Rounds of the best few among themselves: enough to drop what was luck in the search.
     pub(super) const SELECTION_ROUNDS: usize = 2;
 
-    /// The default, if it could be measured, and the best few that meet the SLOs.
-    pub(super) fn candidates(&self, trials: &[Trial], goal: &Goal) -> Vec<u64> {
+    /// The default, if it could be measured, and the best few configurations that meet the SLOs.
+    pub(super) fn candidates(&self, trials: &Started<'_>, goal: &Goal) -> Vec<u64> {
         let searched: Vec<&Trial> = trials.iter().filter(|it| it.is_searched()).collect();
         let observed = observations(trials, goal);
         let ranked = ranking(&observed);
         let id = |at: &usize| searched[*at].proposal.id;
         let default = ranked.iter().map(id).find(|&id| id == DEFAULT);
         let met = ranked.iter().filter(|&&at| observed[at].meets_slos());
-        let best = met.map(id).filter(|&id| id != DEFAULT);
+        let is_first = |id: &u64| trials.first(*id) == *id && *id != DEFAULT;
+        let best = met.map(id).filter(is_first);
         default.into_iter().chain(best.take(self.best)).collect()
     }
 
     /// How much the first objective differs between fresh starts of one configuration: the
     /// standard deviation of its logarithm. Absent before the last stage.
     pub fn noise(&self, trials: &[Trial], goal: &Goal) -> Option<f64> {
-        let candidates = self.candidates(trials, goal).into_iter();
-        spread(candidates.map(|id| Series::of(repeats(trials, id), goal).logs))
+        let trials = Started::of(trials);
+        let candidates = self.candidates(&trials, goal).into_iter();
+        spread(candidates.map(|id| Series::of(trials.repeated(id), goal).logs))
     }
 
     /// The same of any figure, from the rounds of the best few alone, which later starts do not
     /// change.
     pub(super) fn selection_noise(
         &self,
-        trials: &[Trial],
+        trials: &Started<'_>,
         goal: &Goal,
         log: impl Fn(&Ending) -> Option<f64>,
     ) -> f64 {
         let series = self.candidates(trials, goal).into_iter().map(|of| {
             let rounds = 0..Self::SELECTION_ROUNDS;
-            let ended = rounds.filter_map(|round| ending(trials, FreshStart { of, round }));
+            let ended = rounds.filter_map(|round| trials.ending(FreshStart { of, round }));
             ended.filter_map(&log).collect()
         });
         spread(series).unwrap_or(0.0)
@@ -87,23 +90,4 @@ fn spread(series: impl Iterator<Item = Vec<f64>>) -> Option<f64> {
         degrees += logs.len() as f64 - 1.0;
     }
     (degrees > 0.0).then(|| (squares / degrees).sqrt())
-}
-
-pub(super) fn repeats(trials: &[Trial], of: u64) -> impl Iterator<Item = &Ending> {
-    (trials.iter())
-        .filter(move |trial| trial.proposal.origin.confirms() == Some(of))
-        .map(|trial| &trial.ending)
-}
-
-/// What came of a fresh start. Logs of earlier versions do not name rounds: there the n-th
-/// repeat of a trial is of round n.
-pub(super) fn ending(trials: &[Trial], start: FreshStart) -> Option<&Ending> {
-    let mut own = (trials.iter())
-        .filter(|trial| trial.proposal.origin.confirms() == Some(start.of))
-        .enumerate();
-    let found = own.find(|(at, trial)| match trial.proposal.origin {
-        Origin::Confirm { round, .. } => round.unwrap_or(*at) == start.round,
-        _ => false,
-    });
-    found.map(|(_, trial)| &trial.ending)
 }

@@ -1,16 +1,15 @@
 //! What a study found, as `inferometer tune --format json` prints it.
 
 use super::definition::Study;
-use super::importance::{Effect, Importance, asked_of_met, importance};
+use super::importance::{Effect, Evidence, Importance, asked_of_met, importance};
 use super::observations::observations;
 use super::trimming::Trimming;
 use super::verdict::{Comparison, Finding, Gain};
 use crate::search::{Observation, dominates, ranking};
 use crate::space::{Point, Value};
-use crate::trial::{Measurement, Origin, State, Trial};
+use crate::trial::{Bed, Measurement, Origin, State, Trial, TrialLog};
 use serde::Serialize;
 use serde_json::Value as Json;
-use std::collections::BTreeMap;
 
 pub const SCHEMA: &str = "inferometer.study/1";
 
@@ -22,6 +21,9 @@ pub struct StudyResult {
     /// Nothing was started: the trials were computed on the simulated engine, so that no gain is
     /// certified.
     pub computed: bool,
+    /// Where it ran; studies of earlier versions do not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bed: Option<Bed>,
     /// The values that the searched flags have by themselves, as far as they are known.
     pub defaults: Point,
     /// Every trial, in the order of their ids.
@@ -48,7 +50,7 @@ pub struct StudyResult {
     /// Trials that met the SLOs, where the importance is of those alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub importance_of_met: Option<usize>,
-    /// Failed trials by class, the most frequent first.
+    /// Failed trials by class and reason, the most frequent first.
     pub failures: Vec<FailureCount>,
 }
 
@@ -99,14 +101,32 @@ pub struct Best {
 pub struct FailureCount {
     pub class: String,
     pub count: usize,
+    /// The engine's words about the first of them; others differ in their numbers at most.
+    pub words: Option<String>,
 }
 
 impl Study {
+    /// What a log says, which knows more than its trials. `computed`: what the trials say of
+    /// themselves, where the log does not.
+    pub fn result_of(&self, log: &TrialLog, computed: bool) -> StudyResult {
+        let bed = log.header.bed.as_ref();
+        let computed = bed.map_or(computed, |bed| bed.computed);
+        let is_over = log.complete;
+        StudyResult {
+            bed: bed.cloned(),
+            ..self.found(&log.trials, computed, is_over)
+        }
+    }
+
     /// `computed`: the trials are of the simulated engine in virtual time.
     pub fn result(&self, trials: &[Trial], computed: bool) -> StudyResult {
+        self.found(trials, computed, false)
+    }
+
+    fn found(&self, trials: &[Trial], computed: bool, is_over: bool) -> StudyResult {
         let mut ordered: Vec<&Trial> = trials.iter().collect();
         ordered.sort_by_key(|trial| trial.proposal.id);
-        let verdict = self.last_stage.verdict(trials, &self.goal);
+        let verdict = self.last_stage.verdict(trials, &self.goal, is_over);
         let observed = observations(trials, &self.goal);
         let searched: Vec<&Trial> = trials.iter().filter(|it| it.is_searched()).collect();
         let mut ranked = ranking(&observed).into_iter();
@@ -141,16 +161,36 @@ impl Study {
             .map(|(_, observation)| observation.clone())
             .collect();
         let noise = self.last_stage.noise(trials, &self.goal);
+        let rival = verdict.comparison.as_ref().map(|it| it.trial);
+        let rival = rival.or(verdict.winner).or(unconfirmed);
+        let worth = rival.and_then(|rival| {
+            self.worth_of_flags(&Evidence {
+                trials,
+                best: rival,
+                gain: first.map(|gain| gain.value),
+                trimming: verdict.trimming.as_ref(),
+                past: &trusted,
+                noise,
+            })
+        });
+        let importance_of_met = match worth {
+            Some(_) => None,
+            None => asked_of_met(&trusted),
+        };
+        let worth = worth.unwrap_or_else(|| importance(&self.space, &trusted, noise, self.seed));
         StudyResult {
             schema: SCHEMA,
             computed,
+            bed: None,
             defaults: (ordered.first())
                 .map(|trial| trial.proposal.point.clone())
                 .unwrap_or_default(),
             trials: ordered.iter().map(|trial| self.row(trial)).collect(),
             best,
             finding: match verdict.finding {
-                Finding::DefaultAlone if !self.is_searched(&searched) => Finding::Unconfirmed,
+                Finding::DefaultAlone if !is_over && !self.is_searched(&searched) => {
+                    Finding::Unconfirmed
+                }
                 finding => finding,
             },
             gain,
@@ -158,8 +198,8 @@ impl Study {
             comparison: verdict.comparison,
             trimming: verdict.trimming,
             pareto: self.pareto(&searched, &observed),
-            importance: self.importance(&trusted, &observed, noise, computed),
-            importance_of_met: asked_of_met(&trusted),
+            importance: self.importance(worth, &observed, computed),
+            importance_of_met,
             failures: failures(trials),
         }
     }
@@ -168,9 +208,8 @@ impl Study {
     /// concluded, and of values that never ran neither.
     fn importance(
         &self,
-        trusted: &[Observation],
+        mut found: Vec<Importance>,
         observed: &[Observation],
-        noise: Option<f64>,
         computed: bool,
     ) -> Vec<Importance> {
         let unmodelled = if computed {
@@ -178,7 +217,6 @@ impl Study {
         } else {
             Vec::new()
         };
-        let mut found = importance(&self.space, trusted, noise, self.seed);
         for line in &mut found {
             let measured = |it: &&Observation| it.measured().is_some();
             let ran: Vec<Option<&Value>> = (observed.iter().filter(measured))
@@ -188,7 +226,7 @@ impl Study {
             let mut failed = failed.map(|it| it.point.get(&line.flag));
             if unmodelled.contains(&line.flag.as_str()) {
                 line.effect = Effect::NotModelled;
-                (line.share, line.best_at) = (0.0, None);
+                (line.share, line.gain, line.best_at) = (0.0, None, None);
                 line.changed_with.clear();
             } else if line.effect == Effect::NotVaried && failed.any(|it| !ran.contains(&it)) {
                 line.effect = Effect::NeverServed;
@@ -267,19 +305,46 @@ impl Study {
     }
 }
 
+/// Failures of one class whose words differ in nothing but numbers are one.
 fn failures(trials: &[Trial]) -> Vec<FailureCount> {
-    let mut counts: BTreeMap<&String, usize> = BTreeMap::new();
-    for class in trials
-        .iter()
-        .filter_map(|trial| trial.ending.class.as_ref())
-    {
-        *counts.entry(class).or_default() += 1;
+    let mut found: Vec<(String, FailureCount)> = Vec::new();
+    let mut ordered: Vec<&Trial> = trials.iter().collect();
+    ordered.sort_by_key(|trial| trial.proposal.id);
+    for ending in ordered.iter().map(|trial| &trial.ending) {
+        let Some(class) = &ending.class else {
+            continue;
+        };
+        let words = ending.evidence.clone();
+        let rule = without_numbers(words.as_deref().unwrap_or_default());
+        let is_same =
+            |(other, count): &&mut (String, FailureCount)| *other == rule && count.class == *class;
+        match found.iter_mut().find(is_same) {
+            Some((_, known)) => known.count += 1,
+            None => found.push((
+                rule,
+                FailureCount {
+                    class: class.clone(),
+                    count: 1,
+                    words,
+                },
+            )),
+        }
     }
-    let counts = counts.into_iter().map(|(class, count)| FailureCount {
-        class: class.clone(),
-        count,
-    });
-    let mut found: Vec<FailureCount> = counts.collect();
+    let mut found: Vec<FailureCount> = found.into_iter().map(|(_, count)| count).collect();
     found.sort_by_key(|failure| std::cmp::Reverse(failure.count));
     found
+}
+
+/// What a sentence says, whatever its numbers.
+fn without_numbers(words: &str) -> String {
+    let mut kept = String::new();
+    for character in words.chars() {
+        let is_part = character.is_ascii_digit() || (character == '.' && kept.ends_with('#'));
+        match is_part {
+            true if kept.ends_with('#') => {}
+            true => kept.push('#'),
+            false => kept.push(character),
+        }
+    }
+    kept
 }

@@ -48,9 +48,11 @@ pub fn template(command: &LaunchCommand, version: Version) -> String {
     if searched == 0 {
         line("batch-size = { int = [1, 64], log = true }   # put a flag of the engine here");
     }
-    line("\n[work]\ninput-tokens = \"512\"\noutput-tokens = \"128\"\n# data = \"ShareGPT.json\"");
     line(
-        "\n[load]\nconcurrency = [64]            # several levels are measured on each start: [16, 64, 256]\n# capacity = true             # instead: the highest load that meets the SLOs, with maximize = \"value\"\nrequests = 256",
+        "\n[work]                        # of equal lengths all streams march in step, and no seed changes a number\ninput-tokens = \"normal(512,100)\"\noutput-tokens = \"uniform(64,192)\"\n# data = \"ShareGPT.json\"",
+    );
+    line(
+        "\n[load]\nconcurrency = [64]            # several levels are measured on each start: [16, 64, 256]\n# capacity = true             # instead: the highest load that meets the SLOs, with maximize = \"value\"\nrequests = 2048               # enough for a p99: requests that wait together count less than one each",
     );
     line(
         "\n[goal]\nmaximize = \"throughput.output_tokens_per_s\"   # any figure of summary.json; several in brackets\n# minimize = \"latency.ttft_ms.p99\"\n# slo = [\"ttft.p99=1s\", \"tpot.p99=50ms\"]\n# check = \"gsm8k\"                              # score answers, and keep the score:\n# require = [\"check.score>=0.7\"]",

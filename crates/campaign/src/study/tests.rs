@@ -1,7 +1,7 @@
 use super::*;
 use crate::search::{Observation, Random, Searcher, Tpe};
 use crate::space::{Dimension, Domain, NoRules, Point, Space, Spacing, Value};
-use crate::trial::{Ending, Level, Measurement, Origin, Proposal, State, Trial};
+use crate::trial::{Ending, Header, Level, Measurement, Origin, Proposal, State, Trial, TrialLog};
 use inferometer_catalog::engine::{EngineKind, LaunchCommand};
 use serde_json::json;
 
@@ -164,10 +164,42 @@ fn what_is_wrong_is_named_with_a_remedy() {
             "between 2 and 100",
         ),
         ("command = \"vllm", "command = \"'", "[engine] command"),
+        (
+            "[budget]",
+            "[buget]",
+            "there is no 'buget'; did you mean 'budget'?",
+        ),
+        (
+            "trials = 30",
+            "trails = 30",
+            "there is no 'trails'; did you mean 'trials'?",
+        ),
+        (
+            "concurrency = [64]",
+            "concurency = [64]",
+            "[load] there is no 'concurency'; did you mean 'concurrency'?",
+        ),
+        (
+            SLOS,
+            "slo = \"ttft.p99=1s\"",
+            "line 16: \"ttft.p99=1s\" must be a list; write [\"ttft.p99=1s\"]",
+        ),
+        ("\"128\"", "\"128", "line 11: a text has no end"),
+        (
+            "concurrency = [64]",
+            "concurrency = \"64\"",
+            "line 13: \"64\" does not fit here; write one value",
+        ),
+        (
+            "{ bool = true }",
+            "[true]",
+            "'enable-prefix-caching': write { int",
+        ),
     ] {
         let message = changed([(old, new)]).unwrap_err();
         assert!(message.contains(expected), "{old} → {new}: {message}");
         assert!(!message.contains('\n'), "{message}");
+        assert!(!message.contains("TOML parse error"), "{message}");
     }
     let space = STUDY.find("max-num-seqs").unwrap()..STUDY.find("[work]").unwrap();
     let empty = changed([(&STUDY[space], "")]).unwrap_err();
@@ -197,6 +229,11 @@ fn the_template_of_every_engine_is_a_study() {
         assert_eq!(study.engine.command, command, "{text}");
         let mut dimensions = study.space.dimensions().iter();
         assert!(dimensions.all(|dimension| dimension.name != "max-num-seqs"));
+        // Equal lengths would make one measurement of all fresh starts.
+        let input = study.work.input_tokens.unwrap().to_string();
+        let output = study.work.output_tokens.unwrap().to_string();
+        assert!(input.contains('(') && output.contains('('), "{text}");
+        assert!(study.load.requests.unwrap().0 >= 2000, "too few for a p99");
     }
 }
 
@@ -420,7 +457,8 @@ fn the_result_has_the_command_and_the_failures_by_class() {
         result.failures,
         [FailureCount {
             class: "no-room-for-kv-cache".into(),
-            count: 1
+            count: 1,
+            words: None,
         }]
     );
     let json = serde_json::to_value(&result).unwrap();
@@ -429,6 +467,26 @@ fn the_result_has_the_command_and_the_failures_by_class() {
     assert_eq!(json["trials"][5]["objective"], serde_json::Value::Null);
     assert_eq!(json["trials"][1]["objective"], 130.0);
     assert_eq!(json["gain"]["certified"], true);
+}
+
+#[test]
+fn failures_are_told_apart_by_their_rule_and_not_by_their_numbers() {
+    let mut trials = searched();
+    let refusals = [
+        "max_num_batched_tokens (512) is smaller than max_model_len (32768). Please raise it.",
+        "max_num_batched_tokens (8192) is smaller than max_model_len (32768). Please raise it.",
+        "max_num_batched_tokens (512) must be at least max_num_seqs (1024).",
+    ];
+    for (at, words) in refusals.into_iter().enumerate() {
+        let refused = Ending::failed(State::Refused, "illegal-flags", Some(words.into()));
+        trials.push(trial(7 + at as u64, Origin::Search, refused));
+    }
+    let failures = study().result(&trials, false).failures;
+    let illegal: Vec<(usize, &str)> = (failures.iter())
+        .filter(|failure| failure.class == "illegal-flags")
+        .map(|failure| (failure.count, failure.words.as_deref().unwrap()))
+        .collect();
+    assert_eq!(illegal, [(2, refusals[0]), (1, refusals[2])]);
 }
 
 #[test]

@@ -3,8 +3,9 @@
 //! nothing stays out before it meets the default.
 
 use super::goal::{Direction, Figure, Goal, Objective};
-use super::last_stage::{DEFAULT, FreshStart, LEAST_GAIN, LastStage, ending};
+use super::last_stage::{DEFAULT, FreshStart, LEAST_GAIN, LastStage};
 use super::series::log_figure;
+use super::started::Started;
 use crate::space::{Point, Value};
 use crate::trial::{Ending, Origin, State, Trial};
 use inferometer_catalog::engine::{EngineKind, flag};
@@ -66,6 +67,9 @@ pub struct NeededFlag {
     pub worsens: Option<FigureChange>,
     /// Without it the engine did not serve.
     pub fails_without: bool,
+    /// Without it an SLO or a requirement was missed.
+    #[serde(default)]
+    pub misses_without: bool,
 }
 
 /// How far the trimming of a trial has come.
@@ -79,24 +83,23 @@ pub(super) struct Trimmed {
 
 impl LastStage {
     /// Whether a trial has flags of which some might go.
-    pub(super) fn trims(&self, trials: &[Trial], of: u64) -> bool {
-        let flags = trials.iter().find(|trial| trial.proposal.id == of);
-        let several = flags.is_some_and(|trial| trial.proposal.flags.0.len() > 1);
+    pub(super) fn trims(&self, trials: &Started<'_>, of: u64) -> bool {
+        let several = trials.by_id(of);
+        let several = several.is_some_and(|trial| trial.proposal.flags.0.len() > 1);
         // Logs of earlier versions have pairs with all flags: they stay as they were decided.
-        let mut began = trials.iter();
-        let began = began.any(|trial| trial.proposal.origin == Origin::Trim { of });
-        let is_pair = |trial: &&Trial| match trial.proposal.origin {
-            Origin::Confirm { round, .. } => round.is_none_or(|it| it >= Self::SELECTION_ROUNDS),
+        let began = trials.iter().any(is_part);
+        let is_pair = |trial: &Trial| match trial.proposal.origin {
+            Origin::Confirm { of: other, round } => {
+                other == of && round.is_none_or(|it| it >= Self::SELECTION_ROUNDS)
+            }
             _ => false,
         };
-        let own = trials
-            .iter()
-            .filter(|it| it.proposal.origin.confirms() == Some(of));
-        let is_paired = !began && own.filter(is_pair).count() > 0;
-        self.trim && several && !is_paired
+        self.trim && several && (began || !trials.iter().any(is_pair))
     }
 
-    pub(super) fn trimmed(&self, trials: &[Trial], goal: &Goal, of: u64) -> Trimmed {
+    /// What is left of a trial without the flags that do nothing. One that cannot go is tried
+    /// again whenever a later one could: it may have been needed for that one only.
+    pub(super) fn trimmed(&self, trials: &Started<'_>, goal: &Goal, of: u64) -> Trimmed {
         let mut found = Trimmed {
             of,
             next: None,
@@ -107,11 +110,11 @@ impl LastStage {
                 needed: Vec::new(),
             },
         };
-        let by_id = |id: u64| trials.iter().find(|trial| trial.proposal.id == id);
-        let Some(whole) = by_id(of).filter(|_| self.trims(trials, of)) else {
+        let Some(whole) = trials.by_id(of).filter(|_| self.trims(trials, of)) else {
             return found;
         };
-        let reference = ending(trials, FreshStart { of, round: 0 }).unwrap_or(&whole.ending);
+        let reference = trials.ending(FreshStart { of, round: 0 });
+        let reference = reference.unwrap_or(&whole.ending);
         let tolerance = self.tolerance(trials, goal, whole);
         let watched = |after: &Ending| {
             let limits = self.notable(trials, goal, &goal.limited(), reference, after);
@@ -119,55 +122,71 @@ impl LastStage {
             let worse = worse.map(|(change, _)| change);
             worse.max_by(|a, b| a.value.abs().total_cmp(&b.value.abs()))
         };
-        let mut kept = whole.proposal.flags.clone();
-        for group in groups(&kept, by_id(DEFAULT).map(|default| &default.proposal.point)) {
-            let mut left = kept.clone();
-            left.0.retain(|name, _| !group.contains(name));
-            let origin = Origin::Trim { of };
-            let is_attempt =
-                |trial: &&Trial| trial.proposal.origin == origin && trial.proposal.flags == left;
-            let attempt = trials.iter().find(is_attempt);
-            if let Some(attempt) = attempt
-                && is_as_good(&attempt.ending, reference, goal, tolerance)
+        let is_enough = |attempt: &Trial| {
+            is_as_good(&attempt.ending, reference, goal, tolerance)
                 && watched(&attempt.ending).is_none()
-            {
-                found.of = attempt.proposal.id;
-                let others = goal.others(&USUAL);
-                let also = self.notable(trials, goal, &others, reference, &attempt.ending);
-                found.trimming.also = also.into_iter().map(|(change, _)| change).collect();
-                let gone = kept.0.iter().filter(|(name, _)| group.contains(*name));
-                let gone = gone.map(|(name, value)| (name.clone(), value.clone()));
-                found.trimming.left_out.0.extend(gone);
-                kept = left;
-            } else if left.0.is_empty() || attempt.is_some() {
-                let without = attempt.and_then(|attempt| change(&attempt.ending, reference, goal));
-                let failed = |attempt: &Trial| attempt.ending.state != State::Done;
-                let worsens = attempt.and_then(|attempt| watched(&attempt.ending));
-                let needed = group.iter().filter_map(|name| {
-                    Some(NeededFlag {
-                        flag: name.clone(),
-                        value: kept.get(name)?.clone(),
-                        without,
-                        worsens: worsens.clone(),
-                        fails_without: attempt.is_some_and(failed),
-                    })
-                });
-                found.trimming.needed.extend(needed);
-            } else {
-                found.next = Some(left);
+        };
+        let defaults = trials.by_id(DEFAULT).map(|default| &default.proposal.point);
+        let mut groups = groups(&whole.proposal.flags, defaults);
+        let mut kept = whole.proposal.flags.clone();
+        loop {
+            let mut needed = Vec::new();
+            let mut changed = false;
+            for group in std::mem::take(&mut groups) {
+                let mut left = kept.clone();
+                left.0.retain(|name, _| !group.contains(name));
+                // One that another of the best was trimmed to is not started again.
+                let is_attempt = |trial: &&Trial| is_part(trial) && trial.proposal.flags == left;
+                let attempt = trials.iter().find(is_attempt);
+                if let Some(attempt) = attempt.filter(|attempt| is_enough(attempt)) {
+                    found.of = attempt.proposal.id;
+                    let others = goal.others(&USUAL);
+                    let also = self.notable(trials, goal, &others, reference, &attempt.ending);
+                    found.trimming.also = also.into_iter().map(|(change, _)| change).collect();
+                    let gone = kept.0.iter().filter(|(name, _)| group.contains(*name));
+                    let gone = gone.map(|(name, value)| (name.clone(), value.clone()));
+                    found.trimming.left_out.0.extend(gone);
+                    kept = left;
+                    changed = true;
+                } else if left.0.is_empty() || attempt.is_some() {
+                    let without =
+                        attempt.and_then(|attempt| change(&attempt.ending, reference, goal));
+                    let failed = |attempt: &Trial| attempt.ending.state != State::Done;
+                    let misses = |attempt: &Trial| goal.violation(&attempt.ending) > 0.0;
+                    let worsens = attempt.and_then(|attempt| watched(&attempt.ending));
+                    needed.extend(group.iter().filter_map(|name| {
+                        Some(NeededFlag {
+                            flag: name.clone(),
+                            value: kept.get(name)?.clone(),
+                            without,
+                            worsens: worsens.clone(),
+                            fails_without: attempt.is_some_and(failed),
+                            misses_without: attempt.is_some_and(misses),
+                        })
+                    }));
+                    groups.push(group);
+                } else {
+                    // Until it is tried again, what an earlier turn found stands.
+                    let is_kept = |it: &NeededFlag| kept.0.contains_key(&it.flag);
+                    found.trimming.needed.retain(is_kept);
+                    found.next = Some(left);
+                    return found;
+                }
+            }
+            found.trimming.needed = needed;
+            if !changed || groups.is_empty() {
                 return found;
             }
         }
-        found
     }
 
     /// How much worse the objectives may be, as logarithms: what fresh starts differ by anyway,
     /// or what is worth no flag, and never much of the gain.
-    fn tolerance(&self, trials: &[Trial], goal: &Goal, whole: &Trial) -> f64 {
+    pub(super) fn tolerance(&self, trials: &Started<'_>, goal: &Goal, whole: &Trial) -> f64 {
         let first = goal.objectives.first();
         let log = |ending: &Ending| log_figure(first?, ending);
         let noise = self.selection_noise(trials, goal, log) * std::f64::consts::SQRT_2;
-        let default = trials.iter().find(|trial| trial.proposal.id == DEFAULT);
+        let default = trials.by_id(DEFAULT);
         let default = default.filter(|default| goal.violation(&default.ending) <= 0.0);
         let gain = default.zip(goal.objectives.first());
         let gain = gain.and_then(|(default, objective)| {
@@ -181,7 +200,7 @@ impl LastStage {
     /// Figures that differ by more than fresh starts do, and whether they are worse.
     fn notable(
         &self,
-        trials: &[Trial],
+        trials: &Started<'_>,
         goal: &Goal,
         figures: &[Figure<'_>],
         before: &Ending,
@@ -201,6 +220,11 @@ impl LastStage {
         });
         changed.collect()
     }
+}
+
+/// A start of an earlier trial with fewer flags.
+fn is_part(trial: &Trial) -> bool {
+    matches!(trial.proposal.origin, Origin::Trim { .. })
 }
 
 /// What is left out at once: first the flags that say what the engine does by itself, then each

@@ -2,8 +2,9 @@
 
 use super::confirmation::Challenge;
 use super::goal::{Direction, Goal, Objective};
-use super::last_stage::{DEFAULT, FreshStart, LEAST_GAIN, LastStage, ending, repeats};
+use super::last_stage::{DEFAULT, FreshStart, LEAST_GAIN, LastStage};
 use super::series::{Series, log_figure, mean, squared_spread};
+use super::started::Started;
 use super::trimming::Trimming;
 use crate::trial::Trial;
 use inferometer_analysis::statistics::Difference;
@@ -56,7 +57,44 @@ pub struct Comparison {
     pub trial: u64,
     /// One for each objective that can be compared, the first objective first.
     pub changes: Vec<Change>,
+    /// The pairs of fresh starts that decide.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pairs: Vec<StartPair>,
+    /// What users feel, with and without: the mean over the pairs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub figures: Vec<FigurePair>,
 }
+
+/// A fresh start of the trial and one of the default, with the same prompts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StartPair {
+    /// The number of the start of the trial.
+    pub trial: u64,
+    /// The number of the start of the default.
+    pub default: u64,
+}
+
+/// A figure of the trial and of the default.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FigurePair {
+    /// Its place in the summary.
+    pub metric: String,
+    pub trial: f64,
+    pub default: f64,
+}
+
+/// Figures that are shown with and without, whatever the goal.
+const SHOWN: [&str; 7] = [
+    "throughput.output_tokens_per_s",
+    "latency.ttft_ms.p50",
+    "latency.ttft_ms.p99",
+    "latency.tpot_ms.p50",
+    "latency.tpot_ms.p99",
+    "latency.e2e_ms.p50",
+    "latency.e2e_ms.p99",
+];
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -112,14 +150,16 @@ impl Change {
 }
 
 impl LastStage {
-    /// What the fresh starts show, and they alone.
-    pub fn verdict(&self, trials: &[Trial], goal: &Goal) -> StudyVerdict {
+    /// What the fresh starts show, and they alone. `is_over`: no more will be started, also where
+    /// a newer version would start some.
+    pub fn verdict(&self, trials: &[Trial], goal: &Goal, is_over: bool) -> StudyVerdict {
         let without_comparison = |finding, winner| StudyVerdict {
             finding,
             winner,
             comparison: None,
             trimming: None,
         };
+        let trials = &Started::of(trials);
         let candidates = self.candidates(trials, goal);
         let default = candidates.iter().find(|&&id| id == DEFAULT);
         let searched_default = trials.iter().find(|it| it.proposal.id == DEFAULT);
@@ -133,10 +173,10 @@ impl LastStage {
             };
             return without_comparison(finding, None);
         }
-        if self.next(trials, goal).is_some() {
+        if !is_over && self.next_of(trials, goal).is_some() {
             return without_comparison(Finding::Unconfirmed, None);
         }
-        let repeated_default = Series::of(repeats(trials, DEFAULT), goal);
+        let repeated_default = Series::of(trials.repeated(DEFAULT), goal);
         let Some(challenge) = self.challenge(trials, goal) else {
             return if default_met && repeated_default.holds() {
                 without_comparison(Finding::DefaultBest, Some(DEFAULT))
@@ -151,9 +191,17 @@ impl LastStage {
         let first = (changes.first().zip(goal.objectives.first()))
             .map(|(change, objective)| change.gain(objective.direction));
         let is_default_ahead = first.is_some_and(|gain| gain.value <= 0.0);
-        let comparison = (!changes.is_empty()).then_some(Comparison {
+        let started = pairs(trials, &challenge);
+        let comparison = (!changes.is_empty()).then(|| Comparison {
             trial: challenge.trimmed.of,
             changes,
+            figures: figures(&started),
+            pairs: (started.iter())
+                .map(|(own, default)| StartPair {
+                    trial: own.proposal.id,
+                    default: default.proposal.id,
+                })
+                .collect(),
         });
         let (finding, winner) = if !repeated_default.meets {
             (Finding::DefaultMisses, challenge.trimmed.of)
@@ -173,10 +221,10 @@ impl LastStage {
     /// The change of every objective from the default to the challenger, by the differences
     /// within the rounds of both. Their number is that of the objectives, and the intervals are
     /// wide enough for all of them at once.
-    fn changes(&self, trials: &[Trial], goal: &Goal, challenge: &Challenge) -> Vec<Change> {
+    fn changes(&self, trials: &Started<'_>, goal: &Goal, challenge: &Challenge) -> Vec<Change> {
         let level = 1.0 - RISK / goal.objectives.len().max(1) as f64;
         let log = |objective: &Objective, of, round| {
-            log_figure(objective, ending(trials, FreshStart { of, round })?)
+            log_figure(objective, trials.ending(FreshStart { of, round })?)
         };
         let of = |objective: &Objective| {
             let differences = challenge.rounds.clone().filter_map(|round| {
@@ -186,6 +234,34 @@ impl LastStage {
         };
         goal.objectives.iter().filter_map(of).collect()
     }
+}
+
+/// The fresh starts of the challenger with those of the default.
+fn pairs<'a>(trials: &Started<'a>, challenge: &Challenge) -> Vec<(&'a Trial, &'a Trial)> {
+    let of = |of, round| trials.start(FreshStart { of, round });
+    let rounds = challenge.rounds.clone();
+    let pairs = rounds.filter_map(|round| of(challenge.trimmed.of, round).zip(of(DEFAULT, round)));
+    pairs.collect()
+}
+
+/// The mean of each figure over the pairs that have it on both sides.
+fn figures(pairs: &[(&Trial, &Trial)]) -> Vec<FigurePair> {
+    let of = |path: &&str| {
+        let figure = Objective {
+            path: (*path).to_owned(),
+            direction: Direction::Maximize,
+        };
+        let both = pairs
+            .iter()
+            .filter_map(|(own, default)| figure.of(&own.ending).zip(figure.of(&default.ending)));
+        let (own, default): (Vec<f64>, Vec<f64>) = both.unzip();
+        (!own.is_empty()).then(|| FigurePair {
+            metric: figure.path,
+            trial: mean(&own),
+            default: mean(&default),
+        })
+    };
+    SHOWN.iter().filter_map(of).collect()
 }
 
 fn judged(comparison: Option<&Comparison>) -> Finding {

@@ -3,6 +3,7 @@
 //! off is dropped.
 
 use super::record::{Ending, Proposal, Trial};
+use crate::space::RefusedValue;
 use inferometer_core::summed_json::{SumCheck, end_object};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -19,13 +20,43 @@ pub struct Header {
     pub form: String,
     /// The study's text, so that another one is not continued by mistake.
     pub study: String,
+    /// Logs of earlier versions do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bed: Option<Bed>,
+}
+
+/// Where a study runs, and what of its space can be tried there.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Bed {
+    /// Nothing is started: trials are computed on the simulated engine.
+    pub computed: bool,
+    pub engine: String,
+    /// The engine's version, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The name of its cards.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
+    /// Cards that the command uses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cards: Option<u64>,
+    /// Values of the space that the engine takes with no others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<RefusedValue>,
+    /// Points of the space that the engine takes, where they could be counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub legal_points: Option<u64>,
 }
 
 impl Header {
-    pub fn new(study: &str) -> Self {
+    pub fn new(study: &str, bed: Option<Bed>) -> Self {
         Header {
             form: FORM.to_owned(),
             study: study.to_owned(),
+            bed,
         }
     }
 }
@@ -202,7 +233,7 @@ mod tests {
             Some("ValueError".into()),
         );
         let events = vec![
-            Event::Study(Header::new("[engine]")),
+            Event::Study(Header::new("[engine]", None)),
             Event::Proposed(proposal(0)),
             Event::Proposed(proposal(1)),
             Event::Ended {

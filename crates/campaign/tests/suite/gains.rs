@@ -140,7 +140,10 @@ fn one_study(noise: &Noise, seed: u64) -> (f64, [f64; 2], f64) {
             figure(start.of, 1 + start.round as u64, id),
         ));
     }
-    let comparison = study.last_stage.verdict(&trials, &study.goal).comparison;
+    let comparison = study
+        .last_stage
+        .verdict(&trials, &study.goal, false)
+        .comparison;
     let comparison = comparison.expect("all of them were measured");
     let change = &comparison.changes[0];
     let truth = truth(comparison.trial).exp_m1();

@@ -206,12 +206,13 @@ fn study_of(stored: &Stored) -> KnownResult {
         Some(found) if found.best.is_none() && is_complete == Some(true) => RunState::NothingFound,
         Some(_) | None => RunState::Unfinished,
     };
+    let computed = found.as_ref().is_some_and(|found| found.computed);
     let rows = found.map(|found| found.trials).unwrap_or_default();
     let trials = rows.len();
     KnownResult {
         figures,
         curve: rows.iter().filter_map(|row| row.objective).collect(),
-        computed: tune::is_virtual(&stored.path),
+        computed,
         ..KnownResult::new(&name(stored), Listed::Study { trials }, state)
     }
 }

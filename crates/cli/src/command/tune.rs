@@ -4,7 +4,7 @@ mod shown;
 mod table;
 mod view;
 
-pub use shown::{is_virtual, read_stored, show_stored, stored_page};
+pub use shown::{read_stored, show_stored, stored_page};
 
 use crate::exit::Exit;
 use crate::folder::{folder_here, kept_in};
@@ -121,8 +121,7 @@ pub fn run(arguments: TuneArguments, serve: Serve) -> anyhow::Result<Exit> {
     let prior = prior.map(|file| read_prior(file, &study, &rules));
     let out = kept_in(arguments.out.as_deref(), None, "tune")?;
     let kept = without_secrets_of(&study, &text);
-    let storable: Study = kept.parse().with_context(|| file.display().to_string())?;
-    let journal = Journal::open(&out, &kept)?;
+    let journal = Journal::open(&out, &kept, bed.about(&study, &rules))?;
     let controls: Vec<Control> = slots.iter().map(|_| Control::default()).collect();
     let leave = Control::default();
     let all = controls.iter().chain([&leave]).cloned();
@@ -154,18 +153,17 @@ pub fn run(arguments: TuneArguments, serve: Serve) -> anyhow::Result<Exit> {
     });
     progress.end();
     followers.clear();
-    let trials = std::mem::take(&mut driver.journal.trials);
     // Its journal is open as long as the study goes on.
     drop(driver);
-    shown::show(&storable, &trials, &out, &arguments.output)?;
+    let exit = shown::show_stored(&out, &arguments.output)?;
     let finish = ran?;
     if !arguments.no_html {
-        shown::keep_page(&storable, &trials, &out, &arguments.output);
+        shown::keep_page(&out, &arguments.output)?;
     }
     followers.end();
     match finish {
         Finish::Interrupted => Ok(Exit::Interrupted),
-        Finish::Complete => Ok(shown::exit(&study, &trials)),
+        Finish::Complete => Ok(exit),
     }
 }
 

@@ -531,3 +531,39 @@ fn a_study_says_its_plan_and_one_that_finds_nothing_has_come_to_its_end() {
     let log = std::fs::read_to_string(place.path("tuned/trials.jsonl")).unwrap();
     assert_eq!(log.matches("\"complete\"").count(), 1, "{log}");
 }
+
+#[test]
+fn a_study_of_which_nothing_could_be_measured_is_still_known_to_be_computed() {
+    let place = Place::new();
+    let study = FAILING.replace("--max-num-seqs 3000", "--gpu-memory-utilization 0.1");
+    let study = study.replace(
+        "gpu-memory-utilization = { choice = [0.1, 0.5, 0.9] }\n",
+        "",
+    );
+    let found = json(&tune(&place, &study, &VIRTUAL));
+    assert_eq!(of_state(&found, "done"), Vec::<&Value>::new());
+    assert_eq!(found["computed"], true);
+    assert_eq!(found["bed"]["engine"], "vllm");
+    let shown = place.run(&["report", "tuned", "--lang", "en"]);
+    assert!(
+        shown.stdout.contains("computed in virtual time"),
+        "{}",
+        shown.stdout
+    );
+}
+
+#[test]
+fn a_space_of_one_legal_point_says_so_and_which_values_were_refused() {
+    let place = Place::new();
+    let study = FAILING.replace(" --max-num-seqs 3000", "");
+    let study = study.replace(
+        "max-num-batched-tokens = { int = [4096, 16384], log = true, step = 2 }\ngpu-memory-utilization = { choice = [0.1, 0.5, 0.9] }\n",
+        "block-size = { choice = [7, 16] }\nkv-cache-dtype = { choice = [\"auto\", \"int4\"] }\n",
+    );
+    let found = json(&tune(&place, &study, &VIRTUAL));
+    assert_eq!(found["finding"], "default-alone", "{found}");
+    assert_eq!(found["bed"]["legal_points"], 1);
+    let refused = found["bed"]["refused"].as_array().unwrap();
+    let values: Vec<&Value> = refused.iter().map(|it| &it["value"]).collect();
+    assert_eq!(values, [&Value::from(7), &Value::from("int4")]);
+}

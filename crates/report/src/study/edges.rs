@@ -59,7 +59,10 @@ fn reaches(report: &StudyReport<'_>, name: &str, value: &Value, streams: u32) ->
 /// A flag without an effect may be wherever it is.
 fn matters(report: &StudyReport<'_>, name: &str) -> bool {
     let line = report.result.importance.iter().find(|it| it.flag == name);
-    line.is_none_or(|it| !matches!(it.effect, Effect::None | Effect::NotModelled))
+    line.is_none_or(|it| {
+        let without = [Effect::None, Effect::NotModelled, Effect::DefaultBest];
+        !without.contains(&it.effect)
+    })
 }
 
 /// Whether the engine takes a value beyond: it may refuse that by itself.

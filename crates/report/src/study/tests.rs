@@ -1,7 +1,9 @@
 use super::*;
 use inferometer_campaign::space::{Point, Value};
-use inferometer_campaign::study::{Best, Change, ChangeEffect, Comparison, NeededFlag, Trimming};
-use inferometer_campaign::trial::Measurement;
+use inferometer_campaign::study::{
+    Best, Change, ChangeEffect, Comparison, FigurePair, NeededFlag, StartPair, Trimming,
+};
+use inferometer_campaign::trial::{Bed, Measurement};
 use inferometer_page::text;
 use serde_json::json;
 
@@ -116,10 +118,13 @@ fn sample() -> Sample {
         comparison: Some(Comparison {
             trial: 2,
             changes: vec![change("throughput.output_tokens_per_s", 0.19, [0.15, 0.23])],
+            pairs: Vec::new(),
+            figures: Vec::new(),
         }),
         failures: vec![FailureCount {
             class: "no-room-for-kv-cache".into(),
             count: 1,
+            words: Some("ValueError".into()),
         }],
         ..study.result(&[], false)
     };
@@ -149,6 +154,7 @@ fn the_table_of_flags_names_its_objective_and_what_cannot_be_told_apart() {
     let flag = |name: &str, effect, other: Option<&str>| Importance {
         flag: name.into(),
         share: 0.5,
+        gain: None,
         effect,
         best_at: None,
         changed_with: other.into_iter().map(str::to_owned).collect(),
@@ -274,6 +280,7 @@ fn flags_are_needed_for_what_is_worse_without_them_and_what_else_changes_is_told
             without: Some(-0.001),
             worsens: Some(figure("latency.ttft_ms.p99", 0.9)),
             fails_without: false,
+            misses_without: false,
         }],
     });
     let shown = sample.shown(Lang::En);
@@ -285,4 +292,89 @@ fn flags_are_needed_for_what_is_worse_without_them_and_what_else_changes_is_told
     ] {
         assert!(shown.contains(expected), "{expected}: {shown}");
     }
+}
+
+#[test]
+fn the_report_says_where_it_ran_what_users_feel_and_which_starts_decided() {
+    let mut sample = sample();
+    sample.result.bed = Some(Bed {
+        computed: true,
+        engine: "vllm".into(),
+        version: Some("0.6.3".into()),
+        model: Some("qwen".into()),
+        device: Some("NVIDIA A100".into()),
+        cards: Some(4),
+        refused: vec![RefusedValue {
+            flag: "max-num-seqs".into(),
+            value: Value::Text("lots".into()),
+            because: "argument --max-num-seqs: invalid int value: 'lots'".into(),
+        }],
+        legal_points: Some(1),
+    });
+    sample.result.computed = true;
+    for (id, of, figure) in [
+        (4, 2, 1190.0),
+        (5, 0, 1000.0),
+        (6, 2, 1190.0),
+        (7, 0, 1000.0),
+    ] {
+        let origin = Origin::Confirm { of, round: Some(2) };
+        let mut start = trial(id, origin, State::Done, Some(figure));
+        start.violation = Some(if id == 7 { 0.2 } else { 0.0 });
+        sample.result.trials.push(start);
+    }
+    let comparison = sample.result.comparison.as_mut().unwrap();
+    let pair = |trial, default| StartPair { trial, default };
+    comparison.pairs = vec![pair(4, 5), pair(6, 7)];
+    comparison.figures = vec![FigurePair {
+        metric: "latency.ttft_ms.p99".into(),
+        trial: 823.0,
+        default: 133.0,
+    }];
+    let words = |lang| {
+        let shown = sample.shown(lang);
+        shown.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let shown = words(Lang::En);
+    for expected in [
+        "vllm 0.6.3, 4 × NVIDIA A100",
+        "Model qwen",
+        "TTFT, p99 ms 133 823 +518.8 %",
+        "1 trial 2 4 1,190.00 812.5 SLO met",
+        "2 default 7 1,000.00 812.5 SLO missed",
+        "all 4 pairs of fresh starts gave the same numbers",
+        "only one point of this space",
+        "max-num-seqs lots argument --max-num-seqs: invalid int value: 'lots'",
+    ] {
+        assert!(shown.contains(expected), "{expected}: {shown}");
+    }
+    assert!(words(Lang::Zh).contains("4 × NVIDIA A100"));
+}
+
+#[test]
+fn what_misses_the_slo_without_a_flag_is_said_and_engines_words_end_with_a_sentence() {
+    let mut sample = sample();
+    sample.result.trimming = Some(Trimming {
+        of: 2,
+        left_out: Point::default(),
+        also: Vec::new(),
+        needed: vec![NeededFlag {
+            flag: "max-num-seqs".into(),
+            value: Value::Int(64),
+            without: Some(-0.001),
+            worsens: Some(FigureChange {
+                metric: "latency.ttft_ms.p99".into(),
+                value: 0.589,
+            }),
+            fails_without: false,
+            misses_without: true,
+        }],
+    });
+    let long = "It is refused for a reason that takes some words to say. ".repeat(12);
+    sample.result.failures[0].words = Some(long);
+    let shown = sample.shown(Lang::En);
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    let expected = "the SLO is missed without it: -0.1 %; TTFT, p99 +58.9 %";
+    assert!(shown.contains(expected), "{shown}");
+    assert!(shown.contains("to say. …"), "{shown}");
 }

@@ -1,7 +1,7 @@
 //! `trials.jsonl` of a study's folder: what happened so far, and a writer that keeps it true.
 
 use crate::error::{Context as _, RunnerError, bail};
-use inferometer_campaign::trial::{Ending, Event, Header, Proposal, Trial, TrialLog, append};
+use inferometer_campaign::trial::{Bed, Ending, Event, Header, Proposal, Trial, TrialLog, append};
 use inferometer_store::json_lines::lock;
 use inferometer_store::stored::STUDY_FILE;
 use inferometer_store::whole_file;
@@ -22,7 +22,7 @@ pub struct Journal {
 
 impl Journal {
     /// Begins a study in `folder`, or goes on with the same one.
-    pub fn open(folder: &Path, study: &str) -> Result<Journal, RunnerError> {
+    pub fn open(folder: &Path, study: &str, bed: Bed) -> Result<Journal, RunnerError> {
         std::fs::create_dir_all(folder)
             .with_context(|| format!("cannot make {}", folder.display()))?;
         let path = folder.join(STUDY_FILE);
@@ -54,7 +54,7 @@ impl Journal {
             complete: false,
         };
         match read {
-            None => journal.write(&Event::Study(Header::new(study)))?,
+            None => journal.write(&Event::Study(Header::new(study, Some(bed))))?,
             Some(log) if log.header.study != study => bail!(
                 "{} holds another study; give the study that began there, or another --out",
                 folder.display()

@@ -11,9 +11,9 @@ use crate::servers::Servers;
 use crate::session::Session;
 use inferometer_campaign::space::{FlagRules, KeyRules, NoRules, Point, Rules, config_with};
 use inferometer_campaign::study::Study;
-use inferometer_campaign::trial::{Ending, State};
+use inferometer_campaign::trial::{Bed, Ending, State};
 use inferometer_catalog::engine::{
-    DeviceClass, EngineKind, FailureClass, ModelLimits, failure, flag,
+    DeviceClass, EngineKind, FailureClass, ModelLimits, Version, failure, flag,
 };
 use inferometer_core::options::Options;
 use inferometer_core::scenario::SimClock;
@@ -77,6 +77,10 @@ impl TestBed {
         };
         if study.engine.kind() == EngineKind::Mindie && study.engine.config.is_none() {
             bail!("[engine] config is missing: MindIE is tuned by a copy of its config.json");
+        }
+        let named = study.engine.version;
+        if let Some(remark) = named.and_then(|it| unknown_version(study.engine.kind(), it)) {
+            observer.notice(remark);
         }
         if clock == Some(SimClock::Virtual) {
             let host = simulated_host(device, study.engine.version)?;
@@ -207,6 +211,48 @@ impl TestBed {
         }))
     }
 
+    /// Where the trials of a study run, and what of its space can be tried there.
+    pub fn about(&self, study: &Study, rules: &dyn Rules) -> Bed {
+        let engine = &study.engine;
+        let (version, device) = match &self.engine {
+            BedEngine::Virtual(host) => {
+                let version = engine.command.version(host.version);
+                // llama.cpp counts builds, not versions.
+                let version = Some(version).filter(|it| *it > Version::new(0, 0, 0));
+                let version = version.map(|version| version.to_string());
+                (version, host.device.title.clone())
+            }
+            BedEngine::Real(launcher) => {
+                let described = launcher.engine();
+                let known = described.installed().version.is_some() || engine.version.is_some();
+                let version = known.then(|| described.version().to_string());
+                (version, launcher.class().name.clone())
+            }
+        };
+        let is_known = engine.kind() != EngineKind::Custom;
+        let config = engine.config.as_ref();
+        let config = config.and_then(|file| read_config(file).ok());
+        let key = |name: &str| {
+            let models = config
+                .as_ref()?
+                .pointer("/BackendConfig/ModelDeployConfig/ModelConfig/0")?;
+            models.get(name)
+        };
+        let served = key("modelName").and_then(|name| Some(name.as_str()?.to_owned()));
+        let cards = key("worldSize").and_then(Json::as_u64);
+        Bed {
+            computed: self.is_virtual(),
+            engine: engine.kind().to_string(),
+            // The keys of MindIE's file are those of its newest version.
+            version: version.filter(|_| is_known && engine.config.is_none()),
+            model: served.or_else(|| engine.command.model.clone()),
+            device: Some(device).filter(|name| !name.is_empty()),
+            cards: cards.or_else(|| is_known.then(|| engine.command.parallelism().cards())),
+            refused: study.space.refused_values(rules),
+            legal_points: study.space.legal_count(rules),
+        }
+    }
+
     /// Starts the engine with these flags; its log and files go to `folder`.
     pub fn start(
         &self,
@@ -318,6 +364,26 @@ impl RunningEngine {
     }
 }
 
+/// The highest third number of any release of vLLM, that of 0.2.7.
+const VLLM_MOST_PATCH: u32 = 7;
+
+/// What is to be said of a version that nothing is known of.
+fn unknown_version(kind: EngineKind, version: Version) -> Option<String> {
+    let newest = kind.newest();
+    let text = version.to_string();
+    let patch = text.split('.').nth(2).and_then(|it| it.parse::<u32>().ok());
+    match kind {
+        EngineKind::LlamaServer | EngineKind::Custom => None,
+        _ if version > newest => Some(format!(
+            "{kind} {version} is newer than {newest}, the newest that is known here: its flags and defaults are taken to be those of {newest}"
+        )),
+        EngineKind::Vllm if patch.is_some_and(|it| it > VLLM_MOST_PATCH) => Some(format!(
+            "no release {version} of {kind} is known, and its flags and defaults are guessed from the releases around it; check [engine] version"
+        )),
+        _ => None,
+    }
+}
+
 /// What opens the engine's door while it starts.
 fn access(study: &Study, session: &Session) -> Result<Access, RunnerError> {
     let options = Options {
@@ -362,4 +428,19 @@ fn read_config(file: &Path) -> Result<Json, RunnerError> {
     let text = std::fs::read_to_string(file)
         .with_context(|| format!("cannot read [engine] config {}", file.display()))?;
     serde_json::from_str(&text).with_context(|| format!("[engine] config {}", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_that_cannot_be_known_are_remarked() {
+        let of = |text: &str| unknown_version(EngineKind::Vllm, text.parse().unwrap());
+        assert!(of("0.6.33").unwrap().contains("no release 0.6.33"));
+        assert!(of("0.99").unwrap().contains("newer than"));
+        for known in ["0.6.3", "0.6.3.post1", "0.2.7", "0.11.0"] {
+            assert_eq!(of(known), None, "{known}");
+        }
+    }
 }

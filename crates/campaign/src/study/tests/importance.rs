@@ -129,3 +129,137 @@ fn what_misses_the_slos_at_its_best_end_has_no_direction() {
     let best = seqs.best_at.as_ref().and_then(Value::number).unwrap();
     assert!((24.0..=32.0).contains(&best), "{best}");
 }
+
+/// A study in which every trial but the default has the cache on: without it the engine refuses
+/// the searched number of tokens.
+fn confounded_search() -> (Study, Vec<Trial>) {
+    let study: Study = STUDY.parse().unwrap();
+    let of = |seqs: i64, tokens: i64, cache: bool, block: i64| -> Point {
+        [
+            ("max-num-seqs", Value::Int(seqs)),
+            ("max-num-batched-tokens", Value::Int(tokens)),
+            ("enable-prefix-caching", Value::Bool(cache)),
+            ("block-size", Value::Int(block)),
+        ]
+        .into_iter()
+        .collect()
+    };
+    let default = of(256, 16384, false, 16);
+    let with = |flags: &Point| {
+        let mut all = default.clone();
+        all.0.extend(flags.0.clone());
+        all
+    };
+    let rate = |flags: &Point| -> Option<f64> {
+        let all = with(flags);
+        let number = |name: &str| all.get(name).and_then(Value::number).unwrap();
+        let is_on = all.get("enable-prefix-caching") == Some(&Value::Bool(true));
+        let tokens = number("max-num-batched-tokens");
+        if !is_on && tokens < 16384.0 {
+            return None;
+        }
+        let gain = if is_on { 1.2 } else { 1.0 };
+        let gain = gain * if tokens < 16384.0 { 1.03 } else { 1.0 };
+        Some(
+            100.0
+                * gain
+                * if number("max-num-seqs") < 64.0 {
+                    0.8
+                } else {
+                    1.0
+                },
+        )
+    };
+    let ending = |flags: &Point| match rate(flags) {
+        Some(rate) => served(rate, 500.0),
+        None => Ending::failed(State::Refused, "illegal-flags", None),
+    };
+    let mut trials = vec![Trial {
+        proposal: Proposal {
+            id: 0,
+            origin: Origin::Default,
+            flags: Point::default(),
+            point: default.clone(),
+            repaired: None,
+        },
+        ending: ending(&Point::default()),
+    }];
+    let points = [
+        (512, 8192, 32),
+        (512, 7000, 16),
+        (300, 8192, 32),
+        (512, 6000, 32),
+        (20, 1024, 16),
+        (700, 8192, 32),
+        (400, 8192, 16),
+        (512, 5000, 16),
+        (900, 7000, 16),
+    ];
+    for (at, (seqs, tokens, block)) in points.into_iter().enumerate() {
+        let point = of(seqs, tokens, true, block);
+        let proposal = Proposal {
+            id: at as u64 + 1,
+            origin: Origin::Search,
+            flags: point.clone(),
+            point,
+            repaired: None,
+        };
+        let ending = ending(&proposal.flags);
+        trials.push(Trial { proposal, ending });
+    }
+    while let Some(proposal) = study.confirm(&trials, trials.len() as u64) {
+        let ending = ending(&proposal.flags);
+        trials.push(Trial { proposal, ending });
+        assert!(trials.len() < 80, "the last stage does not end");
+    }
+    (study, trials)
+}
+
+#[test]
+fn flags_are_worth_what_single_changes_show_and_the_rest_is_of_the_one_that_is_left() {
+    let (study, trials) = confounded_search();
+    let result = study.result(&trials, false);
+    let found = &result.importance;
+    let cache = of(found, "enable-prefix-caching");
+    assert!((cache.gain.unwrap() - 0.2).abs() < 0.01, "{found:?}");
+    assert!(cache.share > 0.8, "{found:?}");
+    assert_eq!(cache.best_at, Some(Value::Bool(true)));
+    let tokens = of(found, "max-num-batched-tokens");
+    assert!((tokens.gain.unwrap() - 0.03).abs() < 0.005, "{found:?}");
+    // The largest change of all is that of a value that nobody wants.
+    for idle in ["max-num-seqs", "block-size"] {
+        let line = of(found, idle);
+        assert_eq!(line.share, 0.0, "{found:?}");
+        assert!(
+            matches!(line.effect, Effect::None | Effect::DefaultBest),
+            "{line:?}"
+        );
+    }
+    let trimming = result.trimming.unwrap();
+    for needed in &trimming.needed {
+        assert!(of(found, &needed.flag).share > 0.0, "{needed:?} {found:?}");
+    }
+    for name in trimming.left_out.0.keys() {
+        assert_eq!(of(found, name).share, 0.0, "{name} {found:?}");
+    }
+}
+
+#[test]
+fn flags_that_only_changed_together_are_said_to_be_confounded() {
+    let (mut study, mut trials) = confounded_search();
+    study.last_stage.trim = false;
+    // Without parts of the best nothing tells the cache and the tokens apart.
+    trials.retain(|it| it.is_searched() && it.proposal.id != 5);
+    let result = study.result(&trials, false);
+    let together = [
+        ("enable-prefix-caching", "max-num-batched-tokens"),
+        ("max-num-batched-tokens", "enable-prefix-caching"),
+    ];
+    for (name, other) in together {
+        let line = of(&result.importance, name);
+        assert_eq!(line.effect, Effect::Confounded, "{:?}", result.importance);
+        assert!(line.changed_with.iter().any(|it| it == other), "{line:?}");
+        assert_eq!((line.share, line.gain), (0.0, None), "{line:?}");
+    }
+    assert_eq!(of(&result.importance, "block-size").effect, Effect::None);
+}

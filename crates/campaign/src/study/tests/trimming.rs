@@ -217,3 +217,148 @@ fn no_last_stage_starts_more_often_than_it_says() {
         "{starts}: {usual} to {most}"
     );
 }
+
+/// A trial that sets these flags only.
+fn with_flags(id: u64, flags: &[(&str, i64)], ending: Ending) -> Trial {
+    let flags = flags
+        .iter()
+        .map(|(name, value)| (*name, Value::Int(*value)));
+    let flags: Point = flags.collect();
+    let mut trial = trial(id, Origin::Search, ending);
+    trial.proposal.point = flags.clone();
+    trial.proposal.flags = flags;
+    trial
+}
+
+#[test]
+fn a_configuration_that_was_refuted_does_not_come_back_under_another_number() {
+    let study: Study = STUDY.parse().unwrap();
+    let mut trials = vec![
+        found().remove(0),
+        with_flags(
+            1,
+            &[("max-num-seqs", 64), ("block-size", 16)],
+            served(130.0, 500.0),
+        ),
+        with_flags(
+            2,
+            &[("max-num-seqs", 64), ("block-size", 32)],
+            served(129.0, 500.0),
+        ),
+    ];
+    // Both are as good without their block size, and that command misses its SLO once.
+    let mut pairs = 0;
+    while let Some(proposal) = study.confirm(&trials, trials.len() as u64) {
+        let is_alone = proposal.flags.0.len() == 1 && has(&proposal.flags, "max-num-seqs");
+        let is_pair = is_alone && proposal.origin.confirms().is_some();
+        pairs += usize::from(is_pair);
+        let rate = if has(&proposal.flags, "max-num-seqs") {
+            130.0
+        } else {
+            100.0
+        };
+        let ttft = if is_pair && pairs == 4 { 5000.0 } else { 500.0 };
+        trials.push(Trial {
+            proposal,
+            ending: served(rate, ttft),
+        });
+        assert!(trials.len() < 60, "the last stage does not end");
+    }
+    assert_eq!(pairs, 4, "nothing is started again after its refutation");
+    let alone = |trial: &&Trial| trial.proposal.flags.0.len() == 1;
+    let parts = trials
+        .iter()
+        .filter(|it| matches!(it.proposal.origin, Origin::Trim { .. }));
+    let parts = parts
+        .filter(alone)
+        .filter(|it| has(&it.proposal.flags, "max-num-seqs"));
+    assert_eq!(parts.count(), 1, "one command is one start");
+    let result = study.result(&trials, false);
+    assert_eq!(result.finding, Finding::DefaultBest);
+    assert_eq!(result.best.unwrap().trial, 0);
+}
+
+#[test]
+fn what_was_needed_for_a_flag_that_could_go_later_is_tried_again() {
+    let study: Study = STUDY.parse().unwrap();
+    let mut trials = found();
+    while let Some(proposal) = study.confirm(&trials, trials.len() as u64) {
+        let flags = &proposal.flags;
+        // The prefix cache needs small blocks; the gain needs neither.
+        let is_refused = has(flags, "enable-prefix-caching") && !has(flags, "block-size");
+        let ending = match (is_refused, has(flags, "max-num-seqs")) {
+            (true, _) => Ending::failed(State::Refused, "illegal-flags", None),
+            (false, true) => served(130.0, 500.0),
+            (false, false) => served(100.0, 500.0),
+        };
+        trials.push(Trial { proposal, ending });
+        assert!(trials.len() < 60, "the last stage does not end");
+    }
+    let result = study.result(&trials, false);
+    let names: Vec<String> = result.best.unwrap().flags.0.into_keys().collect();
+    assert_eq!(names, ["max-num-seqs"]);
+    let trimming = result.trimming.unwrap();
+    assert!(
+        trimming.needed.iter().all(|it| !it.fails_without),
+        "{trimming:?}"
+    );
+    assert!(trimming.left_out.0.contains_key("block-size"));
+}
+
+#[test]
+fn a_study_that_an_earlier_version_finished_stays_finished() {
+    let study: Study = STUDY.parse().unwrap();
+    let mut trials = found();
+    let of = |flags: &Point| {
+        let is_refused = has(flags, "enable-prefix-caching") && !has(flags, "block-size");
+        match (is_refused, has(flags, "max-num-seqs")) {
+            (true, _) => Ending::failed(State::Refused, "illegal-flags", None),
+            (false, true) => served(130.0, 500.0),
+            (false, false) => served(100.0, 500.0),
+        }
+    };
+    // Nothing was tried again after another flag could go.
+    while let Some(mut proposal) = study.confirm(&trials, trials.len() as u64) {
+        let is_again = proposal.flags.0.len() == 1 && has(&proposal.flags, "max-num-seqs");
+        if is_again && matches!(proposal.origin, Origin::Trim { .. }) {
+            break;
+        }
+        let ending = of(&proposal.flags);
+        proposal.repaired = None;
+        trials.push(Trial { proposal, ending });
+    }
+    let part = trials.iter().rfind(|it| it.proposal.flags.0.len() == 2);
+    let part = part.unwrap().proposal.id;
+    for round in 2..7 {
+        for (id, rate) in [(part, 130.0), (0, 100.0)] {
+            let origin = Origin::Confirm {
+                of: id,
+                round: Some(round),
+            };
+            let at = trials.len() as u64;
+            trials.push(trial(at, origin, served(rate, 500.0)));
+        }
+    }
+    let result = |complete| {
+        let mut log = TrialLog {
+            header: Header::new(STUDY, None),
+            trials: trials.clone(),
+            pending: Vec::new(),
+            complete,
+            whole_bytes: 0,
+        };
+        log.trials.sort_by_key(|it| it.proposal.id);
+        study.result_of(&log, false)
+    };
+    assert_eq!(result(false).finding, Finding::Unconfirmed);
+    let over = result(true);
+    assert_eq!(over.finding, Finding::Better);
+    let names: Vec<String> = over
+        .trimming
+        .unwrap()
+        .needed
+        .into_iter()
+        .map(|it| it.flag)
+        .collect();
+    assert_eq!(names, ["block-size", "max-num-seqs"]);
+}

@@ -93,11 +93,8 @@ impl<'a> Table<'a> {
         };
         let flags: String = trial.proposal.flags.to_string();
         let flags: String = flags.chars().take(WIDEST).collect();
-        let searched = trials.iter().filter(|trial| trial.is_searched());
-        let place = match trial.proposal.origin {
-            Origin::Confirm { .. } | Origin::Trim { .. } => trial.proposal.id.to_string(),
-            _ => format!("{}/{}", searched.count(), self.study.budget.trials),
-        };
+        // The number of the report; the plan above says how many there are.
+        let place = trial.proposal.id;
         progress.keep(&format!(
             "{place:>7}  {} {figure:>20}  {} {flags}{class}{}",
             pad_right(&why, 12),

@@ -1,0 +1,329 @@
+//! What each flag is worth between the default and the best: by pairs of trials that differ in it
+//! alone, by what the best lost without it, and by what is left of the gain. What only changed
+//! together with others is not guessed, unless a model can be trusted.
+
+use super::super::definition::Study;
+use super::super::goal::Direction;
+use super::super::last_stage::DEFAULT;
+use super::super::series::log_figure;
+use super::super::started::{Started, resolved};
+use super::super::trimming::{NeededFlag, Trimming};
+use super::pairs::{Flag, Levels, Run, levels};
+use super::{Effect, Importance, direction, highest, modelled};
+use crate::search::Observation;
+use crate::space::{Dimension, Point, Value};
+use crate::trial::{Origin, Trial};
+
+/// A model that predicts this share of the trials that it has not seen can be trusted.
+const TRUSTED: f64 = 0.8;
+
+/// What the importance of flags is asked of.
+pub(in super::super) struct Evidence<'a> {
+    pub(in super::super) trials: &'a [Trial],
+    /// The trial that is set against the default.
+    pub(in super::super) best: u64,
+    /// Its relative gain in the first objective, where pairs measured that.
+    pub(in super::super) gain: Option<f64>,
+    pub(in super::super) trimming: Option<&'a Trimming>,
+    /// Searched trials, for a model of what pairs do not tell.
+    pub(in super::super) past: &'a [Observation],
+    pub(in super::super) noise: Option<f64>,
+}
+
+/// A flag with what is known of it so far.
+struct Line {
+    found: Importance,
+    /// What the best has of its gain from this flag, as a logarithm; absent while it is not known.
+    part: Option<f64>,
+}
+
+impl Study {
+    /// The flags by what they are worth against the default; absent where that was not measured.
+    pub(in super::super) fn worth_of_flags(
+        &self,
+        evidence: &Evidence<'_>,
+    ) -> Option<Vec<Importance>> {
+        let started = Started::of(evidence.trials);
+        let default = started.by_id(DEFAULT)?;
+        let best = started.by_id(evidence.best)?;
+        let defaults = &default.proposal.point;
+        let runs = self.runs(&started, defaults);
+        let of = |point: &Point| {
+            let searched = runs.iter().filter(|run| run.group == SEARCHED);
+            let mut same = searched.filter(|run| run.point.same(point));
+            same.next().map(|run| run.log)
+        };
+        let at_best = resolved(defaults, &best.proposal.flags);
+        if at_best.same(defaults) {
+            return None;
+        }
+        let measured = of(&at_best)
+            .zip(of(defaults))
+            .map(|(best, default)| best - default);
+        let total = evidence.gain.map(f64::ln_1p).or(measured)?;
+        let whole = evidence.trimming.and_then(|it| started.by_id(it.of));
+        let unnoticed = (self.last_stage).tolerance(&started, &self.goal, whole.unwrap_or(best));
+        let met = self.met_values(&started, defaults);
+        let dimensions = self.space.dimensions().iter();
+        let pairs = levels(&self.space, &runs, defaults, unnoticed);
+        let mut lines: Vec<Line> = (dimensions.zip(&pairs))
+            .map(|(dimension, (flag, levels))| {
+                let asked = Asked {
+                    dimension,
+                    flag,
+                    levels,
+                    default: defaults.get(&dimension.name),
+                    best: at_best.get(&dimension.name),
+                    met: &met,
+                    unnoticed,
+                    towards: self.goal.objectives.first().map(|it| it.direction),
+                };
+                let is_varied = runs.iter().any(|run| {
+                    let value = run.point.get(&dimension.name);
+                    value.zip(asked.default).is_none_or(|(a, b)| !a.same(b))
+                });
+                asked.line(evidence.trimming, is_varied)
+            })
+            .collect();
+        self.share_the_rest(&mut lines, total, unnoticed, evidence);
+        let gain = |line: &Line| line.part.unwrap_or(0.0).max(0.0);
+        let all: f64 = lines.iter().map(gain).sum();
+        let mut found: Vec<Importance> = (lines.into_iter())
+            .map(|line| Importance {
+                share: if all > 0.0 { gain(&line) / all } else { 0.0 },
+                gain: line.part.map(f64::exp_m1),
+                ..line.found
+            })
+            .collect();
+        found.sort_by(|a, b| {
+            b.share
+                .total_cmp(&a.share)
+                .then_with(|| a.flag.cmp(&b.flag))
+        });
+        Some(found)
+    }
+
+    /// What no pair tells of is the rest of the gain, where it is that of one flag; a model's word
+    /// for several, if it can be trusted; otherwise nobody can say.
+    fn share_the_rest(
+        &self,
+        lines: &mut [Line],
+        total: f64,
+        unnoticed: f64,
+        evidence: &Evidence<'_>,
+    ) {
+        let known: f64 = lines.iter().filter_map(|line| line.part).sum();
+        let open: Vec<usize> = (0..lines.len())
+            .filter(|&at| matches!(lines[at].found.effect, Effect::Confounded | Effect::Needed))
+            .filter(|&at| lines[at].part.is_none())
+            .collect();
+        if let [only] = open[..] {
+            let line = &mut lines[only];
+            let rest = total - known;
+            line.part = Some(rest.max(0.0));
+            if line.found.effect == Effect::Confounded {
+                line.found.effect = if rest > unnoticed {
+                    Effect::Choice
+                } else {
+                    Effect::None
+                };
+                line.found.best_at = line.found.best_at.take().filter(|_| rest > unnoticed);
+            }
+            return;
+        }
+        let model = modelled(
+            &self.space,
+            evidence.past,
+            evidence.noise,
+            self.seed,
+            TRUSTED,
+        );
+        let names: Vec<String> = (open.iter())
+            .map(|&at| lines[at].found.flag.clone())
+            .collect();
+        for at in open {
+            let line = &mut lines[at];
+            let said = model.iter().find(|it| it.flag == line.found.flag);
+            let is_said = |it: &&Importance| {
+                let effects = [Effect::Rises, Effect::Falls, Effect::Mixed, Effect::Choice];
+                it.changed_with.is_empty() && effects.contains(&it.effect)
+            };
+            let is_confounded = line.found.effect == Effect::Confounded;
+            match said.filter(is_said).filter(|_| is_confounded) {
+                Some(said) => {
+                    line.found = said.clone();
+                    line.part = said.gain.map(f64::ln_1p);
+                }
+                None => {
+                    let others = names.iter().filter(|name| **name != line.found.flag);
+                    line.found.changed_with = others.cloned().collect();
+                    line.found.best_at = None;
+                }
+            }
+        }
+    }
+
+    /// Every valid measurement of the first objective, with what it ran with.
+    fn runs(&self, started: &Started<'_>, defaults: &Point) -> Vec<Run> {
+        let Some(objective) = self.goal.objectives.first() else {
+            return Vec::new();
+        };
+        let run = |trial: &Trial| {
+            let (of, group) = match trial.proposal.origin {
+                Origin::Confirm { of, round } => (of, of_round(round?)),
+                Origin::Trim { .. } => (trial.proposal.id, of_round(0)),
+                _ => (trial.proposal.id, SEARCHED),
+            };
+            let log = log_figure(objective, &trial.ending)?;
+            Some(Run {
+                group,
+                point: resolved(defaults, &started.by_id(of)?.proposal.flags),
+                log: match objective.direction {
+                    Direction::Maximize => log,
+                    Direction::Minimize => -log,
+                },
+            })
+        };
+        started.iter().filter_map(run).collect()
+    }
+
+    /// What was run with and met the SLOs.
+    fn met_values(&self, started: &Started<'_>, defaults: &Point) -> Vec<Point> {
+        let met = started.iter().filter(|trial| {
+            let is_measured = !trial.ending.measurements.is_empty();
+            is_measured && self.goal.violation(&trial.ending) <= 0.0
+        });
+        met.map(|trial| resolved(defaults, &trial.proposal.flags))
+            .collect()
+    }
+}
+
+/// Searched trials saw the same prompts, and those of each round of the last stage.
+const SEARCHED: usize = 0;
+
+fn of_round(round: usize) -> usize {
+    SEARCHED + 1 + round
+}
+
+struct Asked<'a> {
+    dimension: &'a Dimension,
+    flag: &'a Flag<'a>,
+    levels: &'a Levels,
+    default: Option<&'a Value>,
+    best: Option<&'a Value>,
+    met: &'a [Point],
+    unnoticed: f64,
+    towards: Option<Direction>,
+}
+
+impl Asked<'_> {
+    fn line(&self, trimming: Option<&Trimming>, is_varied: bool) -> Line {
+        let name = &self.dimension.name;
+        let needed = trimming.and_then(|it| it.needed.iter().find(|it| it.flag == *name));
+        if let Some(needed) = needed {
+            return self.needed(needed);
+        }
+        let is_left_out = trimming.is_some_and(|it| it.left_out.0.contains_key(name));
+        let is_same = match (self.default, self.best) {
+            (Some(default), Some(best)) => default.same(best),
+            (default, best) => default.is_some() == best.is_some(),
+        };
+        if !is_varied {
+            return self.said(Effect::NotVaried, None, Some(0.0));
+        }
+        if is_left_out || is_same {
+            return self.unused();
+        }
+        let worth = self.best.and_then(|it| self.levels.worth_of(it, self.flag));
+        match worth {
+            None => self.said(Effect::Confounded, self.best.cloned(), None),
+            Some(worth) if worth > self.unnoticed => {
+                let (effect, best_at) = self.direction();
+                self.said(effect, best_at, Some(worth))
+            }
+            Some(_) => self.unused(),
+        }
+    }
+
+    /// A flag that the best does without, or that gains it nothing.
+    fn unused(&self) -> Line {
+        let worst = self.levels.worth.iter().map(|(_, worth)| *worth);
+        let worst = worst.fold(0.0, f64::min);
+        match self.levels.pairs {
+            0 => self.said(Effect::Unclear, None, Some(0.0)),
+            _ if worst < -self.unnoticed => {
+                self.said(Effect::DefaultBest, self.default.cloned(), Some(0.0))
+            }
+            _ => self.said(Effect::None, None, Some(0.0)),
+        }
+    }
+
+    fn needed(&self, needed: &NeededFlag) -> Line {
+        let lost = needed.without.map(|change| match self.towards {
+            Some(Direction::Minimize) => change.ln_1p(),
+            _ => -change.ln_1p(),
+        });
+        let is_seen = lost.is_some_and(|lost| lost > self.unnoticed) && !needed.misses_without;
+        let effect = if is_seen {
+            self.direction().0
+        } else {
+            Effect::Needed
+        };
+        let lost = lost.map(|lost| lost.max(0.0));
+        self.said(effect, Some(needed.value.clone()), lost)
+    }
+
+    /// Which way the levels go that met the SLOs, and the best of them.
+    fn direction(&self) -> (Effect, Option<Value>) {
+        let is_met = |value: &Value| {
+            let mut met = self.met.iter();
+            met.any(|point| {
+                point
+                    .get(&self.dimension.name)
+                    .is_some_and(|it| it.same(value))
+            })
+        };
+        let levels = self.levels.worth.iter().flat_map(|(values, worth)| {
+            // A default such as -1 for "by itself" has no place among the numbers.
+            let met = values.iter().filter(|value| is_met(value));
+            let met = met.filter(|value| self.dimension.domain.contains(value));
+            met.map(|value| (value.clone(), *worth))
+        });
+        let mut levels: Vec<(Value, f64)> = levels.collect();
+        let curve = |levels: &[(Value, f64)]| -> Vec<f64> {
+            levels.iter().map(|(_, worth)| *worth).collect()
+        };
+        if self.dimension.domain.is_unordered() || levels.len() < 2 {
+            // Of several that are as good, that of the best.
+            let best = highest(&curve(&levels)).map(|at| levels[at].0.clone());
+            return (Effect::Choice, self.best.cloned().or(best));
+        }
+        let number = |value: &Value| value.number().unwrap_or(0.0);
+        levels.sort_by(|(a, _), (b, _)| number(a).total_cmp(&number(b)));
+        let (effect, best) = direction(&curve(&levels));
+        let worth = self.best.and_then(|it| self.levels.worth_of(it, self.flag));
+        let top = best.map(|at| levels[at].1);
+        let is_top = worth
+            .zip(top)
+            .is_none_or(|(own, top)| own >= top - self.unnoticed);
+        let best_at = match is_top {
+            true => self.best.cloned(),
+            false => best.map(|at| levels[at].0.clone()),
+        };
+        (effect, best_at)
+    }
+
+    fn said(&self, effect: Effect, best_at: Option<Value>, part: Option<f64>) -> Line {
+        Line {
+            found: Importance {
+                flag: self.dimension.name.clone(),
+                share: 0.0,
+                effect,
+                best_at,
+                changed_with: Vec::new(),
+                gain: None,
+            },
+            part,
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Where a study ran and on what work, and what is to be known of its numbers.
+
+use super::{StudyReport, sides};
+use inferometer_campaign::trial::Level;
+use inferometer_core::options::WorkOptions;
+use inferometer_message::{NoteText, SetupText, StudyText};
+use inferometer_page::doc::Pair;
+use inferometer_page::number;
+
+/// Engine, cards, model, work and load.
+pub(super) fn pairs(report: &StudyReport<'_>) -> Vec<Pair> {
+    let lang = report.lang;
+    let mut pairs = Vec::new();
+    let mut say = |name: &str, value: String| {
+        if !value.is_empty() {
+            pairs.push(Pair::new(name, value));
+        }
+    };
+    if let Some(bed) = &report.result.bed {
+        let version = bed.version.as_deref().unwrap_or_default();
+        let engine = format!("{} {version}", bed.engine);
+        let cards = bed.device.as_ref().map(|device| match bed.cards {
+            Some(cards @ 2..) => format!("{cards} × {device}"),
+            _ => device.clone(),
+        });
+        let parts = [Some(engine.trim().to_owned()), cards];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        say(StudyText::EngineName.text(lang), parts.join(", "));
+        let model = bed.model.clone().unwrap_or_default();
+        say(SetupText::Model.text(lang), model);
+    }
+    say(StudyText::Work.text(lang), work(&report.study.work));
+    let levels = report.study.levels.iter().map(|level| match level {
+        Level::Concurrency(streams) => {
+            StudyText::Streams.with(lang, &[("count", number::count((*streams).into()))])
+        }
+        Level::Capacity => StudyText::Capacity.text(lang).to_owned(),
+    });
+    let requests =
+        report.study.load.requests.map(|requests| {
+            StudyText::Requests.with(lang, &[("count", number::count(requests.0))])
+        });
+    let load: Vec<String> = levels.chain(requests).collect();
+    say(StudyText::Load.text(lang), load.join(", "));
+    pairs
+}
+
+/// The work in the words of the study.
+fn work(work: &WorkOptions) -> String {
+    let Ok(serde_json::Value::Object(given)) = serde_json::to_value(work) else {
+        return String::new();
+    };
+    let words = given.iter().filter(|(_, value)| !value.is_null());
+    let words = words.map(|(name, value)| match value {
+        serde_json::Value::String(text) => format!("{name} {text}"),
+        other => format!("{name} {other}"),
+    });
+    words.collect::<Vec<_>>().join(", ")
+}
+
+/// What a reader must know of the numbers.
+pub(super) fn notes(report: &StudyReport<'_>) -> Vec<String> {
+    let lang = report.lang;
+    let mut notes = Vec::new();
+    if report.result.computed {
+        notes.push(NoteText::VirtualTime.text(lang).to_owned());
+    }
+    if sides::is_one_start(report) {
+        let repeats = report.study.last_stage.repeats.to_string();
+        notes.push(StudyText::OneStart.with(lang, &[("repeats", repeats)]));
+    }
+    let legal = report.result.bed.as_ref().and_then(|bed| bed.legal_points);
+    if legal == Some(1) {
+        notes.push(StudyText::OneLegalPoint.text(lang).to_owned());
+    }
+    notes
+}

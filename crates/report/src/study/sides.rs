@@ -1,0 +1,112 @@
+//! The best beside the default: what users feel, and the fresh starts that decide.
+
+use super::{StudyReport, few_samples, outcome, percent, slo_figure, slo_heading, starred};
+use inferometer_campaign::study::{FigurePair, TrialRow};
+use inferometer_chart::metric_name::name_and_unit;
+use inferometer_core::slo::SloScope;
+use inferometer_message::StudyText;
+use inferometer_page::doc::{Cell, Column, Table, Unit};
+use inferometer_page::number;
+
+/// Throughput and latencies of both.
+pub(super) fn figures(report: &StudyReport<'_>) -> Table {
+    let lang = report.lang;
+    let comparison = report.result.comparison.iter();
+    let row = |pair: &FigurePair| {
+        let (name, unit) = name_and_unit(&pair.metric, lang);
+        let decimals = number::decimals(pair.default.min(pair.trial));
+        let cell = |figure| Cell::number(Some(figure), Unit::Count, decimals);
+        vec![
+            Cell::text(format!("{name} {unit}").trim().to_owned()),
+            cell(pair.default),
+            cell(pair.trial),
+            Cell::text(percent(pair.trial / pair.default - 1.0)),
+        ]
+    };
+    let trial = comparison.clone().next().map(|it| it.trial.to_string());
+    let trial = [("trial", trial.unwrap_or_default())];
+    Table::new(
+        vec![
+            Column::left(""),
+            Column::right(StudyText::Default.text(lang)),
+            Column::right(&StudyText::TrialNumber.with(lang, &trial)),
+            Column::right(StudyText::ChangeOfFigure.text(lang)),
+        ],
+        comparison.flat_map(|it| &it.figures).map(row),
+    )
+}
+
+/// Every pair of fresh starts: the first objective and each SLO of both.
+pub(super) fn starts(report: &StudyReport<'_>) -> Table {
+    let lang = report.lang;
+    let slos = &report.study.goal.slos;
+    let mut columns = vec![
+        Column::right(StudyText::PairNumber.text(lang)),
+        Column::left(StudyText::Why.text(lang)),
+        Column::right(StudyText::Id.text(lang)),
+    ];
+    for objective in report.objectives() {
+        let known = objective.path.split_once('.').map(|(_, rest)| rest);
+        columns.push(Column::right(known.unwrap_or(&objective.path)));
+    }
+    columns.extend(slos.iter().map(|slo| Column::right(&slo_heading(slo))));
+    columns.push(Column::left(StudyText::State.text(lang)));
+    let mut rows = Vec::new();
+    for (at, (own, default)) in pairs(report).into_iter().enumerate() {
+        let trial = report
+            .result
+            .comparison
+            .iter()
+            .map(|it| it.trial.to_string());
+        let trial = [("trial", trial.collect::<String>())];
+        let names = [
+            (StudyText::TrialNumber.with(lang, &trial), own),
+            (StudyText::Default.text(lang).to_owned(), default),
+        ];
+        for (name, start) in names {
+            let mut cells = vec![
+                Cell::count(at as u64 + 1),
+                Cell::text(name),
+                Cell::count(start.id),
+            ];
+            let figures = start.objectives.iter();
+            cells.extend(figures.map(|figure| Cell::number(*figure, Unit::Count, 2)));
+            cells.extend(slos.iter().enumerate().map(|(at, slo)| {
+                let figure = slo_figure(start, at).map(|figure| match slo.scope {
+                    SloScope::Request | SloScope::Session => figure * 100.0,
+                    SloScope::Percentile(_) | SloScope::Mean => figure,
+                });
+                starred(start, slo, Cell::number(figure, Unit::Count, 1))
+            }));
+            cells.push(Cell::text(match outcome(start) {
+                StudyText::Done if !slos.is_empty() => StudyText::SloMet.text(lang),
+                other => other.text(lang),
+            }));
+            rows.push(cells);
+        }
+    }
+    Table {
+        columns,
+        footnotes: few_samples(report, &rows).into_iter().collect(),
+        rows,
+    }
+}
+
+/// Fresh starts of the simulated engine that gave one number only: they are one measurement.
+pub(super) fn is_one_start(report: &StudyReport<'_>) -> bool {
+    let pairs = pairs(report);
+    let mut others = pairs.iter().skip(1).peekable();
+    report.result.computed
+        && others.peek().is_some()
+        && others.all(|(own, default)| {
+            own.objectives == pairs[0].0.objectives && default.objectives == pairs[0].1.objectives
+        })
+}
+
+fn pairs<'a>(report: &StudyReport<'a>) -> Vec<(&'a TrialRow, &'a TrialRow)> {
+    let by_id = |id: u64| report.result.trials.iter().find(|it| it.id == id);
+    let pairs = report.result.comparison.iter().flat_map(|it| &it.pairs);
+    pairs
+        .filter_map(|pair| by_id(pair.trial).zip(by_id(pair.default)))
+        .collect()
+}
