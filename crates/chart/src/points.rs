@@ -266,15 +266,19 @@ fn spread<T>(all: Vec<T>, most: usize) -> impl Iterator<Item = T> {
     all.filter_map(move |(place, it)| chosen.contains(&place).then_some(it))
 }
 
-/// The highest level up to which a lone ladder meets its objectives; absent where none are
-/// judged, or all levels meet them.
+/// The highest level up to which a lone ladder meets its objectives, by what was measured validly;
+/// absent where none are judged, or all levels meet them.
 fn within_objectives(ladder: &Ladder<'_>) -> Option<f64> {
     let [alone] = ladder.series.as_slice() else {
         return None;
     };
     let mut levels: Vec<(f64, bool)> = (alone.points.iter())
+        .filter(|(_, summary)| summary.valid)
         .filter_map(|(level, summary)| match level {
-            Level::Number(value) => Some((*value, summary.slo.as_ref()?.met?)),
+            Level::Number(value) => {
+                let met = summary.slo.as_ref()?.met?;
+                Some((*value, met && summary.can_win()))
+            }
             Level::Name(_) => None,
         })
         .collect();

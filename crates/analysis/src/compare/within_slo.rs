@@ -18,8 +18,8 @@ pub struct WithinSlo {
     pub objectives: Vec<String>,
     /// What the load counts: `concurrency` or `rate`.
     pub load: String,
-    /// The highest load that meets all objectives, as every lower one does; absent where the
-    /// lowest does not.
+    /// The highest load that meets all objectives, as every lower one does that was measured
+    /// validly; absent where the lowest does not.
     pub met_up_to: Option<f64>,
     /// The next load that misses one; absent where none was measured.
     pub missed_at: Option<f64>,
@@ -133,6 +133,9 @@ fn of_ladder(mut runs: Levels<'_>) -> Option<WithinSlo> {
     if levels.len() < 2 || !runs.iter().all(alike) {
         return None;
     }
+    // An invalid run says nothing of its load, neither that it meets the objectives nor that not.
+    let is_known = |level: &&[(f64, &RunSample)]| level.iter().all(|it| it.1.summary.valid);
+    let levels: Vec<&[(f64, &RunSample)]> = levels.into_iter().filter(is_known).collect();
     let met = |(_, run): &(f64, &RunSample)| run.summary.slo.as_ref().and_then(|slo| slo.met);
     let meets = |level: &&&[(f64, &RunSample)]| {
         (level.iter()).all(|it| it.1.summary.can_win() && met(it) == Some(true))
@@ -248,6 +251,21 @@ mod tests {
         assert_eq!(ladder.cards, Some(2.0));
         let ladder = &of_groups(&[group("a", 2, &[(8, 140.0), (16, 150.0)])])[0];
         assert_eq!((ladder.met_up_to, ladder.missed_at), (None, Some(8.0)));
+    }
+
+    #[test]
+    fn an_invalid_run_says_nothing_of_its_load() {
+        let mut group = group(
+            "a",
+            1,
+            &[(4, 40.0), (8, 40.0), (16, 50.0), (32, 60.0), (64, 150.0)],
+        );
+        for place in [1, 3] {
+            group.runs[place].summary.valid = false;
+        }
+        let ladder = &of_groups(&[group])[0];
+        let found = (ladder.met_up_to, ladder.missed_at);
+        assert_eq!(found, (Some(16.0), Some(64.0)));
     }
 
     #[test]
