@@ -212,11 +212,6 @@ impl Columns {
         self.real("client_lag_p99_ms", summary.client.lag_p99_ms);
         self.real("client_pulse_p99_ms", summary.client.pulse_p99_ms);
         self.real("items_per_s", throughput.items_per_s);
-        let asked = summary.continuation.as_ref();
-        self.known("asked_chars", asked.map(|it| it.asked_chars));
-        self.real("chars_mean", asked.and_then(|it| it.chars_mean));
-        self.known("refused", asked.map(|it| it.refused));
-        self.known("very_short", asked.map(|it| it.very_short));
         let sessions = summary.sessions.as_ref();
         self.known("sessions_complete", sessions.map(|it| it.complete));
         self.known("sessions_failed", sessions.map(|it| it.failed));
@@ -248,6 +243,11 @@ impl Columns {
         let media = summary.media.as_ref();
         self.real("audio_s", media.and_then(|media| media.audio_s));
         self.sample("rtf", media.and_then(|media| media.rtf.as_ref()));
+        let asked = summary.continuation.as_ref();
+        self.known("asked_chars", asked.map(|it| it.asked_chars));
+        self.real("chars_mean", asked.and_then(|it| it.chars_mean));
+        self.known("refused", asked.map(|it| it.refused));
+        self.known("very_short", asked.map(|it| it.very_short));
     }
 
     fn interval(&mut self, name: &str, interval: Option<[f64; 2]>) {

@@ -44,7 +44,7 @@ pub(super) fn sections(report: &SweepReport<'_>, rows: &[MeasuredPoint<'_>]) -> 
 fn table(
     report: &SweepReport<'_>,
     loads: &[&String],
-    output: &String,
+    output: &str,
     rows: &[&MeasuredPoint<'_>],
 ) -> Table {
     let lang = report.lang;
