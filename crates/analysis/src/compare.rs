@@ -26,6 +26,7 @@ use contrast::Contrast;
 use inferometer_core::point::Point;
 use pairing::{aligned, by_point, copies};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use strum::VariantArray as _;
 
 /// Name and version of the form.
@@ -235,6 +236,18 @@ pub struct Copies {
 }
 
 impl Comparison {
+    /// A point of the baseline that one group lacks and another has is not without a partner.
+    fn forget_partners_elsewhere(&mut self) {
+        let paired: BTreeSet<String> = self.rows.iter().map(|row| row.point.key()).collect();
+        let mut seen = BTreeSet::new();
+        let baseline = &self.baseline;
+        self.unpaired.retain(|alone| {
+            let key = alone.point.key();
+            let is_paired = alone.group == *baseline && paired.contains(&key);
+            !is_paired && seen.insert((alone.group.clone(), key))
+        });
+    }
+
     /// Whether a row is worse: by the primary metrics only, or by any.
     pub fn is_worse(&self, primary_only: bool) -> bool {
         let counts = |row: &&Row| row.primary || !primary_only;
@@ -278,6 +291,7 @@ pub fn compare(groups: &[Group], settings: &Settings) -> Comparison {
             against(&groups[0], group, settings, &mut comparison, &mut why_not);
         }
     }
+    comparison.forget_partners_elsewhere();
     comparison.comparable = why_not.is_empty();
     comparison.why_not = why_not.iter().map(WhyNot::to_string).collect();
     comparison.reasons = why_not;

@@ -41,7 +41,7 @@ inferometer_text::texts! {
         Doubtful => "DOUBTFUL", "有疑点";
         Invalid => "INVALID", "无效（INVALID）";
         SomeInvalid => "{count} OF {all} INVALID", "{all} 个中 {count} 个无效（INVALID）";
-        CountContradicting => "rows of tables that contradict their block: {count}", "与结果块不符的表格行 {count} 个";
+        CountContradicting => "contradicting table rows: {count}", "与结果块不符的表格行 {count} 个";
         CountResults => "results: {count}", "结果 {count} 个";
         CountRepeated => "repeated in tables: {count}", "表格中重复 {count} 个";
         CountInvalid => "invalid: {count}", "无效 {count} 个";

@@ -165,7 +165,11 @@ fn an_import_has_a_page_pictures_and_tables_with_its_doubts_first() {
     place.write("notes.md", NOTES);
     let ended = place.run(&["import", "notes.md", "--out", "kept", "--lang", "en"]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    assert!(ended.stdout.starts_with("INVALID"), "{}", ended.stdout);
+    assert!(
+        ended.stdout.starts_with("1 OF 3 INVALID"),
+        "{}",
+        ended.stdout
+    );
     for expected in ["lost-requests", "Lost requests", "50 of 1,000"] {
         assert!(
             ended.stdout.contains(expected),
@@ -189,7 +193,7 @@ fn an_import_has_a_page_pictures_and_tables_with_its_doubts_first() {
         chinese.stdout
     );
     let beside = place.run(&["import", "notes.md", "-o", "beside", "--lang", "en"]);
-    assert!(beside.stdout.starts_with("INVALID"), "{beside:?}");
+    assert!(beside.stdout.starts_with("1 OF 3 INVALID"), "{beside:?}");
     assert!(place.path("beside/import.json").is_file());
     assert_eq!(place.run(&["report", "beside"]).code, Some(0));
     let lost = place.run(&["import", "notes.md", "--no-keep", "--format", "html"]);

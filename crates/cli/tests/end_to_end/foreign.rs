@@ -32,7 +32,7 @@ fn an_import_is_shown_kept_listed_and_opened_again() {
     let shown = place.run(&["import", "notes.md", "--lang", "en"]);
     assert_eq!(shown.code, Some(0), "{shown:?}");
     for expected in [
-        "results: 2",
+        "results: 1, refused starts: 1",
         "as defined by vllm",
         "max-num-seqs=32",
         "no room for this",
@@ -354,6 +354,68 @@ fn sections() -> String {
     )
 }
 
+/// One model of two engines, of which one has it on two cards, and a larger model of both that
+/// exhausts the memory of one.
+fn on_two_cards() -> String {
+    let table = |rates: [u32; 2], last: &str| {
+        let [low, high] = rates;
+        format!(
+            "| 并发 | 请求数 | 成功 | QPS | 吞吐量 (tok/s) |\n|---|---|---|---|---|\n\
+             | 8 | 1000 | 1000 | 1.0 | {low} |\n| 16 | 1000 | 1000 | 2.0 | {high} |\n{last}\n"
+        )
+    };
+    let exhausted = "| 32 | OOM | OOM | OOM | OOM |\n";
+    [
+        ("MindIE, 910B4: 8X32G", "Qwen-7B", table([100, 200], "")),
+        (
+            "MindIE, 910B4: 8X32G",
+            "Qwen-72B",
+            table([30, 50], exhausted),
+        ),
+        ("vLLM, A100: 4X80G", "Qwen-7B", table([400, 800], "")),
+        ("vLLM, A100: 4X80G", "Qwen-72B", table([120, 200], "")),
+        ("vLLM, 910B4: 8X32G", "Qwen-7B", table([102, 205], "")),
+    ]
+    .map(|(engine, model, table)| format!("## {engine}\n\n### {model}\n\n#### openqa\n\n{table}"))
+    .concat()
+}
+
+#[test]
+fn a_test_on_two_cards_is_a_side_for_each_and_models_are_not_pooled() {
+    let place = Place::new();
+    place.write("notes.md", on_two_cards());
+    let sides = ["notes.md@engine=MindIE", "notes.md@engine=vLLM"];
+    let ended = place.run(&["compare", sides[0], sides[1], "--lang", "en"]);
+    let text = &ended.stdout;
+    let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for expected in [
+        "notes.md@engine=vLLM@card=A100, Qwen-7B / openqa: output tok/s better at 2 of 2",
+        "notes.md@engine=vLLM@card=A100, Qwen-72B / openqa: output tok/s better at 2 of 2",
+        "notes.md@engine=vLLM@card=910B4, Qwen-7B / openqa: output tok/s cannot tell at 2 of 2",
+        "different cards: 910B4, A100, 910B4",
+        "notes.md@engine=MindIE: ran out of memory at concurrency=32",
+    ] {
+        assert!(joined.contains(expected), "{expected}: {text}");
+    }
+    assert!(!text.contains("different models"), "{text}");
+    assert!(!text.contains("Without a partner"), "{text}");
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 80),
+        "{text}"
+    );
+    // The number of requests suffices; without it the remedy is told.
+    let uncounted = on_two_cards().replace("请求数 | 成功", "卡温 | 功耗");
+    place.write("uncounted.md", uncounted);
+    let sides = ["uncounted.md#MindIE/72B", "uncounted.md#vLLM/72B"];
+    let ended = place.run(&["compare", sides[0], sides[1], "--lang", "en"]);
+    let joined = ended
+        .stdout
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    assert!(joined.contains("add a column of requests"), "{joined}");
+}
+
 #[test]
 fn long_notes_are_read_and_compared_by_section() {
     let place = Place::new();
@@ -369,7 +431,7 @@ fn long_notes_are_read_and_compared_by_section() {
     let ahead = "vLLM 1,200 tok/s at c32; MindIE 300 tok/s at c32 (75 % less)";
     assert!(beside.contains(ahead), "{beside}");
     let lines = [["c8", "100", "400"], ["c16", "200", "800"]];
-    for wanted in lines.map(|line| [&line[..], &["vLLM", "+300", "%"]].concat()) {
+    for wanted in lines.map(|line| [&line[..], &["vLLM", "+300", "%", "MindIE"]].concat()) {
         let has = |line: &str| line.split_whitespace().eq(wanted.iter().copied());
         assert!(beside.lines().any(has), "{wanted:?}: {beside}");
     }
