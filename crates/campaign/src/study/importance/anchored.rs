@@ -4,7 +4,7 @@
 
 use super::super::definition::Study;
 use super::super::goal::Direction;
-use super::super::last_stage::DEFAULT;
+use super::super::last_stage::{DEFAULT, LEAST_GAIN};
 use super::super::series::log_figure;
 use super::super::started::{Started, resolved};
 use super::super::trimming::{NeededFlag, Trimming};
@@ -62,7 +62,10 @@ impl Study {
             .map(|(best, default)| best - default);
         let total = evidence.gain.map(f64::ln_1p).or(measured)?;
         let whole = evidence.trimming.and_then(|it| started.by_id(it.of));
-        let unnoticed = (self.last_stage).tolerance(&started, &self.goal, whole.unwrap_or(best));
+        let unnoticed = match total.abs() < LEAST_GAIN {
+            true => LEAST_GAIN,
+            false => (self.last_stage).tolerance(&started, &self.goal, whole.unwrap_or(best)),
+        };
         let met = self.met_values(&started, defaults);
         let dimensions = self.space.dimensions().iter();
         let pairs = levels(&self.space, &runs, defaults, unnoticed);
@@ -77,6 +80,7 @@ impl Study {
                     met: &met,
                     unnoticed,
                     towards: self.goal.objectives.first().map(|it| it.direction),
+                    default_misses: self.goal.violation(&default.ending) > 0.0,
                 };
                 let is_varied = runs.iter().any(|run| {
                     let value = run.point.get(&dimension.name);
@@ -120,7 +124,7 @@ impl Study {
         if let [only] = open[..] {
             let line = &mut lines[only];
             let rest = total - known;
-            line.part = Some(rest.max(0.0));
+            line.part = Some(rest).map(|rest| if rest > unnoticed { rest } else { 0.0 });
             if line.found.effect == Effect::Confounded {
                 line.found.effect = if rest > unnoticed {
                     Effect::Choice
@@ -214,6 +218,8 @@ struct Asked<'a> {
     met: &'a [Point],
     unnoticed: f64,
     towards: Option<Direction>,
+    /// The default misses the SLOs, which the best needs its flags for.
+    default_misses: bool,
 }
 
 impl Asked<'_> {
@@ -263,6 +269,14 @@ impl Asked<'_> {
             Some(Direction::Minimize) => change.ln_1p(),
             _ => -change.ln_1p(),
         });
+        // The only flag that is left was not left out.
+        if lost.is_none() && !needed.fails_without {
+            let effect = match self.default_misses {
+                true => Effect::Needed,
+                false => Effect::Confounded,
+            };
+            return self.said(effect, Some(needed.value.clone()), None);
+        }
         let is_seen = lost.is_some_and(|lost| lost > self.unnoticed) && !needed.misses_without;
         let effect = if is_seen {
             self.direction().0
