@@ -22,7 +22,7 @@ pub(in super::super) struct Evidence<'a> {
     pub(in super::super) trials: &'a [Trial],
     /// The trial that is set against the default.
     pub(in super::super) best: u64,
-    /// Its relative gain in the first objective, where pairs measured that.
+    /// Its gain in the first objective as a logarithm, larger is better, where pairs measured it.
     pub(in super::super) gain: Option<f64>,
     pub(in super::super) trimming: Option<&'a Trimming>,
     /// Searched trials, for a model of what pairs do not tell.
@@ -60,12 +60,13 @@ impl Study {
         let measured = of(&at_best)
             .zip(of(defaults))
             .map(|(best, default)| best - default);
-        let total = evidence.gain.map(f64::ln_1p).or(measured)?;
+        let total = evidence.gain.or(measured)?;
         let whole = evidence.trimming.and_then(|it| started.by_id(it.of));
         let unnoticed = match total.abs() < LEAST_GAIN {
             true => LEAST_GAIN,
             false => (self.last_stage).tolerance(&started, &self.goal, whole.unwrap_or(best)),
         };
+        let towards = self.goal.objectives.first().map(|it| it.direction);
         let met = self.met_values(&started, defaults);
         let dimensions = self.space.dimensions().iter();
         let pairs = levels(&self.space, &runs, defaults, unnoticed);
@@ -79,7 +80,7 @@ impl Study {
                     best: at_best.get(&dimension.name),
                     met: &met,
                     unnoticed,
-                    towards: self.goal.objectives.first().map(|it| it.direction),
+                    towards,
                     default_misses: self.goal.violation(&default.ending) > 0.0,
                 };
                 let is_varied = runs.iter().any(|run| {
@@ -95,7 +96,10 @@ impl Study {
         let mut found: Vec<Importance> = (lines.into_iter())
             .map(|line| Importance {
                 share: if all > 0.0 { gain(&line) / all } else { 0.0 },
-                gain: line.part.map(f64::exp_m1),
+                gain: line.part.map(|part| match towards {
+                    Some(Direction::Minimize) => -(-part).exp_m1(),
+                    _ => part.exp_m1(),
+                }),
                 ..line.found
             })
             .collect();
