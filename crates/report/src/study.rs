@@ -413,7 +413,7 @@ fn trials(report: &StudyReport<'_>, shown: &[&TrialRow]) -> Table {
         cells
     };
     let mean = (!levels.is_empty()).then(|| StudyText::MeanOfLoads.text(lang).to_owned());
-    let rows = shown.iter().map(row).collect();
+    let rows: Vec<Vec<Cell>> = shown.iter().map(row).collect();
     Table {
         columns,
         footnotes: mean.into_iter().chain(few_samples(report, &rows)).collect(),
