@@ -440,7 +440,7 @@ fn starred(trial: &TrialRow, slo: &Slo, cell: Cell) -> Cell {
 }
 
 /// What the stars of a table mean.
-fn few_samples(report: &StudyReport<'_>, rows: &Vec<Vec<Cell>>) -> Option<String> {
+fn few_samples(report: &StudyReport<'_>, rows: &[Vec<Cell>]) -> Option<String> {
     let is_starred = rows.iter().flatten().any(Cell::is_starred);
     let percents = report
         .study
