@@ -66,7 +66,7 @@ texts! {
         NeverServed => "no other value ran", "其他取值均未能运行";
         NotModelled => "not modelled", "未建模";
         DefaultAsGood => "none better than the default", "没有优于默认值的取值";
-        NeededFlag => "needed, see above", "必需，见上";
+        NeededFlag => "needed to run or for the SLO", "运行或满足 SLO 所必需";
         Confounded => "changed only with others", "只与其他参数同时改变";
         GainOfFlag => "gain by it", "由其带来的提升";
         RefusedValues => "Values that were not tried: the engine refuses them with everything else in [space]", "未试的取值：与 [space] 中其余取值组合时引擎一律拒绝";

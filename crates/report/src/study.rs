@@ -413,7 +413,7 @@ fn trials(report: &StudyReport<'_>, shown: &[&TrialRow]) -> Table {
         cells
     };
     let mean = (!levels.is_empty()).then(|| StudyText::MeanOfLoads.text(lang).to_owned());
-    let rows = shown.iter().map(row).collect();
+    let rows: Vec<Vec<Cell>> = shown.iter().map(row).collect();
     Table {
         columns,
         footnotes: mean.into_iter().chain(few_samples(report, &rows)).collect(),
@@ -440,7 +440,7 @@ fn starred(trial: &TrialRow, slo: &Slo, cell: Cell) -> Cell {
 }
 
 /// What the stars of a table mean.
-fn few_samples(report: &StudyReport<'_>, rows: &Vec<Vec<Cell>>) -> Option<String> {
+fn few_samples(report: &StudyReport<'_>, rows: &[Vec<Cell>]) -> Option<String> {
     let is_starred = rows.iter().flatten().any(Cell::is_starred);
     let percents = report
         .study

@@ -1,6 +1,7 @@
 //! What a study found, as `inferometer tune --format json` prints it.
 
 use super::definition::Study;
+use super::goal::Direction;
 use super::importance::{Effect, Evidence, Importance, asked_of_met, importance};
 use super::observations::observations;
 use super::trimming::Trimming;
@@ -163,11 +164,20 @@ impl Study {
         let noise = self.last_stage.noise(trials, &self.goal);
         let rival = verdict.comparison.as_ref().map(|it| it.trial);
         let rival = rival.or(verdict.winner).or(unconfirmed);
+        let change = verdict
+            .comparison
+            .as_ref()
+            .and_then(|it| it.changes.first());
+        let changed = change.zip(self.goal.objectives.first());
+        let changed = changed.map(|(change, objective)| match objective.direction {
+            Direction::Maximize => change.value.ln_1p(),
+            Direction::Minimize => -change.value.ln_1p(),
+        });
         let worth = rival.and_then(|rival| {
             self.worth_of_flags(&Evidence {
                 trials,
                 best: rival,
-                gain: first.map(|gain| gain.value),
+                gain: changed,
                 trimming: verdict.trimming.as_ref(),
                 past: &trusted,
                 noise,

@@ -4,7 +4,7 @@
 
 use super::super::definition::Study;
 use super::super::goal::Direction;
-use super::super::last_stage::DEFAULT;
+use super::super::last_stage::{DEFAULT, LEAST_GAIN};
 use super::super::series::log_figure;
 use super::super::started::{Started, resolved};
 use super::super::trimming::{NeededFlag, Trimming};
@@ -22,7 +22,7 @@ pub(in super::super) struct Evidence<'a> {
     pub(in super::super) trials: &'a [Trial],
     /// The trial that is set against the default.
     pub(in super::super) best: u64,
-    /// Its relative gain in the first objective, where pairs measured that.
+    /// Its gain in the first objective as a logarithm, larger is better, where pairs measured it.
     pub(in super::super) gain: Option<f64>,
     pub(in super::super) trimming: Option<&'a Trimming>,
     /// Searched trials, for a model of what pairs do not tell.
@@ -60,9 +60,13 @@ impl Study {
         let measured = of(&at_best)
             .zip(of(defaults))
             .map(|(best, default)| best - default);
-        let total = evidence.gain.map(f64::ln_1p).or(measured)?;
+        let total = evidence.gain.or(measured)?;
         let whole = evidence.trimming.and_then(|it| started.by_id(it.of));
-        let unnoticed = (self.last_stage).tolerance(&started, &self.goal, whole.unwrap_or(best));
+        let unnoticed = match total.abs() < LEAST_GAIN {
+            true => LEAST_GAIN,
+            false => (self.last_stage).tolerance(&started, &self.goal, whole.unwrap_or(best)),
+        };
+        let towards = self.goal.objectives.first().map(|it| it.direction);
         let met = self.met_values(&started, defaults);
         let dimensions = self.space.dimensions().iter();
         let pairs = levels(&self.space, &runs, defaults, unnoticed);
@@ -76,7 +80,8 @@ impl Study {
                     best: at_best.get(&dimension.name),
                     met: &met,
                     unnoticed,
-                    towards: self.goal.objectives.first().map(|it| it.direction),
+                    towards,
+                    default_misses: self.goal.violation(&default.ending) > 0.0,
                 };
                 let is_varied = runs.iter().any(|run| {
                     let value = run.point.get(&dimension.name);
@@ -91,7 +96,10 @@ impl Study {
         let mut found: Vec<Importance> = (lines.into_iter())
             .map(|line| Importance {
                 share: if all > 0.0 { gain(&line) / all } else { 0.0 },
-                gain: line.part.map(f64::exp_m1),
+                gain: line.part.map(|part| match towards {
+                    Some(Direction::Minimize) => -(-part).exp_m1(),
+                    _ => part.exp_m1(),
+                }),
                 ..line.found
             })
             .collect();
@@ -120,7 +128,7 @@ impl Study {
         if let [only] = open[..] {
             let line = &mut lines[only];
             let rest = total - known;
-            line.part = Some(rest.max(0.0));
+            line.part = Some(rest).map(|rest| if rest > unnoticed { rest } else { 0.0 });
             if line.found.effect == Effect::Confounded {
                 line.found.effect = if rest > unnoticed {
                     Effect::Choice
@@ -214,6 +222,8 @@ struct Asked<'a> {
     met: &'a [Point],
     unnoticed: f64,
     towards: Option<Direction>,
+    /// The default misses the SLOs, which the best needs its flags for.
+    default_misses: bool,
 }
 
 impl Asked<'_> {
@@ -263,6 +273,14 @@ impl Asked<'_> {
             Some(Direction::Minimize) => change.ln_1p(),
             _ => -change.ln_1p(),
         });
+        // The only flag that is left was not left out.
+        if lost.is_none() && !needed.fails_without {
+            let effect = match self.default_misses {
+                true => Effect::Needed,
+                false => Effect::Confounded,
+            };
+            return self.said(effect, Some(needed.value.clone()), None);
+        }
         let is_seen = lost.is_some_and(|lost| lost > self.unnoticed) && !needed.misses_without;
         let effect = if is_seen {
             self.direction().0
