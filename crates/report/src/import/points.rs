@@ -185,9 +185,17 @@ pub fn figures(report: &ImportReport<'_>) -> Vec<Figure> {
         }
     }
     let several = report.groups.len() > 1;
-    drawn.extend(by_axes.into_iter().map(|(_, groups)| match groups[..] {
-        [(title, _)] if several => (title, groups),
-        _ => ("", groups),
+    drawn.extend(by_axes.into_iter().map(|(_, mut groups)| {
+        if let [(title, _)] = groups[..] {
+            return (if several { title } else { "" }, groups);
+        }
+        // Headings that all share stand in the title, so that a legend has room for the others.
+        let shared = shared_headings(&groups);
+        let title = &groups[0].0[..shared];
+        for (name, _) in &mut groups {
+            *name = &name[shared..];
+        }
+        (title.trim_end_matches(" / "), groups)
     }));
     let mut figures: Vec<Figure> = Vec::new();
     for (title, groups) in drawn {
@@ -213,6 +221,17 @@ pub fn figures(report: &ImportReport<'_>) -> Vec<Figure> {
         }
     }
     figures
+}
+
+/// The length of the headings that the titles of all groups begin with.
+fn shared_headings(groups: &[NamedGroup<'_>]) -> usize {
+    let first = groups.first().map_or("", |(title, _)| title);
+    let ends = first.match_indices(" / ").map(|(at, sign)| at + sign.len());
+    let is_shared = |end: &usize| {
+        let begin = &first[..*end];
+        groups.iter().all(|(title, _)| title.starts_with(begin))
+    };
+    ends.filter(is_shared).last().unwrap_or(0)
 }
 
 fn overlaid(report: &ImportReport<'_>, groups: &[NamedGroup<'_>]) -> Vec<Figure> {
