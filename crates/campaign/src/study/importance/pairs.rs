@@ -106,6 +106,10 @@ struct Step {
 struct Steps(BTreeMap<(String, String), Step>);
 
 impl Steps {
+    fn list(&self) -> Vec<&Step> {
+        self.0.values().collect()
+    }
+
     fn add(&mut self, from: &Value, to: &Value, gain: f64) {
         let names = (from.to_string(), to.to_string());
         let (names, from, to, gain) = match names.0 <= names.1 {
@@ -144,30 +148,35 @@ pub(in super::super) fn levels<'a>(
         })
         .collect();
     let mut steps = steps(&flags, runs);
+    let mut known = 0;
     loop {
         for (flag, steps) in flags.iter_mut().zip(&steps) {
-            flag.alike = alike(flag, steps, unnoticed);
+            flag.alike = alike(flag, &steps.list(), unnoticed);
         }
-        let further = self::steps(&flags, runs);
-        let count = |steps: &[Vec<Step>]| {
-            let all = steps.iter().flatten();
-            all.map(|step| step.count).sum::<usize>()
-        };
-        let is_settled = count(&further) <= count(&steps);
+        let mut further = self::steps(&flags, runs);
+        // What showed that flags do nothing stays, though it is now a pair of none of them.
+        for (further, earlier) in further.iter_mut().zip(&mut steps) {
+            for (values, step) in std::mem::take(&mut earlier.0) {
+                further.0.entry(values).or_insert(step);
+            }
+        }
+        let count = |steps: &[Steps]| steps.iter().map(|it| it.0.len()).sum::<usize>();
+        let is_settled = count(&further) == known;
+        known = count(&further);
         steps = further;
         if is_settled {
             break;
         }
     }
     let found = flags.into_iter().zip(steps).map(|(flag, steps)| {
-        let levels = settled(&flag, &steps, anchor.get(flag.name));
+        let levels = settled(&flag, &steps.list(), anchor.get(flag.name));
         (flag, levels)
     });
     found.collect()
 }
 
 /// The pairs of every flag.
-fn steps(flags: &[Flag<'_>], runs: &[Run]) -> Vec<Vec<Step>> {
+fn steps(flags: &[Flag<'_>], runs: &[Run]) -> Vec<Steps> {
     let mut found: Vec<Steps> = flags.iter().map(|_| Steps::default()).collect();
     for (at, a) in runs.iter().enumerate() {
         for b in runs[at + 1..].iter().filter(|b| b.group == a.group) {
@@ -183,8 +192,7 @@ fn steps(flags: &[Flag<'_>], runs: &[Run]) -> Vec<Vec<Step>> {
             }
         }
     }
-    let lists = found.into_iter().map(|it| it.0.into_values().collect());
-    lists.collect()
+    found
 }
 
 /// The one of several, if it is one.
@@ -194,7 +202,7 @@ fn only(mut several: impl Iterator<Item = usize>) -> Option<usize> {
 }
 
 /// Values between which no pair shows a difference.
-fn alike(flag: &Flag<'_>, steps: &[Step], unnoticed: f64) -> Vec<Vec<Value>> {
+fn alike(flag: &Flag<'_>, steps: &[&Step], unnoticed: f64) -> Vec<Vec<Value>> {
     let is_null = |step: &Step| step.size <= unnoticed;
     let mut groups: Vec<Vec<Value>> = Vec::new();
     for step in steps.iter().filter(|step| is_null(step)) {
@@ -212,7 +220,7 @@ fn alike(flag: &Flag<'_>, steps: &[Step], unnoticed: f64) -> Vec<Vec<Value>> {
             }
         }
         // Nothing between them may make a difference.
-        let contradicts = |step: &Step| {
+        let contradicts = |step: &&Step| {
             !is_null(step) && flag.is_among(&step.from, &joined) && flag.is_among(&step.to, &joined)
         };
         match steps.iter().any(contradicts) {
@@ -225,7 +233,7 @@ fn alike(flag: &Flag<'_>, steps: &[Step], unnoticed: f64) -> Vec<Vec<Value>> {
 }
 
 /// What the levels of a flag are worth against that of the anchor.
-fn settled(flag: &Flag<'_>, steps: &[Step], anchor: Option<&Value>) -> Levels {
+fn settled(flag: &Flag<'_>, steps: &[&Step], anchor: Option<&Value>) -> Levels {
     let Some(anchor) = anchor else {
         return Levels::default();
     };
@@ -240,7 +248,7 @@ fn settled(flag: &Flag<'_>, steps: &[Step], anchor: Option<&Value>) -> Levels {
     };
     place(anchor);
     let ends: Vec<(usize, usize, &Step)> = (steps.iter())
-        .map(|step| (place(&step.from), place(&step.to), step))
+        .map(|step| (place(&step.from), place(&step.to), *step))
         .filter(|(from, to, _)| from != to)
         .collect();
     let mut worth: Vec<Option<f64>> = vec![None; levels.len()];
