@@ -8,7 +8,6 @@ mod exact_sum;
 pub mod fold;
 pub mod judge;
 pub mod server;
-pub mod statistics;
 pub mod steady;
 mod thinning;
 mod timeline;

@@ -4,8 +4,8 @@
 //! the drain at the end is cut. That there is none is an answer.
 
 use crate::concurrency::InFlight;
-use crate::statistics::{Test, climbs, mser5, rising_trend};
 use inferometer_core::units::Offset;
+use inferometer_statistics::{Test, climbs, mser5, rising_trend};
 
 const LONGEST_BIN_S: f64 = 1.0;
 /// Fewest bins, by which short runs get shorter ones.

@@ -5,7 +5,7 @@
 
 mod rise;
 
-use inferometer_analysis::statistics::batch_means;
+use inferometer_statistics::batch_means;
 use rise::{NEARLY_ALL, Reached, reached, still_rises};
 
 /// Fewest repeats whose spread is an interval.

@@ -2,8 +2,8 @@
 //! as soon as it is known well enough.
 
 use crate::live::Snapshot;
-use inferometer_analysis::statistics::batch_means;
 use inferometer_core::scenario::Until;
+use inferometer_statistics::batch_means;
 use std::time::Duration;
 
 /// Parts of equal length that the phase is cut into. Each must be longer than a request takes,

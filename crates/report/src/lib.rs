@@ -19,7 +19,6 @@ pub mod plan;
 pub mod run;
 pub mod runs;
 mod severity;
-pub mod site;
 mod star;
 pub mod study;
 pub mod sweep;

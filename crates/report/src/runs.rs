@@ -66,7 +66,7 @@ impl KnownResult {
     }
 
     /// Requests and output tokens a second.
-    pub(crate) fn rates(&self) -> [Option<f64>; 2] {
+    pub fn rates(&self) -> [Option<f64>; 2] {
         let rates = self.figures.as_ref().map(|summary| &summary.throughput);
         [
             rates.and_then(|rates| rates.requests_per_s),
@@ -78,7 +78,7 @@ impl KnownResult {
         Some(self.figures.as_ref()?.latency.ttft_ms?.p50)
     }
 
-    pub(crate) fn ttft_median(&self) -> Option<String> {
+    pub fn ttft_median(&self) -> Option<String> {
         self.ttft_p50().map(number::whole_millis)
     }
 
@@ -93,7 +93,7 @@ impl KnownResult {
 
     /// What its verdict alone does not say: a run is valid although requests failed or objectives
     /// were missed.
-    pub(crate) fn flaws(&self, lang: Lang) -> Vec<String> {
+    pub fn flaws(&self, lang: Lang) -> Vec<String> {
         let failed = self.failed().filter(|failed| *failed > 0);
         let failed = failed.map(|it| RunsText::Failed.with(lang, &[("count", it.to_string())]));
         let missed = self.objectives_met() == Some(false);
@@ -102,7 +102,7 @@ impl KnownResult {
     }
 
     /// The minute of its beginning.
-    pub(crate) fn when(&self) -> String {
+    pub fn when(&self) -> String {
         self.started.as_deref().map(minute).unwrap_or_default()
     }
 }
@@ -131,7 +131,7 @@ pub enum Listed {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunLoad {
     /// `rate` or `concurrency`.
-    pub(crate) over: String,
+    pub over: String,
     /// In a few characters: `c64`, `5/s`, `inf`, `5/s c32`.
     text: String,
 }
@@ -164,7 +164,7 @@ impl From<&Shape> for RunLoad {
 
 impl Listed {
     /// What the small curve of such a result shows.
-    pub(crate) fn curve(&self) -> SiteText {
+    pub fn curve(&self) -> SiteText {
         match self {
             Listed::Run(_) => SiteText::CurveOfRun,
             Listed::Sweep { .. } | Listed::Import { .. } => SiteText::CurveOfLadder,
@@ -174,7 +174,7 @@ impl Listed {
         }
     }
 
-    pub(crate) fn kind(&self) -> RunsText {
+    pub fn kind(&self) -> RunsText {
         match self {
             Listed::Run(_) => RunsText::Run,
             Listed::Sweep { .. } => RunsText::Sweep,
@@ -186,7 +186,7 @@ impl Listed {
     }
 
     /// The load in a few characters.
-    pub(crate) fn load(&self, lang: Lang) -> String {
+    pub fn load(&self, lang: Lang) -> String {
         match self {
             Listed::Run(load) => (load.as_ref()).map_or_else(String::new, |it| it.text.clone()),
             Listed::Sweep { points } => {
@@ -237,7 +237,7 @@ pub enum RunState {
 }
 
 impl RunState {
-    pub(crate) fn text(self) -> VerdictText {
+    pub fn text(self) -> VerdictText {
         match self {
             RunState::Valid => VerdictText::Valid,
             RunState::Invalid => VerdictText::Invalid,

@@ -11,8 +11,8 @@ use super::metric::{Metric, WITHIN_DEGREES};
 use super::sample::RunSample;
 use super::short_run::{BOUND_DEGREES, Needed};
 use super::{Basis, Settings};
-use crate::statistics::divisions;
-use crate::statistics::{Difference, normal_quantile, permutation, student_quantile};
+use inferometer_statistics::divisions;
+use inferometer_statistics::{Difference, normal_quantile, permutation, student_quantile};
 use std::collections::BTreeMap;
 
 /// Fewest runs a side for a test by permutation.

@@ -1,7 +1,7 @@
 //! What is compared: a figure of the summary, which way is good, and the requests behind it.
 
-use crate::statistics::{Batches, student_quantile};
 use inferometer_core::summary::{Distribution, Summary};
+use inferometer_statistics::{Batches, student_quantile};
 
 /// A figure of the summary, named by its place there.
 #[derive(strum::Display, strum::EnumString, strum::IntoStaticStr, strum::VariantArray)]

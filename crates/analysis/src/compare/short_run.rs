@@ -8,8 +8,8 @@
 //! docs/accuracy-of-intervals.md.
 
 use super::metric::Metric;
-use crate::statistics::{Batches, student_quantile};
 use inferometer_core::summary::Summary;
+use inferometer_statistics::{Batches, student_quantile};
 
 /// Fewest requests of a run with a bound.
 const LEAST_REQUESTS: u64 = 30;

@@ -3,10 +3,10 @@
 use super::Group;
 use super::sample::RunSample;
 use super::why_not_texts::WhyNotText;
-use crate::statistics::Difference;
 use inferometer_core::doubt::Severity;
 use inferometer_core::point::Point;
 use inferometer_core::record::TokenSource;
+use inferometer_statistics::Difference;
 use inferometer_text::Lang;
 use std::collections::BTreeSet;
 use std::fmt;

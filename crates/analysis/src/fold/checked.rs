@@ -3,9 +3,9 @@
 use super::RunContext;
 use super::pool::Pool;
 use crate::exact_sum::ExactSum;
-use crate::statistics::share_bounds;
 use inferometer_core::record::Record;
 use inferometer_core::summary::{CheckResult, StructuredResult};
+use inferometer_statistics::share_bounds;
 
 const CONFIDENCE: f64 = 0.95;
 

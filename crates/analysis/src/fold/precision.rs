@@ -14,9 +14,9 @@
 //! it is low in just the runs that happened to see few long answers.
 
 use super::pool::Counted;
-use crate::statistics::{Batches, design_effect};
 use inferometer_core::quantile::{least_samples, quantile, sort};
 use inferometer_core::summary::Distribution;
+use inferometer_statistics::{Batches, design_effect};
 
 /// Fewest requests for an interval.
 const LEAST_REQUESTS: f64 = 20.0;
@@ -242,7 +242,13 @@ fn rounded_up(requests: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::normal_values;
+    use inferometer_core::seed::{Dimension, rng};
+    use rand_distr::{Distribution as _, StandardNormal};
+
+    fn normal_values(n: usize, seed: u64) -> Vec<f64> {
+        let mut random = rng(seed, Dimension::Words, 0);
+        (0..n).map(|_| StandardNormal.sample(&mut random)).collect()
+    }
 
     fn run(is_open: bool, requests: f64, waves: f64, effect: f64) -> Precision {
         Precision {

@@ -7,13 +7,13 @@ use super::precision::{Precision, RestsOn, effect_of_all, spread};
 use super::tally::{Answer, Figure, Row, Tally, Totals, column, ms};
 use crate::concurrency::{InFlight, UnderWay};
 use crate::judge::{DriftEvidence, InFlightEvidence, StragglerEvidence, WaveEvidence};
-use crate::statistics::rising_trend;
 use crate::steady::{self, Course, Overload};
 use inferometer_core::quantile::sort;
 use inferometer_core::scenario::{Hold, Shape, Stagger};
 use inferometer_core::summary::{Concurrency, Distribution};
 use inferometer_core::units::Offset;
 use inferometer_core::work::Conversation;
+use inferometer_statistics::rising_trend;
 use std::time::Duration;
 
 /// Least span, in mean answers, in which requests under way can be judged. A second wave is sent

@@ -13,9 +13,9 @@ use super::precision::{Precision, RestsOn};
 use super::run::Run;
 use super::tally::{Answer, Handled};
 use super::total;
-use crate::statistics::Batches;
 use inferometer_core::summary::{Throughput, Tokens};
 use inferometer_core::units::Offset;
+use inferometer_statistics::Batches;
 use std::time::Duration;
 
 /// A part of the window.

@@ -2,7 +2,7 @@
 
 use super::dependence::{Dependence, Misses};
 use super::queue_trend::QueueTrend;
-use inferometer_analysis::statistics::{Sprt, SprtStep, SprtVerdict, share_bounds};
+use inferometer_statistics::{Sprt, SprtStep, SprtVerdict, share_bounds};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -9,7 +9,7 @@
 //! relaxes in 1 / (1 - sqrt rho)^2 of its service times, which is about four times the square of
 //! what it holds, counted in requests. Both grow as the run goes on, until it is long enough.
 
-use inferometer_analysis::statistics::normal_quantile;
+use inferometer_statistics::normal_quantile;
 
 /// Batches of the longest kind. Where the queue remembers longer than the whole series, so few
 /// batches differ by nearly all that there is, and the bound asks for a series several times as

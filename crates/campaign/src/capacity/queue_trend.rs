@@ -1,7 +1,7 @@
 //! Overload: requests under way and TTFT both rise, so that no length of probe would settle.
 
 use super::queue_memory::least_run;
-use inferometer_analysis::statistics::rising_trend;
+use inferometer_statistics::rising_trend;
 
 /// Fewest requests that show a trend.
 const LEAST_REQUESTS: usize = 128;

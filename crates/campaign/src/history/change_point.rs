@@ -7,8 +7,8 @@
 //! made smaller where neighbours resemble each other. What is found cuts the series in two, and
 //! both parts are looked at again.
 
-use inferometer_analysis::statistics::hodges_lehmann;
 use inferometer_core::seed::{Dimension, rng};
+use inferometer_statistics::hodges_lehmann;
 use rand_distr::{Distribution, StandardNormal};
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock, Mutex};

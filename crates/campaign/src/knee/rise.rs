@@ -7,7 +7,7 @@
 //! fit gives the knee, and all that fit about as well the interval, so that neither depends on
 //! the highest point of a noisy ladder.
 
-use inferometer_analysis::statistics::student_quantile;
+use inferometer_statistics::student_quantile;
 use std::f64::consts::LN_2;
 
 /// Share of the highest throughput that counts as having it.

@@ -8,7 +8,7 @@
 use super::ask::{Ask, Observation, Outcome, Searcher, ranking};
 use super::tpe::{self, Tpe};
 use crate::space::Point;
-use inferometer_analysis::statistics::normal_tail;
+use inferometer_statistics::normal_tail;
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 

@@ -7,7 +7,7 @@ use super::series::{Series, log_figure, mean, squared_spread};
 use super::started::Started;
 use super::trimming::Trimming;
 use crate::trial::Trial;
-use inferometer_analysis::statistics::Difference;
+use inferometer_statistics::Difference;
 use serde::{Deserialize, Serialize};
 
 /// Chance to certify a gain that is not there.

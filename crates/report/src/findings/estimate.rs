@@ -1,9 +1,9 @@
 //! A figure of a point with the interval that it lies in.
 
 use inferometer_analysis::compare::{Needed, Settings, ShortRun};
-use inferometer_analysis::statistics::batch_means;
 use inferometer_chart::measured::MeasuredPoint;
 use inferometer_core::summary::Summary;
+use inferometer_statistics::batch_means;
 use std::cmp::Ordering;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,11 +17,11 @@ use inferometer_core::record::Outcome;
 use inferometer_message::{SiteText, StartText};
 use inferometer_page::html::following_browser;
 use inferometer_report::runs::{KnownResult, value};
-use inferometer_report::site::{
-    Entry, Hosting, MayEnd, index, live_page, plain_page, said_page, start_page,
-};
 use inferometer_runner::fetched::Wanted;
 use inferometer_runner::now::{goes_on, measured, wish_end};
+use inferometer_site::{
+    Entry, Hosting, MayEnd, index, live_page, plain_page, said_page, start_page,
+};
 use inferometer_store::run_dir::instant;
 use inferometer_store::stored::Stored;
 use inferometer_store::verify::has_wrong_hash;

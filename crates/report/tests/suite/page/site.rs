@@ -4,7 +4,7 @@ use crate::made_up::{self, Load, VLLM};
 use crate::page::browser::{WIDTHS, seen_by};
 use crate::page::pages::HOSTILE;
 use inferometer_report::runs::{KnownResult, Listed, RunState};
-use inferometer_report::site::{Entry, Hosting, index, page_name};
+use inferometer_site::{Entry, Hosting, index, page_name};
 use inferometer_text::Lang;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashSet};

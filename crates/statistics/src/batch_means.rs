@@ -64,7 +64,7 @@ pub fn batch_means(values: &[f64], batches: usize) -> Option<BatchMeans> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::normal_values as normal;
+    use crate::normal_values as normal;
 
     #[test]
     fn batch_means_agree_with_a_sum_by_hand() {

@@ -19,8 +19,8 @@ pub use distribution::{normal_quantile, normal_tail, student_quantile, student_t
 pub use intervals::{Batches, design_effect};
 pub use sequential::{Sprt, SprtError, SprtStep, SprtVerdict};
 pub use trend::{climbs, mser5, rising_trend};
-pub(crate) use two_samples::divisions;
-pub use two_samples::{Shift, hodges_lehmann, mann_whitney, permutation};
+
+pub use two_samples::{Shift, divisions, hodges_lehmann, mann_whitney, permutation};
 
 /// A statistic and how likely chance alone gives one as large.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,6 +1,6 @@
 //! The page of a measurement that goes on.
 
-use super::{READER, both, clean, document, embedded, shown, texts};
+use crate::{READER, both, clean, document, embedded, shown, texts};
 use inferometer_message::{LiveText, ProgressText, SiteText, SweepText, VerdictText};
 use inferometer_page::html::ControlText;
 use inferometer_text::Lang;

@@ -207,7 +207,7 @@ fn ranks(values: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::normal_values as normal;
+    use crate::normal_values as normal;
     use inferometer_core::quantile::sort;
 
     const TEN: Batches = Batches {

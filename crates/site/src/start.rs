@@ -1,7 +1,7 @@
 //! The page that starts a measurement: a form for each command, and the command line that it
 //! stands for.
 
-use super::{READER, both, document, embedded, spans, texts};
+use crate::{READER, both, document, embedded, spans, texts};
 use inferometer_message::{SiteText, StartText};
 use inferometer_page::html::ControlText;
 use inferometer_text::Lang;

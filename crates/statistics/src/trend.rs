@@ -102,7 +102,7 @@ pub fn mser5(values: &[f64]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::normal_values as normal;
+    use crate::normal_values as normal;
     use inferometer_core::seed::{Dimension, rng};
     use rand::RngExt;
 

@@ -10,22 +10,22 @@ mod start;
 pub use live::{MayEnd, live_page};
 pub use start::{Form, FormOption, start_page};
 
-use crate::runs::{KnownResult, Listed, RunState};
 use inferometer_analysis::compare::Metric;
 use inferometer_chart::metric_name::{MetricUnit, metric_name, unit_of};
 use inferometer_message::{NumbersText, RunsText, SiteText, StartText};
 use inferometer_page::html::ControlText;
 use inferometer_page::number;
+use inferometer_report::runs::{KnownResult, Listed, RunState};
 use inferometer_text::hostile::{escaped, printable};
 use inferometer_text::{Lang, Text};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use strum::VariantArray as _;
 
-const STYLE: &str = include_str!("site/site.css");
+const STYLE: &str = include_str!("site.css");
 /// What the scripts of all pages begin with.
-const READER: &str = include_str!("site/reader.js");
-const SCRIPT: &str = include_str!("site/site.js");
+const READER: &str = include_str!("reader.js");
+const SCRIPT: &str = include_str!("site.js");
 
 /// Rows that are in sight at once, until more are asked for.
 const FIRST_ROWS: usize = 200;

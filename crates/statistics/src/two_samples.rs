@@ -60,7 +60,7 @@ pub fn permutation(a: &[f64], b: &[f64], seed: u64) -> Option<Test> {
 }
 
 /// Ways to choose `k` of `n`, where they can all be tried.
-pub(crate) fn divisions(n: usize, k: usize) -> Option<u64> {
+pub fn divisions(n: usize, k: usize) -> Option<u64> {
     let k = k.min(n - k);
     (0..k as u64).try_fold(1u64, |ways, i| {
         let ways = ways * (n as u64 - i) / (i + 1);
