@@ -3,6 +3,7 @@
 //! known. The test and the benchmark `gains` share it.
 #![allow(dead_code)]
 
+use inferometer_campaign::space::{Point, Value};
 use inferometer_campaign::study::{NextStart, Study};
 use inferometer_campaign::trial::{Ending, Level, Measurement, Origin, Proposal, Trial};
 use inferometer_core::seed::{Dimension, rng};
@@ -163,13 +164,19 @@ maximize = "throughput.output_tokens_per_s"
 trials = 20
 "#;
 
+/// Each setting that was searched has its own value; equal ones would be one candidate.
 fn trial(id: u64, origin: Origin, tokens_per_s: f64) -> Trial {
+    let value = Value::Int(1 + id as i64);
+    let flags = match origin {
+        Origin::Search => Point([("max-num-seqs".to_owned(), value)].into()),
+        _ => Point::default(),
+    };
     Trial {
         proposal: Proposal {
             id,
             origin,
-            flags: Default::default(),
-            point: Default::default(),
+            point: flags.clone(),
+            flags,
             repaired: None,
         },
         ending: Ending::done(vec![Measurement {
