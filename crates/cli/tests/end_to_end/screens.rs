@@ -36,7 +36,11 @@ fn timeless(text: &str) -> String {
                 .bytes()
                 .all(|byte| byte == b'-' || byte.is_ascii_digit())
     };
-    let zeros = |word: &str| word.replace(|c: char| c.is_ascii_digit(), "0");
+    let zeros = |word: &str| {
+        let zeros = word.replace(|c: char| c.is_ascii_digit(), "0");
+        // Seconds are shown where two times are of the same minute.
+        zeros.replace("00:00:00", "00:00")
+    };
     let mut after_date = false;
     let words = text.split_inclusive([' ', '\n']).map(|word| {
         let is_time = std::mem::take(&mut after_date) && word.contains(':');
