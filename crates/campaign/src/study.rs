@@ -24,10 +24,11 @@ pub use definition::{Budget, Engine, SearcherName, Study};
 pub use from_toml::StudyError;
 pub use goal::{Direction, Goal, Objective};
 pub use importance::{Effect, Importance, asked_of_met, importance};
-pub use last_stage::{FreshStart, LastStage};
+pub use last_stage::LastStage;
 pub use observations::observations;
 pub use requirement::{Bound, Requirement};
 pub use result::{Best, FailureCount, SCHEMA, StudyResult, TrialRow};
+pub use started::FreshStart;
 pub use template::template;
 pub use trimming::{FigureChange, NeededFlag, Trimming, changes_answers};
 pub use verdict::{

@@ -9,9 +9,9 @@
 //! choice, and what a round's prompts or a drift of the machine do to both cancels out.
 
 use super::goal::Goal;
-use super::last_stage::{DEFAULT, FreshStart, LastStage};
+use super::last_stage::{DEFAULT, LastStage};
 use super::series::Series;
-use super::started::Started;
+use super::started::{FreshStart, Started};
 use super::trimming::Trimmed;
 use crate::space::Point;
 use crate::trial::Trial;

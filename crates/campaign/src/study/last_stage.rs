@@ -3,7 +3,7 @@
 use super::goal::Goal;
 use super::observations::observations;
 use super::series::{Series, squared_spread};
-use super::started::Started;
+use super::started::{FreshStart, Started};
 use crate::search::ranking;
 use crate::trial::{Ending, Trial};
 use serde::Deserialize;
@@ -27,13 +27,6 @@ impl Default for LastStage {
             trim: true,
         }
     }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FreshStart {
-    pub of: u64,
-    /// Starts of one round see the same prompts.
-    pub round: usize,
 }
 
 pub(super) const DEFAULT: u64 = 0;

@@ -1,11 +1,18 @@
 //! The trials of a study by what they ran with. Trials whose flags resolve to the same values are
 //! one candidate, whatever their numbers: what one of them showed, all of them did.
 
-use super::last_stage::FreshStart;
 use crate::space::Point;
 use crate::trial::{Ending, Origin, Proposal, State, Trial};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Deref;
+
+/// A start of a trial's configuration in the last stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FreshStart {
+    pub of: u64,
+    /// Starts of one round see the same prompts.
+    pub round: usize,
+}
 
 pub(super) struct Started<'a> {
     trials: &'a [Trial],

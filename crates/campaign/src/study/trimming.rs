@@ -3,9 +3,9 @@
 //! nothing stays out before it meets the default.
 
 use super::goal::{Direction, Figure, Goal, Objective};
-use super::last_stage::{DEFAULT, FreshStart, LEAST_GAIN, LastStage};
+use super::last_stage::{DEFAULT, LEAST_GAIN, LastStage};
 use super::series::log_figure;
-use super::started::Started;
+use super::started::{FreshStart, Started};
 use crate::space::{Point, Value};
 use crate::trial::{Ending, Origin, State, Trial};
 use inferometer_catalog::engine::{EngineKind, flag};

@@ -2,9 +2,9 @@
 
 use super::confirmation::Challenge;
 use super::goal::{Direction, Goal, Objective};
-use super::last_stage::{DEFAULT, FreshStart, LEAST_GAIN, LastStage};
+use super::last_stage::{DEFAULT, LEAST_GAIN, LastStage};
 use super::series::{Series, log_figure, mean, squared_spread};
-use super::started::Started;
+use super::started::{FreshStart, Started};
 use super::trimming::Trimming;
 use crate::trial::Trial;
 use inferometer_statistics::Difference;

@@ -39,7 +39,10 @@ fn timeless(text: &str) -> String {
     let zeros = |word: &str| {
         let zeros = word.replace(|c: char| c.is_ascii_digit(), "0");
         // Seconds are shown where two times are of the same minute.
-        zeros.replace("00:00:00", "00:00")
+        match zeros.trim_end() {
+            "00:00:00" | "00:00:00)" => zeros.replace("00:00:00", "00:00"),
+            _ => zeros,
+        }
     };
     let mut after_date = false;
     let words = text.split_inclusive([' ', '\n']).map(|word| {
