@@ -279,7 +279,7 @@ fn a_run_of_another_process_is_ended_from_a_page_unless_it_is_read_only() {
     let begin = |own: &[&str]| {
         let words = words.split_whitespace().chain([sim.url.as_str()]);
         let words: Vec<&str> = words.chain(own.iter().copied()).collect();
-        let mut command = place.command(&[&words[..], &ON_ANY_HOST].concat());
+        let mut command = place.command([&words[..], &ON_ANY_HOST].concat());
         command.stdout(Stdio::null()).stderr(Stdio::null());
         command.spawn().unwrap()
     };
