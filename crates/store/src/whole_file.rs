@@ -123,8 +123,11 @@ const MOST_BYTES: u64 = 256 << 20;
 
 /// What a file holds that is read at once, of at most 256 MiB.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, StorageError> {
-    let mut bytes = Vec::new();
-    let mut bounded = open(path)?.take(MOST_BYTES + 1);
+    let file = open(path)?;
+    // With its length in sight it is read at once, not in pieces that double.
+    let length = file.metadata().map_or(0, |about| about.len());
+    let mut bytes = Vec::with_capacity(length.min(MOST_BYTES) as usize + 1);
+    let mut bounded = file.take(MOST_BYTES + 1);
     (bounded.read_to_end(&mut bytes)).map_err(|error| StorageError::io("read", path, error))?;
     if bytes.len() as u64 > MOST_BYTES {
         let most = format!("it is larger than {} MiB", MOST_BYTES >> 20);
