@@ -21,8 +21,9 @@ use std::time::{Duration, SystemTime};
 const CHECKED_FOR: Duration = Duration::from_secs(24 * 3600);
 
 /// Files of a result that change when it does.
-const CHANGING: [&str; 7] = [
+const CHANGING: [&str; 8] = [
     ".",
+    "records/records.parquet",
     "summary.json",
     "ending.json",
     "trials.jsonl",
@@ -191,6 +192,9 @@ impl Index {
             if is_damaged {
                 entry.known.state = RunState::Damaged;
                 entry.known.figures = None;
+            } else if entry.known.state == RunState::Damaged {
+                // It was restored: it is read again.
+                entry.stamps.clear();
             }
         }
     }
@@ -288,6 +292,27 @@ mod tests {
         std::fs::remove_dir_all(folder.join("b")).unwrap();
         imports(&folder, &["c"]);
         assert_eq!(names(&mut open()), ["a", "c"]);
+    }
+
+    #[test]
+    fn what_is_damaged_is_marked_and_read_again_once_it_is_restored() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join("kept");
+        std::fs::create_dir_all(folder.join("a")).unwrap();
+        let import = serde_json::json!({
+            "schema": "inferometer.import/1", "source": "notes.md",
+            "imported": "2026-11-18T00:00:00Z", "results": [], "unread": [],
+        });
+        std::fs::write(folder.join("a/import.json"), import.to_string()).unwrap();
+        let state = |index: &mut Index| index.listed()[0].state;
+        let mut index = Index::of(&folder, None);
+        assert_eq!(state(&mut index), RunState::Foreign);
+        let path = index.unchecked().unwrap();
+        index.check(&path, true);
+        assert_eq!(state(&mut index), RunState::Damaged);
+        assert_eq!(index.unchecked(), None, "it was looked at just now");
+        index.check(&path, false);
+        assert_eq!(state(&mut index), RunState::Foreign);
     }
 
     #[test]
