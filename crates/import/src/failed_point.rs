@@ -5,10 +5,10 @@ use crate::context;
 use crate::heading::only_load;
 use crate::notes::{Notes, bare};
 use crate::result::{ImportedResult, Tool};
-use crate::section::{above, sections};
+use crate::section::sections;
 use inferometer_text::hostile::printable;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Lines between the name of a load and what became of it.
 const LARGEST_GAP: usize = 4;
@@ -32,6 +32,22 @@ pub(crate) fn is_out_of_memory(text: &str) -> bool {
 /// of a load that a table has already is that result's own.
 pub(crate) fn find(results: &mut Vec<ImportedResult>, notes: &mut Notes<'_>) {
     let sections = sections(notes);
+    // The last heading above a line, by its number.
+    let home_of = |line: usize| sections.partition_point(|section| section.line() < line);
+    // Loads that ran out of memory, by their heading and themselves, or by their heading alone.
+    let mut known: HashMap<(usize, Option<String>), usize> = HashMap::new();
+    let remember = |known: &mut HashMap<_, usize>, results: &[ImportedResult], place: usize| {
+        let found = &results[place];
+        let home = home_of(found.span().0);
+        for load in [Some(key(&found.point)), None] {
+            known.entry((home, load)).or_insert(place);
+        }
+    };
+    for place in 0..results.len() {
+        if results[place].is_out_of_memory_under_load() {
+            remember(&mut known, results, place);
+        }
+    }
     let mut last = None;
     for line in 0..notes.lines.len() {
         if notes.is_taken(line) || !is_out_of_memory(notes.lines[line]) {
@@ -42,19 +58,14 @@ pub(crate) fn find(results: &mut Vec<ImportedResult>, notes: &mut Notes<'_>) {
         if load.is_none() && !is_said {
             continue;
         }
-        let home = above(&sections, line).first().copied();
-        let is_same = |found: &&mut ImportedResult| {
-            let is_here = above(&sections, found.span().0).first().copied() == home;
-            let is_of_load = load.as_ref().is_none_or(|load| *load == found.point);
-            found.is_out_of_memory_under_load() && is_here && is_of_load
-        };
+        let home = home_of(line);
         let said = printable(bare(notes.lines[line]), 1000);
         let end = match load {
             Some(_) => paragraph_end(line, notes),
             None => line,
         };
-        if let Some(known) = results.iter_mut().find(is_same) {
-            let words = known.error.get_or_insert_default();
+        if let Some(&place) = known.get(&(home, load.as_ref().map(key))) {
+            let words = results[place].error.get_or_insert_default();
             if said.len() > words.len() {
                 *words = said;
             }
@@ -67,11 +78,20 @@ pub(crate) fn find(results: &mut Vec<ImportedResult>, notes: &mut Notes<'_>) {
             }
             let mut found = ImportedResult::new(Tool::TrialLog, (line, end));
             found.error = Some(said);
+            let is_under_load = load.is_some();
             found.point = load.unwrap_or_default();
             results.push(found);
+            if is_under_load {
+                remember(&mut known, results, results.len() - 1);
+            }
         }
         notes.take((line, end));
     }
+}
+
+/// A load as a text by which it is found.
+fn key(load: &BTreeMap<String, Value>) -> String {
+    serde_json::to_string(load).unwrap_or_default()
 }
 
 /// The load that ran out of memory: named in front of what is said, or alone in the line above.
