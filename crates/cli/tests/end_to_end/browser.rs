@@ -174,6 +174,13 @@ impl BrowserPage {
         self.until("document.readyState === 'complete'");
     }
 
+    /// Loads the page again, and waits until it is a new one.
+    pub fn reload(&mut self) {
+        self.value("window.isOld = true");
+        self.call("Page.reload", json!({}));
+        self.until("window.isOld === undefined && document.readyState === 'complete'");
+    }
+
     /// The value of an expression on the page.
     pub fn value(&mut self, expression: &str) -> Value {
         let parameters = json!({"expression": expression, "returnByValue": true});

@@ -87,10 +87,8 @@ fn a_long_list_is_shown_in_pieces_and_searched_whole_and_the_first_ticked_is_the
     let link = "decodeURIComponent(document.querySelector('#test a').search)";
     page.until(&format!("{link} === '?ids=old,team/new'"));
     // A link with both opens with both ticked, in that order.
-    page.value("location.reload()");
-    page.until(&format!(
-        "document.readyState === 'complete' && {link} === '?ids=old,team/new'"
-    ));
+    page.reload();
+    page.until(&format!("{link} === '?ids=old,team/new'"));
     page.value("document.querySelector('#test a').click()");
     page.until("location.pathname === '/compare' && document.readyState === 'complete'");
     page.until("document.body.innerText.includes('team/new')");
