@@ -6,6 +6,7 @@ use crate::form;
 use crate::run_dir::{self, RunDir, SUMMARY};
 use crate::sweep_dir::{PLAN, SweepDir, below};
 use crate::whole_file;
+use inferometer_core::environment::Environment;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::Read as _;
@@ -52,6 +53,8 @@ pub struct Stored {
     pub kind: Kind,
     /// Wall time of its beginning, RFC 3339, where one of its runs says so.
     pub started: Option<String>,
+    /// Model, engine, its version and the server's own name for itself, as its first run has them.
+    pub server: Vec<String>,
 }
 
 impl Stored {
@@ -63,10 +66,35 @@ impl Stored {
     /// What a directory holds; absent if it is none of ours.
     pub fn at(path: &Path) -> Option<Self> {
         let kind = kind(path)?;
-        Some(Stored {
-            started: started(path, kind),
+        let stored = Stored {
             kind,
             path: path.to_owned(),
+            started: None,
+            server: Vec::new(),
+        };
+        let named = |file: &str, field: &str| {
+            let kept = read_object(&path.join(file))?;
+            kept[field].as_str().map(str::to_owned)
+        };
+        Some(match kind {
+            Kind::Import => Stored {
+                started: named(IMPORT_FILE, "imported"),
+                ..stored
+            },
+            Kind::Comparison => Stored {
+                started: named(COMPARISON_FILE, "compared"),
+                ..stored
+            },
+            Kind::Run | Kind::Sweep | Kind::Capacity | Kind::Study => {
+                match first_environment(path, kind) {
+                    Some(first) => Stored {
+                        started: Some(first.started.clone()),
+                        server: words(first),
+                        ..stored
+                    },
+                    None => stored,
+                }
+            }
         })
     }
 
@@ -115,18 +143,10 @@ fn kind(path: &Path) -> Option<Kind> {
     }
 }
 
-/// The beginning of the first run.
-fn started(path: &Path, kind: Kind) -> Option<String> {
+/// What was known before the first request of the first run.
+fn first_environment(path: &Path, kind: Kind) -> Option<Environment> {
     let first = match kind {
         Kind::Run => path.to_owned(),
-        Kind::Import => {
-            let import = read_object(&path.join(IMPORT_FILE))?;
-            return import["imported"].as_str().map(str::to_owned);
-        }
-        Kind::Comparison => {
-            let kept = read_object(&path.join(COMPARISON_FILE))?;
-            return kept["compared"].as_str().map(str::to_owned);
-        }
         Kind::Sweep => {
             let sweep = SweepDir::open(path).ok()?;
             let trials = sweep.trials().ok()?;
@@ -137,9 +157,16 @@ fn started(path: &Path, kind: Kind) -> Option<String> {
             let found = read_object(&path.join(CAPACITY_FILE))?;
             below(path, found["probes"][0]["directory"].as_str()?)?
         }
+        Kind::Import | Kind::Comparison => return None,
     };
-    let run = RunDir::open(first).ok()?;
-    Some(run.environment().ok()?.started)
+    RunDir::open(first).ok()?.environment().ok()
+}
+
+fn words(environment: Environment) -> Vec<String> {
+    let engine = environment.engine.map(|it| [Some(it.name), it.version]);
+    let engine = engine.into_iter().flatten().flatten();
+    let words = [environment.server.model].into_iter().chain(engine);
+    words.chain(environment.server.software).collect()
 }
 
 fn read_object(file: &Path) -> Option<serde_json::Value> {
@@ -225,7 +252,6 @@ pub fn latest(folder: &Path) -> Result<Stored, StorageError> {
 mod tests {
     use super::*;
     use crate::sweep_dir::{PLAN_SCHEMA, SweepPlan};
-    use inferometer_core::environment::Environment;
     use inferometer_core::options::Options;
 
     fn run(path: &Path, started: &str) {

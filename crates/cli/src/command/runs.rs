@@ -155,6 +155,7 @@ pub fn known(stored: &Stored) -> KnownResult {
     };
     KnownResult {
         started: stored.started.clone(),
+        server: stored.server.clone(),
         path: stored.path.clone(),
         state: match known.state {
             RunState::Unfinished if goes_on(&stored.path) => RunState::Running,
@@ -163,27 +164,6 @@ pub fn known(stored: &Stored) -> KnownResult {
         },
         ..known
     }
-}
-
-/// The same with the model and the engine by which it is looked for in a browser.
-pub fn searchable(stored: &Stored) -> KnownResult {
-    KnownResult {
-        server: server_of(stored).unwrap_or_default(),
-        ..known(stored)
-    }
-}
-
-fn server_of(stored: &Stored) -> Option<Vec<String>> {
-    let first = match stored.kind {
-        Kind::Run => Some(stored.path.clone()),
-        Kind::Capacity | Kind::Study => runs_below(&stored.path).into_iter().next(),
-        Kind::Sweep | Kind::Import | Kind::Comparison => run_folders(stored).into_iter().next(),
-    };
-    let environment = RunDir::open(first?).ok()?.environment().ok()?;
-    let engine = environment.engine.map(|it| [Some(it.name), it.version]);
-    let engine = engine.into_iter().flatten().flatten();
-    let words = [environment.server.model].into_iter().chain(engine);
-    Some(words.chain(environment.server.software).collect())
 }
 
 fn by_key(tags: &[Tag]) -> BTreeMap<String, String> {

@@ -90,7 +90,7 @@ pub fn run(arguments: &ServeArguments, program: clap::Command) -> anyhow::Result
         home
     });
     let checked = Arc::clone(&home);
-    let check = std::thread::Builder::new().spawn(move || checked.check_for_ever());
+    let check = std::thread::Builder::new().spawn(move || checked.tend_for_ever());
     check.context(crate::NO_THREAD)?;
     let running = server.start(move |request| answer(&home, request));
     let running = running.context(crate::NO_THREAD)?;

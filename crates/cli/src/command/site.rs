@@ -1,6 +1,6 @@
 //! `inferometer report DIR… -o SITE`: a static index of many results, with a page for each.
 
-use crate::command::runs::{name, searchable};
+use crate::command::runs::{known, name};
 use crate::command::{capacity, compare, import, sweep, tune};
 use crate::exit::Exit;
 use crate::options::OutputOptions;
@@ -58,7 +58,7 @@ pub fn publish(paths: &[PathBuf], options: &OutputOptions) -> anyhow::Result<Exi
         write_page(stored, &pages.join(&file), lang)?;
         entries.push(Entry {
             page: format!("{PAGES}/{file}"),
-            result: searchable(stored),
+            result: known(stored),
         });
     }
     write(

@@ -1,7 +1,7 @@
 //! What is stored in the folders that are served, by names that fit into an address.
 
 use super::beside;
-use super::index::Index;
+use super::index::{Index, keep};
 use super::live;
 use super::metrics::{self, View};
 use super::start::{Started, Starter};
@@ -41,7 +41,7 @@ use std::time::{Duration, Instant};
 const METRICS_REST: u32 = 30;
 /// Times what a look at the hashes of a result took until the next one.
 const CHECK_REST: u32 = 10;
-const NOTHING_TO_CHECK: Duration = Duration::from_secs(5);
+const NOTHING_TO_DO: Duration = Duration::from_secs(1);
 /// Results that a comparison takes.
 const MOST_COMPARED: usize = 16;
 
@@ -240,9 +240,14 @@ impl Home {
         found
     }
 
-    /// Holds results against their hashes, one after the other, and takes little of the machine.
-    pub fn check_for_ever(&self) {
+    /// Keeps what was read for the next start, and holds results against their hashes, one after
+    /// the other; takes little of the machine.
+    pub fn tend_for_ever(&self) {
         loop {
+            for index in &self.indices {
+                let unkept = locked(index).unkept();
+                unkept.map(keep);
+            }
             let next = self.indices.iter().find_map(|index| {
                 let path = locked(index).unchecked()?;
                 Some((index, path))
@@ -250,11 +255,13 @@ impl Home {
             let began = Instant::now();
             let rest = match next {
                 Some((index, path)) => {
-                    let is_damaged = has_wrong_hash(&path);
-                    locked(index).check(&path, is_damaged);
+                    match has_wrong_hash(&path) {
+                        true => locked(index).mark_damaged(&path),
+                        false => locked(index).mark_whole(&path),
+                    }
                     began.elapsed() * CHECK_REST
                 }
-                None => NOTHING_TO_CHECK,
+                None => NOTHING_TO_DO,
             };
             std::thread::sleep(rest);
         }

@@ -4,7 +4,7 @@
 //! Only a cache. The file may be missing, damaged, of another version or not writable: then results
 //! are read again, and nothing else changes.
 
-use crate::command::runs::searchable;
+use crate::command::runs::known;
 use inferometer_report::runs::{KnownResult, RunState};
 use inferometer_store::run_dir::modified;
 use inferometer_store::stored::{Stored, newest_first, places};
@@ -62,7 +62,7 @@ impl Entry {
             stamps,
             known: KnownResult {
                 name: place.to_string_lossy().into_owned(),
-                ..searchable(&stored)
+                ..known(&stored)
             },
             place,
             stored,
@@ -105,6 +105,14 @@ fn read_all(folder: &Path, paths: &[PathBuf]) -> HashMap<PathBuf, Entry> {
 fn stamps(path: &Path) -> Vec<Option<i128>> {
     let files = CHANGING.iter().map(|name| modified(&path.join(name)));
     files.collect()
+}
+
+/// Writes what [`Index::unkept`] gave; it is no harm if that fails.
+pub fn keep((file, text): (PathBuf, String)) {
+    let place = file.parent().map(std::fs::create_dir_all);
+    if matches!(place, Some(Ok(()))) {
+        let _ = whole_file::replace(&file, text.as_bytes());
+    }
 }
 
 pub struct Index {
@@ -155,11 +163,6 @@ impl Index {
         let read = read_all(&self.folder, &unread);
         self.unkept += read.values().filter(|it| it.is_final()).count();
         entries.extend(read);
-        // Written when it is worth it: a long list is not written again for every new result.
-        if self.unkept > entries.len() / 100 {
-            self.keep(&entries);
-            self.unkept = 0;
-        }
         let stored = entries.values().map(|entry| entry.stored.clone()).collect();
         let listed = newest_first(stored).into_iter();
         let results = listed.map(|it| entries[&it.path].known.clone()).collect();
@@ -182,35 +185,45 @@ impl Index {
         Some(newest.stored.path.clone())
     }
 
-    /// What that found.
-    pub fn check(&mut self, path: &Path, is_damaged: bool) {
-        let entries = self.entries.iter_mut();
-        let found = entries.filter_map(|it| it.get_mut(path));
-        for entry in found {
-            entry.checked = Some(SystemTime::now());
-            self.unkept += 1;
-            if is_damaged {
-                entry.known.state = RunState::Damaged;
-                entry.known.figures = None;
-            } else if entry.known.state == RunState::Damaged {
-                // It was restored: it is read again.
-                entry.stamps.clear();
-            }
+    /// What that found: its files are as they were written.
+    pub fn mark_whole(&mut self, path: &Path) {
+        let Some(entry) = self.checked(path) else {
+            return;
+        };
+        if entry.known.state == RunState::Damaged {
+            // It was restored: it is read again.
+            entry.stamps.clear();
         }
     }
 
-    fn keep(&self, entries: &HashMap<PathBuf, Entry>) {
-        let Some(file) = &self.file else {
-            return;
-        };
+    /// What that found: they are not.
+    pub fn mark_damaged(&mut self, path: &Path) {
+        if let Some(entry) = self.checked(path) {
+            entry.known.state = RunState::Damaged;
+            entry.known.figures = None;
+        }
+    }
+
+    fn checked(&mut self, path: &Path) -> Option<&mut Entry> {
+        let entry = self.entries.as_mut()?.get_mut(path)?;
+        entry.checked = Some(SystemTime::now());
+        self.unkept += 1;
+        Some(entry)
+    }
+
+    /// The file to write for the next start and what it is to hold, if that is worth it: a long
+    /// list is not written again for every new result.
+    pub fn unkept(&mut self) -> Option<(PathBuf, String)> {
+        let (file, entries) = (self.file.clone()?, self.entries.as_ref()?);
+        if self.unkept <= entries.len() / 100 {
+            return None;
+        }
         let head = serde_json::to_string(&self.head).into_iter();
         let entries = entries.values().filter(|entry| entry.is_final());
         let entries = entries.filter_map(|entry| serde_json::to_string(entry).ok());
-        let text: String = head.chain(entries).map(|line| line + "\n").collect();
-        let place = file.parent().map(std::fs::create_dir_all);
-        if matches!(place, Some(Ok(()))) {
-            let _ = whole_file::replace(file, text.as_bytes());
-        }
+        let text = head.chain(entries).map(|line| line + "\n").collect();
+        self.unkept = 0;
+        Some((file, text))
     }
 
     /// What the last one has left; lines that cannot be read are left out.
@@ -253,6 +266,12 @@ mod tests {
         names
     }
 
+    /// What it has read is there at the next start.
+    fn closed(mut index: Index) {
+        index.listed();
+        keep(index.unkept().unwrap());
+    }
+
     fn lines(cache: &Path) -> Vec<String> {
         let files = std::fs::read_dir(cache.join("lists")).unwrap();
         let texts = files.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
@@ -266,14 +285,16 @@ mod tests {
         let (folder, cache) = (place.path().join("kept"), place.path().join("cache"));
         imports(&folder, &["a", "b"]);
         let open = || Index::of(&folder, Some(cache.clone()));
-        assert_eq!(names(&mut open()), ["a", "b"]);
+        closed(open());
         assert_eq!(lines(&cache).len(), 3);
         // What the file says is believed, as long as the result did not change.
-        let mut kept = open().kept();
+        let mut index = open();
+        let mut kept = index.kept();
         for entry in kept.values_mut() {
             entry.known.label = Some("from the file".to_owned());
         }
-        open().keep(&kept);
+        (index.entries, index.unkept) = (Some(kept), 2);
+        keep(index.unkept().unwrap());
         let labels = |index: &mut Index| -> Vec<Option<String>> {
             let listed = index.listed().into_iter();
             let mut found: Vec<_> = listed.map(|it| (it.name, it.label)).collect();
@@ -308,10 +329,10 @@ mod tests {
         let mut index = Index::of(&folder, None);
         assert_eq!(state(&mut index), RunState::Foreign);
         let path = index.unchecked().unwrap();
-        index.check(&path, true);
+        index.mark_damaged(&path);
         assert_eq!(state(&mut index), RunState::Damaged);
         assert_eq!(index.unchecked(), None, "it was looked at just now");
-        index.check(&path, false);
+        index.mark_whole(&path);
         assert_eq!(state(&mut index), RunState::Foreign);
     }
 
@@ -321,7 +342,7 @@ mod tests {
         let (folder, cache) = (place.path().join("kept"), place.path().join("cache"));
         imports(&folder, &["a", "b"]);
         let open = || Index::of(&folder, Some(cache.clone()));
-        assert_eq!(names(&mut open()), ["a", "b"]);
+        closed(open());
         let file = open().file.unwrap();
         let whole = std::fs::read_to_string(&file).unwrap();
         let other = whole.replacen("\"version\":\"", "\"version\":\"0", 1);
