@@ -18,6 +18,7 @@ mod tally;
 pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
+mod totals;
 mod window;
 mod wire;
 
@@ -376,9 +377,9 @@ fn tokens(run: &Run<'_>, tally: &Tally<'_>) -> Tokens {
             Some(_) => TokenSource::Usage,
         },
         cached: tally.lengths.cached,
-        input_asked_mean: tally.input_asked.of_all(totals.answers),
+        input_asked_mean: tally.input_asked.mean_of_all(totals.answers),
         input_mean: totals.input.mean(),
-        output_asked_mean: tally.output_asked.of_all(totals.answers),
+        output_asked_mean: tally.output_asked.mean_of_all(totals.answers),
         output_mean: totals.output.mean(),
         chars_per_token: chars_per_token(run).filter(|_| output.is_some()),
     }

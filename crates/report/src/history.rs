@@ -1,29 +1,22 @@
 //! The history of a server: since when each metric is what it is, and what changed there.
 
+mod figures;
+
+pub use figures::figures;
+
 use crate::compare::metric;
 use crate::csv::{field, harmless};
-use inferometer_campaign::history::{
-    Change, ChangedFact, History, LEAST, MetricHistory, RunOfTimeline, Timeline,
-};
+use inferometer_campaign::history::{Change, ChangedFact, History, LEAST, MetricHistory, Timeline};
 use inferometer_chart::metric_name::{MetricUnit, metric_name, unit_of};
 use inferometer_message::{CompareText, HistoryText, WatchText};
 use inferometer_page::checks::{Check, Checks, Outcome};
 use inferometer_page::doc::{
     Block, Cell, Column, Doc, Follow, Note, Pair, Section, Table, Tone, Verdict,
 };
-use inferometer_page::figure::{
-    Arrangement, Axis, Colour, Figure, Mark, MarkKind, On, Panel, Sample, Scale, Series, Shape,
-};
 use inferometer_page::number;
 use inferometer_store::run_dir::instant;
 use inferometer_text::Lang;
 use inferometer_text::punctuation::PunctuationText;
-use std::collections::BTreeSet;
-
-const HOUR_NS: f64 = 3.6e12;
-/// Dates below a chart, so that each has its room.
-const MOST_DATES: f64 = 7.0;
-const DAY_HOURS: f64 = 24.0;
 
 /// Scenarios with too few runs that have a section of their own.
 const MOST_SHORT: usize = 3;
@@ -428,133 +421,6 @@ fn fact(fact: &ChangedFact, lang: Lang) -> String {
         (None, to) => HistoryText::FactAdded.with(lang, &[name, ("to", to.unwrap_or_default())]),
         (Some(from), None) => HistoryText::FactGone.with(lang, &[name, ("from", from)]),
     }
-}
-
-/// One figure for each timeline with several runs: a panel for each metric over one time axis.
-pub fn figures(history: &History, lang: Lang) -> Vec<Figure> {
-    let several = history.timelines.len() > 1;
-    let (told, _) = told_and_short(history);
-    let shown = told.into_iter().filter(|it| it.runs.len() > 1);
-    shown
-        .enumerate()
-        .map(|(place, timeline)| {
-            let title = if several {
-                HistoryText::FigureOf.with(lang, &[("name", name(timeline))])
-            } else {
-                HistoryText::FigureTitle.text(lang).to_owned()
-            };
-            let id = match place {
-                0 => "history".to_owned(),
-                place => format!("history-{}", place + 1),
-            };
-            let panels = timeline.metrics.iter();
-            Figure {
-                arrangement: Arrangement::Stack,
-                ..Figure::new(
-                    id,
-                    title,
-                    panels.map(|it| panel(timeline, it, lang)).collect(),
-                    Vec::new(),
-                )
-            }
-        })
-        .collect()
-}
-
-fn panel(timeline: &Timeline, history: &MetricHistory, lang: Lang) -> Panel {
-    let (times, x) = times(timeline, lang);
-    let at = |place: usize| times.get(place).copied().unwrap_or_default();
-    let unit = match unit_of(history.metric) {
-        MetricUnit::Time => "ms",
-        MetricUnit::Sign(sign) => sign,
-    };
-    let levels = levels(history).into_iter().enumerate();
-    let level = |(nth, ([first, last], value)): (usize, ([usize; 2], f64))| {
-        let name = match nth {
-            0 => HistoryText::Level.text(lang),
-            _ => "",
-        };
-        let ends = [[at(first), value], [at(last), value]];
-        Series::new(name, Colour::Quiet, Shape::Step(ends.to_vec()))
-    };
-    let mut series: Vec<Series> = levels.map(level).collect();
-    let points = history.values.iter().enumerate();
-    let points = points.map(|(place, value)| Sample::new(at(place), *value));
-    series.push(Series::new(
-        HistoryText::Measured.text(lang),
-        Colour::Nth(0),
-        Shape::Scatter(points.collect()),
-    ));
-    let mark = |change: &Change| {
-        let middle = (at(change.between[0]) + at(change.between[1])) / 2.0;
-        Mark::new(On::X, middle, signed(change.ratio), MarkKind::Knee)
-    };
-    // Of what changed, versions are short enough to be written into a chart.
-    let runs = timeline.runs.iter().enumerate().skip(1);
-    let versions = runs.filter_map(|(place, run)| {
-        let version = run
-            .new_facts
-            .get("engine")
-            .or(run.new_facts.get("server"))?;
-        Some(Mark::new(
-            On::X,
-            at(place),
-            version.clone(),
-            MarkKind::Reference,
-        ))
-    });
-    Panel {
-        title: metric_name(history.metric, lang),
-        x,
-        y: Axis::new("", unit, Scale::FromZero),
-        series,
-        marks: history.changes.iter().map(mark).chain(versions).collect(),
-        ..Panel::default()
-    }
-}
-
-/// When each run was, and the axis: dates, or their numbers where all lie within an hour.
-fn times(timeline: &Timeline, lang: Lang) -> (Vec<f64>, Axis) {
-    let began = timeline.runs.iter().map(|it| instant(&it.started));
-    let began: Vec<Option<i128>> = began.collect();
-    let first = began.iter().flatten().min().copied().unwrap_or_default();
-    let hours = |began: &Option<i128>| began.map_or(0.0, |it| (it - first) as f64 / HOUR_NS);
-    let hours: Vec<f64> = began.iter().map(hours).collect();
-    let longest = hours.iter().copied().fold(0.0, f64::max);
-    if longest <= 1.0 {
-        let numbers = (1..=timeline.runs.len()).map(|it| it as f64);
-        let axis = Axis::new(HistoryText::Numbers.text(lang), "", Scale::Linear);
-        return (numbers.collect(), axis);
-    }
-    // Of RFC 3339: the year, the month and day, the minute.
-    let part = |run: &RunOfTimeline, range: std::ops::Range<usize>| {
-        run.started.get(range).unwrap_or_default().to_owned()
-    };
-    let years: BTreeSet<String> = timeline.runs.iter().map(|it| part(it, 0..4)).collect();
-    let name = |run: &RunOfTimeline| match longest {
-        longest if longest > DAY_HOURS => part(run, 5..10),
-        _ => part(run, 11..16),
-    };
-    let mut axis = Axis::new(
-        HistoryText::Dates.with(
-            lang,
-            &[(
-                "year",
-                Vec::from_iter(years).join(PunctuationText::Comma.text(lang)),
-            )],
-        ),
-        "",
-        Scale::Linear,
-    );
-    for (run, at) in timeline.runs.iter().zip(&hours) {
-        let last = axis.ticks_at.last();
-        let is_new = axis.tick_names.last() != Some(&name(run));
-        if is_new && last.is_none_or(|last| at - last >= longest / MOST_DATES) {
-            axis.ticks_at.push(*at);
-            axis.tick_names.push(name(run));
-        }
-    }
-    (hours, axis)
 }
 
 /// One line for each run and metric.
