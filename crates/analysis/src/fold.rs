@@ -202,7 +202,7 @@ fn conclude(context: &RunContext<'_>, mut tally: Tally<'_>, sessions: Sessions<'
     let token_gaps = tally.token_gaps().map(pool::Pool::into_ordered);
     let chunk_gaps = std::mem::take(&mut tally.chunk_gaps).into_ordered();
     let client_times = ClientTimes::of(&mut tally);
-    let outages = std::mem::take(&mut tally.contacts).outages(context);
+    let outages = std::mem::take(&mut tally.contacts).outages(context, &tally.rows);
     let models = std::mem::take(&mut tally.models).results();
     let check = std::mem::take(&mut tally.checked).result(context);
     let wire = std::mem::take(&mut tally.wire);

@@ -10,8 +10,8 @@ mod wire;
 pub use doubt::{BetweenPart, Doubt, Lateness, Reference, Spoiled};
 pub use evidence::{
     DriftEvidence, Evidence, FirstTokenEvidence, InFlightEvidence, LengthEvidence, ModelEvidence,
-    Place, StallEvidence, StragglerEvidence, UsageEvidence, UsageExample, WaveEvidence,
-    WindowEvidence, WireEvidence,
+    Place, StallEvidence, StragglerEvidence, UsageBounds, UsageEvidence, UsageExample,
+    WaveEvidence, WindowEvidence, WireEvidence,
 };
 pub use wire::delayed_ack;
 

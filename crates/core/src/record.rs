@@ -268,14 +268,25 @@ impl Record {
         }
     }
 
-    /// There was nobody to answer: no connection, or one that was closed before a byte of the
-    /// answer came.
+    /// There was nobody to answer: no connection, one that was closed before a byte of the answer
+    /// came, or a gateway that has nobody behind it.
     pub fn found_nobody(&self) -> bool {
-        self.first_byte.is_none()
-            && self.failure().is_some_and(|failure| {
+        let Some(failure) = self.failure() else {
+            return false;
+        };
+        match self.status {
+            Some(status) => matches!(status, 502..=504),
+            None if self.first_byte.is_some() => false,
+            None => {
                 matches!(failure.phase, Phase::Resolve | Phase::Connect)
                     || failure.class == FailureClass::Disconnected
-            })
+            }
+        }
+    }
+
+    /// It found nobody, or nobody who would take it now.
+    pub fn was_turned_away(&self) -> bool {
+        self.found_nobody() || self.status == Some(429) && self.failure().is_some()
     }
 
     /// The moment from which latency is felt: `due` where a schedule exists, so that a late

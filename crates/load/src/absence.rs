@@ -1,5 +1,6 @@
-//! A server that cannot be reached. While it is away, the streams of a worker ask for it one at a
-//! time and ever more rarely: a loop of refusals would use up all planned requests in a moment.
+//! A server that cannot be reached, or turns everybody away. Meanwhile the streams of a worker ask
+//! for it one at a time and ever more rarely: a loop of refusals would use up all planned requests
+//! in a moment.
 
 use crate::clock::Clock;
 use inferometer_core::record::Record;
@@ -8,8 +9,8 @@ use std::cell::Cell;
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// Requests in a row, for each server in rotation, that find nobody before the server is said to
-/// be away: one that refuses now and then is measured as it is.
+/// Requests in a row, for each server in rotation, that are turned away before the server is said
+/// to be away: one that refuses now and then is measured as it is.
 const AWAY_AFTER: u32 = 8;
 
 const FIRST_WAIT: Duration = Duration::from_millis(10);
@@ -54,13 +55,16 @@ impl Absence {
 
     /// Learns from a request that has ended.
     pub(crate) fn learn(&self, record: &Record, now: Offset) {
-        if record.first_byte.is_some() {
+        if !record.was_turned_away() {
+            if record.first_byte.is_none() {
+                return;
+            }
             self.in_a_row.set(0);
             self.wait.set(Duration::ZERO);
             if self.next.take().is_some() {
                 self.back.notify_waiters();
             }
-        } else if record.found_nobody() {
+        } else {
             self.in_a_row.update(|count| count.saturating_add(1));
             if self.in_a_row.get() >= self.away_after {
                 let wait = (self.wait.get() * 2).clamp(FIRST_WAIT, LONGEST_WAIT);

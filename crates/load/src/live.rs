@@ -17,7 +17,7 @@ pub struct LiveCounters {
     started: AtomicU64,
     ok: AtomicU64,
     failed: AtomicU64,
-    found_nobody: AtomicU64,
+    turned_away: AtomicU64,
     cut: AtomicU64,
     tokens: AtomicU64,
     reads: AtomicU64,
@@ -34,7 +34,7 @@ impl LiveCounters {
             started: AtomicU64::new(0),
             ok: AtomicU64::new(0),
             failed: AtomicU64::new(0),
-            found_nobody: AtomicU64::new(0),
+            turned_away: AtomicU64::new(0),
             cut: AtomicU64::new(0),
             tokens: AtomicU64::new(0),
             reads: AtomicU64::new(0),
@@ -63,8 +63,8 @@ impl LiveCounters {
             Outcome::Cut | Outcome::Cancelled => &self.cut,
         };
         ended.fetch_add(1, Relaxed);
-        if record.found_nobody() {
-            self.found_nobody.fetch_add(1, Relaxed);
+        if record.was_turned_away() {
+            self.turned_away.fetch_add(1, Relaxed);
         }
         if record.is_done()
             && let Some(latency) = record.e2e()
@@ -108,7 +108,7 @@ pub struct Snapshot {
     pub ok: u64,
     pub failed: u64,
     /// Of these, the ones that could not reach the server.
-    pub(crate) found_nobody: u64,
+    pub(crate) turned_away: u64,
     /// Given up at the end.
     pub cut: u64,
     pub tokens: u64,
@@ -130,7 +130,7 @@ impl Snapshot {
             sum.started += live.started.load(Relaxed);
             sum.ok += live.ok.load(Relaxed);
             sum.failed += live.failed.load(Relaxed);
-            sum.found_nobody += live.found_nobody.load(Relaxed);
+            sum.turned_away += live.turned_away.load(Relaxed);
             sum.cut += live.cut.load(Relaxed);
             sum.tokens += live.tokens.load(Relaxed);
             sum.reads += live.reads.load(Relaxed);
@@ -183,7 +183,7 @@ impl Snapshot {
             started: combine(self.started, other.started),
             ok: combine(self.ok, other.ok),
             failed: combine(self.failed, other.failed),
-            found_nobody: combine(self.found_nobody, other.found_nobody),
+            turned_away: combine(self.turned_away, other.turned_away),
             cut: combine(self.cut, other.cut),
             tokens: combine(self.tokens, other.tokens),
             reads: combine(self.reads, other.reads),

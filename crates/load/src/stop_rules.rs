@@ -56,33 +56,34 @@ impl StopRules {
     }
 }
 
-/// Notices that the server cannot be reached: nothing is read, and requests find nobody.
+/// Notices that the server cannot be reached: no answer goes on, and requests are turned away.
 pub(crate) struct AbsenceDetector {
-    reads: u64,
-    found_nobody: u64,
+    tokens_and_answers: (u64, u64),
+    turned_away: u64,
     since: Instant,
-    /// When the last request found nobody.
+    /// When the last request was.
     last: Instant,
 }
 
 impl AbsenceDetector {
     pub(crate) fn new() -> Self {
         AbsenceDetector {
-            reads: 0,
-            found_nobody: 0,
+            tokens_and_answers: (0, 0),
+            turned_away: 0,
             since: Instant::now(),
             last: Instant::now(),
         }
     }
 
     pub(crate) fn longer_than(&mut self, limit: Option<Duration>, now: &Snapshot) -> bool {
-        if now.found_nobody > self.found_nobody {
-            self.found_nobody = now.found_nobody;
+        if now.turned_away > self.turned_away {
+            self.turned_away = now.turned_away;
             self.last = Instant::now();
         }
-        // The time counts from the first request that found nobody.
-        if now.reads != self.reads || self.last < self.since {
-            self.reads = now.reads;
+        let heard = (now.tokens, now.ok);
+        // The time counts from the first request that was turned away.
+        if heard != self.tokens_and_answers || self.last < self.since {
+            self.tokens_and_answers = heard;
             self.since = Instant::now();
         }
         // A request that waits long for its first byte has found somebody.

@@ -13,6 +13,7 @@ inferometer_text::texts! {
         AllValid => "every point is valid", "所有测点均有效";
         ValidButDoubtful => "every point is valid, {count} with failures or other work than asked", "所有测点均有效，其中 {count} 个有失败请求或工作量与要求不符";
         SomeInvalid => "{count} of {all} measurements are invalid or failed", "{all} 次测量中有 {count} 次无效或失败";
+        Lost => "{count} of {all} measurements were made and can no longer be read: `inferometer verify` says why", "{all} 次测量中有 {count} 次已完成但无法再读取：`inferometer verify` 会说明原因";
         NothingMeasured => "no point could be measured", "没有一个测点完成测量";
         Incomplete => "{count} of {all} measurements remain", "{all} 次测量中还有 {count} 次未做";
         MissesObjectives => "objectives MISSED at {count} of {all} points", "{all} 个测点中有 {count} 个未达 SLO";

@@ -9,8 +9,7 @@ use inferometer_core::value::JsonObject;
 use inferometer_engine::Access;
 use inferometer_load::connect::base64;
 use inferometer_load::http::Target;
-use inferometer_text::secret::{REDACTED, Secrets, names_secret};
-use serde_json::{Map, Value};
+use inferometer_text::secret::{REDACTED, Secrets, json_secrets};
 use std::path::PathBuf;
 
 /// Headers with their secrets, and what must never be written.
@@ -50,7 +49,7 @@ impl Keys {
         ];
         for (name, fields) in fields {
             let mut fields = fields.clone();
-            let secrets = fields.iter_mut().flat_map(|it| secret_values(&mut it.0));
+            let secrets = fields.iter_mut().flat_map(|it| json_secrets(&mut it.0));
             for secret in secrets {
                 if secret == REDACTED {
                     bail!(
@@ -176,26 +175,9 @@ fn plain_extra(extra: &mut Option<JsonObject>) {
 }
 
 fn plain_object(object: &mut JsonObject) {
-    for value in secret_values(&mut object.0) {
+    for value in json_secrets(&mut object.0) {
         *value = REDACTED.to_owned();
     }
-}
-
-/// Texts of a request's own fields whose names say that they are secrets.
-fn secret_values(object: &mut Map<String, Value>) -> Vec<&mut String> {
-    let mut found = Vec::new();
-    for (name, value) in object {
-        match value {
-            Value::String(text) if names_secret(name) => found.push(text),
-            Value::Object(inner) => found.extend(secret_values(inner)),
-            Value::Array(list) => {
-                let objects = list.iter_mut().filter_map(Value::as_object_mut);
-                found.extend(objects.flat_map(secret_values));
-            }
-            _ => {}
-        }
-    }
-    found
 }
 
 /// The API key, from a file or from the environment.

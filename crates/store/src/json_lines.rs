@@ -1,6 +1,6 @@
 //! A file with a line of JSON for each thing that happened: one process appends to it, anyone may
-//! read it meanwhile, and a kill costs at most the line that was being written. Each line has a
-//! checksum.
+//! read it meanwhile, and a kill costs at most the line that was being written. Each line has its
+//! number and a checksum, so that none can be lost, doubled or altered unseen; the last ones can.
 
 use crate::error::StorageError;
 use crate::whole_file;
@@ -41,10 +41,37 @@ fn checked<T: DeserializeOwned>(path: &Path) -> Result<(Vec<T>, SumCheck), Stora
             if !check.passes(&mut line) {
                 return Err(damaged("its checksum is wrong or missing".to_owned()));
             }
+            match take_number(&mut line) {
+                Some(written) if written != number as u64 + 1 => {
+                    return Err(damaged(format!("it was line {written}; others are lost")));
+                }
+                _ => {}
+            }
             serde_json::from_slice(&line).map_err(|error| damaged(error.to_string()))
         })
         .collect();
     Ok((values?, check))
+}
+
+const NUMBER: &[u8] = b",\"line\":";
+
+/// Adds the number of a line as the last member of its object.
+fn add_number(object: &mut Vec<u8>, number: u64) {
+    if object.len() > 2 && object.ends_with(b"}") {
+        object.pop();
+        object.extend_from_slice(NUMBER);
+        object.extend_from_slice(format!("{number}}}").as_bytes());
+    }
+}
+
+/// Takes it off; lines of older versions have none.
+fn take_number(object: &mut Vec<u8>) -> Option<u64> {
+    let at = object.windows(NUMBER.len()).rposition(|it| it == NUMBER)?;
+    let digits = object[at + NUMBER.len()..].strip_suffix(b"}")?;
+    let number = std::str::from_utf8(digits).ok()?.parse().ok()?;
+    object.truncate(at);
+    object.push(b'}');
+    Some(number)
 }
 
 /// Bytes up to the end of the last complete line.
@@ -74,6 +101,7 @@ pub struct JsonLines {
     file: File,
     /// Bytes of whole lines.
     length: u64,
+    lines: u64,
 }
 
 impl JsonLines {
@@ -91,13 +119,20 @@ impl JsonLines {
         file.read_to_end(&mut bytes).map_err(failed)?;
         let length = whole_lines(&bytes) as u64;
         file.set_len(length).map_err(failed)?;
-        Ok(Some(JsonLines { path, file, length }))
+        let lines = bytes.iter().filter(|&&byte| byte == b'\n').count() as u64;
+        Ok(Some(JsonLines {
+            path,
+            file,
+            length,
+            lines,
+        }))
     }
 
     /// Adds a line, and sees it on the disk.
     pub fn append(&mut self, line: &impl Serialize) -> Result<(), StorageError> {
         let failed = |error| StorageError::io("write", &self.path, error);
         let mut line = serde_json::to_vec(line).map_err(|e| failed(e.into()))?;
+        add_number(&mut line, self.lines + 1);
         end_object(&mut line, 0);
         if let Err(error) = self.file.write_all(&line) {
             // The part that did fit on a full disk must not spoil the next line.
@@ -105,6 +140,7 @@ impl JsonLines {
             return Err(failed(error));
         }
         self.length += line.len() as u64;
+        self.lines += 1;
         self.file.sync_data().map_err(failed)
     }
 }

@@ -27,8 +27,8 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 pub(crate) const PLAN: &str = "sweep.json";
-const TRIALS: &str = "trials.jsonl";
-const POINTS: &str = "points";
+pub(crate) const TRIALS: &str = "trials.jsonl";
+pub(crate) const POINTS: &str = "points";
 
 /// Name and version of the plan's form.
 pub const PLAN_SCHEMA: &str = "inferometer.sweep-plan/1";

@@ -6,7 +6,7 @@ use crate::json_lines;
 use crate::run_dir::{self, RunDir};
 use crate::stored::{CAPACITY_FILE, COMPARISON_FILE, IMPORT_FILE, PROBES_FILE, STUDY_FILE};
 use crate::sums::Sums;
-use crate::sweep_dir::{SweepDir, SweepError};
+use crate::sweep_dir::{POINTS, SweepDir, SweepError, TRIALS, TrialState, below};
 use crate::whole_file;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -41,11 +41,12 @@ pub fn verify(path: &Path) -> Vec<Verified> {
 fn look(path: &Path, depth: usize, found: &mut Vec<Verified>) {
     let mut files = Vec::new();
     match (SweepDir::is_at(path), RunDir::open(path)) {
-        (true, _) => files.push(sweep(path).map(|()| false)),
+        (true, _) => files.extend(sweep(path).into_iter().map(|it| it.map(|()| false))),
         (false, Ok(run)) => files.push(records(&run).map(|()| false)),
         (false, Err(_)) => {}
     }
     files.extend(summed_files(path));
+    files.extend(lost_probes(path).into_iter().map(Err));
     if !files.is_empty() {
         found.push(Verified {
             path: path.to_owned(),
@@ -115,11 +116,44 @@ fn state(path: &Path, files: Vec<Result<bool, StorageError>>) -> Integrity {
     }
 }
 
-fn sweep(path: &Path) -> Result<(), StorageError> {
-    match SweepDir::open(path).and_then(|sweep| sweep.trials()) {
-        Ok(_) => Ok(()),
-        Err(SweepError::Storage(error)) => Err(error),
-        Err(other) => Err(StorageError::damaged(path, other)),
+/// The plan, the list of trials, and that the run of each trial is there.
+fn sweep(path: &Path) -> Vec<Result<(), StorageError>> {
+    let read = SweepDir::open(path).and_then(|sweep| sweep.results());
+    let trials = match read {
+        Ok(trials) => trials,
+        Err(SweepError::Storage(error)) => return vec![Err(error)],
+        Err(other) => return vec![Err(StorageError::damaged(path, other))],
+    };
+    let done = trials.iter().filter(|it| it.state == TrialState::Done);
+    let runs = done.filter_map(|it| lost(path, it.directory.as_deref()?));
+    let runs = runs.map(Err).collect::<Vec<_>>();
+    let is_listed = path.join(TRIALS).is_file() || inside(&path.join(POINTS)).is_empty();
+    let listed = (!is_listed).then(|| {
+        Err(StorageError::damaged(
+            &path.join(TRIALS),
+            "it is gone, and points are there",
+        ))
+    });
+    runs.into_iter().chain(listed).collect()
+}
+
+/// Runs of a search that its findings rest on and that are gone.
+fn lost_probes(path: &Path) -> Vec<StorageError> {
+    let found = whole_file::read_summed::<serde_json::Value>(&path.join(CAPACITY_FILE));
+    let found = found.unwrap_or_default();
+    let probes = found["probes"].as_array().into_iter().flatten();
+    let lost = probes.filter_map(|probe| lost(path, probe["directory"].as_str()?));
+    lost.collect()
+}
+
+fn lost(path: &Path, directory: &str) -> Option<StorageError> {
+    let run = below(path, directory);
+    match run.is_some_and(|run| RunDir::open(run).is_ok()) {
+        true => None,
+        false => Some(StorageError::damaged(
+            &path.join(directory),
+            "the run that was here is gone",
+        )),
     }
 }
 
@@ -194,6 +228,20 @@ mod tests {
             fs::write(&file, written).unwrap();
         }
         assert_eq!((intact(&search), intact(&import)), (2, 1));
+        // A line that is lost, doubled or out of its place.
+        let probes = search.join(PROBES_FILE);
+        let written = fs::read_to_string(&probes).unwrap();
+        let lines: Vec<&str> = written.lines().collect();
+        for others in [
+            vec![lines[1]],
+            vec![lines[0], lines[0], lines[1]],
+            vec![lines[1], lines[0]],
+        ] {
+            fs::write(&probes, others.join("\n") + "\n").unwrap();
+            assert_eq!(intact(&search), 0, "{others:?}");
+        }
+        fs::write(&probes, written).unwrap();
+        assert_eq!(intact(&search), 2);
         fs::write(import.join(IMPORT_FILE), object.to_string()).unwrap();
         let found = verify(&import);
         assert!(matches!(found[0].state, Integrity::Unhashed), "{found:?}");

@@ -2,6 +2,7 @@
 //! a server that repeats a key, a command that holds one, a note that somebody imports.
 
 use crate::hostile::{KEPT_CHARS, printable};
+use serde_json::{Map, Value};
 use std::ops::Range;
 
 /// What stands in place of a secret.
@@ -200,17 +201,21 @@ fn credentials(text: &str) -> Vec<Range<usize>> {
 
 /// Whether something of this name is a secret, as `HF_TOKEN`, `--api-key` or `key2`.
 pub fn names_secret(name: &str) -> bool {
-    const ENDINGS: [&str; 15] = [
+    /// Too short to be looked for inside longer words.
+    const WORDS: [&str; 4] = ["dsn", "jwt", "pat", "sas"];
+    const ENDINGS: [&str; 17] = [
         "key",
         "token",
         "secret",
         "password",
+        "passphrase",
         "passwd",
         "pass",
         "pwd",
         "pw",
         "auth",
         "authorization",
+        "bearer",
         "credential",
         "credentials",
         "cookie",
@@ -221,7 +226,54 @@ pub fn names_secret(name: &str) -> bool {
     // Its end is enough: a name may be as long as a stranger's text.
     let end = name.floor_char_boundary(name.len().saturating_sub(16));
     let name = name[end..].to_ascii_lowercase();
-    ENDINGS.iter().any(|ending| name.ends_with(ending))
+    let last_word = name.rsplit(|c: char| !c.is_ascii_alphabetic()).next();
+    let is_word = last_word.is_some_and(|word| WORDS.contains(&word));
+    is_word || ENDINGS.iter().any(|ending| name.ends_with(ending))
+}
+
+/// Texts of an object that are secrets: all below a name that says so, and what speaks for itself,
+/// as a URL with a password or `Bearer KEY`.
+pub fn json_secrets(object: &mut Map<String, Value>) -> Vec<&mut String> {
+    fn below(value: &mut Value, is_named: bool) -> Vec<&mut String> {
+        match value {
+            Value::String(text) if is_named || is_secret(text) => vec![text],
+            Value::Object(inner) => {
+                let named = |name: &str| is_named || names_secret(name);
+                let members = inner.iter_mut();
+                members
+                    .flat_map(|(name, it)| below(it, named(name)))
+                    .collect()
+            }
+            Value::Array(list) => (list.iter_mut())
+                .flat_map(|it| below(it, is_named))
+                .collect(),
+            _ => Vec::new(),
+        }
+    }
+    let members = object.iter_mut();
+    members
+        .flat_map(|(name, value)| below(value, names_secret(name)))
+        .collect()
+}
+
+fn is_secret(text: &str) -> bool {
+    let has_scheme = ["bearer ", "basic "].iter().any(|scheme| {
+        let begins = text.get(..scheme.len());
+        begins.is_some_and(|it| it.eq_ignore_ascii_case(scheme))
+    });
+    let is_one_word = text.split_whitespace().count() == 2;
+    text == REDACTED || has_scheme && is_one_word || !credentials(text).is_empty()
+}
+
+/// The secrets of an object that is a word of a command, as in `--extra '{…}'`.
+fn secrets_in_json(word: &str) -> Vec<String> {
+    let Some(start) = word.find('{') else {
+        return Vec::new();
+    };
+    let object = serde_json::from_str::<Map<String, Value>>(&word[start..]);
+    let mut object = object.unwrap_or_default();
+    let found = json_secrets(&mut object);
+    found.into_iter().map(std::mem::take).collect()
 }
 
 /// The words of a command as they may be stored: without keys, passwords and the like, also inside
@@ -243,6 +295,7 @@ pub fn command_secrets(words: &[String]) -> Vec<String> {
     let mut found = Vec::new();
     for (word, secrets) in words.iter().zip(secrets_in(words)) {
         found.extend(secrets.into_iter().map(|range| word[range].to_owned()));
+        found.extend(secrets_in_json(word));
         for range in credentials(word) {
             let (_, password) = word[range.clone()].split_once(':').unwrap_or_default();
             found.extend([word[range].to_owned(), password.to_owned()]);
@@ -376,6 +429,29 @@ mod tests {
         let kept = secrets.keep("Incorrect API key provided: sk-abcdef-long.");
         assert_eq!(kept, "Incorrect API key provided: [redacted].");
         assert!(!format!("{secrets:?}").contains("sk-"));
+    }
+
+    #[test]
+    fn an_object_holds_no_secret_in_any_place() {
+        let text = r#"{
+            "passphrase": "SECRET-1", "bearer": "SECRET-2", "note": "Bearer SECRET-3",
+            "credentials": {"x": "SECRET-4", "list": ["SECRET-5", {"y": "SECRET-6"}]},
+            "dsn": "postgres://u:SECRET-7@host/d", "db": "postgres://u:SECRET-8@host/d",
+            "github_pat": "SECRET-9", "inner": [{"api_key": "SECRET-10"}],
+            "stop": ["basic bearer of news"], "model": "compat", "top_k": 3
+        }"#;
+        let words = ["--extra".to_owned(), text.to_owned()];
+        let kept = without_secrets(&words).join(" ");
+        assert!(!kept.contains("SECRET"), "{kept}");
+        let mut object: Map<String, Value> = serde_json::from_str(text).unwrap();
+        for secret in json_secrets(&mut object) {
+            REDACTED.clone_into(secret);
+        }
+        let kept = serde_json::to_string(&object).unwrap();
+        assert!(!kept.contains("SECRET"), "{kept}");
+        for harmless in ["basic bearer of news", "compat", "top_k"] {
+            assert!(kept.contains(harmless), "{kept}");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Times in which the server could not be reached: refusals without an answer in between.
 
+use super::row::Row;
 use crate::context::RunContext;
 use inferometer_core::environment::EndCause;
 use inferometer_core::record::Record;
@@ -27,9 +28,11 @@ pub(super) struct Contacts {
 
 impl Contacts {
     pub(super) fn add(&mut self, record: &Record) {
-        self.heard.extend(record.first_byte);
-        self.refused
-            .extend(record.end.filter(|_| record.found_nobody()));
+        let (moments, at) = match record.found_nobody() {
+            true => (&mut self.refused, record.end),
+            false => (&mut self.heard, record.first_byte),
+        };
+        moments.extend(at);
         if self.heard.len() > MOST_HEARD {
             self.thin();
         }
@@ -57,10 +60,14 @@ impl Contacts {
         }
     }
 
-    /// The outages of a run. One that ended it lasted as long as the run was to wait, although the
-    /// last that was refused came before.
-    pub(super) fn outages(self, context: &RunContext<'_>) -> Vec<Outage> {
-        let mut outages = self.between(context.ending.measured_from);
+    /// The outages of a run, in which none of its answers was under way. One that ended it lasted
+    /// as long as the run was to wait, although the last that was refused came before.
+    pub(super) fn outages(self, context: &RunContext<'_>, rows: &[Row]) -> Vec<Outage> {
+        let answers = rows.iter().filter_map(|row| {
+            let answer = row.answer.as_ref()?;
+            Some([row.sent.offset()?, answer.completed])
+        });
+        let mut outages = self.between(context.ending.measured_from, Vec::from_iter(answers));
         if context.ending.cause == EndCause::ServerAway
             && let Some(last) = outages.last_mut().filter(|last| !last.ended)
         {
@@ -70,7 +77,20 @@ impl Contacts {
         outages
     }
 
-    fn between(mut self, measured_from: Offset) -> Vec<Outage> {
+    fn between(mut self, measured_from: Offset, mut answers: Vec<[Offset; 2]>) -> Vec<Outage> {
+        // Whoever refuses some while it answers others is not away. With each answer, the last
+        // end of those that were sent before it or with it.
+        answers.sort_unstable();
+        let mut latest = Offset::default();
+        for [_, end] in &mut answers {
+            latest = latest.max(*end);
+            *end = latest;
+        }
+        let last_end = |before: Offset| {
+            let sent = answers.partition_point(|[sent, _]| *sent < before);
+            sent.checked_sub(1)
+                .map_or(Offset::default(), |it| answers[it][1])
+        };
         // Once more, so that it does not matter when that was last done.
         if self.apart > 0 {
             self.thin();
@@ -83,10 +103,11 @@ impl Contacts {
             let later = self.heard.partition_point(|&at| at <= first);
             let back = self.heard.get(later).copied();
             let until = back.map_or(rest.len(), |back| rest.partition_point(|&at| at < back));
-            let last = rest[until - 1];
+            let (last, from) = (rest[until - 1], first.max(last_end(first)));
+            let to = back.unwrap_or(last);
             let outage = Outage {
-                start_s: first.since(measured_from).as_secs_f64(),
-                length_s: back.unwrap_or(last).since(first).as_secs_f64(),
+                start_s: from.since(measured_from).as_secs_f64(),
+                length_s: to.max(from).since(from).as_secs_f64(),
                 requests: until as u64,
                 ended: back.is_some(),
             };
@@ -104,13 +125,18 @@ mod tests {
     use super::*;
 
     fn outages(heard: &[u64], refused: &[u64]) -> Vec<Outage> {
+        outages_beside(heard, refused, &[])
+    }
+
+    fn outages_beside(heard: &[u64], refused: &[u64], answers: &[[u64; 2]]) -> Vec<Outage> {
         let at = |ms: &u64| Offset(ms * 1_000_000);
         let contacts = Contacts {
             heard: heard.iter().map(at).collect(),
             refused: refused.iter().map(at).collect(),
             apart: 0,
         };
-        contacts.between(Offset(0))
+        let answers = answers.iter().map(|it| it.each_ref().map(at));
+        contacts.between(Offset(0), answers.collect())
     }
 
     #[test]
@@ -128,6 +154,15 @@ mod tests {
         assert_eq!(found, [expected]);
         let never_back = outages(&[100], &[500, 600, 700]);
         assert!(!never_back[0].ended && never_back[0].length_s == 0.2);
+    }
+
+    #[test]
+    fn a_server_that_refuses_some_while_it_answers_others_is_not_away() {
+        let refused = [1_000, 1_200, 1_400, 1_600];
+        let beside = |answers: &[[u64; 2]]| outages_beside(&[100, 2_000], &refused, answers);
+        assert_eq!(beside(&[[50, 2_500], [60, 70]]), []);
+        let found = beside(&[[50, 1_500], [60, 70]]);
+        assert_eq!((found[0].start_s, found[0].length_s), (1.5, 0.5));
     }
 
     #[test]

@@ -10,10 +10,11 @@ pub(super) use super::totals::{Sum, Totals, Verdicts};
 use super::wire::WireTally;
 use crate::concurrency::UnderWay;
 use crate::context::RunContext;
-use crate::judge::{LengthEvidence, Place, StallEvidence, UsageEvidence};
+use crate::judge::{LengthEvidence, Place, StallEvidence, UsageBounds, UsageEvidence};
 use crate::timeline::Timeline;
 use inferometer_core::quantile::{quantile, sort};
 use inferometer_core::record::{FailureClass, Outcome, Phase, Record, Stage, TokenSource};
+use inferometer_core::scenario::SimClock;
 use inferometer_core::slo::{Slo, SloScope};
 use inferometer_core::summary::{FailureCount, MediaResult};
 use inferometer_core::thresholds::Thresholds;
@@ -31,6 +32,7 @@ pub(super) struct Tally<'a> {
     /// Lengths come from the data.
     from_work: bool,
     thresholds: &'a Thresholds,
+    usage_bounds: UsageBounds,
     counts_over: CountsOver,
     opening: Offset,
     /// Requests that are kept one by one; beyond, a share of them is.
@@ -100,6 +102,10 @@ impl<'a> Tally<'a> {
             counts_over: CountsOver::of(&scenario.load.shape),
             opening: context.ending.measured_from,
             thresholds,
+            usage_bounds: UsageBounds {
+                context: context.environment.server.max_model_len,
+                has_text: scenario.connection.sim_clock != SimClock::Virtual,
+            },
             most_kept: match keeps_all(context) {
                 true => usize::MAX,
                 false => most_kept,
@@ -374,7 +380,7 @@ impl<'a> Tally<'a> {
         self.output_asked.add(record.output_tokens_asked);
         let exact = self.exact || self.states_length(record);
         self.lengths.add(record, exact, self.thresholds);
-        self.usage.add(record, self.thresholds);
+        self.usage.add(record, self.usage_bounds, self.thresholds);
         if let Some(parts) = record.media {
             let media = self.media.get_or_insert_default();
             media.requests += 1;

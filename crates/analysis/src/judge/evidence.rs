@@ -186,12 +186,28 @@ impl Place {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UsageExample {
-    pub tokens: u32,
-    pub limit: Option<u32>,
-    pub chunks: u64,
-    pub chars: u64,
+pub enum UsageExample {
+    Output {
+        tokens: u32,
+        limit: Option<u64>,
+        chunks: u64,
+        chars: u64,
+    },
+    /// More of a prompt came from the cache than it had.
+    Cached { cached: u32, prompt: u32 },
 }
+
+/// What a count can be, whatever the answer.
+#[derive(Clone, Copy, Debug)]
+pub struct UsageBounds {
+    /// Largest context that the server states.
+    pub context: Option<u64>,
+    /// A computed answer has no text.
+    pub has_text: bool,
+}
+
+/// Tokens of an answer beyond what any model takes in.
+const MOST_TOKENS: u64 = 20_000_000;
 
 /// Chunks and characters that an answer may have whatever its count: a greeting of a proxy.
 const FREE_CHUNKS: f64 = 64.0;
@@ -199,29 +215,41 @@ const FREE_CHARS: f64 = 1_000.0;
 
 impl UsageEvidence {
     /// Takes a complete answer.
-    pub(crate) fn add(&mut self, record: &Record, thresholds: &Thresholds) {
-        let Some(tokens) = record.usage.and_then(|usage| usage.output) else {
+    pub(crate) fn add(&mut self, record: &Record, bounds: UsageBounds, thresholds: &Thresholds) {
+        let usage = record.usage.unwrap_or_default();
+        if let Some((cached, prompt)) = usage.cached.zip(usage.input)
+            && cached > prompt
+        {
+            self.impossible += 1;
+            let example = UsageExample::Cached { cached, prompt };
+            self.tell(example, (false, Place::of(record)));
+        }
+        let Some(tokens) = usage.output else {
             return;
         };
         self.counted += 1;
-        let example = UsageExample {
+        let asked = record.output_tokens_asked.map(u64::from);
+        let limit = asked.into_iter().chain(bounds.context).min();
+        let (chunks, chars) = (record.chunks.len() as u64, record.output_chars);
+        let example = UsageExample::Output {
             tokens,
-            limit: record.output_tokens_asked,
-            chunks: record.chunks.len() as u64,
-            chars: record.output_chars,
+            limit,
+            chunks,
+            chars,
         };
-        let (count, chars) = (f64::from(tokens), example.chars as f64);
+        let (count, seen) = (f64::from(tokens), chars as f64);
         let slack = thresholds.usage_slack_tokens;
-        let beyond = (example.limit).is_some_and(|limit| count > f64::from(limit) + slack);
-        let too_few = example.chunks as f64
-            > thresholds.usage_chunks_per_token * count + FREE_CHUNKS
-            || chars > thresholds.usage_chars_per_token * count + FREE_CHARS;
-        // Where the end of the sequence is ignored, tokens without text are usual; a computed
-        // answer has no text at all.
-        let unseen = !record.output_exact
-            && chars > 0.0
-            && count > thresholds.usage_tokens_per_char * chars + slack;
-        let textless = tokens == 0 && example.chars > 0;
+        let most = limit.unwrap_or(MOST_TOKENS);
+        let beyond = count > most as f64 + slack;
+        let too_few = chunks as f64 > thresholds.usage_chunks_per_token * count + FREE_CHUNKS
+            || seen > thresholds.usage_chars_per_token * count + FREE_CHARS;
+        // Where the end of the sequence is ignored, tokens without text are usual, in chunks of
+        // their own.
+        let per_char = thresholds.usage_tokens_per_char;
+        let unseen = bounds.has_text
+            && count > per_char * seen + slack
+            && (!record.output_exact && chars > 0 || count > per_char * chunks as f64 + slack);
+        let textless = tokens == 0 && chars > 0;
         if beyond || too_few || textless {
             self.impossible += 1;
             self.tell(example, (false, Place::of(record)));

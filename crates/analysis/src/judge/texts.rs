@@ -4,7 +4,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use crate::judge::{BetweenPart, Doubt, Lateness, Reference};
+use crate::judge::{BetweenPart, Doubt, Lateness, Reference, UsageExample};
 use inferometer_core::environment::EndCause;
 use inferometer_core::record::{FailureClass, Phase};
 use inferometer_core::summary::Accounts;
@@ -248,18 +248,29 @@ fn wording(doubt: &Doubt, lang: Lang) -> (Text, Text, Values) {
             (Text::FewSamples, Text::FewSamplesRemedy, values)
         }
         Doubt::ImplausibleUsage(seen) => {
-            let example = seen.example.map(|example| {
-                let limit = example.limit.map_or_else(
-                    || Text::NoLimit.text(lang).to_owned(),
-                    |limit| limit.to_string(),
-                );
-                let values = [
-                    ("tokens", example.tokens.to_string()),
-                    ("limit", limit),
-                    ("chunks", example.chunks.to_string()),
-                    ("chars", example.chars.to_string()),
-                ];
-                Text::UsageExample.with(lang, &values)
+            let example = seen.example.map(|example| match example {
+                UsageExample::Output {
+                    tokens,
+                    limit,
+                    chunks,
+                    chars,
+                } => {
+                    let none = || Text::NoLimit.text(lang).to_owned();
+                    let values = [
+                        ("tokens", tokens.to_string()),
+                        ("limit", limit.map_or_else(none, |limit| limit.to_string())),
+                        ("chunks", chunks.to_string()),
+                        ("chars", chars.to_string()),
+                    ];
+                    Text::UsageExample.with(lang, &values)
+                }
+                UsageExample::Cached { cached, prompt } => {
+                    let values = [
+                        ("cached", cached.to_string()),
+                        ("prompt", prompt.to_string()),
+                    ];
+                    Text::CachedExample.with(lang, &values)
+                }
             });
             let values = vec![
                 ("impossible", seen.impossible.to_string()),

@@ -242,6 +242,33 @@ fn a_point_that_cannot_be_measured_is_recorded_and_the_sweep_goes_on() {
 }
 
 #[test]
+fn a_sweep_that_lost_a_point_or_a_line_is_not_valid() {
+    let place = Place::new();
+    let words = "sweep --sim-clock virtual --concurrency 1,2,4 --requests 20 --out kept --no-html --lang en";
+    let words: Vec<&str> = words.split(' ').collect();
+    assert_eq!(place.run(&words).code, Some(0));
+    let verify = || place.run(&["verify", "kept", "--lang", "en"]);
+    assert_eq!(verify().code, Some(0), "{:?}", verify());
+    let list = place.path("kept/trials.jsonl");
+    let whole = std::fs::read_to_string(&list).unwrap();
+    let lines: Vec<&str> = whole.lines().collect();
+    std::fs::write(&list, format!("{}\n{}\n", lines[0], lines[2])).unwrap();
+    for ended in [verify(), place.run(&["report", "kept", "--lang", "en"])] {
+        assert_ne!(ended.code, Some(0), "{ended:?}");
+        assert!((ended.stdout + &ended.stderr).contains("line 2"));
+    }
+    std::fs::write(&list, whole).unwrap();
+    let points = std::fs::read_dir(place.path("kept/points")).unwrap();
+    let mut points = points.map(|it| it.unwrap().path());
+    let last = points.find(|it| it.to_string_lossy().contains("concurrency_4"));
+    std::fs::remove_dir_all(last.unwrap()).unwrap();
+    assert!(verify().stdout.contains("gone"), "{:?}", verify());
+    let report = place.run(&["report", "kept", "--lang", "en"]);
+    assert_eq!(report.code, Some(1), "{report:?}");
+    assert!(report.stdout.starts_with("INVALID  1 of 3"), "{report:?}");
+}
+
+#[test]
 fn a_sweep_without_a_server_says_why_in_one_line() {
     let place = Place::new();
     let ended = sweep(

@@ -57,6 +57,8 @@ enum Habit {
     Babbles(&'static str),
     /// Refuses connections, and leaves those that it has, from 1 s to 2 s of the run.
     AwayForASecond,
+    /// Answers every request with this status in that second.
+    TurnsAwayForASecond(&'static str),
     /// Works on the second request of a connection for a while, and then drops it.
     DropsTheSecond,
 }
@@ -97,6 +99,13 @@ impl InMemory {
                 {}
                 return;
             }
+            if let Habit::TurnsAwayForASecond(status) = self.habit
+                && self.is_away()
+            {
+                let head = format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n");
+                let _ = stream.write_all(head.as_bytes()).await;
+                continue;
+            }
             let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
             let begun = tokio::time::Instant::now();
             let _ = stream.write_all(head.as_bytes()).await;
@@ -120,7 +129,10 @@ impl InMemory {
             }
             let _ = stream.write_all(b"0\r\n\r\n").await;
             match self.habit {
-                Habit::Normal | Habit::Silent | Habit::Babbles(_) => {}
+                Habit::Normal
+                | Habit::Silent
+                | Habit::Babbles(_)
+                | Habit::TurnsAwayForASecond(_) => {}
                 Habit::AwayForASecond if self.is_away() => return,
                 Habit::AwayForASecond => {}
                 Habit::ClosesUnasked => {
@@ -437,6 +449,21 @@ async fn silence_ends_a_request_at_the_read_timeout_and_a_long_one_at_the_reques
         FailureClass::RequestTimeout
     );
     assert_eq!(records[0].chunks.len(), 5, "what came until then is kept");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_turns_everybody_away_is_asked_ever_more_rarely() {
+    for status in ["503 Service Unavailable", "429 Too Many Requests"] {
+        let mut server = InMemory::new(20, 10, 3);
+        server.habit = Habit::TurnsAwayForASecond(status);
+        let bed = Bed::new(server, PATIENT);
+        let part = bed.part(Pacing::Closed(vec![Offset(0); 4]), &[None; 400]);
+        let records = bed.run(part).await;
+        let turned_away = records.iter().filter(|it| it.was_turned_away()).count();
+        assert!((8..60).contains(&turned_away), "{status}: {turned_away}");
+        let done = records.iter().filter(|it| it.is_done()).count();
+        assert_eq!(done + turned_away, 400, "{status}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

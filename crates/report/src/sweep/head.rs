@@ -49,10 +49,18 @@ fn verdict(report: &SweepReport<'_>, rows: &[MeasuredPoint<'_>]) -> Verdict {
                 .as_ref()
                 .is_some_and(|summary| !summary.valid)
     });
+    let lost = count(report, |visited| {
+        visited.trial.state == TrialState::Done && visited.summary.is_none()
+    });
     let left = unfinished(report);
     let all = report.plan.visits.len().to_string();
     let values = |count: usize| [("count", count.to_string()), ("all", all.clone())];
     let (word, tone, reason) = match (measured, bad) {
+        _ if lost > 0 => (
+            VerdictText::Invalid,
+            Tone::Bad,
+            SweepText::Lost.with(lang, &values(lost)),
+        ),
         (0, _) => (
             VerdictText::Invalid,
             Tone::Bad,

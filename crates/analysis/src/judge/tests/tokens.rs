@@ -64,8 +64,43 @@ fn tokens_that_nobody_saw_warn_unless_the_end_of_the_sequence_was_ignored() {
     let code = Code::ImplausibleUsage;
     assert_eq!(hidden(false).doubt(code), Some(Severity::Warn));
     assert_eq!(hidden(true).doubt(code), None);
-    let computed = hidden(false).each(|record| record.output_chars = 0);
-    assert_eq!(computed.doubt(code), None);
+    // All of it at once, and less text than any token has.
+    for chars in [0, 2] {
+        let at_once = hidden(true).each(move |record| {
+            record.output_chars = chars;
+            record.chunks.at.truncate(1);
+            record.chunks.same_read.truncate(1);
+        });
+        assert_eq!(at_once.doubt(code), Some(Severity::Warn), "{chars}");
+    }
+    let textless = hidden(false).each(|record| record.output_chars = 0);
+    assert_eq!(textless.doubt(code), None);
+}
+
+#[test]
+fn no_answer_is_longer_than_the_context_and_no_more_is_cached_than_was_asked() {
+    let code = Code::ImplausibleUsage;
+    let counting = |tokens: u32| {
+        MadeUp::closed(8, 128).each(move |record| {
+            record.output_tokens_asked = None;
+            record.output_exact = false;
+            record.output_chars = 4 * u64::from(tokens);
+            record.usage.as_mut().unwrap().output = Some(tokens);
+        })
+    };
+    assert_eq!(counting(40_000).doubt(code), None, "who knows the context?");
+    let mut stated = counting(40_000);
+    stated.environment.server.max_model_len = Some(32_768);
+    assert_eq!(stated.doubt(code), Some(Severity::Invalid));
+    assert_eq!(counting(u32::MAX).doubt(code), Some(Severity::Invalid));
+    let cached = |tokens: u32| {
+        MadeUp::closed(8, 128).each(move |record| {
+            let usage = record.usage.as_mut().unwrap();
+            (usage.input, usage.cached) = (Some(256), Some(tokens));
+        })
+    };
+    assert_eq!(cached(256).doubt(code), None);
+    assert_eq!(cached(257).doubt(code), Some(Severity::Invalid));
 }
 
 #[test]

@@ -35,7 +35,7 @@ inferometer_text::texts! {
         LateRank => "of several ranks, rank {rank} was the latest to send or to be woken: by {seen} at p99, where {limit} are allowed", "多个 rank 中 rank {rank} 发送或唤醒最为滞后：p99 为 {seen}，允许值为 {limit}";
         ClockError => "the clock of rank {rank} may be off from that of rank 0 by {seen}, where {limit} are allowed: arrivals of different ranks are as far from their schedule", "rank {rank} 的时钟与 rank 0 可能相差 {seen}，允许值为 {limit}：不同 rank 的到达时刻与计划有同样的偏差";
         ClockErrorRemedy => "put the ranks into one network, or let one rank send the load", "把各 rank 放在同一网络内，或只用一个 rank 发送负载";
-        ServerAway => "the server could not be reached for as long as --give-up-after, so the run ended with what was measured before", "服务端无法连接的时间达到 --give-up-after，运行就此结束，保留此前的测量";
+        ServerAway => "the server could not be reached, or turned every request away, for as long as --give-up-after, so the run ended with what was measured before", "服务端无法连接（或拒绝所有请求）的时间达到 --give-up-after，运行就此结束，保留此前的测量";
         Running => "the run still goes on: these are its figures so far", "运行仍在进行：以下是目前为止的数值";
         RunningRemedy => "wait for its end, then ask again", "等它结束后再查看";
         Killed => "the run was killed: it has no ending, and its last records may be missing", "运行被杀死：没有结束记录，最后的请求记录可能缺失";
@@ -66,6 +66,7 @@ inferometer_text::texts! {
         ImpossibleUsage => "{impossible} of {of} answers have a token count (usage) that cannot be true{example}", "{of} 个回答中有 {impossible} 个的 token 计数（usage）不可能为真{example}";
         UnseenTokens => "{unseen} of {of} answers count far more tokens (usage) than their text can hold{example}: hidden reasoning, or a wrong count", "{of} 个回答中有 {unseen} 个的 token 计数（usage）远超其文本所能容纳{example}：可能是隐藏的推理内容，或计数有误";
         UsageExample => ", as in {tokens} tokens with a limit of {limit}, {chunks} chunks and {chars} characters", "，例如 {tokens} 个 token，而上限为 {limit}，共 {chunks} 个 chunk、{chars} 个字符";
+        CachedExample => ", as in {cached} tokens from the cache for a prompt of {prompt}", "，例如提示词只有 {prompt} 个 token，却有 {cached} 个来自缓存";
         NoLimit => "none", "无";
         UsageRemedy => "do not quote figures made of tokens; look at why usage disagrees with the text (the server, or a proxy before it), or count with --tokenizer", "不要引用与 token 有关的数据；查明 usage 为何与文本不符（服务端或其前面的代理），或用 --tokenizer 自行计数";
         OutputLengths => "{off} of {exact} answers do not have the length that was asked for; the mean difference is {difference}", "{exact} 个回答中有 {off} 个与要求的长度不符；平均相差 {difference}";

@@ -209,7 +209,7 @@ fn doubts() -> Vec<Doubt> {
             counted: 100,
             impossible: 2,
             unseen: 0,
-            example: Some(UsageExample {
+            example: Some(UsageExample::Output {
                 tokens: 6_400,
                 limit: Some(128),
                 chunks: 128,
@@ -221,11 +221,20 @@ fn doubts() -> Vec<Doubt> {
             counted: 100,
             impossible: 0,
             unseen: 40,
-            example: Some(UsageExample {
+            example: Some(UsageExample::Output {
                 tokens: 900,
                 limit: None,
                 chunks: 5,
                 chars: 20,
+            }),
+            ..UsageEvidence::default()
+        }),
+        Doubt::ImplausibleUsage(UsageEvidence {
+            counted: 100,
+            impossible: 1,
+            example: Some(UsageExample::Cached {
+                cached: 4_000,
+                prompt: 256,
             }),
             ..UsageEvidence::default()
         }),
