@@ -24,6 +24,7 @@ use inferometer_runner::now::StepState;
 use inferometer_runner::now::{self, Now};
 use inferometer_text::Lang;
 use ratatui_core::terminal::Terminal;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use screen::{Footer, Screen, state_text};
 use std::io::IsTerminal as _;
 use std::path::Path;
@@ -157,8 +158,10 @@ impl Tui {
 impl Drop for Tui {
     fn drop(&mut self) {
         self.stop.store(true, SeqCst);
-        if let Some(drawing) = self.drawing.take() {
-            let _ = drawing.join();
+        // A terminal that went away may hold it for ever.
+        let until = Instant::now() + PICTURE_EVERY + LONGEST_PICTURE;
+        while self.drawing.as_ref().is_some_and(|it| !it.is_finished()) && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(5));
         }
         give_back();
     }
@@ -208,6 +211,18 @@ pub fn state_words() -> Vec<(&'static str, ProgressText)> {
         .collect()
 }
 
+/// Whether nobody is at the other end: reading keys from there would never end.
+fn terminal_is_gone() -> bool {
+    let screen = std::io::stderr();
+    let mut asked = [PollFd::new(&screen, PollFlags::empty())];
+    let now = Timespec::default();
+    let answered = poll(&mut asked, Some(&now));
+    answered.is_ok()
+        && asked[0]
+            .revents()
+            .intersects(PollFlags::HUP | PollFlags::ERR)
+}
+
 type Known = Arc<Mutex<Option<Arc<Now>>>>;
 
 /// Looks at a folder from time to time; what is known once stays until more is.
@@ -241,6 +256,9 @@ impl View {
                 return;
             }
             drop(ours);
+            if terminal_is_gone() {
+                return;
+            }
             match event::poll(PICTURE_EVERY) {
                 Ok(true) => match event::read() {
                     Ok(Event::Key(key)) if key.kind == KeyEventKind::Press => self.press(&key),

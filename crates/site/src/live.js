@@ -278,8 +278,8 @@
     if (ladder) showLadder(ladder);
   };
 
-  const events = new EventSource(`${data.run}/live`);
-  events.onmessage = (event) => {
+  let events = null;
+  const heard = (event) => {
     const told = JSON.parse(event.data);
     away = false;
     if (told.ended) {
@@ -292,10 +292,20 @@
     if (!told.waiting) last = told;
     show();
   };
-  events.onerror = () => {
+  const lost = () => {
     away = true;
     byId("state").textContent = say(data.away);
   };
+  // A browser has few connections to one server: a page that nobody looks at gives its own back.
+  const follow = () => {
+    events?.close();
+    if (document.hidden) return;
+    events = new EventSource(`${data.run}/live`);
+    events.onmessage = heard;
+    events.onerror = lost;
+  };
+  document.addEventListener("visibilitychange", follow);
+  follow();
   byId("end")?.addEventListener("click", () => {
     if (confirm(say(data.sure))) fetch(`${data.run}/end`, { method: "POST", headers: { "X-Inferometer": "1" } });
   });

@@ -141,7 +141,9 @@
   compare();
   // A list that grows is read again, unless somebody is choosing.
   const idle = () => !chosen().length && !byId("search").value && ["tag", "kind", "verdict"].every((id) => !byId(id).value);
-  if (byId("test") && data.entries.some((entry) => entry.running)) {
-    setInterval(() => { if (idle()) location.reload(); }, 5000);
+  const atTop = () => !document.hidden && window.scrollY === 0;
+  if (byId("test")) {
+    const isGrowing = data.entries.some((entry) => entry.running);
+    setInterval(() => { if (idle() && (isGrowing || atTop())) location.reload(); }, isGrowing ? 5000 : 30000);
   }
 })();

@@ -7,6 +7,7 @@ use rustix::termios::{Winsize, tcsetwinsize};
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -22,6 +23,8 @@ struct OnTerminal {
     seen: Arc<Mutex<Vec<u8>>>,
     seeing: JoinHandle<()>,
     report: JoinHandle<String>,
+    /// Nobody looks any longer.
+    leaves: Arc<AtomicBool>,
 }
 
 /// What stands on a terminal that was sent this: only cells that changed are sent, so that a word
@@ -89,11 +92,16 @@ impl OnTerminal {
         let mut reader = terminal.try_clone().unwrap();
         let seen = Arc::<Mutex<Vec<u8>>>::default();
         let into = Arc::clone(&seen);
+        let leaves = Arc::<AtomicBool>::default();
+        let hung_up = Arc::clone(&leaves);
         // It ends with an error once nobody has the other end.
         let seeing = std::thread::spawn(move || {
             let mut piece = [0; 4096];
             while let Ok(count @ 1..) = reader.read(&mut piece) {
                 into.lock().unwrap().extend(&piece[..count]);
+                if hung_up.load(SeqCst) {
+                    break;
+                }
             }
         });
         OnTerminal {
@@ -102,7 +110,15 @@ impl OnTerminal {
             seen,
             seeing,
             report,
+            leaves,
         }
+    }
+
+    /// Closes the terminal, as a connection that is lost does.
+    fn hang_up(self) -> (Child, JoinHandle<String>) {
+        self.leaves.store(true, SeqCst);
+        self.seeing.join().unwrap();
+        (self.child, self.report)
     }
 
     fn seen(&self) -> String {
@@ -203,6 +219,17 @@ fn keys_and_signals_end_it_and_the_terminal_is_given_back() {
         assert!(ended.report.contains("INVALID"), "{}", ended.report);
         std::fs::remove_dir_all(place.path("r")).unwrap();
     }
+}
+
+#[test]
+fn a_run_whose_terminal_went_away_can_be_ended_and_reports() {
+    let place = Place::new();
+    let sim = Sim::start(&["--ttft", "5ms", "--itl", "1ms"]);
+    let (mut child, report) = endless(&place, &sim).hang_up();
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    let code = until("the end", || child.try_wait().unwrap()).code();
+    assert_eq!(code, Some(130));
+    assert!(report.join().unwrap().contains("INVALID"));
 }
 
 #[test]

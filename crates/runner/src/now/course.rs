@@ -21,7 +21,7 @@ pub struct Course {
     pub output_tokens: u64,
 }
 
-/// What ended in a part of the time.
+/// A part of the time: what ended in it, the tokens and first tokens that came.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Part {
     pub requests_per_s: f64,
@@ -88,7 +88,7 @@ impl Gauges {
 struct Gathered {
     ok: u64,
     failed: u64,
-    tokens: u64,
+    tokens: f64,
     begun: u64,
     ended: u64,
     ttft_ms: Vec<f64>,
@@ -96,8 +96,9 @@ struct Gathered {
 }
 
 impl Course {
-    /// The course until now, or to the last end where that is later.
-    pub fn of(records: &[Record], now: Offset) -> Self {
+    /// The course until now, or to the last end where that is later. Of requests that are sent after
+    /// `told_until`, not all are known yet: how many are in flight is what it was then.
+    pub fn of(records: &[Record], now: Offset, told_until: Offset) -> Self {
         let ends = records.iter().filter_map(|record| record.end);
         let last_s = ends.fold(now, Offset::max).as_duration().as_secs_f64();
         let part_s = (last_s / MOST_PARTS as f64).ceil().max(1.0);
@@ -110,25 +111,32 @@ impl Course {
         };
         let last = parts.len().saturating_sub(1);
         for record in records {
-            if let Some(sent) = record.sent
+            let is_told = |at: &Offset| *at <= told_until;
+            if let Some(sent) = record.sent.filter(is_told)
                 && let Some(part) = parts.get_mut(course.place(sent).min(last))
             {
                 part.begun += 1;
+            }
+            let is_good = record.end.is_none() || record.outcome == Outcome::Done;
+            let ms = |span: std::time::Duration| span.as_secs_f64() * 1e3;
+            if let Some(first) = record.first_token().filter(|_| is_good)
+                && let Some(part) = parts.get_mut(course.place(first).min(last))
+            {
+                part.ttft_ms.extend(record.ttft().map(ms));
+            }
+            if is_good {
+                course.spread_tokens(record, &mut parts);
             }
             let Some(end) = record.end else { continue };
             let Some(part) = parts.get_mut(course.place(end).min(last)) else {
                 continue;
             };
-            part.ended += u64::from(record.sent.is_some());
-            let tokens = u64::from(record.output_tokens().unwrap_or_default());
+            part.ended += u64::from(record.sent.is_some_and(|it| is_told(&it)) && is_told(&end));
             match record.outcome {
                 Outcome::Done => {
                     course.ok += 1;
-                    course.output_tokens += tokens;
+                    course.output_tokens += u64::from(record.output_tokens().unwrap_or_default());
                     part.ok += 1;
-                    part.tokens += tokens;
-                    let ms = |span: std::time::Duration| span.as_secs_f64() * 1e3;
-                    part.ttft_ms.extend(record.ttft().map(ms));
                     part.tpot_ms.extend(record.tpot().map(ms));
                 }
                 Outcome::Cut | Outcome::Cancelled => course.cut += 1,
@@ -145,6 +153,32 @@ impl Course {
         };
         course.parts = parts.into_iter().map(part).collect();
         course
+    }
+
+    /// Tokens count where they came, evenly from the first to the last; of an answer under way as
+    /// many as it has chunks.
+    fn spread_tokens(&self, record: &Record, parts: &mut [Gathered]) {
+        let tokens = match record.end {
+            Some(_) => record.output_tokens().map(f64::from).unwrap_or_default(),
+            None => record.chunks.len() as f64,
+        };
+        let Some(to) = record.last_token().or(record.end) else {
+            return;
+        };
+        let from = record.first_token().unwrap_or(to);
+        let last = parts.len().saturating_sub(1);
+        let seconds = |at: Offset| at.as_duration().as_secs_f64();
+        let (from_s, to_s) = (seconds(from), seconds(to));
+        let places = self.place(from).min(last)..=self.place(to).min(last);
+        let whole = places.start() == places.end();
+        for place in places {
+            let begin = place as f64 * self.part_s;
+            let inside = to_s.min(begin + self.part_s) - from_s.max(begin);
+            let share = if whole { 1.0 } else { inside / (to_s - from_s) };
+            if let Some(part) = parts.get_mut(place) {
+                part.tokens += tokens * share;
+            }
+        }
     }
 
     /// The part that a moment lies in.
@@ -164,7 +198,7 @@ impl Gathered {
         Part {
             in_flight,
             requests_per_s: self.ok as f64 / seconds,
-            output_tokens_per_s: self.tokens as f64 / seconds,
+            output_tokens_per_s: self.tokens / seconds,
             failed: self.failed,
             ttft_ms: middle(self.ttft_ms),
             tpot_ms: middle(self.tpot_ms),
@@ -185,6 +219,42 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
+    const LATER: Offset = Offset(u64::MAX);
+
+    #[test]
+    fn tokens_and_first_tokens_count_where_they_came_and_the_newest_requests_not_at_all() {
+        let at = |ms: u64| Offset::after(Duration::from_millis(ms));
+        let mut done = Record {
+            sent: Some(at(0)),
+            end: Some(at(4_000)),
+            outcome: Outcome::Done,
+            ..Record::default()
+        };
+        done.chunks.at = (0..=40).map(|it| at(it * 100)).collect();
+        done.retokenized = Some(400);
+        let mut under_way = Record {
+            sent: Some(at(500)),
+            ..Record::default()
+        };
+        under_way.chunks.at = vec![at(1_100), at(1_200)];
+        let newest = Record {
+            sent: Some(at(3_300)),
+            end: Some(at(3_400)),
+            outcome: Outcome::Done,
+            ..Record::default()
+        };
+        let course = Course::of(&[done, under_way, newest], at(4_000), at(2_500));
+        let rates: Vec<f64> = course
+            .parts
+            .iter()
+            .map(|it| it.output_tokens_per_s)
+            .collect();
+        assert_eq!(rates, [100.0, 102.0, 100.0, 100.0]);
+        let in_flight: Vec<u64> = course.parts.iter().map(|it| it.in_flight).collect();
+        assert_eq!(in_flight, [2, 2, 2, 2]);
+        assert_eq!(course.parts[1].ttft_ms.unwrap().p50, 600.0);
+    }
+
     #[test]
     fn each_part_has_what_ended_in_it_however_long_the_run() {
         let ended = |ms: u64, outcome: Outcome| Record {
@@ -199,20 +269,20 @@ mod tests {
             ended(2_500, Outcome::Done),
             ended(2_600, Outcome::Cancelled),
         ];
-        let course = Course::of(&records, Offset::default());
+        let course = Course::of(&records, Offset::default(), LATER);
         let rates: Vec<f64> = course.parts.iter().map(|it| it.requests_per_s).collect();
         assert_eq!(rates, [2.0, 0.0, 1.0]);
         assert_eq!((course.ok, course.failed, course.cut), (3, 0, 1));
         let in_flight: Vec<u64> = course.parts.iter().map(|it| it.in_flight).collect();
         assert_eq!(in_flight, [2, 2, 0]);
         let long = [ended(500, Outcome::Done), ended(3_600_000, Outcome::Done)];
-        let long = Course::of(&long, Offset::default());
+        let long = Course::of(&long, Offset::default(), LATER);
         assert_eq!((long.part_s, long.parts.len()), (30.0, MOST_PARTS));
         assert_eq!(
             long.parts.last().map(|it| it.requests_per_s * 30.0),
             Some(1.0)
         );
-        assert_eq!(Course::of(&[], Offset::default()).parts, []);
+        assert_eq!(Course::of(&[], Offset::default(), LATER).parts, []);
     }
 
     #[test]
@@ -223,7 +293,7 @@ mod tests {
             outcome: Outcome::Cut,
             ..Record::default()
         };
-        let course = Course::of(&[unended], at(3_500));
+        let course = Course::of(&[unended], at(3_500), at(2_000));
         assert_eq!(course.parts.len(), 4);
         let latest = course.latest().unwrap();
         assert_eq!((latest.in_flight, latest.requests_per_s), (1, 0.0));
@@ -239,7 +309,7 @@ mod tests {
             }),
             ..Sample::default()
         };
-        let course = Course::of(&[], Offset::after(Duration::from_millis(2_500)));
+        let course = Course::of(&[], Offset::after(Duration::from_millis(2_500)), LATER);
         let samples = [
             said(100, Some(2.0)),
             said(900, Some(4.0)),

@@ -94,7 +94,7 @@ impl RunNow {
         let records: Vec<Record> = records.by_ref().collect::<Result<_, _>>()?;
         let now = now(&environment, &records);
         let phases = phases(&records);
-        let course = Course::of(&records, now);
+        let course = Course::of(&records, now, now - TOLD_AFTER);
         let name = directory.path().file_name().unwrap_or_default();
         Ok(RunNow {
             name: name.to_string_lossy().into_owned(),
@@ -126,10 +126,12 @@ fn middle(of: &Distribution) -> Middle {
     }
 }
 
-/// That it has not ended is no news.
+/// That it has not ended is no news, nor that the first answer has yet to come: if none comes,
+/// failures are told.
 fn news(mut summary: Summary) -> Vec<StatedDoubt> {
     let doubts = &mut summary.doubts;
-    doubts.retain(|doubt| doubt.code != DoubtCode::Interrupted);
+    let is_old = [DoubtCode::Interrupted, DoubtCode::NothingMeasured];
+    doubts.retain(|doubt| !is_old.contains(&doubt.code));
     std::mem::take(doubts)
 }
 
