@@ -327,12 +327,15 @@ impl Timeline {
         all.sort_by(|a, b| (a.began, &a.path).cmp(&(b.began, &b.path)));
         let measured = all.len();
         all.retain(|run| run.summary.valid);
-        // Several questions are asked of one timeline: each gets its part of the risk.
-        let level = settings.risk / settings.metrics.len().max(1) as f64;
-        let metrics = settings.metrics.iter();
-        let metrics =
-            metrics.map(|metric| MetricHistory::of(*metric, &all, settings.margin, level));
-        let metrics = metrics.filter(|it| it.values.iter().any(Option::is_some));
+        let at = |level: f64| -> Vec<MetricHistory> {
+            let metrics = settings.metrics.iter();
+            let metrics =
+                metrics.map(|metric| MetricHistory::of(*metric, &all, settings.margin, level));
+            let known = metrics.filter(|it| it.values.iter().any(Option::is_some));
+            known.collect()
+        };
+        let metrics = at(settings.risk);
+        let metrics = at(shared_level(settings.risk, &metrics));
         let mut before = BTreeMap::new();
         let run = |run: &PastRun| {
             let is_new = |(name, value): &(&String, &String)| before.get(*name) != Some(*value);
@@ -351,10 +354,22 @@ impl Timeline {
             differs,
             conditions,
             invalid: (measured - all.len()) as u64,
-            metrics: metrics.collect(),
+            metrics,
             runs: all.iter().map(run).collect(),
         }
     }
+}
+
+/// Several questions are asked of one timeline, which share the risk (Hochberg's procedure): where
+/// all metrics show a change, each may take the whole of it; where one alone does, only its part.
+fn shared_level(risk: f64, metrics: &[MetricHistory]) -> f64 {
+    let clearest = |it: &MetricHistory| it.changes.iter().map(|it| it.p).fold(1.0, f64::min);
+    let mut chances: Vec<f64> = metrics.iter().map(clearest).collect();
+    chances.sort_by(|a, b| b.total_cmp(a));
+    let parts = chances.iter().zip(1..);
+    let mut levels = parts.map(|(chance, part)| (*chance, risk / f64::from(part)));
+    let found = levels.find(|(chance, level)| chance <= level);
+    found.map_or(risk / metrics.len().max(1) as f64, |(_, level)| level)
 }
 
 impl MetricHistory {

@@ -114,6 +114,33 @@ fn noise_alone_rarely_alarms_however_many_metrics_are_followed() {
 }
 
 #[test]
+fn a_change_of_ten_percent_is_found_within_five_runs_whatever_is_followed() {
+    let found = (0..100).filter(|seed| {
+        let speed = |day: usize| if day < 25 { 1.0 } else { 1.0 / 1.1 };
+        // Each metric has noise of its own.
+        let runs = (0..30).map(|day| {
+            let mut run = run(day, speed(day) * noise(*seed, day), "1");
+            let latency = &mut run.summary.latency;
+            let metrics = [
+                &mut latency.ttft_ms,
+                &mut latency.tpot_ms,
+                &mut latency.e2e_ms,
+            ];
+            for (nth, sample) in metrics.into_iter().enumerate() {
+                let Some(sample) = sample else { continue };
+                let noise = |kind: u64| noise(kind * (nth as u64 + 1) + seed, day);
+                sample.mean = 100.0 * noise(1_000) / speed(day);
+                sample.p99 = 300.0 * noise(10_000) / speed(day);
+            }
+            run
+        });
+        History::of(runs.collect(), &Settings::default()).is_worse()
+    });
+    let found = found.count();
+    assert!(found >= 90, "{found} of 100");
+}
+
+#[test]
 fn what_recovered_is_not_worse_any_more_and_scenarios_are_told_apart() {
     let speed = |day: usize| if (20..30).contains(&day) { 0.8 } else { 1.0 };
     let mut runs: Vec<PastRun> = (0..50)

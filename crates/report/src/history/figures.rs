@@ -9,6 +9,7 @@ use inferometer_page::figure::{
 };
 use inferometer_store::run_dir::instant;
 use inferometer_text::Lang;
+use inferometer_text::hostile::printable;
 use inferometer_text::punctuation::PunctuationText;
 use std::collections::BTreeSet;
 
@@ -76,28 +77,49 @@ fn panel(timeline: &Timeline, history: &MetricHistory, lang: Lang) -> Panel {
         let middle = (at(change.between[0]) + at(change.between[1])) / 2.0;
         Mark::new(On::X, middle, signed(change.ratio), MarkKind::Knee)
     };
-    // Of what changed, versions are short enough to be written into a chart.
-    let runs = timeline.runs.iter().enumerate().skip(1);
-    let versions = runs.filter_map(|(place, run)| {
-        let version = run
-            .new_facts
-            .get("engine")
-            .or(run.new_facts.get("server"))?;
-        Some(Mark::new(
-            On::X,
-            at(place),
-            version.clone(),
-            MarkKind::Reference,
-        ))
-    });
+    let new = new_facts(timeline).into_iter();
+    let new = new.map(|(place, text)| Mark::new(On::X, at(place), text, MarkKind::Reference));
     Panel {
         title: metric_name(history.metric, lang),
         x,
         y: Axis::new("", unit, Scale::FromZero),
         series,
-        marks: history.changes.iter().map(mark).chain(versions).collect(),
+        marks: history.changes.iter().map(mark).chain(new).collect(),
         ..Panel::default()
     }
+}
+
+/// Letters that a mark has room for.
+const LONGEST_MARK: usize = 28;
+
+/// What was new at a run, in the few words that a chart has room for: versions, the driver, and
+/// what was added to or left out of the command.
+fn new_facts(timeline: &Timeline) -> Vec<(usize, String)> {
+    let mut command = "";
+    let mut found = Vec::new();
+    for (place, run) in timeline.runs.iter().enumerate() {
+        let new = |name: &str| run.new_facts.get(name).map(String::as_str);
+        let version = new("engine").or(new("server")).map(str::to_owned);
+        let driver = new("driver").map(|it| format!("driver {it}"));
+        let before = command;
+        command = new("command").unwrap_or(before);
+        let without = |words: &str, others: &str| -> Vec<String> {
+            let others: BTreeSet<&str> = others.split_whitespace().collect();
+            let words = words.split_whitespace().filter(|it| !others.contains(it));
+            words.map(str::to_owned).collect()
+        };
+        let (added, gone) = (without(command, before), without(before, command));
+        let flags = match (&added[..], &gone[..]) {
+            ([], []) => None,
+            ([], gone) => Some(format!("− {}", gone.join(" "))),
+            (added, _) => Some(added.join(" ")),
+        };
+        let texts: Vec<String> = [version, driver, flags].into_iter().flatten().collect();
+        if place > 0 && !texts.is_empty() {
+            found.push((place, printable(&texts.join(", "), LONGEST_MARK)));
+        }
+    }
+    found
 }
 
 /// When each run was, and the axis: dates, or their numbers where all lie within an hour.
