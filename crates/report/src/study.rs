@@ -12,7 +12,7 @@ pub use figures::figures;
 
 use inferometer_campaign::space::{Point, RefusedValue, Value};
 use inferometer_campaign::study::{
-    Direction, Effect, FailureCount, FigureChange, Finding, Importance, Objective, Study,
+    Direction, Effect, FailureCount, FigureChange, Finding, Importance, Objective, Standing, Study,
     StudyResult, TrialRow, changes_answers,
 };
 use inferometer_campaign::trial::{Level, Origin, State};
@@ -159,8 +159,13 @@ fn best(report: &StudyReport<'_>) -> Vec<Block> {
     let engine = &report.study.engine;
     let is_file = engine.kind() == EngineKind::Mindie;
     let trial = [("trial", best.trial.to_string())];
+    let caption = match best.standing {
+        Standing::Decided => StudyText::BestCommand,
+        Standing::Uncertain => StudyText::UncertainCommand,
+        Standing::SeenOnce => StudyText::SeenOnceCommand,
+    };
     let mut blocks = vec![Block::Command(Command {
-        caption: StudyText::BestCommand.with(report.lang, &trial),
+        caption: caption.with(report.lang, &trial),
         words: if is_file {
             engine.command.to_words()
         } else {
