@@ -320,6 +320,8 @@
       .flatMap((series) => (series.interval || []).flatMap((ends) => ends || []));
     const values = (of) => panel.series.flatMap((series) => series[of] || []).concat(intervals(of));
     const x = axis(panel.x, look, false, values('x')), y = axis(panel.y, look, true, values('y'));
+    // The label of a shade stands over the first row, not on what lies there.
+    if (panel.y.names && panel.shades.some((shade) => say(shade.label))) y.range[1] -= 0.9;
     // The heading over the chart says the unit where the axis has no words of its own.
     if (say(panel.y.title) === say(panel.y.unit)) y.title.text = '';
     const named = panel.series.filter((series) => say(series.name) !== '').length;
