@@ -11,8 +11,8 @@ use std::{
 use inferometer_catalog::{
     device::{Device, ExpertGroup, Parallel},
     engine::{
-        DeviceClass, EngineKind, Fact, LaunchCommand, ModelLimits, Refusal, ResolvedFlags, Rule,
-        Value, Version, mindie, resolve, write_line,
+        DeviceClass, EngineKind, Fact, Fp8Cache, LaunchCommand, ModelLimits, Refusal,
+        ResolvedFlags, Rule, Value, Version, mindie, resolve, write_line,
     },
     memory::{self, Division, MemoryError},
     model::{KnownModel, Model, SourceError},
@@ -61,6 +61,8 @@ pub struct Launch {
     pub log: Vec<(Duration, String)>,
     /// Flags that were accepted and change nothing here.
     pub without_effect: Vec<String>,
+    /// What the engine does with a KV cache in FP8, where the card does not compute in it.
+    pub fp8_cache: Option<Fp8Cache>,
 }
 
 /// Why an engine does not start.
@@ -114,7 +116,13 @@ impl Launch {
             EngineKind::Mindie => {
                 Launch::of_mindie_model(&mindie::Config::default(), &flags, model, host)
             }
-            _ => Launch::of_flags(&flags, model, host),
+            engine => {
+                let (dtype, capability) = (&flags.kv_cache_dtype, host.device.capability);
+                Ok(Launch {
+                    fp8_cache: Fp8Cache::of(engine, version, dtype, capability),
+                    ..Launch::of_flags(&flags, model, host)?
+                })
+            }
         }
     }
 
@@ -277,6 +285,7 @@ impl Launch {
                 _ => None,
             },
             log,
+            fp8_cache: None,
             without_effect: flags.without_effect.clone(),
         }
     }
