@@ -15,7 +15,7 @@ use inferometer_catalog::{
         ResolvedFlags, Rule, Value, Version, mindie, resolve, write_line,
     },
     memory::{self, Division, MemoryError},
-    model::{KnownModel, Model, SourceError},
+    model::{Dtype, KnownModel, Model, SourceError},
     timing::{KernelLaunch, StepTime, Timing},
     units::GIB,
 };
@@ -116,13 +116,7 @@ impl Launch {
             EngineKind::Mindie => {
                 Launch::of_mindie_model(&mindie::Config::default(), &flags, model, host)
             }
-            engine => {
-                let (dtype, capability) = (&flags.kv_cache_dtype, host.device.capability);
-                Ok(Launch {
-                    fp8_cache: Fp8Cache::of(engine, version, dtype, capability),
-                    ..Launch::of_flags(&flags, model, host)?
-                })
-            }
+            _ => Launch::of_flags(&flags, model, host),
         }
     }
 
@@ -215,8 +209,19 @@ impl Launch {
             | EngineKind::LlamaServer
             | EngineKind::Custom => Policy::Vllm(vllm(flags)),
         };
+        let capability = host.device.capability;
+        let fp8_cache = Fp8Cache::of(
+            flags.engine,
+            flags.version,
+            &flags.kv_cache_dtype,
+            capability,
+        );
         let time = step_time(flags, &division, host)
-            .kv_dtype(division.layout.dtype)
+            .kv_dtype(match fp8_cache {
+                // What is converted in every step is no faster than 16 bits.
+                Some(_) => Dtype::Bf16,
+                None => division.layout.dtype,
+            })
             .launched(match (u32_of(flags.max_graph_batch), flags.engine) {
                 (0, _) => KernelLaunch::Eager,
                 (size, EngineKind::Sglang | EngineKind::Trtllm) => KernelLaunch::DecodeGraphs(size),
@@ -236,7 +241,10 @@ impl Launch {
                 _ => 0.05,
             },
         });
-        Ok(Launch::new(flags, config, told.started(&division)))
+        Ok(Launch {
+            fp8_cache,
+            ..Launch::new(flags, config, told.started(&division))
+        })
     }
 
     /// What the engine says when it dies, and the status with which its process ends.

@@ -85,7 +85,9 @@ impl FlagAxis {
     /// What lies at the foot and at the top.
     pub fn span(&self) -> [String; 2] {
         match self {
-            FlagAxis::Numbers { low, high, .. } => [low, high].map(|end| number::brief(*end)),
+            FlagAxis::Numbers { low, high, .. } => {
+                [low, high].map(|end| number::whole_or_brief(*end))
+            }
             FlagAxis::Words(words) => {
                 let word = |word: Option<&String>| word.cloned().unwrap_or_default();
                 [word(words.first()), word(words.last())]
