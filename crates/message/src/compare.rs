@@ -77,8 +77,8 @@ inferometer_text::texts! {
         Copies => "{group}: {runs} runs are identical to the last digit and count as {distinct}", "{group}：{runs} 次运行逐位相同，实为 {distinct} 次，只按 {distinct} 次计";
         OneRunEach => "one run each: a deviation of {share} between runs is assumed; repeat the runs to measure it", "每侧只有一次运行：假定各次运行之间相差 {share}；重复运行才能得知";
         FewSamples => "too few requests for a verdict on this percentile", "请求数不足以支撑该百分位，不下结论";
-        BeyondMargin => "the interval excludes no difference and is not within the margin of {margin}", "区间不含“无差异”，且未落在容许差 {margin} 之内";
-        WideInterval => "the interval reaches beyond the margin of {margin} and excludes neither no difference nor one", "区间超出容许差 {margin}，既不能排除有差异，也不能排除无差异";
+        BeyondMargin => "the interval does not contain 0 and reaches beyond the margin of {margin}", "区间不含 0，且超出容许差 {margin}";
+        WideInterval => "the interval contains 0 and reaches beyond the margin of {margin}", "区间包含 0，且超出容许差 {margin}";
         WouldDecide => "would decide: {remedy}", "可下结论所需：{remedy}";
         AssumedError => "summary figures only: three times the error of independent requests is assumed, so that only large differences are told", "只有汇总数值：按独立请求误差的三倍估计，因此只判断明显的差异";
         FiguresAlone => "summary figures only: run-to-run variation is unknown", "只有汇总数值：无从得知下一次运行会相差多少";

@@ -15,7 +15,7 @@ use inferometer_catalog::{
         ResolvedFlags, Rule, Value, Version, mindie, resolve, write_line,
     },
     memory::{self, Division, MemoryError},
-    model::{Dtype, KnownModel, Model, SourceError},
+    model::{KnownModel, Model, SourceError},
     timing::{KernelLaunch, StepTime, Timing},
     units::GIB,
 };
@@ -217,11 +217,7 @@ impl Launch {
             capability,
         );
         let time = step_time(flags, &division, host)
-            .kv_dtype(match fp8_cache {
-                // What is converted in every step is no faster than 16 bits.
-                Some(_) => Dtype::Bf16,
-                None => division.layout.dtype,
-            })
+            .kv_dtype(division.layout.dtype)
             .launched(match (u32_of(flags.max_graph_batch), flags.engine) {
                 (0, _) => KernelLaunch::Eager,
                 (size, EngineKind::Sglang | EngineKind::Trtllm) => KernelLaunch::DecodeGraphs(size),

@@ -127,7 +127,7 @@ fn ci_is_told_what_is_worse() {
     let failure = xml.descendants().find(|it| it.has_tag_name("failure"));
     let message = failure.unwrap().attribute("message").unwrap();
     assert!(
-        message.contains("tok/s → ") && message.contains("not within the margin of 3 %"),
+        message.contains("tok/s → ") && message.contains("beyond the margin of 3 %"),
         "{message}"
     );
 

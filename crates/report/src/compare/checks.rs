@@ -60,7 +60,7 @@ fn in_words(row: &Row, report: &CompareReport<'_>) -> String {
         None => number::ABSENT.to_owned(),
     };
     let interval = match row.low.zip(row.high) {
-        Some((low, high)) => format!(" [{}, {}]", percent(low), percent(high)),
+        Some((low, high)) => format!(" [{} … {} %]", percent(low), percent(high)),
         None => String::new(),
     };
     let found = format!(
@@ -87,8 +87,8 @@ fn reason(row: &Row, report: &CompareReport<'_>) -> Option<String> {
         (Verdict::Unknown, Basis::ShortRuns) => CompareText::ShortRuns,
         (Verdict::Unknown, Basis::FewWaves) => CompareText::FewWaves,
         (Verdict::Unknown, Basis::Nothing) => CompareText::FiguresAlone,
-        (Verdict::Unknown, _) => CompareText::WideInterval,
-        (Verdict::Better | Verdict::Same | Verdict::NotComparable, _) => return None,
+        (Verdict::Unknown, _) if row.low.is_some() => CompareText::WideInterval,
+        _ => return None,
     };
     let margin = number::percent(report.comparison.margin);
     Some(text.with(report.lang, &[("margin", margin)]))
