@@ -18,7 +18,7 @@ pub use wire::delayed_ack;
 use crate::context::RunContext;
 use inferometer_core::doubt::Severity;
 use inferometer_core::environment::{EndCause, Health};
-use inferometer_core::quantile::{least_samples, quantile_by_rank};
+use inferometer_core::quantile::quantile_by_rank;
 use inferometer_core::record::{FailureClass, Phase, TokenSource};
 use inferometer_core::scenario::{Extent, Shape, Stagger};
 use inferometer_core::summary::{Distribution, Summary};
@@ -529,30 +529,12 @@ impl Case<'_> {
     fn few_samples(&self) -> Option<Doubt> {
         let latency = &self.summary.latency;
         let samples = [latency.ttft_ms, latency.tpot_ms, latency.e2e_ms];
-        let samples = || samples.iter().flatten();
-        let n = samples().map(|found| found.n).min()?;
-        // Requests for each that counts, where some share their fate.
-        let each = |found: &Distribution| {
-            let independent = found.independent.unwrap_or(found.n).max(1);
-            found.n as f64 / independent as f64
-        };
-        let each = samples().map(each).fold(1.0, f64::max);
+        let n = samples.iter().flatten().map(|found| found.n).min()?;
         let lacking: Vec<(u32, u64)> = PRINTED_PERCENTILES
             .into_iter()
-            .filter_map(|percent| Some((percent, least_samples(f64::from(percent))?)))
-            .filter(|&(_, least)| n < least)
+            .filter_map(|percent| Some((percent, latency.requests_for(f64::from(percent))?)))
             .collect();
-        let most = lacking.iter().map(|(_, least)| *least).max()?;
-        let requests = if each > 1.0 {
-            10 * (most as f64 * each / 10.0).ceil() as u64
-        } else {
-            most
-        };
-        Some(Doubt::FewSamples {
-            n,
-            lacking,
-            requests,
-        })
+        (!lacking.is_empty()).then_some(Doubt::FewSamples { n, lacking })
     }
 
     fn token_source(&self) -> Option<Doubt> {

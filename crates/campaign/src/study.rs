@@ -27,7 +27,7 @@ pub use importance::{Effect, Importance, asked_of_met, importance};
 pub use last_stage::LastStage;
 pub use observations::observations;
 pub use requirement::{Bound, Requirement};
-pub use result::{Best, FailureCount, SCHEMA, StudyResult, TrialRow};
+pub use result::{Best, FailureCount, SCHEMA, Standing, StudyResult, TrialRow};
 pub use started::FreshStart;
 pub use template::template;
 pub use trimming::{FigureChange, NeededFlag, Trimming, changes_answers};

@@ -42,6 +42,8 @@ pub struct Device {
     /// Whether it computes in bfloat16.
     #[serde(default = "yes")]
     pub bf16: bool,
+    /// CUDA's compute capability, where the card is older than FP8.
+    pub capability: Option<f64>,
 }
 
 fn yes() -> bool {

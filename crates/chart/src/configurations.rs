@@ -1,12 +1,11 @@
 //! Figures over configurations: latency and throughput of each, with short names.
 
 use super::omitted::{self, Shown};
-use inferometer_core::quantile::least_samples;
+use super::star;
 use inferometer_core::summary::{Distribution, Summary};
 use inferometer_message::FigureText as Text;
 use inferometer_page::figure::time_unit::TimeUnit;
 use inferometer_page::figure::{Axis, Colour, Figure, Panel, Sample, Scale, Series, Shape};
-use inferometer_page::number;
 use inferometer_text::Lang;
 use std::collections::BTreeSet;
 
@@ -72,18 +71,17 @@ impl Configurations<'_> {
         of: impl Fn(&Summary) -> Option<Distribution>,
         lang: Lang,
     ) -> Option<String> {
-        let least = least_samples(99.0)?;
-        let few = |summary: &Summary| of(summary).is_some_and(|all| !all.supports(99.0));
+        let needed = |summary: &Summary| of(summary)?.requests_for(99.0);
         let name = |(name, summary): &(String, &Summary)| {
-            if few(summary) {
+            if needed(summary).is_some() {
                 format!("{name}*")
             } else {
                 name.clone()
             }
         };
         panel.x = Axis::of_names(self.named_by.clone(), self.shown().map(name).collect());
-        let any = self.shown().any(|(_, summary)| few(summary));
-        any.then(|| Text::FewSamples.with(lang, &[("least", number::count(least))]))
+        let starred = self.shown().filter_map(|(_, summary)| needed(summary));
+        star::footnote(starred.map(|requests| (99.0, requests)), lang)
     }
 
     fn figure(&self, id: &str, title: Text, mut panels: Vec<Panel>, lang: Lang) -> Figure {

@@ -4,10 +4,11 @@ use super::ladder::Ladder;
 use super::load_level::{Places, capacity_mark, objective_mark, ratio, scale};
 use super::metric_name::{MetricUnit, metric_name, unit_of};
 use super::omitted;
+use super::star;
 use crate::Level;
 use crate::measured::distinct;
 use inferometer_analysis::compare::Metric;
-use inferometer_core::quantile::least_samples;
+use inferometer_core::slo::Slo;
 use inferometer_core::summary::Summary;
 use inferometer_message::FigureText as Text;
 use inferometer_page::figure::time_unit::TimeUnit;
@@ -65,13 +66,15 @@ impl Latency {
         }
     }
 
-    /// The percentile that it is, where it is one of the tail.
-    fn tail(&self) -> Option<f64> {
-        let percent = match self {
-            Latency::Usual(metric) => metric.into_str().rsplit_once(".p")?.1,
-            Latency::Limited(objective) => objective.split_once('=')?.0.rsplit_once(".p")?.1,
-        };
-        percent.parse().ok().filter(|&percent: &f64| percent > 50.0)
+    /// The percentile that it is and the requests that it would take, where a run has too few.
+    fn lacking(&self, summary: &Summary) -> Option<(f64, u64)> {
+        match self {
+            Latency::Usual(metric) => metric.lacking(summary),
+            Latency::Limited(objective) => {
+                let slo: Slo = objective.parse().ok()?;
+                summary.latency.lacking(&slo)
+            }
+        }
     }
 
     fn unit(&self) -> MetricUnit {
@@ -88,8 +91,8 @@ pub fn throughput_latency(tradeoff: &Tradeoff<'_>, lang: Lang) -> Figure {
         let pair = tradeoff.rate.of(summary).zip(tradeoff.latency.of(summary));
         pair.filter(|(rate, latency)| rate.is_finite() && latency.is_finite())
     };
-    let needed = tradeoff.latency.tail().and_then(least_samples);
-    let few = |summary: &Summary| needed.is_some_and(|least| summary.requests.ok < least);
+    let lacking = |summary: &Summary| tradeoff.latency.lacking(summary);
+    let few = |summary: &Summary| lacking(summary).is_some();
     let mut series = points(tradeoff.ladder, of, few, tradeoff.shape);
     let limit = tradeoff.objective.as_ref().map(|(_, ms)| *ms);
     let samples = series.iter().flat_map(|series| series.shape.samples());
@@ -125,10 +128,9 @@ pub fn throughput_latency(tradeoff: &Tradeoff<'_>, lang: Lang) -> Figure {
     };
     let mut footnotes = footnotes(tradeoff.ladder, lang);
     let drawn = (tradeoff.ladder.series.iter()).flat_map(|series| &series.points);
-    let mut drawn = drawn.filter(|(_, summary)| tradeoff.ladder.shown.takes(summary));
-    if let Some(least) = needed.filter(|_| drawn.any(|(_, summary)| few(summary))) {
-        footnotes.push(Text::FewSamples.with(lang, &[("least", number::count(least))]));
-    }
+    let drawn = drawn.filter(|(_, summary)| tradeoff.ladder.shown.takes(summary));
+    let starred = drawn.filter_map(|(_, summary)| lacking(summary));
+    footnotes.extend(star::footnote(starred, lang));
     Figure::new(
         "throughput-latency",
         Text::ThroughputLatency.text(lang),

@@ -16,6 +16,7 @@ pub mod ratios;
 pub mod run;
 pub mod search;
 mod sketch;
+pub mod star;
 
 pub use load_level::Level;
 pub use omitted::Shown;

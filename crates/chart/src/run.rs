@@ -1,7 +1,7 @@
 //! Figures of one run: distributions, the course of time, every request, gaps between tokens.
 
 use super::sketch::{Drawing, Sketch};
-use inferometer_core::quantile::least_samples;
+use super::star;
 use inferometer_core::scenario::SimClock;
 use inferometer_core::summary::{Distribution, Summary};
 use inferometer_message::FigureText as Text;
@@ -17,6 +17,9 @@ use inferometer_text::Lang;
 const WIDE: f64 = 30.0;
 /// The widest ratio that such a drawing spans.
 const WIDEST: f64 = 1e4;
+
+/// Percentiles that are marked in a distribution.
+const MARKED: [f64; 3] = [50.0, 90.0, 99.0];
 
 const TIMELINE: &str = "timeline";
 
@@ -53,13 +56,9 @@ pub fn distributions(summary: &Summary, drawing: &Drawing<'_>, lang: Lang) -> Fi
         cumulative(itl, gaps.cumulative(), latency.itl_ms, lang),
         cumulative(Text::E2e, sketch.e2e.clone(), latency.e2e_ms, lang),
     ];
-    let few = panels
-        .iter()
-        .any(|panel| panel.marks.iter().any(|mark| mark.label.contains('*')));
-    let mut footnotes = Vec::new();
-    if few && let Some(least) = least_samples(99.0) {
-        footnotes.push(Text::FewSamples.with(lang, &[("least", number::count(least))]));
-    }
+    let starred = MARKED.into_iter();
+    let starred = starred.filter_map(|percent| Some((percent, latency.requests_for(percent)?)));
+    let mut footnotes = Vec::from_iter(star::footnote(starred, lang));
     footnotes.extend(thinning_note(drawing.trace.requests, lang));
     if !panels[2].is_empty() {
         footnotes.push(Text::Counted.text(lang).to_owned());
@@ -112,8 +111,8 @@ fn cumulative(
 }
 
 fn percentiles(exact: &Distribution, unit: TimeUnit) -> Vec<Mark> {
-    let named = [(50.0, exact.p50), (90.0, exact.p90), (99.0, exact.p99)];
-    let finite = named.into_iter().filter(|(_, ms)| ms.is_finite());
+    let named = MARKED.into_iter().zip([exact.p50, exact.p90, exact.p99]);
+    let finite = named.filter(|(_, ms)| ms.is_finite());
     finite
         .map(|(percent, ms)| {
             let star = if exact.supports(percent) { "" } else { "*" };

@@ -28,6 +28,7 @@ use inferometer_store::whole_file;
 use inferometer_text::Lang;
 use std::io::{IsTerminal, Write};
 use std::ops::RangeInclusive;
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use terminal_size::terminal_size_of;
 
@@ -357,6 +358,23 @@ pub fn style() -> TextStyle {
     }
 }
 
+/// A line as a terminal shows it: in several where it has fewer columns, those that follow
+/// indented. What else reads it gets it as one.
+pub fn fitted(line: &str, out: &(impl IsTerminal + AsFd)) -> String {
+    let size = terminal_size_of(out).filter(|_| out.is_terminal());
+    match size {
+        Some((columns, _)) => broken(line, usize::from(columns.0)),
+        None => line.to_owned(),
+    }
+}
+
+fn broken(line: &str, columns: usize) -> String {
+    if text::width(line) <= columns {
+        return line.to_owned();
+    }
+    text::wrap(line, columns.saturating_sub(2)).join("\n  ")
+}
+
 /// Writes to standard output. A reader that went away has seen enough, and what is still to be
 /// done for others is done.
 pub fn print(text: &str) -> anyhow::Result<()> {
@@ -365,5 +383,19 @@ pub fn print(text: &str) -> anyhow::Result<()> {
     match written {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         written => Ok(written?),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_broken_to_the_columns_of_a_terminal() {
+        let line = "probes: 3; look back on them with: inferometer history watched";
+        assert_eq!(broken(line, 80), line);
+        let narrow = broken(line, 40);
+        assert!(narrow.lines().all(|part| part.len() <= 40), "{narrow}");
+        assert_eq!(narrow.replace("\n  ", " "), line);
     }
 }

@@ -71,6 +71,18 @@ impl Distribution {
         percent <= 50.0 || least_samples(percent).is_some_and(|least| independent >= least)
     }
 
+    /// Requests that a claim about a percentile would take, where the sample is too small for it:
+    /// more than samples where answers share their fate.
+    pub fn requests_for(&self, percent: f64) -> Option<u64> {
+        let least = least_samples(percent).filter(|_| !self.supports(percent))?;
+        let independent = self.independent.unwrap_or(self.n).max(1);
+        if independent >= self.n {
+            return Some(least);
+        }
+        let each = self.n as f64 / independent as f64;
+        Some(10 * (least as f64 * each / 10.0).ceil() as u64)
+    }
+
     /// From ranks, the mean and the sum of squared differences from it.
     pub fn from_ranks(
         n: u64,
@@ -113,6 +125,20 @@ mod tests {
         assert_eq!(quantile(&sorted, 1.0), Some(4.0));
         assert_eq!(quantile(&[7.0], 0.99), Some(7.0));
         assert_eq!(quantile(&[], 0.5), None);
+    }
+
+    #[test]
+    fn answers_that_share_their_fate_take_more_requests() {
+        let sample = |n: u64, independent| Distribution {
+            independent,
+            ..Distribution::of((0..n).map(|value| value as f64).collect()).unwrap()
+        };
+        assert_eq!(sample(88, None).requests_for(99.0), Some(459));
+        assert_eq!(sample(88, Some(26)).requests_for(99.0), Some(1560));
+        assert_eq!(sample(88, Some(26)).requests_for(50.0), None);
+        // Enough requests, but too few that count.
+        assert_eq!(sample(600, Some(300)).requests_for(99.0), Some(920));
+        assert_eq!(sample(600, Some(300)).requests_for(95.0), None);
     }
 
     #[test]

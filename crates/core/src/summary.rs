@@ -13,7 +13,7 @@ pub use sessions::{JobAttainment, JobTimes, SessionResult, TurnResult};
 use crate::doubt::{DoubtCode, Severity};
 use crate::record::{FailureClass, Phase, TokenSource};
 use crate::server::ServerSummary;
-use crate::slo::SloMetric;
+use crate::slo::{Slo, SloMetric, SloScope};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -399,6 +399,33 @@ impl Latencies {
             SloMetric::Job => return None,
         };
         sample.as_ref()
+    }
+
+    /// The percentile that an objective limits and the requests that it would take, where the
+    /// sample is too small for it.
+    pub fn lacking(&self, slo: &Slo) -> Option<(f64, u64)> {
+        let SloScope::Percentile(percent) = slo.scope else {
+            return None;
+        };
+        Some((percent, self.of(slo.metric)?.requests_for(percent)?))
+    }
+
+    /// Requests that a claim about a percentile (in percent) would take for all of what is told of
+    /// answers, where this run has too few for some of it.
+    pub fn requests_for(&self, percent: f64) -> Option<u64> {
+        let of_answers = [
+            &self.ttft_ms,
+            &self.ttft_from_sent_ms,
+            &self.first_answer_ms,
+            &self.second_token_ms,
+            &self.tpot_ms,
+            &self.max_gap_ms,
+            &self.e2e_ms,
+        ];
+        let needed = of_answers.into_iter().flatten();
+        needed
+            .filter_map(|sample| sample.requests_for(percent))
+            .max()
     }
 }
 

@@ -76,7 +76,10 @@ inferometer_text::texts! {
         InPairs => "runs with the same seed, one of each side, are compared in pairs", "两侧种子相同的运行两两配对比较";
         Copies => "{group}: {runs} runs are identical to the last digit and count as {distinct}", "{group}：{runs} 次运行逐位相同，实为 {distinct} 次，只按 {distinct} 次计";
         OneRunEach => "one run each: a deviation of {share} between runs is assumed; repeat the runs to measure it", "每侧只有一次运行：假定各次运行之间相差 {share}；重复运行才能得知";
-        FewSamples => "*: too few requests for a verdict on this percentile", "*：请求数不足以支撑该百分位，不下结论";
+        FewSamples => "too few requests for a verdict on this percentile", "请求数不足以支撑该百分位，不下结论";
+        BeyondMargin => "the interval does not contain 0 and reaches beyond the margin of {margin}", "区间不含 0，且超出容许差 {margin}";
+        WideInterval => "the interval contains 0 and reaches beyond the margin of {margin}", "区间包含 0，且超出容许差 {margin}";
+        WouldDecide => "would decide: {remedy}", "可下结论所需：{remedy}";
         AssumedError => "summary figures only: three times the error of independent requests is assumed, so that only large differences are told", "只有汇总数值：按独立请求误差的三倍估计，因此只判断明显的差异";
         FiguresAlone => "summary figures only: run-to-run variation is unknown", "只有汇总数值：无从得知下一次运行会相差多少";
         NoCount => "cannot tell where a side does not say how many requests it is of: add a column of requests (or of ok and failed) to its table, and large differences are told", "未说明请求数的一方无法判断：在其表格中加一列“请求数”（或“成功”“失败”），即可判断明显的差异";

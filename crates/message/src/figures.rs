@@ -120,7 +120,6 @@ inferometer_text::texts! {
         AndMore => "and {count} more", "另有 {count} 个";
         Thinned => "Drawn: at most {most} points per series, extremes kept; numbers are from all {count}.", "每条曲线最多绘制 {most} 个点并保留极值；数值由全部 {count} 个点计算。";
         Counted => "Gaps are counted in bins of 1.6 %; marks are exact.", "间隔按 1.6 % 的细分区间计数；标注值为精确值。";
-        FewSamples => "* fewer independent samples than the percentile needs ({least}): requests that wait in one queue count less than one each", "* 独立样本数少于该分位数所需（{least}）：在同一队列中等待的请求，每个抵不上一个独立样本";
         Intervals => "Bands and whiskers: 95 % intervals.", "色带与误差线：95 % 置信区间。";
         LabelsAre => "Labels of points: {axis}.", "点旁标注：{axis}。";
         MeanLengths => "Mean tokens per request: input {input}, output {output}.", "每请求平均 token 数：输入 {input}，输出 {output}。";

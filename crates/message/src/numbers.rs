@@ -103,8 +103,8 @@ texts! {
         TooShort => "too short: {count} requests needed", "运行太短：需 {count} 个请求";
         NoValues => "no values: {columns}", "无数值：{columns}";
         TooFew =>
-            "* too few independent samples for this percentile ({least})",
-            "* 独立样本不足以支撑该百分位（至少需要 {least}）";
+            "* too few independent samples for this percentile (needs {needed} requests)",
+            "* 独立样本不足以支撑该百分位（所需请求数：{needed}）";
         NothingAnswered =>
             "No request was answered: there is no throughput and no latency.",
             "没有任何请求得到回答：无吞吐量，也无时延。";

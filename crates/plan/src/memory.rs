@@ -13,8 +13,8 @@ pub use remedy::Remedy;
 use crate::flags::Flag;
 use inferometer_catalog::device::Device;
 use inferometer_catalog::engine::{
-    DeviceClass, EngineKind, LaunchCommand, ModelLimits, ResolvedFlags, Version, nearest_names,
-    resolve,
+    DeviceClass, EngineKind, Fp8Cache, LaunchCommand, ModelLimits, ResolvedFlags, Version,
+    nearest_names, resolve,
 };
 use inferometer_catalog::memory::{self, UnknownQuantization};
 use inferometer_catalog::model::KnownModel;
@@ -100,7 +100,12 @@ fn divide(question: &Question<'_>) -> Result<Answer, MemoryError> {
             refuse_too_many_cards(question, &flags)?;
             let division = memory::divide(&flags, question.model, question.device)?;
             let lengths = question.lengths;
-            Ok(Answer::new(question, flags.version, lengths, division))
+            let (engine, version) = (question.command.engine, flags.version);
+            let capability = question.device.capability;
+            Ok(Answer {
+                fp8_cache: Fp8Cache::of(engine, version, &flags.kv_cache_dtype, capability),
+                ..Answer::new(question, version, lengths, division)
+            })
         }
         other => Err(MemoryError::UnknownEngine(other)),
     }

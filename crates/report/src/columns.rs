@@ -137,13 +137,23 @@ pub(crate) fn of_point(columns: &SummaryColumns, row: &MeasuredPoint<'_>) -> Vec
         };
         let cell = cell((!known.is_empty()).then_some(value), column.quantity);
         // What some of the measurements cannot bear is marked.
-        if shown.iter().all(|it| column.is_supported(it)) {
-            cell
-        } else {
-            cell.starred()
+        match shown.iter().any(|it| column.lacking(it).is_some()) {
+            true => cell.starred(),
+            false => cell,
         }
     };
     columns.0.iter().map(of).collect()
+}
+
+/// Percentiles among the columns that some measurement cannot bear, and the requests they take.
+pub(crate) fn lacking(columns: &SummaryColumns, rows: &[&MeasuredPoint<'_>]) -> Vec<(f64, u64)> {
+    let shown = rows.iter().flat_map(|row| row.shown());
+    let shown = shown.filter_map(|summary| serde_json::to_value(summary).ok());
+    let lacking = |summary: Value| -> Vec<(f64, u64)> {
+        let all = columns.0.iter();
+        all.filter_map(|column| column.lacking(&summary)).collect()
+    };
+    shown.flat_map(lacking).collect()
 }
 
 /// Takes away chosen columns in which no row has a value, and gives a line that says so.

@@ -9,8 +9,9 @@ mod run;
 
 pub(crate) use configurations::extremes;
 
+use inferometer_campaign::knee::{Knee, knee};
 use inferometer_chart::measured::MeasuredPoints;
-use inferometer_chart::measured::ladder::ladders;
+use inferometer_chart::measured::ladder::{LoadLadder, ladders, rates};
 use inferometer_core::summary::Summary;
 use inferometer_message::FindingText as Text;
 use inferometer_page::doc::{Pair, Section};
@@ -90,6 +91,15 @@ pub(crate) fn of_points(measured: &MeasuredPoints<'_>, lang: Lang) -> Vec<Findin
     findings.extend(configurations::settings(axes, points, lang));
     findings.extend(run::across(points, lang));
     findings
+}
+
+/// The ladders of a sweep that have a knee, each with it.
+pub(crate) fn knees<'a>(measured: &'a MeasuredPoints<'a>) -> Vec<(LoadLadder<'a>, Knee)> {
+    let knee = |ladder: LoadLadder<'a>| {
+        let found = knee(&rates(ladder.axis, &ladder.points))?;
+        Some((ladder, found))
+    };
+    ladders(measured).into_iter().filter_map(knee).collect()
 }
 
 /// The section of a report; absent where there is nothing to say.

@@ -19,6 +19,5 @@ pub mod plan;
 pub mod run;
 pub mod runs;
 mod severity;
-mod star;
 pub mod study;
 pub mod sweep;

@@ -330,7 +330,7 @@ pub fn compose(
     } else {
         let mut table = table(runs, columns, lang);
         if all > runs.len() {
-            let counts = [("shown", runs.len().to_string()), ("all", all.to_string())];
+            let counts = [("older", number::count((all - runs.len()) as u64))];
             table.footnotes.push(RunsText::Limited.with(lang, &counts));
         }
         Block::Table(table)

@@ -10,17 +10,17 @@ mod tests;
 
 pub use figures::figures;
 
-use crate::star;
 use inferometer_campaign::space::{Point, RefusedValue, Value};
 use inferometer_campaign::study::{
-    Direction, Effect, FailureCount, FigureChange, Finding, Importance, Objective, Study,
+    Direction, Effect, FailureCount, FigureChange, Finding, Importance, Objective, Standing, Study,
     StudyResult, TrialRow, changes_answers,
 };
 use inferometer_campaign::trial::{Level, Origin, State};
 use inferometer_catalog::engine::EngineKind;
 use inferometer_chart::metric_name::name_and_unit;
+use inferometer_chart::star;
 use inferometer_core::slo::{Slo, SloScope};
-use inferometer_core::summary::Distribution;
+use inferometer_core::summary::Latencies;
 use inferometer_message::{SetupText, StudyText};
 use inferometer_page::doc::{
     Block, Cell, Column, Command, Doc, Pair, Section, Table, Tone, Unit, Verdict,
@@ -159,8 +159,13 @@ fn best(report: &StudyReport<'_>) -> Vec<Block> {
     let engine = &report.study.engine;
     let is_file = engine.kind() == EngineKind::Mindie;
     let trial = [("trial", best.trial.to_string())];
+    let caption = match best.standing {
+        Standing::Decided => StudyText::BestCommand,
+        Standing::Uncertain => StudyText::UncertainCommand,
+        Standing::SeenOnce => StudyText::SeenOnceCommand,
+    };
     let mut blocks = vec![Block::Command(Command {
-        caption: StudyText::BestCommand.with(report.lang, &trial),
+        caption: caption.with(report.lang, &trial),
         words: if is_file {
             engine.command.to_words()
         } else {
@@ -416,43 +421,42 @@ fn trials(report: &StudyReport<'_>, shown: &[&TrialRow]) -> Table {
     let rows: Vec<Vec<Cell>> = shown.iter().map(row).collect();
     Table {
         columns,
-        footnotes: mean.into_iter().chain(few_samples(report, &rows)).collect(),
+        footnotes: mean
+            .into_iter()
+            .chain(few_samples(report, shown.iter().copied()))
+            .collect(),
         rows,
     }
 }
 
+/// The percentile of an SLO that some level of a trial has too few samples for, and the requests
+/// that it takes.
+fn lacking(trial: &TrialRow, slo: &Slo) -> Option<(f64, u64)> {
+    let levels = trial.levels.iter().map(|level| &level.summary);
+    let lacking = |summary: &serde_json::Value| {
+        let latency = Latencies::deserialize(summary.get("latency")?).ok()?;
+        latency.lacking(slo)
+    };
+    let lacking = levels.chain(&trial.summary).filter_map(lacking);
+    lacking.max_by_key(|(_, requests)| *requests)
+}
+
 /// The figure of an SLO, with a star where its percentile rests on too few samples.
 fn starred(trial: &TrialRow, slo: &Slo, cell: Cell) -> Cell {
-    let SloScope::Percentile(percent) = slo.scope else {
-        return cell;
-    };
-    let key = format!("{}_ms", slo.metric.to_string().replace('-', "_"));
-    let levels = trial.levels.iter().map(|level| &level.summary);
-    let is_few = |summary: &serde_json::Value| {
-        let sample = summary.pointer(&format!("/latency/{key}"));
-        let sample = sample.and_then(|it| Distribution::deserialize(it).ok());
-        sample.is_some_and(|sample| !sample.supports(percent))
-    };
-    match levels.chain(&trial.summary).any(is_few) {
-        true => cell.starred(),
-        false => cell,
+    match lacking(trial, slo) {
+        Some(_) => cell.starred(),
+        None => cell,
     }
 }
 
 /// What the stars of a table mean.
-fn few_samples(report: &StudyReport<'_>, rows: &[Vec<Cell>]) -> Option<String> {
-    let is_starred = rows.iter().flatten().any(Cell::is_starred);
-    let percents = report
-        .study
-        .goal
-        .slos
-        .iter()
-        .filter_map(|slo| match slo.scope {
-            SloScope::Percentile(percent) => Some(percent),
-            _ => None,
-        });
-    let percents: Vec<f64> = percents.filter(|_| is_starred).collect();
-    star::footnote(&percents, report.lang)
+fn few_samples<'a>(
+    report: &StudyReport<'_>,
+    trials: impl Iterator<Item = &'a TrialRow>,
+) -> Option<String> {
+    let slos = &report.study.goal.slos;
+    let lacking = trials.flat_map(|trial| slos.iter().filter_map(|slo| lacking(trial, slo)));
+    star::footnote(lacking, report.lang)
 }
 
 /// What a trial showed of the SLO at a place of the goal's list.

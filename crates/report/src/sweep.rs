@@ -72,12 +72,40 @@ pub fn value(report: &SweepReport<'_>) -> Value {
             })
         })
         .collect();
+    let measured = measured(report);
+    let knees: Vec<Value> = (findings::knees(&measured).iter())
+        .map(|(ladder, knee)| {
+            json!({
+                "of": ladder.name,
+                "axis": ladder.axis,
+                "load": knee.about(),
+                "low": knee.low,
+                "high": knee.high,
+            })
+        })
+        .collect();
+    let doubts: Vec<Value> = (head::doubts(&measured.points).iter())
+        .map(|doubt| {
+            let [meaning, remedy] = doubt.meaning.map(|text| text.text(report.lang));
+            let points: Vec<&Point> = doubt.points.iter().map(|row| row.point).collect();
+            json!({
+                "code": doubt.code,
+                "severity": doubt.severity,
+                "text": meaning,
+                "remedy": remedy,
+                "points": points,
+            })
+        })
+        .collect();
     json!({
         "schema": "inferometer.sweep/1",
         "label": report.plan.label,
         "axes": report.plan.axes,
         "planned": report.plan.visits.len(),
         "points": points,
+        "doubts": doubts,
+        "knees": knees,
+        "findings": findings::of_points(&measured, report.lang),
     })
 }
 

@@ -5,7 +5,7 @@ mod flags;
 mod pace;
 mod plan;
 
-pub use driver::SweepDriver;
+pub use driver::{Again, SweepDriver};
 pub use flags::EngineFlag;
 pub use plan::{PlannedSweep, SweepRequest, plan};
 

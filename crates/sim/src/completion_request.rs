@@ -27,7 +27,7 @@ pub(crate) enum Api {
 
 impl Api {
     /// The limit where the client gives none.
-    fn default_limit(self) -> u32 {
+    pub(crate) fn default_limit(self) -> u32 {
         match self {
             Api::Chat => 128,
             Api::Completions => 16,

@@ -39,9 +39,11 @@ impl Language {
 
 /// The texts that a request's body asks with.
 pub(crate) fn texts(body: &Map<String, Value>) -> impl Iterator<Item = &str> {
-    let messages = body.get("messages").and_then(Value::as_array);
-    let messages = (messages.into_iter().flatten()).filter_map(|it| it["content"].as_str());
-    let texts = ["prompt", "inputs"]
+    // OpenAI's responses have messages, or a text, in `input`.
+    let messages = ["messages", "input"].iter();
+    let messages = messages.filter_map(|key| body.get(*key)?.as_array());
+    let messages = messages.flatten().filter_map(|it| it["content"].as_str());
+    let texts = ["prompt", "inputs", "input", "text", "text_input"]
         .iter()
         .filter_map(|key| body.get(*key)?.as_str());
     texts.chain(messages)

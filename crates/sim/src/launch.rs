@@ -11,8 +11,8 @@ use std::{
 use inferometer_catalog::{
     device::{Device, ExpertGroup, Parallel},
     engine::{
-        DeviceClass, EngineKind, Fact, LaunchCommand, ModelLimits, Refusal, ResolvedFlags, Rule,
-        Value, Version, mindie, resolve, write_line,
+        DeviceClass, EngineKind, Fact, Fp8Cache, LaunchCommand, ModelLimits, Refusal,
+        ResolvedFlags, Rule, Value, Version, mindie, resolve, write_line,
     },
     memory::{self, Division, MemoryError},
     model::{KnownModel, Model, SourceError},
@@ -61,6 +61,8 @@ pub struct Launch {
     pub log: Vec<(Duration, String)>,
     /// Flags that were accepted and change nothing here.
     pub without_effect: Vec<String>,
+    /// What the engine does with a KV cache in FP8, where the card does not compute in it.
+    pub fp8_cache: Option<Fp8Cache>,
 }
 
 /// Why an engine does not start.
@@ -207,6 +209,13 @@ impl Launch {
             | EngineKind::LlamaServer
             | EngineKind::Custom => Policy::Vllm(vllm(flags)),
         };
+        let capability = host.device.capability;
+        let fp8_cache = Fp8Cache::of(
+            flags.engine,
+            flags.version,
+            &flags.kv_cache_dtype,
+            capability,
+        );
         let time = step_time(flags, &division, host)
             .kv_dtype(division.layout.dtype)
             .launched(match (u32_of(flags.max_graph_batch), flags.engine) {
@@ -228,7 +237,10 @@ impl Launch {
                 _ => 0.05,
             },
         });
-        Ok(Launch::new(flags, config, told.started(&division)))
+        Ok(Launch {
+            fp8_cache,
+            ..Launch::new(flags, config, told.started(&division))
+        })
     }
 
     /// What the engine says when it dies, and the status with which its process ends.
@@ -277,6 +289,7 @@ impl Launch {
                 _ => None,
             },
             log,
+            fp8_cache: None,
             without_effect: flags.without_effect.clone(),
         }
     }

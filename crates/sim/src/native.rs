@@ -22,6 +22,7 @@ use crate::{
     prompt,
     reply::ErrorReply,
     tokenizer::OpensAnswer,
+    wish::Wish,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,8 +127,14 @@ impl<'a> Endpoint<'a> {
                  tokens with the answer"
             )));
         }
-        let limit = limit(form, &body, parameters, config)?.clamp(1, most - prompt_tokens);
         let exact = flag(&body, "ignore_eos")? || flag(parameters, "ignore_eos")?;
+        let limit = match limit(form, &body, parameters, config)? {
+            Some(limit) => limit,
+            // It ends where the answer does, which is known where a length is asked for.
+            None if exact || Wish::in_body(&body).is_some() => most,
+            None => Api::Chat.default_limit(),
+        };
+        let limit = limit.clamp(1, most - prompt_tokens);
         let (output_tokens, declines) = if exact {
             (limit, None)
         } else {
@@ -247,31 +254,102 @@ fn input(
     Ok((text, ids))
 }
 
-/// The most tokens of an answer, where nobody asks: 20, or maxIterTimes in vLLM's form.
+/// The most tokens of an answer. Where nobody asks: 20 in MindIE's forms, maxIterTimes in vLLM's,
+/// 128 in SGLang's; the others have no limit then, nor where llama.cpp and Ollama are asked for a
+/// negative one.
 fn limit(
     form: Form,
     body: &Map<String, Value>,
     parameters: &Map<String, Value>,
     config: &Config,
-) -> Result<u32, ErrorReply> {
+) -> Result<Option<u32>, ErrorReply> {
     let policy = config.engine.as_ref().map(|setup| &setup.config.policy);
     let most = match policy {
         Some(Policy::Mindie(policy)) => policy.max_iter_times,
         _ => u32::MAX,
     };
     let asked = match form {
-        Form::Vllm => count(parameters, "max_tokens")?.unwrap_or(most),
-        Form::Messages => count(parameters, "max_tokens")?
-            .ok_or_else(|| ErrorReply::bad_request("max_tokens: field required"))?,
-        Form::Responses => count(parameters, "max_output_tokens")?.unwrap_or(128),
-        Form::LlamaCpp => count(parameters, "n_predict")?.unwrap_or(128),
-        Form::Ollama | Form::OllamaChat => count(parameters, "num_predict")?.unwrap_or(128),
-        Form::Sglang => count(parameters, "max_new_tokens")?.unwrap_or(128),
+        Form::Vllm => count(parameters, "max_tokens")?.or(Some(most)),
+        Form::Messages => {
+            let required = || ErrorReply::bad_request("max_tokens: field required");
+            Some(count(parameters, "max_tokens")?.ok_or_else(required)?)
+        }
+        Form::Responses => count(parameters, "max_output_tokens")?,
+        Form::LlamaCpp => unless_negative(parameters, "n_predict")?,
+        Form::Ollama | Form::OllamaChat => unless_negative(parameters, "num_predict")?,
+        Form::Sglang => count(parameters, "max_new_tokens")?.or(Some(128)),
         // TensorRT-LLM's is beside the prompt.
         Form::Triton => count(parameters, "max_new_tokens")?
             .or(count(body, "max_tokens")?)
-            .unwrap_or(20),
-        Form::Native | Form::Tgi => count(parameters, "max_new_tokens")?.unwrap_or(20),
+            .or(Some(20)),
+        Form::Native | Form::Tgi => count(parameters, "max_new_tokens")?.or(Some(20)),
     };
-    Ok(asked.min(most))
+    Ok(asked.map(|asked| asked.min(most)))
+}
+
+fn unless_negative(
+    parameters: &Map<String, Value>,
+    field: &str,
+) -> Result<Option<u32>, ErrorReply> {
+    match parameters.get(field).and_then(Value::as_i64) {
+        Some(..0) => Ok(None),
+        _ => count(parameters, field),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tokens(path: &str, body: Value) -> u32 {
+        let endpoint = Endpoint::of(path, None).unwrap();
+        let config = Config::default();
+        let parsed = endpoint.parse(body.to_string().as_bytes(), &config, 0);
+        parsed.unwrap().output_tokens
+    }
+
+    /// A body that asks for so many tokens at most, in the fields of the endpoint.
+    fn asking(path: &str, prompt: &str, limit: Option<i64>) -> Value {
+        let messages = json!([{"role": "user", "content": prompt}]);
+        match path {
+            "/api/chat" => json!({"messages": messages, "options": {"num_predict": limit}}),
+            "/api/generate" => json!({"prompt": prompt, "options": {"num_predict": limit}}),
+            "/completion" => json!({"prompt": prompt, "n_predict": limit}),
+            "/generate" => json!({"text": prompt, "sampling_params": {"max_new_tokens": limit}}),
+            _ => json!({"input": prompt, "max_output_tokens": limit}),
+        }
+    }
+
+    const PATHS: [&str; 5] = [
+        "/api/chat",
+        "/api/generate",
+        "/completion",
+        "/generate",
+        "/v1/responses",
+    ];
+
+    #[test]
+    fn each_endpoint_keeps_the_limit_of_its_own_field() {
+        for path in PATHS {
+            let mut body = asking(path, "hello", Some(700));
+            body["ignore_eos"] = true.into();
+            assert_eq!(tokens(path, body), 700, "{path}");
+        }
+    }
+
+    #[test]
+    fn without_a_limit_an_answer_is_as_long_as_its_prompt_asks_but_for_sglang() {
+        let prompt = "Continue. Write about 4000 characters.";
+        for path in PATHS {
+            let free = tokens(path, asking(path, prompt, None));
+            match path {
+                "/generate" => assert!(free <= 128, "{path}: {free}"),
+                _ => assert!(free > 300, "{path}: {free}"),
+            }
+        }
+        for path in ["/api/chat", "/api/generate", "/completion"] {
+            let free = tokens(path, asking(path, prompt, Some(-1)));
+            assert!(free > 300, "{path}: {free}");
+        }
+    }
 }

@@ -43,7 +43,7 @@
 
   /**
    * Curves over equal steps: of time, or of what was measured. Labels stand below their steps,
-   * marks are upright lines; dots are for curves that may have one value alone.
+   * marks are upright lines with a label; dots are for curves that may have one value alone.
    */
   const tick = (value) => Number(value.toPrecision(3)).toLocaleString("en-US");
 
@@ -115,7 +115,11 @@
       make("line", { x1: start, x2: end, y1: y(share * most), y2: y(share * most) }),
       make("text", { x: start - 6, y: y(share * most) + 4, "text-anchor": "end" }, tick(share * most)),
     ]);
-    for (const at of marks) parts.push(make("line", { x1: x(at), x2: x(at), y1: top, y2: bottom, class: "mark" }));
+    for (const [at, label] of marks) {
+      const anchor = x(at) + 7 * label.length > wide ? "end" : "start";
+      parts.push(make("line", { x1: x(at), x2: x(at), y1: top, y2: bottom, class: "mark" }));
+      parts.push(make("text", { x: x(at) + (anchor === "end" ? -4 : 4), y: bottom - 5, "text-anchor": anchor, class: "mark" }, label));
+    }
     for (const [at, label] of labels) {
       const anchor = x(at) + 3.5 * label.length > wide ? "end" : "middle";
       parts.push(make("text", { x: anchor === "end" ? wide - 2 : x(at), y: 154, "text-anchor": anchor }, label));
@@ -144,7 +148,7 @@
       place: "s",
       places: (at) => at * part_s,
       labels: times.map((at) => [at / part_s, `${tick(at)} s`]),
-      marks: run.phases.slice(1).map((phase) => Math.min(phase.from_s / part_s, length - 1)),
+      marks: run.phases.slice(1).map(({ stage, from_s }) => [Math.min(from_s / part_s, length - 1), say(data.phases[stage])]),
     });
   };
 

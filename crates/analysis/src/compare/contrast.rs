@@ -326,10 +326,7 @@ impl Contrast {
 
 /// Whether the run has too few requests for the percentile.
 fn lacks_samples(run: &RunSample, metric: Metric) -> bool {
-    let (sample, tail) = (metric.distribution(&run.summary), metric.tail());
-    sample
-        .zip(tail)
-        .is_some_and(|(sample, tail)| !sample.supports(tail))
+    metric.lacking(&run.summary).is_some()
 }
 
 /// Logarithms of b / a of the runs that share a seed, where every run has a partner.

@@ -156,6 +156,12 @@ impl Metric {
         Some(((high - low) / (high + low) / half_widths).powi(2)).filter(|it| it.is_finite())
     }
 
+    /// The percentile that it is and the requests that it would take, where a run has too few.
+    pub fn lacking(self, summary: &Summary) -> Option<(f64, u64)> {
+        let percent = self.tail()?;
+        Some((percent, self.distribution(summary)?.requests_for(percent)?))
+    }
+
     /// The sample behind a latency.
     pub(crate) fn distribution(self, summary: &Summary) -> Option<Distribution> {
         let latency = &summary.latency;

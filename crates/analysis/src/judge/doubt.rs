@@ -130,10 +130,9 @@ pub enum Doubt {
     FewSamples {
         /// Smallest sample of the latency table.
         n: u64,
-        /// Percentiles and the samples that they need.
+        /// Percentiles and the requests that they take: more than samples where answers share
+        /// their fate.
         lacking: Vec<(u32, u64)>,
-        /// Requests that would do: more than samples where answers share their fate.
-        requests: u64,
     },
     /// The server's token counts cannot be true, or nobody saw what they count.
     ImplausibleUsage(UsageEvidence),

@@ -260,15 +260,16 @@ fn percentiles_without_their_least_sample_are_named_in_one_note() {
         .doubts
         .iter()
         .find(|doubt| doubt.code == Code::FewSamples);
-    let text = &few.unwrap().text;
-    assert!(
-        text.contains("p99 (needs 459)") && !text.contains("p95"),
-        "{text}"
-    );
-    // As many as are worth 459 where answers share their fate.
+    // As many as are worth 459 where answers share their fate, told alike wherever they are told.
     let remedy = &few.unwrap().remedy;
     let asked = remedy.split("--requests ").nth(1).unwrap();
     let asked: u64 = asked.split(',').next().unwrap().parse().unwrap();
+    let text = &few.unwrap().text;
+    assert!(
+        text.contains(&format!("p99 (needs {asked})")) && !text.contains("p95"),
+        "{text}"
+    );
+    assert_eq!(summary.latency.requests_for(99.0), Some(asked));
     let latency = &summary.latency;
     let worth = [latency.ttft_ms, latency.tpot_ms, latency.e2e_ms]
         .into_iter()

@@ -224,11 +224,8 @@ fn wording(doubt: &Doubt, lang: Lang) -> (Text, Text, Values) {
             let values = vec![("kept", millis(*kept_ms)), ("without", millis(*without))];
             (text, Text::DelayedAckRemedy, values)
         }
-        Doubt::FewSamples {
-            n,
-            lacking,
-            requests,
-        } => {
+        Doubt::FewSamples { n, lacking } => {
+            let most = lacking.iter().map(|(_, requests)| *requests).max();
             let percentiles: Vec<String> = (lacking.iter())
                 .map(|(rank, least)| {
                     Text::Needs.with(
@@ -243,7 +240,7 @@ fn wording(doubt: &Doubt, lang: Lang) -> (Text, Text, Values) {
                     "percentiles",
                     percentiles.join(Text::Enumeration.text(lang)),
                 ),
-                ("least", requests.to_string()),
+                ("least", most.unwrap_or(*n).to_string()),
             ];
             (Text::FewSamples, Text::FewSamplesRemedy, values)
         }

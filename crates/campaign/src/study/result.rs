@@ -95,6 +95,20 @@ pub struct Best {
     pub command: String,
     /// Fresh starts in the last stage decided; otherwise it is the best of noisy trials.
     pub confirmed: bool,
+    pub standing: Standing,
+}
+
+/// How sure it is that the best is the best.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Standing {
+    /// Fresh starts decided for it.
+    Decided,
+    /// It came first in fresh starts, and whether it gains anything is not certain.
+    Uncertain,
+    /// The best of single trials; no fresh starts confirmed it.
+    SeenOnce,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -140,6 +154,11 @@ impl Study {
                 flags: trial.proposal.flags.clone(),
                 command: self.engine.command_line(&trial.proposal.flags),
                 confirmed: verdict.winner.is_some(),
+                standing: match verdict.finding {
+                    _ if verdict.winner.is_none() => Standing::SeenOnce,
+                    Finding::NoCertainGain | Finding::NoDefault => Standing::Uncertain,
+                    _ => Standing::Decided,
+                },
             })
         });
         let first = (verdict.comparison.as_ref()).and_then(|comparison| {

@@ -35,6 +35,8 @@ pub enum Rule {
     ChunkNotOfPages,
     /// Cached values in a format that needs fused attention, which is off.
     QuantizedWithoutFlash,
+    /// A KV cache in FP8 on a card for which there are no kernels that read it.
+    Fp8CacheWithoutKernels,
     /// A KV block that the attention kernels cannot work with.
     BadBlockSize,
     NoModel,

@@ -140,6 +140,7 @@ fn mend(
             set(command, &name, whole.to_string())
         }
         Rule::QuantizedWithoutFlash => set(command, &name, "on".into()),
+        Rule::Fp8CacheWithoutKernels => set(command, &name, "auto".into()),
         Rule::BadBlockSize => {
             let unit = block_unit(device)?;
             let asked = count(command, &name).unwrap_or(unit);

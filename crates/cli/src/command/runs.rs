@@ -27,8 +27,10 @@ use inferometer_store::stored::{Kind, Stored, is_newer, list};
 use inferometer_store::sweep_dir::{SweepDir, SweepPlan, TrialState};
 use inferometer_text::Lang;
 use std::collections::BTreeMap;
+use std::io::IsTerminal;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 #[derive(Args)]
 pub struct RunsArguments {
@@ -42,14 +44,39 @@ pub struct RunsArguments {
     /// Only those with that option, tag, model, server, engine, label, kind or state (repeatable)
     #[arg(long = "where", value_name = "K=V", value_parser = condition)]
     pub only: Vec<Condition>,
-    /// So many, the newest
-    #[arg(long, value_name = "N")]
-    pub limit: Option<NonZeroUsize>,
+    /// So many, the newest [text in a terminal: 30; else all]
+    #[arg(long, value_name = "N|all")]
+    pub limit: Option<Limit>,
     #[command(flatten)]
     pub columns: ColumnOptions,
     /// Language [from the locale]
     #[arg(long, value_name = "en|zh", value_parser = lang)]
     pub lang: Option<Lang>,
+}
+
+/// What a reader of a terminal takes in.
+const IN_TERMINAL: NonZeroUsize = NonZeroUsize::new(30).expect("above 0");
+
+/// How many results are listed, the newest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    Newest(NonZeroUsize),
+    All,
+}
+
+impl FromStr for Limit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            // As in other tools that list.
+            "all" | "0" => Ok(Limit::All),
+            number => match number.parse() {
+                Ok(count) => Ok(Limit::Newest(count)),
+                Err(_) => Err("a number, or all".to_owned()),
+            },
+        }
+    }
 }
 
 pub fn run(arguments: &RunsArguments) -> anyhow::Result<Exit> {
@@ -61,7 +88,15 @@ pub fn run(arguments: &RunsArguments) -> anyhow::Result<Exit> {
     }
     stored.sort_by(|a, b| (&b.started, &b.path).cmp(&(&a.started, &a.path)));
     let all = stored.len();
-    let limit = arguments.limit.map_or(usize::MAX, NonZeroUsize::get);
+    let format = arguments.format.unwrap_or(ListFormat::Text);
+    let usual = match format {
+        ListFormat::Text if std::io::stdout().is_terminal() => Limit::Newest(IN_TERMINAL),
+        _ => Limit::All,
+    };
+    let limit = match arguments.limit.unwrap_or(usual) {
+        Limit::Newest(count) => count.get(),
+        Limit::All => usize::MAX,
+    };
     // What is not shown need not be read.
     if arguments.only.is_empty() {
         stored.truncate(limit);
@@ -77,7 +112,6 @@ pub fn run(arguments: &RunsArguments) -> anyhow::Result<Exit> {
     for line in &mut lines {
         line.path = shown(&line.path);
     }
-    let format = arguments.format.unwrap_or(ListFormat::Text);
     if matches!(format, ListFormat::Text | ListFormat::Md) {
         // What people read is what they can type.
         for line in &mut lines {

@@ -8,10 +8,12 @@ use inferometer_catalog::device::Device;
 use inferometer_catalog::engine::{EngineKind, LaunchCommand, Version, flags};
 use inferometer_catalog::timing::{ApiCost, Timing};
 use inferometer_core::units::Span;
+use inferometer_report::plan::memory::fp8_note;
 use inferometer_runner::host;
 use inferometer_sim::engine::Noise;
 use inferometer_sim::launch::{Host, Launch, LaunchError, USUAL_DEVICE};
 use inferometer_sim::{Config, Ending, EngineSetup, Faults, Server, Tls, Tokenizer};
+use inferometer_text::Lang;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -297,6 +299,10 @@ fn start(arguments: &SimArguments) -> anyhow::Result<Started> {
             if !launch.without_effect.is_empty() {
                 let flags = launch.without_effect.join(", ");
                 say(&format!("accepted and without effect here: {flags}\n"))?;
+            }
+            if let Some(does) = launch.fp8_cache {
+                let note = fp8_note(does, &host.device.title, Lang::En);
+                say(&format!("{note}\n"))?;
             }
             Ok(Started::Runs(Box::new(launch)))
         }

@@ -32,7 +32,9 @@ use inferometer_report::sweep::{SweepReport, Visited, compose, compose_for_notes
 use inferometer_runner::launch::EngineOptions;
 use inferometer_runner::measure::PrefixCache;
 use inferometer_runner::servers::Servers;
-use inferometer_runner::sweep::{EngineFlag, PlannedSweep, SweepDriver, SweepRequest, plan, read};
+use inferometer_runner::sweep::{
+    Again, EngineFlag, PlannedSweep, SweepDriver, SweepRequest, plan, read,
+};
 use inferometer_runner::{RunnerError, Session};
 use inferometer_store::run_dir::RunDir;
 use inferometer_store::sweep_dir::{SweepDir, TrialState};
@@ -88,6 +90,15 @@ pub struct SweepArguments {
     /// Leave the server's prefix cache as the last point left it
     #[arg(long, help_heading = "Sweep")]
     pub keep_cache: bool,
+    /// Of a sweep that is taken up (--out), measure points again that were INVALID; the new
+    /// measurement counts, and the old one is kept
+    #[arg(
+        long,
+        value_name = "invalid",
+        hide_possible_values = true,
+        help_heading = "Sweep"
+    )]
+    pub again: Option<AgainName>,
     /// An axis of the started engine's launch flags, or one derived from others, as in
     /// 'max-num-seqs=min(256, max-num-batched-tokens)' (repeatable); the engine is restarted
     /// where a flag changes
@@ -97,6 +108,12 @@ pub struct SweepArguments {
     pub ranks: RankOptions,
     #[command(flatten)]
     pub engine: EngineArguments,
+}
+
+/// Points that are measured again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum AgainName {
+    Invalid,
 }
 
 /// Order of repeats.
@@ -195,6 +212,10 @@ pub fn run(mut arguments: SweepArguments, serve: Serve) -> anyhow::Result<Exit> 
         progress: &mut progress,
     };
     driver.rest = arguments.rest.unwrap_or_default().0;
+    driver.again = match arguments.again {
+        Some(AgainName::Invalid) => Again::Invalid,
+        None => Again::Unfinished,
+    };
     if arguments.keep_cache {
         driver.cache = PrefixCache::Kept;
     }

@@ -6,7 +6,7 @@ use crate::command::history::of_folder;
 use crate::exit::Exit;
 use crate::folder::{folder_here, folder_name, free_folder};
 use crate::options::{EngineArguments, MeasurementOptions, RUNS};
-use crate::output::language;
+use crate::output::{fitted, language};
 use crate::progress::Progress;
 use crate::registry;
 use crate::session::session;
@@ -118,7 +118,8 @@ pub fn run(arguments: WatchArguments) -> anyhow::Result<Exit> {
         ("budget", arguments.budget.to_string()),
         ("folder", shown.clone()),
     ];
-    eprintln!("{}", WatchText::Begins.with(lang, &begins));
+    let begins = WatchText::Begins.with(lang, &begins);
+    eprintln!("{}", fitted(&begins, &std::io::stderr()));
     let control = Control::default();
     let ended = |probes: u64| {
         let values = [("probes", probes.to_string()), ("folder", shown.clone())];
@@ -141,7 +142,10 @@ pub fn run(arguments: WatchArguments) -> anyhow::Result<Exit> {
         let error = measured.as_ref().err().map(|it| with_causes(it.as_ref()));
         let mut found: Vec<Alert> = alerts.of_server(error).into_iter().collect();
         match &measured {
-            Ok(measured) => println!("{}", line(&measured.summary, lang)),
+            Ok(measured) => {
+                let line = line(&measured.summary, lang);
+                println!("{}", fitted(&line, &std::io::stdout()));
+            }
             Err(_) => {
                 let _ = std::fs::remove_dir(&out);
             }
@@ -158,7 +162,7 @@ pub fn run(arguments: WatchArguments) -> anyhow::Result<Exit> {
         let alarmed = arguments.exit_on_alert && bad;
         let over = arguments.probes.is_some_and(|most| probe >= most.0);
         if interrupted || over || alarmed {
-            eprintln!("{}", ended(probe));
+            eprintln!("{}", fitted(&ended(probe), &std::io::stderr()));
             return Ok(match interrupted {
                 true => Exit::Interrupted,
                 false => Exit::fine_if(!alarmed),

@@ -17,6 +17,46 @@ fn widest(text: &str) -> usize {
 }
 
 #[test]
+fn bars_of_long_names_keep_to_the_columns_of_a_terminal() {
+    let place = Place::new();
+    let flags = ["--flag", "max-model-len=8192,16384", "--lang", "en"];
+    let cards = ["--model", "qwen2.5-7b", "--device", "a100-80g,t4"];
+    let ended = memory(&place, &[&cards[..], &flags[..]].concat());
+    assert!(ended.stdout.contains("████████"), "{}", ended.stdout);
+    assert!(widest(&ended.stdout) <= 80, "{}", ended.stdout);
+}
+
+#[test]
+fn a_cache_in_fp8_is_not_promised_on_cards_without_it() {
+    let place = Place::new();
+    let on = |device: &str| {
+        let fp8 = ["--flag", "kv-cache-dtype=fp8", "--lang", "en"];
+        memory(
+            &place,
+            &[&["--model", "qwen2.5-7b", "--device", device], &fp8[..]].concat(),
+        )
+    };
+    let converted = on("a100-80g").stdout.replace("\n  ", " ");
+    assert!(converted.contains("does not compute in FP8"), "{converted}");
+    let native = on("h100").stdout;
+    assert!(!native.contains("does not compute"), "{native}");
+    on("v100-32g").assert_refused(&["kv-cache-dtype fp8", "use auto"]);
+    // An older engine converted on every card.
+    let old = ["--as-version", "0.6.3", "--format", "json"];
+    let words = [
+        "--model",
+        "qwen2.5-7b",
+        "--device",
+        "v100-32g",
+        "--flag",
+        "kv-cache-dtype=fp8",
+    ];
+    let old = memory(&place, &[&words[..], &old[..]].concat());
+    let old: Value = serde_json::from_str(&old.stdout).unwrap();
+    assert_eq!(old["fp8_cache"], "converted", "{old}");
+}
+
+#[test]
 fn values_of_a_flag_stand_side_by_side() {
     let place = Place::new();
     let words = [

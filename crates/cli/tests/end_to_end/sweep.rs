@@ -636,6 +636,83 @@ fn lists_of_a_file_are_a_sweep_which_is_repeated_as_it_was_typed() {
 }
 
 #[test]
+fn the_json_of_a_ladder_has_its_knee_and_its_doubts() {
+    let place = Place::new();
+    let ended = place.run(&[
+        "sweep",
+        "--sim-clock",
+        "virtual",
+        "--lang",
+        "en",
+        "--quiet",
+        "--format",
+        "json",
+        "--concurrency",
+        "1,2,4,8,16,32,64,128",
+        "--requests",
+        "concurrency*10",
+        "--",
+        "vllm",
+        "serve",
+        "qwen2.5-7b",
+        "--max-num-seqs",
+        "16",
+    ]);
+    let found = json(&ended);
+    let knee = &found["knees"][0];
+    assert_eq!(knee["axis"], "concurrency", "{:#}", found["knees"]);
+    let ends = ["low", "load", "high"].map(|end| knee[end].as_f64().unwrap());
+    assert!(
+        ends.is_sorted() && (8.0..=32.0).contains(&ends[1]),
+        "{knee}"
+    );
+    let kinds: Vec<&Value> = (found["findings"].as_array().unwrap().iter())
+        .map(|finding| &finding["kind"])
+        .collect();
+    assert!(kinds.contains(&&Value::from("knee")), "{kinds:?}");
+    // Every doubt that makes a point more than noteworthy is told with its points.
+    let stated = (found["points"].as_array().unwrap().iter()).flat_map(|point| {
+        let doubts = point["summary"]["doubts"].as_array().unwrap().iter();
+        doubts.filter(|doubt| doubt["severity"] != "note")
+    });
+    let told = found["doubts"].as_array().unwrap();
+    for doubt in stated {
+        let same = |it: &&Value| it["code"] == doubt["code"] && it["severity"] == doubt["severity"];
+        let told = told.iter().find(same);
+        assert!(
+            told.is_some_and(|it| it["points"][0]["concurrency"].is_number()),
+            "{doubt}"
+        );
+    }
+}
+
+#[test]
+fn an_invalid_point_is_measured_again_only_if_asked() {
+    let place = Place::new();
+    // More requests fail than a valid run may lose.
+    let sim = Sim::start(&["--ttft", "2ms", "--itl", "1ms", "--faults", "cut=60%"]);
+    let options = ["--concurrency", "2", "--requests", "20"];
+    sweep(&place, &sim.url, &options);
+    let folder = place.path("sweep");
+    assert_eq!(trials(&folder).len(), 1);
+    let ended = sweep(
+        &place,
+        &sim.url,
+        &[&options[..], &["--format", "json"]].concat(),
+    );
+    assert_eq!(json(&ended)["points"][0]["summary"]["valid"], false);
+    assert_eq!(trials(&folder).len(), 1);
+    sweep(
+        &place,
+        &sim.url,
+        &[&options[..], &["--again", "invalid"]].concat(),
+    );
+    let trials = trials(&folder);
+    assert_eq!(trials.len(), 2);
+    assert_ne!(trials[0]["directory"], trials[1]["directory"]);
+}
+
+#[test]
 fn a_grid_of_asked_lengths_has_answers_of_such_lengths() {
     let place = Place::new();
     let ended = place.run(&[

@@ -123,13 +123,20 @@ fn ci_is_told_what_is_worse() {
         "{}",
         junit.stdout
     );
+    // What failed says of what, by how much and why.
+    let failure = xml.descendants().find(|it| it.has_tag_name("failure"));
+    let message = failure.unwrap().attribute("message").unwrap();
+    assert!(
+        message.contains("tok/s → ") && message.contains("beyond the margin of 3 %"),
+        "{message}"
+    );
 
     let mut command = place.command([&compare[..], &["--format", "github"]].concat());
     command.env("GITHUB_STEP_SUMMARY", place.path("summary.md"));
     let github = crate::support::Started::new(command).wait();
     assert_eq!(github.code, Some(1), "{github:?}");
     assert!(
-        github.stdout.starts_with("::error title="),
+        github.stdout.starts_with("::error title=") && github.stdout.contains(" tok/s → "),
         "{}",
         github.stdout
     );

@@ -260,14 +260,13 @@ impl SummaryColumn {
         self.statistic?.strip_prefix('p')?.parse().ok()
     }
 
-    /// Whether the sample behind it can bear it; what is no percentile needs none.
-    pub fn is_supported(&self, summary: &Value) -> bool {
-        let sample = summary.pointer(self.place).cloned();
-        let sample = sample.and_then(|it| serde_json::from_value(it).ok());
-        match (self.percentile(), sample) {
-            (Some(percent), Some(sample)) => super::Distribution::supports(&sample, percent),
-            _ => true,
-        }
+    /// The percentile that it is and the requests that it would take, where the sample behind it
+    /// is too small.
+    pub fn lacking(&self, summary: &Value) -> Option<(f64, u64)> {
+        let percent = self.percentile()?;
+        let sample = summary.pointer(self.place)?.clone();
+        let sample: super::Distribution = serde_json::from_value(sample).ok()?;
+        Some((percent, sample.requests_for(percent)?))
     }
 
     /// It has no other name than its keys.

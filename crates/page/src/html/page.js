@@ -261,10 +261,6 @@
   // they hide the least.
   function marks(panel, look, shapes, annotations, width) {
     const logs = {x: panel.x.scale === 'log', y: panel.y.scale === 'log'};
-    const place = (at) => logs.x ? Math.log10(at) : at;
-    const known = panel.series.flatMap((series) => series.x || []).concat(panel.x.bounds || [])
-      .filter((at) => typeof at === 'number' && (!logs.x || at > 0)).map(place);
-    const [least, most] = known.length ? [Math.min(...known), Math.max(...known)] : [0, 1];
     const across = shares(panel.x, panel.series.flatMap((series) => series.x || []));
     const data = panel.marks.some((mark) => mark.on === 'x' && say(mark.label)) ? places(panel, across) : [];
     const taken = new Set();
@@ -291,7 +287,7 @@
       if (mark.on === 'x') {
         shapes.push({type: 'line', xref: 'x', yref: 'paper', x0: mark.at, x1: mark.at, y0: 0, y1: 1, line});
         // To the side that has room: a label beyond the last value would be cut.
-        const toLeft = at >= least + 0.6 * (most - least);
+        const toLeft = across(mark.at) >= 0.6;
         if (say(mark.label)) annotations.push({...word, xref: 'x', yref: 'paper', x: at, y: heightFor(mark.at, toLeft, say(mark.label)),
           ...(toLeft ? {xanchor: 'right', xshift: -3} : {xanchor: 'left', xshift: 3}), yanchor: 'bottom'});
       } else {
@@ -320,6 +316,8 @@
       .flatMap((series) => (series.interval || []).flatMap((ends) => ends || []));
     const values = (of) => panel.series.flatMap((series) => series[of] || []).concat(intervals(of));
     const x = axis(panel.x, look, false, values('x')), y = axis(panel.y, look, true, values('y'));
+    // The label of a shade stands over the first row, not on what lies there.
+    if (panel.y.names && panel.shades.some((shade) => say(shade.label))) y.range[1] -= 0.9;
     // The heading over the chart says the unit where the axis has no words of its own.
     if (say(panel.y.title) === say(panel.y.unit)) y.title.text = '';
     const named = panel.series.filter((series) => say(series.name) !== '').length;

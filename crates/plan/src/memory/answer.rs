@@ -2,7 +2,7 @@
 
 use super::{Lengths, MindieSizes, Question, Remedy};
 use crate::flags::Flag;
-use inferometer_catalog::engine::{EngineKind, Version};
+use inferometer_catalog::engine::{EngineKind, Fp8Cache, Version};
 use inferometer_catalog::memory::{CardStage, Division, Fit, KvLayout};
 use inferometer_catalog::model::{Dtype, Weights};
 use inferometer_catalog::units::GIB;
@@ -42,6 +42,8 @@ pub struct Answer {
     pub varied: Vec<Flag>,
     /// Given flags that change memory in ways which are not counted here.
     pub not_counted: Vec<String>,
+    /// What the engine does with a KV cache in FP8, where the card does not compute in it.
+    pub fp8_cache: Option<Fp8Cache>,
     pub total: f64,
     /// Their sum is `total` where it fits.
     pub parts: Vec<(Part, f64)>,
@@ -133,6 +135,7 @@ impl Answer {
             remedies: Vec::new(),
             mindie: None,
             not_counted: division.not_counted,
+            fp8_cache: None,
         }
     }
 
@@ -170,6 +173,7 @@ impl Answer {
             "stage": self.stage,
             "varied": varied,
             "flags_not_counted": self.not_counted,
+            "fp8_cache": self.fp8_cache,
             "fits": self.fit == Fit::Fits,
             "lacking_gib": self.lacking().map(|bytes| bytes / GIB),
             "total_gib": self.total / GIB,

@@ -1,11 +1,14 @@
 //! A comparison as checks for a CI service: one for each metric at each load, and one for each
 //! reason against the comparison.
 
+use super::table::Remedy;
 use super::{CompareReport, change, figures, metric, percent, row_word, shown};
-use inferometer_analysis::compare::{Row, Verdict};
+use inferometer_analysis::compare::{Basis, Row, Verdict};
+use inferometer_chart::metric_name::{MetricUnit, unit_of};
 use inferometer_message::CompareText;
 use inferometer_page::checks::{Check, Checks, Outcome};
 use inferometer_page::number;
+use inferometer_text::punctuation::PunctuationText;
 
 /// What the comparison found, by the primary metrics only or by all.
 pub fn checks(report: &CompareReport<'_>, primary_only: bool) -> Checks {
@@ -34,7 +37,7 @@ pub fn checks(report: &CompareReport<'_>, primary_only: bool) -> Checks {
                 Verdict::Worse => Outcome::Failed,
                 Verdict::Unknown | Verdict::NotComparable => Outcome::Undecided,
             },
-            text: in_words(row, row_word(row).0.text(lang)),
+            text: in_words(row, report),
         }
     });
     Checks {
@@ -43,16 +46,50 @@ pub fn checks(report: &CompareReport<'_>, primary_only: bool) -> Checks {
     }
 }
 
-fn in_words(row: &Row, verdict: &str) -> String {
-    let value = |value: Option<f64>| value.map_or(number::ABSENT.to_owned(), number::brief);
+/// The verdict, both values with their unit, the change, and why it is a failure or undecided.
+fn in_words(row: &Row, report: &CompareReport<'_>) -> String {
+    let lang = report.lang;
+    let unit = match unit_of(row.metric) {
+        MetricUnit::Time => "ms",
+        MetricUnit::Sign(sign) => sign,
+    };
+    let value = |value: Option<f64>| match value {
+        Some(value) => format!("{} {unit}", number::brief(value))
+            .trim_end()
+            .to_owned(),
+        None => number::ABSENT.to_owned(),
+    };
     let interval = match row.low.zip(row.high) {
-        Some((low, high)) => format!(" [{}, {}]", percent(low), percent(high)),
+        Some((low, high)) => format!(" [{} … {} %]", percent(low), percent(high)),
         None => String::new(),
     };
-    format!(
-        "{verdict}: {} → {}, {}{interval}",
+    let found = format!(
+        "{}: {} → {}, {}{interval}",
+        row_word(row).0.text(lang),
         value(row.a),
         value(row.b),
         change(row.ratio)
-    )
+    );
+    let mut parts = vec![found];
+    parts.extend(reason(row, report));
+    if row.verdict == Verdict::Unknown {
+        let remedy = Remedy::of(row).map(|remedy| remedy.text(lang));
+        parts.extend(remedy.map(|it| CompareText::WouldDecide.with(lang, &[("remedy", it)])));
+    }
+    PunctuationText::Semicolon.join(lang, &parts)
+}
+
+/// Why a check failed or is undecided; what passed needs none.
+fn reason(row: &Row, report: &CompareReport<'_>) -> Option<String> {
+    let text = match (row.verdict, row.basis) {
+        (Verdict::Worse, _) => CompareText::BeyondMargin,
+        (Verdict::Unknown, Basis::FewSamples) => CompareText::FewSamples,
+        (Verdict::Unknown, Basis::ShortRuns) => CompareText::ShortRuns,
+        (Verdict::Unknown, Basis::FewWaves) => CompareText::FewWaves,
+        (Verdict::Unknown, Basis::Nothing) => CompareText::FiguresAlone,
+        (Verdict::Unknown, _) if row.low.is_some() => CompareText::WideInterval,
+        _ => return None,
+    };
+    let margin = number::percent(report.comparison.margin);
+    Some(text.with(report.lang, &[("margin", margin)]))
 }

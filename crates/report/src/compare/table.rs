@@ -24,7 +24,7 @@ struct Pairing {
 
 /// What would decide where the data do not.
 #[derive(Clone, Copy)]
-enum Remedy {
+pub(super) enum Remedy {
     /// Runs of each side.
     Runs(u32),
     /// Requests of a run.
@@ -32,13 +32,13 @@ enum Remedy {
 }
 
 impl Remedy {
-    fn of(row: &Row) -> Option<Remedy> {
+    pub(super) fn of(row: &Row) -> Option<Remedy> {
         // A longer run is cheaper than many short ones.
         let requests = row.requests_needed.map(Remedy::Requests);
         requests.or(row.repeats_to_decide.map(Remedy::Runs))
     }
 
-    fn text(self, lang: Lang) -> String {
+    pub(super) fn text(self, lang: Lang) -> String {
         match self {
             Remedy::Runs(runs) => format!("{runs} x"),
             Remedy::Requests(requests) => {
@@ -308,7 +308,7 @@ pub(super) fn footnotes(report: &CompareReport<'_>) -> Vec<String> {
         notes.push(CompareText::AssumedError.text(lang).to_owned());
     }
     if any(Basis::FewSamples) {
-        notes.push(CompareText::FewSamples.text(lang).to_owned());
+        notes.push(format!("* {}", CompareText::FewSamples.text(lang)));
     }
     if any(Basis::ShortRuns) {
         notes.push(CompareText::ShortRuns.text(lang).to_owned());

@@ -2,6 +2,7 @@
 
 use super::name;
 use crate::study::{StudyReport, compose, figures, percent};
+use inferometer_campaign::study::Standing;
 use inferometer_chart::metric_name::name_and_unit;
 use inferometer_message::StudyText;
 use inferometer_page::html::{Edition, Headline, Page, page};
@@ -46,11 +47,16 @@ fn headlines(report: &StudyReport<'_>) -> Vec<Headline> {
     }
     let best = report.result.best.as_ref();
     let trial = best.and_then(|best| report.result.trials.iter().find(|it| it.id == best.trial));
-    if let Some(trial) = trial {
+    if let (Some(trial), Some(best)) = (trial, best) {
+        let named = match best.standing {
+            Standing::Decided => StudyText::BestFigure,
+            Standing::Uncertain => StudyText::UncertainFigure,
+            Standing::SeenOnce => StudyText::SeenOnceFigure,
+        };
         for (objective, figure) in report.study.goal.objectives.iter().zip(&trial.objectives) {
             let (name, unit) = name_and_unit(&objective.path, lang);
             let value = figure.map_or(number::ABSENT.to_owned(), number::brief);
-            let name = StudyText::BestFigure.with(lang, &[("path", name)]);
+            let name = named.with(lang, &[("path", name)]);
             headlines.push(Headline::new(name, value, unit));
         }
     }

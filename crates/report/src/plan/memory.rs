@@ -4,7 +4,7 @@ mod picture;
 
 pub use picture::stacks;
 
-use inferometer_catalog::engine::EngineKind;
+use inferometer_catalog::engine::{EngineKind, Fp8Cache};
 use inferometer_catalog::units::GIB;
 use inferometer_message::PlanText as Text;
 use inferometer_page::doc::{Block, Cell, Column, Pair, Section, Table, Tone, Unit, Verdict};
@@ -149,6 +149,16 @@ fn numbers(answers: &[Answer], lang: Lang) -> Table {
     }
 }
 
+/// What an engine does with a KV cache in FP8 on a card that does not compute in it.
+pub fn fp8_note(does: Fp8Cache, device: &str, lang: Lang) -> String {
+    let text = match does {
+        Fp8Cache::Converted => Text::Fp8Converted,
+        Fp8Cache::ByFlashInfer => Text::Fp8ByFlashInfer,
+        Fp8Cache::Refused => Text::Fp8Refused,
+    };
+    text.with(lang, &[("device", device.to_owned())])
+}
+
 /// How the weights are known, and what the figures leave out.
 fn footnotes(answers: &[Answer], lang: Lang) -> Vec<String> {
     let mut notes = Vec::new();
@@ -173,6 +183,7 @@ fn footnotes(answers: &[Answer], lang: Lang) -> Vec<String> {
             ];
             notes.push(Text::PoorestStage.with(lang, &values));
         }
+        notes.extend((answer.fp8_cache).map(|does| fp8_note(does, &answer.device, lang)));
         if !answer.not_counted.is_empty() {
             let names = answer.not_counted.join(", ");
             notes.push(Text::FlagsNotCounted.with(lang, &[("names", names)]));

@@ -1,7 +1,7 @@
 //! The table of latencies.
 
 use super::{Detail, RunReport, heading};
-use crate::star;
+use inferometer_chart::star;
 use inferometer_core::summary::Distribution;
 use inferometer_message::{MetricText, NumbersText};
 use inferometer_page::doc::{Block, Cell, Column, Section, Table, Unit};
@@ -92,6 +92,7 @@ fn table(report: &RunReport<'_>, rows: &[(MetricText, Option<&Distribution>)]) -
     columns.push(Column::right(report.say(NumbersText::Mean)));
     columns.extend(PERCENTILES.map(|percent| Column::right(&format!("p{percent}"))));
     columns.push(Column::right(report.say(NumbersText::Max)));
+    let samples: Vec<Option<&Distribution>> = rows.iter().map(|(_, sample)| *sample).collect();
     let rows: Vec<Vec<Cell>> = rows
         .iter()
         .map(|&(label, sample)| cells(&named(report, label, sample), label, sample))
@@ -100,7 +101,16 @@ fn table(report: &RunReport<'_>, rows: &[(MetricText, Option<&Distribution>)]) -
     if !report.scenario.connection.stream && !report.is_of_items() {
         footnotes.push(report.say(NumbersText::WhyNotStreamed).to_owned());
     }
-    footnotes.extend(too_few(report, &rows));
+    let starred = PERCENTILES.into_iter().flat_map(|percent| {
+        let own = samples
+            .iter()
+            .flatten()
+            .filter_map(move |it| it.requests_for(percent));
+        // The number that is told of the run elsewhere.
+        own.chain(report.summary.latency.requests_for(percent))
+            .map(move |requests| (percent, requests))
+    });
+    footnotes.extend(star::footnote(starred, report.lang));
     Table {
         columns,
         rows,
@@ -159,14 +169,4 @@ pub(super) fn row_unit(sample: &Distribution) -> (Unit, f64, usize) {
         sample.mean
     };
     (unit, scale, number::decimals(typical * scale))
-}
-
-fn too_few(report: &RunReport<'_>, rows: &[Vec<Cell>]) -> Option<String> {
-    let first = 3;
-    let starred =
-        |column: usize| (rows.iter()).any(|row| row.get(column).is_some_and(Cell::is_starred));
-    let percents = PERCENTILES.iter().enumerate();
-    let starred = percents.filter(|&(place, _)| starred(first + place));
-    let starred: Vec<f64> = starred.map(|(_, percent)| *percent).collect();
-    star::footnote(&starred, report.lang)
 }

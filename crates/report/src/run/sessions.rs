@@ -1,7 +1,7 @@
 //! Whole sessions and their turns, where the work has any.
 
 use super::{RunReport, heading};
-use crate::star;
+use inferometer_chart::star;
 use inferometer_core::quantile::least_samples;
 use inferometer_core::summary::{SessionResult, TurnResult};
 use inferometer_message::{MetricText, NumbersText};
@@ -27,7 +27,8 @@ pub(super) fn section(report: &RunReport<'_>) -> Option<Section> {
     let few_turns = sessions.turns.iter().any(|turns| is_few(turns.ok));
     let few_jobs = sessions.job.p99_ms.is_some() && is_few(sessions.complete);
     if few_turns || few_jobs {
-        table.footnotes.extend(star::footnote(&[TAIL], report.lang));
+        let needed = least_samples(TAIL).map(|least| (TAIL, least));
+        table.footnotes.extend(star::footnote(needed, report.lang));
     }
     Some(Section::headed(
         &heading(report, NumbersText::ByTurn),

@@ -2,8 +2,8 @@
 
 use super::RunReport;
 use crate::severity;
-use crate::star;
-use inferometer_core::slo::{Slo, SloScope};
+use inferometer_chart::star;
+use inferometer_core::slo::Slo;
 use inferometer_core::summary::{FailureCount, JobAttainment, ObjectiveResult};
 use inferometer_message::{MetricText, NumbersText, VerdictText};
 use inferometer_page::doc::{Block, Cell, Column, Follow, Note, Pair, Section, Table, Tone, Unit};
@@ -63,9 +63,8 @@ pub(super) fn objectives(report: &RunReport<'_>) -> Option<Section> {
         vec![Column::left(""), Column::right(""), Column::left("")],
         slo.objectives.iter().map(|one| objective(report, one)),
     );
-    let few = slo.objectives.iter();
-    let few: Vec<f64> = few.filter_map(|one| too_few(report, one)).collect();
-    table.footnotes.extend(star::footnote(&few, report.lang));
+    let lacking = (slo.objectives.iter()).filter_map(|one| lacking(report, one));
+    table.footnotes.extend(star::footnote(lacking, report.lang));
     let attainment = slo.attainment.map(|share| {
         let asked = report.scenario.objectives.least_share();
         let shares = [
@@ -122,21 +121,17 @@ fn objective(report: &RunReport<'_>, one: &ObjectiveResult) -> Vec<Cell> {
     vec![
         Cell::text(&one.objective),
         Cell::text(seen(one, report.lang)),
-        match too_few(report, one) {
+        match lacking(report, one) {
             Some(_) => Cell::Toned(format!("{}*", report.say(outcome)), Tone::Caution),
             None => Cell::Toned(report.say(outcome).to_owned(), tone),
         },
     ]
 }
 
-/// The percentile of an objective that the sample is too small for.
-fn too_few(report: &RunReport<'_>, one: &ObjectiveResult) -> Option<f64> {
+/// The percentile of an objective that the sample is too small for, and the requests it takes.
+fn lacking(report: &RunReport<'_>, one: &ObjectiveResult) -> Option<(f64, u64)> {
     let slo: Slo = one.objective.parse().ok()?;
-    let SloScope::Percentile(percent) = slo.scope else {
-        return None;
-    };
-    let sample = report.summary.latency.of(slo.metric)?;
-    (!sample.supports(percent)).then_some(percent)
+    report.summary.latency.lacking(&slo)
 }
 
 /// What was measured of an objective.

@@ -3,6 +3,7 @@
 use inferometer_campaign::space::Value;
 use inferometer_campaign::study::TrialRow;
 use inferometer_page::figure::{Axis, Scale};
+use inferometer_page::number;
 
 /// Most values that have a tick each.
 const FEW_VALUES: usize = 7;
@@ -84,7 +85,9 @@ impl FlagAxis {
     /// What lies at the foot and at the top.
     pub fn span(&self) -> [String; 2] {
         match self {
-            FlagAxis::Numbers { low, high, .. } => [low, high].map(ToString::to_string),
+            FlagAxis::Numbers { low, high, .. } => {
+                [low, high].map(|end| number::whole_or_brief(*end))
+            }
             FlagAxis::Words(words) => {
                 let word = |word: Option<&String>| word.cloned().unwrap_or_default();
                 [word(words.first()), word(words.last())]

@@ -1,7 +1,10 @@
 //! Where a study ran and on what work, and what is to be known of its numbers.
 
 use super::{StudyReport, sides};
+use crate::plan::memory::fp8_note;
 use inferometer_campaign::trial::Level;
+use inferometer_catalog::device::Device;
+use inferometer_catalog::engine::Fp8Cache;
 use inferometer_core::options::WorkOptions;
 use inferometer_message::{NoteText, SetupText, StudyText};
 use inferometer_page::doc::Pair;
@@ -73,5 +76,19 @@ pub(super) fn notes(report: &StudyReport<'_>) -> Vec<String> {
     if legal == Some(1) {
         notes.push(StudyText::OneLegalPoint.text(lang).to_owned());
     }
+    notes.extend(fp8_cache(report));
     notes
+}
+
+/// What the engine does with the KV cache of the best, where that is in FP8 and the card does not
+/// compute in it.
+fn fp8_cache(report: &StudyReport<'_>) -> Option<String> {
+    let bed = report.result.bed.as_ref()?;
+    let device = bed.device.as_ref()?;
+    let version = bed.version.as_ref()?.parse().ok()?;
+    let dtype = report.result.best.as_ref()?.flags.0.get("kv-cache-dtype")?;
+    let engine = report.study.engine.kind();
+    let capability = Device::named(device)?.capability;
+    let does = Fp8Cache::of(engine, version, &dtype.to_string(), capability)?;
+    Some(fp8_note(does, device, report.lang))
 }

@@ -85,9 +85,11 @@ pub(super) fn starts(report: &StudyReport<'_>) -> Table {
             rows.push(cells);
         }
     }
+    let starts = pairs(report);
+    let starts = starts.iter().flat_map(|(own, default)| [*own, *default]);
     Table {
         columns,
-        footnotes: few_samples(report, &rows).into_iter().collect(),
+        footnotes: few_samples(report, starts).into_iter().collect(),
         rows,
     }
 }

@@ -1,7 +1,7 @@
 use super::*;
 use inferometer_campaign::space::{Point, Value};
 use inferometer_campaign::study::{
-    Best, Change, ChangeEffect, Comparison, FigurePair, NeededFlag, StartPair, Trimming,
+    Best, Change, ChangeEffect, Comparison, FigurePair, NeededFlag, Standing, StartPair, Trimming,
 };
 use inferometer_campaign::trial::{Bed, Measurement};
 use inferometer_page::text;
@@ -113,6 +113,7 @@ fn sample() -> Sample {
             flags: seqs(64),
             command: String::new(),
             confirmed: true,
+            standing: Standing::Decided,
         }),
         finding: Finding::Better,
         comparison: Some(Comparison {
@@ -129,6 +130,26 @@ fn sample() -> Sample {
         ..study.result(&[], false)
     };
     Sample { study, result }
+}
+
+#[test]
+fn what_is_not_certain_is_not_called_the_best() {
+    let mut sample = sample();
+    sample.result.finding = Finding::NoCertainGain;
+    sample.result.best.as_mut().unwrap().standing = Standing::Uncertain;
+    let shown = sample.shown(Lang::En);
+    assert!(
+        shown.contains("First in fresh starts, gain not certain (trial 2)"),
+        "{shown}"
+    );
+    assert!(!shown.contains("Best (trial"), "{shown}");
+    sample.result.finding = Finding::NoneHeld;
+    sample.result.best.as_mut().unwrap().standing = Standing::SeenOnce;
+    let shown = sample.shown(Lang::En);
+    assert!(
+        shown.contains("seen once and not confirmed (trial 2)") && !shown.contains("Best (trial"),
+        "{shown}"
+    );
 }
 
 #[test]

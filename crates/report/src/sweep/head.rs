@@ -31,7 +31,9 @@ pub(super) fn sections(report: &SweepReport<'_>, rows: &[MeasuredPoint<'_>]) -> 
         sections.push(Section::plain([extremes]));
     }
     sections.push(Section::plain([pairs(report)]));
-    let doubts = doubts(report, rows);
+    let doubts: Vec<Note> = (doubts(rows).iter())
+        .map(|doubt| doubt_note(doubt, report, rows.len()))
+        .collect();
     if !doubts.is_empty() {
         let heading = VerdictText::Doubts.text(report.lang);
         sections.push(Section::headed(heading, [doubts]));
@@ -266,13 +268,20 @@ fn is_valid(visited: &Visited) -> bool {
         .is_some_and(|summary| summary.valid)
 }
 
+/// A doubt about some points of a sweep.
+pub(super) struct PointsDoubt<'a> {
+    pub(super) severity: Severity,
+    pub(super) code: DoubtCode,
+    /// What it means and what to do.
+    pub(super) meaning: [DoubtMeaning; 2],
+    pub(super) points: Vec<&'a MeasuredPoint<'a>>,
+}
+
 /// Doubts that make points invalid or change how they are read, the worst first, each once with
 /// the points where it is that grave. Percentiles of too few samples have a mark of their own.
-fn doubts(report: &SweepReport<'_>, rows: &[MeasuredPoint<'_>]) -> Vec<Note> {
+pub(super) fn doubts<'a>(rows: &'a [MeasuredPoint<'a>]) -> Vec<PointsDoubt<'a>> {
     /// Notes that change how a point is read.
     const TELLING: [DoubtCode; 2] = [DoubtCode::InStep, DoubtCode::AllAtOnce];
-    let lang = report.lang;
-    let axes: Vec<&String> = report.plan.axes.iter().collect();
     let stated = |row: &MeasuredPoint<'_>, code: DoubtCode| {
         let doubts = row.summaries().flat_map(|summary| &summary.doubts);
         let counts = |doubt: &&StatedDoubt| {
@@ -281,32 +290,44 @@ fn doubts(report: &SweepReport<'_>, rows: &[MeasuredPoint<'_>]) -> Vec<Note> {
         let severities = doubts.filter(counts).map(|doubt| doubt.severity);
         severities.max()
     };
-    let note = |severity: Severity, code: DoubtCode| {
-        let [meaning, remedy] = DoubtMeaning::of(code)?;
+    let found = |severity: Severity, code: DoubtCode| {
         let doubted = |row: &&MeasuredPoint<'_>| stated(row, code) == Some(severity);
-        let points: Vec<String> = (rows.iter().filter(doubted))
-            .map(|row| row.name(&axes))
-            .collect();
-        let points = match points.len() {
-            0 => return None,
-            all if all == rows.len() => SweepText::EveryPoint.text(lang).to_owned(),
-            _ => few(points, report),
-        };
-        let values = [("point", points), ("why", meaning.text(lang).to_owned())];
-        Some(Note {
-            tag: severity::word(severity).text(lang).to_owned(),
-            tone: severity::tone(severity),
-            subject: code.into_str().to_owned(),
-            text: SweepText::Because.with(lang, &values),
-            follow: Some(Follow::Remedy(remedy.text(lang).to_owned())),
+        let points: Vec<&MeasuredPoint<'_>> = rows.iter().filter(doubted).collect();
+        Some(PointsDoubt {
+            severity,
+            code,
+            meaning: DoubtMeaning::of(code).filter(|_| !points.is_empty())?,
+            points,
         })
     };
     let gravest_first = Severity::VARIANTS.iter().rev();
-    let notes = gravest_first.flat_map(|&severity| {
+    let all = gravest_first.flat_map(|&severity| {
         let codes = DoubtCode::VARIANTS.iter();
-        codes.filter_map(move |&code| note(severity, code))
+        codes.filter_map(move |&code| found(severity, code))
     });
-    notes.collect()
+    all.collect()
+}
+
+fn doubt_note(doubt: &PointsDoubt<'_>, report: &SweepReport<'_>, all: usize) -> Note {
+    let lang = report.lang;
+    let axes: Vec<&String> = report.plan.axes.iter().collect();
+    let points = if doubt.points.len() == all {
+        SweepText::EveryPoint.text(lang).to_owned()
+    } else {
+        few(
+            doubt.points.iter().map(|row| row.name(&axes)).collect(),
+            report,
+        )
+    };
+    let [meaning, remedy] = doubt.meaning.map(|text| text.text(lang));
+    let values = [("point", points), ("why", meaning.to_owned())];
+    Note {
+        tag: severity::word(doubt.severity).text(lang).to_owned(),
+        tone: severity::tone(doubt.severity),
+        subject: doubt.code.into_str().to_owned(),
+        text: SweepText::Because.with(lang, &values),
+        follow: Some(Follow::Remedy(remedy.to_owned())),
+    }
 }
 
 /// The first few of many points.

@@ -1,9 +1,9 @@
 //! A ladder as people keep it in their notes: a row per metric, a column per load.
 
 use super::{SweepReport, compose, measured};
-use crate::star;
 use inferometer_chart::measured::MeasuredPoint;
 use inferometer_chart::measured::ladder::{LoadLadder, ladders};
+use inferometer_chart::star;
 use inferometer_core::summary::{Distribution, Latencies, Summary};
 use inferometer_message::{FigureText, NumbersText, SweepText};
 use inferometer_page::doc::{Block, Cell, Column, Doc, Table, Unit};
@@ -89,7 +89,7 @@ fn table(ladder: &LoadLadder<'_>, lang: Lang) -> Table {
             it.throughput.total_tokens_per_s
         }),
     ];
-    let mut starred: Vec<f64> = Vec::new();
+    let mut starred: Vec<(f64, u64)> = Vec::new();
     for (name, of) in TIMES {
         let mean = format!("{name} {} (ms)", NumbersText::Mean.text(lang));
         lines.push(means(&mean, rows, Unit::Milliseconds, |summary| {
@@ -102,13 +102,11 @@ fn table(ladder: &LoadLadder<'_>, lang: Lang) -> Table {
             });
             // What some of the measurements cannot bear is marked.
             for (cell, row) in line[1..].iter_mut().zip(rows) {
-                let bears = |summary: &&Summary| {
-                    let sample = of(&summary.latency);
-                    sample.is_some_and(|sample| sample.supports(f64::from(percent)))
-                };
-                if *cell != Cell::Absent && !row.shown().iter().all(bears) {
+                let percent = f64::from(percent);
+                let needed = |summary: &&Summary| of(&summary.latency)?.requests_for(percent);
+                if let Some(needed) = row.shown().iter().filter_map(needed).max() {
                     *cell = cell.clone().starred();
-                    starred.push(f64::from(percent));
+                    starred.push((percent, needed));
                 }
             }
             lines.push(line);
@@ -120,7 +118,7 @@ fn table(ladder: &LoadLadder<'_>, lang: Lang) -> Table {
         columns,
         rows: lines,
         footnotes: (mean_lengths(rows.iter().copied(), lang).into_iter())
-            .chain(star::footnote(&starred, lang))
+            .chain(star::footnote(starred, lang))
             .collect(),
     }
 }

@@ -3,8 +3,8 @@
 use super::{SweepReport, notes};
 use crate::columns;
 use crate::run::seen;
-use crate::star;
-use inferometer_chart::measured::{MeasuredPoint, distinct};
+use inferometer_chart::measured::MeasuredPoint;
+use inferometer_chart::star;
 use inferometer_core::doubt::Severity;
 use inferometer_core::summary::{Quantity, Summary, SummaryColumn};
 use inferometer_message::SweepText;
@@ -68,8 +68,6 @@ pub(super) fn table(
         cells
     };
     let mut table = Table::new(columns, rows.iter().map(cells));
-    let is_starred =
-        |place: usize| (table.rows.iter()).any(|row| row[axes.len() + place].is_starred());
     let is_filled = |place: usize| {
         let mut cells = table.rows.iter().map(|row| &row[axes.len() + place]);
         cells.any(|cell| *cell != Cell::Absent)
@@ -85,14 +83,12 @@ pub(super) fn table(
     if shown.iter().any(|it| OF_ANSWERS.contains(&it.name)) {
         meanings.push(SweepText::VeryShortMeans.text(lang).to_owned());
     }
-    let starred = chosen.0.iter().enumerate();
-    let starred = starred.filter(|(place, _)| is_starred(*place));
-    let starred = distinct(starred.filter_map(|(_, column)| column.percentile()));
+    let starred = columns::lacking(&chosen, &rows);
     let empty = columns::without_empty(&mut table, axes.len(), &chosen, lang);
     table.footnotes = meanings;
     table
         .footnotes
-        .extend(footnotes(report, axes, &rows, &starred));
+        .extend(footnotes(report, axes, &rows, starred));
     // What was asked for and is nowhere known is told; what was not asked for is not missed.
     table
         .footnotes
@@ -166,7 +162,7 @@ fn footnotes(
     report: &SweepReport<'_>,
     axes: &[String],
     rows: &[&MeasuredPoint<'_>],
-    starred: &[f64],
+    starred: Vec<(f64, u64)>,
 ) -> Vec<String> {
     let lang = report.lang;
     let mut notes = Vec::from_iter(notes::mean_lengths(rows.iter().copied(), lang));

@@ -26,12 +26,22 @@ use std::time::{Duration, Instant};
 /// Points in a row that could not be measured before the sweep gives up.
 const HOPELESS: usize = 3;
 
+/// Which visits of a sweep that is taken up are made again, beside those that have no end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Again {
+    #[default]
+    Unfinished,
+    /// Also those whose measurement is INVALID.
+    Invalid,
+}
+
 pub struct SweepDriver<'a> {
     planned: &'a PlannedSweep,
     sweep: &'a SweepDir,
     /// Pause between points.
     pub rest: Duration,
     pub cache: PrefixCache,
+    pub again: Again,
     control: Control,
     servers: Servers,
     session: &'a Session,
@@ -56,6 +66,7 @@ impl<'a> SweepDriver<'a> {
             sweep,
             rest: Duration::ZERO,
             cache: PrefixCache::Emptied,
+            again: Again::default(),
             control,
             servers,
             session,
@@ -126,8 +137,13 @@ impl<'a> SweepDriver<'a> {
     }
 
     fn is_final(&self, id: &str, repeat: u32) -> bool {
+        let stands = |visited: &Visited| match self.again {
+            Again::Unfinished => true,
+            Again::Invalid => visited.summary.as_ref().is_none_or(|it| it.valid),
+        };
         (self.visited.iter()).any(|visited| {
-            visited.trial.id == id && visited.trial.repeat == repeat && visited.trial.is_final()
+            let trial = &visited.trial;
+            trial.id == id && trial.repeat == repeat && trial.is_final() && stands(visited)
         })
     }
 

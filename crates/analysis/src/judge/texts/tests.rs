@@ -170,8 +170,7 @@ fn doubts() -> Vec<Doubt> {
         },
         Doubt::FewSamples {
             n: 9,
-            lacking: vec![(90, 44), (99, 459)],
-            requests: 620,
+            lacking: vec![(90, 60), (99, 620)],
         },
         Doubt::OutputLengths {
             mean_difference: 0.2,

@@ -4,9 +4,10 @@ use super::super::command::LaunchCommand;
 use super::super::defaults::{self, DeviceClass, DeviceKind, ModelLimits};
 use super::super::flag;
 use super::super::refusal::{BrokenBound, Refusal, Rule, Voice};
-use super::super::{EngineKind, Value, Version};
+use super::super::{EngineKind, Fp8Cache, Value, Version};
 use super::given::Given;
 use super::{Policy, ResolvedFlags, Speculative, served_names};
+use crate::device::Device;
 
 mod batch;
 
@@ -78,6 +79,7 @@ pub(super) fn resolve(
     }
 
     refuse_block_size(&given, voice, device)?;
+    refuse_fp8_cache(&given, voice, device)?;
 
     let mut warnings = Vec::new();
     if tokens > seqs.saturating_mul(max_model_len) {
@@ -305,6 +307,22 @@ fn refuse_block_size(given: &Given, voice: Voice, device: &DeviceClass) -> Resul
         message,
         exit_code: 1,
     })
+}
+
+/// Found only in the workers too; its words differ from version to version.
+fn refuse_fp8_cache(given: &Given, voice: Voice, device: &DeviceClass) -> Result<(), Refusal> {
+    let dtype = given.text_or("kv-cache-dtype", "auto");
+    let capability = Device::named(&device.name).and_then(|card| card.capability);
+    let found = Fp8Cache::of(voice.engine, voice.version, &dtype, capability);
+    if found != Some(Fp8Cache::Refused) {
+        return Ok(());
+    }
+    let message = format!(
+        "--kv-cache-dtype {dtype} on {}: no attention kernels of vLLM 0.8 and later read a KV \
+         cache in FP8 on this card; use auto",
+        device.name
+    );
+    Err(voice.plain(Rule::Fp8CacheWithoutKernels, "kv-cache-dtype", message))
 }
 
 /// Graphs are captured up to twice the sequences, at most 512 (source of 0.32); by batch size

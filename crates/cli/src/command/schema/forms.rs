@@ -8,6 +8,7 @@ use inferometer_campaign::search::external::{FromSearcher, ToSearcher};
 use inferometer_catalog::memory::CardStage;
 use inferometer_catalog::model::Dtype;
 use inferometer_catalog::timing::Basis;
+use inferometer_core::doubt::{DoubtCode, Severity};
 use inferometer_core::point::Point;
 use inferometer_core::summary::{Distribution, Summary};
 use inferometer_import::{ImportedResult, Stored};
@@ -31,6 +32,47 @@ pub struct Sweep {
     /// Measurements that are planned.
     planned: u64,
     points: Vec<SweepPoint>,
+    /// What makes points invalid or changes how they are read, the worst first.
+    doubts: Vec<SweepDoubt>,
+    /// Where throughput saturates along the load, of every ladder where that is seen.
+    knees: Vec<SweepKnee>,
+    /// What the points show together.
+    findings: Vec<SweepFinding>,
+}
+
+#[derive(JsonSchema)]
+pub struct SweepDoubt {
+    code: DoubtCode,
+    severity: Severity,
+    /// What it means; each point's own doubt has its numbers.
+    text: String,
+    remedy: String,
+    points: Vec<Point>,
+}
+
+/// The lowest load that has nearly all of the highest throughput.
+#[derive(JsonSchema)]
+pub struct SweepKnee {
+    /// The other settings of the ladder; empty where there is one.
+    of: String,
+    /// `concurrency`, `rate`.
+    axis: String,
+    load: f64,
+    /// A measured load that is surely not above it.
+    low: f64,
+    /// A measured load that is surely not below it.
+    high: f64,
+}
+
+#[derive(JsonSchema)]
+pub struct SweepFinding {
+    /// `knee`, `failures-from`, `out-of-memory`, `score-falls`, `least-efficient`,
+    /// `large-difference`, `winner`, `no-difference`, `hidden-stalls`, `cold-model`,
+    /// `lost-requests`, `client-bottleneck`.
+    kind: String,
+    text: String,
+    /// The numbers that support it.
+    evidence: String,
 }
 
 /// One measurement.
@@ -164,6 +206,9 @@ pub struct MemoryAnswer {
     varied: BTreeMap<String, Option<String>>,
     /// Given flags that change memory in ways that are not counted.
     flags_not_counted: Vec<String>,
+    /// What the engine does with a KV cache in FP8, where the card does not compute in it:
+    /// `converted` to 16 bits in every step, or so `by-flash-infer` alone.
+    fp8_cache: Option<String>,
     fits: bool,
     /// What a card lacks where it does not fit.
     lacking_gib: Option<f64>,

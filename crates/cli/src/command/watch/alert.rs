@@ -1,5 +1,6 @@
 //! Alerts: each told once, to whoever wants to hear it, and kept beside the probes.
 
+use crate::output::fitted;
 use anyhow::Context;
 use inferometer_fetch::{Client, HubAccess, Timeouts};
 use inferometer_message::WatchText;
@@ -53,6 +54,10 @@ pub struct Alerts {
     command: Option<String>,
     webhook: Option<(Client, String)>,
     lang: Lang,
+}
+
+fn tell(line: &str) {
+    eprintln!("{}", fitted(line, &std::io::stderr()));
 }
 
 impl Alerts {
@@ -119,20 +124,17 @@ impl Alerts {
             }
             self.keep(alert)?;
             let kind: &str = alert.kind.into();
-            eprintln!("{}: {}", kind.to_uppercase(), alert.text);
+            tell(&format!("{}: {}", kind.to_uppercase(), alert.text));
             if let Some(command) = &self.command
                 && let Err(why) = run(command, alert)
             {
-                eprintln!(
-                    "{}",
-                    WatchText::AlertFailed.with(self.lang, &[("why", why)])
-                );
+                tell(&WatchText::AlertFailed.with(self.lang, &[("why", why)]));
             }
             if let Some((client, url)) = &self.webhook
                 && let Err(why) = post(client, url, alert)
             {
                 let why = [("why", why.replace(&**url, "the URL"))];
-                eprintln!("{}", WatchText::WebhookFailed.with(self.lang, &why));
+                tell(&WatchText::WebhookFailed.with(self.lang, &why));
             }
         }
         Ok(())

@@ -7,7 +7,7 @@ pub(super) const TICK: f64 = 11.0;
 /// Widest label of a name on the vertical axis.
 const WIDEST_NAME: f64 = 240.0;
 /// Longest label of a name on the horizontal axis that is set aslant.
-const LONGEST_ASLANT: f64 = 130.0;
+const LONGEST_ASLANT: f64 = 180.0;
 /// Slope of such labels, in degrees.
 pub(super) const ASLANT: f64 = -32.0;
 /// Narrowest room of an upright letter-high label set aslant.
@@ -103,8 +103,9 @@ pub(super) fn margins(panel: &Panel, width: f64, height: f64, header: f64, foot:
         .iter()
         .map(|tick| font::width(&shown_name(&tick.label), TICK))
         .fold(0.0, f64::max);
-    let left = widest + 9.0;
     let right = 14.0;
+    let left = widest + 9.0;
+    let left = left.max(overhang(panel, width - left - right, foot));
     let names = match (&panel.x.scale, foot) {
         (_, Foot::Left) => 4.0,
         (Scale::Category(names), _) => match name_style(names, width - left - right) {
@@ -128,6 +129,23 @@ pub(super) fn margins(panel: &Panel, width: f64, height: f64, header: f64, foot:
         top: header,
         bottom: names + title,
     }
+}
+
+/// How far names that are set aslant reach to the left of the plot.
+fn overhang(panel: &Panel, width: f64, foot: Foot) -> f64 {
+    let (Scale::Category(names), Foot::Written) = (&panel.x.scale, foot) else {
+        return 0.0;
+    };
+    let NameStyle::Aslant(every) = name_style(names, width) else {
+        return 0.0;
+    };
+    let slot = width / names.len() as f64;
+    let reach = |(at, name): (usize, &String)| {
+        let long = font::width(name, TICK).min(LONGEST_ASLANT);
+        long * ASLANT.to_radians().cos() - slot * (at as f64 + 0.5)
+    };
+    let reaches = names.iter().enumerate().step_by(every).map(reach);
+    reaches.fold(0.0, f64::max)
 }
 
 /// A name on the vertical axis as it is written.

@@ -106,7 +106,7 @@ pub(super) fn draw(
     }
     let mut taken = Taken::default();
     for mark in panel.marks.iter().filter(|mark| mark.on == On::Y) {
-        draw_flat_label(surface, mark, &frame, &mut taken, look);
+        draw_flat_label(surface, mark, panel, &frame, &mut taken, look);
     }
 }
 
@@ -341,10 +341,11 @@ fn draw_head(surface: &mut dyn Surface, head: &Head<'_>, frame: &Frame, look: &L
 }
 
 /// The label of a flat line, on the left: latency rises to the right, so that its limit is free
-/// there.
+/// there. Where points lie under it, it goes to another side of the line.
 fn draw_flat_label(
     surface: &mut dyn Surface,
     mark: &Mark,
+    panel: &Panel,
     frame: &Frame,
     taken: &mut Taken,
     look: &Look,
@@ -352,13 +353,24 @@ fn draw_flat_label(
     let Some(y) = frame.y.at(mark.at) else { return };
     let label = font::fit(&mark.label, heads::SIZE, (frame.right - frame.left) * 0.7);
     let wide = font::width(&label, heads::SIZE);
-    let above = y - 5.0;
-    let place = if above - 10.0 < frame.top {
-        y + 13.0
-    } else {
-        above
+    let samples = panel.series.iter().flat_map(|it| it.shape.samples().iter());
+    let points: Vec<[f64; 2]> = samples
+        .filter_map(|sample| frame.at(sample.x, sample.y?))
+        .collect();
+    let (above, below) = (y - 5.0, y + 13.0);
+    let (left, right) = (frame.left + 4.0, frame.right - 4.0 - wide);
+    let places = [[left, above], [left, below], [right, above], [right, below]];
+    let inside = |[_, base]: &[f64; 2]| base - 10.0 >= frame.top && base + 2.0 <= frame.bottom;
+    let is_free = |[x, base]: &[f64; 2]| {
+        // As far as the sign of a point reaches.
+        let across = (x - 4.0)..(x + wide + 4.0);
+        let upright = (base - 14.0)..(base + 6.0);
+        !(points.iter()).any(|[px, py]| across.contains(px) && upright.contains(py))
     };
-    let left = frame.left + 4.0;
+    let places = || places.into_iter().filter(inside);
+    let Some([left, place]) = places().find(is_free).or_else(|| places().next()) else {
+        return;
+    };
     if taken.take([left, place - 10.0, left + wide, place + 2.0]) {
         let words = Words {
             extra: Extra::Halo(look.background),

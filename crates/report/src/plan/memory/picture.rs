@@ -7,6 +7,7 @@ use inferometer_page::doc::{Cell, Column, Table};
 use inferometer_page::figure::{
     Axis, Colour, Figure, Mark, MarkKind, On, Panel, Sample, Scale, Series, Shape,
 };
+use inferometer_page::text::width;
 use inferometer_plan::memory::{Answer, Fit, Part};
 use inferometer_text::Lang;
 
@@ -68,8 +69,12 @@ fn edges(answers: &[Answer]) -> Vec<Mark> {
     cards.into_iter().map(mark).collect()
 }
 
-/// Characters of a whole card.
-const BAR: f64 = 50.0;
+/// Characters of a whole card, where names leave so many of a line, and at least.
+const BAR: usize = 50;
+const SHORTEST_BAR: usize = 20;
+/// Characters of a line for a name and its bar: what a terminal of 80 columns leaves beside the
+/// margin, the gap between them and the end of a card.
+const LINE: usize = 75;
 /// Where a card ends whose parts go beyond it.
 const END: char = '|';
 
@@ -94,8 +99,11 @@ fn beyond(answer: &Answer) -> bool {
 }
 
 pub(super) fn bars(answers: &[Answer], lang: Lang) -> Table {
+    let longest = (answers.iter()).map(|answer| width(&name(answer))).max();
+    let room = LINE.saturating_sub(longest.unwrap_or_default());
+    let length = room.clamp(SHORTEST_BAR, BAR) as f64;
     let rows = answers.iter().map(|answer| {
-        let scale = BAR / used(answer).max(answer.total);
+        let scale = length / used(answer).max(answer.total);
         // Ends are rounded, not lengths, so that the bar has its length whatever its parts.
         let mut bar = String::new();
         let mut end = 0.0;
@@ -118,7 +126,7 @@ pub(super) fn bars(answers: &[Answer], lang: Lang) -> Table {
         legend.push(format!("{END} {}", Text::CardEnd.text(lang)));
     }
     Table {
-        columns: vec![Column::left(""), Column::left("")],
+        columns: vec![Column::wrapped(""), Column::left("")],
         rows: rows.collect(),
         footnotes: vec![legend.join("  ")],
     }
