@@ -12,6 +12,7 @@ mod aiperf_export;
 mod aiperf_metrics;
 mod aiperf_records;
 mod aiperf_table;
+mod announced;
 mod assumption;
 mod assumption_texts;
 mod block;
