@@ -447,6 +447,9 @@ fn of_results(name: &str, results: &[ImportedResult], objectives: &[Slo]) -> any
             }
             let mut sample = RunSample::imported(found.tool.name(), point, summary);
             sample.answered = answered;
+            if let Some(answers) = found.answers() {
+                sample = sample.with_answers(answers);
+            }
             sample.system = System {
                 model: found.facts.get("model").cloned(),
                 device: found.facts.get("card").cloned(),

@@ -45,6 +45,7 @@ mod percentiles;
 mod python_object;
 mod quantity;
 mod read;
+mod requests;
 mod result;
 mod rounding;
 mod section;
