@@ -21,7 +21,7 @@ pub use series::Series;
 pub use short_run::{Needed, ShortRun};
 pub use why_not::WhyNot;
 pub use why_not_texts::WhyNotText;
-pub use within_slo::{WithinSlo, judged_by_figures};
+pub use within_slo::WithinSlo;
 
 use contrast::Contrast;
 use inferometer_core::point::Point;

@@ -63,7 +63,7 @@ pub fn by_card(results: &[ImportedResult]) -> Vec<ResultsOfCard> {
 pub fn measured(results: &[ImportedResult]) -> Vec<MeasuredResult<'_>> {
     let repeats = repeats(results);
     let of = |(group, name): (ResultGroup, String)| {
-        let mut measured = measured_of(results, &repeats, &group);
+        let mut measured = measured_in(results, &repeats, &group);
         for it in &mut measured {
             put_in_group(&mut it.point, &name);
         }
@@ -121,15 +121,9 @@ fn with_model(results: &[ImportedResult], group: &ResultGroup) -> String {
     }
 }
 
-/// What was measured of a group. A table that says the same as the blocks beside it is left out.
+/// What was measured of a group. A table that says the same as the blocks beside it, by [`repeats`],
+/// is left out.
 pub fn measured_in<'a>(
-    results: &'a [ImportedResult],
-    group: &ResultGroup,
-) -> Vec<MeasuredResult<'a>> {
-    measured_of(results, &repeats(results), group)
-}
-
-fn measured_of<'a>(
     results: &'a [ImportedResult],
     repeats: &[Option<usize>],
     group: &ResultGroup,

@@ -64,6 +64,8 @@ pub(crate) fn read(
 }
 
 pub(crate) const VERSION: &str = "version";
+/// When a result was saved, to the minute.
+pub(crate) const DATE: &str = "date";
 
 /// The version of an engine that stands behind its name: `vLLM v0.8.5`, `vllm-openai:v0.8.5`,
 /// `sglang-0.5.5-c16`.

@@ -8,7 +8,8 @@ use crate::quantity::quantity;
 use crate::result::Imported;
 use crate::section::sections;
 use crate::{
-    block, context, copies, facts, failed_point, guidellm, heading, json, served_by, table, tables,
+    block, context, copies, facts, failed_point, guidellm, heading, json, own, served_by, table,
+    tables,
 };
 
 /// Finds every result in `text`; `name` is the file it is from.
@@ -20,6 +21,7 @@ pub fn read(name: &str, text: &str) -> Imported {
     results.extend(tables::find(&mut notes));
     results.extend(block::find(&mut notes));
     results.sort_by_key(|found| found.lines);
+    own::read(&mut results, &notes);
     let without_result = context::attach(&mut results, &mut notes);
     let announced = Announced::find(&notes, &sections(&notes));
     failed_point::find(&mut results, &mut notes, &announced);

@@ -15,13 +15,6 @@ pub(crate) struct Section {
     around: Option<usize>,
 }
 
-impl Section {
-    /// The line of its heading.
-    pub(crate) fn line(&self) -> usize {
-        self.line
-    }
-}
-
 /// All sections, in the order of lines. Comments in a program begin like headings and are none.
 pub(crate) fn sections(notes: &Notes<'_>) -> Vec<Section> {
     let is_code = code(notes);
