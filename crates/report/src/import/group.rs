@@ -13,6 +13,7 @@ use inferometer_text::Lang;
 use inferometer_text::punctuation::PunctuationText;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 /// Columns of latencies up to which every statistic that was read is shown.
 const MOST_STATISTICS: usize = 9;
@@ -189,17 +190,19 @@ fn table(
             own_name(group, it.found).unwrap_or_default().to_owned()
         }));
     }
+    let are_alike = are_alike(group, rows);
     for (fact, title) in [
         ("version", ImportText::Version),
         ("template", ImportText::Template),
     ] {
-        if differ(rows, |it| it.found.facts.get(fact).cloned()) {
-            columns.push(texts(Column::left(title.text(lang)), &|it| {
-                it.found.facts.get(fact).cloned().unwrap_or_default()
-            }));
+        let value = |it: &ReportedResult<'_>| it.found.facts.get(fact).cloned().unwrap_or_default();
+        let is_in_name = |(_, it): &Row<'_>| source_name(it.found).contains(&value(it));
+        let is_told = are_alike && rows.iter().all(is_in_name);
+        if differ(rows, value) && !is_told {
+            columns.push(texts(Column::left(title.text(lang)), &value));
         }
     }
-    if are_alike(group, rows) {
+    if are_alike {
         let file = Column::wrapped(ImportText::File.text(lang));
         columns.push(texts(file, &|it| source_name(it.found)));
     }
@@ -264,12 +267,17 @@ fn are_alike(group: &ResultGroup, rows: &[Row<'_>]) -> bool {
     distinct.len() < rows.len() && differ(rows, |it| it.found.file.clone())
 }
 
-/// The file that a result was read from, and when it was saved.
+/// The file that a result was read from, and the day on which it was saved.
 pub(super) fn source_name(found: &ImportedResult) -> String {
-    let file = found.file.rsplit(['/', '\\']).next().unwrap_or_default();
-    match found.facts.get("date") {
-        Some(date) => format!("{file} ({date})"),
-        None => file.to_owned(),
+    let path = Path::new(&found.file);
+    let file = path.file_stem().unwrap_or_default().to_string_lossy();
+    match found
+        .facts
+        .get("date")
+        .and_then(|date| date.split(' ').next())
+    {
+        Some(day) => format!("{file} ({day})"),
+        None => file.into_owned(),
     }
 }
 
