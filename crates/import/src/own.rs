@@ -55,12 +55,12 @@ fn mark(results: &mut [ImportedResult], lines: Option<(u64, u64)>, codes: &str) 
     }
 }
 
-/// What stands between brackets, without quotes.
+/// What stands between brackets, without quotes and with a blank behind each comma.
 fn in_brackets(text: &str, [open, close]: [char; 2]) -> String {
-    let inner = text
-        .split_once(open)
-        .and_then(|(_, rest)| rest.split_once(close));
-    printable(&inner.map_or("", |(inner, _)| inner).replace('"', ""), 200)
+    let inner = (text.split_once(open)).and_then(|(_, rest)| rest.split_once(close));
+    let codes = inner.map_or("", |(inner, _)| inner).split(',');
+    let codes: Vec<&str> = codes.map(|code| code.trim().trim_matches('"')).collect();
+    printable(&codes.join(", "), 200)
 }
 
 /// Reports of runs: a verdict in bold, with the load below it.
