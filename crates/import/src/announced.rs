@@ -62,6 +62,11 @@ impl Announced {
     }
 }
 
+/// Whether a line announces settings, and is the title of nothing.
+pub(crate) fn is_announcement(text: &str) -> bool {
+    said(text).is_some()
+}
+
 /// `model: m, prompt template: v1`: nothing but known names, of which one is no model, since models
 /// are named everywhere.
 fn said(text: &str) -> Option<Facts> {

@@ -1,5 +1,6 @@
 //! What stands above a result: its name, and the load that only a heading gives.
 
+use crate::announced::is_announcement;
 use crate::block::{Entry, entries};
 use crate::context::memory_gib;
 use crate::label::Field;
@@ -277,6 +278,7 @@ fn heading(notes: &Notes<'_>, line: usize) -> Option<String> {
         && !plain.contains(" --")
         && !plain.starts_with("Namespace(")
         && !is_said_by_a_program(plain)
+        && !is_announcement(plain)
         && entries(plain).is_empty()
         && memory_gib(text).is_none()
         && (!is_bullet || plain.contains(|c: char| c.is_ascii_digit()));

@@ -35,12 +35,13 @@ pub(crate) fn read(results: &mut [ImportedResult], notes: &Notes<'_>) {
     let (mut seen, mut home, mut named) = (0, 0, BTreeSet::new());
     for found in results {
         let (first, _) = found.span();
-        for line in seen..first.min(is_prose.len()) {
+        let lines = is_prose.iter().enumerate().take(first).skip(seen);
+        for (line, is_prose) in lines {
             let section = home_of(&sections, line);
             if std::mem::replace(&mut home, section) != section {
                 named.clear();
             }
-            if section > 0 && is_prose[line] {
+            if section > 0 && *is_prose {
                 named.extend(numbers(notes.lines[line]));
             }
         }

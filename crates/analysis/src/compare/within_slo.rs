@@ -167,6 +167,7 @@ fn of_ladder(mut runs: Levels<'_>) -> Option<WithinSlo> {
 mod tests {
     use super::*;
     use crate::fold::testing::MadeUp;
+    use inferometer_core::summary::{ObjectiveResult, SloResult};
     use serde_json::json;
 
     /// A run at a load whose TTFT is so many milliseconds, judged by `ttft.p99=100ms`.
@@ -177,8 +178,20 @@ mod tests {
         summary.tags.insert("cards".to_owned(), cards.to_string());
         let sample = summary.latency.ttft_ms.as_mut().unwrap();
         sample.p99 = ttft_ms;
-        let slo = ["ttft.p99=100ms".parse().unwrap()];
-        summary.slo = Some(judged_by_figures(&slo, &summary));
+        let met = Some(ttft_ms <= 100.0);
+        summary.slo = Some(SloResult {
+            attainment: None,
+            attainment_interval: None,
+            goodput_per_s: None,
+            jobs: None,
+            objectives: vec![ObjectiveResult {
+                objective: "ttft.p99=100ms".to_owned(),
+                value_ms: Some(ttft_ms),
+                share: None,
+                met,
+            }],
+            met,
+        });
         let point = json!({"concurrency": concurrency});
         RunSample::imported("vllm", serde_json::from_value(point).unwrap(), summary)
     }
