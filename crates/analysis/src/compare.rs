@@ -9,6 +9,7 @@ mod series;
 mod short_run;
 #[cfg(test)]
 mod tests;
+mod told_requests;
 mod why_not;
 mod why_not_texts;
 mod within_slo;
@@ -20,7 +21,7 @@ pub use series::Series;
 pub use short_run::{Needed, ShortRun};
 pub use why_not::WhyNot;
 pub use why_not_texts::WhyNotText;
-pub use within_slo::{WithinSlo, judged_by_figures};
+pub use within_slo::WithinSlo;
 
 use contrast::Contrast;
 use inferometer_core::point::Point;
@@ -212,6 +213,8 @@ pub enum Basis {
     /// Runs too short for intervals of their own: a bound from how unlike their requests are, and
     /// how many of them count.
     ShortRuns,
+    /// Figures alone, with deviations: a bound from how unlike these say that requests are.
+    Deviations,
     /// Requests of one run each, too few to show its own noise.
     FewWaves,
     Nothing,
@@ -476,7 +479,10 @@ impl<'a> Compared<'a> {
                 minimum_detectable: contrast.minimum_detectable(settings.risk / tests),
                 // A bound says nothing of how many of such runs would do.
                 repeats_to_decide: (verdict == Verdict::Unknown
-                    && !matches!(decision.basis, Basis::FewSamples | Basis::ShortRuns))
+                    && !matches!(
+                        decision.basis,
+                        Basis::FewSamples | Basis::ShortRuns | Basis::Deviations
+                    ))
                 .then(|| contrast.repeats_to_decide(settings.risk / tests, settings.margin))
                 .flatten(),
                 requests_needed: contrast

@@ -45,7 +45,6 @@ use precision::{Precision, RestsOn};
 use run::Run;
 use sessions::{FoundSessions, Sessions};
 use std::collections::BTreeMap;
-pub(crate) use tally::together;
 use tally::{Answer, Figure, Handled, Sum, Tally, column, ms};
 use window::WindowRates;
 

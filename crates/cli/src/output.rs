@@ -10,6 +10,7 @@ use crate::stores::shown;
 use anyhow::{Context, bail};
 use inferometer_analysis::context::RunContext;
 use inferometer_chart::Drawing;
+use inferometer_core::doubt::Severity;
 use inferometer_core::scenario::Scenario;
 use inferometer_core::summary::{SloOutcome, Summary};
 use inferometer_dialect::Source;
@@ -285,6 +286,7 @@ fn render(run: &Measured, options: &OutputOptions, format: Format) -> anyhow::Re
             scenario: &run.scenario,
             environment: &run.environment,
             ending: &run.ending,
+            invalid: &invalid_codes(&run.summary),
         };
         if run.ending.steady_window {
             note_window(foreign.into());
@@ -384,6 +386,12 @@ pub fn print(text: &str) -> anyhow::Result<()> {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         written => Ok(written?),
     }
+}
+
+/// Codes of the doubts that make a run INVALID.
+pub fn invalid_codes(summary: &Summary) -> Vec<&'static str> {
+    let grave = (summary.doubts.iter()).filter(|doubt| doubt.severity == Severity::Invalid);
+    grave.map(|doubt| doubt.code.into_str()).collect()
 }
 
 #[cfg(test)]

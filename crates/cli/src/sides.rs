@@ -5,9 +5,7 @@ use crate::output::language;
 use crate::parts;
 use crate::stores::shown;
 use anyhow::{Context, bail};
-use inferometer_analysis::compare::{
-    Definition, Group, RunSample, Series, System, judged_by_figures,
-};
+use inferometer_analysis::compare::{Definition, Group, RunSample, Series, System};
 use inferometer_analysis::context::RunContext;
 use inferometer_catalog::engine::{EngineKind, LaunchCommand};
 use inferometer_core::doubt::DoubtCode;
@@ -438,15 +436,17 @@ fn of_results(name: &str, results: &[ImportedResult], objectives: &[Slo]) -> any
     for MeasuredResult { point, found, .. } in measured(results) {
         if let Some(summary) = &found.summary {
             let answered = summary.requests.answered();
+            let judged = (!objectives.is_empty()).then(|| summary.judged(objectives));
             let mut summary = summary.to_summary();
-            if !objectives.is_empty() {
-                summary.slo = Some(judged_by_figures(objectives, &summary));
-            }
+            summary.slo = judged.or(summary.slo);
             if let Some(cards) = cards(found) {
                 summary.tags.entry(CARDS.to_owned()).or_insert(cards);
             }
             let mut sample = RunSample::imported(found.tool.name(), point, summary);
             sample.answered = answered;
+            if let Some(answers) = found.answers() {
+                sample = sample.with_answers(answers);
+            }
             sample.system = System {
                 model: found.facts.get("model").cloned(),
                 device: found.facts.get("card").cloned(),

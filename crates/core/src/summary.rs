@@ -17,6 +17,11 @@ use crate::slo::{Slo, SloMetric, SloScope};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// How an INVALID run is marked in forms that have no word for it: a key of JSON with the codes of
+/// its doubts, or the beginning of a line.
+pub const INVALID_KEY: &str = "inferometer_invalid";
+pub const INVALID_LINE: &str = "inferometer: INVALID";
+
 /// Name and version of the summary's form.
 pub const SCHEMA: &str = "inferometer.summary/1";
 

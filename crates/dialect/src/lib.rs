@@ -22,6 +22,7 @@ use inferometer_core::environment::{Ending, Environment};
 use inferometer_core::record::Record;
 use inferometer_core::scenario::{Arrival, Scenario, Shape};
 use inferometer_core::slo::{SloMetric, SloScope};
+use inferometer_core::summary::{INVALID_KEY, INVALID_LINE};
 use inferometer_core::units::Offset;
 use jiff::SignedDuration;
 use jiff::civil::DateTime;
@@ -95,6 +96,8 @@ pub struct Source<'a> {
     /// Where and against what it ran.
     pub environment: &'a Environment,
     pub ending: &'a Ending,
+    /// Codes of the doubts that make it INVALID; none for a valid run.
+    pub invalid: &'a [&'a str],
 }
 
 /// Why a dialect has nothing to print.
@@ -126,14 +129,29 @@ macro_rules! shown {
     };
 }
 
-/// A foreign dialect's text block.
+/// A foreign dialect's text block. No tool has a word for a run that is INVALID, so a line of our own
+/// says it below.
 pub fn text(dialect: Foreign, source: &Source<'_>) -> Result<String, DialectError> {
-    shown!(dialect, source, text)
+    let block: Result<String, DialectError> = shown!(dialect, source, text);
+    let mut block = block?;
+    if !source.invalid.is_empty() {
+        let end = if block.ends_with('\n') { "" } else { "\n" };
+        block += &format!("{end}{INVALID_LINE} ({})\n", source.invalid.join(", "));
+    }
+    Ok(block)
 }
 
-/// A foreign dialect's result file, one line of JSON.
+/// A foreign dialect's result file, one line of JSON. Of an INVALID run it begins with a key of ours.
 pub fn json(dialect: Foreign, source: &Source<'_>) -> Result<String, DialectError> {
-    shown!(dialect, source, json)
+    let object: Result<String, DialectError> = shown!(dialect, source, json);
+    let object = object?;
+    Ok(match object.strip_prefix('{') {
+        Some(rest) if !source.invalid.is_empty() => {
+            let codes = serde_json::json!(source.invalid);
+            format!("{{\"{INVALID_KEY}\": {codes}, {rest}")
+        }
+        _ => object,
+    })
 }
 
 /// 0 where no time passed.

@@ -1,7 +1,7 @@
 //! A dialect over the points of a sweep: each point's block under its name, then the table
 //! over all of them where the tool has one. The grid log has no names: it is one log.
 
-use crate::{DialectError, Foreign, Source, evalscope, grid_log, guidellm, json, text};
+use crate::{DialectError, Foreign, Source, evalscope, guidellm, json, text};
 
 /// The points of a sweep in a dialect. Points are added one by one, so that the records of only
 /// one are held.
@@ -51,7 +51,7 @@ impl Points {
 
     fn take(&mut self, name: &str, source: &Source<'_>) -> Result<(), DialectError> {
         let block = match self.dialect {
-            Foreign::GridLog => grid_log::measure(source)?.text(),
+            Foreign::GridLog => text(self.dialect, source)?,
             dialect => format!("{name}\n{}", text(dialect, source)?),
         };
         let object = json(self.dialect, source)?;

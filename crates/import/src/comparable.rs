@@ -2,6 +2,7 @@
 
 use crate::copies::repeats;
 use crate::doubt::ImportDoubtCode;
+use crate::facts::VERSION;
 use crate::group::{ResultGroup, groups, load};
 use crate::result::{ImportedResult, Tool};
 use crate::summary::{ImportedSummary, Spread};
@@ -60,8 +61,9 @@ pub fn by_card(results: &[ImportedResult]) -> Vec<ResultsOfCard> {
 /// What was measured, of every group, which the point names by its model and its last heading:
 /// groups of other results have the same where they measured the same.
 pub fn measured(results: &[ImportedResult]) -> Vec<MeasuredResult<'_>> {
+    let repeats = repeats(results);
     let of = |(group, name): (ResultGroup, String)| {
-        let mut measured = measured_in(results, &group);
+        let mut measured = measured_in(results, &repeats, &group);
         for it in &mut measured {
             put_in_group(&mut it.point, &name);
         }
@@ -95,10 +97,14 @@ fn put_in_group(point: &mut Point, name: &str) {
 fn named_groups(results: &[ImportedResult]) -> Vec<(ResultGroup, String)> {
     let groups = groups(results);
     let names: Vec<String> = groups.iter().map(|it| with_model(results, it)).collect();
-    let is_alone = |name: &String| names.iter().filter(|it| *it == name).count() == 1;
+    let mut of_name: BTreeMap<&str, usize> = BTreeMap::new();
+    for name in &names {
+        *of_name.entry(name).or_default() += 1;
+    }
     let named = groups.into_iter().zip(&names);
     let named = named.map(|(group, name)| {
-        let name = if is_alone(name) { name } else { &group.title }.clone();
+        let is_alone = of_name[name.as_str()] == 1;
+        let name = if is_alone { name } else { &group.title }.clone();
         (group, name)
     });
     named.collect()
@@ -115,12 +121,13 @@ fn with_model(results: &[ImportedResult], group: &ResultGroup) -> String {
     }
 }
 
-/// What was measured of a group. A table that says the same as the blocks beside it is left out.
+/// What was measured of a group. A table that says the same as the blocks beside it, by [`repeats`],
+/// is left out.
 pub fn measured_in<'a>(
     results: &'a [ImportedResult],
+    repeats: &[Option<usize>],
     group: &ResultGroup,
 ) -> Vec<MeasuredResult<'a>> {
-    let repeats = repeats(results);
     let measured = (group.members.iter().copied())
         .filter(|place| results[*place].summary.is_some() && repeats[*place].is_none());
     let measured: Vec<(usize, &ImportedResult)> =
@@ -151,7 +158,9 @@ fn without_void(mut measured: Vec<(usize, &ImportedResult)>) -> Vec<(usize, &Imp
     if loads.len() < LADDER {
         return measured;
     }
-    let setting = |found: &ImportedResult| format!("{:?}", (load(found), &found.flags));
+    let facts = |found: &ImportedResult| SETTINGS.map(|fact| found.facts.get(fact).cloned());
+    let setting =
+        |found: &ImportedResult| format!("{:?}", (load(found), &found.flags, facts(found)));
     let valid = measured.iter().filter(|(_, found)| is_valid(found));
     let valid: BTreeSet<String> = valid.map(|(_, found)| setting(found)).collect();
     measured.retain(|(_, found)| is_valid(found) || !valid.contains(&setting(found)));
@@ -166,9 +175,13 @@ fn name(group: &ResultGroup, found: &ImportedResult) -> String {
     }
 }
 
-/// Loads of results. Those of one load are told apart by their flags, else by their names: notes
-/// hold what was changed, and only what was not is a repeat. Rows of one table differ in
-/// something, even if the table does not say in what.
+/// Facts by which results of one load are never repeats of each other.
+const SETTINGS: [&str; 2] = [VERSION, "template"];
+
+/// Loads of results. Those of one load are told apart by their flags, by the version of the engine
+/// and the template of the prompts, else by their names: notes hold what was changed, and only what
+/// was not is a repeat. Rows of one table differ in something, even if the table does not say in
+/// what.
 fn points(results: &[(String, &ImportedResult)]) -> Vec<Point> {
     let mut by_load: BTreeMap<String, Vec<(&str, &ImportedResult)>> = BTreeMap::new();
     for (name, found) in results {
@@ -176,6 +189,14 @@ fn points(results: &[(String, &ImportedResult)]) -> Vec<Point> {
     }
     let mut varying: BTreeSet<String> = BTreeSet::new();
     let mut named = false;
+    let mut settings = SETTINGS.to_vec();
+    settings.retain(|fact| {
+        let differ = |group: &Vec<(&str, &ImportedResult)>| {
+            let values = group.iter().map(|(_, found)| found.facts.get(*fact));
+            values.collect::<BTreeSet<_>>().len() > 1
+        };
+        by_load.values().any(differ)
+    });
     for group in by_load.values() {
         // What differs between any two differs from the first.
         let mut flags = group.iter().filter_map(|(_, found)| found.flags.as_ref());
@@ -199,6 +220,9 @@ fn points(results: &[(String, &ImportedResult)]) -> Vec<Point> {
         let flags = found.flags.iter().flatten();
         let varied = flags.filter(|(name, _)| varying.contains(*name));
         point.extend(varied.map(|(name, value)| (name.clone(), value.clone())));
+        let facts = settings.iter();
+        let facts = facts.filter_map(|fact| Some((*fact, found.facts.get(*fact)?)));
+        point.extend(facts.map(|(fact, value)| (fact.to_owned(), value.as_str().into())));
         if named && !name.is_empty() {
             point.insert("name".to_owned(), name.as_str().into());
         }

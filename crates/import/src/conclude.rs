@@ -6,6 +6,7 @@ use crate::doubt_texts::ImportDoubtText as Text;
 use crate::result::{ImportedResult, Tool};
 use crate::{cross_check, judge};
 use inferometer_core::doubt::Severity;
+use inferometer_core::summary::INVALID_KEY;
 use inferometer_text::Lang;
 
 pub(crate) fn conclude(name: &str, results: &mut [ImportedResult]) {
@@ -69,6 +70,10 @@ fn own_doubts(found: &ImportedResult) -> Vec<ImportDoubt> {
     if found.tool == Tool::Aiperf {
         doubts.retain(|doubt| !is_of_other_window(doubt));
     }
+    let marked = summary.and_then(|it| it.other.get(INVALID_KEY)?.as_str());
+    doubts.extend(marked.map(|codes| ImportDoubt::MarkedInvalid {
+        codes: codes.to_owned(),
+    }));
     doubts.extend(judge::unread_accounts(found));
     doubts.extend(found.twice.iter().cloned().map(ImportDoubt::RepeatedNumber));
     doubts.extend(cross_check::heading_doubt(found));

@@ -30,6 +30,8 @@ pub enum ImportDoubtCode {
     NotADistribution,
     DisorderedPercentiles,
     InconsistentImport,
+    /// We called it INVALID when we wrote it.
+    MarkedInvalid,
 }
 
 impl ImportDoubtCode {
@@ -160,6 +162,10 @@ pub enum ImportDoubt {
         heading: u64,
         configured: u64,
     },
+    MarkedInvalid {
+        /// Of its doubts.
+        codes: String,
+    },
 }
 
 impl ImportDoubt {
@@ -178,6 +184,7 @@ impl ImportDoubt {
             ImportDoubt::OtherRate { .. } => Code::OtherRate,
             ImportDoubt::Overload { .. } => Code::Overload,
             ImportDoubt::UnreadAccounts { .. } => Code::UnreadAccounts,
+            ImportDoubt::MarkedInvalid { .. } => Code::MarkedInvalid,
             ImportDoubt::Contradiction { .. }
             | ImportDoubt::RepeatedNumber(_)
             | ImportDoubt::FirstAfterEnd { .. }
@@ -195,9 +202,9 @@ impl ImportDoubt {
                 *severity
             }
             _ => match self.code() {
-                ImportDoubtCode::LostRequests | ImportDoubtCode::ShrunkConcurrency => {
-                    Severity::Invalid
-                }
+                ImportDoubtCode::LostRequests
+                | ImportDoubtCode::ShrunkConcurrency
+                | ImportDoubtCode::MarkedInvalid => Severity::Invalid,
                 ImportDoubtCode::OutputCapped
                 | ImportDoubtCode::FewSamples
                 | ImportDoubtCode::AllAtOnce => Severity::Note,
@@ -382,6 +389,11 @@ impl ImportDoubt {
                 let values = vec![("word", word.to_string()), ("given", given.to_string())];
                 (Text::HeadingSwitch, values, Text::HeadingRemedy)
             }
+            ImportDoubt::MarkedInvalid { codes } => (
+                Text::MarkedInvalid,
+                vec![("codes", codes.clone())],
+                Text::MarkedInvalidRemedy,
+            ),
             ImportDoubt::HeadingConcurrency {
                 heading,
                 configured,

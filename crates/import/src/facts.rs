@@ -1,6 +1,8 @@
 //! What headings say of a measurement: which engine, on which card, with which model and data.
 
+use crate::announced::{Announced, Facts};
 use crate::result::ImportedResult;
+use crate::section::Section;
 use inferometer_catalog::device::Device;
 
 /// Engines and what serves them, as they are written.
@@ -28,19 +30,81 @@ const CARDS: [&str; 17] = [
 
 const DATA_ENDS: [&str; 5] = [".jsonl", ".json", ".csv", ".parquet", ".txt"];
 
-/// Reads the facts of each result from its headings, of which the nearest counts. Without a model
-/// among them, that which the result itself or its client's command names is its own.
-pub(crate) fn read(results: &mut [ImportedResult]) {
+/// Reads the facts of each result: from its headings, of which the nearest counts; else from what a
+/// log announced above it, from commands, and last from the name of its file.
+pub(crate) fn read(
+    file: &str,
+    results: &mut [ImportedResult],
+    announced: &Announced,
+    sections: &[Section],
+) {
+    let of_file = version_in(file.rsplit(['/', '\\']).next().unwrap_or(file));
     for found in results {
-        let asked = found.client_command.as_deref().and_then(asked_model);
-        if let Some(model) = asked {
-            found.facts.entry("model".to_owned()).or_insert(model);
-        }
+        let line = found.span().0;
         for title in &found.section {
-            found.facts.extend(of_title(title));
+            let mut facts: Facts = of_title(title).collect();
+            facts.extend(version_in(title).map(|version| (VERSION.to_owned(), version)));
+            found.facts.extend(facts);
         }
+        let mut further = |name: &str, value: Option<String>| {
+            if let Some(value) = value {
+                found.facts.entry(name.to_owned()).or_insert(value);
+            }
+        };
+        for (name, value) in announced.at(line, sections).into_iter().flatten() {
+            further(name, Some(value.clone()));
+        }
+        further(
+            "model",
+            found.client_command.as_deref().and_then(asked_model),
+        );
+        further(VERSION, found.command.as_deref().and_then(version_in));
+        further(VERSION, of_file.clone());
     }
 }
+
+pub(crate) const VERSION: &str = "version";
+/// When a result was saved, to the minute.
+pub(crate) const DATE: &str = "date";
+
+/// The version of an engine that stands behind its name: `vLLM v0.8.5`, `vllm-openai:v0.8.5`,
+/// `sglang-0.5.5-c16`.
+fn version_in(text: &str) -> Option<String> {
+    let text = text.to_lowercase();
+    let of = |engine: &str| {
+        let engine = engine.to_lowercase();
+        let behind = text.match_indices(&engine).map(|(at, name)| {
+            let rest = &text[at + name.len()..];
+            let rest = rest.strip_prefix("-openai").unwrap_or(rest);
+            let rest = rest.trim_start_matches([' ', '-', '_', ':', '=']);
+            let rest = rest
+                .strip_prefix("version")
+                .unwrap_or(rest)
+                .trim_start_matches([' ', ':', '=']);
+            rest.strip_prefix('v').unwrap_or(rest)
+        });
+        behind.filter_map(version).next()
+    };
+    ENGINES.iter().find_map(|engine| of(engine))
+}
+
+/// `0.8.5`, `0.8.5.post1` or `0.9.0rc2` at the beginning of a text.
+fn version(text: &str) -> Option<String> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '.';
+    let word = text.split(|c: char| !is_part(c)).next()?;
+    let word = ENDS_OF_FILES
+        .iter()
+        .find_map(|end| word.strip_suffix(end))
+        .unwrap_or(word);
+    let mut parts = word.split('.');
+    let is_number = |part: Option<&str>| {
+        part.is_some_and(|part| part.len() <= 4 && part.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    let is_version = is_number(parts.next()) && is_number(parts.next()) && word.len() <= 20;
+    is_version.then(|| word.trim_end_matches('.').to_owned())
+}
+
+const ENDS_OF_FILES: [&str; 6] = [".jsonl", ".json", ".csv", ".txt", ".log", ".md"];
 
 /// The model that a client's command asks for.
 fn asked_model(command: &str) -> Option<String> {

@@ -1,17 +1,22 @@
 //! A load at which nothing could be measured: out of memory under a heading that names only the
 //! load, or in the row of a table.
 
+use crate::announced::Announced;
 use crate::context;
 use crate::heading::only_load;
 use crate::notes::{Notes, bare};
 use crate::result::{ImportedResult, Tool};
-use crate::section::sections;
+use crate::section::{home_of, sections};
 use inferometer_text::hostile::printable;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 
 /// Lines between the name of a load and what became of it.
 const LARGEST_GAP: usize = 4;
+/// The same where an engine says it itself: a trace may stand in between.
+const LARGEST_TRACE: usize = 60;
+/// Longest line that names a load, in bytes.
+const LONGEST_NAME: usize = 200;
 
 /// Whether a line or cell says that memory was exhausted.
 pub(crate) fn is_out_of_memory(text: &str) -> bool {
@@ -30,15 +35,19 @@ pub(crate) fn is_out_of_memory(text: &str) -> bool {
 
 /// Adds loads that ran out of memory, and starts that did, from lines that nobody took. What is said
 /// of a load that a table has already is that result's own.
-pub(crate) fn find(results: &mut Vec<ImportedResult>, notes: &mut Notes<'_>) {
+pub(crate) fn find(
+    results: &mut Vec<ImportedResult>,
+    notes: &mut Notes<'_>,
+    announced: &Announced,
+) {
     let sections = sections(notes);
-    // The last heading above a line, by its number.
-    let home_of = |line: usize| sections.partition_point(|section| section.line() < line);
+    // The last heading above a line and what a log announced before it, by their numbers.
+    let home = |line: usize| (home_of(&sections, line), announced.place(line));
     // Loads that ran out of memory, by their heading and themselves, or by their heading alone.
-    let mut known: HashMap<(usize, Option<String>), usize> = HashMap::new();
+    let mut known: HashMap<((usize, usize), Option<String>), usize> = HashMap::new();
     let remember = |known: &mut HashMap<_, usize>, results: &[ImportedResult], place: usize| {
         let found = &results[place];
-        let home = home_of(found.span().0);
+        let home = home(found.span().0);
         for load in [Some(key(&found.point)), None] {
             known.entry((home, load)).or_insert(place);
         }
@@ -48,60 +57,150 @@ pub(crate) fn find(results: &mut Vec<ImportedResult>, notes: &mut Notes<'_>) {
             remember(&mut known, results, place);
         }
     }
+    let mut loads = NamedLoads::default();
     let mut last = None;
     for line in 0..notes.lines.len() {
         if notes.is_taken(line) || !is_out_of_memory(notes.lines[line]) {
             continue;
         }
-        let load = load_of(line, notes);
         let is_said = context::is_out_of_memory(notes.lines[line]);
-        if load.is_none() && !is_said {
+        let failure = loads.failure_at(line, notes);
+        if failure.load.is_none() && !is_said {
             continue;
         }
-        let home = home_of(line);
+        let home = home(line);
         let said = printable(bare(notes.lines[line]), 1000);
-        let end = match load {
-            Some(_) => paragraph_end(line, notes),
-            None => line,
-        };
-        if let Some(&place) = known.get(&(home, load.as_ref().map(key))) {
+        if let Some(&place) = known.get(&(home, failure.load.as_ref().map(key))) {
             let words = results[place].error.get_or_insert_default();
             if said.len() > words.len() {
                 *words = said;
             }
         } else {
             // Every process of an engine says it again.
-            let is_again = load.is_none() && last == Some(home);
+            let is_again = failure.load.is_none() && last == Some(home);
             last = Some(home);
             if is_again {
                 continue;
             }
-            let mut found = ImportedResult::new(Tool::TrialLog, (line, end));
+            let mut found = ImportedResult::new(Tool::TrialLog, (line, failure.end));
             found.error = Some(said);
-            let is_under_load = load.is_some();
-            found.point = load.unwrap_or_default();
+            let is_under_load = failure.load.is_some();
+            found.point = failure.load.unwrap_or_default();
             results.push(found);
             if is_under_load {
                 remember(&mut known, results, results.len() - 1);
             }
         }
-        notes.take((line, end));
+        notes.take((line, failure.end));
     }
 }
 
+type Load = BTreeMap<String, Value>;
+
 /// A load as a text by which it is found.
-fn key(load: &BTreeMap<String, Value>) -> String {
+fn key(load: &Load) -> String {
     serde_json::to_string(load).unwrap_or_default()
 }
 
-/// The load that ran out of memory: named in front of what is said, or alone in the line above.
-fn load_of(line: usize, notes: &Notes<'_>) -> Option<BTreeMap<String, Value>> {
-    let own = notes.bare(line).split([':', '：']).next();
-    let mut above = (line.saturating_sub(LARGEST_GAP)..line)
-        .rev()
-        .filter(|at| !is_frame(*at, notes));
-    own.and_then(only_load)
-        .or_else(|| above.next().and_then(|at| only_load(notes.bare(at))))
+/// What a line says that memory was exhausted at, and the last line that says so.
+struct Failure {
+    load: Option<Load>,
+    end: usize,
+}
+
+/// The loads of lines that name nothing else. Traces of many failures reach for the same lines, each
+/// of which is looked at once.
+#[derive(Default)]
+struct NamedLoads(HashMap<usize, Option<Load>>);
+
+impl NamedLoads {
+    fn at(&mut self, line: usize, notes: &Notes<'_>) -> Option<&Load> {
+        let named = self.0.entry(line).or_insert_with(|| {
+            let text = notes.bare(line);
+            let may_be = text.len() <= LONGEST_NAME && text.bytes().any(|b| b.is_ascii_digit());
+            may_be.then(|| only_load(text)).flatten()
+        });
+        named.as_ref()
+    }
+
+    /// The load that ran out of memory: named in front of what is said, or alone in a line above;
+    /// a script that gives up behind it may say more.
+    fn failure_at(&mut self, line: usize, notes: &Notes<'_>) -> Failure {
+        let own = notes.bare(line).split([':', '：']).next();
+        let load = own.and_then(only_load).or_else(|| self.above(line, notes));
+        let is_said = context::is_out_of_memory(notes.lines[line]);
+        let behind = is_said.then(|| self.behind(line, notes)).flatten();
+        let Some((end, more)) = behind else {
+            let end = match &load {
+                Some(_) => self.paragraph_end(line, notes),
+                None => line,
+            };
+            return Failure { load, end };
+        };
+        let mut load = load.unwrap_or_default();
+        let contradicts =
+            |(name, value): (&String, &Value)| load.get(name).is_some_and(|it| it != value);
+        if more.iter().any(contradicts) {
+            return Failure {
+                end: self.paragraph_end(line, notes),
+                load: Some(load),
+            };
+        }
+        load.extend(more);
+        Failure {
+            load: Some(load),
+            end,
+        }
+    }
+
+    fn above(&mut self, line: usize, notes: &Notes<'_>) -> Option<Load> {
+        let is_said = context::is_out_of_memory(notes.lines[line]);
+        let reach = if is_said { LARGEST_TRACE } else { LARGEST_GAP };
+        for at in (line.saturating_sub(reach)..line).rev() {
+            if is_frame(at, notes) {
+                continue;
+            }
+            if let Some(load) = self.at(at, notes) {
+                return Some(load.clone());
+            }
+            if !is_said || notes.is_taken(at) || is_separator(at, notes) {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// `aborted: input 1000, concurrency 64` behind what an engine says.
+    fn behind(&mut self, line: usize, notes: &Notes<'_>) -> Option<(usize, Load)> {
+        for at in line + 1..notes.lines.len().min(line + 1 + LARGEST_GAP) {
+            if notes.is_taken(at) || is_frame(at, notes) || is_separator(at, notes) {
+                return None;
+            }
+            let text = notes.bare(at);
+            // A line that is a load and nothing else is the next one's.
+            if self.at(at, notes).is_some() || text.len() > LONGEST_NAME {
+                return None;
+            }
+            let named = text.split_once([':', '：']).map(|(_, behind)| behind);
+            if let Some(load) = named.and_then(only_load) {
+                return Some((at, load));
+            }
+        }
+        None
+    }
+
+    /// The last line before a frame, a result or the name of another load.
+    fn paragraph_end(&mut self, line: usize, notes: &Notes<'_>) -> usize {
+        let mut end = line;
+        for at in line + 1..notes.lines.len().min(line + 1 + LARGEST_TRACE) {
+            let is_over = notes.is_taken(at) || is_frame(at, notes) || is_separator(at, notes);
+            if is_over || self.at(at, notes).is_some() {
+                break;
+            }
+            end = at;
+        }
+        end
+    }
 }
 
 /// Whether a line is only a border of what stands beside it.
@@ -110,7 +209,11 @@ fn is_frame(line: usize, notes: &Notes<'_>) -> bool {
     text.is_empty() || text.starts_with("```")
 }
 
-fn paragraph_end(line: usize, notes: &Notes<'_>) -> usize {
-    let end = (line + 1..notes.lines.len()).find(|at| is_frame(*at, notes));
-    end.map_or(notes.lines.len() - 1, |end| end - 1)
+/// A line of dashes between the points of a log.
+fn is_separator(line: usize, notes: &Notes<'_>) -> bool {
+    let text = notes.bare(line);
+    text.len() >= 10
+        && text
+            .trim_matches(['-', '=', '─', '━', ' ', '#', '*'])
+            .is_empty()
 }

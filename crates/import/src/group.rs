@@ -74,16 +74,20 @@ pub fn groups(results: &[ImportedResult]) -> Vec<ResultGroup> {
         }
     }
     let mut groups: Vec<(Place<'_>, Vec<usize>)> = Vec::new();
+    let mut at_place: BTreeMap<Place<'_>, Vec<usize>> = BTreeMap::new();
     let model = |at: usize| results[at].facts.get("model");
     for (at, place) in places.into_iter().enumerate() {
         // Settings of one model are never those of another.
+        let is_whole = place.1.len() == results[at].section.len();
         let of_same = |members: &[usize]| members.last().map(|it| model(*it)) == Some(model(at));
-        let known = |(known, members): &&mut (Place<'_>, Vec<usize>)| {
-            *known == place && (place.1.len() == results[at].section.len() || of_same(members))
-        };
-        match groups.iter_mut().find(known) {
-            Some((_, members)) => members.push(at),
-            None => groups.push((place, vec![at])),
+        let here = at_place.entry(place).or_default();
+        let known = |group: &&usize| is_whole || of_same(&groups[**group].1);
+        match here.iter().find(known) {
+            Some(&group) => groups[group].1.push(at),
+            None => {
+                here.push(groups.len());
+                groups.push((place, vec![at]));
+            }
         }
     }
     // By the headings that all members share, which may be more than those it was found by.

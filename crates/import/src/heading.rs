@@ -1,5 +1,6 @@
 //! What stands above a result: its name, and the load that only a heading gives.
 
+use crate::announced::is_announcement;
 use crate::block::{Entry, entries};
 use crate::context::memory_gib;
 use crate::label::Field;
@@ -163,7 +164,7 @@ fn announced(notes: &Notes<'_>, floor: usize, first: usize) -> Load {
 }
 
 /// What a number counts, and the words before it and behind it, between bars.
-const NAMES: [(&str, &str, &str); 4] = [
+const NAMES: [(&str, &str, &str); 6] = [
     (
         "concurrency",
         "并发数|并发量|并发|concurrency|parallel",
@@ -184,6 +185,8 @@ const NAMES: [(&str, &str, &str); 4] = [
         "output length|output len|output_len|output|输出长度|输出|osl",
         "",
     ),
+    ("input_chars", "chunk_size|chunk size|文本块长度", ""),
+    ("ask_chars", "generate_size|generate size|生成文本长度", ""),
 ];
 
 /// Words that say nothing of what was measured.
@@ -239,6 +242,13 @@ fn numbers_behind(text: &str, word: &str) -> Vec<f64> {
 
 fn numbers_before(text: &str, word: &str) -> Vec<f64> {
     let numbers = text.match_indices(word).filter_map(|(at, _)| {
+        // `output 128 concurrency=64`: it is the name of what follows.
+        if text[at + word.len()..]
+            .trim_start()
+            .starts_with(['=', ':', '：'])
+        {
+            return None;
+        }
         let before = text[..at].trim_end();
         let begin = before.trim_end_matches(|c: char| c.is_ascii_digit()).len();
         let joined = before[..begin].ends_with(['-', '~', '/', '、', '.', '–', '～'])
@@ -268,6 +278,7 @@ fn heading(notes: &Notes<'_>, line: usize) -> Option<String> {
         && !plain.contains(" --")
         && !plain.starts_with("Namespace(")
         && !is_said_by_a_program(plain)
+        && !is_announcement(plain)
         && entries(plain).is_empty()
         && memory_gib(text).is_none()
         && (!is_bullet || plain.contains(|c: char| c.is_ascii_digit()));

@@ -1,6 +1,7 @@
 //! Which tool wrote a JSON object, and its numbers.
 
 use crate::builder::ResultBuilder;
+use crate::facts::DATE;
 use crate::guidellm::{self, is_page, page_runs};
 use crate::label::{Field, Label, Sample, label};
 use crate::quantity::{Quantity, Unit, finite, quantity};
@@ -59,6 +60,9 @@ pub(crate) fn recognise(object: Map<String, Value>, lines: (usize, usize)) -> It
     if let Some(model) = model.filter(|model| !model.is_empty()) {
         result.is_of_model(model);
     }
+    if let Some(date) = object.get("date").and_then(Value::as_str).and_then(date) {
+        result.facts.insert(DATE.to_owned(), date);
+    }
     if result.label.is_none() {
         let mut names = ["model_id", "label", "model", "Model", "tag"].into_iter();
         let name = names.find_map(|key| object.get(key).and_then(Value::as_str));
@@ -66,6 +70,17 @@ pub(crate) fn recognise(object: Map<String, Value>, lines: (usize, usize)) -> It
         result.label = name.map(|name| printable(name, 200));
     }
     Item::Result(Box::new(result))
+}
+
+/// When a result was saved: `20250110-101500` or `2025-01-10T10:15:00Z`, as `2025-01-10 10:15`.
+fn date(text: &str) -> Option<String> {
+    let digits: String = text.chars().filter(char::is_ascii_digit).take(12).collect();
+    let is_date = text.len() >= 13 && digits.len() == 12 && digits.starts_with("20");
+    is_date.then(|| {
+        let part = |range: std::ops::Range<usize>| &digits[range];
+        let day = format!("{}-{}-{}", part(0..4), part(4..6), part(6..8));
+        format!("{day} {}:{}", part(8..10), part(10..12))
+    })
 }
 
 /// What SGLang repeats of its command line.

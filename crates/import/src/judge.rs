@@ -49,10 +49,9 @@ pub(crate) fn judge(summary: &ImportedSummary, rate: Option<f64>) -> Vec<ImportD
 pub(crate) fn lost_requests(summary: &ImportedSummary) -> Option<ImportDoubt> {
     let requests = &summary.requests;
     let planned = requests.planned?;
-    let ended = requests
-        .ok?
-        .saturating_add(requests.failed.unwrap_or(0))
-        .saturating_add(requests.cut.unwrap_or(0));
+    // What was never sent is accounted for where somebody says so.
+    let others = [requests.failed, requests.cut, requests.unsent];
+    let ended = (others.into_iter().flatten()).fold(requests.ok?, u64::saturating_add);
     (ended < planned).then(|| ImportDoubt::LostRequests {
         missing: planned - ended,
         planned,

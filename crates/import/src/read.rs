@@ -1,12 +1,15 @@
 //! All results of a text, and the lines that look like one and could not be read.
 
+use crate::announced::Announced;
 use crate::conclude::conclude;
 use crate::label::label;
 use crate::notes::{Notes, plain_width};
 use crate::quantity::quantity;
 use crate::result::Imported;
+use crate::section::sections;
 use crate::{
-    block, context, copies, facts, failed_point, guidellm, heading, json, served_by, table, tables,
+    block, context, copies, facts, failed_point, guidellm, heading, json, own, served_by, table,
+    tables,
 };
 
 /// Finds every result in `text`; `name` is the file it is from.
@@ -18,11 +21,13 @@ pub fn read(name: &str, text: &str) -> Imported {
     results.extend(tables::find(&mut notes));
     results.extend(block::find(&mut notes));
     results.sort_by_key(|found| found.lines);
+    own::read(&mut results, &notes);
     let without_result = context::attach(&mut results, &mut notes);
-    failed_point::find(&mut results, &mut notes);
+    let announced = Announced::find(&notes, &sections(&notes));
+    failed_point::find(&mut results, &mut notes, &announced);
     results.sort_by_key(|found| found.lines);
     let title = heading::read(&mut results, &notes);
-    facts::read(&mut results);
+    facts::read(name, &mut results, &announced, &sections(&notes));
     served_by::read(&mut results, &notes);
     copies::fold(&mut results);
     conclude(name, &mut results);

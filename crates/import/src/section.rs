@@ -11,28 +11,40 @@ pub(crate) struct Section {
     line: usize,
     depth: usize,
     pub(crate) title: String,
-}
-
-impl Section {
-    /// The line of its heading.
-    pub(crate) fn line(&self) -> usize {
-        self.line
-    }
+    /// The place of the section around it.
+    around: Option<usize>,
 }
 
 /// All sections, in the order of lines. Comments in a program begin like headings and are none.
 pub(crate) fn sections(notes: &Notes<'_>) -> Vec<Section> {
     let is_code = code(notes);
-    let section = |(line, text): (usize, &&str)| {
-        let (depth, title) = heading(text.trim())?;
+    let mut sections: Vec<Section> = Vec::new();
+    for (line, text) in notes.lines.iter().enumerate() {
+        let Some((depth, title)) = heading(text.trim()) else {
+            continue;
+        };
         let title = plain(title);
-        (!is_code[line] && !notes.is_taken(line) && !title.is_empty()).then_some(Section {
+        if is_code[line] || notes.is_taken(line) || title.is_empty() {
+            continue;
+        }
+        // Sections that end here are looked at once: none of them is around a later one.
+        let mut around = sections.len().checked_sub(1);
+        while let Some(above) = around.filter(|at| sections[*at].depth >= depth) {
+            around = sections[above].around;
+        }
+        sections.push(Section {
             line,
             depth,
             title,
-        })
-    };
-    notes.lines.iter().enumerate().filter_map(section).collect()
+            around,
+        });
+    }
+    sections
+}
+
+/// How many headings stand above a line: lines with the same number are of one section.
+pub(crate) fn home_of(sections: &[Section], line: usize) -> usize {
+    sections.partition_point(|section| section.line < line)
 }
 
 /// Depth and title of a heading of Markdown or HTML, or of a line in bold.
@@ -54,19 +66,9 @@ pub(crate) fn heading(text: &str) -> Option<(usize, &str)> {
 
 /// The sections that a line lies in, the nearest first.
 pub(crate) fn above(sections: &[Section], line: usize) -> Vec<&Section> {
-    let above = sections.partition_point(|section| section.line < line);
-    let mut least = usize::MAX;
-    let mut chain = Vec::new();
-    for section in sections[..above].iter().rev() {
-        if section.depth < least {
-            least = section.depth;
-            chain.push(section);
-        }
-        if least == 1 {
-            break;
-        }
-    }
-    chain
+    let nearest = home_of(sections, line).checked_sub(1);
+    let chain = std::iter::successors(nearest, |at| sections[*at].around);
+    chain.map(|at| &sections[at]).collect()
 }
 
 /// The title of the whole: the first heading of the first level.

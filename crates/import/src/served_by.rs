@@ -3,7 +3,7 @@
 
 use crate::notes::Notes;
 use crate::result::ImportedResult;
-use crate::section::{above, sections};
+use crate::section::{home_of, sections};
 use inferometer_core::summary::CARDS;
 use std::collections::BTreeSet;
 
@@ -26,22 +26,29 @@ const HOSTS: [&str; 5] = ["机", "服务器", "节点", "主机", "型"];
 /// exactly one.
 pub(crate) fn read(results: &mut [ImportedResult], notes: &Notes<'_>) {
     let sections = sections(notes);
-    let spans: Vec<(usize, usize)> = results.iter().map(ImportedResult::span).collect();
-    for (at, found) in results.iter_mut().enumerate() {
-        let (first, _) = spans[at];
-        let Some(home) = above(&sections, first).first().map(|home| home.line()) else {
-            continue;
-        };
-        let is_prose = |line: &usize| {
-            let mut spans = spans.iter();
-            !spans.any(|(first, last)| (first..=last).contains(&line))
-        };
-        let lines = (home + 1..first).filter(is_prose);
-        let named: BTreeSet<u64> = lines.flat_map(|line| named(notes.lines[line])).collect();
-        let (Some(summary), Some(cards)) = (&mut found.summary, named.first()) else {
-            continue;
-        };
-        if named.len() == 1 {
+    let mut is_prose = vec![true; notes.lines.len()];
+    for (first, last) in results.iter().map(ImportedResult::span) {
+        let end = (last + 1).min(is_prose.len());
+        is_prose[first.min(end)..end].fill(false);
+    }
+    // Results stand in the order of their lines, so that every line is looked at once.
+    let (mut seen, mut home, mut named) = (0, 0, BTreeSet::new());
+    for found in results {
+        let (first, _) = found.span();
+        let lines = is_prose.iter().enumerate().take(first).skip(seen);
+        for (line, is_prose) in lines {
+            let section = home_of(&sections, line);
+            if std::mem::replace(&mut home, section) != section {
+                named.clear();
+            }
+            if section > 0 && *is_prose {
+                named.extend(numbers(notes.lines[line]));
+            }
+        }
+        seen = seen.max(first);
+        let is_own = home_of(&sections, first) == home && home > 0;
+        let only = named.first().filter(|_| is_own && named.len() == 1);
+        if let (Some(summary), Some(cards)) = (&mut found.summary, only) {
             let tag = summary.tags.entry(CARDS.to_owned());
             tag.or_insert(cards.to_string());
         }
@@ -49,7 +56,7 @@ pub(crate) fn read(results: &mut [ImportedResult], notes: &Notes<'_>) {
 }
 
 /// The numbers of cards that a line names.
-fn named(line: &str) -> BTreeSet<u64> {
+fn numbers(line: &str) -> BTreeSet<u64> {
     let line = line.to_lowercase();
     let digits = |text: &str| {
         let end = text.find(|c: char| !c.is_ascii_digit());
@@ -91,7 +98,7 @@ mod tests {
             ("显卡温度", vec![]),
             ("worldSize 1（7B），worldSize 4（72B）", vec![1, 4]),
         ] {
-            assert_eq!(Vec::from_iter(named(line)), expected, "{line}");
+            assert_eq!(Vec::from_iter(numbers(line)), expected, "{line}");
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::conclude::conclude;
 use crate::evalscope_database::{self, DatabaseError, MAGIC};
+use crate::facts::DATE;
 use crate::one_run;
 use crate::read::read;
 use crate::result::Imported;
@@ -192,7 +193,11 @@ fn read_folder(folder: &Path) -> Result<Imported, SourceError> {
             Err(_) => {}
         }
     }
-    let results = one_run::joined(results);
+    let mut results = one_run::joined(results);
+    // Files of several days are a history, whatever they are called.
+    if results.iter().all(|found| found.facts.contains_key(DATE)) {
+        results.sort_by(|a, b| a.facts.get(DATE).cmp(&b.facts.get(DATE)));
+    }
     if results.is_empty() {
         let (path, hint) = (folder.to_owned(), "");
         return Err(SourceError::NothingFound { path, hint });

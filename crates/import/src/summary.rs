@@ -82,7 +82,7 @@ impl ImportedSummary {
         fill!(throughput: requests_per_s, input_tokens_per_s, output_tokens_per_s, total_tokens_per_s;);
         fill!(concurrency: configured, mean, peak;);
         fill!(tokens: input, output, input_mean, output_mean, output_asked; input_spread, output_spread);
-        fill!(self.latency, more.latency; ttft_ms, second_token_ms, tpot_ms, itl_ms, e2e_ms);
+        fill!(self.latency, more.latency; ttft_ms, second_token_ms, tpot_ms, itl_ms, max_gap_ms, e2e_ms);
         fill!(self.speed, more.speed; per_user_tokens_per_s, decode_tokens_per_s);
         self.window_s = self.window_s.or(more.window_s);
         self.slo = self.slo.or(more.slo);

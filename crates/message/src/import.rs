@@ -81,5 +81,12 @@ inferometer_text::texts! {
         UserColumn => "tok/s per user", "每用户 tok/s";
         CharsColumn => "chars/s", "字符/s";
         Doubts => "doubts", "疑点";
+        Slo => "SLO", "SLO";
+        SloMet => "met", "满足";
+        SloMissed => "missed: {objectives}", "未满足：{objectives}";
+        SloNotStated => "not stated: {objectives}", "未给出：{objectives}";
+        File => "file", "文件";
+        Version => "version", "版本";
+        Template => "template", "模板";
     }
 }

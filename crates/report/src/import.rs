@@ -16,6 +16,7 @@ use points::findings_of;
 use crate::findings::section as findings_section;
 use inferometer_core::doubt::Severity;
 use inferometer_core::point::Point;
+use inferometer_core::slo::Slo;
 use inferometer_core::summary::{Summary, SummaryColumns};
 use inferometer_import::{
     ImportDoubt, ImportDoubtCode, ImportedLatencies, ImportedRequests, ImportedResult,
@@ -47,6 +48,8 @@ pub struct ImportReport<'a> {
     pub details: bool,
     /// Columns that were chosen for the tables.
     pub columns: Option<&'a SummaryColumns>,
+    /// Objectives to judge each result by.
+    pub objectives: &'a [Slo],
 }
 
 #[derive(Clone, Debug)]
@@ -68,7 +71,7 @@ pub struct ReportedResult<'a> {
 impl<'a> ImportReport<'a> {
     pub fn new(stored: &'a Stored, kept: Option<&'a Path>, lang: Lang) -> Self {
         let groups = groups(&stored.results);
-        let repeats = repeats(&stored.results);
+        let repeated = repeats(&stored.results);
         let doubts = doubts(&stored.results);
         type Numbered<'a> = (u64, &'a ImportedResult);
         let result = |(((place, found), doubts), block): ((Numbered<'a>, _), Option<usize>)| {
@@ -89,11 +92,14 @@ impl<'a> ImportReport<'a> {
             }
         };
         let found = (1..).zip(&stored.results);
-        let mut results: Vec<ReportedResult<'a>> =
-            found.zip(doubts).zip(repeats).map(result).collect();
+        let mut results: Vec<ReportedResult<'a>> = found
+            .zip(doubts)
+            .zip(repeated.iter().copied())
+            .map(result)
+            .collect();
         for of_group in groups
             .iter()
-            .map(|group| measured_in(&stored.results, group))
+            .map(|group| measured_in(&stored.results, &repeated, group))
         {
             for MeasuredResult {
                 place,
@@ -113,6 +119,7 @@ impl<'a> ImportReport<'a> {
             lang,
             details: false,
             columns: None,
+            objectives: &[],
         }
     }
 

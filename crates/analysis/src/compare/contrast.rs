@@ -53,10 +53,8 @@ pub(crate) struct Contrast {
     pub(crate) few_samples: bool,
     /// Every run has its requests.
     pub(crate) recorded: bool,
-    /// The error is assumed from the number of requests.
-    pub(crate) assumed: bool,
-    /// The error is the bound of a short run.
-    pub(crate) bounded: bool,
+    /// Where the noise within a run comes from; `Own` also where nothing rests on it.
+    pub(crate) within: Within,
     /// Requests that its runs would need for intervals of their own, where they lack them.
     pub(crate) requests_needed: Option<u64>,
     pub(crate) runs: [usize; 2],
@@ -81,15 +79,33 @@ pub(crate) struct Decision {
     pub(crate) basis: Basis,
 }
 
+/// How the noise within a run is known, the surest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Within {
+    /// By the run's own interval.
+    Own,
+    /// By the bound of a short run.
+    Short,
+    /// By a bound from the deviations that a tool states.
+    Deviations,
+    /// It is assumed from the number of requests.
+    Assumed,
+}
+
+impl Within {
+    /// A bound is more than the noise that runs have.
+    fn is_bound(self) -> bool {
+        matches!(self, Within::Short | Within::Deviations)
+    }
+}
+
 struct Side {
     logs: Vec<f64>,
     last: Option<f64>,
     /// Mean variance within a run; absent if one run cannot say.
     within: Option<f64>,
-    /// Some of that is assumed.
-    assumed: bool,
-    /// Some of it is the bound of a short run.
-    bounded: bool,
+    /// Of the run that knows least.
+    known_by: Within,
     /// What its runs need for intervals of their own, where they lack them.
     needed: Option<u64>,
 }
@@ -97,7 +113,7 @@ struct Side {
 impl Side {
     fn of(runs: &[&RunSample], metric: Metric) -> Self {
         let (mut logs, mut last) = (Vec::new(), None);
-        let (mut within, mut assumed, mut bounded) = (Some(0.0), false, false);
+        let (mut within, mut known_by) = (Some(0.0), Within::Own);
         let mut needed = None;
         for run in runs {
             let value = metric.of(&run.summary).filter(|&value| value > 0.0);
@@ -107,10 +123,10 @@ impl Side {
             let own = metric.log_variance(&run.summary).or_else(|| {
                 let short = run.as_short();
                 needed = needed.max(short.needed(metric).map(|Needed(requests)| requests));
-                let bound = short.log_variance(metric);
-                bounded |= bound.is_some();
-                assumed |= bound.is_none();
-                bound.or_else(|| assumed_variance(run, metric))
+                let bound = short.log_variance(metric).map(|it| (it, Within::Short));
+                let (variance, by) = bound.or_else(|| variance_of_figures(run, metric))?;
+                known_by = known_by.max(by);
+                Some(variance)
             });
             within = within.zip(own).map(|(sum, own)| sum + own);
         }
@@ -119,8 +135,7 @@ impl Side {
             within: within.map(|sum| sum / count).filter(|_| count > 0.0),
             logs,
             last,
-            assumed,
-            bounded,
+            known_by,
             needed,
         }
     }
@@ -144,11 +159,14 @@ impl Side {
     }
 }
 
-/// What is assumed of another tool's result that says how many requests it is of.
-fn assumed_variance(run: &RunSample, metric: Metric) -> Option<f64> {
-    let requests = run.answered?;
-    let is_told = run.series.is_none() && metric.tail().is_none() && requests >= LEAST_ASSUMED;
-    is_told.then(|| ASSUMED_VARIANCE / requests as f64)
+/// What another tool's result tells of its noise that says how many requests it is of.
+fn variance_of_figures(run: &RunSample, metric: Metric) -> Option<(f64, Within)> {
+    let requests = run.answered.filter(|_| run.series.is_none())?;
+    if let Some(variance) = run.as_short().stated_log_variance(metric, requests) {
+        return Some((variance, Within::Deviations));
+    }
+    let is_told = metric.tail().is_none() && requests >= LEAST_ASSUMED;
+    is_told.then(|| (ASSUMED_VARIANCE / requests as f64, Within::Assumed))
 }
 
 impl Contrast {
@@ -169,8 +187,7 @@ impl Contrast {
             per_run: 0.0,
             few_samples: a.iter().chain(b).any(|run| lacks_samples(run, metric)),
             recorded: a.iter().chain(b).all(|run| run.series.is_some()),
-            assumed: false,
-            bounded: false,
+            within: Within::Own,
             requests_needed: side_a.needed.max(side_b.needed),
             runs: [n, m],
         };
@@ -193,17 +210,16 @@ impl Contrast {
         // Sides share one variance between runs: few runs leave no choice.
         let degrees = (n + m - 2) as f64;
         let pooled = (degrees > 0.0).then(|| (side_a.squares() + side_b.squares()) / degrees);
-        let is_bounded = side_a.bounded || side_b.bounded;
+        let known_by = side_a.known_by.max(side_b.known_by);
+        let is_bounded = side_a.known_by.is_bound() || side_b.known_by.is_bound();
         let (within_a, within_b, between) = match (pooled, side_a.within, side_b.within) {
-            // A bound is more than the noise that runs have.
             (Some(seen), Some(a), Some(b)) if n.min(m) < LEAST_RUNS && !is_bounded => {
                 (a, b, (seen - (a + b) / 2.0).max(0.0))
             }
             // Runs differ by their own noise and by what else changes, whichever it is.
             (Some(seen), _, _) => (0.0, 0.0, seen),
             (None, Some(a), Some(b)) => {
-                contrast.assumed = side_a.assumed || side_b.assumed;
-                contrast.bounded = is_bounded;
+                contrast.within = known_by;
                 (a, b, settings.run_deviation.powi(2))
             }
             (None, _, _) => return contrast,
@@ -217,7 +233,7 @@ impl Contrast {
                 degrees
             } else {
                 // Welch's: what is assumed between runs has no error of its own.
-                let own = match contrast.bounded {
+                let own = match is_bounded {
                     true => BOUND_DEGREES,
                     false => WITHIN_DEGREES,
                 };
@@ -273,8 +289,9 @@ impl Contrast {
                 None => Basis::Nothing,
                 Some(_) if self.few_samples => Basis::FewSamples,
                 Some(_) if self.paired => Basis::Pairs,
-                Some(_) if self.assumed => Basis::Assumed,
-                Some(_) if self.bounded => Basis::ShortRuns,
+                Some(_) if self.within == Within::Assumed => Basis::Assumed,
+                Some(_) if self.within == Within::Deviations => Basis::Deviations,
+                Some(_) if self.within == Within::Short => Basis::ShortRuns,
                 Some(_) if permuted.is_some() => Basis::Permutation,
                 Some(_) if self.runs == [1, 1] => Basis::OneRunEach,
                 Some(_) => Basis::Runs,

@@ -119,7 +119,10 @@ impl RunSample {
 
     /// As one that lacks an interval.
     pub(crate) fn as_short(&self) -> ShortRun<'_> {
-        let is_closed = self.definition.from_due == Some(false);
+        let is_closed = match self.definition.from_due {
+            Some(from_due) => !from_due,
+            None => !self.point.is_open_loop(),
+        };
         ShortRun {
             summary: &self.summary,
             streams: self.summary.concurrency.configured.filter(|_| is_closed),

@@ -8,7 +8,7 @@
 //! docs/accuracy-of-intervals.md.
 
 use super::metric::Metric;
-use inferometer_core::summary::Summary;
+use inferometer_core::summary::{Distribution, Summary};
 use inferometer_statistics::{Batches, student_quantile};
 
 /// Fewest requests of a run with a bound.
@@ -46,36 +46,47 @@ impl ShortRun<'_> {
             .map(Needed)
     }
 
-    /// Variance of the logarithm of a mean or a rate.
-    fn variance(&self, needed: Needed) -> Option<f64> {
-        let requests = self.summary.requests.ok;
+    /// How unlike requests are. Those of very different lengths disturb each other: whatever
+    /// differs most counts.
+    fn variation(&self) -> f64 {
         let latency = &self.summary.latency;
         let samples = [latency.ttft_ms, latency.tpot_ms, latency.e2e_ms];
-        // Requests of very different lengths disturb each other: whatever differs most counts.
         let variations = samples.into_iter().flatten();
-        let variation = variations
+        variations
             .filter_map(|it| Some(it.std? / it.mean))
             .filter(|it| it.is_finite())
-            .fold(LEAST_VARIATION, f64::max);
+            .fold(LEAST_VARIATION, f64::max)
+    }
+
+    /// Variance of the logarithm of a mean or a rate of so many requests.
+    fn variance_of(&self, requests: u64, needed: f64) -> Option<f64> {
+        let counted = requests as f64 * (INDEPENDENT / needed).min(1.0);
+        let enough = requests >= LEAST_REQUESTS;
+        enough.then(|| (SAFETY * self.variation()).powi(2) / counted)
+    }
+
+    fn variance(&self, needed: Needed) -> Option<f64> {
         let needed = match self.streams {
             Some(streams) => (needed.0 as f64).min(WAVES * f64::from(streams)),
             None => needed.0 as f64,
         };
-        let counted = requests as f64 * (INDEPENDENT / needed).min(1.0);
-        let known = latency.e2e_ms.is_some() && requests >= LEAST_REQUESTS;
-        known.then(|| (SAFETY * variation).powi(2) / counted)
+        self.summary.latency.e2e_ms?;
+        self.variance_of(self.summary.requests.ok, needed)
     }
 
     /// Variance of the logarithm of a figure; absent for the tail of a distribution.
     pub(crate) fn log_variance(&self, metric: Metric) -> Option<f64> {
-        if metric.tail().is_some() || matches!(metric, Metric::Goodput | Metric::SessionsPerHour) {
-            return None;
-        }
-        let variance = self.variance(self.needed(metric)?)?;
-        Some(match metric.is_median() {
-            true => variance * OF_MEDIAN.powi(2),
-            false => variance,
-        })
+        bounded(metric, || self.variance(self.needed(metric)?))
+    }
+
+    /// The same of a closed loop of which no more than figures of so many requests are known, but
+    /// with the deviations of its answers.
+    pub(crate) fn stated_log_variance(&self, metric: Metric, requests: u64) -> Option<f64> {
+        let latency = &self.summary.latency;
+        let deviation = |it: Option<Distribution>| it?.std.filter(|it| it.is_finite());
+        deviation(latency.tpot_ms).or(deviation(latency.e2e_ms))?;
+        let needed = WAVES * f64::from(self.streams?);
+        bounded(metric, || self.variance_of(requests, needed))
     }
 
     /// 95 % interval of a mean or a rate, by the bound.
@@ -84,4 +95,15 @@ impl ShortRun<'_> {
         let half = student_quantile(0.975, BOUND_DEGREES) * error;
         Some([value * (-half).exp(), value * half.exp()])
     }
+}
+
+/// The variance of a figure that a bound can be given of, from that of a mean.
+fn bounded(metric: Metric, of_mean: impl Fn() -> Option<f64>) -> Option<f64> {
+    if metric.tail().is_some() || matches!(metric, Metric::Goodput | Metric::SessionsPerHour) {
+        return None;
+    }
+    Some(match metric.is_median() {
+        true => of_mean()? * OF_MEDIAN.powi(2),
+        false => of_mean()?,
+    })
 }

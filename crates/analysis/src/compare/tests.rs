@@ -307,6 +307,7 @@ fn figures_alone_tell_large_differences_if_their_requests_are_known() {
     let import = |latency, seed, requests| {
         let mut summary = run(2000, latency, 0.0, seed).summary;
         summary.throughput.output_tokens_per_s_interval = None;
+        without_deviations(&mut summary);
         summary.requests.ok = requests;
         RunSample::imported("vllm", point(8), summary)
     };
@@ -336,6 +337,43 @@ fn figures_alone_tell_large_differences_if_their_requests_are_known() {
         group("b", (5..8).map(|seed| import(50.0, seed, 0)).collect()),
     ];
     assert_eq!(primary(&many).verdict, Verdict::Better);
+}
+
+fn without_deviations(summary: &mut Summary) {
+    let latency = &mut summary.latency;
+    for sample in [
+        &mut latency.ttft_ms,
+        &mut latency.tpot_ms,
+        &mut latency.e2e_ms,
+    ] {
+        sample.as_mut().unwrap().std = None;
+    }
+}
+
+#[test]
+fn deviations_that_a_tool_states_tell_smaller_differences_and_equal_servers_seldom_differ() {
+    let import = |latency, seed| {
+        let mut summary = run(500, latency, 0.0, seed).summary;
+        summary.throughput.output_tokens_per_s_interval = None;
+        summary.throughput.requests_per_s_interval = None;
+        summary.requests.ok = 500;
+        summary.concurrency.configured = Some(16);
+        summary.latency.e2e_ms = None;
+        RunSample::imported("vllm", point(16), summary)
+    };
+    let told = |other, seed| {
+        let a = group("a", vec![import(100.0, seed)]);
+        primary(&[a, group("b", vec![import(other, seed + 1)])])
+    };
+    let slower = told(119.0, 1);
+    assert_eq!(
+        (slower.verdict, slower.basis),
+        (Verdict::Worse, Basis::Deviations)
+    );
+    assert_eq!(told(103.0, 1).verdict, Verdict::Unknown);
+    let pairs = 200;
+    let differ = (0..pairs).filter(|pair| told(100.0, 1000 + 2 * pair).verdict != Verdict::Unknown);
+    assert!(differ.count() as f64 <= 0.05 * pairs as f64);
 }
 
 #[test]

@@ -3,8 +3,7 @@
 use super::sample::RunSample;
 use super::{Group, Verdict};
 use inferometer_core::point::Point;
-use inferometer_core::slo::{Slo, SloScope};
-use inferometer_core::summary::{ObjectiveResult, SloResult, Summary};
+use inferometer_core::summary::Summary;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -164,52 +163,11 @@ fn of_ladder(mut runs: Levels<'_>) -> Option<WithinSlo> {
     })
 }
 
-/// Objectives judged by the figures of a result whose requests are not known: those of single
-/// requests, and of percentiles that it does not give, stay open.
-pub fn judged_by_figures(objectives: &[Slo], summary: &Summary) -> SloResult {
-    let value = |slo: &Slo| {
-        let sample = summary.latency.of(slo.metric)?;
-        let known = [
-            (50.0, sample.p50),
-            (75.0, sample.p75),
-            (90.0, sample.p90),
-            (95.0, sample.p95),
-            (99.0, sample.p99),
-        ];
-        let value = match slo.scope {
-            SloScope::Request | SloScope::Session => None,
-            SloScope::Mean => Some(sample.mean),
-            SloScope::Percentile(asked) => {
-                (known.iter().find(|(percent, _)| *percent == asked)).map(|(_, value)| *value)
-            }
-        };
-        value.filter(|value| value.is_finite())
-    };
-    let results = objectives.iter().map(|slo| {
-        let value_ms = value(slo);
-        ObjectiveResult {
-            objective: slo.to_string(),
-            value_ms,
-            share: None,
-            met: value_ms.map(|value| value <= 1e3 * slo.limit.0.as_secs_f64()),
-        }
-    });
-    let results: Vec<ObjectiveResult> = results.collect();
-    let verdicts: Vec<Option<bool>> = results.iter().map(|it| it.met).collect();
-    SloResult {
-        attainment: None,
-        attainment_interval: None,
-        goodput_per_s: None,
-        jobs: None,
-        met: crate::fold::together(&verdicts),
-        objectives: results,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::fold::testing::MadeUp;
+    use inferometer_core::summary::{ObjectiveResult, SloResult};
     use serde_json::json;
 
     /// A run at a load whose TTFT is so many milliseconds, judged by `ttft.p99=100ms`.
@@ -220,8 +178,20 @@ mod tests {
         summary.tags.insert("cards".to_owned(), cards.to_string());
         let sample = summary.latency.ttft_ms.as_mut().unwrap();
         sample.p99 = ttft_ms;
-        let slo = ["ttft.p99=100ms".parse().unwrap()];
-        summary.slo = Some(judged_by_figures(&slo, &summary));
+        let met = Some(ttft_ms <= 100.0);
+        summary.slo = Some(SloResult {
+            attainment: None,
+            attainment_interval: None,
+            goodput_per_s: None,
+            jobs: None,
+            objectives: vec![ObjectiveResult {
+                objective: "ttft.p99=100ms".to_owned(),
+                value_ms: Some(ttft_ms),
+                share: None,
+                met,
+            }],
+            met,
+        });
         let point = json!({"concurrency": concurrency});
         RunSample::imported("vllm", serde_json::from_value(point).unwrap(), summary)
     }
@@ -290,15 +260,5 @@ mod tests {
         assert_eq!(verdicts(&low, &high, 2), both);
         let both = [Some(Verdict::Better), Some(Verdict::Worse)];
         assert_eq!(verdicts(&low, &high, 4), both);
-    }
-
-    #[test]
-    fn what_figures_do_not_say_stays_open() {
-        let summary = MadeUp::closed(4, 200).summary();
-        let judged = |slo: &str| judged_by_figures(&[slo.parse().unwrap()], &summary).met;
-        assert_eq!(judged("e2e.p99=1000s"), Some(true));
-        assert_eq!(judged("e2e.mean=1us"), Some(false));
-        assert_eq!(judged("e2e.p97=1000s"), None);
-        assert_eq!(judged("e2e=1000s"), None);
     }
 }

@@ -530,7 +530,7 @@ impl StallEvidence {
 }
 
 /// One miss decides; otherwise all must be known, and there must be one.
-pub(crate) fn together(verdicts: &[Option<bool>]) -> Option<bool> {
+pub(super) fn together(verdicts: &[Option<bool>]) -> Option<bool> {
     if verdicts.contains(&Some(false)) {
         return Some(false);
     }

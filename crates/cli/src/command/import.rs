@@ -8,9 +8,10 @@ use crate::parts;
 use crate::registry;
 use anyhow::{Context, bail};
 use inferometer_catalog::engine::Version;
-use inferometer_core::summary::SummaryColumns;
+use inferometer_core::slo::Slo;
 use inferometer_import::{ImportedResult, SCHEMA, Stored};
 use inferometer_page::{html, markdown, text};
+use inferometer_report::html::import::compose_page;
 use inferometer_report::import::{ImportReport, compose, csv, figures, findings};
 use inferometer_runner::{engine_defaults, host};
 use inferometer_text::Lang;
@@ -36,10 +37,32 @@ pub struct ImportArguments {
     /// Version of the engine that the notes are about, for the flags that they do not give
     #[arg(long, value_name = "VERSION")]
     pub engine_version: Option<String>,
+    /// Judge each result by these objectives (repeatable): percentiles and means that a file states;
+    /// what it does not state is not met
+    #[arg(long, value_name = "METRIC[.pNN]=TIME")]
+    pub slo: Vec<Slo>,
     #[command(flatten)]
     pub columns: ColumnOptions,
     #[command(flatten)]
     pub output: TableOutput,
+}
+
+/// What is shown of imports, beside where it goes.
+struct View<'a> {
+    output: &'a OutputOptions,
+    details: bool,
+    objectives: &'a [Slo],
+}
+
+impl<'a> View<'a> {
+    fn report(&self, stored: &'a Stored, kept: Option<&'a Path>, lang: Lang) -> ImportReport<'a> {
+        ImportReport {
+            details: self.details,
+            columns: self.output.columns.as_ref(),
+            objectives: self.objectives,
+            ..ImportReport::new(stored, kept, lang)
+        }
+    }
 }
 
 pub fn run(arguments: &ImportArguments) -> anyhow::Result<Exit> {
@@ -61,6 +84,11 @@ pub fn run(arguments: &ImportArguments) -> anyhow::Result<Exit> {
         }
         imports.push(Stored::new(imported, file.clone(), host::now()));
     }
+    let view = View {
+        output: &output,
+        details: arguments.details,
+        objectives: &arguments.slo,
+    };
     let mut shown = Vec::new();
     for stored in &imports {
         let kept = if arguments.no_keep {
@@ -68,33 +96,30 @@ pub fn run(arguments: &ImportArguments) -> anyhow::Result<Exit> {
         } else {
             let folder = folder(arguments, beside.as_deref(), stored);
             stored.write(&folder)?;
-            keep(&output, &folder, || {
-                Ok(page(stored, Some(&folder), &output))
-            });
+            keep(&output, &folder, || Ok(page(stored, Some(&folder), &view)));
             Some(folder)
         };
         shown.push((stored, kept));
     }
-    show(&shown, &output, arguments.details)?;
+    show(&shown, &view)?;
     let results = imports.iter().flat_map(|stored| &stored.results);
     let summaries: Vec<_> = results.filter_map(|found| found.summary.as_ref()).collect();
     let all_invalid = !summaries.is_empty() && summaries.iter().all(|summary| !summary.valid);
-    Ok(Exit::fine_if(!all_invalid))
+    let judged = summaries.iter().map(|it| it.judged(&arguments.slo).met);
+    let any_missed = judged.into_iter().any(|met| met == Some(false));
+    Ok(Exit::fine_if(!all_invalid && !any_missed))
 }
 
 /// All imports in one where they are tables for programs or people; a page and pictures of each
 /// into its own folder.
-fn show(
-    imports: &[(&Stored, Option<PathBuf>)],
-    output: &OutputOptions,
-    details: bool,
-) -> anyhow::Result<()> {
+fn show(imports: &[(&Stored, Option<PathBuf>)], view: &View<'_>) -> anyhow::Result<()> {
+    let output = view.output;
     if output.to.as_deref() == Some(Path::new("-")) {
         return match output.format.as_slice() {
-            [] => print(&table(imports, Format::Text, output, details)?),
-            formats => {
-                (formats.iter()).try_for_each(|it| print(&table(imports, *it, output, details)?))
-            }
+            [] => print(&table(imports, Format::Text, view)?),
+            formats => formats
+                .iter()
+                .try_for_each(|it| print(&table(imports, *it, view)?)),
         };
     }
     for (stored, kept) in imports {
@@ -108,7 +133,7 @@ fn show(
             (None, None, _) => bail!("--no-keep leaves no folder for the page: give -o"),
         };
         deliver(output, folder, |format| {
-            render(stored, kept.as_deref(), format, output, details)
+            render(stored, kept.as_deref(), format, view)
         })?;
     }
     Ok(())
@@ -120,15 +145,23 @@ pub fn show_stored(folder: &Path, options: &OutputOptions) -> anyhow::Result<Exi
     if options.dialect.foreign().is_some() {
         bail!("--dialect needs the records of a run, and an import has none; leave it out");
     }
+    let view = View {
+        output: options,
+        details: false,
+        objectives: &[],
+    };
     deliver(options, folder, |format| {
-        render(&stored, Some(folder), format, options, false)
+        render(&stored, Some(folder), format, &view)
     })?;
     Ok(Exit::Fine)
 }
 
 pub fn stored_page(folder: &Path, lang: Lang) -> anyhow::Result<String> {
     let stored = Stored::open(folder)?;
-    Ok(page_in(&stored, Some(folder), lang, None))
+    let page = compose_page(&stored, lang, |lang| {
+        ImportReport::new(&stored, Some(folder), lang)
+    });
+    Ok(html::render(&page))
 }
 
 /// A new or empty folder that `-o` names: the import is kept there, beside its reports.
@@ -169,36 +202,25 @@ fn render(
     stored: &Stored,
     kept: Option<&Path>,
     format: Format,
-    output: &OutputOptions,
-    details: bool,
+    view: &View<'_>,
 ) -> anyhow::Result<Rendered> {
-    let lang = language(output.lang);
+    let lang = language(view.output.lang);
     Ok(match format {
         Format::Junit | Format::Github => bail!(NO_CHECKS),
-        Format::Html => Rendered::Whole(page(stored, kept, output)),
+        Format::Html => Rendered::Whole(page(stored, kept, view)),
         Format::Svg | Format::Png => {
             Rendered::Figures(figures(&ImportReport::new(stored, kept, lang)))
         }
         format => {
             let import = [(stored, kept.map(Path::to_owned))];
-            Rendered::Whole(table(&import, format, output, details)?)
+            Rendered::Whole(table(&import, format, view)?)
         }
     })
 }
 
-fn page(stored: &Stored, kept: Option<&Path>, output: &OutputOptions) -> String {
-    page_in(stored, kept, language(output.lang), output.columns.as_ref())
-}
-
-fn page_in(
-    stored: &Stored,
-    kept: Option<&Path>,
-    lang: Lang,
-    columns: Option<&SummaryColumns>,
-) -> String {
-    let page = inferometer_report::html::import::compose_page(stored, lang, |lang| ImportReport {
-        columns,
-        ..ImportReport::new(stored, kept, lang)
+fn page(stored: &Stored, kept: Option<&Path>, view: &View<'_>) -> String {
+    let page = compose_page(stored, language(view.output.lang), |lang| {
+        view.report(stored, kept, lang)
     });
     html::render(&page)
 }
@@ -206,21 +228,16 @@ fn page_in(
 fn table(
     imports: &[(&Stored, Option<PathBuf>)],
     format: Format,
-    output: &OutputOptions,
-    details: bool,
+    view: &View<'_>,
 ) -> anyhow::Result<String> {
-    let lang = language(output.lang);
+    let lang = language(view.output.lang);
     let reports: Vec<ImportReport<'_>> = imports
         .iter()
-        .map(|(stored, kept)| ImportReport {
-            details,
-            columns: output.columns.as_ref(),
-            ..ImportReport::new(stored, kept.as_deref(), lang)
-        })
+        .map(|(stored, kept)| view.report(stored, kept.as_deref(), lang))
         .collect();
     let docs = reports.iter().map(compose);
     Ok(match format {
-        Format::Json => json(imports)? + "\n",
+        Format::Json => json(imports, view.objectives)? + "\n",
         Format::Csv => csv(&reports),
         Format::Md => {
             let texts: Vec<String> = docs.map(|doc| markdown::render(&doc)).collect();
@@ -234,7 +251,7 @@ fn table(
 }
 
 /// All files in one object; `unread` is of one file, and of several `unread_of` says whose.
-fn json(imports: &[(&Stored, Option<PathBuf>)]) -> anyhow::Result<String> {
+fn json(imports: &[(&Stored, Option<PathBuf>)], objectives: &[Slo]) -> anyhow::Result<String> {
     let results: Vec<&ImportedResult> = imports
         .iter()
         .flat_map(|(stored, _)| &stored.results)
@@ -264,10 +281,21 @@ fn json(imports: &[(&Stored, Option<PathBuf>)]) -> anyhow::Result<String> {
         })
     });
     let findings: Vec<serde_json::Value> = findings.collect();
+    let judged = results.iter().filter_map(|found| {
+        let judged = found.summary.as_ref()?.judged(objectives);
+        Some(serde_json::json!({
+            "file": found.file,
+            "number": found.number,
+            "met": judged.met,
+            "objectives": judged.objectives,
+        }))
+    });
+    let judged: Option<Vec<serde_json::Value>> = (!objectives.is_empty()).then(|| judged.collect());
     Ok(serde_json::to_string_pretty(&serde_json::json!({
         "schema": SCHEMA,
         "results": results,
         "findings": findings,
+        "slo": judged,
         "unread": unread,
         "unread_of": unread_of,
         "kept": kept,

@@ -15,7 +15,7 @@ use inferometer_core::point::Point;
 use inferometer_core::scenario::SimClock;
 use inferometer_core::summary::Summary;
 use inferometer_core::value::Tag;
-use inferometer_import::{groups, measured_in};
+use inferometer_import::{groups, measured_in, repeats};
 use inferometer_page::{markdown, text};
 use inferometer_report::runs::{KnownResult, Listed, RunLoad, RunState, compose, csv, value};
 use inferometer_report::sweep::Visited;
@@ -245,9 +245,10 @@ fn import_of(stored: &Stored) -> KnownResult {
         Some(Severity::Note) | None => RunState::Foreign,
     };
     // The ladder of the first group that has one.
+    let repeated = repeats(&results);
     let ladders = (groups(&results).iter())
         .map(|group| {
-            let measured = measured_in(&results, group).into_iter();
+            let measured = measured_in(&results, &repeated, group).into_iter();
             let loads = measured.filter_map(|it| {
                 let rate = it.found.summary.as_ref()?.throughput.output_tokens_per_s?;
                 Some((load_of(&it.point)?, rate))

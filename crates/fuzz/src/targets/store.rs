@@ -120,6 +120,7 @@ fn conclude(records: Vec<Record>) -> bool {
         scenario: &RUN.scenario,
         environment: &RUN.environment,
         ending: &RUN.ending,
+        invalid: &[],
     };
     for dialect in Foreign::VARIANTS {
         let _ = text(*dialect, &source);

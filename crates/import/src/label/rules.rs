@@ -52,6 +52,8 @@ pub(super) fn field(words: &Words<'_>, stat: Option<Stat>) -> Option<Field> {
     }
     share
         .or_else(|| aside(words))
+        // The largest gap of each request is a sample, of which there are means and percentiles.
+        .or_else(|| (words.is("max gap|最大间隔")).then_some(Field::Of(Sample::MaxGap, None)))
         .or_else(|| latency_part(words).map(|sample| Field::Of(sample, stat)))
         .or_else(|| rates::requests(words))
         .or_else(|| whole_latency(words, stat))
@@ -132,7 +134,10 @@ fn latency_part(words: &Words<'_>) -> Option<Sample> {
     }
     first_named([
         (words.any(TTFT), Sample::Ttft),
-        (words.any("second token|ttst"), Sample::SecondToken),
+        (
+            words.any("second token|ttst|第二个 token"),
+            Sample::SecondToken,
+        ),
         (words.any(TPOT), Sample::Tpot),
         (words.is("itl") || words.any(ITL), Sample::Itl),
     ])
@@ -144,7 +149,7 @@ fn whole_latency(words: &Words<'_>, stat: Option<Stat>) -> Option<Field> {
     const CHINESE: &str = "响应时间|端到端|标准差|中位数|平均值|最大值|最小值|时延|延迟|耗时|\
         用时|时间|请求|响应|推理|整体|平均|最大|最小|中位|分位|总";
     const ENGLISH: &str = "latency|latencies|lat|lat.|e2e|e2el|end|to|end2end|request|requests|\
-        response|inference|total|overall|time|of|dev|standard|deviation";
+        response|inference|total|overall|time|of|dev|standard|deviation|percentile|percentiles";
     let named = words.any("latenc|e2e|端到端|延迟|时延|响应时间")
         || words.has_word("lat|lat.")
         // A duration of which there is a mean or a percentile is that of requests.

@@ -141,6 +141,8 @@ fn cells(text: &str) -> Vec<String> {
         .split(BARS)
         .map(|cell| {
             let cell = cell.replace("<br>", " ").replace("<br/>", " ");
+            // The mark of a footnote, as Markdown writes it.
+            let cell = cell.replace("\\*", "*");
             cell.trim().trim_matches('*').trim().to_owned()
         })
         .collect()

@@ -109,3 +109,63 @@ fn rows_cost_the_same_however_many_there_are() {
     // A cost that grew with the number of rows would be 16 times as high.
     assert!(many < 5.0 * few, "{few} ns a row of 500, {many} of 8000");
 }
+
+/// CPU time for each line of notes of `count` parts, and of all that is asked of their results.
+fn cost_of_line(part: impl Fn(u32) -> String, count: u32) -> Option<f64> {
+    let text: String = (1..=count).map(part).collect();
+    let before = cpu_ns()?;
+    let results = read("notes.log", &text).results;
+    let asked = inferometer_import::measured(&results).len()
+        + inferometer_import::out_of_memory(&results).len();
+    assert!(asked as u32 >= count, "{asked} of {count}");
+    Some((cpu_ns()? - before) as f64 / text.lines().count() as f64)
+}
+
+#[test]
+fn headings_failures_and_blocks_cost_the_same_however_many_there_are() {
+    let failure = |at: u32| {
+        format!(
+            "concurrency {at}\nCUDA out of memory\nworker 1: CUDA out of memory\n{}\n",
+            "-".repeat(60)
+        )
+    };
+    let headed = |at: u32| format!("## setting {at}a\n\n- parallel 8\nCUDA out of memory\n\n");
+    let block = |at: u32| {
+        format!(
+            "concurrency={at}\nSuccessful requests: {at}\nRequest throughput (req/s): 2\n\
+             Mean TTFT (ms): {at}\nP99 TTFT (ms): 200\n\n4 卡\n\n"
+        )
+    };
+    let blocks = |at: u32| {
+        if at == 1 {
+            format!("## all\n\n{}", block(1))
+        } else {
+            block(at)
+        }
+    };
+    let sections = |at: u32| format!("## setting {at}a\n\n{}{}", block(8), block(16));
+    let log = |at: u32| {
+        format!(
+            "prompt template: v{at}\nconcurrency {at}\nCUDA out of memory\n{}\n",
+            "-".repeat(60)
+        )
+    };
+    let parts: [(&str, &dyn Fn(u32) -> String); 5] = [
+        ("failures", &failure),
+        ("headings", &headed),
+        ("blocks", &blocks),
+        ("sections", &sections),
+        ("templates", &log),
+    ];
+    for (name, part) in parts {
+        let (Some(few), Some(many)) = (cost_of_line(part, 250), cost_of_line(part, 2000)) else {
+            inferometer_testing::skipped("the system does not tell a thread's CPU time");
+            return;
+        };
+        // A cost that grew with their number would be 8 times as high.
+        assert!(
+            many < 4.0 * few,
+            "{name}: {few} ns a line of 250, {many} of 2000"
+        );
+    }
+}

@@ -4,6 +4,7 @@
 
 mod evalscope;
 mod flags;
+mod grids;
 mod habits;
 mod hand_made;
 mod hostile;

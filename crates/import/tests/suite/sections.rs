@@ -59,7 +59,7 @@ fn every_ladder_is_a_group_with_its_chain_of_headings() {
         ]
     );
     for group in &groups {
-        let measured = measured_in(&imported.results, group);
+        let measured = measured_in(&imported.results, &repeats(&imported.results), group);
         let loads: Vec<String> = measured.iter().map(|it| it.point.to_string()).collect();
         assert_eq!(loads, ["concurrency=8", "concurrency=16", "concurrency=32"]);
     }
@@ -127,7 +127,7 @@ fn single_measurements_under_their_own_headings_are_settings_of_one_group() {
     let results = read("notes.md", &text).results;
     let groups = groups(&results);
     assert_eq!(groups.len(), 1, "{groups:?}");
-    let measured = measured_in(&results, &groups[0]);
+    let measured = measured_in(&results, &repeats(&results), &groups[0]);
     let names: Vec<String> = measured.iter().map(|it| it.point.to_string()).collect();
     assert!(
         names[0].contains("seqs 64") && names[1].contains("seqs 128"),
@@ -318,7 +318,7 @@ fn a_block_that_was_pasted_twice_counts_once_and_a_void_one_not_at_all() {
     let results = read("notes.md", &text).results;
     assert_eq!(results.len(), 5);
     let groups = groups(&results);
-    let measured = measured_in(&results, &groups[0]);
+    let measured = measured_in(&results, &repeats(&results), &groups[0]);
     let loads: Vec<String> = measured.iter().map(|it| it.point.to_string()).collect();
     assert_eq!(loads, ["concurrency=8", "concurrency=16", "concurrency=32"]);
 }

@@ -307,6 +307,9 @@ pub(super) fn footnotes(report: &CompareReport<'_>) -> Vec<String> {
     if any(Basis::Assumed) {
         notes.push(CompareText::AssumedError.text(lang).to_owned());
     }
+    if any(Basis::Deviations) {
+        notes.push(CompareText::DeviationsAlone.text(lang).to_owned());
+    }
     if any(Basis::FewSamples) {
         notes.push(format!("* {}", CompareText::FewSamples.text(lang)));
     }

@@ -4,7 +4,7 @@ use super::{ImportReport, ReportedResult, flags, lines_in_words, points, statist
 use crate::columns;
 use crate::severity;
 use inferometer_core::doubt::Severity;
-use inferometer_core::summary::{SummaryColumn, SummaryColumns};
+use inferometer_core::summary::SummaryColumn;
 use inferometer_import::{ImportedResult, ResultGroup, Spread};
 use inferometer_message::{ImportText, NumbersText};
 use inferometer_page::doc::{Block, Cell, Column, Pair, Section, Table, Tone, Unit};
@@ -13,6 +13,7 @@ use inferometer_text::Lang;
 use inferometer_text::punctuation::PunctuationText;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 /// Columns of latencies up to which every statistic that was read is shown.
 const MOST_STATISTICS: usize = 9;
@@ -26,7 +27,6 @@ struct Filled {
 }
 
 pub(super) fn section(report: &ImportReport<'_>, group: &ResultGroup) -> Section {
-    let lang = report.lang;
     let rows = by_load(report.rows(group));
     let mut pairs = points::extremes_of(report, group);
     pairs.extend(about(report, group, &rows));
@@ -36,7 +36,7 @@ pub(super) fn section(report: &ImportReport<'_>, group: &ResultGroup) -> Section
     let (refused, measured): (Vec<Row<'_>>, Vec<Row<'_>>) =
         (rows.iter().copied()).partition(|(_, result)| result.found.error.is_some());
     for rows in [measured, refused].iter().filter(|rows| !rows.is_empty()) {
-        let table = table(group, rows, &varying, report.columns, lang);
+        let table = table(report, group, rows, &varying);
         blocks.push(Block::Table(table));
     }
     Section {
@@ -156,12 +156,12 @@ fn shared<T: PartialEq>(
 }
 
 fn table(
+    report: &ImportReport<'_>,
     group: &ResultGroup,
     rows: &[Row<'_>],
     varying: &BTreeSet<&String>,
-    chosen: Option<&SummaryColumns>,
-    lang: Lang,
 ) -> Table {
+    let (chosen, lang) = (report.columns, report.lang);
     let mut columns = vec![Filled {
         column: Column::key("#"),
         cells: rows
@@ -190,6 +190,22 @@ fn table(
             own_name(group, it.found).unwrap_or_default().to_owned()
         }));
     }
+    let are_alike = are_alike(group, rows);
+    for (fact, title) in [
+        ("version", ImportText::Version),
+        ("template", ImportText::Template),
+    ] {
+        let value = |it: &ReportedResult<'_>| it.found.facts.get(fact).cloned().unwrap_or_default();
+        let is_in_name = |(_, it): &Row<'_>| source_name(it.found).contains(&value(it));
+        let is_told = are_alike && rows.iter().all(is_in_name);
+        if differ(rows, value) && !is_told {
+            columns.push(texts(Column::left(title.text(lang)), &value));
+        }
+    }
+    if are_alike {
+        let file = Column::wrapped(ImportText::File.text(lang));
+        columns.push(texts(file, &|it| source_name(it.found)));
+    }
     columns.push(texts(Column::left(ImportText::Load.text(lang)), &|it| {
         it.load()
     }));
@@ -211,6 +227,12 @@ fn table(
             )
         }));
     }
+    if !report.objectives.is_empty() {
+        columns.push(Filled {
+            column: Column::wrapped(ImportText::Slo.text(lang)),
+            cells: rows.iter().map(|(_, it)| judged(report, it)).collect(),
+        });
+    }
     let verdict = |(_, result): &Row<'_>| match result.failure() {
         Some(word) => Cell::Toned(word.text(lang).to_owned(), Tone::Bad),
         None => doubts(result),
@@ -229,6 +251,62 @@ fn table(
         }
     }
     Table::new(titles, cells)
+}
+
+/// Whether a value is not the same in all rows.
+fn differ<T: PartialEq>(rows: &[Row<'_>], of: impl Fn(&ReportedResult<'_>) -> T) -> bool {
+    let mut values = rows.iter().map(|(_, it)| of(it));
+    let first = values.next();
+    values.any(|value| Some(&value) != first.as_ref())
+}
+
+/// Whether neither load nor name tells the results of several files apart.
+fn are_alike(group: &ResultGroup, rows: &[Row<'_>]) -> bool {
+    let told = |(_, it): &Row<'_>| (it.load(), own_name(group, it.found).map(str::to_owned));
+    let distinct: BTreeSet<_> = rows.iter().map(told).collect();
+    distinct.len() < rows.len() && differ(rows, |it| it.found.file.clone())
+}
+
+/// The file that a result was read from, and the day on which it was saved.
+pub(super) fn source_name(found: &ImportedResult) -> String {
+    let path = Path::new(&found.file);
+    let file = path.file_stem().unwrap_or_default().to_string_lossy();
+    match found
+        .facts
+        .get("date")
+        .and_then(|date| date.split(' ').next())
+    {
+        Some(day) => format!("{file} ({day})"),
+        None => file.into_owned(),
+    }
+}
+
+/// Whether a result meets the objectives, and which it misses or does not tell of.
+fn judged(report: &ImportReport<'_>, result: &ReportedResult<'_>) -> Cell {
+    let Some(summary) = &result.found.summary else {
+        return Cell::blank();
+    };
+    let (lang, judged) = (report.lang, summary.judged(report.objectives));
+    let of = |met: Option<bool>| {
+        let objectives = judged.objectives.iter().filter(|it| it.met == met);
+        let named = objectives.map(|it| match it.value_ms {
+            Some(value) => format!("{} ({} ms)", it.objective, number::brief(value)),
+            None => it.objective.clone(),
+        });
+        let named: Vec<String> = named.collect();
+        [("objectives", PunctuationText::Comma.join(lang, &named))]
+    };
+    match judged.met {
+        Some(true) => Cell::Toned(ImportText::SloMet.text(lang).to_owned(), Tone::Good),
+        Some(false) => Cell::Toned(
+            ImportText::SloMissed.with(lang, &of(Some(false))),
+            Tone::Bad,
+        ),
+        None => Cell::Toned(
+            ImportText::SloNotStated.with(lang, &of(None)),
+            Tone::Caution,
+        ),
+    }
 }
 
 /// A column that was asked for by its name.

@@ -1,7 +1,7 @@
 //! What results of another tool show together: as measured points, so that the charts and the
 //! rules of a sweep's findings serve them too.
 
-use super::{ImportReport, ReportedResult, side_by_side};
+use super::{ImportReport, ReportedResult, group, side_by_side};
 use crate::findings::{self, Finding, FindingKind};
 use inferometer_chart::measured::{MeasuredPoint, MeasuredPoints, SETTING, is_load};
 use inferometer_chart::{self, Shown};
@@ -84,22 +84,28 @@ impl<'a> ImportedPoints<'a> {
 enum Names {
     /// All are of one load: by their numbers and headings.
     Numbers,
+    /// All are of one load, and each is a file of its own.
+    Files,
     /// By their headings, which differ.
     Headings,
     Settings,
 }
 
 impl Names {
-    fn of_group(report: &ImportReport<'_>, group: &ResultGroup) -> Self {
-        let members = report.rows(group).into_iter().map(|(_, result)| result);
+    fn of_group(report: &ImportReport<'_>, of: &ResultGroup) -> Self {
+        let members = report.rows(of).into_iter().map(|(_, result)| result);
         let measured: Vec<&ReportedResult<'_>> =
             members.filter(|result| result.measured.is_some()).collect();
         let loads: BTreeSet<String> = measured.iter().map(|result| result.point().key()).collect();
         let headings: BTreeSet<(String, &str)> = (measured.iter())
             .filter_map(|result| Some((result.point().key(), result.found.label.as_deref()?)))
             .collect();
+        let files: BTreeSet<&str> = (measured.iter())
+            .map(|result| result.found.file.as_str())
+            .collect();
         match (loads.len(), headings.len() == measured.len()) {
             (_, true) if loads.len() < measured.len() => Names::Headings,
+            (1, _) if files.len() == measured.len() => Names::Files,
             (1, _) => Names::Numbers,
             _ => Names::Settings,
         }
@@ -110,10 +116,15 @@ impl Names {
         let label = result.found.label.as_deref().unwrap_or_default();
         match self {
             Names::Headings => Some(label.to_owned()),
+            Names::Files => Some(group::source_name(result.found)),
             Names::Numbers => Some(format!("#{} {label}", result.number).trim_end().to_owned()),
             Names::Settings => {
                 let own = point.0.iter();
-                let own = own.filter(|(axis, _)| !result.found.point.contains_key(*axis));
+                let is_load = |axis: &str| {
+                    let mut load = result.found.point.keys();
+                    load.any(|known| known.replace('_', "-") == axis)
+                };
+                let own = own.filter(|(axis, _)| !is_load(axis));
                 let own = Point(
                     own.map(|(axis, value)| (axis.clone(), value.clone()))
                         .collect(),

@@ -87,6 +87,36 @@ impl Run {
             scenario: &self.scenario,
             environment: &self.environment,
             ending: &self.ending,
+            invalid: &[],
+        }
+    }
+}
+
+#[test]
+fn a_run_that_is_invalid_says_so_in_every_dialect_and_is_read_back_so() {
+    let run = two_answers();
+    for foreign in Foreign::VARIANTS {
+        for written in [dialect::text, dialect::json] {
+            let valid = written(*foreign, &run.source()).unwrap();
+            let codes = ["lost-requests", "client-late"];
+            let source = Source {
+                invalid: &codes,
+                ..run.source()
+            };
+            let invalid = written(*foreign, &source).unwrap();
+            assert!(!valid.contains("inferometer"), "{valid}");
+            let results = inferometer_import::read("saved", &invalid).results;
+            assert!(!results.is_empty(), "{invalid}");
+            for found in &results {
+                let summary = found.summary.as_ref().unwrap();
+                let doubts: Vec<&str> = found.doubts.iter().map(|it| it.text.as_str()).collect();
+                let doubts = doubts.join("\n");
+                assert!(!summary.valid, "{invalid}");
+                assert!(
+                    doubts.contains("lost-requests, client-late"),
+                    "{doubts}\n{invalid}"
+                );
+            }
         }
     }
 }

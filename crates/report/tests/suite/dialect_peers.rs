@@ -55,6 +55,7 @@ impl Peer {
             scenario: &self.scenario,
             environment: &environment,
             ending: &self.ending,
+            invalid: &[],
         };
         let own = serde_json::from_str(&json(dialect, &source).unwrap()).unwrap();
         (own, text(dialect, &source).unwrap())

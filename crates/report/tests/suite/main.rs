@@ -8,6 +8,7 @@ mod dialect;
 mod dialect_peers;
 mod figure;
 mod findings;
+mod imports;
 mod made_up;
 mod page;
 mod report;

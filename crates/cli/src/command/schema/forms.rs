@@ -10,7 +10,7 @@ use inferometer_catalog::model::Dtype;
 use inferometer_catalog::timing::Basis;
 use inferometer_core::doubt::{DoubtCode, Severity};
 use inferometer_core::point::Point;
-use inferometer_core::summary::{Distribution, Summary};
+use inferometer_core::summary::{Distribution, ObjectiveResult, Summary};
 use inferometer_import::{ImportedResult, Stored};
 use inferometer_plan::calibrate::Extrapolation;
 use inferometer_plan::memory::{MindieSizes, Part};
@@ -142,12 +142,24 @@ pub struct PrintedImport {
     results: Vec<ImportedResult>,
     /// What the results of each file show together.
     findings: Vec<ImportFinding>,
+    /// Each result judged by the objectives of `--slo`, where there are any.
+    slo: Option<Vec<JudgedImport>>,
     /// First and last line of each part that looks like a result and could not be read.
     unread: Vec<(u64, u64)>,
     /// The same by file.
     unread_of: BTreeMap<String, Vec<(u64, u64)>>,
     /// The folder in which each file's results are kept.
     kept: Vec<Option<String>>,
+}
+
+#[derive(JsonSchema)]
+pub struct JudgedImport {
+    file: String,
+    /// Of the result.
+    number: u64,
+    /// Absent where nothing is missed and not all is stated.
+    met: Option<bool>,
+    objectives: Vec<ObjectiveResult>,
 }
 
 #[derive(JsonSchema)]

@@ -1,7 +1,7 @@
 //! A stored sweep in another tool's words.
 
 use crate::options::{Format, OutputOptions};
-use crate::output::{Rendered, deliver};
+use crate::output::{Rendered, deliver, invalid_codes};
 use anyhow::bail;
 use inferometer_dialect::sweep::Points;
 use inferometer_dialect::{Foreign, Source};
@@ -47,6 +47,7 @@ fn read(sweep: &SweepDir, dialect: Foreign) -> anyhow::Result<Points> {
             scenario: &run.scenario()?,
             environment: &run.environment()?,
             ending: &run.ending()?,
+            invalid: &invalid_codes(&run.summary()?),
         };
         points.add(&name, &source);
     }

@@ -1,0 +1,101 @@
+//! Objectives judged by the figures that a result states. What it does not state is open, never met.
+
+use crate::doubt::ImportDoubtCode;
+use crate::summary::{ImportedSummary, Spread};
+use inferometer_core::slo::{Slo, SloMetric, SloScope};
+use inferometer_core::summary::{ObjectiveResult, SloResult};
+
+impl ImportedSummary {
+    /// Whether it meets objectives: those of single requests, and of percentiles that it does not
+    /// give, stay open.
+    pub fn judged(&self, objectives: &[Slo]) -> SloResult {
+        let results = objectives.iter().map(|slo| {
+            let value_ms = self.stated(slo).filter(|value| value.is_finite());
+            ObjectiveResult {
+                objective: slo.to_string(),
+                value_ms,
+                share: None,
+                met: value_ms.map(|value| value <= 1e3 * slo.limit.0.as_secs_f64()),
+            }
+        });
+        let objectives: Vec<ObjectiveResult> = results.collect();
+        let is_missed = objectives.iter().any(|it| it.met == Some(false));
+        let is_met = !objectives.is_empty() && objectives.iter().all(|it| it.met == Some(true));
+        SloResult {
+            attainment: None,
+            attainment_interval: None,
+            goodput_per_s: None,
+            jobs: None,
+            met: (is_missed || is_met).then_some(is_met),
+            objectives,
+        }
+    }
+
+    /// The figure that an objective limits.
+    fn stated(&self, slo: &Slo) -> Option<f64> {
+        let spread = self.spread_of(slo.metric)?.without_copies();
+        match slo.scope {
+            SloScope::Request | SloScope::Session => None,
+            SloScope::Mean => spread.mean,
+            SloScope::Percentile(asked) => {
+                let mut known = spread.percentiles().into_iter();
+                known
+                    .find(|(rank, _)| *rank == asked)
+                    .map(|(_, value)| value)
+            }
+        }
+    }
+
+    fn spread_of(&self, metric: SloMetric) -> Option<&Spread> {
+        // Without a stream there is no first token.
+        let is_whole = (self.doubts.iter()).any(|it| it.code == ImportDoubtCode::NotStreamed);
+        let latency = &self.latency;
+        let streamed = |spread| Option::<&Spread>::filter(spread, |_| !is_whole);
+        match metric {
+            SloMetric::Ttft => streamed(latency.ttft_ms.as_ref()),
+            SloMetric::Tpot => streamed(latency.tpot_ms.as_ref()),
+            SloMetric::Itl => streamed(latency.itl_ms.as_ref()),
+            SloMetric::MaxGap => streamed(latency.max_gap_ms.as_ref()),
+            SloMetric::E2e => latency.e2e_ms.as_ref(),
+            SloMetric::FirstAnswer | SloMetric::Job => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_file_does_not_state_is_open_and_never_met() {
+        let text = "Successful requests: 40\nRequest throughput (req/s): 2\nMean TTFT (ms): 100\n\
+                    P99 TTFT (ms): 600\nP99.9 TTFT (ms): 700\nMean E2EL (ms): 900\n";
+        let results = crate::read("notes.md", text).results;
+        let summary = results[0].summary.as_ref().unwrap();
+        let judged = |slos: &[&str]| {
+            let slos: Vec<Slo> = slos.iter().map(|slo| slo.parse().unwrap()).collect();
+            summary.judged(&slos)
+        };
+        assert_eq!(judged(&["ttft.p99=500ms"]).met, Some(false));
+        assert_eq!(judged(&["ttft.p99=600ms"]).met, Some(true));
+        assert_eq!(judged(&["ttft.p99.9=1s"]).met, Some(true));
+        assert_eq!(judged(&["e2e.mean=1us"]).met, Some(false));
+        for open in [
+            "ttft.p97=1000s",
+            "tpot.p99=1000s",
+            "e2e.p99=1000s",
+            "e2e=1000s",
+        ] {
+            let found = judged(&[open]);
+            assert_eq!(
+                (found.met, found.objectives[0].value_ms),
+                (None, None),
+                "{open}"
+            );
+        }
+        // One that is missed decides, one that is open leaves the others open.
+        assert_eq!(judged(&["ttft.p99=500ms", "tpot.p99=1s"]).met, Some(false));
+        assert_eq!(judged(&["ttft.p99=700ms", "tpot.p99=1s"]).met, None);
+        assert_eq!(judged(&[]).met, None);
+    }
+}

@@ -1,0 +1,198 @@
+//! Logs of grids: a script that runs many points and prints one log.
+
+use inferometer_import::{ImportedResult, measured, out_of_memory, read};
+
+/// The log of a script that ran a grid with one template after another.
+fn log(templates: &[&str], lengths: &[u32], loads: &[u32]) -> String {
+    let mut log = String::new();
+    let mut line = |level: &str, text: &str| {
+        log += &format!("[2031-03-01 09:00:00,243][261][{level}] {text}\n");
+    };
+    for template in templates {
+        line(
+            "INFO",
+            &format!("model: Qwen-14B-Chat, prompt template: {template}"),
+        );
+        for length in lengths {
+            for load in loads {
+                line("INFO", &format!("chunk_size: {length}, generate_size: 500"));
+                if *length >= 4000 && *load >= 64 {
+                    line(
+                        "ERROR",
+                        "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB",
+                    );
+                    line(
+                        "ERROR",
+                        &format!(
+                            "benchmark aborted: chunk_size {length}, generate_size 500, 并发 {load}"
+                        ),
+                    );
+                    line("INFO", &"-".repeat(120));
+                    continue;
+                }
+                let refused = load / 8;
+                if refused > 0 {
+                    line("ERROR", "request 0 refused: 抱歉，我无法续写这段内容。");
+                    line("ERROR", "request 1 refused: 抱歉，我无法续写这段内容。");
+                    line("INFO", &format!("refused: {refused}"));
+                }
+                let speed = f64::from(*load) * 1.7 + template.len() as f64;
+                line("INFO", &format!("总测试文本块数目: {}", 100 + refused));
+                line("INFO", &format!("并发: {load}"));
+                line("INFO", &format!("单个文本块长度: {length}"));
+                line("INFO", "生成文本长度: 500");
+                line("INFO", &format!("duration: {}", 400 / load));
+                line("INFO", &format!("completion-tokens/second: {speed}"));
+                line("INFO", "n-request: 100");
+                line("INFO", &format!("QPS: {}", f64::from(*load) / 4.0));
+                line("INFO", "None");
+                line("INFO", &"-".repeat(120));
+            }
+        }
+    }
+    log
+}
+
+fn failed(results: &[ImportedResult]) -> Vec<String> {
+    let failed = results.iter().filter(|found| found.error.is_some());
+    let point = |found: &ImportedResult| {
+        let point: Vec<String> = (found.point.iter())
+            .map(|(k, v)| format!("{k}={v}"))
+            .collect();
+        point.join(" ")
+    };
+    failed.map(point).collect()
+}
+
+#[test]
+fn every_point_that_ran_out_of_memory_is_one() {
+    let results = read(
+        "grid.log",
+        &log(&["v1"], &[1000, 4000, 8000], &[4, 64, 128]),
+    )
+    .results;
+    let expected = [
+        "ask_chars=500 concurrency=64 input_chars=4000",
+        "ask_chars=500 concurrency=128 input_chars=4000",
+        "ask_chars=500 concurrency=64 input_chars=8000",
+        "ask_chars=500 concurrency=128 input_chars=8000",
+    ];
+    assert_eq!(failed(&results), expected);
+    assert_eq!(results.iter().filter(|it| it.summary.is_some()).count(), 5);
+    assert_eq!(out_of_memory(&results).len(), 4);
+}
+
+#[test]
+fn a_load_is_found_above_the_trace_of_its_failure() {
+    let trace = "  File \"worker.py\", line 12, in run\n    step()\n".repeat(10);
+    let point = |load: u32| {
+        format!(
+            "input=1024 output=128 concurrency={load}\nTraceback (most recent call last):\n{trace}\
+             torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.16 GiB.\n\n"
+        )
+    };
+    let results = read("loop.log", &(point(64) + &point(128))).results;
+    let expected = [
+        "concurrency=64 input_tokens=1024 output_tokens=128",
+        "concurrency=128 input_tokens=1024 output_tokens=128",
+    ];
+    assert_eq!(failed(&results), expected);
+}
+
+#[test]
+fn requests_that_were_refused_are_accounted_for() {
+    let results = read("grid.log", &log(&["v1"], &[1000], &[4, 64])).results;
+    let requests = results[1].summary.as_ref().unwrap().requests;
+    assert_eq!(
+        (requests.planned, requests.ok, requests.failed),
+        (Some(108), Some(100), Some(8))
+    );
+    let codes: Vec<&str> = results[1].doubts.iter().map(|it| it.code.name()).collect();
+    assert!(!codes.contains(&"lost-requests"), "{codes:?}");
+}
+
+#[test]
+fn two_templates_of_one_log_are_two_settings() {
+    let results = read(
+        "grid.log",
+        &log(&["v1", "longer_v2"], &[1000, 4000], &[4, 64]),
+    )
+    .results;
+    assert_eq!(failed(&results).len(), 2, "one of each template");
+    let points: Vec<String> = (measured(&results).iter())
+        .map(|it| it.point.to_string())
+        .collect();
+    let of = |template: &str| points.iter().filter(|it| it.contains(template)).count();
+    assert_eq!(
+        (points.len(), of("template=v1"), of("template=longer_v2")),
+        (6, 3, 3),
+        "{points:?}"
+    );
+    let one = read("grid.log", &log(&["v1"], &[1000, 4000], &[4, 64])).results;
+    assert!(
+        measured(&one)
+            .iter()
+            .all(|it| !it.point.to_string().contains("template"))
+    );
+}
+
+#[test]
+fn versions_of_an_engine_are_never_repeats_of_each_other() {
+    let block = |rate: f64| {
+        format!(
+            "Successful requests: 500\nMaximum request concurrency: 16\n\
+             Request throughput (req/s): {rate}\nMean TTFT (ms): 90\nP99 TTFT (ms): 200\n"
+        )
+    };
+    let titled = format!(
+        "# Week\n## vLLM v0.31.0\n{}\n## vLLM v0.32.0\n{}",
+        block(9.4),
+        block(8.1)
+    );
+    let launched = format!(
+        "docker run vllm/vllm-openai:v0.31.0 --model m\n{}\ndocker run vllm/vllm-openai:v0.32.0 --model m\n{}",
+        block(9.4),
+        block(8.1)
+    );
+    let said = format!(
+        "vllm version: 0.31.0\n{}\nvllm version: 0.32.0\n{}",
+        block(9.4),
+        block(8.1)
+    );
+    for text in [titled, launched, said] {
+        let results = read("notes.md", &text).results;
+        let versions: Vec<_> = results
+            .iter()
+            .map(|it| it.facts.get("version").cloned())
+            .collect();
+        assert_eq!(
+            versions,
+            ["0.31.0", "0.32.0"].map(|it| Some(it.to_owned())),
+            "{text}"
+        );
+        let points: Vec<String> = (measured(&results).iter())
+            .map(|it| it.point.key())
+            .collect();
+        assert!(points.len() == 2 && points[0] != points[1], "{points:?}");
+    }
+    // By the names of their files.
+    let mut files = read("old/vllm-0.6.6-c16.txt", &block(8.0)).results;
+    files.extend(read("old/vllm-0.8.5-c16.txt", &block(8.7)).results);
+    let points: Vec<String> = (measured(&files).iter())
+        .map(|it| it.point.to_string())
+        .collect();
+    assert_eq!(
+        points,
+        [
+            "concurrency=16, version=0.6.6",
+            "concurrency=16, version=0.8.5"
+        ]
+    );
+    // Files of one version are repeats.
+    let mut files = read("run1.txt", &block(8.0)).results;
+    files.extend(read("run2.txt", &block(8.1)).results);
+    let points: Vec<String> = (measured(&files).iter())
+        .map(|it| it.point.to_string())
+        .collect();
+    assert_eq!(points, ["concurrency=16"; 2]);
+}

@@ -1,0 +1,109 @@
+//! What an import shows: grids, objectives, and results that only their files tell apart.
+
+use inferometer_core::slo::Slo;
+use inferometer_import::{Imported, Stored, read};
+use inferometer_page::markdown;
+use inferometer_report::import::{ImportReport, compose, figures};
+use inferometer_text::Lang;
+
+fn stored(imported: Imported) -> Stored {
+    Stored::new(
+        imported,
+        "notes".to_owned(),
+        "2031-01-01T00:00:00Z".to_owned(),
+    )
+}
+
+/// A log with a result for each pair of lengths at two loads, for each template.
+fn grid(templates: &[&str]) -> Stored {
+    let mut log = String::new();
+    for template in templates {
+        log += &format!("prompt template: {template}\n");
+        for (input, ask, load) in [
+            (1000, 500, 4),
+            (1000, 4000, 4),
+            (4000, 500, 4),
+            (4000, 4000, 4),
+            (1000, 500, 16),
+            (1000, 4000, 16),
+            (4000, 500, 16),
+            (4000, 4000, 16),
+        ] {
+            let speed = load * 10 + input / 1000 + template.len();
+            log += &format!(
+                "并发: {load}\n单个文本块长度: {input}\n生成文本长度: {ask}\nduration: 100\n\
+                 completion-tokens/second: {speed}\nn-request: 100\nQPS: 1.0\n{}\n",
+                "-".repeat(40)
+            );
+        }
+    }
+    stored(read("grid.log", &log))
+}
+
+#[test]
+fn the_grid_of_a_log_has_heat_maps_one_for_each_load_and_template() {
+    let maps = |templates: &[&str]| {
+        let stored = grid(templates);
+        let figures = figures(&ImportReport::new(&stored, None, Lang::En));
+        let maps = figures
+            .iter()
+            .filter(|figure| figure.id.starts_with("grid"));
+        maps.map(|figure| figure.title.clone()).collect::<Vec<_>>()
+    };
+    let one = maps(&["v1"]);
+    assert_eq!(one.len(), 2, "{one:?}");
+    let two = maps(&["v1", "longer"]);
+    assert_eq!(two.len(), 4, "{two:?}");
+    assert!(two.iter().filter(|title| title.contains("longer")).count() == 2);
+}
+
+#[test]
+fn objectives_are_met_missed_or_not_stated() {
+    let table = "| concurrency | QPS | TTFT p99 (ms) | TPOT p99 (ms) |\n|---|---|---|---|\n\
+                 | 4 | 2.0 | 400 | 20 |\n| 8 | 3.0 | 600 | 30 |\n| 16 | 4.0 | 300 | - |\n";
+    let stored = stored(read("notes.md", table));
+    let slos: Vec<Slo> = ["ttft.p99=500ms", "tpot.p99=25ms"]
+        .map(|slo| slo.parse().unwrap())
+        .to_vec();
+    let shown = |objectives: &[Slo], lang| {
+        let report = ImportReport {
+            objectives,
+            ..ImportReport::new(&stored, None, lang)
+        };
+        markdown::render(&compose(&report))
+    };
+    let english = shown(&slos, Lang::En);
+    for expected in [
+        "| met |",
+        "missed: ttft.p99=500ms (600 ms), tpot.p99=25ms (30.0 ms)",
+        "not stated: tpot.p99=25ms",
+    ] {
+        assert!(english.contains(expected), "{expected}\n{english}");
+    }
+    assert!(shown(&slos, Lang::Zh).contains("未给出：tpot.p99=25ms"));
+    assert!(!shown(&[], Lang::En).contains("SLO"));
+}
+
+#[test]
+fn results_of_one_load_are_named_by_their_files_and_days() {
+    let saved = |name: &str, date: &str, rate: f64| {
+        let text = format!(
+            r#"{{"date": "{date}", "model_id": "m", "max_concurrency": 16, "duration": 50.0,
+            "completed": 500, "failed": 0, "num_prompts": 500, "request_throughput": {rate},
+            "mean_ttft_ms": 90.0}}"#
+        );
+        read(name, &text).results
+    };
+    let mut imported = Imported::default();
+    imported
+        .results
+        .extend(saved("w/w01.json", "20310824-030000", 9.5));
+    imported
+        .results
+        .extend(saved("w/w02.json", "20310831-030000", 7.9));
+    let stored = stored(imported);
+    let text = markdown::render(&compose(&ImportReport::new(&stored, None, Lang::En)));
+    for expected in ["w01 (2031-08-24)", "w02 (2031-08-31)"] {
+        assert!(text.contains(expected), "{text}");
+    }
+}
