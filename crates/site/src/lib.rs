@@ -5,9 +5,11 @@
 //! can end the script element, and the script writes text, never markup.
 
 mod live;
+mod metrics;
 mod start;
 
 pub use live::{MayEnd, live_page};
+pub use metrics::{View, open_metrics};
 pub use start::{Form, FormOption, start_page};
 
 use inferometer_analysis::compare::Metric;

@@ -5,7 +5,6 @@ mod follow;
 mod home;
 mod index;
 mod live;
-mod metrics;
 mod start;
 
 pub use follow::follow;

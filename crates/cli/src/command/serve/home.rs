@@ -3,7 +3,6 @@
 use super::beside;
 use super::index::{Index, keep};
 use super::live;
-use super::metrics::{self, View};
 use super::start::{Started, Starter};
 use crate::command::{compare, history, runs, site};
 use crate::language::language;
@@ -20,7 +19,7 @@ use inferometer_report::runs::{KnownResult, value};
 use inferometer_runner::fetched::Wanted;
 use inferometer_runner::now::{goes_on, measured, wish_end};
 use inferometer_site::{
-    Entry, Hosting, MayEnd, index, live_page, plain_page, said_page, start_page,
+    Entry, Hosting, MayEnd, View, index, live_page, open_metrics, plain_page, said_page, start_page,
 };
 use inferometer_store::run_dir::instant;
 use inferometer_store::stored::Stored;
@@ -246,7 +245,9 @@ impl Home {
         loop {
             for index in &self.indices {
                 let unkept = locked(index).unkept();
-                unkept.map(keep);
+                if let Some(unkept) = unkept {
+                    keep(unkept);
+                }
             }
             let next = self.indices.iter().find_map(|index| {
                 let path = locked(index).unchecked()?;
@@ -460,7 +461,7 @@ impl Home {
                 records: ended.collect(),
             })
         });
-        metrics::text(&Vec::from_iter(views))
+        open_metrics(&Vec::from_iter(views))
     }
 }
 

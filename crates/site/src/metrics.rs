@@ -58,7 +58,7 @@ const QUANTITIES: [Quantity; 4] = [
     },
 ];
 
-pub fn text(runs: &[View]) -> String {
+pub fn open_metrics(runs: &[View]) -> String {
     let mut out = String::new();
     let mut family = |name: &str, kind: &str, help: &str, lines: String| {
         let _ = write!(out, "# TYPE {name} {kind}\n# HELP {name} {help}\n{lines}");
@@ -146,7 +146,7 @@ mod tests {
             outcome: Outcome::Done,
             ..Record::default()
         };
-        let text = text(&[View {
+        let text = open_metrics(&[View {
             run: "a\"b\n".to_owned(),
             model: "m\\x".to_owned(),
             load: "concurrency=8".to_owned(),
@@ -164,7 +164,7 @@ mod tests {
     fn the_dashboard_asks_for_what_is_served() {
         let dashboard = include_str!("../../../../../docs/grafana.json");
         let dashboard: serde_json::Value = serde_json::from_str(dashboard).unwrap();
-        let served = text(&[View {
+        let served = open_metrics(&[View {
             run: "a".to_owned(),
             model: "m".to_owned(),
             load: "concurrency=8".to_owned(),
