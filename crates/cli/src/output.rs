@@ -365,16 +365,9 @@ pub fn style() -> TextStyle {
 pub fn fitted(line: &str, out: &(impl IsTerminal + AsFd)) -> String {
     let size = terminal_size_of(out).filter(|_| out.is_terminal());
     match size {
-        Some((columns, _)) => broken(line, usize::from(columns.0)),
+        Some((columns, _)) => text::broken(line, usize::from(columns.0)),
         None => line.to_owned(),
     }
-}
-
-fn broken(line: &str, columns: usize) -> String {
-    if text::width(line) <= columns {
-        return line.to_owned();
-    }
-    text::wrap(line, columns.saturating_sub(2)).join("\n  ")
 }
 
 /// Writes to standard output. A reader that went away has seen enough, and what is still to be
@@ -392,18 +385,4 @@ pub fn print(text: &str) -> anyhow::Result<()> {
 pub fn invalid_codes(summary: &Summary) -> Vec<&'static str> {
     let grave = (summary.doubts.iter()).filter(|doubt| doubt.severity == Severity::Invalid);
     grave.map(|doubt| doubt.code.into_str()).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_line_is_broken_to_the_columns_of_a_terminal() {
-        let line = "probes: 3; look back on them with: inferometer history watched";
-        assert_eq!(broken(line, 80), line);
-        let narrow = broken(line, 40);
-        assert!(narrow.lines().all(|part| part.len() <= 40), "{narrow}");
-        assert_eq!(narrow.replace("\n  ", " "), line);
-    }
 }

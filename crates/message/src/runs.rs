@@ -24,7 +24,7 @@ texts! {
         Damaged => "{path}: DAMAGED: {what}", "{path}：已损坏：{what}";
         Failed => "{count} failed", "失败 {count}";
         SloMissed => "SLO missed", "SLO 未达标";
-        Limited => "… and {older} older: --limit all shows all", "……另有 {older} 条更早的记录：--limit all 列出全部";
+        Limited => "… and {older} older: --limit 0 shows all", "……另有 {older} 条更早的记录：--limit 0 列出全部";
         NoRuns => "No runs here yet.", "这里还没有运行记录。";
     }
 }

@@ -7,7 +7,7 @@ mod bars;
 mod grid;
 mod lines;
 
-pub use lines::{pad_left, pad_right, shorten, width, wrap};
+pub use lines::{broken, pad_left, pad_right, shorten, width, wrap};
 
 use crate::doc::{Block, Command, Doc, Follow, Note, Pair, Section, Tone, Verdict};
 use inferometer_text::hostile;

@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn the_dashboard_asks_for_what_is_served() {
-        let dashboard = include_str!("../../../../../docs/grafana.json");
+        let dashboard = include_str!("../../../docs/grafana.json");
         let dashboard: serde_json::Value = serde_json::from_str(dashboard).unwrap();
         let served = open_metrics(&[View {
             run: "a".to_owned(),

@@ -28,9 +28,7 @@ use inferometer_store::sweep_dir::{SweepDir, SweepPlan, TrialState};
 use inferometer_text::Lang;
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 #[derive(Args)]
 pub struct RunsArguments {
@@ -44,9 +42,9 @@ pub struct RunsArguments {
     /// Only those with that option, tag, model, server, engine, label, kind or state (repeatable)
     #[arg(long = "where", value_name = "K=V", value_parser = condition)]
     pub only: Vec<Condition>,
-    /// So many, the newest [text in a terminal: 30; else all]
-    #[arg(long, value_name = "N|all")]
-    pub limit: Option<Limit>,
+    /// So many, the newest; 0 for all [text in a terminal: 30; else all]
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
     #[command(flatten)]
     pub columns: ColumnOptions,
     /// Language [from the locale]
@@ -55,29 +53,7 @@ pub struct RunsArguments {
 }
 
 /// What a reader of a terminal takes in.
-const IN_TERMINAL: NonZeroUsize = NonZeroUsize::new(30).expect("above 0");
-
-/// How many results are listed, the newest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
-    Newest(NonZeroUsize),
-    All,
-}
-
-impl FromStr for Limit {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            // As in other tools that list.
-            "all" | "0" => Ok(Limit::All),
-            number => match number.parse() {
-                Ok(count) => Ok(Limit::Newest(count)),
-                Err(_) => Err("a number, or all".to_owned()),
-            },
-        }
-    }
-}
+const IN_TERMINAL: usize = 30;
 
 pub fn run(arguments: &RunsArguments) -> anyhow::Result<Exit> {
     let folder = arguments.folder.as_deref().unwrap_or(Path::new(RUNS));
@@ -89,13 +65,11 @@ pub fn run(arguments: &RunsArguments) -> anyhow::Result<Exit> {
     stored.sort_by(|a, b| (&b.started, &b.path).cmp(&(&a.started, &a.path)));
     let all = stored.len();
     let format = arguments.format.unwrap_or(ListFormat::Text);
-    let usual = match format {
-        ListFormat::Text if std::io::stdout().is_terminal() => Limit::Newest(IN_TERMINAL),
-        _ => Limit::All,
-    };
-    let limit = match arguments.limit.unwrap_or(usual) {
-        Limit::Newest(count) => count.get(),
-        Limit::All => usize::MAX,
+    let is_read = format == ListFormat::Text && std::io::stdout().is_terminal();
+    let limit = match arguments.limit {
+        None if is_read => IN_TERMINAL,
+        None | Some(0) => usize::MAX,
+        Some(count) => count,
     };
     // What is not shown need not be read.
     if arguments.only.is_empty() {

@@ -92,13 +92,8 @@ pub struct SweepArguments {
     pub keep_cache: bool,
     /// Of a sweep that is taken up (--out), measure points again that were INVALID; the new
     /// measurement counts, and the old one is kept
-    #[arg(
-        long,
-        value_name = "invalid",
-        hide_possible_values = true,
-        help_heading = "Sweep"
-    )]
-    pub again: Option<AgainName>,
+    #[arg(long, value_name = "invalid", help_heading = "Sweep", value_parser = again)]
+    pub again: Option<Again>,
     /// An axis of the started engine's launch flags, or one derived from others, as in
     /// 'max-num-seqs=min(256, max-num-batched-tokens)' (repeatable); the engine is restarted
     /// where a flag changes
@@ -110,10 +105,10 @@ pub struct SweepArguments {
     pub engine: EngineArguments,
 }
 
-/// Points that are measured again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum AgainName {
-    Invalid,
+fn again(word: &str) -> Result<Again, &'static str> {
+    (word == "invalid")
+        .then_some(Again::Invalid)
+        .ok_or("choose invalid")
 }
 
 /// Order of repeats.
@@ -212,10 +207,7 @@ pub fn run(mut arguments: SweepArguments, serve: Serve) -> anyhow::Result<Exit> 
         progress: &mut progress,
     };
     driver.rest = arguments.rest.unwrap_or_default().0;
-    driver.again = match arguments.again {
-        Some(AgainName::Invalid) => Again::Invalid,
-        None => Again::Unfinished,
-    };
+    driver.again = arguments.again.unwrap_or_default();
     if arguments.keep_cache {
         driver.cache = PrefixCache::Kept;
     }

@@ -538,11 +538,11 @@ fn the_list_is_narrowed_by_what_is_known_of_runs_and_by_number() {
     assert_eq!(names(&["--limit", "1"]), ["b"], "the newest");
     let one = place.run(&["runs", "--limit", "1", "--lang", "en"]);
     assert!(
-        one.stdout.contains("… and 1 older: --limit all"),
+        one.stdout.contains("… and 1 older: --limit 0"),
         "{}",
         one.stdout
     );
-    assert_eq!(names(&["--limit", "all"]).len(), 2);
+    assert_eq!(names(&["--limit", "0"]).len(), 2);
     let none = place.run(&["runs", "--where", "concurrency=16"]);
     none.assert_refused(&["concurrency=16", "4, 8"]);
     // A name of the list is taken by history, too.

@@ -89,6 +89,14 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
+/// A line in several where there are fewer columns, those that follow indented.
+pub fn broken(line: &str, columns: usize) -> String {
+    if width(line) <= columns {
+        return line.to_owned();
+    }
+    wrap(line, columns.saturating_sub(2)).join("\n  ")
+}
+
 /// Pieces between which a line may break: words, single blanks and single wide characters. A
 /// sign that closes stays with what it closes, one that opens with what it opens.
 fn atoms(text: &str) -> Vec<&str> {
@@ -144,6 +152,15 @@ fn split_word(word: &str, columns: usize) -> (&str, &str) {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_line_is_broken_to_the_columns_of_a_terminal() {
+        let line = "probes: 3; look back on them with: inferometer history watched";
+        assert_eq!(broken(line, 80), line);
+        let narrow = broken(line, 40);
+        assert!(narrow.lines().all(|part| part.len() <= 40), "{narrow}");
+        assert_eq!(narrow.replace("\n  ", " "), line);
+    }
 
     #[test]
     fn a_wide_character_takes_two_columns() {

@@ -66,9 +66,7 @@ pub struct SweepKnee {
 
 #[derive(JsonSchema)]
 pub struct SweepFinding {
-    /// `knee`, `failures-from`, `out-of-memory`, `score-falls`, `least-efficient`,
-    /// `large-difference`, `winner`, `no-difference`, `hidden-stalls`, `cold-model`,
-    /// `lost-requests`, `client-bottleneck`.
+    /// `knee`, `failures-from`, `out-of-memory`, `winner` and the like.
     kind: String,
     text: String,
     /// The numbers that support it.
