@@ -152,6 +152,17 @@ impl<'a> ReportedResult<'a> {
         (!self.found.file.ends_with(".db")).then_some(self.found.lines)
     }
 
+    /// The file that it was read from, and the day on which it was saved.
+    fn source_name(&self) -> String {
+        let file = Path::new(&self.found.file).file_stem().unwrap_or_default();
+        let file = file.to_string_lossy();
+        let date = self.found.facts.get("date");
+        match date.and_then(|date| date.split(' ').next()) {
+            Some(day) => format!("{file} ({day})"),
+            None => file.into_owned(),
+        }
+    }
+
     pub(crate) fn throughput(&self) -> ImportedThroughput {
         let summary = self.found.summary.as_ref();
         summary.map_or(ImportedThroughput::default(), |it| it.throughput)

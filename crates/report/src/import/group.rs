@@ -13,7 +13,6 @@ use inferometer_text::Lang;
 use inferometer_text::punctuation::PunctuationText;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 /// Columns of latencies up to which every statistic that was read is shown.
 const MOST_STATISTICS: usize = 9;
@@ -196,7 +195,7 @@ fn table(
         ("template", ImportText::Template),
     ] {
         let value = |it: &ReportedResult<'_>| it.found.facts.get(fact).cloned().unwrap_or_default();
-        let is_in_name = |(_, it): &Row<'_>| source_name(it.found).contains(&value(it));
+        let is_in_name = |(_, it): &Row<'_>| it.source_name().contains(&value(it));
         let is_told = are_alike && rows.iter().all(is_in_name);
         if differ(rows, value) && !is_told {
             columns.push(texts(Column::left(title.text(lang)), &value));
@@ -204,7 +203,7 @@ fn table(
     }
     if are_alike {
         let file = Column::wrapped(ImportText::File.text(lang));
-        columns.push(texts(file, &|it| source_name(it.found)));
+        columns.push(texts(file, &|it| it.source_name()));
     }
     columns.push(texts(Column::left(ImportText::Load.text(lang)), &|it| {
         it.load()
@@ -265,20 +264,6 @@ fn are_alike(group: &ResultGroup, rows: &[Row<'_>]) -> bool {
     let told = |(_, it): &Row<'_>| (it.load(), own_name(group, it.found).map(str::to_owned));
     let distinct: BTreeSet<_> = rows.iter().map(told).collect();
     distinct.len() < rows.len() && differ(rows, |it| it.found.file.clone())
-}
-
-/// The file that a result was read from, and the day on which it was saved.
-pub(super) fn source_name(found: &ImportedResult) -> String {
-    let path = Path::new(&found.file);
-    let file = path.file_stem().unwrap_or_default().to_string_lossy();
-    match found
-        .facts
-        .get("date")
-        .and_then(|date| date.split(' ').next())
-    {
-        Some(day) => format!("{file} ({day})"),
-        None => file.into_owned(),
-    }
 }
 
 /// Whether a result meets the objectives, and which it misses or does not tell of.

@@ -1,7 +1,7 @@
 //! What results of another tool show together: as measured points, so that the charts and the
 //! rules of a sweep's findings serve them too.
 
-use super::{ImportReport, ReportedResult, group, side_by_side};
+use super::{ImportReport, ReportedResult, side_by_side};
 use crate::findings::{self, Finding, FindingKind};
 use inferometer_chart::measured::{MeasuredPoint, MeasuredPoints, SETTING, is_load};
 use inferometer_chart::{self, Shown};
@@ -92,8 +92,8 @@ enum Names {
 }
 
 impl Names {
-    fn of_group(report: &ImportReport<'_>, of: &ResultGroup) -> Self {
-        let members = report.rows(of).into_iter().map(|(_, result)| result);
+    fn of_group(report: &ImportReport<'_>, group: &ResultGroup) -> Self {
+        let members = report.rows(group).into_iter().map(|(_, result)| result);
         let measured: Vec<&ReportedResult<'_>> =
             members.filter(|result| result.measured.is_some()).collect();
         let loads: BTreeSet<String> = measured.iter().map(|result| result.point().key()).collect();
@@ -116,7 +116,7 @@ impl Names {
         let label = result.found.label.as_deref().unwrap_or_default();
         match self {
             Names::Headings => Some(label.to_owned()),
-            Names::Files => Some(group::source_name(result.found)),
+            Names::Files => Some(result.source_name()),
             Names::Numbers => Some(format!("#{} {label}", result.number).trim_end().to_owned()),
             Names::Settings => {
                 let own = point.0.iter();
