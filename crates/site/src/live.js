@@ -62,7 +62,7 @@
   const asSvg = (svg) => {
     const copy = svg.cloneNode(true);
     copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-    const kept = ["fill", "stroke", "stroke-width", "stroke-dasharray", "font-size", "font-family"];
+    const kept = ["fill", "stroke", "stroke-width", "stroke-dasharray", "paint-order", "font-size", "font-family"];
     const own = [...svg.querySelectorAll("*")];
     [...copy.querySelectorAll("*")].forEach((part, nth) => {
       const style = getComputedStyle(own[nth]);
