@@ -36,6 +36,7 @@ use exit::Exit;
 use inferometer_core::guard::is_guarded;
 use inferometer_engine::{SUPERVISOR_WORD, supervise};
 use inferometer_runner::with_causes;
+use inferometer_text::hostile::printable;
 use inferometer_text::secret::{REDACTED, without_credentials};
 use inferometer_text::{Lang, texts};
 use std::process::ExitCode;
@@ -44,6 +45,9 @@ use std::process::ExitCode;
 const NO_THREAD: &str = "no thread could be started: the limit on processes or memory is reached; \
     raise it (ulimit -u, ulimit -v, the container's pids limit) or ask for fewer --workers; what was \
     measured is kept";
+
+/// Letters of an error, whatever name or text of others it repeats.
+const LONGEST_ERROR: usize = 10_000;
 
 fn main() -> ExitCode {
     signals::survive_file_limit();
@@ -112,8 +116,9 @@ fn main() -> ExitCode {
                 Lang::En => format!("error: {}", with_causes(error.as_ref())),
                 Lang::Zh => format!("错误：{}", chinese::errors::with_causes(&error)),
             };
-            // Errors name what was given, passwords of URLs included.
-            eprintln!("{}", without_credentials(&one_line(&said)));
+            // Errors name what was given, passwords of URLs and signs for terminals included.
+            let said = without_credentials(&one_line(&said));
+            eprintln!("{}", printable(&said, LONGEST_ERROR));
             Exit::Error.into()
         }
     }

@@ -274,14 +274,11 @@ impl Record {
         let Some(failure) = self.failure() else {
             return false;
         };
-        match self.status {
-            Some(status) => matches!(status, 502..=504),
-            None if self.first_byte.is_some() => false,
-            None => {
-                matches!(failure.phase, Phase::Resolve | Phase::Connect)
-                    || failure.class == FailureClass::Disconnected
-            }
-        }
+        let is_lost = || {
+            matches!(failure.phase, Phase::Resolve | Phase::Connect)
+                || failure.class == FailureClass::Disconnected
+        };
+        matches!(self.status, Some(502..=504)) || self.first_byte.is_none() && is_lost()
     }
 
     /// It found nobody, or nobody who would take it now.

@@ -4,9 +4,51 @@
 //! that lies in one piece is given without a copy; only what is split between pieces is kept.
 
 use memchr::memchr2;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Longest line or event that is kept; a server that sends more is not sending events.
 const LONGEST: usize = 64 << 20;
+/// What the unfinished events of all streams may hold together: a thousand streams could each keep
+/// to the limit of one and leave no memory to anybody.
+const MOST_HELD: usize = 512 << 20;
+/// Shorter ones are not counted.
+const FREE: usize = 64 << 10;
+
+static HELD: AtomicUsize = AtomicUsize::new(0);
+
+/// The part of [`MOST_HELD`] that one stream has taken.
+#[derive(Debug)]
+struct Share<'a> {
+    held: &'a AtomicUsize,
+    own: usize,
+}
+
+impl Share<'_> {
+    /// Takes what this many bytes need; false if there is not as much.
+    fn take(&mut self, bytes: usize) -> bool {
+        let more = bytes.saturating_sub(self.own);
+        if bytes <= FREE || more == 0 {
+            return true;
+        }
+        self.own += more;
+        self.held.fetch_add(more, Relaxed) + more <= MOST_HELD
+    }
+}
+
+impl Default for Share<'static> {
+    fn default() -> Self {
+        let (held, own) = (&HELD, 0);
+        Share { held, own }
+    }
+}
+
+impl Drop for Share<'_> {
+    fn drop(&mut self) {
+        if self.own > 0 {
+            self.held.fetch_sub(self.own, Relaxed);
+        }
+    }
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event<'a> {
@@ -15,7 +57,7 @@ pub struct Event<'a> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("an event of more than 64 MiB")]
+#[error("an event of more than 64 MiB, or unfinished ones of more than 512 MiB in all streams")]
 pub struct TooLong;
 
 /// How messages are told apart.
@@ -37,6 +79,7 @@ pub struct SseParser {
     /// The event has at least one `data:` line.
     has_data: bool,
     name: Option<String>,
+    held: Share<'static>,
     /// The last piece ended in CR, so that a LF at the start of the next belongs to it.
     skip_line_feed: bool,
     /// The first line has been seen, so that a byte order mark is data.
@@ -72,9 +115,7 @@ impl SseParser {
                 continue;
             }
             let Some(end) = memchr2(b'\n', b'\r', rest) else {
-                if self.line.len() + rest.len() > LONGEST {
-                    return Err(TooLong);
-                }
+                self.hold(rest.len())?;
                 self.line.extend_from_slice(rest);
                 return Ok(());
             };
@@ -111,6 +152,15 @@ impl SseParser {
         Ok(())
     }
 
+    /// Whether so much more may be kept.
+    fn hold(&mut self, more: usize) -> Result<(), TooLong> {
+        let all = self.line.len() + self.data.len() + more;
+        match all <= LONGEST && self.held.take(all) {
+            true => Ok(()),
+            false => Err(TooLong),
+        }
+    }
+
     fn take_line(&mut self, line: &[u8], give: &mut impl FnMut(Event<'_>)) -> Result<(), TooLong> {
         let line = match (self.started, line) {
             (false, [0xEF, 0xBB, 0xBF, after @ ..]) => after,
@@ -137,9 +187,7 @@ impl SseParser {
         let value = value.strip_prefix(b" ").unwrap_or(value);
         match field {
             b"data" => {
-                if self.data.len() + value.len() > LONGEST {
-                    return Err(TooLong);
-                }
+                self.hold(value.len())?;
                 if self.has_data {
                     self.data.push(b'\n');
                 }
@@ -187,6 +235,22 @@ fn whole_event(piece: &[u8]) -> Option<(Event<'_>, &[u8])> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn all_streams_together_hold_no_more_than_there_is_for_them() {
+        let held = AtomicUsize::new(0);
+        let share = || Share {
+            held: &held,
+            own: 0,
+        };
+        let (mut one, mut other) = (share(), share());
+        assert!(one.take(MOST_HELD - FREE) && one.take(1));
+        assert!(other.take(FREE), "what is short is free");
+        assert!(!other.take(FREE + 1));
+        drop((one, other));
+        assert!(share().take(MOST_HELD));
+        assert_eq!(held.into_inner(), 0, "all of it comes back");
+    }
 
     /// All events of a body that comes in the given pieces.
     fn events(pieces: &[&[u8]]) -> Vec<(Vec<u8>, Option<String>)> {

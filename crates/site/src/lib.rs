@@ -352,9 +352,20 @@ fn words(result: &KnownResult, tags: &[String]) -> String {
     let server = result.server.join(" ");
     // With the year, which the list leaves out.
     let started = result.started.as_deref().unwrap_or_default();
+    let kind = [Lang::En, Lang::Zh].map(|lang| result.what.kind().text(lang));
     let (when, tags, state) = (result.when(), tags.join(" "), state.join(" "));
-    let all = [&result.name, label, &tags, &server, started, &when, &state].join(" ");
-    printable(&all, 2 * MOST_CHARS).to_lowercase()
+    let kind = kind.join(" ");
+    let all = [
+        &result.name,
+        label,
+        &kind,
+        &state,
+        started,
+        &when,
+        &tags,
+        &server,
+    ];
+    printable(&all.join(" "), 4 * MOST_CHARS).to_lowercase()
 }
 
 /// Whether its load is held as streams or as a rate, where that is known.

@@ -300,13 +300,19 @@
     away = true;
     byId("state").textContent = say(data.away);
   };
-  // A browser has few connections to one server: a page that nobody looks at gives its own back.
+  // A browser has few connections to one server: a page that nobody looks at asks now and then.
+  let again = null;
   const follow = () => {
+    clearTimeout(again);
     events?.close();
-    if (document.hidden) return;
     events = new EventSource(`${data.run}/live`);
-    events.onmessage = heard;
     events.onerror = lost;
+    events.onmessage = (event) => {
+      heard(event);
+      if (!document.hidden || events.readyState === EventSource.CLOSED) return;
+      events.close();
+      again = setTimeout(follow, 10000);
+    };
   };
   document.addEventListener("visibilitychange", follow);
   follow();

@@ -5,6 +5,7 @@ use crate::exit::Exit;
 use crate::output::print;
 use anyhow::{Context, bail};
 use clap::{Args, Command, Subcommand};
+use inferometer_text::secret::command_secrets;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -115,6 +116,11 @@ fn taken_apart(
     if !(words.first()).is_some_and(|word| shared.contains(&word.as_str())) {
         bail!(
             "after -- comes a measurement that pods can share: run, sweep or capacity with a URL and its options"
+        );
+    }
+    if !command_secrets(words).is_empty() {
+        bail!(
+            "the command holds a password or key, which everybody could read in the manifest; put it into a Secret of the cluster and name that: --secret SECRET/KEY for the API key, --env-secret SECRET for variables such as INFEROMETER_HEADER"
         );
     }
     let line = std::iter::once("inferometer".to_owned()).chain(words.iter().cloned());

@@ -26,7 +26,7 @@ use inferometer_store::run_dir::RunDir;
 use inferometer_store::stored::{Kind, Stored, is_newer, list};
 use inferometer_store::sweep_dir::{SweepDir, SweepPlan, TrialState};
 use inferometer_text::Lang;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
@@ -163,7 +163,7 @@ pub fn known(stored: &Stored) -> KnownResult {
     };
     KnownResult {
         started: stored.started.clone(),
-        server: stored.server.clone(),
+        server: stored.server.iter().cloned().chain(known.server).collect(),
         path: stored.path.clone(),
         state: match known.state {
             RunState::Unfinished if goes_on(&stored.path) => RunState::Running,
@@ -205,7 +205,9 @@ fn study_of(stored: &Stored) -> KnownResult {
     }
 }
 
-/// The figures of one result can stand in a line; of several, the report shows them.
+/// Headings and facts of an import by which it is found.
+const MOST_WORDS: usize = 60;
+
 fn import_of(stored: &Stored) -> KnownResult {
     let import = inferometer_import::Stored::open(&stored.path);
     let is_damaged = import.is_err();
@@ -230,8 +232,15 @@ fn import_of(stored: &Stored) -> KnownResult {
             by_load(loads.collect())
         })
         .find(|ladder| ladder.len() > 2);
+    let told = results.iter().flat_map(|result| {
+        let heading = result.section.iter().chain(&result.heading);
+        heading.chain(result.facts.values())
+    });
+    let words: BTreeSet<&String> = told.collect();
+    let words = words.into_iter().take(MOST_WORDS).cloned().collect();
     let results = results.len();
     KnownResult {
+        server: words,
         curve: ladders.unwrap_or_default(),
         ..KnownResult::new(&name(stored), Listed::Import { results }, state)
     }
@@ -245,8 +254,12 @@ fn comparison_of(stored: &Stored) -> KnownResult {
         Some(_) => RunState::Invalid,
         None => RunState::Damaged,
     };
-    let sides = kept.map_or(0, |kept| kept.sides.len());
-    KnownResult::new(&name(stored), Listed::Comparison { sides }, state)
+    let names = kept.map_or_else(Vec::new, |kept| kept.sides);
+    let sides = names.len();
+    KnownResult {
+        server: names,
+        ..KnownResult::new(&name(stored), Listed::Comparison { sides }, state)
+    }
 }
 
 fn run_of(stored: &Stored) -> KnownResult {

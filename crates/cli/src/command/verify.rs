@@ -10,6 +10,7 @@ use inferometer_message::RunsText;
 use inferometer_runner::fetched::Wanted;
 use inferometer_store::verify::{Integrity, Verified, verify};
 use inferometer_text::Lang;
+use inferometer_text::hostile::printable;
 use std::path::Path;
 
 #[derive(Args)]
@@ -40,8 +41,12 @@ pub fn run(arguments: &VerifyArguments) -> anyhow::Result<Exit> {
     Ok(Exit::fine_if(!damaged))
 }
 
+/// Letters of a name or of what is wrong with it: both may be a stranger's.
+const LONGEST_LINE: usize = 1_000;
+
 fn lines(verified: &Verified, lang: Lang) -> Vec<String> {
-    let path = shown(&verified.path).display().to_string();
+    let safe = |text: &str| printable(text, LONGEST_LINE);
+    let path = safe(&shown(&verified.path).display().to_string());
     match &verified.state {
         Integrity::Intact { files } => {
             let filled = [("path", path), ("files", files.to_string())];
@@ -50,7 +55,7 @@ fn lines(verified: &Verified, lang: Lang) -> Vec<String> {
         Integrity::Unhashed => vec![RunsText::Unhashed.with(lang, &[("path", path)])],
         Integrity::Damaged(damage) => {
             let line = |what: &String| {
-                let filled = [("path", path.clone()), ("what", what.clone())];
+                let filled = [("path", path.clone()), ("what", safe(what))];
                 RunsText::Damaged.with(lang, &filled)
             };
             damage.iter().map(line).collect()

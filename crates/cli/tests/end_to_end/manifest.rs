@@ -126,5 +126,19 @@ fn what_pods_cannot_share_is_refused_in_one_line() {
         "run",
         "http://h:1",
     ];
+    for secret in [
+        &["run", "http://user:hidden@server:8000"][..],
+        &["run", "http://server:8000", "--header", "X-Api-Key=hidden"],
+        &[
+            "run",
+            "http://server:8000",
+            "--extra",
+            r#"{"auth":{"x":"hidden"}}"#,
+        ],
+    ] {
+        let refused = manifest(&place, &[], secret);
+        refused.assert_refused(&["--secret", "--env-secret"]);
+        assert!(!refused.stderr.contains("hidden"), "{refused:?}");
+    }
     place.run(&one).assert_refused(&["2 or more"]);
 }
