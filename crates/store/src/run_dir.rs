@@ -118,10 +118,15 @@ impl RunDir {
         }
     }
 
+    /// Whether a folder has the settings of a run.
+    pub fn is_at(path: &Path) -> bool {
+        path.join(SCENARIO).is_file()
+    }
+
     /// Opens an existing run directory.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, StorageError> {
         let path = path.into();
-        if !path.join(SCENARIO).is_file() {
+        if !Self::is_at(&path) {
             return Err(StorageError::NotARun { path });
         }
         let run = RunDir { path };

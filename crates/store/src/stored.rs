@@ -58,9 +58,9 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// Whether a directory holds a result.
+    /// Whether a directory holds a result; of most, one look at a file tells.
     pub fn is_at(path: &Path) -> bool {
-        kind(path).is_some()
+        RunDir::is_at(path) || kind(path).is_some()
     }
 
     /// What a directory holds; absent if it is none of ours.
