@@ -57,17 +57,15 @@ pub(super) fn aligned(groups: [&Group; 2]) -> Option<[Group; 2]> {
 }
 
 pub(super) fn copies(group: &Group) -> Vec<Copies> {
-    let of = |(point, distinct): (&Point, Vec<&RunSample>)| {
-        let given = group
-            .runs
-            .iter()
-            .filter(|run| run.point.key() == point.key());
-        Copies {
-            group: group.name.clone(),
-            point: point.clone(),
-            runs: given.count(),
-            distinct: distinct.len(),
-        }
+    let mut given: BTreeMap<String, usize> = BTreeMap::new();
+    for run in &group.runs {
+        *given.entry(run.point.key()).or_default() += 1;
+    }
+    let of = |(point, distinct): (&Point, Vec<&RunSample>)| Copies {
+        group: group.name.clone(),
+        point: point.clone(),
+        runs: given.get(&point.key()).copied().unwrap_or_default(),
+        distinct: distinct.len(),
     };
     let points = by_point(group).into_iter().map(of);
     points.filter(|it| it.runs > it.distinct).collect()
