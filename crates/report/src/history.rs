@@ -409,12 +409,47 @@ fn sentence(history: &MetricHistory, change: &Change, lang: Lang) -> String {
         ("from", from),
         ("to", to),
     ];
-    text.with(lang, &values)
+    let told = text.with(lang, &values);
+    let facts: Vec<String> = change.facts.iter().map(|it| fact(it, lang)).collect();
+    if facts.is_empty() {
+        return told;
+    }
+    let facts = PunctuationText::Comma.join(lang, &facts);
+    let there = HistoryText::LiesBetween.with(lang, &[("facts", facts)]);
+    PunctuationText::Semicolon.join(lang, &[told, there])
+}
+
+/// Words of a command that the other does not have, flags with their values.
+fn words_beyond(command: &str, other: &str) -> String {
+    let parts = |command: &str| -> Vec<String> {
+        let mut words = command.split_whitespace().peekable();
+        let mut parts = Vec::new();
+        while let Some(word) = words.next() {
+            let value = words.next_if(|next| word.starts_with('-') && !next.starts_with('-'));
+            parts.push(value.map_or(word.to_owned(), |value| format!("{word} {value}")));
+        }
+        parts
+    };
+    let others = parts(other);
+    let mut own = parts(command);
+    own.retain(|part| !others.contains(part));
+    own.join(" ")
 }
 
 fn fact(fact: &ChangedFact, lang: Lang) -> String {
     let name = ("name", fact.name.clone());
-    match (fact.from.clone(), fact.to.clone()) {
+    let (mut from, mut to) = (fact.from.clone(), fact.to.clone());
+    // Of two commands, what is in one of them only.
+    if let (Some(before), Some(after)) = (&fact.from, &fact.to)
+        && fact.name == "command"
+    {
+        let (gone, new) = (words_beyond(before, after), words_beyond(after, before));
+        if !(gone.is_empty() && new.is_empty()) {
+            from = Some(gone).filter(|it| !it.is_empty());
+            to = Some(new).filter(|it| !it.is_empty());
+        }
+    }
+    match (from, to) {
         (Some(from), Some(to)) => {
             HistoryText::FactChanged.with(lang, &[name, ("from", from), ("to", to)])
         }
@@ -486,6 +521,26 @@ mod tests {
             .into_iter()
             .filter_map(|it| it.heading)
             .collect()
+    }
+
+    #[test]
+    fn of_two_commands_what_differs_is_told() {
+        let told = |from: &str, to: &str| {
+            let changed = ChangedFact {
+                name: "command".to_owned(),
+                from: Some(from.to_owned()),
+                to: Some(to.to_owned()),
+            };
+            fact(&changed, Lang::En)
+        };
+        let plain = "vllm serve m";
+        let seqs = "vllm serve m --max-num-seqs 64";
+        assert_eq!(told(plain, seqs), "command --max-num-seqs 64 (new)");
+        assert_eq!(told(seqs, plain), "command --max-num-seqs 64 (gone)");
+        let more = "vllm serve m --max-num-seqs 128";
+        let changed = "command --max-num-seqs 64 → --max-num-seqs 128";
+        assert_eq!(told(seqs, more), changed);
+        assert_eq!(told("a b", "b a"), "command a b → b a");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Each metric of a timeline over time, with what changed.
 
-use super::{levels, name, signed, told_and_short};
+use super::{levels, name, signed, told_and_short, words_beyond};
 use inferometer_campaign::history::{Change, History, MetricHistory, RunOfTimeline, Timeline};
 use inferometer_chart::metric_name::{MetricUnit, metric_name, unit_of};
 use inferometer_message::HistoryText;
@@ -103,16 +103,11 @@ fn new_facts(timeline: &Timeline) -> Vec<(usize, String)> {
         let driver = new("driver").map(|it| format!("driver {it}"));
         let before = command;
         command = new("command").unwrap_or(before);
-        let without = |words: &str, others: &str| -> Vec<String> {
-            let others: BTreeSet<&str> = others.split_whitespace().collect();
-            let words = words.split_whitespace().filter(|it| !others.contains(it));
-            words.map(str::to_owned).collect()
-        };
-        let (added, gone) = (without(command, before), without(before, command));
-        let flags = match (&added[..], &gone[..]) {
-            ([], []) => None,
-            ([], gone) => Some(format!("− {}", gone.join(" "))),
-            (added, _) => Some(added.join(" ")),
+        let (added, gone) = (words_beyond(command, before), words_beyond(before, command));
+        let flags = match (added.is_empty(), gone.is_empty()) {
+            (true, true) => None,
+            (true, false) => Some(format!("− {gone}")),
+            (false, _) => Some(added),
         };
         let texts: Vec<String> = [version, driver, flags].into_iter().flatten().collect();
         if place > 0 && !texts.is_empty() {
