@@ -6,6 +6,7 @@ mod tests;
 
 use change_point::{ChangePoint, LEAST_RUNS, change_points, least_found};
 use inferometer_analysis::compare::Metric;
+use inferometer_core::doubt::{DoubtCode, Severity};
 use inferometer_core::environment::Environment;
 use inferometer_core::scenario::{Scenario, SimClock};
 use inferometer_core::summary::Summary;
@@ -214,7 +215,45 @@ pub struct Timeline {
     pub runs: Vec<RunOfTimeline>,
     /// Runs that are invalid, and count for nothing.
     pub invalid: u64,
+    /// Its latest runs, where they are invalid one after the other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub broken: Option<Broken>,
     pub metrics: Vec<MetricHistory>,
+}
+
+/// Runs after the last valid one, all of them invalid.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Broken {
+    pub runs: u64,
+    /// The beginning of the first of them.
+    pub started: String,
+    /// Doubts that made them invalid.
+    pub doubts: Vec<DoubtCode>,
+}
+
+/// Fewer may be an accident of the client.
+const LEAST_BROKEN: usize = 2;
+
+impl Broken {
+    /// Of all runs of a scenario, the oldest first.
+    fn of(all: &[PastRun]) -> Option<Self> {
+        let valid = all.iter().rposition(|run| run.summary.valid)?;
+        let broken = &all[valid + 1..];
+        let doubts = broken.iter().flat_map(|run| &run.summary.doubts);
+        let grave = doubts.filter(|doubt| doubt.severity == Severity::Invalid);
+        let mut codes = Vec::new();
+        for doubt in grave {
+            if !codes.contains(&doubt.code) {
+                codes.push(doubt.code);
+            }
+        }
+        (broken.len() >= LEAST_BROKEN).then(|| Broken {
+            runs: broken.len() as u64,
+            started: broken[0].started.clone(),
+            doubts: codes,
+        })
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -296,8 +335,12 @@ impl History {
         }
     }
 
-    /// Whether the present state of any metric is worse than the one before it.
+    /// Whether the present state of any metric is worse than the one before it, or the latest runs
+    /// are invalid.
     pub fn is_worse(&self) -> bool {
+        if self.timelines.iter().any(|it| it.broken.is_some()) {
+            return true;
+        }
         let metrics = self.timelines.iter().flat_map(|it| &it.metrics);
         metrics
             .filter_map(|it| it.changes.last())
@@ -325,7 +368,7 @@ impl Timeline {
         settings: &Settings,
     ) -> Self {
         all.sort_by(|a, b| (a.began, &a.path).cmp(&(b.began, &b.path)));
-        let measured = all.len();
+        let (measured, broken) = (all.len(), Broken::of(&all));
         all.retain(|run| run.summary.valid);
         let at = |level: f64| -> Vec<MetricHistory> {
             let metrics = settings.metrics.iter();
@@ -354,6 +397,7 @@ impl Timeline {
             differs,
             conditions,
             invalid: (measured - all.len()) as u64,
+            broken,
             metrics,
             runs: all.iter().map(run).collect(),
         }

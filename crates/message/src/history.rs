@@ -10,6 +10,8 @@ texts! {
         TooFew => "TOO FEW RUNS", "运行次数太少";
         Scope => "runs: {runs}, scenarios: {scenarios}", "运行 {runs} 次，场景 {scenarios} 个";
         Needed => "{needed} runs of one scenario or more can show a change", "同一场景至少运行 {needed} 次才能看出变化";
+        Broken => "the latest {runs} runs, since {from}, are INVALID: {doubts}", "自 {from} 起最近 {runs} 次运行均无效：{doubts}";
+        Validity => "validity", "有效性";
         LatestChange => "latest change: {change}", "最近一次变化：{change}";
         Rose => "{metric} rose {percent} [{low}, {high}] between {from} and {to}", "{metric} 在 {from} 与 {to} 之间上升 {percent}［{low}，{high}］";
         Fell => "{metric} fell {percent} [{low}, {high}] between {from} and {to}", "{metric} 在 {from} 与 {to} 之间下降 {percent}［{low}，{high}］";

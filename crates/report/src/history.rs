@@ -6,7 +6,9 @@ pub use figures::figures;
 
 use crate::compare::metric;
 use crate::csv::{field, harmless};
-use inferometer_campaign::history::{Change, ChangedFact, History, LEAST, MetricHistory, Timeline};
+use inferometer_campaign::history::{
+    Broken, Change, ChangedFact, History, LEAST, MetricHistory, Timeline,
+};
 use inferometer_chart::metric_name::{MetricUnit, metric_name, unit_of};
 use inferometer_message::{CompareText, HistoryText, WatchText};
 use inferometer_page::checks::{Check, Checks, Outcome};
@@ -84,6 +86,12 @@ pub fn checks(history: &History, lang: Lang) -> Checks {
     };
     let mut checks = Vec::new();
     for timeline in &history.timelines {
+        checks.extend(timeline.broken.iter().map(|broken| Check {
+            group: name(timeline),
+            name: HistoryText::Validity.text(lang).to_owned(),
+            outcome: Outcome::Failed,
+            text: broken_text(broken, lang),
+        }));
         checks.extend(timeline.metrics.iter().map(|it| check(timeline, it)));
     }
     Checks {
@@ -103,6 +111,14 @@ pub struct Worsened {
 pub fn worsened(history: &History, lang: Lang) -> Vec<Worsened> {
     let mut all = Vec::new();
     for timeline in &history.timelines {
+        if let Some(broken) = &timeline.broken {
+            let scenario = name(timeline);
+            let change = broken_text(broken, lang);
+            all.push(Worsened {
+                key: format!("{scenario} broken {}", broken.started),
+                text: WatchText::Worse.with(lang, &[("scenario", scenario), ("change", change)]),
+            });
+        }
         let latest = (timeline.metrics.iter()).filter_map(|it| Some((it, it.changes.last()?)));
         for (metrics, change) in latest.filter(|(_, change)| change.worse) {
             let scenario = name(timeline);
@@ -136,7 +152,9 @@ fn verdict(history: &History, lang: Lang) -> Verdict {
             .max_by_key(|(_, change)| instant(&change.started[1]))
     };
     let long_enough = timelines.iter().any(|it| it.runs.len() >= LEAST);
+    let broken = timelines.iter().find_map(|it| it.broken.as_ref());
     let (word, tone, found) = match (newest(true), newest(false)) {
+        _ if broken.is_some() => (HistoryText::Worse, Tone::Bad, None),
         (Some(worse), _) => (HistoryText::Worse, Tone::Bad, Some(worse)),
         (None, Some(better)) => (HistoryText::Better, Tone::Good, Some(better)),
         (None, None) if long_enough => (HistoryText::Steady, Tone::Good, None),
@@ -150,18 +168,29 @@ fn verdict(history: &History, lang: Lang) -> Verdict {
             ("scenarios", number::count(timelines.len() as u64)),
         ],
     );
-    let rest = match found {
+    let broken = broken.map(|broken| broken_text(broken, lang));
+    let rest = broken.unwrap_or_else(|| match found {
         Some((metric, change)) => {
             let change = [("change", sentence(metric, change, lang))];
             HistoryText::LatestChange.with(lang, &change)
         }
         None if long_enough => String::new(),
         None => HistoryText::Needed.with(lang, &[("needed", LEAST.to_string())]),
-    };
+    });
     Verdict {
         rest,
         ..Verdict::new(word.text(lang), tone, scope)
     }
+}
+
+fn broken_text(broken: &Broken, lang: Lang) -> String {
+    let doubts: Vec<&str> = broken.doubts.iter().map(|it| it.into_str()).collect();
+    let values = [
+        ("runs", number::count(broken.runs)),
+        ("from", minute(&broken.started)),
+        ("doubts", doubts.join(", ")),
+    ];
+    HistoryText::Broken.with(lang, &values)
 }
 
 /// Changes of all metrics, the newest first.
@@ -505,6 +534,7 @@ mod tests {
             conditions: BTreeMap::new(),
             runs: (0..*count).map(run).collect(),
             invalid: 0,
+            broken: None,
             metrics: Vec::new(),
         };
         History {

@@ -141,6 +141,28 @@ fn a_change_of_ten_percent_is_found_within_five_runs_whatever_is_followed() {
 }
 
 #[test]
+fn a_scenario_whose_latest_runs_are_invalid_is_worse() {
+    let history = |invalid: &[usize]| {
+        let runs = (0..12).map(|day| {
+            let mut run = run(day, noise(5, day), "1");
+            run.summary.valid = !invalid.contains(&day);
+            run
+        });
+        History::of(runs.collect(), &Settings::default())
+    };
+    let broken = history(&[3, 9, 10, 11]);
+    assert!(broken.is_worse());
+    let found = broken.timelines[0].broken.as_ref().unwrap();
+    assert_eq!(
+        (found.runs, found.started.as_str()),
+        (3, "2026-01-10T10:00:00Z")
+    );
+    for passing in [&[3, 4, 5][..], &[11]] {
+        assert!(!history(passing).is_worse(), "{passing:?}");
+    }
+}
+
+#[test]
 fn what_recovered_is_not_worse_any_more_and_scenarios_are_told_apart() {
     let speed = |day: usize| if (20..30).contains(&day) { 0.8 } else { 1.0 };
     let mut runs: Vec<PastRun> = (0..50)

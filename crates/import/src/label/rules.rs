@@ -26,6 +26,8 @@ const TIMED_OUT_COUNT: &str = "timeouts|timed out|timed out requests|timeout req
     超时请求|超时请求数|超时数量|超时次数|请求超时|请求超时数";
 const CONCURRENCY: &str = "max request concurrency|maximum request concurrency|\
     number of concurrency|max concurrency|并发|parallel";
+/// How a model lies on its cards, which is no load: `tensor_parallel_size`.
+const SPREAD_OVER_CARDS: &str = "tensor|pipeline|expert|parallel size|parallel_size|parallel-size";
 const BARE_CONCURRENCY: &str = "concurrency|concurrent requests|num concurrency|conc|conc.";
 const OUTPUT_CAP: &str = "max output tokens|max tokens|最大输出|max new tokens";
 const DURATION: &str = "duration|time taken|total time|用时|总时间|耗时|time elapsed|\
@@ -203,7 +205,10 @@ pub(super) fn is_account(words: &Words<'_>) -> bool {
 fn load_and_lengths(words: &Words<'_>, stat: Option<Stat>) -> Option<Field> {
     let (input, output) = (words.input(), words.output());
     let named = first_named([
-        (words.any(CONCURRENCY), Field::Concurrency),
+        (
+            words.any(CONCURRENCY) && !words.any(SPREAD_OVER_CARDS),
+            Field::Concurrency,
+        ),
         (words.is(BARE_CONCURRENCY), Field::BareConcurrency),
         (words.any(DURATION), Field::Window),
         (words.is(CARDS), Field::Cards),

@@ -200,6 +200,15 @@ fn percentiles_are_known_in_the_words_of_operators() {
         assert_eq!(field(text), expected, "{text}");
     }
     assert_eq!(field("TP8"), None, "tensor parallelism");
+    for name in [
+        "tensor_parallel_size",
+        "tensor-parallel-size",
+        "pipeline_parallel_size",
+        "data_parallel_size",
+    ] {
+        assert_ne!(field(name), Some(Field::Concurrency), "{name}");
+    }
+    assert_eq!(field("parallel"), Some(Field::Concurrency));
 }
 
 #[test]

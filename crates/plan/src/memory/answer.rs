@@ -99,6 +99,7 @@ impl Answer {
         ];
         parts.retain(|(part, _)| engine != EngineKind::Mindie || *part != Part::Graphs);
         let exists = !matches!(fit, Fit::NoCache(_) | Fit::Cache(_));
+        let size = u64::from(layout.block_size);
         let longest = division.max_model_len;
         let request_tokens = lengths.map_or(longest, Lengths::total).max(1);
         let served = fit == Fit::Fits && request_tokens <= longest;
@@ -128,7 +129,8 @@ impl Answer {
             blocks: exists.then_some(division.blocks),
             kv_tokens: exists.then(|| division.kv_tokens()),
             max_model_len: longest,
-            longest: layout.longest_request(kv.min(room)),
+            // A request takes whole blocks.
+            longest: (layout.longest_request(kv.min(room))).map(|tokens| tokens / size * size),
             request_tokens,
             max_concurrency: served.then(|| division.concurrency(request_tokens)),
             fit,
