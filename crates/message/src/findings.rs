@@ -22,6 +22,7 @@ inferometer_text::texts! {
         ScoreFalls => "the score falls from {before} at {axis} {low} to {after} at {high}: load must not change answers; look for a fault of the engine (cache, kernel, batching), or for answers that are cut off", "得分从 {axis} {low} 时的 {before} 降到 {high} 时的 {after}：负载不应改变回答；请检查引擎（缓存、算子、批处理）或回答是否被截断";
         ScoreEvidence => "95 % intervals {before} and {after}", "95 % 区间 {before} 与 {after}";
         Of => "{text}, for {ladder}", "{text}；条件 {ladder}";
+        Falls => "at {axis} {load} it has fallen by {share}", "{axis} {load} 时已下降 {share}";
         Knee => "95 % of the highest output throughput is reached at {axis} {load} (between {low} and {high}); more load adds latency and at most 5 % throughput", "{axis} 约 {load}（{low} 与 {high} 之间）即达到最高输出吞吐量的 95 %；再加负载只会增加时延，吞吐量至多再高 5 %";
         KneeEvidence => "{before} tok/s at {low}, {after} tok/s at {high}, highest {peak} tok/s at {peak_load}; {basis}", "{low} 时 {before} tok/s，{high} 时 {after} tok/s，最高 {peak} tok/s（{peak_load}）；{basis}";
         OverRepeats => "95 % interval over {count} repeats, widened to measured loads", "区间由 {count} 次重复得出（95 %），并扩展到实测负载";

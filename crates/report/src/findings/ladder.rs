@@ -37,7 +37,6 @@ pub(super) fn saturation(ladder: &LoadLadder<'_>, lang: Lang) -> Option<Finding>
     let Some(found) = knee(&rates) else {
         return overload(ladder, lang).or_else(|| rising(ladder, still_rising(&rates)?, lang));
     };
-    let mean = |rates: &[f64]| rates.iter().sum::<f64>() / rates.len() as f64;
     let at = |load: f64| {
         let rung = rates.iter().find(|(known, _)| *known == load)?;
         Some(number::grouped(mean(&rung.1), 1))
@@ -58,6 +57,17 @@ pub(super) fn saturation(ladder: &LoadLadder<'_>, lang: Lang) -> Option<Finding>
             ("load", level(found.about())),
         ],
     );
+    let text = match fallen(&rates, peak_load, peak) {
+        None => text,
+        Some((load, share)) => {
+            let values = [
+                ("axis", ladder.axis.clone()),
+                ("load", level(load)),
+                ("share", format!("{} %", number::grouped(100.0 * share, 0))),
+            ];
+            PunctuationText::Semicolon.join(lang, &[text, Text::Falls.with(lang, &values)])
+        }
+    };
     let evidence = Text::KneeEvidence.with(
         lang,
         &[
@@ -75,6 +85,21 @@ pub(super) fn saturation(ladder: &LoadLadder<'_>, lang: Lang) -> Option<Finding>
         text: named(text, ladder, lang),
         evidence,
     })
+}
+
+fn mean(rates: &[f64]) -> f64 {
+    rates.iter().sum::<f64>() / rates.len() as f64
+}
+
+/// A loss of throughput beyond the peak that is worth telling.
+const LEAST_FALL: f64 = 0.1;
+
+/// The load beyond the peak with the least throughput, and the share of the peak that is lost there.
+fn fallen(rates: &[(f64, Vec<f64>)], peak_load: f64, peak: f64) -> Option<(f64, f64)> {
+    let beyond = rates.iter().filter(|(load, _)| *load > peak_load);
+    let lost = beyond.map(|(load, rates)| (*load, 1.0 - mean(rates) / peak));
+    let worst = lost.max_by(|a, b| a.1.total_cmp(&b.1));
+    worst.filter(|(_, share)| *share > LEAST_FALL)
 }
 
 /// The lowest rate at which the server falls behind the arrivals: what it completes there may be

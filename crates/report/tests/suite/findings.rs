@@ -165,6 +165,10 @@ fn no_knee_is_told_of_a_ladder_that_rises_or_is_invalid() {
             .of(FindingKind::Knee)
             .is_empty()
     );
+    let collapsed = ladder(&[100.0, 300.0, 500.0, 700.0, 800.0, 805.0, 200.0]);
+    let [collapsed] = collapsed.of(FindingKind::Knee).try_into().unwrap();
+    let fall = "; at concurrency 64 it has fallen by 75 %";
+    assert!(collapsed.text.ends_with(fall), "{}", collapsed.text);
     let mut bad = ladder(&[100.0, 300.0, 500.0, 700.0, 800.0, 805.0, 802.0]);
     for visited in &mut bad.visited[3..] {
         visited.summary.as_mut().unwrap().valid = false;
