@@ -1,0 +1,92 @@
+//! Figures of other tools, whose requests are not known one by one.
+
+use super::*;
+
+#[test]
+fn imports_of_a_closed_loop_whose_rate_is_infinite_are_compared_by_throughput() {
+    let load = r#"{"concurrency": 4, "rate": "inf"}"#;
+    let import = |latency, seed| {
+        let mut summary = run(2000, latency, 0.0, seed).summary;
+        summary.throughput.output_tokens_per_s_interval = None;
+        RunSample::imported("vllm", serde_json::from_str(load).unwrap(), summary)
+    };
+    let row = primary(&[
+        group("a", vec![import(100.0, 1)]),
+        group("b", vec![import(50.0, 2)]),
+    ]);
+    assert_eq!(row.metric, Metric::OutputTokensPerS);
+}
+
+#[test]
+fn figures_alone_tell_large_differences_if_their_requests_are_known() {
+    let import = |latency, seed, requests| {
+        let mut summary = run(2000, latency, 0.0, seed).summary;
+        summary.throughput.output_tokens_per_s_interval = None;
+        without_deviations(&mut summary);
+        summary.requests.ok = requests;
+        RunSample::imported("vllm", point(8), summary)
+    };
+    let one = |other, requests| {
+        primary(&[
+            group("a", vec![import(100.0, 1, requests)]),
+            group("b", vec![import(other, 2, requests)]),
+        ])
+    };
+    let unknown = one(50.0, 0);
+    assert_eq!(
+        (unknown.verdict, unknown.low, unknown.basis),
+        (Verdict::Unknown, None, Basis::Nothing)
+    );
+    assert!((unknown.ratio.unwrap() - 2.0).abs() < 0.1);
+    let told = |other, requests| {
+        let row = one(other, requests);
+        assert_eq!(row.basis, Basis::Assumed);
+        row.verdict
+    };
+    assert_eq!(told(30.0, 1000), Verdict::Better);
+    assert_eq!(told(300.0, 1000), Verdict::Worse);
+    assert_eq!(told(90.0, 1000), Verdict::Unknown, "noise may explain it");
+    assert_eq!(told(50.0, 40), Verdict::Unknown, "too few requests");
+    let many = [
+        group("a", (0..3).map(|seed| import(100.0, seed, 0)).collect()),
+        group("b", (5..8).map(|seed| import(50.0, seed, 0)).collect()),
+    ];
+    assert_eq!(primary(&many).verdict, Verdict::Better);
+}
+
+fn without_deviations(summary: &mut Summary) {
+    let latency = &mut summary.latency;
+    for sample in [
+        &mut latency.ttft_ms,
+        &mut latency.tpot_ms,
+        &mut latency.e2e_ms,
+    ] {
+        sample.as_mut().unwrap().std = None;
+    }
+}
+
+#[test]
+fn deviations_that_a_tool_states_tell_smaller_differences_and_equal_servers_seldom_differ() {
+    let import = |latency, seed| {
+        let mut summary = run(500, latency, 0.0, seed).summary;
+        summary.throughput.output_tokens_per_s_interval = None;
+        summary.throughput.requests_per_s_interval = None;
+        summary.requests.ok = 500;
+        summary.concurrency.configured = Some(16);
+        summary.latency.e2e_ms = None;
+        RunSample::imported("vllm", point(16), summary)
+    };
+    let told = |other, seed| {
+        let a = group("a", vec![import(100.0, seed)]);
+        primary(&[a, group("b", vec![import(other, seed + 1)])])
+    };
+    let slower = told(119.0, 1);
+    assert_eq!(
+        (slower.verdict, slower.basis),
+        (Verdict::Worse, Basis::Deviations)
+    );
+    assert_eq!(told(103.0, 1).verdict, Verdict::Unknown);
+    let pairs = 200;
+    let differ = (0..pairs).filter(|pair| told(100.0, 1000 + 2 * pair).verdict != Verdict::Unknown);
+    assert!(differ.count() as f64 <= 0.05 * pairs as f64);
+}

@@ -1,0 +1,124 @@
+//! Which runs of two groups meet.
+
+use super::*;
+
+#[test]
+fn points_are_paired_by_load_and_the_others_are_named() {
+    let at = |concurrency, seed| RunSample {
+        point: point(concurrency),
+        ..run(500, 100.0, 0.0, seed)
+    };
+    let a = group("a", vec![at(16, 1), at(8, 2), at(4, 3)]);
+    let b = group("b", vec![at(8, 4), at(16, 5), at(32, 6)]);
+    let found = compare(&[a.clone(), b], &Settings::default());
+    let mut points: Vec<String> = found.rows.iter().map(|row| row.point.key()).collect();
+    points.dedup();
+    assert_eq!(points, ["concurrency=8", "concurrency=16"]);
+    let alone: Vec<String> = found.unpaired.iter().map(|one| one.point.key()).collect();
+    assert_eq!(alone, ["concurrency=4", "concurrency=32"]);
+    let c = group("c", vec![at(1, 1), at(2, 1)]);
+    assert!(!compare(&[a, c], &Settings::default()).comparable);
+}
+
+#[test]
+fn a_setting_that_one_side_alone_names_and_never_changes_does_not_keep_loads_apart() {
+    let side = |name: &str, chars: [Option<u32>; 2], seed| {
+        let runs = [8, 16].into_iter().zip(chars).map(|(streams, chars)| {
+            let mut sample = run(500, 100.0, 0.0, seed);
+            sample.point = point(streams);
+            let chars = chars.map(|chars| ("input-chars".to_owned(), chars.into()));
+            sample.point.0.extend(chars);
+            sample
+        });
+        group(name, runs.collect())
+    };
+    let plain = side("a", [None; 2], 1);
+    let rows = |other: Group| {
+        compare(&[plain.clone(), other], &Settings::default())
+            .rows
+            .len()
+    };
+    assert!(rows(side("b", [Some(400); 2], 2)) > 0);
+    assert_eq!(rows(side("c", [Some(400), Some(800)], 3)), 0, "it changes");
+}
+
+#[test]
+fn seeds_that_one_side_has_more_of_are_no_reason_against_a_comparison() {
+    let side = |name: &str, seeds: &[u64]| {
+        let runs = seeds.iter().map(|&seed| {
+            let mut sample = run(500, 100.0, 0.0, seed);
+            sample.definition.seed = Some(seed);
+            sample
+        });
+        group(name, runs.collect())
+    };
+    let comparable = |seeds: &[u64]| {
+        let sides = [side("a", &[0]), side("b", seeds)];
+        compare(&sides, &Settings::default()).comparable
+    };
+    assert!(comparable(&[0, 1, 2]));
+    assert!(!comparable(&[1]), "other prompts");
+}
+
+#[test]
+fn copies_of_a_run_are_one_run() {
+    let copies = |name: &str, latency, seed| {
+        let run = run(2000, latency, 0.0, seed);
+        group(name, vec![run; 5])
+    };
+    let groups = [copies("a", 100.0, 1), copies("b", 102.5, 2)];
+    let found = compare(&groups, &Settings::default());
+    let row = found.rows.iter().find(|row| row.primary).unwrap();
+    assert_eq!((row.runs, row.basis), ([1, 1], Basis::OneRunEach));
+    assert_eq!(row.verdict, Verdict::Unknown);
+    let told: Vec<[usize; 2]> = (found.copies.iter())
+        .map(|copies| [copies.runs, copies.distinct])
+        .collect();
+    assert_eq!(told, [[5, 1], [5, 1]]);
+}
+
+fn seeded(mut group: Group, first: u64) -> Group {
+    for (seed, run) in (first..).zip(&mut group.runs) {
+        run.definition.seed = Some(seed);
+    }
+    group
+}
+
+#[test]
+fn other_prompts_are_said_unless_each_side_has_several_seeds() {
+    let sides = |count| {
+        let [a, b] = [("a", 1), ("b", 2)].map(|(name, seed)| {
+            let group = repeats(name, count, 100.0, 0.01, seed);
+            seeded(group, 10 * seed)
+        });
+        compare(&[a, b], &Settings::default())
+    };
+    let one = sides(1);
+    assert_eq!(
+        one.why_not,
+        ["at concurrency=8: the seed of prompts and arrivals differs: 10 against 20"]
+    );
+    assert!(sides(3).comparable);
+}
+
+#[test]
+fn runs_of_the_same_seeds_are_compared_in_pairs() {
+    // Seeds move both sides by 10 %, the server only by what is asked for.
+    let sides = |slower: f64| {
+        let side = |name: &str, latency: f64| {
+            let mut random = rng(5, Dimension::Words, 79);
+            let runs = (0..5).map(|seed| {
+                let luck: f64 = StandardNormal.sample(&mut random);
+                run(2000, latency, 0.1 * luck, seed)
+            });
+            seeded(group(name, runs.collect()), 0)
+        };
+        [side("a", 100.0), side("b", 100.0 * slower)]
+    };
+    let row = primary(&sides(1.06));
+    assert_eq!((row.verdict, row.basis), (Verdict::Worse, Basis::Pairs));
+    assert_eq!(primary(&sides(1.0)).verdict, Verdict::Same);
+    let [a, b] = sides(1.06);
+    let alone = primary(&[a, seeded(b, 100)]);
+    assert_eq!(alone.verdict, Verdict::Unknown);
+}
