@@ -62,7 +62,8 @@ fn recognise(words: &[String]) -> Option<(Client, usize)> {
             }
             "sglang" if is_at(1, "bench_serving") => (Client::Sglang, 2),
             "benchmark" if words.iter().any(|word| is_mindie_option(word)) => (Client::Mindie, 1),
-            "aiperf" if is_at(1, "profile") => (Client::Aiperf, 2),
+            // What AIPerf was before has the same options.
+            "aiperf" | "genai-perf" if is_at(1, "profile") => (Client::Aiperf, 2),
             "guidellm" if is_at(1, "run") => (Client::Guidellm, 2),
             "guidellm" if is_at(1, "benchmark") => {
                 (Client::Guidellm, 2 + usize::from(is_at(2, "run")))

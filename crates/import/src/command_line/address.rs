@@ -15,16 +15,24 @@ pub(super) fn push_host(translator: &mut Translator, usual_port: u16) {
 }
 
 pub(super) fn push_endpoint(translator: &mut Translator, url: &str) {
-    let url = with_scheme(url.trim_end_matches('/'));
-    let end = ENDS
-        .iter()
-        .map(|(end, _)| *end)
-        .find(|end| url.ends_with(end));
-    let base = end.and_then(|end| url.strip_suffix(end)).unwrap_or(&url);
-    translator.url = Some(base.strip_suffix("/v1").unwrap_or(base).to_owned());
-    if let Some(end) = end {
+    translator.url = Some(base_of(url));
+    if let Some(end) = end_of(url.trim_end_matches('/')) {
         push_api(translator, end);
     }
+}
+
+/// The address of a server, without the path of an API.
+pub(super) fn base_of(url: &str) -> String {
+    let url = with_scheme(url.trim_end_matches('/'));
+    let base = end_of(&url).and_then(|end| url.strip_suffix(end));
+    let base = base.unwrap_or(&url);
+    base.strip_suffix("/v1").unwrap_or(base).to_owned()
+}
+
+/// The path of a known API at the end of an address.
+fn end_of(url: &str) -> Option<&'static str> {
+    let mut ends = ENDS.iter().map(|(end, _)| *end);
+    ends.find(|end| url.ends_with(end))
 }
 
 /// Ends of paths, and the API that is asked there.

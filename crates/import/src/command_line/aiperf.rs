@@ -1,11 +1,16 @@
 //! `aiperf profile`.
 
-use super::address::{answers_with_items, push_endpoint};
-use super::translator::{TranslateError, Translator, normal};
+use super::address::{answers_with_items, base_of, push_endpoint};
+use super::translator::{TranslateError, Translator, normal, seconds, uniform};
 
 pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateError> {
-    let address = translator.value_or("url|u", "localhost:8000");
-    push_endpoint(translator, &address);
+    let addresses = translator.options.all("url|u");
+    let (first, more) = match addresses.split_first() {
+        Some((first, more)) => (first.as_str(), more),
+        None => ("localhost:8000", &[][..]),
+    };
+    push_endpoint(translator, first);
+    translator.more_urls = more.iter().map(|url| base_of(url)).collect();
     let kind = translator.value_or("endpoint-type", "chat");
     let api = match &*kind {
         "chat" | "completions" | "responses" | "embeddings" => Some(&*kind),
@@ -26,58 +31,62 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
         translator.switch("no-stream");
     }
     let batch = translator.count("batch-size-text|prompt-batch-size|b|rankings-passages-mean")?;
+    if let Some(batch) = batch.filter(|batch| *batch > 1 && !items) {
+        translator.lacks(format!(
+            "--batch-size-text {batch}: a request has one prompt here; give --isl as the sum of them"
+        ));
+    }
     translator.push_some("batch-size", batch.filter(|_| items));
     translator.copy("model", "model|model-names|m");
     translator.copy_headers("header|h");
     translator.drop_key("api-key");
-    let cap = translator.options.list("concurrency");
-    if let Some(rate) = translator.options.list("request-rate") {
-        translator.axis("rate", &rate);
-        translator.push_some(
-            "max-concurrency",
-            cap.and_then(|cap| cap.into_iter().next()),
-        );
-        let arrival = translator.value("request-rate-mode|arrival-pattern");
-        let shape = translator.real("arrival-smoothness|vllm-burstiness|burstiness")?;
-        match arrival.as_deref() {
-            Some(pattern @ ("constant" | "poisson" | "gamma")) => {
-                translator.push("arrival", pattern);
-                translator.push_some("burstiness", shape.filter(|_| pattern == "gamma"));
-            }
-            Some("concurrency_burst") => translator.push("rate", "inf"),
-            Some(other) => translator.lacks(format!("--arrival-pattern {other}")),
-            None => {}
-        }
-    } else {
-        translator.axis("concurrency", &cap.unwrap_or_else(|| vec!["1".to_owned()]));
-    }
+    load(translator)?;
     let per_session = sessions(translator)?;
     let sessions = translator.count("conversation-num|num-conversations|num-sessions")?;
-    let count = translator.count("request-count|num-requests")?;
-    let count = count.or_else(|| {
+    let counts = translator.numbers("request-count|num-requests")?;
+    let counts = counts.or_else(|| {
         let sessions = sessions? as f64;
         translator.differs("--requests counts turns: conversations times their mean number");
-        Some((sessions * per_session).round() as u64)
+        Some(vec![(sessions * per_session).round()])
     });
-    let has_duration = translator.real("benchmark-duration")?.is_some();
-    if count.is_none() && !has_duration {
+    let times = translator.numbers("benchmark-duration")?;
+    if counts.is_none() && times.is_none() {
         translator.differs("--requests 10 is AIPerf's number unless told otherwise, which is few for any percentile");
     }
-    translator.push_some("requests", count.or((!has_duration).then_some(10)));
-    translator.copy_seconds("duration", "benchmark-duration")?;
+    let counts = counts.or(times.is_none().then(|| vec![10.0]));
+    for (name, values, written) in [
+        (
+            "requests",
+            counts,
+            (|it| it.to_string()) as fn(f64) -> String,
+        ),
+        ("duration", times, seconds),
+    ] {
+        if let Some(values) = values {
+            let values: Vec<String> = values.into_iter().map(written).collect();
+            translator.axis(name, &values);
+        }
+    }
     translator.sends_first("warmup-request-count|num-warmup-requests")?;
-    let mean = translator.real("synthetic-input-tokens-mean|prompt-input-tokens-mean|isl")?;
+    let time = translator.real("warmup-duration")?;
+    translator.push_warmup("warmup-duration", time.map(seconds));
+    let spread = Spread::of(translator)?;
+    let means = translator.numbers("synthetic-input-tokens-mean|prompt-input-tokens-mean|isl")?;
     let deviation =
         translator.real("synthetic-input-tokens-stddev|prompt-input-tokens-stddev|isl-stddev")?;
-    let prefix = translator.count("prefix-prompt-length|prompt-prefix-length")?;
+    let prefix = translator
+        .count("prefix-prompt-length|prompt-prefix-length|shared-system-prompt-length")?;
     let pool =
         translator.count("num-prefix-prompts|prompt-prefix-pool-size|prefix-prompt-pool-size")?;
     match trace(translator) {
         true => {}
         // It comes before the prompt there, and is a part of it here.
         false => {
-            let whole = mean.unwrap_or(550.0) + prefix.unwrap_or(0) as f64;
-            translator.push("input-tokens", normal(whole, deviation));
+            let whole = means.unwrap_or_else(|| vec![550.0]).into_iter();
+            let whole = whole.map(|mean| {
+                spread.around(mean, deviation, spread.input, prefix.unwrap_or(0) as f64)
+            });
+            translator.axis("input-tokens", &Vec::from_iter(whole));
             translator.push_some("prefix-tokens", prefix);
             translator.push_some("prefix-groups", pool);
         }
@@ -85,12 +94,15 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
     let extra = extra_inputs(translator);
     if items {
         translator.skip("output-tokens-mean|prompt-output-tokens-mean|osl");
-    } else if let Some(mean) =
-        translator.real("output-tokens-mean|prompt-output-tokens-mean|osl")?
+    } else if let Some(means) =
+        translator.numbers("output-tokens-mean|prompt-output-tokens-mean|osl")?
     {
         let deviation =
             translator.real("output-tokens-stddev|prompt-output-tokens-stddev|osl-stddev")?;
-        translator.push("output-tokens", normal(mean, deviation));
+        let lengths = means
+            .into_iter()
+            .map(|mean| spread.around(mean, deviation, spread.output, 0.0));
+        translator.axis("output-tokens", &Vec::from_iter(lengths));
         if !extra {
             translator.switch("no-ignore-eos");
             translator.differs("--osl is a limit there unless ignore_eos is among the --extra-inputs; so it is here (leave out --no-ignore-eos for exact lengths)");
@@ -128,6 +140,69 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
          workers-max",
     );
     Ok(())
+}
+
+/// Rates, or streams; where both are given, the streams are the cap of an open loop.
+fn load(translator: &mut Translator) -> Result<(), TranslateError> {
+    let cap = translator.options.list("concurrency");
+    let rate = translator.options.list("request-rate");
+    let arrival = translator.value("request-rate-mode|arrival-pattern");
+    let shape = translator.real("arrival-smoothness|vllm-burstiness|burstiness")?;
+    let one = || vec!["1".to_owned()];
+    let Some(rate) = rate.filter(|_| arrival.as_deref() != Some("concurrency_burst")) else {
+        translator.axis("concurrency", &cap.unwrap_or_else(one));
+        return Ok(());
+    };
+    translator.axis("rate", &rate);
+    if let Some(cap) = cap {
+        translator.axis("max-concurrency", &cap);
+    }
+    match arrival.as_deref() {
+        Some(pattern @ ("constant" | "poisson" | "gamma")) => {
+            translator.push("arrival", pattern);
+            translator.push_some("burstiness", shape.filter(|_| pattern == "gamma"));
+        }
+        Some(other) => translator.lacks(format!("--arrival-pattern {other}")),
+        None => {}
+    }
+    Ok(())
+}
+
+/// `--random-range-ratio`: lengths that are spread evenly around the given ones.
+struct Spread {
+    input: Option<f64>,
+    output: Option<f64>,
+    /// From a part of the length up to it, not as far below as above.
+    below_only: bool,
+}
+
+impl Spread {
+    fn of(translator: &mut Translator) -> Result<Self, TranslateError> {
+        let style = translator.value("random-corpus-style");
+        let ratio = translator.value("random-range-ratio");
+        let ratio = ratio.and_then(|text| serde_json::from_str::<serde_json::Value>(&text).ok());
+        let of = |name: &str| {
+            let ratio = ratio.as_ref()?;
+            ratio.as_f64().or_else(|| ratio.get(name)?.as_f64())
+        };
+        Ok(Spread {
+            input: of("input"),
+            output: of("output"),
+            below_only: style.as_deref() == Some("sglang"),
+        })
+    }
+
+    /// A length as an option says it, with what comes before it.
+    fn around(&self, mean: f64, deviation: Option<f64>, ratio: Option<f64>, before: f64) -> String {
+        match ratio {
+            Some(ratio) if self.below_only => uniform(mean * ratio + before, mean + before),
+            Some(ratio) => uniform(
+                (mean * (1.0 - ratio)).floor() + before,
+                (mean * (1.0 + ratio)).ceil() + before,
+            ),
+            None => normal(mean + before, deviation),
+        }
+    }
 }
 
 /// Further fields of the body: `name:value`, or JSON; whether answers are to run to their length.

@@ -1,6 +1,6 @@
 //! `evalscope perf`, of 2024 and of today.
 
-use super::address::push_endpoint;
+use super::address::{answers_with_items, push_endpoint};
 use super::translator::{TranslateError, Translator, seconds, uniform};
 use serde_json::Value;
 
@@ -11,11 +11,24 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
         translator.url = Some("http://127.0.0.1:8877".to_owned());
         translator.push("api", "chat");
     }
-    if let Some(api) = translator.value("api").filter(|api| api != "openai") {
-        translator.lacks(format!(
-            "--api {api}: start a server that speaks the OpenAI API"
-        ));
+    let api = translator.value_or("api", "openai");
+    let named = match api.as_str() {
+        "openai" => None,
+        "embedding" | "openai_embedding" => Some("embeddings"),
+        "rerank" | "openai_rerank" => Some("rerank"),
+        "responses" | "openai_responses" => Some("responses"),
+        _ => {
+            translator.lacks(format!(
+                "--api {api}: start a server that speaks the OpenAI API"
+            ));
+            None
+        }
+    };
+    if let Some(named) = named {
+        translator.leave_out("api");
+        translator.push("api", named);
     }
+    let items = named.is_some_and(answers_with_items);
     translator.copy("model", "model");
     translator.copy_headers("headers");
     translator.drop_key("api-key");
@@ -23,7 +36,10 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
     translator.copy_seconds("read-timeout", "read-timeout")?;
     translator.copy_seconds("request-timeout", "total-timeout")?;
     let streams = translator.flag("stream");
-    if translator.flag("no-stream") {
+    if items {
+        // There is nothing to stream.
+        translator.flag("no-stream");
+    } else if translator.flag("no-stream") {
         translator.switch("no-stream");
     } else if !streams {
         translator.differs("answers are streamed; EvalScope of 2024 streamed only with --stream, and its time to first token without it is the latency (--no-stream does so here)");
@@ -31,6 +47,18 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
     load(translator)?;
     work(translator)?;
     sampling(translator);
+    if items {
+        for option in [
+            "output-tokens",
+            "max-tokens",
+            "min-tokens",
+            "temperature",
+            "top-p",
+        ] {
+            translator.leave_out(option);
+        }
+        translator.leave_out_switch("no-ignore-eos");
+    }
     translator.copy("label", "name");
     translator.copy_count("seed", "seed")?;
     if translator.flag("sla-auto-tune") {
@@ -77,7 +105,12 @@ fn load(translator: &mut Translator) -> Result<(), TranslateError> {
     };
     translator.axis(axis, &levels);
     requests(translator, axis, &levels, &number);
-    translator.sends_first("warmup-num")?;
+    // Below 1 it is a share of the requests.
+    let first = number.first().and_then(|it| it.parse::<f64>().ok());
+    let first = first.unwrap_or(0.0);
+    let warmup = translator.real("warmup-num")?.filter(|it| *it > 0.0);
+    let warmup = warmup.map(|it| if it < 1.0 { (it * first).max(1.0) } else { it });
+    translator.push_warmup("warmup-num", warmup.map(|it| (it as u64).to_string()));
     translator.copy_seconds("duration", "duration")?;
     let rest = translator.real("sleep-interval")?;
     if translator.is_sweep {
@@ -152,13 +185,24 @@ fn work(translator: &mut Translator) -> Result<(), TranslateError> {
         translator.push("max-tokens", limit);
         return Ok(());
     }
-    if name.starts_with("random") && !name.contains("vl") {
+    if name.starts_with("random") {
+        if name.contains("vl") {
+            let side = |name: &str, translator: &mut Translator| translator.count_or(name, 224);
+            let (width, height) = (
+                side("image-width", translator)?,
+                side("image-height", translator)?,
+            );
+            let count = translator.count_or("image-num", 1)?;
+            translator.push("images", format!("n={count},size={width}x{height}"));
+        }
         let (min, max) = (min.unwrap_or(0), max.unwrap_or(131_072));
         // It comes before the prompt there, and is a part of it here.
         let prefix = prefix.filter(|length| *length > 0);
         let ends = [min.max(1), max].map(|end| end.saturating_add(prefix.unwrap_or(0)) as f64);
         translator.push("input-tokens", uniform(ends[0], ends[1]));
         translator.push_some("prefix-tokens", prefix);
+        let groups = translator.count("prefix-count")?;
+        translator.push_some("prefix-groups", groups.filter(|groups| *groups > 1));
         translator.differs("in chat, EvalScope takes the tokens of the template off the prompt's length; here the prompt itself is that long");
         translator.push("output-tokens", limit);
         translator.switch("no-ignore-eos");

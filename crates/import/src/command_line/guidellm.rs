@@ -12,7 +12,7 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
         translator,
         target.as_deref().unwrap_or("http://localhost:8000"),
     );
-    let kind = translator.value("request-type");
+    let kind = translator.value("request-type|request-format");
     let kind = kind.map(|kind| match kind.as_str() {
         "chat_completions" => "/v1/chat/completions".to_owned(),
         "text_completions" => "/v1/completions".to_owned(),
@@ -36,7 +36,13 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
     });
     let tokenizer = tokenizer.or(translator.value("processor"));
     translator.push_tokenizer(tokenizer, "tokenizer");
-    translator.copy_count("seed", "random-seed")?;
+    // `--seed kind=static,seed=9` since 0.8.
+    let seed = translator.value("random-seed|seed").map(|text| {
+        let mut named = fields(&text);
+        named.remove("seed").unwrap_or(text)
+    });
+    translator.push_some("seed", seed.filter(|seed| seed.parse::<u64>().is_ok()));
+    objectives(translator);
     if translator.value("warmup|warmup-percent").is_some() {
         translator.lacks(
             "--warmup as a share of the burst: leave out --warmup none --hold none for a window",
@@ -125,13 +131,21 @@ fn push_load(translator: &mut Translator) -> Result<bool, TranslateError> {
     let mut is_known = true;
     match kind.as_str() {
         "synchronous" => translator.push("concurrency", "1"),
-        "throughput" => translator.push_load(f64::INFINITY, cap, "GuideLLM"),
+        "throughput" => {
+            // What is given as its rate is the number of streams.
+            let streams = levels.first().and_then(|it| it.parse().ok());
+            translator.push_load(f64::INFINITY, cap.or(streams), "GuideLLM");
+        }
         "concurrent" if !levels.is_empty() => translator.axis("concurrency", &levels),
         "constant" | "poisson" | "async" if !levels.is_empty() => {
             translator.axis("rate", &levels);
             let is_poisson = kind == "poisson";
             translator.push("arrival", if is_poisson { "poisson" } else { "constant" });
             translator.push_some("max-concurrency", cap);
+        }
+        "replay" => {
+            is_known = false;
+            translator.lacks("--profile replay: the trace's own times are kept where no --rate and no --concurrency is given; `inferometer data FILE` says what is read of it");
         }
         other => {
             is_known = false;
@@ -191,6 +205,29 @@ fn push_data(translator: &mut Translator) {
     }
 }
 
+/// `--metrics '{"kind":"generative","slo":{"ttft_ms":200}}'`.
+fn objectives(translator: &mut Translator) {
+    let Some(metrics) = translator.value("metrics") else {
+        return;
+    };
+    let parsed: Option<Value> = serde_json::from_str(&metrics).ok();
+    let slo = parsed.as_ref().and_then(|it| it.get("slo")?.as_object());
+    let Some(slo) = slo else {
+        return translator.lacks(format!("--metrics {metrics}: write --slo ttft=200ms"));
+    };
+    for (name, limit) in slo {
+        let ours = match name.as_str() {
+            "ttft_ms" => "ttft",
+            "tpot_ms" => "tpot",
+            "e2el_ms" => "e2e",
+            _ => continue,
+        };
+        if let Some(limit) = limit.as_f64() {
+            translator.push("slo", format!("{ours}={limit}ms"));
+        }
+    }
+}
+
 /// `kind=constant,rate=10`, or the same as a JSON object; a list keeps its brackets.
 fn fields(text: &str) -> Fields {
     if let Ok(Value::Object(object)) = serde_json::from_str(text) {
@@ -236,6 +273,14 @@ fn lengths(translator: &mut Translator, text: &str) {
                 "--data {theirs}_min and {theirs}_max: normal(MEAN,DEVIATION) is cut at 1 only"
             ));
         }
+    }
+    let mut prefix = |name: &str| own.remove(name)?.trim().parse::<u64>().ok();
+    let (prefix, groups) = (prefix("prefix_tokens"), prefix("prefix_count"));
+    if let Some(prefix) = prefix.filter(|prefix| *prefix > 0) {
+        // It comes before the prompt there, and is a part of it here.
+        translator.lengthen("input-tokens", prefix);
+        translator.push("prefix-tokens", prefix);
+        translator.push_some("prefix-groups", groups.filter(|groups| *groups > 1));
     }
     let turns = own.remove("turns").filter(|turns| turns != "1");
     translator.push_some("turns", turns);

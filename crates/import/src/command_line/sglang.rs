@@ -23,6 +23,12 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
     }
     let model = translator.value("model");
     let model = translator.value("served-model-name").or(model);
+    // Adapters are drawn evenly, as models of a mix are here.
+    let adapters = translator.options.list("lora-name").unwrap_or_default();
+    let model = match adapters.as_slice() {
+        [] => model,
+        adapters => Some(adapters.join(",")),
+    };
     translator.push_some("model", model);
     translator.copy_headers("header");
     work(translator)?;
@@ -65,6 +71,7 @@ fn work(translator: &mut Translator) -> Result<(), TranslateError> {
             translator.switch("shuffle");
             translator.copy_count("output-tokens", "sharegpt-output-len")?;
             translator.push("requests", requests);
+            translator.differs("SGLang sends each conversation once, and fewer requests where the file has fewer; here they begin again (lower --requests to their number)");
             if !stops_at_eos {
                 translator.switch("ignore-eos");
             }
@@ -98,7 +105,12 @@ fn work(translator: &mut Translator) -> Result<(), TranslateError> {
             translator.push("prefix-tokens", prefix);
             translator.push("prefix-groups", groups);
             translator.push("output-tokens", output);
-            translator.push("requests", groups.saturating_mul(each));
+            let turns = translator.count_or("gsp-num-turns", 1)?;
+            translator.push_some("turns", (turns > 1).then_some(turns));
+            translator.push(
+                "requests",
+                groups.saturating_mul(each).saturating_mul(turns.max(1)),
+            );
             if stops_at_eos {
                 translator.switch("no-ignore-eos");
             }

@@ -136,3 +136,76 @@ fn no_field_of_guidellms_options_is_dropped_without_a_word() {
     }
     assert_eq!(translation.not_expressed.len(), 5, "{all}");
 }
+
+#[test]
+fn lists_of_aiperf_are_axes_and_what_it_spreads_is_spread() {
+    let swept = ours(
+        "aiperf profile -m m -u http://a:1 -u http://b:1/v1 --isl 60,120 --osl 10 20 --request-count 10,20 --request-rate 10 --concurrency 4,8",
+    );
+    let expected = "sweep http://a:1 http://b:1 --api chat --no-stream --model m --rate 10 --max-concurrency 4,8 --requests 10,20 --input-tokens 60,120 --output-tokens 10,20 ";
+    assert!(text(&swept).starts_with(expected), "{swept:?}");
+    let spread = ours(
+        "aiperf profile -m m -u h:1 --streaming --isl 100 --osl 10 --random-range-ratio 0.5 --shared-system-prompt-length 20 --warmup-duration 3",
+    );
+    assert!(
+        text(&spread).contains(
+            "--input-tokens uniform(70,170) --prefix-tokens 20 --output-tokens uniform(5,15)"
+        ),
+        "{spread:?}"
+    );
+    assert!(text(&spread).contains("--warmup 3s"), "{spread:?}");
+    let burst = ours(
+        "aiperf profile -m m -u h:1 --request-rate 10 --concurrency 4 --arrival-pattern concurrency_burst",
+    );
+    assert!(
+        text(&burst).contains("--concurrency 4") && !text(&burst).contains("--rate"),
+        "{burst:?}"
+    );
+    let batch = ours("aiperf profile -m m -u h:1 --batch-size-text 2");
+    assert!(
+        any(&batch.not_expressed, "--batch-size-text 2"),
+        "{batch:?}"
+    );
+}
+
+#[test]
+fn evalscopes_other_apis_have_nothing_about_tokens_and_its_shares_are_counted() {
+    let embedding = ours(
+        "evalscope perf --url http://h:1/v1/embeddings --api embedding --model m --parallel 4 --number 40 --dataset random --min-prompt-length 32 --max-prompt-length 32 --warmup-num 0.1",
+    );
+    let expected = "run http://h:1 --api embeddings --model m --concurrency 4 --requests 40 --input-tokens 32 --warmup 4 --hold none --stagger none";
+    assert_eq!(text(&embedding), expected);
+    let seen = ours(
+        "evalscope perf --url http://h:1/v1/chat/completions --model m --dataset random_vl --max-prompt-length 100 --min-prompt-length 100 --max-tokens 8 --image-width 512 --image-height 256 --image-num 2 --prefix-length 50 --prefix-count 4",
+    );
+    assert!(
+        text(&seen).contains("--images n=2,size=512x256"),
+        "{seen:?}"
+    );
+    assert!(
+        text(&seen).contains("--input-tokens 150 --prefix-tokens 50 --prefix-groups 4"),
+        "{seen:?}"
+    );
+}
+
+#[test]
+fn guidellms_streams_prefixes_seeds_and_objectives_are_ours() {
+    let found = ours(
+        "guidellm benchmark --target http://h:1 --profile throughput --rate 16 --request-format text_completions --data prompt_tokens=60,output_tokens=20,prefix_tokens=20,prefix_count=2 --seed kind=static,seed=9 --metrics '{\"kind\":\"generative\",\"slo\":{\"ttft_ms\":200}}'",
+    );
+    let expected = "run http://h:1 --api completions --concurrency 16 --input-tokens 80 --output-tokens 20 --prefix-tokens 20 --prefix-groups 2 --seed 9 --slo ttft=200ms --warmup none";
+    assert!(text(&found).starts_with(expected), "{found:?}");
+    assert!(found.not_expressed.is_empty(), "{found:?}");
+}
+
+#[test]
+fn turns_and_adapters_of_sglang_are_ours() {
+    let found = ours(
+        "python -m sglang.bench_serving --dataset-name generated-shared-prefix --gsp-num-groups 2 --gsp-prompts-per-group 3 --gsp-num-turns 3 --lora-name a b",
+    );
+    assert!(text(&found).contains("--model a,b"), "{found:?}");
+    assert!(
+        text(&found).contains("--turns 3 --requests 18"),
+        "{found:?}"
+    );
+}

@@ -60,11 +60,13 @@ pub(super) enum Client {
 pub(super) struct Translator {
     pub(super) options: Options,
     pub(super) url: Option<String>,
+    /// Further servers, asked in turn.
+    pub(super) more_urls: Vec<String>,
     words: Vec<String>,
     /// An option has several values.
     pub(super) is_sweep: bool,
-    /// Requests that are sent before the measured ones.
-    warmup: Option<u64>,
+    /// Requests that are sent before the measured ones, or their time.
+    warmup: Option<String>,
     /// Further fields of the request's body.
     pub(super) extra: Map<String, Value>,
     not_expressed: Vec<String>,
@@ -112,6 +114,26 @@ impl Translator {
         Ok(real.filter(|number| !number.is_nan()))
     }
 
+    /// Numbers between commas and blanks, which make an axis where there are several.
+    pub(super) fn numbers(&mut self, names: &str) -> Result<Option<Vec<f64>>, TranslateError> {
+        let Some(values) = self.options.list(names) else {
+            return Ok(None);
+        };
+        let number = |value: String| match value.parse::<f64>() {
+            Ok(number) if number.is_finite() => Ok(number),
+            _ => Err(TranslateError::BadValue {
+                name: names.split('|').next().unwrap_or_default().to_owned(),
+                value,
+                expected: "a number",
+            }),
+        };
+        values
+            .into_iter()
+            .map(number)
+            .collect::<Result<_, _>>()
+            .map(Some)
+    }
+
     fn number<T: FromStr>(
         &mut self,
         names: &str,
@@ -156,6 +178,27 @@ impl Translator {
         if let Some(place) = self.words.iter().position(|word| *word == name) {
             self.words.drain(place..(place + 2).min(self.words.len()));
         }
+    }
+
+    /// Adds to a length that was written as a number or `normal(mean,deviation)`.
+    pub(super) fn lengthen(&mut self, name: &str, by: u64) {
+        let name = format!("--{name}");
+        let place = self.words.iter().position(|word| *word == name);
+        let Some(value) = place.and_then(|place| self.words.get_mut(place + 1)) else {
+            return;
+        };
+        let inner = value.strip_prefix("normal(").unwrap_or(value);
+        let end = inner.find([',', ')']).unwrap_or(inner.len());
+        if let Ok(mean) = inner[..end].parse::<f64>() {
+            let longer = (mean + by as f64).to_string();
+            *value = value.replacen(&inner[..end].to_owned(), &longer, 1);
+        }
+    }
+
+    /// Takes back an option without a value.
+    pub(super) fn leave_out_switch(&mut self, name: &str) {
+        let name = format!("--{name}");
+        self.words.retain(|word| *word != name);
     }
 
     pub(super) fn axis(&mut self, name: &str, values: &[String]) {
@@ -307,20 +350,30 @@ impl Translator {
     /// Requests that their tool sends and waits for before it measures.
     pub(super) fn sends_first(&mut self, names: &str) -> Result<(), TranslateError> {
         let count = self.real(names)?.filter(|count| *count >= 1.0);
-        self.warmup = count.map(|count| count as u64);
-        if self.warmup.is_some() {
-            let name = names.split('|').next().unwrap_or(names);
-            self.differs(format!(
-                "--{name}: there the load stops after these requests and begins anew; here the measured ones follow without a pause, so that the start of the load is not measured"
-            ));
-        }
+        self.push_warmup(names, count.map(|count| (count as u64).to_string()));
         Ok(())
+    }
+
+    /// The same of a number or a time that is known already.
+    pub(super) fn push_warmup(&mut self, names: &str, extent: Option<String>) {
+        let Some(extent) = extent else { return };
+        self.warmup = Some(extent);
+        let name = names.split('|').next().unwrap_or(names);
+        self.differs(format!(
+            "--{name}: there the load stops after these requests and begins anew; here the measured ones follow without a pause, so that the start of the load is not measured"
+        ));
+    }
+
+    /// Whether an option of ours was written.
+    pub(super) fn has(&self, name: &str) -> bool {
+        let name = format!("--{name}");
+        self.words.contains(&name)
     }
 
     /// What every other tool measures: a load that begins and ends with the measured requests.
     fn push_burst(&mut self) {
-        let closed = self.words.iter().any(|word| word == "--concurrency");
-        let warmup = self.warmup.map_or("none".to_owned(), |it| it.to_string());
+        let closed = self.has("concurrency");
+        let warmup = self.warmup.take().unwrap_or_else(|| "none".to_owned());
         self.push("warmup", &warmup);
         self.push("hold", "none");
         if closed {
@@ -334,6 +387,7 @@ impl Translator {
         self.push_burst();
         let mut words = vec![if self.is_sweep { "sweep" } else { "run" }.to_owned()];
         words.extend(self.url);
+        words.append(&mut self.more_urls);
         words.append(&mut self.words);
         if !self.extra.is_empty() {
             let extra = Value::Object(self.extra);
