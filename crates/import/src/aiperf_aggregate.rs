@@ -65,6 +65,12 @@ fn of_each_load(object: &Map<String, Value>, lines: (usize, usize)) -> Option<Ve
         let metrics = load.get("metrics").and_then(Value::as_object);
         for (name, stats) in metrics.into_iter().flatten() {
             let unit = stats.get("unit").and_then(Value::as_str);
+            // Of several trials, each statistic has its own mean over them.
+            let (metric, own) = metric_and_statistic(name);
+            if let Some(mean) = finite(stats.get("mean")).filter(|_| !own.is_empty()) {
+                aggregate.add(metric, unit, own, Quantity::exact(mean));
+                continue;
+            }
             let stats = stats.as_object().into_iter().flatten();
             // The mean over the runs is there as `avg` as well.
             let is_own = |stat: &str| stat != "mean" && !BETWEEN_RUNS.contains(&stat);
@@ -156,7 +162,9 @@ fn table_of_each_load(
     rows: &[Vec<String>],
 ) -> Option<Vec<ImportedResult>> {
     let column = |name: &'static str| header.contains(&name);
-    if !column("request_latency_mean") || !column("request_latency_cv") {
+    // Of several trials, each statistic has its own mean over them.
+    let of_trials = column("request_latency_avg_mean") && column("request_latency_avg_cv");
+    if !of_trials && !(column("request_latency_mean") && column("request_latency_cv")) {
         return None;
     }
     let mut found = Vec::new();
@@ -169,6 +177,12 @@ fn table_of_each_load(
             };
             match metric_and_statistic(name) {
                 (_, stat) if BETWEEN_RUNS.contains(&stat) => {}
+                (name, stat) if of_trials && !stat.is_empty() => {
+                    let (name, own) = metric_and_statistic(name);
+                    if stat == "mean" && !own.is_empty() {
+                        aggregate.add(name, unit_of(name), own, number);
+                    }
+                }
                 (name, "mean") => aggregate.add(name, unit_of(name), "avg", number),
                 (name, stat) if !stat.is_empty() => {
                     aggregate.add(name, unit_of(name), stat, number);
@@ -177,7 +191,11 @@ fn table_of_each_load(
             }
         }
         let mut builder = aggregate.into_builder();
-        for stat in ["std", "cv"] {
+        let between: &[&str] = match of_trials {
+            true => &["std", "cv", "min", "max"],
+            false => &["std", "cv"],
+        };
+        for stat in between {
             builder.skip(&format!("*_{stat}"), UnreadReason::SeveralRuns);
         }
         set_load(&mut builder, Some(&load));

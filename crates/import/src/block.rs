@@ -256,7 +256,7 @@ fn parse(text: &str) -> Line<'_> {
     if text.is_empty() {
         return Line::Text;
     }
-    if text.starts_with("===") && text.contains(" Steady-State Metrics ") {
+    if text.starts_with("===") && text.contains(" Steady-State ") {
         return Line::Steady;
     }
     if text.contains("Serving Benchmark Result") {

@@ -125,6 +125,11 @@ fn settle(found: &mut ImportedResult, client: &str) {
     if summary.requests.planned.is_none() {
         let mut names = ["num-prompts", "number", "n"].iter();
         let written = names.find_map(|name| flags.get(*name));
+        // SGLang sends fewer where its data set has fewer; only random prompts are as many.
+        let dataset = flags.get("dataset-name").and_then(Value::as_str);
+        let is_known =
+            found.tool != Tool::Sglang || dataset.is_some_and(|name| name.starts_with("random"));
+        let written = written.filter(|_| is_known);
         summary.requests.planned = written.and_then(Value::as_u64);
         if summary.requests.planned.is_none() && of_vllm {
             summary.requests.planned = Some(VLLM_PROMPTS);

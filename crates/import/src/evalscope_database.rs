@@ -240,7 +240,9 @@ impl RunSettings {
             .or(arguments["model"].as_str());
         RunSettings {
             parallel: after("parallel_").or(single("parallel").and_then(count)),
-            number: after("number_").or(single("number").and_then(count)),
+            // A run that ends after a time sends as many as it can.
+            number: (after("number_").or(single("number").and_then(count)))
+                .filter(|_| single("duration").is_none_or(|seconds| seconds <= 0.0)),
             rate: single("rate").filter(|rate| *rate > 0.0),
             model: model.map(|model| inferometer_text::hostile::printable(model, 200)),
         }

@@ -93,7 +93,7 @@ pub(crate) fn find(text: &str, notes: &mut Notes<'_>) -> Vec<ImportedResult> {
                 rows.push((lines.0, lines.1, row));
                 at = open + read;
             }
-            Item::Settings | Item::Warmup => {
+            Item::Settings | Item::PartOfRun => {
                 notes.take(lines);
                 at = open + read;
             }

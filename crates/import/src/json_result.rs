@@ -19,8 +19,8 @@ pub(crate) enum Item {
     Page(Vec<ImportedResult>),
     /// One row, or all, of EvalScope's percentiles.
     PercentileRow(Map<String, Value>),
-    /// Of requests before the measured ones.
-    Warmup,
+    /// Of requests before the measured ones, or of a part of them, beside the whole.
+    PartOfRun,
     /// What a tool was asked to do.
     Settings,
     Unknown,
@@ -32,7 +32,14 @@ pub(crate) fn recognise(object: Map<String, Value>, lines: (usize, usize)) -> It
     }
     // Requests of `vllm bench sweep` before the measured ones.
     if object.get("run_number").and_then(Value::as_i64) == Some(-1) {
-        return Item::Warmup;
+        return Item::PartOfRun;
+    }
+    // AIPerf's slices of a run, and the time that SGLang takes for steady.
+    let has = |key: &str| object.contains_key(key);
+    if object.get("timeslices").is_some_and(Value::is_array)
+        || has("concurrency_ratio") && has("window_start") && has("window_end")
+    {
+        return Item::PartOfRun;
     }
     // EvalScope logs its arguments, of which some are called as results are.
     if ["parallel", "number", "max_prompt_length", "dataset"]
@@ -110,6 +117,11 @@ fn serving_benchmark(object: &Map<String, Value>, lines: (usize, usize)) -> Opti
             "duration" => Field::Window,
             "completed" => Field::Ok,
             "failed" => Field::Failed,
+            // What was asked for: of a smaller data set fewer were sent, and all of these are listed.
+            "num_prompts" if listed_all(object) => {
+                builder.skip(key, UnreadReason::NotMeasured);
+                continue;
+            }
             "num_prompts" => Field::Planned,
             "total_input_tokens" => Field::InputTokens,
             "total_output_tokens" => Field::OutputTokens,
@@ -132,6 +144,12 @@ fn serving_benchmark(object: &Map<String, Value>, lines: (usize, usize)) -> Opti
             "request_rate" => Field::Rate,
             // Facts of single requests: kept as they are.
             "input_lens" | "output_lens" | "ttfts" | "itls" | "errors" => {
+                // SGLang counts failures in no other place.
+                if let Some(errors) = value.as_array().filter(|_| key == "errors" && is_sglang) {
+                    let failed = errors.iter().filter_map(Value::as_str);
+                    let failed = failed.filter(|error| !error.is_empty()).count();
+                    builder.set_exact(Field::Failed, Some(failed as f64));
+                }
                 builder.summary.other.insert(key.clone(), value.clone());
                 continue;
             }
@@ -158,6 +176,16 @@ fn serving_benchmark(object: &Map<String, Value>, lines: (usize, usize)) -> Opti
         builder.set_exact(field, finite(Some(value)));
     }
     Some(builder.finish(tool, lines))
+}
+
+/// Whether single requests are listed, as many as were answered and as failed.
+fn listed_all(object: &Map<String, Value>) -> bool {
+    let count = |key: &str| object.get(key).and_then(Value::as_u64);
+    let ended = count("completed").zip(count("failed"));
+    let ended = ended.map(|(ok, failed)| ok.saturating_add(failed));
+    let mut lists = ["latencies", "input_lens", "errors"].into_iter();
+    let listed = lists.find_map(|key| Some(object.get(key)?.as_array()?.len() as u64));
+    listed.is_some() && listed == ended
 }
 
 /// A rate that rises over the run: `linear 5-20`.
@@ -261,6 +289,9 @@ fn labelled(object: &Map<String, Value>, lines: (usize, usize)) -> Option<Import
     if tool == Tool::Evalscope2024 {
         builder.summary.latency.tpot_ms = None;
     }
+    // EvalScope writes 0 for what answers without tokens do not have.
+    let total = &mut builder.summary.throughput.total_tokens_per_s;
+    *total = total.filter(|total| *total > 0.0);
     Some(builder.finish(tool, lines))
 }
 

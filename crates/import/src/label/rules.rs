@@ -10,7 +10,7 @@ use crate::summary::Stat;
 const CHANGE: &str = "提升|提高|改善|变化|降低|下降|增幅|涨幅|降幅|增长|相比|较基线|加速比|倍数|\
     对比|差异|change|gain|improv|uplift|speedup|speed up|reduc|δ";
 const SOMETHING_ELSE: &str = "package|lpct|retokenized|accept length|accept rate|acceptance|\
-    accepted tokens|draft|per token latency|latency per|probe";
+    accepted tokens|draft|per token latency|latency per|probe|steady itl|inp.tps";
 const TTFT: &str = "ttft|first token|首token|首 token|首字|首包|首词|首个token|首个 token|\
     firsttoken";
 const TPOT: &str = "tpot|time per output token|每token|每个token|每个 token|单token|每 token";

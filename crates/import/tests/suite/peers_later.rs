@@ -1,7 +1,7 @@
 //! Further files of the real tools: open loops, caps, answers that come whole, sweeps, probes.
 
 use crate::peers::{at, one, path};
-use inferometer_import::{Imported, ImportedResult, read_path};
+use inferometer_import::{Imported, ImportedResult, Tool, read_path};
 use serde_json::Value;
 
 fn all(name: &str) -> Imported {
@@ -128,4 +128,89 @@ fn what_stands_beside_the_result_is_not_taken_for_it() {
     let ramp = one("vllm-0.33.0-ramp.json");
     assert_eq!(ramp.point["ramp"], "linear 5-20");
     assert!(!codes(&ramp).contains(&"all-at-once"), "{:?}", ramp.doubts);
+}
+
+#[test]
+fn of_several_trials_of_aiperf_each_statistic_is_the_mean_over_them() {
+    let text = std::fs::read_to_string(path(
+        "aiperf-0.13.0-trials/profile_export_aiperf_sweep.json",
+    ));
+    let file: Value = serde_json::from_str(&text.unwrap()).unwrap();
+    let loads = file["per_combination_metrics"].as_array().unwrap();
+    for end in ["json", "csv"] {
+        let found = all(&format!(
+            "aiperf-0.13.0-trials/profile_export_aiperf_sweep.{end}"
+        ))
+        .results;
+        assert_eq!(found.len(), loads.len(), "{end}");
+        for (run, load) in found.iter().zip(loads) {
+            assert_eq!(run.tool, Tool::Aiperf, "{end}");
+            assert_eq!(
+                run.point["rate"].as_f64(),
+                load["parameters"]["rate"].as_f64()
+            );
+            for (pointer, metric) in [
+                ("/latency/ttft_ms/mean", "time_to_first_token_avg"),
+                ("/latency/e2e_ms/p99", "request_latency_p99"),
+                (
+                    "/throughput/output_tokens_per_s",
+                    "output_token_throughput_avg",
+                ),
+                ("/tokens/output_mean", "output_sequence_length_avg"),
+            ] {
+                let own = at(run, pointer).as_f64().unwrap();
+                let theirs = load["metrics"][metric]["mean"].as_f64().unwrap();
+                assert!(
+                    (own / theirs - 1.0).abs() < 0.01,
+                    "{end} {pointer}: {own} {theirs}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn failures_that_sglang_lists_are_counted() {
+    let found = one("sglang-0.5.23-faults/r.jsonl");
+    let count = |pointer: &str| at(&found, pointer).as_u64();
+    assert_eq!(count("/requests/ok"), Some(46));
+    assert_eq!(count("/requests/failed"), Some(14));
+    assert!(codes(&found).contains(&"failures"), "{:?}", codes(&found));
+}
+
+#[test]
+fn a_data_set_that_is_smaller_than_asked_for_loses_no_requests() {
+    for name in [
+        "sglang-0.5.23-shared/console.txt",
+        "sglang-0.5.23-shared",
+        "vllm-0.33.0-few/r.json",
+    ] {
+        let found = one(name);
+        assert!(
+            !codes(&found).contains(&"lost-requests"),
+            "{name}: {:?}",
+            codes(&found)
+        );
+    }
+}
+
+#[test]
+fn parts_of_a_run_are_no_results_of_their_own() {
+    assert_eq!(all("sglang-0.5.23-steady").results.len(), 1);
+    let run = one("aiperf-0.13.0-slices");
+    assert!(!codes(&run).contains(&"inconsistent-import"));
+}
+
+#[test]
+fn the_speed_of_an_embeddings_prompt_is_no_throughput() {
+    for run in all("evalscope-1.14.1-embeddings/performance_summary.txt").results {
+        assert_eq!(at(&run, "/throughput/output_tokens_per_s"), Value::Null);
+        assert!(at(&run, "/throughput/requests_per_s").as_f64().unwrap() > 18.0);
+    }
+    let summary = one("evalscope-1.14.1-embeddings/benchmark_summary.json");
+    assert!(
+        codes(&summary)
+            .iter()
+            .all(|code| *code != "inconsistent-import")
+    );
 }
