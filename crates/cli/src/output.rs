@@ -19,11 +19,11 @@ use inferometer_page::doc::Doc;
 use inferometer_page::figure::Figure;
 use inferometer_page::text::{Paint, TextStyle};
 use inferometer_page::{html, markdown, text};
-use inferometer_report::html::run::RunPage;
 use inferometer_report::run::{Detail, RunReport, compose};
 use inferometer_report::{csv, json};
 use inferometer_runner::measure::{Measured, read, records};
 use inferometer_runner::with_causes;
+use inferometer_site::pages::run::RunPage;
 use inferometer_store::run_dir::RunDir;
 use inferometer_store::whole_file;
 use inferometer_text::Lang;
@@ -330,7 +330,7 @@ pub fn page_of(run: &Measured, lang: Lang) -> String {
         drawing: &Drawing::of(&run.reading.trace),
         report: report(run, &directory, Detail::Definitions, lang),
     };
-    html::render(&inferometer_report::html::run::compose_page(&page, lang))
+    html::render(&inferometer_site::pages::run::compose_page(&page, lang))
 }
 
 /// Fewest and most columns of a page: a narrow window breaks lines by itself, and tables use the

@@ -11,7 +11,7 @@ mod within_slo;
 pub use checks::checks;
 pub use csv::csv;
 pub use figures::figures;
-pub(crate) use figures::labels;
+pub use figures::labels;
 
 use inferometer_analysis::compare::{
     Comparison, Direction, Group, Metric, Row, RunSample, Verdict,
@@ -86,7 +86,7 @@ fn overview(report: &CompareReport<'_>) -> Vec<Section> {
 }
 
 /// How many tables of the primary metric over the loads there are.
-pub(crate) fn overviews(report: &CompareReport<'_>) -> usize {
+pub fn overviews(report: &CompareReport<'_>) -> usize {
     overview(report).len()
 }
 
@@ -319,11 +319,11 @@ fn verdict(report: &CompareReport<'_>, rows: &[&Row], label: &str) -> Judgement 
 }
 
 /// The primary metric of a group at one load, for the top of a page.
-pub(crate) struct Tile {
-    pub(crate) name: String,
-    pub(crate) change: String,
-    pub(crate) interval: String,
-    pub(crate) tone: Tone,
+pub struct Tile {
+    pub name: String,
+    pub change: String,
+    pub interval: String,
+    pub tone: Tone,
 }
 
 const MOST_TILES: usize = 8;
@@ -332,7 +332,7 @@ const MOST_LOAD_TILES: usize = 3;
 
 /// The change of the primary metric, load by load, or its span where loads are many; of what may
 /// not be compared, none.
-pub(crate) fn tiles(report: &CompareReport<'_>) -> Vec<Tile> {
+pub fn tiles(report: &CompareReport<'_>) -> Vec<Tile> {
     let (comparison, lang) = (report.comparison, report.lang);
     let labels = figures::labels(report.groups);
     let name = |row: &Row, name: String| {

@@ -163,7 +163,7 @@ impl<'a> ReportedResult<'a> {
         }
     }
 
-    pub(crate) fn throughput(&self) -> ImportedThroughput {
+    pub fn throughput(&self) -> ImportedThroughput {
         let summary = self.found.summary.as_ref();
         summary.map_or(ImportedThroughput::default(), |it| it.throughput)
     }
@@ -227,13 +227,13 @@ impl<'a> ReportedResult<'a> {
     }
 
     /// The mean of a latency, else its median.
-    pub(crate) fn mean(&self, name: &str) -> Option<f64> {
+    pub fn mean(&self, name: &str) -> Option<f64> {
         let known = self.latencies().into_iter();
         let (_, spread) = known.into_iter().find(|(known, _)| *known == name)?;
         spread?.mean.or(spread?.p50)
     }
 
-    pub(crate) fn severity(&self) -> Option<Severity> {
+    pub fn severity(&self) -> Option<Severity> {
         self.doubts.iter().map(|doubt| doubt.severity).max()
     }
 

@@ -11,7 +11,6 @@ pub mod data;
 pub mod doctor;
 pub mod findings;
 pub mod history;
-pub mod html;
 pub mod import;
 pub mod json;
 pub mod otlp;

@@ -145,7 +145,7 @@ fn verdict(report: &StudyReport<'_>) -> Verdict {
     Verdict::new(word.text(lang), tone, reason.with(lang, &values))
 }
 
-pub(crate) fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     // Adding 0 makes +0.0 of -0.0.
     let rounded = (share * 1000.0).round() / 10.0 + 0.0;
     format!("{rounded:+.1} %")

@@ -1,11 +1,13 @@
-//! A static index of many results: search, filters, and a comparison that the browser makes from
-//! embedded figures. No script but our own, nothing from elsewhere.
+//! Pages: those of every kind of result, and the index of many, with search, filters, and a
+//! comparison that the browser makes from embedded figures. No script but our own, nothing from
+//! elsewhere.
 //!
 //! Names, labels and tags are hostile: in markup they are escaped, in the embedded JSON nothing
 //! can end the script element, and the script writes text, never markup.
 
 mod live;
 mod metrics;
+pub mod pages;
 mod start;
 
 pub use live::{MayEnd, live_page};
@@ -187,12 +189,12 @@ pub fn plain_page(name: &str, report: &str, lang: Lang) -> String {
     document(&clean(name), &body, lang)
 }
 
-/// A page beside the index that says why there is no other.
-pub fn said_page(text: &str, lang: Lang) -> String {
-    let back = SiteText::Back.text(lang);
+/// A page that says why there is no other, in both languages, with the way to the index.
+pub fn said_page(text: &[String; 2], home: &str, lang: Lang) -> String {
     let body = format!(
-        "<p><a href=\"./\">{back}</a></p>\n<p>{}</p>\n",
-        escaped(text)
+        "<p><a href=\"{home}\">{}</a></p>\n<p>{}</p>\n",
+        both(SiteText::Back),
+        spans(text)
     );
     document("Inferometer", &body, lang)
 }

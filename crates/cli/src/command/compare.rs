@@ -141,7 +141,7 @@ impl Question {
         let answered = self.answered()?;
         let report = answered.report(self, None, lang);
         Ok(html::render(
-            &inferometer_report::html::compare::compose_page(&report),
+            &inferometer_site::pages::compare::compose_page(&report),
         ))
     }
 }
@@ -252,7 +252,7 @@ fn render(
         Format::Md => markdown::render(&compose(report)),
         Format::Csv => csv(report.comparison),
         Format::Json => serde_json::to_string_pretty(report.comparison)? + "\n",
-        Format::Html => html::render(&inferometer_report::html::compare::compose_page(report)),
+        Format::Html => html::render(&inferometer_site::pages::compare::compose_page(report)),
         Format::Junit => checks(report, primary_only).junit(),
         Format::Github => annotations(&checks(report, primary_only), &compose(report))?,
         Format::Svg | Format::Png => return Ok(Rendered::Figures(figures(report))),

@@ -116,7 +116,7 @@ pub fn page(folders: &[PathBuf], lang: Lang) -> anyhow::Result<String> {
     let (runs, _) = read(folders)?;
     let history = History::of(runs, &Settings::default());
     Ok(html::render(
-        &inferometer_report::html::history::compose_page(&history, lang),
+        &inferometer_site::pages::history::compose_page(&history, lang),
     ))
 }
 
@@ -205,7 +205,7 @@ fn render(history: &History, lang: Lang, format: Format) -> anyhow::Result<Rende
         Format::Md => markdown::render(&compose(history, lang)),
         Format::Csv => csv(history),
         Format::Json => serde_json::to_string_pretty(history)? + "\n",
-        Format::Html => html::render(&inferometer_report::html::history::compose_page(
+        Format::Html => html::render(&inferometer_site::pages::history::compose_page(
             history, lang,
         )),
         Format::Junit => checks(history, lang).junit(),

@@ -89,7 +89,7 @@ impl Sheet<'_> {
                 Format::Svg | Format::Png => return Ok(Rendered::Figures((self.figures)(lang))),
                 Format::Html => html::render(&html::page(lang, (self.json)(), |lang| Edition {
                     above: 1,
-                    glossary: inferometer_report::html::glossary(lang),
+                    glossary: inferometer_site::pages::glossary(lang),
                     lang,
                     title: (self.title)(lang),
                     headlines: Vec::new(),

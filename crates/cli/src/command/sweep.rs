@@ -360,7 +360,7 @@ pub fn page(
     let directory = shown(sweep.path());
     let environment = environment.as_ref();
     let report = report(sweep, &directory, visited, environment, columns, lang);
-    html::render(&inferometer_report::html::sweep::compose_page(&report))
+    html::render(&inferometer_site::pages::sweep::compose_page(&report))
 }
 
 /// A row per measurement, the values of its axes first.

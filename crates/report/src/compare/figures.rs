@@ -51,7 +51,7 @@ fn computed(report: &CompareReport<'_>, labels: &[String]) -> Option<String> {
 
 /// Names of the groups for legends: what tags or labels say where that tells them apart, else
 /// the last part of their path, else all of it.
-pub(crate) fn labels(groups: &[Group]) -> Vec<String> {
+pub fn labels(groups: &[Group]) -> Vec<String> {
     let ways: [fn(&Group) -> Option<String>; 2] = [tagged, last_part];
     let named = ways.iter().find_map(|way| {
         let names: Option<Vec<String>> = groups.iter().map(way).collect();

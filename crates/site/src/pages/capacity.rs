@@ -1,7 +1,6 @@
 //! The page of a search for capacity.
 
 use super::{environment, name, title};
-use crate::capacity::{compose, figures};
 use inferometer_campaign::capacity::stored::{Capacity, SearchEnding};
 use inferometer_chart::Level;
 use inferometer_core::environment::Environment;
@@ -9,6 +8,7 @@ use inferometer_core::summary::Summary;
 use inferometer_message::PageText;
 use inferometer_page::html::{Edition, Headline, Page, page};
 use inferometer_page::number;
+use inferometer_report::capacity::{compose, figures};
 use inferometer_text::Lang;
 use serde_json::json;
 use std::path::Path;

@@ -1,10 +1,10 @@
 //! The page of a comparison.
 
 use super::title;
-use crate::compare::{CompareReport, compose, figures, labels, overviews, tiles};
 use inferometer_message::{FigureText, PageText};
 use inferometer_page::doc::Tone;
 use inferometer_page::html::{Edition, Headline, Page, page};
+use inferometer_report::compare::{CompareReport, compose, figures, labels, overviews, tiles};
 use serde_json::json;
 
 /// The page of a comparison, which opens in the report's language.

@@ -1,10 +1,10 @@
 //! The page of a history.
 
 use super::title;
-use crate::history::{compose, figures};
 use inferometer_campaign::history::History;
 use inferometer_message::PageText;
 use inferometer_page::html::{Edition, Page, page};
+use inferometer_report::history::{compose, figures};
 use inferometer_text::Lang;
 use serde_json::json;
 

@@ -2,13 +2,13 @@
 
 use super::run::duration;
 use super::title;
-use crate::import::{ImportReport, ReportedResult, compose, figures};
 use inferometer_core::doubt::Severity;
 use inferometer_import::{ImportDoubtCode, StatedImportDoubt, Stored};
 use inferometer_message::{ImportText, PageText};
 use inferometer_page::doc::Tone;
 use inferometer_page::html::{Edition, Headline, Page, page};
 use inferometer_page::number;
+use inferometer_report::import::{ImportReport, ReportedResult, compose, figures};
 use inferometer_text::Lang;
 use serde_json::json;
 

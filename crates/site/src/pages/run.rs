@@ -2,7 +2,6 @@
 
 use super::{environment, name, title};
 
-use crate::run::{Detail, RunReport, compose};
 use inferometer_analysis::fold::Folded;
 use inferometer_chart::Drawing;
 use inferometer_core::summary::{Distribution, Summary};
@@ -10,6 +9,7 @@ use inferometer_message::{MetricText, PageText};
 use inferometer_page::doc::Tone;
 use inferometer_page::html::{Edition, Headline, Page, page};
 use inferometer_page::number;
+use inferometer_report::run::{Detail, RunReport, compose};
 use inferometer_text::Lang;
 use serde_json::json;
 

@@ -1,12 +1,12 @@
 //! The page of a study of launch flags.
 
 use super::name;
-use crate::study::{StudyReport, compose, figures, percent};
 use inferometer_campaign::study::Standing;
 use inferometer_chart::metric_name::name_and_unit;
 use inferometer_message::StudyText;
 use inferometer_page::html::{Edition, Headline, Page, page};
 use inferometer_page::number;
+use inferometer_report::study::{StudyReport, compose, figures, percent};
 
 /// The page of a study, which opens in the report's language.
 pub fn compose_page(report: &StudyReport<'_>) -> Page {

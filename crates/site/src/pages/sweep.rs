@@ -2,11 +2,11 @@
 
 use super::run::{duration, failed};
 use super::{environment, name, title};
-use crate::sweep::{SweepReport, compose, figures, value};
 use inferometer_core::summary::Summary;
 use inferometer_message::PageText;
 use inferometer_page::html::{Edition, Headline, Page, page};
 use inferometer_page::number;
+use inferometer_report::sweep::{SweepReport, compose, figures, value};
 
 /// The page of a sweep, which opens in the report's language.
 pub fn compose_page(report: &SweepReport<'_>) -> Page {

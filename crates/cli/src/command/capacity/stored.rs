@@ -9,7 +9,7 @@ use inferometer_campaign::capacity::stored::{Capacity, FILE, SearchEnding, TierC
 use inferometer_core::summary::Summary;
 use inferometer_page::{html, markdown, text};
 use inferometer_report::capacity::{compose, figures, json};
-use inferometer_report::html::capacity::CapacityPage;
+use inferometer_site::pages::capacity::CapacityPage;
 use inferometer_store::run_dir::RunDir;
 use inferometer_store::sweep_dir::below;
 use inferometer_store::whole_file;
@@ -61,7 +61,7 @@ pub fn page(found: &Capacity, folder: &Path, lang: Lang) -> String {
         environment: environment.as_ref(),
         directory: &shown(folder),
     };
-    html::render(&inferometer_report::html::capacity::compose_page(
+    html::render(&inferometer_site::pages::capacity::compose_page(
         &page, lang,
     ))
 }

@@ -82,7 +82,7 @@ impl Stored {
 
 fn page(study: &Study, found: &StudyResult, folder: &Path, lang: Lang) -> String {
     let report = report(study, found, folder, lang);
-    html::render(&inferometer_report::html::study::compose_page(&report))
+    html::render(&inferometer_site::pages::study::compose_page(&report))
 }
 
 fn report<'a>(

@@ -12,8 +12,8 @@ use inferometer_import::{
 use inferometer_page::doc::{Block, Table};
 use inferometer_page::html::{Page, render};
 use inferometer_report::compare::{CompareReport, figures};
-use inferometer_report::html::import::compose_page;
 use inferometer_report::import::{self, ImportReport, findings};
+use inferometer_site::pages::import::compose_page;
 use inferometer_text::Lang;
 use serde_json::json;
 
@@ -58,7 +58,7 @@ pub fn compared(name: &str) -> Page {
     with_report(
         &groups,
         Lang::En,
-        inferometer_report::html::compare::compose_page,
+        inferometer_site::pages::compare::compose_page,
     )
 }
 
@@ -169,7 +169,7 @@ fn a_certain_difference_that_is_too_small_to_matter_is_told_as_one() {
             columns: None,
             lang,
         };
-        let page = render(&inferometer_report::html::compare::compose_page(&report));
+        let page = render(&inferometer_site::pages::compare::compose_page(&report));
         for word in words {
             assert!(page.contains(word), "{within_margin:?} {lang}: {word}");
         }
@@ -183,7 +183,7 @@ fn what_may_not_be_compared_says_why_in_both_languages() {
     let page = render(&with_report(
         &groups,
         Lang::En,
-        inferometer_report::html::compare::compose_page,
+        inferometer_site::pages::compare::compose_page,
     ));
     assert!(page.contains("NOT COMPARABLE") && page.contains("不可比"));
     assert!(page.contains("streaming differs") && page.contains("是否流式输出不同"));
