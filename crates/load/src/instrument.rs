@@ -2,7 +2,7 @@
 //! over both.
 
 use crate::ahead::Ahead;
-use crate::clock::{Clock, showing_cpu_time, thread_cpu_time};
+use crate::clock::{showing_cpu_time, thread_cpu_time};
 use crate::connect::Transport;
 pub use crate::control::Control;
 use crate::flight::Sink;
@@ -96,6 +96,7 @@ pub struct Instrument<T: Transport + Send + Sync> {
     control: Control,
     reports: Receiver<Done>,
     team: Team,
+    entries: RecorderSender,
 }
 
 struct Handle {
@@ -162,6 +163,7 @@ impl<T: Transport + Send + Sync> Instrument<T> {
             control,
             reports,
             team: Team::Alone,
+            entries: entries.clone(),
         }
     }
 
@@ -209,7 +211,7 @@ impl<T: Transport + Send + Sync> Instrument<T> {
         let mut leave_by = None;
         let mut dead = 0;
         if opening.is_none() {
-            opened = Some(Opened::at(start, &self.setup.clock, Snapshot::default()));
+            opened = Some(self.opened(start, Snapshot::default()));
         } else {
             tell(LoadEvent::Stage(Stage::Warmup));
         }
@@ -237,7 +239,7 @@ impl<T: Transport + Send + Sync> Instrument<T> {
                 if let Window::Open { from, .. } = told
                     && opened.is_none()
                 {
-                    opened = Some(Opened::at(from, &self.setup.clock, Snapshot::default()));
+                    opened = Some(self.opened(from, Snapshot::default()));
                     to_open = Some(told);
                 } else {
                     window.send_replace(told);
@@ -271,7 +273,7 @@ impl<T: Transport + Send + Sync> Instrument<T> {
                     };
                     self.team.announce(open, &self.control);
                     to_open = Some(open);
-                    opened = Some(Opened::at(at, &self.setup.clock, all.clone()));
+                    opened = Some(self.opened(at, all.clone()));
                     tell(LoadEvent::Stage(stage));
                 }
             }
@@ -357,7 +359,7 @@ impl<T: Transport + Send + Sync> Instrument<T> {
         let steady_window = opening.is_some() && opened.is_some();
         let opened = opened.unwrap_or_else(|| {
             let never = self.setup.clock.now();
-            Opened::at(never, &self.setup.clock, Snapshot::default())
+            self.opened(never, Snapshot::default())
         });
         // Over the time since the opening, so that a worker without work does not look busy.
         let wall = opened.instant.elapsed().as_secs_f64();
@@ -536,6 +538,18 @@ impl<T: Transport + Send + Sync> Instrument<T> {
     }
 }
 
+impl<T: Transport + Send + Sync> Instrument<T> {
+    fn opened(&self, at: Offset, all: Snapshot) -> Opened {
+        Opened {
+            at,
+            instant: self.setup.clock.instant(at).into_std(),
+            all,
+            wakeups: WakeupProbe::start(self.entries.clone()),
+            showing: showing_cpu_time(),
+        }
+    }
+}
+
 fn snapshot(workers: &[Handle], stage: Stage) -> Snapshot {
     Snapshot::of(workers.iter().map(|worker| worker.live.of(stage)))
 }
@@ -549,18 +563,6 @@ struct Opened {
     wakeups: WakeupProbe,
     /// What showing the run had cost by then.
     showing: Duration,
-}
-
-impl Opened {
-    fn at(at: Offset, clock: &Clock, all: Snapshot) -> Self {
-        Opened {
-            at,
-            instant: clock.instant(at).into_std(),
-            all,
-            wakeups: WakeupProbe::start(),
-            showing: showing_cpu_time(),
-        }
-    }
 }
 
 fn work<T: Transport + Send + Sync>(

@@ -2,6 +2,8 @@
 //! how late it is. A client that does not get its CPU stamps what it receives as late as that, and
 //! neither its CPU use nor, in a closed loop, its lag would show it.
 
+use crate::recorder::{RecorderMessage, RecorderSender};
+use inferometer_store::journal::{ClientPulse, Entry};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,6 +11,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 const BEAT: Duration = Duration::from_millis(10);
+/// Time between two entries of the journal.
+const TOLD_EVERY: Duration = Duration::from_secs(1);
 /// Width of a class of lateness, and how many there are; what is later counts to the last.
 const CLASS: Duration = Duration::from_micros(100);
 const CLASSES: usize = 20_000;
@@ -23,18 +27,32 @@ pub struct Wakeups {
     pub longest: Duration,
 }
 
+impl Wakeups {
+    fn entry(self) -> RecorderMessage {
+        let ms = |span: Duration| span.as_secs_f64() * 1e3;
+        RecorderMessage {
+            entry: Entry::Client(ClientPulse {
+                p99_ms: ms(self.p99),
+                longest_ms: ms(self.longest),
+            }),
+            text: None,
+        }
+    }
+}
+
 pub(crate) struct WakeupProbe {
     over: Arc<AtomicBool>,
     thread: Option<JoinHandle<Lateness>>,
 }
 
 impl WakeupProbe {
-    /// Begins to beat; without a thread to be had, there is nothing to be told later.
-    pub(crate) fn start() -> WakeupProbe {
+    /// Begins to beat, and tells the recorder every second; without a thread to be had, there is
+    /// nothing to be told.
+    pub(crate) fn start(entries: RecorderSender) -> WakeupProbe {
         let over = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&over);
         let thread = std::thread::Builder::new().name("wakeup".to_owned());
-        let thread = thread.spawn(move || beat(&told)).ok();
+        let thread = thread.spawn(move || beat(&told, &entries)).ok();
         WakeupProbe { over, thread }
     }
 
@@ -45,14 +63,20 @@ impl WakeupProbe {
     }
 }
 
-fn beat(over: &AtomicBool) -> Lateness {
+fn beat(over: &AtomicBool, entries: &RecorderSender) -> Lateness {
     let mut lateness = Lateness::default();
     let mut due = Instant::now() + BEAT;
+    let mut told = Instant::now();
     while !over.load(Ordering::Relaxed) {
         std::thread::sleep(due.saturating_duration_since(Instant::now()));
         let late = due.elapsed();
         lateness.add(late);
         due += late + BEAT;
+        if told.elapsed() >= TOLD_EVERY {
+            told = Instant::now();
+            // Who no longer records needs nothing to be told.
+            let _ = lateness.wakeups().map(|it| entries.send(it.entry()));
+        }
     }
     lateness
 }
@@ -146,6 +170,9 @@ mod tests {
 
     #[test]
     fn a_probe_ends_when_it_is_told_to() {
-        assert_eq!(WakeupProbe::start().finish(), None);
+        assert_eq!(
+            WakeupProbe::start(std::sync::mpsc::channel().0).finish(),
+            None
+        );
     }
 }

@@ -16,8 +16,9 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// The form of journals that this version writes and reads. From 2 on, lines have checksums.
-const VERSION: u32 = 2;
+/// The form of journals that this version writes and reads. From 2 on, lines have checksums; from 3
+/// on, the client tells of itself.
+const VERSION: u32 = 3;
 
 /// Bytes that are collected before they are handed to the system.
 const BUFFER: usize = 256 * 1024;
@@ -42,7 +43,8 @@ impl Header {
     }
 }
 
-/// What happened to a request. A request is known by its index and whether it is warm-up.
+/// What happened to a request, or how the client fares. A request is known by its index and whether
+/// it is warm-up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Entry<'a> {
@@ -52,6 +54,15 @@ pub enum Entry<'a> {
     Progress(Progress),
     /// It is over; replaces all its earlier entries.
     End(Cow<'a, Record>),
+    /// How late the client was woken so far; the last one holds.
+    Client(ClientPulse),
+}
+
+/// How late a process was woken since the window opened.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClientPulse {
+    pub p99_ms: f64,
+    pub longest_ms: f64,
 }
 
 impl<'a> Entry<'a> {
@@ -213,6 +224,7 @@ pub fn read_records(path: &Path) -> Result<JournalRecords, StorageError> {
         line: Vec::new(),
         check: SumCheck::default(),
         header: Header::new(None),
+        client: None,
         open: BTreeMap::new(),
         damage: Damage::default(),
     };
@@ -250,6 +262,8 @@ pub struct JournalRecords {
     check: SumCheck,
     /// The first line; without a plan if it could not be read.
     pub header: Header,
+    /// What the client told last of itself, as far as was read.
+    pub client: Option<ClientPulse>,
     open: BTreeMap<(Stage, u64), Record>,
     /// What could not be read so far; the whole of it once the records are used up.
     pub damage: Damage,
@@ -303,6 +317,7 @@ impl JournalRecords {
                     self.open.remove(&(record.stage, record.index));
                     return Ok(Some(record.into_owned()));
                 }
+                Entry::Client(pulse) => self.client = Some(pulse),
             }
         }
         Ok(self.open.pop_first().map(|(_, record)| record))
@@ -408,6 +423,26 @@ mod tests {
     }
 
     #[test]
+    fn what_the_client_told_last_of_itself_holds() {
+        let folder = tempfile::tempdir().unwrap();
+        let pulse = |longest_ms: f64| ClientPulse {
+            p99_ms: 1.0,
+            longest_ms,
+        };
+        let done = done(0);
+        let entries = [
+            Entry::Client(pulse(2.0)),
+            Entry::end(&done),
+            Entry::Client(pulse(900.0)),
+        ];
+        let path = written(folder.path(), &entries);
+        let mut records = read_records(&path).unwrap();
+        assert_eq!(records.by_ref().count(), 1);
+        assert_eq!(records.client, Some(pulse(900.0)));
+        assert_eq!(records.damage, Damage::default());
+    }
+
+    #[test]
     fn what_was_flushed_can_be_read_wherever_the_file_is_torn() {
         let folder = tempfile::tempdir().unwrap();
         let (first, second) = (request(0), request(1));
@@ -495,7 +530,7 @@ mod tests {
     fn a_journal_of_a_later_version_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("journal.jsonl");
-        fs::write(&path, "{\"journal\":3}\n").unwrap();
+        fs::write(&path, "{\"journal\":4}\n").unwrap();
         let message = read_records(&path).unwrap_err().to_string();
         assert!(message.contains("newer"), "{message}");
     }

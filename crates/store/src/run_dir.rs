@@ -363,6 +363,7 @@ impl RunDir {
             sending_ended = record.sent.or(record.end).max(sending_ended);
         }
         let planned = planned.unwrap_or(seen).max(seen);
+        let client = records.client();
         Ok(Ending {
             cause: if self.is_running() {
                 EndCause::Running
@@ -375,6 +376,8 @@ impl RunDir {
             sending_ended: sending_ended.unwrap_or_default(),
             // Runs of versions without a window do not name a hold.
             steady_window: Opening::of(&load).is_some() && self.options()?.load.hold.is_some(),
+            pulse_p99_ms: client.map(|it| it.p99_ms),
+            longest_pause_ms: client.map(|it| it.longest_ms),
             ..Ending::default()
         })
     }

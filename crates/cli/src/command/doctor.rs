@@ -324,7 +324,7 @@ impl Point {
         instrument.finish();
         let records = received.try_iter().filter_map(|left| match left.entry {
             Entry::End(record) => Some(record.into_owned()),
-            Entry::Begin(_) | Entry::Progress(_) => None,
+            Entry::Begin(_) | Entry::Progress(_) | Entry::Client(_) => None,
         });
         Ok(Looked {
             tokens: report.totals.tokens,

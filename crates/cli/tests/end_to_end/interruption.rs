@@ -251,6 +251,11 @@ fn a_killed_run_can_be_read_and_holds_all_but_its_last_second() {
         ],
     );
     until_ended(&out, 8, Duration::from_millis(1500));
+    // How late the client was woken is not lost with its end.
+    until("the client tells of itself", || {
+        let journal = std::fs::read_to_string(out.join("records/journal.jsonl")).ok()?;
+        journal.contains("{\"client\":").then_some(())
+    });
     let killed_ns = {
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
         now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
@@ -295,6 +300,7 @@ fn a_killed_run_can_be_read_and_holds_all_but_its_last_second() {
     assert_eq!(code, Some(1));
     assert_interrupted(&summary);
     assert_eq!(summary.requests.planned, 5000);
+    assert!(summary.client.longest_pause_ms.is_some());
     let listed = place.run(&["runs", place.path("").to_str().unwrap()]);
     assert!(listed.stdout.contains("run-1"), "{listed:?}");
     let vllm = place.run(&["report", out.to_str().unwrap(), "--dialect", "vllm"]);

@@ -311,7 +311,7 @@ impl Bed {
     fn records(&self) -> Vec<Record> {
         let ended = self.entries.try_iter().filter_map(|left| match left.entry {
             Entry::End(record) => Some(record.into_owned()),
-            Entry::Begin(_) | Entry::Progress(_) => None,
+            Entry::Begin(_) | Entry::Progress(_) | Entry::Client(_) => None,
         });
         let mut records: Vec<Record> = ended.collect();
         records.sort_by_key(|record| record.index);
@@ -592,6 +592,7 @@ async fn journaled(bed: &Bed, part: LoadShare) -> Vec<(&'static str, usize)> {
         Entry::Begin(record) => ("begin", record.chunks.len()),
         Entry::Progress(progress) => ("progress", progress.chunks.len()),
         Entry::End(record) => ("end", record.chunks.len()),
+        Entry::Client(_) => ("client", 0),
     });
     heard.collect()
 }

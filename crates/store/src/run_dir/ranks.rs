@@ -3,7 +3,7 @@
 
 use super::{RECORDS, RunDir};
 use crate::error::StorageError;
-use crate::journal::{self, Damage, JournalRecords};
+use crate::journal::{self, ClientPulse, Damage, JournalRecords};
 use crate::parquet_file::{self, ParquetRecords};
 use crate::sums::Sums;
 use crate::whole_file;
@@ -144,6 +144,11 @@ impl Records {
     /// Planned requests, where the journal's header says so.
     pub fn planned(&self) -> Option<u64> {
         self.journal()?.header.planned
+    }
+
+    /// What the client told of itself in the part of the journal that was read.
+    pub fn client(&self) -> Option<ClientPulse> {
+        self.journal()?.client
     }
 
     /// There is one journal at most: that of the process whose folder it is.
