@@ -377,8 +377,11 @@ impl Timeline {
             let known = metrics.filter(|it| it.values.iter().any(Option::is_some));
             known.collect()
         };
-        let metrics = at(settings.risk);
-        let metrics = at(shared_level(settings.risk, &metrics));
+        let level = shared_level(settings.risk, &at(settings.risk));
+        let mut metrics = at(level);
+        for metric in &mut metrics {
+            metric.find_least(settings.margin, level);
+        }
         let mut before = BTreeMap::new();
         let run = |run: &PastRun| {
             let is_new = |(name, value): &(&String, &String)| before.get(*name) != Some(*value);
@@ -419,11 +422,7 @@ fn shared_level(risk: f64, metrics: &[MetricHistory]) -> f64 {
 impl MetricHistory {
     fn of(metric: Metric, runs: &[PastRun], margin: f64, level: f64) -> Self {
         let values: Vec<Option<f64>> = runs.iter().map(|run| metric.of(&run.summary)).collect();
-        let known = values.iter().enumerate();
-        // Ratios are what people speak of, and noise grows with the value.
-        let (places, logs): (Vec<usize>, Vec<f64>) = known
-            .filter_map(|(place, value)| Some((place, value.filter(|it| *it > 0.0)?.ln())))
-            .unzip();
+        let (places, logs) = logarithms(&values);
         let change = |found: ChangePoint| {
             let between = [places[found.at - 1], places[found.at]];
             let [before, after] = between.map(|place| &runs[place]);
@@ -438,20 +437,33 @@ impl MetricHistory {
                 facts: changed(&before.facts, &after.facts),
             }
         };
-        let margin = margin.ln_1p();
-        let changes: Vec<Change> = change_points(&logs, margin, level)
-            .into_iter()
-            .map(change)
-            .collect();
-        let lately = LATELY.min(logs.len() / 2);
-        let least = || least_found(&logs, lately, margin, level).map(f64::exp_m1);
+        let found = change_points(&logs, margin.ln_1p(), level);
         MetricHistory {
             metric,
-            found_from: changes.is_empty().then(least).flatten(),
-            changes,
+            found_from: None,
+            changes: found.into_iter().map(change).collect(),
             values,
         }
     }
+
+    /// The least change that would have been found, where none was.
+    fn find_least(&mut self, margin: f64, level: f64) {
+        if self.changes.is_empty() {
+            let (_, logs) = logarithms(&self.values);
+            let lately = LATELY.min(logs.len() / 2);
+            let least = least_found(&logs, lately, margin.ln_1p(), level);
+            self.found_from = least.map(f64::exp_m1);
+        }
+    }
+}
+
+/// Ratios are what people speak of, and noise grows with the value: places of the known values and
+/// their logarithms.
+fn logarithms(values: &[Option<f64>]) -> (Vec<usize>, Vec<f64>) {
+    let known = values.iter().enumerate();
+    let log =
+        |(place, value): (usize, &Option<f64>)| Some((place, value.filter(|it| *it > 0.0)?.ln()));
+    known.filter_map(log).unzip()
 }
 
 fn changed(

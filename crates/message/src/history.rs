@@ -13,6 +13,10 @@ texts! {
         Broken => "the latest {runs} runs, since {from}, are INVALID: {doubts}", "自 {from} 起最近 {runs} 次运行均无效：{doubts}";
         Validity => "validity", "有效性";
         LatestChange => "latest change: {change}", "最近一次变化：{change}";
+        WorseAndBetter => "worse: {worse}; better: {better}", "变差：{worse}；变好：{better}";
+        BehindBest => "{metric} is still {change} from its best level", "{metric} 与最好水平相比仍为 {change}";
+        BesideBest => "vs best", "与最好相比";
+        BetterAndWorse => "better and worse", "有好有坏";
         Rose => "{metric} rose {percent} [{low}, {high}] between {from} and {to}", "{metric} 在 {from} 与 {to} 之间上升 {percent}［{low}，{high}］";
         Fell => "{metric} fell {percent} [{low}, {high}] between {from} and {to}", "{metric} 在 {from} 与 {to} 之间下降 {percent}［{low}，{high}］";
         Between => "between {from} and {to}", "{from} 与 {to} 之间";

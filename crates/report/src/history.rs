@@ -27,7 +27,7 @@ pub fn compose(history: &History, lang: Lang) -> Doc {
     let mut sections = vec![Section::plain([verdict(history, lang)])];
     let (told, short) = told_and_short(history);
     for timeline in told {
-        sections.push(section(timeline, lang));
+        sections.push(section(timeline, history.margin, lang));
         let changes = newest_first(timeline);
         let at_once = changes.chunk_by(|(_, a), (_, b)| a.between == b.between);
         let notes: Vec<Note> = at_once.filter_map(|changes| note(changes, lang)).collect();
@@ -143,22 +143,45 @@ fn verdict(history: &History, lang: Lang) -> Verdict {
     let timelines = &history.timelines;
     let latest = timelines.iter().flat_map(|it| &it.metrics);
     let latest = latest.filter_map(|it| Some((it, it.changes.last()?)));
-    let latest = Vec::from_iter(latest).into_iter();
+    let latest: Vec<(&MetricHistory, &Change)> = latest.collect();
     let newest = |worse: bool| {
-        let of_kind = latest.clone().filter(|(_, change)| change.worse == worse);
+        let of_kind = latest.iter().filter(|(_, change)| change.worse == worse);
         // Of several at once the first is the metric that matters most.
-        of_kind
+        let newest = of_kind
             .rev()
-            .max_by_key(|(_, change)| instant(&change.started[1]))
+            .max_by_key(|(_, change)| instant(&change.started[1]));
+        newest.map(|(metric, change)| sentence(metric, change, lang))
     };
     let long_enough = timelines.iter().any(|it| it.runs.len() >= LEAST);
     let broken = timelines.iter().find_map(|it| it.broken.as_ref());
-    let (word, tone, found) = match (newest(true), newest(false)) {
-        _ if broken.is_some() => (HistoryText::Worse, Tone::Bad, None),
-        (Some(worse), _) => (HistoryText::Worse, Tone::Bad, Some(worse)),
-        (None, Some(better)) => (HistoryText::Better, Tone::Good, Some(better)),
-        (None, None) if long_enough => (HistoryText::Steady, Tone::Good, None),
-        (None, None) => (HistoryText::TooFew, Tone::Caution, None),
+    let latest_change = |change| HistoryText::LatestChange.with(lang, &[("change", change)]);
+    let (word, tone, rest) = match (broken, newest(true), newest(false)) {
+        (Some(broken), ..) => {
+            let word = HistoryText::Worse.text(lang);
+            (word, Tone::Bad, broken_text(broken, lang))
+        }
+        (None, Some(worse), Some(better)) => {
+            let both = [("worse", worse), ("better", better)];
+            let both = HistoryText::WorseAndBetter.with(lang, &both);
+            (CompareText::Mixed.text(lang), Tone::Caution, both)
+        }
+        (None, Some(worse), None) => {
+            let word = HistoryText::Worse.text(lang);
+            (word, Tone::Bad, latest_change(worse))
+        }
+        (None, None, Some(better)) => {
+            let word = HistoryText::Better.text(lang);
+            (word, Tone::Good, latest_change(better))
+        }
+        (None, None, None) if long_enough => {
+            let word = HistoryText::Steady.text(lang);
+            (word, Tone::Good, String::new())
+        }
+        (None, None, None) => {
+            let needed = [("needed", LEAST.to_string())];
+            let needed = HistoryText::Needed.with(lang, &needed);
+            (HistoryText::TooFew.text(lang), Tone::Caution, needed)
+        }
     };
     let runs: usize = timelines.iter().map(|it| it.runs.len()).sum();
     let scope = HistoryText::Scope.with(
@@ -168,19 +191,37 @@ fn verdict(history: &History, lang: Lang) -> Verdict {
             ("scenarios", number::count(timelines.len() as u64)),
         ],
     );
-    let broken = broken.map(|broken| broken_text(broken, lang));
-    let rest = broken.unwrap_or_else(|| match found {
-        Some((metric, change)) => {
-            let change = [("change", sentence(metric, change, lang))];
-            HistoryText::LatestChange.with(lang, &change)
-        }
-        None if long_enough => String::new(),
-        None => HistoryText::Needed.with(lang, &[("needed", LEAST.to_string())]),
+    let behind = latest.iter().filter_map(|(metric, _)| {
+        let values = [
+            ("metric", metric_name(metric.metric, lang)),
+            ("change", signed(beside_best(metric, history.margin)?)),
+        ];
+        Some(HistoryText::BehindBest.with(lang, &values))
     });
+    let rest: Vec<String> = [rest].into_iter().chain(behind.take(1)).collect();
     Verdict {
-        rest,
-        ..Verdict::new(word.text(lang), tone, scope)
+        rest: PunctuationText::Semicolon.join(lang, &rest),
+        ..Verdict::new(word, tone, scope)
     }
+}
+
+/// Its present level over the best of those before, where it is worse than that by more than the
+/// margin and the best is not the level just before: what several changes came to.
+fn beside_best(history: &MetricHistory, margin: f64) -> Option<f64> {
+    let levels = levels(history);
+    let [earlier @ .., before, now] = levels.as_slice() else {
+        return None;
+    };
+    let more_is_better = history.metric.more_is_better();
+    // How many times better than now.
+    let gain = |level: f64| match more_is_better {
+        true => level / now.1,
+        false => now.1 / level,
+    };
+    let best = earlier.iter().map(|(_, level)| *level);
+    let best = best.max_by(|a, b| gain(*a).total_cmp(&gain(*b)))?;
+    let is_best = gain(best) > gain(before.1).max(1.0 + margin);
+    is_best.then_some(now.1 / best)
 }
 
 fn broken_text(broken: &Broken, lang: Lang) -> String {
@@ -203,14 +244,14 @@ fn newest_first(timeline: &Timeline) -> Vec<(&MetricHistory, &Change)> {
     all
 }
 
-fn section(timeline: &Timeline, lang: Lang) -> Section {
+fn section(timeline: &Timeline, margin: f64, lang: Lang) -> Section {
     let pairs = vec![
         Pair::new(HistoryText::Scenario.text(lang), scenario(timeline)),
         Pair::new(HistoryText::Runs.text(lang), runs(timeline, lang)),
     ];
     let mut blocks = vec![Block::Pairs(pairs)];
     if !timeline.metrics.is_empty() {
-        blocks.push(Block::Table(table(timeline, lang)));
+        blocks.push(Block::Table(table(timeline, margin, lang)));
     }
     Section {
         heading: Some(name(timeline)),
@@ -291,8 +332,8 @@ fn between([from, to]: [&str; 2]) -> [String; 2] {
 }
 
 /// A line for each metric: what it is now, and since when.
-fn table(timeline: &Timeline, lang: Lang) -> Table {
-    let columns = vec![
+fn table(timeline: &Timeline, margin: f64, lang: Lang) -> Table {
+    let mut columns = vec![
         Column::left(HistoryText::Metric.text(lang)),
         Column::right(HistoryText::Now.text(lang)),
         Column::right(HistoryText::Before.text(lang)),
@@ -300,7 +341,14 @@ fn table(timeline: &Timeline, lang: Lang) -> Table {
         Column::left(HistoryText::Since.text(lang)),
         Column::left(HistoryText::Judged.text(lang)),
     ];
-    let line = |history: &MetricHistory| {
+    let best: Vec<Option<f64>> = (timeline.metrics.iter())
+        .map(|it| beside_best(it, margin))
+        .collect();
+    let has_best = best.iter().any(Option::is_some);
+    if has_best {
+        columns.push(Column::right(HistoryText::BesideBest.text(lang)));
+    }
+    let line = |(history, best): (&MetricHistory, Option<f64>)| {
         let levels = levels(history);
         let value = |level: Option<&([usize; 2], f64)>| {
             level.map_or(Cell::blank(), |(_, value)| {
@@ -339,9 +387,12 @@ fn table(timeline: &Timeline, lang: Lang) -> Table {
                 ]);
             }
         }
+        if has_best {
+            cells.push(best.map_or(Cell::blank(), |ratio| Cell::text(signed(ratio))));
+        }
         cells
     };
-    Table::new(columns, timeline.metrics.iter().map(line))
+    Table::new(columns, timeline.metrics.iter().zip(best).map(line))
 }
 
 /// Stretches between changes, each with its median.
@@ -395,8 +446,13 @@ fn note(changes: &[(&MetricHistory, &Change)], lang: Lang) -> Option<Note> {
         let facts = PunctuationText::Semicolon.join(lang, &facts);
         HistoryText::LiesBetween.with(lang, &[("facts", facts)])
     };
-    let worse = changes.iter().any(|(_, change)| change.worse);
-    let (word, tone) = judged(worse);
+    let worse = (changes.iter()).filter(|(_, change)| change.worse).count();
+    let (word, tone) = if (1..changes.len()).contains(&worse) {
+        (HistoryText::BetterAndWorse.text(lang), Tone::Caution)
+    } else {
+        let (word, tone) = judged(worse > 0);
+        (word.text(lang), tone)
+    };
     let [from, to] = between(first.started.each_ref().map(String::as_str));
     let between = [("from", from), ("to", to)];
     let of_metric = |(history, change): &(&MetricHistory, &Change)| {
@@ -406,7 +462,7 @@ fn note(changes: &[(&MetricHistory, &Change)], lang: Lang) -> Option<Note> {
     };
     let parts: Vec<String> = changes.iter().map(of_metric).collect();
     Some(Note {
-        tag: word.text(lang).to_owned(),
+        tag: word.to_owned(),
         tone,
         subject: HistoryText::Between.with(lang, &between),
         text: PunctuationText::Semicolon.join(lang, &parts),
@@ -519,6 +575,7 @@ pub fn csv(history: &History) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use inferometer_analysis::compare::Metric;
     use inferometer_campaign::history::RunOfTimeline;
     use std::collections::BTreeMap;
 
@@ -571,6 +628,68 @@ mod tests {
         let changed = "command --max-num-seqs 64 → --max-num-seqs 128";
         assert_eq!(told(seqs, more), changed);
         assert_eq!(told("a b", "b a"), "command a b → b a");
+    }
+
+    /// A history of one metric that was at these levels for ten runs each.
+    fn of_levels(metrics: &[(Metric, &[f64])]) -> History {
+        let mut history = history(&[10 * metrics[0].1.len()]);
+        let of_metric = |(metric, levels): &(Metric, &[f64])| MetricHistory {
+            metric: *metric,
+            values: (levels.iter())
+                .flat_map(|level| std::iter::repeat_n(Some(*level), 10))
+                .collect(),
+            changes: (levels.windows(2).enumerate())
+                .map(|(nth, pair)| Change {
+                    between: [10 * nth + 9, 10 * nth + 10],
+                    started: [9, 10].map(|day| format!("2026-11-{:02}T10:00:00Z", day + 2 * nth)),
+                    ratio: pair[1] / pair[0],
+                    low: pair[1] / pair[0] - 0.01,
+                    high: pair[1] / pair[0] + 0.01,
+                    worse: (pair[1] < pair[0]) == metric.more_is_better(),
+                    p: 0.001,
+                    facts: Vec::new(),
+                })
+                .collect(),
+            found_from: None,
+        };
+        history.timelines[0].metrics = metrics.iter().map(of_metric).collect();
+        history
+    }
+
+    fn told(history: &History) -> String {
+        let doc = compose(history, Lang::En);
+        inferometer_page::text::render(&doc, inferometer_page::text::TextStyle::default())
+    }
+
+    #[test]
+    fn a_change_that_is_better_and_worse_is_called_neither() {
+        let mixed = told(&of_levels(&[
+            (Metric::OutputTokensPerS, &[1_000.0, 1_200.0]),
+            (Metric::TtftP99, &[100.0, 110.0]),
+        ]));
+        assert!(mixed.contains("MIXED"), "{mixed}");
+        assert!(mixed.contains("better and worse"), "{mixed}");
+        assert!(mixed.contains("worse: TTFT, p99 rose 10.0 %"), "{mixed}");
+        let worse = told(&of_levels(&[(Metric::TtftP99, &[100.0, 110.0])]));
+        assert!(!worse.contains("MIXED"), "{worse}");
+    }
+
+    #[test]
+    fn the_present_level_is_held_against_the_best_one() {
+        let fallen = of_levels(&[(Metric::OutputTokensPerS, &[1_000.0, 700.0, 770.0])]);
+        let fallen = told(&fallen);
+        assert!(fallen.contains("BETTER"), "{fallen}");
+        assert!(fallen.contains("vs best"), "{fallen}");
+        assert!(fallen.contains("−23.0 %"), "{fallen}");
+        // The level just before is told as the change itself.
+        for levels in [
+            &[1_000.0, 700.0][..],
+            &[700.0, 1_000.0, 770.0],
+            &[1.0, 2.0, 3.0],
+        ] {
+            let told = told(&of_levels(&[(Metric::OutputTokensPerS, levels)]));
+            assert!(!told.contains("vs best"), "{told}");
+        }
     }
 
     #[test]

@@ -79,6 +79,11 @@ pub(super) fn least_found(values: &[f64], after: usize, margin: f64, level: f64)
     /// Far beyond any change that is worth finding, and the share of itself to which it is found.
     const LARGEST: f64 = 10.0;
     const STEPS: u32 = 16;
+    // What is far back says nothing about the last values; of a part of a series, that part of the
+    // false alarms is allowed.
+    let near = &values[values.len().saturating_sub(2 * LONGEST)..];
+    let part = near.len() as f64 / values.len().max(1) as f64;
+    let (values, level) = (near, 1.0 - (1.0 - level).powf(part));
     let start = values.len().checked_sub(after.max(LEAST_RUNS))?;
     let is_found = |shift: f64| {
         [shift, -shift].into_iter().all(|shift| {

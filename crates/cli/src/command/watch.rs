@@ -15,7 +15,7 @@ use alert::{Alert, AlertKind, Alerts};
 use anyhow::bail;
 use inferometer_core::environment::EndCause;
 use inferometer_core::options::{Count, Options};
-use inferometer_core::summary::Summary;
+use inferometer_core::summary::{FailureCount, Summary};
 use inferometer_core::units::Span;
 use inferometer_load::instrument::Control;
 use inferometer_message::WatchText;
@@ -26,6 +26,7 @@ use inferometer_runner::measure::{Measured, Point, PrefixCache};
 use inferometer_runner::servers::Servers;
 use inferometer_runner::{Session, host, with_causes};
 use inferometer_text::Lang;
+use inferometer_text::punctuation::PunctuationText;
 use inferometer_text::secret::without_credentials;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
@@ -139,7 +140,10 @@ pub fn run(arguments: WatchArguments) -> anyhow::Result<Exit> {
         let out = free_folder(&host::folder_time(), &folder);
         let measured = measure(options, &out, budget, &control, &session);
         let interrupted = matches!(&measured, Ok(it) if it.ending.cause == EndCause::Signal);
-        let error = measured.as_ref().err().map(|it| with_causes(it.as_ref()));
+        let error = match &measured {
+            Ok(measured) => unanswered(&measured.summary),
+            Err(error) => Some(with_causes(error.as_ref())),
+        };
         let mut found: Vec<Alert> = alerts.of_server(error).into_iter().collect();
         match &measured {
             Ok(measured) => {
@@ -272,6 +276,72 @@ fn line(summary: &Summary, lang: Lang) -> String {
         ("tpot", time(latency.tpot_ms.as_ref().map(|it| it.p50))),
     ];
     let verdict = if summary.valid { "VALID" } else { "INVALID" };
-    let figures = WatchText::Figures.with(lang, &figures);
-    format!("{}  {verdict}  {figures}", host::log_time())
+    let mut told = vec![WatchText::Figures.with(lang, &figures)];
+    if summary.requests.failed > 0 {
+        let values = [
+            ("failed", number::count(summary.requests.failed)),
+            ("why", failures(summary)),
+        ];
+        told.push(WatchText::Failed.with(lang, &values));
+    }
+    let told = PunctuationText::Comma.join(lang, &told);
+    format!("{}  {verdict}  {told}", host::log_time())
+}
+
+/// Why a server that was reached is as good as away: it answered no request.
+fn unanswered(summary: &Summary) -> Option<String> {
+    let requests = &summary.requests;
+    (requests.ok == 0 && requests.failed > 0).then(|| failures(summary))
+}
+
+/// What failed, the most frequent first.
+fn failures(summary: &Summary) -> String {
+    let mut failures = Vec::from_iter(&summary.failures);
+    failures.sort_by_key(|failure| std::cmp::Reverse(failure.count));
+    let kind = |failure: &FailureCount| match failure.status {
+        Some(status) => format!("{} {status}", failure.class),
+        None => failure.class.to_string(),
+    };
+    let kinds: Vec<String> = failures.into_iter().map(kind).collect();
+    kinds.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inferometer_core::record::{FailureClass, Phase};
+
+    fn summary(ok: u64, failed: u64) -> Summary {
+        let failure = FailureCount {
+            phase: Phase::Status,
+            class: FailureClass::ServerError,
+            count: failed,
+            status: Some(503),
+            sample: String::new(),
+        };
+        let text = include_str!("../../../../fixtures/run-v1/summary.json");
+        let mut summary: Summary = serde_json::from_str(text).unwrap();
+        summary.requests.ok = ok;
+        summary.requests.failed = failed;
+        summary.failures = Vec::from_iter((failed > 0).then_some(failure));
+        summary
+    }
+
+    #[test]
+    fn failures_are_told_with_their_kind() {
+        let told = line(&summary(40, 7), Lang::En);
+        assert!(told.ends_with("7 failed (server-error 503)"), "{told}");
+        assert!(!line(&summary(40, 0), Lang::En).contains("failed"));
+    }
+
+    #[test]
+    fn a_server_that_answers_no_request_is_away() {
+        assert_eq!(
+            unanswered(&summary(0, 9)).as_deref(),
+            Some("server-error 503")
+        );
+        assert_eq!(unanswered(&summary(1, 9)), None);
+        // Nothing was sent before the budget was spent or somebody ended it.
+        assert_eq!(unanswered(&summary(0, 0)), None);
+    }
 }
