@@ -560,6 +560,8 @@ impl Case<'_> {
         (seen.stalled as f64 > allowed).then_some(Doubt::Stalls {
             seen,
             factor: self.thresholds.stall_factor,
+            client_pause_ms: (seen.worst_ms)
+                .and_then(|worst| self.summary.client.pause_behind(worst)),
         })
     }
 }

@@ -137,7 +137,7 @@ fn of_ladder(mut runs: Levels<'_>) -> Option<WithinSlo> {
     let levels: Vec<&[(f64, &RunSample)]> = levels.into_iter().filter(is_known).collect();
     let met = |(_, run): &(f64, &RunSample)| run.summary.slo.as_ref().and_then(|slo| slo.met);
     let meets = |level: &&&[(f64, &RunSample)]| {
-        (level.iter()).all(|it| it.1.summary.can_win() && met(it) == Some(true))
+        (level.iter()).all(|it| it.1.summary.did_the_work() && met(it) == Some(true))
     };
     let misses = |level: &&&[(f64, &RunSample)]| level.iter().any(|it| met(it) == Some(false));
     let good = levels.iter().take_while(meets).count();

@@ -24,6 +24,14 @@ pub(super) fn judge(
     }
     let (ended, ok) = (tally.totals.requests, tally.totals.answers);
     let failed: u64 = tally.failures.values().map(|(_, kind)| kind.count).sum();
+    // A failed request took longer than any limit, which no mean of the others shows.
+    let few_failed = |metric: SloMetric| {
+        let (failed, all) = match (metric, sessions) {
+            (SloMetric::Job, Some(sessions)) => (sessions.result.failed, sessions.result.began),
+            _ => (failed, ok + failed),
+        };
+        failed as f64 <= objectives.thresholds.failures_warn * all as f64
+    };
     let share =
         |seen: &Verdicts| (ended > 0 && seen.unknown == 0).then(|| seen.met as f64 / ended as f64);
     let enough = |share: Option<f64>| Some(share? >= objectives.least_share());
@@ -40,22 +48,31 @@ pub(super) fn judge(
                 let share = sessions.and_then(|sessions| sessions.share(slo));
                 result(slo, None, share, enough(share))
             }
+            // A session with a failed turn is never done.
+            SloScope::Percentile(percent) if slo.is_of_sessions() => {
+                let p = percent / 100.0;
+                let share = sessions.and_then(|sessions| sessions.share(slo));
+                let met = share.map(|share| share >= p);
+                result(slo, value(slo.metric, Some(p)), None, met)
+            }
             SloScope::Percentile(percent) => {
                 let p = percent / 100.0;
                 let stated = value(slo.metric, Some(p));
                 // A request that failed took longer than any limit: of the answered ones as many
                 // more must be within it.
-                let asked = match slo.metric {
-                    SloMetric::Job => p,
-                    _ => p * (ok + failed) as f64 / ok.max(1) as f64,
-                };
+                let asked = p * (ok + failed) as f64 / ok.max(1) as f64;
                 let judged = value(slo.metric, Some(asked.min(1.0)));
                 let enough = asked <= 1.0;
                 let limit = super::tally::ms(slo.limit.0);
                 let met = judged.map(|value| enough && value <= limit);
                 result(slo, stated, None, met)
             }
-            SloScope::Mean => of_run(slo, value(slo.metric, None)),
+            SloScope::Mean => {
+                let value = value(slo.metric, None);
+                let limit = super::tally::ms(slo.limit.0);
+                let met = value.map(|value| few_failed(slo.metric) && value <= limit);
+                result(slo, value, None, met)
+            }
         })
         .collect();
     let by_request = !tally.objectives.is_empty();
@@ -96,11 +113,6 @@ pub(super) fn judge(
         objectives: results,
         met: together(&verdicts),
     })
-}
-
-fn of_run(slo: &Slo, value_ms: Option<f64>) -> ObjectiveResult {
-    let limit = super::tally::ms(slo.limit.0);
-    result(slo, value_ms, None, value_ms.map(|value| value <= limit))
 }
 
 fn result(

@@ -193,6 +193,8 @@ pub enum Doubt {
         seen: StallEvidence,
         /// Largest gap over median gap that is a stall.
         factor: f64,
+        /// The client's own longest pause, where it may be the longest of these.
+        client_pause_ms: Option<f64>,
     },
     AllAtOnce {
         /// Streams of a closed loop; absent in an open one.

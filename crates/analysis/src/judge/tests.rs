@@ -410,6 +410,16 @@ fn a_stall_in_one_answer_of_fifty_is_noted() {
     };
     assert_eq!(stall(50).doubt(Code::Stalls), Some(Severity::Note));
     assert_eq!(stall(200).doubt(Code::Stalls), None);
+    // A client that paused as long may have made them.
+    let told = |pause_ms: f64| {
+        let mut run = stall(50);
+        run.ending.longest_pause_ms = Some(pause_ms);
+        let doubts = run.summary().doubts.into_iter();
+        let mut stalls = doubts.filter(|doubt| doubt.code == Code::Stalls);
+        stalls.next().unwrap().text
+    };
+    assert!(!told(20.0).contains("client"), "{}", told(20.0));
+    assert!(told(250.0).contains("the client itself"), "{}", told(250.0));
 }
 
 #[test]

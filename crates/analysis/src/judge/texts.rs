@@ -430,7 +430,11 @@ fn wording(doubt: &Doubt, lang: Lang) -> (Text, Text, Values) {
             ];
             (Text::FrontEnd, Text::FrontEndRemedy, values)
         }
-        Doubt::Stalls { seen, factor } => {
+        Doubt::Stalls {
+            seen,
+            factor,
+            client_pause_ms,
+        } => {
             let longest = seen.worst_ms.zip(seen.its_median_ms);
             let longest = longest.map(|(worst, median)| {
                 let values = [("worst", millis(worst)), ("median", millis(median))];
@@ -442,6 +446,12 @@ fn wording(doubt: &Doubt, lang: Lang) -> (Text, Text, Values) {
                 ("share", share(seen.stalled, seen.requests)),
                 ("factor", factor.to_string()),
                 ("longest", longest.unwrap_or_default()),
+                (
+                    "client",
+                    client_pause_ms.map_or_else(String::new, |pause| {
+                        Text::StalledClient.with(lang, &[("pause", millis(pause))])
+                    }),
+                ),
             ];
             (Text::Stalls, Text::StallsRemedy, values)
         }

@@ -137,8 +137,13 @@ fn show_run(directory: RunDir, arguments: &ReportArguments) -> anyhow::Result<Ex
     {
         bail!("--attainment {bad} is not possible: give a share above 0, at most 1, such as 0.95");
     }
+    let is_share = |slo: &Slo| matches!(slo.scope, SloScope::Request | SloScope::Session);
     if !arguments.slo.is_empty() {
         scenario.objectives.slos = arguments.slo.clone();
+        // The share that the run asked for was of its own objectives.
+        if !arguments.slo.iter().any(is_share) {
+            scenario.objectives.attainment = None;
+        }
     }
     if arguments.attainment.is_some() {
         scenario.objectives.attainment = arguments.attainment;
@@ -147,12 +152,7 @@ fn show_run(directory: RunDir, arguments: &ReportArguments) -> anyhow::Result<Ex
         scenario.price_per_hour = Some(price.into());
     }
     let objectives = &scenario.objectives;
-    if objectives.attainment.is_some()
-        && !objectives
-            .slos
-            .iter()
-            .any(|slo| matches!(slo.scope, SloScope::Request | SloScope::Session))
-    {
+    if objectives.attainment.is_some() && !objectives.slos.iter().any(is_share) {
         bail!("--attainment needs --slo: give a request objective such as --slo ttft=500ms");
     }
     let mut run = read_again(directory, scenario, language(arguments.output.lang))?;

@@ -151,6 +151,20 @@ fn a_session_that_the_end_cut_is_neither_met_nor_missed_before_its_time() {
 }
 
 #[test]
+fn failed_sessions_are_no_quick_ones() {
+    let toml = format!("{PLAN}\n[objectives]\nslo = ['job.p90=6s', 'job.mean=6s']");
+    let mut records: Vec<Record> = (0..10).flat_map(|session| job(session, 0.0)).collect();
+    let met = |records: &[Record]| {
+        let found = summary(&toml, ended(100.0), records.to_vec());
+        let objectives = found.slo.unwrap().objectives.into_iter();
+        objectives.map(|it| it.met.unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(met(&records), [true, true]);
+    records.extend((10..14).map(|session| failed(turn(session, 0, 1, 10.0, 0.1))));
+    assert_eq!(met(&records), [false, false]);
+}
+
+#[test]
 fn the_session_that_the_number_of_requests_cuts_short_is_no_job() {
     let toml = PLAN.replace("duration = '100s'", "requests = 12");
     let mut records = job(0, 0.0);

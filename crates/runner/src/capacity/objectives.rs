@@ -5,7 +5,7 @@ use inferometer_campaign::capacity::Target;
 use inferometer_campaign::capacity::stored::TierCapacity;
 use inferometer_core::options::Options;
 use inferometer_core::record::Record;
-use inferometer_core::slo::{Slo, SloScope};
+use inferometer_core::slo::{Slo, SloMetric, SloScope};
 use inferometer_store::run_dir::RunDir;
 
 /// The name of the objectives that `--slo` gives.
@@ -80,6 +80,9 @@ impl Watched {
                     );
                 }
                 match slo.scope {
+                    SloScope::Percentile(_) if slo.metric == SloMetric::Itl => bail!(
+                        "--slo {slo} is about all gaps of all answers, and capacity is searched for by single requests; give tpot for the pace of an answer, or max-gap for its longest pause"
+                    ),
                     SloScope::Percentile(percent) => {
                         let name = slo.to_string();
                         let name = name.split('=').next().unwrap_or_default().to_owned();
@@ -200,6 +203,8 @@ mod tests {
         let said = |text: &str| Watched::of(&[tier(text)], None).err().unwrap().to_string();
         assert!(said("a: ttft=1s").contains("--attainment"));
         assert!(said("a: ttft.mean=1s").contains("percentile"));
+        // A pooled percentile is not that of the requests' means.
+        assert!(said("a: itl.p90=25ms").contains("max-gap"));
         assert!("ttft.p99=1s".parse::<Tier>().is_err());
         assert!("a: ttft.p99".parse::<Tier>().is_err());
     }

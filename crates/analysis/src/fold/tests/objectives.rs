@@ -25,6 +25,25 @@ fn attainment_is_a_share_of_all_requests_and_every_one_counts_unless_a_share_is_
 }
 
 #[test]
+fn a_mean_says_nothing_of_requests_that_failed() {
+    let judged = |failed: usize| {
+        let mut run = MadeUp::closed(8, 200);
+        run.scenario = scenario("[load]\nconcurrency = 8\n[objectives]\nslo = ['e2e.mean=60s']");
+        for record in run.records.iter_mut().take(failed) {
+            record.outcome = Outcome::Failed(inferometer_core::record::Failure {
+                phase: inferometer_core::record::Phase::Status,
+                class: inferometer_core::record::FailureClass::ServerError,
+                detail: String::new(),
+            });
+        }
+        run.summary().slo.unwrap().met
+    };
+    assert_eq!(judged(0), Some(true));
+    assert_eq!(judged(2), Some(true));
+    assert_eq!(judged(40), Some(false));
+}
+
+#[test]
 fn an_answer_that_cannot_be_judged_leaves_its_objective_undecided() {
     let judged = |text: &str| {
         let mut run = MadeUp::closed(8, 200);

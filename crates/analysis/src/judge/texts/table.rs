@@ -99,8 +99,9 @@ inferometer_text::texts! {
         BetweenToken => "{between} of {client} per token", "每 token {client} 中有 {between}";
         BetweenFirst => "{between} of {client} to the first token", "首 token {client} 中有 {between}";
         FrontEndRemedy => "look at the CPU of the API server's process: one that is full delays every chunk. vLLM: --api-server-count N (since 0.9.1) with at most 128 streams each, since with more every token is sent by itself however late, or --stream-interval 4 (since 0.11.1); SGLang: --tokenizer-worker-num 4 (since 0.5.2), or --stream-interval 4; any engine: more replicas behind a balancer; otherwise the network", "查看 API 服务进程的 CPU：占满时每个 chunk 都会延迟。vLLM：--api-server-count N（0.9.1 起），每个进程至多 128 路流（超过后即使滞后也逐 token 发送），或 --stream-interval 4（0.11.1 起）；SGLang：--tokenizer-worker-num 4（0.5.2 起）或 --stream-interval 4；任何引擎：在负载均衡后增加副本；否则检查网络";
-        Stalls => "{stalled} of {requests} answers ({share}) stalled for {factor} times their median gap or more{longest}", "{requests} 个回答中有 {stalled} 个（{share}）出现停顿，达到自身间隔中位数的 {factor} 倍或以上{longest}";
+        Stalls => "{stalled} of {requests} answers ({share}) stalled for {factor} times their median gap or more{longest}{client}", "{requests} 个回答中有 {stalled} 个（{share}）出现停顿，达到自身间隔中位数的 {factor} 倍或以上{longest}{client}";
         LongestStall => "; the longest took {worst} in an answer with a median gap of {median}", "；最长的一次为 {worst}，而该回答的间隔中位数为 {median}";
+        StalledClient => "; the client itself did not run for up to {pause}, so such a gap may be its own", "；客户端自身最长有 {pause} 未运行，这类间隔可能由它造成";
         StallsRemedy => "read max gap beside ITL; look in the server's log for preemption, long prefills or swapping at those times", "结合 ITL 看最大间隔；在服务端日志中查找对应时刻的抢占、长 prefill 或换出";
         FirstAtOnce => "the first {n} requests were sent together, so TTFT is mostly queueing and the streams may run in waves", "前 {n} 个请求同时发出，TTFT 主要是排队时间，各路请求可能始终成批进行";
         FirstAtOnceRemedy => "use --stagger auto with a --warmup, or a time such as --stagger 2s, unless a burst is what you want to measure", "使用 --stagger auto 并配合 --warmup，或指定时间如 --stagger 2s；除非要测的就是突发";

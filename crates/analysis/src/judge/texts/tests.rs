@@ -277,6 +277,7 @@ fn doubts() -> Vec<Doubt> {
             cores: Some(0.97),
         },
         Doubt::Stalls {
+            client_pause_ms: Some(80.0),
             seen: StallEvidence {
                 requests: 9,
                 stalled: 2,
