@@ -277,7 +277,7 @@ fn within_objectives(ladder: &Ladder<'_>) -> Option<f64> {
         .filter_map(|(level, summary)| match level {
             Level::Number(value) => {
                 let met = summary.slo.as_ref()?.met?;
-                Some((*value, met && summary.can_win()))
+                Some((*value, met && summary.did_the_work()))
             }
             Level::Name(_) => None,
         })

@@ -56,8 +56,17 @@ pub fn distributions(summary: &Summary, drawing: &Drawing<'_>, lang: Lang) -> Fi
         cumulative(itl, gaps.cumulative(), latency.itl_ms, lang),
         cumulative(Text::E2e, sketch.e2e.clone(), latency.e2e_ms, lang),
     ];
-    let starred = MARKED.into_iter();
-    let starred = starred.filter_map(|percent| Some((percent, latency.requests_for(percent)?)));
+    // Of what is drawn alone: other latencies may need more.
+    let drawn = [
+        latency.ttft_ms,
+        latency.tpot_ms,
+        latency.itl_ms,
+        latency.e2e_ms,
+    ];
+    let starred = MARKED.into_iter().flat_map(|percent| {
+        let drawn = drawn.iter().flatten();
+        drawn.filter_map(move |it| Some((percent, it.requests_for(percent)?)))
+    });
     let mut footnotes = Vec::from_iter(star::footnote(starred, lang));
     footnotes.extend(thinning_note(drawing.trace.requests, lang));
     if !panels[2].is_empty() {

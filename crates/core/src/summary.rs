@@ -251,9 +251,15 @@ const OF_OTHER_WORK: [DoubtCode; 5] = [
 ];
 
 impl Summary {
-    /// Whether it may be called the best of several: it is valid, and did the work that the
-    /// others did.
+    /// Whether it may be called the best of several: it did the work that the others did, all of
+    /// it.
     pub fn can_win(&self) -> bool {
+        self.did_the_work() && self.requests.failed == 0
+    }
+
+    /// Whether it is valid and did the work that was asked for, but for failures so few that they
+    /// raise no doubt.
+    pub fn did_the_work(&self) -> bool {
         let spoils = |doubt: &StatedDoubt| {
             doubt.severity > Severity::Note && OF_OTHER_WORK.contains(&doubt.code)
         };
@@ -575,6 +581,13 @@ pub struct Client {
     pub ceiling_tokens_per_s: Option<f64>,
     /// Share of that ceiling that the run needed at its peak second.
     pub ceiling_share: Option<f64>,
+}
+
+impl Client {
+    /// Its own longest pause, where a gap between chunks may be nothing else.
+    pub fn pause_behind(&self, gap_ms: f64) -> Option<f64> {
+        self.longest_pause_ms.filter(|pause| 2.0 * pause >= gap_ms)
+    }
 }
 
 /// One tenth of a soak.

@@ -9,7 +9,8 @@ inferometer_text::texts! {
         WorstName => "Worst", "最差";
         WorstSetting => "{setting}: {value} ({factor} times worse)", "{setting}：{value}（差 {factor} 倍）";
         NoBestSetting => "no setting is ahead: {metric} differs by at most {margin}", "没有领先的配置：{metric}相差不超过 {margin}";
-        NotCountedName => "Not counted (failures, other work or invalid)", "不计入（有失败、内容不同或无效）";
+        NotCountedName => "Not counted", "不计入";
+        NotCounted => "{points} (failures, other work than asked, or invalid)", "{points}（有失败、工作量与要求不符或无效）";
         Large => "{metric} is {factor} times worse with {worst} than with {best}", "{metric}：{worst} 比 {best} 差 {factor} 倍";
         LargeEvidence => "{worst} against {best}", "{worst} 对 {best}";
         LargeEvidenceAt => "{worst} against {best} at {point}", "{point}：{worst} 对 {best}";
@@ -63,6 +64,7 @@ inferometer_text::texts! {
         Throughput => "output throughput", "输出吞吐量";
         Stalls => "at least {share} of the answers paused for {gap} or longer, which the p99 of ITL ({itl}) does not show", "至少 {share} 的回答出现过 {gap} 或更长的停顿，而 ITL 的 p99（{itl}）看不出来";
         StallOnce => "an answer paused for {gap}, which the p99 of ITL ({itl}) does not show", "有回答停顿 {gap}，而 ITL 的 p99（{itl}）看不出来";
+        StallOfClient => "; the client itself did not run for up to {pause}, so it may be its own pause", "；客户端自身最长有 {pause} 未运行，可能是它造成的停顿";
         StallsEvidence => "{factor} times; {answers} answers, {gaps} gaps", "{factor} 倍；{answers} 个回答，{gaps} 个间隔";
         AtPoints => "at {count} of {all} measurements; the worst, {point}: {text}", "{all} 次测量中有 {count} 次；最严重者 {point}：{text}";
         Lost => "{lost} of {planned} requests are unaccounted for", "{planned} 个请求中有 {lost} 个下落不明";

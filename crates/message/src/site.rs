@@ -26,6 +26,7 @@ inferometer_text::texts! {
         HistoryLink => "History", "历史变化";
         Metric => "metric", "指标";
         NoResults => "No results here yet: inferometer run measures one load point, inferometer import reads those of other tools.", "这里还没有结果：用 inferometer run 测量一个负载点，或用 inferometer import 读取其他工具的结果。";
+        NoSuchPage => "There is no such result or page; it may have been removed.", "没有这个结果或页面，可能已被删除。";
         Back => "all results", "全部结果";
     }
 }

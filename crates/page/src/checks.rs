@@ -5,6 +5,9 @@ use inferometer_text::hostile::{escaped, printable};
 /// Longest text of a check that is shown.
 const MOST_CHARS: usize = 1_000;
 
+/// Warnings of a workflow that are told one by one.
+const MOST_WARNINGS: usize = 5;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checks {
     /// What was checked.
@@ -32,9 +35,12 @@ pub enum Outcome {
 }
 
 impl Checks {
+    fn of(&self, outcome: Outcome) -> impl Iterator<Item = &Check> {
+        (self.checks.iter()).filter(move |check| check.outcome == outcome)
+    }
+
     fn count(&self, outcome: Outcome) -> usize {
-        let checks = self.checks.iter();
-        checks.filter(|check| check.outcome == outcome).count()
+        self.of(outcome).count()
     }
 
     /// JUnit's XML: a check that cannot be decided is a skipped test.
@@ -69,12 +75,10 @@ impl Checks {
     /// decided, and one line for all that passed.
     pub fn github(&self) -> String {
         let mut out = String::new();
-        for check in &self.checks {
-            let level = match check.outcome {
-                Outcome::Passed => continue,
-                Outcome::Failed => "error",
-                Outcome::Undecided => "warning",
-            };
+        let failed = self.of(Outcome::Failed).map(|it| (it, "error"));
+        // The service shows a few of each kind only, and drops the rest without a word.
+        let undecided = self.of(Outcome::Undecided).map(|it| (it, "warning"));
+        for (check, level) in failed.chain(undecided.take(MOST_WARNINGS)) {
             let parts = [check.group.as_str(), check.name.as_str()];
             let parts = parts.into_iter().filter(|part| !part.is_empty());
             let title: Vec<&str> = parts.collect();
@@ -83,6 +87,9 @@ impl Checks {
                 property(&title.join(" · ")),
                 message(&check.text)
             ));
+        }
+        if let more @ 1.. = (self.count(Outcome::Undecided)).saturating_sub(MOST_WARNINGS) {
+            out.push_str(&format!("::warning::… +{more}\n"));
         }
         let passed = format!(
             "{}: {} / {}",
@@ -182,6 +189,27 @@ mod tests {
                 "::notice::A & B: 1 / 3",
             ]
         );
+    }
+
+    #[test]
+    fn what_failed_comes_before_the_few_warnings_that_are_shown() {
+        let check = |outcome: Outcome| Check {
+            group: String::new(),
+            name: "TTFT".to_owned(),
+            outcome,
+            text: "…".to_owned(),
+        };
+        let mut all = vec![check(Outcome::Undecided); 8];
+        all.push(check(Outcome::Failed));
+        let checks = Checks {
+            name: "A".to_owned(),
+            checks: all,
+        };
+        let text = checks.github();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 8, "{text}");
+        assert!(lines[0].starts_with("::error"), "{text}");
+        assert_eq!(lines[6], "::warning::… +3");
     }
 
     #[test]

@@ -287,8 +287,13 @@ fn best(report: &SweepReport<'_>, rows: &[MeasuredPoint<'_>]) -> Vec<String> {
     let best = top(&mut valid());
     let most = best.as_ref().map_or(0.0, |best| best.0);
     let unheld = top(&mut rows.iter().filter(all_can_win)).filter(|any| any.0 > most);
+    let valid_ones = |row: &&MeasuredPoint<'_>| row.valid().next().is_some();
+    let others = rows.iter().filter(valid_ones);
+    let not_counted = top(&mut others.filter(|row| !all_can_win(row)));
     lines.extend(best.map(|best| say(SweepText::MostTokens, best)));
     lines.extend(unheld.map(|any| say(SweepText::MoreUnheld, any)));
+    let not_counted = not_counted.filter(|any| any.0 > most);
+    lines.extend(not_counted.map(|any| say(SweepText::MoreNotCounted, any)));
     let judged = valid().any(|row| row.meets().is_some());
     if judged {
         let within = top(&mut valid().filter(|row| row.meets() == Some(true)));

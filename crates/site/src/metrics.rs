@@ -1,4 +1,4 @@
-//! The client's view of running measurements in the text form of OpenMetrics.
+//! The client's view of measurements that go on, or have just ended, in the text form of OpenMetrics.
 
 use inferometer_core::record::{Outcome, Record};
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ const ANSWER_S: [f64; 22] = [
     10.0, 20.0, 30.0, 60.0, 300.0,
 ];
 
-/// A run that goes on.
+/// A run that goes on or has just ended.
 pub struct View {
     pub run: String,
     pub model: String,
@@ -22,6 +22,7 @@ pub struct View {
     pub load: String,
     /// What has ended so far; what is under way is not among them.
     pub records: Vec<Record>,
+    pub in_flight: usize,
 }
 
 struct Quantity {
@@ -63,7 +64,7 @@ pub fn open_metrics(runs: &[View]) -> String {
     let mut family = |name: &str, kind: &str, help: &str, lines: String| {
         let _ = write!(out, "# TYPE {name} {kind}\n# HELP {name} {help}\n{lines}");
     };
-    let (mut requests, mut tokens) = (String::new(), String::new());
+    let (mut requests, mut tokens, mut in_flight) = (String::new(), String::new(), String::new());
     for view in runs {
         let (labels, records) = (labels(view), &view.records);
         for (word, is_it) in [
@@ -73,6 +74,7 @@ pub fn open_metrics(runs: &[View]) -> String {
             ),
             ("failed", |it| matches!(it, Outcome::Failed(_))),
             ("cancelled", |it| matches!(it, Outcome::Cancelled)),
+            ("cut", |it| matches!(it, Outcome::Cut)),
         ] {
             let count = records.iter().filter(|it| is_it(&it.outcome)).count();
             let name = "inferometer_requests_total";
@@ -81,6 +83,11 @@ pub fn open_metrics(runs: &[View]) -> String {
         let all = records.iter().filter_map(Record::output_tokens);
         let all: u64 = all.map(u64::from).sum();
         let _ = writeln!(tokens, "inferometer_output_tokens_total{{{labels}}} {all}");
+        let count = view.in_flight;
+        let _ = writeln!(
+            in_flight,
+            "inferometer_requests_in_flight{{{labels}}} {count}"
+        );
     }
     family(
         "inferometer_requests",
@@ -93,6 +100,12 @@ pub fn open_metrics(runs: &[View]) -> String {
         "counter",
         "Output tokens of requests that ended.",
         tokens,
+    );
+    family(
+        "inferometer_requests_in_flight",
+        "gauge",
+        "Requests that were sent and have not ended.",
+        in_flight,
     );
     for Quantity {
         name,
@@ -151,7 +164,10 @@ mod tests {
             model: "m\\x".to_owned(),
             load: "concurrency=8".to_owned(),
             records: vec![record],
+            in_flight: 7,
         }]);
+        let in_flight = |line: &str| line.contains("_in_flight{") && line.ends_with(" 7");
+        assert!(text.lines().any(in_flight), "{text}");
         assert!(text.contains("outcome=\"ok\"} 1"), "{text}");
         assert!(text.contains("run=\"a\\\"b"), "{text}");
         assert!(text.contains("model=\"m\\\\x\""), "{text}");
@@ -169,6 +185,7 @@ mod tests {
             model: "m".to_owned(),
             load: "concurrency=8".to_owned(),
             records: Vec::new(),
+            in_flight: 0,
         }]);
         let panels = dashboard["panels"].as_array().unwrap().iter();
         let targets = panels.flat_map(|panel| panel["targets"].as_array().unwrap());

@@ -94,7 +94,7 @@ impl Answer {
         }
     }
 
-    pub(crate) fn redirect(to: &str) -> Self {
+    pub fn redirect(to: &str) -> Self {
         let answer = Self::text(Status::SeeOther, "see Location");
         answer.with("Location", to.to_owned())
     }

@@ -20,7 +20,7 @@ use inferometer_message::SiteText;
 use inferometer_page::html::listed_at;
 use inferometer_runner::fetched::Wanted;
 use inferometer_text::Lang;
-use inferometer_web::access::is_token;
+use inferometer_web::access::{encoded, is_token};
 use inferometer_web::{Access, Answer, Method, Request, Server, Status};
 use start::Starter;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -192,6 +192,11 @@ fn answer(home: &Home, request: &Request) -> Answer {
         ["runs", id] => home
             .page(id)
             .map(|page| page.map(|page| beside(page, ".."))),
+        // A folder below another is written as it is elsewhere, too.
+        ["runs", ref parts @ ..] if parts.len() > 1 && home.stored(&parts.join("/")).is_some() => {
+            let up = "../".repeat(parts.len() - 1);
+            return Answer::redirect(&format!("{up}{}", encoded(&parts.join("/"))));
+        }
         ["compare"] => {
             let ids = request.query.get("ids");
             let page = home.comparison(ids.map(String::as_str).unwrap_or_default());
@@ -211,7 +216,14 @@ fn answer(home: &Home, request: &Request) -> Answer {
     };
     match found {
         Ok(Some(page)) => Answer::page(&home.for_reader(page)),
-        Ok(None) => missing(),
+        Ok(None) => {
+            let text = [Lang::En, Lang::Zh].map(|it| SiteText::NoSuchPage.text(it).to_owned());
+            let list = match path.len() {
+                0 | 1 => "./".to_owned(),
+                depth => "../".repeat(depth - 1),
+            };
+            home.said(Status::NotFound, &text, &list)
+        }
         Err(error) => failed(&error),
     }
 }

@@ -124,7 +124,10 @@ fn results_are_listed_opened_and_compared_and_nothing_else_is_served() {
     let listed = served.json("/api/runs");
     assert_eq!(listed["runs"].as_array().map(Vec::len), Some(2), "{listed}");
     assert_eq!(served.json("/api/runs/a")["summary"]["valid"], true);
-    assert!(served.get("/metrics").trim_end().ends_with("# EOF"));
+    // What has just ended can still be fetched.
+    let metrics = served.get("/metrics");
+    assert!(metrics.trim_end().ends_with("# EOF"), "{metrics}");
+    assert!(metrics.contains("outcome=\"ok\"} 40"), "{metrics}");
     for path in [
         "/runs/..%2Fkept",
         "/runs/nothing",
@@ -135,6 +138,9 @@ fn results_are_listed_opened_and_compared_and_nothing_else_is_served() {
         let answer = served.get(path);
         assert!(answer.starts_with("HTTP/1.1 404"), "{path}: {answer}");
     }
+    let missing = served.get("/runs/nothing");
+    assert!(missing.contains("href=\"../\""), "{missing}");
+    assert!(missing.contains("没有这个结果或页面"), "{missing}");
     let end = served.ask("POST", "/api/runs/a/end", "X-Inferometer: 1\r\n");
     assert!(end.starts_with("HTTP/1.1 405"), "{end}");
 }
@@ -159,6 +165,7 @@ fn a_killed_run_has_its_page_what_a_link_leads_to_is_not_shown_and_a_folder_may_
     }
     run(&place, "kept/killed", "1");
     run(&place, "elsewhere/secret", "2");
+    run(&place, "kept/deep/c", "3");
     for file in ["summary.json", "ending.json", "SHA256SUMS"] {
         std::fs::remove_file(place.path("kept/killed").join(file)).unwrap();
     }
@@ -168,7 +175,12 @@ fn a_killed_run_has_its_page_what_a_link_leads_to_is_not_shown_and_a_folder_may_
     let page = served.get("/runs/killed");
     assert!(page.contains("the run was killed"), "{page}");
     let listed = served.json("/api/runs");
-    assert_eq!(listed["runs"].as_array().map(Vec::len), Some(1), "{listed}");
+    assert_eq!(listed["runs"].as_array().map(Vec::len), Some(2), "{listed}");
+    // One below another folder is found under its plain path, too.
+    let below = served.get("/runs/deep/c");
+    assert!(below.starts_with("HTTP/1.1 303"), "{below}");
+    assert!(below.contains("Location: ../deep%2Fc"), "{below}");
+    assert!(served.get("/runs/deep%2Fc").starts_with("HTTP/1.1 200"));
     let home = served.get("/");
     assert!(!home.contains("linked"), "{home}");
     // It is found by its model.

@@ -2,6 +2,7 @@
 
 use crate::support::{Crooked, Place, Sim, answer};
 use inferometer_core::doubt::DoubtCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 const MODELS: &str = r#"{"object":"list","data":[{"id":"tiny","owned_by":"llamacpp","meta":{"n_ctx_train":8192,"n_ctx":512}}]}"#;
@@ -47,6 +48,21 @@ fn a_model_that_the_server_does_not_list_is_doubted_with_the_list() {
     assert_eq!(run.records[0].model.as_deref(), Some("tiny"));
     let named = Place::new().measure(&server.url(), &FEW);
     assert!(!named.doubts(DoubtCode::OtherModel));
+}
+
+#[test]
+fn one_failing_answer_to_the_preflight_ends_no_run() {
+    let asked = AtomicUsize::new(0);
+    let server = Crooked::answering(move |head| match head.starts_with("GET /v1/models") {
+        true => answer("200 OK", "application/json", MODELS),
+        false if head.starts_with("GET") => answer("404 Not Found", "text/plain", "no"),
+        false if asked.fetch_add(1, Ordering::Relaxed) == 0 => {
+            answer("500 Internal Server Error", "text/plain", "once")
+        }
+        false => answer("200 OK", "text/event-stream", STREAM),
+    });
+    let run = Place::new().measure(&server.url(), &FEW);
+    run.assert_all_ok(12);
 }
 
 #[test]

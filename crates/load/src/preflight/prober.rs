@@ -23,6 +23,9 @@ use std::time::Duration;
 /// How long a server may take to list its models.
 const LONGEST_LOOK: Duration = Duration::from_secs(30);
 
+/// Waits before a request that failed for the moment is sent again.
+const PAUSES: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(1)];
+
 /// Output tokens of a preflight request: enough to see whether chunks are tokens.
 const TOKENS: u32 = 16;
 
@@ -109,8 +112,19 @@ impl Prober {
         }));
     }
 
+    /// One request. What a server may say once and not again is asked anew: one answer in a hundred
+    /// that fails is for the run to count.
     pub(super) async fn post(&self, site: &Site) -> Record {
-        self.post_as(site, &self.options, self.limit()).await
+        let mut record = self.post_as(site, &self.options, self.limit()).await;
+        for pause in PAUSES {
+            let is_momentary = matches!(record.status, Some(429 | 500 | 502..=504));
+            if !is_momentary || record.failure().is_none() {
+                break;
+            }
+            tokio::time::sleep(pause).await;
+            record = self.post_as(site, &self.options, self.limit()).await;
+        }
+        record
     }
 
     pub(super) async fn post_as(

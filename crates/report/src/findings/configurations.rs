@@ -204,8 +204,9 @@ pub(crate) fn extremes<'a>(
     let counts = |row: &&MeasuredPoint<'_>| !is_judged || row.meets() == Some(true);
     let candidates: Vec<&MeasuredPoint<'_>> = rows.iter().filter(counts).collect();
     let best = ranked(compared, &candidates).first().copied();
+    let not_counted = not_counted(axes, rows, lang).filter(|_| !varied.is_empty());
     let Some((best, winner)) = best.filter(|_| !varied.is_empty()) else {
-        return Vec::new();
+        return Vec::from_iter(not_counted);
     };
     let load = winner.name(&fixed);
     let at_load: Vec<&MeasuredPoint<'_>> = (rows.iter())
@@ -213,7 +214,7 @@ pub(crate) fn extremes<'a>(
         .collect();
     let rivals = ranked(compared, &at_load);
     let Some((worst, _)) = rivals.last().filter(|_| rivals.len() > 1) else {
-        return Vec::new();
+        return Vec::from_iter(not_counted);
     };
     let shown = |value: f64| plain(compared, value);
     let factor = (best / worst).max(worst / best);
@@ -256,16 +257,19 @@ pub(crate) fn extremes<'a>(
             ),
         ],
     };
-    let all: Vec<&String> = axes.iter().collect();
-    let out: Vec<String> = (rows.iter())
-        .filter(|row| row.summaries().any(|summary| !summary.can_win()))
-        .map(|row| row.name(&all))
-        .collect();
-    if !out.is_empty() {
-        let names = some(&out, MOST_SETTINGS, PunctuationText::Semicolon, lang);
-        pairs.push(Pair::new(Text::NotCountedName.text(lang), names));
-    }
+    pairs.extend(not_counted);
     pairs
+}
+
+/// Points that may be called neither best nor worst.
+fn not_counted(axes: &[String], rows: &[MeasuredPoint<'_>], lang: Lang) -> Option<Pair> {
+    let all: Vec<&String> = axes.iter().collect();
+    let cannot_win = |row: &&MeasuredPoint<'_>| row.summaries().any(|summary| !summary.can_win());
+    let out = rows.iter().filter(cannot_win);
+    let out: Vec<String> = out.map(|row| row.name(&all)).collect();
+    let points = some(&out, MOST_SETTINGS, PunctuationText::Semicolon, lang);
+    let told = Text::NotCounted.with(lang, &[("points", points)]);
+    (!out.is_empty()).then(|| Pair::new(Text::NotCountedName.text(lang), told))
 }
 
 /// A difference that needs no interval to be told.

@@ -217,9 +217,14 @@ pub(super) fn stalls(summary: &Summary, lang: Lang) -> Option<Finding> {
         ("answers", number::count(stall.answers)),
         ("gaps", number::count(stall.itl.n)),
     ];
+    let mut text = text.with(lang, &values);
+    if let Some(pause) = summary.client.pause_behind(stall.gap_ms) {
+        let pause = [("pause", number::millis(pause))];
+        text.push_str(&Text::StallOfClient.with(lang, &pause));
+    }
     Some(Finding {
         kind: FindingKind::HiddenStalls,
-        text: text.with(lang, &values),
+        text,
         evidence: Text::StallsEvidence.with(lang, &evidence),
     })
 }

@@ -415,6 +415,16 @@ fn a_stall_that_percentiles_hide_is_told_with_the_share_of_answers() {
         "{}",
         told.text
     );
+    assert!(!told.text.contains("client"), "{}", told.text);
+    // A client that did not run for as long may have made the pause.
+    summary.client.longest_pause_ms = Some(1_900.0);
+    let [told] = of_run(&summary, Lang::En).try_into().unwrap();
+    assert!(
+        told.text
+            .contains("the client itself did not run for up to 1.90 s"),
+        "{}",
+        told.text
+    );
     // The 99th percentile of ITL shows such gaps: nothing is hidden.
     summary.latency.itl_ms.as_mut().unwrap().p99 = 1500.0;
     assert!(of_run(&summary, Lang::En).is_empty());
@@ -638,6 +648,43 @@ fn points_with_the_same_highest_throughput_are_all_named() {
     let shown = text::render(&compose(&found.report(Lang::En)), Default::default());
     assert!(
         shown.contains("max-num-seqs=8; max-num-seqs=64: 388.4 tok/s"),
+        "{shown}"
+    );
+}
+
+fn in_one_line(found: &MadeUp) -> String {
+    let shown = text::render(&compose(&found.report(Lang::En)), Default::default());
+    shown.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_point_with_few_failures_is_named_and_not_called_the_best() {
+    let setting = |value: u64, summary| (json!({"concurrency": value}), vec![summary]);
+    let points = vec![
+        setting(4, run(400.0)),
+        setting(8, run(700.0)),
+        setting(16, failing(run(900.0), 1)),
+    ];
+    let found = MadeUp::new(&["concurrency"], points);
+    let shown = in_one_line(&found);
+    assert!(shown.contains("700.0 tok/s at concurrency=8"), "{shown}");
+    assert!(
+        shown.contains("so not counted: 900.0 tok/s at concurrency=16"),
+        "{shown}"
+    );
+
+    // Where every setting has failures, all are named and none is best.
+    let setting = |value: u64| {
+        (
+            json!({"max-num-seqs": value}),
+            vec![failing(run(value as f64), 1)],
+        )
+    };
+    let found = MadeUp::new(&["max-num-seqs"], vec![setting(64), setting(128)]);
+    let shown = in_one_line(&found);
+    assert!(!shown.contains("highest output throughput"), "{shown}");
+    assert!(
+        shown.contains("max-num-seqs=64; max-num-seqs=128"),
         "{shown}"
     );
 }

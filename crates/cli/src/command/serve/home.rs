@@ -21,7 +21,7 @@ use inferometer_runner::now::{goes_on, measured, wish_end};
 use inferometer_site::{
     Entry, Hosting, MayEnd, View, index, live_page, open_metrics, plain_page, said_page, start_page,
 };
-use inferometer_store::run_dir::instant;
+use inferometer_store::run_dir::{RunDir, instant};
 use inferometer_store::stored::Stored;
 use inferometer_store::verify::has_wrong_hash;
 use inferometer_text::Lang;
@@ -38,6 +38,8 @@ use std::time::{Duration, Instant};
 
 /// Times what metrics took to make that they are then good for.
 const METRICS_REST: u32 = 30;
+/// How long a run that has ended is told of: longer than a Prometheus waits between two looks.
+const KEPT_AFTER_END: Duration = Duration::from_secs(300);
 /// Times what a look at the hashes of a result took until the next one.
 const CHECK_REST: u32 = 10;
 const NOTHING_TO_DO: Duration = Duration::from_secs(1);
@@ -327,8 +329,9 @@ impl Home {
         // A folder that was never there is one without results yet.
         if self.was_there && !any_is_there(&self.folders) {
             let folder = printable(&self.folders[0].path.display().to_string(), 500);
-            let text = SiteText::FolderGone.with(self.lang, &[("folder", folder)]);
-            return Ok(said_page(&text, self.lang));
+            let folder = [("folder", folder)];
+            let text = [Lang::En, Lang::Zh].map(|lang| SiteText::FolderGone.with(lang, &folder));
+            return Ok(said_page(&text, "./", self.lang));
         }
         let results = self.results().into_iter();
         let entries = results.map(|(id, result)| Entry {
@@ -389,12 +392,18 @@ impl Home {
             Ok(page) => Answer::page(&self.for_reader(beside(page, "./"))),
             Err(error) => {
                 let text = inferometer_runner::with_causes(error.as_ref());
-                let page = said_page(&printable(&text, 2_000), self.lang);
-                let mut answer = Answer::page(&self.for_reader(page));
-                answer.status = none;
-                answer
+                let text = printable(&text, 2_000);
+                self.said(none, &[text.clone(), text], "./")
             }
         }
+    }
+
+    /// A page that says something in both languages, with the way to the list.
+    pub fn said(&self, status: Status, text: &[String; 2], list: &str) -> Answer {
+        let page = said_page(text, list, self.lang);
+        let mut answer = Answer::page(&self.for_reader(page));
+        answer.status = status;
+        answer
     }
 
     pub fn history(&self) -> anyhow::Result<String> {
@@ -431,8 +440,8 @@ impl Home {
         Ok(Some(line))
     }
 
-    /// The client's view of all runs that go on, for Prometheus. All records are read for it, so
-    /// that it is made anew only when that costs little beside what goes on.
+    /// The client's view of all runs that go on or have just ended, for Prometheus. All records are
+    /// read for it, so that it is made anew only when that costs little beside what goes on.
     pub fn metrics(&self) -> String {
         let mut made = self.metrics.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((text, until)) = &*made
@@ -450,19 +459,31 @@ impl Home {
     fn metrics_now(&self) -> String {
         let results = self.results();
         let views = results.iter().filter_map(|(id, result)| {
-            let run = measured(&result.path)?;
-            let records = run.records().ok()?.collect::<Result<Vec<_>, _>>().ok()?;
+            let going_on = measured(&result.path);
+            let goes_on = going_on.is_some();
+            let run = going_on.or_else(|| ended_lately(&result.path))?;
+            let mut records = run.records().ok()?.collect::<Result<Vec<_>, _>>().ok()?;
+            let all = records.len();
             // While a run goes on, what looks cut is under way.
-            let ended = records.into_iter().filter(|it| it.outcome != Outcome::Cut);
+            records.retain(|it| !goes_on || it.outcome != Outcome::Cut);
             Some(View {
                 run: id.clone(),
                 model: run.environment().ok()?.server.model,
                 load: Point::of_load(&run.scenario().ok()?.load).to_string(),
-                records: ended.collect(),
+                in_flight: all - records.len(),
+                records,
             })
         });
         open_metrics(&Vec::from_iter(views))
     }
+}
+
+/// A run that ended so short a time ago that its last figures may not have been fetched.
+fn ended_lately(path: &Path) -> Option<RunDir> {
+    let run = RunDir::open(path).ok()?;
+    let sealed = run.parquet_path().metadata().ok()?.modified().ok()?;
+    let age = sealed.elapsed().unwrap_or_default();
+    (age < KEPT_AFTER_END).then_some(run)
 }
 
 fn any_is_there(folders: &[Served]) -> bool {

@@ -100,6 +100,13 @@ pub(super) fn draw(
         draw_mark_line(surface, mark, &frame, look);
         reserve_mark(mark, &mut canvas);
     }
+    for head in &heads {
+        let base = head_base(head, &frame);
+        let right = head.left + font::width(&head.label, heads::SIZE);
+        canvas
+            .taken
+            .take([head.left, base - heads::SIZE, right, base + 3.0]);
+    }
     shapes::draw(surface, &panel.series, &mut canvas);
     for head in &heads {
         draw_head(surface, head, &frame, look);
@@ -329,9 +336,13 @@ fn label_colour<'a>(mark: &Mark, look: &'a Look) -> &'a str {
     }
 }
 
+fn head_base(head: &Head<'_>, frame: &Frame) -> f64 {
+    frame.top - 4.0 - head.row as f64 * heads::ROW
+}
+
 /// The label of an upright line above the plot, and the line up to it.
 fn draw_head(surface: &mut dyn Surface, head: &Head<'_>, frame: &Frame, look: &Look) {
-    let base = frame.top - 4.0 - head.row as f64 * heads::ROW;
+    let base = head_base(head, frame);
     if head.row > 0 {
         let stem = Stroke::solid(look.of_mark(head.mark.kind), 0.8);
         surface.line([head.x, frame.top], [head.x, base + 2.0], stem);
