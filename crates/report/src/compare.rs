@@ -14,7 +14,7 @@ pub use figures::figures;
 pub(crate) use figures::labels;
 
 use inferometer_analysis::compare::{
-    Comparison, Direction, Group, Metric, Row, RunSample, Verdict,
+    Comparison, Direction, Group, Metric, Row, RunSample, Verdict, WhyNot,
 };
 use inferometer_chart::measured::distinct;
 use inferometer_core::point::Point;
@@ -50,8 +50,7 @@ pub fn compose(report: &CompareReport<'_>) -> Doc {
     sections.extend(overview(report));
     sections.extend(within_slo::section(report));
     if !comparison.reasons.is_empty() {
-        // Several sides may have one reason.
-        let reasons = distinct(comparison.reasons.iter().map(|reason| reason.text(lang)));
+        let reasons = WhyNot::in_brief(&comparison.reasons, lang);
         let notes = reasons.into_iter().map(note);
         let heading = CompareText::WhyNot.text(lang);
         sections.push(Section::headed(heading, [Block::Notes(notes.collect())]));
@@ -275,8 +274,13 @@ fn verdict(report: &CompareReport<'_>, rows: &[&Row], label: &str) -> Judgement 
     let group = ("group", label.to_owned());
     let reason = match rows {
         [] => {
-            let count = ("count", report.comparison.why_not.len().to_string());
+            let reasons = WhyNot::in_brief(&report.comparison.reasons, lang);
+            let count = ("count", reasons.len().to_string());
             CompareText::SeeReasons.with(lang, &[group, count])
+        }
+        _ if unlike == rows.len() && !invalid_sides(report, rows).is_empty() => {
+            let sides = ("sides", invalid_sides(report, rows).join(" + "));
+            CompareText::OnlyInvalid.with(lang, &[sides, group])
         }
         [row] => {
             let values = [
@@ -316,6 +320,23 @@ fn verdict(report: &CompareReport<'_>, rows: &[&Row], label: &str) -> Judgement 
         }
     };
     Judgement::new(word.text(lang), tone, reason)
+}
+
+/// The sides that have only invalid runs at the loads of these rows.
+fn invalid_sides(report: &CompareReport<'_>, rows: &[&Row]) -> Vec<String> {
+    let labels = figures::labels(report.groups);
+    let groups = report.groups.iter().zip(labels);
+    let is_void = |group: &Group| {
+        let mut runs = rows.iter().map(|row| {
+            let own = group
+                .counted()
+                .filter(|run| run.point.key() == row.point.key());
+            own.map(|run| run.summary.valid).collect::<Vec<bool>>()
+        });
+        runs.all(|valid| !valid.is_empty() && !valid.contains(&true))
+    };
+    let void = groups.filter(|(group, _)| is_void(group));
+    void.map(|(_, label)| label).collect()
 }
 
 /// The primary metric of a group at one load, for the top of a page.

@@ -2,20 +2,41 @@
 //! and lengths that are not the same.
 
 use super::{CompareReport, figures, note};
-use inferometer_analysis::compare::{DoubtCount, Group, GroupDoubts};
+use inferometer_analysis::compare::{DoubtCount, Group, GroupDoubts, Metric};
 use inferometer_core::doubt::Severity;
 use inferometer_message::CompareText;
 use inferometer_page::doc::{Block, Section};
 use inferometer_page::number;
 use inferometer_text::punctuation::PunctuationText;
+use std::collections::BTreeSet;
 
 pub(super) fn section(report: &CompareReport<'_>) -> Option<Section> {
-    let lines = doubts(report).chain(out_of_memory(report));
+    let lines = left_out(report).chain(doubts(report));
+    let lines = lines
+        .chain(contradicted(report))
+        .chain(out_of_memory(report));
     let lines = lines.chain(models(report)).chain(devices(report));
     let lines = lines.chain(lengths(report));
     let lines: Vec<String> = lines.collect();
     let notes = lines.into_iter().map(note).collect::<Vec<_>>();
     (!notes.is_empty()).then(|| Section::plain([Block::Notes(notes)]))
+}
+
+/// A line for each invalid run that does not count, with its reason and a remedy.
+fn left_out(report: &CompareReport<'_>) -> impl Iterator<Item = String> {
+    let lang = report.lang;
+    report.comparison.left_out.iter().map(move |it| {
+        let run = match it.run.is_empty() {
+            true => &it.group,
+            false => &it.run,
+        };
+        let codes = PunctuationText::Comma.join(lang, &it.codes);
+        let values = [("codes", codes), ("run", run.clone())];
+        let said = [CompareText::LeftOut.with(lang, &values), it.text.clone()];
+        let said = said.into_iter().chain([it.remedy.clone()]);
+        let said: Vec<String> = said.filter(|part| !part.is_empty()).collect();
+        PunctuationText::Semicolon.join(lang, &said)
+    })
 }
 
 /// A line for each side whose runs are invalid or have warnings.
@@ -45,6 +66,28 @@ fn doubts(report: &CompareReport<'_>) -> impl Iterator<Item = String> {
             CompareText::AndWarnings.with(lang, &[("codes", warnings), ("invalid", said)])
         }
     })
+}
+
+/// A line for each side with figures that others of their result contradict.
+fn contradicted(report: &CompareReport<'_>) -> Vec<String> {
+    let lang = report.lang;
+    let sides = report.groups.iter().zip(figures::labels(report.groups));
+    let line = |(group, label): (&Group, String)| {
+        let metrics: BTreeSet<Metric> = group
+            .counted()
+            .flat_map(|run| run.contradicted.clone())
+            .collect();
+        let metrics: Vec<String> = metrics
+            .into_iter()
+            .map(|it| super::metric(it, lang))
+            .collect();
+        let values = [
+            ("metrics", PunctuationText::Comma.join(lang, &metrics)),
+            ("side", label),
+        ];
+        (!metrics.is_empty()).then(|| CompareText::Contradicted.with(lang, &values))
+    };
+    sides.filter_map(line).collect()
 }
 
 fn codes(
