@@ -15,7 +15,7 @@ const REPEATED: [&str; 4] = [
     "total_tokens_per_s",
     "e2e_ms.mean",
 ];
-/// How far repeats may be apart.
+/// How far repeats may be apart, unless they are of so few requests that chance explains more.
 const MOST_APART: f64 = 0.05;
 
 /// The doubts that results raise about each other, by place. Results are in the order of lines.
@@ -29,17 +29,23 @@ pub(crate) fn judge(results: &[ImportedResult]) -> Vec<(usize, ImportDoubt)> {
 /// The lowest and the highest of results that should be repeats, where these are too far apart.
 fn unlike_repeats(results: &[ImportedResult]) -> Vec<(usize, ImportDoubt)> {
     let unlike = |places: Vec<usize>| {
-        let figures: Vec<(usize, BTreeMap<String, f64>)> = places
-            .iter()
-            .map(|at| (*at, numbers(&results[*at])))
-            .collect();
+        let figures = places.iter().map(|at| (*at, numbers(&results[*at])));
+        let figures: Vec<(usize, BTreeMap<String, f64>)> = figures.collect();
         let mut names = REPEATED.iter().filter_map(|name| {
             let values = figures
                 .iter()
                 .filter_map(|(at, it)| Some((*at, *it.get(*name)?)));
             let order = |a: &(usize, f64), b: &(usize, f64)| a.1.total_cmp(&b.1);
             let (low, high) = (values.clone().min_by(order)?, values.max_by(order)?);
-            (high.1 > low.1 * (1.0 + MOST_APART)).then_some((*name, low, high))
+            let fewest = [low.0, high.0].into_iter().filter_map(|at| {
+                let requests = results[at].summary.as_ref()?.requests;
+                requests.answered().filter(|count| *count > 0)
+            });
+            let by_chance = fewest
+                .min()
+                .map_or(0.0, |count| (count as f64).sqrt().recip());
+            let is_apart = high.1 > low.1 * (1.0 + MOST_APART.max(by_chance));
+            is_apart.then_some((*name, low, high))
         });
         let Some((name, low, high)) = names.next() else {
             return Vec::new();

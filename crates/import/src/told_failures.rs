@@ -2,6 +2,7 @@
 //! its way, and a result that counts its answers alone would hide them.
 
 use crate::block::entries;
+use crate::command_line::in_notes::is_program;
 use crate::doubt::ToldFailures;
 use crate::label::Field;
 use crate::notes::Notes;
@@ -39,9 +40,12 @@ enum Told {
 }
 
 /// Notes what lines that nobody took tell of failures at the result that they are of: the one that
-/// follows, since it is printed at the end; a count right behind a result is that result's own.
+/// follows, since it is printed at the end; a count right behind a result is that result's own, and so
+/// is what stands before the next command.
 pub(crate) fn find(results: &mut [ImportedResult], notes: &mut Notes<'_>) {
     let sections = sections(notes);
+    let lines = 0..notes.lines.len();
+    let commands: Vec<usize> = lines.filter(|at| is_program(notes.lines[*at])).collect();
     for line in 0..notes.lines.len() {
         if notes.is_taken(line) {
             continue;
@@ -56,9 +60,15 @@ pub(crate) fn find(results: &mut [ImportedResult], notes: &mut Notes<'_>) {
             found.is_some_and(|found| home_of(&sections, found.span().0) == home)
         };
         let before = next.checked_sub(1).filter(is_here);
-        let is_behind = before.is_some_and(|at| line - results[at].span().1 <= LARGEST_GAP);
+        let behind = before.map(|at| results[at].span().1);
+        let is_behind = behind.is_some_and(|end| line - end <= LARGEST_GAP);
+        let command = behind.map(|end| commands.partition_point(|at| *at <= end));
+        let command = command.and_then(|at| commands.get(at));
+        let begins = results.get(next).map_or(0, |found| found.span().0);
+        let is_over = command.is_some_and(|command| (line..begins).contains(command));
         let of = match told {
             Told::Count(_) if is_behind => before,
+            _ if is_over => before,
             _ => Some(next).filter(is_here).or(before),
         };
         let is_row = |at: usize| {

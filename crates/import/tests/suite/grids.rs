@@ -233,6 +233,10 @@ fn results_of_two_models_are_two_groups_however_the_model_is_named() {
             "{text}"
         );
     }
+    let further = "Failed requests: 0\n";
+    let equal = format!("{client} A\n{0}\n{client} B\n{0}", block(9.4, further));
+    let results = read("notes.log", &equal).results;
+    assert_eq!(measured(&results).len(), 2, "equal figures of two models");
     let same = format!(
         "{client} A\n{}\n{client} A\n{}",
         block(9.4, ""),
@@ -309,6 +313,15 @@ fn lines_that_tell_failures_are_counted_or_told() {
         said.contains("2 failed or refused requests") && said.contains("queue is full"),
         "{said}"
     );
+    // Unless the command of the next one stands in between.
+    let client = "vllm bench serve --model m --num-prompts 500";
+    let before = results(&format!(
+        "{client}\n{}\n\n\nHTTP 503\n\n{client}\n{}",
+        block(9.4, ""),
+        block(8.1, "")
+    ));
+    let told: Vec<bool> = before.iter().map(|it| it.told_failures.is_some()).collect();
+    assert_eq!(told, [true, false]);
     // What it counts itself is not told twice.
     let known = results(&format!(
         "Request rejected\n\n{}",
