@@ -74,6 +74,7 @@ inferometer_text::texts! {
         Remedy => "needed", "尚需";
         RequestsNeeded => "{count} requests", "{count} 个请求";
         DetailsNeeded => "details", "逐请求明细";
+        NoTable => "loads that are not comparable have no table of their own: --format csv has all figures", "不可比的负载点没有单独的表格：--format csv 有全部数值";
         SaveDetails => "details: save the requests one by one (vllm bench serve --save-result --save-detailed, sglang --output-details) and compare those files, or repeat the runs and compare folders of three or more", "逐请求明细：请保存每个请求的数据（vllm bench serve --save-result --save-detailed，sglang --output-details）再比较这些文件，或重复运行，用各含三次以上结果的文件夹比较";
         ShortRuns => "runs too short for intervals of their own: twice the error that so few and so different requests may have is assumed, so that only large differences are told", "运行太短，得不出自己的区间：按如此少且彼此不同的请求可能有的误差的两倍估计，因此只判断明显的差异";
         Legend => "times in ms; detectable: the smallest difference that this data could show (in 4 of 5 cases); needed: how many runs per side, or requests per run, would decide it", "时间单位 ms；可辨差异：现有数据能够显示的最小差异（80 % 把握）；尚需：每侧需运行多少次（x）或每次需多少请求才能下结论";

@@ -32,7 +32,7 @@ pub struct DoubtCount {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LeftOut {
     pub group: String,
-    /// Where it is; empty where only its group is known.
+    /// Where it is.
     pub run: String,
     pub point: Point,
     /// The doubts that make it invalid.
@@ -48,7 +48,10 @@ impl LeftOut {
             let first = run.invalid_by().next();
             LeftOut {
                 group: group.name.clone(),
-                run: run.name.clone(),
+                run: match run.name.is_empty() {
+                    true => group.name.clone(),
+                    false => run.name.clone(),
+                },
                 point: run.point.clone(),
                 codes: run.invalid_by().map(|it| it.code.to_owned()).collect(),
                 text: first.as_ref().map_or("", |it| it.text).to_owned(),

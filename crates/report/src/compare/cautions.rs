@@ -11,14 +11,13 @@ use inferometer_text::punctuation::PunctuationText;
 use std::collections::BTreeSet;
 
 pub(super) fn section(report: &CompareReport<'_>) -> Option<Section> {
-    let lines = left_out(report).chain(doubts(report));
-    let lines = lines
-        .chain(contradicted(report))
+    let runs = left_out(report).chain(doubts(report));
+    let loads = contradicted(report)
+        .into_iter()
         .chain(out_of_memory(report));
-    let lines = lines.chain(models(report)).chain(devices(report));
-    let lines = lines.chain(lengths(report));
-    let lines: Vec<String> = lines.collect();
-    let notes = lines.into_iter().map(note).collect::<Vec<_>>();
+    let sides = [models(report), devices(report), lengths(report)];
+    let lines = runs.chain(loads).chain(sides.into_iter().flatten());
+    let notes = lines.map(note).collect::<Vec<_>>();
     (!notes.is_empty()).then(|| Section::plain([Block::Notes(notes)]))
 }
 
@@ -26,27 +25,20 @@ pub(super) fn section(report: &CompareReport<'_>) -> Option<Section> {
 fn left_out(report: &CompareReport<'_>) -> impl Iterator<Item = String> {
     let lang = report.lang;
     report.comparison.left_out.iter().map(move |it| {
-        let run = match it.run.is_empty() {
-            true => &it.group,
-            false => &it.run,
-        };
         let codes = PunctuationText::Comma.join(lang, &it.codes);
-        let values = [("codes", codes), ("run", run.clone())];
-        let said = [CompareText::LeftOut.with(lang, &values), it.text.clone()];
-        let said = said.into_iter().chain([it.remedy.clone()]);
-        let said: Vec<String> = said.filter(|part| !part.is_empty()).collect();
+        let values = [("codes", codes), ("run", it.run.clone())];
+        let said = CompareText::LeftOut.with(lang, &values);
+        let mut said = vec![said, it.text.clone(), it.remedy.clone()];
+        said.retain(|part| !part.is_empty());
         PunctuationText::Semicolon.join(lang, &said)
     })
 }
 
 /// A line for each side whose runs are invalid or have warnings.
 fn doubts(report: &CompareReport<'_>) -> impl Iterator<Item = String> {
-    let labels = figures::labels(report.groups);
     report.comparison.doubts.iter().map(move |of| {
         let lang = report.lang;
-        let place = report.groups.iter().position(|it| it.name == of.group);
-        let side = place.and_then(|place| labels.get(place));
-        let side = ("side", side.unwrap_or(&of.group).clone());
+        let side = ("side", figures::label_of(report, &of.group));
         let warnings = codes(report, of, |it| it.severity != Severity::Invalid);
         let invalid = codes(report, of, |it| it.severity == Severity::Invalid);
         let said = match of.invalid {

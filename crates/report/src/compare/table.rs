@@ -338,6 +338,10 @@ pub(super) fn footnotes(report: &CompareReport<'_>) -> Vec<String> {
         };
         notes.push(text.text(lang).to_owned());
     }
+    let mut loads = rows.chunk_by(super::of_one_load);
+    if super::is_long(report.comparison) && loads.any(|rows| !super::is_tested(rows)) {
+        notes.push(CompareText::NoTable.text(lang).to_owned());
+    }
     let details = |row: &Row| matches!(Remedy::of(row), Some(Remedy::Details));
     if rows.iter().any(details) {
         notes.push(CompareText::SaveDetails.text(lang).to_owned());
