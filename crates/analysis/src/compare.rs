@@ -14,9 +14,9 @@ mod why_not;
 mod why_not_texts;
 mod within_slo;
 
-pub use caution::{DoubtCount, GroupDevices, GroupDoubts, GroupLengths, GroupModels};
+pub use caution::{DoubtCount, GroupDevices, GroupDoubts, GroupLengths, GroupModels, LeftOut};
 pub use metric::{BadMetric, Metric};
-pub use sample::{Definition, RunSample, System};
+pub use sample::{Definition, ForeignDoubt, RunSample, System};
 pub use series::Series;
 pub use short_run::{Needed, ShortRun};
 pub use why_not::WhyNot;
@@ -27,7 +27,7 @@ use contrast::Contrast;
 use inferometer_core::point::Point;
 use pairing::{aligned, by_point, copies};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use strum::VariantArray as _;
 
 /// Name and version of the form.
@@ -98,7 +98,10 @@ pub struct Comparison {
     /// Runs that were there more than once, and count once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub copies: Vec<Copies>,
-    /// Groups whose runs are invalid or have warnings.
+    /// Invalid runs that do not count, since valid ones of their load are there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
+    /// Groups whose other runs are invalid or have warnings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<GroupDoubts>,
     /// Loads at which a group's server ran out of memory.
@@ -217,6 +220,8 @@ pub enum Basis {
     Deviations,
     /// Requests of one run each, too few to show its own noise.
     FewWaves,
+    /// Other figures of a result contradict it.
+    Contradicted,
     Nothing,
 }
 
@@ -251,6 +256,24 @@ impl Comparison {
         });
     }
 
+    /// Whether every group may be compared at some load, of each of its tests: what is then left
+    /// is undecided at worst.
+    pub fn is_answered(&self) -> bool {
+        let is_open = |reason: &WhyNot| {
+            use WhyNot::*;
+            !matches!(
+                reason,
+                OneGroup | NoRuns { .. } | NothingPaired { .. } | OtherGroups { .. }
+            )
+        };
+        let mut tests: BTreeMap<(&str, Option<&str>), bool> = BTreeMap::new();
+        for row in &self.rows {
+            let test = tests.entry((&row.group, row.point.group())).or_default();
+            *test |= row.primary && row.verdict != Verdict::NotComparable;
+        }
+        self.reasons.iter().all(is_open) && tests.into_values().all(|it| it)
+    }
+
     /// Whether a row is worse: by the primary metrics only, or by any.
     pub fn is_worse(&self, primary_only: bool) -> bool {
         let counts = |row: &&Row| row.primary || !primary_only;
@@ -274,6 +297,7 @@ pub fn compare(groups: &[Group], settings: &Settings) -> Comparison {
         unpaired: Vec::new(),
         within_slo: within_slo::of_groups(groups),
         copies: groups.iter().flat_map(copies).collect(),
+        left_out: groups.iter().flat_map(LeftOut::of).collect(),
         doubts: groups.iter().filter_map(GroupDoubts::of).collect(),
         out_of_memory: groups.iter().flat_map(caution::out_of_memory).collect(),
         models: caution::different_models(groups),
@@ -403,11 +427,20 @@ struct Compared<'a> {
 
 impl<'a> Compared<'a> {
     fn of(point: &'a Point, a: &[&RunSample], b: &[&RunSample], settings: &Settings) -> Self {
-        let primary = settings.primary.unwrap_or(if point.is_open_loop() {
-            Metric::E2eMean
-        } else {
-            Metric::OutputTokensPerS
-        });
+        let usual = match point.is_open_loop() {
+            true => [Metric::E2eMean, Metric::TtftMean, Metric::TpotMean],
+            false => [
+                Metric::OutputTokensPerS,
+                Metric::RequestsPerS,
+                Metric::E2eMean,
+            ],
+        };
+        // Where another tool does not state the usual one, the next that both sides have.
+        let has = |runs: &[&RunSample], metric: Metric| {
+            runs.iter().any(|run| metric.of(&run.summary).is_some())
+        };
+        let stated = usual.into_iter().find(|it| has(a, *it) && has(b, *it));
+        let primary = settings.primary.or(stated).unwrap_or(usual[0]);
         let others = settings
             .metrics
             .iter()
@@ -481,13 +514,16 @@ impl<'a> Compared<'a> {
                 repeats_to_decide: (verdict == Verdict::Unknown
                     && !matches!(
                         decision.basis,
-                        Basis::FewSamples | Basis::ShortRuns | Basis::Deviations
+                        Basis::FewSamples
+                            | Basis::ShortRuns
+                            | Basis::Deviations
+                            | Basis::Contradicted
                     ))
                 .then(|| contrast.repeats_to_decide(settings.risk / tests, settings.margin))
                 .flatten(),
-                requests_needed: contrast
-                    .requests_needed
-                    .filter(|_| verdict == Verdict::Unknown),
+                // Where a side tells no requests, more of them would not tell either.
+                requests_needed: (contrast.requests_needed)
+                    .filter(|_| verdict == Verdict::Unknown && contrast.recorded),
                 runs: contrast.runs,
                 basis: decision.basis,
             }

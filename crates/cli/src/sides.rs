@@ -5,7 +5,9 @@ use crate::output::language;
 use crate::parts;
 use crate::stores::shown;
 use anyhow::{Context, bail};
-use inferometer_analysis::compare::{Definition, Group, RunSample, Series, System};
+use inferometer_analysis::compare::{
+    Definition, ForeignDoubt, Group, Metric, RunSample, Series, System,
+};
 use inferometer_analysis::context::RunContext;
 use inferometer_catalog::engine::{EngineKind, LaunchCommand};
 use inferometer_core::doubt::DoubtCode;
@@ -15,7 +17,8 @@ use inferometer_core::scenario::{Scenario, SimClock};
 use inferometer_core::slo::Slo;
 use inferometer_core::summary::{CARDS, Summary};
 use inferometer_import::{
-    ImportedResult, MeasuredResult, ResultsOfCard, Stored, by_card, measured, out_of_memory,
+    ImportDoubt, ImportedResult, MeasuredResult, ResultsOfCard, Stored, by_card, doubts, measured,
+    out_of_memory,
 };
 use inferometer_runner::measure::{device, read};
 use inferometer_runner::with_causes;
@@ -25,6 +28,7 @@ use inferometer_store::sweep_dir::SweepDir;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use strum::VariantArray as _;
 
 /// Options of the load that are axes where they vary; the others only say how long it goes on.
 const LOAD_AXES: [&str; 4] = ["arrival", "burstiness", "max-concurrency", "ramp"];
@@ -296,12 +300,14 @@ fn run(path: &Path, objectives: &[Slo]) -> anyhow::Result<(RunSample, Facts)> {
         None => None,
     };
     let sample = RunSample {
+        name: shown(path).display().to_string(),
         point: Point::of_load(&scenario.load),
         system: system(&scenario, environment.as_ref(), &summary),
         answered: Some(summary.requests.ok),
         summary,
         definition: Definition::of(&scenario),
         foreign_doubts: Vec::new(),
+        contradicted: Vec::new(),
         series: Some(series),
     };
     let started = environment.map(|it| it.started).unwrap_or_default();
@@ -433,7 +439,13 @@ fn of_cards(
 fn of_results(name: &str, results: &[ImportedResult], objectives: &[Slo]) -> anyhow::Result<Side> {
     let mut side = Side::new(name);
     side.group.out_of_memory = out_of_memory(results);
-    for MeasuredResult { point, found, .. } in measured(results) {
+    let typed = doubts(results);
+    for MeasuredResult {
+        place,
+        point,
+        found,
+    } in measured(results)
+    {
         if let Some(summary) = &found.summary {
             let answered = summary.requests.answered();
             let judged = (!objectives.is_empty()).then(|| summary.judged(objectives));
@@ -451,11 +463,25 @@ fn of_results(name: &str, results: &[ImportedResult], objectives: &[Slo]) -> any
                 model: found.facts.get("model").cloned(),
                 device: found.facts.get("card").cloned(),
             };
+            let contradicted: Vec<String> = (typed[place].iter())
+                .flat_map(ImportDoubt::contradicted)
+                .collect();
+            let is_meant = |metric: &&Metric| {
+                let mut keys = contradicted.iter();
+                keys.any(|key| metric.into_str().starts_with(key.as_str()))
+            };
+            sample.contradicted = Metric::VARIANTS.iter().filter(is_meant).copied().collect();
             let doubts = found.doubts.iter();
             let foreign = doubts.filter(|it| it.code.name().parse::<DoubtCode>().is_err());
             sample.foreign_doubts = foreign
-                .map(|it| (it.code.name().to_owned(), it.severity))
+                .map(|it| ForeignDoubt {
+                    code: it.code.name().to_owned(),
+                    severity: it.severity,
+                    text: it.text.clone(),
+                    remedy: it.remedy.clone(),
+                })
                 .collect();
+            sample.name = format!("{}#{}", found.file, found.number);
             side.group.runs.push(sample);
         }
     }

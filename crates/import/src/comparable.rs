@@ -59,11 +59,12 @@ pub fn by_card(results: &[ImportedResult]) -> Vec<ResultsOfCard> {
 }
 
 /// What was measured, of every group, which the point names by its model and its last heading:
-/// groups of other results have the same where they measured the same.
+/// groups of other results have the same where they measured the same. What is invalid is there, too:
+/// who compares says so.
 pub fn measured(results: &[ImportedResult]) -> Vec<MeasuredResult<'_>> {
     let repeats = repeats(results);
     let of = |(group, name): (ResultGroup, String)| {
-        let mut measured = measured_in(results, &repeats, &group);
+        let mut measured = with_points(&group, all_in(results, &repeats, &group));
         for it in &mut measured {
             put_in_group(&mut it.point, &name);
         }
@@ -114,6 +115,7 @@ fn named_groups(results: &[ImportedResult]) -> Vec<(ResultGroup, String)> {
 fn with_model(results: &[ImportedResult], group: &ResultGroup) -> String {
     let first = group.members.first().map(|place| &results[*place]);
     match first.and_then(|found| found.facts.get("model")) {
+        Some(model) if group.name.is_empty() => model.clone(),
         Some(model) if !group.name.contains(model.as_str()) => {
             format!("{model} / {}", group.name)
         }
@@ -122,22 +124,32 @@ fn with_model(results: &[ImportedResult], group: &ResultGroup) -> String {
 }
 
 /// What was measured of a group. A table that says the same as the blocks beside it, by [`repeats`],
-/// is left out.
+/// is left out, and so is what is invalid where a valid result of its load stands.
 pub fn measured_in<'a>(
     results: &'a [ImportedResult],
     repeats: &[Option<usize>],
     group: &ResultGroup,
 ) -> Vec<MeasuredResult<'a>> {
+    with_points(group, without_void(all_in(results, repeats, group)))
+}
+
+type Placed<'a> = (usize, &'a ImportedResult);
+
+fn all_in<'a>(
+    results: &'a [ImportedResult],
+    repeats: &[Option<usize>],
+    group: &ResultGroup,
+) -> Vec<Placed<'a>> {
     let measured = (group.members.iter().copied())
         .filter(|place| results[*place].summary.is_some() && repeats[*place].is_none());
-    let measured: Vec<(usize, &ImportedResult)> =
-        measured.map(|place| (place, &results[place])).collect();
-    let measured = without_void(measured);
+    measured.map(|place| (place, &results[place])).collect()
+}
+
+fn with_points<'a>(group: &ResultGroup, measured: Vec<Placed<'a>>) -> Vec<MeasuredResult<'a>> {
     let named: Vec<(String, &ImportedResult)> = (measured.iter())
         .map(|(_, found)| (name(group, found), *found))
         .collect();
-    let points = points(&named);
-    let results = points.into_iter().zip(measured);
+    let results = points(&named).into_iter().zip(measured);
     results
         .map(|(point, (place, found))| MeasuredResult {
             place,
@@ -152,19 +164,40 @@ const LADDER: usize = 3;
 
 /// A ladder without results that are invalid where a valid one of the same load and flags stands:
 /// somebody kept what had gone wrong, and measured again.
-fn without_void(mut measured: Vec<(usize, &ImportedResult)>) -> Vec<(usize, &ImportedResult)> {
+fn without_void(mut measured: Vec<Placed<'_>>) -> Vec<Placed<'_>> {
     let is_valid = |found: &ImportedResult| found.summary.as_ref().is_some_and(|it| it.valid);
     let loads: BTreeSet<String> = measured.iter().map(|(_, found)| load(found)).collect();
     if loads.len() < LADDER {
         return measured;
     }
-    let facts = |found: &ImportedResult| SETTINGS.map(|fact| found.facts.get(fact).cloned());
-    let setting =
-        |found: &ImportedResult| format!("{:?}", (load(found), &found.flags, facts(found)));
     let valid = measured.iter().filter(|(_, found)| is_valid(found));
     let valid: BTreeSet<String> = valid.map(|(_, found)| setting(found)).collect();
     measured.retain(|(_, found)| is_valid(found) || !valid.contains(&setting(found)));
     measured
+}
+
+/// What two results have in common that are repeats of each other.
+fn setting(found: &ImportedResult) -> String {
+    let facts = SETTINGS.map(|fact| found.facts.get(fact));
+    format!("{:?}", (load(found), &found.flags, facts))
+}
+
+/// Results of one load and setting of each group, where there are several: repeats, unless rows
+/// of their table differ in a column that was not read.
+pub(crate) fn repeated(results: &[ImportedResult]) -> Vec<Vec<usize>> {
+    let copies = repeats(results);
+    let mut alike: BTreeMap<(usize, String, String), Vec<usize>> = BTreeMap::new();
+    for (at, group) in groups(results).into_iter().enumerate() {
+        for &place in &group.members {
+            let found = &results[place];
+            let is_told_apart = found.tool == Tool::MarkdownTable && !found.unread.is_empty();
+            if found.summary.is_some() && copies[place].is_none() && !is_told_apart {
+                let key = (at, name(&group, found), setting(found));
+                alike.entry(key).or_default().push(place);
+            }
+        }
+    }
+    alike.into_values().filter(|it| it.len() > 1).collect()
 }
 
 /// What a result is called within its group.

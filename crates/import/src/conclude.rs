@@ -75,6 +75,7 @@ fn own_doubts(found: &ImportedResult) -> Vec<ImportDoubt> {
         codes: codes.to_owned(),
     }));
     doubts.extend(judge::unread_accounts(found));
+    doubts.extend(judge::told_failures(found));
     doubts.extend(found.twice.iter().cloned().map(ImportDoubt::RepeatedNumber));
     doubts.extend(cross_check::heading_doubt(found));
     doubts
@@ -83,7 +84,7 @@ fn own_doubts(found: &ImportedResult) -> Vec<ImportDoubt> {
 /// AIPerf divides by the time from its start on, which is a little longer than the duration that
 /// it prints, from the first request on.
 fn is_of_other_window(doubt: &ImportDoubt) -> bool {
-    let ImportDoubt::Contradiction { printed, from } = doubt else {
+    let ImportDoubt::Contradiction { printed, from, .. } = doubt else {
         return false;
     };
     let over_time = matches!(

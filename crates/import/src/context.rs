@@ -51,9 +51,15 @@ pub(crate) fn attach(
         let first_result = results[range.clone()].first();
         let first_result = first_result.map_or(end, |found| found.span().0);
         let home = above(&sections, command.lines.0).first().copied();
-        let mut errors = (command.lines.1 + 1..first_result.min(command.lines.1 + LARGEST_TRACE))
+        let last_line = first_result.min(command.lines.1 + LARGEST_TRACE);
+        let lines = command.lines.1 + 1..last_line.max(command.lines.1 + 1);
+        // Memory that is exhausted behind the command of a client is exhausted by its load.
+        let is_client = |line: &usize| in_notes::is_program(notes.lines[*line]);
+        let under_load = lines.clone().find(is_client).unwrap_or(end);
+        let mut errors = lines
             .filter(|line| !notes.is_taken(*line))
-            .filter(|line| is_error(notes.lines[*line]));
+            .filter(|line| is_error(notes.lines[*line]))
+            .filter(|line| *line < under_load || !is_out_of_memory(notes.lines[*line]));
         // The first error is the cause, those behind it are what came of it.
         if let Some(cause) = errors.next() {
             let last = errors.next_back().unwrap_or(cause);

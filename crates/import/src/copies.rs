@@ -155,12 +155,9 @@ pub(crate) fn alike(a: f64, b: f64) -> bool {
 fn content(found: &ImportedResult) -> Option<String> {
     let numbers = numbers(found);
     let load: Vec<_> = found.point.iter().collect();
-    (numbers.len() >= FEWEST_SHARED).then(|| {
-        format!(
-            "{:?}",
-            (&found.file, &found.section, found.tool, load, numbers)
-        )
-    })
+    let model = found.facts.get("model");
+    let place = (&found.file, &found.section, found.tool, model);
+    (numbers.len() >= FEWEST_SHARED).then(|| format!("{:?}", (place, load, numbers)))
 }
 
 /// The numbers that tables usually hold, by name.

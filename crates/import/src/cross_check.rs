@@ -1,16 +1,69 @@
 //! Doubts that only several results of one text together can raise.
 
+use crate::comparable::repeated;
 use crate::copies::{alike, numbers, repeats};
 use crate::doubt::ImportDoubt;
 use crate::result::ImportedResult;
+use inferometer_core::point::Point;
 use serde_json::Value;
 use std::collections::BTreeMap;
+
+/// Figures by which repeats are held against each other, the first that they have.
+const REPEATED: [&str; 4] = [
+    "output_tokens_per_s",
+    "requests_per_s",
+    "total_tokens_per_s",
+    "e2e_ms.mean",
+];
+/// How far repeats may be apart, unless they are of so few requests that chance explains more.
+const MOST_APART: f64 = 0.05;
 
 /// The doubts that results raise about each other, by place. Results are in the order of lines.
 pub(crate) fn judge(results: &[ImportedResult]) -> Vec<(usize, ImportDoubt)> {
     let mut doubts = tables_against_blocks(results);
     doubts.extend(token_offsets(results));
+    doubts.extend(unlike_repeats(results));
     doubts
+}
+
+/// The lowest and the highest of results that should be repeats, where these are too far apart.
+fn unlike_repeats(results: &[ImportedResult]) -> Vec<(usize, ImportDoubt)> {
+    let unlike = |places: Vec<usize>| {
+        let figures = places.iter().map(|at| (*at, numbers(&results[*at])));
+        let figures: Vec<(usize, BTreeMap<String, f64>)> = figures.collect();
+        let mut names = REPEATED.iter().filter_map(|name| {
+            let values = figures
+                .iter()
+                .filter_map(|(at, it)| Some((*at, *it.get(*name)?)));
+            let order = |a: &(usize, f64), b: &(usize, f64)| a.1.total_cmp(&b.1);
+            let (low, high) = (values.clone().min_by(order)?, values.max_by(order)?);
+            let fewest = [low.0, high.0].into_iter().filter_map(|at| {
+                let requests = results[at].summary.as_ref()?.requests;
+                requests.answered().filter(|count| *count > 0)
+            });
+            let by_chance = fewest
+                .min()
+                .map_or(0.0, |count| (count as f64).sqrt().recip());
+            let is_apart = high.1 > low.1 * (1.0 + MOST_APART.max(by_chance));
+            is_apart.then_some((*name, low, high))
+        });
+        let Some((name, low, high)) = names.next() else {
+            return Vec::new();
+        };
+        let (a, b) = if low.0 < high.0 {
+            (low, high)
+        } else {
+            (high, low)
+        };
+        let doubt = ImportDoubt::UnlikeRepeats {
+            load: Point(results[a.0].point.clone()).to_string(),
+            lines: [results[a.0].lines, results[b.0].lines],
+            name: name.to_owned(),
+            values: [a.1, b.1],
+        };
+        vec![(a.0, doubt.clone()), (b.0, doubt)]
+    };
+    repeated(results).into_iter().flat_map(unlike).collect()
 }
 
 /// Rows of tables against the blocks that they were made of.

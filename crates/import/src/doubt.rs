@@ -64,6 +64,15 @@ pub struct RepeatedNumber {
     pub ignored: f64,
 }
 
+/// What lines of a log beside a result say of requests that failed or were refused.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ToldFailures {
+    pub requests: u64,
+    /// The first of these lines.
+    pub sample: String,
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub enum ImportDoubt {
     LostRequests {
@@ -89,6 +98,7 @@ pub enum ImportDoubt {
     FirstAfterEnd {
         ttft_ms: f64,
         e2e_ms: f64,
+        severity: Severity,
     },
     ShrunkConcurrency {
         in_flight: f64,
@@ -109,7 +119,19 @@ pub enum ImportDoubt {
     Contradiction {
         printed: (Text, f64),
         from: (Text, f64),
+        /// Invalid where no rounding and no other count explains it.
+        severity: Severity,
     },
+    /// Results of one load and setting that are too far apart for repeats.
+    UnlikeRepeats {
+        load: String,
+        /// Of both.
+        lines: [(u64, u64); 2],
+        name: String,
+        values: [f64; 2],
+    },
+    /// Lines beside it tell of failed requests that it does not count.
+    ToldFailures(ToldFailures),
     OutputCapped {
         cap: f64,
     },
@@ -173,7 +195,9 @@ impl ImportDoubt {
         use ImportDoubtCode as Code;
         match self {
             ImportDoubt::LostRequests { .. } => Code::LostRequests,
-            ImportDoubt::Failures { .. } | ImportDoubt::FailedShare { .. } => Code::Failures,
+            ImportDoubt::Failures { .. }
+            | ImportDoubt::FailedShare { .. }
+            | ImportDoubt::ToldFailures(_) => Code::Failures,
             ImportDoubt::ShrunkConcurrency { .. } => Code::ShrunkConcurrency,
             ImportDoubt::NotStreamed => Code::NotStreamed,
             ImportDoubt::NotADistribution { .. } => Code::NotADistribution,
@@ -188,6 +212,7 @@ impl ImportDoubt {
             ImportDoubt::Contradiction { .. }
             | ImportDoubt::RepeatedNumber(_)
             | ImportDoubt::FirstAfterEnd { .. }
+            | ImportDoubt::UnlikeRepeats { .. }
             | ImportDoubt::TableContradicts { .. }
             | ImportDoubt::TokenOffset { .. }
             | ImportDoubt::HeadingNumber { .. }
@@ -196,11 +221,34 @@ impl ImportDoubt {
         }
     }
 
+    /// Figures that it says are not to be compared by, as keys of a summary or their beginnings.
+    pub fn contradicted(&self) -> Vec<String> {
+        let rate = |name: &Text| match name {
+            Text::OutputThroughput => Some("throughput.output_tokens_per_s"),
+            Text::TotalThroughput => Some("throughput.total_tokens_per_s"),
+            Text::Qps | Text::QpsTimesOutput => Some("throughput.requests_per_s"),
+            _ => None,
+        };
+        let keys = |keys: &[&str]| keys.iter().map(|&key| key.to_owned()).collect();
+        match self {
+            ImportDoubt::Contradiction { printed, from, .. } => {
+                let rates = [rate(&printed.0), rate(&from.0)];
+                keys(&Vec::from_iter(rates.into_iter().flatten()))
+            }
+            ImportDoubt::FirstAfterEnd { .. } => keys(&["latency.ttft_ms", "latency.e2e_ms"]),
+            ImportDoubt::DisorderedPercentiles { metric, .. } => {
+                vec![format!("latency.{metric}.p")]
+            }
+            _ => Vec::new(),
+        }
+    }
+
     pub fn severity(&self) -> Severity {
         match self {
-            ImportDoubt::Failures { severity, .. } | ImportDoubt::FailedShare { severity, .. } => {
-                *severity
-            }
+            ImportDoubt::Failures { severity, .. }
+            | ImportDoubt::FailedShare { severity, .. }
+            | ImportDoubt::FirstAfterEnd { severity, .. }
+            | ImportDoubt::Contradiction { severity, .. } => *severity,
             _ => match self.code() {
                 ImportDoubtCode::LostRequests
                 | ImportDoubtCode::ShrunkConcurrency
@@ -266,7 +314,32 @@ impl ImportDoubt {
                 ];
                 (Text::Twice, values, Text::TwiceRemedy)
             }
-            ImportDoubt::FirstAfterEnd { ttft_ms, e2e_ms } => {
+            ImportDoubt::ToldFailures(told) => {
+                let values = vec![
+                    ("count", told.requests.to_string()),
+                    ("sample", told.sample.clone()),
+                ];
+                (Text::ToldFailures, values, Text::FailedRemedy)
+            }
+            ImportDoubt::UnlikeRepeats {
+                load,
+                lines,
+                name,
+                values: [a, b],
+            } => {
+                let lines = lines.map(|(first, last)| format!("{first}–{last}"));
+                let values = vec![
+                    ("a", a.to_string()),
+                    ("b", b.to_string()),
+                    ("lines", PunctuationText::Comma.join(lang, &lines)),
+                    ("name", name.clone()),
+                    ("load", load.clone()),
+                ];
+                (Text::UnlikeRepeats, values, Text::UnlikeRepeatsRemedy)
+            }
+            ImportDoubt::FirstAfterEnd {
+                ttft_ms, e2e_ms, ..
+            } => {
                 let values = vec![("ttft", ttft_ms.to_string()), ("e2e", e2e_ms.to_string())];
                 (Text::FirstAfterEnd, values, Text::FirstAfterEndRemedy)
             }
@@ -320,12 +393,17 @@ impl ImportDoubt {
                 ];
                 (Text::Disordered, values, Text::DisorderedRemedy)
             }
-            ImportDoubt::Contradiction { printed, from } => {
+            ImportDoubt::Contradiction { printed, from, .. } => {
+                let shown = |value: f64| match value.fract() == 0.0 || value >= 1e9 {
+                    true if value < 1e9 => value.to_string(),
+                    true => format!("{value:e}"),
+                    false => format!("{value:.4}"),
+                };
                 let values = vec![
                     ("printed", printed.0.text(lang).to_owned()),
-                    ("value", format!("{:.4}", printed.1)),
+                    ("value", shown(printed.1)),
                     ("from", from.0.text(lang).to_owned()),
-                    ("follows", format!("{:.4}", from.1)),
+                    ("follows", shown(from.1)),
                 ];
                 (Text::Contradiction, values, Text::ContradictionRemedy)
             }

@@ -29,6 +29,15 @@ inferometer_text::texts! {
         DisorderedRemedy => "look at the source; a number was mistyped or columns were swapped", "请核对来源：可能录入有误或列被调换";
         Contradiction => "{printed} is {value}, but {from} is {follows}", "{printed} 为 {value}，但 {from} 为 {follows}";
         ContradictionRemedy => "one of the numbers is of another run or counts something else; do not compare by it", "其中一个数来自另一次运行或口径不同；不要据此比较";
+        UnlikeRepeats => "{load} is there twice (lines {lines}), and {name} is {a} and {b}", "{load} 出现两次（第 {lines} 行），{name} 分别为 {a} 与 {b}";
+        UnlikeRepeatsRemedy => "repeats do not differ that much: name what else differs, or measure again", "重复测量不应相差这么多：请注明两者还有什么不同，或重新测量";
+        ToldFailures => "lines beside it tell of {count} failed or refused requests that it does not count: {sample}", "其前后的日志行显示有 {count} 个请求失败或被拒绝，而结果中未计入：{sample}";
+        EndedRequests => "the number of requests that ended", "结束的请求数";
+        PlannedRequests => "the number of requests sent", "发出的请求数";
+        StreamsTimesSpeed => "concurrency × speed per user", "并发数 × 每用户速度";
+        TokensPerChar => "the number of tokens per character", "每字符 token 数";
+        ALatency => "a latency in ms", "某项时延（ms）";
+        MostPossible => "the most that is possible at all", "可能的上限";
         OutputThroughput => "output throughput", "输出吞吐量";
         InputThroughput => "input throughput", "输入吞吐量";
         TotalThroughput => "total throughput", "总吞吐量";

@@ -58,6 +58,11 @@ pub(crate) fn read(
             "model",
             found.client_command.as_deref().and_then(asked_model),
         );
+        let served = found
+            .flags
+            .as_ref()
+            .and_then(|flags| flags.get("model")?.as_str());
+        further("model", served.map(str::to_owned));
         further(VERSION, found.command.as_deref().and_then(version_in));
         further(VERSION, of_file.clone());
     }

@@ -1,9 +1,9 @@
 //! A load at which nothing could be measured: out of memory under a heading that names only the
-//! load, or in the row of a table.
+//! load, under the command of a benchmark, or in the row of a table.
 
 use crate::announced::Announced;
 use crate::context;
-use crate::heading::only_load;
+use crate::heading::{named_load, only_load};
 use crate::notes::{Notes, bare};
 use crate::result::{ImportedResult, Tool};
 use crate::section::{home_of, sections};
@@ -17,6 +17,8 @@ const LARGEST_GAP: usize = 4;
 const LARGEST_TRACE: usize = 60;
 /// Longest line that names a load, in bytes.
 const LONGEST_NAME: usize = 200;
+/// Most lines of a command.
+const LONGEST_COMMAND: usize = 30;
 
 /// Whether a line or cell says that memory was exhausted.
 pub(crate) fn is_out_of_memory(text: &str) -> bool {
@@ -108,7 +110,7 @@ struct Failure {
     end: usize,
 }
 
-/// The loads of lines that name nothing else. Traces of many failures reach for the same lines, each
+/// The loads of lines that name nothing else, and of commands. Traces of many failures reach for the same lines, each
 /// of which is looked at once.
 #[derive(Default)]
 struct NamedLoads(HashMap<usize, Option<Load>>);
@@ -118,7 +120,8 @@ impl NamedLoads {
         let named = self.0.entry(line).or_insert_with(|| {
             let text = notes.bare(line);
             let may_be = text.len() <= LONGEST_NAME && text.bytes().any(|b| b.is_ascii_digit());
-            may_be.then(|| only_load(text)).flatten()
+            let alone = may_be.then(|| only_load(text)).flatten();
+            alone.or_else(|| of_command(line, notes))
         });
         named.as_ref()
     }
@@ -201,6 +204,19 @@ impl NamedLoads {
         }
         end
     }
+}
+
+/// The load that the options of a command line name, which may go on over several lines.
+fn of_command(line: usize, notes: &Notes<'_>) -> Option<Load> {
+    let goes_on = |at: &usize| notes.bare(*at).ends_with('\\');
+    let above = (0..line).rev().take(LONGEST_COMMAND).take_while(goes_on);
+    let first = line - above.count();
+    let below = (line..notes.lines.len()).take(LONGEST_COMMAND);
+    let last = line + below.take_while(goes_on).count();
+    let lines: Vec<&str> = (first..=last).map(|at| notes.bare(at)).collect();
+    let command = lines.join(" ");
+    let is_command = command.contains(" --") && command.len() <= LONGEST_NAME * LONGEST_COMMAND;
+    is_command.then(|| named_load(&command)).flatten()
 }
 
 /// Whether a line is only a border of what stands beside it.

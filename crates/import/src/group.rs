@@ -77,11 +77,15 @@ pub fn groups(results: &[ImportedResult]) -> Vec<ResultGroup> {
     let mut at_place: BTreeMap<Place<'_>, Vec<usize>> = BTreeMap::new();
     let model = |at: usize| results[at].facts.get("model");
     for (at, place) in places.into_iter().enumerate() {
-        // Settings of one model are never those of another.
+        // Results of one model are never those of another, nor are settings of none.
         let is_whole = place.1.len() == results[at].section.len();
-        let of_same = |members: &[usize]| members.last().map(|it| model(*it)) == Some(model(at));
+        let of_same =
+            |members: &[usize]| match (members.last().and_then(|it| model(*it)), model(at)) {
+                (Some(one), Some(other)) => one == other,
+                (one, other) => is_whole || one == other,
+            };
         let here = at_place.entry(place).or_default();
-        let known = |group: &&usize| is_whole || of_same(&groups[**group].1);
+        let known = |group: &&usize| of_same(&groups[**group].1);
         match here.iter().find(known) {
             Some(&group) => groups[group].1.push(at),
             None => {
@@ -102,6 +106,10 @@ pub fn groups(results: &[ImportedResult]) -> Vec<ResultGroup> {
     }
     let shared = shared_headings(&groups);
     let several = groups.len() > 1;
+    let mut at_place = BTreeMap::<_, usize>::new();
+    for (place, _) in &groups {
+        *at_place.entry(*place).or_default() += 1;
+    }
     let folder = common_folder(results);
     let group = |((from, section), members): (Place<'_>, Vec<usize>)| {
         let own = &section[shared.min(section.len())..];
@@ -109,6 +117,12 @@ pub fn groups(results: &[ImportedResult]) -> Vec<ResultGroup> {
             ([], Some(last)) => last.clone(),
             ([], None) => from.strip_prefix(folder).unwrap_or(from).to_owned(),
             _ => own.join(" / "),
+        };
+        // What shares its headings is told apart by its model.
+        let model = members.iter().find_map(|at| model(*at));
+        let title = match model.filter(|_| at_place[&(from, section)] > 1) {
+            Some(model) => format!("{title} / {model}"),
+            None => title,
         };
         ResultGroup {
             title: if several { title } else { String::new() },

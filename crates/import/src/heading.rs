@@ -98,11 +98,14 @@ fn is_only_load(text: &str) -> bool {
 
 /// The load of a line that names nothing else.
 pub(crate) fn only_load(text: &str) -> Option<BTreeMap<String, Value>> {
+    is_only_load(text).then(|| named_load(text)).flatten()
+}
+
+/// The load of a line, whatever else it names.
+pub(crate) fn named_load(text: &str) -> Option<BTreeMap<String, Value>> {
     let load = of_heading(text).0.into_iter();
-    is_only_load(text).then(|| {
-        load.map(|(key, value)| (key.to_owned(), number(value)))
-            .collect()
-    })
+    let load = load.map(|(key, value)| (key.to_owned(), number(value)));
+    Some(load.collect()).filter(|load: &BTreeMap<_, _>| !load.is_empty())
 }
 
 /// A load, by its key in a point.
@@ -177,12 +180,12 @@ const NAMES: [(&str, &str, &str); 6] = [
     ),
     (
         "input_tokens",
-        "input length|input len|input_len|input|输入长度|输入|isl",
+        "input length|input len|input-len|input_len|input|输入长度|输入|isl",
         "",
     ),
     (
         "output_tokens",
-        "output length|output len|output_len|output|输出长度|输出|osl",
+        "output length|output len|output-len|output_len|output|输出长度|输出|osl",
         "",
     ),
     ("input_chars", "chunk_size|chunk size|文本块长度", ""),

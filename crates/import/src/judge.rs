@@ -7,7 +7,7 @@ use crate::label::is_account;
 use crate::result::{ImportedResult, Tool};
 use crate::rounding::{half_unit, is_same};
 use crate::summary::{ImportedSummary, Spread};
-use inferometer_core::doubt::Severity::{Invalid, Warn};
+use inferometer_core::doubt::Severity::{self, Invalid, Warn};
 use inferometer_core::quantile::least_samples;
 use serde_json::Value;
 
@@ -19,6 +19,16 @@ const LEAST_KEPT_UP: f64 = 0.9;
 const LAST_ANSWERS: f64 = 1.5;
 /// How far numbers that follow from each other may differ, beside rounding.
 const TOLERANCE: f64 = 0.02;
+/// How far they may differ by another window or another count: one late answer can double the time
+/// that all requests are divided by. Beyond it one of them is wrong.
+const IMPOSSIBLE: f64 = 0.5;
+/// How far the throughput may be above concurrency × mean speed, since long answers weigh more.
+const FASTER_THAN_MEAN: f64 = 2.0;
+/// Tokens of one character of any text, with room for those that are not shown.
+const MOST_TOKENS_PER_CHAR: f64 = 100.0;
+/// Tokens or requests per second, and milliseconds, beyond what anything on earth does.
+const MOST_PER_S: f64 = 1e9;
+const MOST_MS: f64 = 1e10;
 
 /// All doubts about a result, the worst first.
 pub(crate) fn judge(summary: &ImportedSummary, rate: Option<f64>) -> Vec<ImportDoubt> {
@@ -39,6 +49,7 @@ pub(crate) fn judge(summary: &ImportedSummary, rate: Option<f64>) -> Vec<ImportD
     doubts.extend(not_a_distribution(summary));
     doubts.extend(disordered_percentiles(summary));
     doubts.extend(inconsistent(summary));
+    doubts.extend(impossible(summary));
     if rate == Some(f64::INFINITY) && summary.concurrency.configured.is_none() {
         doubts.push(ImportDoubt::AllAtOnce);
     }
@@ -49,9 +60,7 @@ pub(crate) fn judge(summary: &ImportedSummary, rate: Option<f64>) -> Vec<ImportD
 pub(crate) fn lost_requests(summary: &ImportedSummary) -> Option<ImportDoubt> {
     let requests = &summary.requests;
     let planned = requests.planned?;
-    // What was never sent is accounted for where somebody says so.
-    let others = [requests.failed, requests.cut, requests.unsent];
-    let ended = (others.into_iter().flatten()).fold(requests.ok?, u64::saturating_add);
+    let ended = requests.accounted_for()?;
     (ended < planned).then(|| ImportDoubt::LostRequests {
         missing: planned - ended,
         planned,
@@ -87,7 +96,76 @@ pub(crate) fn failures(summary: &ImportedSummary) -> Option<ImportDoubt> {
 pub(crate) fn first_after_end(summary: &ImportedSummary) -> Option<ImportDoubt> {
     let ttft_ms = summary.latency.ttft_ms.as_ref()?.mean?;
     let e2e_ms = summary.latency.e2e_ms.as_ref()?.mean?;
-    (ttft_ms > e2e_ms * (1.0 + TOLERANCE)).then_some(ImportDoubt::FirstAfterEnd { ttft_ms, e2e_ms })
+    (ttft_ms > e2e_ms * (1.0 + TOLERANCE)).then(|| ImportDoubt::FirstAfterEnd {
+        ttft_ms,
+        e2e_ms,
+        severity: gravity(ttft_ms, e2e_ms),
+    })
+}
+
+/// How grave it is that two numbers differ that should not.
+fn gravity(a: f64, b: f64) -> Severity {
+    match apart(a, b) > IMPOSSIBLE {
+        true => Invalid,
+        false => Warn,
+    }
+}
+
+/// The difference as a share of the larger.
+fn apart(a: f64, b: f64) -> f64 {
+    (a - b).abs() / a.abs().max(b.abs()).max(f64::MIN_POSITIVE)
+}
+
+/// Numbers that no run can have had together, or at all.
+fn impossible(summary: &ImportedSummary) -> Vec<ImportDoubt> {
+    use Text::*;
+    let (requests, rates) = (&summary.requests, &summary.throughput);
+    let counts = [requests.accounted_for(), requests.planned];
+    let [ended, planned] = counts.map(|count| count.map(|n| n as f64));
+    let speed = summary.speed.per_user_tokens_per_s.as_ref();
+    let speed = speed.and_then(|it| it.max.or(it.mean.map(|mean| FASTER_THAN_MEAN * mean)));
+    let streams = summary.concurrency.configured.map(|n| n as f64);
+    let by_users = streams.zip(speed).map(|(streams, speed)| streams * speed);
+    let written = rates.output_chars_per_s.zip(rates.output_tokens_per_s);
+    let chars = (summary.tokens.chars_per_token).or(written.map(|(chars, all)| chars / all));
+    let latencies = summary.latency.known().into_iter();
+    let latencies = latencies.flat_map(|(_, spread)| {
+        let ranks = spread.percentiles().into_iter().map(|(_, value)| value);
+        ranks.chain(spread.mean).chain(spread.max)
+    });
+    let longest = latencies.reduce(f64::max);
+    let (input, output) = (rates.input_tokens_per_s, rates.output_tokens_per_s);
+    let fastest = Some(MOST_PER_S);
+    let most_tokens = Some(MOST_TOKENS_PER_CHAR);
+    let limits = [
+        (EndedRequests, ended, PlannedRequests, planned),
+        (OutputThroughput, output, StreamsTimesSpeed, by_users),
+        (
+            TokensPerChar,
+            chars.map(f64::recip),
+            MostPossible,
+            most_tokens,
+        ),
+        (OutputThroughput, output, MostPossible, fastest),
+        (InputThroughput, input, MostPossible, fastest),
+        (
+            TotalThroughput,
+            rates.total_tokens_per_s,
+            MostPossible,
+            fastest,
+        ),
+        (Qps, rates.requests_per_s, MostPossible, fastest),
+        (ALatency, longest, MostPossible, Some(MOST_MS)),
+    ];
+    let beyond = limits.into_iter().filter_map(|(name, value, of, limit)| {
+        let (value, limit) = value.zip(limit)?;
+        (value > limit).then_some(ImportDoubt::Contradiction {
+            printed: (name, value),
+            from: (of, limit),
+            severity: Invalid,
+        })
+    });
+    beyond.collect()
 }
 
 /// Mean latency in milliseconds: as printed, else from its parts, else from one user's speed.
@@ -111,18 +189,16 @@ pub fn shrunk_concurrency(summary: &ImportedSummary) -> Option<ImportDoubt> {
         Some(mean) => mean,
         None => summary.throughput.requests_per_s? * latency_s,
     };
+    let e2e = summary.latency.e2e_ms.as_ref();
+    let longest_s = e2e
+        .and_then(|e2e| e2e.percentiles().last().map(|last| last.1).or(e2e.max))
+        .map_or(1.5 * latency_s, |ms| ms / 1000.0)
+        .max(latency_s);
     let requests = &summary.requests;
     let by_rate = || Some(summary.throughput.requests_per_s? * summary.window_s?);
     let asked = requests.planned.or(requests.ok).map(|n| n as f64);
     let asked = asked.or_else(by_rate);
     let expected = asked.map_or(configured, |asked| {
-        let longest_s = summary
-            .latency
-            .e2e_ms
-            .as_ref()
-            .and_then(|e2e| e2e.percentiles().last().map(|last| last.1).or(e2e.max))
-            .map_or(1.5 * latency_s, |ms| ms / 1000.0)
-            .max(latency_s);
         // The last requests drain: when the queue is empty, each stream has half an answer to
         // go on average, and the last one a whole long answer.
         let busy_s = asked * latency_s / configured;
@@ -136,11 +212,29 @@ pub fn shrunk_concurrency(summary: &ImportedSummary) -> Option<ImportDoubt> {
         true => expected * latency_s / (latency_s + pause_s),
         false => expected,
     };
-    (in_flight < LEAST_IN_FLIGHT * expected).then_some(ImportDoubt::ShrunkConcurrency {
+    let at_most = match summary.concurrency.mean {
+        Some(mean) => mean,
+        None => in_flight + not_answered(summary, longest_s),
+    };
+    (at_most < LEAST_IN_FLIGHT * expected).then_some(ImportDoubt::ShrunkConcurrency {
         in_flight,
         configured,
         expected,
     })
+}
+
+/// How many more may have been in flight: what is told as failed may have held a stream all the
+/// time, what is lost without a word as long as the longest answer.
+fn not_answered(summary: &ImportedSummary, longest_s: f64) -> f64 {
+    let requests = &summary.requests;
+    let all = requests.planned.or(requests.ok).unwrap_or_default() as f64;
+    let share = requests.failed_share.unwrap_or(0.0);
+    let failed = requests.failed.map_or(share * all, |failed| failed as f64);
+    let lost = requests.planned.zip(requests.accounted_for());
+    let lost = lost.map_or(0, |(planned, ended)| planned.saturating_sub(ended)) as f64;
+    let window_s = requests.ok.zip(summary.throughput.requests_per_s);
+    let window_s = window_s.map_or(f64::INFINITY, |(ok, rate)| ok as f64 / rate);
+    failed + lost * longest_s / window_s
 }
 
 /// More than four deviations of a Poisson process above the rate. Fewer are the server's affair.
@@ -280,11 +374,11 @@ pub(crate) fn inconsistent(summary: &ImportedSummary) -> Vec<ImportDoubt> {
     .into_iter()
     .filter_map(|(name, printed, from, follows, rough)| {
         let (printed, follows) = (printed?, follows?);
-        let scale = printed.abs().max(follows.abs()).max(f64::MIN_POSITIVE);
-        let difference = (printed - follows).abs() / scale;
-        (difference > TOLERANCE + rough).then_some(ImportDoubt::Contradiction {
+        let is_off = apart(printed, follows) > TOLERANCE + rough;
+        is_off.then(|| ImportDoubt::Contradiction {
             printed: (name, printed),
             from: (from, follows),
+            severity: gravity(printed, follows),
         })
     })
     .collect()
@@ -346,6 +440,13 @@ pub(crate) fn few_samples(summary: &ImportedSummary) -> Option<ImportDoubt> {
         ranks,
         least,
     })
+}
+
+/// More failures in the lines beside a result than it counts itself.
+pub(crate) fn told_failures(found: &ImportedResult) -> Option<ImportDoubt> {
+    let counted = found.summary.as_ref()?.requests.failed.unwrap_or(0);
+    let told = found.told_failures.as_ref()?;
+    (told.requests > counted).then(|| ImportDoubt::ToldFailures(told.clone()))
 }
 
 /// Columns of a table that tell what became of requests, and were not read.

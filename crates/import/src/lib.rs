@@ -60,6 +60,7 @@ mod summary;
 mod table;
 mod tables;
 mod time_unit;
+mod told_failures;
 mod unread;
 
 pub use assumption::{Assumption, TimeUnit};
@@ -69,7 +70,7 @@ pub use comparable::{
 };
 pub use conclude::doubts;
 pub use copies::repeats;
-pub use doubt::{ImportDoubt, ImportDoubtCode, RepeatedNumber, StatedImportDoubt};
+pub use doubt::{ImportDoubt, ImportDoubtCode, RepeatedNumber, StatedImportDoubt, ToldFailures};
 pub use group::{ResultGroup, groups};
 pub use judge::shrunk_concurrency;
 pub use read::read;

@@ -26,6 +26,8 @@ struct Grid<'a> {
     heads: Vec<&'a str>,
     /// Name of a metric and its cell for each result.
     metrics: Vec<(&'a str, Vec<&'a str>)>,
+    /// What the header calls the names of results.
+    corner: &'a str,
     counts: Heads<'a>,
 }
 
@@ -95,6 +97,12 @@ pub(crate) fn read(table: &TextTable, notes: &mut Notes<'_>) -> Vec<ImportedResu
     }
     let last = foot(table, notes, &mut builders);
     let tool = tool(table);
+    let columns = grid.metrics.iter().map(|(name, cells)| (*name, cells));
+    let mut columns = columns.chain([(grid.corner, &grid.heads)]);
+    let is_model = |name: &str| ["model", "模型"].contains(&name.to_lowercase().as_str());
+    let models = columns
+        .find(|(name, _)| is_model(name))
+        .map(|(_, cells)| cells);
     let mut found = Vec::new();
     let results = builders.into_iter().zip(names).zip(&grid.heads);
     for (at, ((mut builder, names), head)) in results.enumerate() {
@@ -112,6 +120,12 @@ pub(crate) fn read(table: &TextTable, notes: &mut Notes<'_>) -> Vec<ImportedResu
             result.summary = None;
         } else if !names.is_empty() {
             result.label = Some(printable(&names.join(", "), 200));
+        }
+        if let Some(model) = models
+            .and_then(|cells| cells.get(at))
+            .filter(|it| !is_blank(it))
+        {
+            result.is_of_model(model);
         }
         found.push(result);
     }
@@ -258,6 +272,7 @@ fn grid(table: &TextTable) -> Option<Grid<'_>> {
         return Some(Grid {
             heads: header[1..].iter().map(String::as_str).collect(),
             metrics,
+            corner,
             counts: match field(corner) {
                 Some(Field::Rate | Field::InputSize | Field::OutputSize) => Heads::Named(corner),
                 _ => Heads::Streams,
@@ -285,6 +300,7 @@ fn grid(table: &TextTable) -> Option<Grid<'_>> {
     Some(Grid {
         heads: all_rows().map(|row| text(row, heads_at)).collect(),
         metrics,
+        corner: head,
         counts,
     })
 }

@@ -9,7 +9,7 @@ use crate::result::Imported;
 use crate::section::sections;
 use crate::{
     block, context, copies, facts, failed_point, guidellm, heading, json, own, served_by, table,
-    tables,
+    tables, told_failures,
 };
 
 /// Finds every result in `text`; `name` is the file it is from.
@@ -26,6 +26,7 @@ pub fn read(name: &str, text: &str) -> Imported {
     let announced = Announced::find(&notes, &sections(&notes));
     failed_point::find(&mut results, &mut notes, &announced);
     results.sort_by_key(|found| found.lines);
+    told_failures::find(&mut results, &mut notes);
     let title = heading::read(&mut results, &notes);
     facts::read(name, &mut results, &announced, &sections(&notes));
     served_by::read(&mut results, &notes);

@@ -1,7 +1,7 @@
 //! What an import finds.
 
 use crate::assumption::Assumption;
-use crate::doubt::{RepeatedNumber, StatedImportDoubt};
+use crate::doubt::{RepeatedNumber, StatedImportDoubt, ToldFailures};
 use crate::summary::ImportedSummary;
 use crate::unread::UnreadReason;
 use serde::{Deserialize, Serialize};
@@ -110,6 +110,9 @@ pub struct ImportedResult {
     /// Numbers that it gives twice with different values.
     #[serde(default)]
     pub twice: Vec<RepeatedNumber>,
+    /// What lines beside it say of requests that failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told_failures: Option<ToldFailures>,
     /// Reasons to distrust it, the worst first.
     pub doubts: Vec<StatedImportDoubt>,
 }

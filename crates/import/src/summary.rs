@@ -106,6 +106,12 @@ pub struct ImportedRequests {
 }
 
 impl ImportedRequests {
+    /// How many are accounted for; what was never sent is where somebody says so.
+    pub fn accounted_for(&self) -> Option<u64> {
+        let others = [self.failed, self.cut, self.unsent].into_iter().flatten();
+        Some(others.fold(self.ok?, u64::saturating_add))
+    }
+
     /// How many were answered: those that are counted so, else all that were planned but for those
     /// that are known to have failed.
     pub fn answered(&self) -> Option<u64> {

@@ -29,6 +29,7 @@ inferometer_text::texts! {
         CountUnknown => "cannot tell at {count}", "{count} 个无法判断";
         CountNotComparable => "not comparable at {count}", "{count} 个不可比";
         SeeReasons => "{group}: reasons against a comparison below: {count}", "{group}：有 {count} 条不可比的原因，见下";
+        OnlyInvalid => "{group}: nothing is decided: only INVALID runs of {sides}, for the reasons below", "{group}：无法下结论：{sides} 只有无效（INVALID）的运行，原因见下";
         Baseline => "{side} (baseline)", "{side}（基准）";
         GroupIs => "{name} (runs: {runs}, loads: {points})", "{name}（{runs} 次运行，{points} 个负载点）";
         RunsAndLoads => "runs: {runs}, loads: {points}", "{runs} 次运行，{points} 个负载点";
@@ -48,6 +49,8 @@ inferometer_text::texts! {
         SloUndecided => "{group}: within the SLO at least up to {own}, the baseline up to {other}{setting}; measure higher loads, or loads in between", "{group}：满足 SLO 的上限至少为 {own}，基准为 {other}{setting}；请测更高的负载，或两者之间的负载";
         OtherObjectives => "{group}: its objectives are not those of the baseline{setting}; give --slo for both", "{group}：目标与基准不同{setting}；请用 --slo 统一指定";
         Margin => "margin", "容许差";
+        LeftOut => "left out: {run} is INVALID ({codes})", "未计入：{run} 无效（INVALID，{codes}）";
+        Contradicted => "{side}: other numbers of a result contradict {metrics}, which decides nothing there (`inferometer import` says how); compare by another figure with --primary, or measure again", "{side}：结果中的其他数值与 {metrics} 矛盾，不据此下结论（详见 `inferometer import`）；请用 --primary 按其他指标比较，或重新测量";
         AllInvalid => "{side}: INVALID ({codes})", "{side}：无效（INVALID，{codes}）";
         SomeInvalid => "{side}: {count} of {runs} runs INVALID ({codes})", "{side}：{runs} 次运行中有 {count} 次无效（INVALID，{codes}）";
         Warnings => "{side}: warnings: {codes}", "{side}：警告：{codes}";
@@ -70,6 +73,9 @@ inferometer_text::texts! {
         OverLoads => "at {count} loads", "共 {count} 个负载点";
         Remedy => "needed", "尚需";
         RequestsNeeded => "{count} requests", "{count} 个请求";
+        DetailsNeeded => "details", "逐请求明细";
+        NoTable => "loads that are not comparable have no table of their own: --format csv has all figures", "不可比的负载点没有单独的表格：--format csv 有全部数值";
+        SaveDetails => "details: save the requests one by one (vllm bench serve --save-result --save-detailed, sglang --output-details) and compare those files, or repeat the runs and compare folders of three or more", "逐请求明细：请保存每个请求的数据（vllm bench serve --save-result --save-detailed，sglang --output-details）再比较这些文件，或重复运行，用各含三次以上结果的文件夹比较";
         ShortRuns => "runs too short for intervals of their own: twice the error that so few and so different requests may have is assumed, so that only large differences are told", "运行太短，得不出自己的区间：按如此少且彼此不同的请求可能有的误差的两倍估计，因此只判断明显的差异";
         Legend => "times in ms; detectable: the smallest difference that this data could show (in 4 of 5 cases); needed: how many runs per side, or requests per run, would decide it", "时间单位 ms；可辨差异：现有数据能够显示的最小差异（80 % 把握）；尚需：每侧需运行多少次（x）或每次需多少请求才能下结论";
         PrimaryIs => "> decides. Verdicts rest on the intervals, which hold with 95 % at all loads together for this metric, and for all the other metrics of a load together", "> 为主指标。结论以区间为准：主指标的区间以 95 % 的置信度在所有负载点上同时成立，其余指标的区间在同一负载点上同时成立";
@@ -82,6 +88,7 @@ inferometer_text::texts! {
         WouldDecide => "would decide: {remedy}", "可下结论所需：{remedy}";
         AssumedError => "summary figures only: three times the error of independent requests is assumed, so that only large differences are told", "只有汇总数值：按独立请求误差的三倍估计，因此只判断明显的差异";
         DeviationsAlone => "summary figures only: twice the error that requests as different as the stated deviations may have is assumed, so that only clear differences are told", "只有汇总数值：按标准差所示的请求差异，以其可能误差的两倍估计，因此只判断明显的差异";
+        OwnNumbers => "other numbers of the result contradict this one", "结果中的其他数值与其矛盾";
         FiguresAlone => "summary figures only: run-to-run variation is unknown", "只有汇总数值：无从得知下一次运行会相差多少";
         NoCount => "cannot tell where a side does not say how many requests it is of: add a column of requests (or of ok and failed) to its table, and large differences are told", "未说明请求数的一方无法判断：在其表格中加一列“请求数”（或“成功”“失败”），即可判断明显的差异";
         FewWaves => "too few requests for an interval, so run-to-run variation is unknown; send more requests per stream, or repeat the runs", "请求太少，得不出区间：无从得知下一次运行会相差多少；请增加每路并发的请求数，或重复运行";

@@ -38,11 +38,15 @@ inferometer_text::texts! {
         Kept => "kept in", "保存于";
         NoDoubts => "NO DOUBTS", "无疑点";
         NotesOnly => "ONLY NOTES", "仅有提示";
+        NothingMeasured => "NOTHING MEASURED", "没有测得结果";
         Doubtful => "DOUBTFUL", "有疑点";
         Invalid => "INVALID", "无效（INVALID）";
         SomeInvalid => "{count} OF {all} INVALID", "{all} 个中 {count} 个无效（INVALID）";
         CountContradicting => "contradicting table rows: {count}", "与结果块不符的表格行 {count} 个";
         CountResults => "results: {count}", "结果 {count} 个";
+        CountOfWhich => "{results}, of which {kinds}", "{results}，其中{kinds}";
+        WithoutBad => "{name}, {count} invalid or failing left out", "{name}（不含 {count} 个无效或有失败的结果）";
+        NoSuchColumns => "no result has {columns}; there are: {available}", "没有结果包含 {columns}；可选：{available}";
         CountRepeated => "repeated in tables: {count}", "表格中重复 {count} 个";
         CountInvalid => "invalid: {count}", "无效 {count} 个";
         CountDoubtful => "doubtful: {count}", "有疑点 {count} 个";

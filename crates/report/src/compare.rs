@@ -14,7 +14,7 @@ pub use figures::figures;
 pub use figures::labels;
 
 use inferometer_analysis::compare::{
-    Comparison, Direction, Group, Metric, Row, RunSample, Verdict,
+    Comparison, Direction, Group, Metric, Row, RunSample, Verdict, WhyNot,
 };
 use inferometer_chart::measured::distinct;
 use inferometer_core::point::Point;
@@ -50,8 +50,7 @@ pub fn compose(report: &CompareReport<'_>) -> Doc {
     sections.extend(overview(report));
     sections.extend(within_slo::section(report));
     if !comparison.reasons.is_empty() {
-        // Several sides may have one reason.
-        let reasons = distinct(comparison.reasons.iter().map(|reason| reason.text(lang)));
+        let reasons = WhyNot::in_brief(&comparison.reasons, lang);
         let notes = reasons.into_iter().map(note);
         let heading = CompareText::WhyNot.text(lang);
         sections.push(Section::headed(heading, [Block::Notes(notes.collect())]));
@@ -59,8 +58,8 @@ pub fn compose(report: &CompareReport<'_>) -> Doc {
     match report.columns {
         Some(chosen) => sections.extend(chosen.0.iter().map(|it| table::of_column(report, it))),
         None => {
-            let of_one_load = |a: &Row, b: &Row| a.point == b.point && a.group == b.group;
             let loads = comparison.rows.chunk_by(of_one_load);
+            let loads = loads.filter(|rows| !is_long(comparison) || is_tested(rows));
             sections.extend(loads.map(|rows| table::section(report, rows)));
         }
     }
@@ -75,6 +74,21 @@ pub fn compose(report: &CompareReport<'_>) -> Doc {
         sections.push(Section::headed(heading, [Block::Quotes(lines.collect())]));
     }
     Doc { sections }
+}
+
+/// Loads from which on those that are not comparable stand only in the table of all loads.
+const LONG: usize = 9;
+
+fn of_one_load(a: &Row, b: &Row) -> bool {
+    a.point == b.point && a.group == b.group
+}
+
+fn is_long(comparison: &Comparison) -> bool {
+    is_tested(&comparison.rows) && comparison.rows.chunk_by(of_one_load).count() >= LONG
+}
+
+fn is_tested(rows: &[Row]) -> bool {
+    rows.iter().any(|row| row.verdict != Verdict::NotComparable)
 }
 
 /// The primary metric at each load, where there are several and no figures were chosen.
@@ -273,10 +287,15 @@ fn verdict(report: &CompareReport<'_>, rows: &[&Row], label: &str) -> Judgement 
         _ => (CompareText::Mixed, Tone::Caution),
     };
     let group = ("group", label.to_owned());
+    let invalid = invalid_sides(report, rows);
     let reason = match rows {
         [] => {
-            let count = ("count", report.comparison.why_not.len().to_string());
+            let reasons = WhyNot::in_brief(&report.comparison.reasons, lang);
+            let count = ("count", reasons.len().to_string());
             CompareText::SeeReasons.with(lang, &[group, count])
+        }
+        _ if !invalid.is_empty() => {
+            CompareText::OnlyInvalid.with(lang, &[("sides", invalid.join(" + ")), group])
         }
         [row] => {
             let values = [
@@ -318,6 +337,22 @@ fn verdict(report: &CompareReport<'_>, rows: &[&Row], label: &str) -> Judgement 
     Judgement::new(word.text(lang), tone, reason)
 }
 
+/// The sides of which only invalid runs are there, where that holds at all loads of these rows.
+fn invalid_sides(report: &CompareReport<'_>, rows: &[&Row]) -> Vec<String> {
+    let invalid = |row: &&Row| -> BTreeSet<&String> {
+        let reasons = report.comparison.reasons.iter();
+        let sides = reasons.filter_map(|reason| match reason {
+            WhyNot::Invalid { point, group, .. } if *point == row.point => Some(group),
+            _ => None,
+        });
+        sides.collect()
+    };
+    let all = rows.iter().map(invalid);
+    let shared = all.reduce(|a, b| a.intersection(&b).copied().collect());
+    let shared = shared.into_iter().flatten();
+    shared.map(|side| figures::label_of(report, side)).collect()
+}
+
 /// The primary metric of a group at one load, for the top of a page.
 pub struct Tile {
     pub name: String,
@@ -334,13 +369,9 @@ const MOST_LOAD_TILES: usize = 3;
 /// not be compared, none.
 pub fn tiles(report: &CompareReport<'_>) -> Vec<Tile> {
     let (comparison, lang) = (report.comparison, report.lang);
-    let labels = figures::labels(report.groups);
-    let name = |row: &Row, name: String| {
-        let place = report.groups.iter().position(|it| it.name == row.group);
-        match place.and_then(|place| labels.get(place)) {
-            Some(label) if report.groups.len() > 2 => format!("{label} · {name}"),
-            _ => name,
-        }
+    let name = |row: &Row, name: String| match report.groups.len() > 2 {
+        true => format!("{} · {name}", figures::label_of(report, &row.group)),
+        false => name,
     };
     let told = |row: &&Row| row.verdict != Verdict::NotComparable;
     let rows = comparison.rows.iter().filter(|row| row.primary);

@@ -346,6 +346,7 @@ fn verdict(report: &ImportReport<'_>) -> Verdict {
     let refused = shown().filter(|it| it.found.error.is_some()).count() - out_of_memory;
     let repeated = report.results.len() - shown().count();
     let (word, tone) = match (invalid, doubtful + contradicting, noted) {
+        _ if results + contradicting == 0 => (ImportText::NothingMeasured, Tone::Bad),
         (0, 0, 0) if refused + out_of_memory > 0 => (ImportText::NotesOnly, Tone::Caution),
         (0, 0, 0) => (ImportText::NoDoubts, Tone::Good),
         (0, 0, _) => (ImportText::NotesOnly, Tone::Good),
@@ -355,20 +356,31 @@ fn verdict(report: &ImportReport<'_>) -> Verdict {
     };
     let parts = [("count", invalid.to_string()), ("all", results.to_string())];
     let word = word.with(lang, &parts);
-    let counts = [
-        (ImportText::CountResults, results),
-        (ImportText::CountRepeated, repeated),
-        (ImportText::CountContradicting, contradicting),
+    let said = |counts: &[(ImportText, usize)]| -> Vec<String> {
+        let counts = counts.iter().filter(|(_, count)| *count > 0);
+        let said = counts.map(|(text, count)| text.with(lang, &[("count", count.to_string())]));
+        said.collect()
+    };
+    // A result is one of these kinds at most; the others are no results.
+    let kinds = said(&[
         (ImportText::CountInvalid, invalid),
         (ImportText::CountDoubtful, doubtful),
         (ImportText::CountNoted, noted),
+    ]);
+    let mut counts = said(&[(ImportText::CountResults, results)]);
+    if let (Some(results), false) = (counts.first_mut(), kinds.is_empty()) {
+        let kinds = PunctuationText::Comma.join(lang, &kinds);
+        let values = [("results", results.clone()), ("kinds", kinds)];
+        *results = ImportText::CountOfWhich.with(lang, &values);
+    }
+    counts.extend(said(&[
+        (ImportText::CountRepeated, repeated),
+        (ImportText::CountContradicting, contradicting),
         (ImportText::CountOutOfMemory, out_of_memory),
         (ImportText::CountRefused, refused),
-    ];
-    let counts = counts.into_iter().filter(|(_, count)| *count > 0);
-    let counts = counts.map(|(text, count)| text.with(lang, &[("count", count.to_string())]));
+    ]));
     Verdict {
-        rest: PunctuationText::Comma.join(lang, &Vec::from_iter(counts)),
+        rest: PunctuationText::Semicolon.join(lang, &counts),
         ..Verdict::new(&word, tone, report.title())
     }
 }

@@ -2,10 +2,11 @@
 
 use super::{Group, RunSample, Unpaired};
 use inferometer_core::doubt::Severity;
+use inferometer_core::point::Point;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A group whose runs are invalid or have warnings.
+/// A group whose runs that count are invalid or have warnings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GroupDoubts {
@@ -24,6 +25,40 @@ pub struct DoubtCount {
     pub severity: Severity,
     /// Runs of the group that have it.
     pub runs: usize,
+}
+
+/// An invalid run that does not count beside valid ones of its load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LeftOut {
+    pub group: String,
+    /// Where it is.
+    pub run: String,
+    pub point: Point,
+    /// The doubts that make it invalid.
+    pub codes: Vec<String>,
+    /// What the first of them saw, and what to do about it.
+    pub text: String,
+    pub remedy: String,
+}
+
+impl LeftOut {
+    pub(super) fn of(group: &Group) -> impl Iterator<Item = LeftOut> {
+        group.left_out().map(|run| {
+            let first = run.invalid_by().next();
+            LeftOut {
+                group: group.name.clone(),
+                run: match run.name.is_empty() {
+                    true => group.name.clone(),
+                    false => run.name.clone(),
+                },
+                point: run.point.clone(),
+                codes: run.invalid_by().map(|it| it.code.to_owned()).collect(),
+                text: first.as_ref().map_or("", |it| it.text).to_owned(),
+                remedy: first.as_ref().map_or("", |it| it.remedy).to_owned(),
+            }
+        })
+    }
 }
 
 /// The models of a group's runs, as far as they say.
@@ -57,22 +92,21 @@ const LONGER: f64 = 1.5;
 impl GroupDoubts {
     pub(super) fn of(group: &Group) -> Option<Self> {
         let mut counts: BTreeMap<(std::cmp::Reverse<Severity>, &str), usize> = BTreeMap::new();
-        for run in &group.runs {
-            let grave = run
-                .doubts()
-                .filter(|(_, severity)| *severity > Severity::Note);
+        let runs: Vec<&RunSample> = group.counted().collect();
+        for run in &runs {
+            let grave = run.doubts().filter(|it| it.severity > Severity::Note);
             // A run counts once for each, however often it has it.
             let own: BTreeSet<_> = grave
-                .map(|(code, it)| (std::cmp::Reverse(it), code))
+                .map(|it| (std::cmp::Reverse(it.severity), it.code))
                 .collect();
             for doubt in own {
                 *counts.entry(doubt).or_default() += 1;
             }
         }
-        let invalid = group.runs.iter().filter(|run| !run.summary.valid).count();
+        let invalid = runs.iter().filter(|run| !run.summary.valid).count();
         (invalid > 0 || !counts.is_empty()).then(|| GroupDoubts {
             group: group.name.clone(),
-            runs: group.runs.len(),
+            runs: runs.len(),
             invalid,
             doubts: (counts.into_iter())
                 .map(|((severity, code), runs)| DoubtCount {

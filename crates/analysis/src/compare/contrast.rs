@@ -51,6 +51,8 @@ pub(crate) struct Contrast {
     per_run: f64,
     /// A percentile without its least sample supports no verdict.
     pub(crate) few_samples: bool,
+    /// A run of another tool contradicts it.
+    pub(crate) contradicted: bool,
     /// Every run has its requests.
     pub(crate) recorded: bool,
     /// Where the noise within a run comes from; `Own` also where nothing rests on it.
@@ -186,6 +188,10 @@ impl Contrast {
             paired: false,
             per_run: 0.0,
             few_samples: a.iter().chain(b).any(|run| lacks_samples(run, metric)),
+            contradicted: a
+                .iter()
+                .chain(b)
+                .any(|run| run.contradicted.contains(&metric)),
             recorded: a.iter().chain(b).all(|run| run.series.is_some()),
             within: Within::Own,
             requests_needed: side_a.needed.max(side_b.needed),
@@ -252,7 +258,7 @@ impl Contrast {
 
     /// There is something that a verdict could rest on.
     pub(crate) fn is_decidable(&self) -> bool {
-        self.difference.is_some() && !self.few_samples
+        self.difference.is_some() && !self.few_samples && !self.contradicted
     }
 
     /// What the interval says at a risk, where it leaves room for a margin.
@@ -285,6 +291,7 @@ impl Contrast {
             within_margin: decisive.is_some_and(|[low, high]| -margin < low && high < margin),
             p_value,
             basis: match self.difference {
+                _ if self.contradicted => Basis::Contradicted,
                 None if self.recorded => Basis::FewWaves,
                 None => Basis::Nothing,
                 Some(_) if self.few_samples => Basis::FewSamples,

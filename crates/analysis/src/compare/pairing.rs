@@ -4,10 +4,29 @@ use super::{Copies, Group, RunSample};
 use inferometer_core::point::Point;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Runs by point, in the order of the points. Copies of a run tell nothing that it does not.
+impl Group {
+    /// Its runs but for invalid ones of a load that has valid ones too.
+    pub fn counted(&self) -> impl Iterator<Item = &RunSample> {
+        let counts = self.counts();
+        self.runs.iter().filter(move |run| counts(run))
+    }
+
+    pub(super) fn left_out(&self) -> impl Iterator<Item = &RunSample> {
+        let counts = self.counts();
+        self.runs.iter().filter(move |run| !counts(run))
+    }
+
+    fn counts(&self) -> impl Fn(&RunSample) -> bool + use<> {
+        let valid = self.runs.iter().filter(|run| run.summary.valid);
+        let valid: BTreeSet<String> = valid.map(|run| run.point.key()).collect();
+        move |run| run.summary.valid || !valid.contains(&run.point.key())
+    }
+}
+
+/// Runs that count by point, in the order of the points. Copies of a run tell nothing that it does not.
 pub(super) fn by_point(group: &Group) -> Vec<(&Point, Vec<&RunSample>)> {
     let mut points: BTreeMap<String, (&Point, Vec<&RunSample>)> = BTreeMap::new();
-    for run in &group.runs {
+    for run in group.counted() {
         let entry = points.entry(run.point.key());
         let (_, runs) = entry.or_insert((&run.point, Vec::new()));
         if !runs.iter().any(|other| run.is_copy_of(other)) {
@@ -58,7 +77,7 @@ pub(super) fn aligned(groups: [&Group; 2]) -> Option<[Group; 2]> {
 
 pub(super) fn copies(group: &Group) -> Vec<Copies> {
     let mut given: BTreeMap<String, usize> = BTreeMap::new();
-    for run in &group.runs {
+    for run in group.counted() {
         *given.entry(run.point.key()).or_default() += 1;
     }
     let of = |(point, distinct): (&Point, Vec<&RunSample>)| Copies {

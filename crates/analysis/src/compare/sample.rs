@@ -1,5 +1,6 @@
 //! One run as a comparison sees it.
 
+use super::metric::Metric;
 use super::series::Series;
 use super::short_run::ShortRun;
 use inferometer_core::doubt::Severity;
@@ -11,6 +12,8 @@ use inferometer_core::summary::Summary;
 /// One run: where it was measured, its figures, and its requests where they are known.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunSample {
+    /// Where it is, for a reader; empty where that is its group.
+    pub name: String,
     pub point: Point,
     pub summary: Summary,
     pub definition: Definition,
@@ -18,9 +21,28 @@ pub struct RunSample {
     /// How many requests its figures are of; absent where nobody says.
     pub answered: Option<u64>,
     /// Doubts of another tool's result that no run of ours can have.
-    pub foreign_doubts: Vec<(String, Severity)>,
+    pub foreign_doubts: Vec<ForeignDoubt>,
+    /// Figures of another tool's result that others of it contradict: nothing is decided by them.
+    pub contradicted: Vec<Metric>,
     /// The requests; absent for an import, which then says nothing about its own noise.
     pub series: Option<Series>,
+}
+
+/// A doubt about another tool's result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ForeignDoubt {
+    pub code: String,
+    pub severity: Severity,
+    pub text: String,
+    pub remedy: String,
+}
+
+/// A doubt about a run, whoever states it.
+pub(crate) struct RunDoubt<'a> {
+    pub(crate) code: &'a str,
+    pub(crate) severity: Severity,
+    pub(crate) text: &'a str,
+    pub(crate) remedy: &'a str,
 }
 
 /// What was measured, for a reader: nothing is decided by it.
@@ -69,12 +91,14 @@ impl RunSample {
         records: impl IntoIterator<Item = Record>,
     ) -> Self {
         RunSample {
+            name: String::new(),
             point: Point::of_load(&scenario.load),
             answered: Some(summary.requests.ok),
             summary,
             definition: Definition::of(scenario),
             system: System::default(),
             foreign_doubts: Vec::new(),
+            contradicted: Vec::new(),
             series: Some(Series::of_records(records)),
         }
     }
@@ -83,6 +107,7 @@ impl RunSample {
     /// does not account for its requests and their number is known all the same.
     pub fn imported(tool: &str, point: Point, summary: Summary) -> Self {
         RunSample {
+            name: String::new(),
             point,
             answered: Some(summary.requests.ok).filter(|count| *count > 0),
             summary,
@@ -92,16 +117,29 @@ impl RunSample {
             },
             system: System::default(),
             foreign_doubts: Vec::new(),
+            contradicted: Vec::new(),
             series: None,
         }
     }
 
-    /// Codes of its doubts, and how much each matters.
-    pub(crate) fn doubts(&self) -> impl Iterator<Item = (&str, Severity)> {
-        let own = self.summary.doubts.iter();
-        let own = own.map(|doubt| (doubt.code.into_str(), doubt.severity));
-        let foreign = self.foreign_doubts.iter();
-        own.chain(foreign.map(|(code, severity)| (code.as_str(), *severity)))
+    pub(crate) fn doubts(&self) -> impl Iterator<Item = RunDoubt<'_>> {
+        let own = self.summary.doubts.iter().map(|doubt| RunDoubt {
+            code: doubt.code.into_str(),
+            severity: doubt.severity,
+            text: &doubt.text,
+            remedy: &doubt.remedy,
+        });
+        own.chain(self.foreign_doubts.iter().map(|doubt| RunDoubt {
+            code: &doubt.code,
+            severity: doubt.severity,
+            text: &doubt.text,
+            remedy: &doubt.remedy,
+        }))
+    }
+
+    /// Doubts that make it invalid.
+    pub(crate) fn invalid_by(&self) -> impl Iterator<Item = RunDoubt<'_>> {
+        self.doubts().filter(|it| it.severity == Severity::Invalid)
     }
 
     /// Whether it is the same run once more: computed twice with one seed, or copied. Measured

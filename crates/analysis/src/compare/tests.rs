@@ -58,12 +58,14 @@ fn run(n: u64, latency_ms: f64, luck: f64, seed: u64) -> RunSample {
     summary.latency.e2e_ms = of(1.0);
     summary.latency.max_gap_ms = of(0.1);
     RunSample {
+        name: String::new(),
         point: point(8),
         answered: Some(summary.requests.ok),
         summary,
         definition: Definition::default(),
         system: System::default(),
         foreign_doubts: Vec::new(),
+        contradicted: Vec::new(),
         series: Some(Series::of_latencies(latencies)),
     }
 }
@@ -350,12 +352,12 @@ fn what_cannot_be_compared_is_said_and_gets_no_verdict() {
             code: DoubtCode::LostRequests,
             severity: Severity::Invalid,
             text: String::new(),
-            remedy: String::new(),
+            remedy: "send it again".to_owned(),
         });
     });
     assert_eq!(
         invalid,
-        "at concurrency=8: a run of 'b' is invalid (lost-requests)"
+        "at concurrency=8: 'b' has only INVALID runs (lost-requests); send it again"
     );
     let tokens = reason(|run| run.summary.tokens.output_mean = Some(20.0));
     assert_eq!(

@@ -3,11 +3,11 @@
 use super::Group;
 use super::sample::RunSample;
 use super::why_not_texts::WhyNotText;
-use inferometer_core::doubt::Severity;
 use inferometer_core::point::Point;
 use inferometer_core::record::TokenSource;
 use inferometer_statistics::Difference;
 use inferometer_text::Lang;
+use inferometer_text::punctuation::PunctuationText;
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -54,11 +54,13 @@ pub enum WhyNot {
         a: Point,
         b: Point,
     },
+    /// A group has only invalid runs of this load.
     Invalid {
         point: Point,
         group: String,
-        /// The doubts that make it so.
+        /// The doubts that make them so.
         codes: String,
+        remedy: String,
     },
     /// One side failed requests that the other served.
     Failures {
@@ -77,7 +79,59 @@ pub enum WhyNot {
 }
 
 impl WhyNot {
+    /// Reasons in words, each kind once with its first load and how many more have it.
+    pub fn in_brief(reasons: &[WhyNot], lang: Lang) -> Vec<String> {
+        let mut kinds: Vec<(&WhyNot, BTreeSet<String>)> = Vec::new();
+        for reason in reasons {
+            let load = reason.point().map(Point::key).unwrap_or_default();
+            match kinds.iter_mut().find(|(first, _)| first.is_like(reason)) {
+                Some((_, loads)) => drop(loads.insert(load)),
+                None => kinds.push((reason, [load].into())),
+            }
+        }
+        let said = kinds.into_iter();
+        said.map(|(reason, loads)| reason.said(lang, loads.len() - 1))
+            .collect()
+    }
+
     pub fn text(&self, lang: Lang) -> String {
+        self.said(lang, 0)
+    }
+
+    fn point(&self) -> Option<&Point> {
+        match self {
+            WhyNot::Invalid { point, .. }
+            | WhyNot::Failures { point, .. }
+            | WhyNot::Differs { point, .. } => Some(point),
+            _ => None,
+        }
+    }
+
+    /// Whether it is the same at another load.
+    fn is_like(&self, other: &WhyNot) -> bool {
+        match (self, other) {
+            (
+                WhyNot::Invalid { group, codes, .. },
+                WhyNot::Invalid {
+                    group: of,
+                    codes: by,
+                    ..
+                },
+            ) => (group, codes) == (of, by),
+            (WhyNot::Failures { .. }, WhyNot::Failures { .. }) => true,
+            (WhyNot::Differs { what, .. }, WhyNot::Differs { what: other, .. }) => what == other,
+            _ => self == other,
+        }
+    }
+
+    fn said(&self, lang: Lang, more: usize) -> String {
+        let at = |point: &Point| match more {
+            0 => point.to_string(),
+            more => {
+                let values = [("count", more.to_string()), ("point", point.to_string())];
+                WhyNotText::AndMore.with(lang, &values)
+            }
+        };
         // What users named goes in last, so that braces in it are no places.
         match self {
             WhyNot::OneGroup => WhyNotText::OneGroup.text(lang).to_owned(),
@@ -110,26 +164,25 @@ impl WhyNot {
                 point,
                 group,
                 codes,
+                remedy,
             } => {
                 let values = [
                     ("codes", codes.clone()),
-                    ("point", point.to_string()),
+                    ("point", at(point)),
                     ("group", group.clone()),
                 ];
-                WhyNotText::Invalid.with(lang, &values)
+                let said = [WhyNotText::Invalid.with(lang, &values), remedy.clone()];
+                let said = said.into_iter().filter(|part| !part.is_empty());
+                PunctuationText::Semicolon.join(lang, &Vec::from_iter(said))
             }
             WhyNot::Failures { point, a, b } => {
-                let values = [
-                    ("point", point.to_string()),
-                    ("a", a.clone()),
-                    ("b", b.clone()),
-                ];
+                let values = [("point", at(point)), ("a", a.clone()), ("b", b.clone())];
                 WhyNotText::Failures.with(lang, &values)
             }
             WhyNot::Differs { point, what, a, b } => {
                 let values = [
                     ("what", what.text(lang).to_owned()),
-                    ("point", point.to_string()),
+                    ("point", at(point)),
                     ("a", a.clone()),
                     ("b", b.clone()),
                 ];
@@ -165,17 +218,20 @@ pub(crate) fn reasons(
 ) -> Vec<WhyNot> {
     let mut found = Vec::new();
     for (name, runs) in [(baseline, a), (group, b)] {
-        for run in runs.iter().filter(|run| !run.summary.valid) {
-            let codes: Vec<&str> = (run.doubts())
-                .filter(|(_, severity)| *severity == Severity::Invalid)
-                .map(|(code, _)| code)
-                .collect();
-            found.push(WhyNot::Invalid {
-                point: point.clone(),
-                group: name.to_owned(),
-                codes: codes.join(", "),
-            });
+        // Beside valid runs they do not count.
+        if runs.iter().all(|run| run.summary.valid) {
+            continue;
         }
+        let doubts = || runs.iter().flat_map(|run| run.invalid_by());
+        let codes: BTreeSet<&str> = doubts().map(|it| it.code).collect();
+        let remedies = doubts().map(|it| it.remedy).filter(|it| !it.is_empty());
+        let remedies: BTreeSet<&str> = remedies.collect();
+        found.push(WhyNot::Invalid {
+            point: point.clone(),
+            group: name.to_owned(),
+            codes: Vec::from_iter(codes).join(", "),
+            remedy: Vec::from_iter(remedies).join("; "),
+        });
     }
     found.extend(failures(point, a, b));
     let mut differs = |what, a: String, b: String| {

@@ -7,13 +7,14 @@ inferometer_text::texts! {
         NoRuns => "'{group}' has no runs", "“{group}”中没有任何运行结果";
         NothingPaired => "'{baseline}' and '{group}' have no load in common; measure both at the same loads", "“{baseline}”与“{group}”没有共同的负载点；请在相同负载下测量两者";
         DifferentLoad => "the loads differ: {a} against {b}", "负载不同：{a} 对 {b}";
-        Invalid => "at {point}: a run of '{group}' is invalid ({codes})", "{point}：“{group}”中有无效（INVALID）的运行（{codes}）";
+        Invalid => "at {point}: '{group}' has only INVALID runs ({codes})", "{point}：“{group}”只有无效（INVALID）的运行（{codes}）";
         OtherGroups => "'{baseline}' and '{group}' have loads in common, but under other headings: {a} against {b}; name one of each, as in FILE#{of_a} and FILE#{of_b}", "“{baseline}”与“{group}”有相同的负载点，但所在标题不同：{a} 对 {b}；请两侧各指定一组，如 FILE#{of_a} 与 FILE#{of_b}";
         Failures => "at {point}: failed requests differ: {a} against {b}; who refuses some serves the others faster", "{point}：失败请求数不同：{a} 对 {b}；拒绝部分请求的一侧处理其余请求会更快";
         Differs => "at {point}: {what} differs: {a} against {b}", "{point}：{what}不同：{a} 对 {b}";
         SameLengths => "; make them equal (--output-tokens with --ignore-eos), or measure both sides with the same --seed", "；请使长度一致（--output-tokens 与 --ignore-eos），或两侧使用相同的 --seed";
         SameInputs => "; send the same prompts to both sides (--data and --seed, or --input-tokens)", "；请向两侧发送相同的提示词（--data 与 --seed，或 --input-tokens）";
         SameDefinition => "; compare with what `inferometer report RUN --dialect TOOL --format json` says of our run", "；可与 `inferometer report RUN --dialect TOOL --format json` 按对方定义给出的结果比较";
+        AndMore => "{point} (and {count} more loads)", "{point}（及另外 {count} 个负载点）";
         Definition => "the definition of the metrics", "指标定义";
         Window => "the time over which throughput counts", "吞吐量的统计区间";
         TokenSource => "the source of token counts", "token 计数来源";

@@ -86,7 +86,7 @@ type Levels<'a> = Vec<(f64, &'a RunSample)>;
 
 fn of_group(group: &Group) -> Vec<WithinSlo> {
     let mut ladders: BTreeMap<(String, &str), (Point, Levels<'_>)> = BTreeMap::new();
-    for run in &group.runs {
+    for run in group.counted() {
         let mut setting = run.point.clone();
         let found = ["concurrency", "rate"].iter().find_map(|axis| {
             let level = setting.0.remove(*axis)?;

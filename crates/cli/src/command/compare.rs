@@ -271,7 +271,7 @@ fn verdict(comparison: &Comparison, fail_on: Option<FailOn>) -> anyhow::Result<E
         bail!("nothing can be compared, for the reasons that the report gives");
     }
     let worse = fail_on.is_some_and(|on| comparison.is_worse(on == FailOn::PrimaryWorse));
-    Ok(Exit::fine_if(!worse && comparison.comparable))
+    Ok(Exit::fine_if(!worse && comparison.is_answered()))
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ fn an_import_is_shown_kept_listed_and_opened_again() {
     let shown = place.run(&["import", "notes.md", "--lang", "en"]);
     assert_eq!(shown.code, Some(0), "{shown:?}");
     for expected in [
-        "results: 1, refused starts: 1",
+        "results: 1; refused starts: 1",
         "as defined by vllm",
         "max-num-seqs=32",
         "no room for this",

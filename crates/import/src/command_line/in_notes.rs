@@ -112,12 +112,22 @@ fn namespace(line: &str) -> Option<String> {
     Some(safe(&command))
 }
 
+/// Whether a line calls a program with options, whichever program that is.
+pub(crate) fn is_program(line: &str) -> bool {
+    let (text, first) = command_and_program(line);
+    text.contains(" --") && PROGRAMS.split('|').any(|program| program == first)
+}
+
+fn command_and_program(line: &str) -> (&str, &str) {
+    let text = bare(line).trim_start_matches(['$', '#', '`', ' ']);
+    (text, text.split_whitespace().next().unwrap_or(""))
+}
+
 fn looks_like_command(line: &str) -> bool {
     if line.len() < 20_000 && line.contains("Namespace(") && line.contains("num_prompts=") {
         return true;
     }
-    let text = bare(line).trim_start_matches(['$', '#', '`', ' ']);
-    let first = text.split_whitespace().next().unwrap_or("");
+    let (text, first) = command_and_program(line);
     let is_assignment = first.contains('=') && first.starts_with(|c: char| c.is_ascii_uppercase());
     let is_command = is_assignment || PROGRAMS.split('|').any(|program| program == first);
     let is_known = || {

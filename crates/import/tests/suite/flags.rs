@@ -545,3 +545,112 @@ fn one_test_on_two_cards_is_a_part_for_each_card() {
     let parts = inferometer_import::by_card(&read("notes", &apart).results);
     assert_eq!(parts.len(), 1);
 }
+
+/// The severities of the doubts of a text with a change, by code.
+fn severities(text: &str, from: &str, to: &str) -> Vec<(&'static str, String)> {
+    assert!(text.contains(from), "{from:?} is not in\n{text}");
+    let imported = read("notes", &text.replace(from, to));
+    let doubts = imported.results.iter().flat_map(|it| &it.doubts);
+    let named = doubts.map(|doubt| (doubt.code.name(), doubt.severity.to_string()));
+    named.collect()
+}
+
+#[test]
+fn numbers_that_no_run_can_have_are_invalid() {
+    let cases = [
+        // More answers than requests.
+        (
+            EVALSCOPE_2024,
+            "Expected number of requests: 1000",
+            "Expected number of requests: 900",
+        ),
+        // Sixteen users of 1 token/s each get no 796.
+        (GRID, "视角): 50.0", "视角): 1.0"),
+        // Tokens over time are not the throughput.
+        (
+            VLLM,
+            "generated tokens:                  100000",
+            "generated tokens:                  300000",
+        ),
+        (
+            VLLM,
+            "Total token throughput (tok/s):          2471.63",
+            "Total token throughput (tok/s):          9471.63",
+        ),
+        (
+            VLLM,
+            "Mean E2EL (ms):                          2000.00",
+            "Mean E2EL (ms):                          1e308",
+        ),
+        (TABLE, "413.2 | 796.2", "413.2 | 1e308"),
+        (
+            GRID,
+            "QPS: 7.962\n",
+            "QPS: 7.962\ncompletion-chars/second: 5.0\n",
+        ),
+        (
+            VLLM,
+            "Mean TTFT (ms):                          120.00",
+            "Mean TTFT (ms):                          9120.00",
+        ),
+    ];
+    for (text, from, to) in cases {
+        let found = severities(text, from, to);
+        let invalid = ("inconsistent-import", "invalid".to_owned());
+        assert!(found.contains(&invalid), "{to}: {found:?}");
+    }
+    // What another window or rounding explains is no more than doubtful.
+    let found = severities(EVALSCOPE_2024, "796.200", "836.200");
+    assert_eq!(found, [("inconsistent-import", "warn".to_owned())]);
+    let found = severities(
+        GRID,
+        "QPS: 7.962\n",
+        "QPS: 7.962\ncompletion-chars/second: 400.0\n",
+    );
+    assert_eq!(found, [], "rare characters are several tokens each");
+}
+
+#[test]
+fn requests_that_were_lost_may_have_kept_their_streams_busy() {
+    let lossy = |ok: u32, streams: u32| {
+        let text =
+            EVALSCOPE_2024.replace("Succeed requests: 1000", &format!("Succeed requests: {ok}"));
+        let failed = format!("Failed requests: {}", 1000 - ok);
+        let text = text.replace("Failed requests: 0", &failed);
+        all_codes(&text.replace("concurrency: 16", &format!("concurrency: {streams}")))
+    };
+    assert!(!lossy(950, 32).contains(&"shrunk-concurrency"));
+    // Four requests cannot have kept 48 streams busy.
+    assert!(lossy(996, 64).contains(&"shrunk-concurrency"));
+}
+
+#[test]
+fn repeats_of_one_load_that_are_far_apart_are_named_together() {
+    let again = |throughput: &str| {
+        let other = VLLM
+            .replace("125.60", "125.70")
+            .replace("796.18", throughput);
+        let text = format!("{VLLM}\n{other}");
+        let results = read("twice.log", &text).results;
+        let said = results.iter().flat_map(|it| &it.doubts);
+        let said = said.filter(|it| it.text.contains("twice"));
+        said.map(|it| it.text.clone()).collect::<Vec<String>>()
+    };
+    assert_eq!(again("799.18"), Vec::<String>::new());
+    let said = again("850.00");
+    assert_eq!(said.len(), 2, "one of each");
+    assert_eq!(
+        said[0],
+        "concurrency=16 is there twice (lines 1–28, 30–57), and output_tokens_per_s is 796.18 and 850"
+    );
+    // Rows of a table, too, unless a column that is not read tells them apart.
+    let table = |settings: [&str; 2]| {
+        let [a, b] = settings;
+        let text = format!(
+            "| concurrency | block | req/s | tok/s |\n|---|---|---|---|\n| 8 | {a} | 4 | 400 |\n| 8 | {b} | 5 | 500 |\n"
+        );
+        all_codes(&text)
+    };
+    assert_eq!(table(["-", "-"]), ["inconsistent-import"; 2]);
+    assert_eq!(table(["16", "32"]), Vec::<&str>::new());
+}

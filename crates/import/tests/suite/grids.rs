@@ -1,6 +1,6 @@
 //! Logs of grids: a script that runs many points and prints one log.
 
-use inferometer_import::{ImportedResult, measured, out_of_memory, read};
+use inferometer_import::{ImportedResult, groups, measured, out_of_memory, read};
 
 /// The log of a script that ran a grid with one template after another.
 fn log(templates: &[&str], lengths: &[u32], loads: &[u32]) -> String {
@@ -195,4 +195,140 @@ fn versions_of_an_engine_are_never_repeats_of_each_other() {
         .map(|it| it.point.to_string())
         .collect();
     assert_eq!(points, ["concurrency=16"; 2]);
+}
+
+fn block(rate: f64, further: &str) -> String {
+    format!(
+        "Successful requests: 500\nMaximum request concurrency: 16\n\
+         Request throughput (req/s): {rate}\nMean TTFT (ms): 90\nP99 TTFT (ms): 200\n{further}"
+    )
+}
+
+#[test]
+fn results_of_two_models_are_two_groups_however_the_model_is_named() {
+    let client = "vllm bench serve --num-prompts 500 --max-concurrency 16 --model";
+    let by_clients = format!(
+        "{client} A\n{}\n{client} B\n{}",
+        block(9.4, ""),
+        block(8.1, "")
+    );
+    let by_servers = format!(
+        "vllm serve A --port 1\n{}\nvllm serve B --port 1\n{}",
+        block(9.4, ""),
+        block(8.1, "")
+    );
+    let rows = "| model | concurrency | req/s | tok/s |\n|---|---|---|---|\n| A | 16 | 9 | 900 |\n| B | 16 | 8 | 800 |\n";
+    for text in [by_clients, by_servers, rows.to_owned()] {
+        let results = read("notes.log", &text).results;
+        let groups = groups(&results);
+        let titles: Vec<&str> = groups.iter().map(|group| group.title.as_str()).collect();
+        assert_eq!(titles, ["notes.log / A", "notes.log / B"], "{text}");
+        let points: Vec<String> = (measured(&results).iter())
+            .map(|it| it.point.key())
+            .collect();
+        assert!(points.len() == 2 && points[0] != points[1], "{points:?}");
+        let doubts = results.iter().flat_map(|it| &it.doubts);
+        assert!(
+            doubts.clone().all(|it| !it.text.contains("twice")),
+            "{text}"
+        );
+    }
+    let further = "Failed requests: 0\n";
+    let equal = format!("{client} A\n{0}\n{client} B\n{0}", block(9.4, further));
+    let results = read("notes.log", &equal).results;
+    assert_eq!(measured(&results).len(), 2, "equal figures of two models");
+    let same = format!(
+        "{client} A\n{}\n{client} A\n{}",
+        block(9.4, ""),
+        block(9.3, "")
+    );
+    assert_eq!(groups(&read("notes.log", &same).results).len(), 1);
+}
+
+#[test]
+fn the_load_of_a_failure_stands_in_the_command_above_it() {
+    let trace = "  File \"worker.py\", line 12, in run\n    step()\n".repeat(5);
+    let error = format!(
+        "Traceback (most recent call last):\n{trace}torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.16 GiB.\n"
+    );
+    let own = "python grid.py --input-len 1000 --output-len 200 --concurrency";
+    let bench = |load: u32| {
+        format!(
+            "vllm bench serve --model m \\\n  --random-input-len 4096 \\\n  --max-concurrency {load}\n{error}\n"
+        )
+    };
+    let text = format!(
+        "vllm serve m\n{own} 64\n{error}\n{own} 128\n{error}\n{}",
+        bench(256)
+    );
+    let results = read("loop.log", &text).results;
+    assert_eq!(
+        failed(&results),
+        [
+            "concurrency=64 input_tokens=1000 output_tokens=200",
+            "concurrency=128 input_tokens=1000 output_tokens=200",
+            "concurrency=256 input_tokens=4096",
+        ]
+    );
+}
+
+#[test]
+fn lines_that_tell_failures_are_counted_or_told() {
+    let results = |text: &str| read("run.log", text).results;
+    let failed = |found: &ImportedResult| found.summary.as_ref().unwrap().requests.failed;
+    let codes = |found: &ImportedResult| -> Vec<&str> {
+        found.doubts.iter().map(|doubt| doubt.code.name()).collect()
+    };
+    // A count right behind a result is its own.
+    let counted = results(&format!(
+        "{}12 requests failed\n\nnext\n\n{}",
+        block(9.4, ""),
+        block(8.1, "Failed requests: 0\n")
+    ));
+    assert_eq!(
+        counted.iter().map(failed).collect::<Vec<_>>(),
+        [Some(12), Some(0)]
+    );
+    assert!(codes(&counted[0]).contains(&"failures"));
+    // What is logged on the way is of the result that follows.
+    let logged = results(&format!(
+        "{}\n\n\nRequest rejected: queue is full\n\"POST /v1/completions HTTP/1.1\" 503\n\n{}",
+        block(9.4, ""),
+        block(8.1, "Failed requests: 0\n")
+    ));
+    assert_eq!(
+        (
+            codes(&logged[0]).contains(&"failures"),
+            logged[1].told_failures.as_ref().unwrap().requests
+        ),
+        (false, 2)
+    );
+    let said = &logged[1]
+        .doubts
+        .iter()
+        .find(|it| it.code.name() == "failures")
+        .unwrap()
+        .text;
+    assert!(
+        said.contains("2 failed or refused requests") && said.contains("queue is full"),
+        "{said}"
+    );
+    // Unless the command of the next one stands in between.
+    let client = "vllm bench serve --model m --num-prompts 500";
+    let before = results(&format!(
+        "{client}\n{}\n\n\nHTTP 503\n\n{client}\n{}",
+        block(9.4, ""),
+        block(8.1, "")
+    ));
+    let told: Vec<bool> = before.iter().map(|it| it.told_failures.is_some()).collect();
+    assert_eq!(told, [true, false]);
+    // What it counts itself is not told twice.
+    let known = results(&format!(
+        "Request rejected\n\n{}",
+        block(8.1, "Failed requests: 3\n")
+    ));
+    assert_eq!(codes(&known[0]), Vec::<&str>::new());
+    // A line that may be of any row of a table is named as not read.
+    let table = "HTTP 503\n\n| 并发 | QPS |\n|---|---|\n| 1 | 0.1 |\n| 4 | 0.4 |\n";
+    assert_eq!(read("t.md", table).unread, [(1, 1)]);
 }

@@ -2,30 +2,43 @@
 //! and lengths that are not the same.
 
 use super::{CompareReport, figures, note};
-use inferometer_analysis::compare::{DoubtCount, Group, GroupDoubts};
+use inferometer_analysis::compare::{DoubtCount, Group, GroupDoubts, Metric};
 use inferometer_core::doubt::Severity;
 use inferometer_message::CompareText;
 use inferometer_page::doc::{Block, Section};
 use inferometer_page::number;
 use inferometer_text::punctuation::PunctuationText;
+use std::collections::BTreeSet;
 
 pub(super) fn section(report: &CompareReport<'_>) -> Option<Section> {
-    let lines = doubts(report).chain(out_of_memory(report));
-    let lines = lines.chain(models(report)).chain(devices(report));
-    let lines = lines.chain(lengths(report));
-    let lines: Vec<String> = lines.collect();
-    let notes = lines.into_iter().map(note).collect::<Vec<_>>();
+    let runs = left_out(report).chain(doubts(report));
+    let loads = contradicted(report)
+        .into_iter()
+        .chain(out_of_memory(report));
+    let sides = [models(report), devices(report), lengths(report)];
+    let lines = runs.chain(loads).chain(sides.into_iter().flatten());
+    let notes = lines.map(note).collect::<Vec<_>>();
     (!notes.is_empty()).then(|| Section::plain([Block::Notes(notes)]))
+}
+
+/// A line for each invalid run that does not count, with its reason and a remedy.
+fn left_out(report: &CompareReport<'_>) -> impl Iterator<Item = String> {
+    let lang = report.lang;
+    report.comparison.left_out.iter().map(move |it| {
+        let codes = PunctuationText::Comma.join(lang, &it.codes);
+        let values = [("codes", codes), ("run", it.run.clone())];
+        let said = CompareText::LeftOut.with(lang, &values);
+        let mut said = vec![said, it.text.clone(), it.remedy.clone()];
+        said.retain(|part| !part.is_empty());
+        PunctuationText::Semicolon.join(lang, &said)
+    })
 }
 
 /// A line for each side whose runs are invalid or have warnings.
 fn doubts(report: &CompareReport<'_>) -> impl Iterator<Item = String> {
-    let labels = figures::labels(report.groups);
     report.comparison.doubts.iter().map(move |of| {
         let lang = report.lang;
-        let place = report.groups.iter().position(|it| it.name == of.group);
-        let side = place.and_then(|place| labels.get(place));
-        let side = ("side", side.unwrap_or(&of.group).clone());
+        let side = ("side", figures::label_of(report, &of.group));
         let warnings = codes(report, of, |it| it.severity != Severity::Invalid);
         let invalid = codes(report, of, |it| it.severity == Severity::Invalid);
         let said = match of.invalid {
@@ -45,6 +58,28 @@ fn doubts(report: &CompareReport<'_>) -> impl Iterator<Item = String> {
             CompareText::AndWarnings.with(lang, &[("codes", warnings), ("invalid", said)])
         }
     })
+}
+
+/// A line for each side with figures that others of their result contradict.
+fn contradicted(report: &CompareReport<'_>) -> Vec<String> {
+    let lang = report.lang;
+    let sides = report.groups.iter().zip(figures::labels(report.groups));
+    let line = |(group, label): (&Group, String)| {
+        let metrics: BTreeSet<Metric> = group
+            .counted()
+            .flat_map(|run| run.contradicted.clone())
+            .collect();
+        let metrics: Vec<String> = metrics
+            .into_iter()
+            .map(|it| super::metric(it, lang))
+            .collect();
+        let values = [
+            ("metrics", PunctuationText::Comma.join(lang, &metrics)),
+            ("side", label),
+        ];
+        (!metrics.is_empty()).then(|| CompareText::Contradicted.with(lang, &values))
+    };
+    sides.filter_map(line).collect()
 }
 
 fn codes(

@@ -86,6 +86,7 @@ fn reason(row: &Row, report: &CompareReport<'_>) -> Option<String> {
         (Verdict::Unknown, Basis::FewSamples) => CompareText::FewSamples,
         (Verdict::Unknown, Basis::ShortRuns) => CompareText::ShortRuns,
         (Verdict::Unknown, Basis::FewWaves) => CompareText::FewWaves,
+        (Verdict::Unknown, Basis::Contradicted) => CompareText::OwnNumbers,
         (Verdict::Unknown, Basis::Nothing) => CompareText::FiguresAlone,
         (Verdict::Unknown, _) if row.low.is_some() => CompareText::WideInterval,
         _ => return None,

@@ -60,6 +60,13 @@ pub fn labels(groups: &[Group]) -> Vec<String> {
     named.unwrap_or_else(|| groups.iter().map(|group| group.name.clone()).collect())
 }
 
+/// The name of one of the groups for a reader.
+pub(super) fn label_of(report: &CompareReport<'_>, name: &str) -> String {
+    let place = report.groups.iter().position(|group| group.name == name);
+    let label = place.and_then(|place| labels(report.groups).into_iter().nth(place));
+    label.unwrap_or_else(|| name.to_owned())
+}
+
 /// What all runs of a group are called.
 fn tagged(group: &Group) -> Option<String> {
     let mut names = group.runs.iter().map(|run| legend(&run.summary));

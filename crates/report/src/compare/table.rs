@@ -3,7 +3,7 @@
 use super::figures::heads;
 use super::{CompareReport, metric, percent, row_word, shown};
 use crate::columns;
-use inferometer_analysis::compare::{Basis, Group, Row, RunSample};
+use inferometer_analysis::compare::{Basis, Group, Row, RunSample, Verdict};
 use inferometer_chart::measured::distinct;
 use inferometer_core::point::{GROUP, Point};
 use inferometer_core::summary::SummaryColumn;
@@ -29,13 +29,22 @@ pub(super) enum Remedy {
     Runs(u32),
     /// Requests of a run.
     Requests(u64),
+    /// What became of each request, where only figures are known.
+    Details,
 }
 
 impl Remedy {
     pub(super) fn of(row: &Row) -> Option<Remedy> {
         // A longer run is cheaper than many short ones.
         let requests = row.requests_needed.map(Remedy::Requests);
-        requests.or(row.repeats_to_decide.map(Remedy::Runs))
+        let figures = matches!(
+            row.basis,
+            Basis::Assumed | Basis::Deviations | Basis::Nothing
+        );
+        let details = row.verdict == Verdict::Unknown && figures;
+        requests
+            .or(row.repeats_to_decide.map(Remedy::Runs))
+            .or(details.then_some(Remedy::Details))
     }
 
     pub(super) fn text(self, lang: Lang) -> String {
@@ -45,6 +54,7 @@ impl Remedy {
                 let count = [("count", number::count(requests))];
                 CompareText::RequestsNeeded.with(lang, &count)
             }
+            Remedy::Details => CompareText::DetailsNeeded.text(lang).to_owned(),
         }
     }
 }
@@ -118,8 +128,8 @@ pub(super) fn of_column(report: &CompareReport<'_>, column: &SummaryColumn) -> S
 fn at_load(group: &Group, point: &Point, column: &SummaryColumn) -> Option<f64> {
     let keys = distinct(group.runs.iter().map(|run| run.point.key()));
     let counts = |run: &&RunSample| keys.len() == 1 || run.point.key() == point.key();
-    let summaries = (group.runs.iter().filter(counts))
-        .filter_map(|run| serde_json::to_value(&run.summary).ok());
+    let summaries =
+        (group.counted().filter(counts)).filter_map(|run| serde_json::to_value(&run.summary).ok());
     let values: Vec<f64> = summaries.filter_map(|it| column.of(&it)).collect();
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
@@ -327,6 +337,14 @@ pub(super) fn footnotes(report: &CompareReport<'_>) -> Vec<String> {
             false => CompareText::FiguresAlone,
         };
         notes.push(text.text(lang).to_owned());
+    }
+    let mut loads = rows.chunk_by(super::of_one_load);
+    if super::is_long(report.comparison) && loads.any(|rows| !super::is_tested(rows)) {
+        notes.push(CompareText::NoTable.text(lang).to_owned());
+    }
+    let details = |row: &Row| matches!(Remedy::of(row), Some(Remedy::Details));
+    if rows.iter().any(details) {
+        notes.push(CompareText::SaveDetails.text(lang).to_owned());
     }
     notes
 }

@@ -14,7 +14,6 @@ pub(super) fn section(report: &CompareReport<'_>) -> Option<Section> {
     let one_goal = ladders.iter().all(|it| it.objectives == first.objectives);
     let with_settings = ladders.iter().any(|it| !it.setting.0.is_empty());
     let with_cards = ladders.iter().any(|it| it.verdict_per_card.is_some());
-    let labels = figures::labels(report.groups);
     let mut columns = vec![Column::left(CompareText::Side.text(lang))];
     if with_settings {
         columns.push(Column::left(CompareText::Setting.text(lang)));
@@ -34,9 +33,7 @@ pub(super) fn section(report: &CompareReport<'_>) -> Option<Section> {
         ));
     }
     let cells = ladders.iter().map(|ladder| {
-        let place = (report.groups.iter()).position(|group| group.name == ladder.group);
-        let label = place.and_then(|place| labels.get(place));
-        let mut cells = vec![Cell::text(label.unwrap_or(&ladder.group))];
+        let mut cells = vec![Cell::text(figures::label_of(report, &ladder.group))];
         if with_settings {
             cells.push(Cell::text(shown(&ladder.setting)));
         }

@@ -4,7 +4,7 @@ use super::{ImportReport, ReportedResult, flags, lines_in_words, points, statist
 use crate::columns;
 use crate::severity;
 use inferometer_core::doubt::Severity;
-use inferometer_core::summary::SummaryColumn;
+use inferometer_core::summary::{SummaryColumn, SummaryColumns};
 use inferometer_import::{ImportedResult, ResultGroup, Spread};
 use inferometer_message::{ImportText, NumbersText};
 use inferometer_page::doc::{Block, Cell, Column, Pair, Section, Table, Tone, Unit};
@@ -249,7 +249,11 @@ fn table(
             row.push(cell);
         }
     }
-    Table::new(titles, cells)
+    let mut table = Table::new(titles, cells);
+    let is_measured = rows.iter().any(|(_, it)| it.found.summary.is_some());
+    let chosen = chosen.filter(|_| is_measured);
+    (table.footnotes).extend(chosen.and_then(|chosen| missing(chosen, rows, lang)));
+    table
 }
 
 /// Whether a value is not the same in all rows.
@@ -299,8 +303,7 @@ fn of_choice(chosen: &SummaryColumn, rows: &[Row<'_>], lang: Lang) -> Filled {
     let of_stream = ["ttft", "tpot", "itl", "max_gap"].contains(&chosen.name);
     let cell = |(_, result): &Row<'_>| {
         let known = !(of_stream && result.is_whole());
-        let summary = serde_json::to_value(result.found.summary.as_ref()).unwrap_or_default();
-        match chosen.of(&summary).filter(|_| known) {
+        match figure(chosen, result).filter(|_| known) {
             Some(value) => columns::cell(Some(value), chosen.quantity),
             None => Cell::blank(),
         }
@@ -309,6 +312,37 @@ fn of_choice(chosen: &SummaryColumn, rows: &[Row<'_>], lang: Lang) -> Filled {
         column: Column::right(&columns::title(chosen, lang)),
         cells: rows.iter().map(cell).collect(),
     }
+}
+
+/// A figure by its name; those of studies of lengths as logs of such tell them.
+fn figure(chosen: &SummaryColumn, result: &ReportedResult<'_>) -> Option<f64> {
+    let summary = result.found.summary.as_ref()?;
+    let rates = &summary.throughput;
+    match chosen.name {
+        "asked_chars" => result.found.point.get("ask_chars")?.as_f64(),
+        "refused" => summary.other.get("rejected")?.as_f64(),
+        "chars" => Some(rates.output_chars_per_s? / rates.requests_per_s.filter(|it| *it > 0.0)?),
+        _ => chosen.of(&serde_json::to_value(summary).ok()?),
+    }
+}
+
+/// Chosen columns of which no row has a value, and those that some row has.
+fn missing(chosen: &SummaryColumns, rows: &[Row<'_>], lang: Lang) -> Option<String> {
+    let has = |column: &SummaryColumn| rows.iter().any(|(_, it)| figure(column, it).is_some());
+    let missing = chosen.0.iter().filter(|column| !has(column));
+    let missing: Vec<String> = missing.map(ToString::to_string).collect();
+    let known = SummaryColumn::names().filter_map(|name| Some((name, name.parse().ok()?)));
+    let available = known
+        .filter(|(_, column)| has(column))
+        .map(|(name, _)| name);
+    let values = [
+        ("columns", PunctuationText::Comma.join(lang, &missing)),
+        (
+            "available",
+            PunctuationText::Comma.join(lang, &Vec::from_iter(available)),
+        ),
+    ];
+    (!missing.is_empty()).then(|| ImportText::NoSuchColumns.with(lang, &values))
 }
 
 /// What tells a result from the others of its group.

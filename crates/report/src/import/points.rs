@@ -301,12 +301,8 @@ fn lost(report: &ImportReport<'_>, group: &ResultGroup) -> Option<Finding> {
     let lang = report.lang;
     let lost_of = |result: &ReportedResult<'_>| {
         let requests = result.requests();
-        let known = [requests.failed, requests.cut].into_iter().flatten();
-        let ended = known.fold(requests.ok?, u64::saturating_add);
-        requests
-            .planned?
-            .checked_sub(ended)
-            .filter(|lost| *lost > 0)
+        let lost = requests.planned?.checked_sub(requests.accounted_for()?);
+        lost.filter(|lost| *lost > 0)
     };
     let losing: Vec<(&ReportedResult<'_>, u64)> = (report.rows(group).into_iter())
         .filter_map(|(_, result)| Some((result, lost_of(result)?)))

@@ -223,6 +223,7 @@ fn compared(label: &str) -> Comparison {
         doubts: Vec::new(),
         models: Vec::new(),
         devices: Vec::new(),
+        left_out: Vec::new(),
         out_of_memory: Vec::new(),
         lengths: Vec::new(),
     }

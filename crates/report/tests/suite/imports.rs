@@ -107,3 +107,47 @@ fn results_of_one_load_are_named_by_their_files_and_days() {
         assert!(text.contains(expected), "{text}");
     }
 }
+
+fn shown(stored: &Stored, columns: Option<&str>) -> String {
+    let columns = columns.map(|names| names.parse().unwrap());
+    let report = ImportReport {
+        columns: columns.as_ref(),
+        ..ImportReport::new(stored, None, Lang::En)
+    };
+    markdown::render(&compose(&report))
+}
+
+#[test]
+fn a_log_of_failures_alone_measured_nothing_and_names_its_loads() {
+    let text =
+        "concurrency 64\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.16 GiB.\n";
+    let page = shown(&stored(read("oom.log", text)), None);
+    assert!(page.contains("NOTHING MEASURED"), "{page}");
+    assert!(page.contains("#1 (c64)"), "{page}");
+}
+
+#[test]
+fn kinds_of_results_are_told_as_parts_of_all() {
+    let table = "| 并发 | QPS | tok/s | 平均输出token数 |\n|---|---|---|---|\n| 1 | 1 | 100 | 100 |\n| 4 | 4 | 900 | 100 |\n";
+    let page = shown(&stored(read("t.md", table)), None);
+    assert!(page.contains("results: 2, of which invalid: 1"), "{page}");
+}
+
+#[test]
+fn columns_of_a_study_of_lengths_are_read_from_its_log_and_others_are_named() {
+    let grid = grid(&["v1"]);
+    let page = shown(&grid, Some("asked_chars,very_short,e2e.p99"));
+    assert!(page.contains("asked"), "{page}");
+    let line = page
+        .lines()
+        .find(|line| line.contains("no result has"))
+        .unwrap();
+    assert!(
+        line.contains("very_short") && line.contains("e2e.p99"),
+        "{line}"
+    );
+    assert!(
+        line.contains("req_per_s") && line.contains("asked_chars"),
+        "{line}"
+    );
+}

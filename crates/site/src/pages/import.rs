@@ -56,15 +56,29 @@ fn headlines(report: &ImportReport<'_>) -> Vec<Headline> {
         let values = values.into_iter().filter(|value| value.is_finite());
         values.max_by(|a, b| (sign * a).total_cmp(&(sign * b)))
     };
+    let shown = || report.results.iter().filter(|line| !line.is_repeat);
+    let left_out = shown().filter(|it| it.found.summary.is_some() && !is_sound(it));
+    let left_out = left_out.count();
+    let named = |name: &str| match left_out {
+        0 => name.to_owned(),
+        count => {
+            let values = [("count", count.to_string()), ("name", name.to_owned())];
+            ImportText::WithoutBad.with(lang, &values)
+        }
+    };
     let rate = |name: PageText, values: Vec<f64>, unit: &str| {
-        best(values, 1.0).map(|value| Headline::new(name.text(lang), number::brief(value), unit))
+        let value = best(values, 1.0)?;
+        Some(Headline::new(
+            named(name.text(lang)),
+            number::brief(value),
+            unit,
+        ))
     };
     let e2e = measured().filter_map(|line| line.mean("E2E")).collect();
     let latency = best(e2e, -1.0).map(|ms| {
         let (value, unit) = duration(Some(ms));
-        Headline::new(ImportText::LeastLatency.text(lang), value, unit)
+        Headline::new(named(ImportText::LeastLatency.text(lang)), value, unit)
     });
-    let shown = || report.results.iter().filter(|line| !line.is_repeat);
     let invalid = |severity: Severity| {
         let grave = |line: &&ReportedResult<'_>| line.severity() == Some(severity);
         shown().filter(grave).count() as u64

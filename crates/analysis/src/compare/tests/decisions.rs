@@ -69,7 +69,12 @@ fn doubts_and_other_models_of_the_sides_are_told_though_they_are_compared() {
             run.system.model = model.map(str::to_owned);
         }
         runs[1].summary.doubts = doubts.to_vec();
-        runs[1].foreign_doubts = vec![("not-a-distribution".to_owned(), Severity::Warn)];
+        runs[1].foreign_doubts = vec![ForeignDoubt {
+            code: "not-a-distribution".to_owned(),
+            severity: Severity::Warn,
+            text: String::new(),
+            remedy: String::new(),
+        }];
         group(name, runs)
     };
     let doubts = [

@@ -90,3 +90,45 @@ fn deviations_that_a_tool_states_tell_smaller_differences_and_equal_servers_seld
     let differ = (0..pairs).filter(|pair| told(100.0, 1000 + 2 * pair).verdict != Verdict::Unknown);
     assert!(differ.count() as f64 <= 0.05 * pairs as f64);
 }
+
+#[test]
+fn where_a_side_tells_no_requests_more_of_them_are_no_remedy() {
+    let told = short(100.0, 1);
+    let mut summary = short(101.0, 2).summary;
+    summary.throughput.requests_needed = None;
+    let untold = RunSample::imported("vllm", point(8), summary);
+    let mut told_too = told.clone();
+    told_too.definition.tool = Some("vllm".to_owned());
+    let one = |other: RunSample| {
+        let mut told = told_too.clone();
+        told.definition = other.definition.clone();
+        primary(&[group("a", vec![told]), group("b", vec![other])])
+    };
+    let row = one(untold);
+    assert_eq!((row.verdict, row.requests_needed), (Verdict::Unknown, None));
+    assert!(one(short(101.0, 3)).requests_needed.is_some());
+}
+
+#[test]
+fn a_figure_that_its_own_result_contradicts_decides_nothing() {
+    let side = |latency, seed| {
+        let mut side = repeats("side", 4, latency, 0.005, seed);
+        side.name = format!("side {seed}");
+        side
+    };
+    let (a, mut b) = (side(100.0, 1), side(50.0, 2));
+    b.runs[0].contradicted = vec![Metric::OutputTokensPerS];
+    let found = compare(&[a, b], &Settings::default());
+    let row = |metric| found.rows.iter().find(|row| row.metric == metric).unwrap();
+    let doubted = row(Metric::OutputTokensPerS);
+    assert_eq!(
+        (doubted.verdict, doubted.basis),
+        (Verdict::Unknown, Basis::Contradicted)
+    );
+    assert_eq!(
+        doubted.repeats_to_decide, None,
+        "no repeat of it would decide"
+    );
+    assert_eq!(row(Metric::RequestsPerS).verdict, Verdict::Better);
+    assert!(found.comparable && found.is_answered());
+}

@@ -122,3 +122,71 @@ fn runs_of_the_same_seeds_are_compared_in_pairs() {
     let alone = primary(&[a, seeded(b, 100)]);
     assert_eq!(alone.verdict, Verdict::Unknown);
 }
+
+#[test]
+fn an_invalid_repeat_is_left_out_and_named_and_the_others_decide() {
+    let spoil = |run: &mut RunSample| {
+        run.name = "b/2".to_owned();
+        run.summary.valid = false;
+        run.summary.throughput.output_tokens_per_s = Some(1.0);
+        (run.summary.requests.ok, run.summary.requests.failed) = (10, 20);
+        run.summary.doubts.push(StatedDoubt {
+            code: DoubtCode::Failures,
+            severity: Severity::Invalid,
+            text: "20 of 30 requests failed".to_owned(),
+            remedy: "look at the server's log".to_owned(),
+        });
+    };
+    let a = repeats("a", 3, 100.0, 0.005, 1);
+    let mut b = repeats("b", 4, 80.0, 0.005, 2);
+    spoil(&mut b.runs[1]);
+    let found = compare(&[a.clone(), b.clone()], &Settings::default());
+    assert!(
+        found.comparable && found.is_answered(),
+        "{:?}",
+        found.why_not
+    );
+    let row = found.rows.iter().find(|row| row.primary).unwrap();
+    assert_eq!((row.verdict, row.runs), (Verdict::Better, [3, 3]));
+    assert_eq!((found.copies.len(), found.doubts.len()), (0, 0));
+    let [left_out] = found.left_out.as_slice() else {
+        panic!("{:?}", found.left_out)
+    };
+    assert_eq!(
+        (left_out.run.as_str(), left_out.codes.join(",").as_str()),
+        ("b/2", "failures")
+    );
+    assert_eq!(left_out.text, "20 of 30 requests failed");
+    assert_eq!(left_out.remedy, "look at the server's log");
+    // Where no valid one is left, that is the reason, once.
+    b.runs.iter_mut().for_each(spoil);
+    let found = compare(&[a, b], &Settings::default());
+    assert!(!found.is_answered() && found.left_out.is_empty());
+    let invalid = |reason: &&WhyNot| matches!(reason, WhyNot::Invalid { .. });
+    assert_eq!(found.reasons.iter().filter(invalid).count(), 1);
+    assert_eq!(
+        found.why_not[0],
+        "at concurrency=8: 'b' has only INVALID runs (failures); look at the server's log"
+    );
+}
+
+#[test]
+fn a_load_that_is_not_comparable_leaves_the_others_their_answer() {
+    let side = |name, seed, tokens| {
+        let runs = [8, 16].map(|load| {
+            let mut sample = run(500, 100.0, 0.0, seed + u64::from(load));
+            sample.point = point(load);
+            sample.summary.tokens.output_mean = Some(if load == 16 { tokens } else { 32.0 });
+            sample
+        });
+        group(name, runs.into())
+    };
+    let found = compare(
+        &[side("a", 1, 32.0), side("b", 100, 20.0)],
+        &Settings::default(),
+    );
+    assert!(!found.comparable && found.is_answered());
+    let mut alone = [side("a", 1, 32.0), side("b", 100, 20.0)];
+    alone.iter_mut().for_each(|it| drop(it.runs.remove(0)));
+    assert!(!compare(&alone, &Settings::default()).is_answered());
+}

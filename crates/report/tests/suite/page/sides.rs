@@ -2,7 +2,9 @@
 
 use crate::made_up::{self, Engine, Load, MINDIE, VLLM};
 use crate::page::pages::HOSTILE;
-use inferometer_analysis::compare::{Direction, Group, RunSample, Settings, Verdict, compare};
+use inferometer_analysis::compare::{
+    Direction, Group, Metric, RunSample, Settings, Verdict, compare,
+};
 use inferometer_core::doubt::Severity;
 use inferometer_core::summary::Summary;
 use inferometer_import::{
@@ -187,6 +189,50 @@ fn what_may_not_be_compared_says_why_in_both_languages() {
     ));
     assert!(page.contains("NOT COMPARABLE") && page.contains("不可比"));
     assert!(page.contains("streaming differs") && page.contains("是否流式输出不同"));
+}
+
+/// The text of a comparison of two sides at many loads, each changed.
+fn text_of(levels: &[u32], change: impl Fn(&mut RunSample)) -> String {
+    let mut groups = [group("a", levels, &VLLM), group("b", levels, &MINDIE)];
+    groups[1].runs.iter_mut().for_each(change);
+    let doc = with_report(&groups, Lang::En, inferometer_report::compare::compose);
+    inferometer_page::markdown::render(&doc)
+}
+
+#[test]
+fn each_kind_of_reason_is_told_once_with_its_first_load() {
+    let levels: Vec<u32> = (1..=12).collect();
+    let text = text_of(&levels, |run| {
+        let is_first = run.point.0.get("concurrency") == Some(&1.into());
+        run.definition.streamed = Some(is_first);
+    });
+    assert_eq!(text.matches("streaming differs").count(), 1, "{text}");
+    assert!(
+        text.contains("at concurrency=2 (and 10 more loads): streaming differs"),
+        "{text}"
+    );
+    assert!(text.contains("\n## concurrency=1\n"), "{text}");
+    assert!(
+        !text.contains("\n## concurrency=2\n"),
+        "the table of all loads has it"
+    );
+    assert!(text.contains("not comparable have no table"), "{text}");
+}
+
+#[test]
+fn a_side_of_invalid_runs_and_a_figure_that_is_contradicted_are_named() {
+    let text = text_of(&[4], |run| run.summary.valid = false);
+    assert!(
+        text.contains("NOT COMPARABLE") && text.contains("only INVALID runs of b"),
+        "{text}"
+    );
+    let text = text_of(&[4], |run| {
+        run.contradicted = vec![Metric::OutputTokensPerS]
+    });
+    assert!(
+        text.contains("CANNOT TELL") && text.contains("contradict output tok/s"),
+        "{text}"
+    );
 }
 
 #[test]
