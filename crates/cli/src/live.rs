@@ -2,10 +2,12 @@
 //! handed in, since a server of pages knows all commands.
 
 use crate::language::language;
-use crate::tui::{Board, EndWish, Tui};
+use anyhow::bail;
 use inferometer_runner::now::hear_end_wish;
 use inferometer_text::Lang;
+use inferometer_tui::{Board, Colours, EndWish, Tui, TuiError};
 use inferometer_web::ServerHandle;
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -99,7 +101,11 @@ impl Drop for Wishes {
 impl LiveOptions {
     /// What a view in the terminal shows beside the measurement; absent unless it was asked for.
     pub fn board(&self) -> anyhow::Result<Option<Arc<Board>>> {
-        self.tui.then(Board::new).transpose()
+        let is_set = |name: &str, value: &str| std::env::var_os(name).is_some_and(|it| it == value);
+        if self.tui && (is_set("TERM", "dumb") || !std::io::stderr().is_terminal()) {
+            bail!("--tui needs a terminal; leave it out here, or use --live and a browser");
+        }
+        Ok(self.tui.then(Arc::default))
     }
 
     /// Begins to show what is measured into a folder; `end` is what Ctrl-C does.
@@ -127,10 +133,17 @@ impl LiveOptions {
             }
         }
         let wishes = (!self.read_only).then(|| Wishes::heard(folder, Arc::clone(&end)));
-        let view = board.map(|board| Tui::start(board, folder, end, language(lang)));
+        let colours = match std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty()) {
+            true => Colours::Shown,
+            false => Colours::None,
+        };
+        let view = board.map(|board| Tui::start(board, folder, end, colours, language(lang)));
         Ok(Followers {
             page,
-            view: view.transpose()?,
+            view: view.transpose().map_err(|error| match error {
+                TuiError::Thread(cause) => anyhow::Error::new(cause).context(crate::NO_THREAD),
+                error => error.into(),
+            })?,
             wishes,
         })
     }

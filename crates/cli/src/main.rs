@@ -5,7 +5,6 @@
 
 mod arguments;
 mod chinese;
-mod clock;
 mod command;
 mod conditions;
 mod exit;
@@ -26,7 +25,6 @@ mod session;
 mod sides;
 mod signals;
 mod stores;
-mod tui;
 mod typed_words;
 
 use arguments::{Cli, Command};
@@ -59,12 +57,12 @@ fn main() -> ExitCode {
             .iter()
             .any(|word| said.contains(word));
         if of_thread && said.contains("thread") {
-            tui::give_back();
+            inferometer_tui::give_back();
             eprintln!("error: {NO_THREAD}");
             std::process::exit(2);
         }
         if !is_guarded() {
-            tui::give_back();
+            inferometer_tui::give_back();
             default(panic);
         }
     }));

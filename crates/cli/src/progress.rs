@@ -2,20 +2,19 @@
 //! ten seconds elsewhere, nothing when quiet. It reads snapshots and cannot slow the driver. Where
 //! a view takes the whole terminal, it only tells that what is done beside measuring.
 
-use crate::clock::clock;
-use crate::tui::Board;
 use inferometer_campaign::capacity::stored::{ProbeVerdict, StoredProbe};
 use inferometer_core::record::Stage;
 use inferometer_load::live::Snapshot;
 use inferometer_load::preflight::{PreflightStep, Question};
 use inferometer_message::ProgressText;
-use inferometer_page::number;
+use inferometer_page::number::{self, clock};
 use inferometer_page::text::pad_right;
 use inferometer_runner::capacity::short;
 use inferometer_runner::now::time_left;
 use inferometer_runner::observer::{Event, Observer};
 use inferometer_text::Lang;
 use inferometer_text::hostile::printable;
+use inferometer_tui::Board;
 use inferometer_workload::remote::DownloadProgress;
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;

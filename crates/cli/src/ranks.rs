@@ -1,6 +1,5 @@
 //! Load from several machines: rank 0 waits for the others, the others go to rank 0.
 
-use crate::clock::clock;
 use crate::exit::Exit;
 use crate::folder::kept_in;
 use crate::options::{EngineArguments, RankOptions};
@@ -14,6 +13,7 @@ use inferometer_core::scenario::SimClock;
 use inferometer_load::instrument::Control;
 use inferometer_meet::{Leader, Member, Rank, Waiting};
 use inferometer_message::ProgressText;
+use inferometer_page::number::clock;
 use inferometer_runner::{Session, host, measure, with_causes};
 use inferometer_store::run_dir::RunDir;
 use std::path::PathBuf;

@@ -1,10 +1,10 @@
 //! What signals mean: Ctrl-C, a polite kill and a closed terminal to a measurement, a limit on the
 //! size of files to all.
 
-use crate::tui::{EndWish, give_back};
 use anyhow::Context;
 use inferometer_load::instrument::Control;
 use inferometer_load::worker::Stop;
+use inferometer_tui::{EndWish, give_back};
 use rustix::process::{Resource, Signal};
 use std::sync::Arc;
 use tokio::signal::unix::{SignalKind, signal};

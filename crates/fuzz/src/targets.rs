@@ -96,7 +96,7 @@ pub const TARGETS: &[Target] = targets! {
     "import-table", "Markdown, CSV, HTML of results", import::tables(), import::read;
     "import-text", "other tools' consoles and logs", seeds::files("fixtures/import", &[".txt", ".log"]), import::read;
     "import-database", "EvalScope's database", seeds::files("fixtures/import", &[".db"]), import::read;
-    "from", "other tools' command lines", seeds::lines("crates/import/tests/command_lines.txt"), import::command_line;
+    "from", "other tools' command lines", seeds::lines("crates/translate/src/command_lines.txt"), import::command_line;
     "journal", "a journal, its summary and every dialect", store::journals(), store::journal;
     "parquet", "a file of records", seeds::files("fixtures/run-v1", &[".parquet"]), store::parquet;
     "stored", "the other files of run and sweep folders", store::forms(), store::stored;

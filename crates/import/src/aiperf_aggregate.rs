@@ -164,7 +164,8 @@ fn table_of_each_load(
     let column = |name: &'static str| header.contains(&name);
     // Of several trials, each statistic has its own mean over them.
     let of_trials = column("request_latency_avg_mean") && column("request_latency_avg_cv");
-    if !of_trials && !(column("request_latency_mean") && column("request_latency_cv")) {
+    let of_runs = column("request_latency_mean") && column("request_latency_cv");
+    if !of_trials && !of_runs {
         return None;
     }
     let mut found = Vec::new();

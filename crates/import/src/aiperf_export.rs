@@ -70,7 +70,7 @@ pub(crate) fn result(object: &Map<String, Value>, lines: (usize, usize)) -> Opti
     let run = object.get("run_info");
     let mut said = [config, run].into_iter().flatten();
     let command = said.find_map(|said| said.get("cli_command")?.as_str());
-    found.client_command = command.map(crate::command_line::in_notes::safe);
+    found.client_command = command.map(crate::commands::safe);
     let mut places = ["/endpoint/model_names/0", "/models/items/0/name"].into_iter();
     let model = places.find_map(|place| config?.pointer(place)?.as_str());
     if let Some(model) = model {

@@ -3,7 +3,7 @@
 //! place in a summary and is kept under its own name.
 
 use crate::builder::ResultBuilder;
-use crate::command_line::in_notes;
+use crate::commands;
 use crate::label::Field::{self, *};
 use crate::label::Label;
 use crate::label::Sample::{self, *};
@@ -108,7 +108,7 @@ pub(crate) fn set(
 
 /// Takes the load from the command of a result.
 pub(crate) fn set_load(builder: &mut ResultBuilder, command: &str) {
-    let flags = in_notes::flags(command);
+    let flags = commands::flags(command);
     for (flag, field) in [
         ("concurrency", Field::Concurrency),
         ("request-rate", Field::Rate),

@@ -3,7 +3,7 @@
 
 use crate::aiperf_metrics;
 use crate::builder::ResultBuilder;
-use crate::command_line::in_notes;
+use crate::commands;
 use crate::label::Field;
 use crate::notes::Notes;
 use crate::quantity::{Quantity, Unit, quantity};
@@ -164,6 +164,6 @@ impl Pending {
                 command.push_str(text);
             }
         }
-        command.map(|command| in_notes::safe(&command))
+        command.map(|command| commands::safe(&command))
     }
 }

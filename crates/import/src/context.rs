@@ -1,7 +1,7 @@
 //! What stands around a result in notes: commands, start errors, memory readings.
 
 use crate::assumption::Assumption;
-use crate::command_line::in_notes::{self, Command};
+use crate::commands::{self, Command};
 use crate::group::load;
 use crate::notes::{Notes, bare};
 use crate::quantity::{count, number};
@@ -22,7 +22,7 @@ pub(crate) fn attach(
     results: &mut Vec<ImportedResult>,
     notes: &mut Notes<'_>,
 ) -> Vec<(usize, usize)> {
-    let commands = in_notes::find(notes);
+    let commands = commands::find(notes);
     let sections = sections(notes);
     let with = |of: fn(&Command) -> &Option<String>| -> Vec<(&Command, &String)> {
         let commands = commands.iter();
@@ -54,7 +54,7 @@ pub(crate) fn attach(
         let last_line = first_result.min(command.lines.1 + LARGEST_TRACE);
         let lines = command.lines.1 + 1..last_line.max(command.lines.1 + 1);
         // Memory that is exhausted behind the command of a client is exhausted by its load.
-        let is_client = |line: &usize| in_notes::is_program(notes.lines[*line]);
+        let is_client = |line: &usize| commands::is_program(notes.lines[*line]);
         let under_load = lines.clone().find(is_client).unwrap_or(end);
         let mut errors = lines
             .filter(|line| !notes.is_taken(*line))
@@ -65,7 +65,7 @@ pub(crate) fn attach(
             let last = errors.next_back().unwrap_or(cause);
             let mut found = ImportedResult::new(Tool::TrialLog, (command.lines.0, last));
             found.error = Some(printable(bare(notes.lines[cause]), 1000));
-            found.flags = Some(in_notes::flags(launch));
+            found.flags = Some(commands::flags(launch));
             found.command = Some(launch.clone());
             notes.take((command.lines.0, last));
             refused.push(found);
@@ -91,7 +91,7 @@ pub(crate) fn attach(
                 .filter_map(|line| memory_gib(notes.lines[line]))
                 .next_back();
             for found in served {
-                found.flags = Some(in_notes::flags(launch));
+                found.flags = Some(commands::flags(launch));
                 found.command = Some(launch.clone());
                 found.device_memory_gib = found.device_memory_gib.or(memory);
             }
@@ -123,7 +123,7 @@ fn between(results: &[ImportedResult], after: usize, before: usize) -> std::ops:
 /// Fills what the benchmark's own command says, defaults of its time included.
 fn settle(found: &mut ImportedResult, client: &str) {
     found.client_command = Some(client.to_owned());
-    let flags = in_notes::flags(client);
+    let flags = commands::flags(client);
     let Some(summary) = &mut found.summary else {
         return;
     };

@@ -8,7 +8,7 @@ use crate::quantity::{Quantity, Unit, finite, quantity};
 use crate::result::{ImportedResult, Tool};
 use crate::summary::{Spread, Stat};
 use crate::unread::{UnreadReason, has_numbers};
-use crate::{aiperf_aggregate, aiperf_export};
+use crate::{aiperf_aggregate, aiperf_export, mindie_table};
 use inferometer_text::hostile::printable;
 use serde_json::{Map, Value};
 
@@ -56,6 +56,7 @@ pub(crate) fn recognise(object: Map<String, Value>, lines: (usize, usize)) -> It
     }
     let result = aiperf_export::result(&object, lines)
         .or_else(|| guidellm::export::result(&object, lines))
+        .or_else(|| mindie_table::result(&object, lines))
         .or_else(|| serving_benchmark(&object, lines))
         .or_else(|| offline_throughput(&object, lines))
         .or_else(|| labelled(&object, lines));

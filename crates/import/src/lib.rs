@@ -5,7 +5,6 @@
 //! Readers go over the text in turn, from the most certain form to the least: JSON objects,
 //! tables, blocks of `label: value`. Each takes its lines away from the next.
 //!
-//! Their command lines are translated into ours in [`translate`].
 
 mod aiperf_aggregate;
 mod aiperf_export;
@@ -18,7 +17,7 @@ mod assumption_texts;
 mod block;
 mod builder;
 mod column_labels;
-mod command_line;
+mod commands;
 mod comparable;
 mod conclude;
 mod context;
@@ -64,7 +63,6 @@ mod told_failures;
 mod unread;
 
 pub use assumption::{Assumption, TimeUnit};
-pub use command_line::{TranslateError, Translation, translate};
 pub use comparable::{
     MeasuredResult, ResultsOfCard, by_card, measured, measured_in, out_of_memory,
 };

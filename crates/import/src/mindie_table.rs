@@ -35,6 +35,32 @@ pub(crate) fn kind(table: &TextTable) -> Option<Kind> {
         .then_some(Kind::Performance)
 }
 
+/// Both tables as one JSON object, as our own dialect writes them.
+pub(crate) fn result(object: &Map<String, Value>, lines: (usize, usize)) -> Option<ImportedResult> {
+    let performance = object.get("performance")?.as_object()?;
+    let common = object.get("common")?.as_object()?;
+    if !NAMES.iter().any(|name| performance.contains_key(*name)) {
+        return None;
+    }
+    let text = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let mut pending = Pending::new(lines.0);
+    for (name, stats) in performance {
+        let stats = stats.as_object()?;
+        let header = std::iter::once("Metric".to_owned()).chain(stats.keys().cloned());
+        let row = std::iter::once(name.clone()).chain(stats.values().map(text));
+        pending.performance(&[header.collect(), row.collect()]);
+    }
+    let rows = common
+        .iter()
+        .map(|(name, value)| vec![name.clone(), text(value)]);
+    pending.common(&rows.collect::<Vec<_>>());
+    pending.lines = lines;
+    Some(pending.finish())
+}
+
 /// A result that may still lack one of its tables.
 pub(crate) struct Pending {
     builder: ResultBuilder,
@@ -62,8 +88,8 @@ impl Pending {
         self.has.push(kind);
         self.lines.1 = table.last;
         match kind {
-            Kind::Performance => self.performance(table),
-            Kind::Common => self.common(table),
+            Kind::Performance => self.performance(&table.rows),
+            Kind::Common => self.common(table.rows.get(1..).unwrap_or_default()),
         }
     }
 
@@ -73,11 +99,14 @@ impl Pending {
         found
     }
 
-    fn performance(&mut self, table: &TextTable) {
-        let Some((header, rows)) = table.rows.split_first() else {
+    fn performance(&mut self, rows: &[Vec<String>]) {
+        let Some((header, rows)) = rows.split_first() else {
             return;
         };
-        let mut server = Map::new();
+        let mut server = match self.builder.summary.server.take() {
+            Some(Value::Object(known)) => known,
+            _ => Map::new(),
+        };
         for row in rows {
             let Some(name) = row.first() else { continue };
             let spread = spread(header, row);
@@ -119,8 +148,8 @@ impl Pending {
         }
     }
 
-    fn common(&mut self, table: &TextTable) {
-        for row in table.rows.iter().skip(1) {
+    fn common(&mut self, rows: &[Vec<String>]) {
+        for row in rows {
             let (Some(name), Some(cell)) = (row.first(), row.get(1)) else {
                 continue;
             };

@@ -2,7 +2,7 @@
 //! its way, and a result that counts its answers alone would hide them.
 
 use crate::block::entries;
-use crate::command_line::in_notes::is_program;
+use crate::commands::is_program;
 use crate::doubt::ToldFailures;
 use crate::label::Field;
 use crate::notes::Notes;

@@ -74,8 +74,10 @@ fn beat(over: &AtomicBool, entries: &RecorderSender) -> Lateness {
         due += late + BEAT;
         if told.elapsed() >= TOLD_EVERY {
             told = Instant::now();
-            // Who no longer records needs nothing to be told.
-            let _ = lateness.wakeups().map(|it| entries.send(it.entry()));
+            if let Some(so_far) = lateness.wakeups() {
+                // Who no longer records needs nothing to be told.
+                let _ = entries.send(so_far.entry());
+            }
         }
     }
     lateness

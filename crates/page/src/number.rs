@@ -5,6 +5,16 @@ use std::time::Duration;
 /// What stands where a value is not known.
 pub const ABSENT: &str = "n/a";
 
+/// As a clock shows it: `7s`, `2m05s` or `1h30m`.
+pub fn clock(span: Duration) -> String {
+    let seconds = span.as_secs_f64().round() as u64;
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
+        _ => format!("{}h{:02}m", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
 /// A number with so many decimals and a comma between thousands.
 pub fn grouped(value: f64, decimals: usize) -> String {
     if !value.is_finite() {

@@ -6,9 +6,9 @@ use crate::options::{DataView, lang};
 use crate::output::{language, print, style};
 use anyhow::{Context, bail};
 use inferometer_catalog::engine::words::join;
-use inferometer_import::{Translation, translate};
 use inferometer_page::text::wrap;
 use inferometer_text::{Lang, texts};
+use inferometer_translate::{Translation, translate};
 use std::fmt::Write as _;
 use std::process::Command;
 
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn what_is_printed_is_a_command_of_ours() {
-        let examples = include_str!("../../../import/tests/command_lines.txt");
+        let examples = include_str!("../../../translate/src/command_lines.txt");
         let theirs = examples
             .split("\n\n")
             .map(|example| example.lines().next().unwrap());
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn everything_that_is_said_of_a_translation_is_said_in_chinese_too() {
-        let examples = include_str!("../../../import/tests/command_lines.txt");
+        let examples = include_str!("../../../translate/src/command_lines.txt");
         let theirs = examples.split("\n\n").filter_map(|it| it.lines().next());
         for theirs in theirs.chain([
             "vllm bench serve --num-warmups 4 --ramp-up-strategy linear --request-rate 5",

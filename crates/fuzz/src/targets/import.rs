@@ -2,7 +2,8 @@
 
 use super::Scratch;
 use crate::seeds;
-use inferometer_import::{doubts, groups, measured, read_path, repeats, translate};
+use inferometer_import::{doubts, groups, measured, read_path, repeats};
+use inferometer_translate::translate;
 
 pub fn tables() -> Vec<Vec<u8>> {
     let mut all = seeds::files("fixtures/import", &[".md", ".csv", ".tsv", ".html"]);

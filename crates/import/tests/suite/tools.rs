@@ -475,3 +475,28 @@ fn prose_has_no_results() {
     );
     assert!(imported.results.is_empty() && imported.unread.is_empty());
 }
+
+#[test]
+fn mindies_tables_as_json_are_read_with_their_latencies() {
+    let text = r#"{"performance": {"FirstTokenTime": {"average": "50.05 ms", "P99": "61.5 ms", "N": "60"},
+        "DecodeTime": {"average": "9.97 ms", "P99": "21.7 ms", "N": "60"},
+        "PrefillBatchsize": {"average": "3.5", "N": "60"}, "QueueWaitTime": {"average": "1500 μs", "N": "60"}},
+        "common": {"TimeElapsed": "11.04 s", "Returned": "60( 100.0% )", "Failed": "0( 0.0% )", "Total": "60[ 100.0% ]",
+        "Concurrency": "8", "ModelName": "qwen", "Throughput": "5.4348 req/s", "GenerateSpeed": "695.6504 token/s"}}"#;
+    let found = read("dialect.json", text).results;
+    let [found] = found.as_slice() else {
+        panic!("{found:?}");
+    };
+    assert_eq!(found.tool, Tool::Mindie);
+    for (pointer, expected) in [
+        ("/latency/ttft_ms/mean", 50.05),
+        ("/latency/itl_ms/p99", 21.7),
+        ("/throughput/output_tokens_per_s", 695.6504),
+        ("/server/prefill_batch_size/mean", 3.5),
+        ("/server/queue_wait_ms/mean", 1.5),
+        ("/requests/ok", 60.0),
+    ] {
+        let own = at(found, &format!("/summary{pointer}"));
+        assert_eq!(own.as_f64(), Some(expected), "{pointer}");
+    }
+}

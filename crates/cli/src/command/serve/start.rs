@@ -3,7 +3,6 @@
 
 use crate::chinese::help::laid_over;
 use crate::folder::{folder_name, free_folder};
-use crate::tui::EndWish;
 use anyhow::{Context as _, bail};
 use clap::parser::ValueSource;
 use clap::{Arg, Command};
@@ -11,6 +10,7 @@ use inferometer_runner::host;
 use inferometer_site::{Form, FormOption};
 use inferometer_text::Lang;
 use inferometer_text::hostile::printable;
+use inferometer_tui::EndWish;
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};

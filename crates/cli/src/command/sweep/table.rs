@@ -4,6 +4,7 @@ use crate::progress::Progress;
 use inferometer_core::point::Point;
 use inferometer_core::summary::Summary;
 use inferometer_message::{ProgressText, SweepText};
+use inferometer_page::number;
 use inferometer_page::text::pad_left;
 use inferometer_runner::{Event, Observer};
 use inferometer_store::sweep_dir::{SweepPlan, Trial, TrialState};
@@ -140,7 +141,7 @@ impl Table {
         let left = left
             .filter(|_| self.todo > 0)
             .map_or(String::new(), |left| {
-                let time = [("time", crate::clock::clock(left))];
+                let time = [("time", number::clock(left))];
                 let gap = if note.is_empty() { "" } else { "  " };
                 format!("{gap}{}", ProgressText::TimeLeft.with(lang, &time))
             });

@@ -1,10 +1,10 @@
 //! The table that grows while a study goes on, with the time left.
 
-use crate::clock::clock;
 use crate::progress::Progress;
 use inferometer_campaign::study::Study;
 use inferometer_campaign::trial::{Origin, State, Trial};
 use inferometer_message::ProgressText;
+use inferometer_page::number::clock;
 use inferometer_page::text::{pad_left, pad_right};
 use inferometer_runner::now::study_time_left;
 use inferometer_text::Lang;

@@ -1,12 +1,11 @@
 //! One picture of the view: a pure function of what is known and said.
 
 use super::Said;
-use crate::clock::clock;
 use inferometer_core::doubt::Severity;
 use inferometer_core::record::Stage;
 use inferometer_core::summary::{ObjectiveResult, StatedDoubt};
 use inferometer_message::{LiveText, ProgressText, SweepText, TerminalText};
-use inferometer_page::number;
+use inferometer_page::number::{self, clock};
 use inferometer_page::text::{pad_left, pad_right, shorten, width, wrap};
 use inferometer_runner::now::{Ladder, Now, RunNow, Step, StepState};
 use inferometer_text::Lang;

@@ -9,7 +9,6 @@ mod screen;
 #[cfg(test)]
 mod tests;
 
-use anyhow::{Context as _, bail};
 use backend::Stderr;
 use crossterm::cursor::{Hide, Show};
 use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
@@ -26,7 +25,6 @@ use inferometer_text::Lang;
 use ratatui_core::terminal::Terminal;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use screen::{Footer, Screen, state_text};
-use std::io::IsTerminal as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
@@ -63,15 +61,6 @@ struct Said {
 }
 
 impl Board {
-    /// Refused where there is no terminal to draw on.
-    pub fn new() -> anyhow::Result<Arc<Board>> {
-        let dumb = std::env::var_os("TERM").is_some_and(|name| name == "dumb");
-        if dumb || !std::io::stderr().is_terminal() {
-            bail!("--tui needs a terminal; leave it out here, or use --live and a browser");
-        }
-        Ok(Arc::default())
-    }
-
     /// Whether it is in sight.
     pub fn is_shown(&self) -> bool {
         self.shown.load(SeqCst)
@@ -105,6 +94,21 @@ impl Drop for Board {
     }
 }
 
+/// Whether the user wants colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Colours {
+    Shown,
+    None,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum TuiError {
+    #[error("cannot use this terminal for --tui; leave it out")]
+    Terminal(#[source] std::io::Error),
+    #[error("no thread could be started for --tui")]
+    Thread(#[source] std::io::Error),
+}
+
 /// The view, until it is dropped.
 pub struct Tui {
     stop: Arc<AtomicBool>,
@@ -117,11 +121,11 @@ impl Tui {
         board: Arc<Board>,
         folder: &Path,
         end: EndWish,
+        colours: Colours,
         lang: Lang,
-    ) -> anyhow::Result<Tui> {
-        let taken = "cannot use this terminal for --tui; leave it out";
-        let terminal = Terminal::new(Stderr::new()).context(taken)?;
-        take().context(taken)?;
+    ) -> Result<Tui, TuiError> {
+        let terminal = Terminal::new(Stderr::new(colours)).map_err(TuiError::Terminal)?;
+        take().map_err(TuiError::Terminal)?;
         board.shown.store(true, SeqCst);
         let stop = Arc::new(AtomicBool::new(false));
         let known = Arc::new(Mutex::new(None));
@@ -146,11 +150,11 @@ impl Tui {
         std::thread::Builder::new()
             .name("look".into())
             .spawn(looking)
-            .context(crate::NO_THREAD)?;
+            .map_err(TuiError::Thread)?;
         let drawing = std::thread::Builder::new()
             .name("tui".into())
             .spawn(move || view.show(terminal));
-        tui.drawing = Some(drawing.context(crate::NO_THREAD)?);
+        tui.drawing = Some(drawing.map_err(TuiError::Thread)?);
         Ok(tui)
     }
 }

@@ -1,9 +1,9 @@
 //! Command lines in notes: of a server that was launched, and of a benchmark.
 
-use super::options::Options;
 use crate::notes::{Notes, bare};
 use inferometer_text::hostile::printable;
 use inferometer_text::secret::without_secrets;
+use inferometer_translate::Options;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

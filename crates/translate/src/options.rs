@@ -4,20 +4,20 @@
 
 /// Options in their order.
 #[derive(Default)]
-pub(super) struct Options(Vec<GivenOption>);
+pub struct Options(Vec<GivenOption>);
 
-pub(super) struct GivenOption {
+pub struct GivenOption {
     /// With its dashes, for messages.
-    pub(super) written: String,
+    pub written: String,
     /// Without dashes in front, with dashes inside, in lower case; empty for words before the
     /// first option.
     name: String,
-    pub(super) values: Vec<String>,
+    pub values: Vec<String>,
     used: bool,
 }
 
 impl Options {
-    pub(super) fn parse<W: AsRef<str>>(words: &[W]) -> Self {
+    pub fn parse<W: AsRef<str>>(words: &[W]) -> Self {
         let mut options: Vec<GivenOption> = Vec::new();
         for word in words {
             let word = word.as_ref();
@@ -46,7 +46,7 @@ impl Options {
         Options(options)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &GivenOption> {
+    pub fn iter(&self) -> impl Iterator<Item = &GivenOption> {
         self.0.iter()
     }
 
@@ -65,39 +65,39 @@ impl Options {
     }
 
     /// Values between commas and blanks.
-    pub(super) fn list(&mut self, names: &str) -> Option<Vec<String>> {
+    pub fn list(&mut self, names: &str) -> Option<Vec<String>> {
         let values = &self.take_last(names)?.values;
         let values = values.iter().flat_map(|value| value.split(','));
         let values = values.map(str::trim).filter(|value| !value.is_empty());
         Some(values.map(str::to_owned).collect())
     }
 
-    pub(super) fn value(&mut self, names: &str) -> Option<String> {
+    pub fn value(&mut self, names: &str) -> Option<String> {
         self.take_last(names)?.values.first().cloned()
     }
 
-    pub(super) fn all(&mut self, names: &str) -> Vec<String> {
+    pub fn all(&mut self, names: &str) -> Vec<String> {
         self.take(names)
             .flat_map(|option| option.values.clone())
             .collect()
     }
 
     /// Whether an option is there; `--x false` is as if it were not.
-    pub(super) fn flag(&mut self, names: &str) -> bool {
+    pub fn flag(&mut self, names: &str) -> bool {
         self.take_last(names).is_some_and(|option| {
             let word = option.values.first().map(|value| value.to_lowercase());
             !matches!(word.as_deref(), Some("false" | "0" | "no"))
         })
     }
 
-    pub(super) fn written(&mut self, names: &str) -> Vec<String> {
+    pub fn written(&mut self, names: &str) -> Vec<String> {
         self.take(names)
             .map(|option| option.written.clone())
             .collect()
     }
 
     /// Options that nobody took, with their values.
-    pub(super) fn unused(&self) -> impl Iterator<Item = String> {
+    pub fn unused(&self) -> impl Iterator<Item = String> {
         self.iter().filter(|option| !option.used).map(|option| {
             let values = if option.name.is_empty() {
                 &[][..]

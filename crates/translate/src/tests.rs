@@ -14,7 +14,7 @@ fn any(lines: &[String], said: &str) -> bool {
 
 #[test]
 fn command_lines_of_other_tools_become_ours() {
-    let examples = include_str!("../../tests/command_lines.txt");
+    let examples = include_str!("command_lines.txt");
     for example in examples.split("\n\n") {
         let (theirs, expected) = example.trim_end().split_once('\n').unwrap();
         assert_eq!(text(&ours(theirs)), expected, "{theirs}");

@@ -1,12 +1,10 @@
 //! Command lines of other benchmarks. Given one, [`translate`] writes ours in its place and says
-//! what cannot be expressed and what has another meaning here; [`in_notes`] finds those that
-//! people keep beside their results. Pure: words in, words out.
+//! what cannot be expressed and what has another meaning here. Pure: words in, words out.
 
 mod address;
 mod aiperf;
 mod evalscope;
 mod guidellm;
-pub(crate) mod in_notes;
 mod mindie;
 mod options;
 mod sglang;
@@ -15,10 +13,10 @@ mod tests;
 mod translator;
 mod vllm;
 
+pub use options::{GivenOption, Options};
 pub use translator::{TranslateError, Translation};
 
 use inferometer_catalog::engine::words::split;
-use options::Options;
 use translator::{Client, Translator};
 
 /// Translates a command line, given as one text or as words.

@@ -1,6 +1,7 @@
 //! How a picture gets to the terminal, by way of standard error: standard output belongs to the
 //! report.
 
+use super::Colours;
 use crossterm::cursor::{Hide, MoveTo, Show};
 use crossterm::queue;
 use crossterm::style::{
@@ -20,10 +21,10 @@ pub struct Stderr {
 }
 
 impl Stderr {
-    pub fn new() -> Self {
+    pub fn new(colours: Colours) -> Self {
         Stderr {
             out: BufWriter::with_capacity(1 << 16, io::stderr()),
-            coloured: std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+            coloured: colours == Colours::Shown,
         }
     }
 }
