@@ -238,6 +238,54 @@ fn doubts_and_models_of_the_sides_are_told_before_the_figures() {
 }
 
 #[test]
+fn a_comparison_that_cannot_tell_is_no_failure_and_one_of_invalid_results_is() {
+    let place = Place::new();
+    let table = |rate: f64, further: &str| {
+        format!(
+            "| concurrency | requests | ok | failed | req/s | tok/s |\n|---|---|---|---|---|---|\n\
+             | 4 | 100 | 100 | 0 | {rate} | {} |\n{further}",
+            100.0 * rate
+        )
+    };
+    place.write("a.md", table(2.0, "| 8 | 100 | 100 | 0 | 4 | 400 |\n"));
+    place.write("b.md", table(2.1, "| 8 | 100 | 90 | 10 | 4 | 400 |\n"));
+    let shown = place.run(&["compare", "a.md", "b.md", "--lang", "en"]);
+    assert!(shown.stdout.starts_with("CANNOT TELL"), "{shown:?}");
+    assert!(
+        shown.stdout.contains("not comparable at 1 of 2"),
+        "{shown:?}"
+    );
+    assert_eq!(shown.code, Some(0), "{shown:?}");
+    // 150 of 100 requests were answered.
+    place.write(
+        "c.md",
+        table(2.1, "").replace("| 100 | 100 |", "| 100 | 150 |"),
+    );
+    place.write("a.md", table(2.0, ""));
+    let shown = place.run(&["compare", "a.md", "c.md", "--lang", "en"]);
+    assert!(shown.stdout.starts_with("NOT COMPARABLE"), "{shown:?}");
+    assert!(
+        shown.stdout.contains("only INVALID runs of c.md"),
+        "{shown:?}"
+    );
+    assert_eq!(shown.code, Some(1), "{shown:?}");
+}
+
+#[test]
+fn a_log_in_which_every_load_failed_is_no_success() {
+    let place = Place::new();
+    let error = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1 GiB.";
+    place.write(
+        "oom.log",
+        format!("python grid.py --concurrency 64\n{error}\n"),
+    );
+    let shown = place.run(&["import", "oom.log", "--no-keep", "--lang", "en"]);
+    assert!(shown.stdout.starts_with("NOTHING MEASURED"), "{shown:?}");
+    assert!(shown.stdout.contains("#1 (c64)"), "{shown:?}");
+    assert_eq!(shown.code, Some(1), "{shown:?}");
+}
+
+#[test]
 fn chosen_columns_are_those_of_csv_too() {
     let place = Place::new();
     let virtual_time = ["--sim-clock", "virtual", "--no-html"];

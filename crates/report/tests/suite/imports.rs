@@ -2,7 +2,8 @@
 
 use inferometer_core::slo::Slo;
 use inferometer_import::{Imported, Stored, read};
-use inferometer_page::markdown;
+use inferometer_page::{html, markdown};
+use inferometer_report::html::import::compose_page;
 use inferometer_report::import::{ImportReport, compose, figures};
 use inferometer_text::Lang;
 
@@ -131,6 +132,22 @@ fn kinds_of_results_are_told_as_parts_of_all() {
     let table = "| 并发 | QPS | tok/s | 平均输出token数 |\n|---|---|---|---|\n| 1 | 1 | 100 | 100 |\n| 4 | 4 | 900 | 100 |\n";
     let page = shown(&stored(read("t.md", table)), None);
     assert!(page.contains("results: 2, of which invalid: 1"), "{page}");
+}
+
+#[test]
+fn tiles_say_how_many_results_they_leave_out() {
+    let table = |rate: u32| {
+        let text = format!(
+            "| 并发 | QPS | tok/s | 平均输出token数 |\n|---|---|---|---|\n| 1 | 1 | 100 | 100 |\n| 4 | 4 | {rate} | 100 |\n"
+        );
+        let stored = stored(read("t.md", &text));
+        let page = compose_page(&stored, Lang::En, |lang| {
+            ImportReport::new(&stored, None, lang)
+        });
+        html::render(&page)
+    };
+    assert!(table(900).contains("1 invalid or failing left out"));
+    assert!(!table(400).contains("left out"));
 }
 
 #[test]
