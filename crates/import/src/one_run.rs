@@ -149,10 +149,9 @@ fn aside(found: &ImportedResult) -> Option<(PathBuf, UnreadReason)> {
         let root = folder.ancestors().nth(Path::new(name).iter().count())?;
         Some((root.to_owned(), *reason))
     };
-    let mut folders = path.ancestors().skip(1);
-    folders
-        .find_map(of_folder)
-        .filter(|_| found.tool == Tool::Aiperf)
+    // That of a sweep may lie in that of its loads: the outermost says where the runs are.
+    let folders = path.ancestors().skip(1);
+    (folders.filter_map(of_folder).last()).filter(|_| found.tool == Tool::Aiperf)
 }
 
 /// Takes away what is no result beside the runs that it is of; without them it is all there is.

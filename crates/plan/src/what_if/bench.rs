@@ -11,6 +11,7 @@ use crate::flags::{self, Flag};
 use crate::means::{MeanMetric, Means};
 use crate::predict::{Subject, simulate_keeping};
 use crate::work::{Load, Sizes, Start, Work};
+use inferometer_core::length::Distribution as Lengths;
 use inferometer_sim::engine::virtual_time::{Run, latency_alone};
 use inferometer_sim::engine::{EngineConfig, Request};
 
@@ -76,6 +77,9 @@ pub(crate) enum NoBench {
 
 /// Less than this share of what arrives is completed where a queue grows.
 const KEPT_UP: f64 = 0.95;
+/// Requests of drawn lengths at least: with fewer, their mean is that of the draw.
+const LEAST_DRAWN: u32 = 1_000;
+
 /// Busy share of a server that requests find idle.
 const IDLE: f64 = 0.05;
 
@@ -119,6 +123,17 @@ impl<'a> Bench<'a> {
     fn work(&self, load: Load, requests: Option<u32>) -> Work {
         let workload = &self.question.calibration.workload;
         let requests = self.question.requests.or(requests);
+        let output = workload.output(self.question.output);
+        let is_drawn = [self.question.input, output]
+            .iter()
+            .any(|lengths| !matches!(lengths, Lengths::Fixed(_)));
+        let is_measured = workload.requests.is_some() || workload.requests_a_stream.is_some();
+        let usual = || match load {
+            Load::Closed(_) if is_drawn && !is_measured => {
+                workload.requests_at(load).max(LEAST_DRAWN)
+            }
+            load => workload.requests_at(load),
+        };
         Work {
             load,
             // Arrivals come before the window and after it, as those of `run`.
@@ -127,8 +142,8 @@ impl<'a> Bench<'a> {
                 Load::Closed(_) => workload.start,
             },
             input: self.question.input,
-            output: workload.output(self.question.output),
-            requests: requests.unwrap_or_else(|| workload.requests_at(load)),
+            output,
+            requests: requests.unwrap_or_else(usual),
             trace: self.question.trace.clone(),
         }
     }
