@@ -75,11 +75,12 @@ impl Distribution {
     /// more than samples where answers share their fate.
     pub fn requests_for(&self, percent: f64) -> Option<u64> {
         let least = least_samples(percent).filter(|_| !self.supports(percent))?;
-        let independent = self.independent.unwrap_or(self.n).max(1);
-        if independent >= self.n {
+        let answers = self.answers.unwrap_or(self.n);
+        let independent = self.independent.unwrap_or(answers).max(1);
+        if independent >= answers {
             return Some(least);
         }
-        let each = self.n as f64 / independent as f64;
+        let each = answers as f64 / independent as f64;
         Some(10 * (least as f64 * each / 10.0).ceil() as u64)
     }
 
@@ -103,6 +104,7 @@ impl Distribution {
             p99: q(0.99)?,
             max: q(1.0)?,
             independent: None,
+            answers: None,
             mean_interval: None,
             p50_interval: None,
             p99_interval: None,

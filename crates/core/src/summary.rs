@@ -250,11 +250,17 @@ const OF_OTHER_WORK: [DoubtCode; 5] = [
     DoubtCode::ServerDied,
 ];
 
+/// Whether failures are so few that they decide nothing: one in a thousand at most.
+pub fn is_next_to_none(failed: u64, all: u64) -> bool {
+    failed.saturating_mul(1_000) <= all
+}
+
 impl Summary {
-    /// Whether it may be called the best of several: it did the work that the others did, all of
-    /// it.
+    /// Whether it may be called the best of several: it did the work that the others did, but for
+    /// failures that are next to none.
     pub fn can_win(&self) -> bool {
-        self.did_the_work() && self.requests.failed == 0
+        let requests = &self.requests;
+        self.did_the_work() && is_next_to_none(requests.failed, requests.ok + requests.failed)
     }
 
     /// Whether it is valid and did the work that was asked for, but for failures so few that they
@@ -430,6 +436,8 @@ impl Latencies {
             &self.first_answer_ms,
             &self.second_token_ms,
             &self.tpot_ms,
+            &self.itl_ms,
+            &self.inter_chunk_ms,
             &self.max_gap_ms,
             &self.e2e_ms,
         ];
@@ -458,6 +466,9 @@ pub struct Distribution {
     /// how far the values depend on each other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub independent: Option<u64>,
+    /// Answers that the values are of, where each has many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<u64>,
     /// 95 % interval of the mean, by batches of requests.
     pub mean_interval: Option<[f64; 2]>,
     /// 95 % interval of the median.

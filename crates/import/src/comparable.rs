@@ -409,6 +409,7 @@ fn sample(spread: &Option<Spread>) -> Option<Distribution> {
         p99: known(spread.p99),
         max: known(spread.max),
         independent: None,
+        answers: None,
         mean_interval: None,
         p50_interval: None,
         p99_interval: None,

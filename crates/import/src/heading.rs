@@ -263,6 +263,10 @@ fn numbers_before(text: &str, word: &str) -> Vec<f64> {
 }
 
 fn heading(notes: &Notes<'_>, line: usize) -> Option<String> {
+    // A comment in a program begins like a heading.
+    if notes.code.get(line) == Some(&true) && notes.lines[line].trim_start().starts_with('#') {
+        return None;
+    }
     if notes.is_taken(line) {
         return None;
     }

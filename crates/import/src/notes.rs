@@ -9,6 +9,8 @@ pub(crate) struct Notes<'a> {
     taken: Vec<bool>,
     /// Spans of lines that are a result's and cannot be read.
     pub(crate) failed: Vec<(usize, usize)>,
+    /// Lines of fenced text without a result, once the results are known.
+    pub(crate) code: Vec<bool>,
 }
 
 impl<'a> Notes<'a> {
@@ -25,6 +27,7 @@ impl<'a> Notes<'a> {
             starts,
             taken,
             failed: Vec::new(),
+            code: Vec::new(),
         }
     }
 

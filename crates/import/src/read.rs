@@ -6,7 +6,7 @@ use crate::label::label;
 use crate::notes::{Notes, plain_width};
 use crate::quantity::quantity;
 use crate::result::Imported;
-use crate::section::sections;
+use crate::section::{self, sections};
 use crate::{
     block, context, copies, facts, failed_point, guidellm, heading, json, own, served_by, table,
     tables, told_failures,
@@ -22,6 +22,8 @@ pub fn read(name: &str, text: &str) -> Imported {
     results.extend(block::find(&mut notes));
     results.sort_by_key(|found| found.lines);
     own::read(&mut results, &notes);
+    // Before commands are taken, of which a program may be made.
+    notes.code = section::code(&notes);
     let without_result = context::attach(&mut results, &mut notes);
     let announced = Announced::find(&notes, &sections(&notes));
     failed_point::find(&mut results, &mut notes, &announced);

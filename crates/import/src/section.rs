@@ -17,7 +17,8 @@ pub(crate) struct Section {
 
 /// All sections, in the order of lines. Comments in a program begin like headings and are none.
 pub(crate) fn sections(notes: &Notes<'_>) -> Vec<Section> {
-    let is_code = code(notes);
+    let own = notes.code.is_empty().then(|| code(notes));
+    let is_code = own.as_ref().unwrap_or(&notes.code);
     let mut sections: Vec<Section> = Vec::new();
     for (line, text) in notes.lines.iter().enumerate() {
         let Some((depth, title)) = heading(text.trim()) else {
@@ -98,7 +99,7 @@ pub(crate) fn plain(title: &str) -> String {
 }
 
 /// Lines of fenced text in which no result was found. A fence that never ends is none.
-fn code(notes: &Notes<'_>) -> Vec<bool> {
+pub(crate) fn code(notes: &Notes<'_>) -> Vec<bool> {
     let mut is_code = vec![false; notes.lines.len()];
     let mut begin = None;
     for (line, text) in notes.lines.iter().enumerate() {

@@ -64,6 +64,30 @@ fn nearest_headings(known: Vec<String>, wanted: &[String]) -> SelectError {
     SelectError::NoHeading { nearest, more }
 }
 
+/// Which results are under these headings, leaving out the outermost `skipped`.
+fn chosen(results: &[ImportedResult], wanted: &[String], skipped: usize) -> Vec<bool> {
+    let chain = |found: &ImportedResult| -> Vec<String> {
+        let own = found.label.iter().filter(|it| !found.section.contains(it));
+        let titles = found.section.iter().skip(skipped).chain(own);
+        titles.map(|title| title.to_lowercase()).collect()
+    };
+    let is_under = |found: &ImportedResult| {
+        let mut chain = chain(found).into_iter();
+        (wanted.iter()).all(|part| chain.any(|title| names(&title, part)))
+    };
+    // A whole heading means itself, and not those that say more.
+    let is_named = |found: &ImportedResult| {
+        let last = wanted.last();
+        is_under(found) && chain(found).iter().any(|title| Some(title) == last)
+    };
+    let by_name = results.iter().any(is_named);
+    let is_chosen = |found: &ImportedResult| match by_name {
+        true => is_named(found),
+        false => is_under(found),
+    };
+    results.iter().map(is_chosen).collect()
+}
+
 /// The result of a number, from 1, or all under headings: `MindIE/7B` are those under a heading
 /// with `MindIE` in it and, below it, one with `7B`.
 pub fn under(
@@ -81,36 +105,22 @@ pub fn under(
     let wanted: Vec<String> = (headings.split('/'))
         .map(|part| part.trim().to_lowercase())
         .collect();
-    let chain = |found: &ImportedResult| -> Vec<String> {
-        let own = found.label.iter().filter(|it| !found.section.contains(it));
-        let titles = found.section.iter().chain(own);
-        titles.map(|title| title.to_lowercase()).collect()
-    };
-    let is_under = |found: &ImportedResult| {
-        let mut chain = chain(found).into_iter();
-        let names = |title: &String, part: &str| names(title, part);
-        (wanted.iter()).all(|part| chain.any(|title| names(&title, part)))
-    };
-    // A whole heading means itself, and not those that say more.
-    let is_named = |found: &ImportedResult| {
-        let last = wanted.last();
-        is_under(found) && chain(found).iter().any(|title| Some(title) == last)
-    };
-    let by_name = results.iter().any(is_named);
     let known: Vec<String> = (groups(&results).into_iter())
         .filter_map(|group| {
             let section = &results[*group.members.first()?].section;
             (!section.is_empty()).then(|| section.join("/"))
         })
         .collect();
-    let chosen: Vec<ImportedResult> = (results.into_iter())
-        .filter(|found| {
-            if by_name {
-                is_named(found)
-            } else {
-                is_under(found)
-            }
-        })
+    // The title of the whole may name everything that is in it.
+    let title = |found: &ImportedResult| found.section.first().cloned();
+    let is_titled = results.iter().map(title).collect::<BTreeSet<_>>().len() == 1;
+    let below_title = is_titled.then(|| chosen(&results, &wanted, 1));
+    let places = match below_title {
+        Some(places) if places.contains(&true) => places,
+        _ => chosen(&results, &wanted, 0),
+    };
+    let chosen: Vec<ImportedResult> = (results.into_iter().zip(places))
+        .filter_map(|(found, is_chosen)| is_chosen.then_some(found))
         .collect();
     match (chosen.is_empty(), known.is_empty()) {
         (false, _) => Ok(chosen),

@@ -163,7 +163,13 @@ fn verdict(history: &History, lang: Lang) -> Verdict {
         (None, Some(worse), Some(better)) => {
             let both = [("worse", worse), ("better", better)];
             let both = HistoryText::WorseAndBetter.with(lang, &both);
-            (CompareText::Mixed.text(lang), Tone::Caution, both)
+            // The metric that matters most of those that changed decides.
+            let mut firsts = (timelines.iter())
+                .filter_map(|it| it.metrics.iter().find_map(|metric| metric.changes.last()));
+            match firsts.any(|change| change.worse) {
+                true => (HistoryText::Worse.text(lang), Tone::Bad, both),
+                false => (CompareText::Mixed.text(lang), Tone::Caution, both),
+            }
         }
         (None, Some(worse), None) => {
             let word = HistoryText::Worse.text(lang);
@@ -670,8 +676,17 @@ mod tests {
         assert!(mixed.contains("MIXED"), "{mixed}");
         assert!(mixed.contains("better and worse"), "{mixed}");
         assert!(mixed.contains("worse: TTFT, p99 rose 10.0 %"), "{mixed}");
-        let worse = told(&of_levels(&[(Metric::TtftP99, &[100.0, 110.0])]));
-        assert!(!worse.contains("MIXED"), "{worse}");
+        // What matters most decides where it is worse.
+        for worse in [
+            of_levels(&[(Metric::TtftP99, &[100.0, 110.0])]),
+            of_levels(&[
+                (Metric::OutputTokensPerS, &[1_000.0, 500.0]),
+                (Metric::TpotMean, &[10.0, 8.0]),
+            ]),
+        ] {
+            let worse = told(&worse);
+            assert!(worse.starts_with("WORSE"), "{worse}");
+        }
     }
 
     #[test]

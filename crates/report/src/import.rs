@@ -17,7 +17,7 @@ use crate::findings::section as findings_section;
 use inferometer_core::doubt::Severity;
 use inferometer_core::point::Point;
 use inferometer_core::slo::Slo;
-use inferometer_core::summary::{Summary, SummaryColumns};
+use inferometer_core::summary::{Summary, SummaryColumns, is_next_to_none};
 use inferometer_import::{
     ImportDoubt, ImportDoubtCode, ImportedLatencies, ImportedRequests, ImportedResult,
     ImportedSummary, ImportedThroughput, MeasuredResult, ResultGroup, Spread, StatedImportDoubt,
@@ -180,6 +180,16 @@ impl<'a> ReportedResult<'a> {
             (Some(failed @ 1..), _) => number::count(failed),
             (None, Some(share)) if share > 0.0 => format!("{} %", number::brief(100.0 * share)),
             _ => String::new(),
+        }
+    }
+
+    /// Whether more failed than next to none.
+    fn has_failures(&self) -> bool {
+        let requests = self.requests();
+        match (requests.failed, requests.ok, requests.failed_share) {
+            (Some(failed), Some(ok), _) => !is_next_to_none(failed, ok.saturating_add(failed)),
+            (Some(failed), None, _) => failed > 0,
+            (None, _, share) => share.is_some_and(|share| share > 0.001),
         }
     }
 

@@ -19,6 +19,11 @@ fn pooled(
     let (sums, counts): (Vec<f64>, Vec<f64>) = per_request
         .map(|(sum, count)| (sum, f64::from(count)))
         .unzip();
+    // Gaps of one answer share its fate, and those of all answers under way that of a step: a tail
+    // is of as many events as there are answers, however many gaps they have.
+    let with_gaps = counts.iter().filter(|count| **count > 0.0).count();
+    let answers = (with_gaps as f64 * precision.weight).round() as u64;
+    (found.independent, found.answers) = (Some(answers), Some(answers));
     match precision.batches(RestsOn::Requests) {
         Ok(batches) => found.mean_interval = batches.ratio(&sums, &counts),
         Err(needed) => found.requests_needed = Some(needed),

@@ -323,3 +323,31 @@ fn an_import_that_was_kept_in_the_folder_is_not_imported_again() {
     assert_eq!(files.len(), 1, "{files:?}");
     assert!(!files[0].contains(" + "), "{files:?}");
 }
+
+#[test]
+fn what_aiperf_concludes_from_the_trials_of_a_sweep_is_no_run_beside_them() {
+    let place = tempfile::tempdir().unwrap();
+    let conclusion = place.path().join("art/aggregate/sweep_aggregate");
+    std::fs::create_dir_all(&conclusion).unwrap();
+    let name = "profile_export_aiperf_sweep.json";
+    std::fs::copy(
+        path("aiperf-0.13.0-trials").join(name),
+        conclusion.join(name),
+    )
+    .unwrap();
+    for (trial, rate) in [(1, 5.0), (1, 10.0), (2, 5.0), (2, 10.0)] {
+        let folder = format!("art/profile_runs/trial_{trial:04}/rate_{rate:.1}");
+        let folder = place.path().join(folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        let ttft = 100.0 + rate + f64::from(trial);
+        let run = serde_json::json!({
+            "request_latency": {"unit": "ms", "avg": 2.0 * ttft, "p50": 2.0 * ttft, "p99": 3.0 * ttft},
+            "time_to_first_token": {"unit": "ms", "avg": ttft, "p50": ttft, "p99": 1.5 * ttft},
+            "request_count": {"unit": "requests", "avg": 20.0},
+            "input_config": {"phases": [{"rate": rate}]},
+        });
+        std::fs::write(folder.join("profile_export_aiperf.json"), run.to_string()).unwrap();
+    }
+    let found = read_path(place.path()).unwrap().results;
+    assert_eq!(found.len(), 4, "{found:#?}");
+}

@@ -359,3 +359,29 @@ fn what_is_not_there_is_answered_by_what_comes_nearest() {
     let error = with_fact(results, "models", "7B").unwrap_err().to_string();
     assert!(error.contains("card, engine, model"), "{error}");
 }
+
+#[test]
+fn a_comment_above_a_launch_command_is_no_heading() {
+    let text = "# notes\n## vLLM\n### 7B\n```sh\n# launch\nvllm serve /w/Qwen2.5-7B --port 8000\n```\n\n| 并发 | QPS | 吞吐(tok/s) |\n|---|---|---|\n| 4 | 1.0 | 100 |\n| 8 | 2.0 | 200 |\n";
+    for fence in ["```sh", "```"] {
+        let found = read("notes.md", &text.replace("```sh", fence)).results;
+        assert_eq!(found.len(), 2);
+        for result in found {
+            assert_eq!(result.heading.as_deref(), Some("7B"), "{fence}");
+        }
+    }
+}
+
+#[test]
+fn a_title_that_names_all_engines_selects_none_of_them() {
+    let mut text = "# Notes (MindIE / vLLM)\n".to_owned();
+    for engine in ["MindIE", "vLLM"] {
+        text += &format!("## {engine}\n### 7B\n{}", ladder(1.0, 0));
+    }
+    let all = read("notes.md", &text).results;
+    let found = under(all.clone(), "MindIE/7B").unwrap();
+    assert_eq!(found.len() * 2, all.len());
+    assert!(found.iter().all(|it| it.section[1] == "MindIE"));
+    // The title itself can still be meant.
+    assert_eq!(under(all.clone(), "Notes").unwrap().len(), all.len());
+}

@@ -3,8 +3,8 @@
 use inferometer_core::slo::Slo;
 use inferometer_import::{Imported, Stored, read};
 use inferometer_page::{html, markdown};
-use inferometer_report::html::import::compose_page;
 use inferometer_report::import::{ImportReport, compose, figures};
+use inferometer_site::pages::import::compose_page;
 use inferometer_text::Lang;
 
 fn stored(imported: Imported) -> Stored {

@@ -63,6 +63,7 @@ pub fn around(n: u64, median: f64) -> Distribution {
         p99: median * 2.9,
         max: median * 3.4,
         independent: None,
+        answers: None,
         mean_interval: Some([median * 1.04, median * 1.1]),
         p50_interval: Some([median * 0.97, median * 1.03]),
         p99_interval: None,
