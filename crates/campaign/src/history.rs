@@ -221,11 +221,14 @@ pub struct Timeline {
     pub metrics: Vec<MetricHistory>,
 }
 
-/// Runs after the last valid one, all of them invalid.
+/// The latest runs, all of them invalid, or some of them by what the server did.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Broken {
     pub runs: u64,
+    /// Runs among which they are the invalid ones; absent where they are all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<u64>,
     /// The beginning of the first of them.
     pub started: String,
     /// Doubts that made them invalid.
@@ -239,7 +242,21 @@ impl Broken {
     /// Of all runs of a scenario, the oldest first.
     fn of(all: &[PastRun]) -> Option<Self> {
         let valid = all.iter().rposition(|run| run.summary.valid)?;
-        let broken = &all[valid + 1..];
+        let at_the_end: Vec<&PastRun> = all[valid + 1..].iter().collect();
+        if at_the_end.len() >= LEAST_BROKEN {
+            return Some(Self::told(&at_the_end, None));
+        }
+        // A server that fails now and then is measured in between.
+        let lately = &all[all.len().saturating_sub(LATELY)..];
+        let failing: Vec<&PastRun> = lately
+            .iter()
+            .filter(|run| run.summary.server_failed())
+            .collect();
+        let of = Some(lately.len() as u64);
+        (failing.len() >= LEAST_BROKEN).then(|| Self::told(&failing, of))
+    }
+
+    fn told(broken: &[&PastRun], of: Option<u64>) -> Self {
         let doubts = broken.iter().flat_map(|run| &run.summary.doubts);
         let grave = doubts.filter(|doubt| doubt.severity == Severity::Invalid);
         let mut codes = Vec::new();
@@ -248,11 +265,14 @@ impl Broken {
                 codes.push(doubt.code);
             }
         }
-        (broken.len() >= LEAST_BROKEN).then(|| Broken {
+        Broken {
             runs: broken.len() as u64,
-            started: broken[0].started.clone(),
+            of,
+            started: broken
+                .first()
+                .map_or_else(String::new, |it| it.started.clone()),
             doubts: codes,
-        })
+        }
     }
 }
 

@@ -157,17 +157,26 @@ impl Places {
         shown: Shown,
         of: impl Fn(&Summary) -> (Option<f64>, Option<[f64; 2]>),
     ) -> Vec<Sample> {
-        let points = series
-            .points
-            .iter()
-            .filter(|(_, summary)| shown.takes(summary));
-        let mut samples: Vec<Sample> = points
-            .map(|(level, summary)| {
-                let (value, interval) = of(summary);
-                Sample::new(self.at(level), value).between(interval)
-            })
-            .collect();
+        let sample = |(level, summary): &(Level, &Summary)| {
+            if !shown.takes(summary) {
+                return Sample::new(self.at(level), None);
+            }
+            let (value, interval) = of(summary);
+            Sample::new(self.at(level), value).between(interval)
+        };
+        let mut samples: Vec<Sample> = series.points.iter().map(sample).collect();
         samples.sort_by(|a, b| a.x.total_cmp(&b.x));
+        // What was left out between two points is a gap of the line, which nobody measured, unless
+        // another measurement of that load is shown; beyond them it is nothing.
+        let known: Vec<f64> = (samples.iter().filter(|it| it.y.is_some()))
+            .map(|it| it.x)
+            .collect();
+        let is_inside = |x: f64| {
+            known.first().is_some_and(|first| *first < x)
+                && known.last().is_some_and(|last| x < *last)
+                && !known.contains(&x)
+        };
+        samples.retain(|it| it.y.is_some() || is_inside(it.x));
         samples
     }
 

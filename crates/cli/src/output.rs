@@ -305,7 +305,7 @@ fn render(run: &Measured, options: &OutputOptions, format: Format) -> anyhow::Re
 }
 
 /// A dialect has its tool's definitions, but a run with a window is not what its tool does.
-fn note_window(tool: &'static str) {
+pub fn note_window(tool: &'static str) {
     eprintln!(
         "note: {tool} measures a burst, and this run has a window in a load that goes on: its throughput is counted here from the first measured request to the end of the last, with others under way beside them; for the number that {tool} would give, run with --warmup none --hold none --stagger none"
     );

@@ -272,6 +272,20 @@ impl Summary {
         self.valid && !self.doubts.iter().any(spoils)
     }
 
+    /// Whether it is invalid by what the server did, not by how it was measured.
+    pub fn server_failed(&self) -> bool {
+        let codes = [
+            DoubtCode::Failures,
+            DoubtCode::ServerDied,
+            DoubtCode::NothingMeasured,
+        ];
+        let grave = self
+            .doubts
+            .iter()
+            .filter(|it| it.severity == Severity::Invalid);
+        grave.into_iter().any(|doubt| codes.contains(&doubt.code))
+    }
+
     /// Cards that served it, where that is stated.
     pub fn cards(&self) -> Option<f64> {
         let cards: f64 = self.tags.get(CARDS)?.trim().parse().ok()?;

@@ -336,7 +336,11 @@ impl ImportedSummary {
             latency: Latencies {
                 ttft_ms: streamed(&latency.ttft_ms),
                 tpot_ms: streamed(&latency.tpot_ms),
-                itl_ms: streamed(&latency.itl_ms),
+                // Gaps are many; how many answers they are of is known.
+                itl_ms: streamed(&latency.itl_ms).map(|itl| Distribution {
+                    n: itl.n.max(self.requests.ok.unwrap_or_default()),
+                    ..itl
+                }),
                 max_gap_ms: streamed(&latency.max_gap_ms),
                 e2e_ms: sample(&latency.e2e_ms),
                 ..Latencies::default()

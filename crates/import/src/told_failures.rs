@@ -61,12 +61,15 @@ pub(crate) fn find(results: &mut [ImportedResult], notes: &mut Notes<'_>) {
         };
         let before = next.checked_sub(1).filter(is_here);
         let behind = before.map(|at| results[at].span().1);
-        let is_behind = behind.is_some_and(|end| line - end <= LARGEST_GAP);
+        // Among its own lines it is of nothing else.
+        let is_inside = behind.is_some_and(|end| line <= end);
+        let is_behind = behind.is_some_and(|end| line.saturating_sub(end) <= LARGEST_GAP);
         let command = behind.map(|end| commands.partition_point(|at| *at <= end));
         let command = command.and_then(|at| commands.get(at));
         let begins = results.get(next).map_or(0, |found| found.span().0);
         let is_over = command.is_some_and(|command| (line..begins).contains(command));
         let of = match told {
+            _ if is_inside => before,
             Told::Count(_) if is_behind => before,
             _ if is_over => before,
             _ => Some(next).filter(is_here).or(before),

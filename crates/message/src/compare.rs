@@ -29,7 +29,7 @@ inferometer_text::texts! {
         CountUnknown => "cannot tell at {count}", "{count} 个无法判断";
         CountNotComparable => "not comparable at {count}", "{count} 个不可比";
         SeeReasons => "{group}: reasons against a comparison below: {count}", "{group}：有 {count} 条不可比的原因，见下";
-        OnlyInvalid => "{group}: nothing is decided: only INVALID runs of {sides}, for the reasons below", "{group}：无法下结论：{sides} 只有无效（INVALID）的运行，原因见下";
+        OnlyInvalid => "{group}: nothing is decided: INVALID runs of {sides}, for the reasons below", "{group}：无法下结论：{sides} 有无效（INVALID）的运行，原因见下";
         Baseline => "{side} (baseline)", "{side}（基准）";
         GroupIs => "{name} (runs: {runs}, loads: {points})", "{name}（{runs} 次运行，{points} 个负载点）";
         RunsAndLoads => "runs: {runs}, loads: {points}", "{runs} 次运行，{points} 个负载点";

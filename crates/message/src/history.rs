@@ -11,6 +11,7 @@ texts! {
         Scope => "runs: {runs}, scenarios: {scenarios}", "运行 {runs} 次，场景 {scenarios} 个";
         Needed => "{needed} runs of one scenario or more can show a change", "同一场景至少运行 {needed} 次才能看出变化";
         Broken => "the latest {runs} runs, since {from}, are INVALID: {doubts}", "自 {from} 起最近 {runs} 次运行均无效：{doubts}";
+        BrokenAmong => "{runs} of the latest {of} runs, the first at {from}, are INVALID: {doubts}", "最近 {of} 次运行中有 {runs} 次无效（首次于 {from}）：{doubts}";
         Validity => "validity", "有效性";
         LatestChange => "latest change: {change}", "最近一次变化：{change}";
         WorseAndBetter => "worse: {worse}; better: {better}", "变差：{worse}；变好：{better}";

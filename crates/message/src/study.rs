@@ -48,8 +48,8 @@ texts! {
         HighestSearched => "{flag} is the highest value that was searched, and a higher one may be better: raise the upper end of {name} in [space] and run the study with a new --out", "{flag} 是搜索范围内的最大值，更大的取值可能更好：请在 [space] 中提高 {name} 的上限，并换一个 --out 重新运行";
         LowestSearched => "{flag} is the lowest value that was searched, and a lower one may be better: reduce the lower end of {name} in [space] and run the study with a new --out", "{flag} 是搜索范围内的最小值，更小的取值可能更好：请在 [space] 中降低 {name} 的下限，并换一个 --out 重新运行";
         BestCommand => "Best (trial {trial})", "最佳（试验 {trial}）";
-        UncertainCommand => "First in fresh starts, gain not certain (trial {trial})", "多次启动中居首，提升不确定（试验 {trial}）";
-        SeenOnceCommand => "Best of single trials, seen once and not confirmed (trial {trial})", "单次试验中的最优，仅测得一次，未经确认（试验 {trial}）";
+        UncertainCommand => "Gain not certain (trial {trial})", "提升不确定（试验 {trial}）";
+        SeenOnceCommand => "Seen once (trial {trial})", "仅测得一次（试验 {trial}）";
         BestKeys => "Values of the configuration file (trial {trial})", "配置文件的取值（试验 {trial}）";
         Pareto => "Pareto front", "Pareto 前沿";
         Importance => "Which flags matter", "各参数的影响";

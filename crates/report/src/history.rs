@@ -232,12 +232,17 @@ fn beside_best(history: &MetricHistory, margin: f64) -> Option<f64> {
 
 fn broken_text(broken: &Broken, lang: Lang) -> String {
     let doubts: Vec<&str> = broken.doubts.iter().map(|it| it.into_str()).collect();
+    let text = match broken.of {
+        Some(_) => HistoryText::BrokenAmong,
+        None => HistoryText::Broken,
+    };
     let values = [
         ("runs", number::count(broken.runs)),
+        ("of", number::count(broken.of.unwrap_or(broken.runs))),
         ("from", minute(&broken.started)),
         ("doubts", doubts.join(", ")),
     ];
-    HistoryText::Broken.with(lang, &values)
+    text.with(lang, &values)
 }
 
 /// Changes of all metrics, the newest first.

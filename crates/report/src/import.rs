@@ -123,6 +123,22 @@ impl<'a> ImportReport<'a> {
         }
     }
 
+    /// With each result judged by objectives, so that none that misses them is the best.
+    #[must_use]
+    pub fn judged_by(mut self, objectives: &'a [Slo]) -> Self {
+        self.objectives = objectives;
+        if !objectives.is_empty() {
+            for result in &mut self.results {
+                let judged = result.found.summary.as_ref();
+                let judged = judged.map(|summary| summary.judged(objectives));
+                if let Some((_, summary)) = &mut result.measured {
+                    summary.slo = judged;
+                }
+            }
+        }
+        self
+    }
+
     /// Places and results of a group, without what only repeats another.
     fn rows(&self, group: &ResultGroup) -> Vec<(usize, &ReportedResult<'a>)> {
         let members = group
@@ -181,6 +197,12 @@ impl<'a> ReportedResult<'a> {
             (None, Some(share)) if share > 0.0 => format!("{} %", number::brief(100.0 * share)),
             _ => String::new(),
         }
+    }
+
+    /// Whether it is known to miss the objectives.
+    pub fn misses(&self) -> bool {
+        let slo = (self.measured.as_ref()).and_then(|(_, summary)| summary.slo.as_ref());
+        slo.is_some_and(|slo| slo.met == Some(false))
     }
 
     /// Whether more failed than next to none.

@@ -148,7 +148,10 @@ fn different(
     let is_of = |test: &Option<String>, run: &RunSample| run.point.group() == test.as_deref();
     let differ_in = |counts: &dyn Fn(&RunSample) -> bool| {
         let named = groups.iter().map(|group| names(group, counts));
-        let named: BTreeSet<BTreeSet<String>> = named.filter(|it| !it.is_empty()).collect();
+        let plain = named.map(|names| names.iter().map(|it| plain(it)).collect());
+        let named: BTreeSet<BTreeSet<String>> = plain
+            .filter(|it: &BTreeSet<String>| !it.is_empty())
+            .collect();
         named.len() > 1
     };
     let differ = match shared.is_empty() {
@@ -162,6 +165,16 @@ fn different(
     named
         .filter(|(_, names)| differ && !names.is_empty())
         .collect()
+}
+
+/// A name as far as it tells one thing from another: `Qwen/Qwen2.5-7B-Instruct` is also written
+/// without its owner, in small letters and without what it was tuned for.
+fn plain(name: &str) -> String {
+    let name = name.trim_end_matches('/').to_lowercase();
+    let name = name.rsplit('/').next().unwrap_or(&name);
+    let tuned = ["-instruct", "-chat"].into_iter();
+    let plain = tuned.filter_map(|end| name.strip_suffix(end)).next();
+    plain.unwrap_or(name).to_owned()
 }
 
 /// The models of each group, unless all that are named are one.
@@ -181,8 +194,16 @@ pub(super) fn different_devices(groups: &[Group]) -> Vec<GroupDevices> {
 /// The requests of each group's runs, where some side's are much longer: a start, a queue that grows
 /// and slow answers at the end weigh less in a longer run of the same server.
 pub(super) fn different_lengths(groups: &[Group]) -> Vec<GroupLengths> {
+    // Of loads that all have: higher ones often have more requests.
+    let loads = |group: &Group| -> BTreeSet<String> {
+        group.runs.iter().map(|run| run.point.key()).collect()
+    };
+    let shared = groups.iter().map(loads).reduce(|a, b| &a & &b);
+    let shared = shared.unwrap_or_default();
+    let counts_in = |run: &&RunSample| shared.is_empty() || shared.contains(&run.point.key());
     let median = |group: &Group| {
-        let counts = group.runs.iter().map(|run| run.summary.requests.ok);
+        let runs = group.runs.iter().filter(counts_in);
+        let counts = runs.map(|run| run.summary.requests.ok);
         let mut counts: Vec<u64> = counts.filter(|count| *count > 0).collect();
         counts.sort_unstable();
         counts.get(counts.len() / 2).copied()
@@ -201,4 +222,21 @@ pub(super) fn different_lengths(groups: &[Group]) -> Vec<GroupLengths> {
         _ => false,
     };
     if differ { lengths } else { Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain;
+
+    #[test]
+    fn a_model_is_the_same_however_it_is_written() {
+        for name in [
+            "Qwen/Qwen2.5-7B-Instruct",
+            "qwen2.5-7b",
+            "/weights/Qwen2.5-7B-Instruct/",
+        ] {
+            assert_eq!(plain(name), "qwen2.5-7b");
+        }
+        assert_ne!(plain("Qwen2.5-7B"), plain("Qwen2.5-14B"));
+    }
 }

@@ -5,7 +5,8 @@ use inferometer_core::point::Point;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Group {
-    /// Its runs but for invalid ones of a load that has valid ones too.
+    /// Its runs but for invalid ones of a load that has valid ones too. What the server failed at
+    /// is no accident of the measurement: such runs stay, and forbid a verdict.
     pub fn counted(&self) -> impl Iterator<Item = &RunSample> {
         let counts = self.counts();
         self.runs.iter().filter(move |run| counts(run))
@@ -19,7 +20,9 @@ impl Group {
     fn counts(&self) -> impl Fn(&RunSample) -> bool + use<> {
         let valid = self.runs.iter().filter(|run| run.summary.valid);
         let valid: BTreeSet<String> = valid.map(|run| run.point.key()).collect();
-        move |run| run.summary.valid || !valid.contains(&run.point.key())
+        move |run| {
+            run.summary.valid || run.summary.server_failed() || !valid.contains(&run.point.key())
+        }
     }
 }
 

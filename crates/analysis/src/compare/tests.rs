@@ -357,7 +357,7 @@ fn what_cannot_be_compared_is_said_and_gets_no_verdict() {
     });
     assert_eq!(
         invalid,
-        "at concurrency=8: 'b' has only INVALID runs (lost-requests); send it again"
+        "at concurrency=8: 'b' has INVALID runs (lost-requests); send it again"
     );
     let tokens = reason(|run| run.summary.tokens.output_mean = Some(20.0));
     assert_eq!(

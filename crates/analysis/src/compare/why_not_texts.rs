@@ -7,7 +7,7 @@ inferometer_text::texts! {
         NoRuns => "'{group}' has no runs", "“{group}”中没有任何运行结果";
         NothingPaired => "'{baseline}' and '{group}' have no load in common; measure both at the same loads", "“{baseline}”与“{group}”没有共同的负载点；请在相同负载下测量两者";
         DifferentLoad => "the loads differ: {a} against {b}", "负载不同：{a} 对 {b}";
-        Invalid => "at {point}: '{group}' has only INVALID runs ({codes})", "{point}：“{group}”只有无效（INVALID）的运行（{codes}）";
+        Invalid => "at {point}: '{group}' has INVALID runs ({codes})", "{point}：“{group}”有无效（INVALID）的运行（{codes}）";
         OtherGroups => "'{baseline}' and '{group}' have loads in common, but under other headings: {a} against {b}; name one of each, as in FILE#{of_a} and FILE#{of_b}", "“{baseline}”与“{group}”有相同的负载点，但所在标题不同：{a} 对 {b}；请两侧各指定一组，如 FILE#{of_a} 与 FILE#{of_b}";
         Failures => "at {point}: failed requests differ: {a} against {b}; who refuses some serves the others faster", "{point}：失败请求数不同：{a} 对 {b}；拒绝部分请求的一侧处理其余请求会更快";
         Differs => "at {point}: {what} differs: {a} against {b}", "{point}：{what}不同：{a} 对 {b}";

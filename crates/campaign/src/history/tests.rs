@@ -2,6 +2,7 @@ use super::*;
 use inferometer_core::options::Options;
 use inferometer_core::seed::{Dimension, rng};
 use inferometer_core::server::{DeviceSummary, ServerSummary};
+use inferometer_core::summary::StatedDoubt;
 use rand_distr::{Distribution as _, StandardNormal};
 
 /// What a run says that was stored once.
@@ -157,9 +158,27 @@ fn a_scenario_whose_latest_runs_are_invalid_is_worse() {
         (found.runs, found.started.as_str()),
         (3, "2026-01-10T10:00:00Z")
     );
-    for passing in [&[3, 4, 5][..], &[11]] {
+    for passing in [&[3, 4, 5][..], &[11], &[8, 10]] {
         assert!(!history(passing).is_worse(), "{passing:?}");
     }
+    // A server that fails every second time is not steady.
+    let runs = (0..12).map(|day| {
+        let mut run = run(day, noise(5, day), "1");
+        if [8, 10].contains(&day) {
+            run.summary.valid = false;
+            run.summary.doubts.push(StatedDoubt {
+                code: DoubtCode::Failures,
+                severity: Severity::Invalid,
+                text: String::new(),
+                remedy: String::new(),
+            });
+        }
+        run
+    });
+    let failing = History::of(runs.collect(), &Settings::default());
+    assert!(failing.is_worse());
+    let found = failing.timelines[0].broken.as_ref().unwrap();
+    assert_eq!((found.runs, found.of), (2, Some(5)));
 }
 
 #[test]

@@ -38,7 +38,9 @@ impl FromStr for Version {
                 parts[3] = post.parse().map_err(|_| bad())?;
                 break;
             }
-            if piece.starts_with("dev") {
+            // MindIE writes `2.2.RC1`.
+            let is_candidate = piece.to_ascii_lowercase().starts_with("rc") && seen > 0;
+            if piece.starts_with("dev") || is_candidate {
                 break;
             }
             // `0rc2` counts as the release it leads to.
@@ -105,6 +107,8 @@ mod tests {
         }
         assert_eq!(version("0.32"), version("0.32.0"));
         assert_eq!(version("0.27.1rc2.dev4+g12"), version("0.27.1"));
+        assert_eq!(version("2.2.RC1"), version("2.2"));
+        assert!("RC1".parse::<Version>().is_err());
         assert_eq!(version("0.6.3.post1").to_string(), "0.6.3.post1");
     }
 

@@ -59,8 +59,7 @@ impl<'a> View<'a> {
         ImportReport {
             details: self.details,
             columns: self.output.columns.as_ref(),
-            objectives: self.objectives,
-            ..ImportReport::new(stored, kept, lang)
+            ..ImportReport::new(stored, kept, lang).judged_by(self.objectives)
         }
     }
 }

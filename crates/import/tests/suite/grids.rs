@@ -332,3 +332,25 @@ fn lines_that_tell_failures_are_counted_or_told() {
     let table = "HTTP 503\n\n| 并发 | QPS |\n|---|---|\n| 1 | 0.1 |\n| 4 | 0.4 |\n";
     assert_eq!(read("t.md", table).unread, [(1, 1)]);
 }
+
+#[test]
+fn failures_that_a_log_tells_among_the_lines_of_a_result_are_its_own() {
+    let log = "[2024-03-01 09:01:58,123][261][INFO] chunk_size: 1000, generate_size: 1000
+[2024-03-01 09:02:46,123][240][WARNING] 37 requests failed: HTTP 503
+[2024-03-01 09:02:46,123][243][INFO] 总测试文本块数目: 1024
+[2024-03-01 09:02:46,123][244][INFO] 并发: 128
+[2024-03-01 09:02:46,123][46][INFO] duration: 48
+[2024-03-01 09:02:46,123][48][INFO] completion-tokens/second: 3084.375
+[2024-03-01 09:02:46,123][51][INFO] total completion tokens: 148050
+[2024-03-01 09:02:46,123][53][INFO] n-request: 987
+[2024-03-01 09:02:46,123][54][INFO] QPS: 20.5625
+";
+    let found = read("run.log", log).results;
+    let [found] = found.as_slice() else {
+        panic!("{found:?}");
+    };
+    let summary = found.summary.as_ref().unwrap();
+    assert_eq!(summary.requests.failed, Some(37));
+    let codes: Vec<&str> = found.doubts.iter().map(|it| it.code.name()).collect();
+    assert!(!codes.contains(&"lost-requests"), "{codes:?}");
+}

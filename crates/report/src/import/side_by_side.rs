@@ -348,7 +348,7 @@ fn rate(result: &ReportedResult<'_>, unit: Unit) -> Option<f64> {
 
 /// Whether it may be the best: all was answered or nearly so, and nothing makes it invalid.
 fn counts(result: &ReportedResult<'_>) -> bool {
-    !result.has_failures() && is_sound(result)
+    !result.has_failures() && !result.misses() && is_sound(result)
 }
 
 fn is_sound(result: &ReportedResult<'_>) -> bool {

@@ -67,10 +67,7 @@ fn objectives_are_met_missed_or_not_stated() {
         .map(|slo| slo.parse().unwrap())
         .to_vec();
     let shown = |objectives: &[Slo], lang| {
-        let report = ImportReport {
-            objectives,
-            ..ImportReport::new(&stored, None, lang)
-        };
+        let report = ImportReport::new(&stored, None, lang).judged_by(objectives);
         markdown::render(&compose(&report))
     };
     let english = shown(&slos, Lang::En);
@@ -83,6 +80,33 @@ fn objectives_are_met_missed_or_not_stated() {
     }
     assert!(shown(&slos, Lang::Zh).contains("未给出：tpot.p99=25ms"));
     assert!(!shown(&[], Lang::En).contains("SLO"));
+}
+
+#[test]
+fn what_misses_an_objective_is_not_the_best() {
+    let trial = |seqs: u32, rate: f64, ttft: f64| {
+        format!(
+            "vllm serve m --max-num-seqs {seqs}\n{{\"max_concurrency\": 8, \"duration\": 50.0, \"completed\": 500, \"failed\": 0, \"request_throughput\": 10.0, \"output_throughput\": {rate}, \"p99_ttft_ms\": {ttft}}}\n"
+        )
+    };
+    let log = [
+        (64, 900.0, 400.0),
+        (128, 1_200.0, 450.0),
+        (256, 1_500.0, 900.0),
+    ];
+    let log: String = log
+        .map(|(seqs, rate, ttft)| trial(seqs, rate, ttft))
+        .concat();
+    let stored = stored(read("trials.log", &log));
+    let slo: Vec<Slo> = vec!["ttft.p99=500ms".parse().unwrap()];
+    let best = |objectives: &[Slo]| {
+        let report = ImportReport::new(&stored, None, Lang::En).judged_by(objectives);
+        let shown = markdown::render(&compose(&report));
+        let line = shown.lines().find(|line| line.contains("Best"));
+        line.unwrap_or_else(|| panic!("{shown}")).to_owned()
+    };
+    assert!(best(&[]).contains("1,500"), "{}", best(&[]));
+    assert!(best(&slo).contains("1,200"), "{}", best(&slo));
 }
 
 #[test]

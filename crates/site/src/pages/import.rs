@@ -48,7 +48,8 @@ fn headlines(report: &ImportReport<'_>) -> Vec<Headline> {
             let codes = [ImportDoubtCode::Failures, ImportDoubtCode::LostRequests];
             codes.contains(&doubt.code)
         };
-        measured.is_some_and(|(_, summary)| summary.valid) && !line.doubts.iter().any(lost)
+        let is_valid = measured.is_some_and(|(_, summary)| summary.valid);
+        is_valid && !line.misses() && !line.doubts.iter().any(lost)
     };
     let one_group = report.groups.len() == 1;
     let measured = || report.results.iter().filter(|it| one_group && is_sound(it));

@@ -125,13 +125,13 @@ fn runs_of_the_same_seeds_are_compared_in_pairs() {
 
 #[test]
 fn an_invalid_repeat_is_left_out_and_named_and_the_others_decide() {
-    let spoil = |run: &mut RunSample| {
+    let spoil = |run: &mut RunSample, code: DoubtCode| {
         run.name = "b/2".to_owned();
         run.summary.valid = false;
         run.summary.throughput.output_tokens_per_s = Some(1.0);
         (run.summary.requests.ok, run.summary.requests.failed) = (10, 20);
         run.summary.doubts.push(StatedDoubt {
-            code: DoubtCode::Failures,
+            code,
             severity: Severity::Invalid,
             text: "20 of 30 requests failed".to_owned(),
             remedy: "look at the server's log".to_owned(),
@@ -139,7 +139,7 @@ fn an_invalid_repeat_is_left_out_and_named_and_the_others_decide() {
     };
     let a = repeats("a", 3, 100.0, 0.005, 1);
     let mut b = repeats("b", 4, 80.0, 0.005, 2);
-    spoil(&mut b.runs[1]);
+    spoil(&mut b.runs[1], DoubtCode::ClientLate);
     let found = compare(&[a.clone(), b.clone()], &Settings::default());
     assert!(
         found.comparable && found.is_answered(),
@@ -154,19 +154,26 @@ fn an_invalid_repeat_is_left_out_and_named_and_the_others_decide() {
     };
     assert_eq!(
         (left_out.run.as_str(), left_out.codes.join(",").as_str()),
-        ("b/2", "failures")
+        ("b/2", "client-late")
     );
     assert_eq!(left_out.text, "20 of 30 requests failed");
     assert_eq!(left_out.remedy, "look at the server's log");
+    // What the server failed at is no accident of the measurement.
+    let mut failing = repeats("b", 4, 80.0, 0.005, 2);
+    spoil(&mut failing.runs[1], DoubtCode::Failures);
+    let found = compare(&[a.clone(), failing], &Settings::default());
+    assert!(!found.is_answered() && found.left_out.is_empty());
     // Where no valid one is left, that is the reason, once.
-    b.runs.iter_mut().for_each(spoil);
+    b.runs
+        .iter_mut()
+        .for_each(|run| spoil(run, DoubtCode::Failures));
     let found = compare(&[a, b], &Settings::default());
     assert!(!found.is_answered() && found.left_out.is_empty());
     let invalid = |reason: &&WhyNot| matches!(reason, WhyNot::Invalid { .. });
     assert_eq!(found.reasons.iter().filter(invalid).count(), 1);
     assert_eq!(
         found.why_not[0],
-        "at concurrency=8: 'b' has only INVALID runs (failures); look at the server's log"
+        "at concurrency=8: 'b' has INVALID runs (failures); look at the server's log"
     );
 }
 

@@ -1,7 +1,7 @@
 //! A stored sweep in another tool's words.
 
 use crate::options::{Format, OutputOptions};
-use crate::output::{Rendered, deliver, invalid_codes};
+use crate::output::{Rendered, deliver, invalid_codes, note_window};
 use anyhow::bail;
 use inferometer_dialect::sweep::Points;
 use inferometer_dialect::{Foreign, Source};
@@ -11,7 +11,10 @@ use inferometer_store::sweep_dir::SweepDir;
 
 /// Shows the points of a sweep, those that were measured, in the order of the plan.
 pub fn show(sweep: &SweepDir, dialect: Foreign, options: &OutputOptions) -> anyhow::Result<()> {
-    let points = read(sweep, dialect)?;
+    let (points, have_window) = read(sweep, dialect)?;
+    if have_window {
+        note_window(dialect.into());
+    }
     for (name, why) in points.refused() {
         eprintln!("left out: {name}: {why}");
     }
@@ -30,8 +33,9 @@ pub fn show(sweep: &SweepDir, dialect: Foreign, options: &OutputOptions) -> anyh
     })
 }
 
-fn read(sweep: &SweepDir, dialect: Foreign) -> anyhow::Result<Points> {
-    let mut points = Points::new(dialect);
+/// The points, and whether any has a window.
+fn read(sweep: &SweepDir, dialect: Foreign) -> anyhow::Result<(Points, bool)> {
+    let (mut points, mut have_window) = (Points::new(dialect), false);
     for trial in sweep.results()? {
         let Some(path) = sweep.run_path(&trial) else {
             continue;
@@ -42,14 +46,16 @@ fn read(sweep: &SweepDir, dialect: Foreign) -> anyhow::Result<Points> {
         if trial.repeat > 0 {
             name.push_str(&format!(", repeat={}", trial.repeat + 1));
         }
+        let ending = run.ending()?;
+        have_window |= ending.steady_window;
         let source = Source {
             records: &records(&run)?,
             scenario: &run.scenario()?,
             environment: &run.environment()?,
-            ending: &run.ending()?,
+            ending: &ending,
             invalid: &invalid_codes(&run.summary()?),
         };
         points.add(&name, &source);
     }
-    Ok(points)
+    Ok((points, have_window))
 }
