@@ -47,9 +47,6 @@ pub(crate) fn find(results: &mut [ImportedResult], notes: &mut Notes<'_>) {
     let lines = 0..notes.lines.len();
     let commands: Vec<usize> = lines.filter(|at| is_program(notes.lines[*at])).collect();
     for line in 0..notes.lines.len() {
-        if notes.is_taken(line) {
-            continue;
-        }
         let Some(told) = told(notes.bare(line)) else {
             continue;
         };
@@ -63,6 +60,15 @@ pub(crate) fn find(results: &mut [ImportedResult], notes: &mut Notes<'_>) {
         let behind = before.map(|at| results[at].span().1);
         // Among its own lines it is of nothing else.
         let is_inside = behind.is_some_and(|end| line <= end);
+        // A block is taken whole, with what stands between its figures.
+        let is_open = |at: usize| {
+            let summary = results[at].summary.as_ref();
+            summary.is_some_and(|it| it.requests.failed.is_none())
+        };
+        let is_missing = is_inside && before.is_some_and(is_open) && told != Told::One;
+        if notes.is_taken(line) && !is_missing {
+            continue;
+        }
         let is_behind = behind.is_some_and(|end| line.saturating_sub(end) <= LARGEST_GAP);
         let command = behind.map(|end| commands.partition_point(|at| *at <= end));
         let command = command.and_then(|at| commands.get(at));

@@ -49,7 +49,7 @@ texts! {
         LowestSearched => "{flag} is the lowest value that was searched, and a lower one may be better: reduce the lower end of {name} in [space] and run the study with a new --out", "{flag} 是搜索范围内的最小值，更小的取值可能更好：请在 [space] 中降低 {name} 的下限，并换一个 --out 重新运行";
         BestCommand => "Best (trial {trial})", "最佳（试验 {trial}）";
         UncertainCommand => "Gain not certain (trial {trial})", "提升不确定（试验 {trial}）";
-        SeenOnceCommand => "Seen once (trial {trial})", "仅测得一次（试验 {trial}）";
+        SeenOnceCommand => "Not confirmed (trial {trial})", "未经确认（试验 {trial}）";
         BestKeys => "Values of the configuration file (trial {trial})", "配置文件的取值（试验 {trial}）";
         Pareto => "Pareto front", "Pareto 前沿";
         Importance => "Which flags matter", "各参数的影响";

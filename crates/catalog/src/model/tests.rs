@@ -130,3 +130,15 @@ fn the_name_of_a_quantised_copy_sets_the_data_type() {
         Dtype::Int8
     );
 }
+
+#[test]
+fn the_copy_that_meta_made_of_its_largest_model_is_partly_in_16_bits() {
+    // vLLM logged 57.75 GB on each of eight cards, of which some are not weights.
+    for name in [
+        "meta-llama/Llama-3.1-405B-Instruct-FP8",
+        "/weights/Meta-Llama-3.1-405B-Instruct-FP8/",
+    ] {
+        let gib = Model::named(name).unwrap().weight_bytes() / 8.0 / 1024f64.powi(3);
+        assert!((56.0..58.0).contains(&gib), "{name}: {gib}");
+    }
+}

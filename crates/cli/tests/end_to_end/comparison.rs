@@ -264,10 +264,7 @@ fn a_comparison_that_cannot_tell_is_no_failure_and_one_of_invalid_results_is() {
     place.write("a.md", table(2.0, ""));
     let shown = place.run(&["compare", "a.md", "c.md", "--lang", "en"]);
     assert!(shown.stdout.starts_with("NOT COMPARABLE"), "{shown:?}");
-    assert!(
-        shown.stdout.contains("only INVALID runs of c.md"),
-        "{shown:?}"
-    );
+    assert!(shown.stdout.contains("INVALID runs of c.md"), "{shown:?}");
     assert_eq!(shown.code, Some(1), "{shown:?}");
 }
 

@@ -64,7 +64,7 @@ const STATISTICS: [&str; 9] = [
 ];
 
 /// What else a distribution has: how many stand behind it.
-const COUNTS: [&str; 3] = ["n", "independent", "requests_needed"];
+const COUNTS: [&str; 4] = ["n", "independent", "answers", "requests_needed"];
 
 /// Not a key of the summary: made of its requests.
 const OK_RATE: &str = "/requests/ok_rate";

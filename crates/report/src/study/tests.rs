@@ -144,7 +144,7 @@ fn what_is_not_certain_is_not_called_the_best() {
     sample.result.best.as_mut().unwrap().standing = Standing::SeenOnce;
     let shown = sample.shown(Lang::En);
     assert!(
-        shown.contains("seen once and not confirmed (trial 2)") && !shown.contains("Best (trial"),
+        shown.contains("Not confirmed (trial 2)") && !shown.contains("Best (trial"),
         "{shown}"
     );
 }

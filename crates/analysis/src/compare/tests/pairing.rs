@@ -173,7 +173,7 @@ fn an_invalid_repeat_is_left_out_and_named_and_the_others_decide() {
     assert_eq!(found.reasons.iter().filter(invalid).count(), 1);
     assert_eq!(
         found.why_not[0],
-        "at concurrency=8: 'b' has INVALID runs (failures); look at the server's log"
+        "at concurrency=8: 'b' has INVALID runs (client-late, failures); look at the server's log"
     );
 }
 

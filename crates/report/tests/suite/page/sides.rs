@@ -223,7 +223,7 @@ fn each_kind_of_reason_is_told_once_with_its_first_load() {
 fn a_side_of_invalid_runs_and_a_figure_that_is_contradicted_are_named() {
     let text = text_of(&[4], |run| run.summary.valid = false);
     assert!(
-        text.contains("NOT COMPARABLE") && text.contains("only INVALID runs of b"),
+        text.contains("NOT COMPARABLE") && text.contains("INVALID runs of b"),
         "{text}"
     );
     let text = text_of(&[4], |run| {
