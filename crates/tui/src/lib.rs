@@ -25,6 +25,7 @@ use inferometer_text::Lang;
 use ratatui_core::terminal::Terminal;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use screen::{Footer, Screen, state_text};
+use std::io::Write as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
@@ -88,7 +89,8 @@ impl Drop for Board {
     fn drop(&mut self) {
         if !self.is_shown() {
             for message in &self.lock().messages {
-                eprintln!("{message}");
+                // A terminal that went away hears nothing.
+                let _ = writeln!(std::io::stderr(), "{message}");
             }
         }
     }
