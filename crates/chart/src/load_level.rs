@@ -174,7 +174,7 @@ impl Places {
         let is_inside = |x: f64| {
             known.first().is_some_and(|first| *first < x)
                 && known.last().is_some_and(|last| x < *last)
-                && !known.contains(&x)
+                && known.binary_search_by(|it| it.total_cmp(&x)).is_err()
         };
         samples.retain(|it| it.y.is_some() || is_inside(it.x));
         samples

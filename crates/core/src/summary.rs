@@ -279,11 +279,9 @@ impl Summary {
             DoubtCode::ServerDied,
             DoubtCode::NothingMeasured,
         ];
-        let grave = self
-            .doubts
-            .iter()
-            .filter(|it| it.severity == Severity::Invalid);
-        grave.into_iter().any(|doubt| codes.contains(&doubt.code))
+        let doubts = self.doubts.iter();
+        let mut grave = doubts.filter(|it| it.severity == Severity::Invalid);
+        grave.any(|doubt| codes.contains(&doubt.code))
     }
 
     /// Cards that served it, where that is stated.

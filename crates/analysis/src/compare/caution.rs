@@ -172,8 +172,8 @@ fn different(
 fn plain(name: &str) -> String {
     let name = name.trim_end_matches('/').to_lowercase();
     let name = name.rsplit('/').next().unwrap_or(&name);
-    let tuned = ["-instruct", "-chat"].into_iter();
-    let plain = tuned.filter_map(|end| name.strip_suffix(end)).next();
+    let mut tuned = ["-instruct", "-chat"].into_iter();
+    let plain = tuned.find_map(|end| name.strip_suffix(end));
     plain.unwrap_or(name).to_owned()
 }
 

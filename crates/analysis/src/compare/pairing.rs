@@ -20,9 +20,7 @@ impl Group {
     fn counts(&self) -> impl Fn(&RunSample) -> bool + use<> {
         let valid = self.runs.iter().filter(|run| run.summary.valid);
         let valid: BTreeSet<String> = valid.map(|run| run.point.key()).collect();
-        move |run| {
-            run.summary.valid || run.summary.server_failed() || !valid.contains(&run.point.key())
-        }
+        move |run| run.summary.valid || run.server_failed() || !valid.contains(&run.point.key())
     }
 }
 

@@ -3,7 +3,7 @@
 use super::metric::Metric;
 use super::series::Series;
 use super::short_run::ShortRun;
-use inferometer_core::doubt::Severity;
+use inferometer_core::doubt::{DoubtCode, Severity};
 use inferometer_core::point::Point;
 use inferometer_core::record::Record;
 use inferometer_core::scenario::{Scenario, Shape, SimClock};
@@ -140,6 +140,13 @@ impl RunSample {
     /// Doubts that make it invalid.
     pub(crate) fn invalid_by(&self) -> impl Iterator<Item = RunDoubt<'_>> {
         self.doubts().filter(|it| it.severity == Severity::Invalid)
+    }
+
+    /// Whether it is invalid by what the server did, whoever measured it.
+    pub(crate) fn server_failed(&self) -> bool {
+        let failures = DoubtCode::Failures.into_str();
+        let by_another = |it: RunDoubt<'_>| it.code == failures;
+        self.summary.server_failed() || self.invalid_by().any(by_another)
     }
 
     /// Whether it is the same run once more: computed twice with one seed, or copied. Measured

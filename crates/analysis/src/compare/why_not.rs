@@ -54,7 +54,7 @@ pub enum WhyNot {
         a: Point,
         b: Point,
     },
-    /// A group has only invalid runs of this load.
+    /// A group has invalid runs of this load that cannot be left out.
     Invalid {
         point: Point,
         group: String,
@@ -218,7 +218,7 @@ pub(crate) fn reasons(
 ) -> Vec<WhyNot> {
     let mut found = Vec::new();
     for (name, runs) in [(baseline, a), (group, b)] {
-        // Beside valid runs they do not count.
+        // Beside valid runs only those count in which the server failed.
         if runs.iter().all(|run| run.summary.valid) {
             continue;
         }

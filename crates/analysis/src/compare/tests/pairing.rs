@@ -163,6 +163,17 @@ fn an_invalid_repeat_is_left_out_and_named_and_the_others_decide() {
     spoil(&mut failing.runs[1], DoubtCode::Failures);
     let found = compare(&[a.clone(), failing], &Settings::default());
     assert!(!found.is_answered() && found.left_out.is_empty());
+    // So it is where another tool measured it.
+    let mut foreign = repeats("b", 4, 80.0, 0.005, 2);
+    foreign.runs[1].summary.valid = false;
+    foreign.runs[1].foreign_doubts = vec![ForeignDoubt {
+        code: "failures".to_owned(),
+        severity: Severity::Invalid,
+        text: String::new(),
+        remedy: String::new(),
+    }];
+    let found = compare(&[a.clone(), foreign], &Settings::default());
+    assert!(!found.is_answered() && found.left_out.is_empty());
     // Where no valid one is left, that is the reason, once.
     b.runs
         .iter_mut()
