@@ -77,7 +77,9 @@ impl PastRun {
     /// A condition or a fact, by its name.
     pub fn value(&self, name: &str) -> Option<&str> {
         let known = self.conditions.get(name).or_else(|| self.facts.get(name));
-        known.map(String::as_str)
+        // Of an engine that somebody else started, the server has told.
+        let told = || self.facts.get("server").filter(|_| name == "engine");
+        known.or_else(told).map(String::as_str)
     }
 }
 
@@ -155,9 +157,11 @@ fn facts(
     .filter(|(_, value)| !value.is_empty())
     .collect();
     if let Some(engine) = &environment.engine {
-        let version = engine.version.as_deref().unwrap_or_default();
-        let name = format!("{} {version}", engine.name).trim_end().to_owned();
-        facts.insert("engine".to_owned(), name);
+        facts.extend(
+            environment
+                .engine_name()
+                .map(|it| ("engine".to_owned(), it)),
+        );
         facts.insert("command".to_owned(), engine.command.join(" "));
         if let Some(tokens) = engine.kv_tokens {
             facts.insert("kv-tokens".to_owned(), tokens.to_string());

@@ -27,7 +27,7 @@ pub fn chosen<T>(
         let mut known: BTreeSet<String> = BTreeSet::new();
         all.retain(|one| {
             let own = values(one, name);
-            let meets = own.iter().any(|own| own.eq_ignore_ascii_case(value));
+            let meets = own.iter().any(|own| is_meant(name, own, value));
             known.extend(own);
             meets
         });
@@ -53,6 +53,13 @@ pub fn chosen<T>(
     Ok(all)
 }
 
+/// Whether a value is the one asked for; an engine may be named without its version.
+fn is_meant(name: &str, own: &str, asked: &str) -> bool {
+    let whole = own.eq_ignore_ascii_case(asked);
+    let first = own.split([' ', ',']).next().unwrap_or(own);
+    whole || (["engine", "server"].contains(&name) && first.eq_ignore_ascii_case(asked))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,6 +70,7 @@ mod tests {
         let values = |one: &(&str, u32), name: &str| match name {
             "model" => vec![one.0.to_owned()],
             "load" => vec![one.1.to_string()],
+            "engine" => vec![format!("vllm 0.{}.0", one.1)],
             _ => Vec::new(),
         };
         let only = |texts: &[&str]| -> Vec<Condition> {
@@ -70,6 +78,9 @@ mod tests {
         };
         let found = chosen(all.clone(), &only(&["model=M", "load=7"]), values).unwrap();
         assert_eq!(found, [("m", 7)]);
+        let named = |engine: &str| chosen(all.clone(), &only(&[engine]), values).unwrap().len();
+        assert_eq!(named("engine=vLLM"), 20, "without a version");
+        assert_eq!(named("engine=vllm 0.3.0"), 1);
         let error = |text: &str| {
             let refused = chosen(all.clone(), &only(&[text]), values);
             refused.unwrap_err().to_string()

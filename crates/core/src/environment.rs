@@ -141,6 +141,23 @@ pub struct Probe {
     pub refused_fields: Vec<String>,
 }
 
+impl Environment {
+    /// The engine and its version: as it was started, else as the server told, without the
+    /// framework that carries it.
+    pub fn engine_name(&self) -> Option<String> {
+        match &self.engine {
+            Some(engine) => {
+                let version = engine.version.as_deref().unwrap_or_default();
+                Some(format!("{} {version}", engine.name).trim_end().to_owned())
+            }
+            None => {
+                let told = self.server.software.as_deref()?;
+                Some(told.split(", ").next().unwrap_or(told).to_owned())
+            }
+        }
+    }
+}
+
 /// Names of the limit of output tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -67,6 +67,18 @@ impl FirstWave {
         }
     }
 
+    /// How many turns of a session with so many are had: that of each stream's first ends early, by
+    /// as much for one as for another, so that sessions end and begin as often as after hours.
+    pub fn turns(&self, number: u64, turns: u32) -> u32 {
+        if self.first(number).is_none() {
+            return turns;
+        }
+        // Even parts of any number of streams, and not in the order of the streams.
+        let golden = (5.0_f64.sqrt() - 1.0) / 2.0;
+        let share = (golden * (number as f64 + 0.5)).fract();
+        ((f64::from(turns) * share) as u32 + 1).min(turns)
+    }
+
     /// What is asked for of an answer that would have `tokens`.
     pub fn tokens(&self, number: u64, tokens: u32) -> u32 {
         let share = self.first(number).map_or(1.0, |first| first.share);
@@ -143,6 +155,20 @@ mod tests {
         let left: u32 = asked(&wave, 39, tokens).iter().sum();
         // On average half of each is still to come.
         assert!((8_500..10_500).contains(&left), "{left}");
+    }
+
+    #[test]
+    fn first_sessions_end_after_each_number_of_turns_equally_often() {
+        let wave = FirstWave::of_own_sessions(100);
+        let mut ends = [0; 5];
+        for number in 0..100 {
+            ends[wave.turns(number, 5) as usize - 1] += 1;
+        }
+        assert!(
+            ends.iter().all(|count| (19..=21).contains(count)),
+            "{ends:?}"
+        );
+        assert_eq!([wave.turns(100, 5), wave.turns(7, 1)], [5, 1]);
     }
 
     #[test]

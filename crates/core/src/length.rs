@@ -108,6 +108,16 @@ impl Distribution {
         }
     }
 
+    /// What hardly any draw exceeds.
+    pub fn almost_all(self) -> f64 {
+        match self {
+            Distribution::Fixed(length) | Distribution::Uniform(_, length) => f64::from(length),
+            Distribution::Normal(mean, std) | Distribution::Lognormal(mean, std) => {
+                mean + 2.5 * std
+            }
+        }
+    }
+
     /// Expected length, for estimates of time and memory.
     pub fn mean(self) -> f64 {
         match self {

@@ -9,13 +9,14 @@ use std::time::Duration;
 /// What the load must have done before the window opens.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Opening {
-    /// Requests that must have ended: each stream has had its first answer.
+    /// Requests that must have ended: each stream has had its first answer, or as many as a mean
+    /// session has: sessions then end as often as later.
     ended: u64,
     /// Least time: a warm-up by time, the spread of the streams, the rise of the rate.
     elapsed: Duration,
     /// An open loop must have held its rate for a mean latency.
     for_a_latency: bool,
-    /// Turns of a mean session, and the pause between two: as long as the first sessions have
+    /// Turns of a long session, and the pause between two: as long as the first sessions have
     /// not had their last turns, fewer arrive than will.
     turns: f64,
     think: Duration,
@@ -25,8 +26,9 @@ pub struct Opening {
 }
 
 impl Opening {
-    /// Absent for a load that has no window: one without a warm-up, a burst, a trace.
-    pub fn of(load: &Load) -> Option<Opening> {
+    /// Absent for a load that has no window: one without a warm-up, a burst, a trace. Of turns
+    /// and pauses of sessions that only the data knows, nothing is expected.
+    pub fn of(load: &Load, talk: Option<&Conversation>) -> Option<Opening> {
         if load.warmup.is_none() {
             return None;
         }
@@ -34,52 +36,49 @@ impl Opening {
             Warmup::Requests(count) => (count, Duration::ZERO),
             Warmup::Time(span) => (1, span.0),
         };
+        let turns = talk.and_then(|talk| match talk.turns {
+            Some(LengthSpec::Drawn(turns)) => Some(turns),
+            Some(LengthSpec::Histogram(_)) | None => None,
+        });
+        let think = talk.and_then(|talk| talk.think);
+        let think = think.map_or(Duration::ZERO, |think| think.0);
+        let extent = load.extent;
+        let planned = extent.requests().unwrap_or(u64::MAX);
         match load.shape {
             Shape::Closed {
                 concurrency,
                 stagger,
-            } => Some(Opening {
-                ended: requests.max(u64::from(concurrency)),
-                elapsed: match stagger {
-                    Stagger::Over(span) => time.max(span.0),
-                    Stagger::Auto | Stagger::None => time,
-                },
-                for_a_latency: false,
-                turns: 1.0,
-                think: Duration::ZERO,
-                most_sent: u64::MAX,
-            }),
+            } => {
+                let streams = u64::from(concurrency);
+                let mean = turns.map_or(1.0, |turns| turns.mean().max(1.0));
+                let sessions = (streams as f64 * mean).ceil() as u64;
+                Some(Opening {
+                    ended: requests.max(sessions.min(planned.max(streams))),
+                    elapsed: match stagger {
+                        Stagger::Over(span) => time.max(span.0),
+                        Stagger::Auto => time.max(think),
+                        Stagger::None => time,
+                    },
+                    for_a_latency: false,
+                    turns: 1.0,
+                    think: Duration::ZERO,
+                    most_sent: u64::MAX,
+                })
+            }
             Shape::Open { rate, ramp, .. } if !rate.is_infinite() => {
                 let rise = ramp.map_or(Duration::ZERO, |ramp| ramp.over.0);
-                let extent = load.extent;
-                let planned = extent.requests().unwrap_or(u64::MAX);
                 let in_time = extent.duration().map(|span| rate.0 * span.0.as_secs_f64());
                 let planned = planned.min(in_time.map_or(u64::MAX, |count| count as u64));
                 Some(Opening {
                     ended: requests,
                     elapsed: time.max(rise),
                     for_a_latency: true,
-                    turns: 1.0,
-                    think: Duration::ZERO,
+                    turns: turns.map_or(1.0, |turns| turns.almost_all().max(1.0)),
+                    think,
                     most_sent: requests.max(planned),
                 })
             }
             Shape::Open { .. } | Shape::Replay { .. } => None,
-        }
-    }
-
-    /// The same where arrivals are those of sessions. Of turns and pauses that only the data
-    /// knows, nothing is expected.
-    pub fn of_sessions(self, talk: Option<&Conversation>) -> Opening {
-        let turns = talk.and_then(|talk| match &talk.turns {
-            Some(LengthSpec::Drawn(turns)) => Some(turns.mean()),
-            Some(LengthSpec::Histogram(_)) | None => None,
-        });
-        let think = talk.and_then(|talk| talk.think);
-        Opening {
-            turns: turns.map_or(1.0, |turns| turns.max(1.0)),
-            think: think.map_or(Duration::ZERO, |think| think.0),
-            ..self
         }
     }
 
@@ -155,7 +154,7 @@ mod tests {
     fn opening(toml: &str) -> Option<Opening> {
         let toml = format!("[load]\n{toml}");
         let scenario = Options::from_toml(&toml).unwrap().resolve().unwrap();
-        Opening::of(&scenario.load)
+        Opening::of(&scenario.load, None)
     }
 
     fn so_far(seconds: f64, sent: u64, ended: u64) -> LoadSoFar {
@@ -211,8 +210,8 @@ mod tests {
         let toml = "[load]\nrate = 1\nrequests = 6000\n[work]\nturns = '6'\nthink = '30s'";
         let scenario = Options::from_toml(toml).unwrap().resolve().unwrap();
         let talk = scenario.work.conversation.as_ref();
-        let single = Opening::of(&scenario.load).unwrap();
-        let opening = single.of_sessions(talk);
+        let single = Opening::of(&scenario.load, None).unwrap();
+        let opening = Opening::of(&scenario.load, talk).unwrap();
         // Answers of 2 s: a session lasts 162.
         let after = |seconds: f64| {
             let mut load = LoadSoFar::default();
@@ -225,6 +224,29 @@ mod tests {
         assert!(single.is_due(&after(8.0)));
         assert!(!opening.is_due(&after(150.0)));
         assert!(opening.is_due(&after(180.0)));
+    }
+
+    #[test]
+    fn sessions_that_differ_are_waited_for_up_to_the_long_ones() {
+        let toml =
+            "[load]\nrate = 1\nrequests = 6000\n[work]\nturns = 'uniform(2,10)'\nthink = '30s'";
+        let scenario = Options::from_toml(toml).unwrap().resolve().unwrap();
+        let opening = Opening::of(&scenario.load, scenario.work.conversation.as_ref()).unwrap();
+        let settled = opening.settled_after(Duration::from_secs(2));
+        assert_eq!(settled, Duration::from_secs(10 * 2 + 9 * 30));
+    }
+
+    #[test]
+    fn streams_of_sessions_have_had_a_session_each_unless_few_requests_are_planned() {
+        let ended = |requests: u32| {
+            let toml = format!(
+                "[load]\nconcurrency = 32\nrequests = {requests}\n[work]\nturns = 'uniform(2,10)'\nthink = '3s'"
+            );
+            let scenario = Options::from_toml(&toml).unwrap().resolve().unwrap();
+            let talk = scenario.work.conversation.as_ref();
+            Opening::of(&scenario.load, talk).unwrap().warmup_requests()
+        };
+        assert_eq!([ended(600), ended(100), ended(10)], [192, 100, 32]);
     }
 
     #[test]

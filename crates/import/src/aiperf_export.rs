@@ -1,9 +1,9 @@
 //! AIPerf's `profile_export_aiperf.json`: statistics by metric, in nested objects.
 
 use crate::aiperf_metrics;
-use crate::builder::ResultBuilder;
+use crate::builder::{OBSERVED, ResultBuilder};
 use crate::label::Field;
-use crate::quantity::{Quantity, Unit, finite};
+use crate::quantity::{Quantity, Unit, finite, number};
 use crate::result::{ImportedResult, Tool};
 use crate::unread::{UnreadReason, has_numbers};
 use serde_json::{Map, Value};
@@ -41,6 +41,8 @@ pub(crate) fn result(object: &Map<String, Value>, lines: (usize, usize)) -> Opti
         });
         aiperf_metrics::set(&mut builder, key, unit, &stats.collect::<Vec<_>>());
     }
+    set_cancelled(&mut builder, object);
+    set_observed(&mut builder, object);
     let config = object.get("input_config");
     let load = config.and_then(|config| config.get("loadgen")).or(config);
     // Since 0.13 a run has phases, of which the last is measured.
@@ -78,4 +80,51 @@ pub(crate) fn result(object: &Map<String, Value>, lines: (usize, usize)) -> Opti
     }
     found.label = model.map(|model| inferometer_text::hostile::printable(model, 200));
     Some(found)
+}
+
+/// Takes what was given up by wish (`--request-cancellation-rate`) out of the failed.
+fn set_cancelled(builder: &mut ResultBuilder, object: &Map<String, Value>) {
+    let kinds = object.get("error_summary").and_then(Value::as_array);
+    let cancelled = kinds.into_iter().flatten().filter(|kind| {
+        let name = kind.pointer("/error_details/type").and_then(Value::as_str);
+        name == Some("RequestCancellationError")
+    });
+    let cancelled = cancelled
+        .filter_map(|kind| kind.get("count")?.as_u64())
+        .sum();
+    let requests = &mut builder.summary.requests;
+    if let Some(failed) = requests
+        .failed
+        .filter(|failed| (1..=*failed).contains(&cancelled))
+    {
+        requests.failed = Some(failed - cancelled);
+        requests.cut = Some(cancelled);
+    }
+}
+
+/// Rates are over the time that was observed, which is longer than that of the requests where the
+/// last of them failed.
+fn set_observed(builder: &mut ResultBuilder, object: &Map<String, Value>) {
+    let [start, end] =
+        ["start_time", "end_time"].map(|key| second_of_day(object.get(key)?.as_str()?));
+    let Some((start, end)) = start.zip(end) else {
+        return;
+    };
+    let observed = (end - start).rem_euclid(86_400.0);
+    let summary = &mut builder.summary;
+    let (Some(rate), Some(ok)) = (summary.throughput.requests_per_s, summary.requests.ok) else {
+        return;
+    };
+    let explains = |seconds: f64| (rate * seconds / ok as f64 - 1.0).abs() < 0.005;
+    if explains(observed) {
+        summary.other.insert(OBSERVED.to_owned(), number(observed));
+    }
+}
+
+/// Of `2026-11-18T12:11:01.119646`.
+fn second_of_day(time: &str) -> Option<f64> {
+    let (_, clock) = time.split_once('T')?;
+    let mut parts = clock.splitn(3, ':').map(|part| part.parse::<f64>().ok());
+    let (hours, minutes, seconds) = (parts.next()??, parts.next()??, parts.next()??);
+    Some(3_600.0 * hours + 60.0 * minutes + seconds)
 }

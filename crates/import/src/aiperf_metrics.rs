@@ -60,6 +60,13 @@ pub(crate) fn field(name: &str) -> Option<Field> {
         .or((key == "effective_concurrency").then_some(Field::BareConcurrency))
 }
 
+/// The share of requests that met the objectives.
+fn is_attainment(name: &str) -> bool {
+    name.to_lowercase()
+        .replace(' ', "_")
+        .starts_with("good_request_fraction")
+}
+
 fn is_unit(text: &str) -> bool {
     Unit::of_word(text).is_some()
         || matches!(
@@ -86,6 +93,10 @@ pub(crate) fn set(
                 continue;
             }
             (Some(Field::Of(..)), None) => None,
+            (None, Some(Stat::Mean)) if is_attainment(name) => {
+                builder.summary.slo.get_or_insert_default().attainment = Some(quantity.value);
+                continue;
+            }
             // The mean of what is in flight, over time.
             (Some(field), Some(Stat::Mean)) => Some(field),
             _ => None,

@@ -22,6 +22,7 @@ pub(crate) struct Requests {
     lines: Option<(usize, usize)>,
     ok: u64,
     failed: u64,
+    cancelled: u64,
     begin_ns: Option<f64>,
     end_ns: Option<f64>,
     values: [Vec<f64>; SAMPLES.len()],
@@ -42,6 +43,11 @@ impl Requests {
         let metadata = object.get("metadata");
         let fact = |name: &str| metadata.and_then(|metadata| metadata.get(name));
         if fact("benchmark_phase").and_then(Value::as_str) == Some("warmup") {
+            return;
+        }
+        // Somebody wished that.
+        if fact("was_cancelled").and_then(Value::as_bool) == Some(true) {
+            self.cancelled += 1;
             return;
         }
         if object.get("error").is_some_and(|error| !error.is_null()) {
@@ -76,6 +82,7 @@ impl Requests {
         let mut builder = ResultBuilder::default();
         builder.summary.requests.ok = Some(self.ok);
         builder.summary.requests.failed = Some(self.failed);
+        builder.summary.requests.cut = Some(self.cancelled).filter(|count| *count > 0);
         let window = self
             .end_ns
             .zip(self.begin_ns)

@@ -6,7 +6,7 @@ use crate::assumption::Assumption;
 use crate::doubt::RepeatedNumber;
 use crate::label::{Field, Label, Sample};
 use crate::quantity::{Quantity, Unit, convert, count, number};
-use crate::summary::{ImportedSlo, ImportedSummary, Spread, Stat};
+use crate::summary::{ImportedSummary, Spread, Stat};
 use crate::unread::UnreadReason;
 use inferometer_text::hostile::printable;
 use serde_json::Value;
@@ -17,6 +17,9 @@ const LONGEST_NAME: usize = 80;
 const MOST_UNREAD: usize = 100;
 /// Numbers of one result; no tool prints as many.
 const MOST_NUMBERS: usize = 1000;
+
+/// Where the time is kept that a tool's rates are over, in seconds, if it is not its window.
+pub(crate) const OBSERVED: &str = "observed_s";
 
 /// Name of the mean time between an answer and the next turn of its conversation.
 pub(crate) const TURN_DELAY: &str = "turn delay (ms)";
@@ -257,10 +260,7 @@ impl ResultBuilder {
             Field::InputCharsPerS => summary.throughput.input_chars_per_s = Some(value),
             Field::OutputCharsPerS => summary.throughput.output_chars_per_s = Some(value),
             Field::Goodput => {
-                summary.slo = Some(ImportedSlo {
-                    attainment: None,
-                    goodput_per_s: Some(value),
-                });
+                summary.slo.get_or_insert_default().goodput_per_s = Some(value);
             }
             Field::InputChars => point("input_chars"),
             Field::AskChars => point("ask_chars"),

@@ -2,7 +2,7 @@
 //! each, people make one of them by hand, and paste a block twice.
 
 use crate::result::{ImportedResult, Tool};
-use crate::rounding::is_same;
+use crate::rounding::{is_same, is_same_time};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -142,13 +142,19 @@ fn same_load(a: &ImportedResult, b: &ImportedResult) -> bool {
 /// All numbers that both have are alike, and there are some.
 fn agree(a: &ImportedResult, b: &ImportedResult) -> bool {
     let (a, b) = (numbers(a), numbers(b));
-    let mut shared = a.iter().filter_map(|(name, a)| Some((a, b.get(name)?)));
+    let mut shared = a
+        .iter()
+        .filter_map(|(name, a)| Some((name, a, b.get(name)?)));
     let first = shared.next();
-    first.into_iter().chain(shared).all(|(a, b)| alike(*a, *b)) && first.is_some()
+    (first.into_iter().chain(shared)).all(|(name, a, b)| alike(name, *a, *b)) && first.is_some()
 }
 
-pub(crate) fn alike(a: f64, b: f64) -> bool {
-    (a - b).abs() <= TOLERANCE * a.abs().max(b.abs()) || is_same(a, b)
+pub(crate) fn alike(name: &str, a: f64, b: f64) -> bool {
+    let is_rounded = match name.contains("_ms") {
+        true => is_same_time(a, b),
+        false => is_same(a, b),
+    };
+    (a - b).abs() <= TOLERANCE * a.abs().max(b.abs()) || is_rounded
 }
 
 /// All that a block says, if it is enough to be known again.

@@ -75,7 +75,7 @@ fn tables_against_blocks(results: &[ImportedResult]) -> Vec<(usize, ImportDoubt)
         let (row, of_block) = (numbers(&results[at]), numbers(block));
         let differences = row.into_iter().filter_map(|(name, value)| {
             let other = *of_block.get(&name)?;
-            (!alike(value, other)).then_some((name, value, other))
+            (!alike(&name, value, other)).then_some((name, value, other))
         });
         // What the block has copied says nothing against the table.
         let (copied, differing): (Vec<_>, Vec<_>) =

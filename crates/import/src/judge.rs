@@ -1,6 +1,6 @@
 //! Doubts about one result: what its own numbers cannot all be.
 
-use crate::builder::TURN_DELAY;
+use crate::builder::{OBSERVED, TURN_DELAY};
 use crate::doubt::ImportDoubt;
 use crate::doubt_texts::ImportDoubtText as Text;
 use crate::label::is_account;
@@ -256,6 +256,9 @@ fn overload(summary: &ImportedSummary, rate: Option<f64>) -> Option<ImportDoubt>
     let requests = &summary.requests;
     let count = requests.planned.or(requests.ok).filter(|n| *n > 0)? as f64;
     let done = summary.throughput.requests_per_s.filter(|it| *it > 0.0)?;
+    // A rate that the counts contradict decides nothing against the server.
+    let counted = requests.ok.zip(summary.window_s.filter(|it| *it > 0.0));
+    let done = counted.map_or(done, |(ok, window_s)| done.max(ok as f64 / window_s));
     let first_s = summary.latency.ttft_ms.as_ref().and_then(|it| it.mean);
     let answer_s = (mean_latency_ms(summary).unwrap_or(0.0) - first_s.unwrap_or(0.0)) / 1000.0;
     let window_s = count / offered + LAST_ANSWERS * answer_s.max(0.0);
@@ -326,9 +329,17 @@ pub(crate) fn disordered_percentiles(summary: &ImportedSummary) -> Vec<ImportDou
 pub(crate) fn inconsistent(summary: &ImportedSummary) -> Vec<ImportDoubt> {
     let throughput = &summary.throughput;
     let tokens = &summary.tokens;
-    let window = summary.window_s.filter(|window| *window > 0.0);
+    let observed = summary.other.get(OBSERVED).and_then(Value::as_f64);
+    let window = (observed.or(summary.window_s)).filter(|window| *window > 0.0);
     let per_second = |total: Option<u64>| Some(total? as f64 / window?);
+    // A time that is written in tenths of a second is as rough.
+    let rough_window = window.filter(|window| window.fract() != 0.0);
+    let rough_window = rough_window.map_or(0.0, |window| half_unit(window) / window);
     let rate = throughput.requests_per_s;
+    // Of those under way at both ends of a window, tools count some as ended in it and some not.
+    let at_ends = (summary.concurrency.mean.zip(summary.requests.ok))
+        .filter(|(_, ok)| summary.requests.cut.is_some() && *ok > 0)
+        .map_or(0.0, |(mean, ok)| mean / ok as f64);
     // Where the rate is printed with two digits, its product is as rough.
     let rough = rate
         .filter(|rate| *rate > 0.0)
@@ -365,11 +376,29 @@ pub(crate) fn inconsistent(summary: &ImportedSummary) -> Vec<ImportDoubt> {
             product,
             rough + rounded,
         ),
-        (OutputThroughput, output, OutputOverTime, of_output, 0.0),
-        (InputThroughput, input, InputOverTime, of_input, 0.0),
+        (
+            OutputThroughput,
+            output,
+            OutputOverTime,
+            of_output,
+            rough_window,
+        ),
+        (
+            InputThroughput,
+            input,
+            InputOverTime,
+            of_input,
+            rough_window,
+        ),
         (TotalThroughput, total, SumOfBoth, sum, 0.0),
         (OutputThroughput, output, TotalThroughput, least_total, 0.0),
-        (Qps, rate, RequestsOverTime, ended_per_second, rough),
+        (
+            Qps,
+            rate,
+            RequestsOverTime,
+            ended_per_second,
+            rough + rough_window + at_ends,
+        ),
     ]
     .into_iter()
     .filter_map(|(name, printed, from, follows, rough)| {

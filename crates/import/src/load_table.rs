@@ -138,7 +138,8 @@ pub(crate) fn read(table: &TextTable, notes: &mut Notes<'_>) -> Vec<ImportedResu
 /// Tools that print one table over several loads.
 fn tool(table: &TextTable) -> Tool {
     let has = |name: &str| table.rows[0].iter().any(|cell| cell == name);
-    if has("Gen. (toks/s)") || has("Gen/s") || has("Gen. tok/s") {
+    let own = ["Gen. (toks/s)", "Gen/s", "Gen. tok/s", "Avg Inp.TPS"];
+    if own.into_iter().any(has) {
         Tool::Evalscope
     } else if has("Benchmark Strategy") {
         Tool::Guidellm

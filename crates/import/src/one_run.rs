@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 
 /// Numbers that two results must share to be of one run.
 const LEAST_SHARED: usize = 5;
+/// The same where one lies in a folder above the tool's own of the other: all must then be equal.
+const LEAST_SHARED_ABOVE: usize = 3;
 /// Share of them that must agree.
 const LEAST_AGREEING: f64 = 0.8;
 /// How far numbers may differ beside rounding.
@@ -36,13 +38,14 @@ enum Kind {
     Page,
 }
 
-fn kind(file: &str) -> Kind {
+fn kind(found: &ImportedResult) -> Kind {
+    let file = &found.file;
     let first = file.split(" + ").next().unwrap_or(file);
     let end = Path::new(first).extension().unwrap_or_default();
     match &*end.to_string_lossy().to_lowercase() {
         "json" => Kind::Json,
         "csv" | "tsv" => Kind::Csv,
-        "jsonl" if first.ends_with("profile_export.jsonl") => Kind::Requests,
+        "jsonl" if found.tool == Tool::Aiperf => Kind::Requests,
         "jsonl" => Kind::Json,
         "db" => Kind::Requests,
         "html" | "htm" => Kind::Page,
@@ -58,11 +61,11 @@ pub(crate) fn joined(mut results: Vec<ImportedResult>) -> Vec<ImportedResult> {
     // Of equal files the tool's own of the run, then the one that lies nearest.
     results.sort_by_cached_key(|found| {
         let depth = Path::new(&found.file).iter().count();
-        (kind(&found.file), own_folder(found).is_none(), depth)
+        (kind(found), own_folder(found).is_none(), depth)
     });
     let mut joined: Vec<Joined> = Vec::new();
     for result in results {
-        let kind = kind(&result.file);
+        let kind = kind(&result);
         // Equal numbers, then a name in common, decide between repeats that agree.
         let stem = stem(&result.file);
         let named = joined.iter_mut().filter(|run| run.takes(&result, kind));
@@ -209,11 +212,24 @@ impl Joined {
         if is_table {
             return shared.len() >= LEAST_SHARED && shared.iter().all(is_exact);
         }
+        if self.lies_below(other) && self.is_told_by(other) {
+            return true;
+        }
         let agreeing = shared
             .iter()
             .filter(|(name, mine, more)| agree(name, *mine, *more))
             .count();
         shared.len() >= LEAST_SHARED && agreeing as f64 >= LEAST_AGREEING * shared.len() as f64
+    }
+
+    /// Whether a tool put this run into a folder of its own, and the other into one above it.
+    fn lies_below(&self, other: &ImportedResult) -> bool {
+        let above = Path::new(&other.file).parent();
+        own_folder(&self.result)
+            .zip(above)
+            .is_some_and(|(own, above)| {
+                self.result.tool == other.tool && own != above && own.starts_with(above)
+            })
     }
 
     /// Whether all numbers that both have are the same: two runs never have that.
@@ -223,7 +239,11 @@ impl Joined {
         };
         let shared = stated_by_both(&self.result, mine, other, more);
         let is_equal = |(name, a, b): &(&str, f64, f64)| is_equal(name, *a, *b);
-        shared.len() >= LEAST_SHARED && shared.iter().all(is_equal)
+        let least = match self.lies_below(other) {
+            true => LEAST_SHARED_ABOVE,
+            false => LEAST_SHARED,
+        };
+        shared.len() >= least && shared.iter().all(is_equal)
     }
 
     /// Whether a file tells of this run. A second one of a kind may be another run like it, and
@@ -245,6 +265,11 @@ impl Joined {
         };
         for (name, kept, ignored) in shared(mine, more) {
             let is_derived = derived(&own.derived, name) || derived(&other.derived, name);
+            // Of requests the time from the first to the last is known, not the tool's window.
+            let is_derived = is_derived || kind == Kind::Requests && name == "window_s";
+            // Some count among the failed what was given up by wish.
+            let given_up = mine.requests.cut.unwrap_or(0) as f64;
+            let is_derived = is_derived || name == "requests.failed" && ignored == kept + given_up;
             if !is_derived && !agree(name, kept, ignored) {
                 let name = format!("{name} ({})", file_name(&other.file));
                 own.twice.push(RepeatedNumber {

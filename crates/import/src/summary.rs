@@ -207,7 +207,7 @@ pub struct ImportedTokens {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ImportedSlo {
-    /// Not printed by other tools.
+    /// Share of requests that met the objectives.
     pub attainment: Option<f64>,
     /// Requests/s that met the objectives.
     pub goodput_per_s: Option<f64>,

@@ -140,6 +140,9 @@ fn told(text: &str) -> Option<Told> {
         let Some((before, behind)) = text.split_once(word) else {
             continue;
         };
+        if let Some(errors) = errors_beside(behind) {
+            return (errors > 0).then_some(Told::Count(errors));
+        }
         if !has_failed(behind) {
             continue;
         }
@@ -154,6 +157,13 @@ fn told(text: &str) -> Option<Told> {
         };
     }
     has_status(&text).then_some(Told::One)
+}
+
+/// `47 valid requests and 3 errors`.
+fn errors_beside(behind: &str) -> Option<u64> {
+    let rest = behind.strip_prefix(" and ")?;
+    let (errors, rest) = rest.split_once(' ')?;
+    rest.starts_with("error").then(|| errors.parse().ok())?
 }
 
 /// `failed`, `12 was refused: …`: what became of a request, behind the word for it.
@@ -203,6 +213,11 @@ mod tests {
             ("3 of 100 requests were rejected", Some(Told::Count(3))),
             ("5 个请求失败", Some(Told::Count(5))),
             ("Failed requests: 7", Some(Told::Count(7))),
+            (
+                "Processed 47 valid requests and 3 errors (50 total).",
+                Some(Told::Count(3)),
+            ),
+            ("50 valid requests and 0 errors (50 total)", None),
             ("Request rejected: queue is full", Some(Told::One)),
             ("request 3 refused: sorry", Some(Told::One)),
             (

@@ -196,6 +196,15 @@ impl<T> Setup<T> {
         }
     }
 
+    /// Turns of the session at a place of the load.
+    pub(crate) fn turns(&self, place: RequestPlace) -> u32 {
+        let turns = self.jobs.turns(self.work_session(place)).max(1);
+        match (place.stage, &self.first_wave) {
+            (Stage::Warmup, Some(wave)) => wave.turns(place.session, turns),
+            _ => turns,
+        }
+    }
+
     fn cancel_after(&self, index: u64) -> Option<Duration> {
         let (cancel, seed) = self.cancel?;
         let is_drawn = rng(seed, Dimension::Cancel, index).random::<f64>() < cancel.share;
@@ -279,7 +288,7 @@ impl<T> Setup<T> {
             rank: self.rank,
             session: talks.then_some(session),
             turn: talks.then_some(turn),
-            turns: talks.then(|| self.jobs.turns(work_session).max(1)),
+            turns: talks.then(|| self.turns(place)),
             stage,
             due,
             // Nobody counted what the server itself had said.

@@ -66,20 +66,20 @@ fn sessions<T: Transport + Send + Sync>(
             (0, Hold::Auto) => (Stage::Hold, u64::MAX),
             (left, _) => (stage, left),
         };
+        let place = RequestPlace {
+            session,
+            turn: 0,
+            turns: 1,
+            index: next,
+            stage,
+        };
         let turns = match setup.conversation {
-            Some(_) if !wakes => setup.jobs.turns(session).max(1),
+            Some(_) if !wakes => setup.turns(place),
             _ => 1,
         };
         let turns = u32::try_from(left).unwrap_or(u32::MAX).min(turns);
-        let index = next;
         next += u64::from(turns);
-        Some(RequestPlace {
-            session,
-            turn: 0,
-            turns,
-            index,
-            stage,
-        })
+        Some(RequestPlace { turns, ..place })
     })
 }
 

@@ -6,6 +6,10 @@ inferometer_text::texts! {
         Search => "search: name, label, tag, model, engine, verdict, date", "搜索：名称、标签、标记、模型、引擎、结论、日期";
         AllVerdicts => "all verdicts", "全部结论";
         FolderGone => "{folder} is not there any more; its results are listed again when it comes back.", "{folder} 已不存在；恢复后会重新列出其中的结果。";
+        AllModels => "all models", "全部模型";
+        AllEngines => "all engines", "全部引擎";
+        FromDay => "from", "从";
+        UntilDay => "until", "至";
         AllTags => "all tags", "全部标记";
         AllKinds => "all kinds", "全部类型";
         Choose => "compare", "对比";
@@ -36,6 +40,7 @@ inferometer_text::texts! {
     pub enum LiveText {
         Waiting => "waiting for the first requests to end", "等待首批请求结束";
         Running => "running", "进行中";
+        Simulated => "simulated engine", "模拟引擎";
         Away => "the server of this page does not answer; trying again", "页面服务无响应，正在重试";
         Ended => "the run has ended; its report is in its folder", "运行已结束；报告在其目录中";
         End => "End the run", "结束运行";

@@ -67,7 +67,7 @@ fn opening(rate: Rate, requests: u32) -> Option<Opening> {
     options.load.requests = Some(Count(requests.into()));
     let scenario = options.resolve();
     let scenario = scenario.expect("a rate and a number that are within their limits");
-    Opening::of(&scenario.load)
+    Opening::of(&scenario.load, None)
 }
 
 /// What a request is to the load.

@@ -11,7 +11,7 @@ use inferometer_page::number;
 use inferometer_text::Lang;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 /// Name and version of the form that `runs --format json` prints.
@@ -30,8 +30,11 @@ pub struct KnownResult {
     pub label: Option<String>,
     /// Facts given by the user.
     pub tags: BTreeMap<String, String>,
-    /// Model, engine, its version and the server's own name for itself, as its first run has them.
-    pub server: Vec<String>,
+    /// What answered, as its first run has it; of an import all that are named.
+    pub models: BTreeSet<String>,
+    pub engines: BTreeSet<String>,
+    /// What else it is found by.
+    pub words: Vec<String>,
     /// Wall time of its beginning, RFC 3339.
     pub started: Option<String>,
     pub state: RunState,
@@ -54,7 +57,9 @@ impl KnownResult {
             path: PathBuf::new(),
             label: None,
             tags: BTreeMap::new(),
-            server: Vec::new(),
+            models: BTreeSet::new(),
+            engines: BTreeSet::new(),
+            words: Vec::new(),
             started: None,
             state,
             what,

@@ -6,7 +6,7 @@ mod ladder;
 mod run;
 
 pub use ladder::{Ladder, Step, StepState, load_of, study_time_left};
-pub use run::{Doubts, Phase, RunNow, time_left};
+pub use run::{About, Doubts, Phase, RunNow, time_left};
 
 use crate::error::RunnerError;
 use inferometer_store::journal::is_being_written;

@@ -73,13 +73,30 @@ pub enum Hosting {
 
 /// The index, opened in one language and switched in the browser.
 pub fn index(entries: &[Entry], hosting: Hosting, lang: Lang) -> String {
-    let tags: BTreeSet<String> = entries
-        .iter()
-        .flat_map(|entry| tags(&entry.result))
-        .collect();
-    let tags: String = (tags.iter())
-        .map(|tag| format!("<option>{}</option>", escaped(tag)))
-        .collect();
+    let results = || entries.iter().map(|entry| &entry.result);
+    let filters = [
+        filter(
+            "model",
+            SiteText::AllModels,
+            results().flat_map(models),
+            lang,
+        ),
+        filter(
+            "engine",
+            SiteText::AllEngines,
+            results().flat_map(engines),
+            lang,
+        ),
+        filter("tag", SiteText::AllTags, results().flat_map(tags), lang),
+    ]
+    .concat();
+    let day = |id: &str, name: SiteText| {
+        format!(
+            "<label class=\"faint\">{} <input type=\"date\" id=\"{id}\"></label>",
+            both(name)
+        )
+    };
+    let days = day("from", SiteText::FromDay) + &day("until", SiteText::UntilDay);
     let kinds: String = [
         RunsText::Run,
         RunsText::Sweep,
@@ -127,7 +144,7 @@ pub fn index(entries: &[Entry], hosting: Hosting, lang: Lang) -> String {
          <div class=\"bar\"><input type=\"search\" id=\"search\" {search}>\
          <select id=\"kind\" aria-label=\"{kind_name}\">{all_kinds}{kinds}</select>\
          <select id=\"verdict\" aria-label=\"{verdict_name}\">{all_verdicts}{verdicts}</select>\
-         <select id=\"tag\" aria-label=\"{tag_name}\">{all_tags}{tags}</select>\
+         {filters}{days}\
          <span class=\"faint\" id=\"shown\"></span>\
          <button id=\"language\" type=\"button\">中文 / English</button>\
          <button id=\"theme\" type=\"button\">{theme}</button></div>\n\
@@ -143,11 +160,9 @@ pub fn index(entries: &[Entry], hosting: Hosting, lang: Lang) -> String {
         theme = both(ControlText::Theme),
         search = attributes(SiteText::Search),
         all_kinds = option(SiteText::AllKinds, ""),
-        all_tags = option(SiteText::AllTags, ""),
         all_verdicts = option(SiteText::AllVerdicts, ""),
         kind_name = RunsText::Kind.text(lang),
         verdict_name = RunsText::Verdict.text(lang),
-        tag_name = SiteText::Tags.text(lang),
         comparison = both(SiteText::Comparison),
         choose = both(SiteText::ChooseTwo),
         not_a_test = both(SiteText::NotATest),
@@ -164,6 +179,20 @@ pub fn index(entries: &[Entry], hosting: Hosting, lang: Lang) -> String {
     );
     let title = format!("{} · Inferometer", SiteText::Title.text(lang));
     document(&title, &body, lang)
+}
+
+/// A choice among what the results have; none where there is nothing to choose.
+fn filter(id: &str, all: SiteText, found: impl Iterator<Item = String>, lang: Lang) -> String {
+    let found: BTreeSet<String> = found.collect();
+    let choices: String = (found.iter())
+        .map(|one| format!("<option>{}</option>", escaped(one)))
+        .collect();
+    let hidden = if found.is_empty() { " hidden" } else { "" };
+    format!(
+        "<select id=\"{id}\" aria-label=\"{name}\"{hidden}>{all}{choices}</select>",
+        name = all.text(lang),
+        all = option(all, ""),
+    )
 }
 
 /// Ways to the other pages of a server.
@@ -294,6 +323,14 @@ fn tags(result: &KnownResult) -> Vec<String> {
         .collect()
 }
 
+fn models(result: &KnownResult) -> Vec<String> {
+    result.models.iter().map(|it| clean(it)).collect()
+}
+
+fn engines(result: &KnownResult) -> Vec<String> {
+    result.engines.iter().map(|it| clean(it)).collect()
+}
+
 fn data(entries: &[Entry]) -> Value {
     let languages =
         |text: &dyn Fn(Lang) -> String| json!({"en": text(Lang::En), "zh": text(Lang::Zh)});
@@ -332,7 +369,10 @@ fn data(entries: &[Entry]) -> Value {
                 "lengths": figures.map(|summary| [summary.tokens.input_mean, summary.tokens.output_mean]),
                 "words": words(result, &tags),
                 "comparable": matches!(result.what, Listed::Run(_) | Listed::Sweep { .. } | Listed::Import { .. }),
-                "tags": tags,
+                "model": models(result),
+                "engine": engines(result),
+                "tag": tags,
+                "day": result.started.as_deref().and_then(|it| it.get(..10)),
                 "values": values,
             })
         })
@@ -351,7 +391,8 @@ fn data(entries: &[Entry]) -> Value {
 fn words(result: &KnownResult, tags: &[String]) -> String {
     let state = [Lang::En, Lang::Zh].map(|lang| result.state.text().text(lang));
     let label = result.label.as_deref().unwrap_or_default();
-    let server = result.server.join(" ");
+    let told = [models(result), engines(result), result.words.clone()].concat();
+    let told = told.join(" ");
     // With the year, which the list leaves out.
     let started = result.started.as_deref().unwrap_or_default();
     let kind = [Lang::En, Lang::Zh].map(|lang| result.what.kind().text(lang));
@@ -365,7 +406,7 @@ fn words(result: &KnownResult, tags: &[String]) -> String {
         started,
         &when,
         &tags,
-        &server,
+        &told,
     ];
     printable(&all.join(" "), 4 * MOST_CHARS).to_lowercase()
 }

@@ -157,6 +157,9 @@
     const parts = run.course.parts.slice(0, Math.max(run.course.parts.length - 1, 1));
     const now = parts.at(-1);
     const both = (middle) => `${number(middle?.p50)} / ${number(middle?.p99)}`;
+    const { is_simulated, facts } = run.about;
+    byId("about").textContent = [...(is_simulated ? [say(data.simulated)] : []), ...facts].join(" · ");
+    byId("about").hidden = false;
     byId("elapsed").textContent = clock(run.elapsed_s);
     byId("done").textContent = count(run.measured) + (run.planned === null ? "" : ` / ${count(run.planned)}`);
     byId("in-flight").textContent = count(run.in_flight);

@@ -53,6 +53,7 @@ pub fn live_page(
     let step_charts = charts_of_steps();
     let body = format!(
         "<p><a href=\"..\">{back}</a></p>\n<h1>{name}</h1>\n\
+         <p class=\"faint\" id=\"about\" hidden></p>\n\
          <div class=\"bar\"><b id=\"state\">{waiting}</b><span class=\"faint\" id=\"left\"></span>\
          <button id=\"language\" type=\"button\">中文 / English</button>\
          <button id=\"theme\" type=\"button\">{theme}</button>{end}</div>\n\
@@ -126,6 +127,7 @@ fn data(run: &str, states: &[(&str, ProgressText)]) -> Value {
     json!({
         "run": run,
         "waiting": texts(LiveText::Waiting),
+        "simulated": texts(LiveText::Simulated),
         "between": texts(LiveText::Between),
         "away": texts(LiveText::Away),
         "ended": texts(LiveText::Ended),

@@ -17,18 +17,20 @@
     }
   };
 
+  /** What a list can be narrowed by, beside words; entries have the same names. */
+  const choices = ["kind", "verdict", "model", "engine", "tag"];
+  const days = ["from", "until"];
+
   let most = data.rows;
   const filter = () => {
     const words = byId("search").value.toLowerCase().split(/\s+/).filter(Boolean);
-    const tag = byId("tag").value;
-    const kind = byId("kind").value;
-    const verdict = byId("verdict").value;
+    const wanted = choices.map((id) => [id, byId(id).value]).filter(([, value]) => value);
+    const [from, until] = days.map((id) => byId(id).value);
     const fits = (row) => {
       const entry = data.entries[row.dataset.at];
       return words.every((word) => entry.words.includes(word))
-        && (!tag || entry.tags.includes(tag))
-        && (!kind || entry.kind === kind)
-        && (!verdict || entry.verdict === verdict);
+        && wanted.every(([id, value]) => [entry[id]].flat().includes(value))
+        && (!from || entry.day >= from) && (!until || (entry.day && entry.day <= until));
     };
     const found = rows.filter(fits);
     if (rows.length) list.replaceChildren(...found.slice(0, most));
@@ -126,7 +128,7 @@
     box.checked = true;
     tick(at, true);
   }
-  for (const id of ["search", "tag", "kind", "verdict"]) byId(id).addEventListener("input", filter);
+  for (const id of ["search", ...choices, ...days]) byId(id).addEventListener("input", filter);
   byId("more").addEventListener("click", () => {
     most += data.rows;
     filter();
@@ -140,7 +142,7 @@
   filter();
   compare();
   // A list that grows is read again, unless somebody is choosing.
-  const idle = () => !chosen().length && !byId("search").value && ["tag", "kind", "verdict"].every((id) => !byId(id).value);
+  const idle = () => !chosen().length && ["search", ...choices, ...days].every((id) => !byId(id).value);
   const atTop = () => !document.hidden && window.scrollY === 0;
   if (byId("test")) {
     const isGrowing = data.entries.some((entry) => entry.running);

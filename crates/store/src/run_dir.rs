@@ -375,7 +375,8 @@ impl RunDir {
             measured_from: measured_from.unwrap_or_default(),
             sending_ended: sending_ended.unwrap_or_default(),
             // Runs of versions without a window do not name a hold.
-            steady_window: Opening::of(&load).is_some() && self.options()?.load.hold.is_some(),
+            steady_window: Opening::of(&load, None).is_some()
+                && self.options()?.load.hold.is_some(),
             pulse_p99_ms: client.map(|it| it.p99_ms),
             longest_pause_ms: client.map(|it| it.longest_ms),
             ..Ending::default()

@@ -53,8 +53,9 @@ pub struct Stored {
     pub kind: Kind,
     /// Wall time of its beginning, RFC 3339, where one of its runs says so.
     pub started: Option<String>,
-    /// Model, engine, its version and the server's own name for itself, as its first run has them.
-    pub server: Vec<String>,
+    /// The model, and the engine with its version, as its first run has them.
+    pub model: Option<String>,
+    pub engine: Option<String>,
 }
 
 impl Stored {
@@ -70,7 +71,8 @@ impl Stored {
             kind,
             path: path.to_owned(),
             started: None,
-            server: Vec::new(),
+            model: None,
+            engine: None,
         };
         let named = |file: &str, field: &str| {
             let kept = read_object(&path.join(file))?;
@@ -88,8 +90,9 @@ impl Stored {
             Kind::Run | Kind::Sweep | Kind::Capacity | Kind::Study => {
                 match first_environment(path, kind) {
                     Some(first) => Stored {
-                        started: Some(first.started.clone()),
-                        server: words(first),
+                        engine: first.engine_name(),
+                        started: Some(first.started),
+                        model: Some(first.server.model).filter(|it| !it.is_empty()),
                         ..stored
                     },
                     None => stored,
@@ -160,13 +163,6 @@ fn first_environment(path: &Path, kind: Kind) -> Option<Environment> {
         Kind::Import | Kind::Comparison => return None,
     };
     RunDir::open(first).ok()?.environment().ok()
-}
-
-fn words(environment: Environment) -> Vec<String> {
-    let engine = environment.engine.map(|it| [Some(it.name), it.version]);
-    let engine = engine.into_iter().flatten().flatten();
-    let words = [environment.server.model].into_iter().chain(engine);
-    words.chain(environment.server.software).collect()
 }
 
 fn read_object(file: &Path) -> Option<serde_json::Value> {

@@ -87,6 +87,10 @@ impl Screen<'_> {
             Span::raw(" ".repeat(gap)),
             Span::styled(elapsed, FAINT),
         ])];
+        if let Some(run) = self.run() {
+            let about = self.about(run);
+            lines.push(Line::styled(shorten(&about, columns), FAINT));
+        }
         let parts = match self.run() {
             Some(run) => self.standing(run),
             None if self.ladder().is_some() => vec![LiveText::Between.text(self.lang).to_owned()],
@@ -103,6 +107,14 @@ impl Screen<'_> {
             lines.push(Line::raw(shorten(&parts.join(" · "), columns)));
         }
         lines
+    }
+
+    /// What answers, with which model, and the load.
+    fn about(&self, run: &RunNow) -> String {
+        let simulated = LiveText::Simulated.text(self.lang).to_owned();
+        let simulated = run.about.is_simulated.then_some(simulated);
+        let facts = run.about.facts.iter().map(|it| printable(it, LONGEST));
+        Vec::from_iter(simulated.into_iter().chain(facts)).join(" · ")
     }
 
     fn standing(&self, run: &RunNow) -> Vec<String> {

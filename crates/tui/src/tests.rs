@@ -7,7 +7,7 @@ use inferometer_core::record::Stage;
 use inferometer_core::summary::StatedDoubt;
 use inferometer_page::text::width;
 use inferometer_runner::now::course::{Course, Gauges, Middle, Part};
-use inferometer_runner::now::{Doubts, Ladder, Now, Phase, RunNow, Step, StepState};
+use inferometer_runner::now::{About, Doubts, Ladder, Now, Phase, RunNow, Step, StepState};
 use inferometer_text::Lang;
 use ratatui_core::backend::TestBackend;
 use ratatui_core::terminal::Terminal;
@@ -40,6 +40,17 @@ fn run() -> RunNow {
     };
     RunNow {
         name: "20261117-123456-chat".to_owned(),
+        about: About {
+            is_simulated: false,
+            facts: [
+                "vLLM 0.32.0",
+                "http://10.0.0.7:8000",
+                "Qwen2.5-7B-Instruct",
+                "concurrency=8",
+            ]
+            .map(str::to_owned)
+            .to_vec(),
+        },
         phases: vec![
             Phase {
                 stage: Stage::Warmup,

@@ -163,7 +163,10 @@ pub fn known(stored: &Stored) -> KnownResult {
     };
     KnownResult {
         started: stored.started.clone(),
-        server: stored.server.iter().cloned().chain(known.server).collect(),
+        models: stored.model.iter().cloned().chain(known.models).collect(),
+        engines: (stored.engine.iter().cloned())
+            .chain(known.engines)
+            .collect(),
         path: stored.path.clone(),
         state: match known.state {
             RunState::Unfinished if goes_on(&stored.path) => RunState::Running,
@@ -238,9 +241,16 @@ fn import_of(stored: &Stored) -> KnownResult {
     });
     let words: BTreeSet<&String> = told.collect();
     let words = words.into_iter().take(MOST_WORDS).cloned().collect();
+    let named = |fact: &str| {
+        let named = results.iter().filter_map(|result| result.facts.get(fact));
+        named.cloned().collect()
+    };
+    let (models, engines) = (named("model"), named("engine"));
     let results = results.len();
     KnownResult {
-        server: words,
+        models,
+        engines,
+        words,
         curve: ladders.unwrap_or_default(),
         ..KnownResult::new(&name(stored), Listed::Import { results }, state)
     }
@@ -257,7 +267,7 @@ fn comparison_of(stored: &Stored) -> KnownResult {
     let names = kept.map_or_else(Vec::new, |kept| kept.sides);
     let sides = names.len();
     KnownResult {
-        server: names,
+        words: names,
         ..KnownResult::new(&name(stored), Listed::Comparison { sides }, state)
     }
 }

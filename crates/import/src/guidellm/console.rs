@@ -99,7 +99,12 @@ fn take(run: &mut Run, title: &str, name: &str, cell: &str) {
         return;
     };
     let full = format!("{title}: {name}");
-    run.set(&full, column(title, name), quantity);
+    let column = column(title, name);
+    // Tenths of a second: of a short answer nothing is left.
+    if matches!(column, Column::Is(Field::Of(Sample::E2e, _), _)) && quantity.value == 0.0 {
+        return;
+    }
+    run.set(&full, column, quantity);
     if let Some((_, deviation)) = cell.split_once('±')
         && let Some((deviation, _, _)) = leading_number(deviation.trim())
     {

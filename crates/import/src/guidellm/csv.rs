@@ -1,6 +1,7 @@
 //! `benchmarks.csv`: three lines of header, then a line for each run.
 
 use super::columns::{Column, Run, statistic};
+use super::export;
 use crate::label::{Field, Sample};
 use crate::notes::Notes;
 use crate::quantity::{Quantity, Unit, quantity};
@@ -24,7 +25,8 @@ pub(super) fn find(notes: &mut Notes<'_>) -> Vec<ImportedResult> {
             continue;
         };
         let width = header[0].len();
-        for line in at + 3..notes.lines.len() {
+        let profile = header[1].iter().position(|name| name == "Profile");
+        for (nth, line) in (at + 3..notes.lines.len()).enumerate() {
             let row = cells(notes, line);
             if notes.is_taken(line) || row.len() < 2 {
                 break;
@@ -35,6 +37,10 @@ pub(super) fn find(notes: &mut Notes<'_>) -> Vec<ImportedResult> {
                 continue;
             }
             let mut run = Run::new(&row[strategy]);
+            // Before 0.8 the name of a strategy is without its level.
+            if let Some(level) = profile.and_then(|at| level(&row[at], nth, &row[strategy])) {
+                export::set_load(&mut run.builder, &level);
+            }
             for (column, cell) in row.iter().enumerate() {
                 let name = |line: usize| header[line].get(column).map_or("", String::as_str);
                 take(&mut run, [name(0), name(1), name(2)], cell);
@@ -44,6 +50,13 @@ pub(super) fn find(notes: &mut Notes<'_>) -> Vec<ImportedResult> {
         }
     }
     found
+}
+
+/// The strategy of a row, as the settings of all rows list it.
+fn level(profile: &str, row: usize, named: &str) -> Option<Value> {
+    let profile: Value = serde_json::from_str(profile).ok()?;
+    let strategy = profile.get("completed_strategies")?.get(row)?;
+    (export::kind(strategy) == Some(named)).then(|| strategy.clone())
 }
 
 fn cells(notes: &Notes<'_>, line: usize) -> Vec<String> {

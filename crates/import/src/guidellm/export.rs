@@ -4,7 +4,7 @@ use crate::builder::ResultBuilder;
 use crate::label::{Field, Sample};
 use crate::quantity::{count, finite};
 use crate::result::{ImportedResult, Tool};
-use crate::summary::Spread;
+use crate::summary::{ImportedSlo, Spread};
 use crate::unread::{UnreadReason, has_numbers};
 use serde_json::{Map, Value};
 
@@ -55,34 +55,53 @@ pub(crate) fn result(object: &Map<String, Value>, lines: (usize, usize)) -> Opti
         let first = object.get(keys.next()?)?;
         keys.try_fold(first, |value, key| value.get(key))
     });
-    let mut found_label = None;
+    let kind = strategy.and_then(kind);
+    let label = kind.map(|kind| inferometer_text::hostile::printable(kind, 80));
     if let Some(strategy) = strategy {
-        let kind = strategy.get("type_").or_else(|| strategy.get("type"));
-        let kind = kind.and_then(Value::as_str);
-        found_label = kind.map(|kind| inferometer_text::hostile::printable(kind, 80));
-        // Arrivals have a cap, too, which is far above what they come to.
-        let keys: &[&str] = match kind {
-            Some("poisson" | "constant" | "async") => &[],
-            _ => &["streams", "concurrency", "max_concurrency"],
-        };
-        let streams = keys.iter().find_map(|key| finite(strategy.get(*key)));
-        builder.set_exact(Field::Concurrency, streams);
-        builder.set_exact(Field::Rate, finite(strategy.get("rate")));
-        if kind == Some("throughput") {
-            builder.point.insert("rate".into(), "inf".into());
-        }
+        set_load(&mut builder, strategy);
+    }
+    let (attainment, goodput_per_s) = (
+        finite(metrics.get("slo_attainment")),
+        mean("request_goodput"),
+    );
+    if attainment.or(goodput_per_s).is_some() {
+        builder.summary.slo = Some(ImportedSlo {
+            attainment,
+            goodput_per_s,
+        });
     }
     skip_rest(&mut builder, object, metrics);
     let mut found = builder.finish(Tool::Guidellm, lines);
-    found.label = found_label;
+    found.label = label;
     Some(found)
+}
+
+pub(super) fn kind(strategy: &Value) -> Option<&str> {
+    let kind = strategy.get("type_").or_else(|| strategy.get("type"));
+    kind.and_then(Value::as_str)
+}
+
+/// The load of a strategy.
+pub(super) fn set_load(builder: &mut ResultBuilder, strategy: &Value) {
+    let kind = kind(strategy);
+    // Arrivals have a cap, too, which is far above what they come to.
+    let keys: &[&str] = match kind {
+        Some("poisson" | "constant" | "async") => &[],
+        _ => &["streams", "concurrency", "max_concurrency"],
+    };
+    let streams = keys.iter().find_map(|key| finite(strategy.get(*key)));
+    builder.set_exact(Field::Concurrency, streams);
+    builder.set_exact(Field::Rate, finite(strategy.get("rate")));
+    if kind == Some("throughput") {
+        builder.point.insert("rate".into(), "inf".into());
+    }
 }
 
 /// Metrics of which the whole distribution is read, and those of which only the mean is.
 const WHOLE: &str = "time_to_first_token_ms|time_per_output_token_ms|inter_token_latency_ms|\
     request_latency|prompt_token_count|output_token_count";
 const MEANS: &str = "requests_per_second|request_concurrency|output_tokens_per_second|\
-    prompt_tokens_per_second|tokens_per_second";
+    prompt_tokens_per_second|tokens_per_second|request_goodput";
 /// What is read of a distribution.
 const STATISTICS: &str = "mean|median|std_dev|min|max|percentiles|count";
 
@@ -108,7 +127,7 @@ fn skip_rest(
         builder.skip(key, reason);
     }
     for (key, metric) in metrics.iter().filter(|(_, value)| has_numbers(value)) {
-        if key == "request_totals" {
+        if key == "request_totals" || key == "slo_attainment" {
             continue;
         }
         if !is_in(WHOLE, key) && !is_in(MEANS, key) {

@@ -207,10 +207,107 @@ fn the_speed_of_an_embeddings_prompt_is_no_throughput() {
         assert_eq!(at(&run, "/throughput/output_tokens_per_s"), Value::Null);
         assert!(at(&run, "/throughput/requests_per_s").as_f64().unwrap() > 18.0);
     }
-    let summary = one("evalscope-1.14.1-embeddings/benchmark_summary.json");
+    let summary = one("evalscope-1.14.1-embeddings/parallel_4_number_40/benchmark_summary.json");
     assert!(
         codes(&summary)
             .iter()
             .all(|code| *code != "inconsistent-import")
+    );
+}
+
+#[test]
+fn evalscopes_folder_of_embeddings_has_a_result_for_each_load() {
+    let found = all("evalscope-1.14.1-embeddings").results;
+    let loads: Vec<&Value> = found.iter().map(|it| &it.point["concurrency"]).collect();
+    assert_eq!(loads, [2, 4]);
+    assert!(
+        found
+            .iter()
+            .all(|it| it.file.contains("performance_summary.txt"))
+    );
+}
+
+#[test]
+fn what_aiperf_was_to_give_up_has_not_failed() {
+    for name in [
+        "aiperf-0.13.0-cancelled/profile_export_aiperf.json",
+        "aiperf-0.13.0-cancelled/profile_export.jsonl",
+        "aiperf-0.13.0-cancelled",
+    ] {
+        let run = one(name);
+        let counts = ["ok", "failed", "cut"].map(|key| at(&run, &format!("/requests/{key}")));
+        assert_eq!(counts, [33, 0, 7], "{name}");
+        let codes = codes(&run);
+        assert!(
+            !codes.contains(&"failures") && !codes.contains(&"inconsistent-import"),
+            "{codes:?}"
+        );
+    }
+}
+
+#[test]
+fn aiperfs_requests_are_of_its_run_whatever_it_was_told_to_call_its_files() {
+    let run = one("aiperf-0.13.0-prefix");
+    assert!(run.twice.is_empty(), "{:?}", run.twice);
+    assert_eq!(at(&run, "/requests/ok"), 30);
+}
+
+#[test]
+fn aiperfs_rates_are_over_the_time_that_it_observed() {
+    let run = one("aiperf-0.13.0-observed/profile_export_aiperf.json");
+    assert!(
+        !codes(&run).contains(&"inconsistent-import"),
+        "{:?}",
+        codes(&run)
+    );
+}
+
+#[test]
+fn aiperfs_console_of_early_versions_counts_its_errors_in_a_line() {
+    let run = one("aiperf-0.9.0-faults/console.txt");
+    assert_eq!(at(&run, "/requests/failed"), 3);
+    assert!(!codes(&run).contains(&"lost-requests"));
+}
+
+#[test]
+fn guidellms_early_csv_has_its_loads_in_its_settings() {
+    let found = all("guidellm-0.6.1-concurrent/benchmarks.csv").results;
+    let loads: Vec<&Value> = found.iter().map(|it| &it.point["concurrency"]).collect();
+    assert_eq!(loads, [1, 4]);
+}
+
+#[test]
+fn a_latency_of_which_tenths_of_a_second_leave_nothing_is_none() {
+    for run in all("guidellm-0.8.1-llamacpp/console.txt").results {
+        assert_ne!(at(&run, "/latency/e2e_ms/mean"), 0.0);
+        assert!(
+            !codes(&run).contains(&"inconsistent-import"),
+            "{:?}",
+            run.doubts
+        );
+    }
+}
+
+#[test]
+fn those_under_way_at_the_ends_of_guidellms_window_contradict_nothing() {
+    for run in all("guidellm-0.8.1-warm/benchmarks.csv").results {
+        assert!(
+            !codes(&run).contains(&"inconsistent-import"),
+            "{:?}",
+            run.doubts
+        );
+    }
+}
+
+#[test]
+fn guidellms_objectives_are_read() {
+    let run = &all("guidellm-0.8.1-slo/benchmarks.json").results[0];
+    let text = std::fs::read_to_string(path("guidellm-0.8.1-slo/benchmarks.json")).unwrap();
+    let file: Value = serde_json::from_str(&text).unwrap();
+    let own = &file["benchmarks"][0]["metrics"];
+    assert_eq!(at(run, "/slo/attainment"), own["slo_attainment"]);
+    assert_eq!(
+        at(run, "/slo/goodput_per_s"),
+        own["request_goodput"]["successful"]["mean"]
     );
 }

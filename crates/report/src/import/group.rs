@@ -446,9 +446,10 @@ fn others(rows: &[Row<'_>]) -> Vec<Filled> {
     let all = || rows.iter().filter_map(|(_, it)| it.found.summary.as_ref());
     let is_shown = |name: &&String| {
         let name = name.to_lowercase();
-        ["batch", "queue", "排队"]
-            .iter()
-            .any(|word| name.contains(word))
+        // What GuideLLM has made ahead of need and not sent waits in itself, not in the server.
+        let is_of_client = name.starts_with("scheduler metrics");
+        let mut words = ["batch", "queue", "排队"].iter();
+        !is_of_client && words.any(|word| name.contains(word))
     };
     let names: BTreeSet<&String> = all()
         .flat_map(|it| it.other.keys())

@@ -24,6 +24,8 @@ pub struct Planned {
     /// When the window opens; absent for a load without one.
     pub opening: Option<Opening>,
     pub hold: Hold,
+    /// Between two turns of a session.
+    pub think: Option<Duration>,
     /// Prompts that the work has, where it has an end.
     pub distinct: Option<u64>,
 }
@@ -77,13 +79,15 @@ impl Planned {
     }
 
     /// Time over which the streams of a closed loop begin, where it is time that spreads them:
-    /// `auto` without a warm-up takes the latency that one request had on its own.
+    /// `auto` without a warm-up takes the latency that one request had on its own, and with one the
+    /// pause between turns, in which all would else fall silent together.
     pub fn stagger(&self, alone: Option<Duration>) -> Option<Duration> {
         let Rhythm::Closed { streams, .. } = self.rhythm else {
             return None;
         };
         match self.stagger {
-            Stagger::Auto => alone.filter(|_| self.opening.is_none()),
+            Stagger::Auto if self.opening.is_none() => alone,
+            Stagger::Auto => self.think,
             Stagger::None => None,
             Stagger::Over(span) => Some(span.0),
         }
@@ -94,13 +98,14 @@ impl Planned {
 pub fn planned(scenario: &Scenario, workload: &Workload) -> Planned {
     let load = &scenario.load;
     let talk = scenario.work.conversation.as_ref();
-    let opening = Opening::of(load).map(|opening| opening.of_sessions(talk));
+    let opening = Opening::of(load, talk);
     let plan = |rhythm, requests| Planned {
         rhythm,
         stagger: Stagger::None,
         requests,
         opening,
         hold: load.hold,
+        think: talk.and_then(|talk| talk.think).map(|think| think.0),
         distinct: workload.distinct(),
     };
     match load.shape {
@@ -185,7 +190,7 @@ pub fn planned(scenario: &Scenario, workload: &Workload) -> Planned {
 /// trace.
 pub fn wake_up(scenario: &Scenario) -> Option<LoadPlan> {
     let load = &scenario.load;
-    if load.warmup.is_none() || Opening::of(load).is_some() {
+    if load.warmup.is_none() || Opening::of(load, None).is_some() {
         return None;
     }
     let (requests, duration) = match load.warmup {
@@ -268,6 +273,7 @@ mod tests {
             requests: Some(requests),
             opening: None,
             hold: Hold::Auto,
+            think: None,
             distinct,
         }
     }

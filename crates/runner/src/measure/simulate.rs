@@ -267,9 +267,13 @@ impl VirtualWork<'_> {
     }
 
     fn turns(&self, place: RequestPlace) -> u32 {
-        match self.scenario.work.conversation {
-            Some(_) => self.jobs.turns(self.session(place)).max(1),
-            None => 1,
+        if self.scenario.work.conversation.is_none() {
+            return 1;
+        }
+        let turns = self.jobs.turns(self.session(place)).max(1);
+        match (place.stage, &self.first_wave) {
+            (Stage::Warmup, Some(wave)) => wave.turns(place.session, turns),
+            _ => turns,
         }
     }
 

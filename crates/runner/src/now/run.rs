@@ -6,8 +6,9 @@ use crate::measure::read;
 use inferometer_analysis::context::RunContext;
 use inferometer_core::doubt::DoubtCode;
 use inferometer_core::environment::Environment;
+use inferometer_core::point::Point;
 use inferometer_core::record::{Record, Stage};
-use inferometer_core::scenario::Load;
+use inferometer_core::scenario::Scenario;
 use inferometer_core::summary::{Distribution, ObjectiveResult, StatedDoubt, Summary};
 use inferometer_core::units::Offset;
 use inferometer_core::window::Opening;
@@ -29,6 +30,7 @@ const LONGEST_SILENCE: Duration = Duration::from_secs(3_600);
 pub struct RunNow {
     /// Of its folder, or its place in a sweep.
     pub name: String,
+    pub about: About,
     /// Those that have begun.
     pub phases: Vec<Phase>,
     /// Seconds of the last phase that are left, where that can be told.
@@ -51,6 +53,30 @@ pub struct RunNow {
     /// How they stand so far.
     pub objectives: Vec<ObjectiveResult>,
     pub doubts: Doubts,
+}
+
+/// What is measured, for one line.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct About {
+    pub is_simulated: bool,
+    /// Engine, addresses, model and load, as far as they are known.
+    pub facts: Vec<String>,
+}
+
+impl About {
+    fn of(scenario: &Scenario, environment: &Environment) -> Self {
+        let is_simulated = scenario.connection.urls.is_empty() && environment.engine.is_none();
+        let server = &environment.server;
+        let address = server.endpoints.iter().cloned();
+        // That of the simulated engine says nothing to anybody.
+        let who = (environment.engine_name().into_iter().chain(address)).filter(|_| !is_simulated);
+        let load = Point::of_load(&scenario.load).to_string();
+        let facts = who.chain([server.model.clone(), load]);
+        About {
+            is_simulated,
+            facts: facts.filter(|it| !it.is_empty()).collect(),
+        }
+    }
 }
 
 /// A stage of the load, and when its first request was sent.
@@ -98,8 +124,8 @@ impl RunNow {
         let name = directory.path().file_name().unwrap_or_default();
         Ok(RunNow {
             name: name.to_string_lossy().into_owned(),
-            left_s: left(&records, &phases, &scenario.load, planned, now)
-                .map(|left| left.as_secs_f64()),
+            about: About::of(&scenario, &environment),
+            left_s: left(&records, &phases, &scenario, planned, now).map(|left| left.as_secs_f64()),
             phases,
             elapsed_s: now.as_duration().as_secs_f64(),
             planned,
@@ -174,14 +200,14 @@ fn in_flight(records: &[Record], at: Offset) -> u64 {
 fn left(
     records: &[Record],
     phases: &[Phase],
-    load: &Load,
+    scenario: &Scenario,
     planned: Option<u64>,
     now: Offset,
 ) -> Option<Duration> {
-    let phase = phases.last()?;
+    let (phase, load) = (phases.last()?, &scenario.load);
     match phase.stage {
         Stage::Warmup => {
-            let opening = Opening::of(load)?;
+            let opening = Opening::of(load, scenario.work.conversation.as_ref())?;
             opening.time_left(now.as_duration(), ended(records, Stage::Warmup))
         }
         Stage::Measured => {
@@ -234,9 +260,9 @@ mod tests {
         }
     }
 
-    fn load(toml: &str) -> Load {
+    fn scenario(toml: &str) -> Scenario {
         let options = Options::from_toml(&format!("[load]\n{toml}")).unwrap();
-        options.resolve().unwrap().load
+        options.resolve().unwrap()
     }
 
     #[test]
@@ -246,9 +272,9 @@ mod tests {
             sent(Stage::Warmup, 0, Some(1_000)),
             sent(Stage::Warmup, 100, Some(1_100)),
         ];
-        let closed = load("concurrency = 4\nrequests = 40");
-        let seconds = |records: &[Record], load: &Load, planned, now| {
-            left(records, &phases(records), load, planned, now).map(|it| it.as_secs_f64())
+        let closed = scenario("concurrency = 4\nrequests = 40");
+        let seconds = |records: &[Record], scenario: &Scenario, planned, now| {
+            left(records, &phases(records), scenario, planned, now).map(|it| it.as_secs_f64())
         };
         // Two of four streams have had their answer.
         assert_eq!(seconds(&records, &closed, Some(40), at(2_000)), Some(2.0));
@@ -256,7 +282,7 @@ mod tests {
         let stages: Vec<Stage> = phases(&records).iter().map(|it| it.stage).collect();
         assert_eq!(stages, [Stage::Warmup, Stage::Measured]);
         assert_eq!(seconds(&records, &closed, Some(40), at(4_000)), Some(6.0));
-        let timed = load("concurrency = 4\nduration = '5s'");
+        let timed = scenario("concurrency = 4\nduration = '5s'");
         assert_eq!(seconds(&records, &timed, None, at(4_000)), Some(3.0));
         records.push(sent(Stage::Hold, 4_000, None));
         assert_eq!(seconds(&records, &closed, Some(40), at(4_500)), None);
