@@ -18,6 +18,7 @@ inferometer_text::texts! {
         NotTested => "not tested", "未检验";
         CellNotComparable => "not comparable", "不可比";
         CellUnknown => "cannot tell", "无法判断";
+        AlsoWorse => "{group}: by other metrics than the one that decides: {metrics}", "{group}：起决定作用的指标之外：{metrics}";
         AtOnePoint => "{group}: {metric} {change} at {point}", "{group}：{point} 时 {metric} {change}";
         AtOnePointInside => "{group}: {metric} {change} at {point}: different, but by less than the margin of {margin}", "{group}：{point} 时 {metric} {change}：有差异，但小于容许差 {margin}";
         AtPoints => "{group}: {metric} {counts} of {all} points", "{group}：{metric} 在 {all} 个负载点中 {counts}";

@@ -6,6 +6,10 @@ texts! {
     pub enum VerdictText {
         Valid => "VALID", "有效";
         Invalid => "INVALID", "无效";
+        Better => "BETTER", "更好";
+        Worse => "WORSE", "更差";
+        Same => "NO DIFFERENCE", "无差异";
+        CannotTell => "CANNOT TELL", "无法判断";
         Unfinished => "no end", "未结束";
         NothingFound => "nothing found", "无结果";
         Running => "running", "进行中";

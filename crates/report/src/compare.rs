@@ -236,6 +236,11 @@ fn verdicts(report: &CompareReport<'_>) -> Vec<Judgement> {
             let primary = rows(|row| row.primary);
             let each = rows(|row| row.metric == Metric::OutputTokensPerSPerCard && !row.primary);
             let mut lines = by_test(report, &primary, &label);
+            let is_worse = |row: &&Row| row.verdict == Verdict::Worse;
+            if !primary.iter().any(is_worse) {
+                let others = rows(|row| !row.primary && row.verdict == Verdict::Worse);
+                lines.extend(also_worse(report, &others, &label));
+            }
             if !each.is_empty() {
                 lines.extend(by_test(report, &each, &label));
             }
@@ -260,6 +265,28 @@ fn by_test(report: &CompareReport<'_>, rows: &[&Row], label: &str) -> Vec<Judgem
         verdict(report, &own, &named)
     };
     tests.into_iter().map(line).collect()
+}
+
+/// Metrics that are worse where the one that decides is not.
+fn also_worse(report: &CompareReport<'_>, worse: &[&Row], label: &str) -> Option<Judgement> {
+    let lang = report.lang;
+    let named = distinct(worse.iter().map(|row| row.metric)).into_iter();
+    let named: Vec<String> = named
+        .map(|named| {
+            let own = worse.iter().filter(|row| row.metric == named);
+            let changes = distinct(own.map(|row| change(row.ratio)));
+            let changes = match &changes[..] {
+                [one] => one.clone(),
+                [first, .., last] => format!("{first} … {last}"),
+                [] => String::new(),
+            };
+            format!("{} {changes}", metric(named, lang))
+        })
+        .collect();
+    let metrics = PunctuationText::Comma.join(lang, &named);
+    let values = [("group", label.to_owned()), ("metrics", metrics)];
+    let reason = CompareText::AlsoWorse.with(lang, &values);
+    (!named.is_empty()).then(|| Judgement::new(CompareText::Worse.text(lang), Tone::Bad, reason))
 }
 
 /// What one metric says of a group at all loads.

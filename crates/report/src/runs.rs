@@ -225,6 +225,11 @@ pub enum RunState {
     Valid,
     /// It has a summary with one.
     Invalid,
+    /// What a comparison says of the sides that were compared with the first.
+    Better,
+    Worse,
+    Same,
+    CannotTell,
     /// A study that came to its end, and none of whose settings met the goal.
     NothingFound,
     /// It goes on.
@@ -246,6 +251,10 @@ impl RunState {
         match self {
             RunState::Valid => VerdictText::Valid,
             RunState::Invalid => VerdictText::Invalid,
+            RunState::Better => VerdictText::Better,
+            RunState::Worse => VerdictText::Worse,
+            RunState::Same => VerdictText::Same,
+            RunState::CannotTell => VerdictText::CannotTell,
             RunState::NothingFound => VerdictText::NothingFound,
             RunState::Running => VerdictText::Running,
             RunState::Unfinished => VerdictText::Unfinished,
@@ -380,9 +389,10 @@ fn table(runs: &[KnownResult], chosen: Option<&SummaryColumns>, lang: Lang) -> T
 
 fn row(run: &KnownResult, chosen: &SummaryColumns, lang: Lang) -> Vec<Cell> {
     let tone = match run.state {
-        RunState::Valid | RunState::Foreign => Tone::Plain,
-        RunState::Invalid | RunState::Damaged => Tone::Bad,
+        RunState::Valid | RunState::Foreign | RunState::Better | RunState::Same => Tone::Plain,
+        RunState::Invalid | RunState::Damaged | RunState::Worse => Tone::Bad,
         RunState::NothingFound
+        | RunState::CannotTell
         | RunState::Running
         | RunState::Unfinished
         | RunState::Newer

@@ -15,7 +15,7 @@ use inferometer_catalog::{
         ResolvedFlags, Rule, Value, Version, mindie, resolve, write_line,
     },
     memory::{self, Division, MemoryError},
-    model::{KnownModel, Model, SourceError},
+    model::{KnownModel, SourceError},
     timing::{KernelLaunch, StepTime, Timing},
     units::GIB,
 };
@@ -126,16 +126,8 @@ impl Launch {
             .map_err(|error| LaunchError::Config(format!("the MindIE configuration: {error}")))?;
         let version = host.version.unwrap_or(EngineKind::Mindie.newest());
         let flags = config.resolved(version);
-        let named = if Path::new(&flags.model).is_dir() {
-            flags.model.as_str()
-        } else {
-            // A path of another machine: its last part, or the model's name, may be known.
-            [flags.model.as_str(), flags.served_names[0].as_str()]
-                .into_iter()
-                .find(|name| Model::named(name).is_some())
-                .unwrap_or(&flags.model)
-        };
-        Launch::of_mindie_model(&config, &flags, &KnownModel::find(named)?, host)
+        let model = KnownModel::find(&config.model_name())?;
+        Launch::of_mindie_model(&config, &flags, &model, host)
     }
 
     /// Starts MindIE with a model that is known already. The flags are the file's, with the

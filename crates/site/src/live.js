@@ -153,8 +153,8 @@
   };
 
   const showRun = (run) => {
-    // The last part has only begun.
-    const parts = run.course.parts.slice(0, Math.max(run.course.parts.length - 1, 1));
+    // Of the last parts not all is known yet.
+    const parts = run.course.parts.slice(0, run.course.whole);
     const now = parts.at(-1);
     const both = (middle) => `${number(middle?.p50)} / ${number(middle?.p99)}`;
     const { is_simulated, facts } = run.about;

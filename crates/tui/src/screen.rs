@@ -155,9 +155,8 @@ impl Screen<'_> {
         };
         let lang = self.lang;
         let parts = &run.course.parts;
-        // The last part has only begun.
-        let over = parts.len().saturating_sub(1).max(1).min(parts.len());
-        let parts = &parts[..over];
+        // Of the last ones not all is known yet.
+        let parts = &parts[..run.course.whole.min(parts.len())];
         let latest = run.course.latest();
         let rate = |value: Option<f64>| value.map_or(number::ABSENT.to_owned(), number::brief);
         let both = |pair: Option<(f64, f64)>| match pair {

@@ -6,6 +6,7 @@
 
 use crate::with_defaults;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::resolved::ResolvedFlags;
 use super::{EngineKind, Version};
@@ -135,6 +136,60 @@ impl Config {
             0 => self.backend.schedule.max_batch_size,
             size => size,
         }
+    }
+
+    /// What to look the model up by: the folder of its weights, or the name that is known of a path
+    /// of another machine.
+    pub fn model_name(&self) -> String {
+        let model = self.backend.deploy.models.first();
+        let model = model.cloned().unwrap_or_default();
+        let path = model.model_weight_path;
+        if std::path::Path::new(&path).is_dir() {
+            return path;
+        }
+        let is_known = |name: &str| crate::model::Model::named(name).is_some();
+        if is_known(&model.model_name) && !is_known(&path) {
+            return model.model_name;
+        }
+        path
+    }
+
+    /// Its keys about model and schedule as flags, by the last part of their names.
+    pub fn flags(&self) -> Vec<(String, Option<String>)> {
+        fn leaves(name: &str, value: &Value, all: &mut Vec<(String, Option<String>)>) {
+            match value {
+                Value::Object(keys) => {
+                    for (key, value) in keys {
+                        leaves(key, value, all);
+                    }
+                }
+                // The models: the standard template has one.
+                Value::Array(items) if items.iter().any(Value::is_object) => {
+                    items
+                        .first()
+                        .into_iter()
+                        .for_each(|first| leaves(name, first, all));
+                }
+                value => {
+                    let text = value
+                        .as_str()
+                        .map_or_else(|| value.to_string(), str::to_owned);
+                    all.push((name.to_owned(), Some(text)));
+                }
+            }
+        }
+        let mut all = Vec::new();
+        let parts = serde_json::to_value((&self.backend.deploy, &self.backend.schedule));
+        for part in parts
+            .ok()
+            .as_ref()
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+        {
+            leaves("", part, &mut all);
+        }
+        all
     }
 
     /// Settings in the form of the other engines; what only MindIE has is in the file itself.

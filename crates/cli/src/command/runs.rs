@@ -256,11 +256,11 @@ fn import_of(stored: &Stored) -> KnownResult {
     }
 }
 
-/// Valid where everything could be compared.
+/// What it says, where everything could be compared.
 fn comparison_of(stored: &Stored) -> KnownResult {
     let kept = compare::Kept::open(&stored.path).ok();
     let state = match &kept {
-        Some(kept) if kept.is_comparable() => RunState::Valid,
+        Some(kept) if kept.is_comparable() => kept.state(),
         Some(_) => RunState::Invalid,
         None => RunState::Damaged,
     };

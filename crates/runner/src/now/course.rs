@@ -15,6 +15,8 @@ pub struct Course {
     /// Seconds of each part.
     pub part_s: f64,
     pub parts: Vec<Part>,
+    /// Parts of which all is known; of those after them more is still to be told.
+    pub whole: usize,
     pub ok: u64,
     pub failed: u64,
     pub cut: u64,
@@ -152,6 +154,8 @@ impl Course {
             gathered.part(part_s, in_flight)
         };
         course.parts = parts.into_iter().map(part).collect();
+        let told = told_until.as_duration().as_secs_f64() / part_s;
+        course.whole = (told as usize).clamp(1, course.parts.len().max(1));
         course
     }
 
@@ -186,10 +190,9 @@ impl Course {
         (at.as_duration().as_secs_f64() / self.part_s) as usize
     }
 
-    /// The last part that is over, since the last of all has only begun.
+    /// The last part of which all is known.
     pub fn latest(&self) -> Option<&Part> {
-        let over = self.parts.len().saturating_sub(1).max(1);
-        self.parts.iter().take(over).next_back()
+        self.parts.iter().take(self.whole).next_back()
     }
 }
 

@@ -6,6 +6,7 @@ use anyhow::{Context, bail};
 use inferometer_analysis::compare::{Comparison, Metric, Settings};
 use inferometer_bucket::Location;
 use inferometer_core::slo::Slo;
+use inferometer_report::runs::RunState;
 use inferometer_runner::host;
 use inferometer_store::stored::COMPARISON_FILE;
 use inferometer_store::whole_file;
@@ -79,6 +80,23 @@ impl Kept {
 
     pub fn is_comparable(&self) -> bool {
         self.result["comparable"] == true
+    }
+
+    /// Worse by any metric, else what those say that decide.
+    pub fn state(&self) -> RunState {
+        let rows = self.result["rows"].as_array();
+        let rows = || rows.into_iter().flatten();
+        let is = |verdict: &'static str| move |row: &Value| row["verdict"] == verdict;
+        let deciding = || rows().filter(|row| row["primary"] == true);
+        if rows().any(is("worse")) {
+            RunState::Worse
+        } else if deciding().any(is("better")) {
+            RunState::Better
+        } else if deciding().all(is("same")) {
+            RunState::Same
+        } else {
+            RunState::CannotTell
+        }
     }
 
     /// What was asked, to be answered again.

@@ -24,7 +24,7 @@ pub enum PlanQuestion {
     /// Will it fit: weights, KV cache, concurrency, the largest max-model-len
     #[command(
         override_usage = "inferometer plan memory --device <PRESET|NUMBERS> [OPTIONS]\n       [-- <ENGINE COMMAND>...]",
-        after_help = "Example: inferometer plan memory --model Qwen/Qwen2.5-7B-Instruct --device h100 --device l20 \\\n         --engine vllm,sglang --flag max-model-len=8192\n         inferometer plan memory --device h100 -- vllm serve Qwen/Qwen2.5-7B-Instruct --max-model-len 8192"
+        after_help = "Example: inferometer plan memory --model Qwen/Qwen2.5-7B-Instruct --device h100 --device l20 \\\n         --engine vllm,sglang --flag max-model-len=8192\n         inferometer plan memory --device h100 \\\n         -- vllm serve Qwen/Qwen2.5-7B-Instruct --max-model-len 8192\n         inferometer plan memory --device 910b4 --mindie-config conf/config.json"
     )]
     Memory(Box<MemoryArguments>),
     /// Fit the simulated engine's timing to measured load points
@@ -221,12 +221,15 @@ pub struct MemoryArguments {
     #[arg(
         long,
         value_name = "PRESET|PATH|URL",
-        required_unless_present = "command"
+        required_unless_present_any = ["command", "mindie_config"]
     )]
     pub model: Option<String>,
     /// Look models up through this HTTP proxy [none; the environment's proxies are not used]
     #[arg(long, value_name = "URL")]
     pub proxy: Option<String>,
+    /// MindIE's config.json, in place of a command
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "engine"])]
+    pub mindie_config: Option<PathBuf>,
     /// Card: a preset, several with commas, or numbers as in memory=80GiB; may be repeated
     #[arg(long, value_name = "PRESET|NUMBERS", required = true)]
     pub device: Vec<String>,

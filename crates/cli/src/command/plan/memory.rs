@@ -8,6 +8,7 @@ use crate::exit::Exit;
 use crate::options::Format;
 use crate::session::session;
 use anyhow::{Context, bail};
+use inferometer_catalog::engine::mindie::Config;
 use inferometer_catalog::engine::{EngineKind, LaunchCommand};
 use inferometer_message::PlanText as Text;
 use inferometer_plan::device::Card;
@@ -73,6 +74,17 @@ pub fn run(arguments: &MemoryArguments) -> anyhow::Result<Exit> {
 fn started(arguments: &MemoryArguments) -> anyhow::Result<(KnownModel, Vec<LaunchCommand>)> {
     let named = arguments.model.as_deref();
     let hubs = session(Lang::default())?.hub_access(arguments.proxy.as_deref());
+    if let Some(file) = &arguments.mindie_config {
+        let text = std::fs::read_to_string(file)
+            .with_context(|| format!("cannot read --mindie-config {}", file.display()))?;
+        let config =
+            Config::parse(&text).with_context(|| format!("--mindie-config {}", file.display()))?;
+        let found = config.model_name();
+        let model = find(named.unwrap_or(&found), &hubs)
+            .with_context(|| format!("the model of {}; --model names another", file.display()));
+        let command = command(EngineKind::Mindie, &found, &config.flags())?;
+        return Ok((model?, vec![command]));
+    }
     if arguments.command.is_empty() {
         let model = find(named.context("--model is missing")?, &hubs)?;
         let engines = match arguments.engine.as_slice() {
