@@ -1,6 +1,6 @@
 //! What is compared: a figure of the summary, which way is good, and the requests behind it.
 
-use inferometer_core::summary::{Distribution, Summary};
+use inferometer_core::summary::{Distribution, Summary, SummaryColumn};
 use inferometer_statistics::{Batches, student_quantile};
 
 /// A figure of the summary, named by its place there.
@@ -70,9 +70,18 @@ pub enum Metric {
 
 inferometer_core::serde_as_text!(Metric);
 
+impl Metric {
+    /// The metric of a name: its place in the summary, or what tables call it, as in `ttft.p99`.
+    pub fn named(text: &str) -> Result<Self, BadMetric> {
+        let column = text.parse::<SummaryColumn>().ok();
+        let key = column.map_or_else(|| text.to_owned(), |column| column.key());
+        key.parse().map_err(|_| BadMetric::new(text))
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{0}' is not a metric that can be compared; write one as in throughput.output_tokens_per_s or latency.ttft_ms.p99"
+    "'{0}' is not a metric that can be compared; write one as in tok_per_s, ttft.p99 or latency.e2e_ms.mean"
 )]
 pub struct BadMetric(String);
 

@@ -34,9 +34,9 @@ pub struct CompareArguments {
     /// Ratios within this are no difference
     #[arg(long, value_name = "PERCENT", default_value = "3%", value_parser = margin, allow_negative_numbers = true)]
     pub margin: f64,
-    /// The metric that decides, such as latency.ttft_ms.p99 [output tokens a second of a closed
+    /// The metric that decides, such as ttft.p99 [output tokens a second of a closed
     /// loop; mean latency of an open one]
-    #[arg(long, value_name = "METRIC")]
+    #[arg(long, value_name = "METRIC", value_parser = Metric::named)]
     pub primary: Option<Metric>,
     /// Exit with 1 if any metric, or the primary one, is worse
     #[arg(long, value_name = "worse|primary-worse")]

@@ -34,9 +34,9 @@ pub struct HistoryArguments {
     /// moved (repeatable)
     #[arg(long, value_name = "NAME")]
     pub across: Vec<String>,
-    /// Metrics to follow, such as latency.ttft_ms.p99 [output throughput; mean TTFT, TPOT and
+    /// Metrics to follow, such as ttft.p99 [output throughput; mean TTFT, TPOT and
     /// latency; p99 of TTFT]
-    #[arg(long, value_name = "METRIC", value_delimiter = ',')]
+    #[arg(long, value_name = "METRIC", value_delimiter = ',', value_parser = Metric::named)]
     pub metric: Vec<Metric>,
     /// Changes within this are none
     #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = margin, allow_negative_numbers = true)]

@@ -316,3 +316,31 @@ fn chosen_columns_are_those_of_csv_too() {
         "{imported}"
     );
 }
+
+#[test]
+fn what_is_worse_beside_the_metric_that_decides_is_said_and_listed() {
+    let place = Place::new();
+    for (out, card) in [("a", "h200"), ("b", "l20")] {
+        let load = ["--rate", "2", "--requests", "120", "--output-tokens", "16"];
+        let engine = ["--sim-clock", "virtual", "--sim-device", card, "--out", out];
+        place.run(&[&["run", "--quiet"], &load[..], &engine].concat());
+    }
+    let asked = [
+        "compare",
+        "a",
+        "b",
+        "--primary",
+        "requests_per_s",
+        "--lang",
+        "en",
+    ];
+    let ended = place.run(&[&asked[..], &["--fail-on", "worse", "--out", "kept"]].concat());
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    let worse = ended.stdout.lines().find(|line| line.starts_with("WORSE"));
+    let worse = worse.expect(&ended.stdout);
+    assert!(worse.contains("b: by other metrics"), "{worse}");
+    let listed = json(&place.run(&["runs", ".", "--format", "json"]).stdout);
+    let listed = listed["runs"].as_array().unwrap();
+    let kept = listed.iter().find(|it| it["kind"] == "comparison").unwrap();
+    assert_eq!(kept["state"], "worse");
+}

@@ -309,3 +309,31 @@ fn a_model_is_looked_up_at_the_endpoint_of_the_environment_with_its_token() {
     ended.assert_refused(&["proxy", "http://HOST:PORT"]);
     assert!(!ended.stderr.contains("s3cr3t"), "{ended:?}");
 }
+
+#[test]
+fn mindies_own_file_is_divided_as_its_keys_say() {
+    let place = Place::new();
+    let file = r#"{"BackendConfig": {"ModelDeployConfig": {"maxSeqLen": 8192,
+        "ModelConfig": [{"modelName": "qwen2.5-7b", "modelWeightPath": "/data/Qwen2.5-7B-Instruct",
+        "worldSize": 2, "npuMemSize": 5}]}, "ScheduleConfig": {"cacheBlockSize": 64}}}"#;
+    std::fs::write(place.path("config.json"), file).unwrap();
+    let asked = |more: &[&str]| {
+        let words = ["--device", "910b4", "--format", "json"];
+        let answer = memory(&place, &[&words[..], more].concat());
+        serde_json::from_str::<Value>(&answer.stdout).expect(&answer.stdout)
+    };
+    let of_file = asked(&["--mindie-config", "config.json"]);
+    let flags = [
+        "maxSeqLen=8192",
+        "worldSize=2",
+        "npuMemSize=5",
+        "cacheBlockSize=64",
+    ];
+    let flags = flags.iter().flat_map(|flag| ["--flag", flag]);
+    let by_hand = ["--model", "qwen2.5-7b", "--engine", "mindie"];
+    let by_hand = asked(&by_hand.into_iter().chain(flags).collect::<Vec<_>>());
+    assert_eq!(of_file["kv_tokens"], by_hand["kv_tokens"], "{of_file:#}");
+    assert!(of_file["kv_tokens"].as_u64() > Some(100_000), "{of_file:#}");
+    let refused = memory(&place, &["--device", "910b4", "--mindie-config", "no.json"]);
+    assert!(refused.stderr.contains("cannot read --mindie-config"));
+}

@@ -7,7 +7,7 @@ use inferometer_report::runs::{KnownResult, Listed, RunState};
 use inferometer_site::{Entry, Hosting, index, page_name};
 use inferometer_text::Lang;
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// Uses the index as a reader would.
 const USE: &str = include_str!("use_site.js");
@@ -19,12 +19,15 @@ fn entry(name: &str, engine: &str, what: Listed, taken: &mut HashSet<String>) ->
         input: 64.0,
         output: 12.0,
     };
+    let page = page_name(name, taken);
     Entry {
-        page: page_name(name, taken),
+        page,
         result: KnownResult {
             label: Some(format!("label of {name}")),
             tags: BTreeMap::from([("engine".to_owned(), engine.to_owned())]),
-            started: Some("2026-11-15T02:23:34Z".to_owned()),
+            started: Some(format!("2026-11-{}T02:23:34Z", 15 + taken.len())),
+            models: BTreeSet::from([format!("model of {name}")]),
+            engines: BTreeSet::from([format!("{engine} 1.0")]),
             figures: Some(made_up::run(&VLLM, load)),
             ..KnownResult::new(name, what, RunState::Valid)
         },
@@ -49,6 +52,11 @@ fn the_index_searches_filters_compares_and_changes_language_and_theme() {
         assert_eq!(seen["all"], 3, "{seen:#}");
         assert_eq!(seen["searched"], json!(["second"]), "{seen:#}");
         assert_eq!(seen["tagged"], json!(["first"]), "{seen:#}");
+        assert_eq!(seen["ofModel"], json!(["second"]), "{seen:#}");
+        assert_eq!(seen["ofNone"], json!([]), "{seen:#}");
+        assert_eq!(seen["ofEngine"], json!(["first"]), "{seen:#}");
+        assert_eq!(seen["later"].as_array().unwrap().len(), 3, "{seen:#}");
+        assert_eq!(seen["thatDay"], json!(["first"]), "{seen:#}");
         assert_eq!(seen["none"], json!([]), "no sweep is there: {seen:#}");
         let compared = seen["compared"].as_array().unwrap();
         assert!(compared.len() > 3, "{seen:#}");
