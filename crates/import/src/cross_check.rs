@@ -3,6 +3,7 @@
 use crate::comparable::repeated;
 use crate::copies::{alike, numbers, repeats};
 use crate::doubt::ImportDoubt;
+use crate::judge;
 use crate::result::ImportedResult;
 use inferometer_core::point::Point;
 use serde_json::Value;
@@ -23,7 +24,48 @@ pub(crate) fn judge(results: &[ImportedResult]) -> Vec<(usize, ImportDoubt)> {
     let mut doubts = tables_against_blocks(results);
     doubts.extend(token_offsets(results));
     doubts.extend(unlike_repeats(results));
+    doubts.extend(queues(results));
     doubts
+}
+
+/// Share of an offered rate below which a server has fallen behind, if first tokens also wait so
+/// many times as long as at the lowest rate.
+const FALLEN_BEHIND: f64 = 0.75;
+const LONGER_WAIT: f64 = 5.0;
+
+/// Rates of a ladder at which a queue grows: a short test alone may lack what its last answers
+/// take, but these would not make the first token wait.
+fn queues(results: &[ImportedResult]) -> Vec<(usize, ImportDoubt)> {
+    let mut ladders: BTreeMap<&[String], Vec<(usize, f64, f64, f64)>> = BTreeMap::new();
+    for (at, found) in results.iter().enumerate() {
+        let Some(summary) = found.summary.as_ref() else {
+            continue;
+        };
+        let offered = found.point.get("rate").and_then(Value::as_f64);
+        let offered = offered.filter(|_| summary.concurrency.configured.is_none());
+        let wait = summary
+            .latency
+            .ttft_ms
+            .as_ref()
+            .and_then(|it| it.mean.or(it.p50));
+        let rung = (offered, summary.throughput.requests_per_s, wait);
+        if let (Some(offered), Some(done), Some(wait)) = rung
+            && judge::overload(summary, Some(offered)).is_none()
+        {
+            let ladder = ladders.entry(&found.section).or_default();
+            ladder.push((at, offered, done, wait));
+        }
+    }
+    let behind = ladders.into_values().flat_map(|ladder| {
+        let lowest = ladder.iter().min_by(|a, b| a.1.total_cmp(&b.1));
+        let least_wait = lowest.map_or(f64::INFINITY, |it| it.3);
+        let rungs = ladder.into_iter();
+        rungs.filter_map(move |(at, offered, done, wait)| {
+            let is_behind = done < FALLEN_BEHIND * offered && wait > LONGER_WAIT * least_wait;
+            is_behind.then_some((at, ImportDoubt::Overload { offered, done }))
+        })
+    });
+    behind.collect()
 }
 
 /// The lowest and the highest of results that should be repeats, where these are too far apart.

@@ -249,7 +249,7 @@ fn other_rate(summary: &ImportedSummary, rate: Option<f64>) -> Option<ImportDoub
 /// Fewer requests/s than were offered, by more than four deviations of a Poisson process and the
 /// time that the last answers take. Their wait for a first token is not taken off: a queue that
 /// grows makes it long.
-fn overload(summary: &ImportedSummary, rate: Option<f64>) -> Option<ImportDoubt> {
+pub(crate) fn overload(summary: &ImportedSummary, rate: Option<f64>) -> Option<ImportDoubt> {
     // A cap on the concurrency holds arrivals back at the client.
     let capped = summary.concurrency.configured.is_some();
     let offered = rate.filter(|rate| rate.is_finite() && *rate > 0.0 && !capped)?;

@@ -11,6 +11,7 @@ use crate::quantity::{Quantity, Unit, count, leading_number, number, quantity, r
 use crate::result::{ImportedResult, Tool};
 use crate::table::TextTable;
 use crate::time_unit::{self, Columns};
+use crate::told_failures::told_count;
 use crate::unread::UnreadReason;
 use inferometer_text::hostile::printable;
 use std::cell::LazyCell;
@@ -74,6 +75,13 @@ pub(crate) fn read(table: &TextTable, notes: &mut Notes<'_>) -> Vec<ImportedResu
                     quantity.unit = quantity.unit.or(*unit);
                     builder.set(name, label, quantity);
                 }
+                (None, Some(quantity)) if is_of_schedule(name) => {
+                    let name = printable(name, 80);
+                    builder
+                        .summary
+                        .other
+                        .insert(name, crate::quantity::number(quantity.value));
+                }
                 (None, Some(_)) => builder.skip(name, UnreadReason::of_unknown(name)),
                 // A percentile below a blank cell is still of this row's sample.
                 (Some(label), None) => {
@@ -86,6 +94,9 @@ pub(crate) fn read(table: &TextTable, notes: &mut Notes<'_>) -> Vec<ImportedResu
                 }
                 (None, None) if !is_blank(cell) && *is_change => {
                     builder.skip(name, UnreadReason::Change);
+                }
+                (None, None) if let Some(failed) = told_count(cell) => {
+                    builder.summary.requests.failed.get_or_insert(failed);
                 }
                 // A model, an engine, a remark: it tells rows apart.
                 (None, None) if !is_blank(cell) && names.len() < MOST_NAMES => {
@@ -133,6 +144,13 @@ pub(crate) fn read(table: &TextTable, notes: &mut Notes<'_>) -> Vec<ImportedResu
         notes.take((table.first, last));
     }
     found
+}
+
+/// Batch sizes and times in queues, which summaries have no place for and people look at.
+fn is_of_schedule(name: &str) -> bool {
+    let name = name.to_lowercase();
+    let mut words = ["batch", "queue", "排队", "队列"].iter();
+    words.any(|word| name.contains(word))
 }
 
 /// Tools that print one table over several loads.

@@ -124,6 +124,14 @@ fn account(found: &mut ImportedResult, told: Told, sample: String) {
     };
 }
 
+/// Requests that a remark says to have failed: `12 requests timed out`, `拒绝 12 个请求`.
+pub(crate) fn told_count(remark: &str) -> Option<u64> {
+    match told(remark)? {
+        Told::Count(failed) => Some(failed),
+        Told::One => None,
+    }
+}
+
 fn told(text: &str) -> Option<Told> {
     if text.len() > LONGEST || text.starts_with(['|', '#', '{', '`']) {
         return None;
@@ -143,6 +151,9 @@ fn told(text: &str) -> Option<Told> {
         if let Some(errors) = errors_beside(behind) {
             return (errors > 0).then_some(Told::Count(errors));
         }
+        if let Some(failed) = failed_before(before) {
+            return (failed > 0).then_some(Told::Count(failed));
+        }
         if !has_failed(behind) {
             continue;
         }
@@ -157,6 +168,17 @@ fn told(text: &str) -> Option<Told> {
         };
     }
     has_status(&text).then_some(Told::One)
+}
+
+/// `拒绝 12 个` before the word for requests.
+fn failed_before(before: &str) -> Option<u64> {
+    let counted = before.trim_end().trim_end_matches('个').trim_end();
+    let begin = counted.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+    let word = counted[..begin].trim_end().trim_end_matches('了');
+    let is_failed = FAILED
+        .iter()
+        .any(|failed| !failed.is_ascii() && word.ends_with(failed));
+    is_failed.then(|| counted[begin..].parse().ok())?
 }
 
 /// `47 valid requests and 3 errors`.
@@ -212,6 +234,8 @@ mod tests {
             ("12/100 requests timed out", Some(Told::Count(12))),
             ("3 of 100 requests were rejected", Some(Told::Count(3))),
             ("5 个请求失败", Some(Told::Count(5))),
+            ("拒绝 12 个请求", Some(Told::Count(12))),
+            ("超时了3个请求", Some(Told::Count(3))),
             ("Failed requests: 7", Some(Told::Count(7))),
             (
                 "Processed 47 valid requests and 3 errors (50 total).",

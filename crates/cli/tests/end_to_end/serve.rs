@@ -343,7 +343,10 @@ fn a_comparison_that_was_kept_is_listed_and_has_its_report() {
     let kept = runs.find(|it| it["name"] == "a-and-b").unwrap();
     assert_eq!(kept["kind"], "comparison");
     let state = kept["state"].as_str().unwrap();
-    assert!(["better", "worse", "same", "cannot-tell"].contains(&state), "{state}");
+    assert!(
+        ["better", "worse", "same", "cannot-tell"].contains(&state),
+        "{state}"
+    );
     let page = served.get("/runs/a-and-b");
     assert!(page.contains("Comparison") && page.contains("±7"), "{page}");
     let refused = place.run(&["compare", "moved/a", "moved/b", "--out", "moved/a"]);

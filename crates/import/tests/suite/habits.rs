@@ -179,3 +179,34 @@ fn notes_in_the_code_page_of_chinese_windows_are_read() {
     let latency = found[1].summary.as_ref().unwrap().latency.e2e_ms.as_ref();
     assert_eq!(latency.and_then(|it| it.mean), Some(2300.0));
 }
+
+#[test]
+fn a_rate_at_which_first_tokens_wait_many_times_as_long_is_beyond_the_server() {
+    let table = "| 请求速率 | 请求数 | 成功 | QPS | 吞吐(tok/s) | TTFT均值(ms) | 延迟均值(s) |\n\
+        |---|---|---|---|---|---|---|\n\
+        | 1 | 500 | 500 | 0.97 | 192 | 210 | 11.2 |\n\
+        | 4 | 500 | 500 | 3.71 | 735 | 610 | 26.1 |\n\
+        | 8 | 500 | 500 | 4.12 | 816 | 38200 | 71.5 |\n";
+    let found = read("notes.md", table).results;
+    let behind = |found: &ImportedResult| {
+        let mut doubts = found.doubts.iter();
+        doubts.any(|doubt| doubt.code.name() == "overload")
+    };
+    let behind: Vec<bool> = found.iter().map(behind).collect();
+    assert_eq!(behind, [false, false, true]);
+}
+
+#[test]
+fn remarks_that_count_failures_are_counted_and_batches_and_queues_kept() {
+    let table = "| 并发 | 请求数 | 吞吐(tok/s) | PrefillBatchsize | 队列等待(ms) | 备注 |\n\
+        |---|---|---|---|---|---|\n\
+        | 4 | 100 | 128 | 1.0 | 400 | |\n\
+        | 8 | 100 | 251 | 1.1 | 900 | 拒绝 12 个请求 |\n\
+        | 64 | 100 | 700 | 1.4 | 950 | 3 requests timed out |\n";
+    let found = read("notes.md", table).results;
+    let summaries: Vec<_> = found.iter().filter_map(|it| it.summary.as_ref()).collect();
+    let failed: Vec<_> = summaries.iter().map(|it| it.requests.failed).collect();
+    assert_eq!(failed, [None, Some(12), Some(3)]);
+    assert_eq!(summaries[1].other["PrefillBatchsize"], 1.1);
+    assert_eq!(summaries[1].other["队列等待(ms)"], 900);
+}

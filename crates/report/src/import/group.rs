@@ -448,7 +448,7 @@ fn others(rows: &[Row<'_>]) -> Vec<Filled> {
         let name = name.to_lowercase();
         // What GuideLLM has made ahead of need and not sent waits in itself, not in the server.
         let is_of_client = name.starts_with("scheduler metrics");
-        let mut words = ["batch", "queue", "排队"].iter();
+        let mut words = ["batch", "queue", "排队", "队列"].iter();
         !is_of_client && words.any(|word| name.contains(word))
     };
     let names: BTreeSet<&String> = all()
