@@ -113,7 +113,8 @@ struct Side {
 }
 
 impl Side {
-    fn of(runs: &[&RunSample], metric: Metric) -> Self {
+    /// `unlike`: how unlike the answers of the other side are, as far as figures tell.
+    fn of(runs: &[&RunSample], metric: Metric, unlike: Option<f64>) -> Self {
         let (mut logs, mut last) = (Vec::new(), None);
         let (mut within, mut known_by) = (Some(0.0), Within::Own);
         let mut needed = None;
@@ -126,7 +127,7 @@ impl Side {
                 let short = run.as_short();
                 needed = needed.max(short.needed(metric).map(|Needed(requests)| requests));
                 let bound = short.log_variance(metric).map(|it| (it, Within::Short));
-                let (variance, by) = bound.or_else(|| variance_of_figures(run, metric))?;
+                let (variance, by) = bound.or_else(|| variance_of_figures(run, metric, unlike))?;
                 known_by = known_by.max(by);
                 Some(variance)
             });
@@ -162,9 +163,13 @@ impl Side {
 }
 
 /// What another tool's result tells of its noise that says how many requests it is of.
-fn variance_of_figures(run: &RunSample, metric: Metric) -> Option<(f64, Within)> {
+fn variance_of_figures(
+    run: &RunSample,
+    metric: Metric,
+    unlike: Option<f64>,
+) -> Option<(f64, Within)> {
     let requests = run.answered.filter(|_| run.series.is_none())?;
-    if let Some(variance) = run.as_short().stated_log_variance(metric, requests) {
+    if let Some(variance) = run.as_short().stated_log_variance(metric, requests, unlike) {
         return Some((variance, Within::Deviations));
     }
     let is_told = metric.tail().is_none() && requests >= LEAST_ASSUMED;
@@ -178,7 +183,14 @@ impl Contrast {
         metric: Metric,
         settings: &Settings,
     ) -> Self {
-        let (side_a, side_b) = (Side::of(a, metric), Side::of(b, metric));
+        let unlike = |runs: &[&RunSample]| {
+            let stated = runs
+                .iter()
+                .filter_map(|run| run.as_short().stated_variation());
+            stated.reduce(f64::max)
+        };
+        let side_a = Side::of(a, metric, unlike(b));
+        let side_b = Side::of(b, metric, unlike(a));
         let (n, m) = (side_a.logs.len(), side_b.logs.len());
         let mut contrast = Contrast {
             a: side_a.center(),

@@ -51,18 +51,23 @@ impl ShortRun<'_> {
     fn variation(&self) -> f64 {
         let latency = &self.summary.latency;
         let samples = [latency.ttft_ms, latency.tpot_ms, latency.e2e_ms];
-        let variations = samples.into_iter().flatten();
-        variations
-            .filter_map(|it| Some(it.std? / it.mean))
-            .filter(|it| it.is_finite())
-            .fold(LEAST_VARIATION, f64::max)
+        let variations = samples.iter().flatten().filter_map(spread_of);
+        variations.fold(LEAST_VARIATION, f64::max)
+    }
+
+    /// The same of a result of which figures alone are known, where they tell it of its answers.
+    pub(crate) fn stated_variation(&self) -> Option<f64> {
+        let latency = &self.summary.latency;
+        let answers = [latency.tpot_ms, latency.e2e_ms];
+        answers.iter().flatten().find_map(spread_of)?;
+        Some(self.variation())
     }
 
     /// Variance of the logarithm of a mean or a rate of so many requests.
-    fn variance_of(&self, requests: u64, needed: f64) -> Option<f64> {
+    fn variance_of(&self, requests: u64, needed: f64, variation: f64) -> Option<f64> {
         let counted = requests as f64 * (INDEPENDENT / needed).min(1.0);
         let enough = requests >= LEAST_REQUESTS;
-        enough.then(|| (SAFETY * self.variation()).powi(2) / counted)
+        enough.then(|| (SAFETY * variation).powi(2) / counted)
     }
 
     fn variance(&self, needed: Needed) -> Option<f64> {
@@ -71,7 +76,7 @@ impl ShortRun<'_> {
             None => needed.0 as f64,
         };
         self.summary.latency.e2e_ms?;
-        self.variance_of(self.summary.requests.ok, needed)
+        self.variance_of(self.summary.requests.ok, needed, self.variation())
     }
 
     /// Variance of the logarithm of a figure; absent for the tail of a distribution.
@@ -80,13 +85,20 @@ impl ShortRun<'_> {
     }
 
     /// The same of a closed loop of which no more than figures of so many requests are known, but
-    /// with the deviations of its answers.
-    pub(crate) fn stated_log_variance(&self, metric: Metric, requests: u64) -> Option<f64> {
-        let latency = &self.summary.latency;
-        let deviation = |it: Option<Distribution>| it?.std.filter(|it| it.is_finite());
-        deviation(latency.tpot_ms).or(deviation(latency.e2e_ms))?;
+    /// with how unlike its answers are, or those of the other side to the same requests.
+    pub(crate) fn stated_log_variance(
+        &self,
+        metric: Metric,
+        requests: u64,
+        of_other_side: Option<f64>,
+    ) -> Option<f64> {
+        let variation = self.stated_variation().or(of_other_side)?;
+        // How unlike the waits are, those of answers do not tell.
+        if matches!(metric, Metric::TtftMean | Metric::TtftP50) {
+            spread_of(self.summary.latency.ttft_ms.as_ref()?)?;
+        }
         let needed = WAVES * f64::from(self.streams?);
-        bounded(metric, || self.variance_of(requests, needed))
+        bounded(metric, || self.variance_of(requests, needed, variation))
     }
 
     /// 95 % interval of a mean or a rate, by the bound.
@@ -95,6 +107,28 @@ impl ShortRun<'_> {
         let half = student_quantile(0.975, BOUND_DEGREES) * error;
         Some([value * (-half).exp(), value * half.exp()])
     }
+}
+
+/// Percentiles that tell how far a sample spreads, and the deviations of a normal one that they
+/// are above its median.
+const TAILS: [(fn(&Distribution) -> f64, f64); 2] = [(|it| it.p99, 2.326), (|it| it.p95, 1.645)];
+
+/// The coefficient of variation of a sample, by its deviation or by the reach of its tail, which is
+/// hardly less.
+fn spread_of(sample: &Distribution) -> Option<f64> {
+    let middle = if sample.p50.is_finite() {
+        sample.p50
+    } else {
+        sample.mean
+    };
+    let by_tail = || {
+        let reaches = TAILS
+            .iter()
+            .map(|(tail, deviations)| (tail(sample) - middle) / deviations);
+        reaches.into_iter().find(|reach| reach.is_finite())
+    };
+    let deviation = sample.std.or_else(by_tail)?;
+    Some(deviation / sample.mean).filter(|it| it.is_finite() && *it >= 0.0)
 }
 
 /// The variance of a figure that a bound can be given of, from that of a mean.

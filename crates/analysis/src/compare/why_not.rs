@@ -196,6 +196,7 @@ impl WhyNot {
                     WhyNotText::Definition if [a, b].iter().any(|it| *it == OURS) => {
                         found + WhyNotText::SameDefinition.text(lang)
                     }
+                    WhyNotText::Definition => found + WhyNotText::OneTool.text(lang),
                     _ => found,
                 }
             }

@@ -15,6 +15,7 @@ inferometer_text::texts! {
         SameInputs => "; send the same prompts to both sides (--data and --seed, or --input-tokens)", "；请向两侧发送相同的提示词（--data 与 --seed，或 --input-tokens）";
         SameDefinition => "; compare with what `inferometer report RUN --dialect TOOL --format json` says of our run", "；可与 `inferometer report RUN --dialect TOOL --format json` 按对方定义给出的结果比较";
         AndMore => "{point} (and {count} more loads)", "{point}（及另外 {count} 个负载点）";
+        OneTool => "; measure both with one tool, as with `inferometer run URL --dialect TOOL`", "；请用同一工具测量两边，例如 `inferometer run URL --dialect TOOL`";
         Definition => "the definition of the metrics", "指标定义";
         Window => "the time over which throughput counts", "吞吐量的统计区间";
         TokenSource => "the source of token counts", "token 计数来源";

@@ -56,7 +56,7 @@ pub const DRAWS: usize = DRAWN.len();
 /// Requests by which it is screened.
 pub const FEW_REQUESTS: u32 = 200;
 /// Requests of a draw that confirms, at least and at most.
-const REQUESTS: std::ops::RangeInclusive<u64> = 200..=10_000;
+const REQUESTS: std::ops::RangeInclusive<u64> = 1_000..=10_000;
 /// As many draws of what a percentile needs: one that just suffices has a wide interval.
 const TIMES_NEEDED: u64 = 2;
 /// As many times those that are under way at once, so that the window is several latencies long.

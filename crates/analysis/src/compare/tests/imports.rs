@@ -61,8 +61,39 @@ fn without_deviations(summary: &mut Summary) {
         &mut latency.tpot_ms,
         &mut latency.e2e_ms,
     ] {
-        sample.as_mut().unwrap().std = None;
+        let sample = sample.as_mut().unwrap();
+        (sample.std, sample.p95, sample.p99) = (None, f64::NAN, f64::NAN);
     }
+}
+
+#[test]
+fn percentiles_of_one_side_tell_how_unlike_the_answers_of_both_are() {
+    let import = |latency, seed, keeps_tail: bool| {
+        let mut summary = run(400, latency, 0.0, seed).summary;
+        summary.throughput.output_tokens_per_s_interval = None;
+        summary.throughput.requests_per_s_interval = None;
+        summary.concurrency.configured = Some(8);
+        let tail = summary.latency.e2e_ms.unwrap().p99;
+        without_deviations(&mut summary);
+        if keeps_tail {
+            summary.latency.e2e_ms.as_mut().unwrap().p99 = tail;
+        }
+        RunSample::imported("vllm", point(8), summary)
+    };
+    let told = |other, seed, keeps_tail| {
+        let a = group("a", vec![import(100.0, seed, false)]);
+        primary(&[a, group("b", vec![import(other, seed + 1, keeps_tail)])])
+    };
+    assert_eq!(told(150.0, 1, false).verdict, Verdict::Unknown);
+    let slower = told(150.0, 1, true);
+    assert_eq!(
+        (slower.verdict, slower.basis),
+        (Verdict::Worse, Basis::Deviations)
+    );
+    let pairs = 200;
+    let differ =
+        (0..pairs).filter(|pair| told(100.0, 1000 + 2 * pair, true).verdict != Verdict::Unknown);
+    assert!(differ.count() as f64 <= 0.05 * pairs as f64);
 }
 
 #[test]
