@@ -332,6 +332,7 @@ fn system(scenario: &Scenario, environment: Option<&Environment>, summary: &Summ
         device: (summary.tags.get("device").cloned())
             .or_else(seen)
             .or_else(|| Some(simulated().filter(|_| is_simulated)?.name.clone())),
+        is_simulated: environment.is_some_and(Environment::is_simulated),
     }
 }
 
@@ -462,6 +463,7 @@ fn of_results(name: &str, results: &[ImportedResult], objectives: &[Slo]) -> any
             sample.system = System {
                 model: found.facts.get("model").cloned(),
                 device: found.facts.get("card").cloned(),
+                is_simulated: false,
             };
             let contradicted: Vec<String> = (typed[place].iter())
                 .flat_map(ImportDoubt::contradicted)

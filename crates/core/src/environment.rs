@@ -142,6 +142,12 @@ pub struct Probe {
 }
 
 impl Environment {
+    /// Whether the simulated engine answered, started by us or by somebody.
+    pub fn is_simulated(&self) -> bool {
+        let told = self.server.software.as_deref();
+        told.is_some_and(|it| it.starts_with("inferometer-sim"))
+    }
+
     /// The engine and its version: as it was started, else as the server told, without the
     /// framework that carries it.
     pub fn engine_name(&self) -> Option<String> {

@@ -94,6 +94,7 @@ inferometer_text::texts! {
         NoCount => "cannot tell where a side does not say how many requests it is of: add a column of requests (or of ok and failed) to its table, and large differences are told", "未说明请求数的一方无法判断：在其表格中加一列“请求数”（或“成功”“失败”），即可判断明显的差异";
         FewWaves => "too few requests for an interval, so run-to-run variation is unknown; send more requests per stream, or repeat the runs", "请求太少，得不出区间：无从得知下一次运行会相差多少；请增加每路并发的请求数，或重复运行";
         AsDefined => "numbers as defined by {tool}", "数值按 {tool} 的定义";
+        Simulated => "simulated engine", "模拟引擎";
         Computed => "computed in virtual time, not measured", "以虚拟时间计算得出，并非实测";
         PartlyComputed => "partly computed in virtual time, not measured", "部分以虚拟时间计算得出，并非实测";
     }

@@ -178,6 +178,9 @@ fn described(group: &Group, label: &str, head: &str, lang: Lang) -> String {
         .filter(|run| run.definition.computed)
         .count()
     {
+        0 if group.runs.iter().any(|run| run.system.is_simulated) => {
+            parts.push(CompareText::Simulated.text(lang).to_owned());
+        }
         0 => {}
         all if all == group.runs.len() => parts.push(CompareText::Computed.text(lang).to_owned()),
         _ => parts.push(CompareText::PartlyComputed.text(lang).to_owned()),

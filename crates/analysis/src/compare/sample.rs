@@ -51,6 +51,8 @@ pub struct System {
     pub model: Option<String>,
     /// The card; how many there are is among the tags.
     pub device: Option<String>,
+    /// The simulated engine answered, whatever tags say.
+    pub is_simulated: bool,
 }
 
 /// What figures must have in common to be compared.
