@@ -46,6 +46,20 @@ pub struct Importance {
     pub changed_with: Vec<String>,
 }
 
+impl Importance {
+    /// Of a flag that the simulated engine does not act on nothing is told.
+    pub(super) fn unmodelled(flag: &str) -> Self {
+        Importance {
+            flag: flag.to_owned(),
+            share: 0.0,
+            gain: None,
+            effect: Effect::NotModelled,
+            best_at: None,
+            changed_with: Vec::new(),
+        }
+    }
+}
+
 /// Which way a flag moves the objective, towards better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -270,6 +270,7 @@ fn trial(id: u64, origin: Origin, ending: Ending) -> Trial {
             origin,
             flags,
             point,
+            implied: None,
             repaired: None,
         },
         ending,
@@ -600,6 +601,37 @@ fn all_that_a_study_lacks_is_told_at_once() {
 }
 
 #[test]
+fn all_mistakes_of_a_study_are_told_at_once() {
+    let told = changed([
+        ("max-num-seqs =", "max-nun-seqs ="),
+        ("choice = [16, 32]", "choice = []"),
+        ("{ bool = true }", "{ boole = true }"),
+        ("maximize", "maximise"),
+        ("ttft.p99=1s", "ttft.p99=1"),
+        ("[budget]", "[budgets]"),
+        ("concurrency = [64]", "concurency = [64]"),
+    ]);
+    let told = told.unwrap_err();
+    for mistake in [
+        "'max-nun-seqs'; did you mean max-num-seqs",
+        "'block-size': there is nothing to choose from",
+        "'enable-prefix-caching': write {",
+        "line 15: there is no 'maximise'; did you mean 'maximize'?",
+        "line 16: 'ttft.p99=1' is not an objective",
+        "there is no 'budgets'; did you mean 'budget'?",
+        "there is no 'concurency'; did you mean 'concurrency'?",
+    ] {
+        assert!(told.contains(mistake), "{mistake}: {told}");
+    }
+    assert!(told.starts_with("7 mistakes:\n"), "{told}");
+    // A slip in the name of a table is not a missing table, and others may be missing.
+    let told = changed([("[load]", "[laod]"), ("trials = 30", "")]).unwrap_err();
+    assert!(told.starts_with("2 mistakes:\n"), "{told}");
+    assert!(told.contains("there is no 'laod'") && told.contains("[budget] trials"));
+    assert!(!told.contains("[load] concurrency"), "{told}");
+}
+
+#[test]
 fn keys_of_mindie_may_be_given_by_their_last_part() {
     let study = changed([
         (
@@ -622,4 +654,43 @@ fn keys_of_mindie_may_be_given_by_their_last_part() {
         .map(|dimension| dimension.name.as_str())
         .collect();
     assert_eq!(names, ["BackendConfig.ScheduleConfig.maxPrefillBatchSize"]);
+}
+
+#[test]
+fn flags_that_the_simulated_engine_does_not_act_on_are_not_searched_there() {
+    let study = changed([(
+        "block-size = { choice = [16, 32] }",
+        "disable-custom-all-reduce = { bool = true }",
+    )])
+    .unwrap();
+    let computed = study.clone().computed();
+    assert_eq!(computed.unmodelled, ["disable-custom-all-reduce"]);
+    let names: Vec<&str> = (computed.space.dimensions().iter())
+        .map(|dimension| dimension.name.as_str())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "enable-prefix-caching",
+            "max-num-batched-tokens",
+            "max-num-seqs"
+        ]
+    );
+    let found = computed.result(&confirmed([100.0, 104.0, 120.0, 110.0], 0.05), true);
+    let line = of(&found.importance, "disable-custom-all-reduce");
+    assert_eq!((line.effect, line.gain), (Effect::NotModelled, None));
+    // A flag that another follows stays, and so do all where there are no others.
+    let followed = changed([
+        (
+            "block-size = { choice = [16, 32] }",
+            "max-parallel-loading-workers = { int = [1, 8] }",
+        ),
+        (
+            "max-num-seqs = { int = [16, 1024], log = true }",
+            "max-num-seqs = \"max-parallel-loading-workers*2\"",
+        ),
+    ]);
+    let followed = followed.unwrap().computed();
+    assert_eq!(followed.space.derived().len(), 1);
+    assert_eq!(followed.space.dimensions().len(), 3);
 }

@@ -53,6 +53,18 @@ impl OutputOptions {
     }
 }
 
+/// `--format` of commands whose results are not a table.
+pub fn no_table(format: clap::Arg) -> clap::Arg {
+    format
+        .value_name("text|md|json|html|svg|png")
+        .help("Format, text unless given (repeatable); md, html and pictures go into the folder of the results unless -o says otherwise")
+}
+
+/// An option that a command takes with others and does not act on.
+pub fn unused(option: clap::Arg) -> clap::Arg {
+    option.hide(true)
+}
+
 /// Which figures tables show.
 #[derive(Args, Clone, Debug)]
 pub struct ColumnOptions {
