@@ -27,7 +27,7 @@ texts! {
         SameAsDefault => "the best other setting gave the same numbers as the default, {starts}", "其余最优配置与默认配置的数值完全相同，{starts}";
         NothingElse => "no other setting could be measured and met the goal; the default was measured once", "除默认配置外，没有配置既测得有效结果又达标；默认配置只测了一次";
         NoDefault => "the default was not measured validly in every start, so no gain can be stated", "默认配置未能每次启动都测得有效结果，因此无法给出提升";
-        NoneHeld => "no setting is confirmed to be better than the default: none of the best met the goal in every fresh start ({refuted})", "没有配置被确认优于默认配置：最优的几个均未能每次重启都达标（{refuted}）";
+        NoneHeld => "no setting is confirmed to be better than the default: none of the best met the goal in every fresh start: {refuted}", "没有配置被确认优于默认配置，最优的几个均未能每次重启都达标：{refuted}";
         HeldIn => "trial {trial} in {held} of {starts}", "试验 {trial} 在 {starts} 次中达标 {held} 次";
         DefaultHeldIn => "the default in {held} of {starts}", "默认配置在 {starts} 次中达标 {held} 次";
         HeldAt => "trial {trial} in {held} of {starts}, with {changes} against the default", "试验 {trial} 在 {starts} 次中达标 {held} 次，相对默认配置 {changes}";

@@ -4,7 +4,7 @@ use super::definition::{Budget, Engine, SearcherName, Study};
 use super::goal::{Direction, Goal, Objective};
 use super::last_stage::LastStage;
 use super::requirement::Requirement;
-use super::toml_errors::{in_plain_words, of_message, without, without_table};
+use super::toml_errors::{in_plain_words, line_of, of_message, without, without_table};
 use crate::number_paths;
 use crate::search::Halving;
 use crate::space::{DomainSpec, Space, SpaceError};
@@ -28,7 +28,7 @@ pub enum StudyError {
     /// What is wrong with the text, in one sentence.
     #[error("{0}")]
     Toml(String),
-    #[error("{} mistakes:{}", .0.len(), on_lines(.0))]
+    #[error("{} mistakes: {}", .0.len(), numbered(.0))]
     Several(Vec<StudyError>),
     #[error(
         "the study lacks, each with an example: {0}; `inferometer tune --init -- ENGINE COMMAND` prints a whole one"
@@ -74,9 +74,10 @@ pub enum StudyError {
     Rungs(#[from] crate::search::HalvingError),
 }
 
-fn on_lines(errors: &[StudyError]) -> String {
-    let lines = errors.iter().map(|error| format!("\n  {error}"));
-    lines.collect()
+fn numbered(errors: &[StudyError]) -> String {
+    let each = (1..).zip(errors);
+    let each = each.map(|(number, error)| format!("({number}) {error}"));
+    each.collect::<Vec<String>>().join("; ")
 }
 
 /// What is wrong with a study, all that can be told at once.
@@ -234,6 +235,7 @@ impl std::str::FromStr for Study {
     fn from_str(text: &str) -> Result<Self, StudyError> {
         let mut mistakes = Mistakes::default();
         let given = read(text, &mut mistakes);
+        mistakes.told.sort_by_key(|it| line_of(&it.to_string()));
         let missing = told(&mistakes.missing, &mistakes.told);
         mistakes.told.extend(missing);
         match given.and_then(|given| given.study(&mut mistakes)) {
@@ -293,10 +295,10 @@ impl StudySpec {
         if let (Some(goal), Some((_, levels))) = (&goal, &load) {
             mistakes.keep(check_goal(goal, levels));
         }
-        let budget = mistakes.keep(checked_budget(self.budget));
+        mistakes.told.extend(wrong_budget(&self.budget));
+        mistakes.told.extend(wrong_last_stage(&self.last_stage));
         let seed = self.search.seed;
         let searcher = mistakes.keep(self.search.name());
-        let last_stage = mistakes.keep(checked_last_stage(self.last_stage));
         if slips > 0 {
             // What a slip stands for is not missing.
             let is_missing = |it: &StudyError| {
@@ -319,10 +321,10 @@ impl StudySpec {
             load,
             levels,
             goal: goal?,
-            budget: budget?,
+            budget: self.budget,
             seed,
             searcher: searcher?,
-            last_stage: last_stage?,
+            last_stage: self.last_stage,
             unmodelled: Vec::new(),
         })
     }
@@ -520,18 +522,18 @@ impl GoalSpec {
     }
 }
 
-fn checked_budget(budget: Budget) -> Result<Budget, StudyError> {
+fn wrong_budget(budget: &Budget) -> Vec<StudyError> {
+    let mut wrong = Vec::new();
     if !(1..=MOST_TRIALS).contains(&budget.trials) {
         let wanted = "between 1 and 100000 trials";
-        return Err(bad_number("[budget] trials", budget.trials, wanted));
+        wrong.push(bad_number("[budget] trials", budget.trials, wanted));
     }
-    if let Some(hours) = budget.hours
-        && !(hours > 0.0 && hours.is_finite())
-    {
-        let wanted = "a time above 0, or leave it out";
-        return Err(bad_number("[budget] hours", hours, wanted));
-    }
-    Ok(budget)
+    let hours = budget
+        .hours
+        .filter(|hours| !(*hours > 0.0 && hours.is_finite()));
+    let wanted = "a time above 0, or leave it out";
+    wrong.extend(hours.map(|hours| bad_number("[budget] hours", hours, wanted)));
+    wrong
 }
 
 impl SearchSpec {
@@ -563,18 +565,16 @@ impl SearchSpec {
     }
 }
 
-fn checked_last_stage(last_stage: LastStage) -> Result<LastStage, StudyError> {
-    let LastStage { best, repeats, .. } = last_stage;
+fn wrong_last_stage(last_stage: &LastStage) -> Vec<StudyError> {
+    let LastStage { best, repeats, .. } = *last_stage;
+    let mut wrong = Vec::new();
     if !(1..=20).contains(&best) {
-        return Err(bad_number(
-            "[last-stage] best",
-            best,
-            "between 1 and 20 trials",
-        ));
+        let wanted = "between 1 and 20 trials";
+        wrong.push(bad_number("[last-stage] best", best, wanted));
     }
     if !(2..=100).contains(&repeats) {
         let wanted = "between 2 and 100 pairs of fresh starts";
-        return Err(bad_number("[last-stage] repeats", repeats, wanted));
+        wrong.push(bad_number("[last-stage] repeats", repeats, wanted));
     }
-    Ok(last_stage)
+    wrong
 }

@@ -610,23 +610,26 @@ fn all_mistakes_of_a_study_are_told_at_once() {
         ("ttft.p99=1s", "ttft.p99=1"),
         ("[budget]", "[budgets]"),
         ("concurrency = [64]", "concurency = [64]"),
+        ("[load]", "[last-stage]\nbest = 0\nrepeats = 1\n[load]"),
     ]);
     let told = told.unwrap_err();
     for mistake in [
         "'max-nun-seqs'; did you mean max-num-seqs",
         "'block-size': there is nothing to choose from",
         "'enable-prefix-caching': write {",
-        "line 15: there is no 'maximise'; did you mean 'maximize'?",
-        "line 16: 'ttft.p99=1' is not an objective",
+        "line 18: there is no 'maximise'; did you mean 'maximize'?",
+        "[last-stage] best is 0",
+        "[last-stage] repeats is 1",
+        "line 19: 'ttft.p99=1' is not an objective",
         "there is no 'budgets'; did you mean 'budget'?",
         "there is no 'concurency'; did you mean 'concurrency'?",
     ] {
         assert!(told.contains(mistake), "{mistake}: {told}");
     }
-    assert!(told.starts_with("7 mistakes:\n"), "{told}");
+    assert!(told.starts_with("9 mistakes: (1) line 18: "), "{told}");
     // A slip in the name of a table is not a missing table, and others may be missing.
     let told = changed([("[load]", "[laod]"), ("trials = 30", "")]).unwrap_err();
-    assert!(told.starts_with("2 mistakes:\n"), "{told}");
+    assert!(told.starts_with("2 mistakes: (1) "), "{told}");
     assert!(told.contains("there is no 'laod'") && told.contains("[budget] trials"));
     assert!(!told.contains("[load] concurrency"), "{told}");
 }

@@ -9,13 +9,20 @@ const UNKNOWN: &str = "unknown field `";
 /// keep their numbers. Absent where the rest cannot be read.
 pub(super) fn without(text: &str, mistake: Range<usize>) -> Option<String> {
     let number = |at: usize| text.get(..at).map(|before| before.matches('\n').count());
-    let (first, last) = (number(mistake.start)?, number(mistake.end)?);
-    let rest = match text.lines().nth(first).and_then(table_name) {
-        Some(name) => without_table(text, name),
-        None => without_lines(text, |at, _| (first..=last).contains(&at)),
-    };
+    let (first, mut last) = (number(mistake.start)?, number(mistake.end)?);
+    if text.lines().nth(first).and_then(table_name).is_some() {
+        let inside = text.lines().skip(first + 1);
+        last = first + inside.take_while(|line| table_name(line).is_none()).count();
+    }
+    let rest = without_lines(text, |at, _| (first..=last).contains(&at));
     let is_less = text.lines().ne(rest.lines());
     (is_less && rest.parse::<toml::Table>().is_ok()).then_some(rest)
+}
+
+/// The line that a message begins with.
+pub(super) fn line_of(message: &str) -> Option<usize> {
+    let rest = message.strip_prefix("line ")?;
+    rest.split(':').next()?.parse().ok()
 }
 
 /// A text without a table; its other lines keep their numbers.
