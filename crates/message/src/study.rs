@@ -80,7 +80,7 @@ texts! {
         WithoutFlag => "without it", "去掉后";
         WithoutAlone => "Without it: the change of {metric} where this flag alone goes and the others of the best stay", "去掉后：最佳配置只去掉该参数、保留其余参数时 {metric} 的变化";
         WorkTogether => "{flags} work together: what is lost without each adds up to more than the whole gain", "{flags} 共同起作用：逐个去掉的损失之和超过总提升";
-        RefusedValues => "Values that were not tried: the engine refuses them with everything else in [space]", "未试的取值：与 [space] 中其余取值组合时引擎一律拒绝";
+        RefusedValues => "Values not tried: the engine refuses them with all else in [space]", "未试的取值：与 [space] 中其余取值组合时引擎一律拒绝";
         RefusedValue => "value", "取值";
         DecidingPairs => "The pairs that decide", "决定性的成对重启";
         PairNumber => "pair", "对";

@@ -565,8 +565,13 @@ fn importance(report: &StudyReport<'_>) -> Table {
             .importance
             .iter()
             .any(|line| line.gain.is_some());
+    let needed = |line: &Importance| {
+        let mut needed = report.result.trimming.iter().flat_map(|it| &it.needed);
+        needed.find(|it| it.flag == line.flag)
+    };
     // Where nothing can be told, 0 % would be a claim.
     let share = |line: &Importance| match line.effect {
+        _ if needed(line).is_some_and(|it| it.fails_without) => number::ABSENT.to_owned(),
         Effect::None
         | Effect::Rises
         | Effect::Falls
@@ -596,12 +601,13 @@ fn importance(report: &StudyReport<'_>) -> Table {
         let best_at = line.best_at.as_ref();
         let mut cells = vec![Cell::text(last_part(&line.flag)), Cell::text(share(line))];
         if has_gains {
-            cells.push(match line.gain {
-                Some(gain) if share(line) != number::ABSENT => {
-                    Cell::text(percent(without(report, gain)))
-                }
-                _ => Cell::text(number::ABSENT),
-            });
+            let without = match needed(line).and_then(|it| it.without) {
+                Some(measured) => Some(measured),
+                None => line.gain.map(|gain| without(report, gain)),
+            };
+            let without = without.filter(|_| share(line) != number::ABSENT);
+            let without = without.map_or(number::ABSENT.to_owned(), percent);
+            cells.push(Cell::text(without));
         }
         cells.push(Cell::text(effect.text(lang)));
         cells.push(Cell::text(

@@ -34,7 +34,7 @@ use inferometer_text::secret::without_secrets;
 use std::sync::Arc;
 
 #[derive(clap::Args)]
-#[command(mut_arg("format", no_table))]
+#[command(mut_args(no_table))]
 pub struct CapacityArguments {
     #[command(flatten)]
     pub output: OutputOptions,

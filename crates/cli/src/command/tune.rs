@@ -9,7 +9,7 @@ pub use shown::{read_stored, show_stored, stored_page};
 use crate::exit::Exit;
 use crate::folder::{folder_here, kept_in};
 use crate::live::{LiveOptions, Serve};
-use crate::options::{Format, OutputOptions, no_table, unused};
+use crate::options::{Format, OutputOptions, no_table_of_ours};
 use crate::output::{check_output, check_report_name, language, print};
 use crate::progress::Progress;
 use crate::session::session;
@@ -32,8 +32,7 @@ use view::StudyView;
 const MOST_PARALLEL: u32 = 64;
 
 #[derive(clap::Args)]
-#[command(mut_arg("format", no_table))]
-#[command(mut_arg("dialect", unused), mut_arg("definitions", unused))]
+#[command(mut_args(no_table_of_ours))]
 pub struct TuneArguments {
     /// The study
     #[arg(value_name = "STUDY.toml", required_unless_present = "init")]

@@ -53,16 +53,20 @@ impl OutputOptions {
     }
 }
 
-/// `--format` of commands whose results are not a table.
-pub fn no_table(format: clap::Arg) -> clap::Arg {
-    format
+/// The options of commands whose results are not a table.
+pub fn no_table(option: clap::Arg) -> clap::Arg {
+    if option.get_id() != "format" {
+        return option;
+    }
+    option
         .value_name("text|md|json|html|svg|png")
         .help("Format, text unless given (repeatable); md, html and pictures go into the folder of the results unless -o says otherwise")
 }
 
-/// An option that a command takes with others and does not act on.
-pub fn unused(option: clap::Arg) -> clap::Arg {
-    option.hide(true)
+/// The same where they have our own definitions only, too.
+pub fn no_table_of_ours(option: clap::Arg) -> clap::Arg {
+    let is_unused = ["dialect", "definitions"].contains(&option.get_id().as_str());
+    no_table(option).hide(is_unused)
 }
 
 /// Which figures tables show.

@@ -345,7 +345,7 @@ impl TestBed {
                 let evidence = match cause.evidence {
                     Some(said) if has_numbers(&said) => said,
                     // MindIE says no more than that it is so.
-                    Some(said) => format!("{said} {error}"),
+                    Some(said) => format!("{said} ({error})"),
                     None => error.to_string(),
                 };
                 Err(failed(State::Crashed, cause.class, &evidence))
