@@ -57,6 +57,7 @@ texts! {
         BestCommand => "Best (trial {trial})", "最佳（试验 {trial}）";
         UncertainCommand => "Gain not certain (trial {trial})", "提升不确定（试验 {trial}）";
         SeenOnceCommand => "Not confirmed (trial {trial})", "未经确认（试验 {trial}）";
+        RefutedCommand => "Did not hold (trial {trial})", "重启未达标（试验 {trial}）";
         BestKeys => "Values of the configuration file (trial {trial})", "配置文件的取值（试验 {trial}）";
         Pareto => "Pareto front", "Pareto 前沿";
         Importance => "Which flags matter", "各参数的影响";
@@ -78,7 +79,7 @@ texts! {
         NeededFlag => "needed to run or for the SLO", "运行或满足 SLO 所必需";
         Confounded => "changed only with others", "只与其他参数同时改变";
         WithoutFlag => "without it", "去掉后";
-        WithoutAlone => "Without it: the change of {metric} where this flag alone goes and the others of the best stay", "去掉后：最佳配置只去掉该参数、保留其余参数时 {metric} 的变化";
+        WithoutAlone => "Without it: the change of {metric} where this flag alone goes and the others of the best stay", "去掉后：最佳配置只去掉该参数、保留其余参数时{metric}的变化";
         WorkTogether => "{flags} work together: what is lost without each adds up to more than the whole gain", "{flags} 共同起作用：逐个去掉的损失之和超过总提升";
         RefusedValues => "Values not tried: the engine refuses them with all else in [space]", "未试的取值：与 [space] 中其余取值组合时引擎一律拒绝";
         RefusedValue => "value", "取值";

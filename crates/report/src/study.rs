@@ -125,6 +125,10 @@ fn verdict(report: &StudyReport<'_>) -> Verdict {
     let trial = comparison.map_or(String::new(), |it| it.trial.to_string());
     let refuted = report.result.refuted.iter();
     let refuted: Vec<String> = refuted.map(|it| refuted_in_words(report, it)).collect();
+    let between = match lang {
+        Lang::En => "; ",
+        Lang::Zh => "；",
+    };
     let starts = match sides::is_one_start(report) {
         true => StudyText::StartsAlike,
         false => StudyText::StartsEach,
@@ -134,7 +138,7 @@ fn verdict(report: &StudyReport<'_>) -> Verdict {
         ("changes", changes),
         ("trial", trial),
         ("starts", starts.with(lang, &[("count", pairs.to_string())])),
-        ("refuted", refuted.join("; ")),
+        ("refuted", refuted.join(between)),
     ];
     let tone = match word {
         StudyText::Better | StudyText::DefaultBest | StudyText::DefaultMisses => Tone::Good,
@@ -201,9 +205,12 @@ fn best(report: &StudyReport<'_>) -> Vec<Block> {
     let engine = &report.study.engine;
     let is_file = engine.kind() == EngineKind::Mindie;
     let trial = [("trial", best.trial.to_string())];
+    let mut refuted = report.result.refuted.iter();
+    let is_refuted = refuted.any(|it| it.trial == best.trial);
     let caption = match best.standing {
         Standing::Decided => StudyText::BestCommand,
         Standing::Uncertain => StudyText::UncertainCommand,
+        Standing::SeenOnce if is_refuted => StudyText::RefutedCommand,
         Standing::SeenOnce => StudyText::SeenOnceCommand,
     };
     let mut blocks = vec![Block::Command(Command {

@@ -34,8 +34,8 @@ pub struct Importance {
     pub flag: String,
     /// Share of what all flags by themselves explain, from 0 to 1.
     pub share: f64,
-    /// Relative gain of the first objective by this flag alone, from the default's value to that
-    /// of the best, where that is known.
+    /// Relative gain of the first objective with this flag against without it, where all other
+    /// flags of the best stay and that is known. Gains of flags that work together do not add up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gain: Option<f64>,
     pub effect: Effect,

@@ -261,6 +261,9 @@ impl Study {
     /// The flags by importance. Of flags that the simulated engine does not act on nothing is
     /// concluded, and of values that never ran neither.
     fn importance(&self, mut found: Vec<Importance>, observed: &[Observation]) -> Vec<Importance> {
+        if found.is_empty() {
+            return found;
+        }
         let is_told = |name: &String| found.iter().any(|line| line.flag == *name);
         let set_aside = self.unmodelled.iter().filter(|name| !is_told(name));
         let set_aside: Vec<Importance> =

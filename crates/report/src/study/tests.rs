@@ -533,3 +533,18 @@ fn failed_requests_are_explained_in_the_servers_words() {
     let expected = "failed req, most of them context-exceeded: the input has 2345 tokens";
     assert!(shown.contains(expected), "{shown}");
 }
+
+#[test]
+fn a_command_that_fresh_starts_refuted_is_not_called_unconfirmed() {
+    let mut sample = sample();
+    sample.result.finding = Finding::NoneHeld;
+    sample.result.best.as_mut().unwrap().standing = Standing::SeenOnce;
+    sample.result.refuted = vec![Refuted {
+        trial: 2,
+        starts: 2,
+        held: 1,
+        changes: Vec::new(),
+    }];
+    let shown = sample.shown(Lang::En);
+    assert!(shown.contains("Did not hold (trial 2)"), "{shown}");
+}
