@@ -27,7 +27,7 @@ texts! {
         SameAsDefault => "the best other setting gave the same numbers as the default, {starts}", "其余最优配置与默认配置的数值完全相同，{starts}";
         NothingElse => "no other setting could be measured and met the goal; the default was measured once", "除默认配置外，没有配置既测得有效结果又达标；默认配置只测了一次";
         NoDefault => "the default was not measured validly in every start, so no gain can be stated", "默认配置未能每次启动都测得有效结果，因此无法给出提升";
-        NoneHeld => "no setting is confirmed to be better than the default: none of the best met the goal in every fresh start: {refuted}", "没有配置被确认优于默认配置，最优的几个均未能每次重启都达标：{refuted}";
+        NoneHeld => "no setting is confirmed to be better than the default, since none of the best met the goal in every fresh start: {refuted}", "没有配置被确认优于默认配置，最优的几个均未能每次重启都达标：{refuted}";
         HeldIn => "trial {trial} in {held} of {starts}", "试验 {trial} 在 {starts} 次中达标 {held} 次";
         DefaultHeldIn => "the default in {held} of {starts}", "默认配置在 {starts} 次中达标 {held} 次";
         HeldAt => "trial {trial} in {held} of {starts}, with {changes} against the default", "试验 {trial} 在 {starts} 次中达标 {held} 次，相对默认配置 {changes}";
@@ -49,7 +49,7 @@ texts! {
         Quality => "Quality", "质量";
         MayChangeAnswers => "{flags} may change the answers, not only the speed: compare them before you use it", "{flags} 可能改变回答内容而不仅是速度：使用前请对比回答质量";
         Unmodelled => "Not modelled", "未建模";
-        NothingConcluded => "{flags}: cannot be told here, since the simulated engine does not act on it", "{flags}：模拟引擎不支持其作用，此处无法判断";
+        NothingConcluded => "{flags}: cannot be told here, since the simulated engine does not act on this", "{flags}：模拟引擎不支持其作用，此处无法判断";
         AtEdge => "At the edge", "位于边界";
         LoadBounds => "{flag} is more than the load of this study asks for: with at most {streams} requests under way a higher value changes nothing; raise concurrency in [load] to learn what it would do", "{flag} 已不小于本研究的负载：同时进行的请求最多 {streams} 个，更大的取值不会有影响；如需了解其作用，请提高 [load] 中的 concurrency";
         HighestSearched => "{flag} is the highest value that was searched, and a higher one may be better: raise the upper end of {name} in [space] and run the study with a new --out", "{flag} 是搜索范围内的最大值，更大的取值可能更好：请在 [space] 中提高 {name} 的上限，并换一个 --out 重新运行";

@@ -99,7 +99,7 @@ impl TestBed {
             }
             if !study.unmodelled.is_empty() {
                 observer.notice(format!(
-                    "the simulated engine does not act on {unmodelled}: it stays at the engine's default, and nothing will be concluded about it; measure it on a real engine, without --sim-clock virtual"
+                    "the simulated engine does not act on {unmodelled}: this stays as the engine has it, and nothing will be concluded about it; measure it on a real engine, without --sim-clock virtual"
                 ));
             }
             return Ok(bed(BedEngine::Virtual(Box::new(host))));
