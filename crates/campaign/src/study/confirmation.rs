@@ -113,12 +113,16 @@ impl LastStage {
     /// does not come back under another number.
     pub(super) fn challenge(&self, trials: &Started<'_>, goal: &Goal) -> Option<Challenge> {
         let holds = |id: u64| Series::of(trials.endings(id), goal).holds();
-        let mut all = self.challenges(trials, goal).into_iter();
+        let mut all = self.challenges(trials, goal);
         all.find(|it| holds(it.whole) && holds(it.trimmed.of))
     }
 
     /// The best of the selection, the first of them first.
-    pub(super) fn challenges(&self, trials: &Started<'_>, goal: &Goal) -> Vec<Challenge> {
+    pub(super) fn challenges(
+        &self,
+        trials: &Started<'_>,
+        goal: &Goal,
+    ) -> impl Iterator<Item = Challenge> {
         let best = self.candidates(trials, goal).into_iter();
         let mut ranked: Vec<(u64, f64)> = (best.filter(|&id| id != DEFAULT))
             .map(|id| {
@@ -129,15 +133,13 @@ impl LastStage {
             .collect();
         ranked.sort_by(|(a, mean), (b, other)| other.total_cmp(mean).then(a.cmp(b)));
         let ranked = ranked.into_iter().enumerate();
-        ranked
-            .map(|(rank, (whole, _))| {
-                let first = Self::SELECTION_ROUNDS + rank * self.repeats;
-                Challenge {
-                    whole,
-                    trimmed: self.trimmed(trials, goal, whole),
-                    rounds: first..first + self.repeats,
-                }
-            })
-            .collect()
+        ranked.map(move |(rank, (whole, _))| {
+            let first = Self::SELECTION_ROUNDS + rank * self.repeats;
+            Challenge {
+                whole,
+                trimmed: self.trimmed(trials, goal, whole),
+                rounds: first..first + self.repeats,
+            }
+        })
     }
 }

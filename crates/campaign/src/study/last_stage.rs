@@ -49,12 +49,15 @@ impl LastStage {
         let met = ranked.iter().filter(|&&at| observed[at].meets_slos());
         let mut best: Vec<&Trial> = Vec::new();
         for trial in met.map(|&at| searched[at]) {
+            if best.len() == self.best {
+                break;
+            }
             let id = trial.proposal.id;
             let is_new = trials.first(id) == id && id != DEFAULT;
             let is_alike = |other: &&Trial| goal.is_alike(&other.ending, &trial.ending);
             // Earlier versions started them.
             let is_known = trials.repeated(id).next().is_none() && best.iter().any(is_alike);
-            if best.len() < self.best && is_new && !is_known {
+            if is_new && !is_known {
                 best.push(trial);
             }
         }

@@ -158,19 +158,18 @@ impl Study {
         let met: Vec<u64> = met.map(|at| searched[at].proposal.id).collect();
         // One that no fresh start refuted, nor one of its like, if there is any.
         let started = Started::of(trials);
-        let holds = |id: &u64| Series::of(started.endings(*id), &self.goal).holds();
-        let ending = |id: u64| started.by_id(id).map(|trial| &trial.ending);
-        let (held, fallen): (Vec<u64>, Vec<u64>) = met.iter().partition(|id| holds(id));
-        let is_refuted = |id: &u64| {
-            let pairs = fallen
-                .iter()
-                .filter_map(|&other| ending(*id).zip(ending(other)));
-            pairs
-                .into_iter()
-                .any(|(one, other)| self.goal.is_alike(one, other))
+        let holds = |id: u64| Series::of(started.endings(id), &self.goal).holds();
+        let repeated = trials.iter().filter_map(|it| it.proposal.origin.confirms());
+        let fallen = repeated.filter(|&id| !holds(id));
+        let fallen: Vec<&Trial> = fallen.filter_map(|id| started.by_id(id)).collect();
+        let is_refuted = |id: u64| {
+            let own = started.by_id(id);
+            let is_alike =
+                |own: &Trial, other: &Trial| self.goal.is_alike(&own.ending, &other.ending);
+            own.is_some_and(|own| fallen.iter().any(|other| is_alike(own, other)))
         };
-        let unconfirmed = held.into_iter().find(|id| !is_refuted(id));
-        let unconfirmed = unconfirmed.or_else(|| met.first().copied());
+        let unconfirmed = met.iter().find(|id| holds(**id) && !is_refuted(**id));
+        let unconfirmed = unconfirmed.or(met.first()).copied();
         let best = verdict.winner.or(unconfirmed).and_then(|id| {
             let trial = trials.iter().find(|trial| trial.proposal.id == id)?;
             Some(Best {
