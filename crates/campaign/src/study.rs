@@ -1,5 +1,6 @@
 //! A study: what is searched, on which work and load, towards what, and for how long.
 
+mod computed;
 mod confirmation;
 mod definition;
 mod from_toml;
@@ -32,5 +33,5 @@ pub use started::FreshStart;
 pub use template::template;
 pub use trimming::{FigureChange, NeededFlag, Trimming, changes_answers};
 pub use verdict::{
-    Change, ChangeEffect, Comparison, FigurePair, Finding, Gain, StartPair, StudyVerdict,
+    Change, ChangeEffect, Comparison, FigurePair, Finding, Gain, Refuted, StartPair, StudyVerdict,
 };

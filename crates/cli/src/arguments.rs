@@ -238,6 +238,17 @@ mod tests {
     }
 
     #[test]
+    fn commands_whose_results_are_no_table_offer_no_csv() {
+        let mut command = Cli::command();
+        command.build();
+        for (name, is_table) in [("run", true), ("capacity", false), ("tune", false)] {
+            let command = command.find_subcommand_mut(name).expect("a command");
+            let help = command.render_long_help().to_string();
+            assert_eq!(help.contains("csv"), is_table, "{name}: {help}");
+        }
+    }
+
+    #[test]
     fn short_help_fits_on_a_screen_and_names_the_whole() {
         let mut command = with_short_help(Cli::command());
         command.build();

@@ -12,8 +12,8 @@ pub use figures::figures;
 
 use inferometer_campaign::space::{Point, RefusedValue, Value};
 use inferometer_campaign::study::{
-    Direction, Effect, FailureCount, FigureChange, Finding, Importance, Objective, Standing, Study,
-    StudyResult, TrialRow, changes_answers,
+    Change, Comparison, Direction, Effect, FailureCount, FigureChange, Finding, Importance,
+    Objective, Refuted, Standing, Study, StudyResult, TrialRow, changes_answers,
 };
 use inferometer_campaign::trial::{Level, Origin, State};
 use inferometer_catalog::engine::EngineKind;
@@ -33,6 +33,10 @@ use std::path::Path;
 
 /// Longest line of an engine that a table shows.
 const WORDS: usize = 400;
+/// Less than this, as a logarithm, is no loss.
+const NOTHING: f64 = 0.005;
+/// Losses that add up to this many times the whole gain do not add up by chance.
+const TOGETHER: f64 = 1.25;
 
 #[derive(Clone, Copy, Debug)]
 pub struct StudyReport<'a> {
@@ -103,39 +107,38 @@ fn verdict(report: &StudyReport<'_>) -> Verdict {
         }
         Finding::DefaultMisses => (StudyText::DefaultMisses, StudyText::BestThatMeets),
         Finding::NoCertainGain => (StudyText::NoGain, StudyText::Gain),
+        Finding::DefaultFirst if is_same(comparison) => {
+            (StudyText::NoGain, StudyText::SameAsDefault)
+        }
         Finding::DefaultFirst => (StudyText::NoGain, StudyText::RunnerUp),
         Finding::DefaultBest if comparison.is_some() => {
             (StudyText::DefaultBest, StudyText::RunnerUp)
         }
         Finding::DefaultBest => (StudyText::DefaultBest, StudyText::DefaultWon),
-        Finding::DefaultAlone => (StudyText::DefaultBest, StudyText::NothingElse),
+        Finding::DefaultAlone => (StudyText::OnlyDefault, StudyText::NothingElse),
         Finding::NoDefault => (StudyText::NoGain, StudyText::NoDefault),
         Finding::NoneHeld => (StudyText::NoGain, StudyText::NoneHeld),
         Finding::Unconfirmed => (StudyText::Unconfirmed, StudyText::OneTrial),
         Finding::Nothing => (StudyText::Nothing, StudyText::NoneMet),
     };
-    let changes: Vec<String> = (comparison.iter())
-        .flat_map(|comparison| &comparison.changes)
-        .map(|change| {
-            let values = [
-                ("metric", name_and_unit(&change.metric, lang).0),
-                ("value", percent(change.value)),
-                ("low", percent(change.low)),
-                ("high", percent(change.high)),
-            ];
-            // The same figure in every start of the simulated engine is no certainty.
-            if report.result.computed && change.high - change.low < 1e-4 {
-                let [(_, metric), (_, value), ..] = values;
-                return format!("{metric} {value}");
-            }
-            StudyText::Change.with(lang, &values)
-        })
-        .collect();
+    let changes = comparison.map_or(String::new(), |it| changes_of(report, &it.changes));
     let trial = comparison.map_or(String::new(), |it| it.trial.to_string());
+    let refuted = report.result.refuted.iter();
+    let refuted: Vec<String> = refuted.map(|it| refuted_in_words(report, it)).collect();
+    let between = match lang {
+        Lang::En => "; ",
+        Lang::Zh => "；",
+    };
+    let starts = match sides::is_one_start(report) {
+        true => StudyText::StartsAlike,
+        false => StudyText::StartsEach,
+    };
+    let pairs = comparison.map_or(0, |it| it.pairs.len());
     let values = [
-        ("changes", changes.join("; ")),
+        ("changes", changes),
         ("trial", trial),
-        ("repeats", report.study.last_stage.repeats.to_string()),
+        ("starts", starts.with(lang, &[("count", pairs.to_string())])),
+        ("refuted", refuted.join(between)),
     ];
     let tone = match word {
         StudyText::Better | StudyText::DefaultBest | StudyText::DefaultMisses => Tone::Good,
@@ -143,6 +146,49 @@ fn verdict(report: &StudyReport<'_>) -> Verdict {
         _ => Tone::Caution,
     };
     Verdict::new(word.text(lang), tone, reason.with(lang, &values))
+}
+
+/// Whether every objective is that of the default to the last digit.
+fn is_same(comparison: Option<&Comparison>) -> bool {
+    let mut changes = comparison.iter().flat_map(|it| &it.changes);
+    changes.all(|change| change.value == 0.0)
+}
+
+/// The figures that changed, with their intervals.
+fn changes_of(report: &StudyReport<'_>, changes: &[Change]) -> String {
+    let words = changes.iter().map(|change| {
+        let values = [
+            ("metric", name_and_unit(&change.metric, report.lang).0),
+            ("value", percent(change.value)),
+            ("low", percent(change.low)),
+            ("high", percent(change.high)),
+        ];
+        // The same figure in every start of the simulated engine is no certainty.
+        if report.result.computed && change.high - change.low < 1e-4 {
+            let [(_, metric), (_, value), ..] = values;
+            return format!("{metric} {value}");
+        }
+        StudyText::Change.with(report.lang, &values)
+    });
+    words.collect::<Vec<_>>().join("; ")
+}
+
+/// In how many of its fresh starts one of the best met the goal, and what it gained.
+fn refuted_in_words(report: &StudyReport<'_>, refuted: &Refuted) -> String {
+    let trials = &report.result.trials;
+    let own = trials.iter().find(|it| it.id == refuted.trial);
+    let text = match refuted.changes.is_empty() {
+        _ if own.is_some_and(|it| it.origin == Origin::Default) => StudyText::DefaultHeldIn,
+        true => StudyText::HeldIn,
+        false => StudyText::HeldAt,
+    };
+    let values = [
+        ("trial", refuted.trial.to_string()),
+        ("held", refuted.held.to_string()),
+        ("starts", refuted.starts.to_string()),
+        ("changes", changes_of(report, &refuted.changes)),
+    ];
+    text.with(report.lang, &values)
 }
 
 pub fn percent(share: f64) -> String {
@@ -159,9 +205,12 @@ fn best(report: &StudyReport<'_>) -> Vec<Block> {
     let engine = &report.study.engine;
     let is_file = engine.kind() == EngineKind::Mindie;
     let trial = [("trial", best.trial.to_string())];
+    let mut refuted = report.result.refuted.iter();
+    let is_refuted = refuted.any(|it| it.trial == best.trial);
     let caption = match best.standing {
         Standing::Decided => StudyText::BestCommand,
         Standing::Uncertain => StudyText::UncertainCommand,
+        Standing::SeenOnce if is_refuted => StudyText::RefutedCommand,
         Standing::SeenOnce => StudyText::SeenOnceCommand,
     };
     let mut blocks = vec![Block::Command(Command {
@@ -233,6 +282,7 @@ fn pairs(report: &StudyReport<'_>) -> Vec<Pair> {
 fn flags_of_best(report: &StudyReport<'_>) -> Vec<Pair> {
     let lang = report.lang;
     let result = report.result;
+    let unmodelled = &report.study.unmodelled;
     // Where nothing is gained, no flag is needed for it.
     let is_worth = matches!(
         result.finding,
@@ -270,6 +320,8 @@ fn flags_of_best(report: &StudyReport<'_>) -> Vec<Pair> {
     };
     if let Some(trimming) = trimming {
         let left_out = trimming.left_out.0.iter();
+        let is_modelled = |(name, _): &(&String, &Value)| !unmodelled.contains(name);
+        let left_out = left_out.filter(is_modelled);
         let left_out: Vec<String> = left_out.map(|(name, value)| named(name, value)).collect();
         let also = trimming.also.iter();
         let also: Vec<String> = also.map(|it| in_words(it, lang).join(" ")).collect();
@@ -288,11 +340,7 @@ fn flags_of_best(report: &StudyReport<'_>) -> Vec<Pair> {
         risky.collect(),
         &[],
     );
-    let unmodelled = result
-        .importance
-        .iter()
-        .filter(|it| it.effect == Effect::NotModelled);
-    let unmodelled = unmodelled.map(|line| line.flag.clone());
+    let unmodelled = unmodelled.iter().map(|name| last_part(name).to_owned());
     say(
         StudyText::Unmodelled,
         StudyText::NothingConcluded,
@@ -424,9 +472,26 @@ fn trials(report: &StudyReport<'_>, shown: &[&TrialRow]) -> Table {
         footnotes: mean
             .into_iter()
             .chain(few_samples(report, shown.iter().copied()))
+            .chain(why_requests_failed(report, shown))
             .collect(),
         rows,
     }
+}
+
+/// What most of the failed requests of some trials failed by, in the server's words.
+fn why_requests_failed(report: &StudyReport<'_>, trials: &[&TrialRow]) -> Option<String> {
+    let levels = trials.iter().flat_map(|trial| {
+        let levels = trial.levels.iter().map(|level| &level.summary);
+        levels.chain(trial.summary.iter().filter(|_| trial.levels.is_empty()))
+    });
+    let failures = levels.filter_map(|summary| summary.get("failures")?.as_array());
+    let failures = failures.flatten().filter(|it| it["count"].is_u64());
+    let most = failures.max_by_key(|it| it["count"].as_u64())?;
+    let values = [
+        ("class", most["class"].as_str()?.to_owned()),
+        ("words", whole_sentences(most["sample"].as_str()?)),
+    ];
+    Some(StudyText::WhyRequestsFailed.with(report.lang, &values))
 }
 
 /// The percentile of an SLO that some level of a trial has too few samples for, and the requests
@@ -474,11 +539,15 @@ fn slo_heading(slo: &Slo) -> String {
     }
 }
 
-/// What a trial changed of what the engine does by itself.
+/// What a trial changed of what the engine does by itself: what is to be added to the command for
+/// the same.
 fn changes(trial: &TrialRow, defaults: &Point) -> String {
-    let is_changed = |name: &str, value: &Value| {
-        let default = defaults.get(name);
-        default.is_none_or(|default| !default.same(value))
+    let is_changed = |name: &str, value: &Value| match &trial.implied {
+        Some(implied) => !implied.contains(name),
+        None => {
+            let default = defaults.get(name);
+            default.is_none_or(|default| !default.same(value))
+        }
     };
     let changed = (trial.flags.0.iter()).filter(|(name, value)| is_changed(name, value));
     let changed = changed.map(|(name, value)| named(name, value));
@@ -503,8 +572,13 @@ fn importance(report: &StudyReport<'_>) -> Table {
             .importance
             .iter()
             .any(|line| line.gain.is_some());
+    let needed = |line: &Importance| {
+        let mut needed = report.result.trimming.iter().flat_map(|it| &it.needed);
+        needed.find(|it| it.flag == line.flag)
+    };
     // Where nothing can be told, 0 % would be a claim.
     let share = |line: &Importance| match line.effect {
+        _ if needed(line).is_some_and(|it| it.fails_without) => number::ABSENT.to_owned(),
         Effect::None
         | Effect::Rises
         | Effect::Falls
@@ -534,10 +608,13 @@ fn importance(report: &StudyReport<'_>) -> Table {
         let best_at = line.best_at.as_ref();
         let mut cells = vec![Cell::text(last_part(&line.flag)), Cell::text(share(line))];
         if has_gains {
-            cells.push(match line.gain {
-                Some(gain) if share(line) != number::ABSENT => Cell::text(percent(gain)),
-                _ => Cell::text(number::ABSENT),
-            });
+            let without = match needed(line).and_then(|it| it.without) {
+                Some(measured) => Some(measured),
+                None => line.gain.map(|gain| without(report, gain)),
+            };
+            let without = without.filter(|_| share(line) != number::ABSENT);
+            let without = without.map_or(number::ABSENT.to_owned(), percent);
+            cells.push(Cell::text(without));
         }
         cells.push(Cell::text(effect.text(lang)));
         cells.push(Cell::text(
@@ -550,21 +627,56 @@ fn importance(report: &StudyReport<'_>) -> Table {
         Column::right(StudyText::Share.text(lang)),
     ];
     if has_gains {
-        columns.push(Column::right(StudyText::GainOfFlag.text(lang)));
+        columns.push(Column::right(StudyText::WithoutFlag.text(lang)));
     }
     columns.push(Column::left(StudyText::Effect.text(lang)));
     columns.push(Column::left(StudyText::BestAt.text(lang)));
     Table {
         columns,
         rows: report.result.importance.iter().map(row).collect(),
-        footnotes: importance_notes(report),
+        footnotes: importance_notes(report, has_gains),
+    }
+}
+
+/// How the first objective changes without a flag that gains so much.
+fn without(report: &StudyReport<'_>, gain: f64) -> f64 {
+    match report.objectives().first().map(|it| it.direction) {
+        Some(Direction::Minimize) => (1.0 - gain).recip() - 1.0,
+        _ => (1.0 + gain).recip() - 1.0,
+    }
+}
+
+/// Flags whose losses add up to more than the whole gain: none of them has it alone.
+fn together<'a>(report: &StudyReport<'a>) -> Vec<&'a str> {
+    let log = |change: f64| change.ln_1p().abs();
+    let changes = report.result.comparison.as_ref().map(|it| &it.changes);
+    let whole = changes.and_then(|changes| changes.first());
+    let whole = whole.map_or(0.0, |change| log(change.value));
+    let lines = report.result.importance.iter();
+    let gaining: Vec<(&str, f64)> = lines
+        .filter_map(|line| Some((line.flag.as_str(), log(without(report, line.gain?)))))
+        .filter(|(_, lost)| *lost > NOTHING)
+        .collect();
+    let lost: f64 = gaining.iter().map(|(_, lost)| lost).sum();
+    match gaining.len() > 1 && lost > whole * TOGETHER {
+        true => gaining.into_iter().map(|(flag, _)| flag).collect(),
+        false => Vec::new(),
     }
 }
 
 /// Which objective the shares are of, where there are several, of which trials, and which flags
 /// cannot be told apart.
-fn importance_notes(report: &StudyReport<'_>) -> Vec<String> {
+fn importance_notes(report: &StudyReport<'_>, has_gains: bool) -> Vec<String> {
     let mut notes = Vec::new();
+    if let Some(first) = report.objectives().first().filter(|_| has_gains) {
+        let (metric, _) = name_and_unit(&first.path, report.lang);
+        notes.push(StudyText::WithoutAlone.with(report.lang, &[("metric", metric)]));
+        let flags: Vec<&str> = together(report).into_iter().map(last_part).collect();
+        if !flags.is_empty() {
+            let flags = [("flags", flags.join(", "))];
+            notes.push(StudyText::WorkTogether.with(report.lang, &flags));
+        }
+    }
     if let [first, _, ..] = report.objectives() {
         let text = StudyText::ImportanceOf.text(report.lang);
         notes.push(text.replace("{path}", &first.path));

@@ -83,44 +83,70 @@ fn switched(flag: &str, value: &Value) -> Result<Value, SpaceError> {
 }
 
 impl Space {
-    /// The space of a study: presets first, then what is given by name, which counts more.
+    /// The space of a study: presets first, then what is given by name, which counts more. Else
+    /// all that is wrong with it.
     pub fn of_study(
         engine: EngineKind,
         version: Version,
         presets: &[String],
         given: &BTreeMap<String, DomainSpec>,
-    ) -> Result<Self, SpaceError> {
+    ) -> Result<Self, Vec<SpaceError>> {
         let mut searched: BTreeMap<String, Domain> = BTreeMap::new();
         let mut derived: Vec<Derived> = Vec::new();
+        let mut wrong: Vec<SpaceError> = Vec::new();
         for name in presets {
-            for dimension in preset::named(name)?.dimensions() {
-                searched.insert(dimension.name, dimension.domain);
+            match preset::named(name) {
+                Ok(preset) => {
+                    let each = preset.dimensions().into_iter();
+                    searched.extend(each.map(|it| (it.name, it.domain)));
+                }
+                Err(error) => wrong.push(error),
             }
         }
         for (name, given) in given {
             // MindIE's keys may be given by their last part, as in a sweep.
             let whole = (engine == EngineKind::Mindie).then(|| flag::mindie_key(name));
-            let name = &whole.flatten().map_or_else(|| name.clone(), str::to_owned);
-            let known = known(engine, version, name)?;
-            match given {
-                DomainSpec::Derived(text) => {
-                    let expression = text.parse().map_err(|error| SpaceError::Expression {
-                        flag: name.clone(),
-                        error,
-                    })?;
-                    searched.remove(name);
-                    derived.push(Derived {
-                        name: name.clone(),
-                        expression,
-                    });
+            let name = whole.flatten().map_or_else(|| name.clone(), str::to_owned);
+            match known(engine, version, &name).and_then(|known| given.read(&name, known)) {
+                Ok(Given::Searched(domain)) => {
+                    searched.insert(name, domain);
                 }
-                DomainSpec::Searched(range) => {
-                    searched.insert(name.clone(), range.domain(name, known)?);
+                Ok(Given::Derived(follower)) => {
+                    searched.remove(&name);
+                    derived.push(follower);
                 }
+                Err(error) => wrong.push(error),
             }
         }
+        if !wrong.is_empty() {
+            return Err(wrong);
+        }
         let dimensions = searched.into_iter().map(Dimension::from);
-        Space::new(dimensions.collect(), derived)
+        Space::new(dimensions.collect(), derived).map_err(|error| vec![error])
+    }
+}
+
+/// A flag's values, or what they follow from.
+enum Given {
+    Searched(Domain),
+    Derived(Derived),
+}
+
+impl DomainSpec {
+    fn read(&self, name: &str, known: Option<&Flag>) -> Result<Given, SpaceError> {
+        match self {
+            DomainSpec::Searched(range) => range.domain(name, known).map(Given::Searched),
+            DomainSpec::Derived(text) => match text.parse() {
+                Ok(expression) => Ok(Given::Derived(Derived {
+                    name: name.to_owned(),
+                    expression,
+                })),
+                Err(error) => Err(SpaceError::Expression {
+                    flag: name.to_owned(),
+                    error,
+                }),
+            },
+        }
     }
 }
 
@@ -186,7 +212,8 @@ mod tests {
         let given: BTreeMap<String, DomainSpec> =
             toml::from_str(&format!("{flag} = {range}")).unwrap();
         let newest = EngineKind::Vllm.newest();
-        Space::of_study(EngineKind::Vllm, newest, &[], &given).map_err(|error| error.to_string())
+        let space = Space::of_study(EngineKind::Vllm, newest, &[], &given);
+        space.map_err(|errors| errors[0].to_string())
     }
 
     #[test]

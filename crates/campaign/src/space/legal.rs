@@ -52,7 +52,7 @@ impl Space {
     /// A point that the engine takes: all over the grid, around refused points by the flags that
     /// the refusals name, and by chance.
     pub fn legal_point(&self, rules: &dyn Rules) -> Result<Point, NoLegalPoint> {
-        self.legal_among(rules, LOOKED_AT)
+        self.legal_among(rules, LOOKED_AT, "")
     }
 
     /// Values of flags with a list of them that no legal point was found to have.
@@ -66,7 +66,8 @@ impl Space {
                 .is_some_and(|it| it <= LISTED as u64);
             for value in levels.into_iter().filter(|_| is_list) {
                 let only = self.with_only(at, value.clone());
-                let found = only.map(|only| only.legal_among(rules, LOOKED_AT_OF_VALUE));
+                let name = &dimension.name;
+                let found = only.map(|only| only.legal_among(rules, LOOKED_AT_OF_VALUE, name));
                 if let Some(Err(none)) = found {
                     refused.push(RefusedValue {
                         flag: dimension.name.clone(),
@@ -97,7 +98,14 @@ impl Space {
         Space::new(dimensions, self.derived().to_vec()).ok()
     }
 
-    fn legal_among(&self, rules: &dyn Rules, most: usize) -> Result<Point, NoLegalPoint> {
+    /// A point that the engine takes. What it says of the flag `asked` explains more than what it
+    /// says of others, which other points may mend.
+    fn legal_among(
+        &self,
+        rules: &dyn Rules,
+        most: usize,
+        asked: &str,
+    ) -> Result<Point, NoLegalPoint> {
         let mut looked_at = 0;
         let mut refused: Vec<Refused> = Vec::new();
         let mut look = |point: Point, refused: &mut Vec<Refused>| {
@@ -137,7 +145,9 @@ impl Space {
                 return Ok(point);
             }
         }
-        let because = refused.into_iter().next().map(|it| it.because);
+        let of_asked = refused.iter().find(|it| it.flag == asked);
+        let because = of_asked.or(refused.first());
+        let because = because.map(|it| it.because.clone());
         let because = because.unwrap_or_else(|| "nothing".to_owned());
         Err(if is_whole {
             NoLegalPoint::All { because }
@@ -188,7 +198,9 @@ mod tests {
     use super::super::{Dimension, FlagRules, Spacing};
     use super::*;
     use inferometer_catalog::device::Device;
-    use inferometer_catalog::engine::{DeviceClass, LaunchCommand, ModelLimits, Version};
+    use inferometer_catalog::engine::{
+        DeviceClass, EngineKind, LaunchCommand, ModelLimits, Version,
+    };
     use inferometer_catalog::model::Model;
 
     fn rules(version: Version) -> FlagRules {
@@ -278,5 +290,19 @@ mod tests {
         assert_eq!(refused[0].value, Value::Text("lots".into()));
         assert!(refused[0].because.contains("lots"), "{refused:?}");
         assert_eq!(space.legal_count(&rules), Some(2));
+    }
+
+    #[test]
+    fn a_refused_value_has_the_reason_of_its_own_flag() {
+        let rules = rules(EngineKind::Vllm.newest());
+        let space = space([
+            ("block-size", choice(&[8, 16])),
+            ("enable-chunked-prefill", Domain::bool()),
+            ("max-num-batched-tokens", choice(&[256, 65536])),
+        ]);
+        let refused = space.refused_values(&rules);
+        assert_eq!(refused.len(), 1, "{refused:?}");
+        assert_eq!(refused[0].value, Value::Int(8));
+        assert!(refused[0].because.contains("block size"), "{refused:?}");
     }
 }

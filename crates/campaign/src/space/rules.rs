@@ -40,6 +40,14 @@ pub trait Rules {
 
     /// The values that the searched flags have when none is given, as far as they are known.
     fn defaults(&self, space: &Space) -> Point;
+
+    /// The same where these flags are given: what an engine does by itself may depend on them.
+    fn values(&self, space: &Space, flags: &Point) -> Point {
+        let defaults = self.defaults(space);
+        known_values(space, |name| {
+            flags.get(name).or_else(|| defaults.get(name)).cloned()
+        })
+    }
 }
 
 /// An engine of which nothing is known.
@@ -109,19 +117,24 @@ impl Rules for FlagRules {
     }
 
     fn defaults(&self, space: &Space) -> Point {
-        let Ok(resolved) = resolve(&self.command, self.version, &self.device, &self.model) else {
-            return Point::default();
+        self.values(space, &Point::default())
+    }
+
+    fn values(&self, space: &Space, flags: &Point) -> Point {
+        let command = command_with(&self.command, Some(self.version), flags);
+        let Ok(resolved) = resolve(&command, self.version, &self.device, &self.model) else {
+            return known_values(space, |name| flags.get(name).cloned());
         };
         let resolved = serde_json::to_value(resolved).unwrap_or_default();
         let engine = self.command.engine;
-        let value = |name: &str| {
+        let own = |name: &str| {
             // Settings are named like vLLM's flags, and switches without their `enable-`.
             let key = name.trim_start_matches("enable-").replace('-', "_");
             let settled = resolved.get(&key).filter(|_| engine == EngineKind::Vllm);
             let settled = settled.and_then(|json| serde_json::from_value(json.clone()).ok());
             settled.or_else(|| read(flag(engine, self.version, name)?.default_in(self.version)?))
         };
-        known_values(space, value)
+        known_values(space, |name| flags.get(name).cloned().or_else(|| own(name)))
     }
 }
 

@@ -43,9 +43,13 @@ impl LastStage {
     }
 
     /// The most starts of all: each of the best fails in its turn and the next takes its place,
-    /// and flags are tried again whenever another could go.
+    /// flags are tried again whenever another could go, and in the end the default is started in
+    /// the rounds that it was not in.
     pub fn most_starts(&self, flags: usize) -> usize {
-        self.starts_of(flags * (flags + 1) / 2, self.best)
+        let attempts = flags * (flags + 1) / 2 + usize::from(flags > 1);
+        let is_selected = self.best > 1 || (self.trim && flags > 1);
+        let without_default = usize::from(is_selected) * Self::SELECTION_ROUNDS;
+        self.starts_of(attempts, self.best) + without_default
     }
 
     fn starts_of(&self, attempts: usize, challengers: usize) -> usize {
@@ -83,7 +87,12 @@ impl LastStage {
         if is_selected && let Some(start) = selection.into_iter().find(is_left) {
             return Some(NextStart::Repeat(start));
         }
-        let challenge = self.challenge(trials, goal)?;
+        let Some(challenge) = self.challenge(trials, goal) else {
+            // Nobody is left to meet it: whether it held itself where they did not.
+            let of = default.filter(|&of| Series::of(trials.endings(of), goal).holds())?;
+            let round = self.round_without_default(trials)?;
+            return Some(NextStart::Repeat(FreshStart { of, round }));
+        };
         if let Some(flags) = challenge.trimmed.next {
             return Some(NextStart::Trim {
                 of: challenge.whole,
@@ -103,6 +112,17 @@ impl LastStage {
     /// of its own: one that takes over meets the default anew. A configuration that failed once
     /// does not come back under another number.
     pub(super) fn challenge(&self, trials: &Started<'_>, goal: &Goal) -> Option<Challenge> {
+        let holds = |id: u64| Series::of(trials.endings(id), goal).holds();
+        let mut all = self.challenges(trials, goal);
+        all.find(|it| holds(it.whole) && holds(it.trimmed.of))
+    }
+
+    /// The best of the selection, the first of them first.
+    pub(super) fn challenges(
+        &self,
+        trials: &Started<'_>,
+        goal: &Goal,
+    ) -> impl Iterator<Item = Challenge> {
         let best = self.candidates(trials, goal).into_iter();
         let mut ranked: Vec<(u64, f64)> = (best.filter(|&id| id != DEFAULT))
             .map(|id| {
@@ -112,15 +132,14 @@ impl LastStage {
             })
             .collect();
         ranked.sort_by(|(a, mean), (b, other)| other.total_cmp(mean).then(a.cmp(b)));
-        let holds = |id: u64| Series::of(trials.endings(id), goal).holds();
-        ranked.iter().enumerate().find_map(|(rank, &(whole, _))| {
-            let trimmed = self.trimmed(trials, goal, whole);
+        let ranked = ranked.into_iter().enumerate();
+        ranked.map(move |(rank, (whole, _))| {
             let first = Self::SELECTION_ROUNDS + rank * self.repeats;
-            (holds(whole) && holds(trimmed.of)).then_some(Challenge {
+            Challenge {
                 whole,
-                trimmed,
+                trimmed: self.trimmed(trials, goal, whole),
                 rounds: first..first + self.repeats,
-            })
+            }
         })
     }
 }

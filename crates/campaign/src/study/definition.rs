@@ -5,7 +5,7 @@ use super::last_stage::LastStage;
 use crate::search::{Grid, Halving, Random, Searcher, Tpe};
 use crate::space::{Point, Space, command_with};
 use crate::trial::Level;
-use inferometer_catalog::engine::{EngineKind, LaunchCommand, Version, flag};
+use inferometer_catalog::engine::{EngineKind, LaunchCommand, Version};
 use inferometer_core::options::{ConnectionOptions, LoadOptions, WorkOptions};
 use inferometer_core::units::Span;
 use serde::Deserialize;
@@ -27,6 +27,8 @@ pub struct Study {
     pub searcher: SearcherName,
     pub seed: u64,
     pub last_stage: LastStage,
+    /// Flags of its space that the simulated engine does not act on, where that computes it.
+    pub unmodelled: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -44,16 +46,6 @@ pub struct Engine {
     pub start_timeout: Span,
     /// What the user knows of the engine: `parallel <= 64`.
     pub rules: Vec<String>,
-}
-
-impl Study {
-    /// Searched flags that the simulated engine accepts and does not act on.
-    pub fn unmodelled(&self) -> Vec<&str> {
-        let table = flag::table(self.engine.kind());
-        let is_modelled = |name: &str| table.iter().any(|flag| flag.name == name && flag.modelled);
-        let names = (self.space.dimensions().iter()).map(|dimension| &*dimension.name);
-        names.filter(|name| !is_modelled(name)).collect()
-    }
 }
 
 impl Engine {

@@ -4,7 +4,7 @@ use super::definition::{Budget, Engine, SearcherName, Study};
 use super::goal::{Direction, Goal, Objective};
 use super::last_stage::LastStage;
 use super::requirement::Requirement;
-use super::toml_errors::{in_plain_words, is_unknown_key, of_message};
+use super::toml_errors::{in_plain_words, line_of, of_message, without, without_table};
 use crate::number_paths;
 use crate::search::Halving;
 use crate::space::{DomainSpec, Space, SpaceError};
@@ -28,6 +28,8 @@ pub enum StudyError {
     /// What is wrong with the text, in one sentence.
     #[error("{0}")]
     Toml(String),
+    #[error("{} mistakes: {}", .0.len(), numbered(.0))]
+    Several(Vec<StudyError>),
     #[error(
         "the study lacks, each with an example: {0}; `inferometer tune --init -- ENGINE COMMAND` prints a whole one"
     )]
@@ -70,6 +72,34 @@ pub enum StudyError {
     Threshold(#[from] BadValue),
     #[error("[search] rungs: {0}")]
     Rungs(#[from] crate::search::HalvingError),
+}
+
+fn numbered(errors: &[StudyError]) -> String {
+    let each = (1..).zip(errors);
+    let each = each.map(|(number, error)| format!("({number}) {error}"));
+    each.collect::<Vec<String>>().join("; ")
+}
+
+/// What is wrong with a study, all that can be told at once.
+#[derive(Default)]
+struct Mistakes {
+    told: Vec<StudyError>,
+    /// What is missing, and an example stands in for it.
+    missing: Vec<&'static Needed>,
+}
+
+impl Mistakes {
+    /// The value, or a note of why there is none.
+    fn keep<T>(&mut self, given: Result<T, StudyError>) -> Option<T> {
+        given.map_err(|error| self.told.push(error)).ok()
+    }
+
+    fn error(mut self) -> StudyError {
+        match self.told.len() {
+            1 => self.told.remove(0),
+            _ => StudyError::Several(self.told),
+        }
+    }
 }
 
 fn bad_number(what: &'static str, given: impl ToString, wanted: &'static str) -> StudyError {
@@ -122,15 +152,15 @@ struct SpaceSpec {
 
 impl SpaceSpec {
     /// The values of each flag; what is wrong with one is told with its name.
-    fn flags(&self) -> Result<BTreeMap<String, DomainSpec>, StudyError> {
+    fn flags(&self, mistakes: &mut Mistakes) -> BTreeMap<String, DomainSpec> {
         let read = |(name, value): (&String, &toml::Value)| {
             let bad = |error: toml::de::Error| {
                 StudyError::Toml(format!("[space] '{name}': {}", error.message()))
             };
-            let given = DomainSpec::deserialize(value.clone()).map_err(bad)?;
-            Ok((name.clone(), given))
+            let given = DomainSpec::deserialize(value.clone()).map_err(bad);
+            Some((name.clone(), mistakes.keep(given)?))
         };
-        self.flags.iter().map(read).collect()
+        self.flags.iter().filter_map(read).collect()
     }
 }
 
@@ -203,69 +233,142 @@ impl std::str::FromStr for Study {
     type Err = StudyError;
 
     fn from_str(text: &str) -> Result<Self, StudyError> {
-        let given: Result<StudySpec, toml::de::Error> = toml::from_str(text);
-        let given = given.map_err(|error| match is_unknown_key(error.message()) {
-            // A slip explains what is missing.
-            true => StudyError::Toml(in_plain_words(&error, text)),
-            false => check_tables(text)
-                .err()
-                .unwrap_or_else(|| StudyError::Toml(in_plain_words(&error, text))),
-        })?;
-        let engine = given.engine.engine()?;
-        let version = engine.version.unwrap_or(engine.kind().newest());
-        let space = Space::of_study(
-            engine.kind(),
-            version,
-            given.space.preset.list(),
-            &given.space.flags()?,
-        )?;
-        let connection = &given.connection;
-        let misplaced = [
-            (connection.url.is_some(), "url", "[engine] url"),
-            (
-                connection.header.is_some(),
-                "header",
-                "api-key-env or api-key-file",
-            ),
-            (connection.sim_clock.is_some(), "sim-clock", "--sim-clock"),
-            (
-                connection.sim_device.is_some(),
-                "sim-device",
-                "--sim-device",
-            ),
-            (
-                connection.sim_model.is_some(),
-                "sim-model",
-                "[engine] command",
-            ),
-        ];
-        if let Some((_, key, instead)) = misplaced.into_iter().find(|(given, ..)| *given) {
-            return Err(StudyError::Misplaced { key, instead });
+        let mut mistakes = Mistakes::default();
+        let given = read(text, &mut mistakes);
+        mistakes.told.sort_by_key(|it| line_of(&it.to_string()));
+        let missing = told(&mistakes.missing, &mistakes.told);
+        mistakes.told.extend(missing);
+        match given.and_then(|given| given.study(&mut mistakes)) {
+            Some(study) if mistakes.told.is_empty() => Ok(study),
+            _ => Err(mistakes.error()),
         }
-        let goal = given.goal.goal()?;
-        let (load, levels) = given.load.load()?;
-        if levels.contains(&Level::Capacity) && goal.slos.is_empty() {
-            return Err(StudyError::CapacityWithoutSlo);
+    }
+}
+
+/// What a text says. Each slip in it is noted and taken out, and what is missing is noted and put
+/// in, so that the rest can be read.
+fn read(text: &str, mistakes: &mut Mistakes) -> Option<StudySpec> {
+    let mut rest = text.to_owned();
+    loop {
+        let error: toml::de::Error = match toml::from_str(&rest) {
+            Ok(given) => return Some(given),
+            Err(error) => error,
+        };
+        let missing = missing(&rest);
+        if error.message().starts_with("missing field") && !missing.is_empty() {
+            for (table, _, example) in &missing {
+                rest = without_table(&rest, table) + &format!("\n[{table}]\n{example}\n");
+            }
+            mistakes.missing.extend(missing);
+        } else {
+            let said = in_plain_words(&error, &rest);
+            mistakes.told.push(StudyError::Toml(said));
+            rest = without(&rest, error.span()?)?;
         }
-        check_figures(&goal, &levels)?;
-        Ok(Study {
-            engine,
-            space,
-            connection: given.connection,
-            work: given.work,
+    }
+}
+
+impl StudySpec {
+    fn study(self, mistakes: &mut Mistakes) -> Option<Study> {
+        let slips = mistakes.told.len();
+        let engine = mistakes.keep(self.engine.engine());
+        let flags = self.space.flags(mistakes);
+        let mut missing = mistakes.missing.iter();
+        let is_made_up = missing.any(|(table, ..)| ["engine", "space"].contains(table));
+        let engine = engine.filter(|_| !is_made_up);
+        let space = engine.as_ref().and_then(|engine| {
+            let version = engine.version.unwrap_or(engine.kind().newest());
+            let presets = self.space.preset.list();
+            let space = Space::of_study(engine.kind(), version, presets, &flags);
+            let errors = space.as_ref().err().into_iter().flatten().cloned();
+            // What is left of a space after mistakes may be empty, or follow what is not there.
+            let is_whole = flags.len() == self.space.flags.len();
+            let of_rest =
+                |it: &SpaceError| matches!(it, SpaceError::Empty | SpaceError::NotSearched { .. });
+            let errors = errors.filter(|it| is_whole || !of_rest(it));
+            mistakes.told.extend(errors.map(StudyError::from));
+            space.ok()
+        });
+        mistakes.keep(placed(&self.connection));
+        let goal = mistakes.keep(self.goal.goal());
+        let load = mistakes.keep(self.load.load());
+        if let (Some(goal), Some((_, levels))) = (&goal, &load) {
+            mistakes.keep(check_goal(goal, levels));
+        }
+        mistakes.told.extend(wrong_budget(&self.budget));
+        mistakes.told.extend(wrong_last_stage(&self.last_stage));
+        let seed = self.search.seed;
+        let searcher = mistakes.keep(self.search.name());
+        if slips > 0 {
+            // What a slip stands for is not missing.
+            let is_missing = |it: &StudyError| {
+                let nothing = StudyError::Load("nothing");
+                let lacks = [
+                    nothing,
+                    StudyError::NoObjective,
+                    StudyError::CapacityWithoutSlo,
+                ];
+                lacks.contains(it)
+            };
+            mistakes.told.retain(|it| !is_missing(it));
+        }
+        let (load, levels) = load?;
+        Some(Study {
+            engine: engine?,
+            space: space?,
+            connection: self.connection,
+            work: self.work,
             load,
             levels,
-            goal,
-            budget: checked_budget(given.budget)?,
-            seed: given.search.seed,
-            searcher: given.search.name()?,
-            last_stage: checked_last_stage(given.last_stage)?,
+            goal: goal?,
+            budget: self.budget,
+            seed,
+            searcher: searcher?,
+            last_stage: self.last_stage,
+            unmodelled: Vec::new(),
         })
     }
 }
 
-/// What a study must have, with an example of each.
-const NEEDED: [(&str, &str, &str); 5] = [
+/// Refuses what has its place elsewhere.
+fn placed(connection: &ConnectionOptions) -> Result<(), StudyError> {
+    let misplaced = [
+        (connection.url.is_some(), "url", "[engine] url"),
+        (
+            connection.header.is_some(),
+            "header",
+            "api-key-env or api-key-file",
+        ),
+        (connection.sim_clock.is_some(), "sim-clock", "--sim-clock"),
+        (
+            connection.sim_device.is_some(),
+            "sim-device",
+            "--sim-device",
+        ),
+        (
+            connection.sim_model.is_some(),
+            "sim-model",
+            "[engine] command",
+        ),
+    ];
+    match misplaced.into_iter().find(|(given, ..)| *given) {
+        Some((_, key, instead)) => Err(StudyError::Misplaced { key, instead }),
+        None => Ok(()),
+    }
+}
+
+fn check_goal(goal: &Goal, levels: &[Level]) -> Result<(), StudyError> {
+    if levels.contains(&Level::Capacity) && goal.slos.is_empty() {
+        return Err(StudyError::CapacityWithoutSlo);
+    }
+    check_figures(goal, levels)
+}
+
+/// A table, one of its keys, and an example.
+type Needed = (&'static str, &'static str, &'static str);
+
+/// What a study must have.
+const NEEDED: [Needed; 5] = [
     (
         "engine",
         "command",
@@ -277,24 +380,30 @@ const NEEDED: [(&str, &str, &str); 5] = [
     ("budget", "trials", "trials = 30"),
 ];
 
-/// Says all that is missing at once.
-fn check_tables(text: &str) -> Result<(), StudyError> {
-    // What is not TOML at all is told by the parser.
+/// What a text lacks of it. What is not TOML at all is told by the parser.
+fn missing(text: &str) -> Vec<&'static Needed> {
     let Ok(given) = text.parse::<toml::Table>() else {
-        return Ok(());
+        return Vec::new();
     };
-    let is_missing = |(table, key, _): &&(&str, &str, &str)| match given.get(*table) {
+    let is_missing = |(table, key, _): &&Needed| match given.get(*table) {
         None => true,
         Some(toml::Value::Table(inside)) => !key.is_empty() && !inside.contains_key(*key),
         Some(_) => false,
     };
-    let missing: Vec<String> = (NEEDED.iter().filter(is_missing))
+    NEEDED.iter().filter(is_missing).collect()
+}
+
+/// All that is missing in one sentence, but for what a slip stands for.
+fn told(missing: &[&Needed], slips: &[StudyError]) -> Option<StudyError> {
+    let is_meant = |name: &str| {
+        let meant = format!("did you mean '{name}'?");
+        slips.iter().any(|it| it.to_string().ends_with(&meant))
+    };
+    let missing = (missing.iter()).filter(|(table, key, _)| !is_meant(table) && !is_meant(key));
+    let missing: Vec<String> = missing
         .map(|(table, _, example)| format!("[{table}] {example}"))
         .collect();
-    if missing.is_empty() {
-        return Ok(());
-    }
-    Err(StudyError::Missing(missing.join("; ")))
+    (!missing.is_empty()).then(|| StudyError::Missing(missing.join("; ")))
 }
 
 /// A goal that no measurement can have is refused before anything is started for it.
@@ -413,18 +522,18 @@ impl GoalSpec {
     }
 }
 
-fn checked_budget(budget: Budget) -> Result<Budget, StudyError> {
+fn wrong_budget(budget: &Budget) -> Vec<StudyError> {
+    let mut wrong = Vec::new();
     if !(1..=MOST_TRIALS).contains(&budget.trials) {
         let wanted = "between 1 and 100000 trials";
-        return Err(bad_number("[budget] trials", budget.trials, wanted));
+        wrong.push(bad_number("[budget] trials", budget.trials, wanted));
     }
-    if let Some(hours) = budget.hours
-        && !(hours > 0.0 && hours.is_finite())
-    {
-        let wanted = "a time above 0, or leave it out";
-        return Err(bad_number("[budget] hours", hours, wanted));
-    }
-    Ok(budget)
+    let hours = budget
+        .hours
+        .filter(|hours| !(*hours > 0.0 && hours.is_finite()));
+    let wanted = "a time above 0, or leave it out";
+    wrong.extend(hours.map(|hours| bad_number("[budget] hours", hours, wanted)));
+    wrong
 }
 
 impl SearchSpec {
@@ -456,18 +565,16 @@ impl SearchSpec {
     }
 }
 
-fn checked_last_stage(last_stage: LastStage) -> Result<LastStage, StudyError> {
-    let LastStage { best, repeats, .. } = last_stage;
+fn wrong_last_stage(last_stage: &LastStage) -> Vec<StudyError> {
+    let LastStage { best, repeats, .. } = *last_stage;
+    let mut wrong = Vec::new();
     if !(1..=20).contains(&best) {
-        return Err(bad_number(
-            "[last-stage] best",
-            best,
-            "between 1 and 20 trials",
-        ));
+        let wanted = "between 1 and 20 trials";
+        wrong.push(bad_number("[last-stage] best", best, wanted));
     }
     if !(2..=100).contains(&repeats) {
         let wanted = "between 2 and 100 pairs of fresh starts";
-        return Err(bad_number("[last-stage] repeats", repeats, wanted));
+        wrong.push(bad_number("[last-stage] repeats", repeats, wanted));
     }
-    Ok(last_stage)
+    wrong
 }

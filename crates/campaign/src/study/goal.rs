@@ -141,6 +141,15 @@ impl Goal {
         self.objectives.iter().map(oriented).collect()
     }
 
+    /// Whether two trials gave the same figures to the last digit.
+    pub(super) fn is_alike(&self, one: &Ending, other: &Ending) -> bool {
+        let latencies = |ending: &Ending| -> Vec<Option<serde_json::Value>> {
+            let each = ending.measurements.iter();
+            each.map(|it| it.run().get("latency").cloned()).collect()
+        };
+        self.objectives_of(one) == self.objectives_of(other) && latencies(one) == latencies(other)
+    }
+
     /// By how much the SLOs are missed, as shares of their limits, summed over load levels; 0
     /// where all are met. A capacity search keeps the limits by itself. An invalid run meets
     /// nothing: an engine that turns requests away serves the others quickly.

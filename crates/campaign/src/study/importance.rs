@@ -34,8 +34,8 @@ pub struct Importance {
     pub flag: String,
     /// Share of what all flags by themselves explain, from 0 to 1.
     pub share: f64,
-    /// Relative gain of the first objective by this flag alone, from the default's value to that
-    /// of the best, where that is known.
+    /// Relative gain of the first objective with this flag against without it, where all other
+    /// flags of the best stay and that is known. Gains of flags that work together do not add up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gain: Option<f64>,
     pub effect: Effect,
@@ -44,6 +44,20 @@ pub struct Importance {
     /// Flags that changed together with it, so that the trials cannot tell which of them matters.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed_with: Vec<String>,
+}
+
+impl Importance {
+    /// Of a flag that the simulated engine does not act on nothing is told.
+    pub(super) fn unmodelled(flag: &str) -> Self {
+        Importance {
+            flag: flag.to_owned(),
+            share: 0.0,
+            gain: None,
+            effect: Effect::NotModelled,
+            best_at: None,
+            changed_with: Vec::new(),
+        }
+    }
 }
 
 /// Which way a flag moves the objective, towards better.

@@ -5,7 +5,7 @@ use super::observations::observations;
 use super::series::{Series, squared_spread};
 use super::started::{FreshStart, Started};
 use crate::search::ranking;
-use crate::trial::{Ending, Trial};
+use crate::trial::{Ending, Origin, Trial};
 use serde::Deserialize;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -38,6 +38,8 @@ impl LastStage {
     pub(super) const SELECTION_ROUNDS: usize = 2;
 
     /// The default, if it could be measured, and the best few configurations that meet the SLOs.
+    /// Those whose figures agree to the last digit are one: the simulated engine did the same in
+    /// all of them.
     pub(super) fn candidates(&self, trials: &Started<'_>, goal: &Goal) -> Vec<u64> {
         let searched: Vec<&Trial> = trials.iter().filter(|it| it.is_searched()).collect();
         let observed = observations(trials, goal);
@@ -45,9 +47,39 @@ impl LastStage {
         let id = |at: &usize| searched[*at].proposal.id;
         let default = ranked.iter().map(id).find(|&id| id == DEFAULT);
         let met = ranked.iter().filter(|&&at| observed[at].meets_slos());
-        let is_first = |id: &u64| trials.first(*id) == *id && *id != DEFAULT;
-        let best = met.map(id).filter(is_first);
-        default.into_iter().chain(best.take(self.best)).collect()
+        let mut best: Vec<&Trial> = Vec::new();
+        for trial in met.map(|&at| searched[at]) {
+            if best.len() == self.best {
+                break;
+            }
+            let id = trial.proposal.id;
+            let is_new = trials.first(id) == id && id != DEFAULT;
+            let is_alike = |other: &&Trial| goal.is_alike(&other.ending, &trial.ending);
+            // Earlier versions started them.
+            let is_known = trials.repeated(id).next().is_none() && best.iter().any(is_alike);
+            if is_new && !is_known {
+                best.push(trial);
+            }
+        }
+        let best = best.iter().map(|trial| trial.proposal.id);
+        default.into_iter().chain(best).collect()
+    }
+
+    /// A round in which another was started afresh and the default was not: until there is none,
+    /// the default was not measured as often as what it is held against.
+    pub(super) fn round_without_default(&self, trials: &Started<'_>) -> Option<usize> {
+        let round = |trial: &Trial| match trial.proposal.origin {
+            Origin::Confirm { of, round } if trials.first(of) != DEFAULT => {
+                // Logs of earlier versions do not name rounds.
+                Some(round.unwrap_or(0))
+            }
+            _ => None,
+        };
+        let is_missing = |round: &usize| {
+            let of = DEFAULT;
+            trials.ending(FreshStart { of, round: *round }).is_none()
+        };
+        trials.iter().filter_map(round).filter(is_missing).min()
     }
 
     /// How much the first objective differs between fresh starts of one configuration: the

@@ -2,11 +2,11 @@
 
 use super::confirmation::NextStart;
 use super::definition::Study;
-use super::last_stage::DEFAULT;
 use super::observations::observations;
 use crate::search::{Ask, Searcher};
 use crate::space::{Point, Rules, starting_points};
 use crate::trial::{Origin, Proposal, Trial};
+use std::collections::BTreeSet;
 
 impl Study {
     /// The next proposal, from the log alone: the default first, then presets, then what the
@@ -31,6 +31,7 @@ impl Study {
                 origin: Origin::Default,
                 flags: Point::default(),
                 point: rules.defaults(&self.space),
+                implied: None,
                 repaired: None,
             });
         }
@@ -42,7 +43,7 @@ impl Study {
         for start in starting_points(&self.space, rules) {
             let origin = Origin::Preset(start.name.to_owned());
             if !had(&origin) && !tried(&start.point) {
-                return self.proposal(next_id, origin, start.point);
+                return self.proposal(rules, next_id, origin, start.point);
             }
         }
         let past = observations(trials, &self.goal);
@@ -57,11 +58,11 @@ impl Study {
             pending: &pending,
             seed: self.seed,
         })?;
-        self.proposal(next_id, Origin::Search, point)
+        self.proposal(rules, next_id, Origin::Search, point)
     }
 
     /// The next start of the last stage; absent once all are done.
-    pub fn confirm(&self, trials: &[Trial], next_id: u64) -> Option<Proposal> {
+    pub fn confirm(&self, rules: &dyn Rules, trials: &[Trial], next_id: u64) -> Option<Proposal> {
         let by_id = |id: u64| trials.iter().find(|trial| trial.proposal.id == id);
         Some(match self.last_stage.next(trials, &self.goal)? {
             NextStart::Repeat(start) => Proposal {
@@ -72,26 +73,14 @@ impl Study {
                 },
                 ..by_id(start.of)?.proposal.clone()
             },
-            NextStart::Trim { of, flags } => {
-                let mut point = by_id(of)?.proposal.point.clone();
-                let defaults = by_id(DEFAULT).map(|trial| trial.proposal.point.clone());
-                let defaults = defaults.unwrap_or_default();
-                point.0.retain(|name, value| {
-                    if !flags.0.contains_key(name)
-                        && let Some(default) = defaults.get(name)
-                    {
-                        *value = default.clone();
-                    }
-                    flags.0.contains_key(name) || defaults.0.contains_key(name)
-                });
-                Proposal {
-                    id: next_id,
-                    origin: Origin::Trim { of },
-                    flags,
-                    point,
-                    repaired: None,
-                }
-            }
+            NextStart::Trim { of, flags } => Proposal {
+                id: next_id,
+                origin: Origin::Trim { of },
+                point: rules.values(&self.space, &flags),
+                implied: Some(self.implied(rules, &flags)),
+                flags,
+                repaired: None,
+            },
         })
     }
 
@@ -99,16 +88,39 @@ impl Study {
     pub fn admit(&self, rules: &dyn Rules, point: Point, next_id: u64) -> Option<Proposal> {
         let point = Some(point).filter(|point| self.space.contains(point))?;
         let point = rules.admit(&self.space, point).point()?;
-        self.proposal(next_id, Origin::Search, point)
+        self.proposal(rules, next_id, Origin::Search, point)
     }
 
-    fn proposal(&self, id: u64, origin: Origin, point: Point) -> Option<Proposal> {
+    fn proposal(
+        &self,
+        rules: &dyn Rules,
+        id: u64,
+        origin: Origin,
+        point: Point,
+    ) -> Option<Proposal> {
+        let flags = self.space.flags(&point).ok()?;
         Some(Proposal {
             id,
             origin,
-            flags: self.space.flags(&point).ok()?,
+            implied: Some(self.implied(rules, &flags)),
+            flags,
             point,
             repaired: None,
         })
+    }
+
+    /// Flags that say what the engine does by itself beside the others.
+    fn implied(&self, rules: &dyn Rules, flags: &Point) -> BTreeSet<String> {
+        let values = rules.values(&self.space, flags);
+        let mut kept = flags.clone();
+        for dimension in self.space.dimensions() {
+            let mut left = kept.clone();
+            left.0.remove(&dimension.name);
+            if rules.values(&self.space, &left).same(&values) {
+                kept = left;
+            }
+        }
+        let names = flags.0.keys().cloned();
+        names.filter(|name| !kept.0.contains_key(name)).collect()
     }
 }

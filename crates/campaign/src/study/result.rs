@@ -4,13 +4,16 @@ use super::definition::Study;
 use super::goal::Direction;
 use super::importance::{Effect, Evidence, Importance, asked_of_met, importance};
 use super::observations::observations;
+use super::series::Series;
+use super::started::Started;
 use super::trimming::Trimming;
-use super::verdict::{Comparison, Finding, Gain};
+use super::verdict::{Comparison, Finding, Gain, Refuted};
 use crate::search::{Observation, dominates, ranking};
 use crate::space::{Point, Value};
 use crate::trial::{Bed, Measurement, Origin, State, Trial, TrialLog};
 use serde::Serialize;
 use serde_json::Value as Json;
+use std::collections::BTreeSet;
 
 pub const SCHEMA: &str = "inferometer.study/1";
 
@@ -44,6 +47,9 @@ pub struct StudyResult {
     /// Which of its flags the best needs, of the trial that it was made from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trimming: Option<Trimming>,
+    /// The best few in their fresh starts, where none of them held in all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub refuted: Vec<Refuted>,
     /// Trials that no other beats in every objective, where there are several.
     pub pareto: Vec<u64>,
     /// The flags, the most important first.
@@ -62,6 +68,9 @@ pub struct TrialRow {
     pub origin: Origin,
     /// The flags that were added to the command.
     pub flags: Point,
+    /// Those of them that say what the engine does by itself beside the others, where it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub implied: Option<BTreeSet<String>>,
     pub state: State,
     pub class: Option<String>,
     /// The engine's words about it, or about the point that this one was moved from.
@@ -144,9 +153,23 @@ impl Study {
         let verdict = self.last_stage.verdict(trials, &self.goal, is_over);
         let observed = observations(trials, &self.goal);
         let searched: Vec<&Trial> = trials.iter().filter(|it| it.is_searched()).collect();
-        let mut ranked = ranking(&observed).into_iter();
-        let unconfirmed = ranked.find(|&at| observed[at].meets_slos());
-        let unconfirmed = unconfirmed.map(|at| searched[at].proposal.id);
+        let ranked = ranking(&observed).into_iter();
+        let met = ranked.filter(|&at| observed[at].meets_slos());
+        let met: Vec<u64> = met.map(|at| searched[at].proposal.id).collect();
+        // One that no fresh start refuted, nor one of its like, if there is any.
+        let started = Started::of(trials);
+        let holds = |id: u64| Series::of(started.endings(id), &self.goal).holds();
+        let repeated = trials.iter().filter_map(|it| it.proposal.origin.confirms());
+        let fallen = repeated.filter(|&id| !holds(id));
+        let fallen: Vec<&Trial> = fallen.filter_map(|id| started.by_id(id)).collect();
+        let is_refuted = |id: u64| {
+            let own = started.by_id(id);
+            let is_alike =
+                |own: &Trial, other: &Trial| self.goal.is_alike(&own.ending, &other.ending);
+            own.is_some_and(|own| fallen.iter().any(|other| is_alike(own, other)))
+        };
+        let unconfirmed = met.iter().find(|id| holds(**id) && !is_refuted(**id));
+        let unconfirmed = unconfirmed.or(met.first()).copied();
         let best = verdict.winner.or(unconfirmed).and_then(|id| {
             let trial = trials.iter().find(|trial| trial.proposal.id == id)?;
             Some(Best {
@@ -226,8 +249,9 @@ impl Study {
             runner_up,
             comparison: verdict.comparison,
             trimming: verdict.trimming,
+            refuted: verdict.refuted,
             pareto: self.pareto(&searched, &observed),
-            importance: self.importance(worth, &observed, computed),
+            importance: self.importance(worth, &observed),
             importance_of_met,
             failures: failures(trials),
         }
@@ -235,17 +259,15 @@ impl Study {
 
     /// The flags by importance. Of flags that the simulated engine does not act on nothing is
     /// concluded, and of values that never ran neither.
-    fn importance(
-        &self,
-        mut found: Vec<Importance>,
-        observed: &[Observation],
-        computed: bool,
-    ) -> Vec<Importance> {
-        let unmodelled = if computed {
-            self.unmodelled()
-        } else {
-            Vec::new()
-        };
+    fn importance(&self, mut found: Vec<Importance>, observed: &[Observation]) -> Vec<Importance> {
+        if found.is_empty() {
+            return found;
+        }
+        let is_told = |name: &String| found.iter().any(|line| line.flag == *name);
+        let set_aside = self.unmodelled.iter().filter(|name| !is_told(name));
+        let set_aside: Vec<Importance> =
+            set_aside.map(|name| Importance::unmodelled(name)).collect();
+        found.extend(set_aside);
         for line in &mut found {
             let measured = |it: &&Observation| it.measured().is_some();
             let ran: Vec<Option<&Value>> = (observed.iter().filter(measured))
@@ -253,10 +275,8 @@ impl Study {
                 .collect();
             let failed = observed.iter().filter(|it| it.measured().is_none());
             let mut failed = failed.map(|it| it.point.get(&line.flag));
-            if unmodelled.contains(&line.flag.as_str()) {
-                line.effect = Effect::NotModelled;
-                (line.share, line.gain, line.best_at) = (0.0, None, None);
-                line.changed_with.clear();
+            if self.unmodelled.contains(&line.flag) {
+                *line = Importance::unmodelled(&line.flag);
             } else if line.effect == Effect::NotVaried && failed.any(|it| !ran.contains(&it)) {
                 line.effect = Effect::NeverServed;
             }
@@ -292,6 +312,7 @@ impl Study {
             id: trial.proposal.id,
             origin: trial.proposal.origin.clone(),
             flags: trial.proposal.flags.clone(),
+            implied: trial.proposal.implied.clone(),
             state: ending.state,
             class: ending.class.clone(),
             evidence: ending

@@ -36,13 +36,10 @@ impl<'a> Started<'a> {
             .filter(|proposal| proposal.origin.confirms().is_none())
             .collect();
         chosen.sort_by_key(|proposal| proposal.id);
-        let defaults = chosen.iter().find(|it| it.origin == Origin::Default);
-        let defaults = defaults.map(|default| default.point.clone());
-        let defaults = defaults.unwrap_or_default();
         let mut known: HashMap<String, u64> = HashMap::new();
         let mut first = BTreeMap::new();
         for proposal in chosen {
-            let values = resolved(&defaults, &proposal.flags).to_string();
+            let values = resolved(proposal).to_string();
             first.insert(proposal.id, *known.entry(values).or_insert(proposal.id));
         }
         Started { trials, first }
@@ -99,11 +96,11 @@ impl<'a> Started<'a> {
     }
 }
 
-/// The values that an engine runs with: what it has by itself, as far as that is known, and the
-/// flags that were added.
-pub(super) fn resolved(defaults: &Point, flags: &Point) -> Point {
-    let mut values = defaults.clone();
-    let given = flags.0.iter();
+/// The values that an engine runs with: what it has by itself beside the flags that were added, as
+/// far as that is known, and these.
+pub(super) fn resolved(proposal: &Proposal) -> Point {
+    let mut values = proposal.point.clone();
+    let given = proposal.flags.0.iter();
     (values.0).extend(given.map(|(name, value)| (name.clone(), value.clone())));
     values
 }

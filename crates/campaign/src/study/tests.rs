@@ -2,7 +2,7 @@ use super::*;
 use crate::search::{Observation, Random, Searcher, Tpe};
 use crate::space::{Dimension, Domain, NoRules, Point, Space, Spacing, Value};
 use crate::trial::{Ending, Header, Level, Measurement, Origin, Proposal, State, Trial, TrialLog};
-use inferometer_catalog::engine::{EngineKind, LaunchCommand};
+use inferometer_catalog::engine::EngineKind;
 use serde_json::json;
 
 mod importance;
@@ -74,169 +74,6 @@ fn the_study_of_the_manual_is_read() {
     );
 }
 
-#[test]
-fn figures_that_must_be_kept_are_read_and_unknown_ones_refused() {
-    let kept = |requirement: &str| {
-        let goal = format!("[goal]\ncheck = \"gsm8k\"\nrequire = [\"{requirement}\"]\n");
-        changed([("[goal]\n", &goal)])
-    };
-    let study = kept("check.score>=0.7").unwrap();
-    assert_eq!(study.goal.requires[0].to_string(), "check.score>=0.7");
-    assert!(study.goal.check.is_some());
-    let refused = kept("chek.score>=0.7").unwrap_err();
-    assert!(refused.contains("did you mean check.score"), "{refused}");
-}
-
-#[test]
-fn presets_and_derived_flags_make_a_space() {
-    let study = changed([(
-        "max-num-seqs = { int = [16, 1024], log = true }",
-        "preset = \"vllm-scheduler\"\nmax-num-seqs = \"min(256, max-num-batched-tokens)\"",
-    )]);
-    let study = study.unwrap();
-    assert_eq!(study.space.derived()[0].name, "max-num-seqs");
-    let names: Vec<&str> = study
-        .space
-        .dimensions()
-        .iter()
-        .map(|d| d.name.as_str())
-        .collect();
-    assert_eq!(
-        names,
-        [
-            "block-size",
-            "enable-chunked-prefill",
-            "enable-prefix-caching",
-            "max-num-batched-tokens"
-        ]
-    );
-}
-
-#[test]
-fn what_is_wrong_is_named_with_a_remedy() {
-    for (old, new, expected) in [
-        (
-            "max-num-seqs =",
-            "max-nun-seqs =",
-            "did you mean max-num-seqs",
-        ),
-        (
-            "[16, 1024]",
-            "[1024, 16]",
-            "'max-num-seqs': the bounds [1024, 16] are reversed; write [16, 1024]",
-        ),
-        ("{ bool = true }", "{ bool = false }", "has no range"),
-        ("{ bool = true }", "{ boole = true }", "write {"),
-        (
-            "{ bool = true }",
-            "\"min(1, nothing)\"",
-            "depends on 'nothing'",
-        ),
-        ("choice = [16, 32]", "choice = []", "at least one value"),
-        (
-            "concurrency = [64]",
-            "capacity = true\nconcurrency = [1]",
-            "both",
-        ),
-        ("concurrency = [64]", "", "[load] says nothing"),
-        (
-            "concurrency = [64]",
-            "concurrency = [64]\nswiftness = 1",
-            "swiftness",
-        ),
-        (
-            "maximize = \"throughput.output_tokens_per_s\"",
-            "",
-            "has no objective",
-        ),
-        ("ttft.p99=1s", "ttft.p99=1", "not an objective"),
-        ("trials = 30", "trials = 0", "between 1 and"),
-        ("hours = 3", "hours = -1", "above 0"),
-        ("hours = 3", "hour = 3", "hour"),
-        (
-            "[budget]",
-            "[search]\nsearcher = \"magic\"\n[budget]",
-            "tpe",
-        ),
-        (
-            "[budget]",
-            "[last-stage]\nrepeats = 1\n[budget]",
-            "between 2 and 100",
-        ),
-        ("command = \"vllm", "command = \"'", "[engine] command"),
-        (
-            "[budget]",
-            "[buget]",
-            "there is no 'buget'; did you mean 'budget'?",
-        ),
-        (
-            "trials = 30",
-            "trails = 30",
-            "there is no 'trails'; did you mean 'trials'?",
-        ),
-        (
-            "concurrency = [64]",
-            "concurency = [64]",
-            "[load] there is no 'concurency'; did you mean 'concurrency'?",
-        ),
-        (
-            SLOS,
-            "slo = \"ttft.p99=1s\"",
-            "line 16: \"ttft.p99=1s\" must be a list; write [\"ttft.p99=1s\"]",
-        ),
-        ("\"128\"", "\"128", "line 11: a text has no end"),
-        (
-            "concurrency = [64]",
-            "concurrency = \"64\"",
-            "line 13: \"64\" does not fit here; write one value",
-        ),
-        (
-            "{ bool = true }",
-            "[true]",
-            "'enable-prefix-caching': write { int",
-        ),
-    ] {
-        let message = changed([(old, new)]).unwrap_err();
-        assert!(message.contains(expected), "{old} → {new}: {message}");
-        assert!(!message.contains('\n'), "{message}");
-        assert!(!message.contains("TOML parse error"), "{message}");
-    }
-    let space = STUDY.find("max-num-seqs").unwrap()..STUDY.find("[work]").unwrap();
-    let empty = changed([(&STUDY[space], "")]).unwrap_err();
-    assert!(empty.contains("the space is empty"), "{empty}");
-    let load = ("concurrency = [64]", "capacity = true");
-    let goal = ("throughput.output_tokens_per_s", "value");
-    let capacity = changed([load, goal]).unwrap();
-    assert_eq!(capacity.levels, [Level::Capacity]);
-    let unlimited = changed([load, goal, (SLOS, "")]).unwrap_err();
-    assert!(unlimited.contains("needs a limit"), "{unlimited}");
-}
-
-#[test]
-fn the_template_of_every_engine_is_a_study() {
-    for line in [
-        "vllm serve Qwen/Qwen2.5-7B-Instruct --max-num-seqs 64",
-        "python -m sglang.launch_server --model-path m",
-        "llama-server -m model.gguf",
-        "./bin/mindieservice_daemon",
-        "my-engine --say \"a b\"",
-    ] {
-        let command = LaunchCommand::parse_line(line).unwrap();
-        let text = template(&command, command.engine.newest());
-        let study: Study = text
-            .parse()
-            .unwrap_or_else(|error| panic!("{error}\n{text}"));
-        assert_eq!(study.engine.command, command, "{text}");
-        let mut dimensions = study.space.dimensions().iter();
-        assert!(dimensions.all(|dimension| dimension.name != "max-num-seqs"));
-        // Equal lengths would make one measurement of all fresh starts.
-        let input = study.work.input_tokens.unwrap().to_string();
-        let output = study.work.output_tokens.unwrap().to_string();
-        assert!(input.contains('(') && output.contains('('), "{text}");
-        assert!(study.load.requests.unwrap().0 >= 2000, "too few for a p99");
-    }
-}
-
 fn point(seqs: i64) -> Point {
     [
         ("max-num-seqs", Value::Int(seqs)),
@@ -270,6 +107,7 @@ fn trial(id: u64, origin: Origin, ending: Ending) -> Trial {
             origin,
             flags,
             point,
+            implied: None,
             repaired: None,
         },
         ending,
@@ -548,33 +386,6 @@ fn importance_finds_the_flags_of_a_known_function() {
 }
 
 #[test]
-fn a_misspelt_objective_is_refused_with_its_neighbour_before_anything_starts() {
-    let said = |path| changed([("throughput.output_tokens_per_s", path)]);
-    for slip in ["throughput.output_tok_per_s", "output_tokens_per_s"] {
-        let said = said(slip).unwrap_err();
-        assert!(said.contains(slip), "{said}");
-        assert!(
-            said.contains("did you mean throughput.output_tokens_per_s?"),
-            "{said}"
-        );
-    }
-    assert!(said("nonsense").unwrap_err().contains("summary.json"));
-    for good in [
-        "latency.ttft_ms.p99",
-        "slo.goodput_per_s",
-        "server.kv_use.max",
-    ] {
-        assert!(said(good).is_ok(), "{good}");
-    }
-}
-
-#[test]
-fn one_load_needs_no_brackets() {
-    let study = changed([("concurrency = [64]", "concurrency = 96")]).unwrap();
-    assert_eq!(study.levels, [Level::Concurrency(96)]);
-}
-
-#[test]
 fn a_trial_replaces_what_the_command_sets_and_the_first_keeps_it() {
     let study = changed([("--port {port}", "--port {port} --max-num-seqs 4")]).unwrap();
     let default = study.propose(&Tpe, &NoRules, &[], &[], 0).unwrap();
@@ -589,37 +400,40 @@ fn a_trial_replaces_what_the_command_sets_and_the_first_keeps_it() {
 }
 
 #[test]
-fn all_that_a_study_lacks_is_told_at_once() {
-    let error = |text: &str| text.parse::<Study>().unwrap_err().to_string();
-    let told = error("[engine]\nversion = \"0.11.0\"\n[goal]\n");
-    for table in ["[engine] command", "[space]", "[load]", "[budget] trials"] {
-        assert!(told.contains(table), "{table}: {told}");
-    }
-    assert!(!told.contains("[goal]") && told.contains("tune --init"));
-    assert_eq!(told.lines().count(), 1);
-}
-
-#[test]
-fn keys_of_mindie_may_be_given_by_their_last_part() {
-    let study = changed([
-        (
-            "vllm serve Qwen/Qwen2.5-7B-Instruct --port {port}\"",
-            "mindieservice_daemon\"\nconfig = \"config.json\"",
-        ),
-        (
-            "block-size = { choice = [16, 32] }",
-            "maxPrefillBatchSize = { choice = [1, 50] }",
-        ),
-        ("max-num-seqs = { int = [16, 1024], log = true }\n", ""),
-        (
-            "max-num-batched-tokens = { int = [256, 16384], log = true }\n",
-            "",
-        ),
-        ("enable-prefix-caching = { bool = true }\n", ""),
-    ])
+fn flags_that_the_simulated_engine_does_not_act_on_are_not_searched_there() {
+    let study = changed([(
+        "block-size = { choice = [16, 32] }",
+        "disable-custom-all-reduce = { bool = true }",
+    )])
     .unwrap();
-    let names: Vec<&str> = (study.space.dimensions().iter())
+    let computed = study.clone().computed();
+    assert_eq!(computed.unmodelled, ["disable-custom-all-reduce"]);
+    let names: Vec<&str> = (computed.space.dimensions().iter())
         .map(|dimension| dimension.name.as_str())
         .collect();
-    assert_eq!(names, ["BackendConfig.ScheduleConfig.maxPrefillBatchSize"]);
+    assert_eq!(
+        names,
+        [
+            "enable-prefix-caching",
+            "max-num-batched-tokens",
+            "max-num-seqs"
+        ]
+    );
+    let found = computed.result(&confirmed([100.0, 104.0, 120.0, 110.0], 0.05), true);
+    let line = of(&found.importance, "disable-custom-all-reduce");
+    assert_eq!((line.effect, line.gain), (Effect::NotModelled, None));
+    // A flag that another follows stays, and so do all where there are no others.
+    let followed = changed([
+        (
+            "block-size = { choice = [16, 32] }",
+            "max-parallel-loading-workers = { int = [1, 8] }",
+        ),
+        (
+            "max-num-seqs = { int = [16, 1024], log = true }",
+            "max-num-seqs = \"max-parallel-loading-workers*2\"",
+        ),
+    ]);
+    let followed = followed.unwrap().computed();
+    assert_eq!(followed.space.derived().len(), 1);
+    assert_eq!(followed.space.dimensions().len(), 3);
 }

@@ -7,9 +7,10 @@ use super::last_stage::{DEFAULT, LEAST_GAIN, LastStage};
 use super::series::log_figure;
 use super::started::{FreshStart, Started};
 use crate::space::{Point, Value};
-use crate::trial::{Ending, Origin, State, Trial};
+use crate::trial::{Ending, Origin, Proposal, State, Trial};
 use inferometer_catalog::engine::{EngineKind, flag};
 use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
 
 /// Share of the gain that may be lost for fewer flags.
 const LOST_GAIN: f64 = 0.25;
@@ -127,12 +128,13 @@ impl LastStage {
                 && watched(&attempt.ending).is_none()
         };
         let defaults = trials.by_id(DEFAULT).map(|default| &default.proposal.point);
-        let mut groups = groups(&whole.proposal.flags, defaults);
+        let mut groups = groups(&whole.proposal, defaults);
         let mut kept = whole.proposal.flags.clone();
         loop {
             let mut needed = Vec::new();
             let mut changed = false;
-            for group in std::mem::take(&mut groups) {
+            let mut left_to_try = VecDeque::from(std::mem::take(&mut groups));
+            while let Some(group) = left_to_try.pop_front() {
                 let mut left = kept.clone();
                 left.0.retain(|name, _| !group.contains(name));
                 // One that another of the best was trimmed to is not started again.
@@ -148,6 +150,11 @@ impl LastStage {
                     found.trimming.left_out.0.extend(gone);
                     kept = left;
                     changed = true;
+                } else if attempt.is_some() && group.len() > 1 {
+                    // What cannot go at once may go one by one.
+                    for name in group.into_iter().rev() {
+                        left_to_try.push_front(vec![name]);
+                    }
                 } else if left.0.is_empty() || attempt.is_some() {
                     let without =
                         attempt.and_then(|attempt| change(&attempt.ending, reference, goal));
@@ -229,13 +236,16 @@ fn is_part(trial: &Trial) -> bool {
 
 /// What is left out at once: first the flags that say what the engine does by itself, then each
 /// of the others; those that may change the answers before those that only change the speed.
-fn groups(flags: &Point, defaults: Option<&Point>) -> Vec<Vec<String>> {
-    let is_default = |name: &String, value: &Value| {
-        let default = defaults.and_then(|defaults| defaults.get(name));
-        default.is_some_and(|default| default.same(value))
+fn groups(whole: &Proposal, defaults: Option<&Point>) -> Vec<Vec<String>> {
+    let is_default = |name: &String, value: &Value| match &whole.implied {
+        Some(implied) => implied.contains(name),
+        None => {
+            let default = defaults.and_then(|defaults| defaults.get(name));
+            default.is_some_and(|default| default.same(value))
+        }
     };
     let (same, mut changed): (Vec<_>, Vec<_>) =
-        (flags.0.iter()).partition(|(name, value)| is_default(name, value));
+        (whole.flags.0.iter()).partition(|(name, value)| is_default(name, value));
     changed.sort_by_key(|(name, value)| !changes_answers(name, value));
     let same: Vec<String> = same.into_iter().map(|(name, _)| name.clone()).collect();
     let each = changed.into_iter().map(|(name, _)| vec![name.clone()]);

@@ -6,7 +6,7 @@ use super::last_stage::{DEFAULT, LEAST_GAIN, LastStage};
 use super::series::{Series, log_figure, mean, squared_spread};
 use super::started::{FreshStart, Started};
 use super::trimming::Trimming;
-use crate::trial::Trial;
+use crate::trial::{Ending, Trial};
 use inferometer_statistics::Difference;
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +22,22 @@ pub struct StudyVerdict {
     pub comparison: Option<Comparison>,
     /// Which of its flags the challenger needs.
     pub trimming: Option<Trimming>,
+    /// The best few, where none of them held.
+    pub refuted: Vec<Refuted>,
+}
+
+/// One of the best that was not valid or missed the goal in some fresh start.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Refuted {
+    pub trial: u64,
+    /// Its fresh starts.
+    pub starts: usize,
+    /// Those that were valid and met the goal.
+    pub held: usize,
+    /// Every objective against the default, where both were started with the same prompts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Change>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,7 +53,7 @@ pub enum Finding {
     NoCertainGain,
     /// The default came first, and another may be as good.
     DefaultFirst,
-    /// No other that meets the SLOs is better.
+    /// No other that meets the SLOs is better, in as many fresh starts of the default as of others.
     DefaultBest,
     /// Nothing but the default could be measured and met the SLOs.
     DefaultAlone,
@@ -158,6 +174,7 @@ impl LastStage {
             winner,
             comparison: None,
             trimming: None,
+            refuted: Vec::new(),
         };
         let trials = &Started::of(trials);
         let candidates = self.candidates(trials, goal);
@@ -178,10 +195,15 @@ impl LastStage {
         }
         let repeated_default = Series::of(trials.repeated(DEFAULT), goal);
         let Some(challenge) = self.challenge(trials, goal) else {
-            return if default_met && repeated_default.holds() {
-                without_comparison(Finding::DefaultBest, Some(DEFAULT))
+            let is_matched = self.round_without_default(trials).is_none();
+            let (finding, winner) = if default_met && repeated_default.holds() && is_matched {
+                (Finding::DefaultBest, Some(DEFAULT))
             } else {
-                without_comparison(Finding::NoneHeld, None)
+                (Finding::NoneHeld, None)
+            };
+            return StudyVerdict {
+                refuted: self.refuted(trials, goal),
+                ..without_comparison(finding, winner)
             };
         };
         if default.is_none() || !repeated_default.is_steady {
@@ -203,6 +225,9 @@ impl LastStage {
                 })
                 .collect(),
         });
+        if comparison.is_none() {
+            return without_comparison(Finding::Unconfirmed, None);
+        }
         let (finding, winner) = if !repeated_default.meets {
             (Finding::DefaultMisses, challenge.trimmed.of)
         } else if is_default_ahead {
@@ -215,7 +240,38 @@ impl LastStage {
             winner: Some(winner),
             comparison,
             trimming: Some(challenge.trimmed.trimming).filter(|it| !it.needed.is_empty()),
+            refuted: Vec::new(),
         }
+    }
+
+    /// The best few in their fresh starts, each configuration once, and the default where it did
+    /// not hold either.
+    fn refuted(&self, trials: &Started<'_>, goal: &Goal) -> Vec<Refuted> {
+        let holds = |id: u64| Series::of(trials.endings(id), goal).holds();
+        let of = |trial: u64, changes: Vec<Change>| {
+            let starts: Vec<&Ending> = trials.repeated(trial).collect();
+            let held = (starts.iter()).filter(|it| Series::of([**it].into_iter(), goal).holds());
+            Refuted {
+                trial,
+                held: held.count(),
+                starts: starts.len(),
+                changes,
+            }
+        };
+        let mut found: Vec<Refuted> = Vec::new();
+        for challenge in self.challenges(trials, goal) {
+            let trial = match holds(challenge.whole) {
+                true => challenge.trimmed.of,
+                false => challenge.whole,
+            };
+            let is_same = |other: &Refuted| trials.first(other.trial) == trials.first(trial);
+            if !found.iter().any(is_same) {
+                found.push(of(trial, self.changes(trials, goal, &challenge)));
+            }
+        }
+        let default = of(DEFAULT, Vec::new());
+        found.extend((default.held < default.starts).then_some(default));
+        found
     }
 
     /// The change of every objective from the default to the challenger, by the differences

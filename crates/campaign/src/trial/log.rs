@@ -217,6 +217,7 @@ mod tests {
             },
             point: flags.clone(),
             flags,
+            implied: None,
             repaired: None,
         }
     }

@@ -4,6 +4,7 @@ use crate::search::RungFigure;
 use crate::space::Point;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
+use std::collections::BTreeSet;
 
 /// What is to be started. Stored before it is, so that a killed study knows what it was at.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -17,6 +18,10 @@ pub struct Proposal {
     /// The values of the searched flags as the searcher sees them: those of `flags`, or the
     /// engine's own where that is known.
     pub point: Point,
+    /// Those of `flags` that say what the engine does by itself beside the others; absent where
+    /// that is not known, as in logs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub implied: Option<BTreeSet<String>>,
     /// The engine's words about the point that this one was moved from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repaired: Option<String>,
@@ -194,7 +199,7 @@ impl Measurement {
     }
 
     /// The run itself; of a capacity the one that confirmed it.
-    fn run(&self) -> &Json {
+    pub(crate) fn run(&self) -> &Json {
         match self.load {
             Level::Concurrency(_) => &self.summary,
             Level::Capacity => &self.summary["confirmed"],

@@ -177,6 +177,7 @@ fn trial(id: u64, origin: Origin, tokens_per_s: f64) -> Trial {
             origin,
             point: flags.clone(),
             flags,
+            implied: None,
             repaired: None,
         },
         ending: Ending::done(vec![Measurement {

@@ -1,4 +1,4 @@
-//! The searches on the simulated engine in virtual time.
+//! The searches on the simulated engine in virtual time, and studies as they are written.
 
 mod capacity_on_engine;
 mod gains;
@@ -6,6 +6,7 @@ mod guess;
 mod landscape;
 mod made_up;
 mod prior;
+mod study_text;
 mod support;
 mod tune;
 mod wrong;

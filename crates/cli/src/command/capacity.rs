@@ -6,7 +6,9 @@ pub use stored::{exit, page, read, show};
 
 use crate::exit::Exit;
 use crate::live::{LiveOptions, Serve};
-use crate::options::{EngineArguments, Format, MeasurementOptions, OutputOptions, RankOptions};
+use crate::options::{
+    EngineArguments, Format, MeasurementOptions, OutputOptions, RankOptions, no_table,
+};
 use crate::output::{check_output, check_report_name, keep, language};
 use crate::progress::Progress;
 use crate::ranks;
@@ -32,6 +34,7 @@ use inferometer_text::secret::without_secrets;
 use std::sync::Arc;
 
 #[derive(clap::Args)]
+#[command(mut_args(no_table))]
 pub struct CapacityArguments {
     #[command(flatten)]
     pub output: OutputOptions,

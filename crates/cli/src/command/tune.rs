@@ -9,7 +9,7 @@ pub use shown::{read_stored, show_stored, stored_page};
 use crate::exit::Exit;
 use crate::folder::{folder_here, kept_in};
 use crate::live::{LiveOptions, Serve};
-use crate::options::{Format, OutputOptions};
+use crate::options::{Format, OutputOptions, no_table_of_ours};
 use crate::output::{check_output, check_report_name, language, print};
 use crate::progress::Progress;
 use crate::session::session;
@@ -32,6 +32,7 @@ use view::StudyView;
 const MOST_PARALLEL: u32 = 64;
 
 #[derive(clap::Args)]
+#[command(mut_args(no_table_of_ours))]
 pub struct TuneArguments {
     /// The study
     #[arg(value_name = "STUDY.toml", required_unless_present = "init")]
@@ -95,7 +96,10 @@ pub fn run(arguments: TuneArguments, serve: Serve) -> anyhow::Result<Exit> {
     }
     let text = std::fs::read_to_string(file)
         .with_context(|| format!("cannot read {}; check the path", file.display()))?;
-    let study: Study = text.parse().with_context(|| file.display().to_string())?;
+    let mut study: Study = text.parse().with_context(|| file.display().to_string())?;
+    if arguments.sim_clock == Some(SimClock::Virtual) {
+        study = study.computed();
+    }
     check(&study)?;
     let lang = language(arguments.output.lang);
     let session = session(lang)?;

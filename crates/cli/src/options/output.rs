@@ -53,6 +53,22 @@ impl OutputOptions {
     }
 }
 
+/// The options of commands whose results are not a table.
+pub fn no_table(option: clap::Arg) -> clap::Arg {
+    if option.get_id() != "format" {
+        return option;
+    }
+    option
+        .value_name("text|md|json|html|svg|png")
+        .help("Format, text unless given (repeatable); md, html and pictures go into the folder of the results unless -o says otherwise")
+}
+
+/// The same where they have our own definitions only, too.
+pub fn no_table_of_ours(option: clap::Arg) -> clap::Arg {
+    let is_unused = ["dialect", "definitions"].contains(&option.get_id().as_str());
+    no_table(option).hide(is_unused)
+}
+
 /// Which figures tables show.
 #[derive(Args, Clone, Debug)]
 pub struct ColumnOptions {

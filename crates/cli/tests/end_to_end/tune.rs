@@ -567,3 +567,33 @@ fn a_space_of_one_legal_point_says_so_and_which_values_were_refused() {
     let values: Vec<&Value> = refused.iter().map(|it| &it["value"]).collect();
     assert_eq!(values, [&Value::from(7), &Value::from("int4")]);
 }
+
+#[test]
+fn a_mindie_that_runs_out_of_memory_says_what_did_not_fit() {
+    let place = Place::new();
+    let config = r#"{"ServerConfig": {"port": 1025, "httpsEnabled": false}, "BackendConfig": {
+        "npuDeviceIds": [[0]],
+        "ModelDeployConfig": {"maxSeqLen": 4096, "maxInputTokenLen": 2048, "ModelConfig": [
+            {"modelName": "qwen", "modelWeightPath": "/data/qwen2.5-7b", "worldSize": 1,
+             "npuMemSize": -1}]},
+        "ScheduleConfig": {"maxPrefillBatchSize": 50, "maxPrefillTokens": 8192,
+            "maxBatchSize": 200, "maxIterTimes": 512}}}"#;
+    place.write("config.json", config);
+    let study = FEW_SLOTS
+        .replace(
+            "llama-server -m qwen2.5-7b --port {port}\"",
+            "mindieservice_daemon\"\nconfig = \"config.json\"",
+        )
+        .replace(
+            "parallel = { int = [1, 64], log = true, step = 2 }",
+            "npuMemSize = { choice = [8, 64] }",
+        )
+        .replace("trials = 12", "trials = 4");
+    let device = ["--sim-device", "910b4"];
+    let found = json(&tune(&place, &study, &[&VIRTUAL[..], &device].concat()));
+    let failure = &found["failures"][0];
+    assert_eq!(failure["class"], "out-of-memory-loading", "{found}");
+    let words = failure["words"].as_str().unwrap();
+    assert!(words.starts_with("NPU out of memory."), "{words}");
+    assert!(words.contains("a KV cache of 64.00 GiB"), "{words}");
+}

@@ -69,8 +69,9 @@ pub(super) fn notes(report: &StudyReport<'_>) -> Vec<String> {
         notes.push(NoteText::VirtualTime.text(lang).to_owned());
     }
     if sides::is_one_start(report) {
-        let repeats = report.study.last_stage.repeats.to_string();
-        notes.push(StudyText::OneStart.with(lang, &[("repeats", repeats)]));
+        let pairs = report.result.comparison.iter();
+        let pairs: usize = pairs.map(|it| it.pairs.len()).sum();
+        notes.push(StudyText::OneStart.with(lang, &[("repeats", pairs.to_string())]));
     }
     let legal = report.result.bed.as_ref().and_then(|bed| bed.legal_points);
     if legal == Some(1) {

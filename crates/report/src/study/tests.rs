@@ -1,7 +1,7 @@
 use super::*;
 use inferometer_campaign::space::{Point, Value};
 use inferometer_campaign::study::{
-    Best, Change, ChangeEffect, Comparison, FigurePair, NeededFlag, Standing, StartPair, Trimming,
+    Best, ChangeEffect, FigurePair, NeededFlag, StartPair, Trimming,
 };
 use inferometer_campaign::trial::{Bed, Measurement};
 use inferometer_page::text;
@@ -52,6 +52,7 @@ fn trial(id: u64, origin: Origin, state: State, figure: Option<f64>) -> TrialRow
         id,
         origin,
         flags: seqs(16 << id),
+        implied: None,
         state,
         class: None,
         evidence: None,
@@ -360,7 +361,7 @@ fn the_report_says_where_it_ran_what_users_feel_and_which_starts_decided() {
         "TTFT, p99 ms 133 823 +518.8 %",
         "1 trial 2 4 1,190.00 812.5 SLO met",
         "2 default 7 1,000.00 812.5 SLO missed",
-        "all 4 pairs of fresh starts gave the same numbers",
+        "all 2 pairs of fresh starts gave the same numbers",
         "only one point of this space",
         "max-num-seqs lots argument --max-num-seqs: invalid int value: 'lots'",
     ] {
@@ -395,4 +396,155 @@ fn what_misses_the_slo_without_a_flag_is_said_and_engines_words_end_with_a_sente
     let expected = "the SLO is missed without it: -0.1 %; TTFT, p99 +58.9 %";
     assert!(shown.contains(expected), "{shown}");
     assert!(shown.contains("to say. …"), "{shown}");
+}
+
+fn words_of(sample: &Sample) -> String {
+    let shown = sample.shown(Lang::En);
+    shown.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn what_was_refuted_is_told_by_the_starts_that_took_place() {
+    let mut sample = sample();
+    sample.result.finding = Finding::DefaultBest;
+    sample.result.comparison = None;
+    sample.result.refuted = vec![
+        Refuted {
+            trial: 2,
+            starts: 6,
+            held: 5,
+            changes: vec![change("throughput.output_tokens_per_s", 0.03, [0.02, 0.04])],
+        },
+        Refuted {
+            trial: 9,
+            starts: 2,
+            held: 0,
+            changes: Vec::new(),
+        },
+    ];
+    let shown = words_of(&sample);
+    let expected = "trial 2 in 5 of 6, with Output throughput +3.0 % (95 %: +2.0 % to +4.0 %) against the default; trial 9 in 0 of 2";
+    assert!(shown.starts_with("DEFAULT IS BEST"), "{shown}");
+    assert!(shown.contains(expected), "{shown}");
+    sample.result.finding = Finding::NoneHeld;
+    let shown = words_of(&sample);
+    let expected = "NO CERTAIN GAIN no setting is confirmed to be better than the default";
+    assert!(
+        shown.starts_with(expected) && shown.contains("5 of 6"),
+        "{shown}"
+    );
+    sample.result.finding = Finding::DefaultAlone;
+    let shown = words_of(&sample);
+    assert!(!shown.contains("DEFAULT IS BEST"), "{shown}");
+}
+
+#[test]
+fn starts_are_counted_and_those_that_are_one_measurement_are_called_so() {
+    let mut sample = sample();
+    for (id, of) in [(4, 2), (5, 0), (6, 2), (7, 0)] {
+        let origin = Origin::Confirm { of, round: Some(2) };
+        let figure = if of == 0 { 1000.0 } else { 1190.0 };
+        let start = trial(id, origin, State::Done, Some(figure));
+        sample.result.trials.push(start);
+    }
+    let pair = |trial, default| StartPair { trial, default };
+    let comparison = sample.result.comparison.as_mut().unwrap();
+    comparison.pairs = vec![pair(4, 5), pair(6, 7)];
+    let said = verdict(&sample.report(Lang::En)).reason;
+    assert!(
+        said.ends_with("against the default, 2 starts each"),
+        "{said}"
+    );
+    sample.result.computed = true;
+    sample.result.finding = Finding::NoCertainGain;
+    let said = verdict(&sample.report(Lang::En)).reason;
+    assert!(said.ends_with("which is one measurement"), "{said}");
+}
+
+#[test]
+fn of_flags_that_are_not_modelled_nothing_is_said_but_that() {
+    let mut sample = sample();
+    sample.study.unmodelled = vec!["a.b.swap-space".into()];
+    sample.result.trimming = Some(Trimming {
+        of: 2,
+        left_out: [
+            ("a.b.swap-space", Value::Int(8)),
+            ("block-size", Value::Int(32)),
+        ]
+        .into_iter()
+        .collect(),
+        also: Vec::new(),
+        needed: Vec::new(),
+    });
+    let shown = words_of(&sample);
+    assert!(shown.contains("Left out block-size=32: nothing"), "{shown}");
+    let expected = "Not modelled swap-space: cannot be told here";
+    assert!(shown.contains(expected), "{shown}");
+}
+
+#[test]
+fn what_a_trial_changed_is_what_must_be_added_to_the_command() {
+    let mut sample = sample();
+    sample.result.defaults = seqs(64);
+    let flags = [("max-num-seqs", Value::Int(64)), ("mode", Value::Int(1))];
+    let trial = &mut sample.result.trials[2];
+    trial.flags = flags.into_iter().collect();
+    let changed = |trial: &TrialRow| changes(trial, &seqs(64));
+    assert_eq!(changed(trial), "mode=1", "by the values, in earlier logs");
+    // With this mode the engine has fewer sequences, unless it is told otherwise.
+    trial.implied = Some(BTreeSet::new());
+    assert_eq!(changed(trial), "max-num-seqs=64 mode=1");
+}
+
+#[test]
+fn losses_that_do_not_add_up_are_said_to_be_of_flags_together() {
+    let mut sample = sample();
+    let flag = |name: &str, gain| Importance {
+        flag: name.into(),
+        share: 0.5,
+        gain: Some(gain),
+        effect: Effect::Choice,
+        best_at: None,
+        changed_with: Vec::new(),
+    };
+    sample.result.importance = vec![flag("chunks", 0.25), flag("tokens", 0.19)];
+    let shown = words_of(&sample);
+    for expected in [
+        "chunks 50 % -20.0 % one is better",
+        "Without it: the change of Output throughput where this flag alone goes",
+        "chunks, tokens work together",
+    ] {
+        assert!(shown.contains(expected), "{expected}: {shown}");
+    }
+    sample.result.importance = vec![flag("chunks", 0.1), flag("tokens", 0.08)];
+    let shown = words_of(&sample);
+    assert!(!shown.contains("work together"), "{shown}");
+}
+
+#[test]
+fn failed_requests_are_explained_in_the_servers_words() {
+    let mut sample = sample();
+    let trial = &mut sample.result.trials[2];
+    trial.failed_requests = Some(7);
+    trial.summary = Some(json!({"failures": [
+        {"class": "timeout", "count": 1, "sample": "too late"},
+        {"class": "context-exceeded", "count": 6, "sample": "the input has 2345 tokens"}]}));
+    let shown = words_of(&sample);
+    let expected = "failed req, most of them context-exceeded: the input has 2345 tokens";
+    assert!(shown.contains(expected), "{shown}");
+}
+
+#[test]
+fn a_command_that_fresh_starts_refuted_is_not_called_unconfirmed() {
+    let mut sample = sample();
+    sample.result.finding = Finding::NoneHeld;
+    sample.result.best.as_mut().unwrap().standing = Standing::SeenOnce;
+    sample.result.refuted = vec![Refuted {
+        trial: 2,
+        starts: 2,
+        held: 1,
+        changes: Vec::new(),
+    }];
+    let shown = sample.shown(Lang::En);
+    assert!(shown.contains("Did not hold (trial 2)"), "{shown}");
 }

@@ -126,7 +126,7 @@ impl Ladder {
 
     pub(super) fn of_study(folder: &Path) -> Result<Ladder, RunnerError> {
         let log = tune::read(folder)?;
-        let study: Study = (log.header.study.parse())
+        let study = Study::of_log(&log, false)
             .with_context(|| format!("the study in {}", folder.display()))?;
         let objective = study.goal.objectives.first();
         Ok(Ladder {

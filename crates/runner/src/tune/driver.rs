@@ -215,7 +215,8 @@ impl<'a> StudyDriver<'a> {
             return Ok(Some(proposal.clone()));
         }
         let next_id = self.journal.next_id();
-        let proposal = self.study.confirm(&self.journal.trials, next_id);
+        let trials = &self.journal.trials;
+        let proposal = self.study.confirm(self.rules, trials, next_id);
         if let Some(proposal) = &proposal {
             self.journal.propose(proposal)?;
         }

@@ -48,13 +48,18 @@ impl Rules for GivenRules {
     }
 
     fn defaults(&self, space: &Space) -> Point {
-        let mut defaults = self.known.defaults(space);
-        // What the command sets is what the first trial runs with.
-        for dimension in space.dimensions() {
-            if let Some(value) = value_in(&self.engine.command, &dimension.name) {
-                defaults.0.insert(dimension.name.clone(), value);
+        self.values(space, &Point::default())
+    }
+
+    fn values(&self, space: &Space, flags: &Point) -> Point {
+        let mut values = self.known.values(space, flags);
+        // What the command sets and the flags do not replace is what a trial runs with.
+        let names = space.dimensions().iter().map(|it| &it.name);
+        for name in names.filter(|name| !flags.0.contains_key(*name)) {
+            if let Some(value) = value_in(&self.engine.command, name) {
+                values.0.insert(name.clone(), value);
             }
         }
-        defaults
+        values
     }
 }

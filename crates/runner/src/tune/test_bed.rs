@@ -90,11 +90,16 @@ impl TestBed {
                     study.engine.command.program.join(" ")
                 );
             }
-            let unmodelled = study.unmodelled();
-            if !unmodelled.is_empty() {
+            let unmodelled = study.unmodelled.join(", ");
+            let mut searched = study.space.dimensions().iter();
+            if searched.all(|it| study.unmodelled.contains(&it.name)) {
+                bail!(
+                    "[space] the simulated engine acts on none of these: {unmodelled}; measure them on a real engine, without --sim-clock virtual"
+                );
+            }
+            if !study.unmodelled.is_empty() {
                 observer.notice(format!(
-                    "the simulated engine does not act on {}: nothing will be concluded about it; measure it on a real engine, without --sim-clock virtual",
-                    unmodelled.join(", ")
+                    "the simulated engine does not act on {unmodelled}: this stays as the engine has it, and nothing will be concluded about it; measure it on a real engine, without --sim-clock virtual"
                 ));
             }
             return Ok(bed(BedEngine::Virtual(Box::new(host))));
@@ -336,7 +341,13 @@ impl TestBed {
             Err(LaunchError::Memory(error, lines)) => {
                 let said = lines.iter().map(String::as_str);
                 let cause = failure::explain(study.engine.kind(), said, Some(1));
-                let evidence = cause.evidence.unwrap_or_else(|| error.to_string());
+                let has_numbers = |said: &String| said.contains(|it: char| it.is_ascii_digit());
+                let evidence = match cause.evidence {
+                    Some(said) if has_numbers(&said) => said,
+                    // MindIE says no more than that it is so.
+                    Some(said) => format!("{said} ({error})"),
+                    None => error.to_string(),
+                };
                 Err(failed(State::Crashed, cause.class, &evidence))
             }
             Err(error) => Err(StartFailure::Hopeless(error.into())),

@@ -47,13 +47,13 @@ impl Study {
         let default = started.by_id(DEFAULT)?;
         let best = started.by_id(evidence.best)?;
         let defaults = &default.proposal.point;
-        let runs = self.runs(&started, defaults);
+        let runs = self.runs(&started);
         let of = |point: &Point| {
             let searched = runs.iter().filter(|run| run.group == SEARCHED);
             let mut same = searched.filter(|run| run.point.same(point));
             same.next().map(|run| run.log)
         };
-        let at_best = resolved(defaults, &best.proposal.flags);
+        let at_best = resolved(&best.proposal);
         if at_best.same(defaults) {
             return None;
         }
@@ -67,7 +67,7 @@ impl Study {
             false => (self.last_stage).tolerance(&started, &self.goal, whole.unwrap_or(best)),
         };
         let towards = self.goal.objectives.first().map(|it| it.direction);
-        let met = self.met_values(&started, defaults);
+        let met = self.met_values(&started);
         let dimensions = self.space.dimensions().iter();
         let pairs = levels(&self.space, &runs, defaults, unnoticed);
         let mut lines: Vec<Line> = (dimensions.zip(&pairs))
@@ -172,7 +172,7 @@ impl Study {
     }
 
     /// Every valid measurement of the first objective, with what it ran with.
-    fn runs(&self, started: &Started<'_>, defaults: &Point) -> Vec<Run> {
+    fn runs(&self, started: &Started<'_>) -> Vec<Run> {
         let Some(objective) = self.goal.objectives.first() else {
             return Vec::new();
         };
@@ -185,7 +185,7 @@ impl Study {
             let log = log_figure(objective, &trial.ending)?;
             Some(Run {
                 group,
-                point: resolved(defaults, &started.by_id(of)?.proposal.flags),
+                point: resolved(&started.by_id(of)?.proposal),
                 log: match objective.direction {
                     Direction::Maximize => log,
                     Direction::Minimize => -log,
@@ -196,13 +196,12 @@ impl Study {
     }
 
     /// What was run with and met the SLOs.
-    fn met_values(&self, started: &Started<'_>, defaults: &Point) -> Vec<Point> {
+    fn met_values(&self, started: &Started<'_>) -> Vec<Point> {
         let met = started.iter().filter(|trial| {
             let is_measured = !trial.ending.measurements.is_empty();
             is_measured && self.goal.violation(&trial.ending) <= 0.0
         });
-        met.map(|trial| resolved(defaults, &trial.proposal.flags))
-            .collect()
+        met.map(|trial| resolved(&trial.proposal)).collect()
     }
 }
 

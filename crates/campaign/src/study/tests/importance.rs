@@ -180,6 +180,7 @@ fn confounded_search() -> (Study, Vec<Trial>) {
             origin: Origin::Default,
             flags: Point::default(),
             point: default.clone(),
+            implied: None,
             repaired: None,
         },
         ending: ending(&Point::default()),
@@ -202,12 +203,13 @@ fn confounded_search() -> (Study, Vec<Trial>) {
             origin: Origin::Search,
             flags: point.clone(),
             point,
+            implied: None,
             repaired: None,
         };
         let ending = ending(&proposal.flags);
         trials.push(Trial { proposal, ending });
     }
-    while let Some(proposal) = study.confirm(&trials, trials.len() as u64) {
+    while let Some(proposal) = study.confirm(&NoRules, &trials, trials.len() as u64) {
         let ending = ending(&proposal.flags);
         trials.push(Trial { proposal, ending });
         assert!(trials.len() < 80, "the last stage does not end");

@@ -1,6 +1,7 @@
 //! Which flags of the best a study keeps.
 
 use super::*;
+use crate::space::{Admission, Rules};
 
 /// The best that was found sets all four flags; what the engine does by itself is not known.
 fn found() -> Vec<Trial> {
@@ -14,7 +15,7 @@ fn found() -> Vec<Trial> {
 
 /// Runs a whole last stage on an engine whose rate follows from its flags.
 fn trimmed(study: &Study, mut trials: Vec<Trial>, rate: impl Fn(&Point) -> f64) -> Vec<Trial> {
-    while let Some(proposal) = study.confirm(&trials, trials.len() as u64) {
+    while let Some(proposal) = study.confirm(&NoRules, &trials, trials.len() as u64) {
         let ending = served(rate(&proposal.flags), 500.0);
         trials.push(Trial { proposal, ending });
         assert!(trials.len() < 50, "the last stage does not end");
@@ -56,7 +57,7 @@ fn the_best_command_has_only_the_flags_that_its_gain_needs() {
     assert_eq!(without("max-num-seqs"), -231.0);
     // From the log alone: any beginning of it goes on with the start that came next.
     for at in 2..trials.len() {
-        let next = study.confirm(&trials[..at], at as u64).unwrap();
+        let next = study.confirm(&NoRules, &trials[..at], at as u64).unwrap();
         assert_eq!(next, trials[at].proposal);
     }
 }
@@ -84,7 +85,7 @@ fn a_flag_stays_where_its_loss_is_more_than_fresh_starts_differ_by() {
     let study: Study = STUDY.parse().unwrap();
     let kept = |noise: f64| -> Vec<String> {
         let mut trials = found();
-        while let Some(proposal) = study.confirm(&trials, trials.len() as u64) {
+        while let Some(proposal) = study.confirm(&NoRules, &trials, trials.len() as u64) {
             let losses = [("block-size", 0.01), ("max-num-seqs", 0.1)];
             let lost = losses
                 .iter()
@@ -111,7 +112,7 @@ fn studies_of_earlier_versions_stay_as_they_were_decided() {
         served(if start.of == 0 { 100.0 } else { 130.0 }, 500.0)
     });
     let study: Study = STUDY.parse().unwrap();
-    assert_eq!(study.confirm(&trials, 99), None);
+    assert_eq!(study.confirm(&NoRules, &trials, 99), None);
     let result = study.result(&trials, false);
     assert_eq!(result.finding, Finding::Better);
     assert_eq!(result.trimming, None);
@@ -131,7 +132,7 @@ fn a_gain_in_virtual_time_is_computed_and_not_certified() {
 /// The same with figures of its own for each start.
 fn measured(study: &Study, of: impl Fn(&Point) -> serde_json::Value) -> StudyResult {
     let mut trials = found();
-    while let Some(proposal) = study.confirm(&trials, trials.len() as u64) {
+    while let Some(proposal) = study.confirm(&NoRules, &trials, trials.len() as u64) {
         let rate = if has(&proposal.flags, "max-num-seqs") {
             130.0
         } else {
@@ -193,7 +194,7 @@ fn no_last_stage_starts_more_often_than_it_says() {
         .collect();
     trials.insert(0, found().remove(0));
     let searched = trials.len();
-    while let Some(proposal) = study.confirm(&trials, trials.len() as u64) {
+    while let Some(proposal) = study.confirm(&NoRules, &trials, trials.len() as u64) {
         // Every challenger misses its SLO in the last of its pairs.
         let is_last = |round: usize| {
             round >= LastStage::SELECTION_ROUNDS
@@ -248,7 +249,7 @@ fn a_configuration_that_was_refuted_does_not_come_back_under_another_number() {
     ];
     // Both are as good without their block size, and that command misses its SLO once.
     let mut pairs = 0;
-    while let Some(proposal) = study.confirm(&trials, trials.len() as u64) {
+    while let Some(proposal) = study.confirm(&NoRules, &trials, trials.len() as u64) {
         let is_alone = proposal.flags.0.len() == 1 && has(&proposal.flags, "max-num-seqs");
         let is_pair = is_alone && proposal.origin.confirms().is_some();
         pairs += usize::from(is_pair);
@@ -282,7 +283,7 @@ fn a_configuration_that_was_refuted_does_not_come_back_under_another_number() {
 fn what_was_needed_for_a_flag_that_could_go_later_is_tried_again() {
     let study: Study = STUDY.parse().unwrap();
     let mut trials = found();
-    while let Some(proposal) = study.confirm(&trials, trials.len() as u64) {
+    while let Some(proposal) = study.confirm(&NoRules, &trials, trials.len() as u64) {
         let flags = &proposal.flags;
         // The prefix cache needs small blocks; the gain needs neither.
         let is_refused = has(flags, "enable-prefix-caching") && !has(flags, "block-size");
@@ -318,7 +319,7 @@ fn a_study_that_an_earlier_version_finished_stays_finished() {
         }
     };
     // Nothing was tried again after another flag could go.
-    while let Some(mut proposal) = study.confirm(&trials, trials.len() as u64) {
+    while let Some(mut proposal) = study.confirm(&NoRules, &trials, trials.len() as u64) {
         let is_again = proposal.flags.0.len() == 1 && has(&proposal.flags, "max-num-seqs");
         if is_again && matches!(proposal.origin, Origin::Trim { .. }) {
             break;
@@ -361,4 +362,86 @@ fn a_study_that_an_earlier_version_finished_stays_finished() {
         .map(|it| it.flag)
         .collect();
     assert_eq!(names, ["block-size", "max-num-seqs"]);
+}
+
+/// An engine whose tokens in a step are few with the prefix cache, where nobody says how many.
+struct Dependent;
+
+impl Rules for Dependent {
+    fn admit(&self, _: &Space, point: Point) -> Admission {
+        Admission::Legal(point)
+    }
+
+    fn defaults(&self, space: &Space) -> Point {
+        self.values(space, &Point::default())
+    }
+
+    fn values(&self, _: &Space, flags: &Point) -> Point {
+        let cached = flags.get("enable-prefix-caching") == Some(&Value::Bool(true));
+        let mut values: Point = [
+            ("max-num-seqs", Value::Int(256)),
+            (
+                "max-num-batched-tokens",
+                Value::Int(if cached { 512 } else { 8192 }),
+            ),
+            ("enable-prefix-caching", Value::Bool(false)),
+            ("block-size", Value::Int(16)),
+        ]
+        .into_iter()
+        .collect();
+        values.0.extend(flags.0.clone());
+        values
+    }
+}
+
+#[test]
+fn a_flag_that_says_the_default_is_kept_where_another_flag_changes_that() {
+    let study: Study = STUDY.parse().unwrap();
+    let default = study.propose(&Tpe, &Dependent, &[], &[], 0).unwrap();
+    let mut point = default.point.clone();
+    (point.0).insert("enable-prefix-caching".into(), Value::Bool(true));
+    let found = study.admit(&Dependent, point, 1).unwrap();
+    let implied: Vec<&String> = found.implied.as_ref().unwrap().iter().collect();
+    assert_eq!(implied, ["block-size", "max-num-seqs"]);
+    let serve = |proposal: &Proposal| {
+        let values = Dependent.values(&study.space, &proposal.flags);
+        let cached = values.get("enable-prefix-caching") == Some(&Value::Bool(true));
+        let few = values.get("max-num-batched-tokens") == Some(&Value::Int(512));
+        served(
+            if cached { 130.0 } else { 100.0 },
+            if few { 5000.0 } else { 500.0 },
+        )
+    };
+    let ended = |proposal: Proposal| Trial {
+        ending: serve(&proposal),
+        proposal,
+    };
+    let mut trials = vec![ended(default), ended(found)];
+    while let Some(proposal) = study.confirm(&Dependent, &trials, trials.len() as u64) {
+        trials.push(ended(proposal));
+        assert!(trials.len() < 50, "the last stage does not end");
+    }
+    let result = study.result(&trials, false);
+    assert_eq!(result.finding, Finding::Better);
+    assert!((result.gain.unwrap().value - 0.3).abs() < 1e-6);
+    let names: Vec<String> = result.best.unwrap().flags.0.into_keys().collect();
+    assert_eq!(names, ["enable-prefix-caching", "max-num-batched-tokens"]);
+}
+
+#[test]
+fn flags_that_cannot_go_at_once_are_tried_one_by_one() {
+    let study: Study = STUDY.parse().unwrap();
+    let mut trials = found();
+    trials[0].proposal.point = trials[1].proposal.point.clone();
+    // All but the sequences say what the engine does by itself, as far as that is known.
+    let point = &mut trials[0].proposal.point;
+    point.0.insert("max-num-seqs".into(), Value::Int(256));
+    let trials = trimmed(&study, trials, |flags| {
+        let needed = ["max-num-seqs", "max-num-batched-tokens"];
+        let kept = needed.iter().filter(|name| has(flags, name)).count();
+        100.0 + 15.0 * kept as f64
+    });
+    let result = study.result(&trials, false);
+    let names: Vec<String> = result.best.unwrap().flags.0.into_keys().collect();
+    assert_eq!(names, ["max-num-batched-tokens", "max-num-seqs"]);
 }

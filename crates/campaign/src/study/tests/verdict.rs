@@ -113,3 +113,100 @@ fn a_default_that_stands_alone_is_the_best_once_the_search_has_ended() {
         Finding::Unconfirmed
     );
 }
+
+/// A default of 100 and a rival of 130 that keeps its limits only in the search.
+fn refuted(ttft_of_default: f64) -> (Study, Vec<Trial>) {
+    let study: Study = STUDY.parse().unwrap();
+    let trials = vec![
+        trial(0, Origin::Default, served(100.0, 500.0)),
+        trial(1, Origin::Search, served(130.0, 500.0)),
+    ];
+    let trials = finished(&study, trials, |start| match start.of {
+        0 => served(100.0, ttft_of_default),
+        _ => served(130.0, 5000.0),
+    });
+    (study, trials)
+}
+
+fn over(study: &Study, trials: &[Trial]) -> StudyResult {
+    let log = TrialLog {
+        header: Header::new(STUDY, None),
+        trials: trials.to_vec(),
+        pending: Vec::new(),
+        complete: true,
+        whole_bytes: 0,
+    };
+    study.result_of(&log, false)
+}
+
+#[test]
+fn a_default_is_the_best_only_after_as_many_fresh_starts_as_its_rivals() {
+    let (study, trials) = refuted(500.0);
+    let rounds = |of: u64| -> Vec<Option<usize>> {
+        let starts = trials.iter().filter_map(|it| match it.proposal.origin {
+            Origin::Confirm { of: other, round } if other == of => Some(round),
+            _ => None,
+        });
+        starts.collect()
+    };
+    assert_eq!(rounds(1), [Some(0), Some(1)]);
+    assert_eq!(rounds(0), rounds(1));
+    let found = study.result(&trials, false);
+    assert_eq!(found.finding, Finding::DefaultBest);
+    assert_eq!((found.refuted[0].trial, found.refuted[0].starts), (1, 2));
+    assert_eq!(found.refuted[0].held, 0);
+    // An earlier version ended without the starts of the default.
+    let found = over(&study, &trials[..4]);
+    assert_eq!(found.finding, Finding::NoneHeld);
+    let best = found.best.unwrap();
+    assert_eq!((best.trial, best.standing), (0, Standing::SeenOnce));
+    // The default misses its limits as the rival did.
+    let (study, trials) = refuted(5000.0);
+    let found = study.result(&trials, false);
+    assert_eq!(found.finding, Finding::NoneHeld);
+    let starts = found
+        .refuted
+        .iter()
+        .map(|it| (it.trial, it.held, it.starts));
+    assert_eq!(starts.collect::<Vec<_>>(), [(1, 0, 2), (0, 0, 1)]);
+}
+
+#[test]
+fn a_rival_that_missed_its_limits_once_is_told_with_what_it_gained() {
+    let study = study();
+    let trials = vec![
+        trial(0, Origin::Default, served(100.0, 500.0)),
+        trial(1, Origin::Search, served(130.0, 500.0)),
+    ];
+    let trials = finished(&study, trials, |start| match (start.of, start.round) {
+        (0, _) => served(100.0, 500.0),
+        (_, 6) => served(130.0, 5000.0),
+        _ => served(130.0, 500.0),
+    });
+    let found = study.result(&trials, false);
+    assert_eq!(found.finding, Finding::DefaultBest);
+    let [rival] = &found.refuted[..] else {
+        panic!("{:?}", found.refuted);
+    };
+    assert_eq!((rival.trial, rival.held, rival.starts), (1, 4, 5));
+    assert!((rival.changes[0].value - 0.3).abs() < 1e-6, "{rival:?}");
+}
+
+#[test]
+fn trials_with_the_same_figures_to_the_last_digit_are_one_of_the_best() {
+    let study = study();
+    let mut trials = vec![trial(0, Origin::Default, served(100.0, 500.0))];
+    for (id, rate) in [(1, 130.0), (2, 130.0), (3, 130.0), (4, 120.0), (5, 110.0)] {
+        trials.push(trial(id, Origin::Search, served(rate, 500.0)));
+    }
+    let trials = finished(&study, trials, |start| {
+        served(if start.of == 0 { 100.0 } else { 130.0 }, 500.0)
+    });
+    let selected: Vec<u64> = (trials.iter())
+        .filter_map(|it| match it.proposal.origin {
+            Origin::Confirm { of, round: Some(0) } => Some(of),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(selected, [1, 4, 5]);
+}

@@ -51,7 +51,7 @@ struct Stored {
 impl Stored {
     fn read(folder: &Path) -> anyhow::Result<Stored> {
         let log = tune::read(folder)?;
-        let study: Study = (log.header.study.parse())
+        let study = Study::of_log(&log, is_virtual(folder))
             .with_context(|| format!("the study in {}", folder.display()))?;
         Ok(Stored {
             found: study.result_of(&log, is_virtual(folder)),

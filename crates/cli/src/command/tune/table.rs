@@ -91,8 +91,7 @@ impl<'a> Table<'a> {
             }
             (None, _) => String::new(),
         };
-        let flags: String = trial.proposal.flags.to_string();
-        let flags: String = flags.chars().take(WIDEST).collect();
+        let flags: String = changed(trial).chars().take(WIDEST).collect();
         // The number of the report; the plan above says how many there are.
         let place = trial.proposal.id;
         progress.keep(&format!(
@@ -109,4 +108,17 @@ impl<'a> Table<'a> {
             format!("  {}", ProgressText::TimeLeft.with(self.lang, &time))
         })
     }
+}
+
+/// The flags that change what the engine does by itself; keys of a file go by their last part.
+fn changed(trial: &Trial) -> String {
+    let implied = trial.proposal.implied.as_ref();
+    let is_implied = |name: &str| implied.is_some_and(|implied| implied.contains(name));
+    let flags = trial.proposal.flags.0.iter();
+    let flags = flags.filter(|(name, _)| !is_implied(name));
+    let flags = flags.map(|(name, value)| {
+        let last = name.rsplit('.').next().unwrap_or(name);
+        format!("{last}={value}")
+    });
+    flags.collect::<Vec<String>>().join(" ")
 }
