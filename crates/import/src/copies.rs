@@ -9,6 +9,9 @@ use std::collections::BTreeMap;
 /// How far a table's number may be from the block's, beside its own rounding.
 const TOLERANCE: f64 = 0.01;
 
+/// How far it may be by the rounding of seconds.
+const MOST_ROUNDED: f64 = 0.05;
+
 /// Numbers that two blocks must share to be one that was pasted twice.
 const FEWEST_SHARED: usize = 4;
 
@@ -150,11 +153,10 @@ fn agree(a: &ImportedResult, b: &ImportedResult) -> bool {
 }
 
 pub(crate) fn alike(name: &str, a: f64, b: f64) -> bool {
-    let is_rounded = match name.contains("_ms") {
-        true => is_same_time(a, b),
-        false => is_same(a, b),
-    };
-    (a - b).abs() <= TOLERANCE * a.abs().max(b.abs()) || is_rounded
+    let apart = (a - b).abs() / a.abs().max(b.abs());
+    // Seconds have few digits: those of whole ones explain too much.
+    let is_rounded_time = name.contains("_ms") && apart <= MOST_ROUNDED && is_same_time(a, b);
+    apart <= TOLERANCE || is_same(a, b) || is_rounded_time
 }
 
 /// All that a block says, if it is enough to be known again.

@@ -33,10 +33,18 @@ pub(crate) fn judge(results: &[ImportedResult]) -> Vec<(usize, ImportDoubt)> {
 const FALLEN_BEHIND: f64 = 0.75;
 const LONGER_WAIT: f64 = 5.0;
 
+/// A rate of a ladder.
+struct Rung {
+    at: usize,
+    offered: f64,
+    done: f64,
+    wait_ms: f64,
+}
+
 /// Rates of a ladder at which a queue grows: a short test alone may lack what its last answers
 /// take, but these would not make the first token wait.
 fn queues(results: &[ImportedResult]) -> Vec<(usize, ImportDoubt)> {
-    let mut ladders: BTreeMap<&[String], Vec<(usize, f64, f64, f64)>> = BTreeMap::new();
+    let mut ladders: BTreeMap<&[String], Vec<Rung>> = BTreeMap::new();
     for (at, found) in results.iter().enumerate() {
         let Some(summary) = found.summary.as_ref() else {
             continue;
@@ -49,19 +57,29 @@ fn queues(results: &[ImportedResult]) -> Vec<(usize, ImportDoubt)> {
             .as_ref()
             .and_then(|it| it.mean.or(it.p50));
         let rung = (offered, summary.throughput.requests_per_s, wait);
-        if let (Some(offered), Some(done), Some(wait)) = rung
+        if let (Some(offered), Some(done), Some(wait_ms)) = rung
             && judge::overload(summary, Some(offered)).is_none()
         {
             let ladder = ladders.entry(&found.section).or_default();
-            ladder.push((at, offered, done, wait));
+            ladder.push(Rung {
+                at,
+                offered,
+                done,
+                wait_ms,
+            });
         }
     }
     let behind = ladders.into_values().flat_map(|ladder| {
-        let lowest = ladder.iter().min_by(|a, b| a.1.total_cmp(&b.1));
-        let least_wait = lowest.map_or(f64::INFINITY, |it| it.3);
-        let rungs = ladder.into_iter();
-        rungs.filter_map(move |(at, offered, done, wait)| {
-            let is_behind = done < FALLEN_BEHIND * offered && wait > LONGER_WAIT * least_wait;
+        let lowest = (ladder.iter()).min_by(|a, b| a.offered.total_cmp(&b.offered));
+        let long_ms = lowest.map_or(f64::INFINITY, |it| LONGER_WAIT * it.wait_ms);
+        ladder.into_iter().filter_map(move |rung| {
+            let Rung {
+                at,
+                offered,
+                done,
+                wait_ms,
+            } = rung;
+            let is_behind = done < FALLEN_BEHIND * offered && wait_ms > long_ms;
             is_behind.then_some((at, ImportDoubt::Overload { offered, done }))
         })
     });

@@ -239,13 +239,14 @@ fn verdicts(report: &CompareReport<'_>) -> Vec<Judgement> {
             let primary = rows(|row| row.primary);
             let each = rows(|row| row.metric == Metric::OutputTokensPerSPerCard && !row.primary);
             let mut lines = by_test(report, &primary, &label);
-            let is_worse = |row: &&Row| row.verdict == Verdict::Worse;
-            if !primary.iter().any(is_worse) {
-                let others = rows(|row| !row.primary && row.verdict == Verdict::Worse);
-                lines.extend(also_worse(report, &others, &label));
-            }
             if !each.is_empty() {
                 lines.extend(by_test(report, &each, &label));
+            }
+            let is_worse = |row: &&Row| row.verdict == Verdict::Worse;
+            if !primary.iter().any(is_worse) {
+                let mut others = rows(|row| row.metric != Metric::OutputTokensPerSPerCard);
+                others.retain(|row| !row.primary && is_worse(row));
+                lines.extend(also_worse(report, &others, &label));
             }
             lines.extend(within_slo::verdicts(report, name, &label));
             lines

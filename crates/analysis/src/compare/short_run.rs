@@ -109,10 +109,6 @@ impl ShortRun<'_> {
     }
 }
 
-/// Percentiles that tell how far a sample spreads, and the deviations of a normal one that they
-/// are above its median.
-const TAILS: [(fn(&Distribution) -> f64, f64); 2] = [(|it| it.p99, 2.326), (|it| it.p95, 1.645)];
-
 /// The coefficient of variation of a sample, by its deviation or by the reach of its tail, which is
 /// hardly less.
 fn spread_of(sample: &Distribution) -> Option<f64> {
@@ -121,11 +117,11 @@ fn spread_of(sample: &Distribution) -> Option<f64> {
     } else {
         sample.mean
     };
+    // As many deviations of a normal sample above its median.
     let by_tail = || {
-        let reaches = TAILS
-            .iter()
-            .map(|(tail, deviations)| (tail(sample) - middle) / deviations);
-        reaches.into_iter().find(|reach| reach.is_finite())
+        let tails = [(sample.p99, 2.326), (sample.p95, 1.645)].into_iter();
+        let mut reaches = tails.map(|(tail, deviations)| (tail - middle) / deviations);
+        reaches.find(|reach| reach.is_finite())
     };
     let deviation = sample.std.or_else(by_tail)?;
     Some(deviation / sample.mean).filter(|it| it.is_finite() && *it >= 0.0)
