@@ -5,9 +5,12 @@ use crate::summary::{ImportedSummary, Spread};
 use inferometer_core::slo::{Slo, SloMetric, SloScope};
 use inferometer_core::summary::{ObjectiveResult, SloResult};
 
+/// Share of failed requests up to which a mean speaks for all.
+const MOST_FAILED: f64 = 0.01;
+
 impl ImportedSummary {
     /// Whether it meets objectives: those of single requests, and of percentiles that it does not
-    /// give, stay open.
+    /// give, stay open. A request that failed or was lost lasted longer than any limit.
     pub fn judged(&self, objectives: &[Slo]) -> SloResult {
         let results = objectives.iter().map(|slo| {
             let value_ms = self.stated(slo).filter(|value| value.is_finite());
@@ -15,7 +18,14 @@ impl ImportedSummary {
                 objective: slo.to_string(),
                 value_ms,
                 share: None,
-                met: value_ms.map(|value| value <= 1e3 * slo.limit.0.as_secs_f64()),
+                met: value_ms.map(|value| {
+                    let allowed = match slo.scope {
+                        SloScope::Percentile(percent) => 1.0 - percent / 100.0,
+                        _ => MOST_FAILED,
+                    };
+                    let limit = 1e3 * slo.limit.0.as_secs_f64();
+                    value <= limit && self.requests.unanswered_share() <= allowed + 1e-9
+                }),
             }
         });
         let objectives: Vec<ObjectiveResult> = results.collect();
@@ -93,6 +103,12 @@ mod tests {
                 "{open}"
             );
         }
+        let mut failing = summary.clone();
+        failing.requests.failed = Some(1);
+        let slo: Slo = "ttft.p99=600ms".parse().unwrap();
+        assert_eq!(failing.judged(&[slo]).met, Some(false), "1 of 41");
+        let slo: Slo = "ttft.p90=600ms".parse().unwrap();
+        assert_eq!(failing.judged(&[slo]).met, None, "not stated");
         // One that is missed decides, one that is open leaves the others open.
         assert_eq!(judged(&["ttft.p99=500ms", "tpot.p99=1s"]).met, Some(false));
         assert_eq!(judged(&["ttft.p99=700ms", "tpot.p99=1s"]).met, None);

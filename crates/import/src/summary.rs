@@ -112,6 +112,21 @@ impl ImportedRequests {
         Some(others.fold(self.ok?, u64::saturating_add))
     }
 
+    /// Share of all requests that failed or of which nothing is known.
+    pub fn unanswered_share(&self) -> f64 {
+        if let (None, Some(share)) = (self.failed, self.failed_share) {
+            return share;
+        }
+        let failed = self.failed.unwrap_or(0);
+        let ended = self.accounted_for();
+        let lost = self.planned.zip(ended);
+        let lost = lost.map_or(0, |(planned, ended)| planned.saturating_sub(ended));
+        match self.planned.max(ended) {
+            None | Some(0) => 0.0,
+            Some(all) => (failed + lost) as f64 / all as f64,
+        }
+    }
+
     /// How many were answered: those that are counted so, else all that were planned but for those
     /// that are known to have failed.
     pub fn answered(&self) -> Option<u64> {

@@ -331,10 +331,11 @@ impl LengthEvidence {
             self.input_asked_range = Some([least.min(asked), most.max(asked)]);
         }
         let usage = record.usage.unwrap_or_default();
+        // Some servers say it only of those of which something was cached.
+        self.cacheable += u64::from(usage.input.or(usage.cached).unwrap_or_default());
         if let Some(cached) = usage.cached {
             self.cached = Some(self.cached.unwrap_or_default() + u64::from(cached));
             let input = usage.input.unwrap_or(cached);
-            self.cacheable += u64::from(input);
             let template = thresholds
                 .cached_template_tokens
                 .max(f64::from(input) * thresholds.cache_share);

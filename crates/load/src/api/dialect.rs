@@ -56,12 +56,22 @@ impl RequestOptions {
         body
     }
 
+    /// Whether an answer may not be as long as answers must be at least: the first ones of a
+    /// warm-up are not.
+    pub(super) fn is_shortened(&self, limit: Option<u32>) -> bool {
+        let both = limit.zip(self.min_tokens);
+        both.is_some_and(|(limit, least)| limit < least)
+    }
+
     /// How the answer is drawn, with its limit under the name that the API has for it.
     pub(super) fn sampling(&self, limit: &[(&str, Option<Value>)]) -> Map<String, Value> {
         let stop = Some(&self.stop).filter(|stop| !stop.is_empty());
+        let most = limit.iter().find_map(|(_, limit)| limit.as_ref()?.as_u64());
+        let least = self.min_tokens.map(u64::from);
+        let least = least.map(|least| most.map_or(least, |most| least.min(most)));
         let asked = [
             ("ignore_eos", self.ignore_eos.then_some(Value::Bool(true))),
-            ("min_tokens", self.min_tokens.map(Value::from)),
+            ("min_tokens", least.map(Value::from)),
             ("temperature", self.temperature.map(Value::from)),
             ("top_p", self.top_p.map(Value::from)),
             ("stop", stop.map(|stop| stop.clone().into())),

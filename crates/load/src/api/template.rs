@@ -55,6 +55,7 @@ impl BodyTemplates {
             && prompt.images.is_empty()
             && prompt.sounds.is_empty()
             && stands_in_json(text)
+            && !options.is_shortened(limit)
         {
             let known = match limit {
                 Some(_) => &self.with_limit,
@@ -209,6 +210,21 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn an_answer_that_is_to_be_shorter_need_not_be_as_long_as_others() {
+        let options = RequestOptions {
+            min_tokens: Some(256),
+            ..options(json!({}))
+        };
+        let (templates, content) = (BodyTemplates::default(), Content::Text("next".into()));
+        let least = |limit: u32| {
+            let body = templates.body(CHAT, &options, &Prompt::from(&content), Some(limit));
+            let body: serde_json::Value = serde_json::from_slice(&written(&body)).unwrap();
+            body["min_tokens"].clone()
+        };
+        assert_eq!([least(256), least(132), least(256)], [256, 132, 256]);
     }
 
     #[test]

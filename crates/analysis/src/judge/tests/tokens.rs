@@ -169,6 +169,10 @@ fn a_warm_cache_warns_but_a_shared_template_does_not() {
     let short = cached(60).each(|record| record.usage.as_mut().unwrap().input = Some(60));
     assert_eq!(short.doubt(Code::WarmCache), Some(Severity::Warn));
     assert_eq!(cached(240).summary().tokens.cached, Some(128 * 240));
+    // The others had none, and the server says nothing of them.
+    let mut one = MadeUp::closed(8, 128);
+    one.records[5].usage.as_mut().unwrap().cached = Some(240);
+    assert_eq!(one.doubt(Code::WarmCache), None);
 }
 
 #[test]
