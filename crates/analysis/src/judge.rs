@@ -428,6 +428,11 @@ impl Case<'_> {
     fn output_capped(&self) -> Option<Doubt> {
         let lengths = &self.evidence.lengths;
         let (&tokens, &at) = lengths.at_limit.iter().max_by_key(|(_, count)| **count)?;
+        // Nobody wanted less.
+        let least = self.context.scenario.work.min_tokens;
+        if least.is_some_and(|least| least >= tokens) {
+            return None;
+        }
         let most = at as f64 > self.thresholds.capped_share * lengths.free as f64;
         (most && lengths.free >= self.thresholds.capped_requests).then_some(Doubt::OutputCapped {
             tokens,

@@ -321,7 +321,13 @@ pub struct Change {
     pub p: f64,
     /// What is known to have changed between the two runs.
     pub facts: Vec<ChangedFact>,
+    /// Where nothing did: what changed within [`NEAR`] runs of them, since noise may move the place.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nearby: Vec<ChangedFact>,
 }
+
+/// Runs by which the place of a change may well be off.
+const NEAR: usize = 2;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -450,6 +456,13 @@ impl MetricHistory {
         let change = |found: ChangePoint| {
             let between = [places[found.at - 1], places[found.at]];
             let [before, after] = between.map(|place| &runs[place]);
+            let facts = changed(&before.facts, &after.facts);
+            let first = between[0].saturating_sub(NEAR);
+            let last = (between[1] + NEAR).min(runs.len() - 1);
+            let nearby = match facts.is_empty() {
+                true => changed(&runs[first].facts, &runs[last].facts),
+                false => Vec::new(),
+            };
             Change {
                 between,
                 started: [before, after].map(|run| run.started.clone()),
@@ -458,7 +471,8 @@ impl MetricHistory {
                 high: found.interval[1].exp(),
                 worse: (found.shift < 0.0) == metric.more_is_better(),
                 p: found.p_value,
-                facts: changed(&before.facts, &after.facts),
+                facts,
+                nearby,
             }
         };
         let found = change_points(&logs, margin.ln_1p(), level);

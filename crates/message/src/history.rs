@@ -22,6 +22,7 @@ texts! {
         Fell => "{metric} fell {percent} [{low}, {high}] between {from} and {to}", "{metric} 在 {from} 与 {to} 之间下降 {percent}［{low}，{high}］";
         Between => "between {from} and {to}", "{from} 与 {to} 之间";
         LiesBetween => "changed there: {facts}", "期间变更：{facts}";
+        LiesNear => "nothing that is recorded changed right there; within two runs of it: {facts}", "该处没有已记录的变更；前后两次运行之内：{facts}";
         NothingKnown => "nothing that is recorded changed there", "期间没有已记录的变更";
         FactChanged => "{name} {from} → {to}", "{name} {from} → {to}";
         FactAdded => "{name} {to} (new)", "{name} {to}（新增）";

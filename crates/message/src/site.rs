@@ -41,7 +41,7 @@ inferometer_text::texts! {
         Waiting => "waiting for the first requests to end", "等待首批请求结束";
         Running => "running", "进行中";
         Simulated => "simulated engine", "模拟引擎";
-        Away => "the server of this page does not answer; trying again", "页面服务无响应，正在重试";
+        Away => "the server of this page does not answer: the run may have ended, and its report is in its folder; trying again", "页面服务无响应：运行可能已结束，报告在其目录中；正在重试";
         Ended => "the run has ended; its report is in its folder", "运行已结束；报告在其目录中";
         End => "End the run", "结束运行";
         Sure => "End this run now? What was measured is kept.", "现在结束本次运行？已测得的数据会保留。";

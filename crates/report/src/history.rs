@@ -379,7 +379,11 @@ fn share(ratio: f64) -> String {
 fn note(changes: &[(&MetricHistory, &Change)], lang: Lang) -> Option<Note> {
     let (_, first) = changes.first()?;
     let facts: Vec<String> = first.facts.iter().map(|it| fact(it, lang)).collect();
-    let there = if facts.is_empty() {
+    let nearby: Vec<String> = first.nearby.iter().map(|it| fact(it, lang)).collect();
+    let there = if !nearby.is_empty() {
+        let facts = PunctuationText::Semicolon.join(lang, &nearby);
+        HistoryText::LiesNear.with(lang, &[("facts", facts)])
+    } else if facts.is_empty() {
         HistoryText::NothingKnown.text(lang).to_owned()
     } else {
         let facts = PunctuationText::Semicolon.join(lang, &facts);

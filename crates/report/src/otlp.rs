@@ -196,12 +196,16 @@ impl Exported<'_> {
                 .text(2, "first token");
             span = span.message(11, event);
         }
-        let error = match &record.outcome {
-            Outcome::Done => None,
-            Outcome::Failed(failure) => Some(failure.class.into_str()),
-            Outcome::Cancelled => Some("cancelled"),
-            Outcome::Cut => Some("cut"),
+        // What the client ended itself is no error of the server.
+        let (error, ended) = match &record.outcome {
+            Outcome::Done => (None, None),
+            Outcome::Failed(failure) => (Some(failure.class.into_str()), None),
+            Outcome::Cancelled => (None, Some("cancelled")),
+            Outcome::Cut => (None, Some("cut")),
         };
+        if let Some(ended) = ended {
+            span = span.message(9, attribute("inferometer.outcome", words(ended)));
+        }
         Some(match error {
             Some(error) => span
                 .message(9, attribute("error.type", words(error)))

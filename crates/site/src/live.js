@@ -302,6 +302,7 @@
   const lost = () => {
     away = true;
     byId("state").textContent = say(data.away);
+    byId("left").textContent = "";
   };
   // A browser has few connections to one server: a page that nobody looks at asks now and then.
   let again = null;

@@ -85,6 +85,19 @@ fn a_slower_version_is_found_dated_and_named() {
 }
 
 #[test]
+fn what_changed_a_run_away_from_the_place_is_not_denied() {
+    // The last run of the old version is slow by chance already.
+    let speed = |day: usize| if day < 29 { 1.0 } else { 0.85 } * (0.002 * noise(3, day)).exp();
+    let version = |day: usize| if day < 30 { "0.31.1" } else { "0.32.0" };
+    let runs = (0..50).map(|day| run(day, speed(day), version(day)));
+    let found = History::of(runs.collect(), &Settings::default());
+    let metrics = &found.timelines[0].metrics;
+    let change = metrics.iter().find_map(|it| it.changes.first()).unwrap();
+    assert_eq!((change.between, change.facts.len()), ([28, 29], 0));
+    assert_eq!(change.nearby[0].to.as_deref(), Some("vllm 0.32.0"));
+}
+
+#[test]
 fn noise_alone_rarely_alarms_however_many_metrics_are_followed() {
     let independent = |seed: u64| {
         let runs = (0..30).map(|day| {

@@ -72,6 +72,7 @@ fn of_levels(metrics: &[(Metric, &[f64])]) -> History {
                 worse: (pair[1] < pair[0]) == metric.more_is_better(),
                 p: 0.001,
                 facts: Vec::new(),
+                nearby: Vec::new(),
             })
             .collect(),
         found_from: None,

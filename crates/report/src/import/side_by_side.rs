@@ -321,7 +321,7 @@ impl Family<'_> {
                 [ImportText::NobodyAhead.with(lang, &margin), String::new()]
             }
             [(first, most), (second, next), ..] if most > next && next > 0.0 => {
-                let by = number::percent(most / next - 1.0);
+                let by = format!("{} %", number::mean(100.0 * (most / next - 1.0)));
                 [format!("{first} +{by}"), second.to_owned()]
             }
             _ => Default::default(),

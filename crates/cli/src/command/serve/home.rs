@@ -16,7 +16,7 @@ use inferometer_message::{SiteText, StartText};
 use inferometer_page::html::following_browser;
 use inferometer_report::runs::{KnownResult, value};
 use inferometer_runner::fetched::Wanted;
-use inferometer_runner::now::{goes_on, measured, wish_end};
+use inferometer_runner::now::{goes_on, look, measured, wish_end};
 use inferometer_site::{
     Entry, Hosting, MayEnd, View, index, live_page, open_metrics, plain_page, said_page, start_page,
 };
@@ -463,14 +463,16 @@ impl Home {
             let goes_on = going_on.is_some();
             let run = going_on.or_else(|| ended_lately(&result.path))?;
             let mut records = run.records().ok()?.collect::<Result<Vec<_>, _>>().ok()?;
-            let all = records.len();
             // While a run goes on, what looks cut is under way.
             records.retain(|it| !goes_on || it.outcome != Outcome::Cut);
+            // The newest are not told yet: how many it had a moment ago, as its page says.
+            let now = look(run.path()).filter(|_| goes_on);
+            let in_flight = now.and_then(|now| Some(now.run.as_ref()?.in_flight));
             Some(View {
                 run: id.clone(),
                 model: run.environment().ok()?.server.model,
                 load: Point::of_load(&run.scenario().ok()?.load).to_string(),
-                in_flight: all - records.len(),
+                in_flight: in_flight.unwrap_or(0) as usize,
                 records,
             })
         });
