@@ -8,6 +8,7 @@ mod latency;
 mod models;
 mod objectives;
 mod outages;
+mod places;
 pub(crate) mod pool;
 pub(crate) mod precision;
 mod row;
@@ -47,6 +48,9 @@ use sessions::{FoundSessions, Sessions};
 use std::collections::BTreeMap;
 use tally::{Answer, Figure, Handled, Sum, Tally, column, ms};
 use window::WindowRates;
+
+/// Requests that are kept one by one where a run is looked at while it goes on.
+const MOST_KEPT_LIVE: usize = 1 << 14;
 
 /// A summary, and its doubts before they are words.
 #[derive(Clone, Debug)]
@@ -141,17 +145,17 @@ pub fn fold(context: &RunContext<'_>, records: impl IntoIterator<Item = Record>)
     for record in records {
         folding.add(&record);
     }
-    folding.finish()
+    folding.finish(context)
 }
 
 /// A fold that is fed record by record.
-pub struct Folding<'a> {
-    context: &'a RunContext<'a>,
-    tally: Tally<'a>,
-    sessions: Sessions<'a>,
+#[derive(Clone, Debug)]
+pub struct Folding {
+    tally: Tally,
+    sessions: Sessions,
 }
 
-impl<'a> Folding<'a> {
+impl Folding {
     /// Whether a run of so many records is folded from parts to the same figures as from one
     /// stream. Of a smaller one all is kept, and some sums follow the order of its records.
     pub fn takes_parts(context: &RunContext<'_>, records: u64) -> bool {
@@ -159,14 +163,21 @@ impl<'a> Folding<'a> {
     }
 
     /// One without records.
-    pub fn new(context: &'a RunContext<'a>) -> Self {
+    pub fn new(context: &RunContext<'_>) -> Self {
         Self::keeping(MOST_KEPT, context)
     }
 
+    /// One that is copied and finished again and again while it is fed: that takes as long after a
+    /// million requests as after some thousands.
+    pub fn live(context: &RunContext<'_>) -> Self {
+        let mut folding = Self::keeping(MOST_KEPT_LIVE, context);
+        folding.tally.count_times();
+        folding
+    }
+
     /// One that keeps so many requests one by one.
-    fn keeping(most: usize, context: &'a RunContext<'a>) -> Self {
+    fn keeping(most: usize, context: &RunContext<'_>) -> Self {
         Folding {
-            context,
             tally: Tally::new(context, most),
             sessions: Sessions::new(context),
         }
@@ -184,12 +195,12 @@ impl<'a> Folding<'a> {
         self.sessions.merge(other.sessions);
     }
 
-    pub fn finish(self) -> Folded {
-        conclude(self.context, self.tally, self.sessions)
+    pub fn finish(self, context: &RunContext<'_>) -> Folded {
+        conclude(context, self.tally, self.sessions)
     }
 }
 
-fn conclude(context: &RunContext<'_>, mut tally: Tally<'_>, sessions: Sessions<'_>) -> Folded {
+fn conclude(context: &RunContext<'_>, mut tally: Tally, sessions: Sessions) -> Folded {
     let thresholds = &context.scenario.objectives.thresholds;
     tally
         .rows
@@ -208,7 +219,7 @@ fn conclude(context: &RunContext<'_>, mut tally: Tally<'_>, sessions: Sessions<'
     let tally = tally;
     let run = Run::new(context, &tally);
     let itl = token_gaps.as_ref().unwrap_or(&chunk_gaps);
-    let sessions = sessions.finish(run.window_s());
+    let sessions = sessions.finish(context, run.window_s());
     let events = tally.timeline.accumulate(0);
     let requests = accounts(context, &tally, wire.connected);
     let course = run.course();
@@ -285,6 +296,7 @@ fn conclude(context: &RunContext<'_>, mut tally: Tally<'_>, sessions: Sessions<'
         drift: run.drift(&precision, thresholds.significance),
         stragglers: run.stragglers(),
         overload: run.overload(thresholds.significance),
+        unmeasured_failures: tally.unmeasured_failures.clone(),
         sent: tally.totals.sent,
         without_count: tally.totals.without_count,
         tokens_per_event: scale,
@@ -322,7 +334,7 @@ fn by_severity(doubts: &mut [Doubt]) {
 
 /// planned = ok + failed + cut + cancelled + unsent. A run that was killed left no ending: what its
 /// scenario planned and no record tells of was not sent, as far as anyone knows.
-fn accounts(context: &RunContext<'_>, tally: &Tally<'_>, connected: u64) -> Accounts {
+fn accounts(context: &RunContext<'_>, tally: &Tally, connected: u64) -> Accounts {
     let ended = tally.totals.requests;
     let failed = tally.failures.values().map(|(_, kind)| kind.count).sum();
     let ending = context.ending;
@@ -348,7 +360,7 @@ fn accounts(context: &RunContext<'_>, tally: &Tally<'_>, connected: u64) -> Acco
     }
 }
 
-fn failures(tally: &Tally<'_>) -> Vec<FailureCount> {
+fn failures(tally: &Tally) -> Vec<FailureCount> {
     let kinds = tally.failures.values().map(|(_, kind)| kind.clone());
     let mut kinds: Vec<FailureCount> = kinds.collect();
     kinds.sort_by_key(|kind| std::cmp::Reverse(kind.count));
@@ -364,7 +376,7 @@ fn total(of: Sum, all: u64) -> Option<u64> {
     (of.known > 0 && unknown <= UNCOUNTED * all as f64).then_some(of.sum)
 }
 
-fn tokens(run: &Run<'_>, tally: &Tally<'_>) -> Tokens {
+fn tokens(run: &Run<'_>, tally: &Tally) -> Tokens {
     let totals = run.totals;
     let output = total(totals.output, totals.answers);
     Tokens {
@@ -401,12 +413,7 @@ fn speed(run: &Run<'_>, precision: &Precision) -> Speed {
 
 /// Over the window. Intervals are of the ratio of each answer's tokens to its share of the
 /// time (since the completion before it), which adds up to the window.
-fn throughput(
-    run: &Run<'_>,
-    tally: &Tally<'_>,
-    tokens: &Tokens,
-    precision: &Precision,
-) -> Throughput {
+fn throughput(run: &Run<'_>, tally: &Tally, tokens: &Tokens, precision: &Precision) -> Throughput {
     let Some((from, _)) = run.window.filter(|_| !run.answers.is_empty()) else {
         return Throughput::default();
     };

@@ -50,7 +50,7 @@ pub fn judge(
         case.late_rank(),
         case.lost_requests(),
         case.nothing_measured(),
-        case.failures(),
+        case.failures().or_else(|| case.unmeasured_failures()),
         case.other_model(),
         case.closed_connections().or_else(|| case.resent()),
         case.not_streamed(),
@@ -244,6 +244,20 @@ impl Case<'_> {
             ended,
             most: self.most_frequent_failure(),
             severity,
+        })
+    }
+
+    /// The measured requests had another load beside them than was asked for.
+    fn unmeasured_failures(&self) -> Option<Doubt> {
+        let kinds = &self.evidence.unmeasured_failures;
+        let failed = kinds.values().sum();
+        let sent = self.summary.requests.warmup + self.summary.requests.hold;
+        let most = kinds.iter().max_by_key(|(_, count)| **count);
+        let many = failed as f64 > self.thresholds.failures_warn * sent as f64;
+        many.then_some(Doubt::UnmeasuredFailures {
+            failed,
+            sent,
+            most: most.map(|(&(phase, class), &count)| (phase, class, count)),
         })
     }
 
@@ -485,6 +499,7 @@ impl Case<'_> {
         (cached > 0 && warm).then_some(Doubt::WarmCache {
             cached,
             of: lengths.cacheable,
+            synthetic: self.context.scenario.work.prompts.is_synthetic(),
         })
     }
 

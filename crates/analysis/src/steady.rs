@@ -3,8 +3,8 @@
 //! Bins of throughput, requests under way and TTFT are truncated at the beginning by MSER-5;
 //! the drain at the end is cut. That there is none is an answer.
 
-use crate::concurrency::InFlight;
 use inferometer_core::units::Offset;
+use inferometer_statistics::InFlight;
 use inferometer_statistics::{Test, climbs, mser5, rising_trend};
 
 const LONGEST_BIN_S: f64 = 1.0;
@@ -172,7 +172,7 @@ pub fn overload(course: &Course<'_>, significance: f64) -> Option<Overload> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::concurrency::UnderWay;
+    use inferometer_statistics::UnderWay;
     use std::time::Duration;
 
     fn at(ms: u64) -> Offset {

@@ -7,28 +7,28 @@ pub(crate) const MOST_KEPT: usize = 1 << 18;
 /// A share of the requests: 1 in 2ⁿ, chosen by their numbers as if at random, so that no rhythm of
 /// the load decides. What is kept after a halving was kept before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Thinning {
+pub struct Thinning {
     halvings: u32,
 }
 
 impl Thinning {
-    pub(crate) fn halve(&mut self) {
+    pub fn halve(&mut self) {
         self.halvings += 1;
     }
 
     /// What both keep.
-    pub(crate) fn with(self, other: Self) -> Self {
+    pub fn with(self, other: Self) -> Self {
         Thinning {
             halvings: self.halvings.max(other.halvings),
         }
     }
 
     /// How many requests each one that is kept stands for.
-    pub(crate) fn weight(self) -> f64 {
+    pub fn weight(self) -> f64 {
         f64::from(self.halvings).exp2()
     }
 
-    pub(crate) fn keeps(self, index: u64) -> bool {
+    pub fn keeps(self, index: u64) -> bool {
         mixed(index).trailing_zeros() >= self.halvings
     }
 }

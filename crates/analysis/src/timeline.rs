@@ -1,7 +1,7 @@
 //! Events over time, in bins that double when a run is long, so that memory stays bounded.
 
-use crate::concurrency::InFlight;
 use inferometer_core::units::Offset;
+use inferometer_statistics::InFlight;
 
 /// Most bins; then pairs are joined.
 const MOST_BINS: usize = 1 << 20;
@@ -34,16 +34,37 @@ impl<const KINDS: usize> Timeline<KINDS> {
     }
 
     pub(crate) fn add(&mut self, kind: usize, at: Offset) {
+        self.make_room(at);
+        self.count(kind, at);
+    }
+
+    /// Takes events of one kind.
+    pub(crate) fn add_all(&mut self, kind: usize, moments: &[Offset]) {
+        if let Some(&last) = moments.iter().max() {
+            self.make_room(last);
+            moments.iter().for_each(|&at| self.count(kind, at));
+        }
+    }
+
+    fn bin(&self, at: Offset) -> u64 {
         // A division by a constant and a shift take a tenth of a division by a number.
-        let finest = at.0 / FINEST;
-        while finest >> self.doublings >= self.most_bins as u64 {
+        (at.0 / FINEST) >> self.doublings
+    }
+
+    fn make_room(&mut self, at: Offset) {
+        while self.bin(at) >= self.most_bins as u64 {
             self.widen();
         }
-        let bin = (finest >> self.doublings) as usize;
+        let bin = self.bin(at) as usize;
         if self.counts.len() <= bin {
             self.counts.resize(bin + 1, [0; KINDS]);
         }
-        self.counts[bin][kind] = self.counts[bin][kind].saturating_add(1);
+    }
+
+    fn count(&mut self, kind: usize, at: Offset) {
+        let bin = self.bin(at) as usize;
+        let count = &mut self.counts[bin][kind];
+        *count = count.saturating_add(1);
     }
 
     fn widen(&mut self) {

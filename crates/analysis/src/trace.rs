@@ -1,14 +1,14 @@
 //! A run as its pictures see it, gathered from records in one pass: scalars of each request, and
 //! counts of what is too many to keep.
 
-use crate::concurrency::{InFlight, UnderWay};
-use crate::exact_sum::ExactSum;
 use crate::thinning::{MOST_KEPT, Thinning};
 use crate::timeline::Timeline;
 use inferometer_core::quantile::{quantile, sort};
 use inferometer_core::record::Record;
 use inferometer_core::thresholds::Thresholds;
 use inferometer_core::units::{Offset, Slim};
+use inferometer_statistics::ExactSum;
+use inferometer_statistics::{InFlight, UnderWay};
 use std::time::Duration;
 
 /// Most bins of time; then pairs are joined.
@@ -35,8 +35,8 @@ pub struct RunTrace {
     pub chunk_gaps: Gaps,
     pub token_gaps: Gaps,
     tokens: Bins,
-    /// Gaps of one record, in milliseconds; its memory is used again.
-    gaps: Vec<f64>,
+    /// Gaps of one record, in nanoseconds; its memory is used again.
+    gaps: Vec<u64>,
 }
 
 /// When requests were sent, ended and failed.
@@ -267,25 +267,25 @@ impl RunTrace {
     fn add_gaps(&mut self, record: &Record) -> Option<LargestGap> {
         let gaps = &mut self.gaps;
         gaps.clear();
-        gaps.extend(record.gap_nanos().map(ms));
+        gaps.extend(record.gap_nanos());
         let counts = record.chunks.tokens.as_deref();
         match counts.filter(|counts| counts.len() == record.chunks.len()) {
             None => {
                 for &gap in gaps.iter() {
-                    let class = class_of_ms(gap);
+                    let class = class_of(gap);
                     self.chunk_gaps.count(class, 1);
                     self.token_gaps.count(class, 1);
                 }
             }
             Some(counts) => {
                 for &gap in gaps.iter() {
-                    self.chunk_gaps.count(class_of_ms(gap), 1);
+                    self.chunk_gaps.count(class_of(gap), 1);
                 }
                 let mut waiting = 0.0;
-                for (gap, &tokens) in gaps.iter().zip(counts.iter().skip(1)) {
-                    waiting += gap;
+                for (&gap, &tokens) in gaps.iter().zip(counts.iter().skip(1)) {
+                    waiting += gap as f64;
                     if tokens > 0 {
-                        let class = class_of_ms(waiting / f64::from(tokens));
+                        let class = class_of((waiting / f64::from(tokens)) as u64);
                         self.token_gaps.count(class, u64::from(tokens));
                         waiting = 0.0;
                     }
@@ -293,21 +293,17 @@ impl RunTrace {
             }
         }
         // Of equal gaps, the last.
-        let mut largest = (0, *gaps.first()?);
-        for (place, &gap) in gaps.iter().enumerate() {
-            if gap >= largest.1 {
-                largest = (place, gap);
-            }
-        }
-        let (place, largest) = largest;
+        let (place, &largest) = gaps.iter().enumerate().max_by_key(|&(_, gap)| gap)?;
+        let largest = ms(largest);
         let may_stall =
             gaps.len() >= self.thresholds.stall_gaps && largest >= self.thresholds.stall_floor_ms;
         Some(LargestGap {
             at: record.chunks.at[place + 1],
             ms: largest,
             stall: may_stall && {
-                sort(gaps);
-                largest >= self.thresholds.stall_factor * quantile(gaps, 0.5)?
+                let mut gaps: Vec<f64> = gaps.iter().copied().map(ms).collect();
+                sort(&mut gaps);
+                largest >= self.thresholds.stall_factor * quantile(&gaps, 0.5)?
             },
         })
     }
@@ -410,11 +406,6 @@ impl Gaps {
         }
         points
     }
-}
-
-#[inline]
-fn class_of_ms(ms: f64) -> usize {
-    class_of((ms * 1e6) as u64)
 }
 
 /// Classes of equal ratio: the octave, then its parts. Below `1 << BITS` each number is one.

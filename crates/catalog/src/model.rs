@@ -118,6 +118,34 @@ pub struct Mla {
     pub rope_dim: u32,
     /// Width of a head's value.
     pub value_dim: u32,
+    /// What chooses the tokens that are attended to; absent: all are.
+    #[serde(default)]
+    pub indexer: Option<Indexer>,
+}
+
+/// Sparse attention (DeepSeek-V3.2, GLM-5): a small attention of its own, in 8 bits, looks at the
+/// whole context and chooses the tokens that the layer attends to. Every card has all of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Indexer {
+    pub heads: u32,
+    /// Width of a head; the key, which the heads share, is as wide.
+    pub dim: u32,
+    /// Tokens that are chosen.
+    pub top: u32,
+}
+
+impl Indexer {
+    /// Bytes of a token's key in one layer: 8 bits each and a scale.
+    pub fn key_bytes(&self) -> f64 {
+        f64::from(self.dim) + 4.0
+    }
+
+    /// Floating-point operations in one layer between one token and one token before it.
+    pub fn flops_per_pair(&self) -> f64 {
+        2.0 * f64::from(self.heads) * f64::from(self.dim)
+    }
 }
 
 #[derive(Deserialize)]
@@ -200,6 +228,11 @@ impl Model {
     /// All that a `config.json` says, for those who know the weights from elsewhere.
     pub fn described(name: &str, text: &str) -> Result<Described, ModelError> {
         config_json::read(name, text)
+    }
+
+    /// What chooses the tokens that are attended to, where not all are.
+    pub fn indexer(&self) -> Option<Indexer> {
+        self.mla?.indexer
     }
 
     /// Floating-point operations of attention between one token and one token before it.

@@ -101,6 +101,9 @@ pub struct StepTime {
     windowed_attention_per_pair: f64,
     kv_per_token: f64,
     windowed_kv_per_token: f64,
+    /// What an indexer multiplies and reads of the whole context.
+    index_per_pair: f64,
+    index_per_token: f64,
     /// Reading the weights that every step reads.
     common_weights: f64,
     /// Reading one routed expert of each layer, and the model whose routing says how many are.
@@ -166,18 +169,26 @@ impl StepTime {
         let hops = f64::from(parallel.pipeline.max(1) - 1);
         let moved = 2.0 * (tensor - 1.0) / tensor * f64::from(model.hidden) * 2.0;
         let attending = f64::from(kinds.attention()).max(1.0);
-        let (full, windowed) = (
-            f64::from(kinds.full) / attending,
-            f64::from(kinds.windowed) / attending,
-        );
+        let indexer = model.indexer();
+        // What an indexer chooses is a window of that many tokens, wherever they lie.
+        let (full, windowed) = match indexer {
+            Some(_) => (0.0, 1.0),
+            None => (
+                f64::from(kinds.full) / attending,
+                f64::from(kinds.windowed) / attending,
+            ),
+        };
+        let in_own_layers = |each: f64| indexer.map_or(0.0, |_| attending * each);
+        let index_bytes = in_own_layers(indexer.map_or(0.0, |it| it.key_bytes()));
+        let index_flops = in_own_layers(indexer.map_or(0.0, |it| it.flops_per_pair()));
         let attention = timing.attention * model.attention_flops_per_pair() / half;
         let latent = if model.mla.is_some() {
             timing.latent_kv
         } else {
             1.0
         };
-        let kv = timing.kv * latent * model.kv_bytes_per_token(parallel.tensor, Dtype::Bf16)
-            / device.bandwidth();
+        let kv_bytes = model.kv_bytes_per_token(parallel.tensor, Dtype::Bf16) - index_bytes;
+        let kv = timing.kv * latent * kv_bytes / device.bandwidth();
         let latent_layers = model.mla.map_or(0.0, |_| f64::from(kinds.attention()));
         let recurrent = kinds.recurrent;
         let recurrent_layers = recurrent.map_or(0.0, |recurrent| f64::from(recurrent.layers));
@@ -190,14 +201,22 @@ impl StepTime {
             windowed_attention_per_pair: attention * windowed,
             kv_per_token: kv * full,
             windowed_kv_per_token: kv * windowed,
+            index_per_pair: timing.attention * index_flops / device.flops(Dtype::Fp8),
+            index_per_token: timing.kv * index_bytes / device.bandwidth(),
             common_weights: timing.weights * weights.common_bytes / read,
             expert_weights: model.experts.map(|_| {
                 let bytes = timing.weights * timing.expert_weights * weights.expert_bytes;
-                let cards = device.bandwidth() * expert_cards;
+                let most = timing
+                    .expert_read_gbs
+                    .map_or(f64::INFINITY, |gbs| gbs * 1e9);
+                let cards = device.bandwidth().min(most) * expert_cards;
                 (model.clone(), bytes * imbalance / cards)
             }),
             tokens_at_experts: expert_cards / tensor,
-            window: model.sliding_window.filter(|_| kinds.windowed > 0),
+            window: match indexer {
+                Some(indexer) => Some(indexer.top),
+                None => model.sliding_window.filter(|_| kinds.windowed > 0),
+            },
             // Read and written once for each token.
             state_per_sequence: recurrent.map_or(0.0, |recurrent| {
                 2.0 * recurrent_layers * recurrent.state_bytes * timing.kv / read
@@ -214,6 +233,7 @@ impl StepTime {
             layers_us: layers * timing.layer_us
                 + f64::from(kinds.sparse) * timing.expert_layer_us
                 + latent_layers * timing.latent_layer_us
+                + in_own_layers(timing.index_layer_us)
                 + recurrent_layers * timing.recurrent_layer_us,
             layers_us_per_sequence: recurrent_layers * timing.recurrent_sequence_us,
             timing: timing.clone(),
@@ -278,12 +298,12 @@ impl StepTime {
         Terms {
             linear: f64::from(padded) * self.linear_per_token
                 + sequences * self.output_per_sequence,
-            attention: shape.prefill_pairs as f64 * self.attention_per_pair
+            attention: shape.prefill_pairs as f64 * (self.attention_per_pair + self.index_per_pair)
                 + shape.prefill_pairs_in_window as f64 * self.windowed_attention_per_pair,
             weights: self.common_weights,
             expert_linear: f64::from(padded) * self.expert_linear_per_token,
             expert_weights: experts,
-            kv: shape.decode_context as f64 * self.kv_per_token
+            kv: shape.decode_context as f64 * (self.kv_per_token + self.index_per_token)
                 + shape.decode_context_in_window as f64 * self.windowed_kv_per_token
                 + sequences * self.state_per_sequence,
             allreduce: f64::from(padded) * self.allreduce_per_token + self.allreduce_latency,
@@ -421,6 +441,51 @@ mod tests {
         let dense = launch("llama-3.1-8b", &prefill(16));
         assert!(dense > 0.0);
         assert!(launch("deepseek-v3", &prefill(16)) > 2.0 * dense);
+    }
+
+    #[test]
+    fn attention_that_an_indexer_chooses_hardly_grows_with_the_context() {
+        let chosen = step_time("glm-5", "h200", 8);
+        let in_window = |context| StepShape {
+            decode_context_in_window: 64 * chosen.in_window(context),
+            ..decode(64, context)
+        };
+        let (near, far) = (
+            chosen.terms(&in_window(2048)),
+            chosen.terms(&in_window(32_768)),
+        );
+        let whole = Model {
+            mla: Model::named("glm-5")
+                .unwrap()
+                .mla
+                .map(|mla| crate::model::Mla {
+                    indexer: None,
+                    ..mla
+                }),
+            ..Model::named("glm-5").unwrap()
+        };
+        let device = Device::named("h200").unwrap();
+        let timing = Timing::shipped(device);
+        let whole = StepTime::new(&whole, device, &Parallel::tensor(8), &timing);
+        // A short context is read whole, and the indexer's keys come on top.
+        assert!(near.kv > whole.terms(&decode(64, 2048)).kv);
+        assert!(far.kv < 0.3 * whole.terms(&decode(64, 32_768)).kv);
+        let shape = in_window(32_768);
+        assert!(chosen.clone().kv_dtype(Dtype::Fp8).terms(&shape).kv < far.kv);
+    }
+
+    #[test]
+    fn experts_are_read_no_faster_by_a_card_with_more_bandwidth_than_their_kernels_use() {
+        let reading = |device: &str| {
+            let device = Device::named(device).unwrap();
+            let timing = Timing::fitted(device, crate::engine::EngineKind::Vllm);
+            let model = Model::named("gpt-oss-120b").unwrap();
+            let time = StepTime::new(&model, device, &Parallel::tensor(2), &timing);
+            time.terms(&decode(16, 512))
+        };
+        let (h100, h200) = (reading("h100"), reading("h200"));
+        assert_eq!(h100.expert_weights, h200.expert_weights);
+        assert!(h100.weights > 1.2 * h200.weights);
     }
 
     #[test]

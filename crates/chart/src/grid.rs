@@ -235,7 +235,7 @@ fn panel(grid: &Grid<'_>, heat: Heat, columns: &[String], rows: &[String], lang:
         title: format!("{} ({sign})", heat.name(lang)),
         x: grid.axes[0].named(columns, lang),
         y: grid.axes[1].named(rows, lang),
-        series: vec![Series::new("", Colour::Nth(0), Shape::Heat(cells))],
+        series: vec![Series::new("", Colour::Nth(0), Shape::Heat(cells, None))],
         when_empty: Text::NoData.text(lang).to_owned(),
         ..Panel::default()
     }

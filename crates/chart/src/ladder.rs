@@ -123,11 +123,11 @@ impl Drawn {
     }
 }
 
-/// Requests that ended; absent if none did, or nothing is known of them.
+/// Requests that ended; absent if none did, or it is not known how some of them ended.
 fn ended(summary: &Summary) -> Option<f64> {
     let accounts = summary.requests;
     let ended = accounts.ok + accounts.failed + accounts.cut;
-    (ended > 0).then_some(ended as f64)
+    (ended > 0 && accounts.missing() == 0).then_some(ended as f64)
 }
 
 /// Failed requests in percent of those that ended.

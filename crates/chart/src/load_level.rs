@@ -237,6 +237,9 @@ pub fn axis_name(axis: &str, lang: Lang) -> (String, &'static str) {
     match axis {
         "concurrency" => (Text::Concurrency.text(lang).to_owned(), ""),
         "rate" => (Text::Rate.text(lang).to_owned(), "req/s"),
+        "ask-chars" => (Text::AskedLength.text(lang).to_owned(), ""),
+        axis if axis.starts_with("input-") => (Text::InputLength.text(lang).to_owned(), ""),
+        axis if axis.starts_with("output-") => (Text::OutputLength.text(lang).to_owned(), ""),
         other => (other.to_owned(), ""),
     }
 }

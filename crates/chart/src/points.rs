@@ -14,11 +14,12 @@ use crate::measured::{
 use inferometer_analysis::compare::Metric;
 use inferometer_campaign::knee::knee;
 use inferometer_core::slo::{Slo, SloScope};
-use inferometer_core::summary::Summary;
+use inferometer_core::summary::{ObjectiveResult, Summary};
 use inferometer_message::{PageText, SweepText};
-use inferometer_page::figure::{Figure, Shape};
+use inferometer_page::figure::{Figure, Shape, share_colours};
 use inferometer_page::number;
 use inferometer_text::Lang;
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 /// Series in one chart: as many as there are colours.
@@ -122,17 +123,24 @@ impl Drawn<'_> {
         };
         ladder.capacity = within_objectives(&ladder);
         let mut figures = vec![ladder::sheet(&ladder, lang)];
+        let mut rows_shown = rows.iter().filter_map(MeasuredPoint::typical);
+        let failures = rows_shown.any(|it| it.requests.failed > 0);
+        let failures = failures.then(|| ladder::failures(&ladder, lang));
         if ladder.series.len() > 1 {
-            figures.push(ladder::overlay(&ladder, lang));
+            // What another figure has is not drawn twice.
+            let mut overlay = ladder::overlay(&ladder, lang);
+            let others = figures.iter().chain(&failures);
+            let known: Vec<&str> = others
+                .flat_map(|figure| &figure.panels)
+                .map(|panel| panel.title.as_str())
+                .collect();
+            (overlay.panels).retain(|panel| !known.contains(&panel.title.as_str()));
+            if !overlay.panels.is_empty() {
+                figures.push(overlay);
+            }
         }
         figures.extend(ladder::overlay_per_card(&ladder, lang));
-        let failed = rows
-            .iter()
-            .filter_map(MeasuredPoint::typical)
-            .any(|it| it.requests.failed > 0);
-        if failed {
-            figures.push(ladder::failures(&ladder, lang));
-        }
+        figures.extend(failures);
         if is_load(axis) && rows.len() > 1 {
             figures.push(curve::throughput_latency(&tradeoff(&ladder), lang));
             figures.push(curve::pareto(&ladder, lang));
@@ -168,6 +176,7 @@ impl Drawn<'_> {
                 figure
             })
             .collect();
+        share_colours(&mut figures);
         self.note_left_over(left, &mut figures);
         figures
     }
@@ -287,13 +296,21 @@ fn within_objectives(ladder: &Ladder<'_>) -> Option<f64> {
     (met < levels.len()).then(|| levels[..met].last().map(|(level, _)| *level))?
 }
 
-/// Latency over throughput: that of the first objective, else TTFT at p99.
+/// Latency over throughput: that of the objective that is missed most often, of equals the first;
+/// without one, TTFT at p99.
 pub fn tradeoff<'a>(ladder: &'a Ladder<'a>) -> Tradeoff<'a> {
     let summaries = ladder.series.iter().flat_map(|series| &series.points);
-    let mut objectives = summaries
+    let judged: Vec<&ObjectiveResult> = summaries
         .filter_map(|(_, summary)| summary.slo.as_ref())
-        .flat_map(|slo| &slo.objectives);
-    let limited = objectives.find_map(|it| {
+        .flat_map(|slo| &slo.objectives)
+        .collect();
+    let misses = |objective: &str| {
+        let misses = |it: &&&ObjectiveResult| it.objective == objective && it.met == Some(false);
+        judged.iter().filter(misses).count()
+    };
+    let mut binding_first = judged.clone();
+    binding_first.sort_by_cached_key(|it| Reverse(misses(&it.objective)));
+    let limited = binding_first.into_iter().find_map(|it| {
         let slo: Slo = it.objective.parse().ok()?;
         let limit = slo.limit.0.as_secs_f64() * 1e3;
         let latency = match of_objective(&slo) {

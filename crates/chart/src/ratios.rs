@@ -64,12 +64,14 @@ pub fn ratios(comparison: &Comparison, labels: &BTreeMap<String, String>, lang: 
         }
     }
     panels.retain(|panel| !panel.is_empty());
+    share_scale(&mut panels);
     if panels.is_empty() {
         let none = Default::default();
         panels.push(panel(comparison, none, &[], |_| String::new(), lang));
     }
     let more = (left > 0).then(|| Text::MorePanels.with(lang, &[("count", left.to_string())]));
-    let reasons = comparison.reasons.iter().map(|reason| reason.text(lang));
+    let reasons = comparison.reasons.iter();
+    let reasons = reasons.map(|reason| reason.without_remedy().text(lang));
     let footnotes = distinct(more.into_iter().chain(reasons));
     // What the user named goes in last, so that braces in it are not placeholders.
     let baseline = ("baseline", label(&comparison.baseline));
@@ -83,6 +85,23 @@ pub fn ratios(comparison: &Comparison, labels: &BTreeMap<String, String>, lang: 
         panels,
         footnotes,
         ..Figure::default()
+    }
+}
+
+/// All panels have one scale, so that a longer bar is a larger difference in whichever of them.
+fn share_scale(panels: &mut [Panel]) {
+    let ends = |range: &Range| range.interval.unwrap_or([range.value; 2]);
+    let shown = panels.iter().flat_map(|panel| &panel.series);
+    let shown = shown.flat_map(|series| match &series.shape {
+        Shape::Ranges(ranges) => ranges.as_slice(),
+        _ => &[],
+    });
+    // The baseline itself, which a line marks, is always there.
+    let widest = shown.map(ends).fold([1.0f64; 2], |[low, high], ends| {
+        [low.min(ends[0]), high.max(ends[1])]
+    });
+    for panel in panels {
+        panel.x.bounds = Some(widest).filter(|[low, high]| low < high);
     }
 }
 

@@ -19,6 +19,7 @@ pub mod schema;
 pub mod serve;
 pub mod sim;
 pub mod site;
+pub mod split;
 pub mod sweep;
 pub mod tune;
 pub mod upload;

@@ -1,8 +1,8 @@
 //! `--otlp`: a finished run, sent to an OpenTelemetry collector.
 
 use anyhow::{Context, bail};
+use inferometer_dialect::otlp::Exported;
 use inferometer_fetch::{Access, Client};
-use inferometer_report::otlp::Exported;
 use inferometer_runner::measure::{Measured, records};
 use inferometer_store::run_dir::instant;
 use rustix::time::{ClockId, clock_gettime};

@@ -11,6 +11,7 @@ use anyhow::{Context, bail};
 use inferometer_analysis::context::RunContext;
 use inferometer_chart::Drawing;
 use inferometer_core::doubt::Severity;
+use inferometer_core::note::{Known, Note};
 use inferometer_core::scenario::Scenario;
 use inferometer_core::summary::{SloOutcome, Summary};
 use inferometer_dialect::Source;
@@ -21,7 +22,7 @@ use inferometer_page::text::{Paint, TextStyle};
 use inferometer_page::{html, markdown, text};
 use inferometer_report::run::{Detail, RunReport, compose};
 use inferometer_report::{csv, json};
-use inferometer_runner::measure::{Measured, read, records};
+use inferometer_runner::measure::{Measured, ReadFor, read, records};
 use inferometer_runner::with_causes;
 use inferometer_site::pages::run::RunPage;
 use inferometer_store::run_dir::RunDir;
@@ -36,15 +37,26 @@ use terminal_size::terminal_size_of;
 const PAGE: &str = "report.html";
 
 /// A stored run, judged again by its records.
-pub fn read_again(directory: RunDir, scenario: Scenario, lang: Lang) -> anyhow::Result<Measured> {
-    let (environment, ending) = (directory.environment()?, directory.ending()?);
+pub fn read_again(
+    directory: RunDir,
+    scenario: Scenario,
+    lang: Lang,
+    purpose: ReadFor,
+) -> anyhow::Result<Measured> {
+    let (mut environment, ending) = (directory.environment()?, directory.ending()?);
     let context = RunContext {
         scenario: &scenario,
         environment: &environment,
         ending: &ending,
         lang,
     };
-    let reading = read(&directory, &context)?;
+    let reading = read(&directory, &context, purpose)?;
+    // What a reader must know of the files themselves.
+    let lines = reading.damaged_lines;
+    let damaged = (lines > 0).then_some(Known::DamagedLines { lines });
+    let unhashed = directory.lacks_hashes().then_some(Known::NoHashes);
+    let notes = damaged.into_iter().chain(unhashed);
+    environment.notes.extend(notes.map(Note::from));
     Ok(Measured {
         summary: reading.folded.summary(lang),
         directory,
@@ -65,7 +77,7 @@ pub fn show(run: &Measured, options: &OutputOptions) -> anyhow::Result<()> {
 /// Writes the page of a run into its folder.
 pub fn keep_page(run: &Measured, options: &OutputOptions) {
     let lang = language(options.lang);
-    keep(options, run.directory.path(), || Ok(page_of(run, lang)));
+    keep(options, run.directory.path(), || page_of(run, lang));
 }
 
 /// A report in one format.
@@ -262,9 +274,9 @@ fn target(
 fn render(run: &Measured, options: &OutputOptions, format: Format) -> anyhow::Result<Rendered> {
     let lang = language(options.lang);
     match format {
-        Format::Html => return Ok(Rendered::Whole(page_of(run, lang))),
+        Format::Html => return Ok(Rendered::Whole(page_of(run, lang)?)),
         Format::Svg | Format::Png => {
-            let drawing = Drawing::of(&run.reading.trace);
+            let drawing = drawing(run)?;
             let clock = run.scenario.connection.sim_clock;
             let figures = inferometer_chart::run::all(&run.summary, &drawing, clock, lang);
             return Ok(Rendered::Figures(figures));
@@ -323,14 +335,31 @@ fn report<'a>(run: &'a Measured, directory: &'a Path, detail: Detail, lang: Lang
     }
 }
 
-pub fn page_of(run: &Measured, lang: Lang) -> String {
+/// What a format is made from.
+pub fn read_for(formats: &[Format]) -> ReadFor {
+    let draws = |format: &Format| matches!(format, Format::Html | Format::Svg | Format::Png);
+    match formats.iter().any(draws) {
+        true => ReadFor::Pictures,
+        false => ReadFor::Numbers,
+    }
+}
+
+fn drawing(run: &Measured) -> anyhow::Result<Drawing<'_>> {
+    let trace = run.reading.trace.as_ref();
+    Ok(Drawing::of(
+        trace.context("its records were read for numbers alone")?,
+    ))
+}
+
+pub fn page_of(run: &Measured, lang: Lang) -> anyhow::Result<String> {
     let directory = shown(run.directory.path());
     let page = RunPage {
         folded: &run.reading.folded,
-        drawing: &Drawing::of(&run.reading.trace),
+        drawing: &drawing(run)?,
         report: report(run, &directory, Detail::Definitions, lang),
     };
-    html::render(&inferometer_site::pages::run::compose_page(&page, lang))
+    let page = inferometer_site::pages::run::compose_page(&page, lang);
+    Ok(html::render(&page))
 }
 
 /// Fewest and most columns of a page: a narrow window breaks lines by itself, and tables use the

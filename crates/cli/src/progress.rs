@@ -323,6 +323,12 @@ impl Observer for Progress {
                 self.begin(title.text(self.lang), requests, duration);
             }
             Event::Snapshot(now) => self.show(now),
+            // The view says so itself.
+            Event::WaitingForAnswers { .. } if self.board.is_some() => {}
+            Event::WaitingForAnswers { answers } => {
+                let values = [("answers", number::count(answers))];
+                self.keep(&ProgressText::WaitingForAnswers.with(self.lang, &values));
+            }
             Event::Measured => self.end(),
             Event::AskingEngine {
                 engine,

@@ -20,7 +20,7 @@ use inferometer_import::{
     ImportDoubt, ImportedResult, MeasuredResult, ResultsOfCard, Stored, by_card, doubts, measured,
     out_of_memory,
 };
-use inferometer_runner::measure::{device, read};
+use inferometer_runner::measure::{ReadFor, device, read};
 use inferometer_runner::with_causes;
 use inferometer_store::run_dir::RunDir;
 use inferometer_store::stored::{self, Kind};
@@ -347,7 +347,9 @@ fn folded_again(directory: &RunDir, scenario: &Scenario) -> anyhow::Result<Summa
         ending: &ending,
         lang: language(None),
     };
-    Ok(read(directory, &context)?.folded.summary(context.lang))
+    Ok(read(directory, &context, ReadFor::Numbers)?
+        .folded
+        .summary(context.lang))
 }
 
 /// Options that may be axes of a sweep, as they were given.

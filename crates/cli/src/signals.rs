@@ -1,5 +1,5 @@
-//! What signals mean: Ctrl-C, a polite kill and a closed terminal to a measurement, a limit on the
-//! size of files to all.
+//! What signals mean: Ctrl-C, a polite kill, a closed terminal and a limit of CPU time to a
+//! measurement, a limit on the size of files to all.
 
 use anyhow::Context;
 use inferometer_load::instrument::Control;
@@ -87,6 +87,7 @@ fn on_signals(hear: impl Fn() + Send + Sync + 'static) -> anyhow::Result<EndWish
     let guard = runtime.enter();
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
+    let mut out_of_time = signal(SignalKind::from_raw(Signal::XCPU.as_raw()))?;
     let mut hang_up = (!outlives_terminal())
         .then(|| signal(SignalKind::hangup()))
         .transpose()?;
@@ -99,6 +100,7 @@ fn on_signals(hear: impl Fn() + Send + Sync + 'static) -> anyhow::Result<EndWish
                     tokio::select! {
                         _ = interrupt.recv() => {}
                         _ = terminate.recv() => {}
+                        _ = out_of_time.recv() => {}
                         _ = closed(&mut hang_up) => {}
                     }
                     hear();

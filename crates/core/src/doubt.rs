@@ -38,6 +38,8 @@ pub enum DoubtCode {
     /// Clocks of ranks could not be compared well enough for the arrivals that they share.
     ClockError,
     Failures,
+    /// Requests of the warm-up or of the hold failed, though the measured ones did not.
+    UnmeasuredFailures,
     /// Many requests had to be sent again.
     Resent,
     /// The server closes the connection after each answer.

@@ -262,6 +262,8 @@ pub enum EndCause {
     ServerAway,
     /// A rank that shared the load was lost.
     RankLost,
+    /// Its records could not be written any longer, as on a full disk.
+    Unwritten,
     /// It was killed: nothing was written at the end.
     Killed,
     /// It goes on: there is no end yet.
@@ -274,9 +276,10 @@ impl EndCause {
         matches!(self, EndCause::Signal | EndCause::RankLost)
     }
 
-    /// Nothing was written at its end, so that the records must tell what they can.
+    /// Nothing but this was written at its end, so that the records must tell what they can.
     pub fn is_without_ending(self) -> bool {
-        matches!(self, EndCause::Killed | EndCause::Running)
+        use EndCause::{Killed, Running, Unwritten};
+        matches!(self, Unwritten | Killed | Running)
     }
 }
 

@@ -10,6 +10,7 @@ pub mod first_wave;
 pub mod guard;
 pub mod length;
 pub mod lifetimes;
+pub mod medium;
 pub mod model_mix;
 pub mod note;
 pub mod options;

@@ -89,6 +89,8 @@ pub enum Known {
     DamagedLines {
         lines: u64,
     },
+    /// The run has no hashes, so that damage would not show.
+    NoHashes,
 }
 
 /// A fact by its key, or as text from a run of an earlier version.

@@ -412,6 +412,9 @@ pub struct WorkOptions {
     /// Synthetic images in each request, new in each run: n=uniform(1,3),size=512x512|1280x720
     #[arg(long, value_name = "SPEC")]
     pub images: Option<ImageSpec>,
+    /// Synthetic videos in each request, new in each run: n=1,frames=16,size=640x360|1280x720,fps=4
+    #[arg(long, value_name = "SPEC")]
+    pub video: Option<VideoSpec>,
     /// Synthetic sounds in each request, new in each run: n=1,seconds=uniform(5,30)
     #[arg(long, value_name = "SPEC")]
     pub audio: Option<AudioSpec>,

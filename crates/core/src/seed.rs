@@ -27,6 +27,7 @@ pub enum Dimension {
     /// Which requests are given up.
     Cancel = 13,
     Audio = 14,
+    Video = 15,
 }
 
 /// The generator of item `index` in a dimension. Equal arguments, equal numbers, on every

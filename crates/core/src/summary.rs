@@ -109,8 +109,9 @@ pub struct MediaResult {
     pub requests: u64,
     /// Images, sounds and videos.
     pub parts: u64,
-    /// Bytes of the bodies of these requests.
-    pub upload_bytes: u64,
+    /// Bytes of the bodies of these requests; absent in virtual time, which sends none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upload_bytes: Option<u64>,
     /// Prompt tokens that stand for media; absent where the server does not count them apart.
     pub media_tokens: Option<u64>,
     /// Seconds of sound, where the length of any is known.
@@ -334,6 +335,15 @@ pub struct Accounts {
     /// Sent to keep up the load until the last measured request had ended; likewise.
     #[serde(default)]
     pub hold: u64,
+}
+
+impl Accounts {
+    /// Planned requests of which nothing is known: nobody can say that they did not fail.
+    pub fn missing(&self) -> u64 {
+        let known = [self.ok, self.failed, self.cut, self.cancelled, self.unsent];
+        let known = known.into_iter().fold(0, u64::saturating_add);
+        self.planned.saturating_sub(known)
+    }
 }
 
 /// Work done a second.

@@ -1,13 +1,11 @@
 //! What to send: prompts, the lengths of their answers, and the fields of a request.
 
-mod audio;
 mod data;
-mod images;
+mod media;
 mod synthetic;
 
-pub use audio::AudioSpec;
 pub use data::{DataFormat, DataSource, Filter, PromptLength, Window};
-pub use images::ImageSpec;
+pub use media::{AudioSpec, ImageSpec, MediaSpec, VideoSpec};
 pub use synthetic::{
     Continuation, Language, LengthPair, LengthPairs, Prefix, PrefixLength, PrefixSpread, Preset,
     Synthetic, SyntheticLengths, Template,
@@ -44,10 +42,8 @@ pub struct Work {
     pub stop: Vec<String>,
     /// Further fields of the body, as a JSON object.
     pub extra: Option<JsonObject>,
-    /// Images that each request has beside its text.
-    pub images: Option<ImageSpec>,
-    /// Sounds that each request has beside its text.
-    pub audio: Option<AudioSpec>,
+    /// What each request has beside its text.
+    pub media: MediaSpec,
     /// Tools that each request offers.
     pub tools: Option<PathBuf>,
     /// Schema of the answers that are asked for.
@@ -64,7 +60,7 @@ impl Work {
 
     /// Some of what is sent is made by us, and may be new in each run.
     pub fn makes_content(&self) -> bool {
-        self.prompts.is_synthetic() || self.images.is_some() || self.audio.is_some()
+        self.prompts.is_synthetic() || !self.media.is_empty()
     }
 
     /// Prompts begin alike by intention, so that a prefix cache is meant to know them.

@@ -12,6 +12,7 @@ pub mod grid_log;
 pub mod guidellm;
 pub mod mindie;
 mod object;
+pub mod otlp;
 mod outline;
 mod python;
 pub mod sglang;

@@ -23,6 +23,11 @@ pub enum Assumption {
         /// As the source calls it.
         name: String,
     },
+    /// A table crosses two lengths or loads, and its corner names both.
+    RowsByColumns {
+        /// The corner.
+        name: String,
+    },
     /// The client's command does not say how many prompts it sends.
     DefaultPrompts {
         count: u64,
@@ -58,6 +63,9 @@ impl Assumption {
             }
             Assumption::TotalIsOutput { name } => {
                 Text::TotalIsOutput.with(lang, &[("name", name.clone())])
+            }
+            Assumption::RowsByColumns { name } => {
+                Text::RowsByColumns.with(lang, &[("name", name.clone())])
             }
             Assumption::DefaultPrompts { count } => {
                 Text::DefaultPrompts.with(lang, &[("count", count.to_string())])

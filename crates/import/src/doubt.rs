@@ -87,6 +87,10 @@ pub enum ImportDoubt {
         all: u64,
         severity: Severity,
     },
+    /// Failures of a number of requests that is not stated.
+    FailuresOfUnknown {
+        failed: u64,
+    },
     /// Too many failures, of which only the share is known.
     FailedShare {
         share: f64,
@@ -196,6 +200,7 @@ impl ImportDoubt {
         match self {
             ImportDoubt::LostRequests { .. } => Code::LostRequests,
             ImportDoubt::Failures { .. }
+            | ImportDoubt::FailuresOfUnknown { .. }
             | ImportDoubt::FailedShare { .. }
             | ImportDoubt::ToldFailures(_) => Code::Failures,
             ImportDoubt::ShrunkConcurrency { .. } => Code::ShrunkConcurrency,
@@ -301,6 +306,11 @@ impl ImportDoubt {
                 ];
                 (Text::Failed, values, Text::FailedRemedy)
             }
+            ImportDoubt::FailuresOfUnknown { failed } => (
+                Text::FailedOfUnknown,
+                vec![("failed", failed.to_string())],
+                Text::FailedRemedy,
+            ),
             ImportDoubt::FailedShare { share, .. } => (
                 Text::FailedShare,
                 vec![("share", percent(*share))],
@@ -376,7 +386,7 @@ impl ImportDoubt {
             ImportDoubt::NotStreamed => (Text::NotStreamed, vec![], Text::NotStreamedRemedy),
             ImportDoubt::NotADistribution { metric } => (
                 Text::Flat,
-                vec![("metric", metric.to_string())],
+                vec![("metric", in_table(metric).to_owned())],
                 Text::FlatRemedy,
             ),
             ImportDoubt::DisorderedPercentiles {
@@ -385,7 +395,7 @@ impl ImportDoubt {
                 upper,
             } => {
                 let values = vec![
-                    ("metric", metric.to_string()),
+                    ("metric", format!("{} (ms)", in_table(metric))),
                     ("lower", lower.0.clone()),
                     ("lower_value", lower.1.to_string()),
                     ("upper", upper.0.clone()),
@@ -483,5 +493,18 @@ impl ImportDoubt {
                 (Text::HeadingConcurrency, values, Text::HeadingBlockRemedy)
             }
         }
+    }
+}
+
+/// A latency as tables call it, by its key in a summary.
+fn in_table(metric: &str) -> &str {
+    match metric {
+        "ttft_ms" => "TTFT",
+        "second_token_ms" => "second token",
+        "tpot_ms" => "TPOT",
+        "itl_ms" => "ITL",
+        "max_gap_ms" => "max gap",
+        "e2e_ms" => "E2E",
+        other => other,
     }
 }

@@ -7,6 +7,7 @@ inferometer_text::texts! {
         LostSilently => "{missing} of {planned} requests are missing ({ended} ended, failures are not reported)", "{planned} 个请求中有 {missing} 个下落不明（结束 {ended} 个，未报告失败数）";
         LostRemedy => "measure again with a client that accounts for every request", "请用能交代每个请求去向的客户端重新测量";
         Failed => "{failed} of {all} requests failed ({share})", "{all} 个请求中失败 {failed} 个（{share}）";
+        FailedOfUnknown => "{failed} requests failed; how many were sent is not stated", "失败 {failed} 个请求；未写明共发出多少个";
         FailedRemedy => "see why they failed; the numbers are of the others only", "请查明失败原因；这些数字只含其余请求";
         FailedShare => "{share} of the requests failed", "{share} 的请求失败";
         Twice => "`{name}` is {passed_over} and was {kept} before", "“{name}”为 {passed_over}，而前文已给出 {kept}";

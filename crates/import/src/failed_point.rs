@@ -3,6 +3,7 @@
 
 use crate::announced::Announced;
 use crate::context;
+use crate::failure_words::is_out_of_memory;
 use crate::heading::{named_load, only_load};
 use crate::notes::{Notes, bare};
 use crate::result::{ImportedResult, Tool};
@@ -19,21 +20,6 @@ const LARGEST_TRACE: usize = 60;
 const LONGEST_NAME: usize = 200;
 /// Most lines of a command.
 const LONGEST_COMMAND: usize = 30;
-
-/// Whether a line or cell says that memory was exhausted.
-pub(crate) fn is_out_of_memory(text: &str) -> bool {
-    let text = text.to_lowercase();
-    let said = [
-        "out of memory",
-        "outofmemory",
-        "显存不足",
-        "内存不足",
-        "爆显存",
-    ];
-    let is_word = |word: &str| word == "oom";
-    said.iter().any(|said| text.contains(said))
-        || text.split(|c: char| !c.is_alphanumeric()).any(is_word)
-}
 
 /// Adds loads that ran out of memory, and starts that did, from lines that nobody took. What is said
 /// of a load that a table has already is that result's own.
@@ -164,13 +150,28 @@ impl NamedLoads {
                 continue;
             }
             if let Some(load) = self.at(at, notes) {
-                return Some(load.clone());
+                let load = load.clone();
+                return Some(self.with_lines_above(at, load, notes));
             }
             if !is_said || notes.is_taken(at) || is_separator(at, notes) {
                 return None;
             }
         }
         None
+    }
+
+    /// A load of which a log prints one part on each line: what the lines right above add to it.
+    fn with_lines_above(&mut self, mut line: usize, mut load: Load, notes: &Notes<'_>) -> Load {
+        while line > 0 && !notes.is_taken(line - 1) {
+            line -= 1;
+            match self.at(line, notes) {
+                Some(more) if more.keys().all(|name| !load.contains_key(name)) => {
+                    load.extend(more.clone());
+                }
+                _ => break,
+            }
+        }
+        load
     }
 
     /// `aborted: input 1000, concurrency 64` behind what an engine says.

@@ -188,7 +188,11 @@ const NAMES: [(&str, &str, &str); 6] = [
         "output length|output len|output-len|output_len|output|输出长度|输出|osl",
         "",
     ),
-    ("input_chars", "chunk_size|chunk size|文本块长度", ""),
+    (
+        "input_chars",
+        "chunk_size|chunk size|单个文本块长度|文本块长度",
+        "",
+    ),
     ("ask_chars", "generate_size|generate size|生成文本长度", ""),
 ];
 

@@ -83,7 +83,10 @@ pub(crate) fn failures(summary: &ImportedSummary) -> Option<ImportDoubt> {
     let all = summary
         .requests
         .planned
-        .or(summary.requests.ok.map(|ok| ok.saturating_add(failed)))?;
+        .or(summary.requests.ok.map(|ok| ok.saturating_add(failed)));
+    let Some(all) = all else {
+        return Some(ImportDoubt::FailuresOfUnknown { failed });
+    };
     let severity = gravity(failed as f64 / all.max(1) as f64)?;
     Some(ImportDoubt::Failures {
         failed,

@@ -4,7 +4,7 @@ use crate::assumption::{Assumption, TimeUnit};
 use crate::block;
 use crate::builder::ResultBuilder;
 use crate::column_labels::column_labels;
-use crate::failed_point::is_out_of_memory;
+use crate::failure_words::is_out_of_memory;
 use crate::label::{Field, Sample, is_change, label};
 use crate::notes::Notes;
 use crate::quantity::{Quantity, Unit, count, leading_number, number, quantity, rate};

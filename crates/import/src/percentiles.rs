@@ -64,6 +64,10 @@ pub(crate) fn complete(found: &mut ImportedResult, percentiles: &ImportedResult)
         tokens.output_mean = tokens.output_mean.or(more_tokens.output_mean);
         fill(&mut tokens.input_spread, &more_tokens.input_spread);
         fill(&mut tokens.output_spread, &more_tokens.output_spread);
+        // Zeros of answers that came whole among them.
+        for (name, value) in &more.other {
+            (summary.other.entry(name.clone())).or_insert_with(|| value.clone());
+        }
         if found.tool == Tool::Evalscope {
             summary.set_zeros_aside();
         }

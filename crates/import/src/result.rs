@@ -2,6 +2,7 @@
 
 use crate::assumption::Assumption;
 use crate::doubt::{RepeatedNumber, StatedImportDoubt, ToldFailures};
+use crate::failure_words::is_out_of_memory;
 use crate::summary::ImportedSummary;
 use crate::unread::UnreadReason;
 use serde::{Deserialize, Serialize};
@@ -95,7 +96,7 @@ pub struct ImportedResult {
     /// The numbers; absent for a start that was refused.
     pub summary: Option<ImportedSummary>,
     /// Why there are none: what the engine said to a start that was refused, or, with a load in
-    /// `point`, when it ran out of memory.
+    /// `point`, when it ran out of memory or refused that load.
     pub error: Option<String>,
     /// Values of `summary` that were not printed but follow from others by division.
     pub derived: Vec<Cow<'static, str>>,
@@ -142,7 +143,8 @@ impl ImportedResult {
 
     /// Whether a server that had started ran out of memory at the load of this result.
     pub fn is_out_of_memory_under_load(&self) -> bool {
-        self.error.is_some() && !self.point.is_empty()
+        let is_said = self.error.as_deref().is_some_and(is_out_of_memory);
+        is_said && !self.point.is_empty()
     }
 
     /// First and last line, from 0.

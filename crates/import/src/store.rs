@@ -68,14 +68,17 @@ impl Stored {
             error,
         };
         fs::create_dir_all(folder).map_err(failed)?;
-        if fs::read_dir(folder).map_err(failed)?.next().is_some() {
-            return Err(StoreError::NotEmpty {
-                path: folder.to_owned(),
-            });
+        let partial = folder.join(format!("{STORED}.partial"));
+        for entry in fs::read_dir(folder).map_err(failed)? {
+            // An import that was killed here left no more than this.
+            if entry.map_err(failed)?.path() != partial {
+                return Err(StoreError::NotEmpty {
+                    path: folder.to_owned(),
+                });
+            }
         }
         let mut text = serde_json::to_vec_pretty(self).map_err(|error| failed(error.into()))?;
         end_object(&mut text, 0);
-        let partial = folder.join(format!("{STORED}.partial"));
         fs::File::create(&partial)
             .and_then(|mut file| {
                 file.write_all(&text)?;

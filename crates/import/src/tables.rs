@@ -6,8 +6,8 @@ use crate::result::{ImportedResult, Tool};
 use crate::table::{TextTable, tables};
 use crate::unread::UnreadReason;
 use crate::{
-    aiperf_aggregate, aiperf_table, evalscope_table, load_table, mindie_table, percentiles,
-    statistics_table,
+    aiperf_aggregate, aiperf_table, crossed_table, evalscope_table, load_table, mindie_table,
+    percentiles, statistics_table,
 };
 
 /// Lines between the two tables of one MindIE result.
@@ -106,6 +106,8 @@ pub(crate) fn find(notes: &mut Notes<'_>) -> Vec<ImportedResult> {
             }
         } else if let Some(result) = evalscope_table::summary(&table) {
             found.push(titled(result, notes));
+        } else if let Some(results) = crossed_table::read(&table, notes) {
+            found.extend(results);
         } else {
             found.extend(load_table::read(&table, notes));
         }

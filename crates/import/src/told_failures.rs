@@ -4,6 +4,7 @@
 use crate::block::entries;
 use crate::commands::is_program;
 use crate::doubt::ToldFailures;
+use crate::failure_words::FAILED;
 use crate::label::Field;
 use crate::notes::Notes;
 use crate::quantity::count;
@@ -15,21 +16,6 @@ use inferometer_text::hostile::printable;
 const LONGEST: usize = 2000;
 /// Lines behind a result in which a script may count what failed of it.
 const LARGEST_GAP: usize = 2;
-/// What became of a request, behind its name.
-const FAILED: [&str; 12] = [
-    "failed",
-    "rejected",
-    "refused",
-    "timed out",
-    "errored",
-    "aborted",
-    "dropped",
-    "失败",
-    "被拒",
-    "拒绝",
-    "超时",
-    "报错",
-];
 /// Words of which one stands before a status: `HTTP/1.1" 500`, `status code 429`.
 const STATUS: [&str; 3] = ["http", "status", "code"];
 

@@ -61,6 +61,11 @@ impl Control {
         *self.stop.borrow()
     }
 
+    /// Whether the user wished once that it ends.
+    pub(crate) fn is_waiting_for_answers(&self) -> bool {
+        self.state() == Stop::Drain && self.cause() == EndCause::Signal
+    }
+
     pub(crate) fn end(&self, stop: Stop, cause: EndCause) {
         self.lock_cause().get_or_insert(cause);
         self.stop.send_if_modified(|state| {

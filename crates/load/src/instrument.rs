@@ -66,6 +66,8 @@ pub enum LoadEvent<'a> {
     Stage(Stage),
     /// Numbers of the stage that the load is in, a few times a second.
     Snapshot(&'a Snapshot),
+    /// The user ended the load, which still waits for so many answers; told once.
+    Waiting(u64),
 }
 
 #[derive(Clone, Debug)]
@@ -210,6 +212,7 @@ impl<T: Transport + Send + Sync> Instrument<T> {
         let mut away = AbsenceDetector::new();
         let mut leave_by = None;
         let mut dead = 0;
+        let mut is_told_to_wait = false;
         if opening.is_none() {
             opened = Some(self.opened(start, Snapshot::default()));
         } else {
@@ -259,6 +262,11 @@ impl<T: Transport + Send + Sync> Instrument<T> {
                 (None, _) => tell(LoadEvent::Snapshot(&of(Stage::Warmup))),
                 (Some(_), None) => tell(LoadEvent::Snapshot(&now)),
                 (Some(_), Some(_)) => tell(LoadEvent::Snapshot(&of(Stage::Hold))),
+            }
+            let under_way = all.in_flight();
+            if !is_told_to_wait && under_way > 0 && self.control.is_waiting_for_answers() {
+                is_told_to_wait = true;
+                tell(LoadEvent::Waiting(under_way));
             }
             if let (true, None, Some(opening)) = (decides, &opened, &opening)
                 && self.control.state() == Stop::Go

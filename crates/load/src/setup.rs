@@ -8,10 +8,10 @@ use crate::exchange::Timeouts;
 use crate::http::Request;
 use inferometer_core::content::{Content, Exchange};
 use inferometer_core::first_wave::FirstWave;
+use inferometer_core::medium::Medium;
 use inferometer_core::record::{Record, Stage};
 use inferometer_core::scenario::Cancel;
 use inferometer_core::seed::{Dimension, rng};
-use inferometer_core::sound::Sound;
 use inferometer_core::trace_id::TraceId;
 use inferometer_core::units::Offset;
 use inferometer_core::work::{Conversation, Follows};
@@ -27,10 +27,8 @@ pub struct Job {
     pub chars: u64,
     /// Output tokens to ask for; absent: the server's own limit.
     pub output_tokens: Option<u32>,
-    /// Images beside the text, as URLs.
-    pub images: Vec<Arc<str>>,
-    /// Sounds beside it.
-    pub sounds: Vec<Sound>,
+    /// What goes with the text.
+    pub media: Vec<Medium>,
     /// The place of the model that it asks for, where there are several.
     pub model: Option<usize>,
     /// The answer that the work itself holds, for the history of a conversation.
@@ -251,10 +249,9 @@ impl<T> Setup<T> {
         let prompt = Prompt {
             history,
             content: &job.content,
-            images: &job.images,
-            sounds: &job.sounds,
+            media: &job.media,
         };
-        let media = prompt.media();
+        let media = prompt.media_count();
         let form = job.model.and_then(|place| self.models.get(place));
         let (options, bodies) = match form {
             Some(form) => (&form.options, &form.bodies),

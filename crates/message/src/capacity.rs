@@ -8,6 +8,7 @@ texts! {
         Estimated => "CAPACITY, NOT CONFIRMED", "容量（未确认）";
         NotFound => "NO CAPACITY", "无结论";
         Answer => "{value} {unit}; 90 % interval {low} – {high}", "{value} {unit}；90 % 区间 {low} – {high}";
+        Streams => "concurrent requests", "路并发";
         AtLeast => "at least {value} {unit}: every load up to there met the objectives", "至少 {value} {unit}：直到该负载均满足目标";
         NeverMet => "no load down to {high} {unit} met the objectives", "负载低至 {high} {unit} 仍不满足目标";
         TooFew => "the last run is too short for this percentile, which needs {needs} requests (raise --budget)", "最后一次运行样本太少，该分位数需要 {needs} 个请求（请增大 --budget）";

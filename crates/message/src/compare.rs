@@ -17,8 +17,9 @@ inferometer_text::texts! {
         CellSlightlyWorse => "slightly worse", "略差";
         NotTested => "not tested", "未检验";
         CellNotComparable => "not comparable", "不可比";
+        CellNoFigure => "no figure", "缺少数值";
         CellUnknown => "cannot tell", "无法判断";
-        AlsoWorse => "{group}: by other metrics than the one that decides: {metrics}", "{group}：起决定作用的指标之外：{metrics}";
+        AlsoWorse => "{group}: other metrics are worse: {metrics}", "{group}：其他指标更差：{metrics}";
         AtOnePoint => "{group}: {metric} {change} at {point}", "{group}：{point} 时 {metric} {change}";
         AtOnePointInside => "{group}: {metric} {change} at {point}: different, but by less than the margin of {margin}", "{group}：{point} 时 {metric} {change}：有差异，但小于容许差 {margin}";
         AtPoints => "{group}: {metric} {counts} of {all} points", "{group}：{metric} 在 {all} 个负载点中 {counts}";
@@ -65,8 +66,8 @@ inferometer_text::texts! {
         Unpaired => "Without a partner", "无对应的负载点";
         Metric => "metric", "指标";
         Load => "load", "负载";
-        OverAllLoads => "{metric} at each load", "各负载下的 {metric}";
-        OverAllLoadsOf => "{metric} at each load ({shared})", "各负载下的 {metric}（{shared}）";
+        OverAllLoads => "{metric} at each load", "各负载点：{metric}";
+        OverAllLoadsOf => "{metric} at each load ({shared})", "各负载点：{metric}（{shared}）";
         Change => "diff %", "变化 %";
         Interval => "95 % interval", "95 % 区间";
         Verdict => "verdict", "结论";
@@ -76,9 +77,10 @@ inferometer_text::texts! {
         RequestsNeeded => "{count} requests", "{count} 个请求";
         DetailsNeeded => "details", "逐请求明细";
         NoTable => "loads that are not comparable have no table of their own: --format csv has all figures", "不可比的负载点没有单独的表格：--format csv 有全部数值";
-        SaveDetails => "details: save the requests one by one (vllm bench serve --save-result --save-detailed, sglang --output-details) and compare those files, or repeat the runs and compare folders of three or more", "逐请求明细：请保存每个请求的数据（vllm bench serve --save-result --save-detailed，sglang --output-details）再比较这些文件，或重复运行，用各含三次以上结果的文件夹比较";
+        SaveDetails => "to decide it, save the requests one by one (vllm bench serve --save-result --save-detailed, sglang --output-details) and compare those files, or repeat the runs and compare folders of three or more", "要下结论，请保存每个请求的数据（vllm bench serve --save-result --save-detailed，sglang --output-details）再比较这些文件，或重复运行，用各含三次以上结果的文件夹比较";
         ShortRuns => "runs too short for intervals of their own: twice the error that so few and so different requests may have is assumed, so that only large differences are told", "运行太短，得不出自己的区间：按如此少且彼此不同的请求可能有的误差的两倍估计，因此只判断明显的差异";
-        Legend => "times in ms; detectable: the smallest difference that this data could show (in 4 of 5 cases); needed: how many runs per side, or requests per run, would decide it", "时间单位 ms；可辨差异：现有数据能够显示的最小差异（80 % 把握）；尚需：每侧需运行多少次（x）或每次需多少请求才能下结论";
+        Legend => "times in ms; detectable: the smallest difference that this data could show (in 4 of 5 cases)", "时间单位 ms；可辨差异：现有数据能够显示的最小差异（80 % 把握）";
+        NeededIs => "needed: how many runs per side, or requests per run, would decide it", "尚需：每侧需运行多少次（x）或每次需多少请求才能下结论";
         PrimaryIs => "> decides. Verdicts rest on the intervals, which hold with 95 % at all loads together for this metric, and for all the other metrics of a load together", "> 为主指标。结论以区间为准：主指标的区间以 95 % 的置信度在所有负载点上同时成立，其余指标的区间在同一负载点上同时成立";
         InPairs => "runs with the same seed, one of each side, are compared in pairs", "两侧种子相同的运行两两配对比较";
         Copies => "{group}: {runs} runs are identical to the last digit and count as {distinct}", "{group}：{runs} 次运行逐位相同，实为 {distinct} 次，只按 {distinct} 次计";

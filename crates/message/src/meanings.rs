@@ -22,6 +22,7 @@ inferometer_text::texts! {
         ClockError => "the clocks of the ranks could not be compared well enough for shared arrivals", "各 rank 的时钟比对误差过大，不适合共同发送开环负载";
         ClockErrorRemedy => "put the ranks into one network, or let one rank send the load", "把各 rank 放在同一网络内，或只用一个 rank 发送负载";
         Failures => "requests failed; the report of each point has their classes and samples", "有请求失败；各测点的报告列有类别与样例";
+        UnmeasuredFailures => "requests that warm up or hold the load failed, so that the measured ones had less load beside them", "用于预热或保持负载的请求失败，被测请求旁边的负载因此偏小";
         FailuresRemedy => "read the server's log, and lower the load until it answers", "查看服务端日志，并降低负载直至其正常应答";
         Resent => "kept connections were found closed, and requests went out again", "保持的连接已被关闭，请求被重发";
         ResentRemedy => "look in the server's log for a keep-alive limit or for workers that crash", "在服务端日志中查找 keep-alive 限制或崩溃的 worker";
@@ -74,6 +75,7 @@ impl DoubtMeaning {
             DoubtCode::ClientBusy => [M::Busy, M::BusyRemedy],
             DoubtCode::Interrupted => [M::Interrupted, M::InterruptedRemedy],
             DoubtCode::Failures => [M::Failures, M::FailuresRemedy],
+            DoubtCode::UnmeasuredFailures => [M::UnmeasuredFailures, M::FailuresRemedy],
             DoubtCode::Resent => [M::Resent, M::ResentRemedy],
             DoubtCode::NotStreamed => [M::NotStreamed, M::NotStreamedRemedy],
             DoubtCode::OtherModel => [M::OtherModel, M::OtherModelRemedy],

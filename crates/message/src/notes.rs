@@ -89,6 +89,9 @@ texts! {
         DamagedLines =>
             "unreadable journal lines left out: {lines}",
             "日志中无法读取而略去的行：{lines}";
+        NoHashes =>
+            "SHA256SUMS is missing: whether these are the figures that were measured cannot be checked",
+            "缺少 SHA256SUMS：无法核对这些数据是否仍为测得时的数据";
     }
 }
 
@@ -140,6 +143,7 @@ fn key(known: &Known) -> NoteText {
         Known::CacheEmptied => NoteText::CacheEmptied,
         Known::TraceLengthsOnly => NoteText::TraceLengthsOnly,
         Known::DamagedLines { .. } => NoteText::DamagedLines,
+        Known::NoHashes => NoteText::NoHashes,
     }
 }
 

@@ -79,8 +79,9 @@ texts! {
         InvalidKept => "invalid ones: records/invalid.jsonl", "不合法的回答见 records/invalid.jsonl";
         Media => "Media", "多媒体";
         MediaOf =>
-            "{parts} in {requests} requests, {bytes} bytes uploaded ({each} each)",
-            "{requests} 个请求共 {parts} 个，上传 {bytes} 字节（每个请求 {each}）";
+            "{parts} in {requests} requests", "{requests} 个请求共 {parts} 个";
+        Uploaded =>
+            "{bytes} bytes uploaded ({each} each)", "上传 {bytes} 字节（每个请求 {each}）";
         AudioOf => "{seconds} s of sound", "音频共 {seconds} 秒";
         MediaTokens => "{tokens} input tokens, as the server counts", "占输入 token {tokens}，以服务端计数为准";
         NoMediaTokens => "the server does not count their tokens apart", "服务端未单独计其 token";

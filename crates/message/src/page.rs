@@ -24,6 +24,7 @@ inferometer_text::texts! {
         OfAll => "of {count}", "共 {count}";
         ValidPoints => "Valid measurements", "有效测点";
         BestThroughput => "Highest output throughput", "最高输出吞吐量";
+        WithinObjectives => "{unit} within the objectives", "{unit}（满足目标）";
         BestQps => "Highest request throughput", "最高请求吞吐量";
         BestTtft => "Lowest TTFT p50", "最低 TTFT p50";
         BestTpot => "Lowest TPOT p50", "最低 TPOT p50";

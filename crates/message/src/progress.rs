@@ -7,6 +7,7 @@ texts! {
     pub enum ProgressText {
         WaitingForModels => "preflight: waiting since {since} for the list of models at {url}; giving up after {limit}", "预检：已等待 {since}，等待 {url} 返回模型列表；{limit} 后放弃";
         WaitingForAnswer => "preflight: waiting since {since} for a first answer from {url}; giving up after {limit} without a byte (--read-timeout)", "预检：已等待 {since}，等待 {url} 的首个回答；{limit} 内没有任何数据则放弃（--read-timeout）";
+        WaitingForAnswers => "interrupted: waiting for {answers} answers under way; Ctrl-C again leaves at once, and keeps what there is", "已中断：等待 {answers} 个在途回答；再按一次 Ctrl-C 立即退出，已有结果会保留";
         Preflight => "preflight: {url}", "预检：{url}";
         PlanHeld => "plan: {warmup} requests to warm up, {requests} measured, then the load is held until these have ended: about two answers of time beside the measured", "计划：先用 {warmup} 个请求预热，测量 {requests} 个，随后保持负载直到它们全部结束：除测量外约多用两个回答的时间";
         Plan => "plan: {warmup} requests to warm up, {requests} measured", "计划：先用 {warmup} 个请求预热，测量 {requests} 个";

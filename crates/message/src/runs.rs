@@ -20,7 +20,7 @@ texts! {
         Sides => "sides: {count}", "对比项：{count}";
         Results => "results: {count}", "结果：{count}";
         Intact => "{path}: intact, files: {files}", "{path}：完好，文件数：{files}";
-        Unhashed => "{path}: readable, but without hashes (an older version, a killed run, or one that goes on)", "{path}：可读，但没有校验和（旧版本、被中止或仍在进行的运行）";
+        Unhashed => "{path}: readable, but without hashes (an older version, a killed run, one that goes on, or SHA256SUMS was removed)", "{path}：可读，但没有校验和（旧版本、被中止或仍在进行的运行，或 SHA256SUMS 已被删除）";
         Damaged => "{path}: DAMAGED: {what}", "{path}：已损坏：{what}";
         Failed => "{count} failed", "失败 {count}";
         SloMissed => "SLO missed", "SLO 未达标";

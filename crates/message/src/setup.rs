@@ -71,6 +71,7 @@ texts! {
         OnePrompt => "one prompt: {text}", "固定提示词：{text}";
         DistinctPrompts => "{count} distinct", "{count} 条不重复";
         Images => "synthetic images, {spec}", "合成图像，{spec}";
+        Videos => "synthetic videos, {spec}", "合成视频，{spec}";
         Sounds => "synthetic sounds, {spec}", "合成音频，{spec}";
         NewPrompts => "new in every run", "每次运行重新生成";
         AnswersExact => "answers of exactly {length} tokens", "回答恰好 {length} token";
@@ -103,6 +104,7 @@ texts! {
         EndedByWatchdog => "ended by the watchdog", "被看门狗结束";
         EndedByLostRank => "ended: a rank was lost", "结束：有 rank 丢失";
         EndedByAbsence => "given up: the server was away", "放弃：服务端已离线";
+        EndedUnwritten => "ended: its records could not be written", "结束：记录无法写入";
         GoesOn => "still running", "仍在进行";
         EndedByKill => "killed before it finished", "未结束即被杀死";
         Note => "Note", "备注";

@@ -43,6 +43,7 @@ texts! {
         Without => "{flag} ({change} without it)", "{flag}（去掉后 {change}）";
         FailsWithout => "{flag} (fails without it)", "{flag}（去掉后无法运行）";
         MissesWithout => "{flag} (the SLO is missed without it: {change})", "{flag}（去掉后不满足 SLO：{change}）";
+        Longer => "Slower", "变慢";
         LeftOut => "Left out", "已去掉";
         NoLoss => "{flags}: nothing lost without them beyond what fresh starts differ by, in the goal and its limits", "{flags}：去掉后目标与 SLO 的变化不超过重复启动之间的差异";
         NoLossBut => "{flags}: nothing lost without them beyond what fresh starts differ by, in the goal and its limits, but {changes}", "{flags}：去掉后目标与 SLO 的变化不超过重复启动之间的差异，但 {changes}";

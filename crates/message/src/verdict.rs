@@ -35,6 +35,7 @@ texts! {
         Met => "met", "达标";
         Missed => "MISSED", "未达标";
         MissedByFailures => "missed: failed requests count as longer", "未达成：失败请求按超限计";
+        SeenOfAnswers => "{seen} of complete answers, but failed requests count as longer", "成功请求为 {seen}，但失败请求按超限计";
         Undecided => "undecided", "无法判定";
         AttainmentAsked =>
             "{share} of all requests met every per-request objective ({asked} asked)",

@@ -79,6 +79,14 @@ pub struct Panel {
 }
 
 impl Panel {
+    /// Its heat maps, each with the title of the panel.
+    fn heat(&self) -> impl Iterator<Item = (&str, &[Cell])> {
+        self.series.iter().filter_map(|series| match &series.shape {
+            Shape::Heat(cells, _) => Some((self.title.as_str(), cells.as_slice())),
+            _ => None,
+        })
+    }
+
     /// There is no value in any series.
     pub fn is_empty(&self) -> bool {
         self.series.iter().all(|series| series.shape.is_empty())
@@ -89,7 +97,7 @@ impl Panel {
     fn is_trivial(&self) -> bool {
         let shapes = || self.series.iter().map(|series| &series.shape);
         let heat = shapes().map(|shape| match shape {
-            Shape::Heat(cells) => Some(cells.iter().filter(|cell| cell.value.is_some()).count()),
+            Shape::Heat(cells, _) => Some(cells.iter().filter(|cell| cell.value.is_some()).count()),
             _ => None,
         });
         if let Some(cells) = heat
@@ -210,7 +218,8 @@ pub enum Shape {
     /// Values along the horizontal axis with intervals, one above the other.
     Ranges(Vec<Range>),
     /// Coloured cells over two axes of names.
-    Heat(Vec<Cell>),
+    /// With the least and the largest value of the colours, where maps share them.
+    Heat(Vec<Cell>, Option<[f64; 2]>),
 }
 
 impl Shape {
@@ -218,7 +227,7 @@ impl Shape {
         match self {
             Shape::Step(points) => points.is_empty(),
             Shape::Ranges(ranges) => ranges.is_empty(),
-            Shape::Heat(cells) => cells.iter().all(|cell| cell.value.is_none()),
+            Shape::Heat(cells, _) => cells.iter().all(|cell| cell.value.is_none()),
             shape => shape.samples().iter().all(|sample| sample.y.is_none()),
         }
     }
@@ -232,7 +241,37 @@ impl Shape {
             | Shape::Bars(samples)
             | Shape::Stack(samples)
             | Shape::Words(samples) => samples,
-            Shape::Step(_) | Shape::Ranges(_) | Shape::Heat(_) => &[],
+            Shape::Step(_) | Shape::Ranges(_) | Shape::Heat(..) => &[],
+        }
+    }
+}
+
+/// Least and largest value of the cells of a heat map.
+pub(crate) fn heat_ends(cells: &[Cell]) -> Option<[f64; 2]> {
+    let values = || cells.iter().filter_map(|cell| cell.value);
+    Some([values().reduce(f64::min)?, values().reduce(f64::max)?])
+}
+
+/// Gives heat maps of one title the same colours for the same values: side by side, dark has one
+/// meaning.
+pub fn share_colours(figures: &mut [Figure]) {
+    let mut ends: Vec<(String, [f64; 2])> = Vec::new();
+    let panels = figures.iter().flat_map(|figure| &figure.panels);
+    for (title, cells) in panels.flat_map(Panel::heat) {
+        let Some([low, high]) = heat_ends(cells) else {
+            continue;
+        };
+        match ends.iter_mut().find(|(known, _)| known == title) {
+            Some((_, ends)) => *ends = [ends[0].min(low), ends[1].max(high)],
+            None => ends.push((title.to_owned(), [low, high])),
+        }
+    }
+    for panel in figures.iter_mut().flat_map(|figure| &mut figure.panels) {
+        let shared = ends.iter().find(|(title, _)| *title == panel.title);
+        for series in &mut panel.series {
+            if let Shape::Heat(_, own) = &mut series.shape {
+                *own = shared.map(|(_, ends)| *ends);
+            }
         }
     }
 }

@@ -4,6 +4,7 @@
 mod errors;
 mod json;
 mod recipe;
+mod repeated;
 mod row;
 
 pub use errors::{ErrorGroup, Grouping, group_errors, median};
@@ -22,6 +23,7 @@ use inferometer_catalog::model::{Dtype, Model, Plain, Quantised};
 use inferometer_catalog::timing::Profiles;
 use inferometer_core::length::Distribution as Lengths;
 use inferometer_sim::engine::EngineConfig;
+use inferometer_sim::engine::virtual_time::Run;
 use recipe::Role;
 use serde::Serialize;
 use strum::{IntoStaticStr, VariantArray};
@@ -151,12 +153,20 @@ pub fn validate(
 }
 
 fn predict(row: &MeasuredRow, profiles: &Profiles) -> Result<Latencies, NotPredicted> {
-    let (config, work) = experiment(row, profiles)?;
-    let means = Means::of(&simulate(config, &work, SEED));
+    let means = Means::of(&serve(row, profiles)?);
     let (Some(ttft), Some(tpot)) = (means.ttft_ms, means.tpot_ms) else {
         return Err(NotPredicted::NothingServed);
     };
     Ok(Latencies::new(ttft, tpot, row.mean_output()))
+}
+
+/// The row's load on the engine that it was measured on.
+pub fn serve(row: &MeasuredRow, profiles: &Profiles) -> Result<Run, NotPredicted> {
+    let (config, work) = experiment(row, profiles)?;
+    Ok(match (work.load, row.repeats_prompts()) {
+        (Load::Closed(streams), true) => repeated::serve(config, &work, streams, SEED),
+        _ => simulate(config, &work, SEED),
+    })
 }
 
 /// The engine that a row was measured on, and the load that it was measured with.
@@ -263,10 +273,8 @@ fn flags(
             _ => set("enable-expert-parallel", None),
         }
     }
-    if row.provenance == Provenance::Nightly {
-        for (name, value) in recipe::flags(row, &model.name, concurrency, role) {
-            set(&name, Some(value));
-        }
+    for (name, value) in recipe::flags(row, &model.name, concurrency, role) {
+        set(&name, Some(value));
     }
     flags
 }

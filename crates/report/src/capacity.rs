@@ -190,10 +190,10 @@ pub fn json(found: &Capacity) -> String {
     crate::json::render(found)
 }
 
-fn unit(found: &Capacity) -> &'static str {
+fn unit(found: &Capacity, lang: Lang) -> &'static str {
     match found.over.as_str() {
         "rate" => Unit::RequestsPerSecond.sign(),
-        _ => "",
+        _ => CapacityText::Streams.text(lang),
     }
 }
 
@@ -224,7 +224,7 @@ fn verdict(found: &Capacity, lang: Lang) -> Verdict {
         value("value", answer.value),
         value("low", answer.low),
         value("high", answer.high),
-        ("unit", unit(found).to_owned()),
+        ("unit", unit(found, lang).to_owned()),
         ("needs", answer.needs.unwrap_or_default().to_string()),
         ("needed", needed(answer, lang)),
         (
@@ -274,7 +274,7 @@ fn verdict(found: &Capacity, lang: Lang) -> Verdict {
         },
         _ => early,
     };
-    let said = |text: CapacityText| without_gaps(&text.with(lang, &values));
+    let said = |text: CapacityText| text.with(lang, &values);
     Verdict {
         rest: rest.map_or(String::new(), said),
         ..Verdict::new(word.text(lang), tone, said(text))
@@ -292,18 +292,6 @@ fn needed(answer: &TierCapacity, lang: Lang) -> String {
         }
         _ => CapacityText::NeededRequests.with(lang, &[("needs", needs)]),
     }
-}
-
-/// A load that has no unit leaves no gap before the next mark.
-fn without_gaps(text: &str) -> String {
-    let marks = [
-        ("  ", " "),
-        (" ;", ";"),
-        (" ；", "；"),
-        (" ,", ","),
-        (" ，", "，"),
-    ];
-    (marks.iter()).fold(text.to_owned(), |text, (gap, mark)| text.replace(gap, mark))
 }
 
 /// A share in percent, to a digit that tells 98.9 from 99.
@@ -335,9 +323,9 @@ fn pairs(found: &Capacity, lang: Lang) -> Vec<Pair> {
         let values = [
             ("requests", number::grouped(sent as f64, 0)),
             ("level", at.map_or(number::ABSENT.to_owned(), level)),
-            ("unit", unit(found).to_owned()),
+            ("unit", unit(found, lang).to_owned()),
         ];
-        let by = without_gaps(&CapacityText::ConfirmedBy.with(lang, &values));
+        let by = CapacityText::ConfirmedBy.with(lang, &values);
         pairs.push(Pair::new(CapacityText::Confirmed.text(lang), by));
     }
     let spent = [

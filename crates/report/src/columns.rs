@@ -2,6 +2,7 @@
 //! sweep has unless they do.
 
 use inferometer_chart::measured::{MeasuredPoint, is_length};
+use inferometer_core::slo::{Slo, SloScope};
 use inferometer_core::summary::{Quantity, SummaryColumn, SummaryColumns};
 use inferometer_message::{ComparedMetric, ImportText, MetricText, NumbersText, SweepText};
 use inferometer_page::doc::{Cell, Column, Table, Unit};
@@ -57,7 +58,34 @@ pub(crate) fn of_sweep(plan: &SweepPlan, rows: &[&MeasuredPoint<'_>]) -> Summary
     if rows.iter().any(is_checked) {
         columns.push_str(",score");
     }
-    columns.parse().expect("columns of our own are known")
+    let columns = columns.parse().expect("columns of our own are known");
+    with_limited(columns, rows)
+}
+
+/// Beside the others, what an objective limits.
+fn with_limited(mut columns: SummaryColumns, rows: &[&MeasuredPoint<'_>]) -> SummaryColumns {
+    let summaries = rows.iter().flat_map(|row| row.summaries());
+    let judged = summaries.filter_map(|summary| summary.slo.as_ref());
+    for objective in judged.flat_map(|slo| &slo.objectives) {
+        let Ok(slo) = objective.objective.parse::<Slo>() else {
+            continue;
+        };
+        let statistic = match slo.scope {
+            SloScope::Mean => "mean".to_owned(),
+            SloScope::Percentile(percent) => format!("p{percent}"),
+            SloScope::Request | SloScope::Session => continue,
+        };
+        let Ok(limited) = format!("{}.{statistic}", slo.metric).parse::<SummaryColumn>() else {
+            continue;
+        };
+        let same = |it: &SummaryColumn| it.name == limited.name;
+        match columns.0.iter().rposition(same) {
+            _ if columns.0.contains(&limited) => {}
+            Some(last) => columns.0.insert(last + 1, limited),
+            None => columns.0.push(limited),
+        }
+    }
+    columns
 }
 
 /// What a column is called at the head of a table.

@@ -50,7 +50,7 @@ pub fn compose(report: &CompareReport<'_>) -> Doc {
     sections.extend(overview(report));
     sections.extend(within_slo::section(report));
     if !comparison.reasons.is_empty() {
-        let reasons = WhyNot::in_brief(&comparison.reasons, lang);
+        let reasons = cautions::reasons(comparison, lang);
         let notes = reasons.into_iter().map(note);
         let heading = CompareText::WhyNot.text(lang);
         sections.push(Section::headed(heading, [Block::Notes(notes.collect())]));
@@ -68,12 +68,48 @@ pub fn compose(report: &CompareReport<'_>) -> Doc {
         last.footnotes = table::footnotes(report);
     }
     if !comparison.unpaired.is_empty() {
-        let alone = comparison.unpaired.iter();
-        let lines = alone.map(|alone| format!("{}: {}", alone.group, shown(&alone.point)));
         let heading = CompareText::Unpaired.text(lang);
-        sections.push(Section::headed(heading, [Block::Quotes(lines.collect())]));
+        sections.push(Section::headed(heading, unpaired(report)));
     }
     Doc { sections }
+}
+
+/// Loads that only one side has: a line for each side and test, with all of its loads.
+fn unpaired(report: &CompareReport<'_>) -> Vec<Block> {
+    let mut lines: Vec<(String, Vec<&Point>)> = Vec::new();
+    let heads = figures::heads(report.groups);
+    for alone in &report.comparison.unpaired {
+        let mut sides = report.groups.iter().zip(&heads);
+        let side = sides.find(|(group, _)| group.name == alone.group);
+        let side = side.map_or(alone.group.as_str(), |(_, head)| head);
+        let named = [side].into_iter().chain(alone.point.group());
+        let named = PunctuationText::Comma.join(report.lang, &Vec::from_iter(named));
+        match lines.iter_mut().find(|(known, _)| *known == named) {
+            Some((_, points)) => points.push(&alone.point),
+            None => lines.push((named, vec![&alone.point])),
+        }
+    }
+    let line = |(named, points): (String, Vec<&Point>)| {
+        let points = distinct(points.into_iter().map(Point::without_group));
+        let mut axes = points.iter().flat_map(|point| point.0.keys());
+        let axis = axes.next().filter(|first| axes.all(|axis| axis == *first));
+        let loads = match axis {
+            Some(axis) => {
+                let name = format!("{axis}=");
+                let values = points
+                    .iter()
+                    .map(|point| point.to_string().replace(&name, ""));
+                let values: Vec<String> = values.collect();
+                name + &PunctuationText::Comma.join(report.lang, &values)
+            }
+            None => {
+                let loads: Vec<String> = points.iter().map(shown).collect();
+                PunctuationText::Semicolon.join(report.lang, &loads)
+            }
+        };
+        Block::Paragraph(format!("{named}: {loads}"))
+    };
+    lines.into_iter().map(line).collect()
 }
 
 /// Loads from which on those that are not comparable stand only in the table of all loads.
@@ -278,13 +314,16 @@ fn also_worse(report: &CompareReport<'_>, worse: &[&Row], label: &str) -> Option
     let named: Vec<String> = named
         .map(|named| {
             let own = worse.iter().filter(|row| row.metric == named);
-            let changes = distinct(own.map(|row| change(row.ratio)));
-            let changes = match &changes[..] {
-                [one] => one.clone(),
-                [first, .., last] => format!("{first} … {last}"),
-                [] => String::new(),
-            };
+            let ratios = || own.clone().filter_map(|row| row.ratio);
+            let ends = ratios().reduce(f64::min).zip(ratios().reduce(f64::max));
+            let changes = ends.map(|(least, most)| match [least, most].map(percent) {
+                [least, most] if least == most => format!("{least} %"),
+                [least, most] => format!("{least} … {most} %"),
+            });
+            let changes = changes.unwrap_or_default();
             format!("{} {changes}", metric(named, lang))
+                .trim_end()
+                .to_owned()
         })
         .collect();
     let metrics = PunctuationText::Comma.join(lang, &named);
@@ -321,7 +360,7 @@ fn verdict(report: &CompareReport<'_>, rows: &[&Row], label: &str) -> Judgement 
     let invalid = invalid_sides(report, rows);
     let reason = match rows {
         [] => {
-            let reasons = WhyNot::in_brief(&report.comparison.reasons, lang);
+            let reasons = cautions::reasons(report.comparison, lang);
             let count = ("count", reasons.len().to_string());
             CompareText::SeeReasons.with(lang, &[group, count])
         }
@@ -455,6 +494,9 @@ fn row_word(row: &Row) -> (CompareText, Tone) {
     match row.within_margin {
         Some(Direction::Better) => (CompareText::CellSlightlyBetter, Tone::Plain),
         Some(Direction::Worse) => (CompareText::CellSlightlyWorse, Tone::Plain),
+        None if row.verdict == Verdict::Unknown && (row.a.is_none() || row.b.is_none()) => {
+            (CompareText::CellNoFigure, Tone::Plain)
+        }
         None => verdict_word(row.verdict),
     }
 }

@@ -93,6 +93,17 @@ pub(crate) fn of_points(measured: &MeasuredPoints<'_>, lang: Lang) -> Vec<Findin
     findings
 }
 
+/// The name of an axis inside a sentence.
+pub(crate) fn axis_in_words(axis: &str, lang: Lang) -> String {
+    match (axis, lang) {
+        ("concurrency", _) => Text::OnConcurrency.text(lang).to_owned(),
+        ("rate", _) => Text::OnRate.text(lang).to_owned(),
+        (other, Lang::En) => other.to_owned(),
+        // A Latin word among Chinese ones stands apart.
+        (other, Lang::Zh) => format!(" {other}"),
+    }
+}
+
 /// The ladders of a sweep that have a knee, each with it.
 pub(crate) fn knees<'a>(measured: &'a MeasuredPoints<'a>) -> Vec<(LoadLadder<'a>, Knee)> {
     let knee = |ladder: LoadLadder<'a>| {

@@ -5,6 +5,7 @@ mod csv;
 mod detail;
 mod group;
 mod notes;
+mod objectives;
 mod points;
 mod side_by_side;
 
@@ -272,35 +273,52 @@ impl<'a> ReportedResult<'a> {
     /// The word for a result without numbers: a start that was refused, or memory that a load
     /// exhausted.
     fn failure(&self) -> Option<ImportText> {
-        let word = match self.found.is_out_of_memory_under_load() {
-            true => ImportText::OutOfMemory,
-            false => ImportText::Refused,
+        let word = if self.found.is_out_of_memory_under_load() {
+            ImportText::OutOfMemory
+        } else if self.found.point.is_empty() {
+            ImportText::Refused
+        } else {
+            ImportText::NotServed
         };
         self.found.error.as_ref().map(|_| word)
     }
 
-    fn load(&self) -> String {
-        in_brief(&self.point())
+    fn load(&self, lang: Lang) -> String {
+        in_brief(&self.point(), lang)
+    }
+
+    /// Whether it is known to meet all objectives that it is judged by.
+    fn meets(&self) -> bool {
+        let slo = (self.measured.as_ref()).and_then(|(_, summary)| summary.slo.as_ref());
+        slo.is_none_or(|slo| slo.met == Some(true))
     }
 }
 
-/// A load in a few characters, as `runs` writes it.
-fn in_brief(load: &Point) -> String {
-    let mut parts = Vec::new();
-    for (axis, value) in &load.0 {
+/// A load in a few characters, as `runs` writes it; lengths first.
+fn in_brief(load: &Point, lang: Lang) -> String {
+    let mut axes: Vec<(&String, &Value)> = load.0.iter().collect();
+    axes.sort_by_key(|(axis, _)| match axis.as_str() {
+        "input_chars" | "input_tokens" => 0,
+        "ask_chars" | "output_tokens" => 1,
+        _ => 2,
+    });
+    let part = |(axis, value): (&String, &Value)| {
         let value = match value {
             Value::String(text) => text.clone(),
             value => value.to_string(),
         };
-        parts.push(match axis.as_str() {
+        let of_length = |text: ImportText| text.with(lang, &[("length", value.clone())]);
+        match axis.as_str() {
             "concurrency" => format!("c{value}"),
             "rate" if value == "inf" => value,
             "rate" => format!("{value}/s"),
-            "input_chars" => format!("in {value}"),
-            "ask_chars" => format!("ask {value}"),
+            "input_chars" | "input_tokens" => of_length(ImportText::InputOf),
+            "ask_chars" => of_length(ImportText::AskedOf),
+            "output_tokens" => of_length(ImportText::OutputOf),
             _ => format!("{axis}={value}"),
-        });
-    }
+        }
+    };
+    let parts: Vec<String> = axes.into_iter().map(part).collect();
     parts.join(" ")
 }
 
@@ -375,11 +393,14 @@ fn verdict(report: &ImportReport<'_>) -> Verdict {
     let noted = count(Severity::Note);
     let exhausted = |it: &ReportedResult<'_>| it.found.is_out_of_memory_under_load();
     let out_of_memory = shown().filter(|it| exhausted(it)).count();
-    let refused = shown().filter(|it| it.found.error.is_some()).count() - out_of_memory;
+    let not_served = |it: &&ReportedResult<'_>| it.failure() == Some(ImportText::NotServed);
+    let not_served = shown().filter(not_served).count();
+    let failed = shown().filter(|it| it.found.error.is_some()).count();
+    let refused = failed - out_of_memory - not_served;
     let repeated = report.results.len() - shown().count();
     let (word, tone) = match (invalid, doubtful + contradicting, noted) {
         _ if results + contradicting == 0 => (ImportText::NothingMeasured, Tone::Bad),
-        (0, 0, 0) if refused + out_of_memory > 0 => (ImportText::NotesOnly, Tone::Caution),
+        (0, 0, 0) if failed > 0 => (ImportText::NotesOnly, Tone::Caution),
         (0, 0, 0) => (ImportText::NoDoubts, Tone::Good),
         (0, 0, _) => (ImportText::NotesOnly, Tone::Good),
         (0, ..) => (ImportText::Doubtful, Tone::Caution),
@@ -409,6 +430,7 @@ fn verdict(report: &ImportReport<'_>) -> Verdict {
         (ImportText::CountRepeated, repeated),
         (ImportText::CountContradicting, contradicting),
         (ImportText::CountOutOfMemory, out_of_memory),
+        (ImportText::CountNotServed, not_served),
         (ImportText::CountRefused, refused),
     ]));
     Verdict {

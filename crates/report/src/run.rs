@@ -12,7 +12,7 @@ pub(crate) mod setup;
 mod trouble;
 mod work;
 
-pub(crate) use trouble::seen;
+pub(crate) use trouble::{is_missed_by_failures, seen};
 
 use crate::findings;
 use inferometer_core::api::Answers;

@@ -70,6 +70,18 @@ impl KnownResult {
         }
     }
 
+    /// Whether it has come to its end. What has not may be about to go on, which changes none of
+    /// its files.
+    pub fn is_final(&self) -> bool {
+        !matches!(self.state, RunState::Running | RunState::Unfinished)
+    }
+
+    /// Its files are not as they were written: no figure of it is to be believed.
+    pub fn mark_damaged(&mut self) {
+        self.state = RunState::Damaged;
+        self.figures = None;
+    }
+
     /// Requests and output tokens a second.
     pub fn rates(&self) -> [Option<f64>; 2] {
         let rates = self.figures.as_ref().map(|summary| &summary.throughput);

@@ -10,6 +10,7 @@ use inferometer_engine::Access;
 use inferometer_load::connect::base64;
 use inferometer_load::http::Target;
 use inferometer_text::secret::{REDACTED, Secrets, json_secrets};
+use inferometer_text::user_file;
 use std::path::PathBuf;
 
 /// Headers with their secrets, and what must never be written.
@@ -79,7 +80,7 @@ impl Keys {
     /// What opens the servers' doors for questions beside the measured requests.
     pub fn access(&self, connection: &Connection) -> Result<Access, RunnerError> {
         let read = |file: &PathBuf| {
-            std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))
+            user_file::read(file).with_context(|| format!("cannot read {}", file.display()))
         };
         let identity = connection.client_cert.as_ref();
         let identity = identity.zip(connection.client_key.as_ref());
@@ -183,7 +184,7 @@ fn plain_object(object: &mut JsonObject) {
 /// The API key, from a file or from the environment.
 fn api_key(options: &Options, session: &Session) -> Result<Option<String>, RunnerError> {
     if let Some(file) = &options.connection.api_key_file {
-        let key = std::fs::read_to_string(file).with_context(|| {
+        let key = user_file::read_text(file).with_context(|| {
             format!(
                 "cannot read --api-key-file {}; check the path and its permissions",
                 file.display()

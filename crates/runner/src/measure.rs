@@ -17,7 +17,7 @@ pub use ranks::{follow, streams};
 pub use reach::look_at;
 pub use simulate::{computed, device, simulate, simulated_host};
 use stored::read_checked_and_seal;
-pub use stored::{Reading, read, read_and_seal, records};
+pub use stored::{ReadFor, Reading, read, read_and_seal, records};
 
 use crate::certificate;
 use crate::host;
@@ -58,6 +58,8 @@ use std::time::Duration;
 use texts::{Texts, Verdicts};
 use traces::Traces;
 use watch::MetricsSearch;
+
+pub(crate) use watch::server_view;
 
 pub use point::{Point, PrefixCache};
 pub(crate) use ranks::Crew;
@@ -293,6 +295,7 @@ fn load_point(
         true => Traces::start(&scenario.connection, &directory)?,
         false => None,
     };
+    let room = directory.keep_room();
     let journal = directory.start_journal(&Header::new(planned.requests))?;
     let count = (workload.tokenizer.clone())
         .map(|tokenizer| Arc::new(move |text: &str| tokenizer.count(text)) as TokenCount);
@@ -390,12 +393,16 @@ fn load_point(
         ranks,
     };
     // First, since on a full disk neither can be written, and this one says more.
-    recorder
-        .finish()
-        .with_context(|| {
-            let report = format!("inferometer report {}", directory.path().display());
-            format!("the run ended early, since its records could not be written; `{report}` shows those that were")
-        })?;
+    let recorded = recorder.finish();
+    drop(room);
+    if recorded.is_err() {
+        // Where not even that can be kept, the run is told as one that was killed.
+        let _ = directory.write_unwritten();
+    }
+    recorded.with_context(|| {
+        let report = format!("inferometer report {}", directory.path().display());
+        format!("the run ended early, since its records could not be written; `{report}` shows those that were")
+    })?;
     Ok(Loaded {
         directory,
         scenario,
@@ -488,6 +495,7 @@ fn drive(
             });
         }
         LoadEvent::Snapshot(now) => observer.event(Event::Snapshot(now)),
+        LoadEvent::Waiting(answers) => observer.event(Event::WaitingForAnswers { answers }),
     });
     if let Some(Err(error)) = profiling.map(Profiler::stop) {
         observer.notice(format!("the profiler did not end well: {error}"));

@@ -8,6 +8,8 @@ mod run;
 pub use ladder::{Ladder, Step, StepState, load_of, study_time_left};
 pub use run::{About, Doubts, Phase, RunNow, time_left};
 
+use run::Follower;
+
 use crate::error::RunnerError;
 use inferometer_store::journal::is_being_written;
 use inferometer_store::run_dir::RunDir;
@@ -61,8 +63,23 @@ impl Measurement {
     }
 }
 
-impl Now {
-    pub fn of(folder: &Path) -> Result<Now, RunnerError> {
+/// A folder that is looked at again and again.
+struct Watched {
+    folder: PathBuf,
+    /// The run that was measured when it was last looked at.
+    run: Option<Follower>,
+}
+
+impl Watched {
+    fn at(folder: &Path) -> Self {
+        Watched {
+            folder: folder.to_owned(),
+            run: None,
+        }
+    }
+
+    fn look(&mut self) -> Result<Now, RunnerError> {
+        let folder = self.folder.as_path();
         let measurement = Measurement::at(folder);
         let ladder = match measurement {
             Measurement::Run => None,
@@ -74,19 +91,36 @@ impl Now {
             Measurement::Run => Some(RunDir::open(folder)?),
             Measurement::Sweep | Measurement::Capacity | Measurement::Study => measured(folder),
         };
-        // The end of a probe is decided by what it shows, not by the most requests it may have.
-        let is_open_ended = run.as_ref().is_some_and(|run| is_probe(run.path()));
-        // One that has just ended may be sealed while it is read.
-        let run = match run.map(|run| RunNow::of(&run, is_open_ended)) {
-            Some(Err(error)) if ladder.is_none() => return Err(error),
-            run => run.and_then(Result::ok),
+        let run = match (run.map(|run| follow(&mut self.run, run)), &ladder) {
+            (Some(Err(error)), None) => return Err(error),
+            // One that has just ended may be sealed while it is read.
+            (run, _) => run.and_then(Result::ok),
         };
         let run = run.map(|run| RunNow {
             name: place_of(folder, &run.name).unwrap_or(run.name),
             ..run
         });
+        let ladder = ladder.map(|(ladder, pace)| Ladder {
+            left_s: pace.left_s(run.as_ref()),
+            ..ladder
+        });
         Ok(Now { run, ladder })
     }
+}
+
+/// Looks at a run by what is known of it from before.
+fn follow(known: &mut Option<Follower>, run: RunDir) -> Result<RunNow, RunnerError> {
+    let mut follower = match known.take() {
+        Some(known) if known.is_of(run.path()) => known,
+        _ => {
+            // The end of a probe is decided by what it shows, not by the most requests it may have.
+            let is_open_ended = is_probe(run.path());
+            Follower::of(run, is_open_ended)?
+        }
+    };
+    let now = follower.look()?;
+    *known = Some(follower);
+    Ok(now)
 }
 
 /// Whether some process still measures into this folder.
@@ -128,6 +162,7 @@ pub fn look(folder: &Path) -> Option<Arc<Now>> {
         made: Instant,
         good_for: Duration,
         now: Option<Arc<Now>>,
+        watched: Watched,
     }
     static LOOKS: LazyLock<Mutex<HashMap<PathBuf, Look>>> = LazyLock::new(Mutex::default);
     let mut looks = LOOKS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -137,24 +172,44 @@ pub fn look(folder: &Path) -> Option<Arc<Now>> {
     {
         return look.now.clone();
     }
+    let known = looks.remove(folder);
+    let mut watched = known.map_or_else(|| Watched::at(folder), |look| look.watched);
     let began = Instant::now();
-    let now = Now::of(folder).ok().map(Arc::new);
+    let now = watched.look().ok().map(Arc::new);
     let look = Look {
         made: Instant::now(),
         good_for: PACE.max(REST * began.elapsed()),
         now: now.clone(),
+        watched,
     };
     looks.insert(folder.to_owned(), look);
     now
 }
 
-/// The run below a folder that is measured now; of several the last by name.
-fn run_below(folder: &Path, depth: usize) -> Option<RunDir> {
+/// The runs of a result: itself, or those of a sweep, a search or a study, wherever they lie in its
+/// folder.
+pub fn runs_of(folder: &Path) -> Vec<RunDir> {
+    match RunDir::open(folder) {
+        Ok(run) => vec![run],
+        Err(_) => {
+            let folders = folders_in(folder);
+            folders.iter().flat_map(|it| runs_of(it)).collect()
+        }
+    }
+}
+
+/// In the order of their names.
+fn folders_in(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
     let mut folders: Vec<PathBuf> = folders.map(|entry| entry.path()).collect();
     folders.sort();
-    folders.into_iter().rev().find_map(|folder| {
+    folders
+}
+
+/// The run below a folder that is measured now; of several the last by name.
+fn run_below(folder: &Path, depth: usize) -> Option<RunDir> {
+    folders_in(folder).into_iter().rev().find_map(|folder| {
         let run = RunDir::open(&folder).ok();
         match run {
             Some(run) => run.is_running().then_some(run),

@@ -54,6 +54,10 @@ pub enum Event<'a> {
     },
     /// The numbers of the stage now.
     Snapshot(&'a Snapshot),
+    /// The user ended the load once, and these answers are still under way.
+    WaitingForAnswers {
+        answers: u64,
+    },
     /// A point is measured and stored.
     Measured,
     /// The installed engine is asked about itself.

@@ -223,12 +223,7 @@ impl Jobs for WorkJobs {
             input_tokens: prompt.input_tokens.filter(|_| reads),
             chars: if reads { prompt.chars } else { 0 },
             output_tokens: prompt.output_tokens.filter(|_| generates),
-            images: (self.workload.images.as_ref())
-                .map(|images| images.of(session, turn))
-                .unwrap_or_default(),
-            sounds: (self.workload.sounds.as_ref())
-                .map(|sounds| sounds.of(session, turn))
-                .unwrap_or_default(),
+            media: self.workload.media.of(session, turn),
             answer: self.workload.prompts.answer(session, turn),
             model,
         }

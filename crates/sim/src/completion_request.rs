@@ -8,7 +8,7 @@ use crate::{
     fault::Switch,
     fields::{check_model, count, flag, priority, wrong_type},
     language::Language,
-    media::{self, MediaTokens},
+    media::MediaTokens,
     native_answer::NativeOptions,
     prompt,
     random::{Purpose, RandomStream},
@@ -101,12 +101,8 @@ impl CompletionRequest {
             Api::Chat => prompt::chat(tokenizer, &body, OpensAnswer::Yes)?,
             Api::Completions | Api::Transcriptions => prompt::completion(tokenizer, &body)?,
         };
-        let media_tokens = MediaTokens::of_chat(&body)?;
-        // An image or a sound is a run of ids that no word has.
-        prompt.extend(std::iter::repeat_n(
-            media::TOKEN,
-            media_tokens.all() as usize,
-        ));
+        let (media_tokens, stand_ins) = MediaTokens::of_chat(&body)?;
+        prompt.extend(stand_ins);
         if let Some(most) = truncation(&body, config.max_model_len)? {
             // The end of a prompt says what is asked for.
             prompt.drain(..prompt.len().saturating_sub(most as usize));

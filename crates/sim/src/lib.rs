@@ -30,7 +30,7 @@ mod language;
 pub mod launch;
 mod line_log;
 mod listen;
-mod media;
+pub mod media;
 mod metrics;
 pub mod multipart;
 mod native;

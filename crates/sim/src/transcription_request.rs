@@ -1,7 +1,5 @@
 //! What a request to `/v1/audio/transcriptions` asks for: a form with a sound, checked as vLLM would.
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-
 use serde_json::{Map, Value};
 
 use crate::{
@@ -9,15 +7,11 @@ use crate::{
     config::Config,
     fields::{check_model, count, flag},
     language::Language,
-    media::{self, MediaTokens},
+    media::{self, DECODER_PROMPT, MediaTokens},
     multipart,
     reply::ErrorReply,
 };
 
-/// Tokens that tell Whisper's decoder what to do: begin, language, task, no time-stamps.
-const DECODER_PROMPT: usize = 4;
-/// Tokens that are said in a second: some 150 words in a minute, and 4 tokens for 3 words.
-const TOKENS_PER_S: f64 = 3.3;
 /// A word of the decoder's prompt.
 const INSTRUCTION: u32 = 5;
 
@@ -65,10 +59,7 @@ pub(crate) fn parse(
     let hint = fields.get("prompt").and_then(Value::as_str);
     let mut prompt = config.tokenizer.encode(hint.unwrap_or_default());
     prompt.extend(std::iter::repeat_n(INSTRUCTION, DECODER_PROMPT));
-    prompt.extend(std::iter::repeat_n(
-        id_of(file.content),
-        media_tokens.all() as usize,
-    ));
+    prompt.extend(media::stand_in(file.content, media_tokens.all()));
     let prompt_tokens = u32::try_from(prompt.len()).unwrap_or(u32::MAX);
     let room = config.max_model_len.saturating_sub(prompt_tokens);
     if room == 0 {
@@ -80,8 +71,7 @@ pub(crate) fn parse(
     }
     let limit = count(&fields, "max_completion_tokens")?.unwrap_or(room);
     let limit = limit.clamp(1, room);
-    let said = (seconds * TOKENS_PER_S).ceil() as u32;
-    let output_tokens = said.clamp(1, limit);
+    let output_tokens = media::said_in(seconds).min(limit);
     Ok(CompletionRequest {
         api: Api::Transcriptions,
         stream,
@@ -104,14 +94,6 @@ pub(crate) fn parse(
         calls: None,
         native: None,
     })
-}
-
-/// What stands for a stretch of this sound, so that a cache of prefixes knows it again and takes no
-/// other for it.
-fn id_of(sound: &[u8]) -> u32 {
-    let mut hasher = DefaultHasher::new();
-    sound.hash(&mut hasher);
-    hasher.finish() as u32
 }
 
 /// The text of a field as the value that it stands for.

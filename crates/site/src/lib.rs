@@ -11,7 +11,7 @@ pub mod pages;
 mod start;
 
 pub use live::{MayEnd, live_page};
-pub use metrics::{View, open_metrics};
+pub use metrics::{Counted, View, open_metrics};
 pub use start::{Form, FormOption, start_page};
 
 use inferometer_analysis::compare::Metric;

@@ -17,12 +17,57 @@ const ANSWER_S: [f64; 22] = [
 /// A run that goes on or has just ended.
 pub struct View {
     pub run: String,
+    /// Its place below the result of that name, where it is a part of it: a point of a sweep.
+    pub point: Option<String>,
     pub model: String,
     /// As in `concurrency=64`.
     pub load: String,
-    /// What has ended so far; what is under way is not among them.
-    pub records: Vec<Record>,
-    pub in_flight: usize,
+    pub counted: Counted,
+    pub in_flight: u64,
+}
+
+/// What has ended so far of a run; what is under way is not among it.
+#[derive(Clone, Debug, Default)]
+pub struct Counted {
+    ok: u64,
+    failed: u64,
+    cancelled: u64,
+    cut: u64,
+    output_tokens: u64,
+    /// Of each of [`QUANTITIES`].
+    histograms: [Histogram; QUANTITIES.len()],
+}
+
+#[derive(Clone, Debug, Default)]
+struct Histogram {
+    /// By bucket, the last for what is above all ends.
+    counts: Vec<u64>,
+    sum_s: f64,
+}
+
+impl Histogram {
+    fn add(&mut self, seconds: f64, ends: &[f64]) {
+        self.counts.resize(ends.len() + 1, 0);
+        self.counts[ends.partition_point(|end| *end < seconds)] += 1;
+        self.sum_s += seconds;
+    }
+}
+
+impl Counted {
+    pub fn add(&mut self, record: &Record) {
+        match record.outcome {
+            Outcome::Done => self.ok += 1,
+            Outcome::Failed(_) => self.failed += 1,
+            Outcome::Cancelled => self.cancelled += 1,
+            Outcome::Cut => self.cut += 1,
+        }
+        self.output_tokens += u64::from(record.output_tokens().unwrap_or_default());
+        for (quantity, histogram) in QUANTITIES.iter().zip(&mut self.histograms) {
+            for value in (quantity.of)(record) {
+                histogram.add(value.as_secs_f64(), quantity.ends);
+            }
+        }
+    }
 }
 
 struct Quantity {
@@ -66,22 +111,17 @@ pub fn open_metrics(runs: &[View]) -> String {
     };
     let (mut requests, mut tokens, mut in_flight) = (String::new(), String::new(), String::new());
     for view in runs {
-        let (labels, records) = (labels(view), &view.records);
-        for (word, is_it) in [
-            (
-                "ok",
-                (|it| matches!(it, Outcome::Done)) as fn(&Outcome) -> bool,
-            ),
-            ("failed", |it| matches!(it, Outcome::Failed(_))),
-            ("cancelled", |it| matches!(it, Outcome::Cancelled)),
-            ("cut", |it| matches!(it, Outcome::Cut)),
+        let (labels, counted) = (labels(view), &view.counted);
+        for (word, count) in [
+            ("ok", counted.ok),
+            ("failed", counted.failed),
+            ("cancelled", counted.cancelled),
+            ("cut", counted.cut),
         ] {
-            let count = records.iter().filter(|it| is_it(&it.outcome)).count();
             let name = "inferometer_requests_total";
             let _ = writeln!(requests, "{name}{{{labels},outcome=\"{word}\"}} {count}");
         }
-        let all = records.iter().filter_map(Record::output_tokens);
-        let all: u64 = all.map(u64::from).sum();
+        let all = counted.output_tokens;
         let _ = writeln!(tokens, "inferometer_output_tokens_total{{{labels}}} {all}");
         let count = view.in_flight;
         let _ = writeln!(
@@ -107,33 +147,22 @@ pub fn open_metrics(runs: &[View]) -> String {
         "Requests that were sent and have not ended.",
         in_flight,
     );
-    for Quantity {
-        name,
-        help,
-        ends,
-        of,
-    } in QUANTITIES
-    {
-        let mut lines = String::new();
+    for (nth, quantity) in QUANTITIES.iter().enumerate() {
+        let (name, mut lines) = (quantity.name, String::new());
         for view in runs {
-            let labels = labels(view);
-            let values = view.records.iter().flat_map(of);
-            let (mut counts, mut count, mut sum) = (vec![0_u64; ends.len() + 1], 0_u64, 0.0);
-            for value in values.map(|it| it.as_secs_f64()) {
-                counts[ends.partition_point(|end| *end < value)] += 1;
-                count += 1;
-                sum += value;
-            }
+            let (labels, histogram) = (labels(view), &view.counted.histograms[nth]);
+            let counts = histogram.counts.iter().chain(std::iter::repeat(&0));
             let mut below = 0;
-            for (end, more) in ends.iter().zip(counts) {
+            for (end, more) in quantity.ends.iter().zip(counts) {
                 below += more;
                 let _ = writeln!(lines, "{name}_bucket{{{labels},le=\"{end}\"}} {below}");
             }
+            let (count, sum) = (histogram.counts.iter().sum::<u64>(), histogram.sum_s);
             let _ = writeln!(lines, "{name}_bucket{{{labels},le=\"+Inf\"}} {count}");
             let _ = writeln!(lines, "{name}_count{{{labels}}} {count}");
             let _ = writeln!(lines, "{name}_sum{{{labels}}} {sum}");
         }
-        family(name, "histogram", help, lines);
+        family(name, "histogram", quantity.help, lines);
     }
     out + "# EOF\n"
 }
@@ -145,13 +174,23 @@ fn labels(view: &View) -> String {
             .replace('"', "\\\"")
             .replace('\n', " ")
     };
-    let [run, model, load] = [&view.run, &view.model, &view.load].map(|it| quoted(it));
-    format!("run=\"{run}\",model=\"{model}\",load=\"{load}\"")
+    let point = view.point.as_ref().map(|point| ("point", point));
+    let labels = [
+        ("run", &view.run),
+        ("model", &view.model),
+        ("load", &view.load),
+    ];
+    let labels = labels.into_iter().chain(point);
+    let labels: Vec<String> = labels
+        .map(|(name, value)| format!("{name}=\"{}\"", quoted(value)))
+        .collect();
+    labels.join(",")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use inferometer_core::units::Offset;
 
     #[test]
     fn names_are_quoted_and_the_text_ends_as_openmetrics_does() {
@@ -159,11 +198,14 @@ mod tests {
             outcome: Outcome::Done,
             ..Record::default()
         };
+        let mut counted = Counted::default();
+        counted.add(&record);
         let text = open_metrics(&[View {
             run: "a\"b\n".to_owned(),
+            point: None,
             model: "m\\x".to_owned(),
             load: "concurrency=8".to_owned(),
-            records: vec![record],
+            counted,
             in_flight: 7,
         }]);
         let in_flight = |line: &str| line.contains("_in_flight{") && line.ends_with(" 7");
@@ -177,14 +219,45 @@ mod tests {
     }
 
     #[test]
+    fn a_bucket_counts_what_is_at_or_below_its_end() {
+        let answer = |ms: u64| Record {
+            sent: Some(Offset(0)),
+            end: Some(Offset::after(Duration::from_millis(ms))),
+            outcome: Outcome::Done,
+            ..Record::default()
+        };
+        let mut counted = Counted::default();
+        [10, 11, 400_000]
+            .into_iter()
+            .for_each(|ms| counted.add(&answer(ms)));
+        let text = open_metrics(&[View {
+            run: "a".to_owned(),
+            point: Some("points/1".to_owned()),
+            model: "m".to_owned(),
+            load: "rate=8".to_owned(),
+            counted,
+            in_flight: 0,
+        }]);
+        let labels = "run=\"a\",model=\"m\",load=\"rate=8\",point=\"points/1\"";
+        for (end, count) in [("0.01", 1), ("0.02", 2), ("300", 2), ("+Inf", 3)] {
+            let line = format!("inferometer_e2e_seconds_bucket{{{labels},le=\"{end}\"}} {count}\n");
+            assert!(text.contains(&line), "{line}{text}");
+        }
+        assert!(text.contains(&format!(
+            "inferometer_e2e_seconds_sum{{{labels}}} 400.021\n"
+        )));
+    }
+
+    #[test]
     fn the_dashboard_asks_for_what_is_served() {
         let dashboard = include_str!("../../../docs/grafana.json");
         let dashboard: serde_json::Value = serde_json::from_str(dashboard).unwrap();
         let served = open_metrics(&[View {
             run: "a".to_owned(),
             model: "m".to_owned(),
+            point: Some("points/1".to_owned()),
             load: "concurrency=8".to_owned(),
-            records: Vec::new(),
+            counted: Counted::default(),
             in_flight: 0,
         }]);
         let panels = dashboard["panels"].as_array().unwrap().iter();

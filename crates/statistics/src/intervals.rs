@@ -2,7 +2,8 @@
 //!
 //! Requests in the order of their start are divided into about ten batches (Schmeiser, 1982:
 //! more gain little), long enough that one batch hardly depends on the next; Student's t over
-//! the batches' means, widened by the correlation that is left. Where a few requests are much
+//! the batches' means, widened by the correlation that is left, and by what groups of values keep
+//! for as long as the series lasts. Where a few requests are much
 //! longer than the others, batches are few and long, and intervals reach further to the side where
 //! these are skewed (Willink, 2005, as in the batch means of Tafazzoli and Wilson, 2011). A
 //! quantile is that of a share: batches tell how much the share below it moves, and the sample
@@ -12,6 +13,7 @@
 use super::batch_means::{BatchMeans, batch_means};
 use super::binomial::share_bounds;
 use super::distribution::{normal_quantile, student_quantile};
+use super::groups;
 use inferometer_core::quantile::quantile;
 
 const CONFIDENCE: f64 = 0.95;
@@ -26,13 +28,15 @@ const MOST_CORRELATED: f64 = 0.9;
 
 /// Intervals by a number of batches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Batches {
+pub struct Batches<'a> {
     count: usize,
     /// A few requests decide, and batches that have them differ from the others.
     skewed: bool,
+    /// For each value of a series the group that it belongs to all the time.
+    groups: &'a [u8],
 }
 
-impl Batches {
+impl Batches<'static> {
     /// Batches of an interval.
     pub const MOST: usize = 10;
     pub const LEAST: usize = 5;
@@ -42,6 +46,7 @@ impl Batches {
         Batches {
             count: (stretches as usize).clamp(Self::LEAST, Self::MOST),
             skewed: false,
+            groups: &[],
         }
     }
 
@@ -50,24 +55,34 @@ impl Batches {
     pub const LONG_TAILED: Self = Batches {
         count: Self::LEAST,
         skewed: true,
+        groups: &[],
     };
+}
+
+impl<'a> Batches<'a> {
+    /// For series of as many values as there are `groups`, which differ for as long as they last;
+    /// of others nothing is known.
+    pub fn grouped(self, groups: &'a [u8]) -> Self {
+        Batches { groups, ..self }
+    }
 
     pub fn count(self) -> usize {
         self.count
     }
 
     /// How far the mean of a series may be off, either way, if it is as likely above as below.
-    fn half_width(self, found: &BatchMeans) -> f64 {
+    fn half_width(self, found: &BatchMeans, values: &[f64]) -> f64 {
         // The estimate of a correlation of none is low by one over their number.
         let left = found.correlation + 1.0 / self.count as f64;
         let left = left.clamp(0.0, MOST_CORRELATED);
-        (found.interval[1] - found.mean) * ((1.0 + left) / (1.0 - left)).sqrt()
+        let by_time = (found.interval[1] - found.mean) * ((1.0 + left) / (1.0 - left)).sqrt();
+        by_time.hypot(groups::half_width(values, self.groups))
     }
 
     /// How far it may lie below and above.
     fn widths(self, values: &[f64]) -> Option<[f64; 2]> {
         let found = batch_means(values, self.count)?;
-        let (half, count) = (self.half_width(&found), self.count as f64);
+        let (half, count) = (self.half_width(&found, values), self.count as f64);
         let t = student_quantile(0.5 + CONFIDENCE / 2.0, count - 1.0);
         // The skewness of so few is itself uncertain: it never makes a side shorter.
         let longer = |t: f64| match self.skewed {
@@ -103,7 +118,7 @@ impl Batches {
         let variance = share * (1.0 - share) / n;
         // Bounds of a share near 0 or 1 are skewed already.
         let half = if share.min(1.0 - share) < EDGE {
-            self.half_width(&batch_means(indicators, self.count)?)
+            self.half_width(&batch_means(indicators, self.count)?, indicators)
         } else {
             let [below, above] = self.widths(indicators)?;
             below.max(above)
@@ -208,9 +223,10 @@ mod tests {
     use crate::normal_values as normal;
     use inferometer_core::quantile::sort;
 
-    const TEN: Batches = Batches {
+    const TEN: Batches<'_> = Batches {
         count: 10,
         skewed: false,
+        groups: &[],
     };
 
     /// A chain in which each value keeps `memory` of the one before; variance 1.
@@ -264,6 +280,34 @@ mod tests {
     }
 
     #[test]
+    fn what_groups_keep_for_the_whole_series_is_covered_too() {
+        // Values of one place are alike from the first to the last.
+        let places: Vec<u8> = (0..700).map(|at| (at % 7) as u8).collect();
+        let series = |seed| -> Vec<f64> {
+            let kept = normal(7, 9000 + seed);
+            let drawn = normal(700, seed).into_iter().zip(&places);
+            drawn
+                .map(|(own, &place)| own + kept[usize::from(place)])
+                .collect()
+        };
+        let grouped = TEN.grouped(&places);
+        let held = |by: Batches<'_>| covered(300, |s| by.mean(&series(s)).unwrap(), 0.0);
+        let (alone, with_groups) = (held(TEN), held(grouped));
+        assert!(
+            alone < 120 && (273..=299).contains(&with_groups),
+            "{alone}, {with_groups}"
+        );
+        let median = |seed| {
+            let values = series(seed);
+            let mut sorted = values.clone();
+            sort(&mut sorted);
+            grouped.quantile(&values, &sorted, 0.5).unwrap()
+        };
+        let median = covered(300, median, 0.0);
+        assert!((273..=300).contains(&median), "{median}");
+    }
+
+    #[test]
     fn a_median_of_few_does_not_reach_what_hardly_any_request_is() {
         // Two of 88 stall, and the others move together for a fifth of the run.
         let stalled = |seed| {
@@ -288,7 +332,7 @@ mod tests {
             let chain = chain(1000, 0.95, seed);
             chain.iter().map(|level| level.max(0.0).powi(4)).collect()
         };
-        let mean = |batches: Batches| covered(300, |s| batches.mean(&spells(s)).unwrap(), 1.5);
+        let mean = |batches: Batches<'_>| covered(300, |s| batches.mean(&spells(s)).unwrap(), 1.5);
         let (by_ten, long_tailed) = (mean(TEN), mean(Batches::LONG_TAILED));
         assert!(by_ten < 250 && long_tailed > 255, "{by_ten}, {long_tailed}");
         // Of what is symmetric, both sides are about as long.

@@ -5,8 +5,11 @@
 
 mod batch_means;
 mod binomial;
+mod concurrency;
 mod difference;
 mod distribution;
+mod exact_sum;
+mod groups;
 mod intervals;
 mod sequential;
 mod trend;
@@ -14,8 +17,10 @@ mod two_samples;
 
 pub use batch_means::{BatchMeans, batch_means};
 pub use binomial::share_bounds;
+pub use concurrency::{InFlight, UnderWay};
 pub use difference::Difference;
 pub use distribution::{normal_quantile, normal_tail, student_quantile, student_tail};
+pub use exact_sum::ExactSum;
 pub use intervals::{Batches, design_effect};
 pub use sequential::{Sprt, SprtError, SprtStep, SprtVerdict};
 pub use trend::{climbs, mser5, rising_trend};

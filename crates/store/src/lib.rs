@@ -4,6 +4,7 @@
 pub mod copies;
 pub mod error;
 mod form;
+mod growing_lines;
 pub mod journal;
 pub mod json_lines;
 pub mod parquet_file;

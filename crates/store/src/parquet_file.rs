@@ -12,7 +12,7 @@ pub use table::SCHEMA;
 use crate::error::StorageError;
 use crate::whole_file;
 use inferometer_core::guard::guarded;
-use inferometer_core::record::Record;
+use inferometer_core::record::{Record, Stage};
 use parquet::basic::{Compression, Encoding};
 use parquet::column::reader::get_column_reader;
 use parquet::errors::ParquetError;
@@ -21,6 +21,7 @@ use parquet::file::metadata::{
 };
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::serialized_reader::SerializedPageReader;
+use parquet::file::statistics::Statistics;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::{ColumnDescPtr, SchemaDescriptor, TypePtr};
@@ -40,8 +41,10 @@ const GROUP_ROWS: usize = 20_000;
 /// … or about so many bytes.
 const GROUP_BYTES: usize = 64 << 20;
 
-/// Rows that are decoded at once.
+/// Rows that are decoded at once, and those that become records at once: few enough for the
+/// nearest memory, since each column goes through all of them.
 const BATCH_ROWS: usize = 1_024;
+const RECORDS: usize = 64;
 
 /// Writes records to a file that appears under its name only when it is complete.
 pub struct RecordsWriter {
@@ -230,9 +233,8 @@ impl RecordsFile {
         // Of its own: readers of one open file would move each other's place in it.
         let file = whole_file::open(&self.path)?;
         let mut records = self.clone().records(file, groups, Wanted::Folded);
-        let mut record = Record::default();
-        while records.next_into(&mut record)? {
-            see(&record);
+        while records.advance()? {
+            records.laid.iter().for_each(&mut see);
         }
         Ok(())
     }
@@ -246,6 +248,8 @@ impl RecordsFile {
             rows_in_group: 0,
             rows_in_table: 0,
             table: Box::default(),
+            laid: Vec::new(),
+            given: 0,
         }
     }
 }
@@ -304,6 +308,9 @@ pub struct ParquetRecords {
     rows_in_group: usize,
     rows_in_table: usize,
     table: Box<Table>,
+    /// Rows that are records already, and how many of them were given away.
+    laid: Vec<Record>,
+    given: usize,
 }
 
 impl ParquetRecords {
@@ -312,18 +319,19 @@ impl ParquetRecords {
         u64::try_from(rows).unwrap_or_default()
     }
 
-    /// Lays the next record over another; false where there is none.
-    fn next_into(&mut self, record: &mut Record) -> Result<bool, StorageError> {
+    /// Lays the next records over the last ones; false where there are none.
+    fn advance(&mut self) -> Result<bool, StorageError> {
         // The library panics on some damaged pages.
         let found = match self.rows_in_table {
             0 => guarded(|| self.fill()).unwrap_or_else(|panic| Err(ParquetError::General(panic))),
             _ => Ok(true),
         };
+        self.given = 0;
+        let rows = self.rows_in_table.min(RECORDS);
+        self.laid.resize_with(rows, Record::default);
         let taken = found.and_then(|found| {
-            if found {
-                self.rows_in_table -= 1;
-                self.table.take(record)?;
-            }
+            self.rows_in_table -= rows;
+            self.table.take(&mut self.laid)?;
             Ok(found)
         });
         taken.map_err(|error| {
@@ -331,6 +339,7 @@ impl ParquetRecords {
             self.groups = 0..0;
             self.rows_in_group = 0;
             self.rows_in_table = 0;
+            self.laid.clear();
             read_error(&self.found.path, error)
         })
     }
@@ -350,6 +359,8 @@ impl ParquetRecords {
     }
 
     fn open_group(&mut self, group: usize) -> Result<(), ParquetError> {
+        // Columns that are left out of this one may have been in the last.
+        self.laid.clear();
         let metadata = &self.found.metadata;
         let schema = metadata.file_metadata().schema_descr();
         let group = metadata.row_group(group);
@@ -360,7 +371,8 @@ impl ParquetRecords {
             let chunk = group.column(place);
             let name = chunk.column_path().parts().first();
             let unfolded = name.is_some_and(|name| unfolded.contains(&name.as_str()));
-            if self.wanted == Wanted::Folded && (unfolded || is_empty(chunk)) {
+            let is_left_out = unfolded || is_empty(chunk) || is_usual(chunk);
+            if self.wanted == Wanted::Folded && is_left_out {
                 column.leave_out();
                 continue;
             }
@@ -386,9 +398,16 @@ impl Iterator for ParquetRecords {
     type Item = Result<Record, StorageError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let mut record = Record::default();
-        let found = self.next_into(&mut record);
-        found.map(|found| found.then_some(record)).transpose()
+        if self.given == self.laid.len() {
+            match self.advance() {
+                Ok(true) => {}
+                Ok(false) => return None,
+                Err(error) => return Some(Err(error)),
+            }
+        }
+        let record = self.laid.get_mut(self.given)?;
+        self.given += 1;
+        Some(Ok(std::mem::take(record)))
     }
 }
 
@@ -399,6 +418,15 @@ fn is_empty(chunk: &ColumnChunkMetaData) -> bool {
     column.max_rep_level() == 0
         && column.max_def_level() == 1
         && nothing.is_some_and(|rows| i64::try_from(rows) == Ok(chunk.num_values()))
+}
+
+/// Whether all rows of a group are of the stage that a record is of unless another is said.
+fn is_usual(chunk: &ColumnChunkMetaData) -> bool {
+    let usual = Some(Stage::Measured.into_str().as_bytes());
+    let all = |it: &&Statistics| it.null_count_opt() == Some(0);
+    chunk.column_path().parts() == ["stage"]
+        && (chunk.statistics().filter(all))
+            .is_some_and(|it| [it.min_bytes_opt(), it.max_bytes_opt()] == [usual; 2])
 }
 
 fn write_error(path: &Path, error: ParquetError) -> StorageError {

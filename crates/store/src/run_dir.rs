@@ -21,11 +21,13 @@
 mod list;
 mod parts;
 mod ranks;
+mod unended;
 
 pub(crate) use list::folders;
 pub use list::{ListedRun, instant, list, modified};
 pub use parts::{FileCheck, Parts, RecordsPart};
 pub use ranks::{ReceivedRecords, Records};
+pub use unended::Unended;
 
 pub use crate::error::StorageError;
 use crate::form;
@@ -45,8 +47,8 @@ use inferometer_core::window::Opening;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::{self, ErrorKind};
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 const SCENARIO: &str = "scenario.toml";
@@ -62,6 +64,11 @@ const INVALID: &str = "records/invalid.jsonl";
 const SERVER: &str = "server";
 const SAMPLES: &str = "server/samples.jsonl";
 const SPANS: &str = "server/spans.jsonl";
+
+/// The name that room for the ending has for a moment.
+const ROOM: &str = "ending.room";
+/// Some blocks of any file system.
+const ROOM_BYTES: usize = 16 * 1024;
 
 /// What no longer changes once the records are sealed.
 const HASHED: [&str; 9] = [
@@ -190,6 +197,24 @@ impl RunDir {
         self.write_json(ENDING, ending)
     }
 
+    /// Room on the disk for the ending of a run whose records fill it: a file without a name, which
+    /// goes with whoever holds it.
+    pub fn keep_room(&self) -> Option<File> {
+        let path = self.path.join(ROOM);
+        let mut file = whole_file::fresh(&path).ok()?;
+        let filled = file.write_all(&[0; ROOM_BYTES]);
+        let removed = fs::remove_file(&path);
+        filled.and(removed).ok().map(|()| file)
+    }
+
+    /// Stores that the records could not be written to their end, beside what they tell.
+    pub fn write_unwritten(&self) -> Result<(), StorageError> {
+        self.write_ending(&Ending {
+            cause: EndCause::Unwritten,
+            ..self.killed()?
+        })
+    }
+
     /// How the run ended. Where nothing is stored it was killed (or goes on), and the ending is
     /// made from the records that there are.
     pub fn ending(&self) -> Result<Ending, StorageError> {
@@ -209,6 +234,12 @@ impl RunDir {
     /// Whether some process is still measuring.
     pub fn is_running(&self) -> bool {
         journal::is_being_written(&self.journal_path())
+    }
+
+    /// Whether it was sealed and has no hashes: by an older version, or they were removed.
+    pub fn lacks_hashes(&self) -> bool {
+        let sealed = self.parquet_path().exists() && !self.journal_path().exists();
+        sealed && matches!(Sums::of(&self.path), Ok(None))
     }
 
     pub fn write_summary(&self, summary: &Summary) -> Result<(), StorageError> {
@@ -348,39 +379,27 @@ impl RunDir {
     /// The ending of a run that could not write one.
     fn killed(&self) -> Result<Ending, StorageError> {
         let mut records = self.records()?;
-        let load = self.scenario()?.load;
-        let planned = records.planned().or(load.extent.requests());
-        let (mut seen, mut measured_from, mut sending_ended) = (0, None, None);
+        let extent = self.scenario()?.load.extent;
+        let planned = records.planned().or(extent.requests());
+        let mut unended = Unended::default();
         for record in &mut records {
-            let record = record?;
-            if !record.is_measured() {
-                continue;
-            }
-            seen += 1;
-            if let Some(start) = record.start() {
-                measured_from = Some(measured_from.map_or(start, |first| start.min(first)));
-            }
-            sending_ended = record.sent.or(record.end).max(sending_ended);
+            unended.add(&record?);
         }
-        let planned = planned.unwrap_or(seen).max(seen);
-        let client = records.client();
+        let cause = match self.is_running() {
+            true => EndCause::Running,
+            false => EndCause::Killed,
+        };
         Ok(Ending {
-            cause: if self.is_running() {
-                EndCause::Running
-            } else {
-                EndCause::Killed
-            },
-            planned,
-            unsent: planned - seen,
-            measured_from: measured_from.unwrap_or_default(),
-            sending_ended: sending_ended.unwrap_or_default(),
-            // Runs of versions without a window do not name a hold.
-            steady_window: Opening::of(&load, None).is_some()
-                && self.options()?.load.hold.is_some(),
-            pulse_p99_ms: client.map(|it| it.p99_ms),
-            longest_pause_ms: client.map(|it| it.longest_ms),
-            ..Ending::default()
+            steady_window: self.has_window()?,
+            ..unended.ending(cause, planned, records.client())
         })
+    }
+
+    /// Whether the load was steady by construction. Runs of versions without a window do not name
+    /// a hold.
+    pub fn has_window(&self) -> Result<bool, StorageError> {
+        let opening = Opening::of(&self.scenario()?.load, None);
+        Ok(opening.is_some() && self.options()?.load.hold.is_some())
     }
 
     fn write_json(&self, name: &str, value: &impl Serialize) -> Result<(), StorageError> {
@@ -403,17 +422,30 @@ impl RunDir {
     fn read_text(&self, name: &str) -> Result<String, StorageError> {
         let path = self.path.join(name);
         let bytes = whole_file::read(&path)?;
-        if Sums::of(&self.path)?.is_some_and(|sums| !sums.hold(name, &bytes)) {
+        if self
+            .sums(name)?
+            .is_some_and(|sums| !sums.hold(name, &bytes))
+        {
             return Err(StorageError::Altered { path });
         }
         String::from_utf8(bytes).map_err(|_| StorageError::damaged(&path, "it is not UTF-8 text"))
     }
 
     fn check_hash(&self, name: &str) -> Result<(), StorageError> {
-        match Sums::of(&self.path)? {
+        match self.sums(name)? {
             Some(sums) => sums.check(&self.path, name),
             None => Ok(()),
         }
+    }
+
+    /// The hashes, that of this file among them: a name that is damaged must not excuse its file.
+    /// What is written after the seal may have none, where the process died then.
+    fn sums(&self, name: &str) -> Result<Option<Sums>, StorageError> {
+        let sums = Sums::of(&self.path)?;
+        if let Some(sums) = sums.as_ref().filter(|_| ![ENDING, SUMMARY].contains(&name)) {
+            sums.require(&self.path, name)?;
+        }
+        Ok(sums)
     }
 }
 

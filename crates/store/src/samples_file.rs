@@ -1,7 +1,7 @@
 //! Samples as JSON Lines with checksums that are only appended to.
 
 use crate::error::StorageError;
-use crate::summed_lines::{self, LineWriter};
+use crate::summed_lines::{self, LineWriter, SummedLines};
 use inferometer_core::server::Sample;
 use std::fs::File;
 use std::path::Path;
@@ -17,6 +17,33 @@ pub fn read_samples(path: &Path) -> Result<Vec<Sample>, StorageError> {
     let mut samples = samples?;
     samples.sort_by_key(|sample| sample.at);
     Ok(samples)
+}
+
+/// The samples of a run that goes on.
+#[derive(Debug)]
+pub struct GrowingSamples {
+    lines: SummedLines<Sample>,
+    /// Those so far, in order of their time.
+    samples: Vec<Sample>,
+}
+
+impl GrowingSamples {
+    pub fn open(path: &Path) -> Result<Self, StorageError> {
+        Ok(GrowingSamples {
+            lines: SummedLines::open(path, LONGEST_LINE)?,
+            samples: Vec::new(),
+        })
+    }
+
+    /// All of them, with what was written since the last look.
+    pub fn all(&mut self) -> Result<&[Sample], StorageError> {
+        self.lines.grow()?;
+        while let Some(sample) = self.lines.next()? {
+            self.samples.push(sample);
+        }
+        self.samples.sort_by_key(|sample| sample.at);
+        Ok(&self.samples)
+    }
 }
 
 #[cfg(test)]
@@ -51,7 +78,19 @@ mod tests {
         writer.push(&sooner).unwrap();
         let torn = b"\xff\xfe\n{\"at_ns\": 30, \"engi";
         writer.file.write_all(torn).unwrap();
-        assert_eq!(read_samples(&path).unwrap(), [sooner, later]);
+        assert_eq!(
+            read_samples(&path).unwrap(),
+            [sooner.clone(), later.clone()]
+        );
+        let mut growing = GrowingSamples::open(&path).unwrap();
+        assert_eq!(growing.all().unwrap(), [sooner.clone(), later.clone()]);
+        let newest = Sample {
+            at: Offset(15),
+            ..sooner.clone()
+        };
+        writer.file.write_all(b"ne\n").unwrap();
+        writer.push(&newest).unwrap();
+        assert_eq!(growing.all().unwrap(), [sooner, newest, later]);
         let text = std::fs::read_to_string(&path);
         assert!(text.is_err() || !text.unwrap().contains("null"));
     }

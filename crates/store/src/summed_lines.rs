@@ -2,12 +2,12 @@
 //! that is torn or damaged: the last one may be cut by a full disk or a killed process.
 
 use crate::error::StorageError;
-use crate::whole_file;
+use crate::growing_lines::GrowingLines;
 use inferometer_core::summed_json::{SumCheck, end_object};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::File;
-use std::io::{BufRead, BufReader, BufWriter, Read, Write};
+use std::io::{BufWriter, Write};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
@@ -62,24 +62,54 @@ pub(crate) fn read<T: DeserializeOwned>(
     path: &Path,
     longest: u64,
 ) -> Result<impl Iterator<Item = Result<T, StorageError>> + use<T>, StorageError> {
-    let path = path.to_owned();
-    let mut reader = BufReader::new(whole_file::open(&path)?);
-    let mut line = Vec::new();
-    let mut check = SumCheck::default();
-    Ok(std::iter::from_fn(move || {
-        loop {
-            line.clear();
-            let mut bounded = reader.by_ref().take(longest);
-            match bounded.read_until(b'\n', &mut line) {
-                Ok(0) => return None,
-                Ok(_) => {}
-                Err(error) => return Some(Err(StorageError::io("read", &path, error))),
-            }
-            if check.passes(&mut line)
-                && let Ok(value) = serde_json::from_slice(&line)
-            {
-                return Some(Ok(value));
+    let mut lines = SummedLines::open(path, longest)?;
+    Ok(std::iter::from_fn(move || match lines.next() {
+        Ok(None) => lines.torn().map(Ok),
+        next => next.transpose(),
+    }))
+}
+
+/// The values of such a file, as it grows.
+#[derive(Debug)]
+pub(crate) struct SummedLines<T> {
+    lines: GrowingLines,
+    check: SumCheck,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T: DeserializeOwned> SummedLines<T> {
+    pub(crate) fn open(path: &Path, longest: u64) -> Result<Self, StorageError> {
+        Ok(SummedLines {
+            lines: GrowingLines::open(path, longest)?,
+            check: SumCheck::default(),
+            of: PhantomData,
+        })
+    }
+
+    /// From now on also what was appended since.
+    pub(crate) fn grow(&mut self) -> Result<(), StorageError> {
+        self.lines.grow()
+    }
+
+    /// The next value of a whole line.
+    pub(crate) fn next(&mut self) -> Result<Option<T>, StorageError> {
+        while let Some(line) = self.lines.next()? {
+            let value = value(&mut self.check, line);
+            if value.is_some() {
+                return Ok(value);
             }
         }
-    }))
+        Ok(None)
+    }
+
+    /// That of a last line without its line feed.
+    fn torn(&mut self) -> Option<T> {
+        value(&mut self.check, self.lines.rest()?)
+    }
+}
+
+/// What a line says; nothing if it is damaged.
+pub(crate) fn value<T: DeserializeOwned>(check: &mut SumCheck, line: &mut Vec<u8>) -> Option<T> {
+    let intact = check.passes(line);
+    intact.then(|| serde_json::from_slice(line).ok()).flatten()
 }

@@ -47,6 +47,7 @@ fn look(path: &Path, depth: usize, found: &mut Vec<Verified>) {
     }
     files.extend(summed_files(path));
     files.extend(lost_probes(path).into_iter().map(Err));
+    files.extend(lost_trials(path).into_iter().map(Err));
     if !files.is_empty() {
         found.push(Verified {
             path: path.to_owned(),
@@ -143,6 +144,24 @@ fn lost_probes(path: &Path) -> Vec<StorageError> {
     let found = found.unwrap_or_default();
     let probes = found["probes"].as_array().into_iter().flatten();
     let lost = probes.filter_map(|probe| lost(path, probe["directory"].as_str()?));
+    lost.collect()
+}
+
+/// Trials of a study that were measured and whose runs are gone.
+fn lost_trials(path: &Path) -> Vec<StorageError> {
+    let lines = json_lines::read::<serde_json::Value>(&path.join(STUDY_FILE)).unwrap_or_default();
+    let ended = lines.iter().map(|line| &line["ended"]);
+    let lost = ended
+        .filter(|trial| trial["state"] == "done")
+        .filter_map(|trial| {
+            let folder = path.join(format!("trials/{:03}", trial["id"].as_u64()?));
+            let measured = trial["measurements"].as_array()?.len();
+            let left = inside(&folder).len();
+            (left < measured).then(|| {
+                let why = format!("of its {measured} measurements {left} are left");
+                StorageError::damaged(&folder, why)
+            })
+        });
     lost.collect()
 }
 
@@ -245,5 +264,27 @@ mod tests {
         fs::write(import.join(IMPORT_FILE), object.to_string()).unwrap();
         let found = verify(&import);
         assert!(matches!(found[0].state, Integrity::Unhashed), "{found:?}");
+    }
+
+    #[test]
+    fn a_trial_whose_runs_are_gone_is_damage() {
+        let folder = tempfile::tempdir().unwrap();
+        let study = folder.path().join(STUDY_FILE);
+        let mut trials = JsonLines::open(study).unwrap().unwrap();
+        for line in [
+            json!({"proposed": {"id": 0}}),
+            json!({"ended": {"id": 0, "state": "done", "measurements": [{}, {}]}}),
+            json!({"ended": {"id": 1, "state": "refused", "measurements": []}}),
+        ] {
+            trials.append(&line).unwrap();
+        }
+        let state = || verify(folder.path()).remove(0).state;
+        for name in ["concurrency-8", "concurrency-16"] {
+            let told = format!("{:?}", state());
+            assert!(told.contains("trials/000"), "{told}");
+            fs::create_dir_all(folder.path().join("trials/000").join(name)).unwrap();
+        }
+        let whole = state();
+        assert!(matches!(whole, Integrity::Intact { files: 1 }), "{whole:?}");
     }
 }

@@ -8,6 +8,7 @@ mod complete;
 pub mod hostile;
 pub mod punctuation;
 pub mod secret;
+pub mod user_file;
 
 pub use complete::fault;
 

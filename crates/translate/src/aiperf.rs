@@ -1,6 +1,7 @@
 //! `aiperf profile`.
 
 use super::address::{answers_with_items, base_of, push_endpoint};
+use super::media;
 use super::translator::{TranslateError, Translator, normal, seconds, uniform};
 
 pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateError> {
@@ -18,10 +19,14 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
         "huggingface_generate" | "ollama_generate" | "generate" => Some("generate"),
         "anthropic_messages" | "messages" => Some("messages"),
         "nim_embeddings" => Some("embeddings"),
+        "audio_transcription" => Some("transcriptions"),
         _ => None,
     };
     match api {
         Some(api) => translator.push("api", api),
+        None if matches!(&*kind, "raw" | "template") => translator.lacks(format!(
+            "--endpoint-type {kind}: give the body to --raw-body, with {{prompt}} where the text goes, and --api raw with --raw-text PATH"
+        )),
         None => translator.lacks(format!(
             "--endpoint-type {kind}: choose what is measured with --api (docs/endpoints.md)"
         )),
@@ -38,6 +43,10 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
     }
     translator.push_some("batch-size", batch.filter(|_| items));
     translator.copy("model", "model|model-names|m");
+    if (translator.value("model-selection-strategy")).is_some_and(|how| how != "random") {
+        translator
+            .differs("each session draws its model here, all as often; they do not take turns");
+    }
     translator.copy_headers("header|h");
     translator.drop_key("api-key");
     load(translator)?;
@@ -110,15 +119,13 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
     } else {
         translator.push("output-tokens", "free");
     }
-    let side = |name: &str, translator: &mut Translator| translator.real(name);
-    let width = side("image-width-mean", translator)?;
-    let height = side("image-height-mean", translator)?;
-    let images = translator.count("batch-size-image|image-batch-size")?;
-    if let (Some(width), Some(height)) = (width, height) {
-        let count = images.unwrap_or(1);
-        translator.push("images", format!("n={count},size={width}x{height}"));
+    media::of_aiperf(translator)?;
+    if api == Some("transcriptions") {
+        // A sound is all that is asked.
+        for text in ["input-tokens", "prefix-tokens", "prefix-groups"] {
+            translator.leave_out(text);
+        }
     }
-    push_sounds(translator)?;
     let rate = translator.real("request-cancellation-rate")?;
     let delay = translator
         .real("request-cancellation-delay")?
@@ -283,25 +290,4 @@ fn objectives(translator: &mut Translator) {
             translator.push("slo", format!("{ours}={limit}ms"));
         }
     }
-}
-
-/// Sounds beside the text of a chat: of a mean length, which spreads by its deviation.
-fn push_sounds(translator: &mut Translator) -> Result<(), TranslateError> {
-    let mean = translator.real("audio-length-mean")?;
-    let deviation = translator.real("audio-length-stddev")?;
-    let count = translator.count("batch-size-audio|audio-batch-size")?;
-    if let Some(mean) = mean.filter(|mean| *mean > 0.0) {
-        let count = count.unwrap_or(1);
-        let mean = mean.round().max(1.0);
-        // As wide as a normal distribution of that deviation.
-        let half = (deviation.unwrap_or(0.0) * 3.0_f64.sqrt()).round();
-        let seconds = match half {
-            0.0 => mean.to_string(),
-            half => format!("uniform({},{})", (mean - half).max(1.0), mean + half),
-        };
-        translator.push("audio", format!("n={count},seconds={seconds}"));
-        translator.differs("sounds are WAV of 16 kHz and 16 bits, of whole seconds, and their lengths are spread evenly");
-    }
-    translator.skip("audio-format|audio-sample-rates|audio-depths|audio-num-channels");
-    Ok(())
 }

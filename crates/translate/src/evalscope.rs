@@ -61,13 +61,7 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
     }
     translator.copy("label", "name");
     translator.copy_count("seed", "seed")?;
-    if translator.flag("sla-auto-tune") {
-        translator.lacks("--sla-auto-tune: use inferometer capacity with --slo");
-        translator.skip(
-            "sla-variable|sla-params|sla-num-runs|sla-upper-bound|sla-lower-bound|\
-             sla-fixed-parallel|sla-number-multiplier",
-        );
-    }
+    search(translator);
     translator.skip(
         "log-every-n-query|debug|visualizer|wandb-api-key|swanlab-api-key|outputs-dir|\
          no-timestamp|no-test-connection|db-commit-interval|queue-size-multiplier|\
@@ -76,6 +70,69 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
     );
     translator.differs("EvalScope's percentiles are values at a rank, ours are interpolated");
     Ok(())
+}
+
+/// The search for the highest load that meets objectives.
+fn search(translator: &mut Translator) {
+    let is_search = translator.flag("sla-auto-tune");
+    if let Some(asked) = translator.value("sla-params") {
+        objectives(translator, &asked);
+    }
+    let over = match translator.value("sla-variable").as_deref() {
+        Some("rate") => "rate",
+        _ => "concurrency",
+    };
+    if is_search {
+        translator.lacks(format!(
+            "--sla-auto-tune: type capacity in place of run or sweep, and --over {over} in place of its levels"
+        ));
+    }
+    translator.skip(
+        "sla-num-runs|sla-upper-bound|sla-lower-bound|sla-fixed-parallel|sla-number-multiplier",
+    );
+}
+
+/// `[{"p99_ttft": "<=2s", "avg_tpot": "<50ms"}]`: groups are searched for one after the other.
+fn objectives(translator: &mut Translator, asked: &str) {
+    let groups = match serde_json::from_str(asked) {
+        Ok(Value::Array(groups)) => groups,
+        Ok(group @ Value::Object(_)) => vec![group],
+        _ => Vec::new(),
+    };
+    let Some(Value::Object(criteria)) = groups.first() else {
+        return translator.lacks(format!("--sla-params {asked}: write --slo ttft.p99=2s"));
+    };
+    for (name, criterion) in criteria {
+        match objective(name, criterion) {
+            Some(slo) => translator.push("slo", slo),
+            None => translator.lacks(format!(
+                "--sla-params {name} {criterion}: objectives are upper limits of times with their unit, as in --slo ttft.p99=2s"
+            )),
+        }
+    }
+    if groups.len() > 1 {
+        translator.lacks("--sla-params: of several groups the first; search for the others, too");
+    }
+}
+
+/// Bare numbers are in the unit of that version's report, which a command does not tell.
+fn objective(name: &str, criterion: &Value) -> Option<String> {
+    let (statistic, metric) = name.split_once('_')?;
+    let metric = match metric {
+        "latency" => "e2e",
+        "ttft" | "tpot" => metric,
+        _ => return None,
+    };
+    let statistic = match statistic {
+        "avg" => "mean",
+        "p50" | "p90" | "p99" => statistic,
+        _ => return None,
+    };
+    let limit = criterion.as_str()?.trim();
+    let limit = limit.trim_start_matches(['<', '=', '≤']).trim();
+    let digits = limit.trim_end_matches("ms").trim_end_matches('s').trim();
+    let is_time = limit.ends_with('s') && digits.parse::<f64>().is_ok_and(|it| it > 0.0);
+    is_time.then(|| format!("{metric}.{statistic}={}", limit.replace(' ', "")))
 }
 
 fn load(translator: &mut Translator) -> Result<(), TranslateError> {
@@ -212,17 +269,44 @@ fn work(translator: &mut Translator) -> Result<(), TranslateError> {
         }
         return Ok(());
     }
+    let of = |file: &str| Some(file.to_owned());
     let (format, hub) = match name.as_str() {
-        "openqa" => ("openqa", Some("HC3-Chinese/open_qa.jsonl")),
-        "longalpaca" => ("instruct", Some("LongAlpaca-12k/LongAlpaca-12k.json")),
+        "openqa" => ("openqa", of("AI-ModelScope/HC3-Chinese/open_qa.jsonl")),
+        "longalpaca" => (
+            "instruct",
+            of("AI-ModelScope/LongAlpaca-12k/LongAlpaca-12k.json"),
+        ),
         "line_by_line" | "custom" => ("line", None),
+        "custom_multi_turn" => {
+            translator.lacks("--dataset custom_multi_turn: its lines are lists; write {\"messages\": […]} in each, as jq -c '{messages: .}' FILE does");
+            ("conversations", None)
+        }
+        name if name.starts_with("share_gpt") => {
+            let format = match name.ends_with("multi_turn") {
+                true => "conversations",
+                false => {
+                    translator.differs("of each conversation the first question is asked; EvalScope asks the last, with all before it");
+                    "sharegpt"
+                }
+            };
+            let language = if name.contains("_zh") { "zh" } else { "en" };
+            (
+                format,
+                Some(format!("swift/sharegpt/common_{language}_70k.jsonl")),
+            )
+        }
         other => {
             translator.lacks_dataset("dataset", other);
             ("auto", None)
         }
     };
-    let hub = hub.map(|file| format!("ms://datasets/AI-ModelScope/{file}"));
+    let hub = hub.map(|file| format!("ms://datasets/{file}"));
     translator.push_data(path.or(hub), format);
+    if format == "conversations" {
+        translator.flag("multi-turn");
+        translator.copy_count("turns", "max-turns")?;
+        translator.differs("--requests counts turns; EvalScope's --number counts conversations");
+    }
     let length = |length: u64| format!("{length}{unit}");
     translator.push_some("min-prompt", min.filter(|length| *length > 0).map(length));
     translator.push_some("max-prompt", max.map(length));

@@ -1,6 +1,7 @@
 //! `guidellm benchmark`, and `guidellm run` of today, whose options are `kind=NAME,key=value`.
 
 use super::address::{answers_with_items, api_of, push_api, push_endpoint};
+use super::media;
 use super::translator::{TranslateError, Translator, normal, seconds};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -187,21 +188,30 @@ fn push_limits(translator: &mut Translator) -> Result<(), TranslateError> {
 }
 
 fn push_data(translator: &mut Translator) {
-    match translator.value("data") {
-        Some(data) if data.contains("prompt_tokens") => lengths(translator, &data),
-        Some(data) if fields(&data).contains_key("path") => {
-            let mut own = fields(&data);
-            translator.push_some("data", own.remove("path"));
-            tell_left(translator, "data", own, "kind");
+    // Text and pictures may be given side by side.
+    for data in translator.options.all("data") {
+        let mut own = fields(&data);
+        let kind = own.get("kind").cloned().unwrap_or_default();
+        match kind.as_str() {
+            "synthetic_image" | "synthetic_video" => {
+                media::of_guidellm(translator, &kind, |name| own.remove(name));
+                answers(translator, &mut own);
+                let not_needed = "kind|seed|format|content|jpeg_quality|video_bitrate";
+                tell_left(translator, "data", own, not_needed);
+            }
+            _ if data.contains("prompt_tokens") => lengths(translator, &data),
+            _ if own.contains_key("path") => {
+                translator.push_some("data", own.remove("path"));
+                tell_left(translator, "data", own, "kind");
+            }
+            _ if data.contains('.') => translator.push("data", data),
+            _ => {
+                translator.lacks(format!(
+                    "--data {data}: give a file, or hf://datasets/{data}/FILE"
+                ));
+                translator.push("data", "FILE");
+            }
         }
-        Some(path) if path.contains('.') => translator.push("data", path),
-        Some(name) => {
-            translator.lacks(format!(
-                "--data {name}: give a file, or hf://datasets/{name}/FILE"
-            ));
-            translator.push("data", "FILE");
-        }
-        None => {}
     }
 }
 
@@ -258,22 +268,8 @@ fn list(text: &str) -> Vec<String> {
 /// `prompt_tokens=256,output_tokens=128`, or the same as JSON.
 fn lengths(translator: &mut Translator, text: &str) {
     let mut own = fields(text);
-    for (theirs, ours) in [
-        ("prompt_tokens", "input-tokens"),
-        ("output_tokens", "output-tokens"),
-    ] {
-        let mut number = |name: &str| own.remove(name)?.trim().parse::<f64>().ok();
-        let deviation = number(&format!("{theirs}_stdev"));
-        if let Some(mean) = number(theirs) {
-            translator.push(ours, normal(mean, deviation));
-        }
-        let bounds = ["min", "max"].map(|end| number(&format!("{theirs}_{end}")));
-        if bounds.iter().any(Option::is_some) {
-            translator.lacks(format!(
-                "--data {theirs}_min and {theirs}_max: normal(MEAN,DEVIATION) is cut at 1 only"
-            ));
-        }
-    }
+    push_length(translator, &mut own, "prompt_tokens", "input-tokens");
+    answers(translator, &mut own);
     let mut prefix = |name: &str| own.remove(name)?.trim().parse::<u64>().ok();
     let (prefix, groups) = (prefix("prefix_tokens"), prefix("prefix_count"));
     if let Some(prefix) = prefix.filter(|prefix| *prefix > 0) {
@@ -285,4 +281,23 @@ fn lengths(translator: &mut Translator, text: &str) {
     let turns = own.remove("turns").filter(|turns| turns != "1");
     translator.push_some("turns", turns);
     tell_left(translator, "data", own, "kind|source|samples");
+}
+
+fn answers(translator: &mut Translator, own: &mut Fields) {
+    push_length(translator, own, "output_tokens", "output-tokens");
+}
+
+/// A mean length with its deviation.
+fn push_length(translator: &mut Translator, own: &mut Fields, theirs: &str, ours: &str) {
+    let mut number = |name: &str| own.remove(name)?.trim().parse::<f64>().ok();
+    let deviation = number(&format!("{theirs}_stdev"));
+    if let Some(mean) = number(theirs) {
+        translator.push(ours, normal(mean, deviation));
+    }
+    let bounds = ["min", "max"].map(|end| number(&format!("{theirs}_{end}")));
+    if bounds.iter().any(Option::is_some) {
+        translator.lacks(format!(
+            "--data {theirs}_min and {theirs}_max: normal(MEAN,DEVIATION) is cut at 1 only"
+        ));
+    }
 }

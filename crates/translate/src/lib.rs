@@ -5,6 +5,7 @@ mod address;
 mod aiperf;
 mod evalscope;
 mod guidellm;
+mod media;
 mod mindie;
 mod options;
 mod sglang;
@@ -12,6 +13,7 @@ mod sglang;
 mod tests;
 mod translator;
 mod vllm;
+mod vllm_sweep;
 
 pub use options::{GivenOption, Options};
 pub use translator::{TranslateError, Translation};
@@ -19,8 +21,11 @@ pub use translator::{TranslateError, Translation};
 use inferometer_catalog::engine::words::split;
 use translator::{Client, Translator};
 
+/// What a file holds that a command line names; absent if it cannot be read.
+pub type ReadFile<'a> = &'a dyn Fn(&str) -> Option<String>;
+
 /// Translates a command line, given as one text or as words.
-pub fn translate(words: &[String]) -> Result<Translation, TranslateError> {
+pub fn translate(words: &[String], read: ReadFile<'_>) -> Result<Translation, TranslateError> {
     let words = match words {
         [] => return Err(TranslateError::Empty),
         [text] => split(text.trim().trim_start_matches(['$', '>']))?,
@@ -29,13 +34,23 @@ pub fn translate(words: &[String]) -> Result<Translation, TranslateError> {
     if words.is_empty() {
         return Err(TranslateError::Empty);
     }
-    let Some((client, first_option)) = recognise(&words) else {
+    match sweep_options(&words) {
+        Some(options) => vllm_sweep::translate(options, read),
+        None => single(&words),
+    }
+}
+
+/// A command that measures one load, or several by its own options.
+fn single(words: &[String]) -> Result<Translation, TranslateError> {
+    let Some((client, first_option)) = recognise(words) else {
         let shown = &words[..words.len().min(4)];
         return Err(TranslateError::UnknownTool(shown.join(" ")));
     };
     let mut translator = Translator::new(Options::parse(&words[first_option..]));
     match client {
-        Client::Vllm | Client::VllmScript => vllm::translate(&mut translator, client)?,
+        Client::Vllm | Client::VllmScript | Client::VllmSweep => {
+            vllm::translate(&mut translator, client)?;
+        }
         Client::Evalscope => evalscope::translate(&mut translator)?,
         Client::Sglang => sglang::translate(&mut translator)?,
         Client::Mindie => mindie::translate(&mut translator)?,
@@ -43,6 +58,18 @@ pub fn translate(words: &[String]) -> Result<Translation, TranslateError> {
         Client::Guidellm => guidellm::translate(&mut translator)?,
     }
     Ok(translator.finish(client))
+}
+
+/// The options of `vllm bench sweep serve`.
+fn sweep_options(words: &[String]) -> Option<Options> {
+    let begins = |four: &[String]| {
+        let [program, rest @ ..] = four else {
+            return false;
+        };
+        program.rsplit('/').next() == Some("vllm") && rest == ["bench", "sweep", "serve"]
+    };
+    let at = words.windows(4).position(begins)?;
+    Some(Options::parse(&words[at + 4..]))
 }
 
 /// Whose command it is, and where its options begin. Whatever starts it (python, env, nohup,

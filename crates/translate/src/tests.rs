@@ -1,7 +1,7 @@
 use super::*;
 
 fn ours(line: &str) -> Translation {
-    translate(&[line.to_owned()]).unwrap_or_else(|error| panic!("{line}: {error}"))
+    translate(&[line.to_owned()], &|_| None).unwrap_or_else(|error| panic!("{line}: {error}"))
 }
 
 fn text(translation: &Translation) -> String {
@@ -32,7 +32,7 @@ fn pasted_lines_keep_their_quotes_and_continuations() {
     let words: Vec<String> = ["evalscope", "perf", "--parallel", "2"]
         .map(str::to_owned)
         .into();
-    assert!(text(&translate(&words).unwrap()).contains("--concurrency 2"));
+    assert!(text(&translate(&words, &|_| None).unwrap()).contains("--concurrency 2"));
 }
 
 #[test]
@@ -73,13 +73,15 @@ fn what_is_no_benchmark_is_refused_in_one_line() {
         "vllm bench serve --num-prompts many",
         "vllm bench serve 'open",
     ] {
-        let error = translate(&[line.to_owned()]).unwrap_err().to_string();
+        let error = translate(&[line.to_owned()], &|_| None)
+            .unwrap_err()
+            .to_string();
         assert!(
             !error.contains('\n') && !error.is_empty(),
             "{line}: {error}"
         );
     }
-    assert_eq!(translate(&[]), Err(TranslateError::Empty));
+    assert_eq!(translate(&[], &|_| None), Err(TranslateError::Empty));
 }
 
 #[test]
@@ -189,6 +191,23 @@ fn evalscopes_other_apis_have_nothing_about_tokens_and_its_shares_are_counted() 
 }
 
 #[test]
+fn evalscopes_conversations_and_objectives_are_ours() {
+    let found = ours(
+        "evalscope perf --url http://h:1/v1/chat/completions --model m --parallel 4 --number 40 --dataset share_gpt_zh_multi_turn --multi-turn --max-turns 4 --max-tokens 64 --sla-auto-tune --sla-variable rate --sla-params '[{\"p99_ttft\":\"<=2s\",\"avg_tpot\":\"< 50ms\",\"tps\":\"max\"}]'",
+    );
+    let text = text(&found);
+    assert!(
+        text.contains("--data ms://datasets/swift/sharegpt/common_zh_70k.jsonl --data-format conversations --turns 4"),
+        "{found:?}"
+    );
+    assert!(text.contains("--slo ttft.p99=2s"), "{found:?}");
+    assert!(text.contains("--slo tpot.mean=50ms"), "{found:?}");
+    assert!(any(&found.not_expressed, "--over rate"), "{found:?}");
+    assert!(any(&found.not_expressed, "tps"), "{found:?}");
+    assert!(!any(&found.not_expressed, "--multi-turn"), "{found:?}");
+}
+
+#[test]
 fn guidellms_streams_prefixes_seeds_and_objectives_are_ours() {
     let found = ours(
         "guidellm benchmark --target http://h:1 --profile throughput --rate 16 --request-format text_completions --data prompt_tokens=60,output_tokens=20,prefix_tokens=20,prefix_count=2 --seed kind=static,seed=9 --metrics '{\"kind\":\"generative\",\"slo\":{\"ttft_ms\":200}}'",
@@ -207,5 +226,81 @@ fn turns_and_adapters_of_sglang_are_ours() {
     assert!(
         text(&found).contains("--turns 3 --requests 18"),
         "{found:?}"
+    );
+}
+
+/// A sweep with these settings of the server and of the client.
+fn swept(serve: &str, bench: &str, more: &str) -> Translation {
+    let line = format!(
+        "vllm bench sweep serve --serve-cmd 'vllm serve m --port 8123' --bench-cmd 'vllm bench serve --model m --dataset-name random --random-input-len 64 --request-rate inf --num-prompts 100' --serve-params serve.json --bench-params bench.json -o results {more}"
+    );
+    let read = |path: &str| {
+        Some(match path {
+            "serve.json" => serve.to_owned(),
+            _ => bench.to_owned(),
+        })
+    };
+    translate(&[line], &read).unwrap()
+}
+
+#[test]
+fn a_sweep_of_vllm_becomes_ours_with_its_axes() {
+    let serve = r#"[{"max_num_seqs": 32, "enable_prefix_caching": false}, {"max_num_seqs": 64, "enable_prefix_caching": false}]"#;
+    let bench = r#"{"low": {"max_concurrency": 8, "num_prompts": 80}, "mid": {"max-concurrency": 16, "num_prompts": 160}}"#;
+    let found = swept(serve, bench, "--num-runs 5");
+    // Both loads with both servers, but no load with the requests of another.
+    let zipped = text(&found);
+    for expected in [
+        "sweep --engine-flag enable-prefix-caching=false --engine-flag max-num-seqs=32,32,64,64 ",
+        " --requests 80,160,80,160 --concurrency 8,16,8,16 ",
+        " --zip --repeat 5 -- vllm serve m --port 8123",
+    ] {
+        assert!(zipped.contains(expected), "{zipped}");
+    }
+    assert!(found.not_expressed.is_empty(), "{found:?}");
+    assert_eq!(found.not_needed, ["-o"]);
+    let lengths = r#"[{"random_input_len": 128, "random_output_len": 32}, {"random_input_len": 256, "random_output_len": 32}]"#;
+    let product = text(&swept(serve, lengths, ""));
+    assert!(
+        product.contains("max-num-seqs=32,64 ") && !product.contains("--zip"),
+        "{product}"
+    );
+    assert!(
+        product.contains("--input-tokens 128,256 --output-tokens 32 "),
+        "{product}"
+    );
+    assert!(product.contains("--repeat 3 --"), "{product}");
+    let linked = text(&swept(
+        serve,
+        r#"[{"max_concurrency": 32}, {"max_concurrency": 64}]"#,
+        "--link-vars max_num_seqs=max_concurrency",
+    ));
+    assert!(
+        linked.contains("max-num-seqs=32,64") && linked.contains("--concurrency 32,64"),
+        "{linked}"
+    );
+    assert!(linked.contains("--zip"), "{linked}");
+}
+
+#[test]
+fn settings_of_a_sweep_that_are_no_axes_are_named() {
+    let mixed = swept(
+        "[{}]",
+        r#"[{"max_concurrency": 8}, {"request_rate": 3}]"#,
+        "",
+    );
+    assert!(
+        any(&mixed.not_expressed, "differ in more than values"),
+        "{mixed:?}"
+    );
+    assert!(text(&mixed).contains("--concurrency 8"), "{mixed:?}");
+    let unread = swept("max_num_seqs: 3", "[{}]", "--after-bench-cmd true");
+    assert!(
+        any(&unread.not_expressed, "--serve-params serve.json"),
+        "{unread:?}"
+    );
+    assert!(
+        any(&unread.not_expressed, "--after-bench-cmd"),
+        "{unread:?}"
     );
 }

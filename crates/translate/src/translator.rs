@@ -25,7 +25,7 @@ pub enum TranslateError {
     #[error("the command line cannot be read: {0}")]
     Split(#[from] SplitError),
     #[error(
-        "'{0}' is not a known benchmark; known are: vllm bench serve, benchmark_serving.py, evalscope perf, sglang.bench_serving, MindIE's benchmark, aiperf profile, guidellm run and benchmark"
+        "'{0}' is not a known benchmark; known are: vllm bench serve and vllm bench sweep serve, benchmark_serving.py, evalscope perf, sglang.bench_serving, MindIE's benchmark, aiperf profile, guidellm run and benchmark"
     )]
     UnknownTool(String),
     #[error("--{name} {value} is not {expected}")]
@@ -41,6 +41,8 @@ pub enum TranslateError {
 pub(super) enum Client {
     #[strum(serialize = "vllm bench serve")]
     Vllm,
+    #[strum(serialize = "vllm bench sweep serve")]
+    VllmSweep,
     /// What it was before.
     #[strum(serialize = "benchmark_serving.py")]
     VllmScript,

@@ -1,6 +1,7 @@
 //! `vllm bench serve`, and `benchmark_serving.py` of 2023 and 2024.
 
 use super::address::{answers_with_items, api_of, push_api, push_host};
+use super::media;
 use super::translator::{Client, TranslateError, Translator, uniform};
 use serde_json::Value;
 
@@ -22,9 +23,19 @@ pub(super) fn translate(translator: &mut Translator, client: Client) -> Result<(
         (None, None) if backend.contains("chat") => "chat",
         (None, None) => "completions",
     };
+    let items = answers_with_items(api);
     match path.filter(|_| by_backend(&backend).is_none()) {
         Some(path) => push_api(translator, &path),
         None => translator.push("api", api),
+    }
+    if items
+        && ["chat", "clip", "vlm2vec", "infinity"]
+            .iter()
+            .any(|form| backend.contains(form))
+    {
+        translator.lacks(format!(
+            "--backend {backend}: texts are sent as /v1/embeddings takes them; for messages with images give rows that are whole bodies (--data-format line)"
+        ));
     }
     if translator.flag("insecure") {
         translator.switch("insecure");
@@ -37,8 +48,11 @@ pub(super) fn translate(translator: &mut Translator, client: Client) -> Result<(
         .map(|names| names.join(","))
         .filter(|names| !names.is_empty());
     translator.push_some("model", adapters.or(model));
+    if (translator.value("lora-assignment")).is_some_and(|how| how != "random") {
+        translator
+            .differs("each session draws its adapter here, all as often; they do not take turns");
+    }
     translator.copy_headers("header");
-    let items = answers_with_items(api);
     if api == "transcriptions" {
         sounds(translator)?;
     } else {
@@ -83,7 +97,7 @@ fn work(translator: &mut Translator, items: bool, client: Client) -> Result<(), 
     let usual = if path.is_some() { "sharegpt" } else { "random" };
     let mut name = translator.value_or("dataset-name", usual);
     if name == "random-mm" {
-        push_images(translator)?;
+        media::of_vllm(translator)?;
         name = "random".to_owned();
     }
     let output = translator.count("output-len")?;
@@ -131,7 +145,7 @@ fn work(translator: &mut Translator, items: bool, client: Client) -> Result<(), 
             translator.push_some("output-tokens", output);
             translator.differs("rows are drawn by our own seed, so they differ from vLLM's");
         }
-        "custom" => {
+        "custom" | "custom_mm" => {
             translator.push_data(path, "custom");
             if shuffles {
                 translator.switch("shuffle");
@@ -141,7 +155,9 @@ fn work(translator: &mut Translator, items: bool, client: Client) -> Result<(), 
             let own = output.map(|output| output as f64).or(own);
             let own = own.unwrap_or(256.0);
             translator.push_some("output-tokens", (own >= 0.0).then_some(own));
-            if !translator.flag("skip-chat-template") {
+            if name == "custom_mm" {
+                translator.differs("vLLM sends only the first of image_files; here all are sent, and names are meant from the folder of the file");
+            } else if !translator.flag("skip-chat-template") {
                 translator.differs("vLLM lays the model's chat template around each prompt of a custom data set, also for completions, unless --skip-chat-template is given");
             }
             if translator.flag("no-oversample") {
@@ -204,28 +220,6 @@ fn sounds(translator: &mut Translator) -> Result<(), TranslateError> {
             .lacks("--disable-shuffle: rows are sent in their order unless --shuffle is given");
     }
     translator.skip("ignore-eos|input-len|asr-max-audio-len-sec|asr-min-audio-len-sec");
-    Ok(())
-}
-
-/// Images of `random-mm`: so many of each request, of sizes (height, width, frames).
-fn push_images(translator: &mut Translator) -> Result<(), TranslateError> {
-    let count = translator.count_or("random-mm-base-items-per-request", 1)?;
-    let usual = "{(256, 256, 1): 0.5, (720, 1280, 1): 0.5}";
-    let buckets = translator.value_or("random-mm-bucket-config", usual);
-    let sizes: Vec<String> = (buckets.split('(').skip(1))
-        .filter_map(|bucket| {
-            let (size, share) = bucket.split_once(')').unwrap_or((bucket, ""));
-            let mut numbers = size.split(',').map(|number| number.trim().parse().ok());
-            let (height, width): (u32, u32) = (numbers.next()??, numbers.next()??);
-            let share = share.trim_start_matches([':', ' ', '"']);
-            let share = share.split([',', '}', ' ']).next().unwrap_or_default();
-            let is_never = share.parse::<f64>().is_ok_and(|share| share == 0.0);
-            (!is_never).then(|| format!("{width}x{height}"))
-        })
-        .collect();
-    translator.push("images", format!("n={count},size={}", sizes.join("|")));
-    translator.differs("sizes are drawn equally often, and videos are left out");
-    translator.skip("random-mm-limit-mm-per-prompt|random-mm-num-mm-items-range-ratio");
     Ok(())
 }
 

@@ -1,10 +1,10 @@
 //! Lengths drawn by seed: from a formula, from a histogram that somebody measured, or prompt
 //! and answer together.
 
-use crate::bounded::read_at_most;
 use crate::weighted::Weighted;
 use inferometer_core::length::{Distribution, LONGEST, LengthSpec};
 use inferometer_core::work::{LengthPair, LengthPairs};
+use inferometer_text::user_file::read_at_most;
 use rand::Rng;
 use std::collections::BTreeMap;
 use std::io;

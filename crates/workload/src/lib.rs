@@ -2,17 +2,15 @@
 //!
 //! A source of prompts is one file that implements [`Prompts`] and one arm in [`Opening::open`].
 
-mod bounded;
 mod continuation;
 pub mod data;
 mod fixed;
-mod images;
 mod length_sampler;
+mod media;
 mod nonce;
 mod open;
 mod output;
 pub mod remote;
-mod sounds;
 pub mod survey;
 mod synthetic;
 #[cfg(test)]
@@ -22,12 +20,11 @@ mod weighted;
 
 pub use continuation::{ContinuationError, Continued, Pieces};
 pub use fixed::Fixed;
-pub use images::{Images, png};
 pub use length_sampler::{LengthError, PairSampler, Sampler};
+pub use media::{Clip, Media, Sketch, mp4, png, wav};
 pub use nonce::{BadNonce, Nonce};
 pub use open::{Opening, Workload, WorkloadError};
 pub use output::OutputLengths;
-pub use sounds::{Sounds, wav};
 pub use synthetic::{Synthetic, SyntheticError, TracePrompts, TraceRow};
 
 pub use inferometer_core::content::Content;

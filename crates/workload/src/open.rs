@@ -3,8 +3,8 @@
 use crate::data::{DataSet, End, Grouped, Selected, Selection, grouped, pieces};
 use crate::tokenizer::{self, CountCache, Tokenizer, TokenizerError};
 use crate::{
-    Content, ContinuationError, Continued, Fixed, Images, LengthError, Nonce, OutputLengths,
-    Pieces, Prompt, Prompts, Sampler, Sounds, Synthetic, SyntheticError, TracePrompts,
+    Content, ContinuationError, Continued, Fixed, LengthError, Media, Nonce, OutputLengths, Pieces,
+    Prompt, Prompts, Sampler, Synthetic, SyntheticError, TracePrompts,
 };
 use inferometer_core::note::Known;
 use inferometer_core::seed::{Dimension, rng};
@@ -38,10 +38,8 @@ pub struct Workload {
     pub outputs: OutputLengths,
     /// Times of arrival by the trace's clock, from the beginning of its window.
     pub arrivals: Option<Vec<Duration>>,
-    /// Images beside the text of each prompt.
-    pub images: Option<Images>,
-    /// Sounds beside it.
-    pub sounds: Option<Sounds>,
+    /// What goes with the text of each prompt.
+    pub media: Media,
     /// The tokenizer that the user chose.
     pub tokenizer: Option<Arc<dyn Tokenizer>>,
     /// What a reader should know.
@@ -68,8 +66,7 @@ pub enum WorkloadError {
 impl Workload {
     /// Number of distinct sessions; absent if every number has its own.
     pub fn distinct(&self) -> Option<u64> {
-        let has_media = self.images.is_some() || self.sounds.is_some();
-        self.prompts.distinct().filter(|_| !has_media)
+        self.prompts.distinct().filter(|_| self.media.is_empty())
     }
 
     /// What the user says in a turn of a session, with the length of the answer to ask for.
@@ -164,12 +161,7 @@ impl Opening<'_> {
             prompts,
             outputs: OutputLengths::new(&work.output, self.seed)?,
             arrivals,
-            images: (work.images.as_ref())
-                .map(|spec| Images::new(spec, self.seed, self.nonce))
-                .transpose()?,
-            sounds: (work.audio.as_ref())
-                .map(|spec| Sounds::new(spec, self.seed, self.nonce))
-                .transpose()?,
+            media: Media::new(&work.media, self.seed, self.nonce)?,
             tokenizer,
             notes,
             free: work.output == Output::Free,

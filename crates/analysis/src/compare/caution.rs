@@ -184,11 +184,25 @@ pub(super) fn different_models(groups: &[Group]) -> Vec<GroupModels> {
     named.map(models).collect()
 }
 
-/// The cards of each group, likewise.
+/// The cards of each group, likewise. A name that says less may be that of the same card.
 pub(super) fn different_devices(groups: &[Group]) -> Vec<GroupDevices> {
-    let named = different(groups, |run| run.system.device.clone()).into_iter();
+    let runs = groups.iter().flat_map(|group| &group.runs);
+    let all: Vec<&String> = runs.filter_map(|run| run.system.device.as_ref()).collect();
+    let least = |name: &String| {
+        let shorter = all.iter().filter(|it| begins_with(name, it));
+        let shortest = shorter.min_by_key(|it| it.len());
+        shortest.map_or(name, |it| *it).clone()
+    };
+    let named = different(groups, |run| run.system.device.as_ref().map(least)).into_iter();
     let devices = |(group, devices)| GroupDevices { group, devices };
     named.map(devices).collect()
+}
+
+/// Whether a name is another one with more words: `a100-80g` and `A100`.
+fn begins_with(name: &str, shorter: &str) -> bool {
+    let (name, shorter) = (name.to_lowercase(), shorter.to_lowercase());
+    let rest = name.strip_prefix(&shorter);
+    rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric()))
 }
 
 /// The requests of each group's runs, where some side's are much longer: a start, a queue that grows
@@ -226,7 +240,15 @@ pub(super) fn different_lengths(groups: &[Group]) -> Vec<GroupLengths> {
 
 #[cfg(test)]
 mod tests {
-    use super::plain;
+    use super::{begins_with, plain};
+
+    #[test]
+    fn a_card_may_be_named_with_its_memory_or_without() {
+        assert!(begins_with("a100-80g", "A100"));
+        assert!(begins_with("H20 (96 GB)", "h20"));
+        assert!(!begins_with("h200", "h20"));
+        assert!(!begins_with("a100-80g", "a100-40g"));
+    }
 
     #[test]
     fn a_model_is_the_same_however_it_is_written() {

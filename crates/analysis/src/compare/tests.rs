@@ -3,7 +3,7 @@ mod imports;
 mod pairing;
 
 use super::*;
-use crate::fold::precision::{Precision, RestsOn};
+use crate::fold::precision::{Precision, RestsOn, Sample};
 use crate::fold::testing::MadeUp;
 use inferometer_core::doubt::{DoubtCode, Severity};
 use inferometer_core::point::GROUP;
@@ -42,11 +42,15 @@ fn run(n: u64, latency_ms: f64, luck: f64, seed: u64) -> RunSample {
         effect: 1.0,
         spread: 0.0,
         streams: 1.0,
+        memory: 0.0,
         weight: 1.0,
     };
     let of = |share: f64| {
-        let values: Vec<f64> = latencies.iter().map(|ms| ms * share).collect();
-        precision.described(&values, None, RestsOn::Requests)
+        let sample = Sample {
+            values: latencies.iter().map(|ms| ms * share).collect(),
+            places: Vec::new(),
+        };
+        precision.described(&sample, None, RestsOn::Requests)
     };
     let batches = precision.batches(RestsOn::Requests).ok();
     let per_s: Vec<f64> = latencies.iter().map(|_| 1e3).collect();

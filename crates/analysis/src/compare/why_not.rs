@@ -124,9 +124,19 @@ impl WhyNot {
         }
     }
 
+    /// The reason alone, as a picture has room for it.
+    pub fn without_remedy(&self) -> Self {
+        let mut reason = self.clone();
+        if let WhyNot::Invalid { remedy, .. } = &mut reason {
+            remedy.clear();
+        }
+        reason
+    }
+
     fn said(&self, lang: Lang, more: usize) -> String {
         let at = |point: &Point| match more {
             0 => point.to_string(),
+            1 => WhyNotText::AndOneMore.with(lang, &[("point", point.to_string())]),
             more => {
                 let values = [("count", more.to_string()), ("point", point.to_string())];
                 WhyNotText::AndMore.with(lang, &values)

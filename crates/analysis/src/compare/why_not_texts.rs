@@ -14,6 +14,7 @@ inferometer_text::texts! {
         SameLengths => "; make them equal (--output-tokens with --ignore-eos), or measure both sides with the same --seed", "；请使长度一致（--output-tokens 与 --ignore-eos），或两侧使用相同的 --seed";
         SameInputs => "; send the same prompts to both sides (--data and --seed, or --input-tokens)", "；请向两侧发送相同的提示词（--data 与 --seed，或 --input-tokens）";
         SameDefinition => "; compare with what `inferometer report RUN --dialect TOOL --format json` says of our run", "；可与 `inferometer report RUN --dialect TOOL --format json` 按对方定义给出的结果比较";
+        AndOneMore => "{point} (and one more load)", "{point}（及另外 1 个负载点）";
         AndMore => "{point} (and {count} more loads)", "{point}（及另外 {count} 个负载点）";
         OneTool => "; measure both with one tool, as with `inferometer run URL --dialect TOOL`", "；请用同一工具测量两边，例如 `inferometer run URL --dialect TOOL`";
         Definition => "the definition of the metrics", "指标定义";

@@ -2,9 +2,9 @@
 
 use super::RunContext;
 use super::pool::Pool;
-use crate::exact_sum::ExactSum;
 use inferometer_core::record::Record;
 use inferometer_core::summary::{CheckResult, StructuredResult};
+use inferometer_statistics::ExactSum;
 use inferometer_statistics::share_bounds;
 
 const CONFIDENCE: f64 = 0.95;
@@ -21,8 +21,10 @@ pub(super) struct Checked {
 impl Checked {
     pub(super) fn add(&mut self, record: &Record) {
         self.answers += 1;
-        self.scored += u64::from(record.score.is_some());
-        self.sum.add(record.score.unwrap_or_default());
+        if let Some(score) = record.score {
+            self.scored += 1;
+            self.sum.add(score);
+        }
         self.differs_at
             .extend(record.differs_at.map(|at| at as f64));
     }

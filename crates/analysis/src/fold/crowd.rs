@@ -7,10 +7,10 @@
 
 use super::pool::Counted;
 use super::row::{Figure, Handled, Row};
-use crate::concurrency::{InFlight, UnderWay};
 use crate::thinning::Thinning;
 use crate::timeline::{Accumulated, Timeline};
 use inferometer_core::units::Offset;
+use inferometer_statistics::{InFlight, UnderWay};
 use strum::VariantArray as _;
 
 /// Most stretches of time by which moments, and amounts, are counted.
@@ -36,7 +36,9 @@ const MOMENTS: usize = Moment::VARIANTS.len();
 pub(super) struct Crowd {
     pub(super) thinning: Thinning,
     moments: Timeline<MOMENTS>,
-    figures: Vec<Counted>,
+    ttft: Counted,
+    /// By figure; absent while it has been the TTFT in every request.
+    figures: [Option<Counted>; Figure::VARIANTS.len()],
     /// What was completed when, in requests of all stages.
     pub(super) amounts: Amounts,
 }
@@ -46,7 +48,11 @@ impl Default for Crowd {
         Crowd {
             thinning: Thinning::default(),
             moments: Timeline::with_bins(MOST_MOMENTS),
-            figures: vec![Counted::default(); Figure::VARIANTS.len()],
+            ttft: Counted::default(),
+            figures: std::array::from_fn(|place| {
+                let apart = !Figure::VARIANTS[place].is_usually_ttft();
+                apart.then(Counted::default)
+            }),
             amounts: Amounts::default(),
         }
     }
@@ -66,11 +72,16 @@ impl Crowd {
         }
         let Some(answer) = &row.answer else { return };
         self.see(Moment::Completed, Some(answer.completed));
-        for (figure, counted) in Figure::VARIANTS.iter().zip(&mut self.figures) {
-            if let Some(value) = figure.of(answer) {
-                counted.add(value, 1);
+        let ttft = Figure::Ttft.of(answer);
+        for (figure, apart) in Figure::VARIANTS.iter().zip(&mut self.figures) {
+            let value = figure.of(answer);
+            if apart.is_none() && value == ttft {
+                continue;
             }
+            let counted = apart.get_or_insert_with(|| self.ttft.clone());
+            value.into_iter().for_each(|value| counted.add(value, 1));
         }
+        ttft.into_iter().for_each(|ttft| self.ttft.add(ttft, 1));
     }
 
     /// A request that is not measured, but part of the load.
@@ -86,9 +97,13 @@ impl Crowd {
     /// whoever keeps them.
     pub(super) fn merge(&mut self, other: Crowd) {
         self.moments.merge(other.moments);
-        for (figure, more) in self.figures.iter_mut().zip(&other.figures) {
-            figure.merge(more);
+        for (apart, more) in self.figures.iter_mut().zip(&other.figures) {
+            if apart.is_some() || more.is_some() {
+                let counted = apart.get_or_insert_with(|| self.ttft.clone());
+                counted.merge(more.as_ref().unwrap_or(&other.ttft));
+            }
         }
+        self.ttft.merge(&other.ttft);
         self.amounts.merge(other.amounts);
     }
 
@@ -99,7 +114,7 @@ impl Crowd {
     }
 
     pub(super) fn figure(&self, figure: Figure) -> &Counted {
-        &self.figures[figure as usize]
+        (self.figures[figure as usize].as_ref()).unwrap_or(&self.ttft)
     }
 
     pub(super) fn in_flight_since(&self, begin: Moment) -> InFlight {

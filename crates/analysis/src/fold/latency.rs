@@ -13,6 +13,7 @@ use inferometer_core::summary::{Distribution, Latencies};
 fn pooled(
     pool: &Ordered,
     per_request: impl Iterator<Item = (f64, u32)>,
+    places: &[u8],
     precision: &Precision,
 ) -> Option<Distribution> {
     let mut found = pool.distribution()?;
@@ -25,7 +26,7 @@ fn pooled(
     let answers = (with_gaps as f64 * precision.weight).round() as u64;
     (found.independent, found.answers) = (Some(answers), Some(answers));
     match precision.batches(RestsOn::Requests) {
-        Ok(batches) => found.mean_interval = batches.ratio(&sums, &counts),
+        Ok(batches) => found.mean_interval = batches.grouped(places).ratio(&sums, &counts),
         Err(needed) => found.requests_needed = Some(needed),
     }
     Some(found)
@@ -39,7 +40,7 @@ pub(super) struct ClientTimes {
 }
 
 impl ClientTimes {
-    pub(super) fn of(tally: &mut Tally<'_>) -> Self {
+    pub(super) fn of(tally: &mut Tally) -> Self {
         let ordered = |pool: &mut Pool| std::mem::take(pool).into_ordered();
         ClientTimes {
             connect: ordered(&mut tally.connect),
@@ -51,7 +52,7 @@ impl ClientTimes {
 
 pub(super) fn latencies(
     run: &Run<'_>,
-    tally: &Tally<'_>,
+    tally: &Tally,
     client: &ClientTimes,
     itl: &Ordered,
     chunk_gaps: &Ordered,
@@ -69,7 +70,7 @@ pub(super) fn latencies(
     let itl_is_per_token = tally.per_token && itl.quantile(0.5).is_some();
     let by_chunk = answers.iter().map(|answer| answer.chunk_gaps);
     let by_token = answers.iter().map(|answer| answer.token_gaps);
-    let inter_chunk_ms = pooled(chunk_gaps, by_chunk, precision);
+    let inter_chunk_ms = pooled(chunk_gaps, by_chunk, &run.places, precision);
     Latencies {
         ttft_ms,
         ttft_from_sent_ms,
@@ -81,7 +82,7 @@ pub(super) fn latencies(
         itl_ms: if std::ptr::eq(itl, chunk_gaps) {
             inter_chunk_ms
         } else {
-            pooled(itl, by_token, precision)
+            pooled(itl, by_token, &run.places, precision)
         },
         inter_chunk_ms,
         max_gap_ms: of(Figure::MaxGap),

@@ -12,7 +12,7 @@ use inferometer_core::summary::{ObjectiveResult, SloResult};
 /// meets a request objective, no share is known, and nothing that rests on one.
 pub(super) fn judge(
     objectives: &Objectives,
-    tally: &Tally<'_>,
+    tally: &Tally,
     completed_per_s: Option<f64>,
     window_s: Option<f64>,
     precision: &Precision,

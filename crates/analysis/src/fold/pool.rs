@@ -11,6 +11,9 @@ const BITS: u32 = 12;
 const NANOS_IN_MS: f64 = 1e6;
 /// Sums are of whole 1,024ths of a nanosecond: a gap that tokens share is not whole nanoseconds.
 const PARTS_IN_MS: f64 = 1024e6;
+const PARTS_IN_NANO: u128 = 1024;
+/// Nanoseconds, 18 minutes, up to which a float of milliseconds has all of these parts.
+const WHOLE: u64 = 1 << 40;
 
 /// A growing sample of milliseconds.
 #[derive(Clone, Debug, Default)]
@@ -31,11 +34,14 @@ impl Pool {
         }
     }
 
-    /// Takes each of some values once.
-    pub(super) fn add_all(&mut self, values: &[f64]) {
-        match &mut self.counted {
-            Some(counted) => counted.add_all(values),
-            None => values.iter().for_each(|&ms| self.add(ms, 1)),
+    /// Takes each of some spans once.
+    pub(super) fn add_nanos(&mut self, spans: &[u64]) {
+        if let Some(counted) = &mut self.counted {
+            counted.add_nanos(spans);
+        } else if self.exact.len() + spans.len() <= EXACT {
+            self.exact.extend(spans.iter().map(|&nanos| ms(nanos)));
+        } else {
+            self.counted().add_nanos(spans);
         }
     }
 
@@ -57,6 +63,11 @@ impl Pool {
                 other.exact.iter().for_each(|&value| counted.add(value, 1));
             }
         }
+    }
+
+    /// Keeps no value as it is from now on.
+    pub(super) fn count(&mut self) {
+        self.counted();
     }
 
     /// Its values by class from now on.
@@ -122,37 +133,39 @@ pub(crate) struct Counted {
 
 impl Counted {
     pub(super) fn add(&mut self, ms: f64, times: u32) {
-        self.count(ms, u64::from(times));
+        self.count(nanos_of(ms), u64::from(times));
         self.n += u64::from(times);
-        let parts = u128::from(parts_of(ms));
-        let times = u128::from(times);
+        let (parts, times) = (u128::from(parts_of(ms)), u128::from(times));
         self.sum += parts * times;
-        self.squares = self
-            .squares
-            .wrapping_add((parts * parts).wrapping_mul(times));
+        let squares = (parts * parts).wrapping_mul(times);
+        self.squares = self.squares.wrapping_add(squares);
         self.reach([ms, ms]);
     }
 
-    /// The same for values that come once each.
-    fn add_all(&mut self, values: &[f64]) {
-        let Some(&first) = values.first() else { return };
-        let (mut sum, mut squares, mut ends) = (0u128, 0u128, [first, first]);
-        for &ms in values {
-            self.count(ms, 1);
-            let parts = u128::from(parts_of(ms));
-            sum += parts;
-            squares = squares.wrapping_add(parts * parts);
-            ends = [ends[0].min(ms), ends[1].max(ms)];
+    /// The same for whole nanoseconds that come once each.
+    fn add_nanos(&mut self, spans: &[u64]) {
+        let (Some(&least), Some(&most)) = (spans.iter().min(), spans.iter().max()) else {
+            return;
+        };
+        // What is beyond whole parts of a number is the same only where it is computed alike.
+        if most >= WHOLE {
+            return spans.iter().for_each(|&nanos| self.add(ms(nanos), 1));
         }
-        self.n += values.len() as u64;
-        self.sum += sum;
-        self.squares = self.squares.wrapping_add(squares);
-        self.reach(ends);
+        let (mut sum, mut squares) = (0u64, 0u128);
+        for &nanos in spans {
+            self.count(nanos, 1);
+            sum += nanos;
+            squares += u128::from(nanos) * u128::from(nanos);
+        }
+        self.n += spans.len() as u64;
+        self.sum += u128::from(sum) * PARTS_IN_NANO;
+        self.squares = (self.squares).wrapping_add(squares * PARTS_IN_NANO * PARTS_IN_NANO);
+        self.reach([ms(least), ms(most)]);
     }
 
     #[inline]
-    fn count(&mut self, ms: f64, times: u64) {
-        let class = class_of((ms * NANOS_IN_MS) as u64);
+    fn count(&mut self, nanos: u64, times: u64) {
+        let class = class_of(nanos);
         if self.counts.len() <= class {
             self.counts.resize(class + 1, 0);
         }
@@ -214,6 +227,16 @@ impl Counted {
         let found = Distribution::from_ranks(self.n, |rank| self.at(rank), mean, squares)?;
         Some(Distribution { min, max, ..found })
     }
+}
+
+fn ms(nanos: u64) -> f64 {
+    nanos as f64 / NANOS_IN_MS
+}
+
+/// The nearest: what was whole before is the same again.
+#[inline]
+fn nanos_of(ms: f64) -> u64 {
+    (ms * NANOS_IN_MS + 0.5) as u64
 }
 
 #[inline]

@@ -5,6 +5,9 @@
 //! queue, and no method can tell from it how the others are; so it states no interval, but how
 //! many requests would do. What is asked for was found by trial: docs/accuracy-of-intervals.md.
 //!
+//! A closed loop whose answers all last about as long remembers, too: its streams keep their places
+//! to each other, and what the places of a run cost, no part of it shows ([`super::places`]).
+//!
 //! Where a few answers last many times as long as the others, those that are under way are mostly
 //! such ones. Queues behind them last longer, and grow higher, by as much as these are longer than
 //! the mean answer (1 + the squared coefficient of variation, as in renewal theory): what one queue
@@ -17,6 +20,7 @@ use super::pool::Counted;
 use inferometer_core::quantile::{least_samples, quantile, sort};
 use inferometer_core::summary::Distribution;
 use inferometer_statistics::{Batches, design_effect};
+use std::f64::consts::PI;
 
 /// Fewest requests for an interval.
 const LEAST_REQUESTS: f64 = 20.0;
@@ -68,6 +72,14 @@ pub(crate) enum RestsOn {
     Waits,
 }
 
+/// Values of requests in the order of their start.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sample {
+    pub(crate) values: Vec<f64>,
+    /// Where the stream of each stands in the round of a closed loop; empty where that is not known.
+    pub(crate) places: Vec<u8>,
+}
+
 /// What a run is long enough for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Precision {
@@ -83,6 +95,8 @@ pub(crate) struct Precision {
     pub(crate) spread: f64,
     /// Streams of a closed loop.
     pub(crate) streams: f64,
+    /// Waves for which these keep their places ([`memory`]); 0 where no batch can be too short.
+    pub(crate) memory: f64,
     /// How many requests stand behind each value of a sample.
     pub(crate) weight: f64,
 }
@@ -110,9 +124,15 @@ pub(super) fn spread(times: &[f64]) -> f64 {
     seen.max(log_normal.min(seen * UNSEEN_SPREAD))
 }
 
+/// Waves after which the streams of a closed loop stand to each other as if drawn anew: each goes
+/// its own way round by as much as its answers differ, as a random walk does.
+pub(super) fn memory(spread: f64) -> f64 {
+    1.0 / (2.0 * PI.powi(2) * spread)
+}
+
 impl Precision {
     /// Intervals by batches, or how many requests they would need.
-    pub(crate) fn batches(&self, rests_on: RestsOn) -> Result<Batches, u64> {
+    pub(crate) fn batches(&self, rests_on: RestsOn) -> Result<Batches<'static>, u64> {
         let waves = match rests_on {
             _ if !self.is_open => Batches::LEAST as f64 - NEARLY,
             RestsOn::Waits if self.is_queued() => QUEUED_WAVES * self.stretch(),
@@ -135,7 +155,7 @@ impl Precision {
         Ok(if self.is_long_tailed() {
             Batches::LONG_TAILED
         } else {
-            Batches::of(self.waves / WAVES_OF_BATCH)
+            Batches::of(self.waves / self.memory.max(WAVES_OF_BATCH))
         })
     }
 
@@ -186,17 +206,18 @@ impl Precision {
     /// share of `all`, the numbers are of all, the intervals of what the share shows, which is less.
     pub(crate) fn described(
         &self,
-        values: &[f64],
+        sample: &Sample,
         all: Option<&Counted>,
         rests_on: RestsOn,
     ) -> Option<Distribution> {
+        let Sample { values, places } = sample;
         // Half of the requests wait less than the median, whatever the others do.
         let [rests_on, usual] = if self.is_near_limit() {
             [RestsOn::Waits; 2]
         } else {
             [rests_on, RestsOn::Requests]
         };
-        let mut sorted = values.to_vec();
+        let mut sorted = values.clone();
         sort(&mut sorted);
         let mut found = match all {
             Some(all) => all.distribution()?,
@@ -207,11 +228,12 @@ impl Precision {
             .collect();
         let (n, effect) = (found.n as f64, effect_of_all(&in_tail, self.weight));
         found.independent = Some((n / effect) as u64);
-        let usual = self.batches(usual).ok();
+        let usual = self.batches(usual).ok().map(|it| it.grouped(places));
         found.p50_interval = usual.and_then(|it| it.quantile(values, &sorted, 0.5));
         match self.batches(rests_on) {
             Err(needed) => found.requests_needed = Some(needed),
             Ok(batches) => {
+                let batches = batches.grouped(places);
                 let least = found.min.min(0.0);
                 let interval = batches.mean(values);
                 found.mean_interval = interval.map(|[low, high]| [low.max(least), high]);
@@ -258,6 +280,7 @@ mod tests {
             effect,
             spread: 0.4,
             streams: 32.0,
+            memory: 0.0,
             weight: 1.0,
         }
     }
@@ -306,6 +329,21 @@ mod tests {
         let even = log_normal(2000, 0.5);
         assert!((0.9..1.2).contains(&(spread(&even) / squares(&even))));
         assert_eq!(spread(&[3.0; 100]), 0.0);
+    }
+
+    #[test]
+    fn streams_that_keep_their_places_have_few_and_long_batches() {
+        let batches = |spread| {
+            let loop_of = Precision {
+                spread,
+                memory: memory(spread),
+                ..run(false, 1000.0, 30.0, 1.0)
+            };
+            loop_of.batches(RestsOn::Requests).unwrap().count()
+        };
+        // Answers of 58 to 62 tokens, of 45 to 75, and of log-normal length.
+        assert_eq!([0.0012, 0.015, 0.4].map(batches), [5, 8, 10]);
+        assert_eq!(batches(0.0), 5);
     }
 
     #[test]

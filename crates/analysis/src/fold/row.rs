@@ -1,9 +1,9 @@
 //! The scalars that are kept of one request.
 
-use crate::concurrency::UnderWay;
 use inferometer_core::record::{Record, Stage};
 use inferometer_core::scenario::Shape;
 use inferometer_core::units::{Offset, Slim};
+use inferometer_statistics::UnderWay;
 use std::time::Duration;
 
 pub(super) fn ms(span: Duration) -> f64 {
@@ -85,7 +85,7 @@ impl Handled {
         let to =
             (record.completed().or(record.end).or(record.sent)).filter(|_| complete || held)?;
         let received = &record.chunks.at;
-        let before = received.iter().filter(|&&at| at < opening).count();
+        let before = received.partition_point(|&at| at < opening);
         Some(Handled {
             from,
             counts_from: match over {
@@ -150,6 +150,15 @@ pub(super) enum Figure {
 }
 
 impl Figure {
+    /// It is in a closed loop, from the moment of sending, and where models do not reason, to the
+    /// first answer.
+    pub(super) fn is_usually_ttft(self) -> bool {
+        matches!(
+            self,
+            Figure::Ttft | Figure::TtftFromSent | Figure::FirstAnswer
+        )
+    }
+
     /// In milliseconds, per second, or a share.
     pub(super) fn of(self, answer: &Answer) -> Option<f64> {
         let per_s = |tokens: f64, ms: f64| (ms > 0.0).then(|| tokens * 1e3 / ms);

@@ -2,10 +2,10 @@
 
 use super::RunContext;
 use super::crowd::{Crowd, Moment};
+use super::places::{Turn, places};
 use super::pool::Ordered;
-use super::precision::{Precision, RestsOn, effect_of_all, spread};
+use super::precision::{Precision, RestsOn, Sample, effect_of_all, memory, spread};
 use super::tally::{Answer, Figure, Row, Tally, Totals, column, ms};
-use crate::concurrency::{InFlight, UnderWay};
 use crate::judge::{DriftEvidence, InFlightEvidence, StragglerEvidence, WaveEvidence};
 use crate::steady::{self, Course, Overload};
 use inferometer_core::quantile::sort;
@@ -14,6 +14,7 @@ use inferometer_core::summary::{Concurrency, Distribution};
 use inferometer_core::units::Offset;
 use inferometer_core::work::Conversation;
 use inferometer_statistics::rising_trend;
+use inferometer_statistics::{InFlight, UnderWay};
 use std::time::Duration;
 
 /// Least span, in mean answers, in which requests under way can be judged. A second wave is sent
@@ -47,10 +48,13 @@ pub(super) struct Run<'a> {
     pub(super) window: Option<(Offset, Offset)>,
     in_flight: InFlight,
     ttft: Vec<(Offset, f64)>,
+    /// Of each answer, the part of the round in which its stream stands to the others; empty where
+    /// there is none.
+    pub(super) places: Vec<u8>,
 }
 
 impl<'a> Run<'a> {
-    pub(super) fn new(context: &'a RunContext<'a>, tally: &'a Tally<'_>) -> Self {
+    pub(super) fn new(context: &'a RunContext<'a>, tally: &'a Tally) -> Self {
         let (rows, totals) = (&tally.rows[..], &tally.totals);
         let answers: Vec<&Answer> = rows.iter().filter_map(|row| row.answer.as_ref()).collect();
         let ending = context.ending;
@@ -74,9 +78,35 @@ impl<'a> Run<'a> {
             in_flight: InFlight::default(),
             answers,
             ttft,
+            places: Vec::new(),
         };
         run.in_flight = run.in_flight_since(Moment::Sent);
+        run.places = run.places_of_answers().unwrap_or_default();
         run
+    }
+
+    fn places_of_answers(&self) -> Option<Vec<u8>> {
+        let Shape::Closed { concurrency, .. } = self.context.scenario.load.shape else {
+            return None;
+        };
+        if self.crowd.is_some() || self.users_think() {
+            return None;
+        }
+        let turn = |from: Option<Offset>, to: Option<Offset>, measured| {
+            let from = from?;
+            let to = to.map_or(from, |to| to.max(from));
+            Some(Turn { from, to, measured })
+        };
+        let measured = self.rows.iter().enumerate();
+        let measured = measured
+            .filter_map(|(number, row)| turn(row.sent.offset(), row.end.offset(), Some(number)));
+        let others = self.unmeasured.iter();
+        let others = others.filter_map(|other| turn(Some(other.from), other.to, None));
+        let turns = measured.chain(others).collect();
+        let of_rows = places(turns, concurrency as usize, self.rows.len())?;
+        let answered = self.rows.iter().zip(of_rows);
+        let answered = answered.filter(|(row, _)| row.answer.is_some());
+        Some(answered.map(|(_, place)| place).collect())
     }
 
     /// How many requests each one that is kept stands for.
@@ -127,7 +157,13 @@ impl<'a> Run<'a> {
         precision: &Precision,
     ) -> Option<Distribution> {
         let all = self.crowd.map(|crowd| crowd.figure(figure));
-        precision.described(&column(&self.answers, figure), all, rests_on)
+        let with_place = self.answers.iter().zip(&self.places);
+        let with_place = with_place.filter(|(answer, _)| figure.of(answer).is_some());
+        let sample = Sample {
+            values: column(&self.answers, figure),
+            places: with_place.map(|(_, place)| *place).collect(),
+        };
+        precision.described(&sample, all, rests_on)
     }
 
     /// Moments of a kind for which `inside` holds, of those in a span of time.
@@ -285,6 +321,10 @@ impl<'a> Run<'a> {
             Shape::Closed { concurrency, .. } => Some(concurrency),
             Shape::Open { .. } | Shape::Replay { .. } => None,
         };
+        let spread = spread(&times);
+        // Of a burst the start and the end are unlike the rest, which fewer batches would take for
+        // noise.
+        let keeps_places = streams.is_some_and(|streams| streams > 1) && self.is_steady();
         let ttft = || self.ttft.iter().map(|&(_, ms)| ms).collect::<Vec<f64>>();
         Precision {
             requests: self.totals.answers as f64,
@@ -294,8 +334,9 @@ impl<'a> Run<'a> {
                 None => effect_of_all(&ttft(), self.weight()),
                 Some(_) => 1.0,
             },
-            spread: spread(&times),
+            spread,
             streams: f64::from(streams.unwrap_or_default()),
+            memory: if keeps_places { memory(spread) } else { 0.0 },
             weight: self.weight(),
         }
     }

@@ -3,21 +3,27 @@
 use super::pool::Pool;
 use super::tally::{Sum, ms};
 use crate::context::RunContext;
-use crate::exact_sum::ExactSum;
 use crate::thinning::{MOST_KEPT, Thinning};
 use inferometer_core::lifetimes::{End, Lifetimes};
 use inferometer_core::record::{Outcome, Record, Stage};
 use inferometer_core::slo::{Slo, SloScope};
 use inferometer_core::summary::{JobAttainment, JobTimes, SessionResult, TurnResult};
 use inferometer_core::units::Offset;
+use inferometer_statistics::ExactSum;
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 /// Turns that are told one by one.
 const SINGLE_TURNS: u32 = 8;
 
 /// Sessions while their requests stream by.
-pub(super) struct Sessions<'a> {
-    context: &'a RunContext<'a>,
+#[derive(Clone, Debug)]
+pub(super) struct Sessions {
+    /// Inside it answers count; absent where the load was not steady by construction.
+    window: Option<RangeInclusive<Offset>>,
+    sending_ended: Offset,
+    /// Requests of the measured part, where they are limited.
+    most_requests: Option<u64>,
     /// By number, those of the warm-up apart, which are counted from 0 as well.
     under_way: BTreeMap<(Stage, u64), Session>,
     thinning: Thinning,
@@ -70,10 +76,14 @@ pub(super) struct FoundSessions {
     with_failed: Lifetimes,
 }
 
-impl<'a> Sessions<'a> {
-    pub(super) fn new(context: &'a RunContext<'a>) -> Self {
+impl Sessions {
+    pub(super) fn new(context: &RunContext<'_>) -> Self {
+        let ending = context.ending;
+        let window = ending.measured_from..=ending.sending_ended;
         Sessions {
-            context,
+            window: ending.steady_window.then_some(window),
+            sending_ended: ending.sending_ended,
+            most_requests: context.scenario.load.extent.requests(),
             under_way: BTreeMap::new(),
             thinning: Thinning::default(),
             jobs: Vec::new(),
@@ -128,11 +138,8 @@ impl<'a> Sessions<'a> {
 
     /// Answered inside the window.
     fn is_inside(&self, record: &Record) -> bool {
-        let ending = self.context.ending;
-        match record.completed().or(record.end) {
-            Some(at) if ending.steady_window => {
-                (ending.measured_from..=ending.sending_ended).contains(&at)
-            }
+        match (record.completed().or(record.end), &self.window) {
+            (Some(at), Some(window)) => window.contains(&at),
             _ => record.is_measured(),
         }
     }
@@ -146,9 +153,8 @@ impl<'a> Sessions<'a> {
         let Some((Stage::Measured, began)) = session.began else {
             return;
         };
-        let extent = self.context.scenario.load.extent;
         let end = session.first_index.saturating_add(session.turns.into());
-        if extent.requests().is_some_and(|requests| end > requests) {
+        if self.most_requests.is_some_and(|requests| end > requests) {
             self.shortened += 1;
             return;
         }
@@ -164,7 +170,7 @@ impl<'a> Sessions<'a> {
         } else {
             self.cut += 1;
             // It was watched for as long as anything was sent.
-            let watched = session.last.max(self.context.ending.sending_ended);
+            let watched = session.last.max(self.sending_ended);
             (ms(watched.since(began)), End::Unseen)
         };
         if self.thinning.keeps(number) {
@@ -211,7 +217,13 @@ impl<'a> Sessions<'a> {
     }
 
     /// Absent where the work has no sessions.
-    pub(super) fn finish(mut self, window_s: Option<f64>) -> Option<FoundSessions> {
+    pub(super) fn finish(
+        mut self,
+        context: &RunContext<'_>,
+        window_s: Option<f64>,
+    ) -> Option<FoundSessions> {
+        // Of a run that goes on it was not known when its records were added.
+        self.sending_ended = context.ending.sending_ended;
         for ((_, number), session) in std::mem::take(&mut self.under_way) {
             self.close(number, session);
         }

@@ -8,7 +8,6 @@ use super::pool::Pool;
 pub(super) use super::row::{Answer, CountsOver, Figure, Handled, Row, column, ms};
 pub(super) use super::totals::{Sum, Totals, Verdicts};
 use super::wire::WireTally;
-use crate::concurrency::UnderWay;
 use crate::context::RunContext;
 use crate::judge::{LengthEvidence, Place, StallEvidence, UsageBounds, UsageEvidence};
 use crate::timeline::Timeline;
@@ -20,18 +19,19 @@ use inferometer_core::summary::{FailureCount, MediaResult};
 use inferometer_core::thresholds::Thresholds;
 use inferometer_core::units::{Offset, Slim};
 use inferometer_core::work::{Output, PromptSource};
+use inferometer_statistics::UnderWay;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Everything that streams by, folded.
 #[derive(Clone, Debug)]
-pub(super) struct Tally<'a> {
-    slos: Vec<&'a Slo>,
+pub(super) struct Tally {
+    slos: Vec<Slo>,
     /// Answers should have the asked length, whether the server could be told so or not.
     exact: bool,
     /// Lengths come from the data.
     from_work: bool,
-    thresholds: &'a Thresholds,
+    thresholds: Thresholds,
     usage_bounds: UsageBounds,
     counts_over: CountsOver,
     opening: Offset,
@@ -48,6 +48,7 @@ pub(super) struct Tally<'a> {
     pub(super) unmeasured: Vec<UnderWay>,
     pub(super) warmup: u64,
     pub(super) hold: u64,
+    pub(super) unmeasured_failures: BTreeMap<(Phase, FailureClass), u64>,
     pub(super) cut: u64,
     pub(super) cancelled: u64,
     /// Sent once more on a new connection.
@@ -61,8 +62,8 @@ pub(super) struct Tally<'a> {
     pub(super) chunk_gaps: Pool,
     /// Only once it differs from `chunk_gaps`.
     token_gaps: Option<Pool>,
-    /// Gaps of one record, in milliseconds; its memory is used again.
-    gaps: Vec<f64>,
+    /// Gaps of one record, in nanoseconds; its memory is used again.
+    gaps: Vec<u64>,
     /// The tokens of every chunk of every answer are known.
     pub(super) per_token: bool,
     pub(super) reasoned: bool,
@@ -84,16 +85,14 @@ pub(super) struct Tally<'a> {
     pub(super) together: Verdicts,
 }
 
-impl<'a> Tally<'a> {
+impl Tally {
     /// Of each of `most_kept` requests all is kept that a figure may rest on; of more, a share.
-    pub(super) fn new(context: &'a RunContext<'a>, most_kept: usize) -> Self {
+    pub(super) fn new(context: &RunContext<'_>, most_kept: usize) -> Self {
         let scenario = context.scenario;
-        let thresholds = &scenario.objectives.thresholds;
-        let slos = &scenario.objectives.slos;
-        let slos: Vec<&Slo> = slos
-            .iter()
-            .filter(|slo| slo.scope == SloScope::Request)
-            .collect();
+        let thresholds = scenario.objectives.thresholds.clone();
+        let slos = scenario.objectives.slos.iter();
+        let slos = slos.filter(|slo| slo.scope == SloScope::Request);
+        let slos: Vec<Slo> = slos.cloned().collect();
         Tally {
             objectives: vec![Verdicts::default(); slos.len()],
             slos,
@@ -117,6 +116,7 @@ impl<'a> Tally<'a> {
             unmeasured: Vec::new(),
             warmup: 0,
             hold: 0,
+            unmeasured_failures: BTreeMap::new(),
             cut: 0,
             cancelled: 0,
             resent: 0,
@@ -147,6 +147,18 @@ impl<'a> Tally<'a> {
         }
     }
 
+    /// Counts times by class from the first on.
+    pub(super) fn count_times(&mut self) {
+        for pool in [
+            &mut self.lag,
+            &mut self.cap_wait,
+            &mut self.connect,
+            &mut self.chunk_gaps,
+        ] {
+            pool.count();
+        }
+    }
+
     /// Takes a record. One that is not measured counts as load only.
     pub(super) fn add(&mut self, record: &Record) {
         match (
@@ -165,9 +177,11 @@ impl<'a> Tally<'a> {
             Stage::Hold => self.hold += 1,
         }
         if !record.is_measured() {
-            for &at in &record.chunks.at {
-                self.timeline.add(0, at);
+            if let Some(failure) = record.failure() {
+                let kind = (failure.phase, failure.class);
+                *self.unmeasured_failures.entry(kind).or_default() += 1;
             }
+            self.timeline.add_all(0, &record.chunks.at);
             let over = record.outcome != Outcome::Cut;
             let under_way = record.sent.map(|from| UnderWay {
                 from,
@@ -185,9 +199,7 @@ impl<'a> Tally<'a> {
         if record.sent.is_some() {
             self.cap_wait.extend(record.cap_wait.map(ms));
         }
-        for &at in &record.chunks.at {
-            self.timeline.add(0, at);
-        }
+        self.timeline.add_all(0, &record.chunks.at);
         let good = self.add_objectives(record);
         self.resent += u64::from(record.resent);
         let answer = record.is_done().then(|| self.answer(record)).flatten();
@@ -292,6 +304,9 @@ impl<'a> Tally<'a> {
         self.totals.merge(other.totals);
         self.warmup += other.warmup;
         self.hold += other.hold;
+        for (kind, count) in other.unmeasured_failures {
+            *self.unmeasured_failures.entry(kind).or_default() += count;
+        }
         self.cut += other.cut;
         self.cancelled += other.cancelled;
         self.resent += other.resent;
@@ -336,7 +351,10 @@ impl<'a> Tally<'a> {
             let media = self.media.get_or_insert_default();
             media.requests += more.requests;
             media.parts += more.parts;
-            media.upload_bytes = media.upload_bytes.saturating_add(more.upload_bytes);
+            if let Some(bytes) = more.upload_bytes {
+                let all = media.upload_bytes.get_or_insert(0);
+                *all = all.saturating_add(bytes);
+            }
             if let Some(tokens) = more.media_tokens {
                 *media.media_tokens.get_or_insert(0) += tokens;
             }
@@ -379,23 +397,25 @@ impl<'a> Tally<'a> {
         self.input_asked.add(record.input_tokens_asked);
         self.output_asked.add(record.output_tokens_asked);
         let exact = self.exact || self.states_length(record);
-        self.lengths.add(record, exact, self.thresholds);
-        self.usage.add(record, self.usage_bounds, self.thresholds);
+        self.lengths.add(record, exact, &self.thresholds);
+        self.usage.add(record, self.usage_bounds, &self.thresholds);
         if let Some(parts) = record.media {
             let media = self.media.get_or_insert_default();
             media.requests += 1;
             media.parts += u64::from(parts);
-            let bytes = record.upload_bytes.unwrap_or_default();
-            media.upload_bytes = media.upload_bytes.saturating_add(bytes);
+            if let Some(bytes) = record.upload_bytes {
+                let all = media.upload_bytes.get_or_insert(0);
+                *all = all.saturating_add(bytes);
+            }
             if let Some(tokens) = record.media_tokens {
                 *media.media_tokens.get_or_insert(0) += u64::from(tokens);
             }
         }
         let streamed = record.streamed;
         let time = |span: Option<Duration>| Slim::from(span.filter(|_| streamed));
-        let (mut chunk_gaps, mut token_gaps) = ((0.0, 0), (0.0, 0));
+        let mut gaps = GapSums::default();
         if streamed {
-            (chunk_gaps, token_gaps) = self.add_gaps(record);
+            gaps = self.add_gaps(record);
             self.reasoned |= record.first_answer != record.first_token();
         } else {
             self.timeline.add(0, completed);
@@ -410,7 +430,7 @@ impl<'a> Tally<'a> {
             first_answer: time(record.first_answer()),
             second_token: time(record.second_token()),
             tpot: time(record.tpot()),
-            max_gap: time(record.max_gap()),
+            max_gap: gaps.largest,
             e2e: record.start().map(|start| completed.since(start)).into(),
             input: record.input_tokens(),
             output: record.output_tokens(),
@@ -423,16 +443,16 @@ impl<'a> Tally<'a> {
             } else {
                 1
             },
-            chunk_gaps,
-            token_gaps,
+            chunk_gaps: gaps.chunks,
+            token_gaps: gaps.tokens,
         })
     }
 
-    /// Adds the gaps of a stream to both pools; returns sum and number for chunks and tokens.
-    fn add_gaps(&mut self, record: &Record) -> ((f64, u32), (f64, u32)) {
+    /// Adds the gaps of a stream to both pools.
+    fn add_gaps(&mut self, record: &Record) -> GapSums {
         let mut gaps = std::mem::take(&mut self.gaps);
         gaps.clear();
-        gaps.extend(record.gap_nanos().map(|nanos| nanos as f64 / 1e6));
+        gaps.extend(record.gap_nanos());
         let tokens = record
             .chunks
             .tokens
@@ -444,12 +464,13 @@ impl<'a> Tally<'a> {
         if weighted.is_some() && self.token_gaps.is_none() {
             self.token_gaps = Some(self.chunk_gaps.clone());
         }
-        let chunk_sum = (gaps.iter().sum(), gaps.len() as u32);
-        self.chunk_gaps.add_all(&gaps);
+        let whole = gaps.iter().fold(0u64, |sum, &gap| sum.saturating_add(gap));
+        let chunk_sum = (whole as f64 / 1e6, gaps.len() as u32);
+        self.chunk_gaps.add_nanos(&gaps);
         let mut token_sum = chunk_sum;
         if let Some(pool) = &mut self.token_gaps {
             match weighted {
-                None => pool.add_all(&gaps),
+                None => pool.add_nanos(&gaps),
                 Some(tokens) => {
                     token_sum = (0.0, 0);
                     for (gap, k) in per_token(&gaps, &tokens[1..]) {
@@ -460,15 +481,29 @@ impl<'a> Tally<'a> {
                 }
             }
         }
-        self.stalls.add(record, &gaps, self.thresholds);
+        let largest = gaps.iter().copied().max().map(Duration::from_nanos);
+        self.stalls.add(record, &gaps, &self.thresholds);
         self.gaps = gaps;
-        (chunk_sum, token_sum)
+        GapSums {
+            chunks: chunk_sum,
+            tokens: token_sum,
+            largest: largest.into(),
+        }
     }
 
     /// Gaps between tokens, where known.
     pub(super) fn token_gaps(&mut self) -> Option<Pool> {
         self.token_gaps.take().filter(|_| self.per_token)
     }
+}
+
+/// What is kept of the gaps of one stream: sum, in milliseconds, and number of those between chunks
+/// and between tokens.
+#[derive(Clone, Copy, Debug, Default)]
+struct GapSums {
+    chunks: (f64, u32),
+    tokens: (f64, u32),
+    largest: Slim,
 }
 
 /// Answers to a template are told one by one.
@@ -479,10 +514,10 @@ pub(super) fn keeps_all(context: &RunContext<'_>) -> bool {
 
 /// Each gap shared by the tokens that ended it; a chunk without a whole token passes its time
 /// on to the next.
-fn per_token(gaps: &[f64], tokens: &[u32]) -> Vec<(f64, u32)> {
+fn per_token(gaps: &[u64], tokens: &[u32]) -> Vec<(f64, u32)> {
     let mut waiting = 0.0;
-    let shared = gaps.iter().zip(tokens).filter_map(|(gap, &k)| {
-        waiting += gap;
+    let shared = gaps.iter().zip(tokens).filter_map(|(&gap, &k)| {
+        waiting += gap as f64 / 1e6;
         (k > 0).then(|| (std::mem::take(&mut waiting) / f64::from(k), k))
     });
     shared.collect()
@@ -500,28 +535,25 @@ fn a_token_a_chunk(record: &Record) -> bool {
 impl StallEvidence {
     /// Takes the gaps of a stream. Chunks of one read have no gap between them that a server
     /// made, and would draw the median of a stream in bursts to nought.
-    fn add(&mut self, record: &Record, gaps: &[f64], thresholds: &Thresholds) {
-        let together = record.chunks.same_read.iter().skip(1).copied();
-        let made = || {
-            let with_read = gaps
-                .iter()
-                .zip(together.clone().chain(std::iter::repeat(false)));
-            let made = with_read.filter(|&(&gap, same_read)| gap > 0.0 || !same_read);
-            made.map(|(&gap, _)| gap)
-        };
-        let (count, largest) = made().fold((0, 0.0f64), |(count, largest), gap| {
-            (count + 1, largest.max(gap))
-        });
-        if count < thresholds.stall_gaps {
+    fn add(&mut self, record: &Record, gaps: &[u64], thresholds: &Thresholds) {
+        let together = record.chunks.same_read.get(1..).unwrap_or_default();
+        let pairs = gaps.iter().zip(together);
+        let unmade = pairs.filter(|&(&gap, &together)| gap == 0 && together);
+        let unmade = unmade.count();
+        if gaps.len() - unmade < thresholds.stall_gaps {
             return;
         }
         self.requests += 1;
+        let ms = |nanos: u64| nanos as f64 / 1e6;
+        let largest = gaps.iter().copied().max().map_or(0.0, ms);
         if largest < thresholds.stall_floor_ms {
             return;
         }
-        let mut sorted: Vec<f64> = made().collect();
+        let mut sorted: Vec<f64> = gaps.iter().copied().map(ms).collect();
         sort(&mut sorted);
-        let median = quantile(&sorted, 0.5).unwrap_or_default();
+        // Those of one read are the shortest.
+        let sorted = &sorted[unmade..];
+        let median = quantile(sorted, 0.5).unwrap_or_default();
         if largest >= thresholds.stall_factor * median {
             self.stalled += 1;
             self.tell(largest, median, Place::of(record));

@@ -1,10 +1,10 @@
 //! What the connections and the answers themselves show, for the judgement.
 
 use super::pool::Pool;
+use super::row::ms;
 use crate::judge::{FirstTokenEvidence, ModelEvidence, WireEvidence};
 use inferometer_core::record::Record;
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 /// Different models that are told apart; a server has no reason to name more.
 const MOST_MODELS: usize = 16;
@@ -59,9 +59,10 @@ impl WireTally {
             return;
         }
         self.streamed += u64::from(record.streamed);
-        let is_whole = came_whole(record);
+        let together = together(record);
+        let is_whole = came_whole(record, together);
         self.whole += u64::from(is_whole);
-        self.bunched += u64::from(!is_whole && came_in_bunches(record));
+        self.bunched += u64::from(!is_whole && came_in_bunches(record, together));
         if let Some(model) = &record.model {
             if let Some(answers) = self.models.get_mut(model) {
                 *answers += 1;
@@ -123,22 +124,18 @@ impl WireTally {
     }
 }
 
-fn ms(span: Duration) -> f64 {
-    span.as_secs_f64() * 1e3
-}
-
 /// A stream was asked for, and all of its text came at once.
-fn came_whole(record: &Record) -> bool {
+fn came_whole(record: &Record, together: f64) -> bool {
     let counted = record.output_tokens().unwrap_or_default() as usize;
     record.streamed
         && counted.max(record.chunks.len()) >= LEAST_TO_STREAM
         && !record.chunks.is_empty()
-        && (record.first_token() == record.last_token() || together(record) > NEARLY_WHOLE)
+        && (record.first_token() == record.last_token() || together > NEARLY_WHOLE)
 }
 
 /// Most chunks came with the one before, so that the times between tokens are those of reads.
-fn came_in_bunches(record: &Record) -> bool {
-    record.streamed && record.chunks.len() >= LEAST_TO_STREAM && together(record) > IN_BUNCHES
+fn came_in_bunches(record: &Record, together: f64) -> bool {
+    record.streamed && record.chunks.len() >= LEAST_TO_STREAM && together > IN_BUNCHES
 }
 
 /// Share of the chunks that came in one read with the one before.
@@ -150,13 +147,14 @@ fn together(record: &Record) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::came_whole;
+    use super::{came_whole, together};
     use crate::fold::testing::answer;
 
     #[test]
     fn few_tokens_may_come_together_from_a_fast_server() {
         for (tokens, gap, whole) in [(9, 0.0, true), (3, 0.0, false), (9, 1.0, false)] {
-            assert_eq!(came_whole(&answer(0, 0.0, 50.0, tokens, gap)), whole);
+            let answer = answer(0, 0.0, 50.0, tokens, gap);
+            assert_eq!(came_whole(&answer, together(&answer)), whole);
         }
     }
 }

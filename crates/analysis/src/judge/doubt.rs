@@ -88,6 +88,11 @@ pub enum Doubt {
         most: Option<(Phase, FailureClass, u64)>,
         severity: Severity,
     },
+    UnmeasuredFailures {
+        failed: u64,
+        sent: u64,
+        most: Option<(Phase, FailureClass, u64)>,
+    },
     /// Kept connections were closed under many requests.
     Resent {
         resent: u64,
@@ -173,6 +178,8 @@ pub enum Doubt {
         cached: u64,
         /// Of so many.
         of: u64,
+        /// Prompts are made, and can be made anew.
+        synthetic: bool,
     },
     /// The same prompts again and again.
     RepeatedPrompts {
@@ -267,6 +274,7 @@ impl Doubt {
             Doubt::MissingRanks { .. } => DoubtCode::MissingRanks,
             Doubt::ClockError { .. } => DoubtCode::ClockError,
             Doubt::Failures { .. } => DoubtCode::Failures,
+            Doubt::UnmeasuredFailures { .. } => DoubtCode::UnmeasuredFailures,
             Doubt::Resent { .. } => DoubtCode::Resent,
             Doubt::ClosedConnections { .. } => DoubtCode::ClosedConnections,
             Doubt::NotStreamed { .. } | Doubt::Bunched { .. } => DoubtCode::NotStreamed,
@@ -319,6 +327,7 @@ impl Doubt {
             | Doubt::LateRank { .. }
             | Doubt::ClockError { .. }
             | Doubt::ClientPaused { .. }
+            | Doubt::UnmeasuredFailures { .. }
             | Doubt::Resent { .. }
             | Doubt::NotStreamed { .. }
             | Doubt::Bunched { .. }

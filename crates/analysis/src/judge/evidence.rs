@@ -1,10 +1,10 @@
 //! What the fold gathers for the judgement and no report shows as a number.
 
-use crate::exact_sum::ExactSum;
 use crate::steady::Overload;
-use inferometer_core::record::Record;
+use inferometer_core::record::{FailureClass, Phase, Record};
 use inferometer_core::thresholds::Thresholds;
 use inferometer_core::units::Offset;
+use inferometer_statistics::ExactSum;
 use std::collections::BTreeMap;
 
 #[derive(Clone, Debug, Default)]
@@ -24,6 +24,8 @@ pub struct Evidence {
     pub stragglers: Option<StragglerEvidence>,
     /// Overload of an open loop.
     pub overload: Option<Overload>,
+    /// How requests of the warm-up and of the hold failed.
+    pub unmeasured_failures: BTreeMap<(Phase, FailureClass), u64>,
     pub sent: u64,
     /// Answers whose output tokens are not known.
     pub without_count: u64,

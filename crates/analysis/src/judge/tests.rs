@@ -7,7 +7,7 @@ mod tokens;
 use crate::fold::testing::{MadeUp, answer, at, healthy, noise, scenario, span};
 use inferometer_core::doubt::{DoubtCode as Code, Severity};
 use inferometer_core::environment::{EndCause, Health};
-use inferometer_core::record::{Chunks, Failure, FailureClass, Outcome, Phase, Record};
+use inferometer_core::record::{Chunks, Failure, FailureClass, Outcome, Phase, Record, Stage};
 
 fn fail(record: &mut Record) {
     record.outcome = Outcome::Failed(Failure {
@@ -239,6 +239,32 @@ fn failures_warn_above_one_in_a_hundred_and_invalidate_above_one_in_five() {
         "{}",
         summary.doubts[0].text
     );
+}
+
+#[test]
+fn failures_of_the_warm_up_are_told_where_the_measured_requests_have_none() {
+    let with = |unmeasured: usize, measured: usize| {
+        let mut run = MadeUp::closed(8, 200);
+        let (before, after) = run.records.split_at_mut(16);
+        before.iter_mut().for_each(|it| it.stage = Stage::Warmup);
+        before.iter_mut().take(unmeasured).for_each(fail);
+        after.iter_mut().take(measured).for_each(fail);
+        run.ending.planned = after.len() as u64;
+        run
+    };
+    assert_eq!(with(0, 0).doubt(Code::UnmeasuredFailures), None);
+    let warmed = with(8, 0);
+    assert_eq!(warmed.doubt(Code::UnmeasuredFailures), Some(Severity::Warn));
+    assert!(warmed.summary().valid);
+    let doubts = warmed.summary().doubts;
+    let told = doubts.iter().find(|it| it.code == Code::UnmeasuredFailures);
+    let text = &told.unwrap().text;
+    assert!(
+        text.contains("8 of the 16") && text.contains("server-error"),
+        "{text}"
+    );
+    // Where measured ones fail, too, that is what counts.
+    assert_eq!(with(8, 20).doubt(Code::UnmeasuredFailures), None);
 }
 
 #[test]

@@ -122,6 +122,7 @@ fn wording(doubt: &Doubt, lang: Lang) -> (Text, Text, Values) {
             EndCause::ServerAway => (Text::ServerAway, Text::DiedRemedy, vec![]),
             EndCause::Signal => (Text::Interrupted, Text::RepeatRemedy, vec![]),
             EndCause::Running => (Text::Running, Text::RunningRemedy, vec![]),
+            EndCause::Unwritten => (Text::Unwritten, Text::UnwrittenRemedy, vec![]),
             EndCause::Killed | EndCause::Complete | EndCause::Precise | EndCause::RankLost => {
                 (Text::Killed, Text::RepeatRemedy, vec![])
             }
@@ -178,6 +179,14 @@ fn wording(doubt: &Doubt, lang: Lang) -> (Text, Text, Values) {
                 ("most", most_often(*most, lang)),
             ];
             (Text::Failures, failures_remedy(*most), values)
+        }
+        Doubt::UnmeasuredFailures { failed, sent, most } => {
+            let values = vec![
+                ("failed", failed.to_string()),
+                ("sent", sent.to_string()),
+                ("most", most_often(*most, lang)),
+            ];
+            (Text::UnmeasuredFailures, failures_remedy(*most), values)
         }
         Doubt::Resent { resent, sent } => {
             let values = vec![
@@ -334,13 +343,22 @@ fn wording(doubt: &Doubt, lang: Lang) -> (Text, Text, Values) {
         Doubt::ChunkNotToken {
             tokens_per_chunk: None,
         } => (Text::ChunkUnknown, Text::ChunkRemedy, vec![]),
-        Doubt::WarmCache { cached, of } => {
+        Doubt::WarmCache {
+            cached,
+            of,
+            synthetic,
+        } => {
+            let remedy = if *synthetic {
+                Text::WarmCacheRemedy
+            } else {
+                Text::WarmCacheOfData
+            };
             let values = vec![
                 ("share", share(*cached, *of)),
                 ("cached", cached.to_string()),
                 ("of", of.to_string()),
             ];
-            (Text::WarmCache, Text::WarmCacheRemedy, values)
+            (Text::WarmCache, remedy, values)
         }
         Doubt::RepeatedPrompts { distinct, requests } => {
             let values = vec![

@@ -90,9 +90,14 @@ fn speculation(
             (0..MOST_POSITIONS).map_while(at).collect(),
         ));
     }
+    // SGLang says 0 where nothing was drafted yet, or never is: a step with a draft gives at least
+    // one token.
+    fn length(state: &EngineState) -> Option<f64> {
+        state.accept_length.filter(|length| *length >= 1.0)
+    }
     let [length, rate] = [
-        gauges(|state| state.accept_length),
-        gauges(|state| state.accept_rate),
+        gauges(length),
+        gauges(|state| length(state).and(state.accept_rate)),
     ]
     .map(|level| level.map(|level| level.mean));
     (length.is_some() || rate.is_some()).then_some(SpeculationSummary {
@@ -287,5 +292,29 @@ mod tests {
         assert_eq!(summarize(&[at(9, 1.0, 1.0)], seconds(0), seconds(5)), None);
         let one = summarize(&[at(3, 1.0, 1.0)], seconds(0), seconds(5)).unwrap();
         assert_eq!((one.preemptions, one.queue_mean_ms), (None, None));
+    }
+
+    #[test]
+    fn an_engine_that_drafts_nothing_does_not_say_that_no_draft_is_accepted() {
+        let said = |length: f64, rate: f64| EngineState {
+            accept_length: Some(length),
+            accept_rate: Some(rate),
+            ..EngineState::default()
+        };
+        let of = |states: [EngineState; 3]| {
+            let at = |(place, state)| engine(place as u64, state);
+            let samples: Vec<Sample> = states.into_iter().enumerate().map(at).collect();
+            summarize(&samples, seconds(0), seconds(2))
+                .unwrap()
+                .speculation
+        };
+        assert_eq!(of([said(0.0, 0.0), said(0.0, 0.0), said(0.0, 0.0)]), None);
+        // Nothing was drafted before the first sample.
+        let found = of([said(0.0, 0.0), said(2.0, 0.25), said(3.0, 0.75)]).unwrap();
+        assert_eq!(found.basis, SpeculationBasis::Gauges);
+        assert_eq!(
+            (found.accepted_length, found.acceptance_rate),
+            (Some(2.5), Some(0.5))
+        );
     }
 }

@@ -16,9 +16,8 @@ use std::sync::{Arc, LazyLock, Mutex};
 /// Runs that a change needs before and after it.
 pub(super) const LEAST_RUNS: usize = 3;
 
-/// Runs that may lie on one side of a change: two tell its place where they are the last of three
-/// that told that there is one.
-const LEAST_BESIDE: usize = 2;
+/// The median of so many differs, although fewer than [`LEAST_RUNS`] of them do.
+const MOST_OF_LEAST: usize = 2;
 /// Runs on each side of a cut that speak about it: older ones may have drifted.
 const SIDE: usize = 12;
 /// Runs on each side from which the noise around a cut is taken.
@@ -128,6 +127,13 @@ fn cut(values: &[f64], offset: usize, margin: f64, level: f64, found: &mut Vec<(
     let p_value = by_chance(values.len(), clearness);
     let at = placed(values, at);
     let (before, after) = (&values[..at], &values[at..]);
+    // Two in a row may both be outliers: a third decides, and until then they say nothing.
+    if after.len() < LEAST_RUNS {
+        return cut(before, offset, margin, level, found);
+    }
+    if before.len() < LEAST_RUNS {
+        return cut(after, offset + at, margin, level, found);
+    }
     if p_value > level || median_difference(near_end(before), near_start(after)).abs() <= margin {
         return;
     }
@@ -165,8 +171,8 @@ fn placed(values: &[f64], at: usize) -> usize {
         part.iter().map(|value| (value - middle).abs()).sum::<f64>()
     };
     let distance = |at: &usize| away(&near[..at - start]) + away(&near[at - start..]);
-    let first = (start + 1).max(LEAST_BESIDE).max(at.saturating_sub(SHAKE));
-    let last = (at + SHAKE).min(values.len() - LEAST_BESIDE);
+    let first = (start + 1).max(MOST_OF_LEAST).max(at.saturating_sub(SHAKE));
+    let last = (at + SHAKE).min(values.len() - MOST_OF_LEAST);
     let places = first..=last;
     places
         .min_by(|a, b| distance(a).total_cmp(&distance(b)))
@@ -356,18 +362,32 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_with_two_runs_after_it_has_its_place() {
+    fn two_runs_are_no_change_however_large_and_the_third_tells_it_in_its_place() {
         let mut told = 0;
         for seed in 0..200 {
-            let mut values = noise_of("independent", 14, seed);
+            let mut values = noise_of("independent", 30, seed);
             values[12..].iter_mut().for_each(|it| *it += 0.5);
-            for change in change_points(&values, MARGIN, 0.05) {
+            for two in [&values[..14], &values[10..]] {
+                let found = change_points(two, MARGIN, 0.05);
+                assert!(found.iter().all(|it| it.shift < 0.4), "{found:?}");
+            }
+            for change in change_points(&values[..15], MARGIN, 0.05) {
                 told += 1;
                 assert_eq!(change.at, 12, "{change:?}");
                 assert!(change.interval[0] > 0.0, "{change:?}");
             }
         }
-        assert!(told > 100, "{told}");
+        assert!(told > 180, "{told}");
+    }
+
+    #[test]
+    fn two_runs_that_say_nothing_yet_hide_no_earlier_change() {
+        let mut values = noise_of("independent", 42, 5);
+        values[20..].iter_mut().for_each(|it| *it += 0.2);
+        values[40..].iter_mut().for_each(|it| *it += 0.8);
+        let found = change_points(&values, MARGIN, 0.05);
+        let places: Vec<usize> = found.iter().map(|it| it.at).collect();
+        assert_eq!(places, [20]);
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub enum SpaceError {
     #[error("'{flag}': {error}")]
     Domain { flag: String, error: DomainError },
     #[error(
-        "'{flag}' has no range; write one of {{ int = [16, 1024], log = true }}, {{ float = [0.8, 0.95] }}, {{ bool = true }}, {{ choice = [16, 32] }} or an expression: \"min(256, max-num-seqs)\""
+        "'{flag}' has no range; write one of {{ int = [16, 1024], log = true }}, {{ float = [0.8, 0.95] }}, {{ bool = true }}, [16, 32] or an expression: \"min(256, max-num-seqs)\""
     )]
     NoRange { flag: String },
     #[error("{engine} has no flag '{flag}'{nearest}")]

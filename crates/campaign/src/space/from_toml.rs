@@ -10,15 +10,17 @@ use inferometer_catalog::nearest::{a_few, nearest};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// `{ int = [16, 1024], log = true }`, `{ choice = [16, 32] }`, `"min(256, other)"` …
+/// `{ int = [16, 1024], log = true }`, `[16, 32]`, `"min(256, other)"` …
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(
     untagged,
-    expecting = "write { int = [16, 1024], log = true }, { float = [0.8, 0.95], step = 0.05 }, { bool = true }, { choice = [16, 32] } or an expression such as \"min(256, max-num-batched-tokens)\""
+    expecting = "write { int = [16, 1024], log = true }, { float = [0.8, 0.95], step = 0.05 }, { bool = true }, [16, 32] or an expression such as \"min(256, max-num-batched-tokens)\""
 )]
 pub enum DomainSpec {
     /// It follows from other flags.
     Derived(String),
+    /// One of these, as in `{ choice = [16, 32] }`.
+    Listed(Vec<Value>),
     Searched(RangeSpec),
 }
 
@@ -136,6 +138,13 @@ impl DomainSpec {
     fn read(&self, name: &str, known: Option<&Flag>) -> Result<Given, SpaceError> {
         match self {
             DomainSpec::Searched(range) => range.domain(name, known).map(Given::Searched),
+            DomainSpec::Listed(values) => {
+                let choice = RangeSpec {
+                    choice: Some(values.clone()),
+                    ..RangeSpec::default()
+                };
+                choice.domain(name, known).map(Given::Searched)
+            }
             DomainSpec::Derived(text) => match text.parse() {
                 Ok(expression) => Ok(Given::Derived(Derived {
                     name: name.to_owned(),
@@ -214,6 +223,16 @@ mod tests {
         let newest = EngineKind::Vllm.newest();
         let space = Space::of_study(EngineKind::Vllm, newest, &[], &given);
         space.map_err(|errors| errors[0].to_string())
+    }
+
+    #[test]
+    fn a_bare_list_is_a_choice() {
+        for listed in ["[64, 256]", "{ choice = [64, 256] }"] {
+            let levels = space("max-num-seqs", listed).unwrap().dimensions()[0]
+                .domain
+                .levels();
+            assert_eq!(levels, [Value::Int(64), Value::Int(256)], "{listed}");
+        }
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub fn template(command: &LaunchCommand, version: Version) -> String {
     line("# url = \"http://127.0.0.1:8001\"   # where a container's port is another one");
     line("# stop = \"docker stop NAME\"       # where the command is a wrapper");
     line(
-        "\n[space]\n# name = { int = [low, high], log = true }, { float = [low, high], step = 0.05 },\n#        { bool = true }, { choice = [16, 32] }, or \"min(256, max-num-batched-tokens)\"",
+        "\n[space]\n# name = { int = [low, high], log = true }, { float = [low, high], step = 0.05 },\n#        { bool = true }, [16, 32], or \"min(256, max-num-batched-tokens)\"",
     );
     let mut searched = 0;
     for preset in PRESETS.iter().filter(|preset| preset.engine == engine) {
@@ -77,7 +77,7 @@ fn written(domain: &Domain) -> String {
     };
     match (levels.as_slice(), domain.is_unordered()) {
         ([Value::Bool(_), ..], _) => "{ bool = true }".to_owned(),
-        (values, true) => format!("{{ choice = [{}] }}", list(values)),
+        (values, true) => format!("[{}]", list(values)),
         ([first @ Value::Int(_), .., last], _) => {
             format!(
                 "{{ int = [{}, {}], log = true, step = 2 }}",
@@ -93,7 +93,7 @@ fn written(domain: &Domain) -> String {
             let step = step.trim_end_matches('0');
             format!("{{ float = [{}, {}]{step} }}", value(first), value(last))
         }
-        (values, _) => format!("{{ choice = [{}] }}", list(values)),
+        (values, _) => format!("[{}]", list(values)),
     }
 }
 

@@ -131,7 +131,7 @@ fn what_is_wrong_is_named_with_a_remedy() {
         ),
         (
             "{ bool = true }",
-            "[true]",
+            "true",
             "'enable-prefix-caching': write { int",
         ),
     ] {

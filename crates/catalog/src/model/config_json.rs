@@ -9,7 +9,7 @@ mod recurrent;
 use serde_json::Value;
 use thiserror::Error;
 
-use super::{Dtype, Experts, FeedForward, Mla, Model};
+use super::{Dtype, Experts, FeedForward, Indexer, Mla, Model};
 use keys::Config;
 use kinds::Routed;
 
@@ -120,6 +120,18 @@ impl Config<'_> {
                 Some(width) => width,
                 None => (hidden / heads).max(1),
             },
+            indexer: self.indexer()?,
+        }))
+    }
+
+    fn indexer(&self) -> Result<Option<Indexer>, ModelError> {
+        let Some(top) = self.number(&["index_topk"], 1)? else {
+            return Ok(None);
+        };
+        Ok(Some(Indexer {
+            heads: self.required(&["index_n_heads"])?,
+            dim: self.required(&["index_head_dim"])?,
+            top,
         }))
     }
 

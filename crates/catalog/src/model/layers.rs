@@ -117,6 +117,6 @@ impl Model {
                 f64::from(heads) * 2.0 * f64::from(self.head_dim)
             }
         };
-        numbers * dtype.bytes()
+        numbers * dtype.bytes() + self.indexer().map_or(0.0, |indexer| indexer.key_bytes())
     }
 }

@@ -118,7 +118,12 @@ impl Model {
             rank => hidden * rank + rank + rank * heads * key,
         };
         let (rank, value) = (wide(mla.kv_rank), wide(mla.value_dim));
+        let indexer = mla.indexer.map_or(0, |indexer| {
+            let (heads, dim) = (wide(indexer.heads), wide(indexer.dim));
+            wide(mla.query_rank) * heads * dim + hidden * (dim + heads) + 2 * dim
+        });
         query
+            + indexer
             + hidden * (rank + wide(mla.rope_dim))
             + rank
             + rank * heads * (wide(mla.nope_dim) + value)

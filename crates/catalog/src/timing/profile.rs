@@ -65,6 +65,10 @@ pub struct Timing {
     /// Reading routed experts, against reading other weights.
     #[serde(default = "one")]
     pub expert_weights: f64,
+    /// What kernels of routed experts read at most on a card, GB/s, whatever its memory could: many
+    /// small matrices leave it waiting. Absent: as much as the card reads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expert_read_gbs: Option<f64>,
     /// What the busiest card has more to do than others, where experts lie whole on cards, as a
     /// share.
     #[serde(default)]
@@ -81,6 +85,9 @@ pub struct Timing {
     /// µs more for a layer of latent attention.
     #[serde(default)]
     pub latent_layer_us: f64,
+    /// µs more for a layer whose attention is chosen by an indexer.
+    #[serde(default)]
+    pub index_layer_us: f64,
     /// µs more for a layer that keeps a state.
     #[serde(default)]
     pub recurrent_layer_us: f64,
@@ -235,7 +242,9 @@ mod tests {
             };
             let api = table.remove("api").unwrap();
             let api = api.as_table().unwrap();
-            assert_eq!(table.len() + api.len(), ranges.len());
+            // Not every profile has a limit of its own.
+            let limits = usize::from(!table.contains_key("expert_read_gbs"));
+            assert_eq!(table.len() + api.len() + limits, ranges.len());
             for (key, value) in table.iter().chain(api) {
                 let (value, [least, most]) = (value.as_float().unwrap(), ranges[key]);
                 assert!(

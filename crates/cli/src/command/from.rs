@@ -41,7 +41,7 @@ pub fn run(arguments: &FromArguments) -> anyhow::Result<Exit> {
         Some(line) => vec![line.clone()],
         None => arguments.words.clone(),
     };
-    let translation = translate(&words)?;
+    let translation = translate(&words, &|path| std::fs::read_to_string(path).ok())?;
     if !arguments.run {
         print(&shown(
             &translation,
@@ -178,7 +178,21 @@ mod tests {
             "evalscope perf --url http://h/v1 --api-key sk-1234 --headers X-Team=a",
             "python -m sglang.bench_serving --dataset-name random",
         ]) {
-            assert_accepted(&translate(&[theirs.to_owned()]).unwrap());
+            assert_accepted(&translate(&[theirs.to_owned()], &|_| None).unwrap());
+        }
+    }
+
+    #[test]
+    fn a_sweep_over_both_commands_is_one_of_ours() {
+        let read = |path: &str| match path {
+            "serve" => Some(r#"[{"max_num_seqs": 32}, {"max_num_seqs": 64}]"#.to_owned()),
+            _ => Some(r#"[{"max_concurrency": 8}, {"max_concurrency": 16}]"#.to_owned()),
+        };
+        let line = "vllm bench sweep serve --serve-cmd 'vllm serve m' --bench-cmd 'vllm bench serve --model m' --serve-params serve --bench-params bench --after-bench-cmd true";
+        let found = translate(&[line.to_owned()], &read).unwrap();
+        let words = std::iter::once("inferometer").chain(found.words.iter().map(String::as_str));
+        if let Err(error) = Cli::try_parse_from(words) {
+            panic!("{:?}: {error}", found.words);
         }
     }
 
@@ -205,8 +219,9 @@ mod tests {
         for theirs in theirs.chain([
             "vllm bench serve --num-warmups 4 --ramp-up-strategy linear --request-rate 5",
             "vllm bench serve --dataset-name sonnet --profile --unheard-of 1 --tokenizer a/b",
+            "vllm bench sweep serve --serve-params x --after-bench-cmd true",
         ]) {
-            let told = translate(&[theirs.to_owned()]).unwrap();
+            let told = translate(&[theirs.to_owned()], &|_| None).unwrap();
             for item in told.not_expressed.iter().chain(&told.differs) {
                 let chinese = in_chinese(item);
                 let is_chinese = chinese

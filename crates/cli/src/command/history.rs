@@ -160,6 +160,13 @@ fn read(folders: &[PathBuf]) -> anyhow::Result<(Vec<PastRun>, Vec<String>)> {
             }
         }
     }
+    // They say when they were read, which is not when they were measured.
+    let imports = stored.iter().filter(|one| one.kind == Kind::Import).count();
+    if imports > 0 {
+        left_out.push(format!(
+            "imports: {imports} (when their results were measured is not known; `inferometer compare` holds two of them against each other)"
+        ));
+    }
     Ok((runs, left_out))
 }
 
@@ -181,7 +188,9 @@ pub fn run_folders(stored: &Stored) -> Vec<PathBuf> {
 /// A run that came to its end; absent for one that goes on, was killed or never began.
 pub fn past_run(path: &Path) -> anyhow::Result<Option<PastRun>> {
     let run = RunDir::open(path)?;
-    if run.is_running() || run.stored_ending()?.is_none() {
+    let ending = run.stored_ending()?;
+    let ended = ending.is_some_and(|it| !it.cause.is_without_ending());
+    if run.is_running() || !ended {
         return Ok(None);
     }
     let (scenario, environment) = (run.scenario()?, run.environment()?);

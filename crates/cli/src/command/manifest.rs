@@ -6,6 +6,7 @@ use crate::output::print;
 use anyhow::{Context, bail};
 use clap::{Args, Command, Subcommand};
 use inferometer_text::secret::command_secrets;
+use inferometer_text::user_file;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -146,7 +147,7 @@ fn taken_apart(
     };
     let file = words.get(at + 1).cloned().unwrap_or_default();
     let text =
-        std::fs::read_to_string(&file).with_context(|| format!("cannot read --config {file}"))?;
+        user_file::read_text(&file).with_context(|| format!("cannot read --config {file}"))?;
     let name = Path::new(&file).file_name().and_then(|name| name.to_str());
     words[at + 1] = format!("{CONFIG}/{}", name.unwrap_or("scenario.toml"));
     Ok((words, Some(text)))

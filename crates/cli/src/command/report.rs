@@ -4,12 +4,11 @@ use crate::command::{capacity, compare, import, site, sweep, tune};
 use crate::exit::Exit;
 use crate::options::{ColumnOptions, Format, OutputOptions, RUNS};
 use crate::otlp::{OtlpOptions, When};
-use crate::output::{check_output, language, read_again, show, verdict};
+use crate::output::{check_output, language, read_again, read_for, show, verdict};
 use crate::stores::{local, shown};
 use anyhow::bail;
 use clap::Args;
 use inferometer_bucket::Location;
-use inferometer_core::note::Known;
 use inferometer_core::options::Positive;
 use inferometer_core::slo::{Slo, SloScope};
 use inferometer_runner::fetched::Wanted;
@@ -155,12 +154,11 @@ fn show_run(directory: RunDir, arguments: &ReportArguments) -> anyhow::Result<Ex
     if objectives.attainment.is_some() && !objectives.slos.iter().any(is_share) {
         bail!("--attainment needs --slo: give a request objective such as --slo ttft=500ms");
     }
-    let mut run = read_again(directory, scenario, language(arguments.output.lang))?;
-    let lines = run.reading.damaged_lines;
-    if lines > 0 {
-        let notes = &mut run.environment.notes;
-        notes.push(Known::DamagedLines { lines }.into());
-    }
+    let (lang, purpose) = (
+        language(arguments.output.lang),
+        read_for(&arguments.output.formats()),
+    );
+    let run = read_again(directory, scenario, lang, purpose)?;
     show(&run, &arguments.output)?;
     arguments.otlp.send(&run, When::Earlier)?;
     Ok(verdict(&run.summary))

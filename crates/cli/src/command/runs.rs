@@ -15,12 +15,12 @@ use inferometer_core::point::Point;
 use inferometer_core::scenario::SimClock;
 use inferometer_core::summary::Summary;
 use inferometer_core::value::Tag;
-use inferometer_import::{groups, measured_in, repeats};
+use inferometer_import::{ImportedResult, groups, measured_in, repeats};
 use inferometer_page::{markdown, text};
 use inferometer_report::runs::{KnownResult, Listed, RunLoad, RunState, compose, csv, value};
 use inferometer_report::sweep::Visited;
 use inferometer_runner::fetched::Wanted;
-use inferometer_runner::now::{goes_on, load_of};
+use inferometer_runner::now::{goes_on, load_of, runs_of};
 use inferometer_runner::sweep::read as read_sweep;
 use inferometer_store::run_dir::RunDir;
 use inferometer_store::stored::{Kind, Stored, is_newer, list};
@@ -113,23 +113,15 @@ fn values((known, stored): &(KnownResult, Stored), name: &str) -> Vec<String> {
         _ => {}
     }
     let runs = match stored.kind {
-        Kind::Capacity | Kind::Study => runs_below(&stored.path),
+        Kind::Capacity | Kind::Study => {
+            let runs = runs_of(&stored.path).into_iter();
+            runs.map(|run| run.path().to_owned()).collect()
+        }
         Kind::Run | Kind::Sweep | Kind::Import | Kind::Comparison => run_folders(stored),
     };
     let runs = runs.iter().filter_map(|path| past_run(path).ok()?);
     runs.filter_map(|run| run.value(name).map(str::to_owned))
         .collect()
-}
-
-/// Runs of a search or a study, wherever they lie in its folder.
-fn runs_below(folder: &Path) -> Vec<PathBuf> {
-    let content = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let folders = content.map(|entry| entry.path()).filter(|it| it.is_dir());
-    let runs = folders.flat_map(|path| match RunDir::open(&path) {
-        Ok(_) => vec![path],
-        Err(_) => runs_below(&path),
-    });
-    runs.collect()
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString)]
@@ -215,16 +207,20 @@ fn import_of(stored: &Stored) -> KnownResult {
     let import = inferometer_import::Stored::open(&stored.path);
     let is_damaged = import.is_err();
     let results = import.map(|import| import.results).unwrap_or_default();
-    let doubts = results.iter().flat_map(|result| &result.doubts);
-    let gravest = doubts.map(|doubt| doubt.severity).max();
-    let state = match gravest {
+    let repeated = repeats(&results);
+    // A row that repeats a block, and a start that was refused, are no results of their own.
+    let measured = results.iter().zip(&repeated);
+    let measured = measured.filter(|(it, block)| it.summary.is_some() && block.is_none());
+    let gravest = |it: &ImportedResult| it.doubts.iter().map(|doubt| doubt.severity).max();
+    let gravest: Vec<_> = measured.map(|(it, _)| gravest(it)).collect();
+    let is_invalid = |gravest: &Option<Severity>| *gravest == Some(Severity::Invalid);
+    let state = match gravest.iter().max().copied().flatten() {
         _ if is_damaged => RunState::Damaged,
-        Some(Severity::Invalid) => RunState::Invalid,
-        Some(Severity::Warn) => RunState::Doubtful,
+        Some(Severity::Invalid) if gravest.iter().all(is_invalid) => RunState::Invalid,
+        Some(Severity::Invalid | Severity::Warn) => RunState::Doubtful,
         Some(Severity::Note) | None => RunState::Foreign,
     };
     // The ladder of the first group that has one.
-    let repeated = repeats(&results);
     let ladders = (groups(&results).iter())
         .map(|group| {
             let measured = measured_in(&results, &repeated, group).into_iter();
@@ -246,7 +242,7 @@ fn import_of(stored: &Stored) -> KnownResult {
         named.cloned().collect()
     };
     let (models, engines) = (named("model"), named("engine"));
-    let results = results.len();
+    let results = gravest.len();
     KnownResult {
         models,
         engines,

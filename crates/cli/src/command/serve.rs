@@ -5,6 +5,7 @@ mod follow;
 mod home;
 mod index;
 mod live;
+mod scrape;
 mod start;
 
 pub use follow::follow;
@@ -20,6 +21,7 @@ use inferometer_message::SiteText;
 use inferometer_page::html::listed_at;
 use inferometer_runner::fetched::Wanted;
 use inferometer_text::Lang;
+use inferometer_text::user_file;
 use inferometer_web::access::{encoded, is_token};
 use inferometer_web::{Access, Answer, Method, Request, Server, Status};
 use start::Starter;
@@ -157,7 +159,7 @@ fn query(access: &Access) -> &'static str {
 
 /// The token of a file, without the line end.
 fn token(file: &Path) -> anyhow::Result<String> {
-    let text = std::fs::read_to_string(file)
+    let text = user_file::read_text(file)
         .with_context(|| format!("cannot read --token-file {}", file.display()))?;
     let token = text.trim();
     if !is_token(token) {

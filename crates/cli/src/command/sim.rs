@@ -1,5 +1,6 @@
 //! `inferometer sim`: the simulated engine as a server.
 
+use super::split::SplitArguments;
 use crate::exit::Exit;
 use crate::output::print;
 use anyhow::{Context, bail};
@@ -8,12 +9,14 @@ use inferometer_catalog::device::Device;
 use inferometer_catalog::engine::{EngineKind, LaunchCommand, Version, flags};
 use inferometer_catalog::timing::{ApiCost, Timing};
 use inferometer_core::units::Span;
+use inferometer_plan::split::Split;
 use inferometer_report::plan::memory::fp8_note;
 use inferometer_runner::host;
 use inferometer_sim::engine::Noise;
 use inferometer_sim::launch::{Host, Launch, LaunchError, USUAL_DEVICE};
 use inferometer_sim::{Config, Ending, EngineSetup, Faults, Server, Tls, Tokenizer};
 use inferometer_text::Lang;
+use inferometer_text::user_file;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -41,7 +44,7 @@ pub struct SimArguments {
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub cards: u32,
     /// Start MindIE as its config.json says
-    #[arg(long, value_name = "FILE", conflicts_with = "engine")]
+    #[arg(long, value_name = "FILE", conflicts_with = "command")]
     pub mindie_config: Option<PathBuf>,
     /// Be this version of the engine: its flags, refusals and log lines [the newest known]
     #[arg(long, value_name = "VERSION")]
@@ -111,8 +114,10 @@ pub struct SimArguments {
     /// End when standard input closes: a parent's way to leave no orphan
     #[arg(long, hide = true)]
     pub until_stdin_closes: bool,
+    #[command(flatten)]
+    pub split: SplitArguments,
     /// An engine's command line: vllm serve …, python -m sglang.launch_server …
-    #[arg(last = true, value_name = "ENGINE COMMAND")]
+    #[arg(id = "command", last = true, value_name = "ENGINE COMMAND")]
     pub engine: Vec<String>,
 }
 
@@ -285,14 +290,18 @@ fn start(arguments: &SimArguments) -> anyhow::Result<Started> {
     let host = simulated_host(arguments)?;
     let launched = match &arguments.mindie_config {
         Some(file) => {
-            let text = std::fs::read_to_string(file)
+            let text = user_file::read_text(file)
                 .with_context(|| format!("cannot read --mindie-config {}", file.display()))?;
             Launch::of_mindie(&text, &host)
         }
         None if arguments.engine.is_empty() => {
             Launch::of_defaults(arguments.model.as_deref(), &host)
         }
-        None => Launch::of_command(&LaunchCommand::parse(&arguments.engine)?, &host),
+        None => {
+            let command = LaunchCommand::parse(&arguments.engine)?;
+            let beside = arguments.split.beside(&command, &host.device)?;
+            workers(&command, beside, &host)
+        }
     };
     match launched {
         Ok(launch) => {
@@ -321,6 +330,21 @@ fn start(arguments: &SimArguments) -> anyhow::Result<Started> {
     }
 }
 
+/// The engine of a command, with the workers that compute its prompts where there are any.
+fn workers(
+    command: &LaunchCommand,
+    beside: Option<(LaunchCommand, Split)>,
+    host: &Host,
+) -> Result<Launch, LaunchError> {
+    let mut launch = Launch::of_command(command, host)?;
+    if let Some((prefill, split)) = beside {
+        let prefill = Launch::of_command(&prefill, host)?.config;
+        let link = split.link_gbs * 1e9;
+        launch.config = launch.config.fed_by(prefill, split.workers, link);
+    }
+    Ok(launch)
+}
+
 fn simulated_host(arguments: &SimArguments) -> anyhow::Result<Host> {
     let name = arguments.device.as_deref().unwrap_or(USUAL_DEVICE);
     let Some(device) = Device::named(name) else {
@@ -342,7 +366,7 @@ fn version(arguments: &SimArguments) -> anyhow::Result<Option<Version>> {
 }
 
 fn timing(file: &Path) -> anyhow::Result<Timing> {
-    let text = std::fs::read_to_string(file)
+    let text = user_file::read_text(file)
         .with_context(|| format!("cannot read --timing {}", file.display()))?;
     Timing::from_toml(&text).with_context(|| format!("--timing {}", file.display()))
 }
@@ -530,5 +554,5 @@ async fn asked_to_end(leave_with_stdin: bool) {
 }
 
 fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
-    std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))
+    user_file::read(file).with_context(|| format!("cannot read {}", file.display()))
 }

@@ -10,6 +10,7 @@ use inferometer_message::SiteText;
 use inferometer_page::html::listed_at;
 use inferometer_page::text::{TextStyle, render};
 use inferometer_report::run::{Detail, RunReport};
+use inferometer_runner::measure::ReadFor;
 use inferometer_runner::sweep::read as read_sweep;
 use inferometer_runner::with_causes;
 use inferometer_site::{Entry, Hosting, index, page_name, plain_page};
@@ -163,7 +164,8 @@ fn run_page(path: &Path, lang: Lang) -> anyhow::Result<String> {
     {
         return Err(error.into());
     }
-    Ok(page_of(&read_again(directory, scenario, lang)?, lang))
+    let run = read_again(directory, scenario, lang, ReadFor::Pictures)?;
+    page_of(&run, lang)
 }
 
 /// The numbers of a run whose records are gone.

@@ -24,6 +24,7 @@ use inferometer_runner::tune::{
     Finish, GivenRules, Journal, StudyDriver, TestBed, check, check_measurable, check_space,
     read_prior, without_secrets_of,
 };
+use inferometer_text::user_file;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use table::Table;
@@ -94,7 +95,7 @@ pub fn run(arguments: TuneArguments, serve: Serve) -> anyhow::Result<Exit> {
     if arguments.output.format.contains(&Format::Csv) {
         bail!("a study is not a table; use --format text, md or json");
     }
-    let text = std::fs::read_to_string(file)
+    let text = user_file::read_text(file)
         .with_context(|| format!("cannot read {}; check the path", file.display()))?;
     let mut study: Study = text.parse().with_context(|| file.display().to_string())?;
     if arguments.sim_clock == Some(SimClock::Virtual) {

@@ -189,10 +189,11 @@ fn the_manual_names_every_command_and_option() {
 }
 
 /// Options of other programs that the manual speaks of.
-const OTHERS: [&str; 23] = [
+const OTHERS: [&str; 27] = [
     "api-key",
     "api-server-count",
     "batch_wait_timeout_iters",
+    "bench-params",
     "cuda_graph_config.max_batch_size",
     "enable_attention_dp",
     "enforce-eager",
@@ -210,6 +211,9 @@ const OTHERS: [&str; 23] = [
     "save-detailed",
     "save-result",
     "scheduler_config.capacity_scheduler_policy",
+    "serve-params",
+    "speculative-eagle-topk",
+    "speculative-num-draft-tokens",
     "stream-interval",
     "tensor-parallel-size",
     "tokenizer-worker-num",

@@ -8,6 +8,7 @@ use inferometer_core::options::{
     ConnectionOptions, LoadOptions, ObjectiveOptions, Options, RunOptions, WorkOptions,
 };
 use inferometer_text::Lang;
+use inferometer_text::user_file;
 use std::path::PathBuf;
 
 /// The options of a measurement, from flags and from a file.
@@ -113,7 +114,7 @@ const OWN_LISTS: [&str; 8] = [
 
 impl ConfigFile {
     fn read(path: PathBuf) -> anyhow::Result<Self> {
-        let text = std::fs::read_to_string(&path)
+        let text = user_file::read_text(&path)
             .with_context(|| format!("cannot read --config {}; check the path", path.display()))?;
         // What is no TOML is told with its line by whoever reads the options.
         let tables = text.parse().unwrap_or_default();

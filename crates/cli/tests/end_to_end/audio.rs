@@ -154,13 +154,6 @@ fn what_cannot_be_heard_is_refused_in_one_line() {
         &[&transcribe[..], &["--audio", "n=2"]].concat(),
         &["one sound"],
     );
-    for asked in [
-        &["--audio", "n=1"][..],
-        &["--api", "transcriptions", "--audio", "n=1"],
-    ] {
-        let ended = place.run(&[&["run", "--sim-clock", "virtual"], asked].concat());
-        ended.assert_refused(&["--sim-clock virtual", "text only"]);
-    }
     place.write("b.wav", "no sound at all");
     for (row, words) in [
         (r#"{"audio": "gone.wav"}"#, ["line 1", "gone.wav"]),

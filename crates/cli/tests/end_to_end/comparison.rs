@@ -338,7 +338,7 @@ fn what_is_worse_beside_the_metric_that_decides_is_said_and_listed() {
     assert_eq!(ended.code, Some(1), "{ended:?}");
     let worse = ended.stdout.lines().find(|line| line.starts_with("WORSE"));
     let worse = worse.expect(&ended.stdout);
-    assert!(worse.contains("b: by other metrics"), "{worse}");
+    assert!(worse.contains("b: other metrics are worse"), "{worse}");
     let listed = json(&place.run(&["runs", ".", "--format", "json"]).stdout);
     let listed = listed["runs"].as_array().unwrap();
     let kept = listed.iter().find(|it| it["kind"] == "comparison").unwrap();

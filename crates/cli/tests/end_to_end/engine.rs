@@ -151,3 +151,29 @@ fn an_engine_out_of_memory_under_load_dies_in_its_words_and_with_its_status() {
     assert!(log.contains("CUDA out of memory."), "{log}");
     assert!(log.contains("EngineDeadError"), "{log}");
 }
+
+#[test]
+fn prompts_of_workers_of_their_own_travel_over_their_link_before_the_first_token() {
+    let place = Place::new();
+    let sim = Sim::scheduled(&[
+        "--device",
+        "h100",
+        "--prefill",
+        "vllm serve qwen2-0.5b",
+        "--workers",
+        "2:1",
+        "--link",
+        "0.01",
+        "--",
+        "vllm",
+        "serve",
+        "qwen2-0.5b",
+    ]);
+    let load = ["--concurrency", "2", "--requests", "6", "--warmup", "0"];
+    let lengths = ["--input-tokens", "400", "--output-tokens", "4"];
+    let run = place.measure(&sim.url, &[&load[..], &lengths].concat());
+    run.assert_all_ok(6);
+    // 12 KiB of keys and values for each of 400 tokens, at 10 MB/s.
+    let ttft = run.summary.latency.ttft_ms.expect("all were streamed");
+    assert!(ttft.min > 400.0, "{}", ttft.min);
+}

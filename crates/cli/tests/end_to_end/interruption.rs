@@ -120,8 +120,10 @@ fn the_second_interrupt_leaves_at_once_and_counts_what_was_cut() {
         "--output-tokens",
         "1800",
     ];
-    // Two kinds of signal: two of one kind may reach the process as one.
-    for (first, second) in [(Signal::INT, Signal::TERM), (Signal::TERM, Signal::INT)] {
+    // Two kinds of signal: two of one kind may reach the process as one. The last is that of a
+    // limit of CPU time, `ulimit -t`.
+    let kinds = [Signal::INT, Signal::TERM, Signal::XCPU];
+    for (first, second) in kinds.into_iter().zip(kinds.into_iter().cycle().skip(1)) {
         let (started, out) = place.start(&sim.url, &options);
         until_recorded(&out, 3);
         started.signal(first);
@@ -134,6 +136,32 @@ fn the_second_interrupt_leaves_at_once_and_counts_what_was_cut() {
         let all = run.summary.requests;
         assert_eq!((all.cut, all.unsent), (3, 7));
     }
+}
+
+#[test]
+fn after_the_first_interrupt_one_line_says_what_is_waited_for_and_how_to_leave() {
+    let place = Place::new();
+    // Answers take four seconds: many times as long as it takes to hear of the interrupt.
+    let sim = Sim::start(&["--itl", "40ms"]);
+    let words = ["run", &sim.url, "--lang", "en", "--out", "run"];
+    let load = [
+        "--requests",
+        "10",
+        "--concurrency",
+        "3",
+        "--stagger",
+        "none",
+    ];
+    let long = ["--warmup", "0", "--output-tokens", "100"];
+    let started = Started::new(place.command([&words[..], &load, &long].concat()));
+    until_recorded(&place.path("run"), 3);
+    started.signal(Signal::INT);
+    let ended = started.wait();
+    let told: Vec<&str> = (ended.stderr.lines())
+        .filter(|line| line.contains("Ctrl-C again leaves at once"))
+        .collect();
+    assert_eq!(told.len(), 1, "{}", ended.stderr);
+    assert!(told[0].contains("waiting for 3 answers"), "{told:?}");
 }
 
 #[test]

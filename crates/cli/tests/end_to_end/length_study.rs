@@ -91,13 +91,7 @@ fn asked_and_actual_lengths_stand_in_every_form() {
     let ended = study(&place, options);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let text = &ended.stdout;
-    for told in [
-        "actual chars",
-        "refused",
-        "very short",
-        "chars/s",
-        "tok/s per user",
-    ] {
+    for told in ["actual chars", "refused", "very short", "chars/s"] {
         assert!(text.contains(told), "{told}: {text}");
     }
     for head in ["Load", "Work"] {
@@ -122,7 +116,9 @@ fn asked_and_actual_lengths_stand_in_every_form() {
     for column in ["asked_chars", "chars_mean", "refused", "very_short"] {
         assert!(head.split(',').any(|it| it == column), "{column}: {head}");
     }
-    assert!(read("report.md").contains("actual chars"));
+    // A title of several words may be broken on a screen.
+    let markdown = read("report.md");
+    assert!(markdown.contains("actual chars") && markdown.contains("tok/s per user"));
     let page = read("report.html");
     assert!(
         page.contains("Asked length") && page.contains("id=\"grid\""),

@@ -65,6 +65,12 @@ fn a_limit_on_the_size_of_files_ends_a_run_as_a_full_disk_does() {
     let summary: Summary = serde_json::from_str(&kept.stdout).unwrap();
     let accounts = summary.requests;
     assert!(accounts.ok > 0 && accounts.unsent > 0, "{accounts:?}");
+    // Whoever finds it later hears why it ended.
+    let mut doubts = summary.doubts.iter();
+    let is_told = doubts.any(|doubt| doubt.text.contains("could not be written"));
+    assert!(is_told, "{:?}", summary.doubts);
+    let listed = place.run(&["runs", ".", "--lang", "en"]);
+    assert!(listed.stdout.contains("no end"), "{listed:?}");
 }
 
 #[test]

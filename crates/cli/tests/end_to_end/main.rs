@@ -64,6 +64,7 @@ mod tokenizer;
 mod truth;
 mod tune;
 mod tune_live;
+mod video;
 mod virtual_death;
 mod watch;
 mod wire;

@@ -493,3 +493,16 @@ fn prompts_on_workers_of_their_own_are_predicted_with_all_their_cards() {
     with(asked(""), "vllm serve qwen2.5-7b").assert_refused(&["another model"]);
     with(asked("--workers 2"), "vllm serve llama-3.1-8b").assert_refused(&["2:1"]);
 }
+
+#[test]
+fn a_table_without_concurrency_and_flags_for_more_cards_are_refused_in_a_line() {
+    let place = Place::new();
+    let table = include_str!("../../../../fixtures/plan/silicon-sample.csv");
+    let table = table.replace("silicon_concurrency=", "streams=");
+    std::fs::write(place.path("table.csv"), table).unwrap();
+    let ended = plan(&place, &["validate", "table.csv"]);
+    ended.assert_refused(&["silicon_concurrency=N"]);
+    let words = "predict --device h100:8 --concurrency 8 --input-tokens 100 --output-tokens 10 -- vllm serve qwen3-32b --tensor-parallel-size 4 --data-parallel-size 4";
+    let words: Vec<&str> = words.split(' ').collect();
+    plan(&place, &words).assert_refused(&["16 cards"]);
+}

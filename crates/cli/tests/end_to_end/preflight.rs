@@ -1,7 +1,8 @@
 //! Finding the endpoint, the model and what the server understands.
 
-use crate::support::{Place, Run, Sim};
+use crate::support::{Crooked, Place, Run, Sim, answer};
 use inferometer_core::doubt::DoubtCode;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 const FEW: [&str; 6] = [
     "--requests",
@@ -96,6 +97,28 @@ fn a_field_that_the_server_refuses_is_left_out_and_noted() {
             field == "stream_options"
         );
     }
+}
+
+#[test]
+fn a_stream_that_breaks_once_does_not_end_a_run_before_it_begins() {
+    let answered = AtomicU32::new(0);
+    let server = Crooked::answering(move |head| {
+        if head.starts_with("GET") {
+            return answer("200 OK", "application/json", r#"{"data":[{"id":"m"}]}"#);
+        }
+        let text = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n";
+        let end =
+            "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+        let whole = format!("{text}{end}");
+        let broken = answered.fetch_add(1, Ordering::SeqCst) == 0;
+        answer(
+            "200 OK",
+            "text/event-stream",
+            if broken { text } else { &whole },
+        )
+    });
+    let run = Place::new().measure(&server.url(), &FEW);
+    run.assert_all_ok(4);
 }
 
 #[test]

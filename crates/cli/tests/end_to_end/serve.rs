@@ -3,6 +3,7 @@
 use crate::support::{ON_ANY_HOST, Place, Sim, until};
 use crate::tune_live::stand_in;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -377,6 +378,11 @@ fn damaged_results_and_those_of_a_newer_version_are_marked_in_the_list() {
     )
     .unwrap();
     let served = serve(&place, &["kept"]);
+    // Whoever asks for one need not wait until all were looked at.
+    let damaged = served.json("/api/runs/damaged");
+    assert_eq!(damaged["state"], "damaged", "{damaged}");
+    assert!(damaged["summary"].is_null(), "{damaged}");
+    assert_eq!(served.json("/api/runs/sound")["state"], "valid");
     until("the verdicts", || {
         let runs = served.json("/api/runs")["runs"].clone();
         let mut states: Vec<_> = (runs.as_array()?.iter())
@@ -436,6 +442,36 @@ fn a_sweep_a_search_and_a_study_are_followed_as_they_grow() {
             }
         }
         assert!(is_measured && steps > 0, "{arguments:?}: {steps} steps");
+    }
+}
+
+#[test]
+fn every_point_of_a_sweep_is_told_to_prometheus_also_once_the_next_is_measured() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("kept")).unwrap();
+    let words = "sweep --quiet --sim-clock virtual --requests 40 --concurrency 1,2 --repeat 2 \
+                 --out kept/it";
+    let ended = place.run(&words.split_whitespace().collect::<Vec<_>>());
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let served = serve(&place, &["kept"]);
+    let metrics = served.get("/metrics");
+    let ok = metrics.lines().filter(|line| {
+        line.starts_with("inferometer_requests_total{run=\"it\"") && line.contains("outcome=\"ok\"")
+    });
+    let ok: Vec<&str> = ok.collect();
+    assert_eq!(ok.len(), 4, "{metrics}");
+    let labels: BTreeSet<&str> = ok
+        .iter()
+        .filter_map(|it| Some(it.split_once('}')?.0))
+        .collect();
+    assert_eq!(
+        labels.len(),
+        4,
+        "no two series have the same labels: {metrics}"
+    );
+    for load in ["concurrency=1", "concurrency=2"] {
+        let of_load = ok.iter().filter(|it| it.contains(load)).count();
+        assert_eq!(of_load, 2, "{metrics}");
     }
 }
 

@@ -88,6 +88,18 @@ fn without_a_url_the_simulated_engine_is_measured_and_everything_is_kept() {
     );
     assert!(listed.stdout.contains("VALID"));
 
+    // Without its hashes it is shown, and the reader is told.
+    let (sums, aside) = (path.join("SHA256SUMS"), path.join("aside"));
+    std::fs::rename(&sums, &aside).unwrap();
+    let unhashed = place.run(&["report", "--lang", "en"]);
+    assert_eq!(unhashed.code, Some(0), "{unhashed:?}");
+    assert!(
+        unhashed.stdout.contains("SHA256SUMS is missing"),
+        "{}",
+        unhashed.stdout
+    );
+    std::fs::rename(&aside, &sums).unwrap();
+
     let records = path.join("records/records.parquet");
     let mut rotten = std::fs::read(&records).unwrap();
     let middle = rotten.len() / 2;

@@ -110,6 +110,30 @@ fn what_is_too_large_to_import_is_refused() {
 }
 
 #[test]
+fn a_device_without_end_in_place_of_a_small_file_is_refused() {
+    let place = Place::new();
+    let card = ["--model", "qwen2.5-7b", "--device", "h200"];
+    for words in [
+        &["run", "--config", "/dev/zero"][..],
+        &["run", "--api-key-file", "/dev/zero"],
+        &["run", "https://127.0.0.1:1", "--ca", "/dev/zero"],
+        &["tune", "/dev/zero"],
+        &["serve", ".", "--token-file", "/dev/zero"],
+        &[&["plan", "calibrate", "/dev/zero"][..], &card].concat(),
+        &[
+            "plan",
+            "memory",
+            "--mindie-config",
+            "/dev/zero",
+            "--device",
+            "910b4",
+        ],
+    ] {
+        place.run(words).assert_refused(&["/dev/zero", "more than"]);
+    }
+}
+
+#[test]
 fn pipes_in_place_of_files_are_not_waited_for() {
     let place = Place::new();
     let sim = Sim::start(&[]);

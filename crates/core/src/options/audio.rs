@@ -5,8 +5,7 @@ use super::*;
 
 /// The API, where media decide which one can be meant: chat, unless the URL names another.
 pub(super) fn api(options: &Options, found: Api) -> Api {
-    let has_media = options.work.images.is_some() || options.work.audio.is_some();
-    if found != Api::Auto || !has_media {
+    if found != Api::Auto || options.work.media().is_empty() {
         return found;
     }
     let first = options.connection.url.iter().flatten().next();

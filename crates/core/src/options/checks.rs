@@ -25,7 +25,7 @@ pub(super) fn settle(options: &mut Options) -> Result<(), OptionError> {
     let is_ours = work
         .source()
         .is_none_or(|source| source == Source::Synthetic);
-    let is_ours = is_ours || work.images.is_some() || work.audio.is_some();
+    let is_ours = is_ours || !work.media().is_empty();
     if is_same_as && is_ours && !work.no_cache_nonce && work.cache_nonce != Some(false) {
         return needs(
             "--check same-as",
@@ -52,6 +52,7 @@ pub(super) fn refuse_forms(work: &WorkOptions, api: Api) -> Result<(), OptionErr
         ("--tools", work.tools.is_some()),
         ("--json-schema", work.json_schema.is_some()),
         ("--images", work.images.is_some()),
+        ("--video", work.video.is_some()),
     ];
     let given = given.into_iter().find(|(_, given)| *given);
     match (given, api) {

@@ -31,7 +31,7 @@ layered!(WorkOptions {
     from, window, block_tokens, input_tokens, output_tokens, length_pairs, workload, text, prefix_tokens,
     prefix_groups, prefix_spread, cache_hit, batch_size, turns, think, history, template, input_chars,
     ask_chars, tokenizer, as_token_ids, max_tokens, min_tokens, ignore_eos, temperature, top_p,
-    stop, extra, images, audio, tools, json_schema, cache_nonce; no_ignore_eos, no_cache_nonce
+    stop, extra, images, video, audio, tools, json_schema, cache_nonce; no_ignore_eos, no_cache_nonce
 });
 layered!(ObjectiveOptions { slo, attainment, check, threshold; });
 
@@ -124,6 +124,7 @@ impl WorkOptions {
                 stop: below.stop.take(),
                 extra: below.extra.take(),
                 images: below.images.take(),
+                video: below.video.take(),
                 audio: below.audio.take(),
                 tools: below.tools.take(),
                 json_schema: below.json_schema.take(),

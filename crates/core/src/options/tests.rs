@@ -69,6 +69,7 @@ fn a_stored_scenario_resolves_to_itself() {
         "[run]\nkeep-text = true\n[work]\ndata = 'q.jsonl'\n[objectives]\ncheck = 'gsm8k'",
         "[objectives]\ncheck = 'same-as:/runs/a'\n[work]\ncache-nonce = false",
         "[work]\nimages = 'n=uniform(1,3),size=512x512|64x64'",
+        "[work]\nvideo = 'n=1,frames=uniform(8,16),size=640x360|64x64,fps=30'",
         "[work]\naudio = 'n=1,seconds=uniform(5,30)'\ncache-nonce = false\nprompt = 'hear'",
         "[connection]\napi = 'transcriptions'\n[work]\naudio = 'n=1,seconds=8'",
         "[connection]\napi = 'transcriptions'\n[work]\ndata = 's.jsonl'\nmax-tokens = 90",
@@ -286,6 +287,10 @@ const VALUES: &[(&str, &[&str])] = &[
     ("load.cancel", &["'2.5%@1.5s'"]),
     ("work.block-tokens", &["16", "512"]),
     ("work.images", &["'n=uniform(1,3),size=512x512|64x64'"]),
+    (
+        "work.video",
+        &["'n=1,frames=16,size=640x360|1280x720,fps=4'"],
+    ),
     ("work.audio", &["'n=1,seconds=uniform(5,30)'"]),
     ("load.concurrency", &["1", "64"]),
     ("load.rate", &["0.5", "'inf'"]),

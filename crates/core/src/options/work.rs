@@ -26,6 +26,15 @@ impl WorkOptions {
             .filter(|_| !named && self.source_is_data())
     }
 
+    /// The media that are asked for.
+    pub(super) fn media(&self) -> MediaSpec {
+        MediaSpec {
+            images: self.images.clone(),
+            video: self.video.clone(),
+            audio: self.audio.clone(),
+        }
+    }
+
     /// The source that the given options belong to; absent if they would fit any.
     pub(super) fn source(&self) -> Option<Source> {
         let text = self.data_format == Some(FormatName(Some(DataFormat::Text)));
@@ -88,7 +97,7 @@ pub(super) fn resolve_work(
     }
     // Text that is ours: it may be made new, and its answers have no end of their own.
     let ours = prompts.is_synthetic();
-    let makes_content = ours || options.images.is_some() || options.audio.is_some();
+    let makes_content = ours || !options.media().is_empty();
     let exact_by_default = ours && matches!(output, Output::Tokens(_) | Output::FromWork);
     let temperature = options.temperature;
     if let Some(bad) = temperature.filter(|t| !(0.0..=10.0).contains(t)) {
@@ -105,6 +114,7 @@ pub(super) fn resolve_work(
             "leave it out: a request is measured by one answer",
         );
     }
+    let media = options.media();
     Ok(Work {
         prompts,
         output,
@@ -118,8 +128,7 @@ pub(super) fn resolve_work(
         top_p: options.top_p,
         stop: options.stop.unwrap_or_default(),
         extra: options.extra,
-        images: options.images,
-        audio: options.audio,
+        media,
         tools: options.tools,
         json_schema: options.json_schema,
         cache_nonce: !options.no_cache_nonce && options.cache_nonce.unwrap_or(makes_content),
@@ -190,9 +199,8 @@ fn refuse_strays(options: &WorkOptions, source: Source) -> Result<(), OptionErro
         ],
     )?;
     let trace = data && format.is_some_and(DataFormat::is_trace);
-    let makes_media = options.images.is_some() || options.audio.is_some();
     only_with(
-        source == Source::Synthetic || trace || makes_media,
+        source == Source::Synthetic || trace || !options.media().is_empty(),
         "synthetic prompts",
         "a user's data is never altered",
         &[("--cache-nonce", options.cache_nonce == Some(true))],

@@ -29,7 +29,9 @@ pub enum SpeculationBasis {
     /// From counters of drafts, drafted and accepted tokens (vLLM, llama.cpp): of exactly what
     /// was measured.
     Counters,
-    /// Means of what the engine itself says of its last batches (SGLang), by its own definition.
+    /// Means of what the engine itself says of its last batches (SGLang). The length is defined
+    /// alike. Up to 0.5.10 its rate counts the token that every step gives among the accepted and
+    /// among the drafted ones; of a tree of drafts it counts all branches.
     Gauges,
 }
 

@@ -33,5 +33,5 @@ pub fn read(input: &[u8], scratch: &Scratch) -> bool {
 }
 
 pub fn command_line(input: &[u8], _: &Scratch) -> bool {
-    translate(&[String::from_utf8_lossy(input).into_owned()]).is_ok()
+    translate(&[String::from_utf8_lossy(input).into_owned()], &|_| None).is_ok()
 }

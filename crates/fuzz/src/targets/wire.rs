@@ -4,6 +4,7 @@ use super::Scratch;
 use crate::seeds;
 use inferometer_core::api::Api;
 use inferometer_core::content::Content;
+use inferometer_core::medium::Medium;
 use inferometer_core::record::{Chunks, Record};
 use inferometer_core::sound::Sound;
 use inferometer_core::units::Offset;
@@ -137,9 +138,9 @@ pub fn sound_forms() -> Vec<Vec<u8>> {
     let content = Content::Text("names: Ada".into());
     let dialect = forms(Api::Transcriptions)[0];
     let form = |sound: Vec<u8>| {
-        let sounds = [Sound::new(sound)?];
+        let media = [Medium::Sound(Sound::new(sound)?)];
         let prompt = Prompt {
-            sounds: &sounds,
+            media: &media,
             ..Prompt::from(&content)
         };
         let body = dialect.body(&RequestOptions::default(), &prompt, Some(9));

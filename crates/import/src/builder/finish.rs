@@ -78,6 +78,15 @@ impl ResultBuilder {
             requests.failed = total.checked_sub(ok);
             found.derived.push("requests.failed".into());
         }
+        // A row that counts its failures alone: how many were answered follows from its rate.
+        let answered = (summary.throughput.requests_per_s).zip(summary.window_s);
+        let answered = answered.and_then(|(per_s, window_s)| count((per_s * window_s).round()));
+        if let (Some(answered), Some(_), None, None) =
+            (answered, requests.failed, requests.ok, requests.planned)
+        {
+            requests.ok = Some(answered);
+            found.derived.push("requests.ok".into());
+        }
         let tokens = &mut summary.tokens;
         tokens.input_mean = tokens.input_spread.as_ref().and_then(|spread| spread.mean);
         tokens.output_mean = tokens.output_spread.as_ref().and_then(|spread| spread.mean);

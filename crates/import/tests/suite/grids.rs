@@ -354,3 +354,73 @@ fn failures_that_a_log_tells_among_the_lines_of_a_result_are_its_own() {
     let codes: Vec<&str> = found.doubts.iter().map(|it| it.code.name()).collect();
     assert!(!codes.contains(&"lost-requests"), "{codes:?}");
 }
+
+#[test]
+fn a_point_of_a_log_that_ran_out_of_memory_keeps_its_lengths_and_its_load() {
+    let log = "[INFO] chunk_size: 8000, generate_size: 2000\n\
+        [INFO] 总测试文本块数目: 500\n[INFO] 并发: 8\n[INFO] 单个文本块长度: 8000\n\
+        [INFO] 生成文本长度: 2000\n\
+        torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.16 GiB\n";
+    let results = read("grid-log.txt", log).results;
+    assert_eq!(
+        failed(&results),
+        ["ask_chars=2000 concurrency=8 input_chars=8000"]
+    );
+}
+
+/// A table whose edges are lengths.
+fn crossed(corner: &str, caption: &str) -> String {
+    format!(
+        "## A30\n\n### {caption}\n\n| {corner} | 128 | 512 |\n|---|---|---|\n\
+         | 1000 | 310.5 | 402 |\n| 4000 | 120 | OOM |\n| 8000 | - | refused |\n"
+    )
+}
+
+#[test]
+fn a_table_with_a_length_along_both_edges_is_a_grid() {
+    for (corner, caption, axes) in [
+        (
+            "input \\ output",
+            "output tok/s",
+            ["input_tokens", "output_tokens"],
+        ),
+        (
+            "输入长度/生成长度",
+            "输出 tokens/s，A30 单卡",
+            ["input_tokens", "output_tokens"],
+        ),
+        (
+            "输入(字)×生成(字)",
+            "输出吞吐(tok/s)",
+            ["input_chars", "ask_chars"],
+        ),
+    ] {
+        let results = read("notes.md", &crossed(corner, caption)).results;
+        let cells: Vec<String> = (results.iter())
+            .map(|found| {
+                let [input, output] = axes.map(|axis| found.point[axis].to_string());
+                let rate = found.summary.as_ref();
+                let rate = rate.and_then(|it| it.throughput.output_tokens_per_s);
+                let said =
+                    rate.map_or(found.error.clone().unwrap_or_default(), |it| it.to_string());
+                format!("{input}+{output}: {said}")
+            })
+            .collect();
+        let expected = [
+            "1000+128: 310.5",
+            "1000+512: 402",
+            "4000+128: 120",
+            "4000+512: OOM",
+            "8000+512: refused",
+        ];
+        assert_eq!(cells, expected, "{corner}");
+        assert!(results[3].is_out_of_memory_under_load());
+        assert!(!results[4].is_out_of_memory_under_load());
+    }
+}
+
+#[test]
+fn a_crossed_table_whose_metric_nobody_names_is_no_result() {
+    let text = crossed("input \\ output", "some numbers");
+    assert!(read("notes.md", &text).results.is_empty());
+}

@@ -223,3 +223,27 @@ fn a_time_without_a_unit_in_a_table_of_one_result_is_read_by_its_size() {
     assert_eq!(at(&found, "/latency/ttft_ms/mean"), 38.0);
     assert_eq!(found.assumed.len(), 2, "{:?}", found.assumed);
 }
+
+#[test]
+fn failures_in_a_row_without_a_total_are_held_against_what_the_rate_says() {
+    let found = only(&table(&[
+        ("并发", "128"),
+        ("总耗时(s)", "85.4"),
+        ("QPS", "9.22"),
+        ("失败数", "212"),
+    ]));
+    assert_eq!(at(&found, "/requests/ok"), 787);
+    assert_eq!(at(&found, "/valid"), false);
+    assert_eq!(found.doubts[0].text, "212 of 999 requests failed (21.2 %)");
+}
+
+#[test]
+fn failures_of_an_unknown_number_of_requests_are_a_warning() {
+    let found = only(&table(&[
+        ("并发", "128"),
+        ("QPS", "9.22"),
+        ("失败数", "212"),
+    ]));
+    let said = "212 requests failed; how many were sent is not stated";
+    assert_eq!(found.doubts[0].text, said);
+}

@@ -243,6 +243,9 @@ fn a_stored_import_opens_as_it_was_and_nothing_is_overwritten() {
             "2026-11-15T00:00:00Z".into(),
         );
         let folder = place.path().join(at.to_string());
+        // What an import that was killed left there.
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join("import.json.partial"), "{\"sch").unwrap();
         stored.write(&folder).unwrap();
         assert_eq!(Stored::open(&folder).unwrap(), stored, "{}", path.display());
         assert!(stored.write(&folder).is_err(), "it is there already");

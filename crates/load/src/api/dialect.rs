@@ -6,12 +6,12 @@ use base64::engine::general_purpose::STANDARD;
 use inferometer_core::api::{Answers, Api};
 use inferometer_core::content::{Content, Exchange};
 use inferometer_core::environment::LimitField;
+use inferometer_core::medium::Medium;
 use inferometer_core::record::{PerToken, Usage};
 use inferometer_core::sound::Sound;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::Arc;
 
 /// What to ask for, apart from the prompt and the limit: the same for every request of a run.
 #[derive(Clone, Debug, Default)]
@@ -107,9 +107,8 @@ impl RequestOptions {
 pub struct Prompt<'a> {
     pub history: &'a [Exchange],
     pub content: &'a Content,
-    /// URLs of images that go with a text.
-    pub images: &'a [Arc<str>],
-    pub sounds: &'a [Sound],
+    /// What goes with a text.
+    pub media: &'a [Medium],
 }
 
 impl Prompt<'_> {
@@ -135,7 +134,7 @@ impl Prompt<'_> {
     }
 
     /// Images, sounds and videos; absent where it has none.
-    pub fn media(&self) -> Option<u32> {
+    pub fn media_count(&self) -> Option<u32> {
         const PARTS: [&str; 4] = [
             "\"image_url\"",
             "\"input_audio\"",
@@ -150,8 +149,7 @@ impl Prompt<'_> {
                 .sum(),
             Content::Text(_) | Content::TokenIds(_) | Content::Batch(_) => 0,
         };
-        let made = self.images.len() + self.sounds.len();
-        let all = u32::try_from(made + in_rows).unwrap_or(u32::MAX);
+        let all = u32::try_from(self.media.len() + in_rows).unwrap_or(u32::MAX);
         (all > 0).then_some(all)
     }
 
@@ -159,7 +157,8 @@ impl Prompt<'_> {
     /// known.
     pub fn audio_ms(&self) -> Option<u32> {
         let in_row = self.sounds_of_row();
-        let all: Vec<&Sound> = self.sounds.iter().chain(&in_row).collect();
+        let made = self.media.iter().filter_map(Medium::as_sound);
+        let all: Vec<&Sound> = made.chain(&in_row).collect();
         let elsewhere = match self.content {
             Content::Messages(json) | Content::Body(json) => json.contains("\"audio_url\""),
             Content::Text(_) | Content::TokenIds(_) | Content::Batch(_) => false,
@@ -196,19 +195,21 @@ impl Prompt<'_> {
         found
     }
 
-    /// Its images and sounds as parts of a message.
+    /// Its media as parts of a message.
     fn media_parts(&self) -> Vec<Value> {
-        let image = |url: &Arc<str>| json!({"type": "image_url", "image_url": {"url": &**url}});
-        let sound = |sound: &Sound| {
-            let data = STANDARD.encode(&sound.bytes);
-            let held = json!({"data": data, "format": sound.kind.into_str()});
-            json!({"type": "input_audio", "input_audio": held})
+        let part = |medium: &Medium| match medium {
+            Medium::Image(url) => json!({"type": "image_url", "image_url": {"url": &**url}}),
+            Medium::Video(url) => json!({"type": "video_url", "video_url": {"url": &**url}}),
+            Medium::Sound(sound) => {
+                let data = STANDARD.encode(&sound.bytes);
+                let held = json!({"data": data, "format": sound.kind.into_str()});
+                json!({"type": "input_audio", "input_audio": held})
+            }
         };
-        let images = self.images.iter().map(image);
-        images.chain(self.sounds.iter().map(sound)).collect()
+        self.media.iter().map(part).collect()
     }
 
-    /// A text, its images and its sounds as one message.
+    /// A text and its media as one message.
     pub(super) fn said(&self, text: &str) -> Value {
         let mut parts = self.media_parts();
         if parts.is_empty() {
@@ -218,7 +219,7 @@ impl Prompt<'_> {
         json!({"role": "user", "content": parts})
     }
 
-    /// Puts its images and sounds before what the user says last.
+    /// Puts its media before what the user says last.
     pub(super) fn add_media(&self, messages: &mut [Value]) {
         let mut parts = self.media_parts();
         let by_user = |message: &&mut Value| message["role"] == "user";
@@ -288,8 +289,7 @@ impl<'a> From<&'a Content> for Prompt<'a> {
         Prompt {
             history: &[],
             content,
-            images: &[],
-            sounds: &[],
+            media: &[],
         }
     }
 }

@@ -52,8 +52,7 @@ impl BodyTemplates {
     ) -> Body<'a> {
         if let Content::Text(text) = prompt.content
             && prompt.history.is_empty()
-            && prompt.images.is_empty()
-            && prompt.sounds.is_empty()
+            && prompt.media.is_empty()
             && stands_in_json(text)
             && !options.is_shortened(limit)
         {
@@ -237,8 +236,7 @@ mod tests {
         let prompt = Prompt {
             history: &history,
             content: &content,
-            images: &[],
-            sounds: &[],
+            media: &[],
         };
         let templates = BodyTemplates::default();
         let body = templates.body(CHAT, &options(json!({})), &prompt, Some(3));

@@ -7,6 +7,7 @@ use super::prompt_text::push_text;
 use super::wire::{MessageBuilder, error_message, parse, present, read, string, text, usage_of};
 use inferometer_core::api::Api;
 use inferometer_core::content::Content;
+use inferometer_core::medium::Medium;
 use inferometer_core::record::Usage;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -98,11 +99,12 @@ impl Dialect for Transcriptions {
 
     fn body(&self, options: &RequestOptions, prompt: &Prompt<'_>, limit: Option<u32>) -> Vec<u8> {
         let fields = Self::fields(options, prompt, limit);
-        let in_row = match prompt.sounds {
-            [] => prompt.sounds_of_row(),
+        let made = prompt.media.iter().find_map(Medium::as_sound);
+        let in_row = match made {
+            None => prompt.sounds_of_row(),
             _ => Vec::new(),
         };
-        multipart::render(&fields, prompt.sounds.first().or(in_row.first()))
+        multipart::render(&fields, made.or(in_row.first()))
     }
 
     fn content_type(&self, body: &[u8]) -> Cow<'static, str> {
@@ -204,10 +206,10 @@ mod tests {
 
     #[test]
     fn a_request_is_a_form_with_the_sound_and_what_is_asked_of_it() {
-        let sounds = [Sound::new(&b"ID3 sound"[..]).unwrap()];
+        let media = [Medium::Sound(Sound::new(&b"ID3 sound"[..]).unwrap())];
         let content = Content::Text("names: Ada".into());
         let prompt = Prompt {
-            sounds: &sounds,
+            media: &media,
             ..Prompt::from(&content)
         };
         let options = RequestOptions {

@@ -117,8 +117,11 @@ impl Prober {
     pub(super) async fn post(&self, site: &Site) -> Record {
         let mut record = self.post_as(site, &self.options, self.limit()).await;
         for pause in PAUSES {
-            let is_momentary = matches!(record.status, Some(429 | 500 | 502..=504));
-            if !is_momentary || record.failure().is_none() {
+            let by_status = matches!(record.status, Some(429 | 500 | 502..=504));
+            let by_class = |failure: &Failure| {
+                [FailureClass::CutStream, FailureClass::Disconnected].contains(&failure.class)
+            };
+            if !record.failure().is_some_and(|it| by_status || by_class(it)) {
                 break;
             }
             tokio::time::sleep(pause).await;
@@ -140,8 +143,7 @@ impl Prober {
             .min_tokens
             .map(|least| least.min(limit.unwrap_or(least)));
         let prompt = Prompt {
-            images: &self.request.images,
-            sounds: &self.request.sounds,
+            media: &self.request.media,
             ..Prompt::from(&self.request.content)
         };
         let body = self.dialect.body(&options, &prompt, limit);

@@ -6,11 +6,9 @@ use crate::exchange::Timeouts;
 use crate::http::Target;
 use inferometer_core::api::Api;
 use inferometer_core::content::Content;
+use inferometer_core::medium::Medium;
 use inferometer_core::raw_form::RawForm;
-use inferometer_core::sound::Sound;
-
 use inferometer_text::secret::Secrets;
-use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 
@@ -27,10 +25,8 @@ pub struct PreflightRequest {
     pub options: RequestOptions,
     /// A prompt like those to come.
     pub content: Content,
-    /// Images beside it.
-    pub images: Vec<Arc<str>>,
-    /// Sounds beside it.
-    pub sounds: Vec<Sound>,
+    /// What goes with it.
+    pub media: Vec<Medium>,
     pub as_token_ids: bool,
     /// Prompt and output tokens of the longest request that is known, to hold against the
     /// context that the server states.

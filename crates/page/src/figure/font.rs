@@ -141,7 +141,7 @@ fn texts(figure: &Figure) -> Vec<&str> {
             texts.push(&series.name);
             let samples = series.shape.samples().iter();
             texts.extend(samples.filter_map(|sample| sample.label.as_deref()));
-            if let Shape::Heat(cells) = &series.shape {
+            if let Shape::Heat(cells, _) = &series.shape {
                 texts.extend(cells.iter().map(|cell| cell.label.as_str()));
             }
         }

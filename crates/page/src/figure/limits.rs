@@ -116,7 +116,7 @@ fn values(panel: &Panel, on: On) -> Vec<f64> {
                     }
                 }
             }
-            Shape::Heat(_) => {}
+            Shape::Heat(..) => {}
             shape => {
                 for sample in shape.samples().iter().filter(|sample| sample.y.is_some()) {
                     match on {

@@ -91,7 +91,7 @@ fn panel_height(figure: &Figure, panel: &Panel) -> f64 {
     let heat = panel
         .series
         .iter()
-        .any(|series| matches!(series.shape, Shape::Heat(_)));
+        .any(|series| matches!(series.shape, Shape::Heat(..)));
     let row = if heat { 36.0 } else { 25.0 };
     (names.len() as f64 * row + 90.0).clamp(130.0, HIGHEST)
 }

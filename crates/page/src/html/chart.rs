@@ -113,11 +113,12 @@ fn series(series: &Series) -> Value {
             ];
             ("ranges", values)
         }
-        Shape::Heat(cells) => {
+        Shape::Heat(cells, ends) => {
             let cells: Vec<Value> = (cells.iter())
                 .map(|it| json!([it.column, it.row, it.value.map(rounded), it.label]))
                 .collect();
-            ("heat", vec![("cells", json!(cells))])
+            let ends = ends.map(|ends| ends.map(rounded));
+            ("heat", vec![("cells", json!(cells)), ("ends", json!(ends))])
         }
     };
     out.insert("shape".to_owned(), json!(shape));

@@ -19,6 +19,16 @@
     const signs = [...String(text)];
     return plain(signs.length > most ? signs.slice(0, most - 1).join('') + '…' : signs.join(''));
   };
+  // Words in lines of at most so many pixels, in type of 11 pixels; Chinese signs are twice as wide.
+  const inLines = (text, room) => {
+    const wide = (words) => [...words].reduce((sum, sign) => sum + (sign > 'ÿ' ? 11.5 : 6), 0);
+    const lines = [''];
+    for (const word of text.split(/(?<= )|(?<=[\u3000-\uffef])/)) {
+      if (lines[lines.length - 1] && wide(lines[lines.length - 1] + word.trimEnd()) > room) lines.push('');
+      lines[lines.length - 1] += word;
+    }
+    return lines.map((line) => line.trimEnd()).join('<br>');
+  };
   // A name beside its row: in lines, broken after a comma or a blank, where rows leave room for them.
   const folded = (text, rows) => {
     const most = 28;
@@ -152,6 +162,8 @@
     const stops = look.heat.map((colour, i) => [i / (look.heat.length - 1), colour]);
     return {type: 'heatmap', z, text, customdata: where, x: columns.map((_, i) => i), y: rows.map((_, i) => i),
       texttemplate: columns.length * rows.length <= 200 ? '%{text}' : undefined, colorscale: stops,
+      // Maps side by side have one meaning of dark.
+      ...(series.ends ? {zmin: series.ends[0], zmax: series.ends[1]} : {}),
       xgap: 2, ygap: 2, showscale: false, hovertemplate: '%{customdata}<br><b>%{text}</b><extra></extra>'};
   }
 
@@ -199,7 +211,10 @@
     out.exponentformat = 'none';
     if (given.scale === 'log') out.type = 'log';
     if (given.scale === 'zero') out.rangemode = 'tozero';
-    if (given.bounds) out.autorangeoptions = {include: given.bounds};
+    if (given.bounds && given.scale === 'log') {
+      const [low, high] = given.bounds.map(Math.log10), room = 0.04 * (high - low);
+      out.range = [low - room, high + room];
+    } else if (given.bounds) out.autorangeoptions = {include: given.bounds};
     else if (given.scale === 'zero' && !vertical) {
       // A line that stands at the largest value is not cut in half by the edge.
       const most = values.reduce((a, b) => typeof b === 'number' ? Math.max(a, b) : a, 0);
@@ -286,9 +301,12 @@
         bgcolor: seeThrough(look.background, 0.75), borderpad: 1};
       if (mark.on === 'x') {
         shapes.push({type: 'line', xref: 'x', yref: 'paper', x0: mark.at, x1: mark.at, y0: 0, y1: 1, line});
-        // To the side that has room: a label beyond the last value would be cut.
-        const toLeft = across(mark.at) >= 0.6;
-        if (say(mark.label)) annotations.push({...word, xref: 'x', yref: 'paper', x: at, y: heightFor(mark.at, toLeft, say(mark.label)),
+        const share = across(mark.at), toLeft = share >= 0.6;
+        // To the side that has room: a label beyond the last value would be cut, and one that is wider
+        // than its side would stretch the axis.
+        const room = (toLeft ? share : 1 - share) * Math.max(width - 70, 100);
+        const text = inLines(brief(say(mark.label), 60), Math.max(room - 8, 60));
+        if (say(mark.label)) annotations.push({...word, text, xref: 'x', yref: 'paper', x: at, y: heightFor(mark.at, toLeft, say(mark.label)),
           ...(toLeft ? {xanchor: 'right', xshift: -3} : {xanchor: 'left', xshift: 3}), yanchor: 'bottom'});
       } else {
         shapes.push({type: 'line', xref: 'paper', yref: 'y', x0: 0, x1: 1, y0: mark.at, y1: mark.at, line});
@@ -340,6 +358,7 @@
     const arranged = layout(panel, look, plot.clientWidth);
     if (sharesLegend(figure)) arranged.showlegend = false;
     const drawn = traces(panel, look).filter((trace) => !hidden(figure).has(trace.legendgroup));
+    for (const trace of drawn) if (trace.name) trace.name = inLines(trace.name, plot.clientWidth - 60);
     if (figure.stacked) {
       // Charts over one axis lie under each other to the pixel, and say once what it is.
       arranged.margin.l = 64;

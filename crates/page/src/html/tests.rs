@@ -147,8 +147,8 @@ fn charts_that_show_nothing_are_left_out() {
         label: String::new(),
     };
     let at = |x: f64, y: f64| Sample::new(x, Some(y));
-    assert!(of(Shape::Heat(vec![cell(0)])).is_none(), "one cell");
-    assert!(of(Shape::Heat(vec![cell(0), cell(1)])).is_some());
+    assert!(of(Shape::Heat(vec![cell(0)], None)).is_none(), "one cell");
+    assert!(of(Shape::Heat(vec![cell(0), cell(1)], None)).is_some());
     let upright = Shape::Line(vec![at(4.0, 1.0), at(4.0, 2.0)]);
     assert!(of(upright).is_none(), "dots above each other");
     assert!(of(Shape::Line(vec![at(4.0, 1.0), at(8.0, 2.0)])).is_some());

@@ -8,8 +8,9 @@ use crate::doc::{Align, Cell, Column, Fit, Place, Table, Tone};
 const GAP: usize = 2;
 const NARROW_GAP: usize = 1;
 
-/// Columns that a broken title must save.
+/// Columns that a broken title must save, and where the table would not fit otherwise.
 const WORTH_BREAKING: usize = 5;
+const LEAST_SAVED: usize = 2;
 
 /// Narrowest a column of short texts may become.
 const NARROWEST_TEXT: usize = 8;
@@ -91,23 +92,28 @@ enum Names {
 impl Layout {
     fn of(table: &Table, cells: &[Vec<String>], heading: Option<&str>, page: usize) -> Self {
         let natural = natural_widths(table, cells, heading);
-        let (widths, gap) = fitted(table, cells, heading, natural.clone(), page);
-        let all: Vec<usize> = (0..widths.len()).collect();
+        let all: Vec<usize> = (0..natural.len()).collect();
         // A last column of words may run over the page: nothing stands behind it.
         let counted = match table.columns.last() {
-            Some(last) if last.align == Align::Left && last.fit != Fit::Wrap => {
+            Some(last)
+                if last.align == Align::Left
+                    && last.fit != Fit::Wrap
+                    && last.place != Place::Everywhere =>
+            {
                 &all[..all.len() - 1]
             }
             _ => &all[..],
         };
-        if total(&widths, counted, gap) <= page {
-            let bands = vec![all];
-            return Layout {
-                widths,
-                gap,
-                bands,
-                repeats: Names::Whole,
-            };
+        for saved in [WORTH_BREAKING, LEAST_SAVED] {
+            let (widths, gap) = fitted(table, cells, heading, natural.clone(), page, saved);
+            if total(&widths, counted, gap) <= page {
+                return Layout {
+                    widths,
+                    gap,
+                    bands: vec![all],
+                    repeats: Names::Whole,
+                };
+            }
         }
         let wanted = natural.clone();
         let mut widths = natural;
@@ -214,17 +220,20 @@ fn natural_widths(table: &Table, cells: &[Vec<String>], heading: Option<&str>) -
         .collect()
 }
 
-/// Widths that fit side by side, as far as texts can be broken, and the gap between columns.
+/// Widths that fit side by side, as far as texts can be broken, titles where that saves so many
+/// columns, and the gap between columns.
 fn fitted(
     table: &Table,
     cells: &[Vec<String>],
     heading: Option<&str>,
     mut widths: Vec<usize>,
     page: usize,
+    saved: usize,
 ) -> (Vec<usize>, usize) {
     let all: Vec<usize> = (0..widths.len()).collect();
     let shrinks = |column: usize| table.columns[column].fit == Fit::Wrap;
-    let narrow = total(&widths, &all, GAP) > page && total(&widths, &all, NARROW_GAP) <= page;
+    let narrow = total(&widths, &all, GAP) > page
+        && (total(&widths, &all, NARROW_GAP) <= page || saved < WORTH_BREAKING);
     let gap = if narrow && !all.iter().any(|&column| shrinks(column)) {
         NARROW_GAP
     } else {
@@ -250,7 +259,7 @@ fn fitted(
     };
     let floor = |column: usize| {
         let least = least(column);
-        if widths[column].saturating_sub(least) >= WORTH_BREAKING {
+        if widths[column].saturating_sub(least) >= saved {
             least
         } else {
             widths[column]
@@ -431,6 +440,20 @@ mod tests {
         assert!(parts > 1, "{lines:#?}");
         let marked = |line: &&String| line.contains("512   77") && line.contains("INVALID");
         assert_eq!(lines.iter().filter(marked).count(), parts, "{lines:#?}");
+    }
+
+    #[test]
+    fn a_mark_does_not_run_over_the_page_and_titles_are_broken_before_the_table_is() {
+        let mut columns = vec![Column::key("load")];
+        columns.extend(["TTFT p50", "TTFT p99", "TPOT p50"].map(Column::right));
+        columns.push(Column::mark());
+        let cells = ["16", "1,234", "5,678", "12.3", "SLO missed"].map(Cell::text);
+        let table = Table::new(columns, vec![cells.to_vec()]);
+        let lines = on_page(&table, 36);
+        assert!(lines.iter().all(|line| width(line) <= 36), "{lines:#?}");
+        let rows = lines.iter().filter(|line| line.contains("5,678"));
+        assert_eq!(rows.count(), 1, "{lines:#?}");
+        assert_eq!(lines.len(), 3, "two lines of titles, one row: {lines:#?}");
     }
 
     #[test]

@@ -16,6 +16,7 @@ use inferometer_core::work::{Output, PromptSource, SyntheticLengths};
 use inferometer_import::Tool;
 use inferometer_store::run_dir::{RunDir, list};
 use inferometer_store::sweep_dir::{SweepDir, TrialState};
+use inferometer_text::user_file;
 use std::path::Path;
 
 /// The largest file of notes that is read.
@@ -116,15 +117,9 @@ fn read_source(path: &Path) -> Result<Vec<Observation>, ObservationError> {
         }
         return Ok(all);
     }
-    let length = std::fs::metadata(path)
+    let bytes = user_file::read_at_most(path, LARGEST_FILE)
         .map_err(|error| failed(error.to_string()))?
-        .len();
-    if length > LARGEST_FILE {
-        return Err(failed(format!(
-            "it has {length} bytes, and at most {LARGEST_FILE} are read"
-        )));
-    }
-    let bytes = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
+        .ok_or_else(|| failed(format!("it has more than {LARGEST_FILE} bytes")))?;
     let text = String::from_utf8_lossy(&bytes);
     let points = points::read(&path.display().to_string(), &text);
     // Objects of other tools may share some names with ours; a table that has flags is ours.

@@ -1,6 +1,6 @@
 //! Launch flags of published nightly runs, which tables leave out (`data/recipes.toml`).
 
-use super::row::MeasuredRow;
+use super::row::{MeasuredRow, Provenance};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -32,6 +32,8 @@ struct Recipe {
     output: Option<u32>,
     #[serde(default)]
     role: Role,
+    #[serde(default)]
+    measured: Provenance,
     flags: BTreeMap<String, String>,
 }
 
@@ -46,7 +48,7 @@ static RECIPES: LazyLock<Vec<Recipe>> = LazyLock::new(|| {
     recipes.recipe
 });
 
-/// The flags that a nightly run of this kind was started with.
+/// The flags that a run of this kind was started with.
 pub(super) fn flags(
     row: &MeasuredRow,
     model: &str,
@@ -65,6 +67,7 @@ pub(super) fn flags(
             && recipe.input.is_none_or(|input| input == row.input)
             && recipe.output.is_none_or(|output| output == row.output)
             && recipe.role == role
+            && recipe.measured == row.provenance
     };
     let mut flags = BTreeMap::new();
     for recipe in RECIPES.iter().filter(fits) {

@@ -2,14 +2,16 @@
 //! `aiconfigurator-core`.
 
 use inferometer_catalog::model::Model;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use thiserror::Error;
 
 /// How a row was measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Provenance {
     /// By a published nightly run, whose launch flags and lengths are known.
+    #[default]
     Nightly,
     Other,
 }
@@ -102,6 +104,15 @@ impl MeasuredRow {
     /// The name by which rows of a model are put together.
     pub fn model_name(&self) -> String {
         self.preset().map_or(self.model.clone(), |model| model.name)
+    }
+
+    /// Whether its prompts came over and over to a server that keeps what it has computed: the rows
+    /// of the generator's own tool ([`repeated`](super::repeated)), whose lengths are round decimal
+    /// numbers, on vLLM, which keeps prompts unless it is told otherwise. SGLang's were told.
+    pub(super) fn repeats_prompts(&self) -> bool {
+        self.provenance == Provenance::Other
+            && self.engine == "vllm"
+            && self.input.is_multiple_of(1000)
     }
 
     /// Output tokens of a request on average.

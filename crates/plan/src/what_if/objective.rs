@@ -26,7 +26,7 @@ pub enum PredictedVerdict {
 /// An objective for sessions, where single requests are predicted.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error(
-    "--slo {0} is about sessions, and predictions are of single requests; give e2e, or measure"
+    "--slo {0} is about sessions, and predictions are of single requests; give e2e, or compute whole sessions with inferometer sweep --sim-clock virtual --turns 4 --slo {0}"
 )]
 pub struct OfSessions(Slo);
 

@@ -8,8 +8,8 @@ use inferometer_core::length::Distribution as Lengths;
 use inferometer_plan::means::Means;
 use inferometer_plan::predict::{Subject, simulate};
 use inferometer_plan::validate::{
-    Compared, Grouping, Half, NotPredicted, PrefillRow, Quantity, group_errors, read_table,
-    validate,
+    Compared, Grouping, Half, NotPredicted, PrefillRow, Provenance, Quantity, group_errors,
+    read_table, serve, validate,
 };
 use inferometer_plan::work::{Load, Start, Work};
 
@@ -88,6 +88,25 @@ fn rows_that_cannot_be_predicted_are_named_with_the_reason() {
     ];
     assert_eq!(reasons, expected);
     assert!(validation.compared.is_empty());
+}
+
+#[test]
+fn prompts_that_a_tool_sends_over_and_over_are_computed_once() {
+    let mut rows = read_table(TABLE).unwrap();
+    let row = rows.iter_mut().find(|row| row.engine == "vllm").unwrap();
+    let (row, profiles) = (row, Profiles::shipped());
+    row.provenance = Provenance::Other;
+    row.model = "nvidia/Llama-3.1-8B-Instruct-FP8".to_owned();
+    row.card = "h200".to_owned();
+    row.concurrency = Some(64);
+    row.output = 100;
+    let mut tpot = |input| {
+        row.input = input;
+        Means::of(&serve(row, profiles).unwrap()).tpot_ms.unwrap()
+    };
+    // The lengths of the tool, and those of another.
+    let (repeated, new) = (tpot(8000), tpot(8192));
+    assert!(repeated < 0.8 * new, "{repeated} {new}");
 }
 
 #[test]

@@ -2,11 +2,12 @@
 //! and lengths that are not the same.
 
 use super::{CompareReport, figures, note};
-use inferometer_analysis::compare::{DoubtCount, Group, GroupDoubts, Metric};
+use inferometer_analysis::compare::{Comparison, DoubtCount, Group, GroupDoubts, Metric, WhyNot};
 use inferometer_core::doubt::Severity;
-use inferometer_message::CompareText;
+use inferometer_message::{CompareText, DoubtMeaning};
 use inferometer_page::doc::{Block, Section};
 use inferometer_page::number;
+use inferometer_text::Lang;
 use inferometer_text::punctuation::PunctuationText;
 use std::collections::BTreeSet;
 
@@ -21,6 +22,26 @@ pub(super) fn section(report: &CompareReport<'_>) -> Option<Section> {
     (!notes.is_empty()).then(|| Section::plain([Block::Notes(notes)]))
 }
 
+/// What a doubt means and what to do about it. Runs store what they saw in English.
+fn meaning(code: &str) -> Option<[DoubtMeaning; 2]> {
+    DoubtMeaning::of(code.parse().ok()?)
+}
+
+/// The reasons against a comparison in the language of the report.
+pub(super) fn reasons(comparison: &Comparison, lang: Lang) -> Vec<String> {
+    let mut reasons = comparison.reasons.clone();
+    for reason in &mut reasons {
+        if let (Lang::Zh, WhyNot::Invalid { codes, remedy, .. }) = (lang, reason) {
+            let known = codes.split(", ").filter_map(meaning);
+            let remedies: Vec<&str> = known.map(|[_, remedy]| remedy.text(lang)).collect();
+            if !remedies.is_empty() {
+                *remedy = PunctuationText::Semicolon.join(lang, &remedies);
+            }
+        }
+    }
+    WhyNot::in_brief(&reasons, lang)
+}
+
 /// A line for each invalid run that does not count, with its reason and a remedy.
 fn left_out(report: &CompareReport<'_>) -> impl Iterator<Item = String> {
     let lang = report.lang;
@@ -28,7 +49,11 @@ fn left_out(report: &CompareReport<'_>) -> impl Iterator<Item = String> {
         let codes = PunctuationText::Comma.join(lang, &it.codes);
         let values = [("codes", codes), ("run", it.run.clone())];
         let said = CompareText::LeftOut.with(lang, &values);
-        let mut said = vec![said, it.text.clone(), it.remedy.clone()];
+        let [text, remedy] = match (lang, it.codes.first().and_then(|code| meaning(code))) {
+            (Lang::Zh, Some(meaning)) => meaning.map(|part| part.text(lang).to_owned()),
+            _ => [it.text.clone(), it.remedy.clone()],
+        };
+        let mut said = vec![said, text, remedy];
         said.retain(|part| !part.is_empty());
         PunctuationText::Semicolon.join(lang, &said)
     })

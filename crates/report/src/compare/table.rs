@@ -41,7 +41,8 @@ impl Remedy {
             row.basis,
             Basis::Assumed | Basis::Deviations | Basis::Nothing
         );
-        let details = row.verdict == Verdict::Unknown && figures;
+        let is_known = row.a.is_some() && row.b.is_some();
+        let details = row.verdict == Verdict::Unknown && figures && is_known;
         requests
             .or(row.repeats_to_decide.map(Remedy::Runs))
             .or(details.then_some(Remedy::Details))
@@ -57,6 +58,24 @@ impl Remedy {
             Remedy::Details => CompareText::DetailsNeeded.text(lang).to_owned(),
         }
     }
+}
+
+/// What a verdict is marked with where only single requests would decide: their number has no place
+/// in a column.
+const DETAILS: &str = "†";
+
+/// A verdict, marked where single requests would decide.
+fn marked(word: CompareText, remedy: Option<Remedy>, lang: Lang) -> String {
+    match remedy {
+        Some(Remedy::Details) => format!("{} {DETAILS}", word.text(lang)),
+        _ => word.text(lang).to_owned(),
+    }
+}
+
+/// How many runs or requests would decide.
+fn counted(remedy: Option<Remedy>, lang: Lang) -> Option<String> {
+    let remedy = remedy.filter(|remedy| !matches!(remedy, Remedy::Details))?;
+    Some(remedy.text(lang))
 }
 
 impl From<&Row> for Pairing {
@@ -170,7 +189,7 @@ fn at_each(
     let remedies: Vec<bool> = (0..sides.len())
         .map(|place| {
             let mut all = lines.iter().filter_map(|line| line[place].as_ref());
-            all.any(|pairing| pairing.remedy.is_some())
+            all.any(|pairing| counted(pairing.remedy, lang).is_some())
         })
         .collect();
     let mut columns = vec![Column::left(CompareText::Load.text(lang))];
@@ -195,11 +214,11 @@ fn at_each(
             cells.push(Cell::brief(pairing.b));
             cells.push(Cell::known(pairing.ratio.map(percent)));
             cells.push(match pairing.verdict {
-                Some((word, tone)) => Cell::Toned(word.text(lang).to_owned(), tone),
+                Some((word, tone)) => Cell::Toned(marked(word, pairing.remedy, lang), tone),
                 None => Cell::text(CompareText::NotTested.text(lang)),
             });
             if *remedies {
-                let remedy = pairing.remedy.map(|remedy| remedy.text(lang));
+                let remedy = counted(pairing.remedy, lang);
                 cells.push(Cell::text(remedy.unwrap_or_default()));
             }
         }
@@ -241,7 +260,9 @@ pub(super) fn section(report: &CompareReport<'_>, rows: &[Row]) -> Section {
     if detectable {
         columns.push(Column::right(CompareText::Detectable.text(lang)));
     }
-    let remedies = rows.iter().any(|row| Remedy::of(row).is_some());
+    let remedies = rows
+        .iter()
+        .any(|row| counted(Remedy::of(row), lang).is_some());
     if remedies {
         columns.push(Column::right(CompareText::Remedy.text(lang)));
     }
@@ -266,13 +287,14 @@ pub(super) fn section(report: &CompareReport<'_>, rows: &[Row]) -> Section {
         if intervals {
             cells.push(Cell::text(interval));
         }
-        cells.push(Cell::Toned(format!("{}{star}", word.text(lang)), tone));
+        let word = marked(word, Remedy::of(row), lang);
+        cells.push(Cell::Toned(format!("{word}{star}"), tone));
         if detectable {
             let least = row.minimum_detectable.map(at_most_all);
             cells.push(Cell::text(least.unwrap_or_default()));
         }
         if remedies {
-            let remedy = Remedy::of(row).map(|remedy| remedy.text(lang));
+            let remedy = counted(Remedy::of(row), lang);
             cells.push(Cell::text(remedy.unwrap_or_default()));
         }
         cells
@@ -297,6 +319,12 @@ pub(super) fn footnotes(report: &CompareReport<'_>) -> Vec<String> {
     if rows.iter().any(|row| row.minimum_detectable.is_some()) {
         notes.push(CompareText::PrimaryIs.text(lang).to_owned());
         notes.push(CompareText::Legend.text(lang).to_owned());
+    }
+    if rows
+        .iter()
+        .any(|row| counted(Remedy::of(row), lang).is_some())
+    {
+        notes.push(CompareText::NeededIs.text(lang).to_owned());
     }
     if any(Basis::Pairs) {
         notes.push(CompareText::InPairs.text(lang).to_owned());
@@ -344,7 +372,7 @@ pub(super) fn footnotes(report: &CompareReport<'_>) -> Vec<String> {
     }
     let details = |row: &Row| matches!(Remedy::of(row), Some(Remedy::Details));
     if rows.iter().any(details) {
-        notes.push(CompareText::SaveDetails.text(lang).to_owned());
+        notes.push(format!("{DETAILS} {}", CompareText::SaveDetails.text(lang)));
     }
     notes
 }

@@ -1,6 +1,6 @@
 //! What a ladder shows: where it saturates, and from where on requests fail.
 
-use super::{Finding, FindingKind, some};
+use super::{Finding, FindingKind, axis_in_words, some};
 use inferometer_campaign::knee::{KneeBasis, knee, still_rising};
 use inferometer_chart::measured::MeasuredPoint;
 use inferometer_chart::measured::ladder::{LoadLadder, rates};
@@ -51,7 +51,7 @@ pub(super) fn saturation(ladder: &LoadLadder<'_>, lang: Lang) -> Option<Finding>
     let text = Text::Knee.with(
         lang,
         &[
-            ("axis", ladder.axis.clone()),
+            ("axis", axis_in_words(ladder.axis, lang)),
             ("low", level(found.low)),
             ("high", level(found.high)),
             ("load", level(found.about())),
@@ -61,7 +61,7 @@ pub(super) fn saturation(ladder: &LoadLadder<'_>, lang: Lang) -> Option<Finding>
         None => text,
         Some((load, share)) => {
             let values = [
-                ("axis", ladder.axis.clone()),
+                ("axis", axis_in_words(ladder.axis, lang)),
                 ("load", level(load)),
                 ("share", format!("{} %", number::grouped(100.0 * share, 0))),
             ];
@@ -115,7 +115,7 @@ fn overload(ladder: &LoadLadder<'_>, lang: Lang) -> Option<Finding> {
     let done = row.mean(|summary| summary.throughput.requests_per_s)?;
     let below = first.checked_sub(1).map(|at| rungs[at].0);
     let values = [
-        ("axis", ladder.axis.clone()),
+        ("axis", axis_in_words(ladder.axis, lang)),
         ("load", level(load)),
         ("low", below.map(level).unwrap_or_default()),
         ("done", number::brief(done)),
@@ -131,10 +131,18 @@ fn overload(ladder: &LoadLadder<'_>, lang: Lang) -> Option<Finding> {
     })
 }
 
+/// A rise into the last load, in percent, below which nobody measures on for throughput.
+const LITTLE: f64 = 5.0;
+
 /// No load is high enough: throughput rises into the last.
 fn rising(ladder: &LoadLadder<'_>, [before, last]: [(f64, f64); 2], lang: Lang) -> Option<Finding> {
-    let text = [("axis", ladder.axis.clone()), ("load", level(last.0))];
+    let axis = axis_in_words(ladder.axis, lang);
+    let values = [("axis", axis), ("load", level(last.0))];
     let change = (last.1 / before.1 - 1.0) * 100.0;
+    let text = match change < LITTLE {
+        true => Text::RisingALittle,
+        false => Text::StillRising,
+    };
     let evidence = [
         ("before", number::grouped(before.1, 1)),
         ("low", level(before.0)),
@@ -144,7 +152,7 @@ fn rising(ladder: &LoadLadder<'_>, [before, last]: [(f64, f64); 2], lang: Lang) 
     ];
     Some(Finding {
         kind: FindingKind::Knee,
-        text: named(Text::StillRising.with(lang, &text), ladder, lang),
+        text: named(text.with(lang, &values), ladder, lang),
         evidence: Text::RisingEvidence.with(lang, &evidence),
     })
 }
@@ -164,7 +172,7 @@ pub(super) fn score(ladder: &LoadLadder<'_>, lang: Lang) -> Option<Finding> {
     let worst = (scores.iter().filter(falls)).min_by(|a, b| a.1.total_cmp(&b.1))?;
     let share = |value: f64| number::grouped(value, 3);
     let values = [
-        ("axis", ladder.axis.clone()),
+        ("axis", axis_in_words(ladder.axis, lang)),
         ("low", level(best.0)),
         ("high", level(worst.0)),
         ("before", share(best.1)),
@@ -203,6 +211,9 @@ fn ended((load, row): (f64, &MeasuredPoint<'_>)) -> Ended {
         classes: Vec::new(),
     };
     for summary in row.summaries() {
+        if summary.requests.missing() > 0 && summary.requests.failed == 0 {
+            continue;
+        }
         known.failed += summary.requests.failed;
         known.ended += summary.requests.ok + summary.requests.failed;
         for failure in &summary.failures {
@@ -261,7 +272,7 @@ pub(super) fn failures(ladder: &LoadLadder<'_>, lang: Lang) -> Option<Finding> {
         &[
             ("load", loads[0].clone()),
             ("loads", PunctuationText::Comma.join(lang, &loads)),
-            ("axis", ladder.axis.clone()),
+            ("axis", axis_in_words(ladder.axis, lang)),
         ],
     );
     let count = |rung: &&Ended| {

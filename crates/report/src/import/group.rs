@@ -1,6 +1,6 @@
 //! One group of an import: a line for each result, with the columns that its source had.
 
-use super::{ImportReport, ReportedResult, flags, lines_in_words, points, statistics};
+use super::{ImportReport, ReportedResult, flags, lines_in_words, objectives, points, statistics};
 use crate::columns;
 use crate::severity;
 use inferometer_core::doubt::Severity;
@@ -28,6 +28,7 @@ struct Filled {
 pub(super) fn section(report: &ImportReport<'_>, group: &ResultGroup) -> Section {
     let rows = by_load(report.rows(group));
     let mut pairs = points::extremes_of(report, group);
+    pairs.extend(objectives::up_to(report, &rows));
     pairs.extend(about(report, group, &rows));
     let mut blocks = vec![Block::Pairs(pairs)];
     // Starts that were refused have no figures, and would leave holes among those of the others.
@@ -206,7 +207,7 @@ fn table(
         columns.push(texts(file, &|it| it.source_name()));
     }
     columns.push(texts(Column::left(ImportText::Load.text(lang)), &|it| {
-        it.load()
+        it.load(lang)
     }));
     match chosen {
         Some(chosen) => columns.extend(chosen.0.iter().map(|it| of_choice(it, rows, lang))),
@@ -229,7 +230,10 @@ fn table(
     if !report.objectives.is_empty() {
         columns.push(Filled {
             column: Column::wrapped(ImportText::Slo.text(lang)),
-            cells: rows.iter().map(|(_, it)| judged(report, it)).collect(),
+            cells: rows
+                .iter()
+                .map(|(_, it)| objectives::judged(report, it))
+                .collect(),
         });
     }
     let verdict = |(_, result): &Row<'_>| match result.failure() {
@@ -265,37 +269,14 @@ fn differ<T: PartialEq>(rows: &[Row<'_>], of: impl Fn(&ReportedResult<'_>) -> T)
 
 /// Whether neither load nor name tells the results of several files apart.
 fn are_alike(group: &ResultGroup, rows: &[Row<'_>]) -> bool {
-    let told = |(_, it): &Row<'_>| (it.load(), own_name(group, it.found).map(str::to_owned));
+    let told = |(_, it): &Row<'_>| {
+        (
+            it.load(Lang::En),
+            own_name(group, it.found).map(str::to_owned),
+        )
+    };
     let distinct: BTreeSet<_> = rows.iter().map(told).collect();
     distinct.len() < rows.len() && differ(rows, |it| it.found.file.clone())
-}
-
-/// Whether a result meets the objectives, and which it misses or does not tell of.
-fn judged(report: &ImportReport<'_>, result: &ReportedResult<'_>) -> Cell {
-    let Some(summary) = &result.found.summary else {
-        return Cell::blank();
-    };
-    let (lang, judged) = (report.lang, summary.judged(report.objectives));
-    let of = |met: Option<bool>| {
-        let objectives = judged.objectives.iter().filter(|it| it.met == met);
-        let named = objectives.map(|it| match it.value_ms {
-            Some(value) => format!("{} ({} ms)", it.objective, number::brief(value)),
-            None => it.objective.clone(),
-        });
-        let named: Vec<String> = named.collect();
-        [("objectives", PunctuationText::Comma.join(lang, &named))]
-    };
-    match judged.met {
-        Some(true) => Cell::Toned(ImportText::SloMet.text(lang).to_owned(), Tone::Good),
-        Some(false) => Cell::Toned(
-            ImportText::SloMissed.with(lang, &of(Some(false))),
-            Tone::Bad,
-        ),
-        None => Cell::Toned(
-            ImportText::SloNotStated.with(lang, &of(None)),
-            Tone::Caution,
-        ),
-    }
 }
 
 /// A column that was asked for by its name.

@@ -29,8 +29,9 @@ impl Said<'_> {
 
 /// Results by their numbers and loads.
 fn numbered(places: &[usize], report: &ImportReport<'_>) -> Vec<String> {
+    let lang = report.lang;
     let results = places.iter().map(|at| &report.results[*at]);
-    let named = results.map(|result| match result.load() {
+    let named = results.map(|result| match result.load(lang) {
         load if load.is_empty() => format!("#{}", result.number),
         load => format!("#{} ({load})", result.number),
     });

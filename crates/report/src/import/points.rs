@@ -332,7 +332,7 @@ fn lost(report: &ImportReport<'_>, group: &ResultGroup) -> Option<Finding> {
                         .map(number::count)
                         .unwrap_or_default(),
                 ),
-                ("load", result.load()),
+                ("load", result.load(lang)),
             ];
             ImportText::LostAt.with(lang, &values)
         })
@@ -349,6 +349,18 @@ fn out_of_memory(report: &ImportReport<'_>, group: &ResultGroup) -> Option<Findi
     let lang = report.lang;
     let rows = report.rows(group);
     let rows = || rows.iter().map(|(_, result)| *result);
+    // Where lengths vary, too, no single axis tells what was too much.
+    if rows().any(|result| result.found.point.len() > 1) {
+        let exhausted = rows().filter(|result| result.found.is_out_of_memory_under_load());
+        let loads: Vec<String> = exhausted.clone().map(|it| it.load(lang)).collect();
+        let loads = some(&loads, PunctuationText::Semicolon, lang);
+        let error = exhausted.clone().find_map(|it| it.found.error.clone());
+        return error.map(|evidence| Finding {
+            kind: FindingKind::OutOfMemory,
+            text: FindingText::OutOfMemoryAt.with(lang, &[("loads", loads)]),
+            evidence,
+        });
+    }
     let (axis, load, first) = rows()
         .filter(|result| result.found.is_out_of_memory_under_load())
         .filter_map(|result| {
@@ -364,14 +376,14 @@ fn out_of_memory(report: &ImportReport<'_>, group: &ResultGroup) -> Option<Findi
     let mut evidence: Vec<String> = Vec::new();
     evidence.extend(below.map(|below| {
         let values = [
-            ("axis", axis.to_owned()),
+            ("axis", findings::axis_in_words(axis, lang)),
             ("load", number::whole_or_brief(below)),
         ];
         FindingText::MemoryBelow.with(lang, &values)
     }));
     evidence.extend(first.found.error.clone());
     let values = [
-        ("axis", axis.to_owned()),
+        ("axis", findings::axis_in_words(axis, lang)),
         ("load", number::whole_or_brief(load)),
     ];
     Some(Finding {

@@ -6,7 +6,7 @@ use inferometer_analysis::compare::Settings;
 use inferometer_core::doubt::Severity;
 use inferometer_core::point::Point;
 use inferometer_core::summary::CARDS;
-use inferometer_import::{ImportDoubtCode, ResultGroup};
+use inferometer_import::{ImportDoubtCode, ImportedResult, ResultGroup};
 use inferometer_message::ImportText;
 use inferometer_page::doc::{Block, Cell, Column, Pair, Section, Table, Tone, Unit};
 use inferometer_page::number;
@@ -27,6 +27,9 @@ pub(super) struct Family<'r> {
 pub(super) struct Member<'r> {
     pub name: String,
     pub group: &'r ResultGroup,
+    /// The first of the group, which facts about all are read from.
+    first: Option<&'r ImportedResult>,
+    /// Results by load; none where no start was possible.
     rows: Vec<&'r ReportedResult<'r>>,
 }
 
@@ -103,9 +106,11 @@ fn families<'r>(report: &'r ImportReport<'_>, place: usize) -> Vec<Family<'r>> {
                 .map(|row| load(row).key())
                 .collect();
             rows.retain(|row| is_sound(row) || !sound.contains(&load(row).key()));
+            let first = group.members.first();
             Member {
                 name: headings(report, group)[place].clone(),
                 group,
+                first: first.map(|place| report.results[*place].found),
                 rows,
             }
         };
@@ -126,13 +131,12 @@ fn is_contradicted(result: &ReportedResult<'_>) -> bool {
 }
 
 fn engine<'r>(member: &Member<'r>) -> Option<&'r String> {
-    member.rows.first()?.found.facts.get("engine")
+    member.first?.facts.get("engine")
 }
 
 /// The card of a member, and how many of them served it where that is known.
 fn cards(member: &Member<'_>) -> Option<String> {
-    let found = member.rows.first()?.found;
-    let card = found.facts.get("card")?;
+    let card = member.first?.facts.get("card")?;
     let mut counts = member
         .rows
         .iter()
@@ -175,18 +179,22 @@ impl Family<'_> {
         }
     }
 
+    /// Those that have results.
+    fn measured(&self) -> impl Iterator<Item = &Member<'_>> + Clone {
+        self.members.iter().filter(|member| !member.rows.is_empty())
+    }
+
     /// Whether several have one result for each load, and a load in common.
     fn is_comparable(&self) -> bool {
         let loads = |member: &Member<'_>| -> BTreeSet<String> {
             member.rows.iter().map(|it| load(it).key()).collect()
         };
-        let all: Vec<BTreeSet<String>> = self.members.iter().map(loads).collect();
-        let single = |(member, loads): (&Member<'_>, &BTreeSet<String>)| {
-            loads.len() == member.rows.len() && !loads.is_empty()
-        };
+        let all: Vec<BTreeSet<String>> = self.measured().map(loads).collect();
+        let single =
+            |(member, loads): (&Member<'_>, &BTreeSet<String>)| loads.len() == member.rows.len();
         let distinct: BTreeSet<&String> = all.iter().flatten().collect();
         all.len() > 1
-            && self.members.iter().zip(&all).all(single)
+            && self.measured().zip(&all).all(single)
             && distinct.len() < all.iter().map(BTreeSet::len).sum()
     }
 
@@ -194,7 +202,7 @@ impl Family<'_> {
     fn unit(&self) -> Option<Unit> {
         let all_know = |unit: &Unit| {
             let knows = |it: &Member<'_>| it.rows.iter().any(|row| rate(row, *unit).is_some());
-            self.members.iter().all(knows)
+            self.measured().all(knows)
         };
         let mut units = [Unit::TokensPerSecond, Unit::RequestsPerSecond].into_iter();
         units.find(all_know)
@@ -208,12 +216,20 @@ impl Family<'_> {
         };
         let mut pairs = Vec::from_iter(self.most(unit, lang));
         pairs.extend(self.lengths(unit, lang));
-        let doubtful = self.members.iter().flat_map(|it| &it.rows);
-        if doubtful
-            .clone()
-            .any(|row| rate(row, unit).is_some() && !counts(row))
-        {
-            pairs.push(Pair::new("!", ImportText::NotCounted.text(lang)));
+        pairs.extend(self.other_cards(lang));
+        pairs.extend(self.without_result(lang));
+        let rows = self.members.iter().flat_map(|it| &it.rows);
+        let mut shown = rows.filter(|row| rate(row, unit).is_some());
+        let has_missed = shown.clone().any(|row| row.misses());
+        if shown.clone().any(|row| sign(row) == Some("!")) {
+            let text = match has_missed {
+                true => ImportText::NotCountedOrMissed,
+                false => ImportText::NotCounted,
+            };
+            pairs.push(Pair::new("!", text.text(lang)));
+        }
+        if shown.any(|row| sign(row) == Some("?")) {
+            pairs.push(Pair::new("?", ImportText::NotKnownToMeet.text(lang)));
         }
         Some(Section::headed(
             &heading,
@@ -221,8 +237,29 @@ impl Family<'_> {
         ))
     }
 
-    /// The highest rate of all, and what the others have at the same load; of one that has nothing
-    /// sound there, its own highest, which is held against nothing.
+    /// Rates are those of whole servers: which cards these have, where they differ.
+    fn other_cards(&self, lang: Lang) -> Option<Pair> {
+        let known: BTreeSet<String> = self.measured().filter_map(cards).collect();
+        let is_counted = |member: &Member<'_>| cards(member).is_some_and(|it| it.contains('×'));
+        let text = match self.measured().all(is_counted) {
+            true => ImportText::OtherCards,
+            false => ImportText::OtherCardsUncounted,
+        };
+        let listed = PunctuationText::Comma.join(lang, &Vec::from_iter(&known));
+        let text = text.with(lang, &[("cards", listed)]);
+        (known.len() > 1).then(|| Pair::new(ImportText::Cards.text(lang), text))
+    }
+
+    /// Members that could not be measured at all.
+    fn without_result(&self, lang: Lang) -> Option<Pair> {
+        let names = self.members.iter().filter(|member| member.rows.is_empty());
+        let names: Vec<String> = names.map(|member| member.name.clone()).collect();
+        let names = (!names.is_empty()).then(|| PunctuationText::Comma.join(lang, &names));
+        names.map(|names| Pair::new(ImportText::NoResult.text(lang), names))
+    }
+
+    /// The highest rate of all, and what the others have at the same load, with their own highest
+    /// where that is at another; of one that has nothing sound there its own highest alone.
     fn most(&self, unit: Unit, lang: Lang) -> Option<Pair> {
         let sound = |row: &ReportedResult<'_>| rate(row, unit).filter(|_| counts(row));
         let best_of = |member: &'_ Member<'_>| {
@@ -245,11 +282,24 @@ impl Family<'_> {
             };
             let values = [
                 ("rate", format!("{} {}", number::brief(rate), unit.sign())),
-                ("load", in_brief(&load)),
+                ("load", in_brief(&load, lang)),
                 ("less", number::percent(1.0 - rate / most)),
                 ("name", member.name.clone()),
             ];
-            text.with(lang, &values)
+            let text = text.with(lang, &values);
+            let (highest, load) = own;
+            if *highest <= rate {
+                return text;
+            }
+            let values = [
+                ("text", text),
+                (
+                    "rate",
+                    format!("{} {}", number::brief(*highest), unit.sign()),
+                ),
+                ("load", in_brief(load, lang)),
+            ];
+            ImportText::OwnMost.with(lang, &values)
         };
         let parts: Vec<String> = best.iter().map(part).collect();
         let parts = PunctuationText::Semicolon.join(lang, &parts);
@@ -288,16 +338,15 @@ impl Family<'_> {
         loads.sort_by(|a, b| load(a).order(&load(b)));
         let mut columns = vec![Column::key(ImportText::Load.text(lang))];
         let titles = self
-            .members
-            .iter()
+            .measured()
             .map(|it| format!("{} {}", it.name, unit.sign()));
         columns.extend(titles.map(|title| Column::right(&title)));
         columns.push(Column::left(ImportText::Ahead.text(lang)));
         columns.push(Column::left(ImportText::AheadOf.text(lang)));
         let line = |one: &ReportedResult<'_>| {
             let load = load(one);
-            let at = Vec::from_iter(self.members.iter().map(|member| member.at(&load)));
-            let mut cells = vec![Cell::text(in_brief(&load))];
+            let at = Vec::from_iter(self.measured().map(|member| member.at(&load)));
+            let mut cells = vec![Cell::text(in_brief(&load, lang))];
             cells.extend(at.iter().map(|row| cell(*row, unit, lang)));
             cells.extend(self.ahead(&at, unit, lang).map(Cell::text));
             cells
@@ -310,7 +359,7 @@ impl Family<'_> {
     fn ahead(&self, at: &[Option<&ReportedResult<'_>>], unit: Unit, lang: Lang) -> [String; 2] {
         let margin = Settings::default().margin;
         let mut rates: Vec<(&str, f64)> = Vec::new();
-        for (member, row) in self.members.iter().zip(at) {
+        for (member, row) in self.measured().zip(at) {
             let row = row.filter(|row| counts(row));
             rates.extend(row.and_then(|row| Some((member.name.as_str(), rate(row, unit)?))));
         }
@@ -346,9 +395,20 @@ fn rate(result: &ReportedResult<'_>, unit: Unit) -> Option<f64> {
     }
 }
 
-/// Whether it may be the best: all was answered or nearly so, and nothing makes it invalid.
+/// Whether it may be the best: all was answered or nearly so, nothing makes it invalid, and the
+/// objectives are known to be met.
 fn counts(result: &ReportedResult<'_>) -> bool {
-    !result.has_failures() && !result.misses() && is_sound(result)
+    !result.has_failures() && result.meets() && is_sound(result)
+}
+
+/// What marks a result that may not be the best.
+fn sign(result: &ReportedResult<'_>) -> Option<&'static str> {
+    let is_unknown = !result.has_failures() && !result.misses() && is_sound(result);
+    match (counts(result), is_unknown) {
+        (true, _) => None,
+        (false, true) => Some("?"),
+        (false, false) => Some("!"),
+    }
 }
 
 fn is_sound(result: &ReportedResult<'_>) -> bool {
@@ -363,8 +423,10 @@ fn cell(row: Option<&ReportedResult<'_>>, unit: Unit, lang: Lang) -> Cell {
         return Cell::Toned(word.text(lang).to_owned(), Tone::Bad);
     }
     match rate(row, unit) {
-        Some(rate) if counts(row) => Cell::brief(Some(rate)),
-        Some(rate) => Cell::Toned(format!("! {}", number::brief(rate)), Tone::Bad),
+        Some(rate) => match sign(row) {
+            None => Cell::brief(Some(rate)),
+            Some(sign) => Cell::Toned(format!("{sign} {}", number::brief(rate)), Tone::Bad),
+        },
         None => Cell::blank(),
     }
 }

@@ -429,12 +429,12 @@ fn media(report: &RunReport<'_>) -> Option<String> {
     let values = [
         ("parts", number::count(media.parts)),
         ("requests", number::count(media.requests)),
-        ("bytes", number::count(media.upload_bytes)),
-        (
-            "each",
-            number::count(media.upload_bytes / media.requests.max(1)),
-        ),
     ];
+    let uploaded = media.upload_bytes.map(|bytes| {
+        let each = number::count(bytes / media.requests.max(1));
+        let values = [("bytes", number::count(bytes)), ("each", each)];
+        report.fill(NumbersText::Uploaded, &values)
+    });
     let tokens = match media.media_tokens {
         Some(tokens) => report.fill(
             NumbersText::MediaTokens,
@@ -443,6 +443,7 @@ fn media(report: &RunReport<'_>) -> Option<String> {
         None => report.say(NumbersText::NoMediaTokens).to_owned(),
     };
     let mut parts = vec![report.fill(NumbersText::MediaOf, &values)];
+    parts.extend(uploaded);
     parts.extend(media.audio_s.map(|seconds| {
         let seconds = number::grouped(seconds, number::decimals(seconds));
         report.fill(NumbersText::AudioOf, &[("seconds", seconds)])

@@ -323,6 +323,7 @@ fn extent(report: &RunReport<'_>, load: &Load) -> String {
         EndCause::Watchdog => Some(SetupText::EndedByWatchdog),
         EndCause::ServerAway => Some(SetupText::EndedByAbsence),
         EndCause::RankLost => Some(SetupText::EndedByLostRank),
+        EndCause::Unwritten => Some(SetupText::EndedUnwritten),
         EndCause::Killed => Some(SetupText::EndedByKill),
         EndCause::Running => Some(SetupText::GoesOn),
     };

@@ -107,14 +107,18 @@ fn of_jobs(report: &RunReport<'_>, jobs: &JobAttainment) -> Option<Block> {
     )]))
 }
 
+/// Whether complete answers alone would have met what is missed.
+pub(crate) fn is_missed_by_failures(one: &ObjectiveResult) -> bool {
+    let slo = one.objective.parse::<Slo>();
+    let limit_ms = slo.map(|slo| slo.limit.0.as_secs_f64() * 1e3);
+    one.met == Some(false)
+        && limit_ms.is_ok_and(|limit| one.value_ms.is_some_and(|value| value <= limit))
+}
+
 fn objective(report: &RunReport<'_>, one: &ObjectiveResult) -> Vec<Cell> {
-    let is_within = || {
-        let slo = one.objective.parse::<Slo>().ok()?;
-        Some(one.value_ms? <= slo.limit.0.as_secs_f64() * 1e3)
-    };
     let (outcome, tone) = match one.met {
         Some(true) => (VerdictText::Met, Tone::Good),
-        Some(false) if is_within() == Some(true) => (VerdictText::MissedByFailures, Tone::Bad),
+        Some(false) if is_missed_by_failures(one) => (VerdictText::MissedByFailures, Tone::Bad),
         Some(false) => (VerdictText::Missed, Tone::Bad),
         None => (VerdictText::Undecided, Tone::Caution),
     };

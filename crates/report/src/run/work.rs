@@ -22,9 +22,14 @@ pub(super) fn said(report: &RunReport<'_>, work: &Work) -> String {
         }
         _ => {}
     }
-    let images = work.images.as_ref().map(ToString::to_string);
-    let sounds = work.audio.as_ref().map(ToString::to_string);
-    for (label, spec) in [(SetupText::Images, images), (SetupText::Sounds, sounds)] {
+    let images = work.media.images.as_ref().map(ToString::to_string);
+    let videos = work.media.video.as_ref().map(ToString::to_string);
+    let sounds = work.media.audio.as_ref().map(ToString::to_string);
+    for (label, spec) in [
+        (SetupText::Images, images),
+        (SetupText::Videos, videos),
+        (SetupText::Sounds, sounds),
+    ] {
         parts.extend(spec.map(|spec| report.fill(label, &[("spec", spec)])));
     }
     if report.environment.nonce.is_some() {

@@ -5,8 +5,9 @@ use inferometer_campaign::study::{FigurePair, TrialRow};
 use inferometer_chart::metric_name::name_and_unit;
 use inferometer_core::slo::SloScope;
 use inferometer_message::StudyText;
-use inferometer_page::doc::{Cell, Column, Table, Unit};
+use inferometer_page::doc::{Cell, Column, Pair, Table, Unit};
 use inferometer_page::number;
+use inferometer_text::punctuation::PunctuationText;
 
 /// Throughput and latencies of both.
 pub(super) fn figures(report: &StudyReport<'_>) -> Table {
@@ -34,6 +35,24 @@ pub(super) fn figures(report: &StudyReport<'_>) -> Table {
         ],
         comparison.flat_map(|it| &it.figures).map(row),
     )
+}
+
+/// A latency that grows by more than this share is told where the gain is.
+const LONGER: f64 = 0.1;
+
+/// What users wait longer for with the best than with the default, whatever the goal says.
+pub(super) fn longer(report: &StudyReport<'_>) -> Option<Pair> {
+    let lang = report.lang;
+    let figures = report.result.comparison.iter().flat_map(|it| &it.figures);
+    let longer = figures.filter_map(|pair| {
+        let change = pair.trial / pair.default - 1.0;
+        let is_longer = pair.metric.starts_with("latency.") && change > LONGER;
+        let (name, _) = name_and_unit(&pair.metric, lang);
+        is_longer.then(|| format!("{name} {}", percent(change)))
+    });
+    let longer: Vec<String> = longer.collect();
+    let listed = PunctuationText::Semicolon.join(lang, &longer);
+    (!longer.is_empty()).then(|| Pair::new(StudyText::Longer.text(lang), listed))
 }
 
 /// Every pair of fresh starts: the first objective and each SLO of both.

@@ -1,11 +1,12 @@
 use super::*;
 use inferometer_campaign::space::{Point, Value};
 use inferometer_campaign::study::{
-    Best, ChangeEffect, FigurePair, NeededFlag, StartPair, Trimming,
+    Best, ChangeEffect, FigurePair, Importance, NeededFlag, StartPair, Trimming,
 };
 use inferometer_campaign::trial::{Bed, Measurement};
 use inferometer_page::text;
 use serde_json::json;
+use std::collections::BTreeSet;
 
 mod figures;
 
@@ -162,8 +163,8 @@ fn the_best_command_and_its_gain_come_first() {
     assert!(shown.contains("2 measured, 1 failed"), "{shown}");
     assert!(shown.contains("no-room-for-kv-cache"), "{shown}");
     assert!(
-        shown.contains("ttft.p99 ms") && shown.contains("812.5"),
-        "{shown}"
+        shown.contains("ttft.p99  changed") && shown.contains("812.5"),
+        "the column, its unit below: {shown}"
     );
 }
 

@@ -2,12 +2,12 @@
 
 use super::{SweepReport, notes};
 use crate::columns;
-use crate::run::seen;
+use crate::run::{is_missed_by_failures, seen};
 use inferometer_chart::measured::MeasuredPoint;
 use inferometer_chart::star;
 use inferometer_core::doubt::Severity;
 use inferometer_core::summary::{Quantity, Summary, SummaryColumn};
-use inferometer_message::SweepText;
+use inferometer_message::{SweepText, VerdictText};
 use inferometer_page::doc::{Cell, Column, Table, Tone, Unit};
 use inferometer_statistics::batch_means;
 use inferometer_store::sweep_dir::TrialState;
@@ -137,7 +137,15 @@ fn misses(row: &MeasuredPoint<'_>, lang: Lang) -> Option<String> {
     let objectives = (row.shown().into_iter()).filter_map(|summary| summary.slo.as_ref());
     let mut missed: Vec<String> = (objectives.flat_map(|slo| &slo.objectives))
         .filter(|one| one.met == Some(false))
-        .map(|one| format!("{} ({})", one.objective, seen(one, lang)))
+        .map(|one| {
+            let seen = seen(one, lang);
+            let seen = if is_missed_by_failures(one) {
+                VerdictText::SeenOfAnswers.with(lang, &[("seen", seen)])
+            } else {
+                seen
+            };
+            format!("{} ({seen})", one.objective)
+        })
         .collect();
     missed.dedup();
     (!missed.is_empty()).then(|| PunctuationText::Comma.join(lang, &missed))

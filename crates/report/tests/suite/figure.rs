@@ -12,7 +12,7 @@ use inferometer_chart::curve::{self, Latency, Tradeoff};
 use inferometer_chart::grid::{self, Grid};
 use inferometer_chart::ladder::{self, Ladder, LadderSeries, legend};
 use inferometer_chart::search::{self, Objective, Search};
-use inferometer_chart::{Drawing, Level, Shown, ratios, run};
+use inferometer_chart::{Drawing, Level, Shown, points, ratios, run};
 use inferometer_core::point::Point;
 use inferometer_core::record::{Failure, FailureClass, Outcome, Phase, Record};
 use inferometer_core::scenario::SimClock;
@@ -580,6 +580,32 @@ fn search<'a>(probes: Vec<(f64, &'a Summary, ProbeVerdict)>, label: &'a str) -> 
         interval: Some((3.0, 5.0)),
         tiers: vec![("batch", 6.0)],
     }
+}
+
+#[test]
+fn a_curve_shows_the_objective_that_binds() {
+    let of = |tpot_met: bool| {
+        let mut summary = judged(40.0);
+        let objectives = &mut summary.slo.as_mut().unwrap().objectives;
+        objectives[0].met = Some(tpot_met);
+        let ttft = ObjectiveResult {
+            objective: "ttft.p99=2s".to_owned(),
+            met: Some(true),
+            ..objectives[0].clone()
+        };
+        objectives.insert(0, ttft);
+        summary
+    };
+    let (met, missed) = (of(true), of(false));
+    let drawn = |second| {
+        let levels = [(1.0, &met), (2.0, second)];
+        let points = levels.map(|(load, it)| (Level::Number(load), it)).to_vec();
+        let ladder = ladder("both", points);
+        let objective = points::tradeoff(&ladder).objective;
+        objective.unwrap().0
+    };
+    assert_eq!(drawn(&met), "ttft.p99=2s", "where all are met, the first");
+    assert_eq!(drawn(&missed), "tpot.p95=90ms");
 }
 
 #[test]

@@ -5,7 +5,8 @@ use inferometer_core::doubt::{DoubtCode, Severity};
 use inferometer_core::point::Point;
 use inferometer_core::record::{FailureClass, Phase};
 use inferometer_core::summary::{
-    CheckResult, Distribution, FailureCount, ModelResult, Outage, StatedDoubt, Summary,
+    CheckResult, Distribution, FailureCount, ModelResult, ObjectiveResult, Outage, SloResult,
+    StatedDoubt, Summary,
 };
 use inferometer_page::{markdown, text};
 use inferometer_report::findings::{Finding, FindingKind, of_run};
@@ -195,6 +196,19 @@ fn failures_are_told_from_the_load_at_which_they_start_and_by_class() {
     let [told] = found.of(FindingKind::FailuresFrom).try_into().unwrap();
     assert!(!told.text.contains("start"), "{}", told.text);
     assert!(ladder(&[1.0, 2.0]).of(FindingKind::FailuresFrom).is_empty());
+    // Whether those failed of which nothing is known cannot be said.
+    let mut lost = ladder(&[100.0, 200.0, 300.0]);
+    let summary = |visited: &mut Visited, change: fn(&mut Summary)| {
+        change(visited.summary.as_mut().unwrap());
+    };
+    summary(&mut lost.visited[1], |it| it.requests.ok -= 20);
+    summary(&mut lost.visited[2], |it| *it = failing(it.clone(), 30));
+    let [told] = lost.of(FindingKind::FailuresFrom).try_into().unwrap();
+    assert!(
+        told.evidence.starts_with("none of 100 at"),
+        "{}",
+        told.evidence
+    );
 }
 
 #[test]
@@ -521,6 +535,47 @@ fn a_sweep_names_the_points_of_each_severity_apart_and_the_latest_client_as_the_
     assert!(page.contains("all-at-once"), "{page}");
     assert!(page.contains("the worst, concurrency=1:"), "{page}");
     assert!(page.contains("78.0 ms"), "{page}");
+}
+
+#[test]
+fn a_sweep_says_that_an_objective_is_missed_by_failures_alone() {
+    let mut found = ladder(&[100.0, 200.0]);
+    for (visited, value_ms) in found.visited.iter_mut().zip([50.0, 3000.0]) {
+        let summary = visited.summary.as_mut().unwrap();
+        summary.slo = Some(SloResult {
+            attainment: None,
+            attainment_interval: None,
+            goodput_per_s: None,
+            jobs: None,
+            objectives: vec![ObjectiveResult {
+                objective: "ttft.p99=2s".to_owned(),
+                value_ms: Some(value_ms),
+                share: None,
+                met: Some(false),
+            }],
+            met: Some(false),
+        });
+    }
+    let page = markdown::render(&compose(&found.report(Lang::En)));
+    assert!(
+        page.contains(
+            "concurrency=1: misses ttft.p99=2s (50.0 ms of complete answers, but failed \
+             requests count as longer)"
+        ),
+        "{page}"
+    );
+    assert!(
+        page.contains("concurrency=2: misses ttft.p99=2s (3,000 ms)"),
+        "{page}"
+    );
+    // What an objective limits has a column.
+    for visited in &mut found.visited {
+        let mut summary = with_times(visited.summary.take().unwrap(), 40.0, 5.0);
+        summary.slo.as_mut().unwrap().objectives[0].objective = "ttft.p95=2s".to_owned();
+        visited.summary = Some(summary);
+    }
+    let page = markdown::render(&compose(&found.report(Lang::En)));
+    assert!(page.contains("| TTFT p99 | TTFT p95 |"), "{page}");
 }
 
 #[test]

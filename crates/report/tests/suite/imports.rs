@@ -2,6 +2,7 @@
 
 use inferometer_core::slo::Slo;
 use inferometer_import::{Imported, Stored, read};
+use inferometer_page::figure::Shape;
 use inferometer_page::{html, markdown};
 use inferometer_report::import::{ImportReport, compose, figures};
 use inferometer_site::pages::import::compose_page;
@@ -56,6 +57,22 @@ fn the_grid_of_a_log_has_heat_maps_one_for_each_load_and_template() {
     let two = maps(&["v1", "longer"]);
     assert_eq!(two.len(), 4, "{two:?}");
     assert!(two.iter().filter(|title| title.contains("longer")).count() == 2);
+}
+
+#[test]
+fn heat_maps_of_one_metric_give_a_value_one_colour() {
+    let stored = grid(&["v1", "longer"]);
+    let figures = figures(&ImportReport::new(&stored, None, Lang::En));
+    let panels = figures.iter().flat_map(|figure| &figure.panels);
+    let series = panels.filter(|panel| panel.title == "Output throughput (tok/s)");
+    let ends: Vec<_> = (series.flat_map(|panel| &panel.series))
+        .filter_map(|series| match &series.shape {
+            Shape::Heat(_, ends) => Some(*ends),
+            _ => None,
+        })
+        .collect();
+    // From 4 streams and the shorter template to 16 and the longer.
+    assert_eq!(ends, [Some([43.0, 170.0]); 4]);
 }
 
 #[test]
@@ -190,5 +207,100 @@ fn columns_of_a_study_of_lengths_are_read_from_its_log_and_others_are_named() {
     assert!(
         line.contains("req_per_s") && line.contains("asked_chars"),
         "{line}"
+    );
+}
+
+/// A ladder under a heading of its own: load, tokens per second, failed of 1,000, p99 of TTFT in ms.
+fn ladder(heading: &str, rungs: &[(u32, u32, u32, u32)]) -> String {
+    let mut text = format!(
+        "# {heading}\n\n## Qwen2.5-72B\n\n\
+         | concurrency | output tok/s | requests | failed | TTFT p99 (ms) |\n|---|---|---|---|---|\n"
+    );
+    for (load, rate, failed, ttft) in rungs {
+        text += &format!("| {load} | {rate} | 1000 | {failed} | {ttft} |\n");
+    }
+    text + "\n"
+}
+
+fn as_markdown(text: &str, objectives: &[Slo], lang: Lang) -> String {
+    let stored = stored(read("notes.md", text));
+    let report = ImportReport::new(&stored, None, lang).judged_by(objectives);
+    markdown::render(&compose(&report)).replace('\\', "")
+}
+
+#[test]
+fn an_engine_that_could_not_start_does_not_hide_the_others() {
+    let notes = ladder("MindIE (910B4)", &[(8, 300, 0, 400), (16, 500, 0, 600)])
+        + "# vLLM (910B4)\n\n## Qwen2.5-72B\n\nDoes not start: `NPU out of memory. Tried to allocate 2.00 GiB`\n\n"
+        + &ladder("SGLang (H20)", &[(8, 400, 0, 300), (16, 450, 52, 500)]);
+    let shown = as_markdown(&notes, &[], Lang::En);
+    for expected in [
+        "MindIE (910B4) 500 tok/s at c16; SGLang (H20) 400 tok/s at c8",
+        "910B4, H20: rates are of the whole server, and how many cards served is not stated",
+        "no result",
+    ] {
+        assert!(shown.contains(expected), "{expected}\n{shown}");
+    }
+}
+
+#[test]
+fn who_is_behind_at_the_best_load_has_its_own_highest_rate_beside_it() {
+    let notes = ladder("MindIE", &[(8, 300, 0, 400), (16, 500, 0, 600)])
+        + &ladder("vLLM", &[(8, 800, 0, 300), (16, 900, 52, 500)]);
+    let most = "vLLM 800 tok/s at c8; MindIE 300 tok/s at c8 (62.5 % less), its own highest 500 tok/s at c16";
+    let shown = as_markdown(&notes, &[], Lang::En);
+    assert!(shown.contains(most), "{shown}");
+}
+
+#[test]
+fn a_ladder_says_up_to_which_load_it_meets_the_objectives() {
+    let slos: Vec<Slo> = vec!["ttft.p99=1s".parse().unwrap()];
+    let rungs = [
+        (8, 300, 0, 400),
+        (16, 500, 0, 600),
+        (32, 700, 37, 850),
+        (64, 800, 0, 1300),
+    ];
+    let shown = as_markdown(&ladder("vLLM", &rungs), &slos, Lang::En);
+    for expected in [
+        "met up to c16 (500 tok/s); missed at c32, c64",
+        "missed: ttft.p99=1s (1,300 ms)",
+        // 850 ms are within the limit: it is the failures that miss it.
+        "missed: 3.7 % of the requests unanswered",
+    ] {
+        assert!(shown.contains(expected), "{expected}\n{shown}");
+    }
+    let chinese = as_markdown(&ladder("vLLM", &rungs), &slos, Lang::Zh);
+    assert!(
+        chinese.contains("c16（500 tok/s）及以下均满足"),
+        "{chinese}"
+    );
+}
+
+#[test]
+fn a_side_of_which_an_objective_is_not_known_is_not_the_best() {
+    let slos: Vec<Slo> = vec!["ttft.p99=1s".parse().unwrap()];
+    let known = ladder("vLLM", &[(8, 300, 0, 400), (16, 500, 0, 600)]);
+    let unknown =
+        ladder("MindIE", &[(8, 600, 0, 1), (16, 900, 0, 1)]).replace("TTFT p99 (ms)", "x");
+    let shown = as_markdown(&(known + &unknown), &slos, Lang::En);
+    assert!(shown.contains("vLLM 500 tok/s at c16"), "{shown}");
+    assert!(!shown.contains("MindIE 900 tok/s at"), "{shown}");
+    assert!(shown.contains("? 900"), "{shown}");
+}
+
+#[test]
+fn points_of_a_grid_that_ran_out_of_memory_are_named_by_their_lengths() {
+    let table = "## A30\n\n输出 tokens/s\n\n| 输入长度\\生成长度 | 100 | 500 |\n|---|---|---|\n\
+                 | 500 | 300.5 | 402 |\n| 8000 | 120 | OOM |\n";
+    let shown = as_markdown(table, &[], Lang::En);
+    assert!(
+        shown.contains("ran out of memory at in 8000 out 500"),
+        "{shown}"
+    );
+    let chinese = as_markdown(table, &[], Lang::Zh);
+    assert!(
+        chinese.contains("输入 8000 输出 500 时显存不足"),
+        "{chinese}"
     );
 }

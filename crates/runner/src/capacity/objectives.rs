@@ -76,7 +76,7 @@ impl Watched {
             for slo in &tier.slos {
                 if slo.is_of_sessions() {
                     bail!(
-                        "--slo {slo} is about sessions, and capacity is searched for by single requests; give e2e, or look at jobs with sweep"
+                        "--slo {slo} is about sessions, and capacity is searched for by single requests; give e2e, or see at which load sessions keep it with inferometer sweep --concurrency 4,8,16 --slo {slo}"
                     );
                 }
                 match slo.scope {

@@ -18,6 +18,7 @@ use crate::session::Session;
 use crate::work::{self, WorkJobs};
 use inferometer_catalog::device::Device;
 use inferometer_catalog::engine::{EngineKind, Version};
+use inferometer_core::api::Api;
 use inferometer_core::content::Content;
 use inferometer_core::environment::{EndCause, Ending, Environment, Health, Probe, StartedEngine};
 use inferometer_core::first_wave::FirstWave;
@@ -34,11 +35,11 @@ use inferometer_sim::Death;
 use inferometer_sim::engine::{Engine, Request, block_hashes, virtual_time};
 use inferometer_sim::launch::{Host, Launch, USUAL_DEVICE};
 use inferometer_sim::wish::{Granted, Wish};
-use inferometer_sim::{Tokenizer, words};
+use inferometer_sim::{Tokenizer, media, words};
 use inferometer_store::error::StorageError;
 use inferometer_store::journal::{Entry, Header, JournalWriter};
 use inferometer_store::run_dir::RunDir;
-use inferometer_workload::{Prompt, Workload};
+use inferometer_workload::{Prompt, Sketch, Workload};
 use std::cell::RefCell;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
@@ -138,7 +139,7 @@ pub fn simulate(
         nonce: nonce.map(|nonce| nonce.to_string()),
         distinct_prompts: workload.distinct(),
         host: host::host(),
-        server: probe(launch),
+        server: probe(launch, computed_api(&scenario.connection)),
         engine: about,
         notes,
         ..Environment::default()
@@ -206,6 +207,14 @@ fn check_model(connection: &Connection, launch: &Launch) -> Result<(), RunnerErr
             launch.served.join(", ")
         ),
         None => Ok(()),
+    }
+}
+
+/// What is asked of an engine that has no paths: prompts, or sounds.
+fn computed_api(connection: &Connection) -> Api {
+    match connection.api {
+        Api::Transcriptions => Api::Transcriptions,
+        _ => Api::Completions,
     }
 }
 
@@ -295,12 +304,19 @@ impl VirtualWork<'_> {
         let session = self.session(place);
         let prompt = self.prompt(place);
         let talk = (self.scenario.work.conversation.as_ref()).filter(|_| self.is_told(place));
-        let granted = granted(session, &prompt, self.scenario).map(|it| it.tokens);
-        let output = granted.or(prompt.output_tokens).unwrap_or(USUAL_ANSWER);
+        let sketches = self.sketches(place);
         let mut ids: Vec<u32> = history.to_vec();
         if let Content::Text(text) = &prompt.content {
             ids.extend(words(text).map(|word| hashed(&word)));
         }
+        if self.is_heard() {
+            ids.extend((0..media::DECODER_PROMPT).map(|place| hashed(&place)));
+        }
+        for sketch in &sketches {
+            let count = tokens_of(sketch) as usize;
+            ids.extend(std::iter::repeat_n(hashed(sketch), count));
+        }
+        let output = self.answer(place, &prompt, &sketches);
         if ids.is_empty() {
             let request = Request::new(session, prompt.input_tokens.unwrap_or(1), output);
             return (request, ids);
@@ -323,6 +339,26 @@ impl VirtualWork<'_> {
         (request, ids)
     }
 
+    fn is_heard(&self) -> bool {
+        self.scenario.connection.api == Api::Transcriptions
+    }
+
+    fn sketches(&self, place: RequestPlace) -> Vec<Sketch> {
+        let media = &self.workload.media;
+        media.sketches(self.session(place), place.turn)
+    }
+
+    /// Tokens of an answer: what is said in a sound, as many as a prompt in words asks for, or as
+    /// many as were asked for.
+    fn answer(&self, place: RequestPlace, prompt: &Prompt, sketches: &[Sketch]) -> u32 {
+        if self.is_heard() {
+            let said = media::said_in(seconds_of(sketches).unwrap_or_default());
+            return said.min(prompt.output_tokens.unwrap_or(u32::MAX));
+        }
+        let granted = granted(self.session(place), prompt, self.scenario).map(|it| it.tokens);
+        granted.or(prompt.output_tokens).unwrap_or(USUAL_ANSWER)
+    }
+
     /// What a real run asks before it begins.
     fn preflight(&self) -> Request {
         let place = RequestPlace {
@@ -334,6 +370,25 @@ impl VirtualWork<'_> {
         };
         self.request(place, &[]).0
     }
+}
+
+/// Tokens of a prompt that stand for a medium, as for the server.
+fn tokens_of(sketch: &Sketch) -> u32 {
+    match *sketch {
+        Sketch::Image { size, .. } => media::of_pixels(size),
+        Sketch::Video { clip, .. } => media::of_frames(clip.size, clip.frames),
+        Sketch::Sound { seconds, .. } => media::of_seconds(f64::from(seconds)),
+    }
+}
+
+/// How long the sounds last, where there are any.
+fn seconds_of(sketches: &[Sketch]) -> Option<f64> {
+    let seconds = |sketch: &Sketch| match sketch {
+        Sketch::Sound { seconds, .. } => Some(f64::from(*seconds)),
+        Sketch::Image { .. } | Sketch::Video { .. } => None,
+    };
+    let all = sketches.iter().filter_map(seconds);
+    all.reduce(|sum, more| sum + more)
 }
 
 /// A word, or a place in an answer, stands for a token, as it does for the server.
@@ -360,10 +415,10 @@ fn granted(session: u64, prompt: &Prompt, scenario: &Scenario) -> Option<Granted
     })
 }
 
-fn probe(launch: &Launch) -> Probe {
+fn probe(launch: &Launch, api: Api) -> Probe {
     Probe {
         endpoints: vec!["virtual".to_owned()],
-        api: "completions".to_owned(),
+        api: api.to_string(),
         model: launch.served[0].clone(),
         models: launch.served.clone(),
         max_model_len: Some(u64::from(launch.config.max_model_len)),
@@ -431,6 +486,14 @@ impl RecordsInOrder<'_> {
         };
         let granted = granted(work.session(place), &prompt, work.scenario);
         let told = work.is_told(place);
+        let sketches = work.sketches(place);
+        let seconds = seconds_of(&sketches);
+        let media = u32::try_from(sketches.len()).unwrap_or(u32::MAX);
+        let media = Some(media).filter(|count| *count > 0);
+        let mut answer = record(served, sent.prompt_tokens, &prompt, granted);
+        if work.is_heard() && prompt.output_tokens.is_none_or(|most| served.tokens < most) {
+            answer.finish = answer.finish.map(|_| "stop".to_owned());
+        }
         let record = Record {
             id: format!("virtual-{index}"),
             index,
@@ -443,7 +506,10 @@ impl RecordsInOrder<'_> {
             input_tokens_asked: prompt.input_tokens.filter(|_| !told || place.turn == 0),
             // Nobody wrote what the server said before.
             input_chars: if told { 0 } else { prompt.chars },
-            ..record(served, sent.prompt_tokens, &prompt, granted)
+            media,
+            media_tokens: media.map(|_| sketches.iter().map(tokens_of).sum()),
+            audio_ms: seconds.map(|seconds| (seconds * 1e3) as u32),
+            ..answer
         };
         let record = match death {
             Some(death) if record.outcome == Outcome::Cut => abandoned(record, death),

@@ -1,5 +1,5 @@
 //! Stored records to numbers, in one pass: while a thread reads, others fold, gather what
-//! pictures need and, after a run, write the Parquet file. Of a finished run with more records than
+//! pictures need, if any are wanted, and, after a run, write the Parquet file. Of a finished run with more records than
 //! a fold keeps one by one, threads read and fold parts of it each, which are then put together.
 
 use super::texts::Verdicts;
@@ -33,12 +33,32 @@ type Batch = Arc<Vec<Record>>;
 /// What the records of a run say.
 pub struct Reading {
     pub folded: Folded,
-    pub trace: RunTrace,
+    /// Absent where nobody wants pictures.
+    pub trace: Option<RunTrace>,
     /// Lines of a journal that could not be read.
     pub damaged_lines: u64,
 }
 
-pub fn read(directory: &RunDir, context: &RunContext<'_>) -> Result<Reading, RunnerError> {
+/// What records are read for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadFor {
+    Numbers,
+    /// And numbers.
+    Pictures,
+}
+
+impl ReadFor {
+    fn trace(self, context: &RunContext<'_>) -> Option<RunTrace> {
+        let thresholds = &context.scenario.objectives.thresholds;
+        (self == ReadFor::Pictures).then(|| RunTrace::new(thresholds))
+    }
+}
+
+pub fn read(
+    directory: &RunDir,
+    context: &RunContext<'_>,
+    purpose: ReadFor,
+) -> Result<Reading, RunnerError> {
     let said = Said::of(directory)?;
     if !said.is_explained(context) {
         let threads = thread::available_parallelism().map_or(1, usize::from);
@@ -46,11 +66,19 @@ pub fn read(directory: &RunDir, context: &RunContext<'_>) -> Result<Reading, Run
         let parts = directory.parts(threads * PARTS_EACH)?;
         let many = parts.filter(|parts| Folding::takes_parts(context, parts.records));
         if let Some(parts) = many {
-            let (folding, trace) = fold_parts(&parts, context, threads)?;
-            return Ok(said.beside(folding.finish(), trace, &[], 0, context));
+            let (folding, trace) = fold_parts(&parts, context, threads, purpose)?;
+            return Ok(said.beside(folding.finish(context), trace, &[], 0, context));
         }
     }
-    pass(directory, context, None, &Verdicts::default(), &said)
+    let no_seal = None;
+    pass(
+        directory,
+        context,
+        no_seal,
+        &Verdicts::default(),
+        &said,
+        purpose,
+    )
 }
 
 /// Reads the records of a run that has just ended, while they become Parquet.
@@ -65,7 +93,7 @@ pub(super) fn read_checked_and_seal(
     verdicts: &Verdicts,
 ) -> Result<Reading, RunnerError> {
     let (seal, said) = (directory.begin_seal()?, Said::of(directory)?);
-    pass(directory, context, seal, verdicts, &said)
+    pass(directory, context, seal, verdicts, &said, ReadFor::Pictures)
 }
 
 fn pass(
@@ -74,9 +102,9 @@ fn pass(
     seal: Option<Seal>,
     verdicts: &Verdicts,
     said: &Said,
+    purpose: ReadFor,
 ) -> Result<Reading, RunnerError> {
     let records = directory.records()?;
-    let thresholds = &context.scenario.objectives.thresholds;
     let (back, used) = channel();
     let mut readers = Vec::new();
     let mut passing = || {
@@ -86,16 +114,17 @@ fn pass(
         Passing { batches, back }
     };
     let to_fold = passing();
-    let to_trace = passing();
+    let to_trace = purpose.trace(context).map(|trace| (trace, passing()));
     let to_seal = seal.map(|seal| (seal, passing()));
     let to_keep = said.is_explained(context).then(&mut passing);
     drop(back);
     let (folded, trace, damaged_lines, kept) = thread::scope(|scope| {
         let reader = scope.spawn(move || hand_out(records, verdicts, &readers, &used));
-        let trace = scope.spawn(move || {
-            let mut trace = RunTrace::new(thresholds);
-            to_trace.each(|record| trace.add(record));
-            trace
+        let trace = to_trace.map(|(mut trace, batches)| {
+            scope.spawn(move || {
+                batches.each(|record| trace.add(record));
+                trace
+            })
         });
         let sealed = to_seal.map(|(mut seal, batches)| {
             scope.spawn(move || {
@@ -128,7 +157,8 @@ fn pass(
             }
         }
         let kept = kept.map(join).unwrap_or_default();
-        Ok::<_, StorageError>((folding.finish(), join(trace), damaged_lines, kept))
+        let trace = trace.map(join);
+        Ok::<_, StorageError>((folding.finish(context), trace, damaged_lines, kept))
     })?;
     Ok(said.beside(folded, trace, &kept, damaged_lines, context))
 }
@@ -156,7 +186,7 @@ impl Said {
     fn beside(
         &self,
         folded: Folded,
-        trace: RunTrace,
+        trace: Option<RunTrace>,
         kept: &[Record],
         damaged_lines: u64,
         context: &RunContext<'_>,
@@ -173,15 +203,15 @@ impl Said {
 
 /// Folds the parts of a run, several at a time. Which thread takes which is left to chance: it
 /// does not matter to any figure.
-fn fold_parts<'a>(
+fn fold_parts(
     run: &Parts,
-    context: &'a RunContext<'a>,
+    context: &RunContext<'_>,
     threads: usize,
-) -> Result<(Folding<'a>, RunTrace), StorageError> {
+    purpose: ReadFor,
+) -> Result<(Folding, Option<RunTrace>), StorageError> {
     let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
     let next = || next.fetch_add(1, Ordering::Relaxed);
-    let thresholds = &context.scenario.objectives.thresholds;
-    let empty = || (Folding::new(context), RunTrace::new(thresholds));
+    let empty = || (Folding::new(context), purpose.trace(context));
     let fold = || {
         let (mut folding, mut trace) = empty();
         let mut read = Ok(());
@@ -196,7 +226,7 @@ fn fold_parts<'a>(
                 }
                 let seen = part.each(|record| {
                     folding.add(record);
-                    trace.add(record);
+                    trace.iter_mut().for_each(|trace| trace.add(record));
                 });
                 failed.fetch_or(seen.is_err(), Ordering::Relaxed);
                 read = read.and(seen);
@@ -217,7 +247,9 @@ fn fold_parts<'a>(
         match part {
             Ok((part, its_trace)) => {
                 folding.merge(part);
-                trace.merge(its_trace);
+                if let Some((trace, more)) = trace.as_mut().zip(its_trace) {
+                    trace.merge(more);
+                }
             }
             Err((altered, error)) if altered || wrong.is_none() => wrong = Some(error),
             Err(_) => {}
@@ -345,17 +377,21 @@ mod tests {
             ending: &ending,
             lang: Lang::En,
         };
-        let parts = read(&directory, &context).unwrap();
+        let read = || read(&directory, &context, ReadFor::Pictures);
+        let parts = read().unwrap();
         let said = Said::of(&directory).unwrap();
-        let stream = pass(&directory, &context, None, &Verdicts::default(), &said).unwrap();
+        let verdicts = Verdicts::default();
+        let pictures = ReadFor::Pictures;
+        let stream = pass(&directory, &context, None, &verdicts, &said, pictures).unwrap();
         let json = |reading: &Reading| {
             serde_json::to_string_pretty(&reading.folded.summary(Lang::En)).unwrap()
         };
         assert_eq!(json(&parts), json(&stream));
         let summary = parts.folded.summary(Lang::En);
         assert_eq!(summary.requests.ok, RECORDS);
-        assert!(parts.trace.rows.len() < RECORDS as usize, "a share is kept");
-        let rows = |reading: &Reading| format!("{:?}", reading.trace.rows);
+        let rows = |reading: &Reading| reading.trace.as_ref().unwrap().rows.clone();
+        assert!(rows(&parts).len() < RECORDS as usize, "a share is kept");
+        let rows = |reading: &Reading| format!("{:?}", rows(reading));
         assert!(
             rows(&parts) == rows(&stream),
             "in the order in which they ended"
@@ -368,9 +404,7 @@ mod tests {
             names.collect::<String>(),
         )
         .unwrap();
-        let error = read(&directory, &context)
-            .err()
-            .map(|error| error.to_string());
+        let error = read().err().map(|error| error.to_string());
         assert!(
             error
                 .as_ref()

@@ -5,6 +5,7 @@ use crate::error::{Context as _, RunnerError};
 use inferometer_core::content::Content;
 use inferometer_core::work::Work;
 use inferometer_store::texts_file::RequestText;
+use inferometer_text::user_file;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
@@ -112,8 +113,7 @@ impl Form {
 }
 
 fn read(option: &str, file: &Path) -> Result<String, RunnerError> {
-    std::fs::read_to_string(file)
-        .with_context(|| format!("{option}: cannot read {}", file.display()))
+    user_file::read_text(file).with_context(|| format!("{option}: cannot read {}", file.display()))
 }
 
 pub(super) fn read_schema(option: &str, file: &Path) -> Result<JsonSchema, RunnerError> {

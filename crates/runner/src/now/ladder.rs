@@ -1,5 +1,6 @@
 //! What a sweep, a search or a study has measured so far.
 
+use super::run::RunNow;
 use crate::error::{Context as _, RunnerError};
 use crate::sweep::LOAD_AXES;
 use crate::{capacity, sweep, tune};
@@ -10,12 +11,12 @@ use inferometer_core::point::Point;
 use inferometer_core::quantile::{quantile, sort};
 use inferometer_core::summary::Summary;
 use inferometer_store::json_lines;
-use inferometer_store::run_dir::{RunDir, instant};
-use inferometer_store::stored::PROBES_FILE;
+use inferometer_store::run_dir::{RunDir, instant, modified};
+use inferometer_store::stored::{PROBES_FILE, STUDY_FILE};
 use inferometer_store::sweep_dir::{SweepDir, TrialState, Visited, below};
 use serde::{Deserialize as _, Serialize};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Ladder {
@@ -29,6 +30,37 @@ pub struct Ladder {
     pub axis: Option<String>,
     /// The figure that a study raises or lowers, by its path in the summary.
     pub objective: Option<String>,
+}
+
+/// How fast steps follow each other, and how many are to come.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Pace {
+    /// Steps to come, the one that is measured included.
+    todo: usize,
+    /// Seconds of a usual one, once that is known.
+    step_s: Option<f64>,
+    /// Seconds since the last one ended.
+    since_s: Option<f64>,
+}
+
+impl Pace {
+    /// Seconds that are left: of the step that is measured what its run says, and of a usual step
+    /// what is not yet spent.
+    pub(super) fn left_s(&self, run: Option<&RunNow>) -> Option<f64> {
+        let to_come = self.todo.checked_sub(1)?;
+        let run_left_s = run.and_then(|run| run.left_s);
+        let run_s = run.and_then(|run| Some(run.elapsed_s + run.left_s?));
+        let step_s = self.step_s.or(run_s)?;
+        let spent_s = self.since_s.or(run.map(|run| run.elapsed_s));
+        let rest_s = (step_s - spent_s.unwrap_or_default()).max(run_left_s.unwrap_or_default());
+        Some(step_s * to_come as f64 + rest_s.max(0.0))
+    }
+}
+
+/// Seconds since a time in nanoseconds since 1970.
+fn seconds_since(then: i128) -> f64 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    (now.unwrap_or_default().as_nanos() as i128 - then) as f64 / 1e9
 }
 
 /// A measurement that has ended.
@@ -77,7 +109,7 @@ pub enum StepState {
 }
 
 impl Ladder {
-    pub(super) fn of_sweep(folder: &Path) -> Result<Ladder, RunnerError> {
+    pub(super) fn of_sweep(folder: &Path) -> Result<(Ladder, Pace), RunnerError> {
         let opened = SweepDir::open(folder)?;
         let plan = opened.plan();
         let visited = sweep::read(&opened)?;
@@ -99,18 +131,25 @@ impl Ladder {
             }
         };
         let ends = visited.iter().filter_map(|it| instant(&it.trial.ended));
+        let ends: Vec<i128> = ends.collect();
+        let newest = ends.iter().copied().max();
         let todo = plan.visits.len().saturating_sub(visited.len());
         let mut axes = plan.axes.iter();
-        Ok(Ladder {
-            left_s: gap_s(ends.collect()).map(|gap| gap * todo as f64),
+        let pace = Pace {
+            todo,
+            since_s: newest.map(seconds_since),
+            step_s: gap_s(ends),
+        };
+        let ladder = Ladder {
             steps: visited.iter().map(step).collect(),
             planned: Some(plan.visits.len()),
             axis: axes.find(|it| LOAD_AXES.contains(&it.as_str())).cloned(),
-            objective: None,
-        })
+            ..Ladder::default()
+        };
+        Ok((ladder, pace))
     }
 
-    pub(super) fn of_search(folder: &Path) -> Result<Ladder, RunnerError> {
+    pub(super) fn of_search(folder: &Path) -> Result<(Ladder, Pace), RunnerError> {
         let mut ladder = Ladder::default();
         for line in json_lines::read(&folder.join(PROBES_FILE))? {
             match line {
@@ -121,21 +160,27 @@ impl Ladder {
                 SearchLine::Probe(probe) => ladder.steps.push(probe_of(folder, &probe)),
             }
         }
-        Ok(ladder)
+        // Nobody knows how many probes it will take.
+        Ok((ladder, Pace::default()))
     }
 
-    pub(super) fn of_study(folder: &Path) -> Result<Ladder, RunnerError> {
+    pub(super) fn of_study(folder: &Path) -> Result<(Ladder, Pace), RunnerError> {
         let log = tune::read(folder)?;
         let study = Study::of_log(&log, false)
             .with_context(|| format!("the study in {}", folder.display()))?;
         let objective = study.goal.objectives.first();
-        Ok(Ladder {
-            left_s: study_time_left(&study, &log.trials).map(|left| left.as_secs_f64()),
+        let pace = Pace {
+            todo: starts_left(&study, &log.trials),
+            since_s: modified(&folder.join(STUDY_FILE)).map(seconds_since),
+            step_s: mean_s(&log.trials),
+        };
+        let ladder = Ladder {
             steps: log.trials.iter().map(|it| trial_of(&study, it)).collect(),
             planned: Some(study.budget.trials as usize).filter(|_| !confirms(&log.trials)),
-            axis: None,
             objective: objective.map(|it| it.path.clone()),
-        })
+            ..Ladder::default()
+        };
+        Ok((ladder, pace))
     }
 }
 
@@ -221,10 +266,16 @@ fn confirms(trials: &[Trial]) -> bool {
     trials.iter().any(|trial| !trial.is_searched())
 }
 
-/// Time left of a study at the pace so far: the trials of the budget, then the last stage.
+/// Time left of a study at the pace so far.
 pub fn study_time_left(study: &Study, trials: &[Trial]) -> Option<Duration> {
-    let times = trials.iter().filter_map(|trial| trial.ending.total_s);
-    let mean = times.sum::<f64>() / trials.len().max(1) as f64;
+    match (starts_left(study, trials), mean_s(trials)) {
+        (0, _) | (_, None) => None,
+        (left, Some(mean)) => Some(Duration::from_secs_f64((mean * left as f64).min(1e9))),
+    }
+}
+
+/// The trials of the budget, then the last stage.
+fn starts_left(study: &Study, trials: &[Trial]) -> usize {
     let repeats = trials.iter().filter(|trial| !trial.is_searched()).count();
     let searched = trials.len() - repeats;
     let all = study.last_stage.starts(study.space.dimensions().len());
@@ -232,10 +283,12 @@ pub fn study_time_left(study: &Study, trials: &[Trial]) -> Option<Duration> {
         0 => (study.budget.trials as usize).saturating_sub(searched),
         _ => 0,
     };
-    match searching + all.saturating_sub(repeats) {
-        0 => None,
-        left => Some(Duration::from_secs_f64((mean * left as f64).min(1e9))),
-    }
+    searching + all.saturating_sub(repeats)
+}
+
+fn mean_s(trials: &[Trial]) -> Option<f64> {
+    let times = trials.iter().filter_map(|trial| trial.ending.total_s);
+    (!trials.is_empty()).then(|| times.sum::<f64>() / trials.len() as f64)
 }
 
 #[cfg(test)]
@@ -247,5 +300,38 @@ mod tests {
         let seconds = |ends: &[i128]| gap_s(ends.iter().map(|it| it * 1_000_000_000).collect());
         assert_eq!(seconds(&[10]), None);
         assert_eq!(seconds(&[10, 20, 30, 9_000, 9_010]), Some(10.0));
+    }
+
+    #[test]
+    fn the_time_left_runs_down_while_a_step_is_measured() {
+        let run = |elapsed_s: f64, left_s: Option<f64>| {
+            Some(RunNow {
+                elapsed_s,
+                left_s,
+                ..RunNow::default()
+            })
+        };
+        let left = |step_s, since_s, run: Option<RunNow>| {
+            let pace = Pace {
+                todo: 4,
+                step_s,
+                since_s,
+            };
+            pace.left_s(run.as_ref())
+        };
+        // Before the first has ended, by its own time.
+        assert_eq!(left(None, None, run(2.0, None)), None);
+        assert_eq!(left(None, None, run(2.0, Some(18.0))), Some(78.0));
+        assert_eq!(left(None, None, run(12.0, Some(8.0))), Some(68.0));
+        // Then by the usual one.
+        assert_eq!(left(Some(30.0), Some(5.0), run(4.0, None)), Some(115.0));
+        assert_eq!(left(Some(30.0), Some(20.0), run(19.0, None)), Some(100.0));
+        // One that takes longer than usual, and one that begins after a pause.
+        assert_eq!(
+            left(Some(30.0), Some(60.0), run(59.0, Some(7.0))),
+            Some(97.0)
+        );
+        assert_eq!(left(Some(30.0), Some(9e5), None), Some(90.0));
+        assert_eq!(Pace::default().left_s(None), None);
     }
 }

@@ -14,6 +14,7 @@ use inferometer_plan::means::MeanMetric;
 use inferometer_plan::rank::{Goal, rank};
 use inferometer_plan::what_if::Objectives;
 use inferometer_plan::work::{Load, Start, Work};
+use inferometer_text::user_file;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -29,7 +30,7 @@ const USUAL_REQUESTS: u64 = 200;
 /// The candidates of a study as a profile ranks them.
 pub fn read(file: &Path, study: &Study, rules: &dyn Rules) -> Result<Prior, RunnerError> {
     let name = || format!("--prior {}", file.display());
-    let text = std::fs::read_to_string(file).with_context(name)?;
+    let text = user_file::read_text(file).with_context(name)?;
     let calibration = Calibration::from_toml(&text).with_context(name)?;
     if study.searcher != SearcherName::Tpe {
         bail!("--prior guides the default searcher; leave [search] searcher out");

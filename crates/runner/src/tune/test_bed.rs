@@ -21,6 +21,7 @@ use inferometer_engine::{Access, Failure};
 use inferometer_load::instrument::Control;
 use inferometer_sim::launch::{self, Host, LaunchError};
 use inferometer_text::hostile::printable;
+use inferometer_text::user_file;
 use serde_json::Value as Json;
 use std::path::Path;
 use std::sync::Arc;
@@ -436,7 +437,7 @@ fn ending(failure: &Failure) -> Ending {
 }
 
 fn read_config(file: &Path) -> Result<Json, RunnerError> {
-    let text = std::fs::read_to_string(file)
+    let text = user_file::read_text(file)
         .with_context(|| format!("cannot read [engine] config {}", file.display()))?;
     serde_json::from_str(&text).with_context(|| format!("[engine] config {}", file.display()))
 }

@@ -84,7 +84,8 @@ fn headlines(report: &ImportReport<'_>) -> Vec<Headline> {
         let grave = |line: &&ReportedResult<'_>| line.severity() == Some(severity);
         shown().filter(grave).count() as u64
     };
-    let count = number::count(shown().count() as u64);
+    let with_figures = shown().filter(|line| line.found.summary.is_some());
+    let count = number::count(with_figures.count() as u64);
     let all = PageText::OfAll.with(lang, &[("count", count)]);
     let counted = |name: ImportText, severity: Severity, tone: Tone| {
         let count = invalid(severity);

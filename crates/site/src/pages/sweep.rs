@@ -35,13 +35,20 @@ fn headlines(report: &SweepReport<'_>) -> Vec<Headline> {
     let lang = report.lang;
     let measured = || report.visited.iter().filter_map(|it| it.summary.as_ref());
     let valid = || measured().filter(|summary| summary.valid);
+    let misses = |summary: &Summary| summary.slo.as_ref().and_then(|slo| slo.met) == Some(false);
+    // Where a load misses the objectives, what is best is so within them.
+    let some_miss = measured().any(misses);
     let best = |of: fn(&Summary) -> Option<f64>, sign: f64| {
-        let sound = measured().filter(|summary| summary.can_win());
+        let sound = measured().filter(|summary| summary.can_win() && !misses(summary));
         let values = sound.filter_map(of).filter(|value| value.is_finite());
         values.max_by(|a, b| (sign * a).total_cmp(&(sign * b)))
     };
     // Where requests failed at every point, none is the best.
     let rate = |name: PageText, value: Option<f64>, unit: &str| {
+        let unit = match some_miss {
+            true => PageText::WithinObjectives.with(lang, &[("unit", unit.to_owned())]),
+            false => unit.to_owned(),
+        };
         value.map(|value| Headline::new(name.text(lang), number::brief(value), unit))
     };
     let time = |name: PageText, value: Option<f64>| {

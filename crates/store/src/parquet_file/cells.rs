@@ -75,19 +75,12 @@ impl<T: DataType> Cells<T> {
     }
 
     /// The next row of a required column.
-    pub(super) fn take_one(&mut self) -> Result<T::T> {
-        let value = self.values.get_mut(self.next_value).ok_or_else(too_short)?;
-        self.next_value += 1;
-        Ok(std::mem::take(value))
-    }
-
-    /// The same, left in its place.
     pub(super) fn see_one(&mut self) -> Result<&T::T> {
         self.next_value += 1;
         self.values.get(self.next_value - 1).ok_or_else(too_short)
     }
 
-    /// The next row of an optional column, left in its place.
+    /// The next row of an optional column.
     pub(super) fn see_maybe(&mut self) -> Result<Option<&T::T>> {
         let definition = *self
             .definitions
@@ -97,14 +90,46 @@ impl<T: DataType> Cells<T> {
         (definition > 0).then(|| self.see_one()).transpose()
     }
 
-    /// The next row of an optional column.
-    pub(super) fn take_maybe(&mut self) -> Result<Option<T::T>> {
-        let definition = *self
-            .definitions
-            .get(self.next_level)
-            .ok_or_else(too_short)?;
-        self.next_level += 1;
-        (definition > 0).then(|| self.take_one()).transpose()
+    /// Lays the next rows of a required column into as many records, unless it was left out.
+    pub(super) fn lay_ones<R>(
+        &mut self,
+        into: &mut [R],
+        lay: impl Fn(&mut R, &T::T) -> Result<()>,
+    ) -> Result<()> {
+        if self.source.is_none() {
+            return Ok(());
+        }
+        let until = self.next_value + into.len();
+        let values = self.values.get(self.next_value..until);
+        self.next_value = until;
+        let rows = into.iter_mut().zip(values.ok_or_else(too_short)?);
+        rows.into_iter()
+            .try_for_each(|(row, value)| lay(row, value))
+    }
+
+    /// Lays the next rows of an optional column into as many records, unless it was left out.
+    pub(super) fn lay_maybes<R>(
+        &mut self,
+        into: &mut [R],
+        lay: impl Fn(&mut R, Option<&T::T>) -> Result<()>,
+    ) -> Result<()> {
+        if self.source.is_none() {
+            return Ok(());
+        }
+        let until = self.next_level + into.len();
+        let levels = self.definitions.get(self.next_level..until);
+        self.next_level = until;
+        for (row, &level) in into.iter_mut().zip(levels.ok_or_else(too_short)?) {
+            let value = match level {
+                0 => None,
+                _ => {
+                    self.next_value += 1;
+                    Some(self.values.get(self.next_value - 1).ok_or_else(too_short)?)
+                }
+            };
+            lay(row, value)?;
+        }
+        Ok(())
     }
 
     /// The next row of a required list.
@@ -142,11 +167,6 @@ impl<T: DataType> Cells<T> {
         let range = self.next_value..self.next_value + 1 + further;
         self.next_value = range.end;
         self.values.get(range).ok_or_else(too_short)
-    }
-
-    /// Whether a row group has it and it is wanted.
-    pub(super) fn is_open(&self) -> bool {
-        self.source.is_some()
     }
 
     fn clear(&mut self) {
@@ -219,13 +239,18 @@ where
 
     fn leave_out(&mut self) {
         self.source = None;
+        self.clear();
     }
 
     fn fill(&mut self, rows: usize) -> Result<()> {
+        if self.source.is_none() {
+            // A column that came later than the file, or holds nothing that is wanted.
+            self.next_level = 0;
+            self.definitions.resize(rows, 0);
+            return Ok(());
+        }
         self.clear();
         let Some(source) = self.source.as_mut() else {
-            // A column that came later than the file, or holds nothing that is wanted.
-            self.definitions.resize(rows, 0);
             return Ok(());
         };
         let (found, _, _) = source.read_records(

@@ -181,74 +181,100 @@ impl Table {
             .push_maybe_many(per_token.map(|it| it.queue_wait_us.iter().copied().map(small)));
     }
 
-    /// Lays the next row into a record, whose memory is used again.
-    pub(super) fn take(&mut self, into: &mut Record) -> Result<()> {
-        let output_tokens = take_number(&mut self.output_tokens)?;
-        let source: TokenSource = word(self.token_source.see_one()?)?;
-        let usage = Usage {
-            input: take_number(&mut self.input_tokens)?,
-            output: output_tokens.filter(|_| source == TokenSource::Usage),
-            cached: take_number(&mut self.cached_tokens)?,
-        };
-        into.usage = self.usage_given.take_one()?.then_some(usage);
-        into.stage = match (self.warmup.take_one()?, self.stage.see_maybe()?) {
-            (_, Some(stage)) => word(stage)?,
-            // Of a version that knew no hold.
-            (true, None) => Stage::Warmup,
-            (false, None) => Stage::Measured,
-        };
-        self.take_bare(into)?;
-        self.take_outcome(into)?;
-        self.take_chunks(into)?;
-        self.take_per_token(into)?;
-        if self.id.is_open() {
-            put(&mut into.id, self.id.see_one()?)?;
+    /// Lays the next rows into as many records, whose memory is used again: column by column, and
+    /// those that were left out not at all.
+    pub(super) fn take(&mut self, into: &mut [Record]) -> Result<()> {
+        for record in into.iter_mut() {
+            self.take_usage(record)?;
+            self.take_stage(record)?;
+            self.take_bare(record)?;
+            self.take_outcome(record)?;
+            self.take_chunks(record)?;
+            self.take_per_token(record)?;
         }
-        if self.url.is_open() {
-            put(&mut into.url, self.url.see_one()?)?;
-        }
-        put_maybe(&mut into.finish, self.finish.see_maybe()?)?;
-        put_maybe(&mut into.model, self.model.see_maybe()?)?;
-        put_maybe(&mut into.model_asked, self.model_asked.see_maybe()?)?;
-        into.index = unsigned(self.index.take_one()?)?;
-        into.session = take_number(&mut self.session)?;
-        into.turn = take_number(&mut self.turn)?;
-        into.turns = take_number(&mut self.turns)?;
-        into.due = take_offset(&mut self.due_ns)?;
-        into.cap_wait = take_offset(&mut self.cap_wait_ns)?.map(Offset::as_duration);
-        into.connect = take_offset(&mut self.connect_ns)?.map(Offset::as_duration);
-        into.sent = take_offset(&mut self.sent_ns)?;
-        into.first_byte = take_offset(&mut self.first_byte_ns)?;
-        into.first_answer = take_offset(&mut self.first_answer_ns)?;
-        into.end = take_offset(&mut self.end_ns)?;
-        into.status = take_number(&mut self.status)?;
-        into.retokenized = take_number(&mut self.retokenized)?;
-        into.input_tokens_asked = take_number(&mut self.input_tokens_asked)?;
-        into.output_tokens_asked = take_number(&mut self.output_tokens_asked)?;
-        into.output_exact = self.output_exact.take_one()?;
-        into.resent = self.resent.take_one()?;
-        into.refused = self.refused.take_maybe()?.unwrap_or(false);
-        into.input_chars = unsigned(self.input_chars.take_one()?)?;
-        into.output_chars = unsigned(self.output_chars.take_one()?)?;
-        into.streamed = self.streamed.take_one()?;
-        into.items_asked = take_number(&mut self.items_asked)?;
-        into.items = take_number(&mut self.items)?;
-        into.score = self.score.take_maybe()?;
-        into.differs_at = take_number(&mut self.differs_at)?;
-        into.valid_json = self.valid_json.take_maybe()?;
-        into.tool_calls = take_number(&mut self.tool_calls)?;
-        into.valid_tool_calls = take_number(&mut self.valid_tool_calls)?;
-        into.media = take_number(&mut self.media)?;
-        into.audio_ms = take_number(&mut self.audio_ms)?;
-        into.upload_bytes = take_number(&mut self.upload_bytes)?;
-        into.media_tokens = take_number(&mut self.media_tokens)?;
-        into.rank = take_number(&mut self.rank)?;
-        Ok(())
+        self.id.lay_ones(into, |to, id| put(&mut to.id, id))?;
+        self.url.lay_ones(into, |to, url| put(&mut to.url, url))?;
+        (self.finish).lay_maybes(into, |to, word| put_maybe(&mut to.finish, word))?;
+        (self.model).lay_maybes(into, |to, name| put_maybe(&mut to.model, name))?;
+        (self.model_asked).lay_maybes(into, |to, name| put_maybe(&mut to.model_asked, name))?;
+        lay_number(&mut self.index, into, |to| &mut to.index)?;
+        lay_number(&mut self.input_chars, into, |to| &mut to.input_chars)?;
+        lay_number(&mut self.output_chars, into, |to| &mut to.output_chars)?;
+        lay_offsets(&mut self.due_ns, into, |to| &mut to.due)?;
+        lay_offsets(&mut self.sent_ns, into, |to| &mut to.sent)?;
+        lay_offsets(&mut self.first_byte_ns, into, |to| &mut to.first_byte)?;
+        lay_offsets(&mut self.first_answer_ns, into, |to| &mut to.first_answer)?;
+        lay_offsets(&mut self.end_ns, into, |to| &mut to.end)?;
+        lay_spans(&mut self.cap_wait_ns, into, |to| &mut to.cap_wait)?;
+        lay_spans(&mut self.connect_ns, into, |to| &mut to.connect)?;
+        lay_numbers(&mut self.session, into, |to| &mut to.session)?;
+        lay_numbers(&mut self.turn, into, |to| &mut to.turn)?;
+        lay_numbers(&mut self.turns, into, |to| &mut to.turns)?;
+        lay_numbers(&mut self.status, into, |to| &mut to.status)?;
+        lay_numbers(&mut self.retokenized, into, |to| &mut to.retokenized)?;
+        lay_numbers(&mut self.input_tokens_asked, into, |to| {
+            &mut to.input_tokens_asked
+        })?;
+        lay_numbers(&mut self.output_tokens_asked, into, |to| {
+            &mut to.output_tokens_asked
+        })?;
+        lay_numbers(&mut self.items_asked, into, |to| &mut to.items_asked)?;
+        lay_numbers(&mut self.items, into, |to| &mut to.items)?;
+        lay_numbers(&mut self.differs_at, into, |to| &mut to.differs_at)?;
+        lay_numbers(&mut self.tool_calls, into, |to| &mut to.tool_calls)?;
+        lay_numbers(&mut self.valid_tool_calls, into, |to| {
+            &mut to.valid_tool_calls
+        })?;
+        lay_numbers(&mut self.media, into, |to| &mut to.media)?;
+        lay_numbers(&mut self.audio_ms, into, |to| &mut to.audio_ms)?;
+        lay_numbers(&mut self.upload_bytes, into, |to| &mut to.upload_bytes)?;
+        lay_numbers(&mut self.media_tokens, into, |to| &mut to.media_tokens)?;
+        lay_numbers(&mut self.rank, into, |to| &mut to.rank)?;
+        lay_flag(&mut self.output_exact, into, |to| &mut to.output_exact)?;
+        lay_flag(&mut self.resent, into, |to| &mut to.resent)?;
+        lay_flag(&mut self.streamed, into, |to| &mut to.streamed)?;
+        self.refused.lay_maybes(into, |to, refused| {
+            to.refused = refused.is_some_and(|&refused| refused);
+            Ok(())
+        })?;
+        self.score.lay_maybes(into, |to, score| {
+            to.score = score.copied();
+            Ok(())
+        })?;
+        self.valid_json.lay_maybes(into, |to, valid| {
+            to.valid_json = valid.copied();
+            Ok(())
+        })
     }
 
     /// What whoever folds records never looks at.
     pub(super) fn unfolded(&self) -> [&'static str; 5] {
         ["id", "url", "rank", "batch_size", "queue_wait_us"]
+    }
+
+    fn take_usage(&mut self, into: &mut Record) -> Result<()> {
+        let given = *self.usage_given.see_one()?;
+        let source: TokenSource = word(self.token_source.see_one()?)?;
+        let usage = Usage {
+            input: number(self.input_tokens.see_maybe()?)?,
+            output: number(self.output_tokens.see_maybe()?)?,
+            cached: number(self.cached_tokens.see_maybe()?)?,
+        };
+        into.usage = given.then_some(Usage {
+            output: usage.output.filter(|_| source == TokenSource::Usage),
+            ..usage
+        });
+        Ok(())
+    }
+
+    fn take_stage(&mut self, into: &mut Record) -> Result<()> {
+        into.stage = match (*self.warmup.see_one()?, self.stage.see_maybe()?) {
+            (_, Some(stage)) => word(stage)?,
+            // Of a version that knew no hold.
+            (true, None) => Stage::Warmup,
+            (false, None) => Stage::Measured,
+        };
+        Ok(())
     }
 
     fn take_outcome(&mut self, into: &mut Record) -> Result<()> {
@@ -301,10 +327,12 @@ impl Table {
             tokens,
             same_read,
         } = &mut into.chunks;
-        at.clear();
-        for &time in self.chunk_ns.see_many()? {
-            at.push(Offset(unsigned(time)?));
+        let times = self.chunk_ns.see_many()?;
+        if let Some(&before) = times.iter().find(|&&time| time < 0) {
+            return Err(out_of_range(before));
         }
+        at.clear();
+        at.extend(times.iter().map(|&time| Offset(time.unsigned_abs())));
         *tokens = small_numbers(self.chunk_tokens.see_maybe_many()?, tokens.take())?;
         same_read.clear();
         same_read.extend_from_slice(self.same_read.see_many()?);
@@ -312,8 +340,65 @@ impl Table {
     }
 }
 
-fn take_number<U: TryFrom<i64>>(column: &mut Cells<Int64Type>) -> Result<Option<U>> {
-    column.take_maybe()?.map(unsigned).transpose()
+type Numbers = Cells<Int64Type>;
+
+fn lay_number(
+    column: &mut Numbers,
+    into: &mut [Record],
+    field: impl Fn(&mut Record) -> &mut u64,
+) -> Result<()> {
+    column.lay_ones(into, |record, &value| {
+        *field(record) = unsigned(value)?;
+        Ok(())
+    })
+}
+
+fn lay_numbers<U: TryFrom<i64>>(
+    column: &mut Numbers,
+    into: &mut [Record],
+    field: impl Fn(&mut Record) -> &mut Option<U>,
+) -> Result<()> {
+    column.lay_maybes(into, |record, value| {
+        *field(record) = number(value)?;
+        Ok(())
+    })
+}
+
+fn lay_offsets(
+    column: &mut Numbers,
+    into: &mut [Record],
+    field: impl Fn(&mut Record) -> &mut Option<Offset>,
+) -> Result<()> {
+    column.lay_maybes(into, |record, value| {
+        *field(record) = number(value)?.map(Offset);
+        Ok(())
+    })
+}
+
+fn lay_spans(
+    column: &mut Numbers,
+    into: &mut [Record],
+    field: impl Fn(&mut Record) -> &mut Option<Duration>,
+) -> Result<()> {
+    column.lay_maybes(into, |record, value| {
+        *field(record) = number(value)?.map(Duration::from_nanos);
+        Ok(())
+    })
+}
+
+fn lay_flag(
+    column: &mut Cells<BoolType>,
+    into: &mut [Record],
+    field: impl Fn(&mut Record) -> &mut bool,
+) -> Result<()> {
+    column.lay_ones(into, |record, &value| {
+        *field(record) = value;
+        Ok(())
+    })
+}
+
+fn number<U: TryFrom<i64>>(value: Option<&i64>) -> Result<Option<U>> {
+    value.copied().map(unsigned).transpose()
 }
 
 /// Numbers that are there, in the memory of others.
@@ -348,10 +433,6 @@ fn put_maybe(into: &mut Option<String>, bytes: Option<&ByteArray>) -> Result<()>
     }
 }
 
-fn take_offset(column: &mut Cells<Int64Type>) -> Result<Option<Offset>> {
-    Ok(take_number(column)?.map(Offset))
-}
-
 fn outcome_word(outcome: &Outcome) -> &'static str {
     match outcome {
         Outcome::Done => "done",
@@ -382,7 +463,11 @@ fn text(text: &str) -> ByteArray {
 }
 
 fn unsigned<S: Copy + std::fmt::Display, U: TryFrom<S>>(number: S) -> Result<U> {
-    U::try_from(number).map_err(|_| ParquetError::General(format!("{number} is out of range")))
+    U::try_from(number).map_err(|_| out_of_range(number))
+}
+
+fn out_of_range(number: impl std::fmt::Display) -> ParquetError {
+    ParquetError::General(format!("{number} is out of range"))
 }
 
 fn string(bytes: &ByteArray) -> Result<String> {

@@ -138,17 +138,17 @@ impl Records {
     /// journal can be damaged in part: of a Parquet file, any damage is an error.
     pub fn damage(&self) -> Damage {
         let journal = self.journal();
-        journal.map_or(Damage::default(), |records| records.damage)
+        journal.map_or(Damage::default(), |records| records.damage())
     }
 
     /// Planned requests, where the journal's header says so.
     pub fn planned(&self) -> Option<u64> {
-        self.journal()?.header.planned
+        self.journal()?.planned()
     }
 
     /// What the client told of itself in the part of the journal that was read.
     pub fn client(&self) -> Option<ClientPulse> {
-        self.journal()?.client
+        self.journal()?.client()
     }
 
     /// There is one journal at most: that of the process whose folder it is.

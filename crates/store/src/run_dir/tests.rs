@@ -286,23 +286,21 @@ fn no_flipped_bit_of_a_sealed_run_passes_unseen() {
         );
     }
     let text = String::from_utf8(written.clone()).unwrap();
-    let others = text.lines().filter(|line| !line.ends_with(PARQUET));
-    fs::write(
-        &sums,
-        others
-            .map(|line| line.to_owned() + "\n")
-            .collect::<String>(),
-    )
-    .unwrap();
-    let message = reads(&run).unwrap_err().to_string();
-    assert!(
-        message.contains("has no line for records/records.parquet"),
-        "{message}"
-    );
-    assert!(matches!(
-        verify(folder.path())[0].state,
-        Integrity::Damaged(_)
-    ));
+    for name in [PARQUET, SCENARIO, ENVIRONMENT] {
+        let others = text.lines().filter(|line| !line.ends_with(name));
+        let others: String = others.map(|line| line.to_owned() + "\n").collect();
+        fs::write(&sums, others).unwrap();
+        let message = reads(&run).unwrap_err().to_string();
+        let told = format!("has no line for {name}");
+        assert!(message.contains(&told), "{message}");
+        assert!(matches!(
+            verify(folder.path())[0].state,
+            Integrity::Damaged(_)
+        ));
+    }
+    assert!(!run.lacks_hashes());
+    fs::remove_file(&sums).unwrap();
+    assert!(run.lacks_hashes());
     fs::write(&sums, written).unwrap();
     reads(&run).unwrap();
 }

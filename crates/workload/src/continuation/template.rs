@@ -1,8 +1,8 @@
 //! What goes around a piece of text.
 
 use super::error::{ContinuationError, LONGEST_TEMPLATE};
-use crate::bounded::read_at_most;
 use inferometer_core::work::{Language, Template};
+use inferometer_text::user_file::read_at_most;
 use std::path::Path;
 
 const TEXT: &str = "{text}";

@@ -36,7 +36,7 @@ pub enum DataError {
         /// The one that may be meant.
         likely: String,
     },
-    /// A row names an image or a sound that is not there, or that is none.
+    /// A row names a file that is not there, or that is not what it should be.
     #[error(
         "line {line} names the {kind} {path}, which cannot be sent: {why}; paths are meant from the folder of the data"
     )]

@@ -1,4 +1,4 @@
-//! Images and sounds that rows name: their columns become parts of a message, and files of this
+//! Images, videos and sounds that rows name: their columns become parts of a message, and files of this
 //! machine become bytes when their request is made.
 
 pub mod sounds;
@@ -7,33 +7,26 @@ use super::media_kind::MediaKind;
 use super::object::Object;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use inferometer_core::sound::SoundKind;
 use serde_json::{Value, json};
 use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Columns with images: a path, a URL or base64, or a list of them.
-const COLUMNS: [&str; 5] = ["image", "images", "image_url", "image_path", "image_urls"];
-
-/// First bytes of the kinds of images that servers take, and the same in base64.
-const KINDS: [(&[u8], &str, &str); 4] = [
-    (b"\x89PNG", "iVBOR", "image/png"),
-    (b"\xff\xd8\xff", "/9j/", "image/jpeg"),
-    (b"GIF8", "R0lG", "image/gif"),
-    (b"RIFF", "UklGR", "image/webp"),
-];
-
 /// Characters from which on a text can be a file in base64.
 const LEAST_BASE64: usize = 64;
+/// Base64 that holds enough of a file to know its kind.
+const HEAD_BASE64: usize = 24;
 
-/// The message of a row that has images or sounds, and a text as a rule; absent where it has only
-/// the text.
+/// The message of a row that has media, and a text as a rule; absent where it has only the text.
 pub fn message(text: &str, row: &Object<'_>) -> Option<Arc<str>> {
-    let column = COLUMNS.iter().find_map(|name| row.get(name));
-    let images = column.map(|column| listed(column.get()));
-    let image = |named: &String| json!({"type": "image_url", "image_url": {"url": url_of(named)}});
-    let mut parts: Vec<Value> = images.unwrap_or_default().iter().map(image).collect();
+    let by_url = |kind: MediaKind| {
+        let part = kind.part();
+        let urls = named(kind, row)
+            .into_iter()
+            .map(move |it| url_of(kind, &it));
+        urls.map(move |url| json!({"type": part, part: {"url": url}}))
+    };
+    let mut parts: Vec<Value> = MediaKind::BY_URL.into_iter().flat_map(by_url).collect();
     parts.extend(sounds::parts(row));
     if parts.is_empty() {
         return None;
@@ -48,6 +41,14 @@ pub fn message(text: &str, row: &Object<'_>) -> Option<Arc<str>> {
     )
 }
 
+/// What the first column of a kind names.
+fn named(kind: MediaKind, row: &Object<'_>) -> Vec<String> {
+    let column = kind.columns().iter().find_map(|name| row.get(name));
+    column
+        .map(|column| listed(column.get()))
+        .unwrap_or_default()
+}
+
 /// What a column names: one or several, each a text or an object with a path.
 fn listed(column: &str) -> Vec<String> {
     let name = |it: &Value| it.as_str().or(it["path"].as_str()).map(str::to_owned);
@@ -59,12 +60,12 @@ fn listed(column: &str) -> Vec<String> {
 }
 
 /// Base64 gets the head of a data URL; a path or a URL stays.
-fn url_of(named: &str) -> String {
-    let is_base64 = |(_, begin, _): &&(&[u8], &str, &str)| {
-        named.len() >= LEAST_BASE64 && named.starts_with(begin)
-    };
-    match KINDS.iter().find(is_base64) {
-        Some((_, _, kind)) => format!("data:{kind};base64,{named}"),
+fn url_of(kind: MediaKind, named: &str) -> String {
+    let head = named.get(..HEAD_BASE64);
+    let head = head.filter(|_| named.len() >= LEAST_BASE64);
+    let head = head.and_then(|head| STANDARD.decode(head).ok());
+    match head.and_then(|head| kind.media_type(&head)) {
+        Some(of) => format!("data:{of};base64,{named}"),
         None => named.to_owned(),
     }
 }
@@ -75,20 +76,21 @@ fn is_local(url: &str) -> bool {
         .any(|scheme| url.starts_with(scheme))
 }
 
-/// Calls `change` for the URL of each image of messages.
+/// Calls `change` for the URL of each image and video of messages.
 fn each_url(
     value: &mut Value,
-    change: &mut impl FnMut(&mut String) -> io::Result<()>,
+    change: &mut impl FnMut(MediaKind, &mut String) -> io::Result<()>,
 ) -> io::Result<()> {
+    let kind_of = |name: &str| MediaKind::BY_URL.into_iter().find(|it| it.part() == name);
     match value {
         Value::Array(all) => all.iter_mut().try_for_each(|it| each_url(it, change)),
         Value::Object(fields) => {
             fields
                 .iter_mut()
-                .try_for_each(|(name, it)| match (name.as_str(), it) {
-                    ("image_url", Value::String(url)) => change(url),
-                    ("image_url", Value::Object(image)) => match image.get_mut("url") {
-                        Some(Value::String(url)) => change(url),
+                .try_for_each(|(name, it)| match (kind_of(name), it) {
+                    (Some(kind), Value::String(url)) => change(kind, url),
+                    (Some(kind), Value::Object(medium)) => match medium.get_mut("url") {
+                        Some(Value::String(url)) => change(kind, url),
                         _ => Ok(()),
                     },
                     (_, it) => each_url(it, change),
@@ -101,13 +103,14 @@ fn each_url(
 /// Files of this machine that messages or a body name.
 pub fn local_files(json: &str) -> Vec<(MediaKind, String)> {
     let mut files = Vec::new();
-    // Nearly all rows have neither; they are not parsed.
-    if (json.contains("\"image_url\"") || json.contains("\"audio_url\""))
+    // Nearly all rows have none; they are not parsed.
+    let parts = ["\"image_url\"", "\"video_url\"", "\"audio_url\""];
+    if parts.iter().any(|part| json.contains(part))
         && let Ok(mut value) = serde_json::from_str::<Value>(json)
     {
-        let _ = each_url(&mut value, &mut |url| {
+        let _ = each_url(&mut value, &mut |kind, url| {
             if is_local(url) {
-                files.push((MediaKind::Image, url.clone()));
+                files.push((kind, url.clone()));
             }
             Ok(())
         });
@@ -121,7 +124,7 @@ pub fn local_files(json: &str) -> Vec<(MediaKind, String)> {
     files
 }
 
-/// Longest file of an image or a sound.
+/// Longest file.
 const LONGEST_FILE: u64 = 64 << 20;
 /// Bytes at the beginning of a file that say what it is.
 const HEAD: u64 = 16;
@@ -149,23 +152,13 @@ fn open(folder: &Path, url: &str) -> io::Result<std::fs::File> {
 pub fn check(kind: MediaKind, folder: &Path, url: &str) -> io::Result<()> {
     let mut head = Vec::new();
     open(folder, url)?.take(HEAD).read_to_end(&mut head)?;
-    match kind {
-        MediaKind::Image => image_type(&head).map(|_| ()),
-        MediaKind::Sound => sound_kind(&head).map(|_| ()),
-    }
+    media_type(kind, &head).map(|_| ())
 }
 
-fn image_type(bytes: &[u8]) -> io::Result<&'static str> {
-    match KINDS.iter().find(|(begin, _, _)| bytes.starts_with(begin)) {
-        Some((_, _, kind)) => Ok(kind),
-        None => refused("it is not a PNG, JPEG, GIF or WebP image"),
-    }
-}
-
-fn sound_kind(bytes: &[u8]) -> io::Result<SoundKind> {
-    match SoundKind::of(bytes) {
-        Some(kind) => Ok(kind),
-        None => refused("it is not a WAV, FLAC, MP3, Ogg, M4A or WebM sound"),
+fn media_type(kind: MediaKind, bytes: &[u8]) -> io::Result<&'static str> {
+    match kind.media_type(bytes) {
+        Some(of) => Ok(of),
+        None => refused(format!("it is not {}", kind.types())),
     }
 }
 
@@ -180,18 +173,18 @@ fn read(folder: &Path, url: &str) -> io::Result<Vec<u8>> {
 /// The same with the bytes of these files, which are named from a folder.
 pub fn inlined(json: &str, folder: &Path) -> io::Result<Arc<str>> {
     let mut value: Value = serde_json::from_str(json)?;
-    each_url(&mut value, &mut |url| {
+    each_url(&mut value, &mut |kind, url| {
         if is_local(url) {
             let bytes = read(folder, url)?;
-            let kind = image_type(&bytes)?;
-            *url = format!("data:{kind};base64,{}", STANDARD.encode(bytes));
+            let of = media_type(kind, &bytes)?;
+            *url = format!("data:{of};base64,{}", STANDARD.encode(bytes));
         }
         Ok(())
     })?;
     sounds::each_named(&mut value, &mut |part, url| {
         if is_local(url) {
             let bytes = read(folder, url)?;
-            sounds::hold(part, &bytes, sound_kind(&bytes)?);
+            sounds::hold(part, &bytes)?;
         }
         Ok(())
     })?;
@@ -230,6 +223,48 @@ mod tests {
         );
         assert_eq!(whole[0]["content"][3]["text"], "q");
         assert!(inlined(&message, Path::new("/nowhere")).is_err());
+    }
+
+    #[test]
+    fn columns_of_videos_become_parts_and_files_become_bytes() {
+        let folder = tempfile::tempdir().unwrap();
+        let clip = crate::Clip {
+            size: (16, 16),
+            frames: 2,
+            fps: 4,
+        };
+        let mp4 = crate::mp4(&clip, 3);
+        std::fs::write(folder.path().join("a.mp4"), &mp4).unwrap();
+        std::fs::write(folder.path().join("b.avi"), b"RIFF\0\0\0\0AVI LIST").unwrap();
+        let base64 = STANDARD.encode(&mp4);
+        let row = json!({
+            "prompt": "seen?",
+            "videos": ["a.mp4", "b.avi", base64, "https://h/c.webm"],
+            "image": "https://h/d.png",
+        });
+        let row = row.to_string();
+        let message = message("seen?", &Object::parse(&row).unwrap()).unwrap();
+        let files = ["a.mp4", "b.avi"].map(|file| (MediaKind::Video, file.to_owned()));
+        assert_eq!(local_files(&message), files);
+        for (kind, file) in files {
+            check(kind, folder.path(), &file).unwrap();
+        }
+        let whole = inlined(&message, folder.path()).unwrap();
+        let whole: Value = serde_json::from_str(&whole).unwrap();
+        let part = |place: usize| {
+            let part = &whole[0]["content"][place];
+            let of = part["type"].as_str().unwrap();
+            (of.to_owned(), part[of]["url"].as_str().unwrap().to_owned())
+        };
+        assert_eq!(part(0), ("image_url".into(), "https://h/d.png".into()));
+        let held = format!("data:video/mp4;base64,{base64}");
+        assert_eq!(part(1), ("video_url".into(), held.clone()));
+        assert!(part(2).1.starts_with("data:video/x-msvideo;base64,UklGR"));
+        assert_eq!(part(3).1, held);
+        assert_eq!(part(4).1, "https://h/c.webm");
+        std::fs::write(folder.path().join("c.mp4"), "text").unwrap();
+        let refused = check(MediaKind::Video, folder.path(), "c.mp4").unwrap_err();
+        assert!(refused.to_string().contains("is not an MP4"), "{refused}");
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub struct DataSet {
     /// Characters of each row's prompt; counting those of messages means parsing them.
     chars: Vec<u64>,
     distinct: u64,
-    /// Rows that name images or sounds of this machine, and the folder that they are named from.
+    /// Rows that name media of this machine, and the folder that they are named from.
     local: HashSet<usize>,
     folder: PathBuf,
 }
@@ -42,7 +42,7 @@ impl DataSet {
         })
     }
 
-    /// Finds the images and sounds that rows name by their paths, so that one that is missing, or
+    /// Finds the media that rows name by their paths, so that one that is missing, or
     /// something else, is told before the first request.
     pub fn with_media_in(mut self, folder: &Path) -> Result<Self, DataError> {
         for (place, picked) in self.rows.iter().enumerate() {

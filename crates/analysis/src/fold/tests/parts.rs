@@ -16,7 +16,7 @@ pub(super) fn thinned_and_whole(run: &MadeUp) -> [Summary; 2] {
         assert!(folding.tally.rows.len() <= most);
         let kept = folding.tally.rows.len() + folding.tally.handled.len();
         assert!(most > kept / 2, "{kept} are kept of {most}");
-        folding.finish().summary(Lang::En)
+        folding.finish(&context).summary(Lang::En)
     })
 }
 
@@ -104,7 +104,7 @@ fn from_parts(run: &MadeUp, most: usize, part: impl Fn(usize) -> usize, back: bo
         ending: &run.ending,
         lang: Lang::En,
     };
-    let mut parts: Vec<Folding<'_>> = Vec::new();
+    let mut parts: Vec<Folding> = Vec::new();
     for (place, record) in run.records.iter().enumerate() {
         let part = part(place);
         while parts.len() <= part {
@@ -117,7 +117,7 @@ fn from_parts(run: &MadeUp, most: usize, part: impl Fn(usize) -> usize, back: bo
     }
     let mut whole = Folding::keeping(most, &context);
     parts.into_iter().for_each(|part| whole.merge(part));
-    whole.finish().summary(Lang::En)
+    whole.finish(&context).summary(Lang::En)
 }
 
 /// A run with something of everything that is gathered: all stages, failures of several kinds,

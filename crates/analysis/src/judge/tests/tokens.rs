@@ -169,6 +169,19 @@ fn a_warm_cache_warns_but_a_shared_template_does_not() {
     let short = cached(60).each(|record| record.usage.as_mut().unwrap().input = Some(60));
     assert_eq!(short.doubt(Code::WarmCache), Some(Severity::Warn));
     assert_eq!(cached(240).summary().tokens.cached, Some(128 * 240));
+    // Rows of a file cannot be made new.
+    let mut of_data = cached(240);
+    of_data.scenario = scenario("[load]\nconcurrency = 8\n[work]\ndata = 'f.jsonl'");
+    for (run, nonce) in [(cached(240), true), (of_data, false)] {
+        let doubts = run.summary().doubts;
+        let warm = doubts.iter().find(|it| it.code == Code::WarmCache).unwrap();
+        assert_eq!(
+            warm.remedy.contains("--cache-nonce"),
+            nonce,
+            "{}",
+            warm.remedy
+        );
+    }
     // The others had none, and the server says nothing of them.
     let mut one = MadeUp::closed(8, 128);
     one.records[5].usage.as_mut().unwrap().cached = Some(240);

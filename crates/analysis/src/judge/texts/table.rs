@@ -38,8 +38,11 @@ inferometer_text::texts! {
         ServerAway => "the server could not be reached, or turned every request away, for as long as --give-up-after, so the run ended with what was measured before", "服务端无法连接（或拒绝所有请求）的时间达到 --give-up-after，运行就此结束，保留此前的测量";
         Running => "the run still goes on: these are its figures so far", "运行仍在进行：以下是目前为止的数值";
         RunningRemedy => "wait for its end, then ask again", "等它结束后再查看";
+        Unwritten => "the run ended early, since its records could not be written any longer, as on a full disk; the last ones may be missing", "运行提前结束：请求记录已无法写入（例如磁盘已满），最后的记录可能缺失";
+        UnwrittenRemedy => "make room, or choose another disk with --out, and run it again", "腾出空间，或用 --out 换一块磁盘，然后重跑";
         Killed => "the run was killed: it has no ending, and its last records may be missing", "运行被杀死：没有结束记录，最后的请求记录可能缺失";
         RepeatRemedy => "run it again to the end; `--config` with the stored scenario repeats it exactly", "重跑并等它结束；用 `--config` 指定已保存的 scenario 即可原样重跑";
+        UnmeasuredFailures => "{failed} of the {sent} requests that warm up or hold the load failed{most}: the measured ones had less load beside them than asked for", "用于预热或保持负载的 {sent} 个请求中有 {failed} 个失败{most}：被测请求旁边的负载小于要求";
         Failures => "{failed} of {ended} requests failed ({share}){most}", "{ended} 个请求中有 {failed} 个失败（{share}）{most}";
         MostOften => "; most often {class} at {phase} ({count})", "；最多的是 {phase} 阶段的 {class}（{count} 个）";
         Nothing => "no request was answered completely ({failed} failed, {cut} cut, {unsent} unsent){most}", "没有任何请求得到完整回答（失败 {failed}，截断 {cut}，未发 {unsent}）{most}";
@@ -83,6 +86,7 @@ inferometer_text::texts! {
         ChunkUnknown => "a chunk holds an unknown number of tokens, so ITL is the gap between chunks, not between tokens", "每个 chunk token 数未知，因此 ITL 是 chunk 间隔，而非 token 间隔";
         ChunkRemedy => "judge by TPOT, or let the server send one token a chunk or usage in each chunk", "以 TPOT 为准，或让服务端每个 chunk 只发一个 token，或在每个 chunk 中带 usage";
         WarmCache => "the server found {share} of the prompt tokens in its prefix cache ({cached} of {of}), which the workload did not ask for", "{share} 的提示词 token 命中服务端前缀缓存（{of} 中的 {cached}），而负载本身并未要求复用";
+        WarmCacheOfData => "give a data file with more rows or another --seed, reset the server's prefix cache before the run, or switch it off; rows are never altered", "换行数更多的数据文件或换一个 --seed，运行前重置服务端前缀缓存，或将其关闭；数据行不会被改动";
         WarmCacheRemedy => "run it with --cache-nonce or another --seed, reset the server's prefix cache before the run, or switch it off", "加 --cache-nonce 或换一个 --seed，运行前重置服务端前缀缓存，或将其关闭";
         Repeated => "{requests} requests share {distinct} distinct prompts, so a prefix cache can answer most of them", "{requests} 个请求只有 {distinct} 条不同的提示词，前缀缓存可命中其中大部分";
         RepeatedRemedy => "use --input-tokens for synthetic prompts, or a --data file with more lines; keep it only if users really repeat themselves", "用 --input-tokens 生成合成提示词，或换行数更多的 --data 文件；只有真实用户确实会重复时才保留";

@@ -134,6 +134,11 @@ fn doubts() -> Vec<Doubt> {
             cpu_share: Some(0.95),
             severity: warn,
         },
+        Doubt::UnmeasuredFailures {
+            failed: 4,
+            sent: 12,
+            most: None,
+        },
         Doubt::Failures {
             failed: 2,
             ended: 9,
@@ -238,6 +243,7 @@ fn doubts() -> Vec<Doubt> {
             ..UsageEvidence::default()
         }),
         Doubt::WarmCache {
+            synthetic: true,
             cached: 80,
             of: 100,
         },

@@ -1,6 +1,7 @@
 //! The options of `inferometer plan`.
 
 use super::verify::Bench;
+use crate::command::split::{SplitArguments, positive};
 use crate::options::{DataView, Format, lang, theme};
 use clap::{Args, Subcommand};
 use inferometer_catalog::engine::{EngineKind, Version};
@@ -97,22 +98,6 @@ pub struct PredictArguments {
     /// The command that would start the engine: vllm serve MODEL …
     #[arg(last = true, value_name = "ENGINE COMMAND")]
     pub command: Vec<String>,
-}
-
-/// Prompts on workers of their own.
-#[derive(Args)]
-pub struct SplitArguments {
-    /// Compute prompts on workers of their own, which this command would start; the command behind
-    /// -- starts those that answer
-    #[arg(long, value_name = "ENGINE COMMAND", requires = "command")]
-    pub prefill: Option<String>,
-    /// Workers that compute prompts, and workers that answer, as in 2:1 [1:1]
-    #[arg(long, value_name = "X:Y", requires = "prefill", value_parser = workers)]
-    pub workers: Option<[u32; 2]>,
-    /// GB/s at which a card hands over what was computed of a prompt [the card's link; among more
-    /// cards than it reaches, 50]
-    #[arg(long, value_name = "GB/S", requires = "prefill", value_parser = positive)]
-    pub link: Option<f64>,
 }
 
 #[derive(Args)]
@@ -416,22 +401,6 @@ fn flag(text: &str) -> Result<(String, Option<String>), String> {
         "" => Err("write NAME=VALUE".to_owned()),
         name => Ok((name.to_owned(), value)),
     }
-}
-
-/// `2:1`: prefill workers and those that decode.
-fn workers(text: &str) -> Result<[u32; 2], String> {
-    let counts = text.split_once(':').map(|(x, y)| [x, y].map(str::parse));
-    match counts {
-        Some([Ok(x), Ok(y)]) if (1..=1024).contains(&x) && (1..=1024).contains(&y) => Ok([x, y]),
-        _ => Err("write prefill and decode workers as in 2:1".to_owned()),
-    }
-}
-
-fn positive(text: &str) -> Result<f64, String> {
-    let number = text.parse::<f64>().ok();
-    number
-        .filter(|number| number.is_finite() && *number > 0.0)
-        .ok_or_else(|| "write a number above 0".to_owned())
 }
 
 fn share(text: &str) -> Result<f64, String> {

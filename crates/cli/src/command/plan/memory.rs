@@ -17,6 +17,7 @@ use inferometer_plan::memory::{Answer, Fit, Lengths, MemoryError, Question, answ
 use inferometer_plan::model::{KnownModel, find};
 use inferometer_report::plan::memory::{sections, stacks};
 use inferometer_text::Lang;
+use inferometer_text::user_file;
 use serde_json::json;
 
 /// Divides every card by every engine.
@@ -75,7 +76,7 @@ fn started(arguments: &MemoryArguments) -> anyhow::Result<(KnownModel, Vec<Launc
     let named = arguments.model.as_deref();
     let hubs = session(Lang::default())?.hub_access(arguments.proxy.as_deref());
     if let Some(file) = &arguments.mindie_config {
-        let text = std::fs::read_to_string(file)
+        let text = user_file::read_text(file)
             .with_context(|| format!("cannot read --mindie-config {}", file.display()))?;
         let config =
             Config::parse(&text).with_context(|| format!("--mindie-config {}", file.display()))?;

@@ -37,11 +37,17 @@ pub fn run(arguments: &PredictArguments) -> anyhow::Result<Exit> {
     } in &devices
     {
         let count = *count;
+        let split = split(arguments, card, count)?;
         for asked in &engines {
             known_flags(asked.engine, asked.version, &axes)?;
             let flags = asked.spread_over(count);
             let own = flags::cards(asked.engine, &flags);
-            let split = split(arguments, card, count, own)?;
+            if let Some(count) = count.filter(|&count| own > count) {
+                bail!(
+                    "--device {name}:{count}: the flags divide the model among {own} cards; offer as many, or divide it less"
+                );
+            }
+            let split = split.clone();
             let subject = Subject {
                 model: model.model.clone(),
                 device: card.device.clone(),
@@ -53,7 +59,7 @@ pub fn run(arguments: &PredictArguments) -> anyhow::Result<Exit> {
                 },
                 engine: asked.engine,
                 version: asked.version,
-                split: split.clone(),
+                split,
             };
             stand_ins.push(stand_in(&subject, name, &flags, lengths));
         }
@@ -103,33 +109,16 @@ fn split(
     arguments: &PredictArguments,
     card: &Card,
     count: Option<u32>,
-    own: u32,
 ) -> anyhow::Result<Option<Split>> {
-    let asked = &arguments.split;
-    let Some(line) = &asked.prefill else {
+    if arguments.split.prefill.is_none() {
         return Ok(None);
-    };
+    }
     if count.is_some() {
         bail!("--device: with --prefill the commands say how many cards; leave out the number");
     }
-    let prefill = LaunchCommand::parse_line(line).context("--prefill")?;
     let decode = LaunchCommand::parse(&arguments.command)?;
-    if prefill.engine != decode.engine {
-        bail!(
-            "--prefill starts {}, and the command {}; prompts are handed over between workers of one engine",
-            prefill.engine,
-            decode.engine
-        );
-    }
-    if prefill.model.is_some() && prefill.model != decode.model {
-        bail!("--prefill names another model than the command; both must serve one");
-    }
-    let flags = flags_of(&prefill);
-    let workers = asked.workers.unwrap_or([1, 1]);
-    let each = [flags::cards(prefill.engine, &flags), own];
-    let mut split = Split::new(&flags, workers, each, &card.device);
-    split.link_gbs = asked.link.unwrap_or(split.link_gbs);
-    Ok(Some(split))
+    let beside = arguments.split.beside(&decode, &card.device)?;
+    Ok(beside.map(|(_, split)| split))
 }
 
 /// An engine, and the flags that its command has.

@@ -3,25 +3,31 @@
 use super::Sheet;
 use super::arguments::ValidateArguments;
 use crate::exit::Exit;
-use anyhow::Context;
+use anyhow::{Context, bail};
 use inferometer_catalog::timing::Profiles;
 use inferometer_message::PlanText as Text;
 use inferometer_plan::validate::{Half, read_table, to_json, validate};
 use inferometer_report::plan::validation::sections;
+use inferometer_text::user_file;
 
 pub fn run(arguments: &ValidateArguments) -> anyhow::Result<Exit> {
     let mut rows = Vec::new();
     for file in &arguments.table {
         let shown = file.display();
-        let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {shown}"))?;
+        let text = user_file::read_text(file).with_context(|| format!("cannot read {shown}"))?;
         rows.extend(read_table(&text).with_context(|| format!("{shown}"))?);
+    }
+    if rows.iter().all(|row| row.concurrency.is_none()) {
+        bail!(
+            "no row says how many requests were under way; `silicon_data_source` must have silicon_concurrency=N"
+        );
     }
     if arguments.held_out {
         rows.retain(|row| row.half() == Half::HeldOut);
     }
     let given = arguments.timing.as_ref().map(|file| {
         let shown = file.display();
-        let text = std::fs::read_to_string(file);
+        let text = user_file::read_text(file);
         let text = text.with_context(|| format!("cannot read --timing {shown}"))?;
         Profiles::from_toml(&text).with_context(|| format!("--timing {shown}"))
     });

@@ -22,11 +22,12 @@ use inferometer_report::plan::curves::curves;
 use inferometer_report::plan::predictions::sections;
 use inferometer_report::plan::verification;
 use inferometer_text::Lang;
+use inferometer_text::user_file;
 use serde_json::Value;
 
 pub fn run(arguments: &WhatIfArguments) -> anyhow::Result<Exit> {
     let file = arguments.calibration.display();
-    let text = std::fs::read_to_string(&arguments.calibration)
+    let text = user_file::read_text(&arguments.calibration)
         .with_context(|| format!("cannot read --calibration {file}; make one with `inferometer plan calibrate`, or `inferometer plan predict --save-calibration FILE`"))?;
     let mut calibration =
         Calibration::from_toml(&text).with_context(|| format!("--calibration {file}"))?;

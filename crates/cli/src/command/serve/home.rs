@@ -3,6 +3,7 @@
 use super::beside;
 use super::index::{Index, keep};
 use super::live;
+use super::scrape::Scrape;
 use super::start::{Started, Starter};
 use crate::command::{compare, history, runs, site};
 use crate::language::language;
@@ -10,17 +11,15 @@ use crate::session::cache_folder;
 use crate::stores::bring;
 use anyhow::bail;
 use inferometer_bucket::Location;
-use inferometer_core::point::Point;
-use inferometer_core::record::Outcome;
 use inferometer_message::{SiteText, StartText};
 use inferometer_page::html::following_browser;
 use inferometer_report::runs::{KnownResult, value};
 use inferometer_runner::fetched::Wanted;
-use inferometer_runner::now::{goes_on, look, measured, wish_end};
+use inferometer_runner::now::{goes_on, wish_end};
 use inferometer_site::{
-    Entry, Hosting, MayEnd, View, index, live_page, open_metrics, plain_page, said_page, start_page,
+    Entry, Hosting, MayEnd, index, live_page, plain_page, said_page, start_page,
 };
-use inferometer_store::run_dir::{RunDir, instant};
+use inferometer_store::run_dir::instant;
 use inferometer_store::stored::Stored;
 use inferometer_store::verify::has_wrong_hash;
 use inferometer_text::Lang;
@@ -36,10 +35,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Times what metrics took to make that they are then good for.
-const METRICS_REST: u32 = 30;
-/// How long a run that has ended is told of: longer than a Prometheus waits between two looks.
-const KEPT_AFTER_END: Duration = Duration::from_secs(300);
 /// Times what a look at the hashes of a result took until the next one.
 const CHECK_REST: u32 = 10;
 const NOTHING_TO_DO: Duration = Duration::from_secs(1);
@@ -107,8 +102,8 @@ pub struct Home {
     may_end: bool,
     /// What is known of the results of each folder.
     indices: Vec<Mutex<Index>>,
-    /// Metrics that were made, and until when they are good.
-    metrics: Mutex<Option<(String, Instant)>>,
+    /// What Prometheus was told.
+    scrape: Mutex<Scrape>,
 }
 
 impl Home {
@@ -125,7 +120,7 @@ impl Home {
             own: None,
             starter: None,
             may_end: true,
-            metrics: Mutex::default(),
+            scrape: Mutex::default(),
         }
     }
 
@@ -427,12 +422,15 @@ impl Home {
         Ok(listed)
     }
 
-    /// The figures of one result.
+    /// The figures of one result, held against its hashes.
     pub fn summary(&self, id: &str) -> anyhow::Result<Option<Value>> {
         let Some(stored) = self.stored(id) else {
             return Ok(None);
         };
-        let known = runs::known(&stored);
+        let mut known = runs::known(&stored);
+        if known.is_final() && has_wrong_hash(&stored.path) {
+            known.mark_damaged();
+        }
         let mut listed = value(std::slice::from_ref(&known));
         let mut line = listed["runs"][0].take();
         line["id"] = id.into();
@@ -440,52 +438,15 @@ impl Home {
         Ok(Some(line))
     }
 
-    /// The client's view of all runs that go on or have just ended, for Prometheus. All records are
-    /// read for it, so that it is made anew only when that costs little beside what goes on.
+    /// The client's view of all runs that go on or have just ended, for Prometheus.
     pub fn metrics(&self) -> String {
-        let mut made = self.metrics.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((text, until)) = &*made
-            && Instant::now() < *until
-        {
-            return text.clone();
-        }
-        let began = Instant::now();
-        let text = self.metrics_now();
-        let good_for = (began.elapsed() * METRICS_REST).max(Duration::from_millis(500));
-        *made = Some((text.clone(), Instant::now() + good_for));
-        text
+        let mut scrape = self.scrape.lock().unwrap_or_else(PoisonError::into_inner);
+        scrape.made().unwrap_or_else(|| {
+            let results = self.results();
+            let results = results.iter();
+            scrape.metrics(results.map(|(id, result)| (id.as_str(), result.path.as_path())))
+        })
     }
-
-    fn metrics_now(&self) -> String {
-        let results = self.results();
-        let views = results.iter().filter_map(|(id, result)| {
-            let going_on = measured(&result.path);
-            let goes_on = going_on.is_some();
-            let run = going_on.or_else(|| ended_lately(&result.path))?;
-            let mut records = run.records().ok()?.collect::<Result<Vec<_>, _>>().ok()?;
-            // While a run goes on, what looks cut is under way.
-            records.retain(|it| !goes_on || it.outcome != Outcome::Cut);
-            // The newest are not told yet: how many it had a moment ago, as its page says.
-            let now = look(run.path()).filter(|_| goes_on);
-            let in_flight = now.and_then(|now| Some(now.run.as_ref()?.in_flight));
-            Some(View {
-                run: id.clone(),
-                model: run.environment().ok()?.server.model,
-                load: Point::of_load(&run.scenario().ok()?.load).to_string(),
-                in_flight: in_flight.unwrap_or(0) as usize,
-                records,
-            })
-        });
-        open_metrics(&Vec::from_iter(views))
-    }
-}
-
-/// A run that ended so short a time ago that its last figures may not have been fetched.
-fn ended_lately(path: &Path) -> Option<RunDir> {
-    let run = RunDir::open(path).ok()?;
-    let sealed = run.parquet_path().metadata().ok()?.modified().ok()?;
-    let age = sealed.elapsed().unwrap_or_default();
-    (age < KEPT_AFTER_END).then_some(run)
 }
 
 fn any_is_there(folders: &[Served]) -> bool {

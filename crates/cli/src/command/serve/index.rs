@@ -69,12 +69,6 @@ impl Entry {
             checked: None,
         })
     }
-
-    /// Whether it has come to its end. What has not may be about to go on, which changes none of
-    /// the files.
-    fn is_final(&self) -> bool {
-        !matches!(self.known.state, RunState::Running | RunState::Unfinished)
-    }
 }
 
 /// Reads results, many of them on all cores.
@@ -154,14 +148,14 @@ impl Index {
         let (mut entries, mut unread) = (HashMap::new(), Vec::new());
         for path in paths {
             match before.remove(&path) {
-                Some(entry) if entry.is_final() && entry.stamps == stamps(&path) => {
+                Some(entry) if entry.known.is_final() && entry.stamps == stamps(&path) => {
                     entries.insert(path, entry);
                 }
                 _ => unread.push(path),
             }
         }
         let read = read_all(&self.folder, &unread);
-        self.unkept += read.values().filter(|it| it.is_final()).count();
+        self.unkept += read.values().filter(|it| it.known.is_final()).count();
         entries.extend(read);
         let stored = entries.values().map(|entry| entry.stored.clone()).collect();
         let listed = newest_first(stored).into_iter();
@@ -176,7 +170,7 @@ impl Index {
         let entries = self.entries.iter().flat_map(HashMap::values);
         let is_old = |it: &&Entry| {
             let age = it.checked.map(|then| then.elapsed().unwrap_or_default());
-            it.is_final() && age.is_none_or(|age| age > CHECKED_FOR)
+            it.known.is_final() && age.is_none_or(|age| age > CHECKED_FOR)
         };
         if (entries.clone()).any(|it| it.known.state == RunState::Running) {
             return None;
@@ -199,8 +193,7 @@ impl Index {
     /// What that found: they are not.
     pub fn mark_damaged(&mut self, path: &Path) {
         if let Some(entry) = self.checked(path) {
-            entry.known.state = RunState::Damaged;
-            entry.known.figures = None;
+            entry.known.mark_damaged();
         }
     }
 
@@ -219,7 +212,7 @@ impl Index {
             return None;
         }
         let head = serde_json::to_string(&self.head).into_iter();
-        let entries = entries.values().filter(|entry| entry.is_final());
+        let entries = entries.values().filter(|entry| entry.known.is_final());
         let entries = entries.filter_map(|entry| serde_json::to_string(entry).ok());
         let text = head.chain(entries).map(|line| line + "\n").collect();
         self.unkept = 0;

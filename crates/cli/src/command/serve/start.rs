@@ -27,7 +27,7 @@ const OFFERED: &str = "\
     ramp ramp_from ramp_over max_concurrency requests duration warmup hold cancel drain \
     stop_when until prompt input_tokens output_tokens workload text prefix_tokens \
     prefix_groups cache_hit turns think batch_size max_tokens min_tokens temperature top_p \
-    extra images audio slo attainment label tag seed request_timeout zip repeat order rest \
+    extra images video audio slo attainment label tag seed request_timeout zip repeat order rest \
     over start lowest highest tolerance budget";
 
 /// Words of a command, and bytes of each, at most.

@@ -51,7 +51,7 @@ pub(super) fn of_panel(panel: &Panel) -> Vec<Entry> {
                 | Shape::Stack(_)
                 | Shape::Words(_)
                 | Shape::Ranges(_)
-                | Shape::Heat(_) => Sign::Block,
+                | Shape::Heat(..) => Sign::Block,
             },
         };
         let known = |other: &Entry| other.name == entry.name && other.colour == entry.colour;

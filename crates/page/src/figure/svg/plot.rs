@@ -2,11 +2,11 @@
 
 use super::super::font;
 use super::super::theme::Look;
-use super::super::{Mark, MarkKind, On, Panel, Scale, Shape, Tick};
+use super::super::{Mark, MarkKind, On, Panel, Scale, Shape, Tick, heat_ends};
 use super::frame::{ASLANT, Foot, Frame, Margins, NameStyle, TICK, Taken, aslant_name, shown_name};
 use super::heads::{self, Head, heads};
 use super::legend::{self, Entry};
-use super::shapes::{self, Canvas, heat_ends, heat_share};
+use super::shapes::{self, Canvas, heat_share};
 use super::surface::{Anchor, Extra, Stroke, Surface, Words};
 use crate::number;
 
@@ -42,7 +42,7 @@ fn has_caption(panel: &Panel) -> bool {
 
 fn heat_of(panel: &Panel) -> Option<[f64; 2]> {
     panel.series.iter().find_map(|series| match &series.shape {
-        Shape::Heat(cells) => heat_ends(cells),
+        Shape::Heat(cells, shared) => shared.or_else(|| heat_ends(cells)),
         _ => None,
     })
 }

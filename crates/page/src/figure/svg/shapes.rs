@@ -3,7 +3,7 @@
 use super::super::font;
 use super::super::rgb::Rgb;
 use super::super::theme::Look;
-use super::super::{Cell, Colour, Fill, Range, Sample, Series, Shape};
+use super::super::{Cell, Colour, Fill, Range, Sample, Series, Shape, heat_ends};
 use super::frame::{Frame, Taken};
 use super::surface::{Anchor, Extra, Paint, Segment, Stroke, Surface, Words, closed, joined};
 use crate::number as numbers;
@@ -52,7 +52,7 @@ pub(super) fn draw(surface: &mut dyn Surface, series: &[Series], canvas: &mut Ca
             Shape::Stack(samples) => stack(surface, samples, colour, &mut ground, canvas),
             Shape::Words(samples) => words(surface, samples, canvas),
             Shape::Ranges(ranges) => draw_ranges(surface, ranges, colour, canvas.frame),
-            Shape::Heat(cells) => heat(surface, cells, canvas),
+            Shape::Heat(cells, shared) => heat(surface, cells, *shared, canvas),
         }
     }
     let labelled: Vec<&Sample> = (series.iter())
@@ -389,12 +389,6 @@ fn draw_ranges(surface: &mut dyn Surface, ranges: &[Range], colour: &str, frame:
     }
 }
 
-/// Least and largest value of cells.
-pub(super) fn heat_ends(cells: &[Cell]) -> Option<[f64; 2]> {
-    let values = || cells.iter().filter_map(|cell| cell.value);
-    Some([values().reduce(f64::min)?, values().reduce(f64::max)?])
-}
-
 /// Where a value lies between the ends, of which a small difference stays small: colours span
 /// at least a fifth of the largest value.
 pub(super) fn heat_share(value: f64, [low, high]: [f64; 2]) -> f64 {
@@ -403,11 +397,11 @@ pub(super) fn heat_share(value: f64, [low, high]: [f64; 2]) -> f64 {
     0.5 + (value - middle) / span
 }
 
-fn heat(surface: &mut dyn Surface, cells: &[Cell], canvas: &Canvas<'_>) {
+fn heat(surface: &mut dyn Surface, cells: &[Cell], shared: Option<[f64; 2]>, canvas: &Canvas<'_>) {
     let frame = canvas.frame;
     let (width, height) = (frame.x.slot(), frame.y.slot());
     let gap = if width.min(height) > 12.0 { 2.0 } else { 0.0 };
-    let ends = heat_ends(cells).unwrap_or([0.0, 1.0]);
+    let ends = shared.or_else(|| heat_ends(cells)).unwrap_or([0.0, 1.0]);
     for cell in cells {
         let Some([x, y]) = frame.at(cell.column as f64, cell.row as f64) else {
             continue;

@@ -3,10 +3,10 @@
 use crate::made_up::{self, Engine, Load, MINDIE, VLLM};
 use crate::page::pages::HOSTILE;
 use inferometer_analysis::compare::{
-    Direction, Group, Metric, RunSample, Settings, Verdict, compare,
+    Basis, Direction, Group, Metric, Row, RunSample, Settings, Verdict, compare,
 };
-use inferometer_core::doubt::Severity;
-use inferometer_core::summary::Summary;
+use inferometer_core::doubt::{DoubtCode, Severity};
+use inferometer_core::summary::{StatedDoubt, Summary};
 use inferometer_import::{
     ImportDoubtCode, Imported, ImportedRequests, ImportedResult, ImportedSummary,
     ImportedThroughput, StatedImportDoubt, Stored,
@@ -143,6 +143,78 @@ fn legends_say_what_tags_say_where_that_tells_sides_apart() {
     assert_eq!(names(&groups), ["x/1", "y/1"], "both end in 1");
 }
 
+/// The text of a comparison whose rows were changed.
+fn said(groups: &[Group], change: impl Fn(&mut Row)) -> String {
+    let mut comparison = compare(groups, &Settings::default());
+    comparison.rows.iter_mut().for_each(change);
+    let report = CompareReport {
+        comparison: &comparison,
+        groups,
+        run_deviation: 0.01,
+        columns: None,
+        lang: Lang::En,
+    };
+    inferometer_page::markdown::render(&inferometer_report::compare::compose(&report))
+}
+
+#[test]
+fn a_metric_that_one_side_does_not_tell_is_no_open_question() {
+    let groups = ["runs/a", "runs/b"].map(|name| group(name, &[4], &VLLM));
+    let shown = said(&groups, |row| {
+        if row.metric == Metric::TtftMean {
+            (row.a, row.ratio, row.verdict) = (None, None, Verdict::Unknown);
+            row.basis = Basis::Nothing;
+        }
+    });
+    assert!(
+        shown.contains("no figure") && !shown.contains('†'),
+        "{shown}"
+    );
+}
+
+#[test]
+fn what_single_requests_would_decide_is_a_mark_and_no_column() {
+    let groups = ["runs/a", "runs/b"].map(|name| group(name, &[4], &VLLM));
+    let shown = said(&groups, |row| {
+        (row.verdict, row.basis) = (Verdict::Unknown, Basis::Deviations);
+        (row.repeats_to_decide, row.requests_needed) = (None, None);
+    });
+    assert!(shown.contains("cannot tell †"), "{shown}");
+    assert!(
+        shown.contains("† to decide it, save the requests"),
+        "{shown}"
+    );
+    assert!(!shown.contains("needed"), "{shown}");
+}
+
+#[test]
+fn loads_of_one_side_alone_are_one_line() {
+    let groups = [
+        group("runs/a", &[1, 2, 4, 8], &VLLM),
+        group("runs/b", &[1, 16], &VLLM),
+    ];
+    let shown = said(&groups, |_| {});
+    for line in ["runs/a: concurrency=2, 4, 8", "runs/b: concurrency=16"] {
+        assert!(
+            shown.contains(line) || shown.contains(&line.replace("runs/", "")),
+            "{shown}"
+        );
+    }
+}
+
+#[test]
+fn forest_charts_of_a_comparison_have_one_scale() {
+    let groups = [
+        group("runs/a", &[1, 2, 4], &VLLM),
+        group("runs/b", &[1, 2, 4], &MINDIE),
+    ];
+    let drawn = with_report(&groups, Lang::En, figures);
+    let ratios = drawn.iter().find(|figure| figure.id == "ratios").unwrap();
+    let bounds: Vec<_> = ratios.panels.iter().map(|panel| panel.x.bounds).collect();
+    assert!(bounds.len() > 1 && bounds[0].is_some(), "{bounds:?}");
+    assert!(bounds.iter().all(|it| *it == bounds[0]), "{bounds:?}");
+}
+
 #[test]
 fn a_certain_difference_that_is_too_small_to_matter_is_told_as_one() {
     let groups = ["runs/a", "runs/b"].map(|name| group(name, &[4], &VLLM));
@@ -189,6 +261,29 @@ fn what_may_not_be_compared_says_why_in_both_languages() {
     ));
     assert!(page.contains("NOT COMPARABLE") && page.contains("不可比"));
     assert!(page.contains("streaming differs") && page.contains("是否流式输出不同"));
+}
+
+#[test]
+fn a_remedy_for_an_invalid_side_is_in_the_language_of_the_page() {
+    let mut groups = [group("a", &[2, 4], &VLLM), group("b", &[2, 4], &MINDIE)];
+    for run in &mut groups[1].runs {
+        run.summary.valid = false;
+        run.summary.doubts = vec![StatedDoubt {
+            code: DoubtCode::ClientLate,
+            severity: Severity::Invalid,
+            text: "the client was late".to_owned(),
+            remedy: "free this host's CPU".to_owned(),
+        }];
+    }
+    let text = |lang| {
+        let doc = with_report(&groups, lang, inferometer_report::compare::compose);
+        inferometer_page::markdown::render(&doc)
+    };
+    let (english, chinese) = (text(Lang::En), text(Lang::Zh));
+    assert!(english.contains("free this host's CPU"), "{english}");
+    assert!(english.contains("(and one more load)"), "{english}");
+    assert!(!chinese.contains("this host"), "{chinese}");
+    assert!(chinese.contains("CPU"), "{chinese}");
 }
 
 /// The text of a comparison of two sides at many loads, each changed.

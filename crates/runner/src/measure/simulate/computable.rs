@@ -3,6 +3,7 @@
 use crate::error::{RunnerError, bail};
 use inferometer_core::api::{Answers, Api};
 use inferometer_core::scenario::{Scenario, Shape, SimClock};
+use inferometer_core::work::PromptSource;
 use std::time::Duration;
 
 /// Refuses what a run in virtual time cannot do.
@@ -24,11 +25,11 @@ pub fn check_computable(scenario: &Scenario) -> Result<(), RunnerError> {
         bail!("--sim-clock virtual computes one model; name one with --model");
     }
     let work = &scenario.work;
-    if work.images.is_some() {
-        bail!("--sim-clock virtual computes text only; leave out --images");
-    }
-    if work.audio.is_some() || scenario.connection.api == Api::Transcriptions {
-        bail!("--sim-clock virtual computes text only; leave out --audio and --api transcriptions");
+    let is_heard = scenario.connection.api == Api::Transcriptions;
+    if is_heard && matches!(work.prompts, PromptSource::Data(_)) {
+        bail!(
+            "--sim-clock virtual computes sounds that are made; give --audio in place of --data, as in --audio 'seconds=uniform(5,30)'"
+        );
     }
     let of_text = scenario.objectives.check.is_some() || scenario.keep_text;
     if of_text || work.tools.is_some() || work.json_schema.is_some() {

@@ -14,6 +14,39 @@ struct Chat<'a> {
     conversations: Vec<Message<'a>>,
 }
 
+/// A question and its answer in one part, as in ModelScope's copy of ShareGPT.
+#[derive(Deserialize)]
+struct PairedChat<'a> {
+    #[serde(borrow)]
+    conversation: Vec<Pair<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Pair<'a> {
+    #[serde(borrow)]
+    human: Cow<'a, str>,
+    #[serde(borrow)]
+    assistant: Cow<'a, str>,
+}
+
+impl<'a> Chat<'a> {
+    fn read(row: &'a str) -> Result<Self, Fault> {
+        from_json(row).or_else(|fault| {
+            let paired: PairedChat = from_json(row).map_err(|_| fault)?;
+            let message = |from, value| Message {
+                from: Cow::Borrowed(from),
+                value,
+            };
+            let pairs = paired.conversation.into_iter();
+            let parts =
+                pairs.flat_map(|it| [message("human", it.human), message("gpt", it.assistant)]);
+            Ok(Chat {
+                conversations: parts.collect(),
+            })
+        })
+    }
+}
+
 #[derive(Deserialize)]
 struct Message<'a> {
     #[serde(borrow, alias = "role")]
@@ -45,7 +78,7 @@ pub struct ShareGpt;
 
 impl Reader for ShareGpt {
     fn read(&mut self, row: &str) -> Result<Reading, Fault> {
-        let chat: Chat = from_json(row)?;
+        let chat = Chat::read(row)?;
         Ok(match &chat.conversations[..] {
             [prompt, answer, ..] => text_row(&prompt.value, None, Some(&answer.value)),
             _ => Reading::Unusable,
@@ -58,7 +91,7 @@ pub struct Conversations;
 
 impl Reader for Conversations {
     fn read(&mut self, row: &str) -> Result<Reading, Fault> {
-        let chat: Chat = from_json(row)?;
+        let chat = Chat::read(row)?;
         let mut turns: Vec<(String, Option<String>)> = Vec::new();
         for part in &chat.conversations {
             let value = &*part.value;
@@ -106,6 +139,16 @@ mod tests {
             {"from": "gpt", "value": "Hello"}, {"from": "human", "value": "Bye"}]}"#;
         let expected = text_row("Hi \"you\"", None, Some("Hello"));
         assert_eq!(ShareGpt.read(row), Ok(expected));
+    }
+
+    #[test]
+    fn questions_and_answers_may_stand_in_pairs() {
+        let row = r#"{"conversation_id": 1, "conversation": [
+            {"human": "Hi", "assistant": "Hello"}, {"human": "Bye", "assistant": "See you"}]}"#;
+        let expected = text_row("Hi", None, Some("Hello"));
+        assert_eq!(ShareGpt.read(row), Ok(expected));
+        let pair = |user: &str, answer: &str| (user.to_owned(), Some(answer.to_owned()));
+        assert_eq!(turns(row), [pair("Hi", "Hello"), pair("Bye", "See you")]);
     }
 
     #[test]

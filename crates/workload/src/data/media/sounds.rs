@@ -1,7 +1,8 @@
 //! Sounds that rows name: columns of sounds become parts of a message. What is named by its path or
 //! URL is an `audio_url` until its bytes are there; then it is an `input_audio`, as OpenAI has it.
 
-use super::{LEAST_BASE64, listed};
+use super::{HEAD_BASE64, LEAST_BASE64, named, refused};
+use crate::data::media_kind::MediaKind;
 use crate::data::object::Object;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -9,25 +10,12 @@ use inferometer_core::sound::SoundKind;
 use serde_json::{Map, Value, json};
 use std::io;
 
-/// Columns with sounds: a path, a URL or base64, or a list of them.
-const COLUMNS: [&str; 7] = [
-    "audio",
-    "audios",
-    "audio_path",
-    "audio_filepath",
-    "audio_file",
-    "audio_url",
-    "audio_urls",
-];
-
 /// Columns with what is said in a sound.
 const TRANSCRIPTS: [&str; 4] = ["text", "transcript", "transcription", "sentence"];
 
-/// Base64 that holds enough of a file to know its kind.
-const HEAD: usize = 24;
-
 pub fn are_in(row: &Object<'_>) -> bool {
-    COLUMNS.iter().any(|name| row.get(name).is_some())
+    let mut columns = MediaKind::Sound.columns().iter();
+    columns.any(|name| row.get(name).is_some())
 }
 
 /// What is said in the sound of a row, where the row says so.
@@ -38,9 +26,7 @@ pub fn transcript(row: &Object<'_>) -> Option<String> {
 
 /// The sounds of a row as parts of a message.
 pub fn parts(row: &Object<'_>) -> Vec<Value> {
-    let column = COLUMNS.iter().find_map(|name| row.get(name));
-    let listed = column.map(|column| listed(column.get()));
-    listed.unwrap_or_default().iter().map(part).collect()
+    named(MediaKind::Sound, row).iter().map(part).collect()
 }
 
 fn part(named: &String) -> Value {
@@ -62,7 +48,7 @@ fn base64_of(named: &str) -> Option<(&str, SoundKind)> {
         None if named.len() < LEAST_BASE64 || named.contains('.') => return None,
         None => named,
     };
-    let head = STANDARD.decode(data.get(..HEAD)?).ok()?;
+    let head = STANDARD.decode(data.get(..HEAD_BASE64)?).ok()?;
     Some((data, SoundKind::of(&head)?))
 }
 
@@ -90,11 +76,15 @@ pub fn each_named(
 }
 
 /// Makes a part that named a file one that holds its bytes.
-pub fn hold(part: &mut Map<String, Value>, bytes: &[u8], kind: SoundKind) {
+pub fn hold(part: &mut Map<String, Value>, bytes: &[u8]) -> io::Result<()> {
+    let Some(kind) = SoundKind::of(bytes) else {
+        return refused(format!("it is not {}", MediaKind::Sound.types()));
+    };
     part.remove("audio_url");
     if let Value::Object(held) = input_audio(&STANDARD.encode(bytes), kind) {
         part.extend(held);
     }
+    Ok(())
 }
 
 /// The parts of messages or of a body that hold sounds, and those that name one elsewhere.

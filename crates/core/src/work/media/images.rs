@@ -1,5 +1,6 @@
 //! Synthetic images: how many a request has, and of which sizes.
 
+use super::{fields, sizes, written};
 use crate::length::LengthSpec;
 use crate::value::{BadValue, serde_as_text};
 use std::fmt;
@@ -28,25 +29,14 @@ impl FromStr for ImageSpec {
         let bad = || BadValue::new(text, TAKES);
         let mut spec = ImageSpec {
             count: LengthSpec::fixed(1),
-            sizes: Vec::new(),
+            sizes: vec![(512, 512)],
         };
-        // Commas also part the arguments of a distribution.
-        let (count, sizes) = match text.split_once("size=") {
-            Some((count, sizes)) => (count.trim().trim_end_matches(','), sizes),
-            None => (text.trim(), "512x512"),
-        };
-        if !count.is_empty() {
-            let count = count.strip_prefix("n=").unwrap_or(count);
-            spec.count = count.parse().map_err(|_| bad())?;
-        }
-        for size in sizes.split('|') {
-            let (width, height) = size.trim().split_once('x').ok_or_else(bad)?;
-            let side = |text: &str| {
-                let side = text.parse().ok();
-                side.filter(|side| (1..=LONGEST_SIDE).contains(side))
-            };
-            spec.sizes
-                .push(side(width).zip(side(height)).ok_or_else(bad)?);
+        for (name, value) in fields(text) {
+            match name {
+                "n" => spec.count = value.parse().map_err(|_| bad())?,
+                "size" => spec.sizes = sizes(value, LONGEST_SIDE).ok_or_else(bad)?,
+                _ => return Err(bad()),
+            }
         }
         if spec.count.longest().is_none_or(|most| most > MOST) {
             return Err(bad());
@@ -57,12 +47,7 @@ impl FromStr for ImageSpec {
 
 impl fmt::Display for ImageSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sizes = self
-            .sizes
-            .iter()
-            .map(|(width, height)| format!("{width}x{height}"));
-        let sizes: Vec<String> = sizes.collect();
-        write!(f, "n={},size={}", self.count, sizes.join("|"))
+        write!(f, "n={},size={}", self.count, written(&self.sizes))
     }
 }
 

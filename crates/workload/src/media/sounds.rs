@@ -2,45 +2,30 @@
 //! that change five times a second, with some noise: not silence, which servers may skip, and not
 //! speech, so that what is transcribed means nothing.
 
-use crate::{LengthError, Nonce, Sampler};
-use inferometer_core::seed::{Dimension, rng};
-use inferometer_core::sound::Sound;
+use super::{Noise, Sketch};
+use crate::{LengthError, Sampler};
 use inferometer_core::work::AudioSpec;
 use rand::Rng;
 use std::f32::consts::TAU;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
-pub struct Sounds {
+pub(super) struct Sounds {
     count: Sampler,
     seconds: Sampler,
-    seed: u64,
 }
 
 impl Sounds {
-    pub fn new(spec: &AudioSpec, seed: u64, nonce: Option<Nonce>) -> Result<Self, LengthError> {
-        let mut mixed = DefaultHasher::new();
-        nonce.map(|nonce| nonce.to_string()).hash(&mut mixed);
+    pub(super) fn new(spec: &AudioSpec) -> Result<Self, LengthError> {
         Ok(Sounds {
             count: Sampler::new(&spec.count)?,
             seconds: Sampler::new(&spec.seconds)?,
-            seed: match nonce {
-                Some(_) => seed ^ mixed.finish(),
-                None => seed,
-            },
         })
     }
 
-    /// The sounds of a turn of a session.
-    pub fn of(&self, session: u64, turn: u32) -> Vec<Sound> {
-        let mut random = rng(
-            self.seed,
-            Dimension::Audio,
-            session ^ (u64::from(turn) << 40),
-        );
-        let count = self.count.sample(&mut random);
-        let sound = |_| {
-            let seconds = self.seconds.sample(&mut random);
-            Sound::new(wav(seconds, random.next_u64())).expect("it is a WAV")
+    pub(super) fn draw(&self, random: &mut impl Rng) -> Vec<Sketch> {
+        let count = self.count.sample(random);
+        let sound = |_| Sketch::Sound {
+            seconds: self.seconds.sample(random),
+            seed: random.next_u64(),
         };
         (0..count).map(sound).collect()
     }
@@ -67,14 +52,8 @@ pub fn wav(seconds: u32, seed: u64) -> Vec<u8> {
     wav.extend_from_slice(&(2 * RATE).to_le_bytes());
     wav.extend_from_slice(b"\x02\0\x10\0data");
     wav.extend_from_slice(&bytes.to_le_bytes());
-    let mut state = seed | 1;
-    let mut draw = || {
-        // Xorshift: nothing that a cache has seen.
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 40) as f32 / (1 << 24) as f32
-    };
+    let mut noise = Noise::new(seed);
+    let mut draw = || (noise.next() >> 40) as f32 / (1 << 24) as f32;
     let mut left = samples;
     while left > 0 {
         // A sine by its recurrence, at the pitch of voices: 100 to 400 Hz.
@@ -94,11 +73,7 @@ pub fn wav(seconds: u32, seed: u64) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use inferometer_core::sound::SoundKind;
-
-    fn made(text: &str, nonce: Option<Nonce>) -> Sounds {
-        Sounds::new(&text.parse().unwrap(), 7, nonce).unwrap()
-    }
+    use inferometer_core::sound::{Sound, SoundKind};
 
     #[test]
     fn a_sound_lasts_as_long_as_asked_and_is_neither_silent_nor_too_loud() {
@@ -113,24 +88,5 @@ mod tests {
             assert!((7_000..9_000).contains(&loudest), "{loudest}");
         }
         assert_ne!(wav(1, 5), wav(1, 7));
-    }
-
-    #[test]
-    fn the_same_place_has_the_same_sounds_and_another_run_has_others() {
-        let [one, other] = [1, 2].map(|random| Some(Nonce::from_random(random)));
-        let spec = "n=uniform(1,2),seconds=uniform(1,3)";
-        let sounds = made(spec, one);
-        let lengths: Vec<u32> = (0..30)
-            .flat_map(|session| sounds.of(session, 0))
-            .map(|sound| sound.millis.unwrap())
-            .collect();
-        for length in [1000, 2000, 3000] {
-            assert!(lengths.contains(&length), "{lengths:?}");
-        }
-        assert!(lengths.len() > 30 && lengths.len() < 60);
-        assert_eq!(sounds.of(3, 1), sounds.of(3, 1));
-        assert_ne!(sounds.of(3, 1), sounds.of(3, 2));
-        assert_ne!(sounds.of(3, 1), sounds.of(4, 1));
-        assert_ne!(sounds.of(3, 1), made(spec, other).of(3, 1));
     }
 }

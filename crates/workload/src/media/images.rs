@@ -1,49 +1,29 @@
 //! Synthetic images: PNG of noise in grey, made new for each request. They are not compressed, which
 //! is quick and lets every image of a size have the same bytes to upload.
 
-use crate::{LengthError, Nonce, Sampler};
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use inferometer_core::seed::{Dimension, rng};
+use super::{Noise, Sketch, one_of};
+use crate::{LengthError, Sampler};
 use inferometer_core::work::ImageSpec;
 use rand::Rng;
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::Arc;
 
-pub struct Images {
+pub(super) struct Images {
     count: Sampler,
     sizes: Vec<(u32, u32)>,
-    seed: u64,
 }
 
 impl Images {
-    pub fn new(spec: &ImageSpec, seed: u64, nonce: Option<Nonce>) -> Result<Self, LengthError> {
-        let mut mixed = DefaultHasher::new();
-        nonce.map(|nonce| nonce.to_string()).hash(&mut mixed);
+    pub(super) fn new(spec: &ImageSpec) -> Result<Self, LengthError> {
         Ok(Images {
             count: Sampler::new(&spec.count)?,
             sizes: spec.sizes.clone(),
-            seed: match nonce {
-                Some(_) => seed ^ mixed.finish(),
-                None => seed,
-            },
         })
     }
 
-    /// The images of a turn of a session, as data URLs.
-    pub fn of(&self, session: u64, turn: u32) -> Vec<Arc<str>> {
-        let mut random = rng(
-            self.seed,
-            Dimension::Images,
-            session ^ (u64::from(turn) << 40),
-        );
-        let count = self.count.sample(&mut random);
-        let image = |_| {
-            let place = random.next_u64() % self.sizes.len() as u64;
-            let size = self.sizes[place as usize];
-            let mut url = String::from("data:image/png;base64,");
-            STANDARD.encode_string(png(size, random.next_u64()), &mut url);
-            url.into()
+    pub(super) fn draw(&self, random: &mut impl Rng) -> Vec<Sketch> {
+        let count = self.count.sample(random);
+        let image = |_| Sketch::Image {
+            size: one_of(&self.sizes, random),
+            seed: random.next_u64(),
         };
         (0..count).map(image).collect()
     }
@@ -57,13 +37,9 @@ pub fn png((width, height): (u32, u32), seed: u64) -> Vec<u8> {
     let row = width as usize + 1;
     let pixels = row * height as usize;
     let mut raw = vec![0; pixels.next_multiple_of(8)];
-    let mut state = seed | 1;
+    let mut noise = Noise::new(seed);
     for eight in raw.chunks_exact_mut(8) {
-        // Xorshift: noise for the eye, and nothing that a cache has seen.
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        eight.copy_from_slice(&state.to_le_bytes());
+        eight.copy_from_slice(&noise.next().to_le_bytes());
     }
     raw.truncate(pixels);
     // Each row begins with its filter: none.
@@ -121,10 +97,6 @@ mod tests {
     use super::*;
     use std::io::Read;
 
-    fn made(text: &str, nonce: Option<Nonce>) -> Images {
-        Images::new(&text.parse().unwrap(), 7, nonce).unwrap()
-    }
-
     #[test]
     fn images_are_png_that_another_reader_takes() {
         for size in [(512, 512), (1280, 720), (1, 1), (3, 70_000 / 4)] {
@@ -143,18 +115,5 @@ mod tests {
             assert_eq!(sum, crc32fast::hash(&image[37..41 + length]));
             assert!(image.ends_with(b"IEND\xae\x42\x60\x82"));
         }
-    }
-
-    #[test]
-    fn the_same_place_has_the_same_images_and_another_run_has_others() {
-        let [one, other] = [1, 2].map(|random| Some(Nonce::from_random(random)));
-        let images = made("n=uniform(1,3),size=16x16|32x8", one);
-        let counts: Vec<usize> = (0..60).map(|session| images.of(session, 0).len()).collect();
-        assert!((1..=3).all(|count| counts.contains(&count)), "{counts:?}");
-        assert_eq!(images.of(3, 1), images.of(3, 1));
-        assert_ne!(images.of(3, 1), images.of(3, 2));
-        assert_ne!(images.of(3, 1), images.of(4, 1));
-        let again = made("n=uniform(1,3),size=16x16|32x8", other);
-        assert_ne!(images.of(3, 1), again.of(3, 1));
     }
 }

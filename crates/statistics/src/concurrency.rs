@@ -57,7 +57,7 @@ impl InFlight {
 
     /// The number at the end of each of many short stretches of equal length, which tells of a long
     /// run what the sweep over all its requests would. `changes` are the begins and ends in each.
-    pub(crate) fn sampled(width: u64, changes: impl Iterator<Item = [u64; 2]>) -> Self {
+    pub fn sampled(width: u64, changes: impl Iterator<Item = [u64; 2]>) -> Self {
         let mut number = 0u64;
         let steps = changes.zip(1..).map(|([begins, ends], edge)| {
             number = (number + begins).saturating_sub(ends);

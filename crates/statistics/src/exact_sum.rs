@@ -9,24 +9,24 @@ pub struct ExactSum(u128);
 
 impl ExactSum {
     /// A number below 0 counts as 0.
-    pub(crate) fn of(value: f64) -> Self {
+    pub fn of(value: f64) -> Self {
         ExactSum((value * PARTS) as u128)
     }
 
-    pub(crate) fn add(&mut self, value: f64) {
+    pub fn add(&mut self, value: f64) {
         self.merge(Self::of(value));
     }
 
     /// The same value so many times.
-    pub(crate) fn times(self, count: u64) -> Self {
+    pub fn times(self, count: u64) -> Self {
         ExactSum(self.0.saturating_mul(u128::from(count)))
     }
 
-    pub(crate) fn merge(&mut self, other: Self) {
+    pub fn merge(&mut self, other: Self) {
         self.0 = self.0.saturating_add(other.0);
     }
 
-    pub(crate) fn value(self) -> f64 {
+    pub fn value(self) -> f64 {
         self.0 as f64 / PARTS
     }
 }

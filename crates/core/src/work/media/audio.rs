@@ -1,5 +1,6 @@
 //! Synthetic sounds: how many a request has, and how long they are.
 
+use super::fields;
 use crate::length::LengthSpec;
 use crate::value::{BadValue, serde_as_text};
 use std::fmt;
@@ -29,25 +30,27 @@ impl FromStr for AudioSpec {
 
     fn from_str(text: &str) -> Result<Self, BadValue> {
         let bad = || BadValue::new(text, TAKES);
-        let length = |text: &str| text.trim().parse::<LengthSpec>().map_err(|_| bad());
-        // Commas also part the arguments of a distribution.
-        let (count, seconds) = match text.split_once("seconds=") {
-            Some((count, seconds)) => (count.trim().trim_end_matches(','), length(seconds)?),
-            None => (text.trim(), LengthSpec::fixed(USUAL_S)),
+        let mut spec = AudioSpec {
+            count: LengthSpec::fixed(1),
+            seconds: LengthSpec::fixed(USUAL_S),
         };
-        let count = match count.strip_prefix("n=").unwrap_or(count) {
-            "" if text.trim().is_empty() => return Err(bad()),
-            "" => LengthSpec::fixed(1),
-            count => length(count)?,
-        };
-        let [sounds, longest] = [&count, &seconds].map(LengthSpec::longest);
+        let given = fields(text);
+        for (name, value) in &given {
+            let field = match *name {
+                "n" => &mut spec.count,
+                "seconds" => &mut spec.seconds,
+                _ => return Err(bad()),
+            };
+            *field = value.parse().map_err(|_| bad())?;
+        }
+        let [sounds, longest] = [&spec.count, &spec.seconds].map(LengthSpec::longest);
         let fits = |(sounds, longest): (u32, u32)| {
             sounds <= MOST && longest <= LONGEST_S && sounds * longest <= LONGEST_S
         };
-        if !sounds.zip(longest).is_some_and(fits) {
+        if given.is_empty() || !sounds.zip(longest).is_some_and(fits) {
             return Err(bad());
         }
-        Ok(AudioSpec { count, seconds })
+        Ok(spec)
     }
 }
 

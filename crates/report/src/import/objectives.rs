@@ -1,0 +1,104 @@
+//! Which objectives results of other tools meet, each by itself and along a ladder.
+
+use super::{ImportReport, ReportedResult};
+use inferometer_core::slo::Slo;
+use inferometer_core::summary::{ObjectiveResult, SloResult};
+use inferometer_import::ImportedSummary;
+use inferometer_message::ImportText;
+use inferometer_page::doc::{Cell, Pair, Tone, Unit};
+use inferometer_page::number;
+use inferometer_text::punctuation::PunctuationText;
+
+/// Whether a result meets the objectives, and which it misses or does not tell of.
+pub(super) fn judged(report: &ImportReport<'_>, result: &ReportedResult<'_>) -> Cell {
+    let Some(summary) = &result.found.summary else {
+        return Cell::blank();
+    };
+    let (lang, judged) = (report.lang, summary.judged(report.objectives));
+    let listed = |pieces: Vec<String>| [("objectives", PunctuationText::Comma.join(lang, &pieces))];
+    match judged.met {
+        Some(true) => Cell::Toned(ImportText::SloMet.text(lang).to_owned(), Tone::Good),
+        Some(false) => {
+            let missed = missed(report, summary, &judged);
+            Cell::Toned(ImportText::SloMissed.with(lang, &listed(missed)), Tone::Bad)
+        }
+        None => {
+            let unknown = judged.objectives.iter().filter(|it| it.met.is_none());
+            let unknown = unknown.map(|it| it.objective.clone()).collect();
+            Cell::Toned(
+                ImportText::SloNotStated.with(lang, &listed(unknown)),
+                Tone::Caution,
+            )
+        }
+    }
+}
+
+/// What misses the objectives: figures beyond their limits, and requests that were not answered.
+fn missed(report: &ImportReport<'_>, summary: &ImportedSummary, judged: &SloResult) -> Vec<String> {
+    let lang = report.lang;
+    let missed = judged.objectives.iter().zip(report.objectives);
+    let missed: Vec<_> = missed.filter(|(it, _)| it.met == Some(false)).collect();
+    let is_beyond = |(it, slo): &&(&ObjectiveResult, &Slo)| {
+        let limit_ms = 1e3 * slo.limit.0.as_secs_f64();
+        it.value_ms.is_some_and(|value| value > limit_ms)
+    };
+    let beyond = missed.iter().filter(is_beyond);
+    let beyond = beyond.filter_map(|(it, _)| {
+        let value = number::brief(it.value_ms?);
+        Some(format!("{} ({value} ms)", it.objective))
+    });
+    let mut pieces: Vec<String> = beyond.collect();
+    if pieces.len() < missed.len() {
+        let share = number::percent(summary.requests.unanswered_share());
+        pieces.push(ImportText::Unanswered.with(lang, &[("share", share)]));
+    }
+    pieces
+}
+
+/// Up to which load a ladder meets the objectives.
+pub(super) fn up_to(
+    report: &ImportReport<'_>,
+    rows: &[(usize, &ReportedResult<'_>)],
+) -> Option<Pair> {
+    let lang = report.lang;
+    let judged: Vec<(&ReportedResult<'_>, Option<bool>)> = (rows.iter())
+        .filter_map(|(_, it)| Some((*it, it.found.summary.as_ref()?)))
+        .map(|(it, summary)| (it, summary.judged(report.objectives).met))
+        .collect();
+    let is_ladder = judged.iter().all(|(it, _)| it.found.point.len() == 1);
+    if report.objectives.is_empty() || judged.len() < 2 || !is_ladder {
+        return None;
+    }
+    let of = |met: Option<bool>| judged.iter().filter(move |(_, own)| *own == met);
+    let loads = |met: Option<bool>| {
+        let loads: Vec<String> = of(met).map(|(it, _)| it.load(lang)).collect();
+        [("loads", PunctuationText::Comma.join(lang, &loads))]
+    };
+    let first_not_met = judged.iter().position(|(_, met)| *met != Some(true));
+    let met = of(Some(true)).count();
+    let mut pieces = Vec::new();
+    pieces.push(match of(Some(true)).next_back() {
+        None if of(None).count() == judged.len() => None,
+        None => Some(ImportText::MetNowhere.text(lang).to_owned()),
+        Some((last, _)) if first_not_met.is_none_or(|first| first >= met) => {
+            let rates = last.throughput();
+            let tokens = (rates.output_tokens_per_s).map(|it| (it, Unit::TokensPerSecond));
+            let requests = (rates.requests_per_s).map(|it| (it, Unit::RequestsPerSecond));
+            let rate = tokens.or(requests);
+            let rate = rate.map(|(it, unit)| format!("{} {}", number::brief(it), unit.sign()));
+            let values = [
+                ("load", last.load(lang)),
+                ("rate", rate.unwrap_or(number::ABSENT.to_owned())),
+            ];
+            Some(ImportText::MetUpTo.with(lang, &values))
+        }
+        Some(_) => Some(ImportText::MetAt.with(lang, &loads(Some(true)))),
+    });
+    let missed = of(Some(false)).next().filter(|_| met > 0);
+    pieces.push(missed.map(|_| ImportText::MissedAt.with(lang, &loads(Some(false)))));
+    let unknown = of(None).next();
+    pieces.push(unknown.map(|_| ImportText::NotStatedAt.with(lang, &loads(None))));
+    let said: Vec<String> = pieces.into_iter().flatten().collect();
+    let said = PunctuationText::Semicolon.join(lang, &said);
+    Some(Pair::new(ImportText::Objectives.text(lang), said))
+}
