@@ -111,7 +111,7 @@ fn objectives(translator: &mut Translator, asked: &str) {
         }
     }
     if groups.len() > 1 {
-        translator.lacks("--sla-params: of several groups the first; search for the others, too");
+        translator.lacks("--sla-params: of several groups the first; search for the others too");
     }
 }
 
@@ -233,7 +233,7 @@ fn work(translator: &mut Translator) -> Result<(), TranslateError> {
     if let Some(prompt) = translator.value("prompt") {
         if let Some(file) = prompt.strip_prefix('@') {
             translator.lacks(format!(
-                "--prompt @{file}: give its text with --prompt \"$(cat {file})\""
+                r#"--prompt @{file}: give its text with --prompt "$(cat {file})""#
             ));
             translator.push("prompt", "TEXT");
         } else {
@@ -278,7 +278,7 @@ fn work(translator: &mut Translator) -> Result<(), TranslateError> {
         ),
         "line_by_line" | "custom" => ("line", None),
         "custom_multi_turn" => {
-            translator.lacks("--dataset custom_multi_turn: its lines are lists; write {\"messages\": […]} in each, as jq -c '{messages: .}' FILE does");
+            translator.lacks("--dataset custom_multi_turn: its lines are lists; make each an object with jq -c '{messages: .}' FILE");
             ("conversations", None)
         }
         name if name.starts_with("share_gpt") => {

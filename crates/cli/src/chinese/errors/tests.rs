@@ -41,6 +41,33 @@ fn every_error_with_a_chinese_text_is_made_somewhere() {
     );
 }
 
+/// Examples reach only some of them, and a command line that nobody tried is a user's first.
+#[test]
+fn whatever_a_translation_can_say_has_a_chinese_text() {
+    let mut all = String::new();
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    source(&crates.join("translate/src"), &mut all);
+    let texts = texts();
+    let said = [".differs(", ".lacks("].into_iter().flat_map(|call| {
+        all.split(call).skip(1).filter_map(|argument| {
+            let argument = argument.trim_start();
+            let argument = argument.strip_prefix("format!(").unwrap_or(argument);
+            let literal = argument.trim_start().trim_start_matches("r#");
+            literal.strip_prefix('"')
+        })
+    });
+    let said: Vec<&str> = said.collect();
+    assert!(said.len() > 50, "the source says {} texts", said.len());
+    let untold: Vec<&str> = (said.into_iter())
+        .filter(|text| !(texts.ours.keys()).any(|known| text.starts_with(&format!("{known}\""))))
+        .filter_map(|text| text.lines().next())
+        .collect();
+    assert!(
+        untold.is_empty(),
+        "not in crates/cli/data/errors.zh.toml: {untold:#?}"
+    );
+}
+
 #[test]
 fn chinese_templates_have_the_values_of_the_english_ones() {
     for (english, chinese) in templates(&texts()) {
