@@ -22,7 +22,7 @@ const ENGINES: [&str; 13] = [
     "Dynamo",
 ];
 
-/// Cards that are measured and that no preset describes.
+/// Cards as people name them in short, beside the names of presets; some have none.
 const CARDS: [&str; 17] = [
     "T4", "V100", "A100", "P40", "A10", "A30", "A40", "A6000", "L4", "L40", "L40S", "H20", "H800",
     "3090", "4090", "5090", "910B",
