@@ -153,6 +153,14 @@ impl StepTime {
             Dtype::Nvfp4 | Dtype::Mxfp4 | Dtype::Int4 | Dtype::Nf4 => timing.weight_only,
             Dtype::F32 | Dtype::Bf16 | Dtype::F16 => 1.0,
         };
+        // What enters products of few bits is brought to them first.
+        let (narrowing_us, narrowing_expert_us) = match model.dtype {
+            Dtype::Fp8 | Dtype::Int8 => (timing.eight_bit_layer_us, timing.eight_bit_expert_us),
+            Dtype::Nvfp4 if device.fp4_tflops.is_some() => {
+                (timing.four_bit_layer_us, timing.four_bit_expert_us)
+            }
+            _ => (0.0, 0.0),
+        };
         let own = device.flops(model.dtype) * tensor / narrow;
         let visited = model
             .experts
@@ -230,8 +238,8 @@ impl StepTime {
             kinds_launch_us: f64::from(kinds.sparse) * timing.expert_launch_us
                 + latent_layers * timing.latent_launch_us
                 + recurrent_layers * timing.recurrent_launch_us,
-            layers_us: layers * timing.layer_us
-                + f64::from(kinds.sparse) * timing.expert_layer_us
+            layers_us: layers * (timing.layer_us + narrowing_us)
+                + f64::from(kinds.sparse) * (timing.expert_layer_us + narrowing_expert_us)
                 + latent_layers * timing.latent_layer_us
                 + in_own_layers(timing.index_layer_us)
                 + recurrent_layers * timing.recurrent_layer_us,

@@ -59,7 +59,20 @@ pub struct Timing {
     /// The same of 4-bit weights that are multiplied in 16 bits.
     #[serde(default = "one")]
     pub weight_only: f64,
-    /// The same of routed experts against layers that every token passes.
+    /// µs more for a layer whose products are of 8 bits: kernels of their own bring there what
+    /// enters them.
+    #[serde(default)]
+    pub eight_bit_layer_us: f64,
+    /// µs more than that for a layer of experts.
+    #[serde(default)]
+    pub eight_bit_expert_us: f64,
+    /// `eight_bit_layer_us` of layers whose products are of 4 bits.
+    #[serde(default)]
+    pub four_bit_layer_us: f64,
+    /// `eight_bit_expert_us` of these.
+    #[serde(default)]
+    pub four_bit_expert_us: f64,
+    /// `linear` of routed experts against layers that every token passes.
     #[serde(default = "one")]
     pub expert_linear: f64,
     /// Reading routed experts, against reading other weights.
