@@ -281,7 +281,7 @@
     const taken = new Set();
     // The height of a label that ends or begins at a line: the first that is free of data, else the freest.
     const heightFor = (at, toLeft, text) => {
-      const line = across(at), long = [...text].reduce((sum, sign) => sum + (sign > 'ÿ' ? 12 : 7), 6) / Math.max(width - 70, 100);
+      const line = across(at), long = [...text].reduce((sum, sign) => sum + (sign > 'ÿ' ? 12 : 7), 18) / Math.max(width - 70, 100);
       const [from, to] = toLeft ? [line - long, line] : [line, line + long];
       const covers = (slot) => data.filter(([x, y]) => {
         const bottom = 0.08 + 0.13 * slot;
@@ -468,6 +468,8 @@
       const plot = panel.querySelector('[data-panel]');
       if (!plot) continue;
       Object.assign(plot, {role: 'img', ariaLabel: name});
+      // It is one picture, whatever it is drawn with.
+      for (const part of plot.querySelectorAll('svg')) part.ariaHidden = 'true';
       for (const button of panel.querySelectorAll('[data-take]')) {
         button.title = say(page.words[button.dataset.take]);
         button.ariaLabel = `${button.title}: ${name}`;
