@@ -462,14 +462,14 @@
 
   // What a screen reader says of a chart and of its buttons.
   const nameTakes = () => {
+    // A chart is one picture, whatever it is drawn with; the library measures its words elsewhere.
+    for (const part of document.querySelectorAll('.plot svg, #js-plotly-tester')) part.ariaHidden = 'true';
     for (const panel of document.querySelectorAll('.panel')) {
       const words = (element) => element?.innerText.trim();
       const name = [words(panel.closest('.figure')?.querySelector('h2')), words(panel.querySelector('h3'))].filter(Boolean).join(': ');
       const plot = panel.querySelector('[data-panel]');
       if (!plot) continue;
       Object.assign(plot, {role: 'img', ariaLabel: name});
-      // It is one picture, whatever it is drawn with.
-      for (const part of plot.querySelectorAll('svg')) part.ariaHidden = 'true';
       for (const button of panel.querySelectorAll('[data-take]')) {
         button.title = say(page.words[button.dataset.take]);
         button.ariaLabel = `${button.title}: ${name}`;
