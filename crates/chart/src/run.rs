@@ -242,6 +242,7 @@ pub fn timeline(summary: &Summary, drawing: &Drawing<'_>, lang: Lang) -> Figure 
         panels,
         arrangement: Arrangement::Stack,
         footnotes,
+        section: None,
     }
 }
 

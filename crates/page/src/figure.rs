@@ -27,6 +27,9 @@ pub struct Figure {
     pub arrangement: Arrangement,
     /// What a reader must know: points left out, series thinned.
     pub footnotes: Vec<String>,
+    /// Heading of the section of its report below which it stands; absent for one that stands with
+    /// the others.
+    pub section: Option<String>,
 }
 
 impl Figure {
@@ -42,6 +45,7 @@ impl Figure {
             panels,
             arrangement: Arrangement::Grid,
             footnotes,
+            section: None,
         }
     }
 

@@ -21,6 +21,7 @@ pub use glossary::Glossary;
 pub use headline::Headline;
 use inferometer_text::Lang;
 use serde_json::{Value, json};
+use std::ops::Range;
 pub use texts::ControlText;
 
 #[derive(Clone, Debug)]
@@ -122,12 +123,26 @@ fn skeleton(page: &Page) -> String {
     ));
     out.push_str(&both("div", &parts.each_ref().map(|it| it.lead.clone())));
     out.push_str(&both("div", &parts.each_ref().map(|it| it.tiles.clone())));
-    out.push_str(&both(
-        "div",
-        &parts.each_ref().map(|it| it.measured.clone()),
-    ));
-    out.push_str(&figures(&page.editions));
-    out.push_str(&both("div", &parts.each_ref().map(|it| it.rest.clone())));
+    let [first, _] = &parts;
+    let above = first.above.min(first.sections.len());
+    out.push_str(&sections(&parts, 0..above));
+    let common = figures(&page.editions, None);
+    let mut help = chart_help();
+    if !common.is_empty() {
+        out.push_str(&(common + &std::mem::take(&mut help)));
+    }
+    // A figure of a section stands below it.
+    let mut start = above;
+    for (at, part) in first.sections.iter().enumerate().skip(above) {
+        let own = part.heading.as_deref();
+        let own = own.map_or_else(String::new, |own| figures(&page.editions, Some(own)));
+        if !own.is_empty() {
+            out.push_str(&sections(&parts, start..at + 1));
+            out.push_str(&(own + &std::mem::take(&mut help)));
+            start = at + 1;
+        }
+    }
+    out.push_str(&sections(&parts, start..first.sections.len()));
     out.push_str(&raw_numbers());
     out.push_str("</main>\n");
     out
@@ -139,12 +154,26 @@ fn words(text: ControlText) -> [String; 2] {
 }
 
 /// One language's part of the page, in the page's order: the judgement and what speaks
-/// against the numbers, the first numbers, what was measured, and the rest.
+/// against the numbers, the first numbers, and the sections, some of them above the figures.
 struct Parts {
     lead: String,
     tiles: String,
-    measured: String,
-    rest: String,
+    sections: Vec<SectionPart>,
+    above: usize,
+}
+
+struct SectionPart {
+    heading: Option<String>,
+    html: String,
+}
+
+/// Some sections in both languages.
+fn sections(parts: &[Parts; 2], range: Range<usize>) -> String {
+    let of = |part: &Parts| -> String {
+        let sections = part.sections.get(range.clone()).unwrap_or_default();
+        sections.iter().map(|it| it.html.as_str()).collect()
+    };
+    both("div", &parts.each_ref().map(of))
 }
 
 impl Parts {
@@ -154,38 +183,43 @@ impl Parts {
             let speaks = |block: &Block| matches!(block, Block::Verdict(_) | Block::Notes(_));
             section.blocks.iter().any(speaks)
         };
-        let (lead, mut rest): (Vec<&Section>, Vec<&Section>) =
+        let (lead, rest): (Vec<&Section>, Vec<&Section>) =
             edition.doc.sections.iter().partition(leads);
-        let measured: Vec<&Section> = rest.drain(..rest.len().min(edition.above)).collect();
-        let html = |sections: &[&Section]| -> String {
-            let sections = sections.iter();
-            sections
-                .map(|section| {
-                    // What the page is called need not be said twice.
-                    let heading = section.heading.as_deref();
-                    let heading = heading.filter(|heading| *heading != edition.title);
-                    element::section(heading, &section.blocks, &glossary, edition.lang)
-                })
-                .collect()
+        let html = |section: &Section| -> String {
+            // What the page is called need not be said twice.
+            let heading = section.heading.as_deref();
+            let heading = heading.filter(|heading| *heading != edition.title);
+            element::section(heading, &section.blocks, &glossary, edition.lang)
+        };
+        let part = |section: &Section| SectionPart {
+            heading: section.heading.clone(),
+            html: html(section),
         };
         Parts {
-            lead: html(&lead),
+            lead: lead.into_iter().map(html).collect(),
             tiles: headline::html(&edition.headlines, &glossary),
-            measured: html(&measured),
-            rest: html(&rest),
+            sections: rest.into_iter().map(part).collect(),
+            above: edition.above,
         }
     }
 }
 
-/// Places for the charts; the page's script draws in them.
-fn figures(editions: &[Edition; 2]) -> String {
+/// Places for the charts that stand below a section, by its English heading, or of those with no
+/// such place; the page's script draws in them.
+fn figures(editions: &[Edition; 2], section: Option<&str>) -> String {
     let [en, zh] = editions;
     let glossaries = [en, zh].map(|it| it.glossary.clone().with_definitions_of(&it.doc));
     let mut out = String::new();
-    for (number, pair) in en.figures.iter().zip(&zh.figures).enumerate() {
+    let pairs = en.figures.iter().zip(&zh.figures).enumerate();
+    for (number, pair) in pairs.filter(|(_, (en, _))| en.section.as_deref() == section) {
         let of = |text: fn(&Figure) -> String| [text(pair.0), text(pair.1)];
+        // Below its own section it needs no name, but for those who hear it or take it along.
+        let unseen = match section {
+            Some(_) => " class=\"unseen\"",
+            None => "",
+        };
         out.push_str(&format!(
-            "<section class=\"figure\" id=\"{}\">\n<h2>{}</h2>\n<div class=\"panels {}\">\n",
+            "<section class=\"figure\" id=\"{}\">\n<h2{unseen}>{}</h2>\n<div class=\"panels {}\">\n",
             escaped(&pair.0.id),
             both("span", &of(|figure| escaped(&figure.title))),
             match pair.0.arrangement {
@@ -228,16 +262,18 @@ fn figures(editions: &[Edition; 2]) -> String {
         }
         out.push_str("</section>\n");
     }
-    if !out.is_empty() {
-        out.push_str(&format!(
-            "<p class=\"note help\">{}</p>\n<p class=\"note\" id=\"no-charts\" hidden>{}</p>\n\
-             <noscript><p class=\"note\">{}</p></noscript>\n",
-            both("span", &words(ControlText::ChartHelp)),
-            both("span", &words(ControlText::NoCharts)),
-            both("span", &words(ControlText::NoScript)),
-        ));
-    }
     out
+}
+
+/// How charts are used, and what it means that there are none.
+fn chart_help() -> String {
+    format!(
+        "<p class=\"note help\">{}</p>\n<p class=\"note\" id=\"no-charts\" hidden>{}</p>\n\
+         <noscript><p class=\"note\">{}</p></noscript>\n",
+        both("span", &words(ControlText::ChartHelp)),
+        both("span", &words(ControlText::NoCharts)),
+        both("span", &words(ControlText::NoScript)),
+    )
 }
 
 fn raw_numbers() -> String {

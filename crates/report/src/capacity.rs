@@ -418,13 +418,18 @@ fn confirmed(summary: &Summary, lang: Lang) -> Table {
     }
 }
 
+/// Why a probe was made.
+pub fn purpose_text(purpose: Purpose) -> CapacityText {
+    match purpose {
+        Purpose::Bracket => CapacityText::Bracket,
+        Purpose::Bisect => CapacityText::Bisect,
+        Purpose::Confirm => CapacityText::Confirm,
+    }
+}
+
 fn probes(found: &Capacity, lang: Lang) -> Table {
     let say = |text: CapacityText| text.text(lang);
-    let purpose = |purpose: Purpose| match purpose {
-        Purpose::Bracket => say(CapacityText::Bracket),
-        Purpose::Bisect => say(CapacityText::Bisect),
-        Purpose::Confirm => say(CapacityText::Confirm),
-    };
+    let purpose = |purpose: Purpose| say(purpose_text(purpose));
     let showed = |verdict: ProbeVerdict| match verdict {
         ProbeVerdict::Met => say(CapacityText::Met),
         ProbeVerdict::Missed => say(CapacityText::ProbeMissed),

@@ -29,14 +29,19 @@ const MOST_SHORT: usize = 3;
 pub fn compose(history: &History, lang: Lang) -> Doc {
     let mut sections = vec![Section::plain([verdict(history, lang)])];
     let (told, short) = told_and_short(history);
+    let several = told.len() > 1;
     for timeline in told {
         sections.push(section(timeline, history.margin, lang));
         let changes = newest_first(timeline);
         let at_once = changes.chunk_by(|(_, a), (_, b)| a.between == b.between);
         let notes: Vec<Note> = at_once.filter_map(|changes| note(changes, lang)).collect();
         if !notes.is_empty() {
-            let heading = HistoryText::Changes.text(lang);
-            sections.push(Section::headed(heading, [Block::Notes(notes)]));
+            let changes = HistoryText::Changes.text(lang);
+            let heading = match several {
+                true => format!("{changes} · {}", name(timeline)),
+                false => changes.to_owned(),
+            };
+            sections.push(Section::headed(&heading, [Block::Notes(notes)]));
         }
     }
     if !short.is_empty() {

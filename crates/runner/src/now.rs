@@ -5,6 +5,7 @@ pub mod course;
 mod ladder;
 mod run;
 
+pub use inferometer_campaign::capacity::Purpose;
 pub use ladder::{Ladder, Step, StepState, load_of, study_time_left};
 pub use run::{About, Doubts, Phase, RunNow, time_left};
 

@@ -8,10 +8,12 @@
 mod live;
 mod metrics;
 pub mod pages;
+mod plain;
 mod start;
 
 pub use live::{MayEnd, live_page};
 pub use metrics::{Counted, View, open_metrics};
+pub use plain::{plain_page, said_page};
 pub use start::{Form, FormOption, start_page};
 
 use inferometer_analysis::compare::Metric;
@@ -75,19 +77,9 @@ pub enum Hosting {
 pub fn index(entries: &[Entry], hosting: Hosting, lang: Lang) -> String {
     let results = || entries.iter().map(|entry| &entry.result);
     let filters = [
-        filter(
-            "model",
-            SiteText::AllModels,
-            results().flat_map(models),
-            lang,
-        ),
-        filter(
-            "engine",
-            SiteText::AllEngines,
-            results().flat_map(engines),
-            lang,
-        ),
-        filter("tag", SiteText::AllTags, results().flat_map(tags), lang),
+        filter("model", SiteText::AllModels, results().flat_map(models)),
+        filter("engine", SiteText::AllEngines, results().flat_map(engines)),
+        filter("tag", SiteText::AllTags, results().flat_map(tags)),
     ]
     .concat();
     let day = |id: &str, name: SiteText| {
@@ -128,7 +120,7 @@ pub fn index(entries: &[Entry], hosting: Hosting, lang: Lang) -> String {
     .map(|(class, head)| format!("<th class=\"{class}\">{head}</th>"))
     .concat();
     let rows = entries.iter().enumerate();
-    let mut rows = rows.map(|(at, entry)| row(at, entry, hosting, lang));
+    let mut rows = rows.map(|(at, entry)| row(at, entry, hosting));
     let first: String = rows.by_ref().take(FIRST_ROWS).collect();
     let rest: String = rows.collect();
     let rows = match entries {
@@ -142,8 +134,8 @@ pub fn index(entries: &[Entry], hosting: Hosting, lang: Lang) -> String {
     let body = format!(
         "<div class=\"top\"><h1>{title}</h1>{links}</div>\n\
          <div class=\"bar\"><input type=\"search\" id=\"search\" {search}>\
-         <select id=\"kind\" aria-label=\"{kind_name}\">{all_kinds}{kinds}</select>\
-         <select id=\"verdict\" aria-label=\"{verdict_name}\">{all_verdicts}{verdicts}</select>\
+         <select id=\"kind\">{all_kinds}{kinds}</select>\
+         <select id=\"verdict\">{all_verdicts}{verdicts}</select>\
          {filters}{days}\
          <span class=\"faint\" id=\"shown\"></span>\
          <button id=\"language\" type=\"button\">中文 / English</button>\
@@ -161,8 +153,6 @@ pub fn index(entries: &[Entry], hosting: Hosting, lang: Lang) -> String {
         search = attributes(SiteText::Search),
         all_kinds = option(SiteText::AllKinds, ""),
         all_verdicts = option(SiteText::AllVerdicts, ""),
-        kind_name = RunsText::Kind.text(lang),
-        verdict_name = RunsText::Verdict.text(lang),
         comparison = both(SiteText::Comparison),
         choose = both(SiteText::ChooseTwo),
         not_a_test = both(SiteText::NotATest),
@@ -177,20 +167,20 @@ pub fn index(entries: &[Entry], hosting: Hosting, lang: Lang) -> String {
             ),
         },
     );
-    let title = format!("{} · Inferometer", SiteText::Title.text(lang));
+    let title =
+        [Lang::En, Lang::Zh].map(|it| format!("{} · Inferometer", SiteText::Title.text(it)));
     document(&title, &body, lang)
 }
 
 /// A choice among what the results have; none where there is nothing to choose.
-fn filter(id: &str, all: SiteText, found: impl Iterator<Item = String>, lang: Lang) -> String {
+fn filter(id: &str, all: SiteText, found: impl Iterator<Item = String>) -> String {
     let found: BTreeSet<String> = found.collect();
     let choices: String = (found.iter())
         .map(|one| format!("<option>{}</option>", escaped(one)))
         .collect();
     let hidden = if found.is_empty() { " hidden" } else { "" };
     format!(
-        "<select id=\"{id}\" aria-label=\"{name}\"{hidden}>{all}{choices}</select>",
-        name = all.text(lang),
+        "<select id=\"{id}\"{hidden}>{all}{choices}</select>",
         all = option(all, ""),
     )
 }
@@ -207,28 +197,9 @@ fn links(hosting: Hosting) -> String {
     format!("<nav>{links}</nav>")
 }
 
-/// A page with a report as text, for a result that has no page of its own.
-pub fn plain_page(name: &str, report: &str, lang: Lang) -> String {
-    let back = SiteText::Back.text(lang);
-    let body = format!(
-        "<p><a href=\"../index.html\">{back}</a></p>\n<h1>{}</h1>\n<pre>{}</pre>\n",
-        shown(name),
-        escaped(report)
-    );
-    document(&clean(name), &body, lang)
-}
-
-/// A page that says why there is no other, in both languages, with the way to the index.
-pub fn said_page(text: &[String; 2], home: &str, lang: Lang) -> String {
-    let body = format!(
-        "<p><a href=\"{home}\">{}</a></p>\n<p>{}</p>\n",
-        both(SiteText::Back),
-        spans(text)
-    );
-    document("Inferometer", &body, lang)
-}
-
-fn document(title: &str, body: &str, lang: Lang) -> String {
+/// A page, called in both languages as one of them is shown.
+fn document(title: &[String; 2], body: &str, lang: Lang) -> String {
+    let [en, zh] = title.each_ref().map(|it| escaped(it));
     let html_lang = match lang {
         Lang::En => "en",
         Lang::Zh => "zh-CN",
@@ -238,12 +209,15 @@ fn document(title: &str, body: &str, lang: Lang) -> String {
          <meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'\">\n\
-         <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n{body}</body>\n</html>\n",
-        title = escaped(title),
+         <title data-en=\"{en}\" data-zh=\"{zh}\">{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n{body}</body>\n</html>\n",
+        title = match lang {
+            Lang::En => &en,
+            Lang::Zh => &zh,
+        },
     )
 }
 
-fn row(at: usize, Entry { page, result }: &Entry, hosting: Hosting, lang: Lang) -> String {
+fn row(at: usize, Entry { page, result }: &Entry, hosting: Hosting) -> String {
     let tags: String = tags(result)
         .iter()
         .map(|tag| format!("<span class=\"tag\">{}</span>", escaped(tag)))
@@ -291,13 +265,13 @@ fn row(at: usize, Entry { page, result }: &Entry, hosting: Hosting, lang: Lang) 
         label = label.unwrap_or_default(),
         when = shown(&result.when()),
         state = both(result.state.text()),
-        load = spans(&load) + &curve(&result.curve, result.what.curve().text(lang)),
+        load = spans(&load) + &curve(&result.curve, result.what.curve()),
         ttft = result.ttft_median().unwrap_or_default(),
     )
 }
 
 /// A small picture of the course of a result, in equal steps; nothing of fewer than three values.
-fn curve(values: &[f64], title: &str) -> String {
+fn curve(values: &[f64], title: SiteText) -> String {
     let most = values.iter().copied().fold(0.0, f64::max);
     // What is the same throughout is no course.
     if values.len() < 3 || values.iter().all(|it| *it == values[0]) || most <= 0.0 {
@@ -311,8 +285,9 @@ fn curve(values: &[f64], title: &str) -> String {
         })
         .collect();
     format!(
-        " <svg class=\"curve\" viewBox=\"0 0 72 20\" role=\"img\" aria-label=\"{title}\">\
-         <title>{title}</title><polyline points=\"{}\"/></svg>",
+        " <svg class=\"curve\" viewBox=\"0 0 72 20\" role=\"img\">\
+         <title {}></title><polyline points=\"{}\"/></svg>",
+        attributes(title),
         places.trim_end()
     )
 }
@@ -476,13 +451,13 @@ mod tests {
 
     #[test]
     fn a_ladder_has_a_small_curve_in_the_list_and_a_single_point_has_none() {
-        let drawn = curve(&[100.0, 400.0, 300.0], "tok/s");
+        let drawn = curve(&[100.0, 400.0, 300.0], SiteText::CurveOfLadder);
         assert!(
             drawn.contains("points=\"2.0,14.0 36.0,2.0 70.0,6.0\""),
             "{drawn}"
         );
-        assert_eq!(curve(&[400.0], "tok/s"), "");
-        assert_eq!(curve(&[0.0, 0.0, 0.0], "tok/s"), "");
+        assert_eq!(curve(&[400.0], SiteText::CurveOfLadder), "");
+        assert_eq!(curve(&[0.0, 0.0, 0.0], SiteText::CurveOfLadder), "");
     }
 
     fn entry(name: &str, taken: &mut HashSet<String>) -> Entry {
@@ -507,8 +482,10 @@ mod tests {
         assert_eq!(page.matches("</script>").count(), 2);
         assert!(!page.contains("<img"), "{page}");
         assert!(page.contains("&lt;script&gt;alert(1)"));
-        let plain = plain_page(evil, evil, Lang::Zh);
-        assert!(!plain.contains("<script") && !plain.contains("<img"));
+        let both = [evil, evil].map(str::to_owned);
+        let plain = plain_page(evil, &both, Some(&both), "../", Lang::Zh);
+        assert_eq!(plain.matches("<script").count(), 1, "our script");
+        assert!(!plain.contains("<img"), "{plain}");
     }
 
     #[test]

@@ -90,7 +90,10 @@
       button.addEventListener("click", take);
       return button;
     });
-    figure.querySelector("figcaption").append(...buttons);
+    const both = document.createElement("span");
+    both.className = "ways";
+    both.append(...buttons);
+    figure.querySelector("figcaption").append(both);
   }
 
   const draw = (id, { curves, labels, marks = [], dots = false, place, places }) => {
@@ -116,12 +119,23 @@
       make("text", { x: start - 6, y: y(share * most) + 4, "text-anchor": "end" }, tick(share * most)),
     ]);
     for (const [at, label] of marks) {
-      const anchor = x(at) + 7 * label.length > wide ? "end" : "start";
+      const long = [...label].reduce((sum, sign) => sum + (sign > "ÿ" ? 13 : 7), 4);
+      const anchor = x(at) + long > wide ? "end" : "start";
+      // Above the curves or below them, where there is more room.
+      const [from, to] = anchor === "end" ? [x(at) - long, x(at)] : [x(at), x(at) + long];
+      const beside = curves.flatMap((curve) => curve.filter((value, nth) => value !== null && x(nth) >= from - 8 && x(nth) <= to + 8).map(y));
+      const isLow = bottom - Math.max(...beside, top) >= Math.min(...beside, bottom) - top;
       parts.push(make("line", { x1: x(at), x2: x(at), y1: top, y2: bottom, class: "mark" }));
-      parts.push(make("text", { x: x(at) + (anchor === "end" ? -4 : 4), y: bottom - 5, "text-anchor": anchor, class: "mark" }, label));
+      parts.push(make("text", { x: x(at) + (anchor === "end" ? -4 : 4), y: isLow ? bottom - 5 : top + 10, "text-anchor": anchor, class: "mark" }, label));
     }
+    // One that has no room beside the last is left out.
+    let edge = -Infinity;
     for (const [at, label] of labels) {
-      const anchor = x(at) + 3.5 * label.length > wide ? "end" : "middle";
+      const half = 3.5 * label.length;
+      const anchor = x(at) + half > wide ? "end" : "middle";
+      const middle = anchor === "end" ? wide - 2 - half : x(at);
+      if (middle - half < edge) continue;
+      edge = middle + half + 4;
       parts.push(make("text", { x: anchor === "end" ? wide - 2 : x(at), y: 154, "text-anchor": anchor }, label));
     }
     curves.forEach((curve, nth) => {
@@ -233,6 +247,7 @@
     chart("ttft", of("ttft_p50_ms"), of("ttft_p99_ms"));
     const objective = shownAnyway.includes(ladder.objective) ? null : ladder.objective;
     chart("objective", objective === null ? [] : of("objective"));
+    const placed = ({ place, purpose }) => place === "–" ? say(data.default) : purpose ? `${say(data.purposes[purpose])} ${place}` : place;
     const cell = (kind, text, name = "") => {
       const element = document.createElement(kind);
       element.textContent = text;
@@ -255,7 +270,7 @@
     ]);
     const bad = (state) => ["invalid", "failed", "refused", "crashed", "timeout"].includes(state);
     const rows = ladder.steps.map((step) => row([
-      cell("td", step.place === "–" ? say(data.default) : step.place), ...figures.map(([, key, kind = ""]) => cell("td", number(step[key]), `number ${kind}`)),
+      cell("td", placed(step)), ...figures.map(([, key, kind = ""]) => cell("td", number(step[key]), `number ${kind}`)),
       cell("td", step.failed === null ? "–" : count(step.failed), step.failed > 0 ? "number invalid" : "number"),
       cell("td", say(data.states[step.state]), bad(step.state) ? "invalid" : ""),
       cell("td", step.why ?? step.doubts.join(" "), "aside"),

@@ -1,8 +1,10 @@
 //! The page of a measurement that goes on.
 
 use crate::{READER, both, clean, document, embedded, shown, texts};
+use inferometer_campaign::capacity::Purpose;
 use inferometer_message::{LiveText, ProgressText, SiteText, SweepText, VerdictText};
 use inferometer_page::html::ControlText;
+use inferometer_report::capacity::purpose_text;
 use inferometer_text::Lang;
 use serde_json::{Map, Value, json};
 
@@ -85,7 +87,7 @@ pub fn live_page(
             MayEnd::No => String::new(),
         },
     );
-    document(&clean(name), &body, lang)
+    document(&[clean(name), clean(name)], &body, lang)
 }
 
 fn charts(titles: &[(&str, LiveText)]) -> String {
@@ -124,6 +126,10 @@ fn data(run: &str, states: &[(&str, ProgressText)]) -> Value {
     let states: Map<String, Value> = (states.iter())
         .map(|(code, text)| ((*code).to_owned(), texts(*text)))
         .collect();
+    let purposes = [Purpose::Bracket, Purpose::Bisect, Purpose::Confirm];
+    let purposes: Map<String, Value> = (purposes.into_iter())
+        .map(|purpose| (purpose.to_string(), texts(purpose_text(purpose))))
+        .collect();
     json!({
         "run": run,
         "waiting": texts(LiveText::Waiting),
@@ -149,6 +155,7 @@ fn data(run: &str, states: &[(&str, ProgressText)]) -> Value {
         "failed": texts(SweepText::Failed),
         "notes": texts(LiveText::Notes),
         "states": states,
+        "purposes": purposes,
         "severities": {
             "note": texts(VerdictText::SeverityNote),
             "warn": texts(VerdictText::SeverityWarn),

@@ -3,9 +3,21 @@
 const reader = (changed) => {
   const root = document.documentElement;
   const dark = matchMedia("(prefers-color-scheme: dark)");
+  /** Texts that cannot hold two elements: titles, choices (the first names them all) and placeholders. */
+  const translate = () => {
+    for (const place of [document, document.getElementById("rest")?.content]) {
+      for (const element of place?.querySelectorAll("[data-en]") ?? []) {
+        const text = element.dataset[root.dataset.lang];
+        if (element instanceof HTMLInputElement) element.placeholder = element.ariaLabel = text;
+        else element.textContent = text;
+        if (element instanceof HTMLOptionElement && !element.value) element.parentElement.ariaLabel = text;
+      }
+    }
+  };
   const speak = (word) => {
     root.dataset.lang = word;
     root.lang = word === "zh" ? "zh-CN" : "en";
+    translate();
   };
   // What was chosen on one page holds for all of this site, where the browser keeps it.
   const kept = (name) => { try { return localStorage.getItem(`inferometer-${name}`); } catch { return null; } };
@@ -14,13 +26,14 @@ const reader = (changed) => {
   if (root.dataset.follow !== undefined) {
     const wanted = [kept("language"), ...navigator.languages.map((it) => it.slice(0, 2))];
     const known = wanted.find((it) => ["en", "zh"].includes(it));
-    if (known) speak(known);
+    if (known) root.dataset.lang = known;
   }
+  speak(root.dataset.lang);
   if (["dark", "light"].includes(kept("theme"))) root.dataset.theme = kept("theme");
   document.getElementById("language").addEventListener("click", () => {
     speak(root.dataset.lang === "zh" ? "en" : "zh");
     keep("language", root.dataset.lang);
-    changed();
+    changed?.();
   });
   document.getElementById("theme").addEventListener("click", () => {
     const now = root.dataset.theme ?? (dark.matches ? "dark" : "light");

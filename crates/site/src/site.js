@@ -8,15 +8,6 @@
   const data = JSON.parse(byId("data").textContent);
   const language = () => root.dataset.lang;
 
-  /** Texts that cannot hold two elements: options and placeholders. */
-  const translate = () => {
-    for (const element of document.querySelectorAll("[data-en]")) {
-      const text = element.dataset[language()];
-      if (element instanceof HTMLInputElement) element.placeholder = text;
-      else element.textContent = text;
-    }
-  };
-
   /** What a list can be narrowed by, beside words; entries have the same names. */
   const choices = ["kind", "verdict", "model", "engine", "tag"];
   const days = ["from", "until"];
@@ -134,11 +125,9 @@
     filter();
   });
   reader(() => {
-    translate();
     filter();
     compare();
   });
-  translate();
   filter();
   compare();
   // A list that grows is read again, unless somebody is choosing.

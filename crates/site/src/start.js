@@ -26,14 +26,13 @@
 
   const show = () => {
     for (const form of forms) form.hidden = form !== chosen();
-    for (const element of document.querySelectorAll("[data-en]")) element.textContent = element.dataset[root.dataset.lang];
     byId("line").textContent = ["inferometer", ...words()].map(quoted).join(" ");
   };
 
   const start = async () => {
     byId("start").disabled = true;
     byId("said").textContent = "";
-    const asked = `api/start?words=${encodeURIComponent(JSON.stringify(words()))}`;
+    const asked = `api/start?lang=${root.dataset.lang}&words=${encodeURIComponent(JSON.stringify(words()))}`;
     try {
       const answer = await fetch(asked, { method: "POST", headers: { "X-Inferometer": "1" } });
       if (answer.ok) location.href = `runs/${encodeURIComponent((await answer.json()).id)}`;

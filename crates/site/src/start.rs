@@ -42,8 +42,8 @@ pub fn start_page(forms: &[Form], lang: Lang) -> String {
         )
     });
     let body = format!(
-        "<p><a href=\"./\">{back}</a></p>\n<h1>{title}</h1>\n\
-         <div class=\"bar\"><select id=\"command\" aria-label=\"command\">{choices}</select>\
+        "<p><a href=\"./\">{back}</a></p>\n<h1 id=\"title\">{title}</h1>\n\
+         <div class=\"bar\"><select id=\"command\" aria-labelledby=\"title\">{choices}</select>\
          <button id=\"language\" type=\"button\">中文 / English</button>\
          <button id=\"theme\" type=\"button\">{theme}</button></div>\n{forms}\
          <h2>{line}</h2>\n<pre id=\"line\" tabindex=\"0\"></pre>\n\
@@ -65,7 +65,8 @@ pub fn start_page(forms: &[Form], lang: Lang) -> String {
             "away": texts(StartText::Away),
         })),
     );
-    document(StartText::Title.text(lang), &body, lang)
+    let title = [Lang::En, Lang::Zh].map(|it| StartText::Title.text(it).to_owned());
+    document(&title, &body, lang)
 }
 
 fn form_of(form: &Form) -> String {

@@ -4,10 +4,12 @@ use super::Said;
 use inferometer_core::doubt::Severity;
 use inferometer_core::record::Stage;
 use inferometer_core::summary::{ObjectiveResult, StatedDoubt};
-use inferometer_message::{LiveText, ProgressText, SweepText, TerminalText};
+use inferometer_message::{
+    CapacityText, LiveText, ProgressText, SweepText, TerminalText, VerdictText,
+};
 use inferometer_page::number::{self, clock};
 use inferometer_page::text::{pad_left, pad_right, shorten, width, wrap};
-use inferometer_runner::now::{Ladder, Now, RunNow, Step, StepState};
+use inferometer_runner::now::{Ladder, Now, Purpose, RunNow, Step, StepState};
 use inferometer_text::Lang;
 use inferometer_text::hostile::printable;
 use ratatui_core::buffer::Buffer;
@@ -283,7 +285,11 @@ impl Screen<'_> {
         if doubts.is_empty() {
             lines.push(Line::raw(LiveText::NoDoubts.text(self.lang)));
         }
-        lines.extend(doubts.iter().flat_map(|doubt| doubt_lines(doubt, columns)));
+        lines.extend(
+            doubts
+                .iter()
+                .flat_map(|doubt| doubt_lines(doubt, columns, self.lang)),
+        );
         lines
     }
 
@@ -329,7 +335,12 @@ impl Screen<'_> {
             let cells = cells(step, ladder.objective.is_some());
             let note = step.why.clone().unwrap_or_else(|| step.doubts.join(" "));
             let state = state_text(step.state).text(lang);
-            Line::styled(row(&step.place, &cells, state, &note), tone(step.state))
+            let place = match step.purpose {
+                Some(purpose) => format!("{} {}", purpose_text(purpose).text(lang), step.place),
+                None if step.place == "–" => ProgressText::Default.text(lang).to_owned(),
+                None => step.place.clone(),
+            };
+            Line::styled(row(&place, &cells, state, &note), tone(step.state))
         }));
         lines
     }
@@ -396,15 +407,23 @@ fn cells(step: &Step, is_study: bool) -> Vec<String> {
     ]
 }
 
-fn doubt_lines(doubt: &StatedDoubt, columns: usize) -> Vec<Line<'static>> {
-    let style = match doubt.severity {
-        Severity::Invalid => Style::new().fg(Color::Red),
-        Severity::Warn => Style::new().fg(Color::Yellow),
-        Severity::Note => Style::new(),
+fn purpose_text(purpose: Purpose) -> CapacityText {
+    match purpose {
+        Purpose::Bracket => CapacityText::Bracket,
+        Purpose::Bisect => CapacityText::Bisect,
+        Purpose::Confirm => CapacityText::Confirm,
+    }
+}
+
+fn doubt_lines(doubt: &StatedDoubt, columns: usize, lang: Lang) -> Vec<Line<'static>> {
+    let (severity, style) = match doubt.severity {
+        Severity::Invalid => (VerdictText::SeverityInvalid, Style::new().fg(Color::Red)),
+        Severity::Warn => (VerdictText::SeverityWarn, Style::new().fg(Color::Yellow)),
+        Severity::Note => (VerdictText::SeverityNote, Style::new()),
     };
     let text = printable(&format!("{} → {}", doubt.text, doubt.remedy), LONGEST);
     let mut lines = wrap(
-        &format!("{} {}: {text}", doubt.severity, doubt.code),
+        &format!("{} {}: {text}", severity.text(lang), doubt.code),
         columns,
     );
     if lines.len() > DOUBT_LINES {

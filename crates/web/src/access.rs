@@ -27,7 +27,8 @@ impl Access {
             Access::Loopback if is_local(request.header("host")) => None,
             Access::Loopback => Some(Answer::text(
                 Status::Forbidden,
-                "open it as http://127.0.0.1 or http://localhost; other names need a token",
+                "open it as http://127.0.0.1 or http://localhost; other names need a token\n\
+                 请以 http://127.0.0.1 或 http://localhost 打开；其他主机名需要令牌",
             )),
             Access::Token(token) => {
                 let bearer = request.header("authorization");
@@ -40,7 +41,8 @@ impl Access {
                 if given.is_some_and(|given| same(given, token)) {
                     return Some(entered(request, token));
                 }
-                let text = "a token is needed: open the address with ?token=…, or send Authorization: Bearer …";
+                let text = "a token is needed: open the address with ?token=…, or send Authorization: Bearer …\n\
+                            需要令牌：请打开带 ?token=… 的地址，或发送 Authorization: Bearer …";
                 Some(Answer::text(Status::Unauthorized, text))
             }
         }

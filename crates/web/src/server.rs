@@ -148,6 +148,7 @@ fn answered(request: &Request, handler: &Handler) -> Answer {
 mod tests {
     use super::*;
     use std::io::{Read, Write};
+    use std::sync::mpsc;
 
     fn started(handler: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> ServerHandle {
         let server = Server::bind("127.0.0.1:0", Access::Loopback).unwrap();
@@ -183,6 +184,33 @@ mod tests {
         );
         assert!(asked(&handle, "nonsense\r\n\r\n").starts_with("HTTP/1.1 400"));
         assert!(asked(&handle, HEAD).ends_with("{}"));
+    }
+
+    #[test]
+    fn a_browser_that_stops_reading_is_left_and_others_are_answered() {
+        struct Told(mpsc::Sender<()>);
+        impl Drop for Told {
+            fn drop(&mut self) {
+                let _ = self.0.send(());
+            }
+        }
+        let (left, heard) = mpsc::channel();
+        let handle = started(move |request| {
+            if request.path != ["events"] {
+                return Answer::text(Status::Ok, "fine");
+            }
+            let told = Told(left.clone());
+            Answer::events(Box::new(move || {
+                let _ = &told;
+                Some("x".repeat(1 << 20))
+            }))
+        });
+        let mut deaf = TcpStream::connect(handle.address()).unwrap();
+        let head = HEAD.replace("/a", "/events");
+        deaf.write_all(head.as_bytes()).unwrap();
+        assert!(asked(&handle, HEAD).ends_with("fine\n"));
+        heard.recv_timeout(12 * PATIENCE).expect("it is left");
+        drop(deaf);
     }
 
     #[test]

@@ -4,6 +4,10 @@
 //! same `{name}`s that the source has. What is not there stays English.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use inferometer_text::hostile::printable;
+
+/// Longest text that is shown on a page.
+const MOST_CHARS: usize = 2_000;
 
 const TEXTS: &str = include_str!("../../data/errors.zh.toml");
 
@@ -26,6 +30,12 @@ pub fn with_causes(error: &anyhow::Error) -> String {
         }
     }
     parts.join("：")
+}
+
+/// An error and its causes in English and in Chinese, short enough for a page.
+pub fn in_both(error: &anyhow::Error) -> [String; 2] {
+    let english = inferometer_runner::with_causes(error.as_ref());
+    [english, with_causes(error)].map(|text| printable(&text, MOST_CHARS))
 }
 
 /// The same text in Chinese if it is known, parts of it included; else as it is.

@@ -12,7 +12,6 @@ pub use follow::follow;
 
 use crate::exit::Exit;
 use crate::options::{RUNS, lang};
-use crate::output::language;
 use crate::stores::bring;
 use anyhow::{Context, bail};
 use home::{Home, Served};
@@ -77,8 +76,7 @@ pub fn run(arguments: &ServeArguments, program: clap::Command) -> anyhow::Result
     let server = Server::bind(address, access).with_context(|| {
         format!("cannot listen on {address}; choose another port with --listen")
     })?;
-    let starter = (arguments.allow_run)
-        .then(|| Starter::new(program, folders[0].path.clone(), language(arguments.lang)));
+    let starter = (arguments.allow_run).then(|| Starter::new(program, folders[0].path.clone()));
     let stores: Vec<Location> = folders.iter().filter_map(|it| it.store.clone()).collect();
     if !stores.is_empty() {
         let look = std::thread::Builder::new().spawn(move || look_again(&stores));
@@ -185,7 +183,10 @@ fn answer(home: &Home, request: &Request) -> Answer {
     if request.method == Method::Post {
         return match path[..] {
             ["api", "runs", id, "end"] if home.end(id) => Answer::json("{}".to_owned()),
-            ["api", "start"] => home.start(request.query.get("words").map(String::as_str)),
+            ["api", "start"] => {
+                let [words, lang] = ["words", "lang"].map(|name| request.query.get(name));
+                home.start(words.map(String::as_str), lang.map(String::as_str))
+            }
             _ => Answer::text(Status::MethodNotAllowed, "there is nothing to send here"),
         };
     }

@@ -1,5 +1,6 @@
 //! `inferometer report DIR… -o SITE`: a static index of many results, with a page for each.
 
+use crate::chinese::errors::in_both;
 use crate::command::runs::{known, name};
 use crate::command::{capacity, compare, import, sweep, tune};
 use crate::exit::Exit;
@@ -12,7 +13,6 @@ use inferometer_page::text::{TextStyle, render};
 use inferometer_report::run::{Detail, RunReport};
 use inferometer_runner::measure::ReadFor;
 use inferometer_runner::sweep::read as read_sweep;
-use inferometer_runner::with_causes;
 use inferometer_site::{Entry, Hosting, index, page_name, plain_page};
 use inferometer_store::run_dir::RunDir;
 use inferometer_store::stored::{Kind, Stored, list};
@@ -130,16 +130,12 @@ fn page(stored: &Stored, lang: Lang) -> anyhow::Result<String> {
 /// A page that is made from what is stored: what a stranger put into a folder as its page may hold
 /// anything.
 pub fn made_page(stored: &Stored, lang: Lang) -> String {
-    let plain = |report: String| plain_page(&name(stored), &report, lang);
     let path = &stored.path;
     let page = match stored.kind {
         // Without its records the numbers are left, and what is wrong with the records is said.
         Kind::Run => run_page(path, lang).or_else(|error| {
-            let numbers = run_text(path, lang)?;
-            Ok(plain(format!(
-                "{}\n\n{numbers}",
-                with_causes(error.as_ref())
-            )))
+            let numbers = [run_text(path, Lang::En)?, run_text(path, Lang::Zh)?];
+            Ok(plain(stored, &error, Some(&numbers), lang))
         }),
         Kind::Sweep => sweep_page(path, lang),
         Kind::Capacity => capacity_page(path, lang),
@@ -148,7 +144,16 @@ pub fn made_page(stored: &Stored, lang: Lang) -> String {
         Kind::Comparison => compare::kept_page(path, lang),
     };
     // A result that cannot be read still has its place in the index, and says why.
-    page.unwrap_or_else(|error| plain(with_causes(error.as_ref())))
+    page.unwrap_or_else(|error| plain(stored, &error, None, lang))
+}
+
+fn plain(
+    stored: &Stored,
+    why: &anyhow::Error,
+    numbers: Option<&[String; 2]>,
+    lang: Lang,
+) -> String {
+    plain_page(&name(stored), &in_both(why), numbers, "../index.html", lang)
 }
 
 fn write(file: &Path, text: &str) -> anyhow::Result<()> {

@@ -192,6 +192,56 @@ impl BrowserPage {
         result["result"]["value"].clone()
     }
 
+    /// Presses a key: Tab, Enter or Space.
+    pub fn press(&mut self, key: &str) {
+        let (number, text) = match key {
+            "Tab" => (9, ""),
+            "Enter" => (13, "\r"),
+            _ => (32, " "),
+        };
+        let name = if key == "Space" { " " } else { key };
+        let event = |kind: &str| json!({"type": kind, "key": name, "code": key, "text": text, "windowsVirtualKeyCode": number});
+        self.call("Input.dispatchKeyEvent", event("keyDown"));
+        self.call("Input.dispatchKeyEvent", event("keyUp"));
+    }
+
+    /// Presses Tab until an expression is true.
+    #[track_caller]
+    pub fn tab_to(&mut self, expression: &str) {
+        for _ in 0..200 {
+            self.press("Tab");
+            if self.value(expression) == true {
+                return;
+            }
+        }
+        panic!("no key leads to {expression}");
+    }
+
+    /// What can be used or seen and has no name for those who hear the page.
+    pub fn unnamed(&mut self) -> Vec<Value> {
+        const NAMED: [&str; 9] = [
+            "button",
+            "link",
+            "checkbox",
+            "combobox",
+            "searchbox",
+            "textbox",
+            "Date",
+            "img",
+            "image",
+        ];
+        let tree = self.call("Accessibility.getFullAXTree", json!({}));
+        let nodes = tree["nodes"].as_array().unwrap().iter();
+        let lacks_name = |node: &&Value| {
+            node["ignored"] == false
+                && NAMED.iter().any(|role| node["role"]["value"] == *role)
+                && node["name"]["value"]
+                    .as_str()
+                    .is_none_or(|it| it.trim().is_empty())
+        };
+        nodes.filter(lacks_name).cloned().collect()
+    }
+
     /// Waits until an expression is true on the page; what it asks for need not be there yet.
     #[track_caller]
     pub fn until(&mut self, expression: &str) {

@@ -191,6 +191,10 @@ fn a_killed_run_has_its_page_what_a_link_leads_to_is_not_shown_and_a_folder_may_
         assert!(answer.starts_with("HTTP/1.1 404"), "{answer}");
         assert!(answer.contains("href=\"./\""), "{answer}");
     }
+    let missing = served.get("/compare?ids=killed,nothing");
+    for language in ["nothing is not stored here", "这里没有结果 nothing"] {
+        assert!(missing.contains(language), "{missing}");
+    }
     let new = serve(&Place::new(), &[]).get("/");
     assert!(new.contains("No results here yet"), "{new}");
     std::fs::rename(place.path("kept"), place.path("away")).unwrap();
@@ -517,6 +521,11 @@ fn others_need_the_token_and_bad_input_is_told_in_one_line() {
         );
         assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
     }
+    // A page whose port is taken costs no measurement: none begins.
+    let taken = format!("--live={}", served.address);
+    let live = ["run", "--quiet", "--lang", "en", "--out", "none", &taken];
+    place.run(&live).assert_refused(&["choose another port"]);
+    assert!(!place.path("none/scenario.toml").exists());
 }
 
 /// A word of an address.
@@ -547,6 +556,10 @@ fn measurements_are_started_from_a_page_only_where_that_is_allowed() {
     assert!(form.contains("--concurrency") && !form.contains("--api-key-file"));
     let other_site = ask(&open, &fine, "");
     assert!(other_site.starts_with("HTTP/1.1 403"), "{other_site}");
+    let in_chinese = encoded("[\"tune\"]");
+    let in_chinese = format!("/api/start?lang=zh&words={in_chinese}");
+    let in_chinese = open.ask("POST", &in_chinese, OWN);
+    assert!(in_chinese.contains("页面只能启动 run"), "{in_chinese}");
     for (words, expected) in [
         (&["run", "--check=command:true"][..], "not for pages"),
         (&["run", "--", "touch", "hurt"], "not for pages"),

@@ -48,6 +48,50 @@ fn results_are_found_ticked_and_compared() {
 }
 
 #[test]
+fn everything_has_a_name_is_reached_by_keys_and_every_chart_can_be_taken_along() {
+    let Some(browser) = Browser::start() else {
+        return;
+    };
+    let place = Place::new();
+    for (name, seed) in [("kept/a", "1"), ("kept/b", "2")] {
+        run(&place, name, seed);
+    }
+    let served = serve(&place, &["kept", "--allow-run"]);
+    let home = format!("http://{}/", served.address);
+    let mut page = browser.page(1200);
+    for (path, has_charts) in [
+        ("", false),
+        ("new", false),
+        ("runs/nothing", false),
+        ("runs/a", true),
+        ("compare?ids=a,b", true),
+        ("history", true),
+    ] {
+        page.go(&format!("{home}{path}"));
+        if has_charts {
+            page.until("Number(document.documentElement.dataset.charts) > 0");
+            let taken = "[...document.querySelectorAll('[data-panel]')].every((plot) => \
+                         plot.parentElement.querySelectorAll('[data-take]').length === 2)";
+            assert_eq!(page.value(taken), true, "{path}");
+        }
+        let unnamed = page.unnamed();
+        assert!(unnamed.is_empty(), "{path}: {unnamed:#?}");
+    }
+    // Two are ticked and compared without a mouse.
+    page.go(&home);
+    for _ in 0..2 {
+        page.tab_to(
+            "document.activeElement.type === 'checkbox' && !document.activeElement.checked",
+        );
+        page.press("Space");
+        page.until("document.activeElement.checked");
+    }
+    page.tab_to("document.activeElement.closest('#test') !== null");
+    page.press("Enter");
+    page.until("location.pathname === '/compare' && document.readyState === 'complete'");
+}
+
+#[test]
 fn a_long_list_is_shown_in_pieces_and_searched_whole_and_the_first_ticked_is_the_baseline() {
     let Some(browser) = Browser::start() else {
         return;
@@ -139,6 +183,39 @@ fn a_run_is_followed_to_its_end_also_by_a_server_that_came_back() {
     page.until("document.getElementById('state') === null && document.readyState === 'complete'");
     page.until("document.querySelectorAll('canvas, svg').length > 0");
     is_sound(&mut page);
+}
+
+#[test]
+fn whoever_reads_chinese_does_so_on_every_page() {
+    let Some(browser) = Browser::start() else {
+        return;
+    };
+    let place = Place::new();
+    run(&place, "kept/a", "1");
+    // Nobody chose a language, so that readers have their own.
+    let options = ["serve", "--listen", "127.0.0.1:0", "kept", "--allow-run"];
+    let served = started(&place, &options);
+    let home = format!("http://{}/", served.address);
+    let mut page = browser.page(1200);
+    page.go(&home);
+    page.value("localStorage.setItem('inferometer-language', 'zh')");
+    for (path, title, text) in [
+        ("", "测试结果 · Inferometer", "全部结论"),
+        ("new", "新测量", "等价的命令行"),
+        ("history", "历史", "全部结果"),
+        ("runs/nothing", "Inferometer", "没有这个结果或页面"),
+        ("compare?ids=a,b", "Inferometer", "这里没有结果 b"),
+    ] {
+        page.go(&format!("{home}{path}"));
+        page.until(&format!("document.title === {title:?}"));
+        let shows = format!("document.body.innerText.includes({text:?})");
+        assert_eq!(page.value(&shows), true, "{path}");
+        let english = "document.body.innerText.includes('all results')";
+        assert_eq!(page.value(english), false, "{path}");
+    }
+    // Choices have names.
+    page.go(&home);
+    page.until("document.getElementById('kind').ariaLabel === '全部类型'");
 }
 
 #[test]

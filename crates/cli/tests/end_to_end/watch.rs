@@ -58,6 +58,34 @@ fn probes_are_kept_and_a_server_that_goes_is_told_once() {
 }
 
 #[test]
+fn a_webhook_that_hangs_is_given_up_and_told() {
+    let place = Place::new();
+    let asked = Arc::new(Mutex::new(0));
+    let hook = {
+        let asked = Arc::clone(&asked);
+        // It reads the whole time, and never answers.
+        Crooked::start(move |mut stream| {
+            *asked.lock().unwrap() += 1;
+            let _ = std::io::copy(&mut stream, &mut std::io::sink());
+        })
+    };
+    let watch = ["watch", "http://127.0.0.1:9", "--exit-on-alert"];
+    let mut command = place.command([&watch[..], &SHORT[..]].concat());
+    command
+        .env("HOOK", hook.url() + "/secret-hook")
+        .args(["--webhook-env", "HOOK", "--lang", "en"])
+        .args(["--connect-timeout", "1s", "--out", "probes"]);
+    let ended = crate::support::Started::new(command).wait();
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert_eq!(*asked.lock().unwrap(), 1);
+    assert!(ended.stderr.contains("AWAY: "), "{}", ended.stderr);
+    assert!(ended.stderr.contains("webhook"), "{}", ended.stderr);
+    assert!(!ended.stderr.contains("secret-hook"), "{}", ended.stderr);
+    let kept = std::fs::read_to_string(place.path("probes/alerts.jsonl")).unwrap();
+    assert_eq!(kept.lines().count(), 1, "{kept}");
+}
+
+#[test]
 fn a_watch_that_would_load_the_server_is_refused() {
     let place = Place::new();
     for (options, remedy) in [

@@ -281,7 +281,7 @@
     const taken = new Set();
     // The height of a label that ends or begins at a line: the first that is free of data, else the freest.
     const heightFor = (at, toLeft, text) => {
-      const line = across(at), long = [...text].reduce((sum, sign) => sum + (sign > 'ÿ' ? 12 : 7), 6) / Math.max(width - 70, 100);
+      const line = across(at), long = [...text].reduce((sum, sign) => sum + (sign > 'ÿ' ? 12 : 7), 18) / Math.max(width - 70, 100);
       const [from, to] = toLeft ? [line - long, line] : [line, line + long];
       const covers = (slot) => data.filter(([x, y]) => {
         const bottom = 0.08 + 0.13 * slot;
@@ -462,6 +462,8 @@
 
   // What a screen reader says of a chart and of its buttons.
   const nameTakes = () => {
+    // A chart is one picture, whatever it is drawn with; the library measures its words elsewhere.
+    for (const part of document.querySelectorAll('.plot svg, #js-plotly-tester')) part.ariaHidden = 'true';
     for (const panel of document.querySelectorAll('.panel')) {
       const words = (element) => element?.innerText.trim();
       const name = [words(panel.closest('.figure')?.querySelector('h2')), words(panel.querySelector('h3'))].filter(Boolean).join(': ');

@@ -48,6 +48,28 @@ fn of_everything() -> Page {
     })
 }
 
+#[test]
+fn a_figure_of_a_section_stands_below_it_and_the_others_together() {
+    let mut page = of_everything();
+    for edition in &mut page.editions {
+        let own = Figure {
+            section: Some("Rest".to_owned()),
+            id: "own".to_owned(),
+            ..one_figure()
+        };
+        edition.figures.insert(0, own);
+    }
+    let html = skeleton(&page);
+    let place = |text: &str| html.find(text).unwrap();
+    let common = format!("id=\"{}\"", one_figure().id);
+    assert!(place(&common) < place(">Result<"), "{html}");
+    assert!(place(">Rest<") < place("id=\"own\""), "{html}");
+    // Its number is that of its drawing, wherever it stands.
+    let own = &html[place("id=\"own\"")..];
+    assert!(own.contains("data-figure=\"0\""), "{html}");
+    assert_eq!(html.matches("id=\"no-charts\"").count(), 1);
+}
+
 fn one_table() -> Table {
     Table {
         columns: vec![Column::left(""), Column::right("p99")],

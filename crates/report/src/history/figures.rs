@@ -18,7 +18,8 @@ const HOUR_NS: f64 = 3.6e12;
 const MOST_DATES: f64 = 7.0;
 const DAY_HOURS: f64 = 24.0;
 
-/// One figure for each timeline with several runs: a panel for each metric over one time axis.
+/// One figure for each timeline with several runs, below what is said of it: a panel for each metric
+/// over one time axis.
 pub fn figures(history: &History, lang: Lang) -> Vec<Figure> {
     let several = history.timelines.len() > 1;
     let (told, _) = told_and_short(history);
@@ -38,6 +39,7 @@ pub fn figures(history: &History, lang: Lang) -> Vec<Figure> {
             let panels = timeline.metrics.iter();
             Figure {
                 arrangement: Arrangement::Stack,
+                section: Some(name(timeline)),
                 ..Figure::new(
                     id,
                     title,

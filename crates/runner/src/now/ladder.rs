@@ -4,6 +4,7 @@ use super::run::RunNow;
 use crate::error::{Context as _, RunnerError};
 use crate::sweep::LOAD_AXES;
 use crate::{capacity, sweep, tune};
+use inferometer_campaign::capacity::Purpose;
 use inferometer_campaign::capacity::stored::{MadeProbe, ProbeVerdict, SearchLine};
 use inferometer_campaign::study::Study;
 use inferometer_campaign::trial::{Origin, State, Trial};
@@ -68,6 +69,8 @@ fn seconds_since(then: i128) -> f64 {
 pub struct Step {
     /// Where it stands: the values of the axes, the load, the flags.
     pub place: String,
+    /// Why a search probed there.
+    pub purpose: Option<Purpose>,
     pub load: Option<f64>,
     pub state: StepState,
     /// Why it is so, where that is told.
@@ -226,7 +229,8 @@ fn probe_of(folder: &Path, MadeProbe { shown, .. }: &MadeProbe) -> Step {
     let run = below(folder, &shown.directory).and_then(|path| RunDir::open(path).ok());
     let summary = run.and_then(|run| run.summary().ok());
     Step {
-        place: format!("{} {}", shown.purpose, capacity::short(shown.level)),
+        place: capacity::short(shown.level),
+        purpose: Some(shown.purpose),
         load: Some(shown.level),
         state: match shown.verdict {
             ProbeVerdict::Met => StepState::Met,

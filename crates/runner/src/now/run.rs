@@ -65,7 +65,7 @@ pub struct RunNow {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct About {
     pub is_simulated: bool,
-    /// Engine, addresses, model and load, as far as they are known.
+    /// Engine, addresses, model, load and the flags that a study tries, as far as they are known.
     pub facts: Vec<String>,
 }
 
@@ -76,8 +76,17 @@ impl About {
         let address = server.endpoints.iter().cloned();
         // That of the simulated engine says nothing to anybody.
         let who = (environment.engine_name().into_iter().chain(address)).filter(|_| !is_simulated);
-        let load = Point::of_load(&scenario.load).to_string();
-        let facts = who.chain([server.model.clone(), load]);
+        let mut load = Point::of_load(&scenario.load);
+        // A search chooses rates of more digits than anybody reads.
+        for value in load.0.values_mut() {
+            if let Some(long) = value.as_f64().filter(|it| it.fract() != 0.0) {
+                *value = ((long * 100.0).round() / 100.0).into();
+            }
+        }
+        let load = load.to_string();
+        let chosen = environment.engine.iter().flat_map(|it| &it.flags);
+        let chosen = chosen.map(|(flag, value)| format!("{flag}={value}"));
+        let facts = who.chain([server.model.clone(), load]).chain(chosen);
         About {
             is_simulated,
             facts: facts.filter(|it| !it.is_empty()).collect(),

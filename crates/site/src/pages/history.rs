@@ -11,7 +11,7 @@ use serde_json::json;
 /// The page of a history, which opens in a language.
 pub fn compose_page(history: &History, lang: Lang) -> Page {
     page(lang, json!({"history": history}), |lang| Edition {
-        above: 1,
+        above: 0,
         glossary: super::glossary(lang),
         lang,
         title: title(None, PageText::History, lang),

@@ -5,6 +5,7 @@ use super::index::{Index, keep};
 use super::live;
 use super::scrape::Scrape;
 use super::start::{Started, Starter};
+use crate::chinese::errors::in_both;
 use crate::command::{compare, history, runs, site};
 use crate::language::language;
 use crate::session::cache_folder;
@@ -187,18 +188,25 @@ impl Home {
         self.ending(id).map(|end| end()).is_some()
     }
 
-    /// Starts what the words of a command line ask for, as a JSON array.
-    pub fn start(&self, words: Option<&str>) -> Answer {
+    /// Starts what the words of a command line ask for, as a JSON array; whoever asks is told of
+    /// it in a language.
+    pub fn start(&self, words: Option<&str>, lang: Option<&str>) -> Answer {
         let Some(starter) = &self.starter else {
             let text = "measurements are started here with `inferometer serve --allow-run` only";
             return Answer::text(Status::Forbidden, text);
         };
         let words = words.and_then(|words| serde_json::from_str::<Vec<String>>(words).ok());
-        match starter.start(&words.unwrap_or_default()) {
+        let lang = lang.and_then(|lang| lang.parse().ok());
+        let lang = lang.unwrap_or(self.lang);
+        match starter.start(&words.unwrap_or_default(), lang) {
             Ok(id) => Answer::json(serde_json::json!({"id": id}).to_string()),
             Err(error) => {
-                let text = inferometer_runner::with_causes(error.as_ref());
-                Answer::text(Status::BadRequest, &printable(&text, 2_000))
+                let [english, chinese] = in_both(&error);
+                let text = match lang {
+                    Lang::En => english,
+                    Lang::Zh => chinese,
+                };
+                Answer::text(Status::BadRequest, &text)
             }
         }
     }
@@ -358,8 +366,9 @@ impl Home {
             None => match started.map(|started| started.said()) {
                 Some(None) => Some(page(id)),
                 Some(Some(said)) => {
-                    let text = format!("{}\n{said}", StartText::Failed.text(self.lang));
-                    Some(plain_page(id, &text, self.lang))
+                    let failed = |lang| format!("{}\n{said}", StartText::Failed.text(lang));
+                    let text = [Lang::En, Lang::Zh].map(failed);
+                    Some(plain_page(id, &text, None, "../", self.lang))
                 }
                 None => self.own(id).map(|own| page(&own.name)),
             },
@@ -385,11 +394,7 @@ impl Home {
     pub fn or_said(&self, page: anyhow::Result<String>, none: Status) -> Answer {
         match page {
             Ok(page) => Answer::page(&self.for_reader(beside(page, "./"))),
-            Err(error) => {
-                let text = inferometer_runner::with_causes(error.as_ref());
-                let text = printable(&text, 2_000);
-                self.said(none, &[text.clone(), text], "./")
-            }
+            Err(error) => self.said(none, &in_both(&error), "./"),
         }
     }
 

@@ -1,6 +1,7 @@
 //! `--allow-run`: measurements that a page starts. Its form is made from the options of the
 //! command line; what it asks for is a process of this program, followed like any other.
 
+use crate::chinese::errors::of_command_line;
 use crate::chinese::help::laid_over;
 use crate::folder::{folder_name, free_folder};
 use anyhow::{Context as _, bail};
@@ -40,7 +41,6 @@ const MOST_SAID: usize = 2_000;
 pub struct Starter {
     program: Command,
     folder: PathBuf,
-    lang: Lang,
     started: Mutex<Vec<Arc<Started>>>,
 }
 
@@ -86,12 +86,11 @@ impl Started {
 }
 
 impl Starter {
-    pub fn new(mut program: Command, folder: PathBuf, lang: Lang) -> Self {
+    pub fn new(mut program: Command, folder: PathBuf) -> Self {
         program.build();
         Starter {
             program,
             folder,
-            lang,
             started: Mutex::default(),
         }
     }
@@ -126,9 +125,10 @@ impl Starter {
         COMMANDS.iter().filter_map(form).collect()
     }
 
-    /// Starts what the words of a command line ask for; the name of its folder.
-    pub fn start(&self, words: &[String]) -> anyhow::Result<String> {
-        let label = self.check(words)?;
+    /// Starts what the words of a command line ask for, which tells of itself in a language; the
+    /// name of its folder.
+    pub fn start(&self, words: &[String], lang: Lang) -> anyhow::Result<String> {
+        let label = self.check(words, lang)?;
         let mut started = self.lock();
         if let Some(other) = started.iter().find(|it| it.is_running()) {
             bail!(
@@ -140,11 +140,7 @@ impl Starter {
         let name = format!("{}-{label}", host::folder_time());
         let out = free_folder(&name, &self.folder);
         let program = std::env::current_exe().context("cannot find this program's own file")?;
-        let own = [
-            "--quiet".into(),
-            "--lang".into(),
-            self.lang.to_string().into(),
-        ];
+        let own = ["--quiet".into(), "--lang".into(), lang.to_string().into()];
         // Before what the page gave, so that nothing of that can change their meaning.
         let child = std::process::Command::new(program)
             .arg(&words[0])
@@ -172,7 +168,7 @@ impl Starter {
     }
 
     /// Refuses what no page may ask for, and what the command line would refuse; the label.
-    fn check(&self, words: &[String]) -> anyhow::Result<Option<String>> {
+    fn check(&self, words: &[String], lang: Lang) -> anyhow::Result<Option<String>> {
         let Some(name) = words.first().filter(|it| COMMANDS.contains(&it.as_str())) else {
             bail!("a page may start {}", COMMANDS.join(", "));
         };
@@ -183,7 +179,13 @@ impl Starter {
         let all = std::iter::once("inferometer").chain(words.iter().map(String::as_str));
         let matches = match self.program.clone().try_get_matches_from(all) {
             Ok(matches) => matches,
-            Err(error) => bail!("{}", crate::said(&error.render().to_string())),
+            Err(error) => {
+                let chinese = of_command_line(&error).filter(|_| lang == Lang::Zh);
+                bail!(
+                    "{}",
+                    chinese.unwrap_or_else(|| crate::said(&error.render().to_string()))
+                )
+            }
         };
         let (Some(given), Some(command)) = (
             matches.subcommand_matches(name),
@@ -266,7 +268,7 @@ mod tests {
     use clap::CommandFactory as _;
 
     fn starter() -> Starter {
-        Starter::new(Cli::command(), PathBuf::from("nowhere"), Lang::En)
+        Starter::new(Cli::command(), PathBuf::from("nowhere"))
     }
 
     fn words(line: &str) -> Vec<String> {
@@ -301,7 +303,7 @@ mod tests {
             "sweep http://localhost:8000 --concurrency 1,2,4 --repeat 2",
             "capacity --slo ttft.p99=1s --over concurrency",
         ] {
-            starter.check(&words(fine)).unwrap();
+            starter.check(&words(fine), Lang::En).unwrap();
         }
         for bad in [
             "",
@@ -322,7 +324,7 @@ mod tests {
             "run --concurrency none",
             "run --no-such-option",
         ] {
-            assert!(starter.check(&words(bad)).is_err(), "{bad}");
+            assert!(starter.check(&words(bad), Lang::En).is_err(), "{bad}");
         }
     }
 }
