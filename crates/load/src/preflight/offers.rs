@@ -18,6 +18,9 @@ use strum::VariantArray as _;
 const LONGEST_LOOK: Duration = Duration::from_secs(3);
 /// A server that has this path says nothing by having others.
 const NOWHERE: &str = "/inferometer-no-such-path";
+/// What no server takes for a request. An empty object may be one with an empty prompt, which has
+/// killed the worker of a server (transformers 5.22).
+const NO_REQUEST: &[u8] = b"{";
 /// Paths of a service that is none of ours.
 const MOST_PATHS: usize = 6;
 
@@ -78,9 +81,11 @@ impl Prober {
         Some(offered.join(", "))
     }
 
-    /// Whether something is there: it finds fault with an empty body.
+    /// Whether something is there: it finds fault with the body.
     async fn has(&self, route: &Route<Network>) -> Option<bool> {
-        let reply = post(route, &route.path, b"{}", self.short()).await.ok()?;
+        let reply = post(route, &route.path, NO_REQUEST, self.short())
+            .await
+            .ok()?;
         Some(!matches!(reply.status, 404 | 405 | 501))
     }
 
