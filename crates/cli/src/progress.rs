@@ -412,11 +412,15 @@ fn probed(over: &str, probe: &StoredProbe, lang: Lang) -> String {
         ProbeVerdict::Undecided => ProgressText::Undecided,
     };
     let count = [("count", probe.requests.to_string())];
+    let after = match over.starts_with("sessions") {
+        true => ProgressText::AfterSessions,
+        false => ProgressText::AfterRequests,
+    };
     format!(
         "{:>8} {over} {:>9}: {} {}",
         probe.purpose.to_string(),
         short(probe.level),
         pad_right(word.text(lang), 9),
-        ProgressText::AfterRequests.with(lang, &count)
+        after.with(lang, &count)
     )
 }

@@ -22,17 +22,17 @@ impl RawForm {
     /// A text that is only this becomes a number.
     pub const LIMIT: &str = "{max_tokens}";
 
-    /// Whether some text of a body has a place for the prompt.
-    pub fn asks(body: &JsonObject) -> bool {
-        body.0.values().any(has_prompt)
+    /// Whether some text of a body has such a place.
+    pub fn has(body: &JsonObject, place: &str) -> bool {
+        body.0.values().any(|value| has(value, place))
     }
 }
 
-fn has_prompt(body: &Value) -> bool {
+fn has(body: &Value, place: &str) -> bool {
     match body {
-        Value::String(text) => text.contains(RawForm::PROMPT),
-        Value::Array(items) => items.iter().any(has_prompt),
-        Value::Object(fields) => fields.values().any(has_prompt),
+        Value::String(text) => text.contains(place),
+        Value::Array(items) => items.iter().any(|item| has(item, place)),
+        Value::Object(fields) => fields.values().any(|field| has(field, place)),
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn a_place_for_the_prompt_is_found_at_any_depth() {
-        let asks = |text: &str| RawForm::asks(&text.parse().unwrap());
+        let asks = |text: &str| RawForm::has(&text.parse().unwrap(), RawForm::PROMPT);
         assert!(asks(r#"{"a": [{"b": "x {prompt}"}]}"#));
         assert!(!asks(r#"{"prompt": "x"}"#));
     }

@@ -5,6 +5,7 @@ mod error;
 mod explain;
 mod find;
 mod learn;
+mod offers;
 mod prober;
 mod profile;
 mod request;
@@ -31,7 +32,9 @@ pub async fn preflight(request: PreflightRequest) -> Result<ServerProfile, Prefl
     for place in 0..prober.request.targets.len() {
         sites.push(prober.find_site(place).await?);
     }
-    prober.choose_model(&sites)?;
+    if let Err(error) = prober.choose_model(&sites) {
+        return Err(prober.with_offers(&sites[0], error).await);
+    }
     prober.check_context(&sites)?;
     let first = &sites[0];
     prober.learn(first).await?;
@@ -68,6 +71,7 @@ impl Prober {
                 return Err(PreflightError::NoModel {
                     url: first.url.clone(),
                     said: first.models_said.clone(),
+                    offers: String::new(),
                 });
             }
         };

@@ -41,6 +41,7 @@ texts! {
         Missed => "missed", "未达标";
         Undecided => "undecided", "未定";
         AfterRequests => "after {count} requests", "{count} 个请求后";
+        AfterSessions => "after {count} sessions", "{count} 个会话后";
         Trial => "trial", "试验";
         Why => "why", "来由";
         State => "state", "状态";

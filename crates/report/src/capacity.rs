@@ -102,8 +102,12 @@ pub fn figures(found: &Capacity, probes: &[(f64, Summary)], lang: Lang) -> Vec<F
     let levels = probes.iter();
     let levels = levels.map(|&(level, summary, _)| (Level::Number(level), summary));
     let confirmed = found.answer.ending == SearchEnding::Confirmed;
+    let over = match counts_sessions(found) {
+        true => unit(found, lang).to_owned(),
+        false => found.over.clone(),
+    };
     let ladder = Ladder {
-        axis: found.over.clone(),
+        axis: over.clone(),
         series: vec![LadderSeries {
             label: found.label.clone().unwrap_or_default(),
             work: String::new(),
@@ -126,7 +130,7 @@ pub fn figures(found: &Capacity, probes: &[(f64, Summary)], lang: Lang) -> Vec<F
         (curve.latency, curve.objective) = (Latency::Usual(metric), Some((slo.to_string(), limit)));
     }
     let search = Search {
-        over: &found.over,
+        over: &over,
         label: found.label.as_deref(),
         probes,
         objective,
@@ -190,10 +194,27 @@ pub fn json(found: &Capacity) -> String {
     crate::json::render(found)
 }
 
-fn unit(found: &Capacity, lang: Lang) -> &'static str {
-    match found.over.as_str() {
-        "rate" => Unit::RequestsPerSecond.sign(),
-        _ => CapacityText::Streams.text(lang),
+/// The unit of its loads.
+pub fn unit(found: &Capacity, lang: Lang) -> &'static str {
+    match (found.over.as_str(), counts_sessions(found)) {
+        ("rate", false) => Unit::RequestsPerSecond.sign(),
+        ("rate", true) => CapacityText::SessionsPerSecond.text(lang),
+        (_, false) => CapacityText::Streams.text(lang),
+        (_, true) => CapacityText::ConcurrentSessions.text(lang),
+    }
+}
+
+/// Objectives of jobs are held against whole sessions.
+fn counts_sessions(found: &Capacity) -> bool {
+    let mut objectives = found.answer.objectives.iter();
+    objectives.any(|it| it.parse::<Slo>().is_ok_and(|slo| slo.is_of_sessions()))
+}
+
+/// What was counted.
+fn counted(found: &Capacity, lang: Lang) -> &'static str {
+    match counts_sessions(found) {
+        false => CapacityText::OfRequests.text(lang),
+        true => CapacityText::OfSessions.text(lang),
     }
 }
 
@@ -201,6 +222,7 @@ fn unit(found: &Capacity, lang: Lang) -> &'static str {
 fn over(found: &Capacity, lang: Lang) -> String {
     let (name, unit) = axis_name(&found.over, lang);
     match unit {
+        _ if counts_sessions(found) => self::unit(found, lang).to_owned(),
         "" => name,
         unit => format!("{name} ({unit})"),
     }
@@ -226,7 +248,8 @@ fn verdict(found: &Capacity, lang: Lang) -> Verdict {
         value("high", answer.high),
         ("unit", unit(found, lang).to_owned()),
         ("needs", answer.needs.unwrap_or_default().to_string()),
-        ("needed", needed(answer, lang)),
+        ("needed", needed(found, lang)),
+        ("counted", counted(found, lang).to_owned()),
         (
             "had",
             number::count(answer.long_run.map_or(0, |run| run.requests)),
@@ -281,16 +304,18 @@ fn verdict(found: &Capacity, lang: Lang) -> Verdict {
     }
 }
 
-/// The requests that would tell, and how long they take where that is known.
-fn needed(answer: &TierCapacity, lang: Lang) -> String {
-    let needs = number::count(answer.needs.unwrap_or_default());
+/// What would tell, and how long that takes where it is known.
+fn needed(found: &Capacity, lang: Lang) -> String {
+    let answer = &found.answer;
+    let needs = ("needs", number::count(answer.needs.unwrap_or_default()));
+    let counted = ("counted", counted(found, lang).to_owned());
     let span = answer.needs_s.map(Duration::try_from_secs_f64);
     match span {
         Some(Ok(span)) => {
             let time = number::time(span);
-            CapacityText::NeededTime.with(lang, &[("needs", needs), ("time", time)])
+            CapacityText::NeededTime.with(lang, &[needs, counted, ("time", time)])
         }
-        _ => CapacityText::NeededRequests.with(lang, &[("needs", needs)]),
+        _ => CapacityText::NeededRequests.with(lang, &[needs, counted]),
     }
 }
 
@@ -329,7 +354,8 @@ fn pairs(found: &Capacity, lang: Lang) -> Vec<Pair> {
         pairs.push(Pair::new(CapacityText::Confirmed.text(lang), by));
     }
     let spent = [
-        ("requests", number::grouped(found.requests_spent as f64, 0)),
+        ("spent", number::grouped(found.requests_spent as f64, 0)),
+        ("counted", counted(found, lang).to_owned()),
         ("probes", found.probes.len().to_string()),
     ];
     let spent = CapacityText::SpentOn.with(lang, &spent);
@@ -452,13 +478,15 @@ fn probes(found: &Capacity, lang: Lang) -> Table {
     let columns = [
         Column::right(&over(found, lang)),
         Column::left(say(CapacityText::Purpose)),
-        Column::right(say(CapacityText::Requests)),
+        Column::right(counted(found, lang)),
         Column::left(say(CapacityText::Said)),
     ];
     let of_tier = tiers.then(|| Column::left(say(CapacityText::Tier)));
     Table {
         columns: columns.into_iter().chain(of_tier).collect(),
         rows: found.probes.iter().map(row).collect(),
-        footnotes: vec![say(CapacityText::ProbesShow).to_owned()],
+        footnotes: vec![
+            CapacityText::ProbesShow.with(lang, &[("counted", counted(found, lang).to_owned())]),
+        ],
     }
 }

@@ -6,6 +6,7 @@ mod objectives;
 mod over;
 mod probe_watcher;
 mod search;
+mod sessions;
 
 pub use driver::{at_level, short};
 pub use journal::Journal;

@@ -38,7 +38,7 @@ mod native_answer;
 mod notation;
 pub mod null;
 mod profile;
-mod prompt;
+pub mod prompt;
 mod random;
 mod render;
 mod reply;

@@ -1,9 +1,12 @@
 //! The prompt of a request as tokens.
 
+use std::sync::LazyLock;
+
 use serde_json::{Map, Value};
 
 use crate::{
     fields::wrong_type,
+    media::MediaTokens,
     reply::ErrorReply,
     tokenizer::{OpensAnswer, Tokenizer, word_id},
 };
@@ -12,6 +15,21 @@ use crate::{
 const MESSAGE_START: u32 = 1;
 const MESSAGE_END: u32 = 2;
 const LINE_END: u32 = 3;
+
+/// The tokens of a chat or of a completion where words are tokens, those of its media at the end,
+/// and how many these are; absent where a server would refuse it.
+pub fn of_body(body: &Map<String, Value>) -> Option<(Vec<u32>, u32)> {
+    static WORDS: LazyLock<Tokenizer> = LazyLock::new(Tokenizer::default);
+    let ids = if body.contains_key("messages") {
+        chat(&WORDS, body, OpensAnswer::Yes)
+    } else {
+        completion(&WORDS, body)
+    };
+    let (media, stand_ins) = MediaTokens::of_chat(body).ok()?;
+    let mut ids = ids.ok()?;
+    ids.extend(stand_ins);
+    Some((ids, media.all()))
+}
 
 /// The tokens of a chat: by the model's template where there is one, the contents in a row where
 /// there is none, and where words are tokens 4 per message beside its words and 3 for the answer.

@@ -54,10 +54,15 @@ const ENDS: [(&str, &str); 15] = [
     ("/api/chat", "generate"),
 ];
 
+/// What comes before the end of a path that is an API's, and which API that is.
+pub(super) fn before_end(path: &str) -> Option<(&str, &'static str)> {
+    let before = |&(end, api): &(&str, &'static str)| Some((path.strip_suffix(end)?, api));
+    ENDS.iter().find_map(before)
+}
+
 /// Which API a path is of; completions where nobody knows it.
 pub(super) fn api_of(path: &str) -> &'static str {
-    let known = ENDS.iter().find(|(end, _)| path.ends_with(end));
-    known.map_or("completions", |(_, api)| api)
+    before_end(path).map_or("completions", |(_, api)| api)
 }
 
 /// Whether the answers of an API are vectors or scores, so that nothing about tokens goes with it.
@@ -66,8 +71,14 @@ pub(super) fn answers_with_items(api: &str) -> bool {
 }
 
 pub(super) fn push_api(translator: &mut Translator, path: &str) {
+    if path.ends_with("/audio/translations") {
+        translator.push("api", "transcriptions");
+        return translator.lacks(format!(
+            "{path} is not measured here; the same sounds go to /v1/audio/transcriptions"
+        ));
+    }
     translator.push("api", api_of(path));
-    if !ENDS.iter().any(|(end, _)| path.ends_with(end)) {
+    if before_end(path).is_none() {
         translator.differs(format!(
             "{path} is not an API that is known here; the same requests go to /v1/completions"
         ));

@@ -1,6 +1,6 @@
 //! `aiperf profile`.
 
-use super::address::{answers_with_items, base_of, push_endpoint};
+use super::address::{answers_with_items, base_of, before_end, push_endpoint};
 use super::media;
 use super::translator::{TranslateError, Translator, normal, seconds, uniform};
 
@@ -24,6 +24,9 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
     };
     match api {
         Some(api) => translator.push("api", api),
+        None if kind == "chat_embeddings" => translator.lacks(
+            "--endpoint-type chat_embeddings: messages are embedded from rows that are whole bodies: --api embeddings --data FILE --data-format line",
+        ),
         None if matches!(&*kind, "raw" | "template") => translator.lacks(format!(
             "--endpoint-type {kind}: give the body to --raw-body, with {{prompt}} where the text goes, and --api raw with --raw-text PATH"
         )),
@@ -32,6 +35,7 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
         )),
     }
     let items = api.is_some_and(answers_with_items);
+    endpoint(translator, api);
     if !translator.flag("streaming") && !items {
         translator.switch("no-stream");
     }
@@ -83,14 +87,19 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
     let means = translator.numbers("synthetic-input-tokens-mean|prompt-input-tokens-mean|isl")?;
     let deviation =
         translator.real("synthetic-input-tokens-stddev|prompt-input-tokens-stddev|isl-stddev")?;
+    let (means, deviation) = match api {
+        Some("rerank") => documents(translator)?,
+        _ => (means, deviation),
+    };
     let prefix = translator
         .count("prefix-prompt-length|prompt-prefix-length|shared-system-prompt-length")?;
     let pool =
         translator.count("num-prefix-prompts|prompt-prefix-pool-size|prefix-prompt-pool-size")?;
-    match trace(translator) {
-        true => {}
+    let file = file(translator);
+    match file {
+        Some(_) => {}
         // It comes before the prompt there, and is a part of it here.
-        false => {
+        None => {
             let whole = means.unwrap_or_else(|| vec![550.0]).into_iter();
             let whole = whole.map(|mean| {
                 spread.around(mean, deviation, spread.input, prefix.unwrap_or(0) as f64)
@@ -115,6 +124,11 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
         if !extra {
             translator.switch("no-ignore-eos");
             translator.differs("--osl is a limit there unless ignore_eos is among the --extra-inputs; so it is here (leave out --no-ignore-eos for exact lengths)");
+        }
+    } else if file == Some(Rows::Trace) {
+        // Its rows say how long answers are.
+        if !extra {
+            translator.switch("no-ignore-eos");
         }
     } else {
         translator.push("output-tokens", "free");
@@ -142,11 +156,54 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
     }
     translator.copy_tokenizer_path("tokenizer");
     translator.copy_count("seed", "random-seed")?;
-    translator.skip(
-        "ui|ui-type|verbose|v|output-artifact-dir|artifact-dir|profile-export-prefix|log-level|\
-         workers-max",
-    );
+    if let Some(benchmark) = translator.value("accuracy-benchmark") {
+        translator.lacks(format!(
+            "--accuracy-benchmark {benchmark}: give its rows with --data FILE, and --check gsm8k, choice or exact"
+        ));
+    }
+    translator.skip(NOT_NEEDED);
     Ok(())
+}
+
+/// Options about output and workers, and what the preflight finds out by itself or the server's
+/// usage says.
+const NOT_NEEDED: &str = "ui|ui-type|verbose|v|output-artifact-dir|artifact-dir|\
+    profile-export-prefix|profile-export-file|export-level|profile-export-level|log-level|\
+    workers-max|max-workers|use-server-token-count|per-chunk-usage|use-legacy-max-tokens|\
+    wait-for-model-timeout|wait-for-model-mode|wait-for-model-interval|url-strategy|\
+    connection-reuse-strategy|num-dataset-entries|num-prompts|rankings-passages-prompt-token-mean|\
+    rankings-passages-prompt-token-stddev|rankings-query-prompt-token-mean|\
+    rankings-query-prompt-token-stddev|rankings-passages-stddev";
+
+/// A path of its own for the endpoint.
+fn endpoint(translator: &mut Translator, api: Option<&str>) {
+    let Some(path) = translator.value("custom-endpoint|endpoint") else {
+        return;
+    };
+    match before_end(&path) {
+        Some((before, named)) if Some(named) == api => {
+            if let Some(url) = &mut translator.url {
+                let before = before.strip_suffix("/v1").unwrap_or(before);
+                url.push_str(before);
+            }
+        }
+        _ => translator.lacks(format!(
+            "--custom-endpoint {path}: give the whole address, with --api raw and --raw-body where the path is of no API that is known"
+        )),
+    }
+}
+
+/// Lengths of documents; the query is as long here.
+fn documents(
+    translator: &mut Translator,
+) -> Result<(Option<Vec<f64>>, Option<f64>), TranslateError> {
+    let document = translator.real("rankings-passages-prompt-token-mean")?;
+    let deviation = translator.real("rankings-passages-prompt-token-stddev")?;
+    let query = translator.real("rankings-query-prompt-token-mean")?;
+    if query.unwrap_or(550.0) != document.unwrap_or(550.0) {
+        translator.differs("the query is drawn as long as a document here");
+    }
+    Ok((document.map(|mean| vec![mean]), deviation))
 }
 
 /// Rates, or streams; where both are given, the streams are the cap of an open loop.
@@ -231,32 +288,39 @@ fn extra_inputs(translator: &mut Translator) -> bool {
     false
 }
 
-/// A file of prompts or a trace, in place of prompts that are made.
-fn trace(translator: &mut Translator) -> bool {
-    let Some(file) = translator.value("input-file") else {
-        return false;
-    };
+/// What stands in a file that is in place of prompts that are made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rows {
+    Prompts,
+    Trace,
+}
+
+fn file(translator: &mut Translator) -> Option<Rows> {
+    let file = translator.value("input-file")?;
     let kind = translator.value("custom-dataset-type").unwrap_or_default();
     let on_its_clock = translator.flag("fixed-schedule");
-    match kind.as_str() {
-        "mooncake_trace" => {
-            if on_its_clock {
-                translator.leave_out("concurrency");
-            }
-            translator.push("data", file);
-            translator.push("data-format", "mooncake");
+    let format = match kind.as_str() {
+        "mooncake_trace" => Some("mooncake"),
+        "bailian_trace" => Some("bailian"),
+        "burst_gpt_trace" => Some("burstgpt"),
+        // The form of kv-cache-tester.
+        "weka_trace" => Some("agentic"),
+        _ => None,
+    };
+    translator.push("data", file);
+    if let Some(format) = format {
+        if on_its_clock {
+            translator.leave_out("concurrency");
         }
-        "single_turn" | "random_pool" | "" => {
-            translator.push("data", file);
-        }
-        other => {
-            translator.push("data", file);
-            translator.lacks(format!(
-                "--custom-dataset-type {other}: `inferometer data FILE` says what is read of it"
-            ));
-        }
+        translator.push("data-format", format);
+        return Some(Rows::Trace);
     }
-    true
+    if !matches!(kind.as_str(), "single_turn" | "random_pool" | "") {
+        translator.lacks(format!(
+            "--custom-dataset-type {kind}: `inferometer data FILE` says what is read of it"
+        ));
+    }
+    Some(Rows::Prompts)
 }
 
 /// Conversations of several turns; their mean number of turns.
@@ -264,6 +328,8 @@ fn sessions(translator: &mut Translator) -> Result<f64, TranslateError> {
     let turns = translator.real("conversation-turn-mean|session-turns-mean")?;
     let deviation = translator.real("conversation-turn-stddev|session-turns-stddev")?;
     let pause_ms = translator.real("conversation-turn-delay-mean|session-turn-delay-mean")?;
+    let factor = translator.real("conversation-turn-delay-ratio|session-delay-ratio")?;
+    let pause_ms = pause_ms.map(|pause| pause * factor.unwrap_or(1.0));
     let Some(turns) = turns.filter(|turns| *turns > 1.0) else {
         return Ok(1.0);
     };

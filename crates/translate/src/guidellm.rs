@@ -18,6 +18,7 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
         "chat_completions" => "/v1/chat/completions".to_owned(),
         "text_completions" => "/v1/completions".to_owned(),
         "audio_transcriptions" => "/v1/audio/transcriptions".to_owned(),
+        "audio_translations" => "/v1/audio/translations".to_owned(),
         other => format!("/v1/{other}"),
     });
     let path = backend.remove("request_format").or(kind);
@@ -88,6 +89,7 @@ fn push_backend(translator: &mut Translator, mut backend: Fields) {
     if backend.remove("api_key").is_some() {
         translator.differs("--backend api_key: set the key as OPENAI_API_KEY in the environment; it is not repeated here");
     }
+    translator.push_some("max-tokens", backend.remove("max_tokens"));
     let timeout = backend.remove("timeout").and_then(|it| it.parse().ok());
     translator.push_some("request-timeout", timeout.map(seconds));
     if let Some(body) = backend.remove("extras")
@@ -145,8 +147,10 @@ fn push_load(translator: &mut Translator) -> Result<bool, TranslateError> {
             translator.push_some("max-concurrency", cap);
         }
         "replay" => {
+            // A trace keeps its own times where no load is given.
             is_known = false;
-            translator.lacks("--profile replay: the trace's own times are kept where no --rate and no --concurrency is given; `inferometer data FILE` says what is read of it");
+            let scale = profile_fields.remove("time_scale");
+            push_speed(translator, scale);
         }
         other => {
             is_known = false;
@@ -163,6 +167,24 @@ fn push_load(translator: &mut Translator) -> Result<bool, TranslateError> {
     }
     tell_left(translator, "profile", profile_fields, "random_seed");
     Ok(is_known)
+}
+
+/// How much faster than its own clock a trace is replayed.
+fn push_speed(translator: &mut Translator, scale: Option<String>) {
+    let scale = scale.and_then(|scale| scale.parse::<f64>().ok());
+    if let Some(scale) = scale.filter(|scale| *scale > 0.0 && *scale != 1.0) {
+        translator.push("speed", 1.0 / scale);
+    }
+}
+
+/// A trace inside the description of how it is replayed.
+fn push_trace(translator: &mut Translator, mut own: Fields, format: &str) {
+    let source = own.remove("source").map(|source| fields(&source));
+    let inside = source.and_then(|mut source| source.remove("path"));
+    translator.push_data(own.remove("path").or(inside), format);
+    translator.push_some("block-tokens", own.remove("hash_id_block_size"));
+    push_speed(translator, own.remove("time_scale"));
+    tell_left(translator, "data", own, "kind");
 }
 
 fn push_limits(translator: &mut Translator) -> Result<(), TranslateError> {
@@ -199,6 +221,9 @@ fn push_data(translator: &mut Translator) {
                 let not_needed = "kind|seed|format|content|jpeg_quality|video_bitrate";
                 tell_left(translator, "data", own, not_needed);
             }
+            "mooncake" => push_trace(translator, own, "mooncake"),
+            "otel" | "opentelemetry" => push_trace(translator, own, "otel"),
+            "weka" => push_trace(translator, own, "agentic"),
             _ if data.contains("prompt_tokens") => lengths(translator, &data),
             _ if own.contains_key("path") => {
                 translator.push_some("data", own.remove("path"));

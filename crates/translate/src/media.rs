@@ -99,6 +99,12 @@ pub(super) fn of_aiperf(translator: &mut Translator) -> Result<(), TranslateErro
         let count = images.unwrap_or(1);
         translator.push("images", format!("n={count},size={width}x{height}"));
     }
+    let source = translator.value("image-source");
+    if let Some(source) = source.filter(|source| source != "noise") {
+        translator.lacks(format!(
+            "--image-source {source}: images are noise here; those of files go with the rows of --data"
+        ));
+    }
     let deviation = translator.real("image-width-stddev")?;
     let deviation = deviation.or(translator.real("image-height-stddev")?);
     if deviation.is_some_and(|deviation| deviation > 0.0) {
@@ -107,7 +113,7 @@ pub(super) fn of_aiperf(translator: &mut Translator) -> Result<(), TranslateErro
     videos_of_aiperf(translator)?;
     sounds_of_aiperf(translator)?;
     translator.skip(
-        "image-format|video-format|video-codec|video-synth-type|video-audio-sample-rate|\
+        "image-format|image-source-sampling|video-format|video-codec|video-synth-type|video-audio-sample-rate|\
          video-audio-depth|video-audio-codec|audio-format|audio-sample-rates|audio-depths|\
          audio-num-channels",
     );

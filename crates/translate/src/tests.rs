@@ -304,3 +304,44 @@ fn settings_of_a_sweep_that_are_no_axes_are_named() {
         "{unread:?}"
     );
 }
+
+#[test]
+fn what_peers_ask_beside_the_text_is_ours_or_told() {
+    for (line, told) in [
+        (
+            "vllm bench serve --probe-request-rate 2",
+            "--probe-request-rate 2",
+        ),
+        (
+            "vllm bench serve --dataset-name timed_trace --dataset-path t --timed-trace-label-timestamp ts",
+            "rename that field of the trace to timestamp",
+        ),
+        (
+            "aiperf profile -m m --endpoint-type chat_embeddings",
+            "--api embeddings --data FILE",
+        ),
+        (
+            "aiperf profile -m m --custom-endpoint /my/own",
+            "--custom-endpoint /my/own",
+        ),
+        (
+            "aiperf profile -m m --image-source pictures --image-width-mean 8 --image-height-mean 8",
+            "--image-source pictures",
+        ),
+        (
+            "aiperf profile -m m --accuracy-benchmark gsm8k",
+            "--check gsm8k",
+        ),
+        (
+            "aiperf profile -m m --endpoint-type image_generation",
+            "--endpoint-type image_generation",
+        ),
+        (
+            "guidellm benchmark --target http://h:1 --request-format audio_translations",
+            "/v1/audio/transcriptions",
+        ),
+    ] {
+        let found = ours(line);
+        assert!(any(&found.not_expressed, told), "{line}: {found:?}");
+    }
+}

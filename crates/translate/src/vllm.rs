@@ -10,7 +10,7 @@ use serde_json::Value;
 const NOT_NEEDED: &str = "backend|endpoint-type|trust-remote-code|disable-tqdm|save-result|\
     save-detailed|append-result|result-dir|result-filename|metadata|percentile-metrics|\
     metric-percentiles|ready-check-timeout-sec|tokenizer-mode|skip-tokenizer-init|\
-    skip-chat-template|no-reranker|plot-timeline|plot-dataset-stats|version|best-of|\
+    skip-chat-template|plot-timeline|plot-dataset-stats|version|best-of|enable-multimodal-chat|\
     request-id-prefix|no-stream|no-oversample|timeline-itl-thresholds";
 
 pub(super) fn translate(translator: &mut Translator, client: Client) -> Result<(), TranslateError> {
@@ -53,12 +53,16 @@ pub(super) fn translate(translator: &mut Translator, client: Client) -> Result<(
             .differs("each session draws its adapter here, all as often; they do not take turns");
     }
     translator.copy_headers("header");
-    if api == "transcriptions" {
-        sounds(translator)?;
-    } else {
-        work(translator, items, client)?;
-    }
-    load(translator)?;
+    let count = translator.count("num-prompts")?;
+    let sent = match api {
+        "transcriptions" => {
+            sounds(translator)?;
+            Sent::Requests(count)
+        }
+        _ if items => texts(translator, &backend, api, count)?,
+        _ => work(translator, count, client)?,
+    };
+    load(translator, sent)?;
     if !items {
         sampling(translator);
     }
@@ -90,8 +94,100 @@ fn by_backend(backend: &str) -> Option<&'static str> {
     known.map(|(_, api)| api)
 }
 
-/// `items`: the answers have no tokens, and a request has several texts.
-fn work(translator: &mut Translator, items: bool, client: Client) -> Result<(), TranslateError> {
+/// What is sent, and when.
+#[derive(Clone, Copy)]
+enum Sent {
+    /// So many requests, at a rate or in streams.
+    Requests(Option<u64>),
+    /// Those of a trace, when it says.
+    OnItsClock(Option<u64>),
+}
+
+/// Texts of `random` and `random-rerank`, several in a request, and rows of other data sets; how
+/// many requests they make.
+fn texts(
+    translator: &mut Translator,
+    backend: &str,
+    api: &str,
+    count: Option<u64>,
+) -> Result<Sent, TranslateError> {
+    let name = translator.value_or("dataset-name", "random");
+    let sent = if matches!(name.as_str(), "random" | "random-rerank") {
+        let general = translator.count("input-len")?;
+        let own = translator.count("random-input-len")?;
+        let length = general.or(own).unwrap_or(1024);
+        let batch = translator.count_or("random-batch-size", 1)?.max(1);
+        let pairs = !translator.flag("no-reranker");
+        let [ratio, _] = range_ratios(translator)?;
+        let (length, batch, query) = match (name.as_str(), pairs) {
+            // A query and a document share the length.
+            ("random-rerank", true) => {
+                translator.differs("the length of a reranker's prompts is that of a query and a document together there, and of each of them here");
+                (length / 2, batch, 0)
+            }
+            // The query is one of the texts.
+            ("random-rerank", false) => (length, batch.saturating_sub(1).max(1), 1),
+            // The first text of each request is its query.
+            _ if api == "rerank" => (length, batch.saturating_sub(1).max(1), 0),
+            _ => (length, batch, 0),
+        };
+        let prefix = match name.as_str() {
+            "random" => translator.count_or("random-prefix-len", 0)?,
+            _ => 0,
+        };
+        translator.push("input-tokens", drawn(length.max(1), prefix, ratio));
+        if prefix > 0 {
+            translator.push("prefix-tokens", prefix);
+        }
+        if batch > 1 || api == "rerank" {
+            translator.push("batch-size", batch);
+        }
+        if batch > 1 {
+            translator.differs(
+                "--num-prompts counts texts there, and --requests counts requests of several",
+            );
+        }
+        let texts = count.unwrap_or(1000).saturating_sub(query).max(1);
+        Some(texts.div_ceil(batch))
+    } else {
+        let path = translator.value("dataset-path|dataset");
+        match name.as_str() {
+            "custom" | "custom_image" | "custom_mm" => translator.push_data(path, "custom"),
+            "sharegpt" => translator.push_data(path, "sharegpt"),
+            other => {
+                translator.lacks_dataset("dataset-name", other);
+                translator.push_some("data", path);
+            }
+        }
+        if !translator.flag("disable-shuffle") {
+            translator.switch("shuffle");
+        }
+        count
+    };
+    translator.copy_tokenizer("tokenizer");
+    if ["openai-", "vllm-"]
+        .iter()
+        .any(|of| backend.starts_with(of))
+    {
+        // Texts longer than the model's context are cut by the server.
+        translator.field("truncate_prompt_tokens", Some("-1".to_owned()));
+    }
+    if api != "rerank" {
+        translator.copy_body("extra-body");
+    }
+    translator.skip(
+        "extra-body|disable-shuffle|random-output-len|output-len|custom-output-len|\
+         sharegpt-output-len|ignore-eos|temperature",
+    );
+    Ok(Sent::Requests(sent))
+}
+
+/// Prompts whose answers have tokens.
+fn work(
+    translator: &mut Translator,
+    count: Option<u64>,
+    client: Client,
+) -> Result<Sent, TranslateError> {
     let path = translator.value("dataset-path|dataset");
     // Before there were names, --dataset was a ShareGPT file.
     let usual = if path.is_some() { "sharegpt" } else { "random" };
@@ -106,13 +202,6 @@ fn work(translator: &mut Translator, items: bool, client: Client) -> Result<(), 
     let shuffles = !translator.flag("disable-shuffle");
     translator.copy_tokenizer("tokenizer");
     match name.as_str() {
-        "random" | "random-rerank" if items => {
-            let input = translator.count("random-input-len")?.or(input);
-            translator.push("input-tokens", input.unwrap_or(1024));
-            let batch = translator.count("random-batch-size")?;
-            translator.push_some("batch-size", batch);
-            translator.skip("random-output-len|random-range-ratio|random-prefix-len");
-        }
         "random" => {
             // The general ones win there.
             let own = translator.count("random-input-len")?;
@@ -121,13 +210,6 @@ fn work(translator: &mut Translator, items: bool, client: Client) -> Result<(), 
             let output = output.or(own).unwrap_or(128);
             let prefix = translator.count_or("random-prefix-len", 0)?;
             let [input_ratio, output_ratio] = range_ratios(translator)?;
-            let drawn = |length: u64, fixed: u64, ratio: f64| {
-                let (length, fixed) = (length as f64, fixed as f64);
-                uniform(
-                    fixed + length * (1.0 - ratio),
-                    fixed + length * (1.0 + ratio),
-                )
-            };
             translator.push("input-tokens", drawn(input, prefix, input_ratio));
             translator.push("output-tokens", drawn(output, 0, output_ratio));
             if prefix > 0 {
@@ -145,7 +227,7 @@ fn work(translator: &mut Translator, items: bool, client: Client) -> Result<(), 
             translator.push_some("output-tokens", output);
             translator.differs("rows are drawn by our own seed, so they differ from vLLM's");
         }
-        "custom" | "custom_mm" => {
+        "custom" | "custom_mm" | "custom_image" | "custom_audio" => {
             translator.push_data(path, "custom");
             if shuffles {
                 translator.switch("shuffle");
@@ -155,8 +237,13 @@ fn work(translator: &mut Translator, items: bool, client: Client) -> Result<(), 
             let own = output.map(|output| output as f64).or(own);
             let own = own.unwrap_or(256.0);
             translator.push_some("output-tokens", (own >= 0.0).then_some(own));
+            if translator.flag("custom-ensure-client-side-data") {
+                translator.differs("--custom-ensure-client-side-data: files are sent in the request here as well, but URLs as they are");
+            }
             if name == "custom_mm" {
                 translator.differs("vLLM sends only the first of image_files; here all are sent, and names are meant from the folder of the file");
+            } else if name != "custom" {
+                translator.differs("names of files are meant from the folder of the data set");
             } else if !translator.flag("skip-chat-template") {
                 translator.differs("vLLM lays the model's chat template around each prompt of a custom data set, also for completions, unless --skip-chat-template is given");
             }
@@ -164,7 +251,7 @@ fn work(translator: &mut Translator, items: bool, client: Client) -> Result<(), 
                 translator.differs("--no-oversample: vLLM sends each row once; here rows are repeated until --requests are sent");
             }
         }
-        "timed_trace" => translator.push_data(path, "timed-trace"),
+        "timed_trace" => return timed_trace(translator, path, count),
         "burstgpt" => {
             translator.push_data(path, "burstgpt");
             translator.differs("of the trace only the lengths are used, as vLLM does");
@@ -184,9 +271,6 @@ fn work(translator: &mut Translator, items: bool, client: Client) -> Result<(), 
             translator.push_some("data", path);
         }
     }
-    if items {
-        return Ok(());
-    }
     match (name.as_str(), ignore_eos) {
         ("random" | "prefix_repetition", true) => {}
         ("random", false) if client == Client::Vllm => translator.differs("answers run to their length (ignore_eos), as with vllm bench serve since v0.11.1 for random data; before they could end sooner (add --no-ignore-eos)"),
@@ -194,7 +278,56 @@ fn work(translator: &mut Translator, items: bool, client: Client) -> Result<(), 
         (_, true) => translator.switch("ignore-eos"),
         (_, false) => {}
     }
-    Ok(())
+    Ok(Sent::Requests(count))
+}
+
+/// A trace, on its own clock unless that is turned off.
+fn timed_trace(
+    translator: &mut Translator,
+    path: Option<String>,
+    count: Option<u64>,
+) -> Result<Sent, TranslateError> {
+    let seconds = translator.real("timed-trace-sec-multiplier")?;
+    let seconds = seconds.filter(|seconds| *seconds > 0.0).unwrap_or(1.0);
+    let block = translator.count("timed-trace-chunk-hash-size")?;
+    let own_clock = !translator.flag("no-self-timed");
+    translator.skip("self-timed");
+    if seconds == 0.001 {
+        translator.push_data(path, "mooncake");
+        translator.push("block-tokens", block.unwrap_or(16));
+    } else {
+        translator.push_data(path, "timed-trace");
+        translator.push_some("block-tokens", block);
+    }
+    for (label, usual) in [
+        ("timestamp", "timestamp"),
+        ("input-length", "input_length"),
+        ("output-length", "output_length"),
+        ("hash-ids", "hash_ids"),
+    ] {
+        let option = format!("timed-trace-label-{label}");
+        if let Some(other) = translator.value(&option).filter(|other| other != usual) {
+            translator.lacks(format!(
+                "--{option} {other}: rename that field of the trace to {usual}"
+            ));
+        }
+    }
+    if !own_clock {
+        return Ok(Sent::Requests(count));
+    }
+    if seconds != 0.001 && seconds != 1.0 {
+        translator.push("speed", 1.0 / seconds);
+    }
+    Ok(Sent::OnItsClock(count))
+}
+
+/// A length that is spread around its mean, with what comes before it.
+fn drawn(length: u64, before: u64, ratio: f64) -> String {
+    let (length, before) = (length as f64, before as f64);
+    uniform(
+        before + length * (1.0 - ratio),
+        before + length * (1.0 + ratio),
+    )
 }
 
 /// Sounds to transcribe: rows that name them, in English unless the body says otherwise.
@@ -234,14 +367,33 @@ fn range_ratios(translator: &mut Translator) -> Result<[f64; 2], TranslateError>
     }
 }
 
-fn load(translator: &mut Translator) -> Result<(), TranslateError> {
+fn load(translator: &mut Translator, sent: Sent) -> Result<(), TranslateError> {
+    if let Some(rate) = translator
+        .real("probe-request-rate")?
+        .filter(|rate| *rate > 0.0)
+    {
+        translator.lacks(format!(
+            "--probe-request-rate {rate}: measure the probes by a second run beside this one, as in --rate {rate} --input-tokens 8 --max-tokens 1"
+        ));
+    }
+    let requests = match sent {
+        Sent::Requests(requests) => requests,
+        Sent::OnItsClock(requests) => {
+            translator.push_some("requests", requests);
+            let cap = translator.count("max-concurrency")?;
+            translator.push_some("max-concurrency", cap);
+            let others =
+                "request-rate|burstiness|ramp-up-strategy|ramp-up-start-rps|ramp-up-end-rps";
+            translator.skip(others);
+            return translator.sends_first("num-warmups");
+        }
+    };
     let rate = translator.real("request-rate")?.unwrap_or(f64::INFINITY);
     let cap = translator.count("max-concurrency")?;
     let burstiness = translator.real("burstiness")?.filter(|shape| *shape != 1.0);
     let ramp = translator.value("ramp-up-strategy");
     let from = translator.real("ramp-up-start-rps")?;
     let to = translator.real("ramp-up-end-rps")?;
-    let requests = translator.count("num-prompts")?;
     translator.push("requests", requests.unwrap_or(1000));
     let is_limited = rate.is_finite();
     // vLLM itself takes the ramp's own rates and no other.

@@ -171,3 +171,23 @@ fn what_cannot_be_heard_is_refused_in_one_line() {
         .run(&asked)
         .assert_refused(&["no API at", "it offers chat"]);
 }
+
+#[test]
+fn transcriptions_in_virtual_time_have_a_real_time_factor_and_rows_are_refused() {
+    let place = Place::new();
+    let asked = ["--api", "transcriptions", "--sim-clock", "virtual"];
+    let sounds = ["--audio", "seconds=uniform(1,3)"];
+    let run = place.measure("", &[&FEW[..], &asked, &sounds].concat());
+    run.assert_all_ok(12);
+    assert_eq!(run.api, "transcriptions");
+    for record in &run.records {
+        let seconds = record.audio_ms.unwrap() / 1000;
+        assert_eq!(record.input_tokens(), Some(50 * seconds + 4));
+        assert_eq!(record.output_tokens(), Some((33 * seconds).div_ceil(10)));
+        assert!(record.real_time_factor().unwrap() > 0.0);
+    }
+    assert!(run.summary.throughput.audio_s_per_s > Some(0.0));
+    let data = place.write("sounds.jsonl", "{\"audio\": \"a.wav\"}\n");
+    let ended = place.run(&[&["run"], &asked[..], &["--data", &data]].concat());
+    ended.assert_refused(&["--sim-clock virtual", "--audio"]);
+}

@@ -86,6 +86,54 @@ fn the_capacity_of_the_simulated_engine_is_found_in_virtual_time() {
 }
 
 #[test]
+fn the_capacity_for_jobs_counts_whole_sessions() {
+    let place = Place::new();
+    let work = [
+        "--sim-clock",
+        "virtual",
+        "--turns",
+        "3",
+        "--input-tokens",
+        "64",
+        "--output-tokens",
+        "16",
+    ];
+    let asked = [
+        "--slo",
+        "job=1s",
+        "--attainment",
+        "0.9",
+        "--tolerance",
+        "30",
+        "--start",
+        "16",
+        "--budget",
+        "20000",
+        "--format",
+        "json",
+    ];
+    let ended = capacity(&place, &[&work[..], &asked].concat());
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let found = json(&ended);
+    assert_eq!(found["binding"], "job=1s");
+    let value = found["value"].as_f64().unwrap();
+    let attained = |rate: f64| {
+        let rate = rate.to_string();
+        let load = ["--rate", &rate, "--requests", "3000", "--slo", "job=1s"];
+        let more = ["--attainment", "0.9", "--lang", "en", "--format", "json"];
+        let run = place.run(&[&["run"], &work[..], &load, &more].concat());
+        json(&run)["slo"]["jobs"]["attainment"].as_f64().unwrap()
+    };
+    let (below, above) = (attained(value * 0.8), attained(value * 1.3));
+    assert!(below > 0.9 && above < 0.9, "{below} {above} at {value}");
+    let report = place.run(&["report", "found", "--lang", "en"]);
+    assert!(report.stdout.contains("sessions/s"), "{}", report.stdout);
+    let both = ["--slo", "ttft=1s"];
+    let ended = capacity(&place, &[&work[..], &asked, &both].concat());
+    ended.assert_refused(&["job=1s", "ttft=1s", "search for each by itself"]);
+}
+
+#[test]
 fn a_live_server_is_searched_over_its_streams() {
     let place = Place::new();
     // Fixed times: every number of streams meets the objective, up to the highest.

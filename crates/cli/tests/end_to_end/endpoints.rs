@@ -1,6 +1,6 @@
 //! Endpoints beside chat and completions: what is sent, what is measured, what is refused.
 
-use crate::support::{Place, Run, Sim};
+use crate::support::{Crooked, Place, Run, Sim, answer};
 use inferometer_core::doubt::DoubtCode;
 use inferometer_core::record::{FailureClass, Phase};
 
@@ -164,6 +164,46 @@ fn a_server_without_the_endpoint_is_said_to_offer_others() {
     ended.assert_refused(&["/pooling", offers, "embeddings, rerank", "--api"]);
 }
 
+#[test]
+fn a_wrong_path_or_an_api_that_is_none_of_ours_is_told_what_the_server_has() {
+    let sim = Sim::scheduled(&["--", "vllm", "serve", "qwen2.5-7b"]);
+    for (path, words) in [
+        (
+            "/v9/nothing",
+            "without this path it offers chat, completions",
+        ),
+        ("/v1/audio/speech", "it offers chat, completions, responses"),
+    ] {
+        let ended = Place::new().run(&["run", &format!("{}{path}", sim.url)]);
+        ended.assert_refused(&[path, words, "--api"]);
+    }
+}
+
+#[test]
+fn a_service_of_another_kind_names_its_own_paths() {
+    let other = Crooked::answering(|head| match head.split_whitespace().nth(1) {
+        Some("/openapi.json") => {
+            let told = r#"{"paths": {"/ask": {"post": {}}, "/docs": {"get": {}}}}"#;
+            answer("200 OK", "application/json", told)
+        }
+        _ => answer("404 Not Found", "application/json", "{}"),
+    });
+    let ended = Place::new().run(&["run", &other.url()]);
+    ended.assert_refused(&["lists no model", "it has /ask, of which --api raw asks any"]);
+    // One that takes anything says nothing by it.
+    let all = Crooked::answering(|head| {
+        let status = if head.starts_with("GET") {
+            "404 Not Found"
+        } else {
+            "400 Bad Request"
+        };
+        answer(status, "application/json", "{}")
+    });
+    let ended = Place::new().run(&["run", &all.url()]);
+    ended.assert_refused(&["lists no model"]);
+    assert!(!ended.stderr.contains("offers"), "{}", ended.stderr);
+}
+
 /// Six answers of six tokens each, streamed and timed.
 fn assert_tokens(run: &Run, api: &str) {
     assert_eq!(run.api, api);
@@ -272,6 +312,21 @@ fn any_json_service_is_measured_by_a_body_and_paths() {
         assert_eq!(record.chunks.len(), 6);
         assert_eq!(record.finish.as_deref(), Some("limit"));
     }
+}
+
+#[test]
+fn a_raw_body_without_a_place_for_the_limit_is_not_held_against_one() {
+    let sim = Sim::start(&[]);
+    let url = format!("{}/completion", sim.url);
+    let body = r#"{"prompt": "{prompt}", "n_predict": 6, "stream": true, "ignore_eos": true}"#;
+    let run = run(&url, &[&RAW[..], &["--raw-body", body]].concat());
+    assert_eq!(run.summary.tokens.output, Some(36));
+    assert!(!run.doubts(DoubtCode::OutputLengths));
+    assert!(
+        run.records
+            .iter()
+            .all(|it| it.output_tokens_asked.is_none())
+    );
 }
 
 #[test]

@@ -4,6 +4,18 @@ use super::error::{OptionError, needs};
 use super::*;
 use crate::raw_form::RawForm;
 
+/// A body without a place for the limit asks for no length.
+pub(super) fn settle(options: &mut Options, api: Api) {
+    let body = options.connection.raw_body.as_ref();
+    if api != Api::Raw || body.is_none_or(|body| RawForm::has(body, RawForm::LIMIT)) {
+        return;
+    }
+    // Stored runs of old have a length here that nobody was asked for.
+    if options.work.max_tokens.is_none() {
+        options.work.output_tokens.get_or_insert(OutputSpec::Free);
+    }
+}
+
 pub(super) fn form(options: &ConnectionOptions, api: Api) -> Result<Option<RawForm>, OptionError> {
     let given = [
         ("--raw-body", options.raw_body.is_some()),
@@ -28,7 +40,7 @@ pub(super) fn form(options: &ConnectionOptions, api: Api) -> Result<Option<RawFo
             r#"give the body of a request, such as '{"text": "{prompt}"}'"#,
         );
     };
-    if !RawForm::asks(body) {
+    if !RawForm::has(body, RawForm::PROMPT) {
         return needs(
             "--raw-body",
             "{prompt}",

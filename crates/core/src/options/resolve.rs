@@ -17,6 +17,7 @@ impl Options {
         let api = audio::api(&self, items::api(&self.connection));
         let batch_size = items::settle(&mut self, api)?;
         audio::settle(&mut self, api)?;
+        raw::settle(&mut self, api);
         checks::settle(&mut self)?;
         checks::refuse_forms(&self.work, api)?;
         let work = resolve_work(self.work, batch_size)?;

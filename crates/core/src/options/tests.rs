@@ -436,3 +436,17 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn a_raw_body_without_a_place_for_the_limit_asks_for_no_length() {
+    let raw = |body: &str, work: &str| {
+        resolved(&format!(
+            "[connection]\nurl = ['http://h:1/x']\napi = 'raw'\nraw-text = 'text'\nraw-body = '{body}'\n[work]\n{work}"
+        ))
+    };
+    let free = raw(r#"{"q": "{prompt}"}"#, "input-tokens = 4");
+    assert_eq!(free.work.output, Output::Free);
+    let limited = r#"{"q": "{prompt}", "n": "{max_tokens}"}"#;
+    let limited = raw(limited, "input-tokens = 4");
+    assert_eq!(limited.work.output, Output::Tokens(LengthSpec::fixed(128)));
+}

@@ -43,9 +43,14 @@ pub enum PreflightError {
         served: String,
     },
     #[error(
-        "{url} lists no model ({said}); correct the path of the URL, or name a model with --model if the path is right"
+        "{url} lists no model ({said}){offers}; correct the path of the URL, or name a model with --model if the path is right"
     )]
-    NoModel { url: String, said: String },
+    NoModel {
+        url: String,
+        said: String,
+        /// As above.
+        offers: String,
+    },
     #[error(
         "{url} has an empty list of models ({path}): it has loaded none; load a model in the server, or name one with --model if it answers all the same"
     )]
@@ -58,9 +63,14 @@ pub enum PreflightError {
         remedy: String,
     },
     #[error(
-        "{url} is an unsupported API ({path}); give the server's base URL, such as http://HOST:PORT, and choose what to measure with --api (docs/endpoints.md)"
+        "{url} is an unsupported API ({path}){offers}; give the server's base URL, such as http://HOST:PORT, and choose what to measure with --api (docs/endpoints.md)"
     )]
-    Unsupported { url: String, path: &'static str },
+    Unsupported {
+        url: String,
+        path: &'static str,
+        /// As above.
+        offers: String,
+    },
     #[error(
         "the requests of this work ask for {n} answers each (\"n\": {n}), and a request is measured by one answer; leave out n"
     )]
@@ -81,13 +91,12 @@ pub enum PreflightError {
         "{url} is asked by an API that takes only text (chat, responses or messages); use --api completions, or leave out --as-token-ids"
     )]
     NoTokenIds { url: String },
-    #[error(
-        "{url} refuses a request like those of this run (status {status}: {said}); check --extra, --model and the other request options"
-    )]
+    #[error("{url} refuses a request like those of this run (status {status}: {said}); {remedy}")]
     Refused {
         url: String,
         status: u16,
         said: String,
+        remedy: &'static str,
     },
     #[error(
         "{url} does not answer properly ({class}: {said}); look at the server's log, and run `inferometer run` again when it answers"

@@ -3,9 +3,34 @@
 use super::error::{LONGEST_QUOTE, PreflightError, is_page, unreachable};
 use super::prober::Prober;
 use super::site::Site;
+use crate::api::Prompt;
 use inferometer_core::content::Content;
 use inferometer_core::record::{Failure, FailureClass, Record};
 use inferometer_text::hostile::printable;
+
+pub(super) const USUAL_REMEDY: &str = "check --extra, --model and the other request options";
+
+/// What servers call that which goes with a text.
+const MEDIA: [&str; 7] = [
+    "image",
+    "video",
+    "audio",
+    "multimodal",
+    "multi-modal",
+    "vision",
+    "mmproj",
+];
+
+/// What they say of an address that they cannot fetch from.
+const UNREACHABLE: [&str; 7] = [
+    "connect",
+    "fetch",
+    "download",
+    "resolve",
+    "unreachable",
+    "timed out",
+    "timeout",
+];
 
 impl Prober {
     /// Refuses an answer that refuses access.
@@ -58,6 +83,7 @@ impl Prober {
                 .map_or("", |at| &failure.detail[at..]),
             _ => &failure.detail,
         };
+        let beside = self.refuses_beside(&failure.detail);
         match failure.class {
             _ if self.is_model_missing(failure) => PreflightError::ModelNotServed {
                 url: site.url.clone(),
@@ -76,6 +102,7 @@ impl Prober {
                         url: route.url,
                         status,
                         said,
+                        remedy: USUAL_REMEDY,
                     },
                 }
             }
@@ -97,10 +124,17 @@ impl Prober {
                 offers: String::new(),
             },
             FailureClass::ContextExceeded => PreflightError::Context { said },
+            _ if status >= 400 && beside.is_some() => PreflightError::Refused {
+                url: route.url,
+                status,
+                said,
+                remedy: beside.unwrap_or(USUAL_REMEDY),
+            },
             FailureClass::BadRequest => PreflightError::Refused {
                 url: route.url,
                 status,
                 said,
+                remedy: USUAL_REMEDY,
             },
             FailureClass::ReadTimeout | FailureClass::RequestTimeout => {
                 let known = site.context_of(&self.options.model);
@@ -128,6 +162,30 @@ impl Prober {
                 said,
             },
         }
+    }
+
+    /// What to do where a server speaks of what goes with the text.
+    fn refuses_beside(&self, said: &str) -> Option<&'static str> {
+        let said = said.to_ascii_lowercase();
+        let speaks_of = |words: &[&str]| words.iter().any(|word| said.contains(word));
+        let prompt = Prompt {
+            media: &self.request.media,
+            ..Prompt::from(&self.request.content)
+        };
+        let has_media = prompt.media_count().is_some();
+        if has_media && self.request.media.is_empty() && speaks_of(&UNREACHABLE) {
+            return Some(
+                "it fetches media by their addresses itself: name such as it can reach, or files, which are sent with the request",
+            );
+        }
+        if has_media && speaks_of(&MEDIA) {
+            return Some(
+                "serve a model that takes what goes with the text, or leave out --images, --video and --audio, or rows that bring them",
+            );
+        }
+        let has_tools = self.request.options.extra.contains_key("tools");
+        (has_tools && speaks_of(&["tool"]))
+            .then_some("start the server with what it names, or leave out --tools")
     }
 
     /// The model of the request: a row's own wins over the run's.

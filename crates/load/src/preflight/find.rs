@@ -12,13 +12,14 @@ use inferometer_core::record::{Failure, FailureClass};
 impl Prober {
     pub(super) async fn find_site(&self, place: usize) -> Result<Site, PreflightError> {
         let target = &self.request.targets[place];
-        if let Some(path) = unsupported(&target.path) {
-            return Err(PreflightError::Unsupported {
-                url: target.to_string(),
-                path,
-            });
-        }
-        let (base, named) = split_path(&target.path);
+        let foreign = unsupported(&target.path);
+        let (base, named) = match foreign {
+            Some(end) => {
+                let base = target.path.trim_end_matches('/').strip_suffix(end);
+                (base.unwrap_or_default().to_owned(), None)
+            }
+            None => split_path(&target.path),
+        };
         let mut site = Site {
             network: self.request.networks[place].clone(),
             url: target.to_string(),
@@ -32,6 +33,14 @@ impl Prober {
             page: None,
             software: None,
         };
+        if let Some(path) = foreign {
+            let error = PreflightError::Unsupported {
+                url: site.url.clone(),
+                path,
+                offers: String::new(),
+            };
+            return Err(self.with_offers(&site, error).await);
+        }
         if self.request.raw.is_some() {
             // The URL is the whole address, and nothing else is known of the server.
             site.base.clone_from(&target.path);

@@ -1,11 +1,11 @@
 //! What a server understands, learned by asking.
 
 use super::error::PreflightError;
+use super::explain::USUAL_REMEDY;
 use super::prober::{OptionalField, Prober};
 use super::site::Site;
 use crate::api::{COMPLETIONS, Prompt, forms, raw};
 use crate::failure::speaks_of_context;
-use crate::plain::post;
 use inferometer_core::api::{Answers, Api};
 use inferometer_core::environment::LimitField;
 use inferometer_core::note::Known;
@@ -64,18 +64,13 @@ impl Prober {
                     }
                     return Ok(());
                 }
-                Err(Refusal::Absent(error)) => absent = Some(error),
+                Err(Refusal::Absent(error)) => absent = absent.or(Some(error)),
                 Err(Refusal::OtherForm(error)) => refused = refused.or(Some(error)),
                 Err(Refusal::Final(error)) => return Err(error),
             }
         }
-        let mut error = refused.or(absent).expect("an API has a form");
-        if let PreflightError::NoApi { offers, .. } = &mut error
-            && given.is_none()
-        {
-            *offers = self.offers(site).await;
-        }
-        Err(error)
+        let error = refused.or(absent).expect("an API has a form");
+        Err(self.with_offers(site, error).await)
     }
 
     async fn learn_form(&mut self, site: &Site) -> Result<(), Refusal> {
@@ -118,28 +113,8 @@ impl Prober {
             url: site.url.clone(),
             status: 400,
             said: "every form of the request was refused".into(),
+            remedy: USUAL_REMEDY,
         }))
-    }
-
-    /// The APIs that the server has, in a clause for an error: an endpoint that is there finds
-    /// fault with an empty body.
-    async fn offers(&self, site: &Site) -> String {
-        let mut offered = Vec::new();
-        for &api in Api::VARIANTS.iter().filter(|api| **api != Api::Auto) {
-            for form in forms(api) {
-                let route = self.route_of(site, *form);
-                let reply = post(&route, &route.path, b"{}", self.look_timeouts()).await;
-                let there = |status: u16| !matches!(status, 404 | 405 | 501);
-                if reply.is_ok_and(|reply| there(reply.status)) {
-                    offered.push(api.into_str());
-                    break;
-                }
-            }
-        }
-        if offered.is_empty() {
-            return String::new();
-        }
-        format!("; it offers {}: choose one with --api", offered.join(", "))
     }
 
     /// A server in rotation must understand what the first one does.

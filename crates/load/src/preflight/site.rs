@@ -3,6 +3,7 @@
 use crate::api::{self, Dialect};
 use crate::connect::Network;
 
+#[derive(Clone)]
 pub(super) struct Site {
     pub(super) network: Network,
     pub(super) url: String,
@@ -81,10 +82,12 @@ pub(super) fn read_models(body: &str) -> Option<Vec<ListedModel>> {
 }
 
 /// APIs of such servers that cannot be measured.
-const UNSUPPORTED: [&str; 3] = [
+const UNSUPPORTED: [&str; 5] = [
     "/audio/speech",
     "/audio/translations",
     "/images/generations",
+    "/images/edits",
+    "/moderations",
 ];
 
 /// The API that a path names, if it is one that cannot be measured.

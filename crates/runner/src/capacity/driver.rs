@@ -1,9 +1,10 @@
 //! Makes the measurements that a search asks for.
 
 use super::journal::Journal;
-use super::objectives::Watched;
+use super::objectives::{Counted, Watched};
 use super::over::Over;
 use super::probe_watcher::ProbeWatcher;
+use super::sessions::Sessions;
 use crate::error::{Context as _, RunnerError, bail};
 use crate::measure::{Measured, Point, PrefixCache};
 use crate::observer::{Event, Observer};
@@ -15,6 +16,7 @@ use inferometer_campaign::capacity::{
 };
 use inferometer_core::options::{Count, Options};
 use inferometer_core::scenario::{Hold, Rate, SimClock, Warmup};
+use inferometer_core::schedule::MOST_ARRIVALS;
 use inferometer_core::summary::Summary;
 use inferometer_load::instrument::Control;
 use inferometer_load::worker::Stop;
@@ -34,10 +36,17 @@ pub fn at_level(options: &Options, over: Over, level: f64, requests: u64) -> Opt
     options
 }
 
+/// Turns of a session, until some were seen.
+pub const USUAL_TURNS: f64 = 16.0;
+/// How much longer than their mean sessions of a probe may be.
+const LONGER: f64 = 1.5;
+
 pub struct SearchDriver<'a> {
     pub options: Options,
     pub over: Over,
     pub watched: Watched,
+    /// Turns of a session, as far as it is known.
+    pub turns: f64,
     pub journal: Journal,
     pub control: Control,
     pub servers: &'a mut Servers,
@@ -70,11 +79,20 @@ impl SearchDriver<'_> {
                 continue;
             }
             let (outcome, measured) = self.probe(probe, observer)?;
-            let (requests, met) = self.watched.tally(&measured.directory)?;
-            let outcome = outcome.with_stored(requests, met);
+            let ended = measured.ending.sending_ended;
+            let (counted, met) = self.watched.tally(&measured.directory, ended)?;
+            let outcome = match counted {
+                // All sessions are longer than the run.
+                0 if self.watched.counted == Counted::Sessions => outcome,
+                counted => outcome.with_stored(counted, met),
+            };
             let shown = self.shown(&outcome, &search.met(&outcome), &measured);
             observer.event(Event::Probed {
-                over: self.over.word(),
+                over: match (self.watched.counted, self.over) {
+                    (Counted::Requests, over) => over.word(),
+                    (Counted::Sessions, Over::Rate) => "sessions/s",
+                    (Counted::Sessions, Over::Concurrency) => "sessions",
+                },
                 probe: &shown,
             });
             self.lines.push(shown.clone());
@@ -147,7 +165,8 @@ impl SearchDriver<'_> {
         let level = probe.level;
         let name = format!("{:03}-{}", self.lines.len() + 1, short(level));
         let directory = self.journal.folder.join(self.journal.new_run(&name));
-        let mut options = at_level(&self.options, self.over, level, probe.most_requests);
+        let most = self.requests_of(probe.most_requests);
+        let mut options = at_level(&self.options, self.over, level, most);
         // Each probe has random arrivals of its own: a chance that they shared would be taken for
         // the server's.
         let seed = options.run.seed.unwrap_or_default();
@@ -182,7 +201,24 @@ impl SearchDriver<'_> {
             .measure(point, &directory, &self.control, observer)?;
         let sent = measured.ending.planned - measured.ending.unsent;
         let watcher = (shared.lock()).unwrap_or_else(|poisoned| poisoned.into_inner());
+        self.learn_turns(&watcher);
+        let sent = watcher.sent(sent);
         Ok((watcher.probe.clone().finish(sent), measured))
+    }
+
+    /// Requests that are enough for so many of what counts; the watcher ends a probe that has seen
+    /// them.
+    fn requests_of(&self, counted: u64) -> u64 {
+        match self.watched.counted {
+            Counted::Requests => counted,
+            Counted::Sessions => {
+                ((counted as f64 * self.turns * LONGER).ceil() as u64).min(MOST_ARRIVALS)
+            }
+        }
+    }
+
+    fn learn_turns(&mut self, watcher: &ProbeWatcher) {
+        self.turns = watcher.sessions.mean_turns().unwrap_or(self.turns);
     }
 
     /// The same in virtual time. A run that is computed cannot be stopped, so it is made longer
@@ -196,7 +232,7 @@ impl SearchDriver<'_> {
         observer: &mut dyn Observer,
     ) -> Result<(ProbeOutcome, Measured), RunnerError> {
         const SHORTEST: u64 = 1024;
-        let most = probe.most_requests;
+        let most = self.requests_of(probe.most_requests);
         let mut requests = SHORTEST.min(most);
         loop {
             let measured = self.computed(&probe, options, requests, directory, observer)?;
@@ -212,7 +248,9 @@ impl SearchDriver<'_> {
             } else {
                 measured
             };
-            return Ok((watcher.probe.finish(sent), measured));
+            self.learn_turns(&watcher);
+            let counted = watcher.sent(sent);
+            return Ok((watcher.probe.finish(counted), measured));
         }
     }
 
@@ -222,6 +260,7 @@ impl SearchDriver<'_> {
             over: self.over,
             watched: self.watched.clone(),
             ends: Vec::new(),
+            sessions: Sessions::default(),
         }
     }
 

@@ -1,12 +1,15 @@
 //! The objectives of a search: tiers, and what each request must meet.
 
+use super::sessions::{Sessions, WholeSession};
 use crate::error::{Context as _, RunnerError, bail};
 use inferometer_campaign::capacity::Target;
 use inferometer_campaign::capacity::stored::TierCapacity;
 use inferometer_core::options::Options;
 use inferometer_core::record::Record;
 use inferometer_core::slo::{Slo, SloMetric, SloScope};
+use inferometer_core::units::Offset;
 use inferometer_store::run_dir::RunDir;
+use std::time::Duration;
 
 /// The name of the objectives that `--slo` gives.
 pub const OWN_TIER: &str = "slo";
@@ -52,10 +55,19 @@ pub fn tiers(options: &Options, further: Vec<Tier>) -> Result<Vec<Tier>, RunnerE
     Ok(tiers)
 }
 
+/// What a search counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counted {
+    Requests,
+    /// Whole sessions, where the objectives are of these.
+    Sessions,
+}
+
 /// The objectives as targets of the search: each percentile by itself, those of single
-/// requests together.
+/// requests or sessions together.
 #[derive(Clone)]
 pub struct Watched {
+    pub counted: Counted,
     tiers: Vec<WatchedTier>,
 }
 
@@ -70,15 +82,22 @@ struct WatchedTier {
 
 impl Watched {
     pub fn of(tiers: &[Tier], attainment: Option<f64>) -> Result<Watched, RunnerError> {
+        let slos = || tiers.iter().flat_map(|tier| &tier.slos);
+        let (job, request) = (
+            slos().find(|slo| slo.is_of_sessions()),
+            slos().find(|slo| !slo.is_of_sessions()),
+        );
+        let counted = match (job, request) {
+            (Some(job), Some(request)) => bail!(
+                "--slo {job} is about sessions and --slo {request} about requests, and a search counts one of them; search for each by itself: the lower capacity meets both"
+            ),
+            (Some(_), None) => Counted::Sessions,
+            (None, _) => Counted::Requests,
+        };
         let watch = |tier: &Tier| {
             let mut targets = Vec::new();
             let mut single = Vec::new();
             for slo in &tier.slos {
-                if slo.is_of_sessions() {
-                    bail!(
-                        "--slo {slo} is about sessions, and capacity is searched for by single requests; give e2e, or see at which load sessions keep it with inferometer sweep --concurrency 4,8,16 --slo {slo}"
-                    );
-                }
                 match slo.scope {
                     SloScope::Percentile(_) if slo.metric == SloMetric::Itl => bail!(
                         "--slo {slo} is about all gaps of all answers, and capacity is searched for by single requests; give tpot for the pace of an answer, or max-gap for its longest pause"
@@ -97,7 +116,7 @@ impl Watched {
             let mut objectives: Vec<String> = tier.slos.iter().map(ToString::to_string).collect();
             if !single.is_empty() {
                 let share = attainment.filter(|share| *share < 1.0).context(
-                    "objectives of single requests need --attainment below 1, such as 0.95: no sample shows that every request meets them",
+                    "objectives of single requests or sessions need --attainment below 1, such as 0.95: no sample shows that every one meets them",
                 )?;
                 let names: Vec<String> = single.iter().map(ToString::to_string).collect();
                 targets.push((names.join(" and "), share, single));
@@ -113,7 +132,7 @@ impl Watched {
             .iter()
             .map(watch)
             .collect::<Result<_, RunnerError>>()?;
-        Ok(Watched { tiers })
+        Ok(Watched { counted, tiers })
     }
 
     pub fn targets(&self) -> Vec<Target> {
@@ -130,27 +149,63 @@ impl Watched {
 
     /// Whether a request was within the limits of each target.
     pub fn within(&self, record: &Record) -> Vec<bool> {
+        self.each(|slos| record.is_done() && slos.iter().all(|slo| slo.met_by(record)))
+    }
+
+    /// Whether a session was.
+    pub fn session_within(&self, session: &WholeSession) -> Vec<bool> {
+        let lasted = session.lasted();
+        self.each(|slos| lasted.is_some_and(|lasted| slos.iter().all(|slo| lasted <= slo.limit.0)))
+    }
+
+    fn each(&self, met: impl Fn(&[Slo]) -> bool) -> Vec<bool> {
         (self.tiers.iter())
             .flat_map(|tier| &tier.targets)
-            .map(|(_, _, slos)| record.is_done() && slos.iter().all(|slo| slo.met_by(record)))
+            .map(|(_, _, slos)| met(slos))
             .collect()
     }
 
-    /// The requests of a stored run, and how many of them were within the limits of each target.
-    pub fn tally(&self, run: &RunDir) -> Result<(u64, Vec<u64>), RunnerError> {
-        let mut requests = 0;
-        let mut met = vec![0; self.targets().len()];
+    /// What a stored run, which sent until some time, counts, and how many of them were within the
+    /// limits of each target.
+    pub fn tally(
+        &self,
+        run: &RunDir,
+        sending_ended: Offset,
+    ) -> Result<(u64, Vec<u64>), RunnerError> {
+        let mut sessions = Sessions::default();
+        let mut whole = Vec::new();
+        let mut seen = Vec::new();
         for record in run.records()? {
             let record = record?;
-            if !record.is_measured() {
-                continue;
-            }
-            requests += 1;
-            for (count, within) in met.iter_mut().zip(self.within(&record)) {
-                *count += u64::from(within);
+            match self.counted {
+                _ if !record.is_measured() => {}
+                Counted::Requests => seen.push(self.within(&record)),
+                Counted::Sessions => whole.extend(sessions.add(&record)),
             }
         }
-        Ok((requests, met))
+        let cut: Vec<WholeSession> = sessions.into_cut().collect();
+        // Those that the end has cut were not over in time; which of the last would have been is
+        // not known, and that some of them were tells of the short ones only.
+        let longest = self.longest_limit();
+        let is_known = |session: &&WholeSession| {
+            let began = session.began.unwrap_or_default();
+            cut.is_empty() || sending_ended.since(began) >= longest
+        };
+        let known = whole.iter().chain(&cut).filter(is_known);
+        seen.extend(known.map(|session| self.session_within(session)));
+        let mut met = vec![0; self.targets().len()];
+        for within in &seen {
+            for (count, within) in met.iter_mut().zip(within) {
+                *count += u64::from(*within);
+            }
+        }
+        Ok((seen.len() as u64, met))
+    }
+
+    fn longest_limit(&self) -> Duration {
+        let targets = self.tiers.iter().flat_map(|tier| &tier.targets);
+        let slos = targets.flat_map(|(_, _, slos)| slos);
+        slos.map(|slo| slo.limit.0).max().unwrap_or_default()
     }
 
     pub fn tier_name(&self, tier: usize) -> Option<String> {
@@ -199,10 +254,25 @@ mod tests {
     }
 
     #[test]
+    fn objectives_of_jobs_count_sessions() {
+        let watched = Watched::of(&[tier("a: job=30s, job.p50=9s")], Some(0.9)).unwrap();
+        assert_eq!(watched.counted, Counted::Sessions);
+        let targets: Vec<(String, f64)> = (watched.targets().into_iter())
+            .map(|target| (target.name, target.share))
+            .collect();
+        assert_eq!(
+            targets,
+            [("job.p50".to_owned(), 0.5), ("job=30s".to_owned(), 0.9)]
+        );
+    }
+
+    #[test]
     fn what_cannot_be_searched_for_is_refused_with_the_remedy() {
         let said = |text: &str| Watched::of(&[tier(text)], None).err().unwrap().to_string();
         assert!(said("a: ttft=1s").contains("--attainment"));
         assert!(said("a: ttft.mean=1s").contains("percentile"));
+        assert!(said("a: job=30s").contains("--attainment"));
+        assert!(said("a: job.p90=30s, ttft.p99=1s").contains("lower capacity"));
         // A pooled percentile is not that of the requests' means.
         assert!(said("a: itl.p90=25ms").contains("max-gap"));
         assert!("ttft.p99=1s".parse::<Tier>().is_err());

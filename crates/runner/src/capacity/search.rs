@@ -1,6 +1,6 @@
 //! A search for a capacity, on servers that are up.
 
-use super::driver::SearchDriver;
+use super::driver::{SearchDriver, USUAL_TURNS};
 use super::journal::Journal;
 use super::objectives::{Tier, Watched};
 use super::over::{Over, levels};
@@ -112,6 +112,7 @@ impl CapacitySearch {
             options: self.options,
             over: self.over,
             watched: self.watched,
+            turns: USUAL_TURNS,
             journal,
             control,
             servers,

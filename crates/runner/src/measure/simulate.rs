@@ -3,10 +3,12 @@
 
 mod computable;
 mod load;
+mod prompt_tokens;
 
 pub use computable::check_computable;
 
 use self::load::{Sent, VirtualLoad};
+use self::prompt_tokens::{asked, hashed, media_of_row, seconds_of, tokens_of};
 use super::plan::planned;
 use super::texts::Verdicts;
 use super::{Measured, PREFLIGHT_SESSION, Point};
@@ -41,7 +43,6 @@ use inferometer_store::journal::{Entry, Header, JournalWriter};
 use inferometer_store::run_dir::RunDir;
 use inferometer_workload::{Prompt, Sketch, Workload};
 use std::cell::RefCell;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -306,9 +307,7 @@ impl VirtualWork<'_> {
         let talk = (self.scenario.work.conversation.as_ref()).filter(|_| self.is_told(place));
         let sketches = self.sketches(place);
         let mut ids: Vec<u32> = history.to_vec();
-        if let Content::Text(text) = &prompt.content {
-            ids.extend(words(text).map(|word| hashed(&word)));
-        }
+        ids.extend(asked(&prompt.content));
         if self.is_heard() {
             ids.extend((0..media::DECODER_PROMPT).map(|place| hashed(&place)));
         }
@@ -370,32 +369,6 @@ impl VirtualWork<'_> {
         };
         self.request(place, &[]).0
     }
-}
-
-/// Tokens of a prompt that stand for a medium, as for the server.
-fn tokens_of(sketch: &Sketch) -> u32 {
-    match *sketch {
-        Sketch::Image { size, .. } => media::of_pixels(size),
-        Sketch::Video { clip, .. } => media::of_frames(clip.size, clip.frames),
-        Sketch::Sound { seconds, .. } => media::of_seconds(f64::from(seconds)),
-    }
-}
-
-/// How long the sounds last, where there are any.
-fn seconds_of(sketches: &[Sketch]) -> Option<f64> {
-    let seconds = |sketch: &Sketch| match sketch {
-        Sketch::Sound { seconds, .. } => Some(f64::from(*seconds)),
-        Sketch::Image { .. } | Sketch::Video { .. } => None,
-    };
-    let all = sketches.iter().filter_map(seconds);
-    all.reduce(|sum, more| sum + more)
-}
-
-/// A word, or a place in an answer, stands for a token, as it does for the server.
-fn hashed(token: &impl Hash) -> u32 {
-    let mut hasher = DefaultHasher::new();
-    token.hash(&mut hasher);
-    hasher.finish() as u32
 }
 
 /// The answer to a prompt that asks for its length in words, unless that is enforced.
@@ -488,8 +461,9 @@ impl RecordsInOrder<'_> {
         let told = work.is_told(place);
         let sketches = work.sketches(place);
         let seconds = seconds_of(&sketches);
+        let (in_row, tokens_in_row) = media_of_row(&prompt.content);
         let media = u32::try_from(sketches.len()).unwrap_or(u32::MAX);
-        let media = Some(media).filter(|count| *count > 0);
+        let media = Some(media.saturating_add(in_row)).filter(|count| *count > 0);
         let mut answer = record(served, sent.prompt_tokens, &prompt, granted);
         if work.is_heard() && prompt.output_tokens.is_none_or(|most| served.tokens < most) {
             answer.finish = answer.finish.map(|_| "stop".to_owned());
@@ -507,7 +481,8 @@ impl RecordsInOrder<'_> {
             // Nobody wrote what the server said before.
             input_chars: if told { 0 } else { prompt.chars },
             media,
-            media_tokens: media.map(|_| sketches.iter().map(tokens_of).sum()),
+            media_tokens: media
+                .map(|_| tokens_in_row + sketches.iter().map(tokens_of).sum::<u32>()),
             audio_ms: seconds.map(|seconds| (seconds * 1e3) as u32),
             ..answer
         };

@@ -56,7 +56,7 @@ fn headlines(found: &Capacity, lang: Lang) -> Vec<Headline> {
     };
     let answer = &found.answer;
     let unit = match found.over.as_str() {
-        "rate" => "req/s",
+        "rate" => inferometer_report::capacity::unit(found, lang),
         over => over,
     };
     let is_confirmed = answer.ending == SearchEnding::Confirmed;
