@@ -2,6 +2,7 @@
 //! handed in, since a server of pages knows all commands.
 
 use crate::language::language;
+use crate::output::say;
 use anyhow::bail;
 use inferometer_runner::now::hear_end_wish;
 use inferometer_text::Lang;
@@ -129,7 +130,7 @@ impl LiveOptions {
             let text = format!("live: {}", page.address);
             match &board {
                 Some(board) => board.keep(&text),
-                None => eprintln!("{text}"),
+                None => say(text),
             }
         }
         let wishes = (!self.read_only).then(|| Wishes::heard(folder, Arc::clone(&end)));

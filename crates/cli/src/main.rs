@@ -2,6 +2,8 @@
 
 // Comments of options are their help texts, where `[…]` is a default and no link.
 #![allow(rustdoc::broken_intra_doc_links)]
+// These panic where nobody reads any longer; `output::print` and `say` do not.
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod arguments;
 mod chinese;
@@ -37,6 +39,7 @@ use inferometer_runner::with_causes;
 use inferometer_text::hostile::printable;
 use inferometer_text::secret::{REDACTED, without_credentials};
 use inferometer_text::{Lang, texts};
+use output::say;
 use std::process::ExitCode;
 
 /// What is told where the system gives no further thread, which libraries can only panic about.
@@ -58,7 +61,7 @@ fn main() -> ExitCode {
             .any(|word| said.contains(word));
         if of_thread && said.contains("thread") {
             inferometer_tui::give_back();
-            eprintln!("error: {NO_THREAD}");
+            say(format_args!("error: {NO_THREAD}"));
             std::process::exit(2);
         }
         if !is_guarded() {
@@ -116,7 +119,7 @@ fn main() -> ExitCode {
             };
             // Errors name what was given, passwords of URLs and signs for terminals included.
             let said = without_credentials(&one_line(&said));
-            eprintln!("{}", printable(&said, LONGEST_ERROR));
+            say(printable(&said, LONGEST_ERROR));
             Exit::Error.into()
         }
     }
@@ -149,7 +152,7 @@ fn parse() -> Result<Cli, ExitCode> {
                 return Exit::Fine.into();
             }
             (ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, _) => {
-                eprint!("{}", help(&text));
+                say(help(&text).trim_end());
                 return Exit::Error.into();
             }
             _ if !error.use_stderr() => {
@@ -169,7 +172,7 @@ fn parse() -> Result<Cli, ExitCode> {
             Some(value) => said.replace(&value, REDACTED),
             None => said,
         };
-        eprintln!("{}", without_credentials(&said));
+        say(printable(&without_credentials(&said), LONGEST_ERROR));
         Exit::Error.into()
     })
 }

@@ -100,7 +100,7 @@ pub fn deliver_apart(
     let folder = new_folder(None, name);
     std::fs::create_dir_all(&folder)?;
     deliver(output, &folder, render)?;
-    eprintln!("written to {}", folder.display());
+    say(format_args!("written to {}", folder.display()));
     Ok(())
 }
 
@@ -160,7 +160,10 @@ pub fn keep(options: &OutputOptions, folder: &Path, page: impl FnOnce() -> anyho
     let written = page.and_then(|page| Ok(whole_file::replace(&file, page.as_bytes())?));
     if let Err(error) = written {
         let why = with_causes(error.as_ref());
-        eprintln!("warning: {} was not written: {why}", file.display());
+        say(format_args!(
+            "warning: {} was not written: {why}",
+            file.display()
+        ));
     }
 }
 
@@ -318,9 +321,9 @@ fn render(run: &Measured, options: &OutputOptions, format: Format) -> anyhow::Re
 
 /// A dialect has its tool's definitions, but a run with a window is not what its tool does.
 pub fn note_window(tool: &'static str) {
-    eprintln!(
+    say(format_args!(
         "note: {tool} measures a burst, and this run has a window in a load that goes on: its throughput is counted here from the first measured request to the end of the last, with others under way beside them; for the number that {tool} would give, run with --warmup none --hold none --stagger none"
-    );
+    ));
 }
 
 fn report<'a>(run: &'a Measured, directory: &'a Path, detail: Detail, lang: Lang) -> RunReport<'a> {
@@ -408,6 +411,12 @@ pub fn print(text: &str) -> anyhow::Result<()> {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         written => Ok(written?),
     }
+}
+
+/// A line beside the output. Nobody may listen any longer, or its disk be full: what was measured
+/// does not depend on that.
+pub fn say(line: impl std::fmt::Display) {
+    let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
 /// Codes of the doubts that make a run INVALID.

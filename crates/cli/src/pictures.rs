@@ -1,6 +1,7 @@
 //! Figures as files: one for each, or the only one where it was named.
 
 use crate::options::Format;
+use crate::output::say;
 use anyhow::{Context, bail};
 use inferometer_page::figure::theme::Theme;
 use inferometer_page::figure::{Figure, font, png, svg};
@@ -35,10 +36,10 @@ pub fn write(
         let signs: Vec<String> = (missing.iter())
             .map(|c| format!("{c} (U+{:04X})", u32::from(*c)))
             .collect();
-        eprintln!(
+        say(format_args!(
             "warning: the pictures' font cannot draw {}; use another label, or --format html",
             signs.join(", ")
-        );
+        ));
     }
     Ok(())
 }

@@ -5,6 +5,7 @@
 //! what is kept is found in the folders themselves. It holds paths, one a line, and nothing more.
 
 use crate::options::RUNS;
+use crate::output::say;
 use inferometer_store::stored::Stored;
 use inferometer_store::whole_file;
 use std::path::{Path, PathBuf};
@@ -90,7 +91,10 @@ pub fn path_of(name: &str) -> String {
         let found = known.find(|path| path.ends_with(base) && path.is_dir());
         // Who meant a folder of this directory must see that another one is read.
         if let Some(path) = &found {
-            eprintln!("{base} is not here; reading {}", path.display());
+            say(format_args!(
+                "{base} is not here; reading {}",
+                path.display()
+            ));
         }
         found
     };

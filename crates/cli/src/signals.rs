@@ -1,6 +1,7 @@
 //! What signals mean: Ctrl-C, a polite kill, a closed terminal and a limit of CPU time to a
 //! measurement, a limit on the size of files to all.
 
+use crate::output::say;
 use anyhow::Context;
 use inferometer_load::instrument::Control;
 use inferometer_load::worker::Stop;
@@ -21,7 +22,7 @@ pub fn interrupt_or_say(control: Control, last_word: String) -> anyhow::Result<E
         if !control.is_measuring() {
             give_back();
             if !last_word.is_empty() {
-                eprintln!("\n{last_word}");
+                say(format_args!("\n{last_word}"));
             }
             std::process::exit(130);
         }

@@ -2,6 +2,7 @@
 
 use crate::folder::{folder_name, free_folder, kept_in, new_folder};
 use crate::options::RUNS;
+use crate::output::say;
 use crate::registry;
 use crate::session::session;
 use anyhow::{Context, bail};
@@ -126,7 +127,7 @@ impl Kept {
         };
         let (place, done) = carry(upload, lang)?;
         if !quiet {
-            eprintln!("{}", said(&place, done, lang));
+            say(said(&place, done, lang));
         }
         Ok(())
     }
@@ -161,7 +162,7 @@ pub fn carry(mut upload: Upload, lang: Lang) -> anyhow::Result<(Location, Upload
         tell: Some(Box::new(move |error| {
             let seconds = AT_THE_END.as_secs().to_string();
             let values = [("why", with_causes(error)), ("seconds", seconds)];
-            eprintln!("{}", StoreText::TryingAgain.with(lang, &values));
+            say(StoreText::TryingAgain.with(lang, &values));
         })),
     };
     let done = upload.finish(patience).with_context(|| {

@@ -6,6 +6,10 @@ use inferometer_core::server::{EngineState, MOST_POSITIONS, Total};
 use inferometer_fetch::Client;
 use inferometer_fetch::url::{host_and_port, root};
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
+
+/// What a count, a time or a share of an engine may be; what it is not is not known.
+const POSSIBLE: RangeInclusive<f64> = 0.0..=1e18;
 
 /// What one meaning has gathered so far.
 struct Gathered {
@@ -27,7 +31,7 @@ pub fn engine_state(text: &str) -> Option<EngineState> {
         if sample.name == "process_cpu_seconds_total" {
             front_end_cpu_s = Some(sample.value).filter(|seconds| seconds.is_finite());
         }
-        if sample.name.ends_with("_bucket") || !sample.value.is_finite() {
+        if sample.name.ends_with("_bucket") || !POSSIBLE.contains(&sample.value) {
             continue;
         }
         let Some((engine, metric, is_count)) = identify(sample.name) else {
@@ -181,6 +185,15 @@ mod tests {
         assert_eq!(state.running, Some(7.0));
         assert!((state.kv_use.unwrap() - 0.6).abs() < 1e-12);
         assert_eq!(state.waiting, None);
+    }
+
+    #[test]
+    fn what_no_engine_can_have_is_not_known() {
+        for odd in ["-1e308", "-1", "1e308", "+Inf", "NaN"] {
+            let text = format!("vllm:num_requests_running 3\nvllm:kv_cache_usage_perc {odd}\n");
+            let state = engine_state(&text).unwrap();
+            assert_eq!((state.running, state.kv_use), (Some(3.0), None), "{odd}");
+        }
     }
 
     #[test]

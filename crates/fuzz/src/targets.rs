@@ -111,7 +111,7 @@ pub const TARGETS: &[Target] = targets! {
     "mindie-config", "MindIE's config.json", engine::mindie_configs(), engine::mindie_config;
     "engine-command", "engines' command lines", engine::commands(), engine::command;
     "devices", "nvidia-smi, npu-smi, --help, safetensors", engine::device_texts(), engine::devices;
-    "tokenizer", "tokenizer.json", tokenizer::files(), tokenizer::open;
+    "tokenizer", "tokenizer.json", tokenizer::files(), tokenizer::open, WATCHED_GROWTH;
     "chat-template", "chat templates", tokenizer::templates(), tokenizer::render, WATCHED_GROWTH;
 };
 

@@ -9,7 +9,7 @@ use crate::label::Sample;
 use crate::quantity::count;
 use crate::result::{ImportedResult, Tool};
 use crate::summary::{Spread, Stat};
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 use serde_json::Value;
 use std::path::Path;
 
@@ -37,13 +37,60 @@ pub enum DatabaseError {
     Sqlite(#[from] rusqlite::Error),
     #[error("it has no table 'result' with the columns success and latency, as EvalScope writes")]
     NotEvalscope,
+    #[error("reading it takes more steps than its size explains; it may be damaged")]
+    Endless,
+    #[error("{0} beside it is not a regular file")]
+    OddNeighbour(String),
 }
 
+/// Steps of SQLite after which a file is given up, and those for each of its bytes. A request of
+/// EvalScope takes some thirty, and hundreds of bytes; pages that name each other make a tree of a
+/// few kilobytes that has more rows than anybody could count.
+const MOST_STEPS: u64 = 10_000_000;
+const STEPS_PER_BYTE: u64 = 10;
+const LOOK_EVERY: i32 = 10_000;
+
 pub(crate) fn read(path: &Path) -> Result<Option<ImportedResult>, DatabaseError> {
-    let connection = Connection::open_with_flags(
+    neighbours_are_files(path)?;
+    let mut connection = Connection::open_with_flags(
         path,
         OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX,
     )?;
+    let length = std::fs::metadata(path).map_or(0, |about| about.len());
+    let most = MOST_STEPS.saturating_add(length.saturating_mul(STEPS_PER_BYTE));
+    let mut steps = 0;
+    let is_too_long = move || {
+        steps += LOOK_EVERY as u64;
+        steps > most
+    };
+    connection.progress_handler(LOOK_EVERY, Some(is_too_long))?;
+    read_table(&connection, path).map_err(|error| match error {
+        DatabaseError::Sqlite(error)
+            if error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) =>
+        {
+            DatabaseError::Endless
+        }
+        error => error,
+    })
+}
+
+/// SQLite itself opens what an unfinished writer left beside the file, and would wait for a pipe.
+fn neighbours_are_files(path: &Path) -> Result<(), DatabaseError> {
+    for end in ["-wal", "-shm", "-journal"] {
+        let mut beside = path.as_os_str().to_owned();
+        beside.push(end);
+        if std::fs::symlink_metadata(&beside).is_ok_and(|about| !about.is_file()) {
+            let name = beside.to_string_lossy().into_owned();
+            return Err(DatabaseError::OddNeighbour(name));
+        }
+    }
+    Ok(())
+}
+
+fn read_table(
+    connection: &Connection,
+    path: &Path,
+) -> Result<Option<ImportedResult>, DatabaseError> {
     // Views and triggers of a stranger's file do nothing here.
     connection.pragma_update(None, "trusted_schema", false)?;
     // A view may compute without end; EvalScope writes a table.
@@ -53,7 +100,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<ImportedResult>, DatabaseError>
     if !kind.exists([])? {
         return Err(DatabaseError::NotEvalscope);
     }
-    let present = columns(&connection)?;
+    let present = columns(connection)?;
     let has = |name: &str| present.iter().any(|column| column == name);
     if !(has("success") && has("latency")) {
         return Err(DatabaseError::NotEvalscope);

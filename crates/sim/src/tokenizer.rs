@@ -6,11 +6,13 @@
 
 mod pieces;
 mod template;
+mod watched;
 mod words;
 
 pub(crate) use pieces::Piece;
 use template::MOST_TIME;
 pub(crate) use template::{ChatTemplate, OpensAnswer};
+use watched::watched;
 pub use words::words;
 pub(crate) use words::{Vocabulary, word_id};
 
@@ -19,6 +21,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use crate::language::Language;
@@ -31,9 +34,18 @@ const MOST_BYTES: u64 = 1 << 30;
 /// The library keeps some vocabularies in a tree that is as deep as the longest token, and takes it
 /// down by calls as deep: a thread's stack ends at some ten thousand.
 const LONGEST_TOKEN: usize = 4 << 10;
+/// What a file may take to be read and tried. Real ones take some ten bytes for each of theirs, and
+/// a second or two.
+const LEAST_ROOM: u64 = 256 << 20;
+const ROOM_PER_BYTE: u64 = 50;
+const MOST_OPENING: Duration = Duration::from_secs(30);
+/// Real ones make at most a token or two of a byte.
+const MOST_TOKENS_PER_BYTE: usize = 20;
+const ENDLESS: &str = "it makes ever more of a short text";
 /// Holds a character that no vocabulary has, so that a file which cannot encode every text is
-/// found out at once.
-const PROBE: &str = "A probe: \u{10FFFD}é 中文\n 1234";
+/// found out at once, and what texts are made of, so that a rule which multiplies it is.
+const PROBE: &str = "A probe: \u{10FFFD}é 中文。\n the quick brown fox jumps over the lazy dog, \
+    THE QUICK BROWN FOX JUMPS OVER THE LAZY DOG 0123456789 !\"#$%&'()*+-./:;<=>?@[]^_`{|}~";
 
 /// A tokenizer, and the pieces of which answers are made with it.
 #[derive(Clone)]
@@ -111,11 +123,10 @@ impl Tokenizer {
             ));
         }
         let bytes = fs::read(&file).map_err(|error| bad(error.to_string()))?;
-        let parsed = guarded(|| parse(&bytes)).and_then(|parsed| parsed);
-        let tokenizer = parsed.map_err(bad)?;
-        let probed = guarded(|| tokenizer.encode_fast(PROBE, false).map(drop));
-        let probed = probed.and_then(|probed| probed.map_err(|error| error.to_string()));
-        probed.map_err(|why| bad(format!("it cannot encode every text: {why}")))?;
+        let room = LEAST_ROOM.saturating_add(bytes.len() as u64 * ROOM_PER_BYTE);
+        let opened = watched(room, MOST_OPENING, move || guarded(|| probed(&bytes)));
+        let opened = opened.ok_or_else(|| bad(ENDLESS.to_owned()))?;
+        let tokenizer = opened.and_then(|probed| probed).map_err(bad)?;
         // A file of another name may be one of many in its folder.
         let folder = file.parent().filter(|_| file.ends_with(FILE));
         let template = folder.and_then(ChatTemplate::in_folder).map(Arc::new);
@@ -248,6 +259,18 @@ fn longest_text(json: &[u8]) -> usize {
         at += 1;
     }
     longest
+}
+
+/// A tokenizer that has encoded a short text.
+fn probed(bytes: &[u8]) -> Result<tokenizers::Tokenizer, String> {
+    let tokenizer = parse(bytes)?;
+    let encoded = tokenizer.encode_fast(PROBE, false);
+    let encoded = encoded.map_err(|error| format!("it cannot encode every text: {error}"))?;
+    let (tokens, bytes) = (encoded.len(), PROBE.len());
+    if tokens > bytes * MOST_TOKENS_PER_BYTE {
+        return Err(format!("it makes {tokens} tokens of {bytes} bytes"));
+    }
+    Ok(tokenizer)
 }
 
 fn parse(bytes: &[u8]) -> Result<tokenizers::Tokenizer, String> {

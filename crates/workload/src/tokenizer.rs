@@ -8,6 +8,7 @@ mod chat_template;
 mod count_all;
 mod hugging_face;
 mod tiktoken;
+mod watched;
 
 pub use bytes::Bytes;
 pub use cache::CountCache;
@@ -70,6 +71,11 @@ pub enum TokenizerError {
         "the chat template in {folder} makes more than 256 MB of one short message, or takes more than 5 s for it; download it again, or give the tokenizer.json alone, in another folder"
     )]
     EndlessTemplate { folder: PathBuf },
+    /// It cannot be stopped: the process must end soon.
+    #[error(
+        "{path} makes ever more of a short text, by its normalizer, its pattern or what it puts around a text; download it again or use cl100k"
+    )]
+    Endless { path: PathBuf },
     /// The file is not what it should be.
     #[error("{path} is not a usable tokenizer.json: {reason}; download it again or use cl100k")]
     Damaged { path: PathBuf, reason: String },

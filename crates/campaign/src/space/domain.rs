@@ -7,6 +7,9 @@ const USUAL_LEVELS: usize = 5;
 /// Most steps of a number; beyond it a step means nothing to a search.
 pub const MOST_STEPS: u64 = 100_000;
 
+/// As many values as a sweep's list may have.
+const MOST_CHOICES: usize = 10_000;
+
 /// The values of one flag. Made by [`Domain::int`] and its sisters, so that bounds are in order,
 /// a step fits, and nothing is empty.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,6 +76,8 @@ pub enum DomainError {
     NoChoice,
     #[error("the choice {0} is given twice; give it once")]
     Twice(Value),
+    #[error("{0} values to choose from are more than {MOST_CHOICES}; give fewer, or bounds")]
+    TooManyChoices(usize),
 }
 
 impl Domain {
@@ -94,6 +99,9 @@ impl Domain {
     pub fn choice(values: Vec<Value>) -> Result<Self, DomainError> {
         if values.is_empty() {
             return Err(DomainError::NoChoice);
+        }
+        if values.len() > MOST_CHOICES {
+            return Err(DomainError::TooManyChoices(values.len()));
         }
         for (at, value) in values.iter().enumerate() {
             if values[..at].iter().any(|earlier| earlier.same(value)) {
@@ -359,6 +367,9 @@ mod tests {
         }
         assert!(message(Domain::int(1, 9, Spacing::Log(Some(1.0)))).contains("factor"));
         assert!(message(Domain::choice(Vec::new())).contains("at least one"));
+        // Each is compared with each: a million would take hours.
+        let many = (0..1_000_000).map(Value::Int).collect();
+        assert!(message(Domain::choice(many)).contains("more than 10000"));
         assert!(message(Domain::choice(vec![Value::Int(1), Value::Float(1.0)])).contains("twice"));
     }
 

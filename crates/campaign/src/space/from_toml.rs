@@ -106,6 +106,9 @@ impl Space {
             }
         }
         for (name, given) in given {
+            if wrong.len() >= MOST_MISTAKES {
+                break;
+            }
             // MindIE's keys may be given by their last part, as in a sweep.
             let whole = (engine == EngineKind::Mindie).then(|| flag::mindie_key(name));
             let name = whole.flatten().map_or_else(|| name.clone(), str::to_owned);
@@ -127,6 +130,9 @@ impl Space {
         Space::new(dimensions.collect(), derived).map_err(|error| vec![error])
     }
 }
+
+/// Nobody reads more of them, and for each the nearest flag is looked for.
+const MOST_MISTAKES: usize = 50;
 
 /// A flag's values, or what they follow from.
 enum Given {
@@ -223,6 +229,14 @@ mod tests {
         let newest = EngineKind::Vllm.newest();
         let space = Space::of_study(EngineKind::Vllm, newest, &[], &given);
         space.map_err(|errors| errors[0].to_string())
+    }
+
+    #[test]
+    fn mistakes_without_number_are_told_as_far_as_anybody_reads() {
+        let given = (0..3000).map(|at| (format!("flag-{at}"), DomainSpec::Listed(Vec::new())));
+        let newest = EngineKind::Vllm.newest();
+        let wrong = Space::of_study(EngineKind::Vllm, newest, &[], &given.collect());
+        assert_eq!(wrong.unwrap_err().len(), MOST_MISTAKES);
     }
 
     #[test]

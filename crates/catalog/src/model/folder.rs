@@ -152,6 +152,24 @@ mod tests {
     }
 
     #[test]
+    fn a_pipe_or_a_device_in_place_of_a_file_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let config = folder.path().join("config.json");
+        let name = folder.path().to_str().unwrap();
+        std::os::unix::fs::symlink("/dev/zero", &config).unwrap();
+        let refused = || {
+            crate::model::KnownModel::find(name)
+                .unwrap_err()
+                .to_string()
+        };
+        assert!(refused().contains("not a regular file"), "{}", refused());
+        std::fs::remove_file(&config).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(&config).status();
+        assert!(made.unwrap().success());
+        assert!(refused().contains("not a regular file"), "{}", refused());
+    }
+
+    #[test]
     fn numbered_parts_without_an_index_must_all_be_there() {
         let folder = tempfile::tempdir().unwrap();
         write(folder.path(), "model-00001-of-00003.safetensors", 10);

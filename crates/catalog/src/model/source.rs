@@ -48,15 +48,24 @@ pub(super) fn unreadable(path: &Path, error: &std::io::Error) -> SourceError {
     }
 }
 
+/// The text of a regular file of at most `most` bytes: a model's folder may be a stranger's, and a
+/// pipe in it would be waited for, a device never end.
 pub(super) fn read(path: &Path, most: u64) -> Result<String, SourceError> {
-    let length = std::fs::metadata(path)
-        .map_err(|error| unreadable(path, &error))?
-        .len();
-    if length > most {
-        return Err(SourceError::Read {
-            path: path.display().to_string(),
-            reason: format!("it has {length} bytes, which no file of its kind has"),
-        });
+    let failed = |error| unreadable(path, &error);
+    let refused = |reason: String| SourceError::Read {
+        path: path.display().to_string(),
+        reason,
+    };
+    let about = std::fs::metadata(path).map_err(failed)?;
+    if !about.is_file() {
+        return Err(refused("it is not a regular file".to_owned()));
     }
-    std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))
+    if about.len() > most {
+        let reason = format!(
+            "it has {} bytes, which no file of its kind has",
+            about.len()
+        );
+        return Err(refused(reason));
+    }
+    std::fs::read_to_string(path).map_err(failed)
 }

@@ -7,7 +7,9 @@ pub use kept::Kept;
 use crate::exit::Exit;
 use crate::folder::folder_here;
 use crate::options::{ColumnOptions, Format, OutputOptions, TableOutput};
-use crate::output::{Rendered, annotations, check_report, deliver, deliver_apart, language, style};
+use crate::output::{
+    Rendered, annotations, check_report, deliver, deliver_apart, language, say, style,
+};
 use crate::registry;
 use crate::sides::{Side, open, separate};
 use crate::stores::local;
@@ -95,7 +97,7 @@ pub fn run(arguments: &CompareArguments) -> anyhow::Result<Exit> {
     };
     let answered = question.answered()?;
     for left_out in &answered.left_out {
-        eprintln!("left out: {left_out}");
+        say(format_args!("left out: {left_out}"));
     }
     if let Some(folder) = &arguments.out {
         Kept::new(&question, &answered.comparison, folder).write(folder)?;

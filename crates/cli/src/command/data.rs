@@ -2,7 +2,7 @@
 
 use crate::exit::Exit;
 use crate::options::{DataView, lang};
-use crate::output::{language, print, style};
+use crate::output::{language, print, say, style};
 use crate::progress::Progress;
 use crate::session::session;
 use anyhow::{Context, bail};
@@ -220,7 +220,7 @@ fn show(
 ) -> anyhow::Result<()> {
     let lang = language(arguments.lang);
     if let (Some(conversion), None) = (conversion, &arguments.output) {
-        eprintln!("{}", in_brief(survey, conversion, lang));
+        say(in_brief(survey, conversion, lang));
         return Ok(());
     }
     let file = arguments.output.as_deref().filter(|_| conversion.is_none());

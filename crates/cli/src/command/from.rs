@@ -3,11 +3,11 @@
 use crate::chinese::errors::in_chinese;
 use crate::exit::Exit;
 use crate::options::{DataView, lang};
-use crate::output::{language, print, style};
+use crate::output::{language, print, say, style};
 use anyhow::{Context, bail};
 use inferometer_catalog::engine::words::join;
 use inferometer_page::text::wrap;
-use inferometer_text::{Lang, texts};
+use inferometer_text::{Lang, texts, user_file};
 use inferometer_translate::{Translation, translate};
 use std::fmt::Write as _;
 use std::process::Command;
@@ -41,7 +41,7 @@ pub fn run(arguments: &FromArguments) -> anyhow::Result<Exit> {
         Some(line) => vec![line.clone()],
         None => arguments.words.clone(),
     };
-    let translation = translate(&words, &|path| std::fs::read_to_string(path).ok())?;
+    let translation = translate(&words, &|path| user_file::read_text(path).ok())?;
     if !arguments.run {
         print(&shown(
             &translation,
@@ -52,7 +52,7 @@ pub fn run(arguments: &FromArguments) -> anyhow::Result<Exit> {
     }
     // What is said of the translation must not mix with the report of the run.
     let lang = language(arguments.lang);
-    eprint!("{}", shown(&translation, DataView::Text, lang)?);
+    say(shown(&translation, DataView::Text, lang)?.trim_end());
     let is_placeholder = |word: &String| word == "FILE" || word == "TEXT";
     if translation.words.iter().any(is_placeholder) {
         bail!("the command above lacks a file or text; put it in and run it");

@@ -4,7 +4,7 @@ use crate::command::compare::margin;
 use crate::conditions::{Condition, chosen, condition};
 use crate::exit::Exit;
 use crate::options::{Format, RUNS, TableOutput};
-use crate::output::{Rendered, annotations, check_report, deliver_apart, language, style};
+use crate::output::{Rendered, annotations, check_report, deliver_apart, language, say, style};
 use crate::registry;
 use crate::stores::{local_folder, shown};
 use anyhow::{Context, bail};
@@ -63,7 +63,7 @@ pub fn run(arguments: &HistoryArguments) -> anyhow::Result<Exit> {
     check_report(&output)?;
     let (runs, left_out) = read(&arguments.folders)?;
     for line in &left_out {
-        eprintln!("left out: {line}");
+        say(format_args!("left out: {line}"));
     }
     if runs.is_empty() {
         bail!(

@@ -4,7 +4,7 @@ use crate::exit::Exit;
 use crate::live::{LiveOptions, Serve};
 use crate::options::{EngineArguments, MeasurementOptions, OutputOptions, RankOptions};
 use crate::otlp::{OtlpOptions, When};
-use crate::output::{check_output, check_report_name, keep_page, language, show, verdict};
+use crate::output::{check_output, check_report_name, keep_page, language, say, show, verdict};
 use crate::progress::Progress;
 use crate::ranks;
 use crate::session::session;
@@ -85,7 +85,7 @@ pub fn run(mut arguments: RunArguments, serve: Serve) -> anyhow::Result<Exit> {
     }
     // A measurement does not fail for want of a listener.
     if let Err(error) = arguments.otlp.send(&measured, When::Now) {
-        eprintln!("warning: {}", with_causes(error.as_ref()));
+        say(format_args!("warning: {}", with_causes(error.as_ref())));
     }
     followers.end();
     kept.finish(arguments.quiet, lang)?;

@@ -12,6 +12,7 @@ pub use follow::follow;
 
 use crate::exit::Exit;
 use crate::options::{RUNS, lang};
+use crate::output::say;
 use crate::stores::bring;
 use anyhow::{Context, bail};
 use home::{Home, Served};
@@ -93,7 +94,7 @@ pub fn run(arguments: &ServeArguments, program: clap::Command) -> anyhow::Result
     check.context(crate::NO_THREAD)?;
     let running = server.start(move |request| answer(&home, request));
     let running = running.context(crate::NO_THREAD)?;
-    eprintln!("open http://{}/{query}", running.address());
+    say(format_args!("open http://{}/{query}", running.address()));
     loop {
         std::thread::park();
     }
@@ -129,7 +130,9 @@ fn look_again(stores: &[Location]) {
             if let Err(error) = &looked
                 && !*away
             {
-                eprintln!("{place} cannot be read now; pages show what is known: {error:#}");
+                say(format_args!(
+                    "{place} cannot be read now; pages show what is known: {error:#}"
+                ));
             }
             *away = looked.is_err();
         }

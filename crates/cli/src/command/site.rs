@@ -5,7 +5,7 @@ use crate::command::runs::{known, name};
 use crate::command::{capacity, compare, import, sweep, tune};
 use crate::exit::Exit;
 use crate::options::OutputOptions;
-use crate::output::{check_output, language, page_of, read_again};
+use crate::output::{check_output, language, page_of, read_again, say};
 use anyhow::{Context, bail};
 use inferometer_message::SiteText;
 use inferometer_page::html::listed_at;
@@ -67,10 +67,10 @@ pub fn publish(paths: &[PathBuf], options: &OutputOptions) -> anyhow::Result<Exi
         &index(&entries, Hosting::Files, lang),
     )?;
     let count = entries.len();
-    eprintln!(
+    say(format_args!(
         "results: {count}; open {}",
         site.join("index.html").display()
-    );
+    ));
     Ok(Exit::Fine)
 }
 
@@ -98,7 +98,9 @@ fn collect(paths: &[PathBuf]) -> anyhow::Result<Vec<Stored>> {
         bail!("{}: no run, sweep or search there", stray.join(", "));
     }
     for path in &stray {
-        eprintln!("warning: {path} is left out: it holds no run, sweep or search");
+        say(format_args!(
+            "warning: {path} is left out: it holds no run, sweep or search"
+        ));
     }
     let mut known = HashSet::new();
     found.retain(|stored| {

@@ -6,7 +6,7 @@ use crate::command::history::of_folder;
 use crate::exit::Exit;
 use crate::folder::{folder_here, folder_name, free_folder};
 use crate::options::{EngineArguments, MeasurementOptions, RUNS};
-use crate::output::{fitted, language};
+use crate::output::{fitted, language, print, say};
 use crate::progress::Progress;
 use crate::registry;
 use crate::session::session;
@@ -120,7 +120,7 @@ pub fn run(arguments: WatchArguments) -> anyhow::Result<Exit> {
         ("folder", shown.clone()),
     ];
     let begins = WatchText::Begins.with(lang, &begins);
-    eprintln!("{}", fitted(&begins, &std::io::stderr()));
+    say(fitted(&begins, &std::io::stderr()));
     let control = Control::default();
     let ended = |probes: u64| {
         let values = [("probes", probes.to_string()), ("folder", shown.clone())];
@@ -148,7 +148,7 @@ pub fn run(arguments: WatchArguments) -> anyhow::Result<Exit> {
         match &measured {
             Ok(measured) => {
                 let line = line(&measured.summary, lang);
-                println!("{}", fitted(&line, &std::io::stdout()));
+                print(&format!("{}\n", fitted(&line, &std::io::stdout())))?;
             }
             Err(_) => {
                 let _ = std::fs::remove_dir(&out);
@@ -166,7 +166,7 @@ pub fn run(arguments: WatchArguments) -> anyhow::Result<Exit> {
         let alarmed = arguments.exit_on_alert && bad;
         let over = arguments.probes.is_some_and(|most| probe >= most.0);
         if interrupted || over || alarmed {
-            eprintln!("{}", fitted(&ended(probe), &std::io::stderr()));
+            say(fitted(&ended(probe), &std::io::stderr()));
             return Ok(match interrupted {
                 true => Exit::Interrupted,
                 false => Exit::fine_if(!alarmed),

@@ -426,6 +426,38 @@ fn a_reader_who_leaves_early_is_no_error() {
 }
 
 #[test]
+fn what_is_said_beside_the_output_may_find_no_reader() {
+    let place = Place::new();
+    let full = || std::fs::File::create("/dev/full").unwrap();
+    let gone = || {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        writer
+    };
+    let run = "run --sim-clock virtual --requests 4 --concurrency 2 --no-html --out";
+    for (words, code) in [
+        (format!("{run} kept"), 0),
+        ("report nothing/here".to_owned(), 2),
+        ("run --no-such-option".to_owned(), 2),
+        (String::new(), 2),
+    ] {
+        for ending in ["full", "gone"] {
+            let mut words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
+            if code == 0 {
+                *words.last_mut().unwrap() += ending;
+            }
+            let mut command = place.command(&words);
+            match ending {
+                "full" => command.stderr(full()),
+                _ => command.stderr(gone()),
+            };
+            let ended = command.stdout(std::process::Stdio::null()).status();
+            assert_eq!(ended.unwrap().code(), Some(code), "{words:?} {ending}");
+        }
+    }
+}
+
+#[test]
 fn a_run_whose_reader_went_away_still_has_its_page() {
     let place = Place::new();
     let mut command = place.command([

@@ -131,6 +131,43 @@ fn a_device_without_end_in_place_of_a_small_file_is_refused() {
     ] {
         place.run(words).assert_refused(&["/dev/zero", "more than"]);
     }
+    for words in [
+        &["data", "/dev/zero"][..],
+        &[
+            "data",
+            "/dev/urandom",
+            "--data-format",
+            "line",
+            "--skip-bad",
+        ],
+        &["run", "--data", "/dev/zero", "--sim-clock", "virtual"],
+    ] {
+        place.run(words).assert_refused(&["/dev/", "is a device"]);
+    }
+}
+
+#[test]
+fn pipes_in_the_folder_of_a_model_are_not_waited_for() {
+    let place = Place::new();
+    let folder = crate::tokenizer::model_folder(&place);
+    for name in [
+        "tokenizer_config.json",
+        "chat_template.jinja",
+        "config.json",
+    ] {
+        pipe_at(&place.path("model").join(name));
+    }
+    // A template that cannot be read is none.
+    let run = ["run", "--sim-clock", "virtual", "--requests", "2"];
+    let run = place.run(&[&run[..], &["--no-html", "--tokenizer", &folder]].concat());
+    assert_eq!(run.code, Some(0), "{run:?}");
+    let words = ["plan", "memory", "--model", &folder, "--device", "h200"];
+    place
+        .run(&words)
+        .assert_refused(&["config.json", "not a regular file"]);
+    let sim = ["sim", "--until-stdin-closes", "--tokenizer", &folder];
+    let sim = place.run(&[&sim[..], &["--listen", "127.0.0.1:0"]].concat());
+    assert_eq!(sim.code, Some(0), "{sim:?}");
 }
 
 #[test]

@@ -266,6 +266,12 @@ fn a_sweep_that_lost_a_point_or_a_line_is_not_valid() {
     let report = place.run(&["report", "kept", "--lang", "en"]);
     assert_eq!(report.code, Some(1), "{report:?}");
     assert!(report.stdout.starts_with("INVALID  1 of 3"), "{report:?}");
+    std::fs::remove_dir_all(place.path("kept/points")).unwrap();
+    std::fs::write(&list, "").unwrap();
+    let report = place.run(&["report", "kept", "--lang", "en"]);
+    assert_eq!(report.code, Some(1), "{report:?}");
+    let told = "INVALID  no point could be measured";
+    assert!(report.stdout.starts_with(told), "{report:?}");
 }
 
 #[test]

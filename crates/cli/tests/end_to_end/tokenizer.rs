@@ -9,7 +9,7 @@ const CHAT_ML: &str = "{% for message in messages %}<|im_start|>{{ message['role
 const AROUND: u32 = 1 + 4 + 1 + 1 + 1 + 10;
 
 /// A folder with a tokenizer of bytes, four merges and two special tokens, and a chat template.
-fn model_folder(place: &Place) -> String {
+pub fn model_folder(place: &Place) -> String {
     let mut stand_ins = 256..;
     let mut vocabulary: serde_json::Map<String, Value> = (0..=255_u32)
         .map(|byte| {
@@ -118,6 +118,37 @@ fn a_tokenizer_that_is_none_is_refused() {
         place
             .run(&["sim", "--tokenizer", name])
             .assert_refused(&["cl100k"]);
+    }
+}
+
+#[test]
+fn a_tokenizer_that_makes_ever_more_of_a_text_is_refused() {
+    let place = Place::new();
+    let folder = model_folder(&place);
+    let file = place.path("model/tokenizer.json");
+    let sound: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    let doubled = json!({"type": "Replace", "pattern": {"String": "q"}, "content": "qq"});
+    let normalizer = json!({"type": "Sequence", "normalizers": vec![doubled; 40]});
+    let again = json!({"Sequence": {"id": "A", "type_id": 0}});
+    let around = |times: usize| json!({"type": "TemplateProcessing", "single": vec![again.clone(); times], "pair": [], "special_tokens": {}});
+    for (key, value, told) in [
+        ("normalizer", normalizer, "ever more of a short text"),
+        (
+            "post_processor",
+            around(200_000),
+            "ever more of a short text",
+        ),
+        ("post_processor", around(100), "tokens of"),
+    ] {
+        let mut hostile = sound.clone();
+        hostile[key] = value;
+        place.write("model/tokenizer.json", hostile.to_string());
+        for command in [
+            &["run", "--requests", "2", "--tokenizer", &folder][..],
+            &["sim", "--listen", "127.0.0.1:0", "--tokenizer", &folder],
+        ] {
+            place.run(command).assert_refused(&["tokenizer.json", told]);
+        }
     }
 }
 

@@ -24,8 +24,14 @@ pub fn files() -> Vec<Vec<u8>> {
 
 pub fn open(input: &[u8], scratch: &Scratch) -> bool {
     let file = scratch.file("tokenizer.json", input);
-    let _ = inferometer_sim::Tokenizer::at(&file);
-    HuggingFace::open(&file).is_ok_and(|tokenizer| tokenizer.count(TEXT) > 0)
+    let sim = inferometer_sim::Tokenizer::at(&file);
+    if sim.is_err_and(|error| error.why.contains("ever more")) {
+        spent();
+    }
+    match HuggingFace::open(&file) {
+        Err(TokenizerError::Endless { .. }) => spent(),
+        opened => opened.is_ok_and(|tokenizer| tokenizer.count(TEXT) > 0),
+    }
 }
 
 pub fn templates() -> Vec<Vec<u8>> {
@@ -58,7 +64,7 @@ pub fn render(input: &[u8], scratch: &Scratch) -> bool {
     }
 }
 
-/// A template that makes ever more of a message was refused, but nobody can stop it.
+/// What makes ever more of a message was refused, but nobody can stop it.
 fn spent() -> ! {
     std::process::exit(SPENT.into())
 }

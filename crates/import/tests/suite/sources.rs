@@ -99,6 +99,65 @@ fn a_database_of_something_else_is_named_as_such() {
     assert!(read_path(&path).is_err());
 }
 
+/// A table of one row, and the bytes of its file.
+fn small_database(path: &Path) -> Vec<u8> {
+    let connection = Connection::open(path).unwrap();
+    let table = "PRAGMA page_size = 512; CREATE TABLE result (success, latency); \
+                 INSERT INTO result VALUES (1, 0.5)";
+    connection.execute_batch(table).unwrap();
+    drop(connection);
+    fs::read(path).unwrap()
+}
+
+#[test]
+fn pages_that_name_the_same_pages_again_and_again_are_not_gone_through() {
+    const PAGE: usize = 512;
+    const LEVELS: u32 = 17;
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("tree.db");
+    let mut file = small_database(&path);
+    // The second page has the row. Above it levels are put, in each of which all places lead to
+    // the same page: 10 kB with 3^17 rows.
+    let leaf = file[PAGE..2 * PAGE].to_vec();
+    file.truncate(PAGE);
+    for child in (3_u32..).take(LEVELS as usize) {
+        let cell = [&child.to_be_bytes()[..], &[1]].concat();
+        let (first, second) = (PAGE - cell.len(), PAGE - 2 * cell.len());
+        let mut page = vec![0; PAGE];
+        page[0] = 5;
+        page[4] = 2;
+        page[5..7].copy_from_slice(&(second as u16).to_be_bytes());
+        page[8..12].copy_from_slice(&child.to_be_bytes());
+        page[12..14].copy_from_slice(&(first as u16).to_be_bytes());
+        page[14..16].copy_from_slice(&(second as u16).to_be_bytes());
+        page[first..].copy_from_slice(&cell);
+        page[second..first].copy_from_slice(&cell);
+        file.extend(page);
+    }
+    file.extend(leaf);
+    file[28..32].copy_from_slice(&(LEVELS + 2).to_be_bytes());
+    fs::write(&path, file).unwrap();
+    let error = read_path(&path).unwrap_err().to_string();
+    assert!(
+        error.contains("more steps than its size explains"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_pipe_beside_a_database_is_not_waited_for() {
+    for end in ["-wal", "-journal"] {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("piped.db");
+        small_database(&path);
+        let pipe = place.path().join(format!("piped.db{end}"));
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        let error = read_path(&path).unwrap_err().to_string();
+        assert!(error.contains("not a regular file"), "{error}");
+    }
+}
+
 #[test]
 fn a_view_that_computes_without_end_is_not_asked() {
     let place = tempfile::tempdir().unwrap();

@@ -150,6 +150,10 @@ impl Head {
                 let length = value
                     .parse()
                     .map_err(|_| HeadError::NotHttp(format!("Content-Length {value}")))?;
+                // Whichever was taken, what follows the answer might be taken for the next one.
+                if matches!(head.framing, FramingHeader::Length(other) if other != length) {
+                    return Err(HeadError::NotHttp("two Content-Lengths".to_owned()));
+                }
                 head.framing = FramingHeader::Length(length);
             }
         }
@@ -225,6 +229,17 @@ mod tests {
             Head::read(b"HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n"),
             Err(HeadError::NotHttp(_))
         ));
+    }
+
+    #[test]
+    fn an_answer_has_one_length() {
+        let of = |lengths: [u32; 2]| {
+            let [one, other] = lengths.map(|length| format!("Content-Length: {length}\r\n"));
+            Head::read(format!("HTTP/1.1 200 OK\r\n{one}{other}\r\n").as_bytes())
+        };
+        assert!(of([5, 5]).is_ok());
+        let two = of([5, 50]);
+        assert!(matches!(two, Err(HeadError::NotHttp(_))), "{two:?}");
     }
 
     #[test]

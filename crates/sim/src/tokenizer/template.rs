@@ -1,13 +1,14 @@
 //! A model's chat template: the text that a server makes of messages.
 
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::{Duration, Instant};
-use std::{fs, path::Path, sync::Arc, thread};
+use std::time::Duration;
+use std::{fs, path::Path, sync::Arc};
 
 use jiff::civil;
 use minijinja::{Environment, Error, ErrorKind, context, syntax::SyntaxConfig, value::Value};
 use minijinja_contrib::pycompat;
 use serde_json::{Map, Value as Json, json};
+
+use super::watched::watched;
 
 /// Steps for each message after which a template is given up. Real ones take some thousands.
 const MOST_STEPS: u64 = 1_000_000;
@@ -19,6 +20,16 @@ pub(super) const MOST_TIME: Duration = Duration::from_secs(5);
 /// Real tags have some hundred bytes; with some thousand the stack of a thread may not suffice.
 const LONGEST_TAG: usize = 2_000;
 
+/// More than such a file has.
+const LARGEST_FILE: u64 = 64 << 20;
+
+/// A regular file of a bearable size; a pipe would be waited for.
+fn read(path: &Path) -> Option<Vec<u8>> {
+    let about = fs::metadata(path).ok()?;
+    let is_bearable = about.is_file() && about.len() <= LARGEST_FILE;
+    is_bearable.then(|| fs::read(path).ok())?
+}
+
 pub(crate) struct ChatTemplate {
     source: String,
     /// `bos_token` and its like.
@@ -28,11 +39,12 @@ pub(crate) struct ChatTemplate {
 impl ChatTemplate {
     /// The template in a model's folder: the file, else the key of its configuration.
     pub(super) fn in_folder(folder: &Path) -> Option<ChatTemplate> {
-        let config = fs::read(folder.join("tokenizer_config.json")).ok();
+        let config = read(&folder.join("tokenizer_config.json"));
         let config =
             config.and_then(|bytes| serde_json::from_slice::<Map<String, Json>>(&bytes).ok());
         let config = config.unwrap_or_default();
-        let source = fs::read_to_string(folder.join("chat_template.jinja")).ok();
+        let source = read(&folder.join("chat_template.jinja"));
+        let source = source.and_then(|bytes| String::from_utf8(bytes).ok());
         let source = source.or_else(|| match config.get("chat_template")? {
             Json::String(source) => Some(source.clone()),
             Json::Array(several) => {
@@ -56,33 +68,14 @@ impl ChatTemplate {
         })
     }
 
-    /// Whether a short message stays a text of bounded length, made in bounded time. What does not
-    /// cannot be stopped, so that the process must end soon.
+    /// Whether a short message stays a text of bounded length, made in bounded time.
     pub(super) fn is_bounded(self: &Arc<Self>, most_time: Duration) -> bool {
-        let began = Instant::now();
-        let (tell, told) = mpsc::channel();
-        let [now, peak] = memory();
-        let most = peak.max(now.saturating_add(MOST_BYTES));
         let template = Arc::clone(self);
-        let rendering = thread::Builder::new().spawn(move || {
+        let rendered = watched(MOST_BYTES, most_time, move || {
             let message = json!({"role": "user", "content": "Hello"});
-            let _ = tell.send(template.render(&[message], OpensAnswer::Yes));
+            let _ = template.render(&[message], OpensAnswer::Yes);
         });
-        if rendering.is_err() {
-            return true;
-        }
-        loop {
-            let said = told.recv_timeout(Duration::from_millis(2));
-            if memory()[1] > most {
-                return false;
-            }
-            if !matches!(said, Err(RecvTimeoutError::Timeout)) {
-                return true;
-            }
-            if began.elapsed() > most_time {
-                return false;
-            }
-        }
+        rendered.is_some()
     }
 
     /// The text of messages, or what the template says against them. Templates of models that
@@ -142,17 +135,6 @@ impl ChatTemplate {
 pub(crate) enum OpensAnswer {
     Yes,
     No,
-}
-
-/// Bytes of memory that this process has, and the most that it ever had; 0 where the system does
-/// not tell.
-fn memory() -> [u64; 2] {
-    let told = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    ["VmRSS:", "VmHWM:"].map(|name| {
-        let line = told.lines().find_map(|line| line.strip_prefix(name));
-        let kib = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse().ok());
-        kib.map_or(0, |kib: u64| kib * 1024)
-    })
 }
 
 /// A day like any other, so that counts are the same tomorrow; the client has the same.

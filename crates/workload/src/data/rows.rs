@@ -45,26 +45,39 @@ enum Place {
     Done,
 }
 
+/// Bytes after which the end of a row is no longer looked for: a device, or a packed file of a few
+/// kilobytes, may have none.
+const LONGEST_SEARCH: u64 = 1 << 30;
+
 /// The bytes of one row, none if it is too long.
 #[derive(Debug, Default)]
 struct Held {
     bytes: Vec<u8>,
     too_long: bool,
+    seen: u64,
 }
 
 impl Held {
     fn clear(&mut self) {
         self.bytes.clear();
         self.too_long = false;
+        self.seen = 0;
     }
 
-    fn push(&mut self, piece: &[u8]) {
+    fn push(&mut self, piece: &[u8]) -> io::Result<()> {
+        self.seen += piece.len() as u64;
+        if self.seen > LONGEST_SEARCH {
+            let gib = LONGEST_SEARCH >> 30;
+            let why = format!("a row of it goes on for more than {gib} GiB");
+            return Err(io::Error::other(why));
+        }
         if self.too_long || self.bytes.len() + piece.len() > LONGEST_ROW {
             self.too_long = true;
             self.bytes = Vec::new();
         } else {
             self.bytes.extend_from_slice(piece);
         }
+        Ok(())
     }
 
     fn text(&self) -> Result<&str, Fault> {
@@ -162,7 +175,7 @@ impl<R: BufRead> Rows<R> {
             any = true;
             let end = memchr(b'\n', piece);
             let text = &piece[..end.unwrap_or(piece.len())];
-            self.held.push(text);
+            self.held.push(text)?;
             if self.shape == Shape::Csv {
                 quoted ^= memchr_iter(b'"', text).count() % 2 == 1;
             }
@@ -173,7 +186,7 @@ impl<R: BufRead> Rows<R> {
                 if !quoted {
                     return Ok(true);
                 }
-                self.held.push(b"\n");
+                self.held.push(b"\n")?;
             }
         }
     }
@@ -224,7 +237,7 @@ impl<R: BufRead> Rows<R> {
             }
             let end = end_of(&mut scan, piece);
             let text = &piece[..end.unwrap_or(piece.len())];
-            self.held.push(text);
+            self.held.push(text)?;
             self.line += memchr_iter(b'\n', text).count() as u64;
             let closed = end.map(|end| piece.get(end) == Some(&b']'));
             let mark = self.shape == Shape::Array && end.is_some();
@@ -322,6 +335,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::io::BufReader;
+    use std::io::Read as _;
 
     type Owned = (u64, Result<String, Fault>);
 
@@ -418,6 +432,21 @@ mod tests {
             assert_eq!((row.line, row.text), (2, Err(Fault::TooLong)));
             assert!(rows.held.bytes.capacity() < LONGEST_ROW);
             assert_eq!(rows.next_row().unwrap().unwrap().line, 3);
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_row_is_not_looked_for_without_end() {
+        for (begin, shape) in [
+            (&b"x"[..], Shape::Lines),
+            (b"\"", Shape::Csv),
+            (b"[\"", Shape::Array),
+            (b"{\"", Shape::Objects),
+        ] {
+            let endless = io::BufReader::with_capacity(1 << 20, io::repeat(b'x'));
+            let mut rows = Rows::new(begin.chain(endless), shape);
+            let error = rows.next_row().unwrap_err().to_string();
+            assert!(error.contains("more than 1 GiB"), "{error}");
         }
     }
 

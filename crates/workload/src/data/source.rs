@@ -8,6 +8,7 @@ use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 /// A stream of bytes that is read once.
@@ -29,7 +30,13 @@ pub fn open(path: &Path) -> io::Result<(Source, Packing)> {
             Packing::Plain,
         ));
     }
-    unpacked(BufReader::with_capacity(BUFFER, File::open(path)?))
+    let file = File::open(path)?;
+    let kind = file.metadata()?.file_type();
+    if kind.is_char_device() || kind.is_block_device() {
+        // It may have no end.
+        return Err(io::Error::other("it is a device, not a file or a pipe"));
+    }
+    unpacked(BufReader::with_capacity(BUFFER, file))
 }
 
 /// The files of a folder, one after the other.

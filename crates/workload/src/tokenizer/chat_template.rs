@@ -1,5 +1,6 @@
 //! What a model's chat template puts around a message: Jinja, as Hugging Face runs it.
 
+use super::watched::{Endless, Most, watched};
 use inferometer_core::guard::guarded;
 use jiff::civil;
 use minijinja::syntax::SyntaxConfig;
@@ -10,9 +11,7 @@ use serde_json::{Map, Value as Json};
 use std::fmt::Display;
 use std::fs;
 use std::path::Path;
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Steps after which a template is given up. Real ones take some thousands.
 const MOST_STEPS: u64 = 1_000_000;
@@ -24,6 +23,16 @@ pub(super) const MOST_TIME: Duration = Duration::from_secs(5);
 /// Real tags have some hundred bytes; with some thousand the stack of a thread may not suffice.
 const LONGEST_TAG: usize = 2_000;
 
+/// More than such a file has.
+const LARGEST_FILE: u64 = 64 << 20;
+
+/// A regular file of a bearable size: a pipe in a stranger's folder would be waited for.
+fn read(path: &Path) -> Option<Vec<u8>> {
+    let about = fs::metadata(path).ok()?;
+    let is_bearable = about.is_file() && about.len() <= LARGEST_FILE;
+    is_bearable.then(|| fs::read(path).ok())?
+}
+
 /// A chat template and the tokens that it may name.
 pub(super) struct ChatTemplate {
     source: String,
@@ -34,13 +43,12 @@ pub(super) struct ChatTemplate {
 impl ChatTemplate {
     /// The template in a model's folder; absent if there is none.
     pub(super) fn in_folder(folder: &Path) -> Option<Self> {
-        let config = fs::read(folder.join("tokenizer_config.json"))
-            .ok()
+        let config = read(&folder.join("tokenizer_config.json"))
             .and_then(|bytes| serde_json::from_slice::<Map<String, Json>>(&bytes).ok())
             .unwrap_or_default();
         // The file wins over the key, as in the library that writes both.
-        let source = fs::read_to_string(folder.join("chat_template.jinja"))
-            .ok()
+        let source = read(&folder.join("chat_template.jinja"))
+            .and_then(|bytes| String::from_utf8(bytes).ok())
             .or_else(|| main_template(config.get("chat_template")?))?;
         if longest_tag(&source) > LONGEST_TAG {
             return None;
@@ -51,37 +59,19 @@ impl ChatTemplate {
         })
     }
 
-    /// The same as `render`, watched: an error where the template takes too much memory or more
-    /// than `most_time`. It cannot be stopped then, so that the process must end soon.
+    /// The same as `render`, watched.
     pub(super) fn render_watched(
         self,
         message: &'static str,
-        most_time: Duration,
+        time: Duration,
     ) -> Result<Option<String>, Endless> {
-        let began = Instant::now();
-        let (tell, told) = mpsc::channel();
-        let [now, peak] = memory();
-        let most = peak.max(now.saturating_add(MOST_BYTES));
-        let rendering = thread::Builder::new().spawn(move || {
-            let _ = tell.send(guarded(|| self.render(message)).ok().flatten());
-        });
-        if rendering.is_err() {
-            return Ok(None);
-        }
-        loop {
-            let said = told.recv_timeout(Duration::from_millis(2));
-            if memory()[1] > most {
-                return Err(Endless);
-            }
-            match said {
-                Ok(text) => return Ok(text),
-                Err(RecvTimeoutError::Disconnected) => return Ok(None),
-                Err(RecvTimeoutError::Timeout) if began.elapsed() > most_time => {
-                    return Err(Endless);
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-            }
-        }
+        let most = Most {
+            bytes: MOST_BYTES,
+            time,
+        };
+        watched(most, move || {
+            guarded(|| self.render(message)).ok().flatten()
+        })
     }
 
     /// The text that a server makes of one message of a user, before the model answers; absent
@@ -120,21 +110,6 @@ impl ChatTemplate {
                 documents => Value::from(()),
             })
     }
-}
-
-/// A template that makes ever more of a message.
-#[derive(Debug, PartialEq)]
-pub(super) struct Endless;
-
-/// Bytes of memory that this process has, and the most that it ever had; 0 where the system does
-/// not tell.
-fn memory() -> [u64; 2] {
-    let told = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    ["VmRSS:", "VmHWM:"].map(|name| {
-        let line = told.lines().find_map(|line| line.strip_prefix(name));
-        let kib = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse().ok());
-        kib.map_or(0, |kib: u64| kib * 1024)
-    })
 }
 
 /// Bytes of code in the longest tag, without texts: as deep as that the library's parser and

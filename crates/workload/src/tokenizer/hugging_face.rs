@@ -1,10 +1,12 @@
 //! A model's own tokenizer, from the `tokenizer.json` beside its weights.
 
-use super::chat_template::{ChatTemplate, Endless, MOST_TIME};
+use super::chat_template::{ChatTemplate, MOST_TIME};
+use super::watched::{Endless, Most, watched};
 use super::{Tokenizer, TokenizerError};
 use inferometer_core::guard::guarded;
 use inferometer_text::hostile;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use std::{fs, io};
 use tokenizers::{Encoding, ModelWrapper};
 use xxhash_rust::xxh3::xxh3_64;
@@ -16,10 +18,19 @@ const MOST_BYTES: u64 = 1 << 30;
 /// The library keeps some vocabularies in a tree that is as deep as the longest token, and takes it
 /// down by calls as deep: a thread's stack ends at some ten thousand.
 const LONGEST_TOKEN: usize = 4 << 10;
+/// What a file may take to be read and tried. Real ones take some ten bytes for each of theirs, and
+/// a second or two.
+const LEAST_ROOM: u64 = 256 << 20;
+const ROOM_PER_BYTE: u64 = 50;
+const MOST_OPENING: Duration = Duration::from_secs(30);
+/// Real ones make at most a token or two of a byte; what makes thousands is given up sooner than the
+/// memory is full.
+const MOST_TOKENS_PER_BYTE: usize = 20;
 const GIT_LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/";
 /// Holds a character that no vocabulary has, so that a model without a token for the unknown
-/// is found out at once.
-const PROBE: &str = "A probe: \u{10FFFD}é 中文\n 1234";
+/// is found out at once, and what texts are made of, so that a rule which multiplies it is.
+const PROBE: &str = "A probe: \u{10FFFD}é 中文。\n the quick brown fox jumps over the lazy dog, \
+    THE QUICK BROWN FOX JUMPS OVER THE LAZY DOG 0123456789 !\"#$%&'()*+-./:;<=>?@[]^_`{|}~";
 /// Its length does not matter, only what a template puts around it.
 const MESSAGE: &str = "What do the tides have to do with the moon?";
 
@@ -44,18 +55,21 @@ impl HuggingFace {
             path: file.clone(),
             reason: hostile::printable(reason, 300),
         };
-        let tokenizer = guarded(|| parse(&bytes))
-            .and_then(|parsed| parsed)
+        let digest = xxh3_64(&bytes);
+        let most = Most {
+            bytes: LEAST_ROOM.saturating_add(bytes.len() as u64 * ROOM_PER_BYTE),
+            time: MOST_OPENING,
+        };
+        let tokenizer = watched(most, move || guarded(|| probed(&bytes)))
+            .map_err(|Endless| TokenizerError::Endless { path: file.clone() })?
+            .and_then(|probed| probed)
             .map_err(|reason| damaged(&reason))?;
         let mut opened = HuggingFace {
             name: place.display().to_string(),
-            digest: xxh3_64(&bytes),
+            digest,
             tokenizer,
             template_tokens: None,
         };
-        opened
-            .encoding(PROBE)
-            .map_err(|reason| damaged(&format!("it cannot encode every text: {reason}")))?;
         // A file of another name may be one of many in its folder.
         if file.file_name().is_some_and(|name| name == FILE) {
             let folder = file.parent().unwrap_or(Path::new("."));
@@ -167,6 +181,21 @@ fn longest_text(json: &[u8]) -> usize {
         at += 1;
     }
     longest
+}
+
+/// A tokenizer that has encoded a short text.
+fn probed(bytes: &[u8]) -> Result<tokenizers::Tokenizer, String> {
+    let tokenizer = parse(bytes)?;
+    let encoded = tokenizer.encode_fast(PROBE, false);
+    let encoded = encoded.map_err(|error| format!("it cannot encode every text: {error}"))?;
+    if encoded.len() > PROBE.len() * MOST_TOKENS_PER_BYTE {
+        return Err(format!(
+            "it makes {} tokens of {} bytes",
+            encoded.len(),
+            PROBE.len()
+        ));
+    }
+    Ok(tokenizer)
 }
 
 fn parse(bytes: &[u8]) -> Result<tokenizers::Tokenizer, String> {

@@ -1,7 +1,7 @@
 //! A stored sweep in another tool's words.
 
 use crate::options::{Format, OutputOptions};
-use crate::output::{Rendered, deliver, invalid_codes, note_window};
+use crate::output::{Rendered, deliver, invalid_codes, note_window, say};
 use anyhow::bail;
 use inferometer_dialect::sweep::Points;
 use inferometer_dialect::{Foreign, Source};
@@ -16,7 +16,7 @@ pub fn show(sweep: &SweepDir, dialect: Foreign, options: &OutputOptions) -> anyh
         note_window(dialect.into());
     }
     for (name, why) in points.refused() {
-        eprintln!("left out: {name}: {why}");
+        say(format_args!("left out: {name}: {why}"));
     }
     if points.is_empty() {
         bail!("no point of this sweep can be shown in that dialect; use --dialect ours");

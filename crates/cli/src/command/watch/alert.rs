@@ -1,6 +1,6 @@
 //! Alerts: each told once, to whoever wants to hear it, and kept beside the probes.
 
-use crate::output::fitted;
+use crate::output::{fitted, say};
 use anyhow::Context;
 use inferometer_fetch::{Client, HubAccess, Timeouts};
 use inferometer_message::WatchText;
@@ -57,7 +57,7 @@ pub struct Alerts {
 }
 
 fn tell(line: &str) {
-    eprintln!("{}", fitted(line, &std::io::stderr()));
+    say(fitted(line, &std::io::stderr()));
 }
 
 impl Alerts {
