@@ -136,8 +136,9 @@ fn the_capacity_for_jobs_counts_whole_sessions() {
 #[test]
 fn a_live_server_is_searched_over_its_streams() {
     let place = Place::new();
-    // Fixed times: every number of streams meets the objective, up to the highest.
-    let sim = Sim::start(&["--ttft", "5ms", "--itl", "1ms"]);
+    // Fixed times: every number of streams meets the objective, up to the highest. They are longer
+    // than most pauses of a busy machine, which would make waits with a long memory of shorter ones.
+    let sim = Sim::start(&["--ttft", "30ms", "--itl", "2ms"]);
     let ended = capacity(
         &place,
         &[
