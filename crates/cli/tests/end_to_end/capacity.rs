@@ -330,7 +330,7 @@ fn what_is_confirmed_was_met_and_every_request_is_stored() {
 #[test]
 fn tiers_share_the_budget_and_each_says_how_it_ended() {
     let place = Place::new();
-    let command = "--sim-clock virtual --input-tokens 256 --output-tokens 32 --budget 60000";
+    let command = "--sim-clock virtual --input-tokens 256 --output-tokens 32 --budget 20000";
     let tiers = [
         "--slo",
         "ttft.p99=500ms",
@@ -365,7 +365,7 @@ fn tiers_share_the_budget_and_each_says_how_it_ended() {
         assert!(!report.contains(word), "{report}");
     }
     let stored = json(&place.run(&["report", "found", "--format", "json"]));
-    assert!(stored["requests_spent"].as_u64().unwrap() <= 60_000);
+    assert!(stored["requests_spent"].as_u64().unwrap() <= 20_000);
     assert!(stored["tiers"][2]["value"].is_f64(), "{stored}");
 }
 
