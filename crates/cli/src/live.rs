@@ -2,7 +2,7 @@
 //! handed in, since a server of pages knows all commands.
 
 use crate::language::language;
-use crate::output::say;
+use crate::stderr::say;
 use anyhow::bail;
 use inferometer_runner::now::hear_end_wish;
 use inferometer_text::Lang;

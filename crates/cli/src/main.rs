@@ -26,6 +26,7 @@ mod registry;
 mod session;
 mod sides;
 mod signals;
+mod stderr;
 mod stores;
 mod typed_words;
 
@@ -39,8 +40,8 @@ use inferometer_runner::with_causes;
 use inferometer_text::hostile::printable;
 use inferometer_text::secret::{REDACTED, without_credentials};
 use inferometer_text::{Lang, texts};
-use output::say;
 use std::process::ExitCode;
+use stderr::say;
 
 /// What is told where the system gives no further thread, which libraries can only panic about.
 const NO_THREAD: &str = "no thread could be started: the limit on processes or memory is reached; \

@@ -6,6 +6,7 @@ use crate::exit::Exit;
 use crate::folder::new_folder;
 use crate::options::{Format, NO_CHECKS, OutputOptions};
 use crate::pictures;
+use crate::stderr::say;
 use crate::stores::shown;
 use anyhow::{Context, bail};
 use inferometer_analysis::context::RunContext;
@@ -411,12 +412,6 @@ pub fn print(text: &str) -> anyhow::Result<()> {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         written => Ok(written?),
     }
-}
-
-/// A line beside the output. Nobody may listen any longer, or its disk be full: what was measured
-/// does not depend on that.
-pub fn say(line: impl std::fmt::Display) {
-    let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
 /// Codes of the doubts that make a run INVALID.

@@ -1,7 +1,7 @@
 //! Figures as files: one for each, or the only one where it was named.
 
 use crate::options::Format;
-use crate::output::say;
+use crate::stderr::say;
 use anyhow::{Context, bail};
 use inferometer_page::figure::theme::Theme;
 use inferometer_page::figure::{Figure, font, png, svg};

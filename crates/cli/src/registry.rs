@@ -5,7 +5,7 @@
 //! what is kept is found in the folders themselves. It holds paths, one a line, and nothing more.
 
 use crate::options::RUNS;
-use crate::output::say;
+use crate::stderr::say;
 use inferometer_store::stored::Stored;
 use inferometer_store::whole_file;
 use std::path::{Path, PathBuf};

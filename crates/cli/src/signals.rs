@@ -1,7 +1,7 @@
 //! What signals mean: Ctrl-C, a polite kill, a closed terminal and a limit of CPU time to a
 //! measurement, a limit on the size of files to all.
 
-use crate::output::say;
+use crate::stderr::say;
 use anyhow::Context;
 use inferometer_load::instrument::Control;
 use inferometer_load::worker::Stop;

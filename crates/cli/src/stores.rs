@@ -2,9 +2,9 @@
 
 use crate::folder::{folder_name, free_folder, kept_in, new_folder};
 use crate::options::RUNS;
-use crate::output::say;
 use crate::registry;
 use crate::session::session;
+use crate::stderr::say;
 use anyhow::{Context, bail};
 use inferometer_bucket::{BucketError, Location, Patience};
 use inferometer_message::StoreText;

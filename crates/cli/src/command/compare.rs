@@ -7,11 +7,10 @@ pub use kept::Kept;
 use crate::exit::Exit;
 use crate::folder::folder_here;
 use crate::options::{ColumnOptions, Format, OutputOptions, TableOutput};
-use crate::output::{
-    Rendered, annotations, check_report, deliver, deliver_apart, language, say, style,
-};
+use crate::output::{Rendered, annotations, check_report, deliver, deliver_apart, language, style};
 use crate::registry;
 use crate::sides::{Side, open, separate};
+use crate::stderr::say;
 use crate::stores::local;
 use anyhow::bail;
 use inferometer_analysis::compare::{Comparison, Group, Metric, Settings, compare};

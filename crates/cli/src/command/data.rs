@@ -2,9 +2,10 @@
 
 use crate::exit::Exit;
 use crate::options::{DataView, lang};
-use crate::output::{language, print, say, style};
+use crate::output::{language, print, style};
 use crate::progress::Progress;
 use crate::session::session;
+use crate::stderr::say;
 use anyhow::{Context, bail};
 use clap::Args;
 use inferometer_core::options::{Count, FormatName, Options, RunOptions, WorkOptions};

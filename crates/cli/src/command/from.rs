@@ -3,7 +3,8 @@
 use crate::chinese::errors::in_chinese;
 use crate::exit::Exit;
 use crate::options::{DataView, lang};
-use crate::output::{language, print, say, style};
+use crate::output::{language, print, style};
+use crate::stderr::say;
 use anyhow::{Context, bail};
 use inferometer_catalog::engine::words::join;
 use inferometer_page::text::wrap;

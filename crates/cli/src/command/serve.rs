@@ -12,7 +12,7 @@ pub use follow::follow;
 
 use crate::exit::Exit;
 use crate::options::{RUNS, lang};
-use crate::output::say;
+use crate::stderr::say;
 use crate::stores::bring;
 use anyhow::{Context, bail};
 use home::{Home, Served};

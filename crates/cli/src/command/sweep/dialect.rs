@@ -1,7 +1,8 @@
 //! A stored sweep in another tool's words.
 
 use crate::options::{Format, OutputOptions};
-use crate::output::{Rendered, deliver, invalid_codes, note_window, say};
+use crate::output::{Rendered, deliver, invalid_codes, note_window};
+use crate::stderr::say;
 use anyhow::bail;
 use inferometer_dialect::sweep::Points;
 use inferometer_dialect::{Foreign, Source};

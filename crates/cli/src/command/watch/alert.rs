@@ -1,6 +1,7 @@
 //! Alerts: each told once, to whoever wants to hear it, and kept beside the probes.
 
-use crate::output::{fitted, say};
+use crate::output::fitted;
+use crate::stderr::say;
 use anyhow::Context;
 use inferometer_fetch::{Client, HubAccess, Timeouts};
 use inferometer_message::WatchText;
