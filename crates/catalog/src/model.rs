@@ -168,7 +168,8 @@ impl Model {
     /// A few names of presets, those nearest to one that is not known first.
     pub fn presets_near(name: &str) -> String {
         let names: Vec<&str> = PRESETS.iter().map(|model| model.name.as_str()).collect();
-        a_few(&names, name)
+        // Of a repository, the name without the publisher's.
+        a_few(&names, name.rsplit('/').next().unwrap_or(name))
     }
 
     /// A preset by its own name, by a Hugging Face repository or by the last part of a path

@@ -506,3 +506,24 @@ fn a_table_without_concurrency_and_flags_for_more_cards_are_refused_in_a_line() 
     let words: Vec<&str> = words.split(' ').collect();
     plan(&place, &words).assert_refused(&["16 cards"]);
 }
+
+#[test]
+fn a_prediction_is_of_the_command_as_it_was_typed() {
+    let place = Place::new();
+    let asked = "predict --device h100:8 --concurrency 8 --input-tokens 100 --output-tokens 10";
+    let predicted = |options: &str, command: &str| {
+        let words = format!("{asked} {options} -- {command}");
+        let words: Vec<&str> = words.split_whitespace().collect();
+        plan(&place, &words)
+    };
+    // One card was said, where eight are offered.
+    let command = "vllm serve llama-3.1-8b -tp 1";
+    let one = json(&predicted("--format json", command).stdout);
+    assert_eq!(one["settings"][0]["flags"]["tensor-parallel-size"], 1);
+    let command = "vllm serve qwen3-32b";
+    predicted("", &format!("{command} --tensor-paralel-size 4"))
+        .assert_refused(&["--tensor-paralel-size", "tensor-parallel-size"]);
+    predicted("--engine sglang", command).assert_refused(&["--engine sglang"]);
+    predicted("--model llama-3.1-8b", command).assert_refused(&["--model", "qwen3-32b"]);
+    predicted("--model Qwen/Qwen3-32Z", "vllm serve x").assert_refused(&["one of: qwen3-32b"]);
+}

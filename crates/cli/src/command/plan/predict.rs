@@ -4,11 +4,13 @@ use super::Sheet;
 use super::arguments::{PredictArguments, SubjectArguments};
 use super::calibration_file::write;
 use super::cards::{self, AskedCards};
-use super::what_if::{Axis, axis, known_flags, loads};
+use super::what_if::{Axis, axis, known_flags, loads, unknown_flag};
 use crate::exit::Exit;
 use crate::session::session;
 use anyhow::{Context, bail};
+use inferometer_catalog::engine::flag::name_for;
 use inferometer_catalog::engine::{EngineKind, LaunchCommand, Version};
+use inferometer_catalog::model::Model;
 use inferometer_message::PlanText as Text;
 use inferometer_plan::device::Card;
 use inferometer_plan::flags::{self, Flag, flags_of};
@@ -132,7 +134,12 @@ impl AskedEngine {
     /// The flags on so many cards: where they say nothing of it, the cards share every layer.
     fn spread_over(&self, count: Option<u32>) -> Vec<Flag> {
         let mut flags = self.flags.clone();
-        if let Some(count) = count.filter(|_| flags::cards(self.engine, &flags) == 1) {
+        let divides = ["tensor", "pipeline", "data"].map(|how| format!("{how}-parallel-size"));
+        let is_said = flags.iter().any(|(name, _)| {
+            let mut own = divides.iter().map(|flag| name_for(self.engine, flag));
+            own.any(|own| own == name_for(self.engine, name))
+        });
+        if let Some(count) = count.filter(|_| !is_said) {
             flags.push(("tensor-parallel-size".to_owned(), Some(count.to_string())));
         }
         flags
@@ -160,11 +167,31 @@ pub(super) fn asked(
         return Ok((model, engines.iter().map(asked).collect()));
     }
     let command = LaunchCommand::parse(words)?;
+    let engine = command.engine;
+    if let Some(other) = subject.engine.iter().find(|&&other| other != engine) {
+        bail!("--engine {other}: the command is one of {engine}; leave --engine out");
+    }
+    let presets = [named, command.model.as_deref()].map(|name| name.and_then(Model::named));
+    if let [Some(asked), Some(served)] = &presets
+        && asked.name != served.name
+    {
+        bail!(
+            "--model {}: the command serves {}; leave --model out, or name the same",
+            asked.name,
+            served.name
+        );
+    }
     let named = named.or(command.model.as_deref());
     let named = named.context("the command names no model; name it there, or with --model")?;
+    let version = Some(command.version(subject.as_version));
+    for given in command.flags.iter().filter(|given| !given.known) {
+        if let Some(reason) = unknown_flag(engine, version, &given.name) {
+            bail!("--{}: {reason}", given.name);
+        }
+    }
     let asked = AskedEngine {
-        engine: command.engine,
-        version: Some(command.version(subject.as_version)),
+        engine,
+        version,
         flags: flags_of(&command),
     };
     Ok((find(named, &hubs)?, vec![asked]))

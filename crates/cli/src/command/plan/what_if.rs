@@ -160,21 +160,34 @@ pub(super) fn known_flags(
     version: Option<Version>,
     flags: &[Axis],
 ) -> anyhow::Result<()> {
+    match flags
+        .iter()
+        .find_map(|(name, _)| Some((name, unknown_flag(engine, version, name)?)))
+    {
+        Some((name, reason)) => bail!("--flag {name}: {reason}"),
+        None => Ok(()),
+    }
+}
+
+/// Why an engine would not start with a flag of this name: it has none.
+pub(super) fn unknown_flag(
+    engine: EngineKind,
+    version: Option<Version>,
+    name: &str,
+) -> Option<String> {
     if engine == EngineKind::Mindie {
-        return Ok(());
+        return None;
     }
     let version = version.unwrap_or(engine.newest());
-    for (name, _) in flags {
-        let spelled = format!("--{}", name_for(engine, name));
-        if matches!(lookup(engine, Some(version), &spelled), Lookup::Unknown) {
-            let nearest = match nearest_names(engine, version, name).as_slice() {
-                [] => String::new(),
-                names => format!("; the nearest names are {}", names.join(", ")),
-            };
-            bail!("--flag {name}: {engine} {version} has no such flag{nearest}");
-        }
-    }
-    Ok(())
+    let spelled = format!("--{}", name_for(engine, name));
+    let is_unknown = matches!(lookup(engine, Some(version), &spelled), Lookup::Unknown);
+    is_unknown.then(|| {
+        let nearest = match nearest_names(engine, version, name).as_slice() {
+            [] => String::new(),
+            names => format!("; the nearest names are {}", names.join(", ")),
+        };
+        format!("{engine} {version} has no such flag{nearest}")
+    })
 }
 
 pub(super) fn axis(text: &str) -> anyhow::Result<Axis> {
