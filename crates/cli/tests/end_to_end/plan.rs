@@ -518,7 +518,7 @@ fn a_prediction_is_of_the_command_as_it_was_typed() {
     };
     // One card was said, where eight are offered.
     let command = "vllm serve llama-3.1-8b -tp 1";
-    let one = json(&predicted("--format json", command).stdout);
+    let one = json(&predicted("--format json", command));
     assert_eq!(one["settings"][0]["flags"]["tensor-parallel-size"], 1);
     let command = "vllm serve qwen3-32b";
     predicted("", &format!("{command} --tensor-paralel-size 4"))
