@@ -7,7 +7,6 @@ pub mod content;
 pub mod doubt;
 pub mod environment;
 pub mod first_wave;
-pub mod guard;
 pub mod length;
 pub mod lifetimes;
 pub mod medium;

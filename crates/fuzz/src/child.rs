@@ -3,7 +3,7 @@
 use crate::mutate::Mutator;
 use crate::targets::{Scratch, Target};
 use crate::{Extent, failed, say};
-use inferometer_core::guard::is_guarded;
+use inferometer_guard::is_guarded;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
 use std::fs::File;

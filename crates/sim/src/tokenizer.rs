@@ -6,25 +6,23 @@
 
 mod pieces;
 mod template;
-mod watched;
 mod words;
 
 pub(crate) use pieces::Piece;
 use template::MOST_TIME;
 pub(crate) use template::{ChatTemplate, OpensAnswer};
-use watched::watched;
 pub use words::words;
 pub(crate) use words::{Vocabulary, word_id};
 
 use std::{
     fs,
-    panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
 
 use crate::language::Language;
+use inferometer_guard::{Most, bounded, guarded};
 use tokenizers::ModelWrapper;
 
 /// The file beside a model's weights.
@@ -123,9 +121,12 @@ impl Tokenizer {
             ));
         }
         let bytes = fs::read(&file).map_err(|error| bad(error.to_string()))?;
-        let room = LEAST_ROOM.saturating_add(bytes.len() as u64 * ROOM_PER_BYTE);
-        let opened = watched(room, MOST_OPENING, move || guarded(|| probed(&bytes)));
-        let opened = opened.ok_or_else(|| bad(ENDLESS.to_owned()))?;
+        let most = Most {
+            bytes: LEAST_ROOM.saturating_add(bytes.len() as u64 * ROOM_PER_BYTE),
+            time: MOST_OPENING,
+        };
+        let opened = bounded(most, move || guarded(|| probed(&bytes)));
+        let opened = opened.map_err(|_| bad(ENDLESS.to_owned()))?;
         let tokenizer = opened.and_then(|probed| probed).map_err(bad)?;
         // A file of another name may be one of many in its folder.
         let folder = file.parent().filter(|_| file.ends_with(FILE));
@@ -293,11 +294,6 @@ fn parse(bytes: &[u8]) -> Result<tokenizers::Tokenizer, String> {
         tokenizer.with_model(steady);
     }
     Ok(tokenizer)
-}
-
-/// Runs foreign code on a file that somebody may have damaged; its panic is an error.
-fn guarded<T>(run: impl FnOnce() -> T) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(run)).map_err(|_| "it could not be understood".to_owned())
 }
 
 #[cfg(test)]

@@ -11,8 +11,8 @@ pub use table::SCHEMA;
 
 use crate::error::StorageError;
 use crate::whole_file;
-use inferometer_core::guard::guarded;
 use inferometer_core::record::{Record, Stage};
+use inferometer_guard::guarded;
 use parquet::basic::{Compression, Encoding};
 use parquet::column::reader::get_column_reader;
 use parquet::errors::ParquetError;

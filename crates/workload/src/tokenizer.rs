@@ -8,7 +8,6 @@ mod chat_template;
 mod count_all;
 mod hugging_face;
 mod tiktoken;
-mod watched;
 
 pub use bytes::Bytes;
 pub use cache::CountCache;

@@ -29,6 +29,10 @@ const LEAST_ERROR: f64 = 1e-9;
 const MOST_REPEATS: u32 = 1000;
 /// Width, in logarithms, from which an interval says nothing: a factor of 10 to either side.
 const WIDEST: f64 = 2.0 * std::f64::consts::LN_10;
+/// Deviation of a run's logarithm that runs of one server do not exceed: a factor of 2. Two or
+/// three runs know their own noise badly; where they scatter less than this, a difference that
+/// even such noise does not explain is told all the same.
+const WIDEST_DEVIATION: f64 = std::f64::consts::LN_2;
 
 /// Where only figures are known, the variance of a mean's logarithm times the number of requests:
 /// that of independent requests is hardly above 1, and three times its error leaves room for the
@@ -44,6 +48,9 @@ pub(crate) struct Contrast {
     pub(crate) b: Option<f64>,
     /// Logarithm of b / a and its error.
     pub(crate) difference: Option<Difference>,
+    /// The same with the error of runs that scatter as widely as runs of one server may; absent
+    /// where these scatter more, or are too few to show it.
+    widest: Option<Difference>,
     pub(crate) permuted: Option<Permuted>,
     /// The difference is that of pairs of runs.
     pub(crate) paired: bool,
@@ -196,6 +203,7 @@ impl Contrast {
             a: side_a.center(),
             b: side_b.center(),
             difference: None,
+            widest: None,
             permuted: None,
             paired: false,
             per_run: 0.0,
@@ -212,6 +220,16 @@ impl Contrast {
         let (Some(mean_a), Some(mean_b)) = (side_a.mean(), side_b.mean()) else {
             return contrast;
         };
+        // Sides share one variance between runs: few runs leave no choice.
+        let degrees = (n + m - 2) as f64;
+        let pooled = (degrees > 0.0).then(|| (side_a.squares() + side_b.squares()) / degrees);
+        if n.min(m) >= LEAST_RUNS && pooled.is_some_and(|it| it <= WIDEST_DEVIATION.powi(2)) {
+            contrast.widest = Some(Difference {
+                value: mean_b - mean_a,
+                error: WIDEST_DEVIATION * (1.0 / n as f64 + 1.0 / m as f64).sqrt(),
+                degrees: f64::INFINITY,
+            });
+        }
         if let Some(ratios) = log_ratios(a, b, metric) {
             let count = ratios.len() as f64;
             let mean = ratios.iter().sum::<f64>() / count;
@@ -225,9 +243,6 @@ impl Contrast {
             });
             return contrast;
         }
-        // Sides share one variance between runs: few runs leave no choice.
-        let degrees = (n + m - 2) as f64;
-        let pooled = (degrees > 0.0).then(|| (side_a.squares() + side_b.squares()) / degrees);
         let known_by = side_a.known_by.max(side_b.known_by);
         let is_bounded = side_a.known_by.is_bound() || side_b.known_by.is_bound();
         let (within_a, within_b, between) = match (pooled, side_a.within, side_b.within) {
@@ -273,11 +288,22 @@ impl Contrast {
         self.difference.is_some() && !self.few_samples && !self.contradicted
     }
 
+    /// The difference with the narrower interval at a risk.
+    fn sharper(&self, own: Difference, risk: f64) -> Difference {
+        let width = |it: &Difference| {
+            let [low, high] = it.interval(1.0 - risk);
+            high - low
+        };
+        let widest = self.widest.filter(|widest| width(widest) < width(&own));
+        widest.unwrap_or(own)
+    }
+
     /// What the interval says at a risk, where it leaves room for a margin.
     pub(crate) fn decide(&self, risk: f64, margin: f64) -> Decision {
         // Few runs cannot reach a small risk by permutation alone.
         let permuted = self.permuted.filter(|test| test.smallest <= risk);
-        let interval = self.difference.map(|difference| {
+        let difference = self.difference.map(|own| self.sharper(own, risk));
+        let interval = difference.map(|difference| {
             let [low, high] = difference.interval(1.0 - risk);
             // A difference must pass both tests; where the permutation fails, 0 is possible.
             match permuted {
@@ -290,7 +316,8 @@ impl Contrast {
         let decisive = interval.filter(|_| self.is_decidable());
         let p_value = self.difference.filter(|_| self.is_decidable());
         let p_value = p_value.map(|difference| {
-            let own = difference.p_value();
+            let widest = self.widest.map_or(1.0, |widest| widest.p_value());
+            let own = difference.p_value().min(widest);
             permuted.map_or(own, |test| test.p_value.max(own))
         });
         Decision {

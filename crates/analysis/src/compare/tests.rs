@@ -204,6 +204,52 @@ fn three_runs_a_side_decide_by_how_runs_differ_and_not_by_their_requests() {
     assert_ne!(row.verdict, Verdict::Better, "{row:?}");
 }
 
+/// Sides of three runs with these rates, seeds alike where pairs are to be compared.
+fn noisy(rates: [[f64; 3]; 2], is_paired: bool) -> [Group; 2] {
+    [0, 1].map(|side| {
+        let runs = (1..).zip(rates[side]).map(|(seed, rate)| {
+            let mut run = run(60, 100.0, 0.0, seed + 10 * side as u64);
+            run.summary.throughput.output_tokens_per_s = Some(rate);
+            run.definition.seed = is_paired.then_some(seed);
+            run
+        });
+        group(["a", "b"][side], runs.collect())
+    })
+}
+
+#[test]
+fn three_runs_that_scatter_still_show_a_difference_that_no_noise_explains() {
+    for is_paired in [false, true] {
+        let scattered = |faster: f64| {
+            let fast = [400.0, 900.0, 1_500.0].map(|rate| rate * faster);
+            primary(&noisy([[100.0, 103.0, 98.0], fast], is_paired))
+        };
+        let row = scattered(3.0);
+        assert_eq!(row.verdict, Verdict::Better, "{row:?}");
+        assert!(row.low.unwrap() > 4.0, "{row:?}");
+        let row = scattered(0.2);
+        assert_eq!(row.verdict, Verdict::Unknown, "{row:?}");
+    }
+}
+
+#[test]
+fn equal_servers_whose_runs_scatter_seldom_differ() {
+    for deviation in [0.1, 0.5] {
+        let pairs = 400;
+        let wrong = (0..pairs).filter(|pair| {
+            let mut random = rng(*pair, Dimension::Words, 5);
+            let mut rate = || {
+                let luck: f64 = StandardNormal.sample(&mut random);
+                1_000.0 * (deviation * luck).exp()
+            };
+            let rates = [0, 1].map(|_| [0; 3].map(|_| rate()));
+            let row = primary(&noisy(rates, pair % 2 == 0));
+            matches!(row.verdict, Verdict::Better | Verdict::Worse)
+        });
+        assert!(wrong.count() as f64 <= 0.065 * pairs as f64);
+    }
+}
+
 #[test]
 fn single_runs_need_a_difference_beyond_what_runs_usually_vary() {
     let verdict = |latency| {

@@ -3,12 +3,11 @@
 use std::time::Duration;
 use std::{fs, path::Path, sync::Arc};
 
+use inferometer_guard::{Most, bounded, guarded};
 use jiff::civil;
 use minijinja::{Environment, Error, ErrorKind, context, syntax::SyntaxConfig, value::Value};
 use minijinja_contrib::pycompat;
 use serde_json::{Map, Value as Json, json};
-
-use super::watched::watched;
 
 /// Steps for each message after which a template is given up. Real ones take some thousands.
 const MOST_STEPS: u64 = 1_000_000;
@@ -71,11 +70,15 @@ impl ChatTemplate {
     /// Whether a short message stays a text of bounded length, made in bounded time.
     pub(super) fn is_bounded(self: &Arc<Self>, most_time: Duration) -> bool {
         let template = Arc::clone(self);
-        let rendered = watched(MOST_BYTES, most_time, move || {
+        let most = Most {
+            bytes: MOST_BYTES,
+            time: most_time,
+        };
+        let rendered = bounded(most, move || {
             let message = json!({"role": "user", "content": "Hello"});
             let _ = template.render(&[message], OpensAnswer::Yes);
         });
-        rendered.is_some()
+        rendered.is_ok()
     }
 
     /// The text of messages, or what the template says against them. Templates of models that
@@ -126,7 +129,7 @@ impl ChatTemplate {
                 documents => Value::from(()),
             })
         };
-        super::guarded(rendered)?.map_err(|error| error.to_string())
+        guarded(rendered)?.map_err(|error| error.to_string())
     }
 }
 

@@ -1,7 +1,6 @@
 //! What a model's chat template puts around a message: Jinja, as Hugging Face runs it.
 
-use super::watched::{Endless, Most, watched};
-use inferometer_core::guard::guarded;
+use inferometer_guard::{Endless, Most, bounded, guarded};
 use jiff::civil;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Value;
@@ -59,8 +58,8 @@ impl ChatTemplate {
         })
     }
 
-    /// The same as `render`, watched.
-    pub(super) fn render_watched(
+    /// The same as `render`, within bounds.
+    pub(super) fn render_bounded(
         self,
         message: &'static str,
         time: Duration,
@@ -69,7 +68,7 @@ impl ChatTemplate {
             bytes: MOST_BYTES,
             time,
         };
-        watched(most, move || {
+        bounded(most, move || {
             guarded(|| self.render(message)).ok().flatten()
         })
     }
@@ -276,7 +275,7 @@ mod tests {
             source: source.into(),
             named_tokens: Vec::new(),
         };
-        let rendered = template.render_watched("Hi there", Duration::from_millis(300));
+        let rendered = template.render_bounded("Hi there", Duration::from_millis(300));
         assert_eq!(rendered, Err(Endless));
     }
 

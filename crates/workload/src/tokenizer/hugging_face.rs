@@ -1,9 +1,8 @@
 //! A model's own tokenizer, from the `tokenizer.json` beside its weights.
 
 use super::chat_template::{ChatTemplate, MOST_TIME};
-use super::watched::{Endless, Most, watched};
 use super::{Tokenizer, TokenizerError};
-use inferometer_core::guard::guarded;
+use inferometer_guard::{Endless, Most, bounded, guarded};
 use inferometer_text::hostile;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -60,7 +59,7 @@ impl HuggingFace {
             bytes: LEAST_ROOM.saturating_add(bytes.len() as u64 * ROOM_PER_BYTE),
             time: MOST_OPENING,
         };
-        let tokenizer = watched(most, move || guarded(|| probed(&bytes)))
+        let tokenizer = bounded(most, move || guarded(|| probed(&bytes)))
             .map_err(|Endless| TokenizerError::Endless { path: file.clone() })?
             .and_then(|probed| probed)
             .map_err(|reason| damaged(&reason))?;
@@ -86,7 +85,7 @@ impl HuggingFace {
         let Some(template) = ChatTemplate::in_folder(folder) else {
             return Ok(None);
         };
-        let rendered = template.render_watched(MESSAGE, MOST_TIME);
+        let rendered = template.render_bounded(MESSAGE, MOST_TIME);
         let text = rendered.map_err(|Endless| TokenizerError::EndlessTemplate {
             folder: folder.to_owned(),
         })?;

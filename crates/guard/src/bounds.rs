@@ -8,18 +8,18 @@ use std::time::{Duration, Instant};
 
 /// It makes ever more of what it was given.
 #[derive(Debug, PartialEq)]
-pub(super) struct Endless;
+pub struct Endless;
 
 /// What work may take.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Most {
+pub struct Most {
     pub bytes: u64,
     pub time: Duration,
 }
 
 /// Does it on a thread of its own; an error where it takes too much. A panic is one as well, so that
 /// work which may panic must guard itself.
-pub(super) fn watched<T: Send + 'static>(
+pub fn bounded<T: Send + 'static>(
     most: Most,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Endless> {
@@ -55,4 +55,32 @@ fn memory() -> [u64; 2] {
         let kib = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse().ok());
         kib.map_or(0, |kib: u64| kib * 1024)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_that_takes_too_much_is_given_up_and_other_work_is_done() {
+        let most = Most {
+            bytes: 64 << 20,
+            time: Duration::from_secs(60),
+        };
+        assert_eq!(bounded(most, || 7), Ok(7));
+        let grow = || {
+            let mut text = b"more".to_vec();
+            while text.len() < 1 << 40 {
+                text.extend_from_within(..);
+                thread::sleep(Duration::from_millis(10));
+            }
+        };
+        if memory()[1] > 0 {
+            assert_eq!(bounded(most, grow), Err(Endless));
+        }
+        let (_keep, never) = mpsc::channel::<()>();
+        let time = Duration::from_millis(20);
+        let wait = move || never.recv().is_ok();
+        assert_eq!(bounded(Most { time, ..most }, wait), Err(Endless));
+    }
 }
