@@ -23,6 +23,10 @@ pub enum Assumption {
         /// As the source calls it.
         name: String,
     },
+    /// A percentile without a name, which does not stand beside a latency, is of whole requests.
+    PercentileOfLatency {
+        name: String,
+    },
     /// A table crosses two lengths or loads, and its corner names both.
     RowsByColumns {
         /// The corner.
@@ -63,6 +67,9 @@ impl Assumption {
             }
             Assumption::TotalIsOutput { name } => {
                 Text::TotalIsOutput.with(lang, &[("name", name.clone())])
+            }
+            Assumption::PercentileOfLatency { name } => {
+                Text::PercentileOfLatency.with(lang, &[("name", name.clone())])
             }
             Assumption::RowsByColumns { name } => {
                 Text::RowsByColumns.with(lang, &[("name", name.clone())])

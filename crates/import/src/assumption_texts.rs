@@ -8,6 +8,7 @@ inferometer_text::texts! {
         Milliseconds => "milliseconds", "毫秒";
         PrefillIsTtft => "`{name}` is the time of the prefill: read as time to first token", "“{name}”为预填充耗时：按首 token 时延（TTFT）读取";
         TotalIsOutput => "`{name}` stands beside the speed of one user: read as output throughput", "“{name}”与单路速度并列：按输出吞吐量读取";
+        PercentileOfLatency => "`{name}` names no metric: read as latency", "“{name}”未写明指标：按端到端时延读取";
         RowsByColumns => "`{name}`: rows read as the first of the two, columns as the second", "“{name}”：行按前者、列按后者读取";
         DefaultPrompts => "--num-prompts is not given: its default of {count}", "未给出 --num-prompts：按默认值 {count}";
         DefaultRate => "--request-rate is not given: its default of inf", "未给出 --request-rate：按默认值 inf";

@@ -2,6 +2,7 @@
 
 use crate::assumption::Assumption;
 use crate::label::{Field, Label, Sample, label};
+use crate::quantity::Unit;
 use inferometer_text::hostile::printable;
 
 /// The names of one table, read together.
@@ -67,7 +68,37 @@ pub(crate) fn column_labels(names: &[&str]) -> ColumnLabels {
             _ => {}
         }
     }
+    assumed.extend(name_percentiles(&mut labels, names));
     ColumnLabels { labels, assumed }
+}
+
+/// Percentiles behind something else than a latency are of whole requests, where the table has
+/// these: `Latency | TTFT | tok/s | p50 | p99`. Right behind a latency they are of that.
+fn name_percentiles(labels: &mut [Option<Label>], names: &[&str]) -> Vec<Assumption> {
+    let is_whole = |label: &Label| matches!(label.field, Field::Of(Sample::E2e, _));
+    let mut is_behind_latency = false;
+    let mut assumed = Vec::new();
+    if !labels.iter().flatten().any(is_whole) {
+        return assumed;
+    }
+    for (label, name) in labels.iter_mut().zip(names) {
+        match label {
+            Some(Label {
+                field: Field::Bare(stat),
+                unit,
+            }) => {
+                if !is_behind_latency && unit.is_none_or(|unit: Unit| unit.in_ms().is_some()) {
+                    let (field, unit) = (Field::Of(Sample::E2e, Some(*stat)), *unit);
+                    *label = Some(Label { field, unit });
+                    let name = printable(name.trim(), 80);
+                    assumed.push(Assumption::PercentileOfLatency { name });
+                }
+            }
+            Some(label) => is_behind_latency = matches!(label.field, Field::Of(..)),
+            None => is_behind_latency = false,
+        }
+    }
+    assumed
 }
 
 /// vLLM's name for tokens of prompts and answers.

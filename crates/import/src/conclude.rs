@@ -1,7 +1,7 @@
 //! What is said of results once all are read: where they are from, and what is doubtful.
 
 use crate::copies::repeats;
-use crate::doubt::ImportDoubt;
+use crate::doubt::{ImportDoubt, ImportDoubtCode};
 use crate::doubt_texts::ImportDoubtText as Text;
 use crate::result::{ImportedResult, Tool};
 use crate::{cross_check, judge};
@@ -65,7 +65,7 @@ fn own_doubts(found: &ImportedResult) -> Vec<ImportDoubt> {
     let mut doubts = summary.map_or(Vec::new(), |summary| judge::judge(summary, rate));
     // At a rate that was asked for, the concurrency is a cap that need not be reached.
     if rate.is_some_and(f64::is_finite) {
-        doubts.retain(|doubt| !matches!(doubt, ImportDoubt::ShrunkConcurrency { .. }));
+        doubts.retain(|doubt| doubt.code() != ImportDoubtCode::ShrunkConcurrency);
     }
     if found.tool == Tool::Aiperf {
         doubts.retain(|doubt| !is_of_other_window(doubt));
@@ -76,6 +76,12 @@ fn own_doubts(found: &ImportedResult) -> Vec<ImportDoubt> {
     }));
     doubts.extend(judge::unread_accounts(found));
     doubts.extend(judge::told_failures(found));
+    doubts.extend(
+        found
+            .said_void
+            .clone()
+            .map(|remark| ImportDoubt::SaidVoid { remark }),
+    );
     doubts.extend(found.twice.iter().cloned().map(ImportDoubt::RepeatedNumber));
     doubts.extend(cross_check::heading_doubt(found));
     doubts

@@ -164,7 +164,7 @@ fn content(found: &ImportedResult) -> Option<String> {
     let numbers = numbers(found);
     let load: Vec<_> = found.point.iter().collect();
     let model = found.facts.get("model");
-    let place = (&found.file, &found.section, found.tool, model);
+    let place = (&found.file, &found.section, found.tool, model, &found.flags);
     (numbers.len() >= FEWEST_SHARED).then(|| format!("{:?}", (place, load, numbers)))
 }
 

@@ -6,6 +6,7 @@ use crate::doubt::ImportDoubt;
 use crate::judge;
 use crate::result::ImportedResult;
 use inferometer_core::point::Point;
+use inferometer_text::hostile::printable;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -25,7 +26,91 @@ pub(crate) fn judge(results: &[ImportedResult]) -> Vec<(usize, ImportDoubt)> {
     doubts.extend(token_offsets(results));
     doubts.extend(unlike_repeats(results));
     doubts.extend(queues(results));
+    doubts.extend(copied(results));
     doubts
+}
+
+/// Figures that must be equal to the last digit before one of two results was copied: no two
+/// measurements agree in so many.
+const FEWEST_COPIED: usize = 6;
+/// Digits of a figure that tell anything.
+const LEAST_DIGITS: usize = 3;
+
+/// What was measured, written out, where it has digits enough to be known again.
+fn figures(found: &ImportedResult) -> Vec<String> {
+    let is_measured = |name: &str| !["window_s", "ok", "failed"].contains(&name);
+    let numbers = numbers(found).into_iter();
+    let numbers = numbers.filter(|(name, value)| {
+        let digits = value.to_string().bytes().filter(u8::is_ascii_digit).count();
+        is_measured(name) && digits >= LEAST_DIGITS && !found.derived.iter().any(|it| it == name)
+    });
+    numbers
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect()
+}
+
+/// Results that are said to be of another engine, card, model or command, and have the figures
+/// of each other at every load that both have.
+fn copied(results: &[ImportedResult]) -> Vec<(usize, ImportDoubt)> {
+    type Of<'a> = (
+        &'a BTreeMap<String, String>,
+        Option<&'a BTreeMap<String, Value>>,
+    );
+    let of = |at: usize| -> Of<'_> { (&results[at].facts, results[at].flags.as_ref()) };
+    let mut alike: BTreeMap<(String, Vec<String>), Vec<usize>> = BTreeMap::new();
+    for (at, found) in results.iter().enumerate() {
+        let figures = figures(found);
+        if found.summary.is_some() && figures.len() >= 2 {
+            let load = Point(found.point.clone()).to_string();
+            alike.entry((load, figures)).or_default().push(at);
+        }
+    }
+    // Pairs of one file that stand under the same two headings belong together.
+    type Headings<'a> = [&'a [String]; 2];
+    type Alike = ([usize; 2], usize);
+    let mut pairs: BTreeMap<Headings<'_>, Vec<Alike>> = BTreeMap::new();
+    for ((_, figures), places) in &alike {
+        let pair = places
+            .windows(2)
+            .filter_map(|pair| <[usize; 2]>::try_from(pair).ok());
+        for pair in pair.filter(|[a, b]| of(*a) != of(*b)) {
+            let sections = pair.map(|at| results[at].section.as_slice());
+            pairs
+                .entry(sections)
+                .or_default()
+                .push((pair, figures.len()));
+        }
+    }
+    let mut doubts = Vec::new();
+    for rows in pairs.into_values() {
+        if rows.iter().map(|(_, count)| count).sum::<usize>() < FEWEST_COPIED {
+            continue;
+        }
+        for ([a, b], _) in rows {
+            for (at, other) in [(a, b), (b, a)] {
+                let (lines, other) = (results[other].lines, name_of(&results[other]));
+                doubts.push((at, ImportDoubt::Copied { lines, other }));
+            }
+        }
+    }
+    doubts
+}
+
+/// What a result is said to be of.
+fn name_of(found: &ImportedResult) -> String {
+    let facts = ["engine", "card", "model"].into_iter();
+    let facts = facts.filter_map(|name| found.facts.get(name).cloned());
+    let command = || {
+        found
+            .command
+            .clone()
+            .or(found.label.clone())
+            .unwrap_or_default()
+    };
+    match Vec::from_iter(facts) {
+        facts if facts.is_empty() => printable(&command(), 120),
+        facts => facts.join(", "),
+    }
 }
 
 /// Share of an offered rate below which a server has fallen behind, if first tokens also wait so

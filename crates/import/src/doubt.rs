@@ -109,6 +109,21 @@ pub enum ImportDoubt {
         configured: f64,
         expected: f64,
     },
+    /// Fewer requests than streams.
+    IdleStreams {
+        requests: f64,
+        configured: f64,
+    },
+    /// The note itself says that it does not count.
+    SaidVoid {
+        remark: String,
+    },
+    /// The same numbers as of another engine, card or command.
+    Copied {
+        /// Of the other.
+        lines: (u64, u64),
+        other: String,
+    },
     NotStreamed,
     NotADistribution {
         metric: &'static str,
@@ -203,7 +218,9 @@ impl ImportDoubt {
             | ImportDoubt::FailuresOfUnknown { .. }
             | ImportDoubt::FailedShare { .. }
             | ImportDoubt::ToldFailures(_) => Code::Failures,
-            ImportDoubt::ShrunkConcurrency { .. } => Code::ShrunkConcurrency,
+            ImportDoubt::ShrunkConcurrency { .. } | ImportDoubt::IdleStreams { .. } => {
+                Code::ShrunkConcurrency
+            }
             ImportDoubt::NotStreamed => Code::NotStreamed,
             ImportDoubt::NotADistribution { .. } => Code::NotADistribution,
             ImportDoubt::DisorderedPercentiles { .. } => Code::DisorderedPercentiles,
@@ -213,12 +230,13 @@ impl ImportDoubt {
             ImportDoubt::OtherRate { .. } => Code::OtherRate,
             ImportDoubt::Overload { .. } => Code::Overload,
             ImportDoubt::UnreadAccounts { .. } => Code::UnreadAccounts,
-            ImportDoubt::MarkedInvalid { .. } => Code::MarkedInvalid,
+            ImportDoubt::MarkedInvalid { .. } | ImportDoubt::SaidVoid { .. } => Code::MarkedInvalid,
             ImportDoubt::Contradiction { .. }
             | ImportDoubt::RepeatedNumber(_)
             | ImportDoubt::FirstAfterEnd { .. }
             | ImportDoubt::UnlikeRepeats { .. }
             | ImportDoubt::TableContradicts { .. }
+            | ImportDoubt::Copied { .. }
             | ImportDoubt::TokenOffset { .. }
             | ImportDoubt::HeadingNumber { .. }
             | ImportDoubt::HeadingSwitch { .. }
@@ -254,6 +272,7 @@ impl ImportDoubt {
             | ImportDoubt::FailedShare { severity, .. }
             | ImportDoubt::FirstAfterEnd { severity, .. }
             | ImportDoubt::Contradiction { severity, .. } => *severity,
+            ImportDoubt::Copied { .. } => Severity::Invalid,
             _ => match self.code() {
                 ImportDoubtCode::LostRequests
                 | ImportDoubtCode::ShrunkConcurrency
@@ -364,6 +383,28 @@ impl ImportDoubt {
                     ("expected", format!("{expected:.1}")),
                 ];
                 (Text::Shrunk, values, Text::ShrunkRemedy)
+            }
+            ImportDoubt::IdleStreams {
+                requests,
+                configured,
+            } => {
+                let values = vec![
+                    ("requests", format!("{requests:.0}")),
+                    ("configured", configured.to_string()),
+                ];
+                (Text::IdleStreams, values, Text::IdleStreamsRemedy)
+            }
+            ImportDoubt::SaidVoid { remark } => {
+                let values = vec![("remark", remark.clone())];
+                (Text::SaidVoid, values, Text::SaidVoidRemedy)
+            }
+            ImportDoubt::Copied { lines, other } => {
+                let values = vec![
+                    ("first", lines.0.to_string()),
+                    ("last", lines.1.to_string()),
+                    ("other", other.clone()),
+                ];
+                (Text::Copied, values, Text::CopiedRemedy)
             }
             ImportDoubt::OtherRate { asked, sent } => {
                 let values = vec![("asked", asked.to_string()), ("sent", format!("{sent:.2}"))];

@@ -38,6 +38,17 @@ inferometer_text::texts! {
         StreamsTimesSpeed => "concurrency × speed per user", "并发数 × 每用户速度";
         TokensPerChar => "the number of tokens per character", "每字符 token 数";
         ALatency => "a latency in ms", "某项时延（ms）";
+        MeanLatency => "the mean latency in ms", "平均时延（ms）";
+        Duration => "the duration in ms", "总耗时（ms）";
+        Streams => "the concurrency", "并发数";
+        QpsTimesLatency => "requests/s × mean latency, which is the requests in flight,", "每秒请求数 × 平均时延（即同时进行的请求数）";
+        QpsTimesTokens => "requests/s × (latency − TTFT) / TPOT", "每秒请求数 ×（时延 − TTFT）÷ TPOT";
+        IdleStreams => "{requests} requests at a concurrency of {configured}: never more than {requests} were in flight", "并发数设为 {configured}，而只发了 {requests} 个请求：同时进行的请求从未超过 {requests} 个";
+        IdleStreamsRemedy => "read it as a burst of {requests} requests; to measure this concurrency, send several times as many requests", "请视为 {requests} 个请求的一次突发；要测量该并发数，请发送数倍于它的请求";
+        SaidVoid => "the note says of it: {remark}", "记录中注明：{remark}";
+        SaidVoidRemedy => "nothing is concluded from it; measure it again", "不据此下结论；请重新测量";
+        Copied => "its numbers equal those of lines {first}–{last} to the last digit, which are said to be of something else ({other})", "其数值与第 {first}–{last} 行逐位相同，而后者注明为另一对象（{other}）的结果";
+        CopiedRemedy => "one of the two was copied and not measured: use neither until you know which", "两者之一系复制而非实测：弄清之前两者都不可用";
         MostPossible => "the most that is possible at all", "可能的上限";
         OutputThroughput => "output throughput", "输出吞吐量";
         InputThroughput => "input throughput", "输入吞吐量";

@@ -1,5 +1,7 @@
 //! Doubts about one result: what its own numbers cannot all be.
 
+mod impossible;
+
 use crate::builder::{OBSERVED, TURN_DELAY};
 use crate::doubt::ImportDoubt;
 use crate::doubt_texts::ImportDoubtText as Text;
@@ -22,13 +24,6 @@ const TOLERANCE: f64 = 0.02;
 /// How far they may differ by another window or another count: one late answer can double the time
 /// that all requests are divided by. Beyond it one of them is wrong.
 const IMPOSSIBLE: f64 = 0.5;
-/// How far the throughput may be above concurrency × mean speed, since long answers weigh more.
-const FASTER_THAN_MEAN: f64 = 2.0;
-/// Tokens of one character of any text, with room for those that are not shown.
-const MOST_TOKENS_PER_CHAR: f64 = 100.0;
-/// Tokens or requests per second, and milliseconds, beyond what anything on earth does.
-const MOST_PER_S: f64 = 1e9;
-const MOST_MS: f64 = 1e10;
 
 /// All doubts about a result, the worst first.
 pub(crate) fn judge(summary: &ImportedSummary, rate: Option<f64>) -> Vec<ImportDoubt> {
@@ -36,7 +31,7 @@ pub(crate) fn judge(summary: &ImportedSummary, rate: Option<f64>) -> Vec<ImportD
         lost_requests(summary),
         failures(summary),
         first_after_end(summary),
-        shrunk_concurrency(summary),
+        idle_streams(summary).or_else(|| shrunk_concurrency(summary)),
         other_rate(summary, rate),
         overload(summary, rate),
         not_streamed(summary),
@@ -49,7 +44,7 @@ pub(crate) fn judge(summary: &ImportedSummary, rate: Option<f64>) -> Vec<ImportD
     doubts.extend(not_a_distribution(summary));
     doubts.extend(disordered_percentiles(summary));
     doubts.extend(inconsistent(summary));
-    doubts.extend(impossible(summary));
+    doubts.extend(impossible::impossible(summary, rate));
     if rate == Some(f64::INFINITY) && summary.concurrency.configured.is_none() {
         doubts.push(ImportDoubt::AllAtOnce);
     }
@@ -119,58 +114,6 @@ fn apart(a: f64, b: f64) -> f64 {
     (a - b).abs() / a.abs().max(b.abs()).max(f64::MIN_POSITIVE)
 }
 
-/// Numbers that no run can have had together, or at all.
-fn impossible(summary: &ImportedSummary) -> Vec<ImportDoubt> {
-    use Text::*;
-    let (requests, rates) = (&summary.requests, &summary.throughput);
-    let counts = [requests.accounted_for(), requests.planned];
-    let [ended, planned] = counts.map(|count| count.map(|n| n as f64));
-    let speed = summary.speed.per_user_tokens_per_s.as_ref();
-    let speed = speed.and_then(|it| it.max.or(it.mean.map(|mean| FASTER_THAN_MEAN * mean)));
-    let streams = summary.concurrency.configured.map(|n| n as f64);
-    let by_users = streams.zip(speed).map(|(streams, speed)| streams * speed);
-    let written = rates.output_chars_per_s.zip(rates.output_tokens_per_s);
-    let chars = (summary.tokens.chars_per_token).or(written.map(|(chars, all)| chars / all));
-    let latencies = summary.latency.known().into_iter();
-    let latencies = latencies.flat_map(|(_, spread)| {
-        let ranks = spread.percentiles().into_iter().map(|(_, value)| value);
-        ranks.chain(spread.mean).chain(spread.max)
-    });
-    let longest = latencies.reduce(f64::max);
-    let (input, output) = (rates.input_tokens_per_s, rates.output_tokens_per_s);
-    let fastest = Some(MOST_PER_S);
-    let most_tokens = Some(MOST_TOKENS_PER_CHAR);
-    let limits = [
-        (EndedRequests, ended, PlannedRequests, planned),
-        (OutputThroughput, output, StreamsTimesSpeed, by_users),
-        (
-            TokensPerChar,
-            chars.map(f64::recip),
-            MostPossible,
-            most_tokens,
-        ),
-        (OutputThroughput, output, MostPossible, fastest),
-        (InputThroughput, input, MostPossible, fastest),
-        (
-            TotalThroughput,
-            rates.total_tokens_per_s,
-            MostPossible,
-            fastest,
-        ),
-        (Qps, rates.requests_per_s, MostPossible, fastest),
-        (ALatency, longest, MostPossible, Some(MOST_MS)),
-    ];
-    let beyond = limits.into_iter().filter_map(|(name, value, of, limit)| {
-        let (value, limit) = value.zip(limit)?;
-        (value > limit).then_some(ImportDoubt::Contradiction {
-            printed: (name, value),
-            from: (of, limit),
-            severity: Invalid,
-        })
-    });
-    beyond.collect()
-}
-
 /// Mean latency in milliseconds: as printed, else from its parts, else from one user's speed.
 fn mean_latency_ms(summary: &ImportedSummary) -> Option<f64> {
     let latency = &summary.latency;
@@ -182,6 +125,16 @@ fn mean_latency_ms(summary: &ImportedSummary) -> Option<f64> {
         Some(1000.0 * length? / mean(&summary.speed.per_user_tokens_per_s).filter(|v| *v > 0.0)?)
     };
     mean(&latency.e2e_ms).or_else(parts).or_else(by_speed)
+}
+
+/// Fewer requests than streams: never all of these were busy.
+fn idle_streams(summary: &ImportedSummary) -> Option<ImportDoubt> {
+    let configured = summary.concurrency.configured? as f64;
+    let requests = summary.requests.planned.or(summary.requests.ok)? as f64;
+    (requests < configured).then_some(ImportDoubt::IdleStreams {
+        requests,
+        configured,
+    })
 }
 
 /// Little's law: requests/s × latency is how many were in flight.
@@ -304,7 +257,7 @@ pub(crate) fn not_a_distribution(summary: &ImportedSummary) -> Vec<ImportDoubt> 
         .collect()
 }
 
-/// Latency percentiles that fall. Speeds fall by design and are not looked at.
+/// Latency percentiles that fall, or that no values of this mean have. Speeds fall by design and are not looked at.
 pub(crate) fn disordered_percentiles(summary: &ImportedSummary) -> Vec<ImportDoubt> {
     let mut doubts = Vec::new();
     for (name, spread) in summary.latency.known() {
@@ -317,11 +270,21 @@ pub(crate) fn disordered_percentiles(summary: &ImportedSummary) -> Vec<ImportDou
             let (lower, upper) = (pair[0].1, pair[1].1);
             lower > upper && !is_same(lower, upper)
         };
-        if let Some(pair) = ordered.windows(2).find(falls) {
+        // Half of the values are the median or more, so that the mean is half of it at least; a
+        // twentieth are p95 or more, and so on.
+        let mean = spread.mean.map(|mean| ("mean".to_owned(), mean));
+        let beyond_mean = spread.percentiles().into_iter().find_map(|(rank, value)| {
+            let most = mean.clone()?.1 / (1.0 - rank / 100.0).max(f64::MIN_POSITIVE);
+            (value > most * (1.0 + TOLERANCE)).then(|| (format!("p{rank}"), value))
+        });
+        let falling = ordered.windows(2).find(falls);
+        let pair = (falling.map(|pair| (pair[0].clone(), pair[1].clone())))
+            .or_else(|| beyond_mean.zip(mean));
+        if let Some((lower, upper)) = pair {
             doubts.push(ImportDoubt::DisorderedPercentiles {
                 metric: name,
-                lower: pair[0].clone(),
-                upper: pair[1].clone(),
+                lower,
+                upper,
             });
         }
     }

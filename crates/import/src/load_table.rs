@@ -4,14 +4,15 @@ use crate::assumption::{Assumption, TimeUnit};
 use crate::block;
 use crate::builder::ResultBuilder;
 use crate::column_labels::column_labels;
-use crate::failure_words::is_out_of_memory;
+use crate::doubt::ToldFailures;
+use crate::failure_words::{failed_share, is_out_of_memory, is_void};
 use crate::label::{Field, Sample, is_change, label};
 use crate::notes::Notes;
 use crate::quantity::{Quantity, Unit, count, leading_number, number, quantity, rate};
 use crate::result::{ImportedResult, Tool};
 use crate::table::TextTable;
 use crate::time_unit::{self, Columns};
-use crate::told_failures::told_count;
+use crate::told_failures::{tells_a_failure, told_count};
 use crate::unread::UnreadReason;
 use inferometer_text::hostile::printable;
 use std::cell::LazyCell;
@@ -98,6 +99,11 @@ pub(crate) fn read(table: &TextTable, notes: &mut Notes<'_>) -> Vec<ImportedResu
                 (None, None) if let Some(failed) = told_count(cell) => {
                     builder.summary.requests.failed.get_or_insert(failed);
                 }
+                (None, None) if let Some(share) = failed_share(cell) => {
+                    builder.summary.requests.failed_share.get_or_insert(share);
+                }
+                // Its doubt says so.
+                (None, None) if is_void(cell) => {}
                 // A model, an engine, a remark: it tells rows apart.
                 (None, None) if !is_blank(cell) && names.len() < MOST_NAMES => {
                     names.push(printable(cell, 80));
@@ -131,6 +137,19 @@ pub(crate) fn read(table: &TextTable, notes: &mut Notes<'_>) -> Vec<ImportedResu
             result.summary = None;
         } else if !names.is_empty() {
             result.label = Some(printable(&names.join(", "), 200));
+        }
+        let remarks = grid.metrics.iter().filter_map(|(_, cells)| cells.get(at));
+        let mut remarks = remarks.filter(|cell| quantity(cell).is_none());
+        if let Some(remark) = remarks.clone().find(|cell| is_void(cell)) {
+            result.said_void = Some(printable(remark, 80));
+        }
+        let is_counted = result.summary.as_ref().is_some_and(|it| {
+            it.requests.failed.is_some_and(|failed| failed > 0)
+                || it.requests.failed_share.is_some()
+        });
+        if let Some(remark) = remarks.find(|cell| !is_counted && tells_a_failure(cell)) {
+            let (requests, sample) = (1, printable(remark, 80));
+            result.told_failures = Some(ToldFailures { requests, sample });
         }
         if let Some(model) = models
             .and_then(|cells| cells.get(at))

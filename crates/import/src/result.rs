@@ -114,6 +114,9 @@ pub struct ImportedResult {
     /// What lines beside it say of requests that failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told_failures: Option<ToldFailures>,
+    /// The remark that it does not count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub said_void: Option<String>,
     /// Reasons to distrust it, the worst first.
     pub doubts: Vec<StatedImportDoubt>,
 }

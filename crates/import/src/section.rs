@@ -48,7 +48,11 @@ pub(crate) fn home_of(sections: &[Section], line: usize) -> usize {
     sections.partition_point(|section| section.line < line)
 }
 
-/// Depth and title of a heading of Markdown or HTML, or of a line in bold.
+/// Depth of a title between signs, `==== MindIE ====`, as plain text has it: below the title of the
+/// whole.
+const BETWEEN_SIGNS: usize = 2;
+
+/// Depth and title of a heading of Markdown or HTML, between signs, or of a line in bold.
 pub(crate) fn heading(text: &str) -> Option<(usize, &str)> {
     let title = text.trim_start_matches('#');
     let depth = text.len() - title.len();
@@ -60,9 +64,22 @@ pub(crate) fn heading(text: &str) -> Option<(usize, &str)> {
         let title = rest.split('<').next()?.trim();
         return (1..=6).contains(&depth).then_some((depth as usize, title));
     }
+    if let Some(title) = between_signs(text) {
+        return Some((BETWEEN_SIGNS, title));
+    }
     let bold = text.strip_prefix("**")?.trim_end_matches([':', '：']);
     let bold = bold.strip_suffix("**")?;
     (!bold.contains("**")).then_some((BOLD, bold.trim_end_matches([':', '：'])))
+}
+
+/// The title of a line such as `==== MindIE ====`, which is not that of a benchmark's own block.
+fn between_signs(text: &str) -> Option<&str> {
+    let inner = text.strip_prefix("===")?.strip_suffix("===")?;
+    let title = inner.trim_matches('=');
+    let is_set_apart = title.starts_with([' ', '\u{3000}']) && title.ends_with([' ', '\u{3000}']);
+    let title = title.trim();
+    let is_of_a_tool = title.to_lowercase().contains("benchmark") || title.contains("Result");
+    (is_set_apart && !title.is_empty() && !is_of_a_tool).then_some(title)
 }
 
 /// The sections that a line lies in, the nearest first.
@@ -134,6 +151,16 @@ mod tests {
     fn a_line_stands_under_the_headings_of_every_depth() {
         let text = "# All\n## A\n### 7B\n## B\n<h3>72B</h3>\n**long inputs:**\n";
         assert_eq!(chain(text), ["long inputs", "72B", "B", "All"]);
+    }
+
+    #[test]
+    fn plain_text_has_titles_between_signs() {
+        let text = "===== 一、MindIE (910B4) =====\n==== 二、vLLM ====\n";
+        assert_eq!(chain(text), ["二、vLLM"]);
+        assert_eq!(
+            chain("==== Serving Benchmark Result ====\n========\n"),
+            [""; 0]
+        );
     }
 
     #[test]

@@ -119,6 +119,7 @@ pub fn under(
         Some(places) if places.contains(&true) => places,
         _ => chosen(&results, &wanted, 0),
     };
+    let places = with_followers(&results, places);
     let chosen: Vec<ImportedResult> = (results.into_iter().zip(places))
         .filter_map(|(found, is_chosen)| is_chosen.then_some(found))
         .collect();
@@ -127,6 +128,21 @@ pub fn under(
         (true, false) => Err(nearest_headings(known, &wanted)),
         (true, true) => Err(SelectError::NoHeadings),
     }
+}
+
+/// A line above a launch command names the first of its results alone: those that follow it under
+/// the same command, with no name of their own, are of it as well.
+fn with_followers(results: &[ImportedResult], mut places: Vec<bool>) -> Vec<bool> {
+    for (at, pair) in results.windows(2).enumerate() {
+        let [first, next] = pair else { continue };
+        let of = |found: &ImportedResult| {
+            let found = found.clone();
+            (found.file, found.section, found.command, found.flags)
+        };
+        let follows = next.command.is_some() && next.heading.is_none() && of(first) == of(next);
+        places[at + 1] |= places[at] && follows;
+    }
+    places
 }
 
 /// Whether a text holds a part that is not the end of a longer number: `7b` is in `qwen-7b` and

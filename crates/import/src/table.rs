@@ -1,5 +1,6 @@
-//! Tables: Markdown, ASCII and box drawing, separated values, and HTML.
+//! Tables: Markdown, ASCII and box drawing, separated values, columns set apart by spaces, and HTML.
 
+mod aligned;
 mod decimal;
 mod drawn;
 mod header;
@@ -31,6 +32,9 @@ pub(crate) fn tables(notes: &Notes<'_>) -> Vec<TextTable> {
             tables.push(table);
         } else if let Some(last) = drawn::read(notes, at, &mut tables) {
             at = last + 1;
+        } else if let Some(table) = aligned::table(notes, at) {
+            at = table.last + 1;
+            tables.push(table);
         } else {
             at += 1;
         }

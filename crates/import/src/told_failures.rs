@@ -118,6 +118,11 @@ pub(crate) fn told_count(remark: &str) -> Option<u64> {
     }
 }
 
+/// Whether a remark tells of some failure, of how many requests it may be: `部分请求报错`, `HTTP 503`.
+pub(crate) fn tells_a_failure(remark: &str) -> bool {
+    told(remark).is_some()
+}
+
 fn told(text: &str) -> Option<Told> {
     if text.len() > LONGEST || text.starts_with(['|', '#', '{', '`']) {
         return None;

@@ -247,3 +247,186 @@ fn failures_of_an_unknown_number_of_requests_are_a_warning() {
     let said = "212 requests failed; how many were sent is not stated";
     assert_eq!(found.doubts[0].text, said);
 }
+
+fn ladder(columns: &[&str], rows: &[&[&str]]) -> String {
+    let line = |cells: &[&str]| format!("| {} |\n", cells.join(" | "));
+    let rule = vec!["---"; columns.len()];
+    let rows: String = rows.iter().map(|row| line(row)).collect();
+    line(columns) + &line(&rule) + &rows
+}
+
+fn invalid(found: &[ImportedResult]) -> Vec<u64> {
+    let invalid = found.iter().filter(|found| {
+        let summary = found.summary.as_ref();
+        summary.is_some_and(|it| !it.valid)
+    });
+    let loads = invalid.filter_map(|found| found.point.get("concurrency")?.as_u64());
+    loads.collect()
+}
+
+#[test]
+fn a_missing_digit_is_seen_where_latencies_tell_the_length_of_answers() {
+    let columns = [
+        "并发",
+        "QPS",
+        "平均延迟(s)",
+        "TTFT(ms)",
+        "TPOT(ms)",
+        "吞吐量(tok/s)",
+    ];
+    let found = results(&ladder(
+        &columns,
+        &[
+            &["16", "2.58", "6.15", "117", "25.2", "618.2"],
+            &["32", "4.86", "6.52", "124", "26.8", "116.6"],
+            &["64", "8.66", "7.32", "138", "30.1", "2077.4"],
+        ],
+    ));
+    assert_eq!(invalid(&found), [32], "{found:#?}");
+}
+
+#[test]
+fn a_closed_loop_has_no_more_requests_in_flight_than_streams() {
+    let columns = ["并发", "QPS", "平均延迟(s)", "吞吐量(tok/s)"];
+    let found = results(&ladder(
+        &columns,
+        &[
+            &["8", "2.75", "2.90", "660.0"],
+            &["16", "5.05", "3.16", "1212.0"],
+            &["32", "83.5", "3.82", "20040.0"],
+            &["64", "1.928", "46.018", "462.7"],
+        ],
+    ));
+    assert_eq!(invalid(&found), [32, 64]);
+}
+
+#[test]
+fn remarks_that_tell_failures_or_take_a_row_back_are_heard() {
+    let columns = ["并发", "QPS", "平均延迟(s)", "吞吐量(tok/s)", "备注"];
+    let found = results(&ladder(
+        &columns,
+        &[
+            &["16", "5.05", "3.16", "1212.0", ""],
+            &["64", "21.35", "2.90", "5124.0", "有 40% 请求报错 503"],
+            &["128", "16.35", "7.80", "3924.0", "客户端 CPU 100%, 作废"],
+        ],
+    ));
+    assert_eq!(invalid(&found), [64, 128], "{found:#?}");
+    assert_eq!(at(&found[1], "/requests/failed_share"), 0.4);
+}
+
+#[test]
+fn fewer_requests_than_streams_are_no_point_of_that_load() {
+    let found = only(&table(&[
+        ("并发", "128"),
+        ("请求数", "60"),
+        ("QPS", "17.39"),
+        ("吞吐量(tok/s)", "4173.91"),
+    ]));
+    assert_eq!(invalid(&[found]), [128]);
+}
+
+#[test]
+fn percentiles_without_a_name_are_of_whole_requests_unless_they_stand_behind_another_latency() {
+    let row = ["4", "0.443", "8.938", "0.224", "106.3", "9.028", "11.620"];
+    let names = [
+        "Concurrency",
+        "QPS",
+        "Avg latency (s)",
+        "TTFT (s)",
+        "Throughput (tokens/s)",
+    ];
+    let columns = [&names[..], &["p50 (s)", "p95 (s)"]].concat();
+    let found = only(&table(&Vec::from_iter(columns.into_iter().zip(row))));
+    assert_eq!(at(&found, "/latency/e2e_ms/p50"), 9028.0, "{found:#?}");
+    assert_eq!(at(&found, "/latency/ttft_ms/p50"), Value::Null);
+    let name = "p50 (s)".to_owned();
+    let assumed = Assumption::PercentileOfLatency { name };
+    assert!(found.assumed.contains(&assumed));
+    let behind = only(&table(&[
+        ("并发", "4"),
+        ("平均延迟(s)", "8.9"),
+        ("TTFT(s)", "0.224"),
+        ("p50(s)", "0.2"),
+    ]));
+    assert_eq!(at(&behind, "/latency/ttft_ms/p50"), 200.0);
+}
+
+#[test]
+fn a_median_that_no_values_of_such_a_mean_have_is_doubted() {
+    let found = only(&table(&[
+        ("并发", "4"),
+        ("平均TTFT(ms)", "224"),
+        ("TTFT p50(ms)", "9028"),
+        ("吞吐量(tok/s)", "106"),
+    ]));
+    let codes = found.doubts.iter().map(|doubt| doubt.code.name());
+    assert!(
+        codes
+            .into_iter()
+            .any(|code| code == "disordered-percentiles")
+    );
+}
+
+#[test]
+fn columns_that_spaces_set_apart_are_a_table() {
+    let text = "vLLM, L20\n\n\
+        并发    QPS     平均延迟(s)   TTFT(ms)   TPOT(ms)   输出吞吐(tok/s)   成功率\n\
+        10      0.899   10.97         60         24.4       402.5             100%\n\
+        160     7.809   20.18         95         44.9       3498.6            96.5%\n\
+        That was  all of  it.\n";
+    let found = results(text);
+    assert_eq!(found.len(), 2, "{found:#?}");
+    assert_eq!(at(&found[1], OUTPUT), 3498.6);
+    let share = at(&found[1], "/requests/failed_share").as_f64();
+    assert!(share.is_some_and(|share| (share - 0.035).abs() < 1e-9));
+}
+
+#[test]
+fn numbers_copied_from_another_engine_are_of_nobody() {
+    let rows = "| 并发 | QPS | 平均延迟(s) | 吞吐量(tok/s) |\n| - | - | - | - |\n\
+        | 8 | 2.75 | 2.90 | 660.5 |\n| 16 | 5.05 | 3.16 | 1212.3 |\n| 32 | 8.35 | 3.82 | 2004.1 |\n";
+    let notes = |last: &str| {
+        let other = rows.replace("| 8.35 |", last).replace("5.05", "5.07");
+        format!("## MindIE (910B4)\n{rows}\n## vLLM (L20)\n{other}")
+    };
+    // Half of the figures are other ones.
+    let other = rows
+        .replace("2.75", "2.77")
+        .replace("5.05", "5.07")
+        .replace("8.35", "8.36");
+    let other = other.replace("660.5", "665.5").replace("1212.3", "1217.2");
+    let measured = format!("## MindIE (910B4)\n{rows}\n## vLLM (L20)\n{other}");
+    assert_eq!(invalid(&results(&measured)), [0; 0]);
+    let copied = format!("## MindIE (910B4)\n{rows}\n## vLLM (L20)\n{rows}");
+    assert_eq!(invalid(&results(&copied)), [8, 16, 32, 8, 16, 32]);
+    assert_eq!(invalid(&results(&notes("| 8.35 |"))), [8, 32, 8, 32]);
+    // Said twice of the same.
+    let twice = format!("## vLLM (L20)\n{rows}\n## vLLM (L20)\n{rows}");
+    assert_eq!(invalid(&results(&twice)), [0; 0]);
+}
+
+#[test]
+fn a_line_above_a_command_names_all_results_of_that_command() {
+    let block = |streams: u32| {
+        format!(
+            "============ Serving Benchmark Result ============\n\
+             Successful requests:                     1000\n\
+             Maximum request concurrency:             {streams}\n\
+             Request throughput (req/s):              {}.5\n\
+             Output token throughput (tok/s):         {}.25\n\n",
+            streams,
+            100 * streams
+        )
+    };
+    let round = |name: &str, flag: &str| {
+        let command = format!("vllm serve /data/Q --max-num-seqs {flag}");
+        format!("{name}\n{command}\n{}{}\n", block(10), block(20))
+    };
+    let text = round("一轮测试", "256") + &round("二轮测试", "64");
+    let found = inferometer_import::under(results(&text), "一轮测试").unwrap_or_default();
+    let loads = found
+        .iter()
+        .filter_map(|found| found.point.get("concurrency")?.as_u64());
+    assert_eq!(Vec::from_iter(loads), [10, 20]);
+}

@@ -12,6 +12,9 @@ const NARROW_GAP: usize = 1;
 const WORTH_BREAKING: usize = 5;
 const LEAST_SAVED: usize = 2;
 
+/// Title of a column of numbers of rows.
+const NUMBERS: &str = "#";
+
 /// Narrowest a column of short texts may become.
 const NARROWEST_TEXT: usize = 8;
 
@@ -22,6 +25,10 @@ pub(super) fn lines(table: &Table, heading: Option<&str>, style: TextStyle) -> V
     let layout = Layout::of(table, &cells, heading, style.width);
     match layout.repeats {
         Names::Whole => set(table, &cells, &layout, heading, style),
+        // Its rows have numbers of their own.
+        Names::Cut if table.columns[0].title == NUMBERS => {
+            set(table, &cells, &layout, heading, style)
+        }
         Names::Cut => {
             let table = numbered(table);
             let cells = shown(&table);
@@ -33,7 +40,7 @@ pub(super) fn lines(table: &Table, heading: Option<&str>, style: TextStyle) -> V
 /// The same with the numbers of the rows before their names.
 fn numbered(table: &Table) -> Table {
     let mut table = table.clone();
-    table.columns.insert(0, Column::key("#"));
+    table.columns.insert(0, Column::key(NUMBERS));
     for (place, row) in table.rows.iter_mut().enumerate() {
         row.insert(0, Cell::count(place as u64 + 1));
     }

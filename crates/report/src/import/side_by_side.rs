@@ -315,9 +315,9 @@ impl Family<'_> {
             (!known.is_empty()).then(|| (member.name.clone(), mean))
         };
         let lengths: Vec<(String, f64)> = self.members.iter().filter_map(length).collect();
-        let means = || lengths.iter().map(|(_, mean)| *mean);
-        let (least, most) = (means().reduce(f64::min)?, means().reduce(f64::max)?);
-        if most - least <= SAME_LENGTH * most || unit != Unit::TokensPerSecond {
+        let mut means = Vec::from_iter(lengths.iter().map(|(_, mean)| *mean));
+        means.sort_by(f64::total_cmp);
+        if !are_unlike(&means) || unit != Unit::TokensPerSecond {
             return None;
         }
         let lengths = lengths
@@ -359,12 +359,26 @@ impl Family<'_> {
     fn ahead(&self, at: &[Option<&ReportedResult<'_>>], unit: Unit, lang: Lang) -> [String; 2] {
         let margin = Settings::default().margin;
         let mut rates: Vec<(&str, f64)> = Vec::new();
+        let mut answers: Vec<f64> = Vec::new();
         for (member, row) in self.measured().zip(at) {
-            let row = row.filter(|row| counts(row));
-            rates.extend(row.and_then(|row| Some((member.name.as_str(), rate(row, unit)?))));
+            let Some(row) = row.filter(|row| counts(row)) else {
+                continue;
+            };
+            if let Some(rate) = rate(row, unit) {
+                rates.push((member.name.as_str(), rate));
+                answers.extend(row.lengths()[1]);
+            }
         }
         rates.sort_by(|a, b| b.1.total_cmp(&a.1));
+        answers.sort_by(f64::total_cmp);
         match rates[..] {
+            // Shorter answers are other work, as `compare` says, too.
+            [_, _, ..] if unit == Unit::TokensPerSecond && are_unlike(&answers) => {
+                let ends = [answers.first(), answers.last()].map(|it| it.copied());
+                let [a, b] = ends.map(|it| number::mean(it.unwrap_or_default()));
+                let text = ImportText::OtherAnswers.with(lang, &[("a", a), ("b", b)]);
+                [text, String::new()]
+            }
             [(_, most), (_, next), ..] if most <= next * (1.0 + margin) => {
                 let margin = [("margin", number::percent(margin))];
                 [ImportText::NobodyAhead.with(lang, &margin), String::new()]
@@ -376,6 +390,12 @@ impl Family<'_> {
             _ => Default::default(),
         }
     }
+}
+
+/// Whether mean answers, the shortest first, differ so much that rates in tokens tell something else.
+fn are_unlike(answers: &[f64]) -> bool {
+    let ends = answers.first().zip(answers.last());
+    ends.is_some_and(|(least, most)| most - least > SAME_LENGTH * most)
 }
 
 /// The load of a result; streams at no limit of the rate are a closed loop.
