@@ -89,6 +89,8 @@ inferometer_text::texts! {
         Replicas => "replicas", "副本数";
         Cost => "cost / M tokens", "每百万 token 成本";
         Joule => "tok/J", "tok/J";
+        KeptFlags => "flags that are not asked for are those of the first calibrated point: {flags}; others with --flag NAME=VALUE", "未指定的启动参数取首个校准点的值：{flags}；其他取值请用 --flag NAME=VALUE 指定";
+        KeptUnset => "{name} not given", "未给出 {name}";
         Recommended => "recommended", "推荐";
         RecommendedUncertain => "not certain: no setting meets the objectives with its whole interval; measure it (--verify) before relying on it", "尚不确定：没有配置在整个区间内达标；采用前请先实测（--verify）";
         ForecastUncertain => "not certain: no setting meets the objectives with its whole interval; measure it before relying on it, and `plan calibrate` on what you measured narrows the interval", "尚不确定：没有配置在整个区间内达标；采用前请先实测，用实测结果 `plan calibrate` 可缩小区间";

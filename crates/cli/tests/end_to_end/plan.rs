@@ -202,6 +202,23 @@ fn what_if_says_what_it_sent_and_rejects_what_the_engine_would() {
         said.stdout.contains("all streams starting at once"),
         "{said:?}"
     );
+    assert!(!said.stdout.contains("first calibrated point"), "{said:?}");
+    // Points of two lengths were calibrated, and the question names none of them.
+    let file = place.path("calibration.toml");
+    let kept = std::fs::read_to_string(&file).unwrap();
+    let varied = kept.replace(
+        r#"max-model-len = ["2048"]"#,
+        r#"max-model-len = ["2048", "4096"]"#,
+    );
+    assert_ne!(kept, varied);
+    std::fs::write(&file, varied).unwrap();
+    let said = what_if(&["--concurrency", "16"]);
+    let words = said.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        words.contains("first calibrated point: max-model-len=2048;"),
+        "{said:?}"
+    );
+    std::fs::write(&file, kept).unwrap();
     what_if(&["--concurrency", "8", "--input-tokens", "2000"])
         .assert_refused(&["max-model-len 2048", "rejects"]);
     what_if(&["--concurrency", "8", "--model", "qwen3-32b"])

@@ -14,6 +14,7 @@ use inferometer_plan::unmeasured::Forecast;
 use inferometer_plan::what_if::{Answers, Outcome, PredictedVerdict, Prediction};
 use inferometer_plan::work::{Load, Start};
 use inferometer_text::Lang;
+use inferometer_text::punctuation::PunctuationText;
 use std::collections::BTreeSet;
 
 /// The table of predictions and the one to take.
@@ -23,7 +24,8 @@ pub fn sections(
     judged: &[Slo],
     lang: Lang,
 ) -> Vec<Section> {
-    let notes = distrusted(calibration, lang).into_iter().collect();
+    let mut notes = Vec::from_iter(distrusted(calibration, lang));
+    notes.extend(kept_flags(answers, calibration, lang));
     match calibration.unmeasured {
         Some(grounds) => {
             let mut sections = noted(answers, notes, judged, Text::ForecastUncertain, lang);
@@ -32,6 +34,24 @@ pub fn sections(
         }
         None => noted(answers, notes, judged, Text::RecommendedUncertain, lang),
     }
+}
+
+/// Flags that the calibrated points varied and the question does not: they are those of the first
+/// point, which need not be what the reader runs.
+fn kept_flags(answers: &Answers, calibration: &Calibration, lang: Lang) -> Option<String> {
+    let is_asked = |name: &str| {
+        let mut settings = answers.settings.iter();
+        settings.any(|(setting, _)| setting.varied.iter().any(|(varied, _)| varied == name))
+    };
+    let varied = calibration.envelope.flags.iter().flatten();
+    let varied = varied.filter(|(name, values)| values.len() > 1 && !is_asked(name));
+    let kept = varied.map(|(name, _)| match calibration.flags.get(name) {
+        Some(value) if value.is_empty() => name.clone(),
+        Some(value) => format!("{name}={value}"),
+        None => Text::KeptUnset.with(lang, &[("name", name.clone())]),
+    });
+    let kept = PunctuationText::Comma.join(lang, &Vec::from_iter(kept));
+    (!kept.is_empty()).then(|| Text::KeptFlags.with(lang, &[("flags", kept)]))
 }
 
 /// The same without a calibration, and what they rest on.
