@@ -208,7 +208,10 @@ fn longest(wish: &Wish<'_>) -> u32 {
         let known = LengthSpec::Drawn(lengths).longest();
         known.unwrap_or((lengths.mean() * USUAL_SPREAD) as u32)
     };
-    let tokens = longest(wish.input).saturating_add(longest(wish.output));
+    let traced = wish.trace.iter().flat_map(|trace| trace.iter());
+    let traced = traced.map(|sizes| u32::try_from(sizes.total()).unwrap_or(u32::MAX));
+    let drawn = || longest(wish.input).saturating_add(longest(wish.output));
+    let tokens = traced.max().unwrap_or_else(drawn);
     let margin = tokens.saturating_add(tokens / 8).max(2048);
     let round = margin.checked_next_multiple_of(256).unwrap_or(margin);
     round.min(wish.model.max_position)

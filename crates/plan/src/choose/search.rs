@@ -3,7 +3,7 @@
 
 use super::candidate::Candidate;
 use super::sized::{Confirmed, Found, confirmed, deployment, screened};
-use super::{Choice, Wish};
+use super::{Choice, Effort, Wish};
 use crate::cores::on_all;
 use std::cmp::Ordering;
 
@@ -60,7 +60,7 @@ pub(super) fn cheapest<'a>(wish: &Wish<'a>, hopeful: Vec<Candidate<'a>>, choice:
     loop {
         entries.sort_by(Entry::before);
         only_best_budgets(&mut entries);
-        let next = next(&entries, wanted, choice);
+        let next = next(&entries, wanted, wish.effort, choice);
         if next.is_empty() {
             break;
         }
@@ -115,7 +115,11 @@ pub(super) fn cheapest<'a>(wish: &Wish<'a>, hopeful: Vec<Candidate<'a>>, choice:
 }
 
 /// Whom to look at: those that may come before the last that is wanted, as far as the limits go.
-fn next(entries: &[Entry<'_>], wanted: usize, choice: &Choice) -> Vec<usize> {
+fn next(entries: &[Entry<'_>], wanted: usize, effort: Effort, choice: &Choice) -> Vec<usize> {
+    let [most_screened, most_confirmed] = match effort {
+        Effort::Limited => [MOST_SCREENED, MOST_CONFIRMED],
+        Effort::Complete => [usize::MAX; 2],
+    };
     let (mut screens, mut confirms) = (choice.screened, choice.confirmed);
     let mut found = 0;
     let mut open = Vec::new();
@@ -128,8 +132,8 @@ fn next(entries: &[Entry<'_>], wanted: usize, choice: &Choice) -> Vec<usize> {
                 found += 1;
                 continue;
             }
-            Known::ByFormula => (&mut screens, MOST_SCREENED),
-            Known::Screened(_) => (&mut confirms, MOST_CONFIRMED),
+            Known::ByFormula => (&mut screens, most_screened),
+            Known::Screened(_) => (&mut confirms, most_confirmed),
         };
         if *looks < most {
             *looks += 1;

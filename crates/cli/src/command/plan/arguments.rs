@@ -47,7 +47,7 @@ pub enum PlanQuestion {
     Predict(Box<PredictArguments>),
     /// The cheapest deployments for a traffic within objectives
     #[command(
-        override_usage = "inferometer plan choose --device <DEVICE[:COUNT]@PRICE> --traffic <RATE>\n       --input-tokens <SPEC> --output-tokens <SPEC> --slo <METRIC[.pNN]=TIME>\n       [OPTIONS]",
+        override_usage = "inferometer plan choose --device <DEVICE[:COUNT]@PRICE> --traffic <RATE>\n       --input-tokens <SPEC> --output-tokens <SPEC> --slo <METRIC[.pNN]=TIME>\n       [OPTIONS]\n       inferometer plan choose --device <DEVICE[:COUNT]@PRICE> --data <TRACE>\n       --slo <METRIC[.pNN]=TIME> [OPTIONS]",
         after_help = "Example: inferometer plan choose --model qwen3-32b --device h20:8@1.2 --device h100@2.5 \\\n         --input-tokens 2000 --output-tokens 300 --slo ttft.p99=2s --slo tpot.p99=50ms --traffic 4"
     )]
     Choose(Box<ChooseArguments>),
@@ -111,27 +111,33 @@ pub struct ChooseArguments {
     /// Flag of the engine that every deployment has
     #[arg(long, value_name = "NAME=VALUE", value_parser = flag)]
     pub flag: Vec<(String, Option<String>)>,
+    /// Lengths from a trace (mooncake, burstgpt, azure)
+    #[arg(long, value_name = "TRACE", conflicts_with_all = ["input_tokens", "output_tokens"])]
+    pub data: Option<String>,
     /// Prompt tokens
-    #[arg(long, value_name = "SPEC", required = true)]
-    pub input_tokens: Distribution,
+    #[arg(long, value_name = "SPEC", required_unless_present = "data")]
+    pub input_tokens: Option<Distribution>,
     /// Output tokens
-    #[arg(long, value_name = "SPEC", required = true)]
-    pub output_tokens: Distribution,
+    #[arg(long, value_name = "SPEC", required_unless_present = "data")]
+    pub output_tokens: Option<Distribution>,
     /// Objective; may be given several times
     #[arg(long, value_name = "METRIC[.pNN]=TIME", required = true)]
     pub slo: Vec<Slo>,
     /// Share of requests that must meet the objectives of a request [1]
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub attainment: Option<f64>,
-    /// Requests a second to carry
-    #[arg(long, value_name = "RATE", value_parser = positive)]
-    pub traffic: f64,
+    /// Requests a second to carry [a trace's mean rate]
+    #[arg(long, value_name = "RATE", value_parser = positive, required_unless_present = "data")]
+    pub traffic: Option<f64>,
     /// What replicas are counted by: the estimate, or the slow end of its interval
     #[arg(long, value_name = "estimate|interval", default_value = "estimate", value_parser = size_by)]
     pub size_by: SizeBy,
     /// Deployments to show
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub top: usize,
+    /// Simulate until nothing that is not listed may be as cheap, however long it takes
+    #[arg(long)]
+    pub complete: bool,
     #[command(flatten)]
     pub view: SheetArguments,
 }
