@@ -232,7 +232,12 @@ mod tests {
             );
             // Of Ascend cards none is published.
             let watts = device.board_watts;
-            assert_eq!(watts.is_none(), device.kind == Kind::Ascend, "{}", device.name);
+            assert_eq!(
+                watts.is_none(),
+                device.kind == Kind::Ascend,
+                "{}",
+                device.name
+            );
             assert!(watts.is_none_or(|watts| (50.0..2000.0).contains(&watts)));
         }
     }

@@ -64,7 +64,10 @@ mod tests {
     #[test]
     fn words_in_another_order_are_near() {
         let names = ["h100", "rtx-4090", "rtx-a6000", "rtx-pro-6000"];
-        assert_eq!(nearest(names, "rtx-6000-pro").first(), Some(&"rtx-pro-6000"));
+        assert_eq!(
+            nearest(names, "rtx-6000-pro").first(),
+            Some(&"rtx-pro-6000")
+        );
         assert_eq!(nearest(names, "rtx-409O").first(), Some(&"rtx-4090"));
     }
 

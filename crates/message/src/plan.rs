@@ -168,7 +168,7 @@ inferometer_text::texts! {
         BasisValidated => "{device}: this model was validated with this engine on this card, in this precision: {rows} published rows that no coefficient was chosen by", "{device}：该模型以此精度在此卡、此引擎上经过验证：{rows} 行未参与拟合的公开实测";
         BasisSimilar => "{device}: this model was not validated on this card in this precision; {rows} rows of its kind on cards of this generation were, with coefficients that did not know the model", "{device}：该模型未以此精度在此卡上验证；依据同代设备上同类模型的 {rows} 行实测（拟合时未用该模型）";
         BasisNone => "{device}: nothing of this kind was ever validated; intervals are twice the widest known. Measure, and `plan calibrate`, before relying on it", "{device}：从未验证过同类情形；区间取已知最宽者的两倍。采用前请先实测并 `plan calibrate`";
-        Validation => "Predictions against published measurements", "预测与公开实测的对比";
+        Validation => "Predictions against measurements", "预测与实测的对比";
         ValidationCounts => "{compared} of {sampled} rows predicted; the table has {rows}", "{sampled} 行中预测了 {compared} 行；表中共 {rows} 行";
         NotPredicted => "Not predicted", "未预测";
         PrefillWorker => "prefill", "预填充";
@@ -181,6 +181,17 @@ inferometer_text::texts! {
         RowModel => "the model {name} is not known", "未知模型 {name}";
         RowCard => "the card {name} is not known", "未知设备 {name}";
         RowConcurrency => "the row has no concurrency", "该行没有并发数";
+        RowNoEngine => "nothing says which engine it was; say --engine", "未说明推理引擎；请用 --engine 指定";
+        RowNoModel => "nothing says which model it was; say --model", "未说明模型；请用 --model 指定";
+        RowNoCard => "nothing says which card it was; say --device", "未说明设备；请用 --device 指定";
+        RowNoLengths => "nothing says how long prompts and answers were; say --input-tokens and --output-tokens", "未说明输入与输出长度；请用 --input-tokens 与 --output-tokens 指定";
+        RowNoLatency => "it has no TTFT, TPOT or latency", "没有 TTFT、TPOT 或时延";
+        RowInvalid => "the measurement is not valid: {codes}", "测量无效：{codes}";
+        PredictedMeasured => "Predicted against measured", "预测与实测";
+        PredictedValue => "predicted", "预测值";
+        DiagonalNote => "A point for each row; on the grey line predictions are right.", "每行一个点；灰线上预测与实测相等。";
+        ErrorsByKind => "Median error by engine, model and card", "按推理引擎、模型与设备的误差中位数";
+        MedianNote => "Of |predicted ÷ measured − 1|; the tables say how many rows are behind each.", "|预测 ÷ 实测 − 1| 的中位数；各组行数见表。";
         RowNothingServed => "no request was served", "没有请求得到服务";
         ByHeldOut => "By engine, of the rows that were not looked at", "按引擎（仅保留数据）";
         ByHalf => "By half: coefficients were chosen by the training half alone", "按数据划分：系数仅由训练部分选定";

@@ -9,7 +9,7 @@ mod search;
 mod sized;
 
 use crate::calibrate::Grounds;
-pub use crate::what_if::{DRAWS, FEW_REQUESTS};
+pub use crate::what_if::{Carries, DRAWS, FEW_REQUESTS};
 pub use json::{SCHEMA, to_json};
 pub use launch::{Process, Role};
 pub use search::{MOST_CONFIRMED, MOST_SCREENED};
@@ -114,7 +114,7 @@ pub struct Carried {
     /// At the slow end of its interval; absent where none is carried.
     pub least: Option<f64>,
     /// At the fast end.
-    pub most: f64,
+    pub most: Carries,
 }
 
 impl Deployment {
@@ -123,11 +123,18 @@ impl Deployment {
         self.beyond(self.carried.estimate)
     }
 
-    /// The same at the slow end of the interval, where it may be below 0 or nothing be carried, and
-    /// at the fast end.
-    pub fn headroom_interval(&self) -> (Option<f64>, f64) {
-        let least = self.carried.least.map(|rate| self.beyond(rate));
-        (least, self.beyond(self.carried.most))
+    /// The same at the slow end of the interval, where it may be below 0; absent where nothing is
+    /// carried.
+    pub fn least_headroom(&self) -> Option<f64> {
+        self.carried.least.map(|rate| self.beyond(rate))
+    }
+
+    /// At the fast end, in which it may be more than was tried.
+    pub fn most_headroom(&self) -> Carries {
+        match self.carried.most {
+            Carries::AtMost(rate) => Carries::AtMost(self.beyond(rate)),
+            Carries::AtLeast(rate) => Carries::AtLeast(self.beyond(rate)),
+        }
     }
 
     /// Compares with the share as it was simulated, which is rounded up.
@@ -139,7 +146,9 @@ impl Deployment {
     /// as the fast and as the slow end of the interval need; absent where no number is enough.
     pub fn by_servers(&self, value: f64) -> (f64, Option<f64>) {
         let each = value / self.replicas.count as f64;
-        let fewest = (self.traffic / self.carried.most - 1e-9).ceil().max(1.0);
+        let fewest = (self.traffic / self.carried.most.rate() - 1e-9)
+            .ceil()
+            .max(1.0);
         let most = self.replicas.most.map(|most| each * most as f64);
         (each * fewest.min(self.replicas.count as f64), most)
     }

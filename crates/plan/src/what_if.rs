@@ -18,7 +18,7 @@ pub use prediction::{Judged, Prediction, Replicas};
 pub use question::{MOST_SETTINGS, Question, TAIL, TooLong, WhatIfError};
 pub use setting::Setting;
 pub(crate) use size::{Care, Count, End, Sizing, share};
-pub use size::{DRAWS, FEW_REQUESTS, SizeBy};
+pub use size::{Carries, DRAWS, FEW_REQUESTS, SizeBy};
 pub use verify::{VerifyError, on_simulated};
 
 use crate::cores::on_all;

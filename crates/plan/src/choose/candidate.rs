@@ -12,6 +12,8 @@ use inferometer_sim::engine::EngineConfig;
 
 /// Token budgets that are tried beside the engine's own.
 const BUDGETS: [&str; 2] = ["2048", "16384"];
+/// MindIE's own.
+const MINDIE_BUDGET: u32 = 8192;
 /// The formula may be so much too slow: nothing is dropped for less.
 const DOUBT: f64 = 0.75;
 const MOST_STREAMS: u32 = 8192;
@@ -194,6 +196,16 @@ fn divisions(wish: &Wish<'_>, engine: EngineKind, offer: &Offer) -> Vec<Vec<Flag
                 let mut flags: Vec<Flag> = wish.flags.iter().cloned().chain(own).collect();
                 if !is_given("max-model-len") {
                     flags.push(number("max-model-len", longest));
+                }
+                if engine == EngineKind::Mindie {
+                    // Its limits of prompts and answers are short, and a step must hold a prompt.
+                    let own =
+                        ["maxInputTokenLen", "maxIterTimes"].map(|name| number(name, longest));
+                    flags.extend(own.into_iter().filter(|(name, _)| !is_given(name)));
+                    let is_budgeted = flags.iter().any(|(name, _)| name == BUDGET);
+                    if !is_budgeted && longest > MINDIE_BUDGET {
+                        flags.push(number(BUDGET, longest));
+                    }
                 }
                 flags
             })

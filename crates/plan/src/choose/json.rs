@@ -38,11 +38,11 @@ fn deployment(chosen: &Deployment, verify: String) -> Value {
         "most_joules_per_output_token": chosen.most_joules_per_token,
         "most_joules_interval": chosen.most_joules_per_token.map(|it| chosen.by_servers(it)),
         "headroom": chosen.headroom(),
-        "headroom_interval": chosen.headroom_interval(),
+        "headroom_interval": [chosen.least_headroom(), chosen.most_headroom().known()],
         "rate_per_replica": {
             "estimate": chosen.carried.estimate,
             "slow": chosen.carried.least,
-            "fast": chosen.carried.most,
+            "fast": chosen.carried.most.known(),
         },
         "certain": chosen.is_certain(),
         "basis": chosen.grounds.basis,

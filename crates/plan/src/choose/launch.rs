@@ -182,7 +182,9 @@ impl Workers<'_> {
             Kind::Ascend => "ASCEND_RT_VISIBLE_DEVICES",
         };
         let first = place % self.on_a_host() * self.cards;
-        let cards: Vec<String> = (first..first + self.cards).map(|it| it.to_string()).collect();
+        let cards: Vec<String> = (first..first + self.cards)
+            .map(|it| it.to_string())
+            .collect();
         format!("{variable}={}", cards.join(","))
     }
 
@@ -208,7 +210,8 @@ impl Workers<'_> {
             EngineKind::Trtllm => {
                 let urls = |places: std::ops::Range<u32>| {
                     let count = places.len();
-                    let urls: Vec<String> = places.map(|it| format!("\"{}\"", address(it))).collect();
+                    let urls: Vec<String> =
+                        places.map(|it| format!("\"{}\"", address(it))).collect();
                     format!("{{num_instances: {count}, urls: [{}]}}", urls.join(", "))
                 };
                 format!(
@@ -265,8 +268,13 @@ mod tests {
 
     /// What follows a word, up to the next blank.
     fn after<'a>(line: &'a str, word: &str) -> &'a str {
-        let (_, rest) = line.split_once(word).unwrap_or_else(|| panic!("{word}: {line}"));
-        rest.trim_start_matches([' ', '=']).split(' ').next().unwrap()
+        let (_, rest) = line
+            .split_once(word)
+            .unwrap_or_else(|| panic!("{word}: {line}"));
+        rest.trim_start_matches([' ', '='])
+            .split(' ')
+            .next()
+            .unwrap()
     }
 
     #[test]
@@ -298,16 +306,29 @@ mod tests {
             .map(|it| after(&it.command, "--disaggregation-bootstrap-port"))
             .collect();
         assert_eq!(handed, ["8998", "8999"]);
-        assert!(sglang[3].command.contains("--prefill http://127.0.0.1:30100 8999"));
+        assert!(
+            sglang[3]
+                .command
+                .contains("--prefill http://127.0.0.1:30100 8999")
+        );
     }
 
     #[test]
     fn workers_of_several_hosts_are_placed_on_them_and_can_be_reached() {
         let processes = started(EngineKind::Sglang, 4, [2, 2]);
         let router = &processes.last().unwrap().command;
-        assert!(router.contains("--prefill http://HOST1:30000 8998"), "{router}");
+        assert!(
+            router.contains("--prefill http://HOST1:30000 8998"),
+            "{router}"
+        );
         assert!(router.contains("--decode http://HOST2:30100"), "{router}");
-        assert!(processes[0].command.contains("--host 0.0.0.0"), "{processes:?}");
-        assert_eq!(after(&processes[3].command, "CUDA_VISIBLE_DEVICES"), "4,5,6,7");
+        assert!(
+            processes[0].command.contains("--host 0.0.0.0"),
+            "{processes:?}"
+        );
+        assert_eq!(
+            after(&processes[3].command, "CUDA_VISIBLE_DEVICES"),
+            "4,5,6,7"
+        );
     }
 }

@@ -175,3 +175,50 @@ impl Choice {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::choose::Offer;
+    use crate::predict::Subject;
+    use inferometer_catalog::engine::EngineKind;
+    use inferometer_catalog::model::Model;
+
+    #[test]
+    fn a_complete_search_goes_on_where_a_limited_one_ends() {
+        let offer = Offer {
+            name: "h100".to_owned(),
+            card: "h100".parse().unwrap(),
+            price_per_hour: 1.0,
+            most: None,
+        };
+        let entry = || Entry {
+            candidate: Candidate {
+                offer: &offer,
+                subject: Subject {
+                    model: Model::named("llama-3.1-8b").unwrap(),
+                    device: offer.card.device.clone(),
+                    cards: 1,
+                    engine: EngineKind::Vllm,
+                    version: None,
+                    split: None,
+                },
+                flags: Vec::new(),
+                least: 1,
+            },
+            cost: 1.0,
+            known: Known::ByFormula,
+        };
+        let choice = Choice {
+            screened: MOST_SCREENED,
+            confirmed: MOST_CONFIRMED,
+            ..Choice::default()
+        };
+        let mut screened = entry();
+        screened.known = Known::Screened(1);
+        let entries = [entry(), screened];
+        let looked_at = |effort| next(&entries, 1, effort, &choice);
+        assert!(looked_at(Effort::Limited).is_empty());
+        assert_eq!(looked_at(Effort::Complete), [0, 1]);
+    }
+}

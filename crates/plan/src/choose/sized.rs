@@ -3,7 +3,7 @@
 
 use super::candidate::Candidate;
 use super::launch::{self, Process, Role};
-use super::{Carried, Deployment, Offer, Wish};
+use super::{Carried, Carries, Deployment, Offer, Wish};
 use crate::calibrate::{Calibration, Grounds};
 use crate::flags::{self, Flag};
 use crate::split::{Side, Split};
@@ -111,11 +111,15 @@ pub(super) fn deployment(
         let prediction = prediction(bench, trial, Some(replicas));
         let cost_per_hour = candidate.cost(count);
         let tokens_per_s = wish.traffic * prediction.output_mean;
-        let estimate = sizing.most_carried(replicas.least, End::Estimate);
+        let estimate = sizing.most_carried(replicas.least, End::Estimate).rate();
+        let fastest = sizing.most_carried(replicas.least, End::Fast);
         let carried = Carried {
             estimate,
-            least: (replicas.most).map(|most| sizing.most_carried(most, End::Slow)),
-            most: sizing.most_carried(replicas.least, End::Fast).max(estimate),
+            least: (replicas.most).map(|most| sizing.most_carried(most, End::Slow).rate()),
+            most: match fastest.rate() > estimate {
+                true => fastest,
+                false => Carries::AtLeast(estimate),
+            },
         };
         let all_cards = count as f64 * f64::from(candidate.subject.cards);
         let watts = board_watts(candidate.offer).map(|watts| watts * all_cards);

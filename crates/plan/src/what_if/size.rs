@@ -80,9 +80,6 @@ const TIMES_IN_FLIGHT: f64 = 4.0;
 const MOST_REPLICAS: u64 = 1 << 20;
 /// How far a search goes before it asks whether any number would do.
 const WHEN_IN_DOUBT: u64 = 8;
-/// How many times its share a server is tried with, at most, and how near the greatest is found.
-const MOST_TIMES: f64 = 16.0;
-const NEAR: f64 = 1.05;
 
 /// How many servers carry a traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,11 +187,16 @@ impl Sizing<'_> {
     }
 
     /// Requests/s that one server carries at most. So many servers carry the traffic.
-    pub(crate) fn most_carried(&self, servers: u64, end: End) -> f64 {
+    pub(crate) fn most_carried(&self, servers: u64, end: End) -> Carries {
+        let (times, near) = match end {
+            End::Estimate => (16.0, 1.05),
+            // Closer than ends of intervals are known.
+            End::Fast | End::Slow => (4.0, 1.1),
+        };
         let mut carried = share(self.traffic, servers);
-        let limit = carried * MOST_TIMES;
+        let limit = carried * times;
         let (mut fewer, mut step) = (servers.max(1), 1);
-        let missed = loop {
+        let mut missed = loop {
             // The shares of fewer servers first: by those they were counted.
             let next = if fewer > 1 {
                 fewer = fewer.saturating_sub(step).max(1);
@@ -204,15 +206,14 @@ impl Sizing<'_> {
                 carried * 2.0
             };
             if next > limit {
-                return carried;
+                return Carries::AtLeast(carried);
             }
             if !self.carries(next, end) {
                 break next;
             }
             carried = next;
         };
-        let mut missed = missed;
-        while missed / carried > NEAR {
+        while missed / carried > near {
             let middle = (carried * missed).sqrt();
             if self.carries(middle, end) {
                 carried = middle;
@@ -220,7 +221,32 @@ impl Sizing<'_> {
                 missed = middle;
             }
         }
-        carried
+        Carries::AtMost(carried)
+    }
+}
+
+/// Requests/s that a server carries.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Carries {
+    AtMost(f64),
+    /// More was not tried.
+    AtLeast(f64),
+}
+
+impl Carries {
+    /// As far as it was tried.
+    pub fn rate(self) -> f64 {
+        match self {
+            Carries::AtMost(rate) | Carries::AtLeast(rate) => rate,
+        }
+    }
+
+    /// Where its end was found.
+    pub fn known(self) -> Option<f64> {
+        match self {
+            Carries::AtMost(rate) => Some(rate),
+            Carries::AtLeast(_) => None,
+        }
     }
 }
 

@@ -8,8 +8,8 @@ use inferometer_message::{FigureText, PlanText as Text};
 use inferometer_page::doc::{Block, Cell, Column, Command, Section, Table, Tone};
 use inferometer_page::figure::{Axis, Colour, Figure, Panel, Sample, Scale, Series, Shape};
 use inferometer_plan::choose::{
-    Choice, DRAWS, Deployment, FEW_REQUESTS, MOST_CONFIRMED, MOST_SCREENED, Process, Role, Wish,
-    per_card, per_user,
+    Carries, Choice, DRAWS, Deployment, FEW_REQUESTS, MOST_CONFIRMED, MOST_SCREENED, Process, Role,
+    Wish, per_card, per_user,
 };
 use inferometer_plan::means::MeanMetric;
 use inferometer_plan::what_if::{Judged, Objectives};
@@ -40,16 +40,15 @@ pub fn verify(chosen: &Deployment, objectives: &Objectives, data: Option<&str>) 
     if let Some(share) = objectives.attainment {
         say("--attainment", share.to_string());
     }
-    format!("inferometer run http://127.0.0.1:{} {}", chosen.port, join(words))
+    format!(
+        "inferometer run http://127.0.0.1:{} {}",
+        chosen.port,
+        join(words)
+    )
 }
 
 /// The document of a choice.
-pub fn sections(
-    choice: &Choice,
-    wish: &Wish<'_>,
-    data: Option<&str>,
-    lang: Lang,
-) -> Vec<Section> {
+pub fn sections(choice: &Choice, wish: &Wish<'_>, data: Option<&str>, lang: Lang) -> Vec<Section> {
     let mut blocks = vec![Block::Table(table(choice, wish, lang))];
     blocks.extend(counts(choice, lang).into_iter().map(Block::Paragraph));
     let mut sections = vec![Section::headed(Text::Choice.text(lang), blocks)];
@@ -79,7 +78,9 @@ pub fn sections(
         .flat_map(|(chosen, place)| start(chosen, place, lang))
         .collect();
     if choice.deployments.iter().any(shares_a_host) {
-        starts.push(Block::Paragraph(Text::FurtherReplicas.text(lang).to_owned()));
+        starts.push(Block::Paragraph(
+            Text::FurtherReplicas.text(lang).to_owned(),
+        ));
     }
     if choice.deployments.iter().any(|it| it.split.is_some()) {
         starts.push(Block::Paragraph(Text::SplitStart.text(lang).to_owned()));
@@ -197,10 +198,13 @@ fn by_servers(chosen: &Deployment, value: f64, lang: Lang) -> String {
 }
 
 fn headroom(chosen: &Deployment, lang: Lang) -> String {
-    let (least, most) = chosen.headroom_interval();
+    let least = chosen.least_headroom();
     let least = least.map_or_else(|| Text::NoNumber.text(lang).to_owned(), percent);
     let own = percent(chosen.headroom());
-    format!("{own} ({least} – {})", percent(most))
+    match chosen.most_headroom() {
+        Carries::AtMost(most) => format!("{own} ({least} – {})", percent(most)),
+        Carries::AtLeast(most) => format!("{own} ({least} – > {})", percent(most)),
+    }
 }
 
 /// Replicas and the cards of each: `3 × 2 h100`.

@@ -352,7 +352,9 @@ fn set_aside_by_eager(given: &Given) -> Option<String> {
     let sizes = sizes.iter().find(|name| given.values.contains_key(**name));
     let asked = mode.or_else(|| sizes.map(|name| format!("--{name}")))?;
     given.is_on("enforce-eager").then(|| {
-        format!("--enforce-eager disables CUDA graphs, and {asked} is without effect; leave one out")
+        format!(
+            "--enforce-eager disables CUDA graphs, and {asked} is without effect; leave one out"
+        )
     })
 }
 

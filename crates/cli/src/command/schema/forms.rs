@@ -278,8 +278,9 @@ pub struct PredictedRow {
     split: bool,
     device: String,
     model: String,
-    /// Whether coefficients were chosen by rows of this half.
-    half: Half,
+    /// Whether coefficients were chosen by rows of this half; absent of measurements that are not of
+    /// the published table.
+    half: Option<Half>,
     measured: Latencies,
     predicted: Latencies,
 }
@@ -368,8 +369,9 @@ pub struct ChosenDeployment {
     most_joules_interval: Option<(f64, Option<f64>)>,
     /// What all replicas carry beyond the traffic, as a share.
     headroom: f64,
-    /// At the slow end of the interval, where nothing may be carried, and at the fast end.
-    headroom_interval: (Option<f64>, f64),
+    /// At the slow end of the interval, absent where nothing is carried, and at the fast end, absent
+    /// where it is more than was tried.
+    headroom_interval: [Option<f64>; 2],
     rate_per_replica: CarriedRate,
     /// Whether the whole interval meets the objectives.
     certain: bool,
@@ -397,7 +399,8 @@ pub struct CarriedRate {
     estimate: f64,
     /// At the slow end of the interval; absent where none is carried.
     slow: Option<f64>,
-    fast: f64,
+    /// Absent where it is more than was tried.
+    fast: Option<f64>,
 }
 
 /// A load of the Pareto chart.
