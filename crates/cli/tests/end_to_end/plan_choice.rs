@@ -260,11 +260,13 @@ fn costs_energy_and_headroom_have_intervals_that_agree_with_the_replicas() {
                 .unwrap_or_else(|| panic!("{value}: {chosen}"))
         };
         let count = number(&chosen["replicas"]);
-        assert!(count > 1.0, "{chosen}");
         // One server fewer was found not to be enough: headroom does not say that it is.
         let headroom = number(&chosen["headroom"]);
         assert!(headroom >= 0.0, "{chosen}");
-        assert!(headroom < count / (count - 1.0) - 1.0 + 1e-3, "{chosen}");
+        assert!(
+            count < 2.0 || headroom < count / (count - 1.0) - 1.0 + 1e-3,
+            "{chosen}"
+        );
         let [low, high] = [0, 1].map(|end| chosen["headroom_interval"][end].as_f64());
         assert!(high.is_none_or(|high| high >= headroom), "{chosen}");
         assert!(low <= Some(headroom), "{chosen}");
@@ -299,6 +301,15 @@ fn costs_energy_and_headroom_have_intervals_that_agree_with_the_replicas() {
         let said = number(&chosen["most_joules_per_output_token"]);
         assert!((said / joules - 1.0).abs() < 1e-3, "{chosen}");
     }
+    let several = |chosen: &Value| chosen["replicas"].as_f64() > Some(1.0);
+    assert!(
+        answer["deployments"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(several),
+        "{answer}"
+    );
     let unknown = asked("910b3@1", "vllm");
     assert!(unknown["deployments"][0]["most_joules_per_output_token"].is_null());
 }

@@ -28,18 +28,18 @@ pub struct Unsaid {
 pub struct Observed {
     observation: Observation,
     on: MeasuredOn,
-    /// A model that is known by more than its name.
+    /// What the user says, where the source names nothing that is known.
     model: Option<Model>,
+    card: Option<String>,
     version: Option<Version>,
 }
 
 impl Observed {
     pub fn new(observation: Observation, unsaid: &Unsaid) -> Observed {
-        // What was looked up is of that name alone.
-        let is_own = observation.on.model.is_some() && observation.on.model != unsaid.on.model;
         Observed {
             on: observation.on.or(&unsaid.on),
-            model: unsaid.model.clone().filter(|_| !is_own),
+            model: unsaid.model.clone(),
+            card: unsaid.on.card.clone(),
             version: observation.version.or(unsaid.version),
             observation,
         }
@@ -76,20 +76,35 @@ impl Observed {
         }
     }
 
+    /// The source's own; what the user says where it has none, or one that is not known, such as
+    /// the name under which a server serves it.
     fn model(&self) -> Result<Model, NotPredicted> {
-        if let Some(model) = &self.model {
-            return Ok(model.clone());
-        }
-        let name = self.on.model.as_deref().ok_or(NotPredicted::NoModel)?;
-        let found = KnownModel::find(name).map(|known| known.model);
-        found.map_err(|_| NotPredicted::Model(name.to_owned()))
+        let own = self.observation.on.model.as_deref();
+        let own = own.and_then(|name| KnownModel::find(name).ok());
+        let said = || {
+            let named = || KnownModel::find(self.on.model.as_deref()?).ok();
+            self.model.clone().or_else(|| Some(named()?.model))
+        };
+        let missing = || match &self.on.model {
+            Some(name) => NotPredicted::Model(name.clone()),
+            None => NotPredicted::NoModel,
+        };
+        own.map(|own| own.model).or_else(said).ok_or_else(missing)
     }
 
     fn card(&self) -> Result<Card, NotPredicted> {
-        let name = self.on.card.as_deref().ok_or(NotPredicted::NoCard)?;
-        // As `H20 × 8` and as drivers report it.
-        let own = name.split(['×', '*']).next().unwrap_or(name).trim();
-        own.parse().map_err(|_| NotPredicted::Card(name.to_owned()))
+        // As `H20 × 8`, and as drivers report it.
+        let read = |name: &String| {
+            let own = name.split(['×', '*']).next().unwrap_or(name).trim();
+            own.parse::<Card>().ok()
+        };
+        let own = self.observation.on.card.as_ref().and_then(read);
+        let missing = || match &self.on.card {
+            Some(name) => NotPredicted::Card(name.clone()),
+            None => NotPredicted::NoCard,
+        };
+        own.or_else(|| self.card.as_ref().and_then(read))
+            .ok_or_else(missing)
     }
 
     pub(super) fn predict(&self, profiles: &Profiles) -> Result<Latencies, NotPredicted> {

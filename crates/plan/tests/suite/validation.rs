@@ -259,3 +259,37 @@ fn a_published_table_is_told_from_others_by_its_columns() {
         "concurrency,input_tokens,ttft_ms\n8,512,30\n"
     ));
 }
+
+#[test]
+fn a_name_that_nobody_knows_gives_way_to_what_the_user_says() {
+    let mut point = read_sources(
+        &[format!(
+            "{}/../../fixtures/plan/h200-held-out.md",
+            env!("CARGO_MANIFEST_DIR")
+        )],
+        &Assumed::default(),
+    )
+    .unwrap()
+    .remove(0);
+    point.on.model = Some("served-as".to_owned());
+    point.on.card = Some("NVIDIA Something".to_owned());
+    let mut said = unsaid(EngineKind::Vllm, "qwen2.5-7b", "h200");
+    let why = |unsaid: &Unsaid| {
+        let row = Measurement::Observed(Observed::new(point.clone(), unsaid));
+        let found = validate(vec![row], None, Profiles::shipped());
+        found.not_predicted.into_iter().next().map(|(_, why)| why)
+    };
+    said.model = Model::named("qwen2.5-7b");
+    assert_eq!(why(&said), None);
+    let nothing = Unsaid {
+        on: MeasuredOn {
+            engine: Some(EngineKind::Vllm),
+            ..MeasuredOn::default()
+        },
+        ..Unsaid::default()
+    };
+    assert_eq!(
+        why(&nothing),
+        Some(NotPredicted::Model("served-as".to_owned()))
+    );
+}
