@@ -44,6 +44,8 @@ pub struct Device {
     pub bf16: bool,
     /// CUDA's compute capability, where the card is older than FP8.
     pub capability: Option<f64>,
+    /// Greatest power of the board, W, where it is published.
+    pub board_watts: Option<f64>,
 }
 
 fn yes() -> bool {
@@ -228,6 +230,15 @@ mod tests {
                 "{}",
                 device.name
             );
+            // Of Ascend cards none is published.
+            let watts = device.board_watts;
+            assert_eq!(
+                watts.is_none(),
+                device.kind == Kind::Ascend,
+                "{}",
+                device.name
+            );
+            assert!(watts.is_none_or(|watts| (50.0..2000.0).contains(&watts)));
         }
     }
 }

@@ -3,14 +3,28 @@
 /// Of these names those nearest to a mistyped one, best first, at most three.
 pub fn nearest<'a>(names: impl IntoIterator<Item = &'a str>, name: &str) -> Vec<&'a str> {
     let name = name.trim_start_matches('-').replace('_', "-");
-    let name: Vec<char> = name.chars().take(80).collect();
+    let name: String = name.chars().take(80).collect();
+    let (sorted, letters): (String, Vec<char>) = (in_order(&name), name.chars().collect());
+    let sorted: Vec<char> = sorted.chars().collect();
+    // Words in another order are one mistake.
+    let apart = |known: &str| {
+        let reordered = distance(&sorted, &in_order(known)) + 1;
+        distance(&letters, known).min(reordered)
+    };
     let mut scored: Vec<(usize, &str)> = names
         .into_iter()
-        .map(|known| (distance(&name, known), known))
-        .filter(|(distance, _)| *distance <= 2 + name.len() / 4)
+        .map(|known| (apart(known), known))
+        .filter(|(distance, _)| *distance <= 2 + letters.len() / 4)
         .collect();
     scored.sort();
     scored.into_iter().take(3).map(|(_, name)| name).collect()
+}
+
+/// A name with its words in the order of the alphabet.
+fn in_order(name: &str) -> String {
+    let mut words: Vec<&str> = name.split('-').collect();
+    words.sort_unstable();
+    words.join("-")
 }
 
 /// Most names of many that an error lists.
@@ -46,6 +60,16 @@ fn distance(from: &[char], to: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_in_another_order_are_near() {
+        let names = ["h100", "rtx-4090", "rtx-a6000", "rtx-pro-6000"];
+        assert_eq!(
+            nearest(names, "rtx-6000-pro").first(),
+            Some(&"rtx-pro-6000")
+        );
+        assert_eq!(nearest(names, "rtx-409O").first(), Some(&"rtx-4090"));
+    }
 
     #[test]
     fn an_error_lists_the_nearest_of_many_names_and_says_that_there_are_more() {

@@ -69,6 +69,10 @@ pub fn captured_size(tokens: u32) -> u32 {
     }
 }
 
+/// Bytes per second between the cards (NVLink 4) on which replicas shared experts when coefficients
+/// were fitted: what the exchange takes there is in `expert_layer_us`.
+const FITTED_LINK: f64 = 450e9;
+
 /// The seconds of each term of a step at its coefficients; their combination is the step time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Terms {
@@ -80,6 +84,9 @@ pub struct Terms {
     pub expert_weights: f64,
     pub kv: f64,
     pub allreduce: f64,
+    /// Bringing tokens to the experts of other replicas' cards and back, as far as the link is
+    /// slower than those on which `layers` was fitted.
+    pub all_to_all: f64,
     pub layers: f64,
     /// Host time to launch all layers, during which the device runs.
     pub launch: f64,
@@ -114,6 +121,7 @@ pub struct StepTime {
     state_per_sequence: f64,
     allreduce_per_token: f64,
     allreduce_latency: f64,
+    all_to_all_per_token: f64,
     /// Groups of cards that hold consecutive layers.
     stages: u32,
     hops_per_token: f64,
@@ -176,6 +184,11 @@ impl StepTime {
         let rounds = if tensor > 1.0 { 2.0 * layers } else { 0.0 };
         let hops = f64::from(parallel.pipeline.max(1) - 1);
         let moved = 2.0 * (tensor - 1.0) / tensor * f64::from(model.hidden) * 2.0;
+        // Where replicas share the experts, a token goes to the cards of its experts and back.
+        let others = (expert_cards - tensor).max(0.0);
+        let state_bytes = f64::from(model.hidden) * Dtype::Bf16.bytes();
+        let exchanged = 2.0 * f64::from(kinds.sparse) * visited.min(others) * state_bytes;
+        let slower = (1.0 / device.link() - 1.0 / FITTED_LINK).max(0.0);
         let attending = f64::from(kinds.attention()).max(1.0);
         let indexer = model.indexer();
         // What an indexer chooses is a window of that many tokens, wherever they lie.
@@ -231,6 +244,7 @@ impl StepTime {
             }),
             allreduce_per_token: timing.allreduce * rounds * moved / device.link(),
             allreduce_latency: rounds * timing.allreduce_us * 1e-6,
+            all_to_all_per_token: exchanged * slower,
             stages: parallel.pipeline.max(1),
             hops_per_token: hops * f64::from(model.hidden) * 2.0 / device.link(),
             hops_latency: hops * timing.allreduce_us * 1e-6,
@@ -315,6 +329,7 @@ impl StepTime {
                 + shape.decode_context_in_window as f64 * self.windowed_kv_per_token
                 + sequences * self.state_per_sequence,
             allreduce: f64::from(padded) * self.allreduce_per_token + self.allreduce_latency,
+            all_to_all: f64::from(padded) * self.all_to_all_per_token,
             layers: (self.layers_us + sequences * self.layers_us_per_sequence) * 1e-6,
             launch: launch_us * 1e-6,
             host: host_us * 1e-6,
@@ -335,6 +350,7 @@ impl StepTime {
             + terms.attention
             + terms.kv
             + terms.allreduce
+            + terms.all_to_all
             + terms.layers;
         device.max(terms.launch) + terms.host + hops
     }
@@ -403,6 +419,31 @@ mod tests {
         let terms = time.terms(&decode(1, 512));
         assert!(terms.weights > 10.0 * terms.linear);
         assert!(terms.weights > 0.5 * time.seconds(&decode(1, 512)));
+    }
+
+    #[test]
+    fn replicas_that_share_experts_exchange_tokens_over_the_link() {
+        let taken = |link_gbs: f64, tensor: u32, cards: u32| {
+            let device = Device {
+                link_gbs,
+                ..Device::named("h200").unwrap().clone()
+            };
+            let parallel = Parallel {
+                experts: ExpertGroup::Whole(cards),
+                ..Parallel::tensor(tensor)
+            };
+            let model = Model::named("qwen3-235b-a22b").unwrap();
+            let time = StepTime::new(&model, &device, &parallel, &Timing::shipped(&device));
+            time.terms(&prefill(4096)).all_to_all
+        };
+        // 94 layers, 7 other cards of 8, 4096 numbers of 2 bytes, there and back.
+        let bytes = 4096.0 * 94.0 * 7.0 * 4096.0 * 2.0 * 2.0;
+        let expected = bytes * (1.0 / 64e9 - 1.0 / 450e9);
+        assert!((taken(64.0, 1, 8) / expected - 1.0).abs() < 1e-9);
+        assert!(taken(32.0, 1, 8) > 2.0 * taken(64.0, 1, 8));
+        // On the links of the fit it is in the layers' time, and cards that share all have none.
+        assert_eq!(taken(450.0, 1, 8), 0.0);
+        assert_eq!(taken(32.0, 8, 8), 0.0);
     }
 
     #[test]

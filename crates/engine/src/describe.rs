@@ -245,6 +245,7 @@ impl Engine {
                     heads: 0,
                     kv_heads: None,
                     multimodal: false,
+                    dense: false,
                 };
                 let refusal = resolve(&command, version, device, &guess).err()?;
                 let about_model = matches!(

@@ -141,6 +141,7 @@ fn synthetic(seed: u64, tally: &mut Tally) -> Result<(), Failed> {
             spread: None,
             seed: None,
             flags: Vec::new(),
+            on: Default::default(),
             version: None,
             figures: Means {
                 requests_per_s: figures.requests_per_s.map(|rate| rate / noise),

@@ -84,6 +84,7 @@ fn measured(subject: &Subject, streams: u32) -> Result<Observation, Box<dyn Erro
         spread: None,
         seed: None,
         flags: Vec::new(),
+        on: Default::default(),
         version: None,
         figures: Means::of(&simulate(config, &work, 1)),
         left_out: None,

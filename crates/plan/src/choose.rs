@@ -4,12 +4,14 @@
 
 mod candidate;
 mod json;
+mod launch;
 mod search;
 mod sized;
 
 use crate::calibrate::Grounds;
-pub use crate::what_if::{DRAWS, FEW_REQUESTS};
+pub use crate::what_if::{Carries, DRAWS, FEW_REQUESTS};
 pub use json::{SCHEMA, to_json};
+pub use launch::{Process, Role};
 pub use search::{MOST_CONFIRMED, MOST_SCREENED};
 
 use crate::cores::on_all;
@@ -18,14 +20,15 @@ use crate::flags::Flag;
 use crate::predict::Subject;
 use crate::split::Split;
 use crate::unmeasured::stand_in;
-use crate::what_if::{Objectives, Outcome, Prediction, Replicas, Setting, SizeBy, ask};
-use crate::work::Load;
+use crate::what_if::{Objectives, Outcome, Prediction, Replicas, Setting, SizeBy, ask, share};
+use crate::work::{Load, Sizes};
 use candidate::candidates;
 use inferometer_catalog::engine::{EngineKind, Version};
 use inferometer_catalog::model::Model;
 use inferometer_core::length::Distribution as Lengths;
 use search::cheapest;
 use sized::question;
+use std::sync::Arc;
 use thiserror::Error;
 
 /// A kind of card that may be had.
@@ -50,12 +53,25 @@ pub struct Wish<'a> {
     pub flags: &'a [Flag],
     pub input: Lengths,
     pub output: Lengths,
+    /// Lengths of one request after another, in place of drawn ones.
+    pub trace: Option<Arc<[Sizes]>>,
     pub objectives: &'a Objectives,
     /// Requests/s to carry.
     pub traffic: f64,
     pub size_by: SizeBy,
     /// Deployments to name.
     pub wanted: usize,
+    pub effort: Effort,
+}
+
+/// How long it is searched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Effort {
+    /// Until [`MOST_SCREENED`] and [`MOST_CONFIRMED`] are simulated.
+    #[default]
+    Limited,
+    /// Until nothing that is not listed may be as cheap.
+    Complete,
 }
 
 #[derive(Clone, Debug)]
@@ -67,34 +83,83 @@ pub struct Deployment {
     pub grounds: Grounds,
     /// Servers alike, each with `prediction.cards` cards.
     pub replicas: Replicas,
+    /// Requests/s that all replicas are to carry.
+    pub traffic: f64,
     /// Of a card.
     pub price_per_hour: f64,
     pub cost_per_hour: f64,
     /// Of output tokens, at the traffic.
     pub cost_per_million: f64,
-    /// What all replicas carry beyond the traffic, as a share.
-    pub headroom: f64,
+    /// Joules of the cards for an output token at the traffic, if each drew its board's greatest
+    /// power all the time: it is no more. Absent where that power is not known.
+    pub most_joules_per_token: Option<f64>,
+    pub carried: Carried,
     /// What starts one replica; where prompts are computed apart, a worker that answers.
     pub command: String,
     /// What starts a worker that computes prompts, where those are others.
     pub prefill_command: Option<String>,
+    /// All that one replica is made of, with ports and cards where there are several.
+    pub processes: Vec<Process>,
+    /// Where clients find it.
+    pub port: u16,
     pub split: Option<Split>,
     /// Loads from one stream to beyond the greatest that meets the objectives.
     pub curve: Vec<Prediction>,
 }
 
+/// Requests/s of the traffic that one server carries within the objectives, at most.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Carried {
+    pub estimate: f64,
+    /// At the slow end of its interval; absent where none is carried.
+    pub least: Option<f64>,
+    /// At the fast end.
+    pub most: Carries,
+}
+
 impl Deployment {
+    /// What all replicas carry beyond the traffic, as a share.
+    pub fn headroom(&self) -> f64 {
+        self.beyond(self.carried.estimate)
+    }
+
+    /// The same at the slow end of the interval, where it may be below 0; absent where nothing is
+    /// carried.
+    pub fn least_headroom(&self) -> Option<f64> {
+        self.carried.least.map(|rate| self.beyond(rate))
+    }
+
+    /// At the fast end, in which it may be more than was tried.
+    pub fn most_headroom(&self) -> Carries {
+        match self.carried.most {
+            Carries::AtMost(rate) => Carries::AtMost(self.beyond(rate)),
+            Carries::AtLeast(rate) => Carries::AtLeast(self.beyond(rate)),
+        }
+    }
+
+    /// Compares with the share as it was simulated, which is rounded up.
+    fn beyond(&self, rate: f64) -> f64 {
+        rate / share(self.traffic, self.replicas.count) - 1.0
+    }
+
+    /// What is paid or drawn for `value` with as many servers as there are, if there were as many
+    /// as the fast and as the slow end of the interval need; absent where no number is enough.
+    pub fn by_servers(&self, value: f64) -> (f64, Option<f64>) {
+        let each = value / self.replicas.count as f64;
+        let fewest = (self.traffic / self.carried.most.rate() - 1e-9)
+            .ceil()
+            .max(1.0);
+        let most = self.replicas.most.map(|most| each * most as f64);
+        (each * fewest.min(self.replicas.count as f64), most)
+    }
+
     pub fn cards(&self) -> u64 {
         self.replicas.count * u64::from(self.prediction.cards)
     }
 
     /// Requests/s that a card carries, at most.
     pub fn rate_per_card(&self) -> f64 {
-        let share = match self.prediction.work.load {
-            Load::Open(rate) => rate,
-            Load::Closed(_) => self.prediction.requests_per_s,
-        };
-        share * (1.0 + self.headroom) / f64::from(self.prediction.cards)
+        self.carried.estimate / f64::from(self.prediction.cards)
     }
 
     /// Whether the whole interval meets the objectives with these replicas.
@@ -172,7 +237,7 @@ pub fn choose(wish: &Wish<'_>) -> Result<Choice, ChooseError> {
 fn curve(wish: &Wish<'_>, chosen: &Deployment) -> Vec<Prediction> {
     let prediction = &chosen.prediction;
     let in_flight = prediction.figures().in_flight().unwrap_or_default();
-    let streams = 2.0 * in_flight * (1.0 + chosen.headroom);
+    let streams = 2.0 * in_flight * (1.0 + chosen.headroom());
     let most = (streams.max(1.0) as u32).ilog2().min(MOST_OF_CURVE);
     let loads = (0..=most).map(|power| Load::Closed(1 << power)).collect();
     let mut offers = wish.offers.iter();
@@ -191,7 +256,7 @@ fn curve(wish: &Wish<'_>, chosen: &Deployment) -> Vec<Prediction> {
     };
     let lengths = [wish.input, wish.output];
     let (calibration, _) = stand_in(&subject, &offer.name, &chosen.setting.flags, lengths);
-    let question = question(wish, &calibration, offer.price_per_hour, loads);
+    let question = question(wish, &calibration, offer, loads);
     let answers = ask(&question).map_or(Vec::new(), |answers| answers.settings);
     let served = answers
         .into_iter()

@@ -68,6 +68,7 @@ fn by_numbers(text: &str) -> Result<Card, BadDevice> {
         link_cards: 8,
         bf16: true,
         capability: None,
+        board_watts: None,
     };
     let (mut watts, mut speed, mut bandwidth) = (None, false, false);
     for part in text.split(',').map(str::trim) {

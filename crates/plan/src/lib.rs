@@ -20,6 +20,7 @@ pub mod model;
 pub mod observation;
 pub mod predict;
 pub mod rank;
+mod refusal;
 pub mod split;
 pub mod unmeasured;
 pub mod validate;

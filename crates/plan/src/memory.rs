@@ -11,6 +11,7 @@ pub use mindie::MindieSizes;
 pub use remedy::Remedy;
 
 use crate::flags::Flag;
+use crate::refusal::with_remedy;
 use inferometer_catalog::device::Device;
 use inferometer_catalog::engine::{
     DeviceClass, EngineKind, Fp8Cache, LaunchCommand, ModelLimits, ResolvedFlags, Version,
@@ -104,6 +105,7 @@ fn divide(question: &Question<'_>) -> Result<Answer, MemoryError> {
             let capability = question.device.capability;
             Ok(Answer {
                 fp8_cache: Fp8Cache::of(engine, version, &flags.kv_cache_dtype, capability),
+                warnings: flags.warnings,
                 ..Answer::new(question, version, lengths, division)
             })
         }
@@ -118,7 +120,7 @@ fn resolved(question: &Question<'_>) -> Result<ResolvedFlags, MemoryError> {
     let version = command.version(question.version);
     resolve(command, version, &class, &limits).map_err(|refusal| MemoryError::Refused {
         engine: command.engine,
-        message: refusal.message,
+        message: with_remedy(&refusal, &limits, question.cards),
         nearest: command.extra.iter().find_map(|stray| {
             let names = nearest_names(command.engine, version, &stray.word);
             names.first().copied()

@@ -12,7 +12,7 @@ pub use runs::read_sources;
 use crate::flags::Flag;
 use crate::means::{MeanMetric, Means};
 pub use crate::work::{Load, Start};
-use inferometer_catalog::engine::Version;
+use inferometer_catalog::engine::{EngineKind, Version};
 use inferometer_core::length::Distribution as Lengths;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -36,6 +36,7 @@ pub struct Observation {
     pub spread: Option<f64>,
     /// Flags of the engine, where its command is known.
     pub flags: Vec<Flag>,
+    pub on: MeasuredOn,
     /// The engine's version, where it is known or follows from the tool's time.
     pub version: Option<Version>,
     pub figures: Means,
@@ -44,6 +45,40 @@ pub struct Observation {
     pub origin: Origin,
     /// Why it is not valid; empty where it is.
     pub invalid: Vec<String>,
+}
+
+/// What was measured, as far as the source says it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MeasuredOn {
+    pub engine: Option<EngineKind>,
+    /// As it was named.
+    pub model: Option<String>,
+    /// The card, as it was named.
+    pub card: Option<String>,
+}
+
+impl MeasuredOn {
+    /// With what another says of what this does not.
+    pub fn or(&self, other: &MeasuredOn) -> MeasuredOn {
+        MeasuredOn {
+            engine: self.engine.or(other.engine),
+            model: self.model.clone().or_else(|| other.model.clone()),
+            card: self.card.clone().or_else(|| other.card.clone()),
+        }
+    }
+}
+
+/// An engine as people write it.
+fn engine_named(text: &str) -> Option<EngineKind> {
+    let word = text.split([' ', ':']).next()?.to_lowercase();
+    let known = [
+        EngineKind::Vllm,
+        EngineKind::Sglang,
+        EngineKind::Trtllm,
+        EngineKind::Mindie,
+    ];
+    let other = (word == "tensorrt-llm").then_some(EngineKind::Trtllm);
+    other.or_else(|| known.into_iter().find(|kind| kind.word() == word))
 }
 
 /// Why rates that were given are not used.
@@ -99,6 +134,7 @@ impl Observation {
             spread: None,
             seed: None,
             flags: Vec::new(),
+            on: MeasuredOn::default(),
             version: None,
             figures,
             left_out: None,

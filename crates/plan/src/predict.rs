@@ -3,13 +3,12 @@
 use crate::arrivals;
 use crate::flags::{Flag, command};
 use crate::mindie::{Configured, configured};
+use crate::refusal::with_remedy;
 use crate::split::Split;
 use crate::work::{Load, Start, Work};
 use inferometer_catalog::device::{Device, Kind};
 use inferometer_catalog::engine::mindie::Config;
-use inferometer_catalog::engine::{
-    EngineKind, ModelLimits, ResolvedFlags, Rule, Version, name_for,
-};
+use inferometer_catalog::engine::{EngineKind, ModelLimits, ResolvedFlags, Version, name_for};
 use inferometer_catalog::model::{KnownModel, Model};
 use inferometer_catalog::timing::Timing;
 use inferometer_sim::engine::virtual_time::{
@@ -67,17 +66,19 @@ impl Subject {
         }
     }
 
-    /// Why it does not start; where cards cannot share a layer, how many could.
+    /// Why it does not start, and what would.
     pub fn refusal(&self, error: &LaunchError) -> String {
         match error {
-            LaunchError::Refused(refusal) if refusal.rule == Rule::HeadsNotDivisible => {
-                let sizes = ModelLimits::of(&self.model).divisors(self.cards.max(CARDS_OF_HOST));
-                let sizes: Vec<String> = sizes.iter().map(u32::to_string).collect();
-                let reason = refusal.message.trim_end_matches('.');
-                format!("{reason}; choose one of {}", sizes.join(", "))
+            LaunchError::Refused(refusal) => {
+                with_remedy(refusal, &ModelLimits::of(&self.model), self.cards)
             }
             error => error.to_string(),
         }
+    }
+
+    /// What it warns of when it starts; nothing where it does not.
+    pub fn warnings(&self, flags: &[Flag], timing: &Timing) -> Vec<String> {
+        (self.launch(flags, timing)).map_or(Vec::new(), |launch| launch.warnings)
     }
 
     /// Flags with the values that defaults come to, so that a default and the same value given

@@ -1,15 +1,20 @@
-//! How well predictions agree with measurements that others have published: every row of a table
-//! is predicted by the simulated engine and compared with what was measured.
+//! How well predictions agree with measurements: every row of a published table, every load point of
+//! our own runs and of other tools' results is predicted by the simulated engine and compared with
+//! what was measured.
 
 mod errors;
 mod json;
+mod observed;
 mod recipe;
 mod repeated;
 mod row;
 
 pub use errors::{ErrorGroup, Grouping, group_errors, median};
 pub use json::{SCHEMA, to_json};
-pub use row::{Half, MeasuredRow, PrefillRow, Provenance, Sizes, TableError, read_table};
+pub use observed::{Observed, Unsaid};
+pub use row::{
+    Half, MeasuredRow, PrefillRow, Provenance, Sizes, TableError, is_published_table, read_table,
+};
 
 use crate::cores::on_all;
 use crate::flags::Flag;
@@ -63,32 +68,46 @@ pub enum NotPredicted {
     Card(String),
     #[error("the row has no concurrency")]
     NoConcurrency,
+    #[error("nothing says which engine it was; say --engine")]
+    NoEngine,
+    #[error("nothing says which model it was; say --model")]
+    NoModel,
+    #[error("nothing says which card it was; say --device")]
+    NoCard,
+    #[error(
+        "nothing says how long prompts and answers were; say --input-tokens and --output-tokens"
+    )]
+    NoLengths,
+    #[error("it has no TTFT, TPOT or latency")]
+    NoLatency,
+    #[error("the measurement is not valid: {0}")]
+    Invalid(String),
     #[error("refused: {0}")]
     Refused(String),
     #[error("no request was served")]
     NothingServed,
 }
 
-/// A latency of one row, ms: all three quantities.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+/// Latencies of one row, ms; absent where it has none. A prediction has all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Latencies {
-    pub ttft_ms: f64,
-    pub tpot_ms: f64,
-    pub e2e_ms: f64,
+    pub ttft_ms: Option<f64>,
+    pub tpot_ms: Option<f64>,
+    pub e2e_ms: Option<f64>,
 }
 
 impl Latencies {
     /// A whole answer is a first token and all others, for measured and predicted alike.
-    fn new(ttft_ms: f64, tpot_ms: f64, output_tokens: f64) -> Latencies {
+    fn of_parts(ttft_ms: f64, tpot_ms: f64, output_tokens: f64) -> Latencies {
         Latencies {
-            ttft_ms,
-            tpot_ms,
-            e2e_ms: ttft_ms + tpot_ms * (output_tokens - 1.0).max(0.0),
+            ttft_ms: Some(ttft_ms),
+            tpot_ms: Some(tpot_ms),
+            e2e_ms: Some(ttft_ms + tpot_ms * (output_tokens - 1.0).max(0.0)),
         }
     }
 
-    pub fn get(&self, quantity: Quantity) -> f64 {
+    pub fn get(&self, quantity: Quantity) -> Option<f64> {
         match quantity {
             Quantity::E2e => self.e2e_ms,
             Quantity::Tpot => self.tpot_ms,
@@ -97,18 +116,89 @@ impl Latencies {
     }
 }
 
-/// A row and what was predicted of it.
+/// A measurement, wherever it comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Measurement {
+    Row(MeasuredRow),
+    Observed(Observed),
+}
+
+/// What a measurement is called, and by what it is put together with others.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Identity {
+    pub id: String,
+    pub engine: String,
+    /// Whether prompts were computed by workers of their own.
+    pub split: bool,
+    pub card: String,
+    pub model: String,
+    /// Of rows by which coefficients may have been chosen.
+    pub half: Option<Half>,
+}
+
+impl Measurement {
+    pub fn identity(&self) -> Identity {
+        match self {
+            Measurement::Row(row) => Identity {
+                id: row.id.clone(),
+                engine: row.engine.clone(),
+                split: row.prefill.is_some(),
+                card: row.card.clone(),
+                model: row.model_name(),
+                half: Some(row.half()),
+            },
+            Measurement::Observed(observed) => observed.identity(),
+        }
+    }
+
+    /// Of what was measured: the same in every order of the rows.
+    fn hash(&self) -> u64 {
+        match self {
+            Measurement::Row(row) => row.hash,
+            Measurement::Observed(observed) => row::fnv(&observed.fingerprint()),
+        }
+    }
+
+    fn measured(&self) -> Latencies {
+        match self {
+            Measurement::Row(row) => {
+                Latencies::of_parts(row.ttft_ms, row.tpot_ms, row.mean_output())
+            }
+            Measurement::Observed(observed) => observed.measured(),
+        }
+    }
+
+    fn predict(&self, profiles: &Profiles) -> Result<Latencies, NotPredicted> {
+        match self {
+            Measurement::Row(row) => predict(row, profiles),
+            Measurement::Observed(observed) => observed.predict(profiles),
+        }
+    }
+}
+
+impl Identity {
+    /// The engine, and whether it computes prompts apart.
+    pub fn engine_name(&self) -> String {
+        match self.split {
+            true => format!("{} split", self.engine),
+            false => self.engine.clone(),
+        }
+    }
+}
+
+/// A measurement and what was predicted of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
-    pub row: MeasuredRow,
+    pub row: Identity,
     pub measured: Latencies,
     pub predicted: Latencies,
 }
 
 impl Compared {
-    /// Predicted / measured − 1.
-    pub fn error(&self, quantity: Quantity) -> f64 {
-        self.predicted.get(quantity) / self.measured.get(quantity) - 1.0
+    /// Predicted / measured − 1; absent where it was not measured.
+    pub fn error(&self, quantity: Quantity) -> Option<f64> {
+        let measured = self.measured.get(quantity)?;
+        Some(self.predicted.get(quantity)? / measured - 1.0)
     }
 }
 
@@ -119,34 +209,34 @@ pub struct Validation {
     /// Rows left after `--sample`; as many as `rows` without.
     pub sampled: usize,
     pub compared: Vec<Compared>,
-    pub not_predicted: Vec<(MeasuredRow, NotPredicted)>,
+    pub not_predicted: Vec<(Identity, NotPredicted)>,
 }
 
 /// Predicts the rows; of a sample, those with the lowest hashes.
 pub fn validate(
-    mut rows: Vec<MeasuredRow>,
+    mut rows: Vec<Measurement>,
     sample: Option<usize>,
     profiles: &Profiles,
 ) -> Validation {
     let all = rows.len();
     if let Some(sample) = sample {
-        rows.sort_by_key(|row| row.hash);
+        rows.sort_by_key(Measurement::hash);
         rows.truncate(sample);
     }
-    let outcomes = on_all(rows.len(), |place| predict(&rows[place], profiles));
+    let outcomes = on_all(rows.len(), |place| rows[place].predict(profiles));
     let mut validation = Validation {
         rows: all,
         sampled: rows.len(),
         ..Validation::default()
     };
-    for (row, outcome) in rows.into_iter().zip(outcomes) {
+    for (row, outcome) in rows.iter().zip(outcomes) {
         match outcome {
             Ok(predicted) => validation.compared.push(Compared {
-                measured: Latencies::new(row.ttft_ms, row.tpot_ms, row.mean_output()),
+                measured: row.measured(),
                 predicted,
-                row,
+                row: row.identity(),
             }),
-            Err(reason) => validation.not_predicted.push((row, reason)),
+            Err(reason) => validation.not_predicted.push((row.identity(), reason)),
         }
     }
     validation
@@ -157,7 +247,7 @@ fn predict(row: &MeasuredRow, profiles: &Profiles) -> Result<Latencies, NotPredi
     let (Some(ttft), Some(tpot)) = (means.ttft_ms, means.tpot_ms) else {
         return Err(NotPredicted::NothingServed);
     };
-    Ok(Latencies::new(ttft, tpot, row.mean_output()))
+    Ok(Latencies::of_parts(ttft, tpot, row.mean_output()))
 }
 
 /// The row's load on the engine that it was measured on.

@@ -17,8 +17,8 @@ pub use objective::{Objectives, PredictedVerdict};
 pub use prediction::{Judged, Prediction, Replicas};
 pub use question::{MOST_SETTINGS, Question, TAIL, TooLong, WhatIfError};
 pub use setting::Setting;
-pub(crate) use size::{Care, Count, Sizing, share};
-pub use size::{DRAWS, FEW_REQUESTS, SizeBy};
+pub(crate) use size::{Care, Count, End, Sizing, share};
+pub use size::{Carries, DRAWS, FEW_REQUESTS, SizeBy};
 pub use verify::{VerifyError, on_simulated};
 
 use crate::cores::on_all;
@@ -87,18 +87,14 @@ fn sized(bench: &Bench<'_>, traffic: f64) -> Option<(Trial, Option<Replicas>)> {
         traffic,
         care,
     };
-    let screened = sizing(Care::Screen).fewest(1, None, SizeBy::Estimate);
+    let screened = sizing(Care::Screen).fewest(1, None, End::Estimate);
     let sizing = sizing(Care::Confirm);
     let least = screened.known()?.saturating_sub(1);
-    let count = sizing.fewest(least, None, SizeBy::Estimate).known()?;
-    let wholly = Sizing {
-        care: Care::Once,
-        ..sizing
-    };
+    let count = sizing.fewest(least, None, End::Estimate).known()?;
     let replicas = Replicas {
         count,
         least: count,
-        most: wholly.fewest(count, None, SizeBy::Interval).known(),
+        most: sizing.fewest(count, None, End::Slow).known(),
     };
     let trial = sizing.trial(share(traffic, count), SEED);
     Some((trial, Some(replicas)))

@@ -61,6 +61,8 @@ pub struct Launch {
     pub log: Vec<(Duration, String)>,
     /// Flags that were accepted and change nothing here.
     pub without_effect: Vec<String>,
+    /// What the engine warns of.
+    pub warnings: Vec<String>,
     /// What the engine does with a KV cache in FP8, where the card does not compute in it.
     pub fp8_cache: Option<Fp8Cache>,
 }
@@ -283,6 +285,7 @@ impl Launch {
             log,
             fp8_cache: None,
             without_effect: flags.without_effect.clone(),
+            warnings: flags.warnings.clone(),
         }
     }
 }

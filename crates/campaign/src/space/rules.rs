@@ -296,6 +296,7 @@ mod tests {
                 heads: 28,
                 kv_heads: Some(4),
                 multimodal: false,
+                dense: true,
             },
         }
     }

@@ -52,6 +52,8 @@ pub struct ModelLimits {
     pub kv_heads: Option<u32>,
     /// Does it take pictures or sound too?
     pub multimodal: bool,
+    /// Is it known to have no experts?
+    pub dense: bool,
 }
 
 impl ModelLimits {
@@ -86,6 +88,7 @@ impl ModelLimits {
             heads: model.heads,
             kv_heads: model.mla.is_none().then_some(model.kv_heads),
             multimodal: false,
+            dense: model.experts.is_none(),
         }
     }
 }

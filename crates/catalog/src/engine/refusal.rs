@@ -29,6 +29,10 @@ pub enum Rule {
     ModelLenAboveModel,
     /// Heads that cannot be divided among the devices.
     HeadsNotDivisible,
+    /// Expert parallelism of a model that has no experts.
+    NoExperts,
+    /// Groups of cards that do not divide those that share a layer.
+    GroupsNotDivisible,
     /// More devices asked for than there are.
     TooManyDevices,
     /// A prompt chunk that is not a whole number of KV pages.

@@ -124,6 +124,7 @@ fn mend(
                 .pop()?;
             set(command, &name, fits.to_string())
         }
+        Rule::NoExperts | Rule::GroupsNotDivisible => remove(command, name),
         Rule::TooManyDevices => {
             // Fewer stages first: a layer that is split stays split.
             if count(command, "pipeline-parallel-size").is_some_and(|stages| stages > 1) {
@@ -304,7 +305,7 @@ mod tests {
             line.extend(words);
             let command = LaunchCommand::parse(&line).unwrap();
             let version = if old { Version::new(0, 6, 3) } else { NEW };
-            let limits = ModelLimits { max_position: 32768, heads, kv_heads: Some(kv_heads), multimodal: false };
+            let limits = ModelLimits { max_position: 32768, heads, kv_heads: Some(kv_heads), multimodal: false, dense: true };
             let repaired = repair(&command, version, &h100(devices), &limits).unwrap();
             prop_assert!(resolve(&repaired.command, version, &h100(devices), &limits).is_ok());
             // Legal commands are left alone.

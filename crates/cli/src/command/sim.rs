@@ -309,6 +309,9 @@ fn start(arguments: &SimArguments) -> anyhow::Result<Started> {
                 let flags = launch.without_effect.join(", ");
                 say(&format!("accepted and without effect here: {flags}\n"))?;
             }
+            for warning in &launch.warnings {
+                say(&format!("warning: {warning}\n"))?;
+            }
             if let Some(does) = launch.fp8_cache {
                 let note = fp8_note(does, &host.device.title, Lang::En);
                 say(&format!("{note}\n"))?;

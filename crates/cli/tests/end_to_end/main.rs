@@ -39,6 +39,7 @@ mod plan;
 mod plan_choice;
 mod plan_memory;
 mod plan_trust;
+mod plan_validation;
 mod preflight;
 mod progress;
 mod proxy;

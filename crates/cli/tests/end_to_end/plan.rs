@@ -544,3 +544,21 @@ fn a_prediction_is_of_the_command_as_it_was_typed() {
     predicted("--model llama-3.1-8b", command).assert_refused(&["--model", "qwen3-32b"]);
     predicted("--model Qwen/Qwen3-32Z", "vllm serve x").assert_refused(&["one of: qwen3-32b"]);
 }
+
+#[test]
+fn a_prediction_names_its_engine() {
+    let place = Place::new();
+    let words = "predict --model qwen2.5-7b --engine vllm,sglang --device h200 --concurrency 8 --input-tokens 512 --output-tokens 64 --lang en";
+    let asked = |more: &str| {
+        let words = format!("{words} {more}");
+        plan(&place, &words.split_whitespace().collect::<Vec<_>>())
+    };
+    let answer = json(&asked("--format json"));
+    let engines = answer["settings"].as_array().unwrap().iter();
+    let engines: Vec<&str> = engines.map(|it| it["engine"].as_str().unwrap()).collect();
+    assert_eq!(engines, ["vllm", "sglang"]);
+    let said = asked("").stdout;
+    for line in ["engine", "  vllm", "  sglang", "h200 · "] {
+        assert!(said.contains(line), "{line}: {said}");
+    }
+}

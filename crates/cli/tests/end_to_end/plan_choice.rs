@@ -55,8 +55,13 @@ fn what_is_chosen_meets_the_objectives_by_the_command_that_verifies_it() {
     let whole = |it: &&Value| it["workers"].is_null();
     for chosen in deployments.iter().filter(whole) {
         let text = |key: &str| chosen[key].as_str().unwrap();
-        let options = text("verify").strip_prefix("inferometer run http://127.0.0.1:8000 ");
-        let options = options.unwrap().replace('\'', "");
+        let (measure, options) = text("verify").split_at(text("verify").find("--").unwrap());
+        let port = match text("engine") {
+            "sglang" => 30000,
+            _ => 8000,
+        };
+        assert_eq!(measure, format!("inferometer run http://127.0.0.1:{port} "));
+        let options = options.replace('\'', "");
         let run = computed(&place, &options, text("device"), text("command"));
         assert_eq!(run["slo"]["met"], true, "{options}: {run}");
         assert_eq!(run["valid"], true, "{options}: {run}");
@@ -236,4 +241,168 @@ fn a_prediction_stands_in_for_a_calibration() {
     assert!(said.contains("What the intervals rest on"), "{said}");
     let two = "predict --device h200,h100 --model llama-3.1-8b --concurrency 16 --input-tokens 100 --output-tokens 20 --save-calibration q.toml";
     plan(&place, &words(two)).assert_refused(&["--save-calibration", "one card"]);
+}
+
+#[test]
+fn costs_energy_and_headroom_have_intervals_that_agree_with_the_replicas() {
+    let place = Place::new();
+    let asked = |device: &str, engine: &str| {
+        let words = format!(
+            "choose --model llama-3.1-8b --engine {engine} --device {device} --flag max-num-batched-tokens=8192 --input-tokens 512 --output-tokens 64 --slo ttft.p99=2s --slo tpot.p99=30ms --traffic 60 --top 2 --format json"
+        );
+        json(&plan(&place, &words.split(' ').collect::<Vec<_>>()))
+    };
+    let answer = asked("l20@1", "vllm");
+    for chosen in answer["deployments"].as_array().unwrap() {
+        let number = |value: &Value| {
+            value
+                .as_f64()
+                .unwrap_or_else(|| panic!("{value}: {chosen}"))
+        };
+        let count = number(&chosen["replicas"]);
+        // One server fewer was found not to be enough: headroom does not say that it is.
+        let headroom = number(&chosen["headroom"]);
+        assert!(headroom >= 0.0, "{chosen}");
+        assert!(
+            count < 2.0 || headroom < count / (count - 1.0) - 1.0 + 1e-3,
+            "{chosen}"
+        );
+        let [low, high] = [0, 1].map(|end| chosen["headroom_interval"][end].as_f64());
+        assert!(high.is_none_or(|high| high >= headroom), "{chosen}");
+        assert!(low <= Some(headroom), "{chosen}");
+        let is_certain = low.is_some_and(|low| low >= 0.0);
+        assert_eq!(chosen["certain"], is_certain, "{chosen}");
+        let most = chosen["replicas_range"][1].as_f64();
+        for (value, interval) in [
+            (
+                "cost_per_million_output_tokens",
+                "cost_per_million_interval",
+            ),
+            ("most_joules_per_output_token", "most_joules_interval"),
+        ] {
+            // The cost at the traffic, not that of the simulated window.
+            let value = match value {
+                "cost_per_million_output_tokens" => {
+                    number(&chosen["cost_per_hour"]) / (60.0 * 64.0 * 3600.0) * 1e6
+                }
+                value => number(&chosen[value]),
+            };
+            let least = number(&chosen[interval][0]);
+            assert!(least <= value * 1.0001 && least > 0.0, "{chosen}");
+            let dearest = most.map(|most| value * most / count);
+            let said = chosen[interval][1].as_f64();
+            assert_eq!(dearest.is_some(), said.is_some(), "{chosen}");
+            if let (Some(dearest), Some(said)) = (dearest, said) {
+                assert!((dearest / said - 1.0).abs() < 1e-3, "{chosen}");
+            }
+        }
+        // 275 W of each card.
+        let joules = 275.0 * number(&chosen["all_cards"]) / (60.0 * 64.0);
+        let said = number(&chosen["most_joules_per_output_token"]);
+        assert!((said / joules - 1.0).abs() < 1e-3, "{chosen}");
+    }
+    let several = |chosen: &Value| chosen["replicas"].as_f64() > Some(1.0);
+    assert!(
+        answer["deployments"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(several),
+        "{answer}"
+    );
+    let unknown = asked("910b3@1", "vllm");
+    assert!(unknown["deployments"][0]["most_joules_per_output_token"].is_null());
+}
+
+#[test]
+fn workers_of_two_kinds_come_with_ports_cards_and_a_router() {
+    let place = Place::new();
+    let words = "choose --model qwen3-32b --engine sglang --device h20:8@1.2 --flag tensor-parallel-size=1 --flag pipeline-parallel-size=1 --input-tokens 2000 --output-tokens 300 --slo ttft.p99=5s --slo tpot.p99=60ms --traffic 1.5 --top 3 --format json";
+    let answer = json(&plan(&place, &words.split(' ').collect::<Vec<_>>()));
+    let deployments = answer["deployments"].as_array().unwrap();
+    let apart = deployments.iter().find(|it| !it["workers"].is_null());
+    let apart = apart.unwrap_or_else(|| panic!("{answer}"));
+    let [x, y] = [0, 1].map(|side| apart["workers"][side].as_u64().unwrap());
+    let processes = apart["processes"].as_array().unwrap();
+    assert_eq!(processes.len() as u64, x + y + 1, "{apart}");
+    let (router, workers) = processes.split_last().unwrap();
+    assert_eq!(router["role"], "router");
+    let router = router["command"].as_str().unwrap();
+    for worker in workers {
+        let command = worker["command"].as_str().unwrap();
+        let (_, port) = command.split_once("--port ").unwrap();
+        let port = port.split(' ').next().unwrap();
+        assert!(router.contains(&format!(":{port}")), "{router}: {command}");
+        assert!(command.starts_with("CUDA_VISIBLE_DEVICES="), "{command}");
+    }
+    assert!(router.contains("--port 8000"), "{router}");
+    let verify = apart["verify"].as_str().unwrap();
+    assert!(verify.contains("http://127.0.0.1:8000 "), "{verify}");
+}
+
+#[test]
+fn lengths_may_come_from_a_trace_that_the_verifying_command_sends_too() {
+    let place = Place::new();
+    let line = |number: u32| {
+        format!(
+            r#"{{"timestamp": {}, "input_length": {}, "output_length": {}, "hash_ids": []}}"#,
+            number * 250,
+            200 + number * 37 % 900,
+            16 + number * 13 % 90
+        )
+    };
+    let lines: Vec<String> = (0..400).map(line).collect();
+    std::fs::write(place.path("trace.jsonl"), lines.join("\n")).unwrap();
+    let words = "choose --model llama-3.1-8b --engine vllm --device h100@2.5 --flag max-num-batched-tokens=8192 --data trace.jsonl --slo ttft.p99=2s --slo tpot.p99=30ms --top 1 --format json";
+    let asked = |more: &str| {
+        let words = format!("{words}{more}");
+        plan(&place, &words.split(' ').collect::<Vec<_>>())
+    };
+    let answer = json(&asked(""));
+    let chosen = &answer["deployments"][0];
+    // Four requests a second, as the trace has them.
+    let rate = chosen["point"]["rate"].as_f64().unwrap();
+    let replicas = chosen["replicas"].as_f64().unwrap();
+    assert!((rate * replicas / 4.0 - 1.0).abs() < 0.02, "{chosen}");
+    assert_eq!(chosen["work"]["trace"], true);
+    let verify = chosen["verify"].as_str().unwrap();
+    assert!(verify.contains("--data trace.jsonl"), "{verify}");
+    let options = &verify[verify.find("--").unwrap()..];
+    let run = computed(&place, options, "h100", chosen["command"].as_str().unwrap());
+    assert_same(&chosen["predicted"], &run);
+    asked(" --input-tokens 100").assert_refused(&["--data", "--input-tokens"]);
+}
+
+#[test]
+fn a_card_is_offered_once() {
+    let place = Place::new();
+    let asked = |devices: &str| {
+        let words = format!(
+            "choose --model llama-3.1-8b {devices} --input-tokens 512 --output-tokens 64 --slo ttft=2s --traffic 2"
+        );
+        plan(&place, &words.split(' ').collect::<Vec<_>>())
+    };
+    asked("--device h20:4@1.2 --device h20:4@1.5").assert_refused(&["offered twice"]);
+    asked("--device h20@1.2,H20@1.2").assert_refused(&["offered twice"]);
+}
+
+#[test]
+fn mindie_is_started_by_its_file_with_the_model_in_it() {
+    let place = Place::new();
+    let words = "choose --model qwen2.5-7b --engine mindie --device 910b3@1 --input-tokens 3000 --output-tokens 600 --slo ttft.p90=5s --slo tpot.p90=100ms --traffic 0.5 --top 1 --format json";
+    let answer = json(&plan(&place, &words.split(' ').collect::<Vec<_>>()));
+    let chosen = &answer["deployments"][0];
+    let command = chosen["command"]
+        .as_str()
+        .unwrap_or_else(|| panic!("{answer}"));
+    for said in [
+        "modelName = \"qwen2.5-7b\"",
+        "npuDeviceIds",
+        "maxSeqLen",
+        "maxInputTokenLen",
+    ] {
+        assert!(command.contains(said), "{said}: {command}");
+    }
+    let verify = chosen["verify"].as_str().unwrap();
+    assert!(verify.contains("http://127.0.0.1:1025 "), "{verify}");
 }

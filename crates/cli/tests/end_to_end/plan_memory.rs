@@ -337,3 +337,58 @@ fn mindies_own_file_is_divided_as_its_keys_say() {
     let refused = memory(&place, &["--device", "910b4", "--mindie-config", "no.json"]);
     assert!(refused.stderr.contains("cannot read --mindie-config"));
 }
+
+#[test]
+fn cards_that_cannot_share_a_layer_are_refused_with_those_that_can() {
+    let place = Place::new();
+    let asked = |engine: &str, flag: &str| {
+        let card = if engine == "mindie" { "910b3" } else { "h100" };
+        let fixed = [
+            "--model",
+            "qwen2.5-14b",
+            "--device",
+            card,
+            "--engine",
+            engine,
+        ];
+        memory(&place, &[&fixed[..], &["--flag", flag]].concat())
+    };
+    for engine in ["vllm", "sglang", "trtllm", "mindie"] {
+        asked(engine, "tensor-parallel-size=3").assert_refused(&["choose one of 1, 2, 4, 8"]);
+    }
+}
+
+#[test]
+fn flags_that_contradict_each_other_are_told() {
+    let place = Place::new();
+    let asked = |command: &str| {
+        let words = format!("--device h100 --lang en -- {command}");
+        memory(&place, &words.split(' ').collect::<Vec<_>>())
+    };
+    let eager = "vllm serve qwen2.5-7b --enforce-eager --compilation-config";
+    let told = asked(&format!("{eager} {{\"cudagraph_mode\":\"FULL\"}}"));
+    assert_eq!(told.code, Some(0), "{told:?}");
+    let said = told.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        said.contains("cudagraph_mode FULL is without effect"),
+        "{said}"
+    );
+    let agreed = asked(&format!("{eager} {{\"cudagraph_mode\":\"NONE\"}}"));
+    assert!(!agreed.stdout.contains("without effect"), "{agreed:?}");
+    asked("vllm serve qwen2.5-7b --enable-expert-parallel")
+        .assert_refused(&["Number of experts in the model must be greater than 0"]);
+    let sglang = "python -m sglang.launch_server --model-path qwen3-30b-a3b --tp-size 4";
+    asked(&format!("{sglang} --dp-size 3 --enable-dp-attention"))
+        .assert_refused(&["--dp-size 3", "1, 2, 4"]);
+    asked(&format!("{sglang} --ep-size 3")).assert_refused(&["ep_size 3", "1, 2, 4"]);
+}
+
+#[test]
+fn a_card_is_found_whose_words_are_in_another_order() {
+    let place = Place::new();
+    let ended = memory(
+        &place,
+        &["--model", "qwen2.5-7b", "--device", "rtx-6000-pro"],
+    );
+    ended.assert_refused(&["choose one of rtx-pro-6000"]);
+}

@@ -12,6 +12,8 @@ use inferometer_sim::engine::EngineConfig;
 
 /// Token budgets that are tried beside the engine's own.
 const BUDGETS: [&str; 2] = ["2048", "16384"];
+/// MindIE's own.
+const MINDIE_BUDGET: u32 = 8192;
 /// The formula may be so much too slow: nothing is dropped for less.
 const DOUBT: f64 = 0.75;
 const MOST_STREAMS: u32 = 8192;
@@ -195,6 +197,16 @@ fn divisions(wish: &Wish<'_>, engine: EngineKind, offer: &Offer) -> Vec<Vec<Flag
                 if !is_given("max-model-len") {
                     flags.push(number("max-model-len", longest));
                 }
+                if engine == EngineKind::Mindie {
+                    // Its limits of prompts and answers are short, and a step must hold a prompt.
+                    let own =
+                        ["maxInputTokenLen", "maxIterTimes"].map(|name| number(name, longest));
+                    flags.extend(own.into_iter().filter(|(name, _)| !is_given(name)));
+                    let is_budgeted = flags.iter().any(|(name, _)| name == BUDGET);
+                    if !is_budgeted && longest > MINDIE_BUDGET {
+                        flags.push(number(BUDGET, longest));
+                    }
+                }
                 flags
             })
             .collect::<Vec<_>>()
@@ -208,7 +220,10 @@ fn longest(wish: &Wish<'_>) -> u32 {
         let known = LengthSpec::Drawn(lengths).longest();
         known.unwrap_or((lengths.mean() * USUAL_SPREAD) as u32)
     };
-    let tokens = longest(wish.input).saturating_add(longest(wish.output));
+    let traced = wish.trace.iter().flat_map(|trace| trace.iter());
+    let traced = traced.map(|sizes| u32::try_from(sizes.total()).unwrap_or(u32::MAX));
+    let drawn = || longest(wish.input).saturating_add(longest(wish.output));
+    let tokens = traced.max().unwrap_or_else(drawn);
     let margin = tokens.saturating_add(tokens / 8).max(2048);
     let round = margin.checked_next_multiple_of(256).unwrap_or(margin);
     round.min(wish.model.max_position)

@@ -3,7 +3,7 @@
 
 use super::candidate::Candidate;
 use super::sized::{Confirmed, Found, confirmed, deployment, screened};
-use super::{Choice, Wish};
+use super::{Choice, Effort, Wish};
 use crate::cores::on_all;
 use std::cmp::Ordering;
 
@@ -60,7 +60,7 @@ pub(super) fn cheapest<'a>(wish: &Wish<'a>, hopeful: Vec<Candidate<'a>>, choice:
     loop {
         entries.sort_by(Entry::before);
         only_best_budgets(&mut entries);
-        let next = next(&entries, wanted, choice);
+        let next = next(&entries, wanted, wish.effort, choice);
         if next.is_empty() {
             break;
         }
@@ -115,7 +115,11 @@ pub(super) fn cheapest<'a>(wish: &Wish<'a>, hopeful: Vec<Candidate<'a>>, choice:
 }
 
 /// Whom to look at: those that may come before the last that is wanted, as far as the limits go.
-fn next(entries: &[Entry<'_>], wanted: usize, choice: &Choice) -> Vec<usize> {
+fn next(entries: &[Entry<'_>], wanted: usize, effort: Effort, choice: &Choice) -> Vec<usize> {
+    let [most_screened, most_confirmed] = match effort {
+        Effort::Limited => [MOST_SCREENED, MOST_CONFIRMED],
+        Effort::Complete => [usize::MAX; 2],
+    };
     let (mut screens, mut confirms) = (choice.screened, choice.confirmed);
     let mut found = 0;
     let mut open = Vec::new();
@@ -128,8 +132,8 @@ fn next(entries: &[Entry<'_>], wanted: usize, choice: &Choice) -> Vec<usize> {
                 found += 1;
                 continue;
             }
-            Known::ByFormula => (&mut screens, MOST_SCREENED),
-            Known::Screened(_) => (&mut confirms, MOST_CONFIRMED),
+            Known::ByFormula => (&mut screens, most_screened),
+            Known::Screened(_) => (&mut confirms, most_confirmed),
         };
         if *looks < most {
             *looks += 1;
@@ -169,5 +173,52 @@ impl Choice {
             }
         }
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::choose::Offer;
+    use crate::predict::Subject;
+    use inferometer_catalog::engine::EngineKind;
+    use inferometer_catalog::model::Model;
+
+    #[test]
+    fn a_complete_search_goes_on_where_a_limited_one_ends() {
+        let offer = Offer {
+            name: "h100".to_owned(),
+            card: "h100".parse().unwrap(),
+            price_per_hour: 1.0,
+            most: None,
+        };
+        let entry = || Entry {
+            candidate: Candidate {
+                offer: &offer,
+                subject: Subject {
+                    model: Model::named("llama-3.1-8b").unwrap(),
+                    device: offer.card.device.clone(),
+                    cards: 1,
+                    engine: EngineKind::Vllm,
+                    version: None,
+                    split: None,
+                },
+                flags: Vec::new(),
+                least: 1,
+            },
+            cost: 1.0,
+            known: Known::ByFormula,
+        };
+        let choice = Choice {
+            screened: MOST_SCREENED,
+            confirmed: MOST_CONFIRMED,
+            ..Choice::default()
+        };
+        let mut screened = entry();
+        screened.known = Known::Screened(1);
+        let entries = [entry(), screened];
+        let looked_at = |effort| next(&entries, 1, effort, &choice);
+        assert!(looked_at(Effort::Limited).is_empty());
+        assert_eq!(looked_at(Effort::Complete), [0, 1]);
     }
 }

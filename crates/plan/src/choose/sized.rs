@@ -2,17 +2,17 @@
 //! traffic.
 
 use super::candidate::Candidate;
-use super::{Deployment, Wish};
+use super::launch::{self, Process, Role};
+use super::{Carried, Carries, Deployment, Offer, Wish};
 use crate::calibrate::{Calibration, Grounds};
-use crate::flags::{Flag, command};
+use crate::flags::{self, Flag};
 use crate::split::{Side, Split};
 use crate::unmeasured::stand_in;
 use crate::what_if::{
-    Bench, Care, Count, NoBench, Question, Replicas, SEED, Setting, SizeBy, Sizing, WhatIfError,
-    prediction, share,
+    Bench, Care, Count, End, NoBench, Question, Replicas, SEED, Setting, SizeBy, Sizing,
+    WhatIfError, prediction, share,
 };
 use crate::work::Load;
-use inferometer_catalog::engine::{EngineKind, words};
 use std::collections::BTreeMap;
 
 /// What a closer look found.
@@ -79,51 +79,87 @@ pub(super) fn confirmed(
     })
 }
 
-/// All that is told of a deployment.
+/// All that is told of a deployment. What one server carries is found in the draws by which
+/// servers are counted, so that neither says what the other does not.
 pub(super) fn deployment(
     wish: &Wish<'_>,
     candidate: &Candidate<'_>,
     count: u64,
 ) -> Option<Deployment> {
     let made = on_bench(wish, candidate, |bench, grounds| {
-        // What does not decide is found by one draw.
         let sizing = Sizing {
             bench,
             traffic: wish.traffic,
-            care: Care::Once,
+            care: Care::Confirm,
         };
-        let other = |from, most, by| sizing.fewest(from, most, by).known();
         let replicas = match wish.size_by {
             SizeBy::Estimate => Replicas {
                 count,
                 least: count,
-                most: other(count, None, SizeBy::Interval),
+                most: sizing.fewest(count, None, End::Slow).known(),
             },
-            SizeBy::Interval => Replicas {
-                count,
-                least: other(candidate.least, Some(count), SizeBy::Estimate).unwrap_or(count),
-                most: Some(count),
-            },
+            SizeBy::Interval => {
+                let least = sizing.fewest(candidate.least, Some(count), End::Estimate);
+                Replicas {
+                    count,
+                    least: least.known().unwrap_or(count),
+                    most: Some(count),
+                }
+            }
         };
         let trial = sizing.trial(share(wish.traffic, count), SEED);
         let prediction = prediction(bench, trial, Some(replicas));
         let cost_per_hour = candidate.cost(count);
-        let tokens_per_hour = wish.traffic * prediction.output_mean * 3600.0;
+        let tokens_per_s = wish.traffic * prediction.output_mean;
+        let estimate = sizing.most_carried(replicas.least, End::Estimate).rate();
+        let fastest = sizing.most_carried(replicas.least, End::Fast);
+        let carried = Carried {
+            estimate,
+            least: (replicas.most).map(|most| sizing.most_carried(most, End::Slow).rate()),
+            most: match fastest.rate() > estimate {
+                true => fastest,
+                false => Carries::AtLeast(estimate),
+            },
+        };
+        let all_cards = count as f64 * f64::from(candidate.subject.cards);
+        let watts = board_watts(candidate.offer).map(|watts| watts * all_cards);
         let subject = &candidate.subject;
-        let launch = |flags: &[Flag], side| launch(subject.engine, wish.name, flags, side);
-        let side = subject.split.as_ref().map(|_| Side::Decode);
+        let flags = candidate.flags.as_slice();
         let prefill = subject.split.as_ref().map(Split::prefill_flags);
+        let worker = |flags: &[Flag], side| launch::worker(subject.engine, wish.name, flags, side);
+        let command = match prefill {
+            Some(_) => worker(flags, Side::Decode),
+            None => launch::server(subject.engine, wish.name, flags),
+        };
+        let processes = match (&subject.split, &prefill) {
+            (Some(split), Some(prefill)) => launch::workers(
+                subject.engine,
+                wish.name,
+                &subject.device,
+                [prefill, flags],
+                flags::cards(subject.engine, flags),
+                split,
+            ),
+            _ => vec![Process {
+                role: Role::Server,
+                command: command.clone(),
+            }],
+        };
         Found::Sized(Deployment {
             engine: subject.engine,
-            command: launch(&candidate.flags, side),
-            prefill_command: prefill.map(|flags| launch(&flags, Some(Side::Prefill))),
+            command,
+            prefill_command: prefill.map(|flags| worker(&flags, Side::Prefill)),
+            processes,
+            port: launch::port(subject.engine, subject.split.as_ref()),
             split: subject.split.clone(),
             setting: setting(candidate),
             replicas,
+            traffic: wish.traffic,
             price_per_hour: candidate.offer.price_per_hour,
             cost_per_hour,
-            cost_per_million: cost_per_hour / tokens_per_hour * 1e6,
-            headroom: sizing.headroom(count, wish.size_by),
+            cost_per_million: cost_per_hour / (tokens_per_s * 3600.0) * 1e6,
+            most_joules_per_token: watts.map(|watts| watts / tokens_per_s),
+            carried,
             prediction,
             grounds: *grounds,
             curve: Vec::new(),
@@ -135,10 +171,15 @@ pub(super) fn deployment(
     }
 }
 
+/// What a card may draw: as it was given, or its board's greatest power.
+fn board_watts(offer: &Offer) -> Option<f64> {
+    offer.card.watts.or(offer.card.device.board_watts)
+}
+
 fn fewest(sizing: &Sizing<'_>, candidate: &Candidate<'_>, least: u64, by: SizeBy) -> Found<u64> {
     let most = candidate.most();
-    let by_estimate = || sizing.fewest(least, most, SizeBy::Estimate).known();
-    match sizing.fewest(least, most, by) {
+    let by_estimate = || sizing.fewest(least, most, End::Estimate).known();
+    match sizing.fewest(least, most, by.into()) {
         Count::Fewest(count) => Found::Sized(count),
         Count::TooMany | Count::Never if by == SizeBy::Interval && by_estimate().is_some() => {
             Found::OnlyByEstimate
@@ -151,6 +192,7 @@ fn fewest(sizing: &Sizing<'_>, candidate: &Candidate<'_>, least: u64, by: SizeBy
 fn setting(candidate: &Candidate<'_>) -> Setting {
     Setting {
         device: candidate.offer.name.clone(),
+        engine: candidate.subject.engine,
         flags: candidate.flags.clone(),
         varied: Vec::new(),
         load: None,
@@ -165,7 +207,7 @@ fn on_bench<T>(
     let (subject, offer) = (&candidate.subject, candidate.offer);
     let lengths = [wish.input, wish.output];
     let (calibration, grounds) = stand_in(subject, &offer.name, &candidate.flags, lengths);
-    let question = question(wish, &calibration, offer.price_per_hour, Vec::new());
+    let question = question(wish, &calibration, offer, Vec::new());
     match Bench::start(&question, subject, &setting(candidate), &offer.card) {
         Ok(bench) => judged(&bench, &grounds),
         Err(NoBench::Refused(reason)) => Found::Refused(reason),
@@ -177,7 +219,7 @@ fn on_bench<T>(
 pub(super) fn question<'a>(
     wish: &Wish<'_>,
     calibration: &'a Calibration,
-    price_per_hour: f64,
+    offer: &Offer,
     loads: Vec<Load>,
 ) -> Question<'a> {
     Question {
@@ -187,20 +229,12 @@ pub(super) fn question<'a>(
         loads,
         input: wish.input,
         output: wish.output,
-        trace: None,
+        trace: wish.trace.clone(),
         requests: None,
         objectives: wish.objectives.clone(),
-        price_per_hour: Some(price_per_hour),
+        price_per_hour: Some(offer.price_per_hour),
         card_prices: BTreeMap::new(),
         traffic: Some(wish.traffic),
-        watts: None,
+        watts: board_watts(offer),
     }
-}
-
-/// The command that starts a server, or a worker of one kind.
-fn launch(engine: EngineKind, model: &str, flags: &[Flag], side: Option<Side>) -> String {
-    let own = side.and_then(|side| side.flag(engine));
-    let flags: Vec<Flag> = flags.iter().cloned().chain(own).collect();
-    let started = command(engine, model, &flags);
-    started.map_or(String::new(), |command| words::join(command.to_words()))
 }

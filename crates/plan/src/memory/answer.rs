@@ -42,6 +42,8 @@ pub struct Answer {
     pub varied: Vec<Flag>,
     /// Given flags that change memory in ways which are not counted here.
     pub not_counted: Vec<String>,
+    /// What the engine warns of when it starts.
+    pub warnings: Vec<String>,
     /// What the engine does with a KV cache in FP8, where the card does not compute in it.
     pub fp8_cache: Option<Fp8Cache>,
     pub total: f64,
@@ -137,6 +139,7 @@ impl Answer {
             remedies: Vec::new(),
             mindie: None,
             not_counted: division.not_counted,
+            warnings: Vec::new(),
             fp8_cache: None,
         }
     }
@@ -175,6 +178,7 @@ impl Answer {
             "stage": self.stage,
             "varied": varied,
             "flags_not_counted": self.not_counted,
+            "warnings": self.warnings,
             "fp8_cache": self.fp8_cache,
             "fits": self.fit == Fit::Fits,
             "lacking_gib": self.lacking().map(|bytes| bytes / GIB),

@@ -2,9 +2,10 @@
 
 use super::{Answer, Lengths, MemoryError, Question};
 use crate::mindie::{Configured, configured};
+use crate::refusal::choose_one;
 use inferometer_catalog::device::Kind;
-use inferometer_catalog::engine::ResolvedFlags;
 use inferometer_catalog::engine::mindie::Config;
+use inferometer_catalog::engine::{ModelLimits, ResolvedFlags};
 use inferometer_catalog::memory::{self, MindieMemory, mindie_max_batch};
 use serde::Serialize;
 
@@ -48,6 +49,18 @@ pub(super) fn divide(question: &Question<'_>) -> Result<Answer, MemoryError> {
         gpu_memory_utilization: fraction,
         ..config.resolved(question.command.version(question.version))
     };
+    let (limits, cards) = (
+        ModelLimits::of(&question.model.model),
+        flags.tensor_parallel,
+    );
+    if !limits.is_divided_by(cards) {
+        let (heads, remedy) = (
+            limits.undivided_heads(cards),
+            choose_one(&limits, question.cards),
+        );
+        let reason = format!("worldSize {cards} does not divide the model's {heads}; {remedy}");
+        return Err(MemoryError::Mindie(reason));
+    }
     let division = memory::divide(&flags, question.model, device)?;
     let weights = division.model_weights;
     let memory = MindieMemory::new(weights, flags.tensor_parallel, device, fraction);

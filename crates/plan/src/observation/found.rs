@@ -1,10 +1,10 @@
 //! Other tools' results as observations.
 
-use super::Observation;
-use crate::flags::{Flag, flags_of};
+use super::{MeasuredOn, Observation, engine_named};
+use crate::flags::flags_of;
 use crate::means::Means;
 use crate::work::Load;
-use inferometer_catalog::engine::{LaunchCommand, Version};
+use inferometer_catalog::engine::{EngineKind, LaunchCommand, Version};
 use inferometer_core::length::Distribution as Lengths;
 use inferometer_import::{ImportDoubtCode, ImportedResult, ImportedSummary, Spread, Tool};
 use serde_json::Value;
@@ -31,7 +31,8 @@ pub(super) fn observation(found: &ImportedResult) -> Option<Observation> {
         output: length(summary.tokens.output_mean, spread),
         spread,
         seed: None,
-        flags: flags(found),
+        flags: command(found).map_or(Vec::new(), |command| flags_of(&command)),
+        on: measured_on(found),
         version: version(found.tool),
         invalid: invalid(summary),
         ..Observation::imported(name, load, means)
@@ -138,10 +139,22 @@ pub(super) fn version(tool: Tool) -> Option<Version> {
     }
 }
 
-fn flags(found: &ImportedResult) -> Vec<Flag> {
-    let command = found.command.as_deref().map(LaunchCommand::parse_line);
-    match command {
-        Some(Ok(command)) => flags_of(&command),
-        Some(Err(_)) | None => Vec::new(),
-    }
+fn command(found: &ImportedResult) -> Option<LaunchCommand> {
+    LaunchCommand::parse_line(found.command.as_deref()?).ok()
+}
+
+/// By the launch command above it, else by what its headings say.
+fn measured_on(found: &ImportedResult) -> MeasuredOn {
+    let command = command(found);
+    let fact = |name: &str| found.facts.get(name).cloned();
+    let of_command = MeasuredOn {
+        engine: (command.as_ref().map(|it| it.engine)).filter(|it| *it != EngineKind::Custom),
+        model: command.and_then(|command| command.model),
+        card: None,
+    };
+    of_command.or(&MeasuredOn {
+        engine: fact("engine").and_then(|text| engine_named(&text)),
+        model: fact("model"),
+        card: fact("card"),
+    })
 }

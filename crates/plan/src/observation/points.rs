@@ -7,7 +7,7 @@
 
 mod table;
 
-use super::Observation;
+use super::{MeasuredOn, Observation, engine_named};
 use crate::flags::Flag;
 use crate::means::Means;
 use crate::work::Load;
@@ -33,6 +33,9 @@ enum Column {
     EngineTtft,
     EngineTpot,
     Version,
+    Engine,
+    Model,
+    Card,
     Flags,
     Flag(String),
     Remark,
@@ -135,8 +138,11 @@ fn column(title: &str) -> Option<Column> {
         "enginettftms" | "serverttftms" | "引擎ttftms" => Column::EngineTtft,
         "enginetpotms" | "servertpotms" | "引擎tpotms" => Column::EngineTpot,
         "version" | "engineversion" => Column::Version,
+        "engine" | "backend" | "推理引擎" | "引擎" => Column::Engine,
+        "model" | "模型" => Column::Model,
+        "device" | "card" | "gpu" | "设备" | "显卡" => Column::Card,
         "flags" | "参数" => Column::Flags,
-        "note" | "notes" | "label" | "name" | "date" | "model" | "" => Column::Remark,
+        "note" | "notes" | "label" | "name" | "date" | "" => Column::Remark,
         _ => Column::Flag(flag(title)?),
     })
 }
@@ -161,6 +167,7 @@ struct Point {
     input: Option<Lengths>,
     output: Option<Lengths>,
     version: Option<Version>,
+    on: MeasuredOn,
     flags: Vec<Flag>,
     figures: Means,
 }
@@ -208,6 +215,13 @@ impl Point {
                 let version = cell.parse().map_err(|_| "a version such as 0.11.0")?;
                 self.version = Some(version);
             }
+            Column::Engine => {
+                let engine =
+                    engine_named(cell).ok_or("an engine: vllm, sglang, trtllm or mindie")?;
+                self.on.engine = Some(engine);
+            }
+            Column::Model => self.on.model = Some(cell.to_owned()),
+            Column::Card => self.on.card = Some(cell.to_owned()),
             Column::Flags => self.flags.extend(several(cell)?),
             Column::Flag(name) => self.flags.extend(one(name, cell)),
             Column::Remark => {}
@@ -229,6 +243,7 @@ impl Point {
             output: self.output,
             flags: self.flags,
             version: self.version,
+            on: self.on,
             ..Observation::imported(name, load, self.figures)
         })
     }

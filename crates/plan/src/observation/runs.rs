@@ -3,14 +3,15 @@
 use super::found::{self, named, observation, spread_around};
 use super::points;
 use super::stragglers::without_spoilt_rates;
-use super::{Assumed, Observation, ObservationError, Origin};
+use super::{Assumed, MeasuredOn, Observation, ObservationError, Origin};
 use crate::flags::flags_of;
 use crate::means::Means;
 use crate::work::{Load, Start};
-use inferometer_catalog::engine::LaunchCommand;
+use inferometer_catalog::engine::{EngineKind, LaunchCommand};
 use inferometer_core::doubt::Severity;
+use inferometer_core::environment::Environment;
 use inferometer_core::length::{Distribution as Lengths, LengthSpec};
-use inferometer_core::scenario::Shape;
+use inferometer_core::scenario::{Scenario, Shape};
 use inferometer_core::summary::{Distribution, Summary};
 use inferometer_core::work::{Output, PromptSource, SyntheticLengths};
 use inferometer_import::Tool;
@@ -235,8 +236,9 @@ fn of_run(run: &RunDir) -> Result<Option<Observation>, String> {
         .map(|doubt| doubt.code.to_string());
     let ending = run.ending().map_err(|error| error.to_string())?;
     let environment = run.environment().map_err(|error| error.to_string())?;
-    let engine = environment.engine.unwrap_or_default();
-    let command = LaunchCommand::parse(&engine.command);
+    let engine = environment.engine.clone().unwrap_or_default();
+    let command = LaunchCommand::parse(&engine.command).ok();
+    let on = measured_on(&environment, command.as_ref(), &scenario, &summary);
     Ok(Some(Observation {
         name: run.path().display().to_string(),
         load,
@@ -252,6 +254,7 @@ fn of_run(run: &RunDir) -> Result<Option<Observation>, String> {
         // Streams send when they can, whatever the seed.
         seed: matches!(load, Load::Open(_)).then_some(scenario.seed),
         flags: command.map_or(Vec::new(), |command| flags_of(&command)),
+        on,
         version: engine.version.and_then(|version| version.parse().ok()),
         figures: figures(&summary),
         left_out: None,
@@ -262,6 +265,27 @@ fn of_run(run: &RunDir) -> Result<Option<Observation>, String> {
             named(invalid)
         },
     }))
+}
+
+/// By the engine's command, else by what answered; the card by what was watched next to it.
+fn measured_on(
+    environment: &Environment,
+    command: Option<&LaunchCommand>,
+    scenario: &Scenario,
+    summary: &Summary,
+) -> MeasuredOn {
+    let known = command.filter(|command| command.engine != EngineKind::Custom);
+    let asked = Some(environment.server.model.clone()).filter(|model| !model.is_empty());
+    let mut cards = (summary.server.iter()).flat_map(|server| &server.devices);
+    let watched = cards.next().map(|card| card.name.clone());
+    MeasuredOn {
+        // The simulated engine is vLLM unless a command says otherwise.
+        engine: known
+            .map(|command| command.engine)
+            .or(environment.is_simulated().then_some(EngineKind::Vllm)),
+        model: known.and_then(|it| it.model.clone()).or(asked),
+        card: scenario.connection.sim_device.clone().or(watched),
+    }
 }
 
 fn drawn(spec: &LengthSpec) -> Option<Lengths> {

@@ -1,6 +1,6 @@
 //! Errors of predictions, row by row and put together.
 
-use super::{Compared, Quantity};
+use super::{Compared, Half, Identity, Quantity};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use strum::VariantArray as _;
@@ -36,46 +36,47 @@ pub struct ErrorGroup {
     pub signed_median: f64,
 }
 
-fn key(by: Grouping, compared: &Compared) -> String {
-    let row = &compared.row;
-    match by {
+/// The name of its group; absent where it has no place in any.
+fn key(by: Grouping, row: &Identity) -> Option<String> {
+    Some(match by {
         Grouping::All => "all".to_owned(),
-        Grouping::Half => match row.half() {
-            super::Half::Training => "training".to_owned(),
-            super::Half::HeldOut => "held out".to_owned(),
+        Grouping::Half => match row.half? {
+            Half::Training => "training".to_owned(),
+            Half::HeldOut => "held out".to_owned(),
         },
-        Grouping::Engine | Grouping::HeldOut => row.engine_name(),
+        Grouping::HeldOut => (row.half? == Half::HeldOut).then(|| row.engine_name())?,
+        Grouping::Engine => row.engine_name(),
         Grouping::Card => row.card.clone(),
-        Grouping::Model => row.model_name(),
-        Grouping::Kind => format!("{} {} {}", row.engine_name(), row.model_name(), row.card),
-    }
+        Grouping::Model => row.model.clone(),
+        Grouping::Kind => format!("{} {} {}", row.engine_name(), row.model, row.card),
+    })
 }
 
 /// The errors of all quantities by what rows have in common.
 pub fn group_errors(compared: &[Compared], by: Grouping) -> Vec<ErrorGroup> {
     let mut groups: BTreeMap<String, Vec<&Compared>> = BTreeMap::new();
-    let looked_at =
-        |one: &&Compared| by == Grouping::HeldOut && one.row.half() == super::Half::Training;
-    for one in compared.iter().filter(|one| !looked_at(one)) {
-        groups.entry(key(by, one)).or_default().push(one);
+    for one in compared {
+        if let Some(name) = key(by, &one.row) {
+            groups.entry(name).or_default().push(one);
+        }
     }
     let of = |(name, rows): (&String, &Vec<&Compared>), quantity: Quantity| {
-        let signed: Vec<f64> = rows.iter().map(|row| row.error(quantity)).collect();
+        let signed: Vec<f64> = rows.iter().filter_map(|row| row.error(quantity)).collect();
         let absolute: Vec<f64> = signed.iter().map(|error| error.abs()).collect();
-        ErrorGroup {
+        (!signed.is_empty()).then(|| ErrorGroup {
             by,
             name: name.clone(),
             quantity,
-            rows: rows.len(),
-            mean: absolute.iter().sum::<f64>() / absolute.len().max(1) as f64,
+            rows: signed.len(),
+            mean: absolute.iter().sum::<f64>() / absolute.len() as f64,
             median: median(absolute),
             signed_median: median(signed),
-        }
+        })
     };
     let quantities = |group| {
         Quantity::VARIANTS
             .iter()
-            .map(move |&quantity| of(group, quantity))
+            .filter_map(move |&quantity| of(group, quantity))
     };
     groups.iter().flat_map(quantities).collect()
 }

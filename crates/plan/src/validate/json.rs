@@ -21,10 +21,10 @@ pub fn to_json(validation: &Validation) -> Value {
         json!({
             "id": compared.row.id,
             "engine": compared.row.engine,
-            "split": compared.row.prefill.is_some(),
+            "split": compared.row.split,
             "device": compared.row.card,
-            "model": compared.row.model_name(),
-            "half": compared.row.half(),
+            "model": compared.row.model,
+            "half": compared.row.half,
             "measured": compared.measured,
             "predicted": compared.predicted,
         })

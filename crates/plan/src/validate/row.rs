@@ -122,22 +122,22 @@ impl MeasuredRow {
             Provenance::Other => f64::from(self.output),
         }
     }
-
-    /// The engine, and whether it computes prompts apart.
-    pub fn engine_name(&self) -> String {
-        match self.prefill {
-            Some(_) => format!("{} split", self.engine),
-            None => self.engine.clone(),
-        }
-    }
 }
 
 /// The same on every machine and easy to compute elsewhere.
-fn fnv(text: &str) -> u64 {
+pub(super) fn fnv(text: &str) -> u64 {
     let start = 0xcbf2_9ce4_8422_2325_u64;
     text.bytes().fold(start, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })
+}
+
+/// Whether a text has columns of such a table: what is wrong in it is then said in its terms.
+pub fn is_published_table(text: &str) -> bool {
+    let head = text.lines().find(|line| !line.starts_with('#'));
+    let columns = head.unwrap_or_default().split(',').map(str::trim);
+    let known = ["silicon_data_source", "silicon_ttft_ms", "silicon_tpot_ms"];
+    columns.into_iter().any(|column| known.contains(&column))
 }
 
 /// Reads a table, in which lines that begin with `#` are remarks. Copies of a row, which published

@@ -74,7 +74,8 @@ pub(crate) fn setting_json(setting: &Setting, outcome: &Outcome) -> Value {
         .iter()
         .map(|(name, value)| (name.clone(), value.as_deref().map_or(json!(true), typed)))
         .collect();
-    let mut all = json!({ "device": setting.device, "flags": flags });
+    let mut all =
+        json!({ "device": setting.device, "engine": setting.engine.word(), "flags": flags });
     let load = match outcome {
         Outcome::Predicted(prediction) => Some(prediction.work.load),
         Outcome::Refused(_) | Outcome::TooLong(_) | Outcome::NeverMet => setting.load,

@@ -12,6 +12,7 @@ use crate::means::{MeanMetric, Means};
 use crate::predict::{Subject, simulate_keeping};
 use crate::work::{Load, Sizes, Start, Work};
 use inferometer_core::length::Distribution as Lengths;
+use inferometer_core::slo::Slo;
 use inferometer_sim::engine::virtual_time::{Run, latency_alone};
 use inferometer_sim::engine::{EngineConfig, Request};
 
@@ -178,20 +179,21 @@ impl<'a> Bench<'a> {
     /// step takes twice as long does with a rate what the predicted one does with twice that rate,
     /// in twice the time. Absent where there is no interval, and for streams, which wait.
     pub(super) fn slower(&self, trial: &Trial) -> Option<Slower> {
+        let times = slowness(trial)?;
+        let run = self.run_at(trial, times)?;
+        Some(Slower { run, times })
+    }
+
+    /// The arrivals of a trial at so many times their rate; absent for streams.
+    fn run_at(&self, trial: &Trial, times: f64) -> Option<Run> {
         let Load::Open(rate) = trial.work.load else {
             return None;
         };
-        let slower = [MeanMetric::Requests, MeanMetric::E2e, MeanMetric::Tpot];
-        let slower = slower
-            .into_iter()
-            .find_map(|it| bound_of(&trial.bounds, it));
-        let times = 1.0 + slower?;
         let work = Work {
             load: Load::Open(rate * times),
             ..trial.work.clone()
         };
-        let run = self.run(&work, trial.seed);
-        Some(Slower { run, times })
+        Some(self.run(&work, trial.seed))
     }
 
     /// Whether the whole interval meets the objectives; `slower` is what an open loop comes to at
@@ -202,7 +204,7 @@ impl<'a> Bench<'a> {
             Load::Open(_) => slower.map(|slower| &slower.run),
         };
         let objectives = &self.question.objectives;
-        run.is_some_and(|run| objectives.met_by_worst(run, &|slo| worst(&trial.bounds, slo)))
+        run.is_some_and(|run| objectives.met_at(run, &|slo| worst(&trial.bounds, slo)))
     }
 
     pub(super) fn verdict(&self, trial: &Trial, slower: Option<&Slower>) -> PredictedVerdict {
@@ -222,6 +224,14 @@ impl<'a> Bench<'a> {
     pub(crate) fn carries_wholly(&self, trial: &Trial) -> bool {
         self.slower(trial)
             .is_some_and(|it| self.is_met_wholly(trial, Some(&it)) && keeps_up(&it.run))
+    }
+
+    /// The same at the fast end.
+    pub(crate) fn carries_at_best(&self, trial: &Trial) -> bool {
+        let faster = slowness(trial).and_then(|times| self.run_at(trial, 1.0 / times));
+        let best = |slo: &Slo| Some(1.0 / worst(&trial.bounds, slo)?);
+        let objectives = &self.question.objectives;
+        faster.is_some_and(|run| objectives.met_at(&run, &best) && keeps_up(&run))
     }
 
     /// How near a trial comes to its limits: the largest figure as a share of its limit.
@@ -244,6 +254,13 @@ impl Trial {
     pub(crate) fn in_flight(&self) -> f64 {
         Means::of(&self.run).in_flight().unwrap_or_default()
     }
+}
+
+/// How many times longer its steps may take; absent where there is no interval.
+fn slowness(trial: &Trial) -> Option<f64> {
+    let slower = [MeanMetric::Requests, MeanMetric::E2e, MeanMetric::Tpot];
+    let mut slower = slower.into_iter();
+    Some(1.0 + slower.find_map(|it| bound_of(&trial.bounds, it))?)
 }
 
 /// Whether as much is completed in the window as arrives.

@@ -51,10 +51,10 @@ impl Objectives {
         self.met_if(run, &|_| 1.0)
     }
 
-    /// The same if its figures were larger by as much as `worst` says of each objective; absent
-    /// where nobody knows, and then it is not.
-    pub fn met_by_worst(&self, run: &Run, worst: &dyn Fn(&Slo) -> Option<f64>) -> bool {
-        self.met_if(run, &|slo| worst(slo).unwrap_or(f64::INFINITY))
+    /// The same if its figures were so many times what they are, by objective; absent where nobody
+    /// knows, and then it is not.
+    pub fn met_at(&self, run: &Run, times: &dyn Fn(&Slo) -> Option<f64>) -> bool {
+        self.met_if(run, &|slo| times(slo).unwrap_or(f64::INFINITY))
     }
 
     /// What must be kept of a run to judge it: a percentile of gaps is one of all gaps together.

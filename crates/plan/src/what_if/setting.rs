@@ -4,11 +4,13 @@ use super::question::{MOST_SETTINGS, Question, WhatIfError};
 use crate::device::{Card, Timed};
 use crate::flags::Flag;
 use crate::work::{Load, MOST_REQUESTS};
+use inferometer_catalog::engine::EngineKind;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
     /// The card, as it was named.
     pub device: String,
+    pub engine: EngineKind,
     /// All flags, those of the calibration included.
     pub flags: Vec<Flag>,
     pub varied: Vec<Flag>,
@@ -31,6 +33,7 @@ pub(super) fn settings(question: &Question<'_>) -> Result<Vec<(Setting, Card)>, 
         all.push((
             Setting {
                 device: name.clone(),
+                engine: question.calibration.engine,
                 flags: question.calibration.base_flags(),
                 varied: Vec::new(),
                 load: None,

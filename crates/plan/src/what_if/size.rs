@@ -29,13 +29,28 @@ pub enum SizeBy {
     Interval,
 }
 
+/// Which end of its interval a server is taken to be at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    Fast,
+    Estimate,
+    Slow,
+}
+
+impl From<SizeBy> for End {
+    fn from(by: SizeBy) -> End {
+        match by {
+            SizeBy::Estimate => End::Estimate,
+            SizeBy::Interval => End::Slow,
+        }
+    }
+}
+
 /// How carefully a count is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Care {
     /// With few requests, to tell what is hopeful.
     Screen,
-    /// With enough.
-    Once,
     /// With enough, in several draws of them.
     Confirm,
 }
@@ -44,7 +59,7 @@ impl Care {
     /// Seeds of the draws; the first is that of `run`, unless it is given another.
     fn seeds(self) -> &'static [u64] {
         match self {
-            Care::Screen | Care::Once => &DRAWN[..1],
+            Care::Screen => &DRAWN[..1],
             Care::Confirm => &DRAWN,
         }
     }
@@ -65,8 +80,6 @@ const TIMES_IN_FLIGHT: f64 = 4.0;
 const MOST_REPLICAS: u64 = 1 << 20;
 /// How far a search goes before it asks whether any number would do.
 const WHEN_IN_DOUBT: u64 = 8;
-/// Where a search for headroom ends.
-const MOST_HEADROOM: f64 = 16.0;
 
 /// How many servers carry a traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,39 +143,41 @@ impl Sizing<'_> {
         trial
     }
 
-    fn carries(&self, rate: f64, by: SizeBy) -> bool {
+    fn carries(&self, rate: f64, end: End) -> bool {
         self.care.seeds().iter().all(|&seed| {
             let trial = self.trial(rate, seed);
-            match by {
-                SizeBy::Estimate => self.bench.carries(&trial),
-                SizeBy::Interval => self.bench.carries(&trial) && self.bench.carries_wholly(&trial),
+            let carries = self.bench.carries(&trial);
+            match end {
+                End::Fast => carries || self.bench.carries_at_best(&trial),
+                End::Estimate => carries,
+                End::Slow => carries && self.bench.carries_wholly(&trial),
             }
         })
     }
 
     /// The fewest servers from `least` to `most`. Fewer than `least` are known not to suffice.
-    pub(crate) fn fewest(&self, least: u64, most: Option<u64>, by: SizeBy) -> Count {
+    pub(crate) fn fewest(&self, least: u64, most: Option<u64>, end: End) -> Count {
         let most = most.unwrap_or(MOST_REPLICAS);
         let (mut below, mut count, mut step) = (least.max(1) - 1, least.max(1), 1);
-        while count <= most && !self.carries(share(self.traffic, count), by) {
+        while count <= most && !self.carries(share(self.traffic, count), end) {
             below = count;
             count = match count.saturating_add(step) {
                 next if next > most && count < most => most,
                 next => next,
             };
             step *= 2;
-            if step == WHEN_IN_DOUBT && !self.carries(self.bench.idle_rate(), by) {
+            if step == WHEN_IN_DOUBT && !self.carries(self.bench.idle_rate(), end) {
                 return Count::Never;
             }
         }
         if count > most {
-            let ever = step >= WHEN_IN_DOUBT || self.carries(self.bench.idle_rate(), by);
+            let ever = step >= WHEN_IN_DOUBT || self.carries(self.bench.idle_rate(), end);
             return if ever { Count::TooMany } else { Count::Never };
         }
         // To 3 %: closer than any prediction is.
         while count - below > (count / 32).max(1) {
             let middle = below + (count - below) / 2;
-            if self.carries(share(self.traffic, middle), by) {
+            if self.carries(share(self.traffic, middle), end) {
                 count = middle;
             } else {
                 below = middle;
@@ -171,22 +186,67 @@ impl Sizing<'_> {
         Count::Fewest(count)
     }
 
-    /// How much more than its share a server carries, as a share of that; 0 where no more.
-    pub(crate) fn headroom(&self, replicas: u64, by: SizeBy) -> f64 {
-        let rate = share(self.traffic, replicas);
-        let (mut low, mut high) = (1.0, 2.0);
-        while high <= MOST_HEADROOM && self.carries(rate * high, by) {
-            (low, high) = (high, high * 2.0);
-        }
-        while high / low > 1.05 && high <= MOST_HEADROOM {
-            let middle = (low * high).sqrt();
-            if self.carries(rate * middle, by) {
-                low = middle;
+    /// Requests/s that one server carries at most. So many servers carry the traffic.
+    pub(crate) fn most_carried(&self, servers: u64, end: End) -> Carries {
+        let (times, near) = match end {
+            End::Estimate => (16.0, 1.05),
+            // Closer than ends of intervals are known.
+            End::Fast | End::Slow => (4.0, 1.1),
+        };
+        let mut carried = share(self.traffic, servers);
+        let limit = carried * times;
+        let (mut fewer, mut step) = (servers.max(1), 1);
+        let mut missed = loop {
+            // The shares of fewer servers first: by those they were counted.
+            let next = if fewer > 1 {
+                fewer = fewer.saturating_sub(step).max(1);
+                step *= 2;
+                share(self.traffic, fewer)
             } else {
-                high = middle;
+                carried * 2.0
+            };
+            if next > limit {
+                return Carries::AtLeast(carried);
+            }
+            if !self.carries(next, end) {
+                break next;
+            }
+            carried = next;
+        };
+        while missed / carried > near {
+            let middle = (carried * missed).sqrt();
+            if self.carries(middle, end) {
+                carried = middle;
+            } else {
+                missed = middle;
             }
         }
-        low - 1.0
+        Carries::AtMost(carried)
+    }
+}
+
+/// Requests/s that a server carries.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Carries {
+    AtMost(f64),
+    /// More was not tried.
+    AtLeast(f64),
+}
+
+impl Carries {
+    /// As far as it was tried.
+    pub fn rate(self) -> f64 {
+        match self {
+            Carries::AtMost(rate) | Carries::AtLeast(rate) => rate,
+        }
+    }
+
+    /// Where its end was found.
+    pub fn known(self) -> Option<f64> {
+        match self {
+            Carries::AtMost(rate) => Some(rate),
+            Carries::AtLeast(_) => None,
+        }
     }
 }
 

@@ -69,6 +69,7 @@ fn measured(subject: &Subject, streams: u32, requests: u32, seed: u64) -> Observ
         spread: None,
         seed: None,
         flags: Vec::new(),
+        on: Default::default(),
         version: None,
         figures,
         left_out: None,

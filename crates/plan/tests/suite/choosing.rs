@@ -4,7 +4,7 @@ use inferometer_catalog::engine::EngineKind;
 use inferometer_catalog::model::Model;
 use inferometer_catalog::timing::Basis;
 use inferometer_core::length::Distribution as Lengths;
-use inferometer_plan::choose::{Choice, ChooseError, Deployment, Offer, Wish, choose};
+use inferometer_plan::choose::{Choice, ChooseError, Deployment, Effort, Offer, Wish, choose};
 use inferometer_plan::means::MeanMetric;
 use inferometer_plan::predict::Subject;
 use inferometer_plan::unmeasured::{Forecast, stand_in};
@@ -48,10 +48,12 @@ fn sized(
         flags: &[("max-num-batched-tokens".to_owned(), Some("8192".to_owned()))],
         input: Lengths::Fixed(512),
         output: Lengths::Fixed(64),
+        trace: None,
         objectives: &objectives,
         traffic,
         size_by,
         wanted: 3,
+        effort: Effort::Limited,
     })
 }
 

@@ -62,6 +62,7 @@ fn observed(streams: u32) -> Observation {
         spread: None,
         seed: None,
         flags: Vec::new(),
+        on: Default::default(),
         version: None,
         figures: means(&[], &dear_front_end(), streams),
         left_out: None,

@@ -54,6 +54,7 @@ fn calibrated(subject: &Subject) -> Calibration {
                 spread: None,
                 seed: None,
                 flags: Vec::new(),
+                on: Default::default(),
                 version: None,
                 figures: Means::of(&simulate(config, &work, u64::from(streams))),
                 left_out: None,

@@ -6,12 +6,20 @@ use inferometer_catalog::model::Model;
 use inferometer_catalog::timing::{Profiles, Timing};
 use inferometer_core::length::Distribution as Lengths;
 use inferometer_plan::means::Means;
+use inferometer_plan::observation::{Assumed, MeasuredOn, read_sources};
 use inferometer_plan::predict::{Subject, simulate};
 use inferometer_plan::validate::{
-    Compared, Grouping, Half, NotPredicted, PrefillRow, Provenance, Quantity, group_errors,
-    read_table, serve, validate,
+    Compared, Grouping, Half, MeasuredRow, Measurement, NotPredicted, Observed, PrefillRow,
+    Provenance, Quantity, Unsaid, Validation, group_errors, is_published_table, read_table, serve,
+    validate,
 };
 use inferometer_plan::work::{Load, Start, Work};
+
+/// Predicts published rows with the shipped coefficients.
+fn validated(rows: Vec<MeasuredRow>, sample: Option<usize>) -> Validation {
+    let rows = rows.into_iter().map(Measurement::Row).collect();
+    validate(rows, sample, Profiles::shipped())
+}
 
 const TABLE: &str = include_str!("../../../../fixtures/plan/silicon-sample.csv");
 
@@ -19,27 +27,42 @@ const TABLE: &str = include_str!("../../../../fixtures/plan/silicon-sample.csv")
 fn predictions_of_published_rows_stay_as_good_as_they_were() {
     let rows = read_table(TABLE).unwrap();
     assert!(rows.iter().all(|row| row.half() == Half::HeldOut));
-    let validation = validate(rows, None, Profiles::shipped());
+    let validation = validated(rows, None);
     assert_eq!(validation.not_predicted, []);
-    let is_apart = |one: &Compared| one.row.prefill.is_some();
+    let is_apart = |one: &Compared| one.row.split;
     let (apart, together): (Vec<_>, Vec<_>) = validation.compared.into_iter().partition(is_apart);
     let is_trtllm = |one: &Compared| one.row.engine == "trtllm";
     let (trtllm, others): (Vec<_>, Vec<_>) = together.into_iter().partition(is_trtllm);
-    for (name, compared, bounds) in [
-        ("vllm and sglang", others, [0.08, 0.08, 0.17]),
-        ("trtllm", trtllm, [0.12, 0.12, 0.30]),
-        ("split", apart, [0.15, 0.15, 0.35]),
+    // Medians are held to the aims. Means, which a few rows decide, to a quarter more than they are;
+    // that of vLLM and SGLang in E2E to its aim.
+    for (name, compared, most_medians, most_means) in [
+        (
+            "vllm and sglang",
+            others,
+            [0.08, 0.08, 0.17],
+            [0.10, 0.10, 0.25],
+        ),
+        ("trtllm", trtllm, [0.12, 0.12, 0.30], [0.13, 0.15, 0.47]),
+        ("split", apart, [0.15, 0.15, 0.35], [0.10, 0.08, 0.48]),
     ] {
         let errors = group_errors(&compared, Grouping::All);
-        let median = |quantity| {
+        let of = |quantity| {
             let mut found = errors.iter().filter(|group| group.quantity == quantity);
-            found.next().unwrap().median
+            let found = found.next().unwrap();
+            (found.median, found.mean)
         };
-        let medians = [Quantity::E2e, Quantity::Tpot, Quantity::Ttft].map(median);
-        let mut both = medians.iter().zip(bounds);
+        let quantities = [Quantity::E2e, Quantity::Tpot, Quantity::Ttft];
+        let (medians, means): (Vec<f64>, Vec<f64>) = quantities.map(of).into_iter().unzip();
+        let within =
+            |figures: &[f64], most: [f64; 3]| figures.iter().zip(most).all(|(it, most)| *it < most);
+        println!("{name}: medians {medians:.4?}, means {means:.4?}");
         assert!(
-            both.all(|(median, bound)| *median < bound),
-            "{name}: {medians:?}, at most {bounds:?}"
+            within(&medians, most_medians),
+            "{name}: medians {medians:?}, at most {most_medians:?}"
+        );
+        assert!(
+            within(&means, most_means),
+            "{name}: means {means:?}, at most {most_means:?}"
         );
     }
 }
@@ -48,7 +71,7 @@ fn predictions_of_published_rows_stay_as_good_as_they_were() {
 fn a_sample_is_the_same_whatever_the_order_of_the_rows() {
     let mut rows = read_table(TABLE).unwrap();
     let ids = |rows| {
-        let validation = validate(rows, Some(3), Profiles::shipped());
+        let validation = validated(rows, Some(3));
         assert_eq!(validation.sampled, 3);
         let ids = validation
             .compared
@@ -73,7 +96,7 @@ fn rows_that_cannot_be_predicted_are_named_with_the_reason() {
     rows[2].model = "somebody/unheard-of".to_owned();
     rows[3].card = "abacus".to_owned();
     rows[4].concurrency = None;
-    let validation = validate(rows, None, Profiles::shipped());
+    let validation = validated(rows, None);
     let reasons: Vec<_> = validation
         .not_predicted
         .into_iter()
@@ -159,4 +182,115 @@ fn a_lone_short_prompt_is_answered_at_once_by_every_fitted_profile() {
             assert!(ttft_ms < 60.0, "{card} {engine:?}: {ttft_ms} ms");
         }
     }
+}
+
+/// What the user says of a source that says nothing.
+fn unsaid(engine: EngineKind, model: &str, card: &str) -> Unsaid {
+    Unsaid {
+        on: MeasuredOn {
+            engine: Some(engine),
+            model: Some(model.to_owned()),
+            card: Some(card.to_owned()),
+        },
+        ..Unsaid::default()
+    }
+}
+
+fn observed(file: &str, unsaid: &Unsaid) -> Validation {
+    let path = format!("{}/../../fixtures/{file}", env!("CARGO_MANIFEST_DIR"));
+    let observed = read_sources(&[path], &Assumed::default()).unwrap();
+    let rows = observed.into_iter();
+    let rows = rows.map(|it| Measurement::Observed(Observed::new(it, unsaid)));
+    validate(rows.collect(), None, Profiles::shipped())
+}
+
+#[test]
+fn a_table_of_ones_own_is_validated_where_it_or_the_user_says_what_was_measured() {
+    let found = observed(
+        "plan/h200-held-out.md",
+        &unsaid(EngineKind::Vllm, "qwen2.5-7b", "h200"),
+    );
+    assert_eq!(found.not_predicted, []);
+    assert_eq!(found.compared.len(), 11);
+    let errors = group_errors(&found.compared, Grouping::Kind);
+    let tpot = errors.iter().find(|it| it.quantity == Quantity::Tpot);
+    let tpot = tpot.unwrap();
+    assert_eq!(tpot.name, "vllm qwen2.5-7b h200");
+    assert!(tpot.median < 0.3, "{tpot:?}");
+    // Nothing of it is a row by which coefficients were chosen.
+    assert_eq!(group_errors(&found.compared, Grouping::Half), []);
+    assert_eq!(group_errors(&found.compared, Grouping::HeldOut), []);
+}
+
+#[test]
+fn what_nobody_says_is_named_with_the_option_that_says_it() {
+    let all = unsaid(EngineKind::Vllm, "qwen2.5-7b", "h200");
+    let without = |change: fn(&mut MeasuredOn)| {
+        let mut unsaid = all.clone();
+        change(&mut unsaid.on);
+        let found = observed("plan/h200-held-out.md", &unsaid);
+        assert!(found.compared.is_empty());
+        found.not_predicted[0].1.clone()
+    };
+    assert_eq!(without(|on| on.engine = None), NotPredicted::NoEngine);
+    assert_eq!(without(|on| on.model = None), NotPredicted::NoModel);
+    assert_eq!(without(|on| on.card = None), NotPredicted::NoCard);
+    assert_eq!(
+        without(|on| on.card = Some("abacus".to_owned())),
+        NotPredicted::Card("abacus".to_owned())
+    );
+    let lengths = observed(
+        "plan/ladder.md",
+        &unsaid(EngineKind::Vllm, "qwen1.5-7b", "a100-80g"),
+    );
+    assert!(
+        lengths
+            .not_predicted
+            .iter()
+            .all(|(_, why)| *why == NotPredicted::NoLengths)
+    );
+    assert!(!lengths.not_predicted.is_empty() && lengths.compared.is_empty());
+}
+
+#[test]
+fn a_published_table_is_told_from_others_by_its_columns() {
+    assert!(is_published_table(TABLE));
+    assert!(is_published_table("# a remark\nid,silicon_ttft_ms\n"));
+    assert!(!is_published_table(
+        "concurrency,input_tokens,ttft_ms\n8,512,30\n"
+    ));
+}
+
+#[test]
+fn a_name_that_nobody_knows_gives_way_to_what_the_user_says() {
+    let mut point = read_sources(
+        &[format!(
+            "{}/../../fixtures/plan/h200-held-out.md",
+            env!("CARGO_MANIFEST_DIR")
+        )],
+        &Assumed::default(),
+    )
+    .unwrap()
+    .remove(0);
+    point.on.model = Some("served-as".to_owned());
+    point.on.card = Some("NVIDIA Something".to_owned());
+    let mut said = unsaid(EngineKind::Vllm, "qwen2.5-7b", "h200");
+    let why = |unsaid: &Unsaid| {
+        let row = Measurement::Observed(Observed::new(point.clone(), unsaid));
+        let found = validate(vec![row], None, Profiles::shipped());
+        found.not_predicted.into_iter().next().map(|(_, why)| why)
+    };
+    said.model = Model::named("qwen2.5-7b");
+    assert_eq!(why(&said), None);
+    let nothing = Unsaid {
+        on: MeasuredOn {
+            engine: Some(EngineKind::Vllm),
+            ..MeasuredOn::default()
+        },
+        ..Unsaid::default()
+    };
+    assert_eq!(
+        why(&nothing),
+        Some(NotPredicted::Model("served-as".to_owned()))
+    );
 }

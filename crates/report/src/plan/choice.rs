@@ -8,16 +8,18 @@ use inferometer_message::{FigureText, PlanText as Text};
 use inferometer_page::doc::{Block, Cell, Column, Command, Section, Table, Tone};
 use inferometer_page::figure::{Axis, Colour, Figure, Panel, Sample, Scale, Series, Shape};
 use inferometer_plan::choose::{
-    Choice, DRAWS, Deployment, FEW_REQUESTS, MOST_CONFIRMED, MOST_SCREENED, Wish, per_card,
-    per_user,
+    Carries, Choice, DRAWS, Deployment, FEW_REQUESTS, MOST_CONFIRMED, MOST_SCREENED, Process, Role,
+    Wish, per_card, per_user,
 };
 use inferometer_plan::means::MeanMetric;
 use inferometer_plan::what_if::{Judged, Objectives};
-use inferometer_plan::work::{Load, Work};
+use inferometer_plan::work::Load;
 use inferometer_text::Lang;
 
-/// The command that measures one replica with its share of the traffic, as it was predicted.
-pub fn verify(work: &Work, objectives: &Objectives) -> String {
+/// The command that measures one replica with its share of the traffic, as it was predicted; `data`
+/// is the trace that its lengths are from.
+pub fn verify(chosen: &Deployment, objectives: &Objectives, data: Option<&str>) -> String {
+    let work = &chosen.prediction.work;
     let mut words: Vec<String> = Vec::new();
     let mut say = |option: &str, value: String| words.extend([option.to_owned(), value]);
     match work.load {
@@ -25,19 +27,28 @@ pub fn verify(work: &Work, objectives: &Objectives) -> String {
         Load::Open(rate) => say("--rate", rate.to_string()),
     }
     say("--requests", work.requests.to_string());
-    say("--input-tokens", work.input.to_string());
-    say("--output-tokens", work.output.to_string());
+    match data {
+        Some(data) => say("--data", data.to_owned()),
+        None => {
+            say("--input-tokens", work.input.to_string());
+            say("--output-tokens", work.output.to_string());
+        }
+    }
     for slo in &objectives.slos {
         say("--slo", slo.to_string());
     }
     if let Some(share) = objectives.attainment {
         say("--attainment", share.to_string());
     }
-    format!("inferometer run http://127.0.0.1:8000 {}", join(words))
+    format!(
+        "inferometer run http://127.0.0.1:{} {}",
+        chosen.port,
+        join(words)
+    )
 }
 
 /// The document of a choice.
-pub fn sections(choice: &Choice, wish: &Wish<'_>, lang: Lang) -> Vec<Section> {
+pub fn sections(choice: &Choice, wish: &Wish<'_>, data: Option<&str>, lang: Lang) -> Vec<Section> {
     let mut blocks = vec![Block::Table(table(choice, wish, lang))];
     blocks.extend(counts(choice, lang).into_iter().map(Block::Paragraph));
     let mut sections = vec![Section::headed(Text::Choice.text(lang), blocks)];
@@ -62,31 +73,42 @@ pub fn sections(choice: &Choice, wish: &Wish<'_>, lang: Lang) -> Vec<Section> {
     if !worse.is_empty() {
         sections.push(Section::headed(Text::WhyWorse.text(lang), worse));
     }
-    let start = choice
-        .deployments
-        .iter()
-        .zip(1..)
-        .flat_map(|(chosen, place)| {
-            let [prefill, decode] =
-                [Text::PrefillWorker, Text::DecodeWorker].map(|it| it.text(lang));
-            let lines = match (&chosen.prefill_command, &chosen.split) {
-                (Some(command), Some(split)) => {
-                    let [x, y] = split.workers;
-                    vec![
-                        (format!("{place}. {x} × {prefill}"), command),
-                        (format!("{place}. {y} × {decode}"), &chosen.command),
-                    ]
-                }
-                _ => vec![(format!("{place}."), &chosen.command)],
-            };
-            let command = |(caption, line): (String, &String)| to_copy(caption, line);
-            lines.into_iter().map(command).collect::<Vec<_>>()
-        });
-    sections.push(Section::headed(Text::LaunchCommands.text(lang), start));
-    let verify = verify(&best.prediction.work, wish.objectives);
+    let starts = choice.deployments.iter().zip(1..);
+    let mut starts: Vec<Block> = starts
+        .flat_map(|(chosen, place)| start(chosen, place, lang))
+        .collect();
+    if choice.deployments.iter().any(shares_a_host) {
+        starts.push(Block::Paragraph(
+            Text::FurtherReplicas.text(lang).to_owned(),
+        ));
+    }
+    if choice.deployments.iter().any(|it| it.split.is_some()) {
+        starts.push(Block::Paragraph(Text::SplitStart.text(lang).to_owned()));
+    }
+    sections.push(Section::headed(Text::LaunchCommands.text(lang), starts));
+    let verify = verify(best, wish.objectives, data);
     let verify = [to_copy(String::new(), &verify)];
     sections.push(Section::headed(Text::VerifyFirst.text(lang), verify));
     sections
+}
+
+/// What starts a replica, in the order in which it is started.
+fn start(chosen: &Deployment, place: usize, lang: Lang) -> Vec<Block> {
+    let start = |process: &Process| {
+        let role = match process.role {
+            Role::Server => return to_copy(format!("{place}."), &process.command),
+            Role::Prefill => Text::PrefillWorker,
+            Role::Decode => Text::DecodeWorker,
+            Role::Router => Text::Router,
+        };
+        to_copy(format!("{place}. {}", role.text(lang)), &process.command)
+    };
+    chosen.processes.iter().map(start).collect()
+}
+
+/// Whether a host has room for several of its replicas.
+fn shares_a_host(chosen: &Deployment) -> bool {
+    chosen.replicas.count > 1 && chosen.prediction.cards <= 4
 }
 
 /// A command line that can be broken between its words, unless a quoted one may hold blanks.
@@ -106,6 +128,7 @@ fn table(choice: &Choice, wish: &Wish<'_>, lang: Lang) -> Table {
         Column::wrapped(Text::Flags.text(lang)),
         Column::right(Text::CostPerHour.text(lang)),
         Column::right(Text::Cost.text(lang)),
+        Column::right(Text::MostJoules.text(lang)),
         Column::right(Text::Headroom.text(lang)),
         Column::right(Text::Load.text(lang)),
         Column::right(Text::Replicas.text(lang)),
@@ -130,8 +153,9 @@ fn table(choice: &Choice, wish: &Wish<'_>, lang: Lang) -> Table {
             Cell::text(chosen.engine.word()),
             Cell::text(flags_text(chosen)),
             Cell::text(brief(chosen.cost_per_hour)),
-            Cell::text(brief(chosen.cost_per_million)),
-            Cell::text(percent(chosen.headroom)),
+            Cell::text(by_servers(chosen, chosen.cost_per_million, lang)),
+            Cell::known((chosen.most_joules_per_token).map(|it| by_servers(chosen, it, lang))),
+            Cell::text(headroom(chosen, lang)),
             Cell::text(brief_load(prediction.work.load)),
             Cell::text(format!("{} / {wholly}", replicas.least)),
         ];
@@ -159,6 +183,27 @@ fn table(choice: &Choice, wish: &Wish<'_>, lang: Lang) -> Table {
         columns,
         rows: rows.collect(),
         footnotes: vec![Text::ChoiceNote.with(lang, &values)],
+    }
+}
+
+/// A cost, and what it is with as many servers as either end of the interval needs.
+fn by_servers(chosen: &Deployment, value: f64, lang: Lang) -> String {
+    let (least, most) = chosen.by_servers(value);
+    let least = brief(least);
+    let most = most.map_or_else(|| Text::NoNumber.text(lang).to_owned(), brief);
+    match brief(value) {
+        value if value == least && value == most => value,
+        value => format!("{value} ({least} – {most})"),
+    }
+}
+
+fn headroom(chosen: &Deployment, lang: Lang) -> String {
+    let least = chosen.least_headroom();
+    let least = least.map_or_else(|| Text::NoNumber.text(lang).to_owned(), percent);
+    let own = percent(chosen.headroom());
+    match chosen.most_headroom() {
+        Carries::AtMost(most) => format!("{own} ({least} – {})", percent(most)),
+        Carries::AtLeast(most) => format!("{own} ({least} – > {})", percent(most)),
     }
 }
 

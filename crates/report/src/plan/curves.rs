@@ -86,9 +86,16 @@ fn groups(answers: &Answers) -> Vec<Group<'_>> {
     let several = devices
         .clone()
         .any(|device| Some(device) != devices.clone().next());
-    let name = |setting: &Setting| match (several, flags(setting)) {
-        (true, flags) => format!("{} {flags}", setting.device).trim().to_owned(),
-        (false, flags) => flags,
+    let engines = || answers.settings.iter().map(|(setting, _)| setting.engine);
+    let several_engines = engines().any(|engine| Some(engine) != engines().next());
+    let name = |setting: &Setting| {
+        let device = several.then_some(setting.device.as_str());
+        let engine = several_engines.then(|| setting.engine.word());
+        let known = device.into_iter().chain(engine).map(str::to_owned);
+        let all = known
+            .chain([flags(setting)])
+            .filter(|part| !part.is_empty());
+        all.collect::<Vec<_>>().join(" ")
     };
     let mut groups: Vec<Group<'_>> = Vec::new();
     for answer in &answers.settings {

@@ -26,6 +26,7 @@ pub(super) fn flags(setting: &Setting) -> String {
 pub fn setting_text(setting: &Setting, load: Load, lang: Lang) -> String {
     let parts = [
         setting.device.clone(),
+        setting.engine.word().to_owned(),
         flags(setting),
         load_text(load, lang),
     ];

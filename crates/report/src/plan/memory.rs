@@ -188,6 +188,8 @@ fn footnotes(answers: &[Answer], lang: Lang) -> Vec<String> {
             let names = answer.not_counted.join(", ");
             notes.push(Text::FlagsNotCounted.with(lang, &[("names", names)]));
         }
+        let warns = |warning: &String| Text::EngineWarns.with(lang, &[("text", warning.clone())]);
+        notes.extend(answer.warnings.iter().map(warns));
         if answer.request_tokens > answer.max_model_len {
             let values = [
                 ("tokens", number::grouped(answer.request_tokens as f64, 0)),

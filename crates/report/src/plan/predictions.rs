@@ -106,9 +106,14 @@ fn noted(
         .iter()
         .map(|(s, _)| s.device.as_str())
         .collect();
+    let all = answers.settings.iter();
+    let engines: BTreeSet<&str> = all.map(|(s, _)| s.engine.word()).collect();
     let mut columns = Vec::new();
     if devices.len() > 1 {
         columns.push(Column::left(Text::Device.text(lang)));
+    }
+    if engines.len() > 1 {
+        columns.push(Column::left(Text::Engine.text(lang)));
     }
     let varied = answers.settings.iter().any(|(s, _)| !s.varied.is_empty());
     if varied {
@@ -132,6 +137,9 @@ fn noted(
         let mut cells = Vec::new();
         if devices.len() > 1 {
             cells.push(Cell::text(&setting.device));
+        }
+        if engines.len() > 1 {
+            cells.push(Cell::text(setting.engine.word()));
         }
         if varied {
             cells.push(Cell::text(flags(setting)));

@@ -1,10 +1,11 @@
 //! How well predictions agree with published measurements: what was not predicted first, then the
 //! errors.
 
-use inferometer_message::PlanText as Text;
+use inferometer_message::{FigureText, PlanText as Text};
 use inferometer_page::doc::{Block, Cell, Column, Section, Table};
+use inferometer_page::figure::{Axis, Colour, Figure, Panel, Sample, Scale, Series, Shape};
 use inferometer_plan::validate::{
-    ErrorGroup, Grouping, NotPredicted, Quantity, Validation, group_errors,
+    Compared, ErrorGroup, Grouping, NotPredicted, Quantity, Validation, group_errors,
 };
 use inferometer_text::Lang;
 use std::collections::BTreeMap;
@@ -43,6 +44,91 @@ pub fn sections(validation: &Validation, lang: Lang) -> Vec<Section> {
     sections
 }
 
+/// Predicted against measured latencies, a chart for each quantity, and the errors of each engine,
+/// model and card.
+pub fn figures(validation: &Validation, lang: Lang) -> Vec<Figure> {
+    let compared = &validation.compared;
+    if compared.is_empty() {
+        return Vec::new();
+    }
+    let quantities = [
+        (Quantity::E2e, Text::E2e),
+        (Quantity::Tpot, Text::Tpot),
+        (Quantity::Ttft, Text::Ttft),
+    ];
+    let scatter = quantities.map(|(quantity, name)| scatter(compared, quantity, name, lang));
+    let bars = quantities.map(|(quantity, name)| medians(compared, quantity, name, lang));
+    vec![
+        Figure::new(
+            "validation-scatter",
+            Text::PredictedMeasured.text(lang),
+            scatter.to_vec(),
+            vec![Text::DiagonalNote.text(lang).to_owned()],
+        ),
+        Figure::new(
+            "validation-errors",
+            Text::ErrorsByKind.text(lang),
+            bars.to_vec(),
+            vec![Text::MedianNote.text(lang).to_owned()],
+        ),
+    ]
+}
+
+/// A point for each row, in the colour of its engine, and the line on which predictions are right.
+fn scatter(compared: &[Compared], quantity: Quantity, name: Text, lang: Lang) -> Panel {
+    let mut engines: Vec<String> = compared.iter().map(|it| it.row.engine_name()).collect();
+    engines.sort_unstable();
+    engines.dedup();
+    let point = |it: &Compared| {
+        let measured = it.measured.get(quantity)?;
+        Some(Sample::new(measured, it.predicted.get(quantity)))
+    };
+    let measured = compared.iter().filter_map(point).map(|point| point.x);
+    let ends = measured.fold(None, |ends: Option<[f64; 2]>, it| {
+        Some(ends.map_or([it; 2], |[low, high]| [low.min(it), high.max(it)]))
+    });
+    let line = ends
+        .into_iter()
+        .flatten()
+        .map(|it| Sample::new(it, Some(it)));
+    let right = Series::new(String::new(), Colour::Quiet, Shape::Line(line.collect()));
+    let series = engines.iter().enumerate().map(|(nth, engine)| {
+        let own = compared.iter().filter(|it| it.row.engine_name() == *engine);
+        let points = own.filter_map(point).collect();
+        Series::new(engine.clone(), Colour::Nth(nth), Shape::Scatter(points))
+    });
+    Panel {
+        title: name.text(lang).to_owned(),
+        x: Axis::new(Text::Measured.text(lang), "ms", Scale::Log),
+        y: Axis::new(Text::PredictedValue.text(lang), "ms", Scale::Log),
+        series: series.chain([right]).collect(),
+        when_empty: FigureText::NoData.text(lang).to_owned(),
+        ..Panel::default()
+    }
+}
+
+fn medians(compared: &[Compared], quantity: Quantity, name: Text, lang: Lang) -> Panel {
+    let groups = group_errors(compared, Grouping::Kind);
+    let groups = groups.iter().filter(|group| group.quantity == quantity);
+    let (names, medians): (Vec<String>, Vec<f64>) = groups
+        .map(|group| (group.name.clone(), group.median * 100.0))
+        .unzip();
+    let bars = (0u32..).zip(medians);
+    let bars = bars.map(|(place, median)| Sample::new(place.into(), Some(median)));
+    Panel {
+        title: name.text(lang).to_owned(),
+        x: Axis::of_names(String::new(), names),
+        y: Axis::new(Text::MedianError.text(lang), "%", Scale::FromZero),
+        series: vec![Series::new(
+            String::new(),
+            Colour::Nth(0),
+            Shape::Bars(bars.collect()),
+        )],
+        when_empty: FigureText::NoData.text(lang).to_owned(),
+        ..Panel::default()
+    }
+}
+
 /// Reasons, the most frequent first.
 fn not_predicted(validation: &Validation, lang: Lang) -> Table {
     let mut reasons: BTreeMap<&NotPredicted, (usize, &str)> = BTreeMap::new();
@@ -77,6 +163,12 @@ pub fn reason_text(reason: &NotPredicted, lang: Lang) -> String {
         NotPredicted::Card(name) => named(Text::RowCard, name),
         NotPredicted::NoConcurrency => Text::RowConcurrency.text(lang).to_owned(),
         NotPredicted::Refused(reason) => Text::Refused.with(lang, &[("reason", reason.clone())]),
+        NotPredicted::NoEngine => Text::RowNoEngine.text(lang).to_owned(),
+        NotPredicted::NoModel => Text::RowNoModel.text(lang).to_owned(),
+        NotPredicted::NoCard => Text::RowNoCard.text(lang).to_owned(),
+        NotPredicted::NoLengths => Text::RowNoLengths.text(lang).to_owned(),
+        NotPredicted::NoLatency => Text::RowNoLatency.text(lang).to_owned(),
+        NotPredicted::Invalid(codes) => Text::RowInvalid.with(lang, &[("codes", codes.clone())]),
         NotPredicted::NothingServed => Text::RowNothingServed.text(lang).to_owned(),
     }
 }
@@ -92,16 +184,17 @@ fn errors(groups: &[ErrorGroup], lang: Lang) -> Table {
             format!("{median:.1} / {mean:.1} / {signed:+.1}")
         }))
     };
-    let lines = groups
-        .iter()
-        .filter(|group| group.quantity == Quantity::E2e);
-    let rows = lines.map(|line| {
+    let mut names: Vec<&str> = groups.iter().map(|group| group.name.as_str()).collect();
+    names.dedup();
+    let rows = names.into_iter().map(|name| {
+        let counts = groups.iter().filter(|group| group.name == name);
+        let count = counts.map(|group| group.rows).max().unwrap_or_default();
         vec![
-            Cell::text(&line.name),
-            Cell::text(line.rows.to_string()),
-            of(&line.name, Quantity::E2e),
-            of(&line.name, Quantity::Tpot),
-            of(&line.name, Quantity::Ttft),
+            Cell::text(name),
+            Cell::text(count.to_string()),
+            of(name, Quantity::E2e),
+            of(name, Quantity::Tpot),
+            of(name, Quantity::Ttft),
         ]
     });
     let heading = |quantity: Text| Column::right(&format!("{}, %", quantity.text(lang)));

@@ -9,6 +9,8 @@ use super::{Policy, ResolvedFlags, Speculative, no_model, served_names};
 
 /// Running requests when none are named: between 2048 and 4096 by memory; the lower end.
 const RUNNING_REQUESTS: u64 = 2048;
+/// Sizes of groups that a refusal names, at most.
+const MOST_CARDS: u32 = 64;
 
 pub(super) fn resolve(
     command: &LaunchCommand,
@@ -45,6 +47,7 @@ pub(super) fn resolve(
     let tensor = given.size("tp-size");
     let pipeline = given.size("pp-size");
     refuse_heads(&given, voice, limits, tensor)?;
+    refuse_groups(&given, voice, tensor)?;
     let given_chunk = given.int("chunked-prefill-size");
     refuse_pages(&given, voice, given_chunk)?;
     let defaults = sglang_defaults(device, tensor.into(), pipeline.into(), given_chunk);
@@ -132,6 +135,34 @@ fn refuse_heads(
         limits.undivided_heads(tensor)
     );
     Err(voice.plain(Rule::HeadsNotDivisible, "tp-size", message))
+}
+
+/// Attention in groups is a bare assertion of its arguments. Experts whole on cards: where weights
+/// are quantised in blocks its workers say so, else some cards are in no group, and they fail.
+fn refuse_groups(given: &Given, voice: Voice, tensor: u32) -> Result<(), Refusal> {
+    let groups = given.size("dp-size");
+    if given.is_on("enable-dp-attention") && !tensor.is_multiple_of(groups) {
+        let message = format!(
+            "--enable-dp-attention: --dp-size {groups} does not divide --tp-size {tensor}; choose {}",
+            divisors(tensor)
+        );
+        return Err(voice.plain(Rule::GroupsNotDivisible, "dp-size", message));
+    }
+    let experts = given.size("ep-size");
+    if !tensor.is_multiple_of(experts) {
+        let message = format!(
+            "tp_size {tensor} must be divisible by ep_size {experts}; choose {}",
+            divisors(tensor)
+        );
+        return Err(voice.plain(Rule::GroupsNotDivisible, "ep-size", message));
+    }
+    Ok(())
+}
+
+fn divisors(cards: u32) -> String {
+    let all = (1..=cards.min(MOST_CARDS)).filter(|size| cards.is_multiple_of(*size));
+    let all: Vec<String> = all.map(|size| size.to_string()).collect();
+    all.join(", ")
 }
 
 fn refuse_pages(given: &Given, voice: Voice, chunk: Option<i64>) -> Result<(), Refusal> {

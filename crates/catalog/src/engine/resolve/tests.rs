@@ -32,6 +32,7 @@ fn recorded_host() -> (DeviceClass, ModelLimits) {
         heads: 4,
         kv_heads: None,
         multimodal: false,
+        dense: true,
     };
     (cpu, tiny)
 }

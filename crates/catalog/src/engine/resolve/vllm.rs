@@ -78,6 +78,19 @@ pub(super) fn resolve(
         ));
     }
 
+    let whole_experts = given.is_on("enable-expert-parallel");
+    // Source of 0.8 and later.
+    if whole_experts && limits.dense && version >= Version::new(0, 8, 0) {
+        return Err(voice.value_error(
+            Rule::NoExperts,
+            "enable-expert-parallel",
+            "VllmConfig",
+            "Number of experts in the model must be greater than 0 when expert parallelism is \
+             enabled."
+                .to_owned(),
+        ));
+    }
+
     refuse_block_size(&given, voice, device)?;
     refuse_fp8_cache(&given, voice, device)?;
 
@@ -89,6 +102,7 @@ pub(super) fn resolve(
             seqs.saturating_mul(max_model_len)
         ));
     }
+    warnings.extend(set_aside_by_eager(&given));
     let eager = given.is_on("enforce-eager")
         || given.text("optimization-level").as_deref() == Some("0")
         || device.kind == DeviceKind::Cpu;
@@ -122,7 +136,7 @@ pub(super) fn resolve(
         tensor_parallel: tensor,
         pipeline_parallel: pipeline,
         data_parallel: data,
-        expert_parallel: given.is_on("enable-expert-parallel"),
+        expert_parallel: whole_experts,
         chunked_prefill: chunked,
         prefix_caching: given
             .switch("enable-prefix-caching")
@@ -323,6 +337,25 @@ fn refuse_fp8_cache(given: &Given, voice: Voice, device: &DeviceClass) -> Result
         device.name
     );
     Err(voice.plain(Rule::Fp8CacheWithoutKernels, "kv-cache-dtype", message))
+}
+
+/// Graphs that are asked for beside `--enforce-eager`, which it sets aside without a refusal (source
+/// of 0.32).
+fn set_aside_by_eager(given: &Given) -> Option<String> {
+    let mode = match given.values.get("compilation-config") {
+        Some(Value::Json(config)) => config.get("cudagraph_mode").and_then(|mode| mode.as_str()),
+        _ => None,
+    };
+    let mode = mode.filter(|mode| !mode.eq_ignore_ascii_case("none"));
+    let mode = mode.map(|mode| format!("cudagraph_mode {mode}"));
+    let sizes = ["cudagraph-capture-sizes", "max-cudagraph-capture-size"];
+    let sizes = sizes.iter().find(|name| given.values.contains_key(**name));
+    let asked = mode.or_else(|| sizes.map(|name| format!("--{name}")))?;
+    given.is_on("enforce-eager").then(|| {
+        format!(
+            "--enforce-eager disables CUDA graphs, and {asked} is without effect; leave one out"
+        )
+    })
 }
 
 /// Graphs are captured up to twice the sequences, at most 512 (source of 0.32); by batch size

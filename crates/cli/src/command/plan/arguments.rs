@@ -47,13 +47,13 @@ pub enum PlanQuestion {
     Predict(Box<PredictArguments>),
     /// The cheapest deployments for a traffic within objectives
     #[command(
-        override_usage = "inferometer plan choose --device <DEVICE[:COUNT]@PRICE> --traffic <RATE>\n       --input-tokens <SPEC> --output-tokens <SPEC> --slo <METRIC[.pNN]=TIME>\n       [OPTIONS]",
+        override_usage = "inferometer plan choose --device <DEVICE[:COUNT]@PRICE> --traffic <RATE>\n       --input-tokens <SPEC> --output-tokens <SPEC> --slo <METRIC[.pNN]=TIME>\n       [OPTIONS]\n       inferometer plan choose --device <DEVICE[:COUNT]@PRICE> --data <TRACE>\n       --slo <METRIC[.pNN]=TIME> [OPTIONS]",
         after_help = "Example: inferometer plan choose --model qwen3-32b --device h20:8@1.2 --device h100@2.5 \\\n         --input-tokens 2000 --output-tokens 300 --slo ttft.p99=2s --slo tpot.p99=50ms --traffic 4"
     )]
     Choose(Box<ChooseArguments>),
-    /// Predict every row of a table of published measurements and report the errors
+    /// Predict every row of a table of measurements and report the errors
     #[command(
-        after_help = "Example: inferometer plan validate silicon_sample.csv --sample 200\n         The table is systems/silicon_sample.csv of the wheel aiconfigurator-core on PyPI."
+        after_help = "Example: inferometer plan validate silicon_sample.csv --sample 200\n         inferometer plan validate runs/ notes.md --model qwen3-32b --device h20 --engine vllm\n         The table is systems/silicon_sample.csv of the wheel aiconfigurator-core on PyPI."
     )]
     Validate(Box<ValidateArguments>),
 }
@@ -111,27 +111,33 @@ pub struct ChooseArguments {
     /// Flag of the engine that every deployment has
     #[arg(long, value_name = "NAME=VALUE", value_parser = flag)]
     pub flag: Vec<(String, Option<String>)>,
+    /// Lengths from a trace (mooncake, burstgpt, azure)
+    #[arg(long, value_name = "TRACE", conflicts_with_all = ["input_tokens", "output_tokens"])]
+    pub data: Option<String>,
     /// Prompt tokens
-    #[arg(long, value_name = "SPEC", required = true)]
-    pub input_tokens: Distribution,
+    #[arg(long, value_name = "SPEC", required_unless_present = "data")]
+    pub input_tokens: Option<Distribution>,
     /// Output tokens
-    #[arg(long, value_name = "SPEC", required = true)]
-    pub output_tokens: Distribution,
+    #[arg(long, value_name = "SPEC", required_unless_present = "data")]
+    pub output_tokens: Option<Distribution>,
     /// Objective; may be given several times
     #[arg(long, value_name = "METRIC[.pNN]=TIME", required = true)]
     pub slo: Vec<Slo>,
     /// Share of requests that must meet the objectives of a request [1]
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub attainment: Option<f64>,
-    /// Requests a second to carry
-    #[arg(long, value_name = "RATE", value_parser = positive)]
-    pub traffic: f64,
+    /// Requests a second to carry [a trace's mean rate]
+    #[arg(long, value_name = "RATE", value_parser = positive, required_unless_present = "data")]
+    pub traffic: Option<f64>,
     /// What replicas are counted by: the estimate, or the slow end of its interval
     #[arg(long, value_name = "estimate|interval", default_value = "estimate", value_parser = size_by)]
     pub size_by: SizeBy,
     /// Deployments to show
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub top: usize,
+    /// Simulate until nothing that is not listed may be as cheap, however long it takes
+    #[arg(long)]
+    pub complete: bool,
     #[command(flatten)]
     pub view: SheetArguments,
 }
@@ -183,18 +189,43 @@ pub struct GoalArguments {
 
 #[derive(Args)]
 pub struct ValidateArguments {
-    /// Tables with the columns of aiconfigurator's silicon_sample.csv
-    #[arg(value_name = "FILE.csv", required = true)]
-    pub table: Vec<PathBuf>,
+    /// Tables (aiconfigurator's silicon_sample.csv, or a column for each setting and figure), runs,
+    /// sweeps, folders of runs, or files that `import` reads
+    #[arg(value_name = "SOURCE", required = true)]
+    pub source: Vec<PathBuf>,
     /// Predict only N rows, those with the lowest hashes of what was measured
-    #[arg(long, value_name = "N")]
-    pub sample: Option<usize>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub sample: Option<u32>,
     /// Predict only rows by which no coefficient was chosen
     #[arg(long)]
     pub held_out: bool,
     /// Coefficients of step times in place of the shipped ones
     #[arg(long, value_name = "FILE.toml")]
     pub timing: Option<PathBuf>,
+    /// Model, for sources that do not say
+    #[arg(long, value_name = "PRESET|PATH|URL")]
+    pub model: Option<String>,
+    /// Look models up through this HTTP proxy [none; the environment's proxies are not used]
+    #[arg(long, value_name = "URL")]
+    pub proxy: Option<String>,
+    /// Card, for sources that do not say: a preset, or numbers as in memory=80GiB,bandwidth=2039,half=312
+    #[arg(long, value_name = "PRESET|NUMBERS")]
+    pub device: Option<String>,
+    /// Engine, for sources that do not say: vllm, sglang, trtllm or mindie
+    #[arg(long, value_name = "ENGINE", value_parser = engine)]
+    pub engine: Option<EngineKind>,
+    /// Version of the engine, for sources that do not say [the newest known]
+    #[arg(long, value_name = "VERSION", value_parser = version)]
+    pub as_version: Option<Version>,
+    /// Flag of the engine, for sources that do not say how it was started
+    #[arg(long, value_name = "NAME=VALUE", value_parser = flag)]
+    pub flag: Vec<(String, Option<String>)>,
+    /// Prompt tokens, for sources that do not say
+    #[arg(long, value_name = "SPEC")]
+    pub input_tokens: Option<Distribution>,
+    /// Output tokens, for sources that do not say
+    #[arg(long, value_name = "SPEC")]
+    pub output_tokens: Option<Distribution>,
     #[command(flatten)]
     pub view: SheetArguments,
 }

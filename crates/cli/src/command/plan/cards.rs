@@ -70,6 +70,21 @@ impl AskedCards {
     }
 }
 
+/// Refuses a card that is offered more than once, under whichever of its names.
+pub(super) fn each_once(asked: &[AskedCards]) -> anyhow::Result<()> {
+    for (place, cards) in asked.iter().enumerate() {
+        let mut before = asked[..place].iter();
+        if let Some(other) = before.find(|other| other.card == cards.card) {
+            bail!(
+                "--device {}: it is offered twice (as {}, too); offer it once, with one number and one price",
+                cards.name,
+                other.name
+            );
+        }
+    }
+    Ok(())
+}
+
 /// The prices of those that have one. A card has one price.
 pub(super) fn prices(asked: &[AskedCards]) -> anyhow::Result<BTreeMap<String, f64>> {
     let mut prices = BTreeMap::new();

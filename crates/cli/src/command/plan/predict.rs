@@ -7,6 +7,7 @@ use super::cards::{self, AskedCards};
 use super::what_if::{Axis, axis, known_flags, loads, unknown_flag};
 use crate::exit::Exit;
 use crate::session::session;
+use crate::stderr::say;
 use anyhow::{Context, bail};
 use inferometer_catalog::engine::flag::name_for;
 use inferometer_catalog::engine::{EngineKind, LaunchCommand, Version};
@@ -63,7 +64,11 @@ pub fn run(arguments: &PredictArguments) -> anyhow::Result<Exit> {
                 version: asked.version,
                 split,
             };
-            stand_ins.push(stand_in(&subject, name, &flags, lengths));
+            let stand_in = stand_in(&subject, name, &flags, lengths);
+            for warning in subject.warnings(&flags, &stand_in.0.timing) {
+                say(format_args!("{name} {}: {warning}", asked.engine));
+            }
+            stand_ins.push(stand_in);
         }
     }
     if let Some(file) = &arguments.save_calibration {

@@ -61,8 +61,13 @@ impl Trace {
 
     /// The load that it was itself, as arrivals at its mean rate.
     pub fn load(&self) -> Option<Load> {
+        self.rate().map(Load::Open)
+    }
+
+    /// Its mean rate, requests/s; absent where it has no times.
+    pub fn rate(&self) -> Option<f64> {
         let seconds = self.lasts.as_secs_f64();
-        (seconds > 0.0).then(|| Load::Open(self.sizes.len() as f64 / seconds))
+        (seconds > 0.0).then(|| self.sizes.len() as f64 / seconds)
     }
 
     /// The mean lengths of prompts and answers.

@@ -13,6 +13,7 @@ use inferometer_core::point::Point;
 use inferometer_core::summary::{Distribution, ObjectiveResult, Summary};
 use inferometer_import::{ImportedResult, Stored};
 use inferometer_plan::calibrate::Extrapolation;
+use inferometer_plan::choose::Process;
 use inferometer_plan::memory::{MindieSizes, Part};
 use inferometer_plan::observation::Start;
 use inferometer_plan::validate::{ErrorGroup, Half, Latencies};
@@ -216,6 +217,8 @@ pub struct MemoryAnswer {
     varied: BTreeMap<String, Option<String>>,
     /// Given flags that change memory in ways that are not counted.
     flags_not_counted: Vec<String>,
+    /// What the engine warns of when it starts.
+    warnings: Vec<String>,
     /// What the engine does with a KV cache in FP8, where the card does not compute in it:
     /// `converted` to 16 bits in every step, or so `by-flash-infer` alone.
     fp8_cache: Option<String>,
@@ -275,8 +278,9 @@ pub struct PredictedRow {
     split: bool,
     device: String,
     model: String,
-    /// Whether coefficients were chosen by rows of this half.
-    half: Half,
+    /// Whether coefficients were chosen by rows of this half; absent of measurements that are not of
+    /// the published table.
+    half: Option<Half>,
     measured: Latencies,
     predicted: Latencies,
 }
@@ -352,12 +356,23 @@ pub struct Choice {
 pub struct ChosenDeployment {
     #[serde(flatten)]
     setting: PredictedSetting,
-    engine: String,
     /// Cards of all replicas.
     all_cards: u64,
     cost_per_hour: f64,
+    /// With as many replicas as the fast and as the slow end of the interval need; no upper end
+    /// where no number is enough.
+    cost_per_million_interval: (f64, Option<f64>),
+    /// Joules of all cards for an output token at the traffic, if each drew its board's greatest
+    /// power all the time; absent where that power is not published.
+    most_joules_per_output_token: Option<f64>,
+    /// With as many replicas as either end of the interval needs.
+    most_joules_interval: Option<(f64, Option<f64>)>,
     /// What all replicas carry beyond the traffic, as a share.
     headroom: f64,
+    /// At the slow end of the interval, absent where nothing is carried, and at the fast end, absent
+    /// where it is more than was tried.
+    headroom_interval: [Option<f64>; 2],
+    rate_per_replica: CarriedRate,
     /// Whether the whole interval meets the objectives.
     certain: bool,
     basis: Basis,
@@ -366,11 +381,26 @@ pub struct ChosenDeployment {
     command: String,
     /// What starts a worker that computes prompts, where those are others.
     prefill_command: Option<String>,
+    /// All that one replica is made of, in the order in which it is started; workers of two kinds
+    /// with their ports and cards, and their router.
+    processes: Vec<Process>,
+    /// Where clients find the replica.
+    port: u16,
     /// How many workers compute prompts, and how many answer, where those are others.
     workers: Option<[u32; 2]>,
     /// What measures it.
     verify: String,
     curve: Vec<CurvePoint>,
+}
+
+/// Requests/s that a replica carries within the objectives, at most.
+#[derive(JsonSchema)]
+pub struct CarriedRate {
+    estimate: f64,
+    /// At the slow end of the interval; absent where none is carried.
+    slow: Option<f64>,
+    /// Absent where it is more than was tried.
+    fast: Option<f64>,
 }
 
 /// A load of the Pareto chart.
@@ -392,6 +422,7 @@ pub enum WhatIfSetting {
 #[derive(JsonSchema)]
 pub struct RefusedSetting {
     device: String,
+    engine: String,
     flags: BTreeMap<String, Value>,
     point: Point,
     predicted: (),
@@ -401,6 +432,7 @@ pub struct RefusedSetting {
 #[derive(JsonSchema)]
 pub struct PredictedSetting {
     device: String,
+    engine: String,
     flags: BTreeMap<String, Value>,
     point: Point,
     predicted: Predicted,
