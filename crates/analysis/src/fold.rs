@@ -20,6 +20,7 @@ pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 mod totals;
+mod treatment;
 mod window;
 mod wire;
 

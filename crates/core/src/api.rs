@@ -17,7 +17,8 @@ pub enum Api {
     Responses,
     /// `/v1/messages`, Anthropic's.
     Messages,
-    /// An engine's own: TGI's, llama.cpp's, Ollama's, Triton's or SGLang's, whichever is found.
+    /// An engine's own: TGI's, MindIE's, llama.cpp's, Ollama's, Triton's or SGLang's, whichever is
+    /// found.
     Generate,
     /// Any other JSON service, by a body and paths into its answers.
     Raw,
@@ -45,7 +46,7 @@ pub enum Answers {
 }
 
 /// Ends of paths, and the API that each names; an end of another comes after it.
-const PATHS: [(&str, Api); 16] = [
+const PATHS: [(&str, Api); 17] = [
     ("/chat/completions", Api::Chat),
     ("/completions", Api::Completions),
     ("/responses", Api::Responses),
@@ -53,6 +54,7 @@ const PATHS: [(&str, Api); 16] = [
     ("/generate_stream", Api::Generate),
     ("/api/generate", Api::Generate),
     ("/generate", Api::Generate),
+    ("/infer", Api::Generate),
     ("/completion", Api::Generate),
     ("/api/chat", Api::Generate),
     ("/audio/transcriptions", Api::Transcriptions),
@@ -124,6 +126,7 @@ mod tests {
             ),
             ("http://h/rerank", Some(Api::Rerank)),
             ("http://h/api/generate", Some(Api::Generate)),
+            ("http://h:1025/infer", Some(Api::Generate)),
             ("http://h/v2/models/m/generate_stream", Some(Api::Generate)),
             ("http://h:1/v1", None),
             ("http://h:1", None),

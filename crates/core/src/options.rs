@@ -162,7 +162,7 @@ pub struct ConnectionOptions {
     /// Limit for a whole request [10m]
     #[arg(long, value_name = "TIME")]
     pub request_timeout: Option<Span>,
-    /// End the run when the server could not be reached for so long [60s]
+    /// End the run when the server could not be reached, or answered nothing, for so long [60s]
     #[arg(long, value_name = "TIME")]
     pub give_up_after: Option<Span>,
     /// Where the server's own view is read while it is measured: its /metrics, another address,

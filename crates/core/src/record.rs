@@ -107,6 +107,9 @@ sparse! {
         pub tool_calls: Option<u32>,
         /// Those of them that name a tool of the request with arguments that it takes.
         pub valid_tool_calls: Option<u32>,
+        /// How often the engine took the memory of this request for others and computed it again,
+        /// where it says so: SGLang's own endpoint does, and the engine in virtual time.
+        pub preemptions: Option<u32>,
         /// What the server said of each output token; few servers do, MindIE with
         /// `MINDIE_LLM_BENCHMARK_ENABLE=1` among them.
         pub per_token: Option<Box<PerToken>>,

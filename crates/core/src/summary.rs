@@ -152,6 +152,15 @@ pub struct ModelResult {
     pub failed: u64,
     /// Output tokens of its complete answers.
     pub output_tokens: Option<u64>,
+    /// Mean prompt tokens, as the server counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_tokens_mean: Option<f64>,
+    /// Of these, the ones that it had in its cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached_tokens_mean: Option<f64>,
+    /// Complete answers whose request the engine preempted, where it says so of each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preempted: Option<u64>,
     pub ttft_p50_ms: Option<f64>,
     pub ttft_p99_ms: Option<f64>,
     pub tpot_p50_ms: Option<f64>,

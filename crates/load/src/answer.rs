@@ -447,6 +447,7 @@ fn take_facts(message: Message, record: &mut Record) {
     }
     record.audio_ms = (record.audio_ms).or(message.audio_s.map(|s| (s * 1e3).round() as u32));
     record.media_tokens = message.media_tokens.or(record.media_tokens);
+    record.preemptions = message.preemptions.or(record.preemptions);
     if message.per_token.is_some() {
         record.per_token = message.per_token;
     }

@@ -44,6 +44,7 @@ pub fn forms(api: Api) -> &'static [&'static dyn Dialect] {
             &Native::OllamaChat,
             &Native::Triton,
             &Native::Sglang,
+            &Native::Mindie,
         ],
         Api::Transcriptions => &[&transcriptions::Transcriptions],
         // Its form is the user's.

@@ -66,6 +66,15 @@ impl Control {
         self.state() == Stop::Drain && self.cause() == EndCause::Signal
     }
 
+    /// Waits until the user wished for the second time that it ends.
+    pub async fn user_leaves(&self) {
+        let mut stop = self.stop.subscribe();
+        let leaves = |stop: &Stop| *stop == Stop::Leave && self.cause() == EndCause::Signal;
+        if stop.wait_for(leaves).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+
     pub(crate) fn end(&self, stop: Stop, cause: EndCause) {
         self.lock_cause().get_or_insert(cause);
         self.stop.send_if_modified(|state| {

@@ -14,7 +14,7 @@ pub use crate::plan::{LoadPlan, Rhythm, Schedule, Share};
 use crate::precision::{Precision, Primary};
 use crate::recorder::RecorderSender;
 use crate::setup::Setup;
-use crate::stop_rules::{AbsenceDetector, StandstillDetector, StopRules};
+use crate::stop_rules::{AbsenceDetector, SilenceDetector, StandstillDetector, StopRules};
 use crate::supply::{make, share};
 pub use crate::team::{Follow, Lead, RankReport, Team};
 use crate::wakeup::{WakeupProbe, Wakeups};
@@ -210,6 +210,7 @@ impl<T: Transport + Send + Sync> Instrument<T> {
         let mut done: Vec<Done> = Vec::new();
         let mut still = StandstillDetector::new();
         let mut away = AbsenceDetector::new();
+        let mut silent = SilenceDetector::new();
         let mut leave_by = None;
         let mut dead = 0;
         let mut is_told_to_wait = false;
@@ -341,7 +342,9 @@ impl<T: Transport + Send + Sync> Instrument<T> {
             if dead > 0 {
                 self.control.end(Stop::Leave, EndCause::Watchdog);
             }
-            if decides && away.longer_than(rules.give_up_after, &all) {
+            let is_gone = away.longer_than(rules.give_up_after, &all)
+                || silent.longer_than(rules.longest_silence, &all);
+            if decides && is_gone {
                 self.control.end(Stop::Leave, EndCause::ServerAway);
             }
             if decides && still.longer_than(rules.standstill, &all) {

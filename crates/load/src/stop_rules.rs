@@ -21,6 +21,8 @@ pub struct StopRules {
     pub standstill: Option<Duration>,
     /// Longest time in which the server cannot be reached.
     pub give_up_after: Option<Duration>,
+    /// Longest time in which it says nothing while requests reach their limit of time.
+    pub longest_silence: Option<Duration>,
 }
 
 impl StopRules {
@@ -88,6 +90,38 @@ impl AbsenceDetector {
         }
         // A request that waits long for its first byte has found somebody.
         limit.is_some_and(|limit| self.since.elapsed() > limit && self.last.elapsed() < limit / 2)
+    }
+}
+
+/// Requests in a row that hear nothing until they reach their limit, before the server is said to
+/// be silent: one is a request that is lost.
+const LOST_IN_A_ROW: u64 = 2;
+
+/// Notices that the server takes requests and answers none: each of them would wait for its limit.
+pub(crate) struct SilenceDetector {
+    reads: u64,
+    failed: u64,
+    since: Instant,
+}
+
+impl SilenceDetector {
+    pub(crate) fn new() -> Self {
+        SilenceDetector {
+            reads: 0,
+            failed: 0,
+            since: Instant::now(),
+        }
+    }
+
+    pub(crate) fn longer_than(&mut self, limit: Option<Duration>, now: &Snapshot) -> bool {
+        let failed = now.failed.saturating_sub(self.failed);
+        // Where nobody asks, silence says nothing.
+        if now.reads != self.reads || failed == 0 && now.in_flight() == 0 {
+            self.reads = now.reads;
+            self.failed = now.failed;
+            self.since = Instant::now();
+        }
+        failed >= LOST_IN_A_ROW && limit.is_some_and(|limit| self.since.elapsed() > limit)
     }
 }
 

@@ -53,6 +53,7 @@ texts! {
         Turn => "turn", "轮次";
         InputMean => "input", "输入";
         CachedMean => "cached", "缓存命中";
+        PreemptedOf => "preempted", "被抢占";
         OutputMean => "output", "输出";
         Jobs => "Jobs", "任务";
         JobsOf =>

@@ -362,7 +362,13 @@ fn load_point(
     let health = match report.cause {
         EndCause::Watchdog => Default::default(),
         _ if !watches => Default::default(),
-        _ => runtime.block_on(learned.health(health_timeouts(&scenario.connection))),
+        _ => runtime.block_on(async {
+            tokio::select! {
+                health = learned.health(health_timeouts(&scenario.connection)) => health,
+                // Whoever leaves at once does not wait for a server that says nothing.
+                () = control.user_leaves() => Health::default(),
+            }
+        }),
     };
     let ranks = ranks::endings(&report);
     let (p99, longest) = match report.wakeups {
@@ -432,6 +438,7 @@ fn drive(
             connection.request_timeout.0 + drain.unwrap_or_default() + Duration::from_secs(5),
         ),
         give_up_after: Some(connection.give_up_after.0),
+        longest_silence: Some(connection.read_timeout.0 + connection.give_up_after.0),
     };
     if let Some(plan) = wake_up(scenario) {
         observer.event(Event::Phase {

@@ -48,6 +48,8 @@ pub(crate) struct Delivery {
     pub(crate) finish: Option<Finish>,
     /// Prompt tokens that were in the prefix cache.
     pub(crate) cached_tokens: u32,
+    /// Known with the last tokens.
+    pub(crate) preemptions: u32,
     pub(crate) queued: Nanos,
 }
 
@@ -423,6 +425,7 @@ impl DriverState {
             at,
             finish: chunk.finished.map(|(finish, _)| finish),
             cached_tokens: open.cached_tokens,
+            preemptions: chunk.finished.map_or(0, |(_, preemptions)| preemptions),
             queued: open.started.saturating_sub(open.arrived),
         };
         // A connection that has gone cancels by itself.

@@ -161,7 +161,10 @@ impl NativeOptions {
                 }
                 answer
             }
-            (Form::Sglang, finish) => self.sglang(context, &so_far, progress.generated, finish),
+            (Form::Sglang, finish) => {
+                let usage = event.usage.unwrap_or(Usage::of(progress.generated));
+                self.sglang(context, &so_far, usage, finish)
+            }
             (Form::LlamaCpp, finish) => self.llama_cpp(context, &text, progress.generated, finish),
             (Form::Ollama | Form::OllamaChat, finish) => {
                 let reasons = event.channel == Channel::Reasoning;
@@ -199,7 +202,7 @@ impl NativeOptions {
                 }
                 answer
             }
-            Form::Sglang => self.sglang(context, text, usage.output, Some(finish)),
+            Form::Sglang => self.sglang(context, text, usage, Some(finish)),
             Form::LlamaCpp => self.llama_cpp(context, text, usage.output, Some(finish)),
             Form::Ollama | Form::OllamaChat => {
                 self.ollama(context, (reasoning, text), usage.output, Some(finish))
@@ -248,16 +251,17 @@ impl NativeOptions {
         &self,
         context: &AnswerContext<'_>,
         so_far: &str,
-        generated: u32,
+        usage: Usage<'_>,
         finish: Option<Finish>,
     ) -> Value {
         let finish = finish.map(|finish| match finish {
             Finish::Stop => json!({"type": "stop", "matched": 2}),
-            Finish::Length => json!({"type": "length", "length": generated}),
+            Finish::Length => json!({"type": "length", "length": usage.output}),
         });
         json!({"text": so_far, "meta_info": {
-            "id": context.request_id, "finish_reason": finish, "cached_tokens": 0,
-            "prompt_tokens": context.prompt_tokens, "completion_tokens": generated,
+            "id": context.request_id, "finish_reason": finish, "cached_tokens": usage.cached,
+            "prompt_tokens": context.prompt_tokens, "completion_tokens": usage.output,
+            "num_retractions": usage.preemptions,
         }})
     }
 

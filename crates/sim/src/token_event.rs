@@ -44,6 +44,8 @@ pub(crate) struct Usage<'a> {
     pub(crate) output: u32,
     /// Prompt tokens found in the prefix cache, where there were any.
     pub(crate) cached: u32,
+    /// How often the engine threw the request back.
+    pub(crate) preemptions: u32,
     pub(crate) per_token: Option<&'a PerToken>,
 }
 
@@ -61,6 +63,7 @@ impl Usage<'_> {
         Usage {
             output,
             cached: 0,
+            preemptions: 0,
             per_token: None,
         }
     }

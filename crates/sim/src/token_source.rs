@@ -32,6 +32,7 @@ pub(crate) struct Scheduled {
     due: Nanos,
     finish: Option<Finish>,
     cached_tokens: u32,
+    preemptions: u32,
     per_token: Option<PerToken>,
 }
 
@@ -72,6 +73,7 @@ impl TokenSource {
             due: 0,
             finish: None,
             cached_tokens: 0,
+            preemptions: 0,
             per_token: per_token.then(PerToken::default),
         }))
     }
@@ -95,6 +97,7 @@ impl TokenSource {
             TokenSource::Engine(scheduled) => Usage {
                 output,
                 cached: scheduled.cached_tokens,
+                preemptions: scheduled.preemptions,
                 per_token: scheduled.per_token.as_ref(),
             },
         }
@@ -147,6 +150,7 @@ impl Scheduled {
             self.due = delivery.at;
             self.finish = delivery.finish;
             self.cached_tokens = delivery.cached_tokens;
+            self.preemptions = delivery.preemptions;
             if let Some(per_token) = &mut self.per_token {
                 for _ in 0..delivery.tokens {
                     let first = per_token.batch_size.is_empty();

@@ -31,8 +31,13 @@ pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateErro
             "--endpoint-type {kind}: give the body to --raw-body, with {{prompt}} where the text goes, and --api raw with --raw-text PATH"
         )),
         None => translator.lacks(format!(
-            "--endpoint-type {kind}: choose what is measured with --api (docs/endpoints.md)"
+            "--endpoint-type {kind}: there is no such endpoint here, and this asks for a chat (--api raw with --raw-body and the URL measures any JSON service)"
         )),
+    }
+    if kind == "nim_rankings" {
+        translator.lacks(
+            "--endpoint-type nim_rankings: query and passages are sent as /v1/rerank takes them, not as NIM's /v1/ranking; --api raw with a --raw-body of that form asks it for the rank of one text",
+        );
     }
     let items = api.is_some_and(answers_with_items);
     endpoint(translator, api);

@@ -334,7 +334,11 @@ fn what_peers_ask_beside_the_text_is_ours_or_told() {
         ),
         (
             "aiperf profile -m m --endpoint-type image_generation",
-            "--endpoint-type image_generation",
+            "there is no such endpoint here",
+        ),
+        (
+            "aiperf profile -m m --endpoint-type nim_rankings",
+            "not as NIM's /v1/ranking",
         ),
         (
             "guidellm benchmark --target http://h:1 --request-format audio_translations",

@@ -29,7 +29,7 @@ pub(super) fn translate(translator: &mut Translator, client: Client) -> Result<(
         None => translator.push("api", api),
     }
     if items
-        && ["chat", "clip", "vlm2vec", "infinity"]
+        && ["chat", "clip", "vlm2vec"]
             .iter()
             .any(|form| backend.contains(form))
     {

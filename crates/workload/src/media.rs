@@ -19,6 +19,7 @@ use inferometer_core::sound::Sound;
 use inferometer_core::work::MediaSpec;
 use rand::Rng;
 use sounds::Sounds;
+use std::cell::RefCell;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use video::Videos;
@@ -96,7 +97,13 @@ impl Sketch {
     /// Images and videos as data URLs.
     fn made(&self) -> Medium {
         match *self {
-            Sketch::Image { size, seed } => Medium::Image(data_url("image/png", &png(size, seed))),
+            Sketch::Image { size, seed } => Medium::Image(IMAGE.with_borrow_mut(|image| {
+                image.clear();
+                images::write_png(image, size, seed);
+                let url = data_url("image/png", image);
+                image.shrink_to(MOST_KEPT);
+                url
+            })),
             Sketch::Video { clip, seed } => Medium::Video(data_url("video/mp4", &mp4(&clip, seed))),
             Sketch::Sound { seconds, seed } => {
                 Medium::Sound(Sound::new(wav(seconds, seed)).expect("it is a WAV"))
@@ -105,10 +112,26 @@ impl Sketch {
     }
 }
 
+/// Memory that a thread keeps for the next image.
+const MOST_KEPT: usize = 8 << 20;
+
+thread_local! {
+    // Where an image and its base64 are written. Memory that is new each time costs as much as all
+    // the rest.
+    static IMAGE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    static URL: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
 fn data_url(kind: &str, bytes: &[u8]) -> Arc<str> {
-    let mut url = format!("data:{kind};base64,");
-    STANDARD.encode_string(bytes, &mut url);
-    url.into()
+    URL.with_borrow_mut(|url| {
+        url.clear();
+        url.reserve(kind.len() + 16 + bytes.len().div_ceil(3) * 4);
+        url.extend(["data:", kind, ";base64,"]);
+        STANDARD.encode_string(bytes, url);
+        let made = Arc::from(url.as_str());
+        url.shrink_to(MOST_KEPT);
+        made
+    })
 }
 
 /// One of several, all as often.

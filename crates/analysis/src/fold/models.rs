@@ -1,6 +1,7 @@
 //! The requests of each model, where a run asks for several.
 
 use super::pool::Pool;
+use super::treatment::{Treatment, tells_cached};
 use crate::judge::Place;
 use inferometer_core::record::Record;
 use inferometer_core::summary::ModelResult;
@@ -17,13 +18,18 @@ const COLD_MS: f64 = 50.0;
 const LATER: u64 = 5;
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Models(BTreeMap<String, OneModel>);
+pub(super) struct Models {
+    by_name: BTreeMap<String, OneModel>,
+    /// The server counts what it has in its cache.
+    tells_cached: bool,
+}
 
 #[derive(Clone, Debug, Default)]
 struct OneModel {
     ok: u64,
     failed: u64,
     output_tokens: Option<u64>,
+    treatment: Treatment,
     ttft: Pool,
     tpot: Pool,
     e2e: Pool,
@@ -44,24 +50,28 @@ impl Models {
         let Some(name) = &record.model_asked else {
             return;
         };
-        if !self.0.contains_key(name) {
-            self.0.insert(name.clone(), OneModel::default());
+        self.tells_cached |= tells_cached(record);
+        if !self.by_name.contains_key(name) {
+            self.by_name.insert(name.clone(), OneModel::default());
         }
-        if let Some(model) = self.0.get_mut(name) {
+        if let Some(model) = self.by_name.get_mut(name) {
             model.add(record);
         }
     }
 
     /// Takes what another part of the same run holds.
     pub(super) fn merge(&mut self, other: Self) {
-        for (name, model) in other.0 {
-            self.0.entry(name).or_default().merge(model);
+        self.tells_cached |= other.tells_cached;
+        for (name, model) in other.by_name {
+            self.by_name.entry(name).or_default().merge(model);
         }
     }
 
     pub(super) fn results(self) -> Vec<ModelResult> {
-        let results = self.0.into_iter();
-        results.map(|(name, model)| model.result(name)).collect()
+        let results = self.by_name.into_iter();
+        results
+            .map(|(name, model)| model.result(name, self.tells_cached))
+            .collect()
     }
 }
 
@@ -81,6 +91,7 @@ impl OneModel {
         if let Some(tokens) = record.output_tokens() {
             *self.output_tokens.get_or_insert(0) += u64::from(tokens);
         }
+        self.treatment.add(record);
         self.ttft
             .extend(record.ttft().filter(|_| record.streamed).map(ms));
         self.tpot
@@ -106,6 +117,7 @@ impl OneModel {
         if let Some(tokens) = other.output_tokens {
             *self.output_tokens.get_or_insert(0) += tokens;
         }
+        self.treatment.merge(other.treatment);
         self.ttft.merge(other.ttft);
         self.tpot.merge(other.tpot);
         self.e2e.merge(other.e2e);
@@ -113,7 +125,7 @@ impl OneModel {
         other.first.into_iter().for_each(|first| self.see(first));
     }
 
-    fn result(self, model: String) -> ModelResult {
+    fn result(self, model: String, tells_cached: bool) -> ModelResult {
         let later = self.others.len();
         let [ttft, tpot, e2e, others] =
             [self.ttft, self.tpot, self.e2e, self.others].map(Pool::into_ordered);
@@ -126,6 +138,9 @@ impl OneModel {
             ok: self.ok,
             failed: self.failed,
             output_tokens: self.output_tokens,
+            input_tokens_mean: self.treatment.input_mean(),
+            cached_tokens_mean: self.treatment.cached_mean(tells_cached),
+            preempted: self.treatment.preempted(),
             ttft_p50_ms: ttft.quantile(0.5),
             ttft_p99_ms: ttft.quantile(0.99),
             tpot_p50_ms: tpot.quantile(0.5),
@@ -139,7 +154,7 @@ impl OneModel {
 #[cfg(test)]
 mod tests {
     use crate::fold::testing::{MadeUp, answer, scenario};
-    use inferometer_core::record::Stage;
+    use inferometer_core::record::{Stage, Usage};
 
     #[test]
     fn each_model_has_its_requests_and_the_load_of_an_adapter_is_seen_in_the_warm_up_too() {
@@ -151,6 +166,14 @@ mod tests {
             if index < 4 {
                 record.stage = Stage::Warmup;
             }
+            // Prompts of `a` are twice as long, and half of each is known; `b` is thrown back.
+            let long = index % 2 == 0;
+            record.usage = record.usage.map(|usage| Usage {
+                input: Some(if long { 200 } else { 100 }),
+                cached: long.then_some(100),
+                ..usage
+            });
+            record.preemptions = Some(u32::from(!long) * 3);
             record
         });
         let toml = "[load]\nconcurrency = 1\n[connection]\nmodel = 'a=1,b=1'";
@@ -160,6 +183,10 @@ mod tests {
         assert_eq!((of("a").ok, of("b").ok), (10, 10));
         assert_eq!(of("a").output_tokens, Some(40));
         assert_eq!(of("a").ttft_p50_ms, Some(20.0));
+        let cached = |name| (of(name).input_tokens_mean, of(name).cached_tokens_mean);
+        assert_eq!(cached("a"), (Some(200.0), Some(100.0)));
+        assert_eq!(cached("b"), (Some(100.0), Some(0.0)));
+        assert_eq!((of("a").preempted, of("b").preempted), (Some(0), Some(10)));
         assert_eq!(
             (of("a").cold_ttft_ms, of("b").cold_ttft_ms),
             (None, Some(900.0))

@@ -2,6 +2,7 @@
 
 use super::pool::Pool;
 use super::tally::{Sum, ms};
+use super::treatment::{Treatment, tells_cached};
 use crate::context::RunContext;
 use crate::thinning::{MOST_KEPT, Thinning};
 use inferometer_core::lifetimes::{End, Lifetimes};
@@ -62,8 +63,7 @@ struct Turns {
     failed: u64,
     ttft: Pool,
     e2e: Pool,
-    input: Sum,
-    cached: Sum,
+    treatment: Treatment,
     output: Sum,
 }
 
@@ -104,7 +104,7 @@ impl Sessions {
         else {
             return;
         };
-        self.tells_cached |= record.usage.is_some_and(|usage| usage.cached.is_some());
+        self.tells_cached |= tells_cached(record);
         if record.is_measured() {
             let turn = turn.saturating_add(1);
             self.turns
@@ -325,8 +325,7 @@ impl Turns {
         self.failed += other.failed;
         self.ttft.merge(other.ttft);
         self.e2e.merge(other.e2e);
-        self.input.merge(other.input);
-        self.cached.merge(other.cached);
+        self.treatment.merge(other.treatment);
         self.output.merge(other.output);
     }
 
@@ -340,15 +339,11 @@ impl Turns {
         let streamed = |span| Some(span).filter(|_| record.streamed);
         self.ttft.extend(record.ttft().and_then(streamed).map(ms));
         self.e2e.extend(record.e2e().map(ms));
-        self.input.add(record.input_tokens());
-        self.cached.add(record.usage.and_then(|usage| usage.cached));
+        self.treatment.add(record);
         self.output.add(record.output_tokens());
     }
 
     fn result(self, first: u32, tells_cached: bool) -> TurnResult {
-        // Servers leave the count out where it is 0.
-        let answers = self.input.known as f64;
-        let cached = (tells_cached && answers > 0.0).then(|| self.cached.sum as f64 / answers);
         let [ttft, e2e] = [self.ttft, self.e2e].map(Pool::into_ordered);
         TurnResult {
             first,
@@ -359,9 +354,10 @@ impl Turns {
             ttft_p99_ms: ttft.quantile(0.99),
             e2e_p50_ms: e2e.quantile(0.5),
             e2e_p99_ms: e2e.quantile(0.99),
-            input_tokens_mean: self.input.mean(),
-            cached_tokens_mean: cached,
+            input_tokens_mean: self.treatment.input_mean(),
+            cached_tokens_mean: self.treatment.cached_mean(tells_cached),
             output_tokens_mean: self.output.mean(),
+            preempted: self.treatment.preempted(),
         }
     }
 }

@@ -83,7 +83,8 @@ pub struct CapacityArguments {
         help_heading = "Capacity"
     )]
     pub tolerance: Positive,
-    /// Most requests of the whole search, those of warm-up and hold not counted [100000]
+    /// Most requests of the whole search, or sessions where objectives are of jobs; those of warm-up
+    /// and hold are not counted [100000]
     #[arg(long, value_name = "N", help_heading = "Capacity")]
     pub budget: Option<Count>,
     #[command(flatten)]
@@ -266,7 +267,7 @@ fn fixed_load(load: &LoadOptions, over: Over) -> anyhow::Result<()> {
     ];
     if let Some((name, _)) = given.iter().find(|(_, given)| *given) {
         bail!(
-            "capacity chooses {name} by itself; leave it out (--over {} says what it raises, --budget how long)",
+            "capacity chooses {name} by itself; leave it out (--over {} says what it raises, --budget how many requests it may send)",
             over.word()
         );
     }

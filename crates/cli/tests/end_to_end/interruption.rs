@@ -138,6 +138,45 @@ fn the_second_interrupt_leaves_at_once_and_counts_what_was_cut() {
     }
 }
 
+/// Starts a load of short answers, and then freezes the server: it takes connections, and says
+/// nothing more.
+fn frozen(place: &Place, options: &[&str]) -> (Sim, Started, std::path::PathBuf) {
+    let sim = Sim::start(&[]);
+    let load = "--concurrency 2 --requests 100000 --output-tokens 4 --warmup 0";
+    let load: Vec<&str> = load.split(' ').collect();
+    let (started, out) = place.start(&sim.url, &[&load[..], options].concat());
+    until_recorded(&out, 3);
+    sim.signal(Signal::STOP);
+    (sim, started, out)
+}
+
+#[test]
+fn a_server_that_falls_silent_ends_the_run_and_not_each_request_after_its_limit() {
+    let place = Place::new();
+    let limits = ["--read-timeout", "1s", "--give-up-after", "1s"];
+    let (_sim, started, out) = frozen(&place, &limits);
+    let run = Run::read(started.wait(), out);
+    assert_eq!(run.ended.code, Some(1), "{:?}", run.ended);
+    assert_interrupted(&run.summary);
+    assert!(run.doubts(DoubtCode::ServerDied));
+    let all = run.summary.requests;
+    assert!(all.ok >= 1 && all.failed >= 2, "{all:?}");
+    // A hundred thousand limits of a second would be half a day.
+    assert!(all.unsent > 90_000, "{all:?}");
+}
+
+#[test]
+fn the_second_interrupt_leaves_a_silent_server_without_asking_how_it_is() {
+    let place = Place::new();
+    let (_sim, started, out) = frozen(&place, &[]);
+    started.signal(Signal::INT);
+    started.signal(Signal::TERM);
+    let run = Run::read(started.wait(), out);
+    assert_eq!(run.ended.code, Some(130));
+    assert_interrupted(&run.summary);
+    assert!(!run.doubts(DoubtCode::ServerDied), "{:?}", run.ended);
+}
+
 #[test]
 fn after_the_first_interrupt_one_line_says_what_is_waited_for_and_how_to_leave() {
     let place = Place::new();

@@ -1,6 +1,7 @@
 //! MindIE tells of each token, and its own table shows that.
 
 use crate::support::{Place, Sim, records};
+use inferometer_store::texts_file::read_texts;
 
 const CONFIG: &str = r#"{"ServerConfig": {"port": 1025, "httpsEnabled": false}, "BackendConfig": {
   "npuDeviceIds": [[0]],
@@ -58,4 +59,42 @@ fn batch_sizes_and_waits_reach_mindies_table_in_real_and_in_virtual_time() {
     .concat();
     assert_eq!(place.run(&command).code, Some(0));
     assert_told(&place, "computed");
+}
+
+#[test]
+fn its_own_endpoints_are_measured_to_the_last_token() {
+    let place = Place::new();
+    place.write("config.json", CONFIG);
+    let config = place.path("config.json").display().to_string();
+    let sim = Sim::scheduled(&["--mindie-config", &config, "--device", "910b4"]);
+    for path in [
+        "/infer",
+        "/generate_stream",
+        "/v2/models/qwen/generate_stream",
+    ] {
+        let load = "--concurrency 2 --requests 6 --input-tokens 32 --output-tokens 6 --keep-text";
+        for stream in [&[][..], &["--no-stream"]] {
+            // Only the first tells the two apart by what is asked.
+            if !stream.is_empty() && path != "/infer" {
+                continue;
+            }
+            let load: Vec<&str> = load.split(' ').chain(stream.iter().copied()).collect();
+            let run = place.measure(&format!("{}{path}", sim.url), &load);
+            run.assert_all_ok(6);
+            assert_eq!(run.api, "generate", "{path}");
+            let told = (path != "/v2/models/qwen/generate_stream").then_some(36);
+            assert_eq!(run.summary.tokens.output, told, "{path}");
+            let texts = read_texts(&run.path.join("records/texts.jsonl")).unwrap();
+            for (record, text) in run.records.iter().zip(texts.map(Result::unwrap)) {
+                let chunks = if record.streamed { 6 } else { 0 };
+                assert_eq!(record.chunks.len(), chunks, "{path}");
+                // One word for each token, the last one's not twice.
+                assert_eq!(
+                    text.answer.split_whitespace().count(),
+                    6,
+                    "{path}: {text:?}"
+                );
+            }
+        }
+    }
 }

@@ -153,6 +153,30 @@ fn a_server_that_sees_nothing_is_told_apart_from_one_that_is_broken() {
 }
 
 #[test]
+fn a_server_that_was_not_started_for_tools_is_told_with_what_it_needs() {
+    // In the words of vLLM, as it stands in JSON.
+    let said = r#"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set"#;
+    let server = refusing("400 Bad Request", said);
+    let place = Place::new();
+    let tool = r#"{"type": "function", "function": {"name": "weather", "parameters": {}}}"#;
+    let tools = place.write("tools.json", format!("[{tool}]"));
+    let row =
+        format!(r#"{{"messages": [{{"role": "user", "content": "go"}}], "tools": [{tool}]}}"#);
+    let rows = place.write("rows.jsonl", row + "\n");
+    for options in [
+        &["--tools", &tools][..],
+        &["--data", &rows, "--data-format", "line"],
+    ] {
+        let ended = place.run(&[&["run", &server.url()], options].concat());
+        ended.assert_refused(&[
+            "--tool-call-parser to be set",
+            "--tool-call-parser NAME",
+            "leave out --tools",
+        ]);
+    }
+}
+
+#[test]
 fn a_server_that_cannot_fetch_an_image_is_told_so_before_the_run() {
     let said = "Cannot connect to host 127.0.0.1:9";
     let server = refusing("400 Bad Request", said);

@@ -238,6 +238,58 @@ fn jobs_are_measured_judged_and_reported() {
     );
 }
 
+/// Of a server with room for two or three of eight conversations of this length at a time.
+const CROWDED: [&str; 12] = [
+    "--turns",
+    "2",
+    "--think",
+    "1ms",
+    "--requests",
+    "32",
+    "--concurrency",
+    "8",
+    "--input-tokens",
+    "256",
+    "--output-tokens",
+    "200",
+];
+
+fn assert_preempted_by_turn(run: &Run) {
+    run.assert_all_ok(32);
+    let of_turns: Vec<Option<u64>> = (run.summary.sessions.as_ref().unwrap().turns.iter())
+        .map(|turn| turn.preempted)
+        .collect();
+    for (turn, told) in of_turns.iter().enumerate() {
+        let thrown_back = |it: &&inferometer_core::record::Record| {
+            it.turn == Some(turn as u32) && it.preemptions.unwrap() > 0
+        };
+        let counted = run.records.iter().filter(thrown_back).count();
+        assert_eq!(*told, Some(counted as u64), "{of_turns:?}");
+    }
+    assert!(of_turns.iter().flatten().sum::<u64>() > 0, "{of_turns:?}");
+    assert!(
+        run.ended.stdout.contains("preempted"),
+        "{}",
+        run.ended.stdout
+    );
+}
+
+#[test]
+fn preempted_requests_are_counted_by_turn_where_the_engine_tells_of_each() {
+    let engine = "--max-total-tokens 1500 --context-length 1024";
+    let launch = "-- python -m sglang.launch_server --model-path qwen2.5-7b";
+    let words: Vec<&str> = launch.split(' ').chain(engine.split(' ')).collect();
+    let sim = Sim::scheduled(&words);
+    let own = ["--api", "generate"];
+    let run = Place::new().measure(&sim.url, &[&CROWDED[..], &own].concat());
+    assert_preempted_by_turn(&run);
+    let computed = "--sim-clock virtual -- vllm serve qwen2.5-7b --num-gpu-blocks-override 100 \
+                    --max-model-len 1024";
+    let computed: Vec<&str> = computed.split(' ').collect();
+    let run = Place::new().measure("", &[&CROWDED[..], &computed].concat());
+    assert_preempted_by_turn(&run);
+}
+
 #[test]
 fn sessions_are_computed_in_virtual_time_as_they_are_served() {
     let place = Place::new();

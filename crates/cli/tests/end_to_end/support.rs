@@ -436,6 +436,11 @@ impl Sim {
         }
     }
 
+    pub fn signal(&self, signal: rustix::process::Signal) {
+        rustix::process::kill_process(rustix::process::Pid::from_child(&self.child), signal)
+            .unwrap();
+    }
+
     pub fn port(&self) -> &str {
         self.url
             .rsplit(':')

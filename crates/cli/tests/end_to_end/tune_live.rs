@@ -175,6 +175,51 @@ fn a_race_on_live_engines_measures_the_short_rungs_first() {
     );
 }
 
+#[test]
+fn a_faster_setting_that_spoils_the_answers_loses_to_a_score() {
+    let place = Place::new();
+    let binary = env!("CARGO_BIN_EXE_inferometer");
+    // It repeats the question, which holds the answer; with 64 sequences it says something else.
+    let engine = place.script(
+        "engine",
+        &format!(
+            "case \"$*\" in *max-num-seqs*64*) ;; *) right='--faults echo' ;; esac\n\
+             exec {binary} sim $right \"$@\""
+        ),
+    );
+    let row = |n: u32| format!("{{\"question\": \"1 and {n} is {n}\", \"answer\": \"{n}\"}}\n");
+    let data = place.write("sums.jsonl", (0..40).map(row).collect::<String>());
+    let study = stand_in("max-num-seqs = { choice = [2, 64] }", "")
+        .replace(&format!("{binary} sim"), &engine)
+        .replace("2048\"", "2048 --max-num-seqs 1\"")
+        .replace(
+            "input-tokens = \"8\"\noutput-tokens = \"4\"",
+            &format!("data = \"{data}\""),
+        )
+        .replace("[2]\nrequests = 4", "[8]\nrequests = 32")
+        .replace(
+            "threshold =",
+            "check = \"gsm8k\"\nrequire = [\"check.score>=0.9\"]\nthreshold =",
+        );
+    let ended = tune(&place, &study, &["--quiet", "--format", "json"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let found = json(&ended);
+    assert_eq!(
+        found["best"]["flags"]["max-num-seqs"], 2,
+        "{}",
+        found["best"]
+    );
+    let scores: Vec<f64> = (place.files("tuned/trials").iter())
+        .filter(|file| file.ends_with("summary.json"))
+        .map(|file| {
+            let summary = std::fs::read_to_string(file).unwrap();
+            let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
+            summary["check"]["score"].as_f64().unwrap()
+        })
+        .collect();
+    assert!(scores.contains(&0.0) && scores.contains(&1.0), "{scores:?}");
+}
+
 /// A tool that shows two devices, in place of the driver's.
 fn two_devices(place: &Place) -> String {
     let rows = "0, NVIDIA A100-SXM4-80GB, 0, 10, 81920, 60, 30\n1, NVIDIA A100-SXM4-80GB, 0, 10, 81920, 60, 30";

@@ -60,6 +60,9 @@ pub struct TurnResult {
     /// Prompt tokens that the server had in its cache; none where it says so of others only.
     pub cached_tokens_mean: Option<f64>,
     pub output_tokens_mean: Option<f64>,
+    /// Complete answers whose request the engine preempted, where it says so of each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preempted: Option<u64>,
 }
 
 /// How sessions met the objectives for jobs.

@@ -416,6 +416,8 @@ pub struct Message {
     /// Seconds of the sound, as the server says.
     pub audio_s: Option<f64>,
     pub per_token: Option<Box<PerToken>>,
+    /// How often the engine threw the request back.
+    pub preemptions: Option<u32>,
     pub error: Option<String>,
     /// Where in the bytes the only text is (between its quotes), if the rest of the message
     /// says nothing but that it is text: then the next message likely differs only there.

@@ -18,6 +18,8 @@ use std::borrow::Cow;
 pub(super) enum Native {
     /// `/generate_stream`, or `/generate` for whole answers.
     Tgi,
+    /// `/infer`, asked as TGI is; the last token's text is in that of the whole answer alone.
+    Mindie,
     /// `/completion`.
     LlamaCpp,
     /// `/api/generate`.
@@ -91,6 +93,9 @@ struct MetaInfo {
     prompt_tokens: Option<u32>,
     completion_tokens: Option<u32>,
     cached_tokens: Option<u32>,
+    /// Older versions say `total_retractions`.
+    #[serde(alias = "total_retractions")]
+    num_retractions: Option<u32>,
 }
 
 impl Native {
@@ -109,7 +114,7 @@ impl Native {
         let limit_as = |name| options.sampling(&[(name, limit.map(Value::from))]);
         let stream = options.stream;
         let fields = match self {
-            Native::Tgi => {
+            Native::Tgi | Native::Mindie => {
                 let mut parameters = limit_as("max_new_tokens");
                 let exact = parameters.remove("ignore_eos");
                 parameters.insert("details".into(), true.into());
@@ -174,6 +179,7 @@ impl Dialect for Native {
         match self {
             Native::Tgi if options.stream => "/generate_stream".into(),
             Native::Tgi | Native::Sglang => "/generate".into(),
+            Native::Mindie => "/infer".into(),
             Native::LlamaCpp => "/completion".into(),
             Native::Ollama => "/api/generate".into(),
             Native::OllamaChat => "/api/chat".into(),
@@ -212,7 +218,7 @@ impl Dialect for Native {
         };
         let push = |to: &mut String, raw| to.push_str(&string(raw).unwrap_or_default());
         match self {
-            Native::Tgi => {
+            Native::Tgi | Native::Mindie => {
                 let token = raw.token.as_ref().and_then(|token| token.text);
                 push(&mut text.answer, token.or(raw.generated_text));
             }
@@ -243,14 +249,18 @@ impl Dialect for Native {
             return Ok(Message::failed(error));
         }
         let mut found = MessageBuilder::new(json);
-        let (mut finish, mut usage) = (None, None);
+        let (mut finish, mut usage, mut preemptions) = (None, None, None);
         let is_answer;
         let mut repeats = false;
         match self {
-            Native::Tgi => {
+            Native::Tgi | Native::Mindie => {
                 match &raw.token {
                     // The end of a sequence is a token without a text for anybody.
                     Some(token) if token.special == Some(true) => {}
+                    Some(RawToken { text: None, .. }) if *self == Native::Mindie => {
+                        found.answer(raw.generated_text)?;
+                        repeats = present(raw.generated_text).is_some();
+                    }
                     Some(token) => found.answer(token.text)?,
                     None => found.answer(raw.generated_text)?,
                 }
@@ -309,6 +319,7 @@ impl Dialect for Native {
                         output: meta.completion_tokens,
                         cached: meta.cached_tokens,
                     });
+                    preemptions = meta.num_retractions;
                 }
             }
         }
@@ -320,6 +331,7 @@ impl Dialect for Native {
             has_choice: is_answer,
             finish: finish.map(Cow::into_owned),
             usage,
+            preemptions,
             repeats,
             model: string(raw.model).map(Cow::into_owned),
             ..message
@@ -418,12 +430,20 @@ mod tests {
             (done.finish.as_deref(), done.usage.unwrap().output),
             (Some("length"), Some(9))
         );
+        let last = read(
+            Native::Mindie,
+            r#"{"prefill_time":null,"decode_time":9.5,"generated_text":"ab","details":{"finish_reason":"length","generated_tokens":2,"seed":null},"token":{"id":[5],"text":null}}"#,
+        );
+        assert!(last.repeats && last.chars == 2);
+        assert_eq!(last.finish.as_deref(), Some("length"));
+        assert_eq!(last.usage.unwrap().output, Some(2));
         let whole_so_far = read(
             Native::Sglang,
-            r#"{"text":"ab","meta_info":{"finish_reason":{"type":"length","length":2},"prompt_tokens":3,"completion_tokens":2,"cached_tokens":1}}"#,
+            r#"{"text":"ab","meta_info":{"finish_reason":{"type":"length","length":2},"prompt_tokens":3,"completion_tokens":2,"cached_tokens":1,"num_retractions":2}}"#,
         );
         assert!(whole_so_far.repeats);
         assert_eq!(whole_so_far.finish.as_deref(), Some("length"));
+        assert_eq!(whole_so_far.preemptions, Some(2));
         let error = read(
             Native::Tgi,
             r#"{"error":"Model is overloaded","error_type":"overloaded"}"#,

@@ -183,9 +183,11 @@ impl Prober {
                 "serve a model that takes what goes with the text, or leave out --images, --video and --audio, or rows that bring them",
             );
         }
-        let has_tools = self.request.options.extra.contains_key("tools");
+        let in_row = |json: &str| json.contains("\"tools\"");
+        let has_tools = self.request.options.extra.contains_key("tools")
+            || matches!(&self.request.content, Content::Body(json) if in_row(json));
         (has_tools && speaks_of(&["tool"]))
-            .then_some("start the server with what it names, or leave out --tools")
+            .then_some("start the server with what it names (vLLM: --enable-auto-tool-choice --tool-call-parser NAME), or leave out --tools, or rows that bring them")
     }
 
     /// The model of the request: a row's own wins over the run's.

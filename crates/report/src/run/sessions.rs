@@ -10,7 +10,8 @@ use inferometer_page::number;
 
 pub(super) fn section(report: &RunReport<'_>) -> Option<Section> {
     let sessions = report.summary.sessions.as_ref()?;
-    let titles = [
+    let preempted = sessions.turns.iter().any(|turns| turns.preempted.is_some());
+    let mut titles = vec![
         "ok".to_owned(),
         report.say(NumbersText::Failed).to_owned(),
         "TTFT p50".to_owned(),
@@ -21,9 +22,15 @@ pub(super) fn section(report: &RunReport<'_>) -> Option<Section> {
         report.say(NumbersText::CachedMean).to_owned(),
         report.say(NumbersText::OutputMean).to_owned(),
     ];
+    if preempted {
+        titles.push(report.say(NumbersText::PreemptedOf).to_owned());
+    }
     let columns = titles.iter().map(|title| Column::right(title));
     let columns = std::iter::once(Column::left(report.say(NumbersText::Turn))).chain(columns);
-    let mut table = Table::new(columns.collect::<Vec<_>>(), sessions.turns.iter().map(row));
+    let mut table = Table::new(
+        columns.collect::<Vec<_>>(),
+        sessions.turns.iter().map(|turns| row(turns, preempted)),
+    );
     let few_turns = sessions.turns.iter().any(|turns| is_few(turns.ok));
     let few_jobs = sessions.job.p99_ms.is_some() && is_few(sessions.complete);
     if few_turns || few_jobs {
@@ -43,7 +50,7 @@ fn is_few(samples: u64) -> bool {
     least_samples(TAIL).is_some_and(|least| samples < least)
 }
 
-fn row(turns: &TurnResult) -> Vec<Cell> {
+fn row(turns: &TurnResult, preempted: bool) -> Vec<Cell> {
     let ms = |value: Option<f64>| {
         let decimals = usize::from(value.is_some_and(|value| value < 100.0));
         Cell::number(value, Unit::Milliseconds, decimals)
@@ -56,7 +63,7 @@ fn row(turns: &TurnResult) -> Vec<Cell> {
         }
     };
     let tokens = |value: Option<f64>| Cell::number(value, Unit::Count, 0);
-    vec![
+    let mut cells = vec![
         Cell::text(match (turns.first, turns.last) {
             (first, last) if first == last => first.to_string(),
             (first, last) => format!("{first}–{last}"),
@@ -70,7 +77,11 @@ fn row(turns: &TurnResult) -> Vec<Cell> {
         tokens(turns.input_tokens_mean),
         tokens(turns.cached_tokens_mean),
         tokens(turns.output_tokens_mean),
-    ]
+    ];
+    if preempted {
+        cells.push(tokens(turns.preempted.map(|count| count as f64)));
+    }
+    cells
 }
 
 fn jobs(report: &RunReport<'_>, sessions: &SessionResult) -> Vec<Pair> {

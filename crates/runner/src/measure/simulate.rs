@@ -568,6 +568,7 @@ fn record(
         url: "virtual".to_owned(),
         streamed: true,
         outcome,
+        preemptions: served.refused.is_none().then_some(served.preemptions),
         per_token: per_token(served),
         ..Record::default()
     }

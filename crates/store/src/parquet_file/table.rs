@@ -91,6 +91,7 @@ table! {
     media_tokens: Int64Type = "optional int64" ";",
     rank: Int64Type = "optional int64" ";",
     turns: Int64Type = "optional int64" ";",
+    preemptions: Int64Type = "optional int64" ";",
     batch_size: Int32Type = "optional group" "(LIST) { repeated group list { required int32 element; } }",
     queue_wait_us: Int32Type = "optional group" "(LIST) { repeated group list { required int32 element; } }",
 }
@@ -174,6 +175,8 @@ impl Table {
             .push_maybe(record.media_tokens.map(i64::from));
         self.rank.push_maybe(record.rank.map(i64::from));
         self.turns.push_maybe(record.turns.map(i64::from));
+        self.preemptions
+            .push_maybe(record.preemptions.map(i64::from));
         let per_token = record.per_token.as_deref();
         self.batch_size
             .push_maybe_many(per_token.map(|it| it.batch_size.iter().copied().map(small)));
@@ -230,6 +233,7 @@ impl Table {
         lay_numbers(&mut self.upload_bytes, into, |to| &mut to.upload_bytes)?;
         lay_numbers(&mut self.media_tokens, into, |to| &mut to.media_tokens)?;
         lay_numbers(&mut self.rank, into, |to| &mut to.rank)?;
+        lay_numbers(&mut self.preemptions, into, |to| &mut to.preemptions)?;
         lay_flag(&mut self.output_exact, into, |to| &mut to.output_exact)?;
         lay_flag(&mut self.resent, into, |to| &mut to.resent)?;
         lay_flag(&mut self.streamed, into, |to| &mut to.streamed)?;

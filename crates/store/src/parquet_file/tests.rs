@@ -119,7 +119,7 @@ prop_compose! {
             (option::of(any::<bool>()), option::of(any::<u32>()), option::of(any::<u32>())),
         (media, audio_ms, upload_bytes, media_tokens, rank) in
             (option::of(any::<u32>()), option::of(any::<u32>()), option::of(nanos()), option::of(any::<u32>()), option::of(any::<u32>())),
-        per_token in option::of(per_token()),
+        (preemptions, per_token) in (option::of(any::<u32>()), option::of(per_token())),
     ) -> Record {
         Record {
             id, index, session, turn, turns, stage, due, cap_wait, connect, sent, first_byte, chunks,
@@ -127,7 +127,7 @@ prop_compose! {
             input_tokens_asked, output_tokens_asked, output_exact, input_chars, output_chars,
             url, streamed, resent, refused, items_asked, items, score, differs_at, model_asked,
             valid_json, tool_calls, valid_tool_calls, media, audio_ms, upload_bytes,
-            media_tokens, rank,
+            media_tokens, rank, preemptions,
             per_token: per_token.map(Box::new),
         }
     }
@@ -301,6 +301,7 @@ fn full_and_bare() -> [Record; 2] {
         upload_bytes: Some(700_000),
         media_tokens: Some(722),
         rank: Some(3),
+        preemptions: Some(2),
         per_token: Some(Box::new(PerToken {
             batch_size: vec![1, 8],
             queue_wait_us: vec![250, 0],

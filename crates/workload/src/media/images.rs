@@ -33,63 +33,105 @@ impl Images {
 const BLOCK: usize = 65_535;
 
 /// An image of 8-bit grey noise, which a seed decides.
-pub fn png((width, height): (u32, u32), seed: u64) -> Vec<u8> {
+pub fn png(size: (u32, u32), seed: u64) -> Vec<u8> {
+    let mut image = Vec::new();
+    write_png(&mut image, size, seed);
+    image
+}
+
+/// Writes it where it stays: copies of what is this large take longer than the noise.
+pub(super) fn write_png(image: &mut Vec<u8>, (width, height): (u32, u32), seed: u64) {
     let row = width as usize + 1;
     let pixels = row * height as usize;
-    let mut raw = vec![0; pixels.next_multiple_of(8)];
-    let mut noise = Noise::new(seed);
-    for eight in raw.chunks_exact_mut(8) {
-        eight.copy_from_slice(&noise.next().to_le_bytes());
-    }
-    raw.truncate(pixels);
-    // Each row begins with its filter: none.
-    raw.iter_mut().step_by(row).for_each(|filter| *filter = 0);
-    let mut data = Vec::with_capacity(pixels + pixels / BLOCK * 5 + 16);
-    data.extend_from_slice(&[0x78, 0x01]);
-    let blocks = raw.chunks(BLOCK);
-    let last = blocks.len().saturating_sub(1);
-    for (place, block) in blocks.enumerate() {
-        let length = block.len() as u16;
-        data.push(u8::from(place == last));
-        data.extend_from_slice(&length.to_le_bytes());
-        data.extend_from_slice(&(!length).to_le_bytes());
-        data.extend_from_slice(block);
-    }
-    data.extend_from_slice(&adler32(&raw).to_be_bytes());
-    let mut image = Vec::with_capacity(data.len() + 64);
+    let length = 2 + pixels + pixels.div_ceil(BLOCK) * 5 + 4;
+    image.reserve(length + 64);
     image.extend_from_slice(b"\x89PNG\r\n\x1a\n");
     let mut header = Vec::from(width.to_be_bytes());
     header.extend_from_slice(&height.to_be_bytes());
     // Eight bits of grey, the usual compression and filters, not interlaced.
     header.extend_from_slice(&[8, 0, 0, 0, 0]);
-    chunk(&mut image, b"IHDR", &header);
-    chunk(&mut image, b"IDAT", &data);
-    chunk(&mut image, b"IEND", &[]);
-    image
+    chunk(image, b"IHDR", |image| {
+        image.extend_from_slice(&header);
+    });
+    chunk(image, b"IDAT", |image| {
+        image.extend_from_slice(&[0x78, 0x01]);
+        let mut noise = Noise::new(seed);
+        let mut sum = Adler32::default();
+        for first in (0..pixels).step_by(BLOCK) {
+            let length = BLOCK.min(pixels - first);
+            image.push(u8::from(first + length == pixels));
+            image.extend_from_slice(&(length as u16).to_le_bytes());
+            image.extend_from_slice(&(!(length as u16)).to_le_bytes());
+            let start = image.len();
+            let end = start + length;
+            while image.len() < end {
+                image.extend_from_slice(&noise.next().to_le_bytes());
+            }
+            image.truncate(end);
+            let block = &mut image[start..];
+            // Each row begins with its filter: none.
+            let begin = first.next_multiple_of(row) - first;
+            let rows = block.iter_mut().skip(begin).step_by(row);
+            rows.for_each(|filter| *filter = 0);
+            sum.add(block);
+        }
+        image.extend_from_slice(&sum.value().to_be_bytes());
+    });
+    chunk(image, b"IEND", |_| {});
 }
 
-fn chunk(image: &mut Vec<u8>, kind: &[u8; 4], data: &[u8]) {
-    image.extend_from_slice(&(data.len() as u32).to_be_bytes());
-    let start = image.len();
+fn chunk(image: &mut Vec<u8>, kind: &[u8; 4], write: impl FnOnce(&mut Vec<u8>)) {
+    let begin = image.len();
+    image.extend_from_slice(&[0; 4]);
     image.extend_from_slice(kind);
-    image.extend_from_slice(data);
-    let sum = crc32fast::hash(&image[start..]);
+    let data = image.len();
+    write(image);
+    let length = (image.len() - data) as u32;
+    image[begin..begin + 4].copy_from_slice(&length.to_be_bytes());
+    let sum = crc32fast::hash(&image[begin + 4..]);
     image.extend_from_slice(&sum.to_be_bytes());
 }
 
-/// The checksum of zlib. Sums are reduced only before they could overflow.
-fn adler32(bytes: &[u8]) -> u32 {
-    const MOD: u32 = 65_521;
-    let (mut low, mut high) = (1, 0);
-    for piece in bytes.chunks(5_552) {
-        for &byte in piece {
-            low += u32::from(byte);
-            high += low;
-        }
-        low %= MOD;
-        high %= MOD;
+/// The checksum of zlib: the sum of all bytes, and the sum of these sums.
+struct Adler32 {
+    low: u64,
+    high: u64,
+}
+
+impl Default for Adler32 {
+    fn default() -> Self {
+        Adler32 { low: 1, high: 0 }
     }
-    high << 16 | low
+}
+
+impl Adler32 {
+    const MOD: u64 = 65_521;
+    /// Every other byte of eight.
+    const EVEN: u64 = 0x00ff_00ff_00ff_00ff;
+
+    /// Adds a block, eight bytes at once. The uppermost 16 bits of each product are a sum of four
+    /// bytes, each times its weight, which no lower part reaches.
+    fn add(&mut self, block: &[u8]) {
+        let (words, rest) = block.as_chunks::<8>();
+        for &word in words {
+            let word = u64::from_le_bytes(word);
+            let (even, odd) = (word & Self::EVEN, word >> 8 & Self::EVEN);
+            self.high += 8 * self.low
+                + (even.wrapping_mul(0x0008_0006_0004_0002) >> 48)
+                + (odd.wrapping_mul(0x0007_0005_0003_0001) >> 48);
+            self.low += (even + odd).wrapping_mul(0x0001_0001_0001_0001) >> 48;
+        }
+        for &byte in rest {
+            self.low += u64::from(byte);
+            self.high += self.low;
+        }
+        self.low %= Self::MOD;
+        self.high %= Self::MOD;
+    }
+
+    fn value(&self) -> u32 {
+        (self.high << 16 | self.low) as u32
+    }
 }
 
 #[cfg(test)]

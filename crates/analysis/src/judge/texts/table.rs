@@ -35,7 +35,7 @@ inferometer_text::texts! {
         LateRank => "of several ranks, rank {rank} was the latest to send or to be woken: by {seen} at p99, where {limit} are allowed", "多个 rank 中 rank {rank} 发送或唤醒最为滞后：p99 为 {seen}，允许值为 {limit}";
         ClockError => "the clock of rank {rank} may be off from that of rank 0 by {seen}, where {limit} are allowed: arrivals of different ranks are as far from their schedule", "rank {rank} 的时钟与 rank 0 可能相差 {seen}，允许值为 {limit}：不同 rank 的到达时刻与计划有同样的偏差";
         ClockErrorRemedy => "put the ranks into one network, or let one rank send the load", "把各 rank 放在同一网络内，或只用一个 rank 发送负载";
-        ServerAway => "the server could not be reached, or turned every request away, for as long as --give-up-after, so the run ended with what was measured before", "服务端无法连接（或拒绝所有请求）的时间达到 --give-up-after，运行就此结束，保留此前的测量";
+        ServerAway => "the server could not be reached, turned every request away, or let all of them wait in silence until their limit, for as long as --give-up-after, so the run ended with what was measured before", "服务端无法连接、拒绝所有请求或让所有请求无应答直至超时，时间达到 --give-up-after，运行就此结束，保留此前的测量";
         Running => "the run still goes on: these are its figures so far", "运行仍在进行：以下是目前为止的数值";
         RunningRemedy => "wait for its end, then ask again", "等它结束后再查看";
         Unwritten => "the run ended early, since its records could not be written any longer, as on a full disk; the last ones may be missing", "运行提前结束：请求记录已无法写入（例如磁盘已满），最后的记录可能缺失";
