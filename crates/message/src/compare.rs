@@ -29,7 +29,7 @@ inferometer_text::texts! {
         WorseThenBetter => "worse up to {low}, better from {high} on", "{low} 及以下更差，{high} 起更好";
         BetterFrom => "better from {low} on", "{low} 起更好";
         WorseFrom => "worse from {low} on", "{low} 起更差";
-        Together => "over all {count} loads {change} ({low} … {high})", "{count} 个负载点合计 {change}（{low} … {high}）";
+        Together => "{count} loads together {change} ({low} … {high})", "{count} 个负载点合计 {change}（{low} … {high}）";
         TogetherIs => "{said}: {verdict}", "{said}：{verdict}";
         Saturation => "saturation of output tok/s: {sides}", "输出 tok/s 的饱和点：{sides}";
         SaturatesAt => "{side} at about {load} (between {low} and {high})", "{side} 约 {load}（{low} 与 {high} 之间）";
@@ -105,7 +105,7 @@ inferometer_text::texts! {
         AssumedError => "summary figures only: three times the error of independent requests is assumed, so that only large differences are told", "只有汇总数值：按独立请求误差的三倍估计，因此只判断明显的差异";
         LittlesLaw => "summary figures only: the error of as many independent requests is assumed, and besides by how much requests/s × mean latency is off the concurrency (the start and the last answers of the test)", "只有汇总数值：按独立请求的误差估计，另加 QPS × 平均时延与并发数之差（测试的起步与收尾）";
         OfSoMany => "the percentile as runs of {count} requests have it, which are few for it; how much it varies from run to run is known by the runs", "该百分位为每次 {count} 个请求的运行所得，请求数偏少；其波动由各次运行之间的差异得知";
-        SlowTogether => "percentiles without an interval: the slowest requests of a run come together, as when one pause holds up all that are under way, so that many of them tell as little as a few; three runs or more a side tell how the percentile varies", "没有区间的百分位：一次运行中最慢的请求往往同时出现（例如一次停顿拖慢所有进行中的请求），数量虽多，说明的情况却很少；每侧运行三次以上即可得知该百分位的波动";
+        SlowTogether => "percentiles without an interval: there are too few requests, or the slowest of them come together, as when one pause holds up all that are under way, so that many tell as little as a few; three runs or more a side tell how the percentile varies", "没有区间的百分位：请求太少，或最慢的请求同时出现（例如一次停顿拖慢所有进行中的请求），数量虽多，说明的情况却很少；每侧运行三次以上即可得知该百分位的波动";
         DeviationsAlone => "summary figures only: twice the error that requests as different as the stated deviations may have is assumed, so that only clear differences are told", "只有汇总数值：按标准差所示的请求差异，以其可能误差的两倍估计，因此只判断明显的差异";
         OwnNumbers => "other numbers of the result contradict this one", "结果中的其他数值与其矛盾";
         FiguresAlone => "summary figures only: run-to-run variation is unknown", "只有汇总数值：无从得知下一次运行会相差多少";

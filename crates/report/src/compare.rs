@@ -353,7 +353,8 @@ fn verdict(report: &CompareReport<'_>, rows: &[&Row], label: &str) -> Judgement 
         let comparison = report.comparison;
         comparison.pooled_of(&row.group, row.point.group())
     });
-    let (word, tone) = match Headline::of(rows, pooled) {
+    let headline = Headline::of(rows, pooled);
+    let (word, tone) = match headline {
         Headline::Better => (CompareText::Better, Tone::Good),
         Headline::BetterInPart => (CompareText::BetterInPart, Tone::Caution),
         Headline::Worse => (CompareText::Worse, Tone::Bad),
@@ -412,8 +413,7 @@ fn verdict(report: &CompareReport<'_>, rows: &[&Row], label: &str) -> Judgement 
             ];
             let mut said = vec![CompareText::AtPoints.with(lang, &values)];
             said.extend(course::turn(rows, lang));
-            let tells = |verdict| matches!(verdict, Verdict::Better | Verdict::Worse);
-            let pooled = pooled.filter(|it| tells(it.verdict));
+            let pooled = pooled.filter(|_| headline != Headline::of(rows, None));
             said.extend(pooled.map(|it| course::together(it, lang)));
             PunctuationText::Semicolon.join(lang, &said)
         }

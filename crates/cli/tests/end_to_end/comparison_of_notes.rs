@@ -105,13 +105,13 @@ fn loads_that_tell_nothing_by_themselves_tell_together() {
     );
     assert_eq!(found["pooled"][0]["verdict"], "better", "{found}");
     assert!(shown.starts_with("BETTER"), "{shown}");
-    assert!(shown.contains("over all 3 loads +13.0 %"), "{shown}");
+    assert!(shown.contains("3 loads together +13.0 %"), "{shown}");
     // Loads that point to either side say nothing together.
     let (found, shown) = against([1.13, 0.9, 1.13], 0.02);
     assert!(found["pooled"].is_null(), "{found}");
     assert!(shown.starts_with("CANNOT TELL"), "{shown}");
-    // Half of the streams had nothing to do for half of the test: a few long answers decided it.
-    let (_, shown) = against([1.3; 3], 0.4);
+    // A seventh of the streams had nothing to do on average: a few long answers decided the test.
+    let (_, shown) = against([1.3; 3], 0.15);
     assert!(shown.starts_with("CANNOT TELL"), "{shown}");
 }
 
@@ -145,7 +145,7 @@ fn one_load_of_several_does_not_speak_for_the_ladder_and_a_crossing_is_told() {
 fn runs_of_few_requests_tell_a_percentile_by_how_they_differ() {
     let place = Place::new();
     for (out, card) in [("a", "h100"), ("b", "l20")] {
-        for seed in ["1", "2", "3"] {
+        for seed in ["1", "2", "3", "4"] {
             let load = "run --quiet --no-html --sim-clock virtual --concurrency 8 --requests 80 \
                 --input-tokens uniform(64,512) --output-tokens uniform(16,64)";
             let load: Vec<&str> = load.split_whitespace().collect();
