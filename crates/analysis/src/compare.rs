@@ -1,9 +1,12 @@
 //! Groups of runs against a baseline: whether they may be compared, and what differs.
 
 mod caution;
+mod compared;
 mod contrast;
+mod headline;
 mod metric;
 mod pairing;
+mod pooled;
 mod sample;
 mod series;
 mod short_run;
@@ -14,8 +17,12 @@ mod why_not;
 mod why_not_texts;
 mod within_slo;
 
-pub use caution::{DoubtCount, GroupDevices, GroupDoubts, GroupLengths, GroupModels, LeftOut};
+pub use caution::{
+    DoubtCount, GroupDevices, GroupDoubts, GroupLengths, GroupModels, GroupTools, LeftOut,
+};
+pub use headline::Headline;
 pub use metric::{BadMetric, Metric};
+pub use pooled::Pooled;
 pub use sample::{Definition, ForeignDoubt, RunSample, System};
 pub use series::Series;
 pub use short_run::{Needed, ShortRun};
@@ -23,7 +30,7 @@ pub use why_not::WhyNot;
 pub use why_not_texts::WhyNotText;
 pub use within_slo::WithinSlo;
 
-use contrast::Contrast;
+use compared::{Compared, judged};
 use inferometer_core::point::Point;
 use pairing::{aligned, by_point, copies};
 use serde::{Deserialize, Serialize};
@@ -90,6 +97,9 @@ pub struct Comparison {
     pub margin: f64,
     /// One figure of one group at one point.
     pub rows: Vec<Row>,
+    /// The primary metric over all loads of a test, where it has several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pooled: Vec<Pooled>,
     /// Points that only one of two groups has.
     pub unpaired: Vec<Unpaired>,
     /// How far each group's ladders meet their objectives, where they have any.
@@ -113,6 +123,9 @@ pub struct Comparison {
     /// The cards of each group, where they are not the same.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<GroupDevices>,
+    /// The tools of each group, where they are not the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<GroupTools>,
     /// Requests of a run on each side, where these differ much.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lengths: Vec<GroupLengths>,
@@ -137,7 +150,7 @@ pub struct Row {
     /// b / a.
     pub ratio: Option<f64>,
     /// Low end of the ratio's interval, on which the verdict rests. With 95 % the intervals of the
-    /// primary metric hold at all loads together, those of the others for all metrics of a load.
+    /// primary metric hold at all loads and for `pooled` together, those of the others for all metrics of a load.
     pub low: Option<f64>,
     pub high: Option<f64>,
     /// Confidence of this interval by itself.
@@ -148,8 +161,8 @@ pub struct Row {
     /// `same`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within_margin: Option<Direction>,
-    /// Chance of a difference as large if there is none, times the number of loads (of the primary
-    /// metric) or of metrics (of the others).
+    /// Chance of a difference as large if there is none, times the number of loads and of `pooled`
+    /// (of the primary metric) or of metrics (of the others).
     pub p_value: Option<f64>,
     /// Smallest relative difference that this data would have found four times in five.
     pub minimum_detectable: Option<f64>,
@@ -159,6 +172,10 @@ pub struct Row {
     /// it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests_needed: Option<u64>,
+    /// Requests of a run where these are few for the percentile: the runs show how that of so many
+    /// differs, and decide all the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests_each: Option<u64>,
     /// Runs of the baseline and of the group.
     pub runs: [usize; 2],
     /// What the interval rests on.
@@ -216,6 +233,9 @@ pub enum Basis {
     /// Runs too short for intervals of their own: a bound from how unlike their requests are, and
     /// how many of them count.
     ShortRuns,
+    /// Figures alone, with a mean latency: an error that is assumed from the number of requests, and
+    /// from how far concurrency was from what was configured, by Little's law.
+    LittlesLaw,
     /// Figures alone, with deviations: a bound from how unlike these say that requests are.
     Deviations,
     /// Requests of one run each, too few to show its own noise.
@@ -256,6 +276,24 @@ impl Comparison {
         });
     }
 
+    /// Whether a load of a group has no partner, where others have one.
+    pub fn is_alone(&self, group: &str, load: &Point) -> bool {
+        let is_part = |point: &Point| {
+            point
+                .0
+                .iter()
+                .all(|(axis, it)| load.0.get(axis) == Some(it))
+        };
+        let alone = self.unpaired.iter().filter(|it| it.group == group);
+        !self.rows.is_empty() && alone.into_iter().any(|it| is_part(&it.point))
+    }
+
+    /// The primary metric of a group over all loads of a test.
+    pub fn pooled_of(&self, group: &str, test: Option<&str>) -> Option<&Pooled> {
+        let mut pooled = self.pooled.iter();
+        pooled.find(|it| it.group == group && it.test.as_deref() == test)
+    }
+
     /// Whether every group may be compared at some load, of each of its tests: what is then left
     /// is undecided at worst.
     pub fn is_answered(&self) -> bool {
@@ -294,14 +332,16 @@ pub fn compare(groups: &[Group], settings: &Settings) -> Comparison {
         reasons: Vec::new(),
         margin: settings.margin,
         rows: Vec::new(),
+        pooled: Vec::new(),
         unpaired: Vec::new(),
         within_slo: within_slo::of_groups(groups),
         copies: groups.iter().flat_map(copies).collect(),
         left_out: groups.iter().flat_map(LeftOut::of).collect(),
-        doubts: groups.iter().filter_map(GroupDoubts::of).collect(),
+        doubts: Vec::new(),
         out_of_memory: groups.iter().flat_map(caution::out_of_memory).collect(),
         models: caution::different_models(groups),
         devices: caution::different_devices(groups),
+        tools: caution::different_tools(groups),
         lengths: caution::different_lengths(groups),
     };
     let mut why_not = Vec::new();
@@ -319,6 +359,9 @@ pub fn compare(groups: &[Group], settings: &Settings) -> Comparison {
         }
     }
     comparison.forget_partners_elsewhere();
+    let doubts = (groups.iter())
+        .filter_map(|group| GroupDoubts::of(group, |load| !comparison.is_alone(&group.name, load)));
+    comparison.doubts = doubts.collect();
     comparison.comparable = why_not.is_empty();
     comparison.why_not = why_not.iter().map(WhyNot::to_string).collect();
     comparison.reasons = why_not;
@@ -377,10 +420,11 @@ fn against(
             continue;
         };
         let runs_b = &points_b[at].1;
-        let reasons = why_not::reasons(point, names, runs_a, runs_b);
+        let load = Compared::of(point, runs_a, runs_b, settings);
+        let reasons = why_not::reasons(point, names, runs_a, runs_b, load.primary);
         let is_sound = reasons.is_empty();
         why_not.extend(reasons);
-        compared.push((Compared::of(point, runs_a, runs_b, settings), is_sound));
+        compared.push((load, is_sound));
     }
     if compared.is_empty() {
         let points =
@@ -390,158 +434,24 @@ fn against(
             [&points[0], &points[1]],
         ));
     }
-    // At many loads some would differ by chance, so the loads share the risk.
-    let loads = compared.iter().filter(|(_, is_sound)| *is_sound).count();
+    // At many loads some would differ by chance, so the loads, and their sums, share the risk.
+    let sound = compared.iter().filter(|(_, is_sound)| *is_sound);
+    let sound: Vec<&Compared<'_>> = sound.map(|(load, _)| load).collect();
+    let is_of_test = |a: &&Compared<'_>, b: &&Compared<'_>| {
+        (a.point.group(), a.primary) == (b.point.group(), b.primary)
+    };
+    let ladders = sound.chunk_by(is_of_test).filter(|loads| loads.len() > 1);
+    let tests = sound.len() + ladders.clone().count();
+    let pooled = ladders.filter_map(|loads| Pooled::of(&group.name, loads, tests, settings));
+    comparison.pooled.extend(pooled);
     for (compared, is_sound) in &compared {
-        let rows = compared.rows(&group.name, loads, settings);
+        let rows = compared.rows(&group.name, tests, settings);
         if *is_sound {
             comparison.rows.extend(rows)
         } else {
             comparison
                 .rows
                 .extend(rows.into_iter().map(Row::not_comparable))
-        }
-    }
-}
-
-/// Whether both sides say how many cards served them, and say different numbers: with as many on
-/// each side a card differs as the whole does.
-fn differ_in_cards(a: &[&RunSample], b: &[&RunSample]) -> bool {
-    let cards = |runs: &[&RunSample]| {
-        let mut all = runs.iter().map(|run| run.summary.cards());
-        let first = all.next()??;
-        all.all(|cards| cards == Some(first)).then_some(first)
-    };
-    cards(a)
-        .zip(cards(b))
-        .is_some_and(|(a, b)| a.total_cmp(&b).is_ne())
-}
-
-/// All figures of two groups at one point, the primary first; metrics that neither side has are
-/// left out.
-struct Compared<'a> {
-    point: &'a Point,
-    primary: Metric,
-    contrasts: Vec<(Metric, Contrast)>,
-}
-
-impl<'a> Compared<'a> {
-    fn of(point: &'a Point, a: &[&RunSample], b: &[&RunSample], settings: &Settings) -> Self {
-        let usual = match point.is_open_loop() {
-            true => [Metric::E2eMean, Metric::TtftMean, Metric::TpotMean],
-            false => [
-                Metric::OutputTokensPerS,
-                Metric::RequestsPerS,
-                Metric::E2eMean,
-            ],
-        };
-        // Where another tool does not state the usual one, the next that both sides have.
-        let has = |runs: &[&RunSample], metric: Metric| {
-            runs.iter().any(|run| metric.of(&run.summary).is_some())
-        };
-        let stated = usual.into_iter().find(|it| has(a, *it) && has(b, *it));
-        let primary = settings.primary.or(stated).unwrap_or(usual[0]);
-        let others = settings
-            .metrics
-            .iter()
-            .copied()
-            .filter(|&metric| metric != primary)
-            .filter(|&metric| metric != Metric::OutputTokensPerSPerCard || differ_in_cards(a, b));
-        let contrasts = std::iter::once(primary)
-            .chain(others)
-            .map(|metric| (metric, Contrast::of(a, b, metric, settings)))
-            .filter(|(_, contrast)| contrast.a.is_some() || contrast.b.is_some())
-            .collect();
-        Compared {
-            point,
-            primary,
-            contrasts,
-        }
-    }
-
-    /// How many tests share the risk of a metric's test: those of all loads, or of the other
-    /// metrics at this one.
-    fn family(&self, metric: Metric, loads: usize) -> usize {
-        if metric == self.primary {
-            return loads.max(1);
-        }
-        let others = self.contrasts.iter();
-        let others = others
-            .filter(|(other, contrast)| *other != self.primary && contrast.is_decidable())
-            .count();
-        others.max(1)
-    }
-
-    /// One row a metric.
-    fn rows(&self, group: &str, loads: usize, settings: &Settings) -> Vec<Row> {
-        let row = |(metric, contrast): &(Metric, Contrast)| {
-            let tests = self.family(*metric, loads) as f64;
-            let decision = contrast.decide(settings.risk / tests, settings.margin);
-            let differs = decision.differs.map(|above| {
-                if above == metric.more_is_better() {
-                    Direction::Better
-                } else {
-                    Direction::Worse
-                }
-            });
-            let verdict = match differs {
-                _ if decision.within_margin => Verdict::Same,
-                Some(Direction::Better) => Verdict::Better,
-                Some(Direction::Worse) => Verdict::Worse,
-                None => Verdict::Unknown,
-            };
-            let ratio = contrast.a.zip(contrast.b).map(|(a, b)| b / a);
-            let finite = |number: Option<f64>| number.filter(|number| number.is_finite());
-            Row {
-                group: group.to_owned(),
-                metric: *metric,
-                primary: *metric == self.primary,
-                point: self.point.clone(),
-                a: contrast.a,
-                b: contrast.b,
-                ratio: finite(ratio),
-                low: finite(decision.interval.map(|[low, _]| low.exp())),
-                high: finite(decision.interval.map(|[_, high]| high.exp())),
-                level: decision.interval.map(|_| 1.0 - settings.risk / tests),
-                verdict,
-                within_margin: differs.filter(|_| {
-                    let told = ratio.is_some_and(|ratio| (ratio - 1.0).abs() >= LEAST_TOLD);
-                    verdict == Verdict::Same && told
-                }),
-                p_value: decision.p_value.map(|p| (p * tests).min(1.0)),
-                minimum_detectable: contrast.minimum_detectable(settings.risk / tests),
-                // A bound says nothing of how many of such runs would do.
-                repeats_to_decide: (verdict == Verdict::Unknown
-                    && !matches!(
-                        decision.basis,
-                        Basis::FewSamples
-                            | Basis::ShortRuns
-                            | Basis::Deviations
-                            | Basis::Contradicted
-                    ))
-                .then(|| contrast.repeats_to_decide(settings.risk / tests, settings.margin))
-                .flatten(),
-                // Where a side tells no requests, more of them would not tell either.
-                requests_needed: (contrast.requests_needed)
-                    .filter(|_| verdict == Verdict::Unknown && contrast.recorded),
-                runs: contrast.runs,
-                basis: decision.basis,
-            }
-        };
-        self.contrasts.iter().map(row).collect()
-    }
-}
-
-impl Row {
-    /// The same figures side by side, with nothing concluded from them.
-    fn not_comparable(self) -> Self {
-        Row {
-            verdict: Verdict::NotComparable,
-            within_margin: None,
-            p_value: None,
-            repeats_to_decide: None,
-            requests_needed: None,
-            ..self
         }
     }
 }

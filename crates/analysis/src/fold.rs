@@ -29,7 +29,6 @@ use crate::judge::{self, Doubt, Evidence, FirstTokenEvidence, Reference, WindowE
 use crate::server::between;
 use crate::steady::{self, Steady};
 use crate::thinning::MOST_KEPT;
-use crate::timeline::Accumulated;
 use crowd::Moment;
 use inferometer_core::doubt::DoubtCode;
 use inferometer_core::quantile::{quantile, sort};
@@ -40,6 +39,7 @@ use inferometer_core::slo::SloMetric;
 use inferometer_core::summary::*;
 use inferometer_core::thresholds::Thresholds;
 use inferometer_core::units::Offset;
+use inferometer_statistics::Accumulated;
 use inferometer_text::Lang;
 use latency::{ClientTimes, latencies, of_run};
 use pool::Ordered;

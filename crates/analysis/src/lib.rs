@@ -8,5 +8,4 @@ pub mod judge;
 pub mod server;
 pub mod steady;
 pub mod thinning;
-mod timeline;
 pub mod trace;

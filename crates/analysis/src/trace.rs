@@ -2,12 +2,12 @@
 //! counts of what is too many to keep.
 
 use crate::thinning::{MOST_KEPT, Thinning};
-use crate::timeline::Timeline;
 use inferometer_core::quantile::{quantile, sort};
 use inferometer_core::record::Record;
 use inferometer_core::thresholds::Thresholds;
 use inferometer_core::units::{Offset, Slim};
 use inferometer_statistics::ExactSum;
+use inferometer_statistics::Timeline;
 use inferometer_statistics::{InFlight, UnderWay};
 use std::time::Duration;
 

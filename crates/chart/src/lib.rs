@@ -2,6 +2,7 @@
 //! from stored data. Series are thinned to what an eye can tell apart, and what was left out is
 //! said in a footnote.
 
+pub mod compared_loads;
 pub mod compared_runs;
 pub mod configurations;
 pub mod curve;
@@ -15,6 +16,7 @@ pub mod points;
 pub mod ratios;
 pub mod run;
 pub mod search;
+pub mod side_name;
 mod sketch;
 pub mod star;
 

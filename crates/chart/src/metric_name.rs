@@ -1,7 +1,7 @@
 //! Metrics of the summary by name and unit.
 
 use inferometer_analysis::compare::Metric;
-use inferometer_message::FigureText as Text;
+use inferometer_message::{ComparedMetric, FigureText as Text};
 use inferometer_text::Lang;
 
 /// The name of a latency's percentile, as `p99`; without one, of its mean.
@@ -40,6 +40,35 @@ pub fn metric_name(metric: Metric, lang: Lang) -> String {
         Metric::RtfMean => of(Text::RealTimeFactor, None),
         Metric::RtfP50 => of(Text::RealTimeFactor, Some("p50")),
         Metric::RtfP99 => of(Text::RealTimeFactor, Some("p99")),
+    }
+}
+
+/// The name of a metric for a narrow column.
+pub fn narrow_name(metric: Metric, lang: Lang) -> String {
+    let mean = |latency: &str| ComparedMetric::Mean.with(lang, &[("latency", latency.to_owned())]);
+    let say = |name: ComparedMetric| name.text(lang).to_owned();
+    match metric {
+        Metric::OutputTokensPerS => say(ComparedMetric::OutputTokensPerS),
+        Metric::RequestsPerS => say(ComparedMetric::RequestsPerS),
+        Metric::TotalTokensPerS => say(ComparedMetric::TotalTokensPerS),
+        Metric::TtftMean => mean("TTFT"),
+        Metric::TtftP50 => "TTFT p50".to_owned(),
+        Metric::TtftP99 => "TTFT p99".to_owned(),
+        Metric::TpotMean => mean("TPOT"),
+        Metric::TpotP50 => "TPOT p50".to_owned(),
+        Metric::TpotP99 => "TPOT p99".to_owned(),
+        Metric::E2eMean => mean("E2E"),
+        Metric::E2eP50 => "E2E p50".to_owned(),
+        Metric::E2eP99 => "E2E p99".to_owned(),
+        Metric::MaxGapP99 => say(ComparedMetric::MaxGapP99),
+        Metric::OutputTokensPerSPerCard => say(ComparedMetric::OutputTokensPerSPerCard),
+        Metric::Goodput => say(ComparedMetric::Goodput),
+        Metric::ItemsPerS => say(ComparedMetric::ItemsPerS),
+        Metric::AudioPerS => say(ComparedMetric::AudioPerS),
+        Metric::RtfMean => mean("RTF"),
+        Metric::RtfP50 => "RTF p50".to_owned(),
+        Metric::RtfP99 => "RTF p99".to_owned(),
+        Metric::SessionsPerHour => say(ComparedMetric::SessionsPerHour),
     }
 }
 

@@ -25,6 +25,7 @@ use inferometer_runner::with_causes;
 use inferometer_store::run_dir::RunDir;
 use inferometer_store::stored::{self, Kind};
 use inferometer_store::sweep_dir::SweepDir;
+use inferometer_text::Lang;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -307,6 +308,7 @@ fn run(path: &Path, objectives: &[Slo]) -> anyhow::Result<(RunSample, Facts)> {
         summary,
         definition: Definition::of(&scenario),
         foreign_doubts: Vec::new(),
+        in_chinese: BTreeMap::new(),
         contradicted: Vec::new(),
         series: Some(series),
     };
@@ -485,6 +487,9 @@ fn of_results(name: &str, results: &[ImportedResult], objectives: &[Slo]) -> any
                     remedy: it.remedy.clone(),
                 })
                 .collect();
+            let chinese = typed[place].iter().map(|it| it.stated(Lang::Zh));
+            let chinese = chinese.map(|it| (it.code.name().to_owned(), [it.text, it.remedy]));
+            sample.in_chinese = chinese.collect();
             sample.name = format!("{}#{}", found.file, found.number);
             side.group.runs.push(sample);
         }

@@ -4,6 +4,8 @@ inferometer_text::texts! {
     pub enum CompareText {
         Better => "BETTER", "更好";
         Worse => "WORSE", "更差";
+        BetterInPart => "BETTER IN PART", "部分更好";
+        WorseInPart => "WORSE IN PART", "部分更差";
         Same => "NO DIFFERENCE", "无差异";
         SlightlyBetter => "SLIGHTLY BETTER", "略好";
         SlightlyWorse => "SLIGHTLY WORSE", "略差";
@@ -23,6 +25,15 @@ inferometer_text::texts! {
         AtOnePoint => "{group}: {metric} {change} at {point}", "{group}：{point} 时 {metric} {change}";
         AtOnePointInside => "{group}: {metric} {change} at {point}: different, but by less than the margin of {margin}", "{group}：{point} 时 {metric} {change}：有差异，但小于容许差 {margin}";
         AtPoints => "{group}: {metric} {counts} of {all} points", "{group}：{metric} 在 {all} 个负载点中 {counts}";
+        BetterThenWorse => "better up to {low}, worse from {high} on", "{low} 及以下更好，{high} 起更差";
+        WorseThenBetter => "worse up to {low}, better from {high} on", "{low} 及以下更差，{high} 起更好";
+        BetterFrom => "better from {low} on", "{low} 起更好";
+        WorseFrom => "worse from {low} on", "{low} 起更差";
+        Together => "{count} loads together {change} ({low} … {high})", "{count} 个负载点合计 {change}（{low} … {high}）";
+        TogetherIs => "{said}: {verdict}", "{said}：{verdict}";
+        Saturation => "saturation of output tok/s: {sides}", "输出 tok/s 的饱和点：{sides}";
+        SaturatesAt => "{side} at about {load} (between {low} and {high})", "{side} 约 {load}（{low} 与 {high} 之间）";
+        RisesStill => "{side} not reached at {load}", "{side} 在 {load} 时尚未达到";
         CountBetter => "better at {count}", "{count} 个更好";
         CountWorse => "worse at {count}", "{count} 个更差";
         CountSlightlyBetter => "slightly better at {count}", "{count} 个略好";
@@ -58,6 +69,8 @@ inferometer_text::texts! {
         Warnings => "{side}: warnings: {codes}", "{side}：警告：{codes}";
         AndWarnings => "{invalid}; warnings: {codes}", "{invalid}；警告：{codes}";
         InSomeRuns => "{code} ({count} of {runs} runs)", "{code}（{runs} 次中 {count} 次）";
+        OtherTools => "different tools: {tools}. Rates mean the same in all (answers and tokens over the time of the test), in a closed loop the mean latency, too: these are compared; TTFT, TPOT, gaps and percentiles are not, since each tool defines them in its own way. Part of a difference may be that of the tools: warm-up, the window that counts, how tokens are counted", "工具不同：{tools}。各工具的速率含义相同（测试时长内完成的请求与 token），闭环负载下的平均时延也相同，这些照常比较；TTFT、TPOT、间隔与百分位的定义因工具而异，不作比较。部分差异可能来自工具本身：预热、统计区间、token 的计数方式";
+        Elsewhere => "at loads that are not compared, {count} more with doubts: `inferometer import` or `report` tells them", "未参与比较的负载点中另有 {count} 个有疑点：见 `inferometer import` 或 `report`";
         OtherModels => "different models: {models}", "模型不同：{models}";
         OutOfMemory => "{side}: ran out of memory at {loads}", "{side}：{loads} 时显存不足";
         OtherDevices => "different cards: {devices}", "卡不同：{devices}";
@@ -90,6 +103,9 @@ inferometer_text::texts! {
         WideInterval => "the interval contains 0 and reaches beyond the margin of {margin}", "区间包含 0，且超出容许差 {margin}";
         WouldDecide => "would decide: {remedy}", "可下结论所需：{remedy}";
         AssumedError => "summary figures only: three times the error of independent requests is assumed, so that only large differences are told", "只有汇总数值：按独立请求误差的三倍估计，因此只判断明显的差异";
+        LittlesLaw => "summary figures only: the error of as many independent requests is assumed, and besides by how much requests/s × mean latency is off the concurrency (the start and the last answers of the test)", "只有汇总数值：按独立请求的误差估计，另加 QPS × 平均时延与并发数之差（测试的起步与收尾）";
+        OfSoMany => "the percentile as runs of {count} requests have it, which are few for it; how much it varies from run to run is known by the runs", "该百分位为每次 {count} 个请求的运行所得，请求数偏少；其波动由各次运行之间的差异得知";
+        SlowTogether => "percentiles without an interval: there are too few requests, or the slowest of them come together, as when one pause holds up all that are under way, so that many tell as little as a few; three runs or more a side tell how the percentile varies", "没有区间的百分位：请求太少，或最慢的请求同时出现（例如一次停顿拖慢所有进行中的请求），数量虽多，说明的情况却很少；每侧运行三次以上即可得知该百分位的波动";
         DeviationsAlone => "summary figures only: twice the error that requests as different as the stated deviations may have is assumed, so that only clear differences are told", "只有汇总数值：按标准差所示的请求差异，以其可能误差的两倍估计，因此只判断明显的差异";
         OwnNumbers => "other numbers of the result contradict this one", "结果中的其他数值与其矛盾";
         FiguresAlone => "summary figures only: run-to-run variation is unknown", "只有汇总数值：无从得知下一次运行会相差多少";

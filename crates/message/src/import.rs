@@ -74,8 +74,8 @@ inferometer_text::texts! {
         OtherCardsUncounted => "{cards}: rates are of the whole server, and how many cards served is not stated", "{cards}：吞吐量是整个服务的，且未写明用了几张卡";
         NoResult => "no result", "无结果";
         OwnMost => "{text}, its own highest {rate} at {load}", "{text}，自身最高为 {load} 时 {rate}";
-        NotCountedOrMissed => "has failures, is invalid or misses an objective: not counted among the best", "有失败请求、无效或未满足目标：不参与比较";
-        NotKnownToMeet => "an objective is not stated there: not counted among the best", "未给出目标所需的数值：不参与比较";
+        NotCountedOrMissed => "has failures, is invalid or misses an objective: not counted among the best", "有失败请求、无效或未满足目标：不计入最佳";
+        NotKnownToMeet => "an objective is not stated there: not counted among the best", "未给出目标所需的数值：不计入最佳";
         CountRefused => "refused starts: {count}", "启动失败 {count} 个";
         DoubtsHeading => "Doubts", "疑点";
         AllResults => "all {count} results", "全部 {count} 个结果";
@@ -91,7 +91,7 @@ inferometer_text::texts! {
         AheadOf => "of", "领先于";
         NobodyAhead => "within {margin}", "相差不超过 {margin}";
         OtherAnswers => "answers of {a} and {b} tokens: other work", "输出长度为 {a} 与 {b} 个 token，工作量不同";
-        NotCounted => "has failures or is invalid: not counted among the best", "有失败请求或无效：不参与比较";
+        NotCounted => "has failures or is invalid: not counted among the best", "有失败请求或无效：不计入最佳";
         OtherLengths => "mean answers differ, so that rates in tokens tell less: {lengths}", "平均输出长度不同，按 token 计的吞吐量可比性降低：{lengths}";
         LeastLatency => "Lowest mean latency", "最低平均时延";
         InvalidResults => "Invalid results", "无效结果";

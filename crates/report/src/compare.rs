@@ -3,6 +3,7 @@
 
 mod cautions;
 mod checks;
+mod course;
 mod csv;
 mod figures;
 mod table;
@@ -11,15 +12,17 @@ mod within_slo;
 pub use checks::checks;
 pub use csv::csv;
 pub use figures::figures;
-pub use figures::labels;
 
 use inferometer_analysis::compare::{
-    Comparison, Direction, Group, Metric, Row, RunSample, Verdict, WhyNot,
+    Comparison, Direction, Group, Headline, Metric, Row, RunSample, Verdict, WhyNot,
 };
 use inferometer_chart::measured::distinct;
+use inferometer_chart::metric_name::narrow_name as metric;
+pub use inferometer_chart::side_name::labels;
+use inferometer_chart::side_name::{heads, label_of};
 use inferometer_core::point::Point;
 use inferometer_core::summary::SummaryColumns;
-use inferometer_message::{CompareText, ComparedMetric};
+use inferometer_message::CompareText;
 use inferometer_page::doc::{Block, Doc, Note, Pair, Section, Tone, Verdict as Judgement};
 use inferometer_page::number;
 use inferometer_text::Lang;
@@ -50,7 +53,7 @@ pub fn compose(report: &CompareReport<'_>) -> Doc {
     sections.extend(overview(report));
     sections.extend(within_slo::section(report));
     if !comparison.reasons.is_empty() {
-        let reasons = cautions::reasons(comparison, lang);
+        let reasons = cautions::reasons(report);
         let notes = reasons.into_iter().map(note);
         let heading = CompareText::WhyNot.text(lang);
         sections.push(Section::headed(heading, [Block::Notes(notes.collect())]));
@@ -64,7 +67,15 @@ pub fn compose(report: &CompareReport<'_>) -> Doc {
         }
     }
     // What holds for every table is said once, below the last.
-    if let Some(Block::Table(last)) = sections.last_mut().and_then(|it| it.blocks.last_mut()) {
+    let blocks = sections.last_mut().map(|it| it.blocks.iter_mut());
+    let mut tables = blocks
+        .into_iter()
+        .flatten()
+        .filter_map(|block| match block {
+            Block::Table(table) => Some(table),
+            _ => None,
+        });
+    if let Some(last) = tables.next_back() {
         last.footnotes = table::footnotes(report);
     }
     if !comparison.unpaired.is_empty() {
@@ -77,7 +88,7 @@ pub fn compose(report: &CompareReport<'_>) -> Doc {
 /// Loads that only one side has: a line for each side and test, with all of its loads.
 fn unpaired(report: &CompareReport<'_>) -> Vec<Block> {
     let mut lines: Vec<(String, Vec<&Point>)> = Vec::new();
-    let heads = figures::heads(report.groups);
+    let heads = heads(report.groups);
     for alone in &report.comparison.unpaired {
         let mut sides = report.groups.iter().zip(&heads);
         let side = sides.find(|(group, _)| group.name == alone.group);
@@ -158,18 +169,10 @@ fn shown(point: &Point) -> String {
     }
 }
 
-/// `A`, `B`, `C` …
-fn letter(place: usize) -> String {
-    match u8::try_from(place).ok().filter(|place| *place < 26) {
-        Some(place) => char::from(b'A' + place).to_string(),
-        None => format!("#{}", place + 1),
-    }
-}
-
 fn legend(report: &CompareReport<'_>) -> Block {
     let lang = report.lang;
-    let labels = figures::labels(report.groups);
-    let heads = figures::heads(report.groups).into_iter();
+    let labels = labels(report.groups);
+    let heads = heads(report.groups).into_iter();
     let groups = report.groups.iter().zip(labels).zip(heads).enumerate();
     let mut pairs: Vec<Pair> = groups
         .map(|(place, ((group, label), head))| {
@@ -264,7 +267,7 @@ fn same<T: PartialEq>(group: &Group, of: impl Fn(&RunSample) -> Option<T>) -> Op
 /// their number, and one by how far it meets its objectives.
 fn verdicts(report: &CompareReport<'_>) -> Vec<Judgement> {
     let names = report.groups.iter().map(|group| &group.name);
-    let labelled = names.zip(figures::labels(report.groups)).skip(1);
+    let labelled = names.zip(labels(report.groups)).skip(1);
     labelled
         .flat_map(|(name, label)| {
             let rows = |counts: fn(&Row) -> bool| -> Vec<&Row> {
@@ -345,22 +348,29 @@ fn verdict(report: &CompareReport<'_>, rows: &[&Row], label: &str) -> Judgement 
             .count()
     };
     let [little_better, little_worse] = [Direction::Better, Direction::Worse].map(slight);
-    let (word, tone) = match (better, worse, same) {
-        (0, 0, 0) if unlike == rows.len() => (CompareText::NotComparable, Tone::Bad),
-        (0, 0, 0) => (CompareText::Unknown, Tone::Caution),
-        (_, 0, _) if better > 0 => (CompareText::Better, Tone::Good),
-        (0, _, _) if worse > 0 => (CompareText::Worse, Tone::Bad),
-        (0, 0, _) if unknown > 0 => (CompareText::Unknown, Tone::Caution),
-        (0, 0, _) if little_better + little_worse == 0 => (CompareText::Same, Tone::Good),
-        (0, 0, _) if little_worse == 0 => (CompareText::SlightlyBetter, Tone::Good),
-        (0, 0, _) if little_better == 0 => (CompareText::SlightlyWorse, Tone::Plain),
-        _ => (CompareText::Mixed, Tone::Caution),
+    let first = rows.first().filter(|row| row.primary);
+    let pooled = first.and_then(|row| {
+        let comparison = report.comparison;
+        comparison.pooled_of(&row.group, row.point.group())
+    });
+    let headline = Headline::of(rows, pooled);
+    let (word, tone) = match headline {
+        Headline::Better => (CompareText::Better, Tone::Good),
+        Headline::BetterInPart => (CompareText::BetterInPart, Tone::Caution),
+        Headline::Worse => (CompareText::Worse, Tone::Bad),
+        Headline::WorseInPart => (CompareText::WorseInPart, Tone::Bad),
+        Headline::Mixed => (CompareText::Mixed, Tone::Caution),
+        Headline::Same => (CompareText::Same, Tone::Good),
+        Headline::SlightlyBetter => (CompareText::SlightlyBetter, Tone::Good),
+        Headline::SlightlyWorse => (CompareText::SlightlyWorse, Tone::Plain),
+        Headline::Unknown => (CompareText::Unknown, Tone::Caution),
+        Headline::NotComparable => (CompareText::NotComparable, Tone::Bad),
     };
     let group = ("group", label.to_owned());
     let invalid = invalid_sides(report, rows);
     let reason = match rows {
         [] => {
-            let reasons = cautions::reasons(report.comparison, lang);
+            let reasons = cautions::reasons(report);
             let count = ("count", reasons.len().to_string());
             CompareText::SeeReasons.with(lang, &[group, count])
         }
@@ -401,7 +411,11 @@ fn verdict(report: &CompareReport<'_>, rows: &[&Row], label: &str) -> Judgement 
                 ("all", several.len().to_string()),
                 group,
             ];
-            CompareText::AtPoints.with(lang, &values)
+            let mut said = vec![CompareText::AtPoints.with(lang, &values)];
+            said.extend(course::turn(rows, lang));
+            let pooled = pooled.filter(|_| headline != Headline::of(rows, None));
+            said.extend(pooled.map(|it| course::together(it, lang)));
+            PunctuationText::Semicolon.join(lang, &said)
         }
     };
     Judgement::new(word.text(lang), tone, reason)
@@ -420,7 +434,7 @@ fn invalid_sides(report: &CompareReport<'_>, rows: &[&Row]) -> Vec<String> {
     let all = rows.iter().map(invalid);
     let shared = all.reduce(|a, b| a.intersection(&b).copied().collect());
     let shared = shared.into_iter().flatten();
-    shared.map(|side| figures::label_of(report, side)).collect()
+    shared.map(|side| label_of(report.groups, side)).collect()
 }
 
 /// The primary metric of a group at one load, for the top of a page.
@@ -440,7 +454,7 @@ const MOST_LOAD_TILES: usize = 3;
 pub fn tiles(report: &CompareReport<'_>) -> Vec<Tile> {
     let (comparison, lang) = (report.comparison, report.lang);
     let name = |row: &Row, name: String| match report.groups.len() > 2 {
-        true => format!("{} · {name}", figures::label_of(report, &row.group)),
+        true => format!("{} · {name}", label_of(report.groups, &row.group)),
         false => name,
     };
     let told = |row: &&Row| row.verdict != Verdict::NotComparable;
@@ -508,35 +522,6 @@ fn verdict_word(verdict: Verdict) -> (CompareText, Tone) {
         Verdict::Same => (CompareText::CellSame, Tone::Plain),
         Verdict::Unknown => (CompareText::CellUnknown, Tone::Caution),
         Verdict::NotComparable => (CompareText::CellNotComparable, Tone::Caution),
-    }
-}
-
-/// The name of a metric for a narrow column.
-pub(crate) fn metric(metric: Metric, lang: Lang) -> String {
-    let mean = |latency: &str| ComparedMetric::Mean.with(lang, &[("latency", latency.to_owned())]);
-    let say = |name: ComparedMetric| name.text(lang).to_owned();
-    match metric {
-        Metric::OutputTokensPerS => say(ComparedMetric::OutputTokensPerS),
-        Metric::RequestsPerS => say(ComparedMetric::RequestsPerS),
-        Metric::TotalTokensPerS => say(ComparedMetric::TotalTokensPerS),
-        Metric::TtftMean => mean("TTFT"),
-        Metric::TtftP50 => "TTFT p50".to_owned(),
-        Metric::TtftP99 => "TTFT p99".to_owned(),
-        Metric::TpotMean => mean("TPOT"),
-        Metric::TpotP50 => "TPOT p50".to_owned(),
-        Metric::TpotP99 => "TPOT p99".to_owned(),
-        Metric::E2eMean => mean("E2E"),
-        Metric::E2eP50 => "E2E p50".to_owned(),
-        Metric::E2eP99 => "E2E p99".to_owned(),
-        Metric::MaxGapP99 => say(ComparedMetric::MaxGapP99),
-        Metric::OutputTokensPerSPerCard => say(ComparedMetric::OutputTokensPerSPerCard),
-        Metric::Goodput => say(ComparedMetric::Goodput),
-        Metric::ItemsPerS => say(ComparedMetric::ItemsPerS),
-        Metric::AudioPerS => say(ComparedMetric::AudioPerS),
-        Metric::RtfMean => mean("RTF"),
-        Metric::RtfP50 => "RTF p50".to_owned(),
-        Metric::RtfP99 => "RTF p99".to_owned(),
-        Metric::SessionsPerHour => say(ComparedMetric::SessionsPerHour),
     }
 }
 

@@ -8,11 +8,11 @@ mod tests;
 pub use alarms::{Worsened, checks, worsened};
 pub use figures::figures;
 
-use crate::compare::metric;
 use crate::csv::{field, harmless};
 use inferometer_campaign::history::{
     Broken, Change, ChangedFact, History, LEAST, MetricHistory, Timeline,
 };
+use inferometer_chart::metric_name::narrow_name as metric;
 use inferometer_chart::metric_name::{MetricUnit, metric_name, unit_of};
 use inferometer_message::{CompareText, HistoryText};
 use inferometer_page::doc::{

@@ -32,6 +32,22 @@ impl Difference {
         })
     }
 
+    /// The mean of differences that are independent but for a variance that all of them share;
+    /// absent for none.
+    pub fn mean_of(parts: &[Difference], shared: f64) -> Option<Self> {
+        let n = parts.len() as f64;
+        let variances = || parts.iter().map(|part| (part.error / n).powi(2));
+        let variance = variances().sum::<f64>() + shared;
+        let degrees = variances()
+            .zip(parts)
+            .map(|(it, part)| it.powi(2) / part.degrees);
+        (!parts.is_empty()).then(|| Difference {
+            value: parts.iter().map(|part| part.value).sum::<f64>() / n,
+            error: variance.sqrt(),
+            degrees: variance.powi(2) / degrees.sum::<f64>(),
+        })
+    }
+
     /// Probability of a difference as large if there is none.
     pub fn p_value(&self) -> f64 {
         2.0 * student_tail((self.value / self.error).abs(), self.degrees)
@@ -64,6 +80,29 @@ mod tests {
             Difference::welch(&sample(89, 5.22, 0.83), &sample(95, 5.25, 0.95)).unwrap();
         assert!((difference.degrees - 181.1).abs() < 1.0);
         assert!((difference.value / difference.error - 0.227).abs() < 0.005);
+    }
+
+    #[test]
+    fn a_mean_of_differences_is_known_better_but_for_what_they_share() {
+        let part = |value| Difference {
+            value,
+            error: 0.2,
+            degrees: 9.0,
+        };
+        let parts = [0.1, 0.2, 0.3, 0.4].map(part);
+        let alone = Difference::mean_of(&parts, 0.0).unwrap();
+        let close = |a: f64, b: f64| (a - b).abs() < 1e-9;
+        assert!(
+            close(alone.value, 0.25) && close(alone.error, 0.1),
+            "{alone:?}"
+        );
+        assert!(close(alone.degrees, 36.0), "{alone:?}");
+        let shared = Difference::mean_of(&parts, 0.03).unwrap();
+        assert!(
+            close(shared.error, 0.2) && shared.degrees > 500.0,
+            "{shared:?}"
+        );
+        assert_eq!(Difference::mean_of(&[], 0.0), None);
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod exact_sum;
 mod groups;
 mod intervals;
 mod sequential;
+mod timeline;
 mod trend;
 mod two_samples;
 
@@ -23,6 +24,7 @@ pub use distribution::{normal_quantile, normal_tail, student_quantile, student_t
 pub use exact_sum::ExactSum;
 pub use intervals::{Batches, design_effect};
 pub use sequential::{Sprt, SprtError, SprtStep, SprtVerdict};
+pub use timeline::{Accumulated, Timeline};
 pub use trend::{climbs, mser5, rising_trend};
 
 pub use two_samples::{Shift, divisions, hodges_lehmann, mann_whitney, permutation};

@@ -14,6 +14,10 @@ pub struct GroupDoubts {
     pub runs: usize,
     /// Runs that are invalid.
     pub invalid: usize,
+    /// Runs at loads that are not compared which are invalid or have warnings, and are not counted
+    /// otherwise.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub elsewhere: usize,
     /// The gravest first; notes are not among them.
     pub doubts: Vec<DoubtCount>,
 }
@@ -77,6 +81,18 @@ pub struct GroupDevices {
     pub devices: Vec<String>,
 }
 
+/// The tools by whose definitions the figures of a group are.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct GroupTools {
+    pub group: String,
+    pub tools: Vec<String>,
+}
+
+fn is_none(count: &usize) -> bool {
+    *count == 0
+}
+
 /// How many requests a run of a group had.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -90,9 +106,12 @@ pub struct GroupLengths {
 const LONGER: f64 = 1.5;
 
 impl GroupDoubts {
-    pub(super) fn of(group: &Group) -> Option<Self> {
+    pub(super) fn of(group: &Group, is_compared: impl Fn(&Point) -> bool) -> Option<Self> {
         let mut counts: BTreeMap<(std::cmp::Reverse<Severity>, &str), usize> = BTreeMap::new();
-        let runs: Vec<&RunSample> = group.counted().collect();
+        let (runs, others): (Vec<&RunSample>, Vec<&RunSample>) =
+            group.counted().partition(|run| is_compared(&run.point));
+        let is_doubted = |run: &&RunSample| run.doubts().any(|it| it.severity > Severity::Note);
+        let elsewhere = others.into_iter().filter(is_doubted).count();
         for run in &runs {
             let grave = run.doubts().filter(|it| it.severity > Severity::Note);
             // A run counts once for each, however often it has it.
@@ -104,10 +123,11 @@ impl GroupDoubts {
             }
         }
         let invalid = runs.iter().filter(|run| !run.summary.valid).count();
-        (invalid > 0 || !counts.is_empty()).then(|| GroupDoubts {
+        (invalid > 0 || elsewhere > 0 || !counts.is_empty()).then(|| GroupDoubts {
             group: group.name.clone(),
             runs: runs.len(),
             invalid,
+            elsewhere,
             doubts: (counts.into_iter())
                 .map(|((severity, code), runs)| DoubtCount {
                     code: code.to_owned(),
@@ -182,6 +202,13 @@ pub(super) fn different_models(groups: &[Group]) -> Vec<GroupModels> {
     let named = different(groups, |run| run.system.model.clone()).into_iter();
     let models = |(group, models)| GroupModels { group, models };
     named.map(models).collect()
+}
+
+/// The tools of each group, likewise.
+pub(super) fn different_tools(groups: &[Group]) -> Vec<GroupTools> {
+    let named = different(groups, |run| Some(run.tool().to_owned())).into_iter();
+    let tools = |(group, tools)| GroupTools { group, tools };
+    named.map(tools).collect()
 }
 
 /// The cards of each group, likewise. A name that says less may be that of the same card.

@@ -19,6 +19,8 @@ use std::collections::BTreeMap;
 const LEAST_PERMUTED: usize = 4;
 /// Fewest runs a side that show how runs differ.
 const LEAST_RUNS: usize = 3;
+/// Runs that are longer by less are as long: a percentile of few requests depends on their number.
+const AS_LONG: f64 = 1.1;
 /// Fewest pairs that show how pairs differ.
 const LEAST_PAIRS: usize = 3;
 /// Chance to find a difference of the least detectable size.
@@ -34,7 +36,7 @@ const WIDEST: f64 = 2.0 * std::f64::consts::LN_10;
 /// even such noise does not explain is told all the same.
 const WIDEST_DEVIATION: f64 = std::f64::consts::LN_2;
 
-/// Where only figures are known, the variance of a mean's logarithm times the number of requests:
+/// Where only figures are known, and no mean latency, the variance of a mean's logarithm times the number of requests:
 /// that of independent requests is hardly above 1, and three times its error leaves room for the
 /// queue's memory. Only differences that no noise explains are told with it.
 const ASSUMED_VARIANCE: f64 = 9.0;
@@ -58,6 +60,9 @@ pub(crate) struct Contrast {
     per_run: f64,
     /// A percentile without its least sample supports no verdict.
     pub(crate) few_samples: bool,
+    /// Requests of a run, where these are too few for the percentile, and the runs show all the same
+    /// how that of so many differs.
+    pub(crate) requests_each: Option<u64>,
     /// A run of another tool contradicts it.
     pub(crate) contradicted: bool,
     /// Every run has its requests.
@@ -97,6 +102,8 @@ pub(crate) enum Within {
     Short,
     /// By a bound from the deviations that a tool states.
     Deviations,
+    /// It is assumed from the number of requests and, by Little's law, from how many were under way.
+    LittlesLaw,
     /// It is assumed from the number of requests.
     Assumed,
 }
@@ -179,6 +186,9 @@ fn variance_of_figures(
     if let Some(variance) = run.as_short().stated_log_variance(metric, requests, unlike) {
         return Some((variance, Within::Deviations));
     }
+    if let Some(variance) = run.as_short().variance_by_littles_law(metric, requests) {
+        return Some((variance, Within::LittlesLaw));
+    }
     let is_told = metric.tail().is_none() && requests >= LEAST_ASSUMED;
     is_told.then(|| (ASSUMED_VARIANCE / requests as f64, Within::Assumed))
 }
@@ -199,6 +209,8 @@ impl Contrast {
         let side_a = Side::of(a, metric, unlike(b));
         let side_b = Side::of(b, metric, unlike(a));
         let (n, m) = (side_a.logs.len(), side_b.logs.len());
+        let lacking = a.iter().chain(b).any(|run| lacks_samples(run, metric));
+        let requests_each = as_long(a, b, metric).filter(|_| lacking && n.min(m) >= LEAST_RUNS);
         let mut contrast = Contrast {
             a: side_a.center(),
             b: side_b.center(),
@@ -207,7 +219,8 @@ impl Contrast {
             permuted: None,
             paired: false,
             per_run: 0.0,
-            few_samples: a.iter().chain(b).any(|run| lacks_samples(run, metric)),
+            few_samples: lacking && requests_each.is_none(),
+            requests_each,
             contradicted: a
                 .iter()
                 .chain(b)
@@ -336,6 +349,7 @@ impl Contrast {
                 Some(_) if self.few_samples => Basis::FewSamples,
                 Some(_) if self.paired => Basis::Pairs,
                 Some(_) if self.within == Within::Assumed => Basis::Assumed,
+                Some(_) if self.within == Within::LittlesLaw => Basis::LittlesLaw,
                 Some(_) if self.within == Within::Deviations => Basis::Deviations,
                 Some(_) if self.within == Within::Short => Basis::ShortRuns,
                 Some(_) if permuted.is_some() => Basis::Permutation,
@@ -390,6 +404,17 @@ impl Contrast {
 /// Whether the run has too few requests for the percentile.
 fn lacks_samples(run: &RunSample, metric: Metric) -> bool {
     metric.lacking(&run.summary).is_some()
+}
+
+/// The requests of each run, where they are about as many in all.
+fn as_long(a: &[&RunSample], b: &[&RunSample], metric: Metric) -> Option<u64> {
+    let counts = a
+        .iter()
+        .chain(b)
+        .map(|run| metric.distribution(&run.summary));
+    let counts: Vec<u64> = counts.map(|it| it.map(|it| it.n)).collect::<Option<_>>()?;
+    let (least, most) = (*counts.iter().min()?, *counts.iter().max()?);
+    (least > 0 && most as f64 <= AS_LONG * least as f64).then_some(least)
 }
 
 /// Logarithms of b / a of the runs that share a seed, where every run has a partner.

@@ -118,6 +118,19 @@ impl Metric {
         matches!(self.source(), Source::Rate)
     }
 
+    /// Whether all tools mean the same by it: answers, or their tokens, over the time of the test;
+    /// in a closed loop also the mean time from a request to the end of its answer.
+    pub(crate) fn is_common(self, is_open: bool) -> bool {
+        match self {
+            Metric::OutputTokensPerS
+            | Metric::RequestsPerS
+            | Metric::TotalTokensPerS
+            | Metric::OutputTokensPerSPerCard => true,
+            Metric::E2eMean => !is_open,
+            _ => false,
+        }
+    }
+
     pub fn of(self, summary: &Summary) -> Option<f64> {
         let rate = &summary.throughput;
         let value = match self {

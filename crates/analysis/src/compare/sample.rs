@@ -8,6 +8,10 @@ use inferometer_core::point::Point;
 use inferometer_core::record::Record;
 use inferometer_core::scenario::{Scenario, Shape, SimClock};
 use inferometer_core::summary::Summary;
+use std::collections::BTreeMap;
+
+/// Whose definitions hold where no tool is named.
+pub(crate) const OURS: &str = "inferometer";
 
 /// One run: where it was measured, its figures, and its requests where they are known.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +26,8 @@ pub struct RunSample {
     pub answered: Option<u64>,
     /// Doubts of another tool's result that no run of ours can have.
     pub foreign_doubts: Vec<ForeignDoubt>,
+    /// What doubts of another tool's result say in Chinese, and their remedies, by their codes.
+    pub in_chinese: BTreeMap<String, [String; 2]>,
     /// Figures of another tool's result that others of it contradict: nothing is decided by them.
     pub contradicted: Vec<Metric>,
     /// The requests; absent for an import, which then says nothing about its own noise.
@@ -100,6 +106,7 @@ impl RunSample {
             definition: Definition::of(scenario),
             system: System::default(),
             foreign_doubts: Vec::new(),
+            in_chinese: BTreeMap::new(),
             contradicted: Vec::new(),
             series: Some(Series::of_records(records)),
         }
@@ -119,9 +126,15 @@ impl RunSample {
             },
             system: System::default(),
             foreign_doubts: Vec::new(),
+            in_chinese: BTreeMap::new(),
             contradicted: Vec::new(),
             series: None,
         }
+    }
+
+    /// Whose definitions hold.
+    pub(crate) fn tool(&self) -> &str {
+        self.definition.tool.as_deref().unwrap_or(OURS)
     }
 
     pub(crate) fn doubts(&self) -> impl Iterator<Item = RunDoubt<'_>> {

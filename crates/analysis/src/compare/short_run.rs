@@ -84,6 +84,23 @@ impl ShortRun<'_> {
         bounded(metric, || self.variance(self.needed(metric)?))
     }
 
+    /// How far the requests under way, by Little's law, were from the streams on average: what the
+    /// start and the last answers cost the test.
+    fn shortfall(&self) -> Option<f64> {
+        let rate = self.summary.throughput.requests_per_s?;
+        let latency_s = Metric::E2eMean.of(self.summary)? / 1e3;
+        Some((1.0 - rate * latency_s / f64::from(self.streams?)).abs())
+    }
+
+    /// Variance of the logarithm of a rate, or of the mean latency, of a closed loop of which no more
+    /// than figures of so many requests are known: that of as many independent requests, and what the
+    /// start and the last answers cost, which a few long answers decide.
+    pub(crate) fn variance_by_littles_law(&self, metric: Metric, requests: u64) -> Option<f64> {
+        let is_covered = metric.is_common(false) && requests >= LEAST_REQUESTS;
+        let variance = self.shortfall()?.powi(2) + 1.0 / requests as f64;
+        is_covered.then_some(variance)
+    }
+
     /// The same of a closed loop of which no more than figures of so many requests are known, but
     /// with how unlike its answers are, or those of the other side to the same requests.
     pub(crate) fn stated_log_variance(
@@ -98,7 +115,11 @@ impl ShortRun<'_> {
             spread_of(self.summary.latency.ttft_ms.as_ref()?)?;
         }
         let needed = WAVES * f64::from(self.streams?);
-        bounded(metric, || self.variance_of(requests, needed, variation))
+        // What the last answers cost differs from test to test as much as answers do.
+        let tail = (variation * self.shortfall().unwrap_or_default()).powi(2);
+        bounded(metric, || {
+            Some(self.variance_of(requests, needed, variation)? + tail)
+        })
     }
 
     /// 95 % interval of a mean or a rate, by the bound.

@@ -1,7 +1,8 @@
 //! Whether runs may be compared at all.
 
 use super::Group;
-use super::sample::RunSample;
+use super::metric::Metric;
+use super::sample::{OURS, RunSample};
 use super::why_not_texts::WhyNotText;
 use inferometer_core::point::Point;
 use inferometer_core::record::TokenSource;
@@ -10,9 +11,6 @@ use inferometer_text::Lang;
 use inferometer_text::punctuation::PunctuationText;
 use std::collections::BTreeSet;
 use std::fmt;
-
-/// Whose definitions hold where no tool is named.
-const OURS: &str = "inferometer";
 
 /// Largest ratio of output lengths that is still the same work.
 const OUTPUT_TOLERANCE: f64 = 0.05;
@@ -62,11 +60,11 @@ pub enum WhyNot {
         codes: String,
         remedy: String,
     },
-    /// One side failed requests that the other served.
+    /// One side failed requests that the other served: how many failed, if that is stated, and all.
     Failures {
         point: Point,
-        a: String,
-        b: String,
+        a: (Option<u64>, u64),
+        b: (Option<u64>, u64),
     },
     /// Something that must agree does not.
     Differs {
@@ -186,7 +184,11 @@ impl WhyNot {
                 PunctuationText::Semicolon.join(lang, &Vec::from_iter(said))
             }
             WhyNot::Failures { point, a, b } => {
-                let values = [("point", at(point)), ("a", a.clone()), ("b", b.clone())];
+                let share = |&(failed, all): &(Option<u64>, u64)| match failed {
+                    Some(failed) => format!("{failed}/{all}"),
+                    None => WhyNotText::NotStated.with(lang, &[("count", all.to_string())]),
+                };
+                let values = [("point", at(point)), ("a", share(a)), ("b", share(b))];
                 WhyNotText::Failures.with(lang, &values)
             }
             WhyNot::Differs { point, what, a, b } => {
@@ -203,10 +205,11 @@ impl WhyNot {
                         found + WhyNotText::SameInputs.text(lang)
                     }
                     // Ours can be computed by another tool's definition.
-                    WhyNotText::Definition if [a, b].iter().any(|it| *it == OURS) => {
+                    WhyNotText::Definition if [a, b].iter().any(|it| it.as_str() == OURS) => {
                         found + WhyNotText::SameDefinition.text(lang)
                     }
                     WhyNotText::Definition => found + WhyNotText::OneTool.text(lang),
+                    WhyNotText::Seed => found + WhyNotText::OneSeed.text(lang),
                     _ => found,
                 }
             }
@@ -220,14 +223,27 @@ impl fmt::Display for WhyNot {
     }
 }
 
-/// Reasons against comparing the runs of two groups at one point.
+/// Whose definitions hold in runs of both sides; one where it is the same in all.
+pub(crate) fn tools(a: &[&RunSample], b: &[&RunSample]) -> BTreeSet<String> {
+    a.iter().chain(b).map(|run| run.tool().to_owned()).collect()
+}
+
+/// Reasons against comparing the runs of two groups at one point by a metric.
 pub(crate) fn reasons(
     point: &Point,
     [baseline, group]: [&str; 2],
     a: &[&RunSample],
     b: &[&RunSample],
+    metric: Metric,
 ) -> Vec<WhyNot> {
     let mut found = Vec::new();
+    // A part of a test without its start and its end is not what other tools count.
+    let is_part = |run: &&&RunSample| {
+        run.definition.tool.is_none()
+            && (run.summary.window).is_some_and(|window| window.steady_by_construction)
+    };
+    let is_common =
+        metric.is_common(point.is_open_loop()) && !a.iter().chain(b).any(|it| is_part(&it));
     for (name, runs) in [(baseline, a), (group, b)] {
         // Beside valid runs only those count in which the server failed.
         if runs.iter().all(|run| run.summary.valid) {
@@ -266,10 +282,7 @@ pub(crate) fn reasons(
             };
             (ours && run.summary.window_s.is_some()).then(|| word.to_owned())
         }),
-        (WhyNotText::Definition, |run| {
-            let ours = || OURS.to_owned();
-            Some(run.definition.tool.clone().unwrap_or_else(ours))
-        }),
+        (WhyNotText::Definition, |run| Some(run.tool().to_owned())),
         (WhyNotText::TokenSource, |run| {
             let source = run.summary.tokens.source;
             (source != TokenSource::None).then(|| source.to_string())
@@ -290,6 +303,9 @@ pub(crate) fn reasons(
             runs.iter().filter_map(|run| fact(run)).collect()
         };
         let (in_a, in_b) = (all(a), all(b));
+        if is_common && what == WhyNotText::Definition {
+            continue;
+        }
         // What one side does not say is no contradiction.
         if !in_a.is_empty() && !in_b.is_empty() && (in_a != in_b || in_a.len() > 1) {
             let text = |all: &BTreeSet<String>, other: &BTreeSet<String>| {
@@ -405,18 +421,19 @@ fn nearest_groups(points_a: &[&Point], points_b: &[&Point]) -> [String; 2] {
 fn failures(point: &Point, a: &[&RunSample], b: &[&RunSample]) -> Option<WhyNot> {
     let count = |runs: &[&RunSample]| {
         let all = runs.iter().map(|run| &run.summary.requests);
-        all.fold((0, 0), |(failed, ended), it| {
-            (failed + it.failed, ended + it.failed + it.ok)
-        })
+        let (failed, ok) = all.fold((0, 0), |(failed, ok), it| (failed + it.failed, ok + it.ok));
+        match failed + ok {
+            // A tool that reports no failures tells how many were answered.
+            0 => (None, runs.iter().filter_map(|run| run.answered).sum()),
+            ended => (Some(failed), ended),
+        }
     };
-    let share = |(failed, ended): (u64, u64)| failed as f64 / ended.max(1) as f64;
-    let (in_a, in_b) = (count(a), count(b));
-    let text = |(failed, ended): (u64, u64)| format!("{failed}/{ended}");
-    ((share(in_a) - share(in_b)).abs() > FAILURE_TOLERANCE).then(|| WhyNot::Failures {
-        point: point.clone(),
-        a: text(in_a),
-        b: text(in_b),
-    })
+    let share = |(failed, ended): (Option<u64>, u64)| {
+        failed.unwrap_or_default() as f64 / ended.max(1) as f64
+    };
+    let (a, b) = (count(a), count(b));
+    let point = point.clone();
+    ((share(a) - share(b)).abs() > FAILURE_TOLERANCE).then_some(WhyNot::Failures { point, a, b })
 }
 
 /// A list of settings without those that the only other one has too.

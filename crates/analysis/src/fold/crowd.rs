@@ -8,8 +8,8 @@
 use super::pool::Counted;
 use super::row::{Figure, Handled, Row};
 use crate::thinning::Thinning;
-use crate::timeline::{Accumulated, Timeline};
 use inferometer_core::units::Offset;
+use inferometer_statistics::{Accumulated, Timeline};
 use inferometer_statistics::{InFlight, UnderWay};
 use strum::VariantArray as _;
 

@@ -29,6 +29,7 @@ use std::path::{Path, PathBuf};
 pub struct CompareArguments {
     /// The baseline, then what to compare with it: run directories, folders of repeated runs,
     /// sweeps, imports, or files that import reads, or those of an object store by their URL; PATH#N is the N-th result of an import,
+    /// PATH#HEADING what stands under a heading of notes,
     /// PATH@NAME=VALUE the runs of a folder with that url, option, tag or launch flag
     #[arg(value_name = "PATH", required = true)]
     pub paths: Vec<String>,
@@ -49,7 +50,8 @@ pub struct CompareArguments {
     /// Seed of the resampling
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
-    /// Folder to keep the comparison in: `runs`, `report` and `serve` find it there
+    /// Folder to keep the comparison in, and a page or pictures of it: `runs`, `report` and `serve`
+    /// find it there
     #[arg(long, value_name = "DIR", value_parser = folder_here)]
     pub out: Option<PathBuf>,
     #[command(flatten)]
@@ -105,9 +107,11 @@ pub fn run(arguments: &CompareArguments) -> anyhow::Result<Exit> {
     let columns = arguments.columns.columns.as_ref();
     let report = answered.report(&question, columns, language(output.lang));
     let primary_only = arguments.fail_on == Some(FailOn::PrimaryWorse);
-    deliver_apart(&output, "compare", |format| {
-        render(&report, primary_only, format)
-    })?;
+    let rendered = |format| render(&report, primary_only, format);
+    match &arguments.out {
+        Some(folder) => deliver(&output, folder, rendered)?,
+        None => deliver_apart(&output, "compare", rendered)?,
+    }
     verdict(&answered.comparison, arguments.fail_on)
 }
 

@@ -13,6 +13,7 @@ mod browser;
 mod cancellation;
 mod capacity;
 mod comparison;
+mod comparison_of_notes;
 mod data;
 mod doubts;
 mod endpoints;

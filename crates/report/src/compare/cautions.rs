@@ -1,9 +1,10 @@
 //! What a reader should know of the sides before the figures: doubts of their runs, and models, cards
 //! and lengths that are not the same.
 
-use super::{CompareReport, figures, note};
-use inferometer_analysis::compare::{Comparison, DoubtCount, Group, GroupDoubts, Metric, WhyNot};
+use super::{CompareReport, label_of, labels, note};
+use inferometer_analysis::compare::{DoubtCount, Group, GroupDoubts, Metric, Verdict, WhyNot};
 use inferometer_core::doubt::Severity;
+use inferometer_core::point::Point;
 use inferometer_message::{CompareText, DoubtMeaning};
 use inferometer_page::doc::{Block, Section};
 use inferometer_page::number;
@@ -16,7 +17,13 @@ pub(super) fn section(report: &CompareReport<'_>) -> Option<Section> {
     let loads = contradicted(report)
         .into_iter()
         .chain(out_of_memory(report));
-    let sides = [models(report), devices(report), lengths(report)];
+    let sides = [
+        tools(report),
+        models(report),
+        devices(report),
+        lengths(report),
+        elsewhere(report),
+    ];
     let lines = runs.chain(loads).chain(sides.into_iter().flatten());
     let notes = lines.map(note).collect::<Vec<_>>();
     (!notes.is_empty()).then(|| Section::plain([Block::Notes(notes)]))
@@ -27,13 +34,34 @@ fn meaning(code: &str) -> Option<[DoubtMeaning; 2]> {
     DoubtMeaning::of(code.parse().ok()?)
 }
 
+/// The same in Chinese, of another tool's result as an import says it.
+fn in_chinese(report: &CompareReport<'_>, group: &str, code: &str) -> Option<[String; 2]> {
+    let groups = report.groups.iter().filter(|it| it.name == group);
+    let mut own = groups
+        .flat_map(|it| &it.runs)
+        .filter_map(|run| run.in_chinese.get(code));
+    let of_run = || Some(meaning(code)?.map(|part| part.text(Lang::Zh).to_owned()));
+    own.next().cloned().or_else(of_run)
+}
+
 /// The reasons against a comparison in the language of the report.
-pub(super) fn reasons(comparison: &Comparison, lang: Lang) -> Vec<String> {
-    let mut reasons = comparison.reasons.clone();
+pub(super) fn reasons(report: &CompareReport<'_>) -> Vec<String> {
+    let (lang, mut reasons) = (report.lang, report.comparison.reasons.clone());
     for reason in &mut reasons {
-        if let (Lang::Zh, WhyNot::Invalid { codes, remedy, .. }) = (lang, reason) {
-            let known = codes.split(", ").filter_map(meaning);
-            let remedies: Vec<&str> = known.map(|[_, remedy]| remedy.text(lang)).collect();
+        if let (
+            Lang::Zh,
+            WhyNot::Invalid {
+                codes,
+                remedy,
+                group,
+                ..
+            },
+        ) = (lang, reason)
+        {
+            let known = codes
+                .split(", ")
+                .filter_map(|code| in_chinese(report, group, code));
+            let remedies: Vec<String> = known.map(|[_, remedy]| remedy).collect();
             if !remedies.is_empty() {
                 *remedy = PunctuationText::Semicolon.join(lang, &remedies);
             }
@@ -45,12 +73,18 @@ pub(super) fn reasons(comparison: &Comparison, lang: Lang) -> Vec<String> {
 /// A line for each invalid run that does not count, with its reason and a remedy.
 fn left_out(report: &CompareReport<'_>) -> impl Iterator<Item = String> {
     let lang = report.lang;
-    report.comparison.left_out.iter().map(move |it| {
+    let left_out = report.comparison.left_out.iter();
+    let compared = left_out.filter(|it| !report.comparison.is_alone(&it.group, &it.point));
+    compared.map(move |it| {
         let codes = PunctuationText::Comma.join(lang, &it.codes);
         let values = [("codes", codes), ("run", it.run.clone())];
         let said = CompareText::LeftOut.with(lang, &values);
-        let [text, remedy] = match (lang, it.codes.first().and_then(|code| meaning(code))) {
-            (Lang::Zh, Some(meaning)) => meaning.map(|part| part.text(lang).to_owned()),
+        let chinese = it
+            .codes
+            .first()
+            .and_then(|code| in_chinese(report, &it.group, code));
+        let [text, remedy] = match (lang, chinese) {
+            (Lang::Zh, Some(chinese)) => chinese,
             _ => [it.text.clone(), it.remedy.clone()],
         };
         let mut said = vec![said, text, remedy];
@@ -61,9 +95,11 @@ fn left_out(report: &CompareReport<'_>) -> impl Iterator<Item = String> {
 
 /// A line for each side whose runs are invalid or have warnings.
 fn doubts(report: &CompareReport<'_>) -> impl Iterator<Item = String> {
-    report.comparison.doubts.iter().map(move |of| {
+    let doubts = report.comparison.doubts.iter();
+    let compared = doubts.filter(|it| it.invalid > 0 || !it.doubts.is_empty());
+    compared.map(move |of| {
         let lang = report.lang;
-        let side = ("side", figures::label_of(report, &of.group));
+        let side = ("side", label_of(report.groups, &of.group));
         let warnings = codes(report, of, |it| it.severity != Severity::Invalid);
         let invalid = codes(report, of, |it| it.severity == Severity::Invalid);
         let said = match of.invalid {
@@ -88,7 +124,7 @@ fn doubts(report: &CompareReport<'_>) -> impl Iterator<Item = String> {
 /// A line for each side with figures that others of their result contradict.
 fn contradicted(report: &CompareReport<'_>) -> Vec<String> {
     let lang = report.lang;
-    let sides = report.groups.iter().zip(figures::labels(report.groups));
+    let sides = report.groups.iter().zip(labels(report.groups));
     let line = |(group, label): (&Group, String)| {
         let metrics: BTreeSet<Metric> = group
             .counted()
@@ -138,11 +174,11 @@ fn models(report: &CompareReport<'_>) -> Option<String> {
 /// A line for each side whose server ran out of memory at some load.
 fn out_of_memory(report: &CompareReport<'_>) -> Vec<String> {
     let lang = report.lang;
-    let labels = figures::labels(report.groups);
+    let labels = labels(report.groups);
     let sides = report.groups.iter().zip(labels);
     let line = |(group, label): (&Group, String)| {
         let loads: Vec<String> = (report.comparison.out_of_memory.iter())
-            .filter(|it| it.group == group.name)
+            .filter(|it| it.group == group.name && is_compared(report, &it.point))
             .map(|it| it.point.to_string())
             .collect();
         let loads_of = ("loads", PunctuationText::Semicolon.join(lang, &loads));
@@ -150,6 +186,42 @@ fn out_of_memory(report: &CompareReport<'_>) -> Vec<String> {
         (!loads.is_empty()).then(|| CompareText::OutOfMemory.with(lang, &values))
     };
     sides.filter_map(line).collect()
+}
+
+/// Whether some load of its test is compared, if any is.
+fn is_compared(report: &CompareReport<'_>, point: &Point) -> bool {
+    let rows = &report.comparison.rows;
+    rows.is_empty() || rows.iter().any(|row| row.point.group() == point.group())
+}
+
+/// How many runs at loads that are not compared have doubts.
+fn elsewhere(report: &CompareReport<'_>) -> Option<String> {
+    let comparison = report.comparison;
+    let doubted: usize = comparison.doubts.iter().map(|it| it.elsewhere).sum();
+    let left_out = comparison.left_out.iter();
+    let left_out = left_out
+        .filter(|it| comparison.is_alone(&it.group, &it.point))
+        .count();
+    let exhausted = comparison.out_of_memory.iter();
+    let exhausted = exhausted
+        .filter(|it| !is_compared(report, &it.point))
+        .count();
+    let count = doubted + left_out + exhausted;
+    let text = || CompareText::Elsewhere.with(report.lang, &[("count", count.to_string())]);
+    (count > 0).then(text)
+}
+
+fn tools(report: &CompareReport<'_>) -> Option<String> {
+    let lang = report.lang;
+    let tools = report.comparison.tools.iter();
+    let tools: Vec<String> = tools.map(|it| it.tools.join(" + ")).collect();
+    let tools = PunctuationText::Comma.join(lang, &tools);
+    let is_told = report
+        .comparison
+        .rows
+        .iter()
+        .any(|row| row.verdict != Verdict::NotComparable);
+    (is_told && !tools.is_empty()).then(|| CompareText::OtherTools.with(lang, &[("tools", tools)]))
 }
 
 fn devices(report: &CompareReport<'_>) -> Option<String> {

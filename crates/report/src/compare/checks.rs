@@ -1,8 +1,8 @@
 //! A comparison as checks for a CI service: one for each metric at each load, and one for each
 //! reason against the comparison.
 
-use super::table::Remedy;
-use super::{CompareReport, change, figures, metric, percent, row_word, shown};
+use super::table::{Remedy, few_waves};
+use super::{CompareReport, change, labels, metric, percent, row_word, shown};
 use inferometer_analysis::compare::{Basis, Row, Verdict};
 use inferometer_chart::metric_name::{MetricUnit, unit_of};
 use inferometer_message::CompareText;
@@ -25,7 +25,7 @@ pub fn checks(report: &CompareReport<'_>, primary_only: bool) -> Checks {
     let known =
         |row: &&Row| row.a.is_some() && row.b.is_some() && row.verdict != Verdict::NotComparable;
     let rows = comparison.rows.iter().filter(counts).filter(known);
-    let labels = figures::labels(report.groups);
+    let labels = labels(report.groups);
     let rows = rows.map(|row| {
         let place = report.groups.iter().position(|it| it.name == row.group);
         let label = place.and_then(|place| labels.get(place));
@@ -85,7 +85,7 @@ fn reason(row: &Row, report: &CompareReport<'_>) -> Option<String> {
         (Verdict::Worse, _) => CompareText::BeyondMargin,
         (Verdict::Unknown, Basis::FewSamples) => CompareText::FewSamples,
         (Verdict::Unknown, Basis::ShortRuns) => CompareText::ShortRuns,
-        (Verdict::Unknown, Basis::FewWaves) => CompareText::FewWaves,
+        (Verdict::Unknown, Basis::FewWaves) => few_waves(row),
         (Verdict::Unknown, Basis::Contradicted) => CompareText::OwnNumbers,
         (Verdict::Unknown, Basis::Nothing) => CompareText::FiguresAlone,
         (Verdict::Unknown, _) if row.low.is_some() => CompareText::WideInterval,

@@ -1,7 +1,6 @@
 //! The primary metric over all loads, and every metric of one group at one load.
 
-use super::figures::heads;
-use super::{CompareReport, metric, percent, row_word, shown};
+use super::{CompareReport, heads, metric, percent, row_word, shown};
 use crate::columns;
 use inferometer_analysis::compare::{Basis, Group, Row, RunSample, Verdict};
 use inferometer_chart::measured::distinct;
@@ -39,7 +38,7 @@ impl Remedy {
         let requests = row.requests_needed.map(Remedy::Requests);
         let figures = matches!(
             row.basis,
-            Basis::Assumed | Basis::Deviations | Basis::Nothing
+            Basis::Assumed | Basis::LittlesLaw | Basis::Deviations | Basis::Nothing
         );
         let is_known = row.a.is_some() && row.b.is_some();
         let details = row.verdict == Verdict::Unknown && figures && is_known;
@@ -63,6 +62,9 @@ impl Remedy {
 /// What a verdict is marked with where only single requests would decide: their number has no place
 /// in a column.
 const DETAILS: &str = "†";
+
+/// What a verdict is marked with that is about runs of so many requests.
+const OF_SO_MANY: &str = "‡";
 
 /// A verdict, marked where single requests would decide.
 fn marked(word: CompareText, remedy: Option<Remedy>, lang: Lang) -> String {
@@ -116,7 +118,9 @@ fn over_loads_of(report: &CompareReport<'_>, primary: &[&Row]) -> Option<Section
         Some(Pairing::from(*row))
     };
     let metric = metric(first.metric, report.lang);
-    Some(at_each(report, metric, &points, of))
+    let mut section = at_each(report, metric, &points, of);
+    section.blocks.extend(super::course::below(report, primary));
+    Some(section)
 }
 
 /// A figure that was chosen, a line for each load.
@@ -272,10 +276,10 @@ pub(super) fn section(report: &CompareReport<'_>, rows: &[Row]) -> Section {
             None => String::new(),
         };
         let (word, tone) = row_word(row);
-        let star = if row.basis == Basis::FewSamples {
-            "*"
-        } else {
-            ""
+        let star = match (row.basis, row.requests_each) {
+            (Basis::FewSamples, _) => "*",
+            (_, Some(_)) => OF_SO_MANY,
+            _ => "",
         };
         let mark = if row.primary { "> " } else { "  " };
         let mut cells = vec![
@@ -307,6 +311,14 @@ fn at_most_all(share: f64) -> String {
     match share < 1.0 {
         true => number::percent(share),
         false => format!("> {}", number::percent(1.0)),
+    }
+}
+
+/// Why a run has no interval of a metric.
+pub(super) fn few_waves(row: &Row) -> CompareText {
+    match row.metric.into_str().ends_with("p99") {
+        true => CompareText::SlowTogether,
+        false => CompareText::FewWaves,
     }
 }
 
@@ -345,6 +357,9 @@ pub(super) fn footnotes(report: &CompareReport<'_>) -> Vec<String> {
     if any(Basis::Assumed) {
         notes.push(CompareText::AssumedError.text(lang).to_owned());
     }
+    if any(Basis::LittlesLaw) {
+        notes.push(CompareText::LittlesLaw.text(lang).to_owned());
+    }
     if any(Basis::Deviations) {
         notes.push(CompareText::DeviationsAlone.text(lang).to_owned());
     }
@@ -354,9 +369,17 @@ pub(super) fn footnotes(report: &CompareReport<'_>) -> Vec<String> {
     if any(Basis::ShortRuns) {
         notes.push(CompareText::ShortRuns.text(lang).to_owned());
     }
-    if any(Basis::FewWaves) {
-        notes.push(CompareText::FewWaves.text(lang).to_owned());
+    if let Some(each) = rows.iter().filter_map(|row| row.requests_each).min() {
+        let count = [("count", number::count(each))];
+        let note = CompareText::OfSoMany.with(lang, &count);
+        notes.push(format!("{OF_SO_MANY} {note}"));
     }
+    let few = rows.iter().filter(|row| row.basis == Basis::FewWaves);
+    notes.extend(
+        distinct(few.map(few_waves))
+            .into_iter()
+            .map(|it| it.text(lang).to_owned()),
+    );
     let uncounted = (report.groups.iter().flat_map(|group| &group.runs))
         .any(|run| run.series.is_none() && run.answered.is_none());
     if any(Basis::Nothing) {

@@ -1,6 +1,6 @@
 //! How far each side of a comparison meets its objectives.
 
-use super::{CompareReport, figures, shown, verdict_word};
+use super::{CompareReport, label_of, shown, verdict_word};
 use inferometer_analysis::compare::{Verdict, WithinSlo};
 use inferometer_message::{CompareText, ComparedMetric};
 use inferometer_page::doc::{Cell, Column, Section, Table, Tone, Verdict as Judgement};
@@ -33,7 +33,7 @@ pub(super) fn section(report: &CompareReport<'_>) -> Option<Section> {
         ));
     }
     let cells = ladders.iter().map(|ladder| {
-        let mut cells = vec![Cell::text(figures::label_of(report, &ladder.group))];
+        let mut cells = vec![Cell::text(label_of(report.groups, &ladder.group))];
         if with_settings {
             cells.push(Cell::text(shown(&ladder.setting)));
         }

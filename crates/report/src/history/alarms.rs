@@ -1,8 +1,8 @@
 //! What of a history a CI service or a watch is told.
 
 use super::{broken_text, name, sentence};
-use crate::compare::metric;
 use inferometer_campaign::history::{History, LEAST, MetricHistory, Timeline};
+use inferometer_chart::metric_name::narrow_name as metric;
 use inferometer_message::{HistoryText, WatchText};
 use inferometer_page::checks::{Check, Checks, Outcome};
 use inferometer_text::Lang;

@@ -175,6 +175,7 @@ fn compared(label: &str) -> Comparison {
         minimum_detectable: None,
         repeats_to_decide: None,
         requests_needed: None,
+        requests_each: None,
         runs: [1, 1],
         basis: Basis::OneRunEach,
     };
@@ -217,6 +218,7 @@ fn compared(label: &str) -> Comparison {
                 Verdict::Unknown,
             ),
         ],
+        pooled: Vec::new(),
         unpaired: Vec::new(),
         within_slo: Vec::new(),
         copies: Vec::new(),
@@ -225,6 +227,7 @@ fn compared(label: &str) -> Comparison {
         devices: Vec::new(),
         left_out: Vec::new(),
         out_of_memory: Vec::new(),
+        tools: Vec::new(),
         lengths: Vec::new(),
     }
 }

@@ -38,10 +38,8 @@ fn every_verdict_rests_on_the_interval_beside_it() {
                 assert_eq!(certain, above || below, "{row:?}");
                 if row.primary {
                     let level = row.level.unwrap();
-                    assert!(
-                        (level - (1.0 - 0.05 / 6.0)).abs() < 1e-9,
-                        "six loads: {level}"
-                    );
+                    let of_seven = (level - (1.0 - 0.05 / 7.0)).abs() < 1e-9;
+                    assert!(of_seven, "six loads and their sum: {level}");
                     let place = match expected {
                         Verdict::Same => 0,
                         Verdict::Unknown => 1,

@@ -23,6 +23,7 @@ fn figures_alone_tell_large_differences_if_their_requests_are_known() {
         let mut summary = run(2000, latency, 0.0, seed).summary;
         summary.throughput.output_tokens_per_s_interval = None;
         without_deviations(&mut summary);
+        summary.concurrency.configured = None;
         summary.requests.ok = requests;
         RunSample::imported("vllm", point(8), summary)
     };
@@ -73,6 +74,7 @@ fn percentiles_of_one_side_tell_how_unlike_the_answers_of_both_are() {
         summary.throughput.output_tokens_per_s_interval = None;
         summary.throughput.requests_per_s_interval = None;
         summary.concurrency.configured = Some(8);
+        summary.throughput.requests_per_s = summary.throughput.requests_per_s.map(|it| 8.0 * it);
         let tail = summary.latency.e2e_ms.unwrap().p99;
         without_deviations(&mut summary);
         if keeps_tail {

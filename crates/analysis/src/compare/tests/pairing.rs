@@ -94,10 +94,8 @@ fn other_prompts_are_said_unless_each_side_has_several_seeds() {
         compare(&[a, b], &Settings::default())
     };
     let one = sides(1);
-    assert_eq!(
-        one.why_not,
-        ["at concurrency=8: the seed of prompts and arrivals differs: 10 against 20"]
-    );
+    let said = "the seed of prompts and arrivals differs: 10 against 20; send both sides the same";
+    assert!(one.why_not[0].contains(said), "{:?}", one.why_not);
     assert!(sides(3).comparable);
 }
 

@@ -3,7 +3,7 @@
 
 use super::Question;
 use anyhow::{Context, bail};
-use inferometer_analysis::compare::{Comparison, Metric, Settings};
+use inferometer_analysis::compare::{Comparison, Headline, Metric, Row, Settings, Verdict};
 use inferometer_bucket::Location;
 use inferometer_core::slo::Slo;
 use inferometer_report::runs::RunState;
@@ -84,15 +84,23 @@ impl Kept {
 
     /// Worse by any metric, else what those say that decide.
     pub fn state(&self) -> RunState {
-        let rows = self.result["rows"].as_array();
-        let rows = || rows.into_iter().flatten();
-        let is = |verdict: &'static str| move |row: &Value| row["verdict"] == verdict;
-        let deciding = || rows().filter(|row| row["primary"] == true);
-        if rows().any(is("worse")) {
+        let Ok(comparison) = Comparison::deserialize(&self.result) else {
+            return RunState::CannotTell;
+        };
+        let deciding = comparison.rows.iter().filter(|row| row.primary);
+        let deciding: Vec<&Row> = deciding.collect();
+        let tests =
+            deciding.chunk_by(|a, b| (&a.group, a.point.group()) == (&b.group, b.point.group()));
+        let said = |rows: &[&Row]| {
+            let pooled = comparison.pooled_of(&rows[0].group, rows[0].point.group());
+            Headline::of(rows, pooled)
+        };
+        let headlines: Vec<Headline> = tests.map(said).collect();
+        if comparison.is_worse(false) {
             RunState::Worse
-        } else if deciding().any(is("better")) {
+        } else if headlines.contains(&Headline::Better) {
             RunState::Better
-        } else if deciding().all(is("same")) {
+        } else if deciding.iter().all(|row| row.verdict == Verdict::Same) {
             RunState::Same
         } else {
             RunState::CannotTell
@@ -102,11 +110,19 @@ impl Kept {
     /// What was asked, to be answered again.
     pub(super) fn question(self, folder: &Path, reach: Reach) -> anyhow::Result<Question> {
         let beside = beside(folder);
+        // Named from here, as whoever compared named them.
+        let here = std::env::current_dir().unwrap_or_default();
+        let named = |path: &Path| {
+            path.strip_prefix(&here)
+                .unwrap_or(path)
+                .display()
+                .to_string()
+        };
         let side = |side: &String| match Path::new(side) {
             path if is_below(side) && (reach == Reach::Anywhere || !has_link(&beside, path)) => {
-                Ok(beside.join(path).display().to_string())
+                Ok(named(&beside.join(path)))
             }
-            _ if reach == Reach::Anywhere => Ok(side.clone()),
+            path if reach == Reach::Anywhere => Ok(named(path)),
             _ => bail!("{side} was compared, which does not lie in the folder that is shown"),
         };
         let primary = self.primary.as_deref().map(str::parse::<Metric>);

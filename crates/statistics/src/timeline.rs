@@ -1,7 +1,7 @@
 //! Events over time, in bins that double when a run is long, so that memory stays bounded.
 
+use super::concurrency::InFlight;
 use inferometer_core::units::Offset;
-use inferometer_statistics::InFlight;
 
 /// Most bins; then pairs are joined.
 const MOST_BINS: usize = 1 << 20;
@@ -11,7 +11,7 @@ const SECOND: u64 = 1_000_000_000;
 
 /// Counts of events of several kinds while records stream in.
 #[derive(Clone, Debug)]
-pub(crate) struct Timeline<const KINDS: usize> {
+pub struct Timeline<const KINDS: usize> {
     /// How often the width has doubled.
     doublings: u32,
     most_bins: usize,
@@ -25,7 +25,7 @@ impl<const KINDS: usize> Default for Timeline<KINDS> {
 }
 
 impl<const KINDS: usize> Timeline<KINDS> {
-    pub(crate) fn with_bins(most_bins: usize) -> Self {
+    pub fn with_bins(most_bins: usize) -> Self {
         Timeline {
             doublings: 0,
             most_bins,
@@ -33,13 +33,13 @@ impl<const KINDS: usize> Timeline<KINDS> {
         }
     }
 
-    pub(crate) fn add(&mut self, kind: usize, at: Offset) {
+    pub fn add(&mut self, kind: usize, at: Offset) {
         self.make_room(at);
         self.count(kind, at);
     }
 
     /// Takes events of one kind.
-    pub(crate) fn add_all(&mut self, kind: usize, moments: &[Offset]) {
+    pub fn add_all(&mut self, kind: usize, moments: &[Offset]) {
         if let Some(&last) = moments.iter().max() {
             self.make_room(last);
             moments.iter().for_each(|&at| self.count(kind, at));
@@ -83,7 +83,7 @@ impl<const KINDS: usize> Timeline<KINDS> {
     }
 
     /// Takes what another part of the same run counted.
-    pub(crate) fn merge(&mut self, mut other: Self) {
+    pub fn merge(&mut self, mut other: Self) {
         while self.doublings < other.doublings {
             self.widen();
         }
@@ -101,7 +101,7 @@ impl<const KINDS: usize> Timeline<KINDS> {
     }
 
     /// Sums of a kind, to ask for spans.
-    pub(crate) fn accumulate(&self, kind: usize) -> Accumulated {
+    pub fn accumulate(&self, kind: usize) -> Accumulated {
         let mut sum = 0;
         let sums = self.counts.iter().map(|counts| {
             sum += u64::from(counts[kind]);
@@ -114,13 +114,13 @@ impl<const KINDS: usize> Timeline<KINDS> {
     }
 
     /// What has begun and not ended, as it is where one bin ends and the next begins.
-    pub(crate) fn in_flight(&self, begun: usize, ended: usize) -> InFlight {
+    pub fn in_flight(&self, begun: usize, ended: usize) -> InFlight {
         let changes = self.counts.iter().map(|bin| [bin[begun], bin[ended]]);
         InFlight::sampled(self.width(), changes.map(|pair| pair.map(u64::from)))
     }
 
     /// What has not ended, as if all had begun at once.
-    pub(crate) fn unended(&self, begun: usize, ended: usize) -> InFlight {
+    pub fn unended(&self, begun: usize, ended: usize) -> InFlight {
         let all = self.counts.iter().map(|bin| u64::from(bin[begun])).sum();
         let begins = std::iter::once(all).chain(std::iter::repeat(0));
         let ends = self.counts.iter().map(|bin| u64::from(bin[ended]));
@@ -130,7 +130,7 @@ impl<const KINDS: usize> Timeline<KINDS> {
 
 /// Events before each bin.
 #[derive(Clone, Debug)]
-pub(crate) struct Accumulated {
+pub struct Accumulated {
     width: u64,
     sums: Vec<u64>,
 }
@@ -148,12 +148,12 @@ impl Accumulated {
         low + (position - bin as f64) * (high - low)
     }
 
-    pub(crate) fn between(&self, from: Offset, to: Offset) -> f64 {
+    pub fn between(&self, from: Offset, to: Offset) -> f64 {
         self.before(to.0 as f64) - self.before(from.0 as f64)
     }
 
     /// Events in parts of equal length.
-    pub(crate) fn bins(&self, from: Offset, to: Offset, count: usize) -> Vec<f64> {
+    pub fn bins(&self, from: Offset, to: Offset, count: usize) -> Vec<f64> {
         let width = to.0.saturating_sub(from.0) as f64 / count as f64;
         let edge = |index: usize| self.before(from.0 as f64 + index as f64 * width);
         (0..count)
@@ -162,7 +162,7 @@ impl Accumulated {
     }
 
     /// Events in the busiest second; absent if there was none.
-    pub(crate) fn peak_per_second(&self) -> Option<f64> {
+    pub fn peak_per_second(&self) -> Option<f64> {
         let bins = ((SECOND / self.width) as usize).max(1);
         let last = self.sums.len() - 1;
         let most = (0..last)
