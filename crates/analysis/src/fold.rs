@@ -10,13 +10,13 @@ mod objectives;
 mod outages;
 mod places;
 pub(crate) mod pool;
-pub(crate) mod precision;
+pub mod precision;
 mod row;
 mod run;
 mod sessions;
 mod tally;
-#[cfg(test)]
-pub(crate) mod testing;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 #[cfg(test)]
 mod tests;
 mod totals;

@@ -1,7 +1,6 @@
-//! What follows from records: the summary, the doubts about it, statistics, comparison, and the
+//! What follows from records: the summary, the doubts about it, and the
 //! server's view laid beside the client's. Pure functions of stored facts.
 
-pub mod compare;
 pub mod context;
 pub mod fold;
 pub mod judge;

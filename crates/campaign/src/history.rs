@@ -5,7 +5,7 @@ mod change_point;
 mod tests;
 
 use change_point::{ChangePoint, LEAST_RUNS, change_points, least_found};
-use inferometer_analysis::compare::Metric;
+use inferometer_compare::Metric;
 use inferometer_core::doubt::{DoubtCode, Severity};
 use inferometer_core::environment::Environment;
 use inferometer_core::scenario::{Scenario, SimClock};

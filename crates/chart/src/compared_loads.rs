@@ -1,7 +1,7 @@
 //! The ladder of a comparison: its loads, and where a side saturates.
 
-use inferometer_analysis::compare::Group;
 use inferometer_campaign::knee::{Knee, knee, still_rising};
+use inferometer_compare::Group;
 use inferometer_core::point::Point;
 
 /// Each load by its number, where nothing but that tells the points apart.

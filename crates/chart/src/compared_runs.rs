@@ -5,7 +5,7 @@ use super::load_level::scale;
 use super::omitted::{self, Shown};
 use crate::Level;
 use crate::measured::distinct;
-use inferometer_analysis::compare::{RunSample, Series as RequestSeries};
+use inferometer_compare::{RunSample, Series as RequestSeries};
 use inferometer_core::point::Point;
 use inferometer_core::quantile::sort;
 use inferometer_core::summary::Summary;

@@ -7,7 +7,7 @@ use super::omitted;
 use super::star;
 use crate::Level;
 use crate::measured::distinct;
-use inferometer_analysis::compare::Metric;
+use inferometer_compare::Metric;
 use inferometer_core::slo::Slo;
 use inferometer_core::summary::Summary;
 use inferometer_message::FigureText as Text;

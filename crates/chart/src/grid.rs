@@ -3,7 +3,7 @@
 use super::metric_name::{MetricUnit, metric_name, unit_of};
 use super::omitted::{self, Shown};
 use crate::Level;
-use inferometer_analysis::compare::Metric;
+use inferometer_compare::Metric;
 use inferometer_core::summary::Summary;
 use inferometer_message::FigureText as Text;
 use inferometer_page::figure::time_unit::TimeUnit;

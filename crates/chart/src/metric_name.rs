@@ -1,6 +1,6 @@
 //! Metrics of the summary by name and unit.
 
-use inferometer_analysis::compare::Metric;
+use inferometer_compare::Metric;
 use inferometer_message::{ComparedMetric, FigureText as Text};
 use inferometer_text::Lang;
 

@@ -11,8 +11,8 @@ use crate::measured::{
     MeasuredPoint, MeasuredPoints, SETTING, confounded, groups, independent, is_length, is_load,
     is_work, lengths,
 };
-use inferometer_analysis::compare::Metric;
 use inferometer_campaign::knee::knee;
+use inferometer_compare::Metric;
 use inferometer_core::slo::{Slo, SloScope};
 use inferometer_core::summary::{ObjectiveResult, Summary};
 use inferometer_message::{PageText, SweepText};

@@ -2,7 +2,7 @@
 
 use super::metric_name::metric_name;
 use crate::measured::distinct;
-use inferometer_analysis::compare::{Comparison, Metric, Row, Verdict};
+use inferometer_compare::{Comparison, Metric, Row, Verdict};
 use inferometer_core::point::Point;
 use inferometer_message::FigureText as Text;
 use inferometer_page::figure::{

@@ -4,8 +4,8 @@
 use super::load_level::{axis_name, by_ratio, capacity_mark, objective_mark, ratio, scale};
 use super::metric_name::{MetricUnit, metric_name, statistic, unit_of};
 use crate::Level;
-use inferometer_analysis::compare::Metric;
 use inferometer_campaign::capacity::ProbeVerdict;
+use inferometer_compare::Metric;
 use inferometer_core::slo::{Slo, SloMetric, SloScope};
 use inferometer_core::summary::Summary;
 use inferometer_message::FigureText as Text;

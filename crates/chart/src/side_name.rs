@@ -1,7 +1,7 @@
 //! Names of the sides of a comparison: for legends, columns and sentences.
 
 use crate::ladder::legend;
-use inferometer_analysis::compare::Group;
+use inferometer_compare::Group;
 use std::collections::BTreeSet;
 
 /// Names of the groups for legends: what tags or labels say where that tells them apart, else

@@ -5,11 +5,9 @@ use crate::output::language;
 use crate::parts;
 use crate::stores::shown;
 use anyhow::{Context, bail};
-use inferometer_analysis::compare::{
-    Definition, ForeignDoubt, Group, Metric, RunSample, Series, System,
-};
 use inferometer_analysis::context::RunContext;
 use inferometer_catalog::engine::{EngineKind, LaunchCommand};
+use inferometer_compare::{Definition, ForeignDoubt, Group, Metric, RunSample, Series, System};
 use inferometer_core::doubt::DoubtCode;
 use inferometer_core::environment::Environment;
 use inferometer_core::point::Point;

@@ -2,7 +2,6 @@
 
 use crate::run::{shell_word, typed};
 use crate::severity;
-use inferometer_analysis::compare::Metric;
 use inferometer_campaign::capacity::stored::{
     Capacity, Edge, SearchEnding, StoredProbe, TierCapacity,
 };
@@ -13,6 +12,7 @@ use inferometer_chart::load_level::axis_name;
 use inferometer_chart::points::{of_objective, tradeoff};
 use inferometer_chart::search::{self, Objective, Search};
 use inferometer_chart::{Level, Shown};
+use inferometer_compare::Metric;
 use inferometer_core::doubt::Severity;
 use inferometer_core::scenario::SimClock;
 use inferometer_core::slo::{Slo, SloScope};

@@ -13,13 +13,13 @@ pub use checks::checks;
 pub use csv::csv;
 pub use figures::figures;
 
-use inferometer_analysis::compare::{
-    Comparison, Direction, Group, Headline, Metric, Row, RunSample, Verdict, WhyNot,
-};
 use inferometer_chart::measured::distinct;
 use inferometer_chart::metric_name::narrow_name as metric;
 pub use inferometer_chart::side_name::labels;
 use inferometer_chart::side_name::{heads, label_of};
+use inferometer_compare::{
+    Comparison, Direction, Group, Headline, Metric, Row, RunSample, Verdict, WhyNot,
+};
 use inferometer_core::point::Point;
 use inferometer_core::summary::SummaryColumns;
 use inferometer_message::CompareText;

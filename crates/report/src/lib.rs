@@ -13,7 +13,6 @@ pub mod findings;
 pub mod history;
 pub mod import;
 pub mod json;
-pub mod plan;
 pub mod run;
 pub mod runs;
 mod severity;

@@ -16,8 +16,8 @@ pub use metrics::{Counted, View, open_metrics};
 pub use plain::{plain_page, said_page};
 pub use start::{Form, FormOption, start_page};
 
-use inferometer_analysis::compare::Metric;
 use inferometer_chart::metric_name::{MetricUnit, metric_name, unit_of};
+use inferometer_compare::Metric;
 use inferometer_message::{NumbersText, RunsText, SiteText, StartText};
 use inferometer_page::html::ControlText;
 use inferometer_page::number;

@@ -121,7 +121,7 @@ impl Ordered {
 /// Values counted by class. Mean, deviation, least and largest are exact, and the same in whatever
 /// order, and in however many parts, the values come: sums are of whole numbers.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Counted {
+pub struct Counted {
     counts: Vec<u64>,
     n: u64,
     /// In parts of a nanosecond, see [`PARTS_IN_MS`].

@@ -65,7 +65,7 @@ const LARGEST_BIAS: f64 = 0.015;
 
 /// What a figure rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RestsOn {
+pub enum RestsOn {
     /// All requests alike.
     Requests,
     /// In an open loop on those that had to wait, which may be few.
@@ -74,31 +74,31 @@ pub(crate) enum RestsOn {
 
 /// Values of requests in the order of their start.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Sample {
-    pub(crate) values: Vec<f64>,
+pub struct Sample {
+    pub values: Vec<f64>,
     /// Where the stream of each stands in the round of a closed loop; empty where that is not known.
-    pub(crate) places: Vec<u8>,
+    pub places: Vec<u8>,
 }
 
 /// What a run is long enough for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Precision {
-    pub(crate) requests: f64,
+pub struct Precision {
+    pub requests: f64,
     /// Mean answers that follow each other in the window.
-    pub(crate) waves: f64,
+    pub waves: f64,
     /// Arrivals do not wait for answers.
-    pub(crate) is_open: bool,
+    pub is_open: bool,
     /// How many times to first token tell as much as one independent one; 1 in a closed loop,
     /// whose queue cannot grow.
-    pub(crate) effect: f64,
+    pub effect: f64,
     /// How much answers differ in the time that they take ([`spread`]).
-    pub(crate) spread: f64,
+    pub spread: f64,
     /// Streams of a closed loop.
-    pub(crate) streams: f64,
+    pub streams: f64,
     /// Waves for which these keep their places ([`memory`]); 0 where no batch can be too short.
-    pub(crate) memory: f64,
+    pub memory: f64,
     /// How many requests stand behind each value of a sample.
-    pub(crate) weight: f64,
+    pub weight: f64,
 }
 
 /// How many of all values tell as much as one independent one, from those that are kept of them:
@@ -132,7 +132,7 @@ pub(super) fn memory(spread: f64) -> f64 {
 
 impl Precision {
     /// Intervals by batches, or how many requests they would need.
-    pub(crate) fn batches(&self, rests_on: RestsOn) -> Result<Batches<'static>, u64> {
+    pub fn batches(&self, rests_on: RestsOn) -> Result<Batches<'static>, u64> {
         let waves = match rests_on {
             _ if !self.is_open => Batches::LEAST as f64 - NEARLY,
             RestsOn::Waits if self.is_queued() => QUEUED_WAVES * self.stretch(),
@@ -194,7 +194,7 @@ impl Precision {
     }
 
     /// Waits depend on each other, so that the server's speed follows its queue.
-    pub(crate) fn is_queued(&self) -> bool {
+    pub fn is_queued(&self) -> bool {
         self.effect >= QUEUED
     }
 
@@ -204,7 +204,7 @@ impl Precision {
 
     /// A sample, in the order of its requests' starts, in numbers with its intervals. Where it is a
     /// share of `all`, the numbers are of all, the intervals of what the share shows, which is less.
-    pub(crate) fn described(
+    pub fn described(
         &self,
         sample: &Sample,
         all: Option<&Counted>,

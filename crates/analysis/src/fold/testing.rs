@@ -1,5 +1,7 @@
 //! Runs made up for tests: a closed and an open loop against a server of known speed.
 
+#![allow(clippy::unwrap_used)]
+
 use super::{RunContext, fold};
 use inferometer_core::doubt::{DoubtCode, Severity};
 use inferometer_core::environment::{Ending, Environment};
@@ -13,19 +15,19 @@ use inferometer_text::Lang;
 use std::time::Duration;
 
 /// A moment in milliseconds.
-pub(crate) fn at(ms: f64) -> Offset {
+pub fn at(ms: f64) -> Offset {
     Offset((ms * 1e6).round() as u64)
 }
 
 /// A number from 0 to 1 that looks random and is always the same.
-pub(crate) fn noise(index: u64) -> f64 {
+pub fn noise(index: u64) -> f64 {
     let mixed = (index + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     ((mixed >> 11) as f64) / (1u64 << 53) as f64
 }
 
 /// A complete answer of `tokens` chunks, the first after `ttft` ms, then one every `gap` ms.
-pub(crate) fn answer(index: u64, sent: f64, ttft: f64, tokens: u32, gap: f64) -> Record {
+pub fn answer(index: u64, sent: f64, ttft: f64, tokens: u32, gap: f64) -> Record {
     let arrivals = (0..tokens).map(|i| at(sent + ttft + f64::from(i) * gap));
     let chunks: Vec<Offset> = arrivals.collect();
     let end = chunks.last().copied();
@@ -60,28 +62,28 @@ pub(crate) fn answer(index: u64, sent: f64, ttft: f64, tokens: u32, gap: f64) ->
 }
 
 /// Tokens of each answer in a made-up run.
-pub(crate) const TOKENS: u32 = 32;
+pub const TOKENS: u32 = 32;
 
 /// An answer of the healthy server: TTFT 40 to 60 ms, then a token every 10 ms.
-pub(crate) fn healthy(index: u64, sent: f64) -> Record {
+pub fn healthy(index: u64, sent: f64) -> Record {
     answer(index, sent, 40.0 + 20.0 * noise(index), TOKENS, 10.0)
 }
 
 /// A run before it is summarised.
-pub(crate) struct MadeUp {
-    pub(crate) scenario: Scenario,
-    pub(crate) environment: Environment,
-    pub(crate) ending: Ending,
-    pub(crate) records: Vec<Record>,
+pub struct MadeUp {
+    pub scenario: Scenario,
+    pub environment: Environment,
+    pub ending: Ending,
+    pub records: Vec<Record>,
 }
 
-pub(crate) fn scenario(toml: &str) -> Scenario {
+pub fn scenario(toml: &str) -> Scenario {
     Options::from_toml(toml).unwrap().resolve().unwrap()
 }
 
 impl MadeUp {
     /// Records as they are, with the ending that fits them.
-    pub(crate) fn of(scenario: Scenario, records: Vec<Record>) -> Self {
+    pub fn of(scenario: Scenario, records: Vec<Record>) -> Self {
         let planned = records.iter().filter(|record| record.is_measured()).count() as u64;
         let last = records.iter().filter_map(|record| record.sent).max();
         let ending = Ending {
@@ -108,16 +110,12 @@ impl MadeUp {
     }
 
     /// A closed loop of healthy answers whose first wave is spread over 360 ms.
-    pub(crate) fn closed(streams: u32, requests: u64) -> Self {
+    pub fn closed(streams: u32, requests: u64) -> Self {
         Self::closed_with(streams, requests, |_, _| true)
     }
 
     /// The same where a stream takes another request only while `lives(stream, time)`.
-    pub(crate) fn closed_with(
-        streams: u32,
-        requests: u64,
-        lives: impl Fn(u32, f64) -> bool,
-    ) -> Self {
+    pub fn closed_with(streams: u32, requests: u64, lives: impl Fn(u32, f64) -> bool) -> Self {
         let mut free: Vec<f64> = (0..streams)
             .map(|stream| 360.0 * f64::from(stream) / f64::from(streams))
             .collect();
@@ -136,7 +134,7 @@ impl MadeUp {
     }
 
     /// An open loop at 20 requests a second; `latency` gives the TTFT of each in ms.
-    pub(crate) fn open(requests: u64, ttft: impl Fn(u64) -> f64) -> Self {
+    pub fn open(requests: u64, ttft: impl Fn(u64) -> f64) -> Self {
         let records = (0..requests).map(|index| {
             let due = (index as f64 + noise(index)) * 50.0;
             let mut record = answer(index, due + 0.05, ttft(index), TOKENS, 10.0);
@@ -147,17 +145,17 @@ impl MadeUp {
         Self::of(scenario(&toml), records.collect())
     }
 
-    pub(crate) fn each(mut self, change: impl Fn(&mut Record)) -> Self {
+    pub fn each(mut self, change: impl Fn(&mut Record)) -> Self {
         self.records.iter_mut().for_each(change);
         self
     }
 
-    pub(crate) fn summary(&self) -> Summary {
+    pub fn summary(&self) -> Summary {
         self.summary_beside(None)
     }
 
     /// The same with what the server said of itself.
-    pub(crate) fn summary_beside(&self, server: Option<ServerSummary>) -> Summary {
+    pub fn summary_beside(&self, server: Option<ServerSummary>) -> Summary {
         let context = RunContext {
             scenario: &self.scenario,
             environment: &self.environment,
@@ -168,7 +166,7 @@ impl MadeUp {
         folded.with_server(server).summary(context.lang)
     }
 
-    pub(crate) fn doubt(&self, code: DoubtCode) -> Option<Severity> {
+    pub fn doubt(&self, code: DoubtCode) -> Option<Severity> {
         let summary = self.summary();
         let found = summary.doubts.iter().find(|doubt| doubt.code == code);
         found.map(|doubt| doubt.severity)
@@ -176,6 +174,6 @@ impl MadeUp {
 }
 
 /// A span in milliseconds.
-pub(crate) fn span(ms: u64) -> Duration {
+pub fn span(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }

@@ -10,7 +10,7 @@ use inferometer_catalog::engine::{EngineKind, LaunchCommand, Version, flags};
 use inferometer_catalog::timing::{ApiCost, Timing};
 use inferometer_core::units::Span;
 use inferometer_plan::split::Split;
-use inferometer_report::plan::memory::fp8_note;
+use inferometer_plan_report::memory::fp8_note;
 use inferometer_runner::host;
 use inferometer_sim::engine::Noise;
 use inferometer_sim::launch::{Host, Launch, LaunchError, USUAL_DEVICE};

@@ -2,7 +2,7 @@
 //! and lengths that are not the same.
 
 use super::{CompareReport, label_of, labels, note};
-use inferometer_analysis::compare::{DoubtCount, Group, GroupDoubts, Metric, Verdict, WhyNot};
+use inferometer_compare::{DoubtCount, Group, GroupDoubts, Metric, Verdict, WhyNot};
 use inferometer_core::doubt::Severity;
 use inferometer_core::point::Point;
 use inferometer_message::{CompareText, DoubtMeaning};

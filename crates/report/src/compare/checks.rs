@@ -3,8 +3,8 @@
 
 use super::table::{Remedy, few_waves};
 use super::{CompareReport, change, labels, metric, percent, row_word, shown};
-use inferometer_analysis::compare::{Basis, Row, Verdict};
 use inferometer_chart::metric_name::{MetricUnit, unit_of};
+use inferometer_compare::{Basis, Row, Verdict};
 use inferometer_message::CompareText;
 use inferometer_page::checks::{Check, Checks, Outcome};
 use inferometer_page::number;

@@ -1,9 +1,9 @@
 //! What the loads of a ladder say one after the other, and all together.
 
 use super::{CompareReport, change, label_of, percent, verdict_word};
-use inferometer_analysis::compare::{Group, Metric, Pooled, Row, Verdict};
 use inferometer_chart::compared_loads::{Saturation, loads};
 use inferometer_chart::measured::distinct;
+use inferometer_compare::{Group, Metric, Pooled, Row, Verdict};
 use inferometer_core::point::Point;
 use inferometer_message::CompareText;
 use inferometer_page::doc::Block;

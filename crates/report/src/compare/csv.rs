@@ -1,7 +1,7 @@
 //! A comparison for spreadsheets.
 
 use crate::csv::{field, harmless};
-use inferometer_analysis::compare::Comparison;
+use inferometer_compare::Comparison;
 
 /// The rows as CSV, with names of columns that do not change.
 pub fn csv(comparison: &Comparison) -> String {

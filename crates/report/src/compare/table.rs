@@ -2,8 +2,8 @@
 
 use super::{CompareReport, heads, metric, percent, row_word, shown};
 use crate::columns;
-use inferometer_analysis::compare::{Basis, Group, Row, RunSample, Verdict};
 use inferometer_chart::measured::distinct;
+use inferometer_compare::{Basis, Group, Row, RunSample, Verdict};
 use inferometer_core::point::{GROUP, Point};
 use inferometer_core::summary::SummaryColumn;
 use inferometer_message::CompareText;

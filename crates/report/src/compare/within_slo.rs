@@ -1,7 +1,7 @@
 //! How far each side of a comparison meets its objectives.
 
 use super::{CompareReport, label_of, shown, verdict_word};
-use inferometer_analysis::compare::{Verdict, WithinSlo};
+use inferometer_compare::{Verdict, WithinSlo};
 use inferometer_message::{CompareText, ComparedMetric};
 use inferometer_page::doc::{Cell, Column, Section, Table, Tone, Verdict as Judgement};
 use inferometer_text::punctuation::PunctuationText;

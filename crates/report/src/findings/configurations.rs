@@ -2,8 +2,8 @@
 
 use super::estimate::{Compared, Estimate};
 use super::{Finding, FindingKind, some};
-use inferometer_analysis::compare::Settings;
 use inferometer_chart::measured::{MeasuredPoint, groups, is_load, is_work};
+use inferometer_compare::Settings;
 use inferometer_message::FindingText as Text;
 use inferometer_page::doc::Pair;
 use inferometer_page::number;

@@ -1,7 +1,7 @@
 //! A figure of a point with the interval that it lies in.
 
-use inferometer_analysis::compare::{Needed, Settings, ShortRun};
 use inferometer_chart::measured::MeasuredPoint;
+use inferometer_compare::{Needed, Settings, ShortRun};
 use inferometer_core::summary::Summary;
 use inferometer_statistics::batch_means;
 use std::cmp::Ordering;

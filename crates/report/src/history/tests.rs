@@ -1,6 +1,6 @@
 use super::*;
-use inferometer_analysis::compare::Metric;
 use inferometer_campaign::history::RunOfTimeline;
+use inferometer_compare::Metric;
 use std::collections::BTreeMap;
 
 /// Scenarios with so many runs each.

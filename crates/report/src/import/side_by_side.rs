@@ -2,7 +2,7 @@
 //! is ahead. Of the headings that tell groups apart, the one that names the engine is taken.
 
 use super::{ImportReport, ReportedResult, in_brief};
-use inferometer_analysis::compare::Settings;
+use inferometer_compare::Settings;
 use inferometer_core::doubt::Severity;
 use inferometer_core::point::Point;
 use inferometer_core::summary::CARDS;

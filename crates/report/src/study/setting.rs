@@ -1,7 +1,6 @@
 //! Where a study ran and on what work, and what is to be known of its numbers.
 
 use super::{StudyReport, sides};
-use crate::plan::memory::fp8_note;
 use inferometer_campaign::trial::Level;
 use inferometer_catalog::device::Device;
 use inferometer_catalog::engine::Fp8Cache;
@@ -9,6 +8,7 @@ use inferometer_core::options::WorkOptions;
 use inferometer_message::{NoteText, SetupText, StudyText};
 use inferometer_page::doc::Pair;
 use inferometer_page::number;
+use inferometer_plan_report::memory::fp8_note;
 
 /// Engine, cards, model, work and load.
 pub(super) fn pairs(report: &StudyReport<'_>) -> Vec<Pair> {

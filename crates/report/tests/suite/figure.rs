@@ -2,9 +2,6 @@
 
 use crate::made_up;
 use crate::made_up::{Load, MINDIE, VLLM};
-use inferometer_analysis::compare::{
-    Basis, Comparison, Metric, Row, SCHEMA as COMPARE_SCHEMA, Verdict,
-};
 use inferometer_campaign::capacity::ProbeVerdict;
 use inferometer_campaign::knee::{Knee, KneeBasis};
 use inferometer_chart::configurations::{self, Configurations, Style};
@@ -13,6 +10,7 @@ use inferometer_chart::grid::{self, Grid};
 use inferometer_chart::ladder::{self, Ladder, LadderSeries, legend};
 use inferometer_chart::search::{self, Objective, Search};
 use inferometer_chart::{Drawing, Level, Shown, points, ratios, run};
+use inferometer_compare::{Basis, Comparison, Metric, Row, SCHEMA as COMPARE_SCHEMA, Verdict};
 use inferometer_core::point::Point;
 use inferometer_core::record::{Failure, FailureClass, Outcome, Phase, Record};
 use inferometer_core::scenario::SimClock;

@@ -3,8 +3,8 @@
 
 use super::Question;
 use anyhow::{Context, bail};
-use inferometer_analysis::compare::{Comparison, Headline, Metric, Row, Settings, Verdict};
 use inferometer_bucket::Location;
+use inferometer_compare::{Comparison, Headline, Metric, Row, Settings, Verdict};
 use inferometer_core::slo::Slo;
 use inferometer_report::runs::RunState;
 use inferometer_runner::host;

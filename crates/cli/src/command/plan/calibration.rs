@@ -12,7 +12,7 @@ use inferometer_plan::device::{Card, Timed};
 use inferometer_plan::model;
 use inferometer_plan::observation::{Assumed, assume_longest_request, read_sources};
 use inferometer_plan::predict::Subject;
-use inferometer_report::plan::calibration::sections;
+use inferometer_plan_report::calibration::sections;
 use inferometer_text::Lang;
 
 pub fn run(arguments: &CalibrateArguments) -> anyhow::Result<Exit> {

@@ -12,7 +12,7 @@ use inferometer_catalog::engine::EngineKind;
 use inferometer_message::PlanText as Text;
 use inferometer_plan::choose::{Deployment, Effort, Offer, Wish, choose, to_json};
 use inferometer_plan::what_if::Objectives;
-use inferometer_report::plan::choice::{figures, sections, verify};
+use inferometer_plan_report::choice::{figures, sections, verify};
 
 pub fn run(arguments: &ChooseArguments) -> anyhow::Result<Exit> {
     let (model, _) = asked(&arguments.subject, &[])?;

@@ -15,7 +15,7 @@ use inferometer_plan::device::Card;
 use inferometer_plan::flags::{Flag, command, with_flags};
 use inferometer_plan::memory::{Answer, Fit, Lengths, MemoryError, Question, answer};
 use inferometer_plan::model::{KnownModel, find};
-use inferometer_report::plan::memory::{sections, stacks};
+use inferometer_plan_report::memory::{sections, stacks};
 use inferometer_text::Lang;
 use inferometer_text::user_file;
 use serde_json::json;

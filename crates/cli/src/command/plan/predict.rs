@@ -20,8 +20,8 @@ use inferometer_plan::predict::Subject;
 use inferometer_plan::split::Split;
 use inferometer_plan::unmeasured::{Forecast, stand_in};
 use inferometer_plan::what_if::{Objectives, Question};
-use inferometer_report::plan::curves::curves;
-use inferometer_report::plan::predictions::forecast_sections;
+use inferometer_plan_report::curves::curves;
+use inferometer_plan_report::predictions::forecast_sections;
 use inferometer_text::Lang;
 
 pub fn run(arguments: &PredictArguments) -> anyhow::Result<Exit> {

@@ -13,7 +13,7 @@ use inferometer_plan::observation::{Assumed, MeasuredOn, read_sources};
 use inferometer_plan::validate::{
     Half, Measurement, Observed, Unsaid, is_published_table, read_table, to_json, validate,
 };
-use inferometer_report::plan::validation::{figures, sections};
+use inferometer_plan_report::validation::{figures, sections};
 use inferometer_text::{Lang, user_file};
 use std::path::Path;
 

@@ -2,7 +2,7 @@
 
 use crate::made_up::{self, Engine, Load, MINDIE, VLLM};
 use crate::page::pages::HOSTILE;
-use inferometer_analysis::compare::{
+use inferometer_compare::{
     Basis, Direction, Group, Metric, Row, RunSample, Settings, Verdict, compare,
 };
 use inferometer_core::doubt::{DoubtCode, Severity};

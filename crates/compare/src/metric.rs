@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn a_metric_is_found_at_the_place_that_names_it() {
-        let summary = crate::fold::testing::MadeUp::closed(4, 200).summary();
+        let summary = inferometer_analysis::fold::testing::MadeUp::closed(4, 200).summary();
         let json = serde_json::to_value(&summary).unwrap();
         let stored = |metric: &&Metric| **metric != Metric::OutputTokensPerSPerCard;
         for metric in Metric::VARIANTS.iter().filter(stored) {

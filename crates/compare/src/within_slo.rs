@@ -166,7 +166,7 @@ fn of_ladder(mut runs: Levels<'_>) -> Option<WithinSlo> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fold::testing::MadeUp;
+    use inferometer_analysis::fold::testing::MadeUp;
     use inferometer_core::summary::{ObjectiveResult, SloResult};
     use serde_json::json;
 

@@ -3,8 +3,8 @@
 
 use super::sample::RunSample;
 use super::series::Series;
-use crate::context::RunContext;
-use crate::fold::summarize;
+use inferometer_analysis::context::RunContext;
+use inferometer_analysis::fold::summarize;
 use inferometer_core::environment::{Ending, Environment};
 use inferometer_core::options::{Count, Options};
 use inferometer_core::record::Record;
@@ -128,8 +128,8 @@ fn with_intervals(stated: Distribution, own: Distribution) -> Distribution {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::{Basis, Group, Settings, Verdict, compare};
-    use crate::fold::testing::{MadeUp, answer, noise};
+    use crate::{Basis, Group, Settings, Verdict, compare};
+    use inferometer_analysis::fold::testing::{MadeUp, answer, noise};
     use inferometer_core::point::Point;
     use serde_json::json;
 
@@ -146,7 +146,7 @@ mod tests {
             })
             .collect();
         let load = "[load]\nconcurrency = 16\nrequests = 500\n";
-        let scenario = crate::fold::testing::scenario(load);
+        let scenario = inferometer_analysis::fold::testing::scenario(load);
         let mut summary = MadeUp::of(scenario, answers.clone()).summary();
         summary.doubts.clear();
         summary.valid = true;

@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn records_become_columns_and_what_was_not_answered_is_left_out() {
-        let mut made_up = crate::fold::testing::MadeUp::closed(4, 400);
+        let mut made_up = inferometer_analysis::fold::testing::MadeUp::closed(4, 400);
         made_up.records[0].stage = inferometer_core::record::Stage::Warmup;
         made_up.records[1].outcome = inferometer_core::record::Outcome::Cut;
         let run = Series::of_records(made_up.records);

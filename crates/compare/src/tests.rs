@@ -3,8 +3,8 @@ mod imports;
 mod pairing;
 
 use super::*;
-use crate::fold::precision::{Precision, RestsOn, Sample};
-use crate::fold::testing::MadeUp;
+use inferometer_analysis::fold::precision::{Precision, RestsOn, Sample};
+use inferometer_analysis::fold::testing::MadeUp;
 use inferometer_core::doubt::{DoubtCode, Severity};
 use inferometer_core::point::GROUP;
 use inferometer_core::record::TokenSource;
