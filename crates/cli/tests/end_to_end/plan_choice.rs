@@ -47,7 +47,7 @@ fn assert_same(predicted: &Value, run: &Value) {
 #[test]
 fn what_is_chosen_meets_the_objectives_by_the_command_that_verifies_it() {
     let place = Place::new();
-    let words = "choose --model llama-3.1-8b --device h20:8@1.2 --device h100@2.5 --input-tokens uniform(256,768) --output-tokens uniform(32,96) --slo ttft.p99=1s --slo tpot.p99=15ms --traffic 30 --format json";
+    let words = "choose --model llama-3.1-8b --device h20:8@1.2 --device h100@2.5 --input-tokens uniform(256,768) --output-tokens uniform(32,96) --slo ttft.p99=1s --slo tpot.p99=15ms --traffic 30 --top 3 --format json";
     let ended = plan(&place, &words.split(' ').collect::<Vec<_>>());
     let answer = json(&ended);
     assert_eq!(answer["size_by"], "estimate");
@@ -317,7 +317,7 @@ fn costs_energy_and_headroom_have_intervals_that_agree_with_the_replicas() {
 #[test]
 fn workers_of_two_kinds_come_with_ports_cards_and_a_router() {
     let place = Place::new();
-    let words = "choose --model qwen3-32b --engine sglang --device h20:8@1.2 --flag tensor-parallel-size=1 --flag pipeline-parallel-size=1 --input-tokens 2000 --output-tokens 300 --slo ttft.p99=5s --slo tpot.p99=60ms --traffic 1.5 --top 3 --format json";
+    let words = "choose --model qwen3-32b --engine sglang --device h20:8@1.2 --flag tensor-parallel-size=1 --flag pipeline-parallel-size=1 --flag max-num-batched-tokens=8192 --input-tokens 2000 --output-tokens 300 --slo ttft.p99=5s --slo tpot.p99=60ms --traffic 1.5 --top 2 --format json";
     let answer = json(&plan(&place, &words.split(' ').collect::<Vec<_>>()));
     let deployments = answer["deployments"].as_array().unwrap();
     let apart = deployments.iter().find(|it| !it["workers"].is_null());

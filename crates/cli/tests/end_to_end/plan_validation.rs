@@ -15,9 +15,13 @@ fn plan(place: &Place, words: &[&str]) -> Ended {
 #[test]
 fn a_run_of_ones_own_is_validated_as_it_is_and_drawn() {
     let place = Place::new();
-    let line = "run --sim-clock virtual --sim-device h200 --concurrency 8 --requests 64 --input-tokens 512 --output-tokens 64 --quiet --no-html --out runs/one -- vllm serve qwen2.5-7b";
-    let ran = place.run(&line.split(' ').collect::<Vec<_>>());
-    assert_eq!(ran.code, Some(0), "{ran:?}");
+    for streams in [8, 32] {
+        let line = format!(
+            "run --sim-clock virtual --sim-device h200 --concurrency {streams} --requests 64 --input-tokens 512 --output-tokens 64 --quiet --no-html --out runs/{streams} -- vllm serve qwen2.5-7b"
+        );
+        let ran = place.run(&line.split(' ').collect::<Vec<_>>());
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+    }
     let validated = |more: &str| {
         let words = format!("validate runs {more}");
         plan(&place, &words.split_whitespace().collect::<Vec<_>>())
