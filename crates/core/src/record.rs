@@ -255,15 +255,18 @@ pub enum TokenSource {
 }
 
 impl Record {
+    #[inline]
     pub fn is_measured(&self) -> bool {
         self.stage == Stage::Measured
     }
 
+    #[inline]
     pub fn is_done(&self) -> bool {
         matches!(self.outcome, Outcome::Done)
     }
 
     /// What went wrong, if something did.
+    #[inline]
     pub fn failure(&self) -> Option<&Failure> {
         match &self.outcome {
             Outcome::Failed(failure) => Some(failure),
@@ -273,6 +276,7 @@ impl Record {
 
     /// There was nobody to answer: no connection, one that was closed before a byte of the answer
     /// came, or a gateway that has nobody behind it.
+    #[inline]
     pub fn found_nobody(&self) -> bool {
         let Some(failure) = self.failure() else {
             return false;
@@ -291,40 +295,48 @@ impl Record {
 
     /// The moment from which latency is felt: `due` where a schedule exists, so that a late
     /// client cannot hide a slow server, else `sent`.
+    #[inline]
     pub fn start(&self) -> Option<Offset> {
         self.due.or(self.sent)
     }
 
+    #[inline]
     pub fn first_token(&self) -> Option<Offset> {
         self.chunks.at.first().copied()
     }
 
+    #[inline]
     pub fn last_token(&self) -> Option<Offset> {
         self.chunks.at.last().copied()
     }
 
     /// Time to first token; `None` if no token ever came or no stream was asked for.
+    #[inline]
     pub fn ttft(&self) -> Option<Duration> {
         Some(self.first_token()?.since(self.start()?))
     }
 
     /// Time to the first token from the moment of sending, whatever the schedule said.
+    #[inline]
     pub fn ttft_from_sent(&self) -> Option<Duration> {
         Some(self.first_token()?.since(self.sent?))
     }
 
     /// Time to the first token that is not reasoning.
+    #[inline]
     pub fn first_answer(&self) -> Option<Duration> {
         Some(self.first_answer?.since(self.start()?))
     }
 
     /// Gap between the first two token-bearing chunks.
+    #[inline]
     pub fn second_token(&self) -> Option<Duration> {
         Some(self.chunks.at.get(1)?.since(*self.chunks.at.first()?))
     }
 
     /// Output tokens: the server's count, else ours after the run, else unknown. Never the
     /// requested length, never the number of chunks.
+    #[inline]
     pub fn output_tokens(&self) -> Option<u32> {
         self.usage
             .and_then(|usage| usage.output)
@@ -332,6 +344,7 @@ impl Record {
     }
 
     /// Where `output_tokens` comes from.
+    #[inline]
     pub fn token_source(&self) -> TokenSource {
         match (self.usage.and_then(|usage| usage.output), self.retokenized) {
             (Some(_), _) => TokenSource::Usage,
@@ -341,19 +354,21 @@ impl Record {
     }
 
     /// Prompt tokens: the server's count only.
+    #[inline]
     pub fn input_tokens(&self) -> Option<u32> {
         self.usage.and_then(|usage| usage.input)
     }
 
     /// Time per output token after the first; absent for a single token, and for tokens that
     /// all came in one read: nobody saw the time between them.
+    #[inline]
     pub fn tpot(&self) -> Option<Duration> {
         let gaps = self
             .output_tokens()?
             .checked_sub(1)
             .filter(|&gaps| gaps > 0)?;
-        let decode = self.last_token()?.since(self.first_token()?);
-        (!decode.is_zero()).then(|| decode / gaps)
+        let decode = (self.last_token()?.0).saturating_sub(self.first_token()?.0);
+        (decode > 0).then(|| Duration::from_nanos(decode / u64::from(gaps)))
     }
 
     /// Gaps between consecutive token-bearing chunks.
@@ -362,6 +377,7 @@ impl Record {
     }
 
     /// The same in nanoseconds.
+    #[inline]
     pub fn gap_nanos(&self) -> impl Iterator<Item = u64> + '_ {
         let pairs = self.chunks.at.windows(2);
         pairs.map(|pair| pair[1].0.saturating_sub(pair[0].0))
@@ -374,6 +390,7 @@ impl Record {
 
     /// The moment at which the answer was complete for its reader: the last token or the
     /// finishing chunk, whichever came later; without a stream, the end of the body.
+    #[inline]
     pub fn completed(&self) -> Option<Offset> {
         if !self.streamed {
             return self.end;

@@ -16,11 +16,13 @@ pub struct Offset(pub u64);
 
 impl Offset {
     /// The moment `span` after the run began.
+    #[inline]
     pub fn after(span: Duration) -> Self {
         Offset(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
     }
 
     /// Time from `earlier` to `self`; zero if `earlier` is in fact later.
+    #[inline]
     pub fn since(self, earlier: Offset) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
@@ -33,6 +35,7 @@ impl Offset {
 
 impl std::ops::Add<Duration> for Offset {
     type Output = Offset;
+    #[inline]
     fn add(self, span: Duration) -> Offset {
         Offset(self.0.saturating_add(Offset::after(span).0))
     }
@@ -40,6 +43,7 @@ impl std::ops::Add<Duration> for Offset {
 
 impl std::ops::Sub<Duration> for Offset {
     type Output = Offset;
+    #[inline]
     fn sub(self, span: Duration) -> Offset {
         Offset(self.0.saturating_sub(Offset::after(span).0))
     }
@@ -52,25 +56,31 @@ pub struct Slim(Option<NonZero<u64>>);
 
 impl Slim {
     /// Nanoseconds, one more than there are, so that none needs no room of its own.
+    #[inline]
     fn of_nanos(nanos: u64) -> Self {
         Slim(NonZero::new(nanos.saturating_add(1)))
     }
 
-    fn nanos(self) -> Option<u64> {
+    /// As nanoseconds.
+    #[inline]
+    pub fn nanos(self) -> Option<u64> {
         self.0.map(|stored| stored.get() - 1)
     }
 
     /// As a moment of the run.
+    #[inline]
     pub fn offset(self) -> Option<Offset> {
         self.nanos().map(Offset)
     }
 
     /// As milliseconds.
+    #[inline]
     pub fn ms(self) -> Option<f64> {
         self.nanos().map(|nanos| nanos as f64 / 1e6)
     }
 
     /// This one, or another where there is none.
+    #[inline]
     pub fn or(self, other: Self) -> Self {
         Slim(self.0.or(other.0))
     }
@@ -81,12 +91,14 @@ impl Slim {
 }
 
 impl From<Option<Offset>> for Slim {
+    #[inline]
     fn from(moment: Option<Offset>) -> Self {
         moment.map_or(Slim::default(), |at| Slim::of_nanos(at.0))
     }
 }
 
 impl From<Option<Duration>> for Slim {
+    #[inline]
     fn from(span: Option<Duration>) -> Self {
         span.map_or(Slim::default(), |span| {
             Slim::of_nanos(Offset::after(span).0)

@@ -33,38 +33,32 @@ impl<const KINDS: usize> Timeline<KINDS> {
         }
     }
 
+    #[inline]
     pub fn add(&mut self, kind: usize, at: Offset) {
-        self.make_room(at);
-        self.count(kind, at);
+        // A division by a constant and a shift take a tenth of a division by a number.
+        let finest = at.0 / FINEST;
+        match self.counts.get_mut((finest >> self.doublings) as usize) {
+            Some(counts) => counts[kind] = counts[kind].saturating_add(1),
+            None => self.add_beyond(kind, finest),
+        }
+    }
+
+    /// Takes an event after all others.
+    #[cold]
+    fn add_beyond(&mut self, kind: usize, finest: u64) {
+        while finest >> self.doublings >= self.most_bins as u64 {
+            self.widen();
+        }
+        let bin = (finest >> self.doublings) as usize;
+        if self.counts.len() <= bin {
+            self.counts.resize(bin + 1, [0; KINDS]);
+        }
+        self.counts[bin][kind] = self.counts[bin][kind].saturating_add(1);
     }
 
     /// Takes events of one kind.
     pub fn add_all(&mut self, kind: usize, moments: &[Offset]) {
-        if let Some(&last) = moments.iter().max() {
-            self.make_room(last);
-            moments.iter().for_each(|&at| self.count(kind, at));
-        }
-    }
-
-    fn bin(&self, at: Offset) -> u64 {
-        // A division by a constant and a shift take a tenth of a division by a number.
-        (at.0 / FINEST) >> self.doublings
-    }
-
-    fn make_room(&mut self, at: Offset) {
-        while self.bin(at) >= self.most_bins as u64 {
-            self.widen();
-        }
-        let bin = self.bin(at) as usize;
-        if self.counts.len() <= bin {
-            self.counts.resize(bin + 1, [0; KINDS]);
-        }
-    }
-
-    fn count(&mut self, kind: usize, at: Offset) {
-        let bin = self.bin(at) as usize;
-        let count = &mut self.counts[bin][kind];
-        *count = count.saturating_add(1);
+        moments.iter().for_each(|&at| self.add(kind, at));
     }
 
     fn widen(&mut self) {

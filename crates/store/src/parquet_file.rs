@@ -11,13 +11,14 @@ pub use table::SCHEMA;
 
 use crate::error::StorageError;
 use crate::whole_file;
-use inferometer_core::record::{Record, Stage};
+use inferometer_core::record::{BareKind, Record, Stage};
 use inferometer_guard::guarded;
 use parquet::basic::{Compression, Encoding};
+use parquet::column::page::{Page, PageReader as _};
 use parquet::column::reader::get_column_reader;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{
-    ColumnChunkMetaData, KeyValue, ParquetMetaData, ParquetMetaDataReader,
+    ColumnChunkMetaData, KeyValue, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData,
 };
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::serialized_reader::SerializedPageReader;
@@ -239,6 +240,37 @@ impl RecordsFile {
         Ok(())
     }
 
+    /// Columns of a row group in which a fold would find nothing.
+    fn unfolded(
+        &self,
+        file: &Arc<File>,
+        group: &RowGroupMetaData,
+    ) -> Result<Vec<usize>, ParquetError> {
+        let named = |name: &str| {
+            let of_it = |chunk: &&ColumnChunkMetaData| is_named(chunk, name);
+            group.columns().iter().find(of_it)
+        };
+        let ends_apart = match named("bare_kind") {
+            Some(kinds) => may_hold(kinds, BareKind::Finish.into_str(), file)?,
+            None => false,
+        };
+        // Who counted is told by the column that our own counts are in.
+        let ours = named("retokenized").is_none_or(|chunk| !is_empty(chunk));
+        let is_unfolded = |chunk: &ColumnChunkMetaData| {
+            (Table::UNFOLDED.iter()).any(|name| is_named(chunk, name))
+                || is_empty(chunk)
+                || is_usual(chunk)
+                || !ends_apart
+                    && ["bare_ns", "bare_kind"]
+                        .iter()
+                        .any(|name| is_named(chunk, name))
+                || !ours && is_named(chunk, "token_source")
+        };
+        let places = (self.columns.iter().flatten().copied())
+            .filter(|&place| is_unfolded(group.column(place)));
+        Ok(places.collect())
+    }
+
     fn records(self, file: File, groups: Range<usize>, wanted: Wanted) -> ParquetRecords {
         ParquetRecords {
             file: Arc::new(file),
@@ -365,14 +397,14 @@ impl ParquetRecords {
         let schema = metadata.file_metadata().schema_descr();
         let group = metadata.row_group(group);
         let rows = usize::try_from(group.num_rows()).unwrap_or_default();
-        let unfolded = self.table.unfolded();
+        let unfolded = match self.wanted {
+            Wanted::All => Vec::new(),
+            Wanted::Folded => self.found.unfolded(&self.file, group)?,
+        };
         for (column, &place) in self.table.columns().into_iter().zip(&self.found.columns) {
             let Some(place) = place else { continue };
             let chunk = group.column(place);
-            let name = chunk.column_path().parts().first();
-            let unfolded = name.is_some_and(|name| unfolded.contains(&name.as_str()));
-            let is_left_out = unfolded || is_empty(chunk) || is_usual(chunk);
-            if self.wanted == Wanted::Folded && is_left_out {
+            if unfolded.contains(&place) {
                 column.leave_out();
                 continue;
             }
@@ -411,13 +443,44 @@ impl Iterator for ParquetRecords {
     }
 }
 
-/// Whether no row of a group has a value in an optional column.
+fn is_named(chunk: &ColumnChunkMetaData, name: &str) -> bool {
+    (chunk.column_path().parts().first()).is_some_and(|first| first == name)
+}
+
+/// Whether no row of a group has a value in a column, not even an empty list in an optional one.
 fn is_empty(chunk: &ColumnChunkMetaData) -> bool {
     let column = chunk.column_descr();
-    let nothing = chunk.statistics().and_then(|it| it.null_count_opt());
-    column.max_rep_level() == 0
-        && column.max_def_level() == 1
-        && nothing.is_some_and(|rows| i64::try_from(rows) == Ok(chunk.num_values()))
+    let nothing = match column.max_def_level() {
+        1 if column.max_rep_level() == 0 => {
+            let nulls = chunk.statistics().and_then(|it| it.null_count_opt());
+            nulls.and_then(|rows| i64::try_from(rows).ok())
+        }
+        0 => None,
+        _ => {
+            (chunk.definition_level_histogram()).and_then(|levels| levels.values().first().copied())
+        }
+    };
+    nothing == Some(chunk.num_values())
+}
+
+/// Whether a word may be among those of a column of a group. Its dictionary says so, where it has
+/// all words.
+fn may_hold(
+    chunk: &ColumnChunkMetaData,
+    word: &str,
+    file: &Arc<File>,
+) -> Result<bool, ParquetError> {
+    let is_whole = (chunk.page_encoding_stats_mask())
+        .is_some_and(|mask| mask.is_only(Encoding::RLE_DICTIONARY));
+    if !is_whole {
+        return Ok(true);
+    }
+    let rows = usize::try_from(chunk.num_values()).unwrap_or_default();
+    let mut pages = SerializedPageReader::new(Arc::clone(file), chunk, rows, None)?;
+    let Some(Page::DictionaryPage { buf, .. }) = pages.get_next_page()? else {
+        return Ok(true);
+    };
+    Ok((buf.windows(word.len())).any(|part| part == word.as_bytes()))
 }
 
 /// Whether all rows of a group are of the stage that a record is of unless another is said.

@@ -6,7 +6,7 @@
 //! pictures rest on the share of the requests that is still kept one by one ([`Thinning`]).
 
 use super::pool::Counted;
-use super::row::{Figure, Handled, Row};
+use super::row::{Figure, Handled, Row, Value};
 use crate::thinning::Thinning;
 use inferometer_core::units::Offset;
 use inferometer_statistics::{Accumulated, Timeline};
@@ -72,16 +72,18 @@ impl Crowd {
         }
         let Some(answer) = &row.answer else { return };
         self.see(Moment::Completed, Some(answer.completed));
-        let ttft = Figure::Ttft.of(answer);
         for (figure, apart) in Figure::VARIANTS.iter().zip(&mut self.figures) {
-            let value = figure.of(answer);
-            if apart.is_none() && value == ttft {
+            let value = figure.value(answer);
+            if apart.is_none() && value == Value::Span(answer.ttft) {
                 continue;
             }
             let counted = apart.get_or_insert_with(|| self.ttft.clone());
-            value.into_iter().for_each(|value| counted.add(value, 1));
+            match value {
+                Value::Span(span) => counted.add_nanos(span.nanos().as_slice()),
+                Value::Number(number) => number.into_iter().for_each(|it| counted.add(it, 1)),
+            }
         }
-        ttft.into_iter().for_each(|ttft| self.ttft.add(ttft, 1));
+        self.ttft.add_nanos(answer.ttft.nanos().as_slice());
     }
 
     /// A request that is not measured, but part of the load.
@@ -200,8 +202,6 @@ impl Amounts {
             self.sums.resize(last + 1, [0; AMOUNTS]);
             self.rises.resize(last + 1, [0; AMOUNTS]);
         }
-        let amounts: [_; AMOUNTS] =
-            std::array::from_fn(|place| Amount::VARIANTS[place].of(request));
         // Parts of the first of the finest stretches, of each that it fills, and of the last.
         let (head, each) = match end - begin {
             0 => (0, 0),
@@ -220,20 +220,25 @@ impl Amounts {
         };
         let in_last = filled(edge(last), end) + tail;
         let in_each = each << self.doublings;
-        for (place, amount) in amounts.into_iter().enumerate() {
+        let amounts: [u64; AMOUNTS] = std::array::from_fn(|place| {
+            let amount = Amount::VARIANTS[place].of(request);
             self.known[place] |= amount.is_some();
-            let Some(amount) = amount.filter(|&amount| amount > 0) else {
-                continue;
-            };
-            let of = |parts: u64| u128::from(parts) * u128::from(amount);
-            self.sums[first][place] += of(in_first);
-            if first < last {
-                self.sums[last][place] += of(in_last);
-                if first + 1 < last {
-                    self.rises[first + 1][place] += of(in_each) as i128;
-                    self.rises[last][place] -= of(in_each) as i128;
-                }
-            }
+            amount.unwrap_or_default()
+        });
+        let of = |parts: u64| amounts.map(|amount| u128::from(parts) * u128::from(amount));
+        let add = |to: &mut Sums, more: Sums| {
+            to.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
+        };
+        add(&mut self.sums[first], of(in_first));
+        if first < last {
+            add(&mut self.sums[last], of(in_last));
+        }
+        if first + 1 < last {
+            let risen = of(in_each).map(|more| more as i128);
+            let begin = self.rises[first + 1].iter_mut();
+            begin.zip(risen).for_each(|(rise, more)| *rise += more);
+            let end = self.rises[last].iter_mut();
+            end.zip(risen).for_each(|(rise, more)| *rise -= more);
         }
     }
 

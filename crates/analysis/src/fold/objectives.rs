@@ -111,7 +111,7 @@ pub(super) fn judge(
         .filter(|_| attainment.is_some()),
         jobs,
         objectives: results,
-        met: together(&verdicts),
+        met: together(verdicts.into_iter()),
     })
 }
 
@@ -135,9 +135,9 @@ mod tests {
 
     #[test]
     fn one_miss_decides_and_one_unknown_leaves_it_open() {
-        assert_eq!(together(&[Some(true), Some(true)]), Some(true));
-        assert_eq!(together(&[Some(true), None]), None);
-        assert_eq!(together(&[None, Some(false)]), Some(false));
-        assert_eq!(together(&[]), None);
+        assert_eq!(together([Some(true), Some(true)].into_iter()), Some(true));
+        assert_eq!(together([Some(true), None].into_iter()), None);
+        assert_eq!(together([None, Some(false)].into_iter()), Some(false));
+        assert_eq!(together([].into_iter()), None);
     }
 }

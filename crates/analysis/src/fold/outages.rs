@@ -17,22 +17,59 @@ const LEAST_S: f64 = 0.1;
 const MOST_HEARD: usize = 1 << 18;
 const FINEST: u64 = 1_000_000;
 
+/// Stretches of which it is remembered where their moment is kept: requests that end one after the
+/// other began to be answered in these.
+const REMEMBERED: usize = 64;
+
 /// When anything was heard of the server, and when nobody was there.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Contacts {
     heard: Vec<Offset>,
     refused: Vec<Offset>,
-    /// Nanoseconds of a stretch of which one moment is kept.
-    apart: u64,
+    /// How often the stretch was doubled of which one moment is kept, the first; absent while all
+    /// are kept.
+    doublings: Option<u32>,
+    /// Stretches with the place of their moment.
+    remembered: [Option<(u64, usize)>; REMEMBERED],
+}
+
+impl Default for Contacts {
+    fn default() -> Self {
+        Contacts {
+            heard: Vec::new(),
+            refused: Vec::new(),
+            doublings: None,
+            remembered: [None; REMEMBERED],
+        }
+    }
+}
+
+fn stretch(at: Offset, doublings: u32) -> u64 {
+    (at.0 / FINEST) >> doublings
 }
 
 impl Contacts {
     pub(super) fn add(&mut self, record: &Record) {
-        let (moments, at) = match record.found_nobody() {
-            true => (&mut self.refused, record.end),
-            false => (&mut self.heard, record.first_byte),
-        };
-        moments.extend(at);
+        if record.found_nobody() {
+            self.refused.extend(record.end);
+        } else if let Some(at) = record.first_byte {
+            self.hear(at);
+        }
+    }
+
+    fn hear(&mut self, at: Offset) {
+        if let Some(doublings) = self.doublings {
+            let stretch = stretch(at, doublings);
+            let remembered = &mut self.remembered[stretch as usize % REMEMBERED];
+            match *remembered {
+                Some((known, place)) if known == stretch => {
+                    self.heard[place] = at.min(self.heard[place]);
+                    return;
+                }
+                _ => *remembered = Some((stretch, self.heard.len())),
+            }
+        }
+        self.heard.push(at);
         if self.heard.len() > MOST_HEARD {
             self.thin();
         }
@@ -40,13 +77,15 @@ impl Contacts {
 
     /// An outage is much longer than the time in which one moment stands for all.
     fn thin(&mut self) {
+        self.remembered = [None; REMEMBERED];
         self.heard.sort_unstable();
-        if self.apart > 0 {
-            self.heard.dedup_by_key(|at| at.0 / self.apart);
+        if let Some(doublings) = self.doublings {
+            self.heard.dedup_by_key(|at| stretch(*at, doublings));
         }
         while self.heard.len() > MOST_HEARD / 2 {
-            self.apart = (self.apart * 2).max(FINEST);
-            self.heard.dedup_by_key(|at| at.0 / self.apart);
+            let doublings = self.doublings.map_or(0, |before| before + 1);
+            self.heard.dedup_by_key(|at| stretch(*at, doublings));
+            self.doublings = Some(doublings);
         }
     }
 
@@ -54,7 +93,8 @@ impl Contacts {
     pub(super) fn merge(&mut self, other: Self) {
         self.heard.extend(other.heard);
         self.refused.extend(other.refused);
-        self.apart = self.apart.max(other.apart);
+        self.doublings = self.doublings.max(other.doublings);
+        self.remembered = [None; REMEMBERED];
         if self.heard.len() > MOST_HEARD {
             self.thin();
         }
@@ -92,7 +132,7 @@ impl Contacts {
                 .map_or(Offset::default(), |it| answers[it][1])
         };
         // Once more, so that it does not matter when that was last done.
-        if self.apart > 0 {
+        if self.doublings.is_some() {
             self.thin();
         }
         self.heard.sort_unstable();
@@ -133,7 +173,7 @@ mod tests {
         let contacts = Contacts {
             heard: heard.iter().map(at).collect(),
             refused: refused.iter().map(at).collect(),
-            apart: 0,
+            ..Contacts::default()
         };
         let answers = answers.iter().map(|it| it.each_ref().map(at));
         contacts.between(Offset(0), answers.collect())

@@ -3,6 +3,8 @@
 
 use inferometer_core::quantile::sort;
 use inferometer_core::summary::Distribution;
+use inferometer_core::units::Offset;
+use std::time::Duration;
 
 /// Values that are kept as they are; 8 MiB.
 const EXACT: usize = 1 << 20;
@@ -34,7 +36,7 @@ impl Pool {
         }
     }
 
-    /// Takes each of some spans once.
+    /// Takes each of some spans of nanoseconds once: the same as their milliseconds, and faster.
     pub(super) fn add_nanos(&mut self, spans: &[u64]) {
         if let Some(counted) = &mut self.counted {
             counted.add_nanos(spans);
@@ -48,6 +50,13 @@ impl Pool {
     pub(super) fn extend(&mut self, ms: Option<f64>) {
         if let Some(ms) = ms {
             self.add(ms, 1);
+        }
+    }
+
+    /// Takes a span, where there is one.
+    pub(super) fn extend_span(&mut self, span: Option<Duration>) {
+        if let Some(span) = span {
+            self.add_nanos(&[Offset::after(span).0]);
         }
     }
 
@@ -129,6 +138,38 @@ pub struct Counted {
     /// Squares of these, modulo 2¹²⁸: what is left of them is the deviation, which is smaller.
     squares: u128,
     ends: Option<[f64; 2]>,
+    /// What came as whole nanoseconds, which is most, apart from the above.
+    nanos: Nanos,
+}
+
+/// Sums of whole nanoseconds, each below [`WHOLE`].
+#[derive(Clone, Copy, Debug)]
+struct Nanos {
+    sum: u128,
+    squares: u128,
+    least: u64,
+    most: u64,
+}
+
+impl Default for Nanos {
+    fn default() -> Self {
+        Nanos {
+            sum: 0,
+            squares: 0,
+            least: u64::MAX,
+            most: 0,
+        }
+    }
+}
+
+impl Nanos {
+    #[inline]
+    fn add(&mut self, nanos: u64) {
+        self.sum += u128::from(nanos);
+        self.squares += u128::from(nanos) * u128::from(nanos);
+        self.least = self.least.min(nanos);
+        self.most = self.most.max(nanos);
+    }
 }
 
 impl Counted {
@@ -139,43 +180,56 @@ impl Counted {
         self.sum += parts * times;
         let squares = (parts * parts).wrapping_mul(times);
         self.squares = self.squares.wrapping_add(squares);
-        self.reach([ms, ms]);
+        let [least, most] = self.ends.unwrap_or([ms, ms]);
+        self.ends = Some([least.min(ms), most.max(ms)]);
     }
 
     /// The same for whole nanoseconds that come once each.
-    fn add_nanos(&mut self, spans: &[u64]) {
-        let (Some(&least), Some(&most)) = (spans.iter().min(), spans.iter().max()) else {
-            return;
-        };
-        // What is beyond whole parts of a number is the same only where it is computed alike.
-        if most >= WHOLE {
-            return spans.iter().for_each(|&nanos| self.add(ms(nanos), 1));
-        }
-        let (mut sum, mut squares) = (0u64, 0u128);
+    #[inline]
+    pub(super) fn add_nanos(&mut self, spans: &[u64]) {
+        let mut sums = self.nanos;
         for &nanos in spans {
+            // What is beyond whole parts of a number is the same only where it is computed alike.
+            if nanos >= WHOLE {
+                self.add(ms(nanos), 1);
+                continue;
+            }
             self.count(nanos, 1);
-            sum += nanos;
-            squares += u128::from(nanos) * u128::from(nanos);
+            self.n += 1;
+            sums.add(nanos);
         }
-        self.n += spans.len() as u64;
-        self.sum += u128::from(sum) * PARTS_IN_NANO;
-        self.squares = (self.squares).wrapping_add(squares * PARTS_IN_NANO * PARTS_IN_NANO);
-        self.reach([ms(least), ms(most)]);
+        self.nanos = sums;
     }
 
     #[inline]
     fn count(&mut self, nanos: u64, times: u64) {
         let class = class_of(nanos);
-        if self.counts.len() <= class {
-            self.counts.resize(class + 1, 0);
+        match self.counts.get_mut(class) {
+            Some(count) => *count += times,
+            None => self.count_beyond(class, times),
         }
+    }
+
+    #[cold]
+    fn count_beyond(&mut self, class: usize, times: u64) {
+        self.counts.resize(class + 1, 0);
         self.counts[class] += times;
     }
 
-    #[inline]
-    fn reach(&mut self, [low, high]: [f64; 2]) {
-        let [least, most] = self.ends.unwrap_or([low, high]);
-        self.ends = Some([least.min(low), most.max(high)]);
+    /// Sum and squares of all, in parts of a nanosecond.
+    fn sums(&self) -> [u128; 2] {
+        let squares = (self.nanos.squares).wrapping_mul(PARTS_IN_NANO * PARTS_IN_NANO);
+        [
+            self.sum + self.nanos.sum * PARTS_IN_NANO,
+            self.squares.wrapping_add(squares),
+        ]
+    }
+
+    /// The least and the largest of all.
+    fn ends(&self) -> Option<[f64; 2]> {
+        let Nanos { least, most, .. } = self.nanos;
+        let whole = (least <= most).then(|| [ms(least), ms(most)]);
+        widest(self.ends, whole)
     }
 
     /// Takes what another part of the same run counted.
@@ -189,15 +243,16 @@ impl Counted {
         self.n += other.n;
         self.sum += other.sum;
         self.squares = self.squares.wrapping_add(other.squares);
-        self.ends = match (self.ends, other.ends) {
-            (Some([a, b]), Some([c, d])) => Some([a.min(c), b.max(d)]),
-            (ends, others) => ends.or(others),
-        };
+        self.ends = widest(self.ends, other.ends);
+        self.nanos.sum += other.nanos.sum;
+        self.nanos.squares += other.nanos.squares;
+        self.nanos.least = self.nanos.least.min(other.nanos.least);
+        self.nanos.most = self.nanos.most.max(other.nanos.most);
     }
 
     /// Value of a rank, by counting; the ends are known exactly.
     fn at(&self, rank: u64) -> f64 {
-        let [least, most] = self.ends.unwrap_or_default();
+        let [least, most] = self.ends().unwrap_or_default();
         let mut before = 0;
         let class = self.counts.iter().position(|&count| {
             before += count;
@@ -213,19 +268,28 @@ impl Counted {
     }
 
     pub(super) fn distribution(&self) -> Option<Distribution> {
-        let [min, max] = self.ends?;
+        let [min, max] = self.ends()?;
+        let [sum, squares] = self.sums();
         let n = u128::from(self.n);
-        let mean = self.sum as f64 / self.n as f64 / PARTS_IN_MS;
+        let mean = sum as f64 / self.n as f64 / PARTS_IN_MS;
         // About the whole number below the mean, so that no digit is lost.
-        let (whole, rest) = (self.sum / n, self.sum % n);
-        let about = (self.squares)
-            .wrapping_sub(self.sum.wrapping_mul(whole).wrapping_mul(2))
+        let (whole, rest) = (sum / n, sum % n);
+        let about = squares
+            .wrapping_sub(sum.wrapping_mul(whole).wrapping_mul(2))
             .wrapping_add(n.wrapping_mul(whole).wrapping_mul(whole));
         let rest = rest as f64;
         let squares = (about as f64 - rest * rest / self.n as f64).max(0.0);
         let squares = squares / (PARTS_IN_MS * PARTS_IN_MS);
         let found = Distribution::from_ranks(self.n, |rank| self.at(rank), mean, squares)?;
         Some(Distribution { min, max, ..found })
+    }
+}
+
+/// From the least to the largest of both, where there are any.
+fn widest(one: Option<[f64; 2]>, other: Option<[f64; 2]>) -> Option<[f64; 2]> {
+    match (one, other) {
+        (Some([a, b]), Some([c, d])) => Some([a.min(c), b.max(d)]),
+        (one, other) => one.or(other),
     }
 }
 
@@ -244,14 +308,11 @@ fn parts_of(ms: f64) -> u64 {
     (ms * PARTS_IN_MS + 0.5) as u64
 }
 
+/// As many classes an octave as fit above the first, in which each nanosecond is one.
 #[inline]
 fn class_of(nanos: u64) -> usize {
-    let top = 63u32.saturating_sub(nanos.leading_zeros());
-    if top < BITS {
-        return nanos as usize;
-    }
-    let shift = top - BITS;
-    ((shift as usize + 1) << BITS) + ((nanos >> shift) as usize & ((1 << BITS) - 1))
+    let shift = (63 - BITS) - (nanos | 1 << BITS).leading_zeros();
+    ((shift as usize) << BITS) + (nanos >> shift) as usize
 }
 
 fn middle_of(class: usize) -> f64 {

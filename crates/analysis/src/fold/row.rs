@@ -85,7 +85,11 @@ impl Handled {
         let to =
             (record.completed().or(record.end).or(record.sent)).filter(|_| complete || held)?;
         let received = &record.chunks.at;
-        let before = received.partition_point(|&at| at < opening);
+        // Nearly all came later.
+        let before = match received.first() {
+            Some(&first) if first < opening => received.partition_point(|&at| at < opening),
+            _ => 0,
+        };
         Some(Handled {
             from,
             counts_from: match over {
@@ -159,25 +163,45 @@ impl Figure {
         )
     }
 
-    /// In milliseconds, per second, or a share.
-    pub(super) fn of(self, answer: &Answer) -> Option<f64> {
+    #[inline]
+    pub(super) fn value(self, answer: &Answer) -> Value {
         let per_s = |tokens: f64, ms: f64| (ms > 0.0).then(|| tokens * 1e3 / ms);
         match self {
-            Figure::Ttft => answer.ttft.ms(),
-            Figure::TtftFromSent => answer.ttft_from_sent.ms(),
-            Figure::FirstAnswer => answer.first_answer.ms(),
-            Figure::SecondToken => answer.second_token.ms(),
-            Figure::Tpot => answer.tpot.ms(),
-            Figure::MaxGap => answer.max_gap.ms(),
-            Figure::E2e => answer.e2e.ms(),
-            Figure::PerUser => per_s(f64::from(answer.output?), answer.e2e.ms()?),
-            Figure::Decode => per_s(1.0, answer.tpot.ms()?),
+            Figure::Ttft => Value::Span(answer.ttft),
+            Figure::TtftFromSent => Value::Span(answer.ttft_from_sent),
+            Figure::FirstAnswer => Value::Span(answer.first_answer),
+            Figure::SecondToken => Value::Span(answer.second_token),
+            Figure::Tpot => Value::Span(answer.tpot),
+            Figure::MaxGap => Value::Span(answer.max_gap),
+            Figure::E2e => Value::Span(answer.e2e),
+            Figure::PerUser => Value::Number(
+                (answer.output.zip(answer.e2e.ms()))
+                    .and_then(|(tokens, ms)| per_s(f64::from(tokens), ms)),
+            ),
+            Figure::Decode => Value::Number(answer.tpot.ms().and_then(|ms| per_s(1.0, ms))),
             Figure::RealTimeFactor => {
-                let heard = answer.audio_ms.filter(|&millis| millis > 0)?;
-                Some(answer.e2e.ms()? / f64::from(heard))
+                let heard = answer.audio_ms.filter(|&millis| millis > 0);
+                let pair = answer.e2e.ms().zip(heard);
+                Value::Number(pair.map(|(ms, heard)| ms / f64::from(heard)))
             }
         }
     }
+
+    /// In milliseconds, per second, or a share.
+    pub(super) fn of(self, answer: &Answer) -> Option<f64> {
+        match self.value(answer) {
+            Value::Span(span) => span.ms(),
+            Value::Number(number) => number,
+        }
+    }
+}
+
+/// What a figure is of one answer, as exact as it is known; either may be absent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Value {
+    Span(Slim),
+    /// Per second, or a share.
+    Number(Option<f64>),
 }
 
 /// The known values of a figure, in the order of the answers.

@@ -194,10 +194,10 @@ impl Tally {
             self.bound();
             return;
         }
-        self.lag.extend(record.lag().map(ms));
-        self.connect.extend(record.connect.map(ms));
+        self.lag.extend_span(record.lag());
+        self.connect.extend_span(record.connect);
         if record.sent.is_some() {
-            self.cap_wait.extend(record.cap_wait.map(ms));
+            self.cap_wait.extend_span(record.cap_wait);
         }
         self.timeline.add_all(0, &record.chunks.at);
         let good = self.add_objectives(record);
@@ -239,7 +239,7 @@ impl Tally {
                 .into(),
             end: record
                 .end
-                .or(record.completed().filter(|_| over))
+                .or_else(|| record.completed().filter(|_| over))
                 .or(record.sent.filter(|_| over))
                 .into(),
             failed,
@@ -370,14 +370,15 @@ impl Tally {
     }
 
     fn add_objectives(&mut self, record: &Record) -> Option<bool> {
-        let verdicts: Vec<Option<bool>> = self.slos.iter().map(|slo| slo.verdict(record)).collect();
-        for (objective, &verdict) in self.objectives.iter_mut().zip(&verdicts) {
-            objective.add(verdict);
-        }
-        if verdicts.is_empty() {
+        if self.slos.is_empty() {
             return None;
         }
-        let good = together(&verdicts);
+        let verdicts = self.slos.iter().zip(&mut self.objectives);
+        let good = together(verdicts.map(|(slo, objective)| {
+            let verdict = slo.verdict(record);
+            objective.add(verdict);
+            verdict
+        }));
         self.together.add(good);
         good
     }
@@ -453,6 +454,12 @@ impl Tally {
         let mut gaps = std::mem::take(&mut self.gaps);
         gaps.clear();
         gaps.extend(record.gap_nanos());
+        let (mut whole, mut least, mut most) = (0u64, u64::MAX, 0);
+        for &gap in &gaps {
+            whole = whole.saturating_add(gap);
+            least = least.min(gap);
+            most = most.max(gap);
+        }
         let tokens = record
             .chunks
             .tokens
@@ -464,7 +471,6 @@ impl Tally {
         if weighted.is_some() && self.token_gaps.is_none() {
             self.token_gaps = Some(self.chunk_gaps.clone());
         }
-        let whole = gaps.iter().fold(0u64, |sum, &gap| sum.saturating_add(gap));
         let chunk_sum = (whole as f64 / 1e6, gaps.len() as u32);
         self.chunk_gaps.add_nanos(&gaps);
         let mut token_sum = chunk_sum;
@@ -481,8 +487,9 @@ impl Tally {
                 }
             }
         }
-        let largest = gaps.iter().copied().max().map(Duration::from_nanos);
-        self.stalls.add(record, &gaps, &self.thresholds);
+        let largest = (!gaps.is_empty()).then(|| Duration::from_nanos(most));
+        self.stalls
+            .add(record, &gaps, [least, most], &self.thresholds);
         self.gaps = gaps;
         GapSums {
             chunks: chunk_sum,
@@ -533,19 +540,30 @@ fn a_token_a_chunk(record: &Record) -> bool {
 }
 
 impl StallEvidence {
-    /// Takes the gaps of a stream. Chunks of one read have no gap between them that a server
-    /// made, and would draw the median of a stream in bursts to nought.
-    fn add(&mut self, record: &Record, gaps: &[u64], thresholds: &Thresholds) {
+    /// Takes the gaps of a stream, with the least and the most of them. Chunks of one read have no
+    /// gap between them that a server made, and would draw the median of a stream in bursts to
+    /// nought.
+    fn add(
+        &mut self,
+        record: &Record,
+        gaps: &[u64],
+        [least, most]: [u64; 2],
+        thresholds: &Thresholds,
+    ) {
         let together = record.chunks.same_read.get(1..).unwrap_or_default();
         let pairs = gaps.iter().zip(together);
-        let unmade = pairs.filter(|&(&gap, &together)| gap == 0 && together);
-        let unmade = unmade.count();
+        let unmade = match least {
+            0 => pairs
+                .filter(|&(&gap, &together)| gap == 0 && together)
+                .count(),
+            _ => 0,
+        };
         if gaps.len() - unmade < thresholds.stall_gaps {
             return;
         }
         self.requests += 1;
         let ms = |nanos: u64| nanos as f64 / 1e6;
-        let largest = gaps.iter().copied().max().map_or(0.0, ms);
+        let largest = ms(most);
         if largest < thresholds.stall_floor_ms {
             return;
         }
@@ -562,9 +580,11 @@ impl StallEvidence {
 }
 
 /// One miss decides; otherwise all must be known, and there must be one.
-pub(super) fn together(verdicts: &[Option<bool>]) -> Option<bool> {
-    if verdicts.contains(&Some(false)) {
-        return Some(false);
-    }
-    (!verdicts.is_empty() && !verdicts.contains(&None)).then_some(true)
+pub(super) fn together(verdicts: impl Iterator<Item = Option<bool>>) -> Option<bool> {
+    // All are looked at: whoever asks may count them.
+    verdicts.reduce(|one, other| match (one, other) {
+        (Some(false), _) | (_, Some(false)) => Some(false),
+        (None, _) | (_, None) => None,
+        (Some(true), Some(true)) => Some(true),
+    })?
 }

@@ -103,7 +103,7 @@ struct Seen(BTreeMap<u64, [u64; 64]>);
 impl Seen {
     /// Whether it is new.
     fn insert(&mut self, index: u64) -> bool {
-        let block = self.0.entry(index / 4096).or_insert([0; 64]);
+        let block = self.0.entry(index / 4096).or_insert_with(|| [0; 64]);
         let word = &mut block[(index / 64 % 64) as usize];
         let bit = 1 << (index % 64);
         let is_new = *word & bit == 0;
@@ -115,7 +115,7 @@ impl Seen {
     fn merge(&mut self, other: Self) -> u64 {
         let mut in_both = 0;
         for (place, words) in other.0 {
-            let block = self.0.entry(place).or_insert([0; 64]);
+            let block = self.0.entry(place).or_insert_with(|| [0; 64]);
             for (word, more) in block.iter_mut().zip(words) {
                 in_both += u64::from((*word & more).count_ones());
                 *word |= more;

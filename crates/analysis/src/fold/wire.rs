@@ -1,7 +1,6 @@
 //! What the connections and the answers themselves show, for the judgement.
 
 use super::pool::Pool;
-use super::row::ms;
 use crate::judge::{FirstTokenEvidence, ModelEvidence, WireEvidence};
 use inferometer_core::record::Record;
 use std::collections::BTreeMap;
@@ -44,12 +43,12 @@ impl WireTally {
             .zip(record.first_byte)
             .zip(record.sent);
         if let Some(((token, byte), sent)) = times.filter(|_| record.streamed && record.is_done()) {
-            let ttft = ms(token.since(sent));
+            let ttft = Some(token.since(sent));
             if record.connect.is_some() {
-                self.fresh_ttft.add(ttft, 1);
+                self.fresh_ttft.extend_span(ttft);
             } else {
-                self.kept_gaps.add(ms(token.since(byte)), 1);
-                self.kept_ttft.add(ttft, 1);
+                self.kept_gaps.extend_span(Some(token.since(byte)));
+                self.kept_ttft.extend_span(ttft);
             }
         }
     }

@@ -1,5 +1,7 @@
 //! One measurement from several processes, which meet, share the load, and leave one run.
 
+mod trouble;
+
 use crate::support::{Ended, Place, Run, Sim, Started, records, until};
 use inferometer_core::doubt::DoubtCode;
 use inferometer_core::environment::EndCause;

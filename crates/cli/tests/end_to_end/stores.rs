@@ -5,7 +5,7 @@
 //! `python3`. Where it cannot be had the tests say so and pass, except with `CI=true`.
 
 use crate::serve::started_as;
-use crate::support::{Ended, Place, Sim, Started, until};
+use crate::support::{Ended, ON_ANY_HOST, Place, Sim, Started, until};
 use inferometer_testing::skipped;
 use rustix::process::Signal;
 use serde_json::Value;
@@ -509,6 +509,43 @@ fn what_is_wrong_with_a_store_is_said_before_anything_is_measured() {
     assert!(!place.path("inferometer-runs").exists(), "nothing is left");
     let writes_nothing = all.run(&["runs", "s3://lab/refused"]);
     writes_nothing.assert_refused(&["holds nothing"]);
+}
+
+#[test]
+fn ranks_leave_one_folder_in_a_store_or_all_say_why_they_may_not() {
+    let Some(server) = server() else { return };
+    let place = Place::new();
+    let sim = Sim::start(&[]);
+    let ranks = |client: &Client, out: &str| {
+        let port = TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap();
+        let words = format!(
+            "run {} --lang en --quiet --no-html --concurrency 4 --requests 20 --output-tokens 2 --of 2 --meet {port} --out {out} --rank",
+            sim.url
+        );
+        let words: Vec<&str> = words.split(' ').chain(ON_ANY_HOST).collect();
+        let at = words.iter().position(|word| *word == "--rank").unwrap() + 1;
+        ["0", "1"].map(|rank| {
+            let mut words = words.clone();
+            words.insert(at, rank);
+            Started::new(client.command(&words))
+        })
+    };
+    let read = Client::new(&place, server, "read", url(server));
+    for refused in ranks(&read, "s3://lab/ranks/refused").map(Started::wait) {
+        refused.assert_refused(&["writing is not allowed"]);
+    }
+    assert!(!place.path("inferometer-runs").exists(), "nothing is left");
+    let all = Client::new(&place, server, "all", url(server));
+    let ended = ranks(&all, "s3://lab/ranks/run").map(Started::wait);
+    for ended in &ended {
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+    }
+    all.fine(&["verify", "s3://lab/ranks/run"]);
+    let report = all.json(&["report", "s3://lab/ranks/run"]);
+    assert_eq!(report["requests"]["ok"], 20, "{report}");
 }
 
 #[test]

@@ -74,6 +74,11 @@ impl<T: DataType> Cells<T> {
         self.repetitions.push(repetition);
     }
 
+    /// Whether it has nothing in any row of the row group, or nothing that is wanted.
+    pub(super) fn is_left_out(&self) -> bool {
+        self.source.is_none()
+    }
+
     /// The next row of a required column.
     pub(super) fn see_one(&mut self) -> Result<&T::T> {
         self.next_value += 1;

@@ -190,10 +190,14 @@ impl Table {
         for record in into.iter_mut() {
             self.take_usage(record)?;
             self.take_stage(record)?;
-            self.take_bare(record)?;
             self.take_outcome(record)?;
             self.take_chunks(record)?;
-            self.take_per_token(record)?;
+        }
+        if !self.bare_ns.is_left_out() {
+            into.iter_mut().try_for_each(|to| self.take_bare(to))?;
+        }
+        if !(self.batch_size.is_left_out() && self.queue_wait_us.is_left_out()) {
+            into.iter_mut().try_for_each(|to| self.take_per_token(to))?;
         }
         self.id.lay_ones(into, |to, id| put(&mut to.id, id))?;
         self.url.lay_ones(into, |to, url| put(&mut to.url, url))?;
@@ -252,13 +256,14 @@ impl Table {
     }
 
     /// What whoever folds records never looks at.
-    pub(super) fn unfolded(&self) -> [&'static str; 5] {
-        ["id", "url", "rank", "batch_size", "queue_wait_us"]
-    }
+    pub(super) const UNFOLDED: [&str; 5] = ["id", "url", "rank", "batch_size", "queue_wait_us"];
 
     fn take_usage(&mut self, into: &mut Record) -> Result<()> {
         let given = *self.usage_given.see_one()?;
-        let source: TokenSource = word(self.token_source.see_one()?)?;
+        let source: TokenSource = match self.token_source.is_left_out() {
+            true => TokenSource::Usage,
+            false => word(self.token_source.see_one()?)?,
+        };
         let usage = Usage {
             input: number(self.input_tokens.see_maybe()?)?,
             output: number(self.output_tokens.see_maybe()?)?,
@@ -337,7 +342,9 @@ impl Table {
         }
         at.clear();
         at.extend(times.iter().map(|&time| Offset(time.unsigned_abs())));
-        *tokens = small_numbers(self.chunk_tokens.see_maybe_many()?, tokens.take())?;
+        if !self.chunk_tokens.is_left_out() {
+            *tokens = small_numbers(self.chunk_tokens.see_maybe_many()?, tokens.take())?;
+        }
         same_read.clear();
         same_read.extend_from_slice(self.same_read.see_many()?);
         Ok(())

@@ -152,11 +152,15 @@ proptest! {
         let mut seen = Vec::new();
         let file = RecordsFile::open(&path).unwrap();
         file.each(0..file.groups(), |record| seen.push(record.clone())).unwrap();
+        // Messages without a token matter where one of them ends its answer.
+        let ends = |bare: &BareChunk| bare.kind == BareKind::Finish;
+        let any_ends = records.iter().any(|record| record.bare.iter().any(ends));
         let looked_at = |record: &Record| Record {
             id: String::new(),
             url: String::new(),
             rank: None,
             per_token: None,
+            bare: record.bare.iter().copied().filter(|_| any_ends).collect(),
             ..record.clone()
         };
         let expected: Vec<Record> = records.iter().map(looked_at).collect();
