@@ -120,7 +120,7 @@ impl Latencies {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Measurement {
     Row(MeasuredRow),
-    Observed(Observed),
+    Observed(Box<Observed>),
 }
 
 /// What a measurement is called, and by what it is put together with others.

@@ -200,7 +200,7 @@ fn observed(file: &str, unsaid: &Unsaid) -> Validation {
     let path = format!("{}/../../fixtures/{file}", env!("CARGO_MANIFEST_DIR"));
     let observed = read_sources(&[path], &Assumed::default()).unwrap();
     let rows = observed.into_iter();
-    let rows = rows.map(|it| Measurement::Observed(Observed::new(it, unsaid)));
+    let rows = rows.map(|it| Measurement::Observed(Box::new(Observed::new(it, unsaid))));
     validate(rows.collect(), None, Profiles::shipped())
 }
 
@@ -276,7 +276,7 @@ fn a_name_that_nobody_knows_gives_way_to_what_the_user_says() {
     point.on.card = Some("NVIDIA Something".to_owned());
     let mut said = unsaid(EngineKind::Vllm, "qwen2.5-7b", "h200");
     let why = |unsaid: &Unsaid| {
-        let row = Measurement::Observed(Observed::new(point.clone(), unsaid));
+        let row = Measurement::Observed(Box::new(Observed::new(point.clone(), unsaid)));
         let found = validate(vec![row], None, Profiles::shipped());
         found.not_predicted.into_iter().next().map(|(_, why)| why)
     };

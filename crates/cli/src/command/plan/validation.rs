@@ -92,6 +92,6 @@ fn measurements(arguments: &ValidateArguments) -> anyhow::Result<Vec<Measurement
         flags: arguments.flag.clone(),
     };
     let observed = read_sources(&others, &assumed)?.into_iter();
-    all.extend(observed.map(|it| Measurement::Observed(Observed::new(it, &unsaid))));
+    all.extend(observed.map(|it| Measurement::Observed(Box::new(Observed::new(it, &unsaid)))));
     Ok(all)
 }
