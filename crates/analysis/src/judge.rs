@@ -436,6 +436,7 @@ impl Case<'_> {
             mean_difference,
             off: lengths.exact_off,
             exact: lengths.exact,
+            by_server: lengths.cut_by_server * 2 > lengths.exact_off,
         })
     }
 
@@ -452,6 +453,7 @@ impl Case<'_> {
             tokens,
             at,
             of: lengths.free,
+            by_server: lengths.cut_by_server * 2 > at,
         })
     }
 

@@ -1,8 +1,6 @@
 //! Since when: runs of one scenario in the order of time, and the lasting changes of each metric.
 
 mod change_point;
-#[cfg(test)]
-mod tests;
 
 use change_point::{ChangePoint, LEAST_RUNS, change_points, least_found};
 use inferometer_compare::Metric;

@@ -13,6 +13,7 @@ mod site;
 mod software;
 
 pub use error::{PreflightError, unreachable};
+pub use prober::TOKENS as ANSWER_TOKENS;
 pub use profile::ServerProfile;
 pub use request::{PreflightRequest, PreflightStep, Question, StepSender};
 

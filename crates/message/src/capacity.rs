@@ -15,7 +15,7 @@ texts! {
         OfSessions => "sessions", "会话";
         AtLeast => "at least {value} {unit}: every load up to there met the objectives", "至少 {value} {unit}：直到该负载均满足目标";
         NeverMet => "no load down to {high} {unit} met the objectives", "负载低至 {high} {unit} 仍不满足目标";
-        TooFew => "the last run is too short for this percentile, which needs {needs} {counted} (raise --budget)", "最后一次运行样本太少，该分位数需要 {needs} 个{counted}（请增大 --budget）";
+        TooFew => "the budget left too few {counted} for a long run: {had} counted beside those with which the server fills, and the objectives need at least {needs}; raise --budget", "剩余预算不足以完成长时间运行：除去服务端填充阶段后只有 {had} 个{counted}计入，而目标至少需要 {needs}；请增大 --budget";
         BudgetSpent => "the budget was spent before the interval was narrow enough; raise --budget", "预算用尽时区间仍不够窄；请增大 --budget";
         Unconfirmed => "every long run at the answer moved it; the server may be drifting", "在该负载下的长时间运行不断改变结论，服务端可能存在漂移";
         Missed => "the long run at {level} {unit} missed the objective: {within} of its {counted} were within the limit, {asked} required", "在 {level} {unit} 下的长时间运行未满足目标：{within} 的{counted}达标，要求 {asked}";

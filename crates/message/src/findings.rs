@@ -12,6 +12,8 @@ inferometer_text::texts! {
         NotCountedName => "Not counted", "不计入";
         NotCounted => "{points} (failures, other work than asked, or invalid)", "{points}（有失败、工作量与要求不符或无效）";
         Large => "{metric} is {factor} times worse with {worst} than with {best}", "{metric}：{worst} 明显差于 {best}，两者之比为 {factor}";
+        PerCardName => "Per card", "单卡";
+        PerCard => "{best} {best_value} tok/s on {best_cards} cards, {other} {other_value} tok/s on {cards} cards", "{best}（{best_cards} 张卡）{best_value} tok/s，{other}（{cards} 张卡）{other_value} tok/s";
         LargeEvidence => "{worst} against {best}", "{worst} 对 {best}";
         LargeEvidenceAt => "{worst} against {best} at {point}", "{point}：{worst} 对 {best}";
         Or => "{a} or {b}", "{a} 或 {b}";

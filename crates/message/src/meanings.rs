@@ -52,6 +52,8 @@ inferometer_text::texts! {
         DriftRemedy => "warm up for longer (--warmup), make sure that nobody else uses the server, and measure again", "延长预热（--warmup），确认没有其他人使用该服务端，然后重新测量";
         Stragglers => "most streams were idle at the end while a few slow answers were waited for, so that throughput is too low", "结尾时大多数并发路空闲，在等少数很慢的回答，吞吐量因此偏低";
         StragglersRemedy => "leave out --hold, or raise --requests; look at why these answers were slow", "不要使用 --hold，或增大 --requests；并查明这些回答为何很慢";
+        Capped => "most answers were ended by a limit at one length, so that nothing is known of their own lengths", "大多数回答在同一长度处被上限截止，无从得知其自然长度";
+        CappedRemedy => "raise --max-tokens, or the server's own limit (MindIE: maxIterTimes) where that is the lower one", "调大 --max-tokens；若服务端自身的上限更低（MindIE 为 maxIterTimes），则提高该上限";
         InStep => "the streams sent in waves, so that TTFT is that of a wave; the same load may run without", "各路请求成批发出，TTFT 反映的是成批到达；同样的负载再跑一次未必如此";
         InStepRemedy => "vary the lengths, as in --output-tokens uniform(64,192), or measure with --rate", "让长度有变化，例如 --output-tokens uniform(64,192)，或改用 --rate 压测";
         Burst => "the requests began at once, so that TTFT is that of a burst and mostly queueing", "请求同时发出，TTFT 反映的是突发，主要是排队时间";
@@ -82,6 +84,7 @@ impl DoubtMeaning {
             DoubtCode::DelayedAck => [M::DelayedAck, M::DelayedAckRemedy],
             DoubtCode::ImplausibleUsage => [M::Usage, M::UsageRemedy],
             DoubtCode::OutputLengths => [M::OutputLengths, M::OutputLengthsRemedy],
+            DoubtCode::OutputCapped => [M::Capped, M::CappedRemedy],
             DoubtCode::InputLengths => [M::InputLengths, M::InputLengthsRemedy],
             DoubtCode::WarmCache => [M::WarmCache, M::WarmCacheRemedy],
             DoubtCode::RepeatedPrompts => [M::Repeated, M::RepeatedRemedy],
@@ -98,7 +101,6 @@ impl DoubtMeaning {
             DoubtCode::ClockError => [M::ClockError, M::ClockErrorRemedy],
             DoubtCode::FewSamples
             | DoubtCode::ClosedConnections
-            | DoubtCode::OutputCapped
             | DoubtCode::TokenSource
             | DoubtCode::ChunkNotToken
             | DoubtCode::Stalls

@@ -24,6 +24,7 @@ use inferometer_page::doc::{
 use inferometer_page::figure::{Figure, Shape};
 use inferometer_page::number;
 use inferometer_text::Lang;
+use inferometer_text::punctuation::PunctuationText;
 use std::path::Path;
 use std::time::Duration;
 
@@ -333,7 +334,8 @@ fn pairs(found: &Capacity, lang: Lang) -> Vec<Pair> {
         pairs.push(Pair::new(SetupText::Note.text(lang), note));
     }
     if let Some(binding) = &answer.binding {
-        pairs.push(Pair::new(CapacityText::Binding.text(lang), binding.clone()));
+        let missed = missed_first(found, binding, lang);
+        pairs.push(Pair::new(CapacityText::Binding.text(lang), missed));
     }
     if let Some(edge) = answer.edge {
         let text = match edge {
@@ -363,6 +365,25 @@ fn pairs(found: &Capacity, lang: Lang) -> Vec<Pair> {
     pairs
 }
 
+/// Of objectives that a request must meet together, those that it misses at the answer.
+fn missed_first(found: &Capacity, binding: &str, lang: Lang) -> String {
+    /// Less than this part of the misses of the worst is not what binds.
+    const PART: f64 = 0.1;
+    let names: Vec<&str> = binding.split(" and ").collect();
+    let slo = found.confirmed.as_ref().and_then(|it| it.slo.as_ref());
+    let misses = |name: &str| {
+        let mut all = slo?.objectives.iter();
+        Some(1.0 - all.find(|it| it.objective == name)?.share?)
+    };
+    let worst = names
+        .iter()
+        .filter_map(|name| misses(name))
+        .fold(0.0, f64::max);
+    let binds = |name: &&&str| misses(name).is_none_or(|it| it >= PART * worst);
+    let missed: Vec<&str> = names.iter().filter(binds).copied().collect();
+    PunctuationText::Comma.join(lang, &missed)
+}
+
 fn tiers(found: &Capacity, lang: Lang) -> Table {
     let say = |text: CapacityText| text.text(lang);
     let cell = |value: Option<f64>| Cell::known(value.map(level));
@@ -373,7 +394,10 @@ fn tiers(found: &Capacity, lang: Lang) -> Table {
             cell(tier.low),
             cell(tier.high),
             Cell::text(say(ended(tier.ending))),
-            Cell::text(tier.binding.clone().unwrap_or_default()),
+            Cell::text(match &tier.binding {
+                Some(binding) => missed_first(found, binding, lang),
+                None => String::new(),
+            }),
             Cell::text(tier.objectives.join(", ")),
         ]
     };

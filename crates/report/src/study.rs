@@ -4,12 +4,12 @@ mod edges;
 mod figures;
 mod flag_axis;
 mod importance;
+mod nearest;
 mod setting;
 mod sides;
-#[cfg(test)]
-mod tests;
 
 pub use figures::figures;
+pub use sides::figures_of_best;
 
 use importance::importance;
 use inferometer_campaign::space::{Point, RefusedValue, Value};
@@ -94,6 +94,7 @@ pub fn compose(report: &StudyReport<'_>) -> Doc {
 fn verdict(report: &StudyReport<'_>) -> Verdict {
     let lang = report.lang;
     let comparison = report.result.comparison.as_ref();
+    let nearest = nearest::trial(report);
     let (word, reason) = match report.result.finding {
         Finding::Better if report.result.computed => (StudyText::Computed, StudyText::ComputedGain),
         Finding::Better => (StudyText::Better, StudyText::Gain),
@@ -112,13 +113,25 @@ fn verdict(report: &StudyReport<'_>) -> Verdict {
         }
         Finding::DefaultBest => (StudyText::DefaultBest, StudyText::DefaultWon),
         Finding::DefaultAlone => (StudyText::OnlyDefault, StudyText::NothingElse),
+        Finding::NoDefault if sides::failure_of_default(report).is_some() => {
+            (StudyText::DefaultFails, StudyText::BestThatServes)
+        }
         Finding::NoDefault => (StudyText::NoGain, StudyText::NoDefault),
         Finding::NoneHeld => (StudyText::NoGain, StudyText::NoneHeld),
         Finding::Unconfirmed => (StudyText::Unconfirmed, StudyText::OneTrial),
+        Finding::Nothing if nearest.is_some() => (StudyText::Nothing, StudyText::NearestMiss),
         Finding::Nothing => (StudyText::Nothing, StudyText::NoneMet),
     };
     let changes = comparison.map_or(String::new(), |it| changes_of(report, &it.changes));
-    let trial = comparison.map_or(String::new(), |it| it.trial.to_string());
+    let best = report.result.best.as_ref().map(|it| it.trial);
+    let trial = comparison
+        .map(|it| it.trial)
+        .or(best)
+        .or(nearest.map(|it| it.id));
+    let figures = match nearest {
+        Some(nearest) => nearest::limits(report, nearest),
+        None => sides::figures_in_words(report),
+    };
     let refuted = report.result.refuted.iter();
     let refuted: Vec<String> = refuted.map(|it| refuted_in_words(report, it)).collect();
     let between = match lang {
@@ -132,7 +145,14 @@ fn verdict(report: &StudyReport<'_>) -> Verdict {
     let pairs = comparison.map_or(0, |it| it.pairs.len());
     let values = [
         ("changes", changes),
-        ("trial", trial),
+        ("trial", trial.map_or(String::new(), |it| it.to_string())),
+        ("figures", figures),
+        (
+            "class",
+            sides::failure_of_default(report)
+                .unwrap_or_default()
+                .to_owned(),
+        ),
         ("starts", starts.with(lang, &[("count", pairs.to_string())])),
         ("refuted", refuted.join(between)),
     ];
@@ -196,7 +216,7 @@ pub fn percent(share: f64) -> String {
 /// The best command, ready to paste. MindIE's flags are keys of its configuration file.
 fn best(report: &StudyReport<'_>) -> Vec<Block> {
     let Some(best) = &report.result.best else {
-        return Vec::new();
+        return nearest::blocks(report);
     };
     let engine = &report.study.engine;
     let is_file = engine.kind() == EngineKind::Mindie;
@@ -227,6 +247,7 @@ fn best(report: &StudyReport<'_>) -> Vec<Block> {
     let mut about = Vec::from_iter(sides::longer(report));
     about.extend(flags_of_best(report));
     about.extend(edges::warnings(report));
+    about.extend(edges::between(report));
     if !about.is_empty() {
         blocks.push(Block::Pairs(about));
     }

@@ -147,6 +147,8 @@ pub enum Doubt {
         off: u64,
         /// Answers with an exact length.
         exact: u64,
+        /// A limit of the server ended them.
+        by_server: bool,
     },
     /// Most answers end at one length.
     OutputCapped {
@@ -154,6 +156,8 @@ pub enum Doubt {
         at: u64,
         /// Of so many.
         of: u64,
+        /// A limit of the server ended them, not that of the requests.
+        by_server: bool,
     },
     /// Prompt counts differ by more than a constant.
     InputLengths {

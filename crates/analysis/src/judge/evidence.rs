@@ -139,6 +139,8 @@ pub struct LengthEvidence {
     pub free: u64,
     /// Of these, the ones that the limit ended, by their length.
     pub at_limit: BTreeMap<u32, u64>,
+    /// Complete answers that a limit ended below what was asked for: one of the server's own.
+    pub cut_by_server: u64,
     /// How often the prompt tokens that were received, less those asked, were so many.
     pub input_differences: BTreeMap<i64, u64>,
     /// Sum of the asked prompt tokens of these.
@@ -307,6 +309,9 @@ impl LengthEvidence {
     /// Takes a complete answer. A server that would not be told to ignore end-of-sequence does
     /// not make a wish for an exact length a limit.
     pub(crate) fn add(&mut self, record: &Record, exact: bool, thresholds: &Thresholds) {
+        let asked = record.output_tokens_asked.unwrap_or(u32::MAX);
+        let is_short = record.output_tokens().is_some_and(|got| got < asked);
+        self.cut_by_server += u64::from(is_short && record.finish.as_deref() == Some("length"));
         if exact || record.output_exact {
             if let Some((asked, got)) = record.output_tokens_asked.zip(record.output_tokens()) {
                 self.exact += 1;
@@ -355,6 +360,7 @@ impl LengthEvidence {
         self.exact_difference.merge(other.exact_difference);
         self.exact_off += other.exact_off;
         self.free += other.free;
+        self.cut_by_server += other.cut_by_server;
         for (length, answers) in other.at_limit {
             *self.at_limit.entry(length).or_default() += answers;
         }

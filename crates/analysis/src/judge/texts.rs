@@ -294,22 +294,36 @@ fn wording(doubt: &Doubt, lang: Lang) -> (Text, Text, Values) {
             mean_difference,
             off,
             exact,
+            by_server,
         } => {
             let values = vec![
                 ("off", off.to_string()),
                 ("exact", exact.to_string()),
                 ("difference", percent(*mean_difference)),
             ];
-            (Text::OutputLengths, Text::OutputLengthsRemedy, values)
+            let remedy = match by_server {
+                true => Text::CutByServerRemedy,
+                false => Text::OutputLengthsRemedy,
+            };
+            (Text::OutputLengths, remedy, values)
         }
-        Doubt::OutputCapped { tokens, at, of } => {
+        Doubt::OutputCapped {
+            tokens,
+            at,
+            of,
+            by_server,
+        } => {
             let values = vec![
                 ("at", at.to_string()),
                 ("of", of.to_string()),
                 ("share", share(*at, *of)),
                 ("tokens", tokens.to_string()),
             ];
-            (Text::OutputCapped, Text::OutputCappedRemedy, values)
+            let remedy = match by_server {
+                true => Text::CutByServerRemedy,
+                false => Text::OutputCappedRemedy,
+            };
+            (Text::OutputCapped, remedy, values)
         }
         Doubt::InputLengths {
             differences: [low, high],

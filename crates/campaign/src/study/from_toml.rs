@@ -3,6 +3,7 @@
 use super::definition::{Budget, Engine, SearcherName, Study};
 use super::goal::{Direction, Goal, Objective};
 use super::last_stage::LastStage;
+use super::requests::requests;
 use super::requirement::Requirement;
 use super::toml_errors::{in_plain_words, line_of, of_message, without, without_table};
 use crate::number_paths;
@@ -462,7 +463,13 @@ impl EngineSpec {
 }
 
 impl LoadSpec {
-    fn load(self) -> Result<(LoadOptions, Vec<Level>), StudyError> {
+    fn load(mut self) -> Result<(LoadOptions, Vec<Level>), StudyError> {
+        if let Some(toml::Value::String(text)) = self.other.get("requests") {
+            let count = requests(text, self.concurrency.list());
+            let count = count
+                .map_err(|why| StudyError::Toml(format!("[load] requests = {text:?}: {why}")))?;
+            self.other.insert("requests".to_owned(), count.into());
+        }
         let other = LoadOptions::deserialize(self.other);
         let other = other.map_err(|error: toml::de::Error| {
             let said = of_message(error.message(), &["concurrency", "capacity"]);

@@ -38,6 +38,10 @@ pub struct Importance {
     /// flags of the best stay and that is known. Gains of flags that work together do not add up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gain: Option<f64>,
+    /// What trials show that differ in this flag alone, whatever the best; absent where they show
+    /// no difference, or there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<Spread>,
     pub effect: Effect,
     /// The value at which the objective is best, all else alike; absent without an effect.
     pub best_at: Option<Value>,
@@ -53,11 +57,22 @@ impl Importance {
             flag: flag.to_owned(),
             share: 0.0,
             gain: None,
+            spread: None,
             effect: Effect::NotModelled,
             best_at: None,
             changed_with: Vec::new(),
         }
     }
+}
+
+/// From the worst value of a flag that was seen to the best, all else alike.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Spread {
+    pub worst: Value,
+    pub best: Value,
+    /// Relative change of the first objective: 0.77 where it grew by 77 %.
+    pub change: f64,
 }
 
 /// Which way a flag moves the objective, towards better.
@@ -222,6 +237,7 @@ fn modelled(
             Importance {
                 flag: dimension.name.clone(),
                 share,
+                spread: None,
                 gain: is_seen.then(|| range(&curve) / usual),
                 effect,
                 best_at: best.map(|best| values[best].clone()),

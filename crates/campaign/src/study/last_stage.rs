@@ -35,7 +35,7 @@ pub(super) const LEAST_GAIN: f64 = 0.005;
 
 impl LastStage {
     /// Rounds of the best few among themselves: enough to drop what was luck in the search.
-    pub(super) const SELECTION_ROUNDS: usize = 2;
+    pub const SELECTION_ROUNDS: usize = 2;
 
     /// The default, if it could be measured, and the best few configurations that meet the SLOs.
     /// Those whose figures agree to the last digit are one: the simulated engine did the same in
@@ -90,20 +90,32 @@ impl LastStage {
         spread(candidates.map(|id| Series::of(trials.repeated(id), goal).logs))
     }
 
-    /// The same of any figure, from the rounds of the best few alone, which later starts do not
-    /// change.
+    /// The same of any figure between starts with the same prompts, from the rounds of the best few
+    /// alone, which later starts do not change. What the prompts of a round do to all of them is
+    /// no noise; with one alone it cannot be told apart from noise.
     pub(super) fn selection_noise(
         &self,
         trials: &Started<'_>,
         goal: &Goal,
         log: impl Fn(&Ending) -> Option<f64>,
     ) -> f64 {
+        let rounds = || 0..Self::SELECTION_ROUNDS;
         let series = self.candidates(trials, goal).into_iter().map(|of| {
-            let rounds = 0..Self::SELECTION_ROUNDS;
-            let ended = rounds.filter_map(|round| trials.ending(FreshStart { of, round }));
+            let ended = rounds().filter_map(|round| trials.ending(FreshStart { of, round }));
             ended.filter_map(&log).collect()
         });
-        spread(series).unwrap_or(0.0)
+        let is_whole = |logs: &Vec<f64>| logs.len() == Self::SELECTION_ROUNDS;
+        let mut series: Vec<Vec<f64>> = series.filter(is_whole).collect();
+        let count = series.len() as f64;
+        if series.len() < 2 {
+            return spread(series.into_iter()).unwrap_or(0.0);
+        }
+        for round in rounds() {
+            let of_all = series.iter().map(|logs| logs[round]).sum::<f64>() / count;
+            series.iter_mut().for_each(|logs| logs[round] -= of_all);
+        }
+        // The means of the rounds took a share of the degrees of freedom.
+        spread(series.into_iter()).unwrap_or(0.0) * (count / (count - 1.0)).sqrt()
     }
 }
 

@@ -3,6 +3,7 @@
 use super::definition::Study;
 use super::goal::Direction;
 use super::importance::{Effect, Evidence, Importance, asked_of_met, importance};
+use super::last_stage::DEFAULT;
 use super::observations::observations;
 use super::series::Series;
 use super::started::Started;
@@ -168,6 +169,7 @@ impl Study {
                 |own: &Trial, other: &Trial| self.goal.is_alike(&own.ending, &other.ending);
             own.is_some_and(|own| fallen.iter().any(|other| is_alike(own, other)))
         };
+        let default_fails = (started.by_id(DEFAULT)).is_some_and(|it| it.ending.class.is_some());
         let unconfirmed = met.iter().find(|id| holds(**id) && !is_refuted(**id));
         let unconfirmed = unconfirmed.or(met.first()).copied();
         let best = verdict.winner.or(unconfirmed).and_then(|id| {
@@ -179,7 +181,9 @@ impl Study {
                 confirmed: verdict.winner.is_some(),
                 standing: match verdict.finding {
                     _ if verdict.winner.is_none() => Standing::SeenOnce,
-                    Finding::NoCertainGain | Finding::NoDefault => Standing::Uncertain,
+                    // Nothing is to be gained on a default that does not serve.
+                    Finding::NoDefault if !default_fails => Standing::Uncertain,
+                    Finding::NoCertainGain => Standing::Uncertain,
                     _ => Standing::Decided,
                 },
             })
@@ -225,11 +229,14 @@ impl Study {
                 noise,
             })
         });
-        let importance_of_met = match worth {
-            Some(_) => None,
-            None => asked_of_met(&trusted),
-        };
-        let worth = worth.unwrap_or_else(|| importance(&self.space, &trusted, noise, self.seed));
+        let is_anchored = worth.is_some();
+        let worth = worth.unwrap_or_else(|| {
+            let seen = self.seen_in_pairs(trials, rival, computed);
+            let model = importance(&self.space, &trusted, noise, self.seed);
+            by_pairs(seen, model)
+        });
+        let is_modelled = !is_anchored && worth.iter().any(|line| line.share > 0.0);
+        let importance_of_met = asked_of_met(&trusted).filter(|_| is_modelled);
         StudyResult {
             schema: SCHEMA,
             computed,
@@ -250,7 +257,11 @@ impl Study {
             comparison: verdict.comparison,
             trimming: verdict.trimming,
             refuted: verdict.refuted,
-            pareto: self.pareto(&searched, &observed),
+            pareto: self.pareto(
+                &searched,
+                &observed,
+                verdict.winner.and_then(|id| started.by_id(id)),
+            ),
             importance: self.importance(worth, &observed),
             importance_of_met,
             failures: failures(trials),
@@ -275,8 +286,12 @@ impl Study {
                 .collect();
             let failed = observed.iter().filter(|it| it.measured().is_none());
             let mut failed = failed.map(|it| it.point.get(&line.flag));
+            let is_one = ran.iter().all(|it| *it == ran[0]);
             if self.unmodelled.contains(&line.flag) {
                 *line = Importance::unmodelled(&line.flag);
+            } else if line.effect == Effect::NotVaried && !is_one {
+                // Others were measured, and missed the SLOs.
+                line.effect = Effect::Needed;
             } else if line.effect == Effect::NotVaried && failed.any(|it| !ran.contains(&it)) {
                 line.effect = Effect::NeverServed;
             }
@@ -337,7 +352,13 @@ impl Study {
         }
     }
 
-    fn pareto(&self, searched: &[&Trial], observed: &[Observation]) -> Vec<u64> {
+    /// The best of the last stage stands among the searched trials, though it is a part of one.
+    fn pareto(
+        &self,
+        searched: &[&Trial],
+        observed: &[Observation],
+        winner: Option<&Trial>,
+    ) -> Vec<u64> {
         let good: Vec<(u64, &[f64])> = (searched.iter().zip(observed))
             .filter(|(_, observation)| observation.meets_slos())
             .filter_map(|(trial, observation)| Some((trial.proposal.id, observation.measured()?.0)))
@@ -350,9 +371,49 @@ impl Study {
             .filter(|(_, own)| !beaten(own))
             .map(|(id, _)| *id)
             .collect();
+        let winner = winner.filter(|it| !front.contains(&it.proposal.id));
+        let objectives = winner.and_then(|it| self.goal.objectives_of(&it.ending));
+        let is_beaten = objectives.is_none_or(|own| beaten(&own));
+        front.extend(winner.filter(|_| !is_beaten).map(|it| it.proposal.id));
         front.sort_unstable();
         front
     }
+}
+
+/// What pairs show, and of flags that no pair tells of what a model says. Shares are of what pairs
+/// show, where they tell of all flags, else the model's.
+fn by_pairs(seen: Vec<Importance>, model: Vec<Importance>) -> Vec<Importance> {
+    let size = |line: &Importance| {
+        line.spread
+            .as_ref()
+            .map_or(0.0, |it| it.change.ln_1p().abs())
+    };
+    let all: f64 = seen.iter().map(size).sum();
+    let said = |line: &Importance| model.iter().find(|it| it.flag == line.flag);
+    let is_open = |line: &Importance| {
+        let is_one = said(line).is_some_and(|it| it.effect == Effect::NotVaried);
+        line.effect == Effect::Unclear && !is_one
+    };
+    let is_told = !seen.iter().any(is_open);
+    if all == 0.0 && model.is_empty() {
+        return model;
+    }
+    let merged = seen.iter().map(|line| {
+        let modelled = said(line).cloned();
+        let modelled = modelled.map(|it| Importance { gain: None, ..it });
+        let share = match is_told && all > 0.0 {
+            true => size(line) / all,
+            false => said(line).map_or(0.0, |it| it.share),
+        };
+        match modelled {
+            Some(modelled) if line.effect == Effect::Unclear => Importance { share, ..modelled },
+            _ => Importance {
+                share,
+                ..line.clone()
+            },
+        }
+    });
+    merged.collect()
 }
 
 /// Failures of one class whose words differ in nothing but numbers are one.

@@ -3,9 +3,11 @@
 mod capacity_on_engine;
 mod gains;
 mod guess;
+mod history;
 mod landscape;
 mod made_up;
 mod prior;
+mod study;
 mod study_text;
 mod support;
 mod tune;

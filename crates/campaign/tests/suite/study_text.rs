@@ -297,3 +297,20 @@ fn presets_and_derived_flags_make_a_space() {
         ]
     );
 }
+
+#[test]
+fn requests_follow_the_load_as_in_a_sweep() {
+    let load = "concurrency = [64]            # or: capacity = true";
+    let of = |text: &str| {
+        let study = changed([(load, text)]);
+        study.map(|study| study.load.requests.unwrap().0)
+    };
+    let six = "concurrency = [64]\nrequests = \"concurrency*6\"";
+    assert_eq!(of(six), Ok(384));
+    assert_eq!(of("concurrency = [8, 64]\nrequests = \"600\""), Ok(600));
+    let several = "concurrency = [8, 64]\nrequests = \"concurrency*6\"";
+    let refused = of(several).unwrap_err();
+    assert!(refused.contains("give a number"), "{refused}");
+    let none = of("concurrency = [64]\nrequests = \"concurrency*0\"").unwrap_err();
+    assert!(none.contains("give a whole number"), "{none}");
+}

@@ -27,7 +27,7 @@ const LONGEST_LOOK: Duration = Duration::from_secs(30);
 const PAUSES: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(1)];
 
 /// Output tokens of a preflight request: enough to see whether chunks are tokens.
-const TOKENS: u32 = 16;
+pub const TOKENS: u32 = 16;
 
 pub(super) struct Prober {
     pub(super) request: PreflightRequest,

@@ -2,13 +2,17 @@
 
 use super::estimate::{Compared, Estimate};
 use super::{Finding, FindingKind, some};
+use inferometer_campaign::space::Value;
+use inferometer_campaign::study::changes_answers;
 use inferometer_chart::measured::{MeasuredPoint, groups, is_load, is_work};
 use inferometer_compare::Settings;
-use inferometer_message::FindingText as Text;
+use inferometer_core::summary::Summary;
+use inferometer_message::{FindingText as Text, StudyText};
 use inferometer_page::doc::Pair;
 use inferometer_page::number;
 use inferometer_text::Lang;
 use inferometer_text::punctuation::PunctuationText;
+use std::cmp::Ordering;
 
 /// Comparisons that are told as evidence.
 const MOST_POINTS: usize = 3;
@@ -126,12 +130,12 @@ impl<'a> Contests<'a> {
     fn contest(
         &self,
         compared: Compared,
-        (point, rows): &(String, Vec<&MeasuredPoint<'_>>),
+        (point, rows): &(String, Vec<&'a MeasuredPoint<'a>>),
     ) -> Option<Contest> {
         // In an open loop throughput follows the plan of arrivals.
         let given =
             compared == Compared::Throughput && rows.iter().any(|row| row.point.is_open_loop());
-        let mut ranked: Vec<(String, Estimate)> = (rows.iter())
+        let mut ranked: Vec<(String, Estimate)> = (counted(rows).into_iter())
             .filter_map(|row| {
                 let name = row.name(&self.varied);
                 Some((name, Estimate::of(row, compared)?))
@@ -152,10 +156,13 @@ impl<'a> Contests<'a> {
             .collect();
         let finding =
             won(compared, &contests, lang).or_else(|| level(compared, &contests, lang))?;
-        let Some(left_out) = self.left_out(compared, contests.len(), lang) else {
-            return Some(finding);
-        };
-        let evidence = [finding.evidence, left_out];
+        let mut evidence = vec![finding.evidence];
+        if let (FindingKind::Winner, Compared::Throughput, [(_, rows)]) =
+            (finding.kind, compared, self.fields.as_slice())
+        {
+            evidence.extend(per_card(rows, &self.varied, lang));
+        }
+        evidence.extend(self.left_out(compared, contests.len(), lang));
         Some(Finding {
             evidence: PunctuationText::Semicolon.join(lang, &evidence),
             ..finding
@@ -166,7 +173,7 @@ impl<'a> Contests<'a> {
     fn left_out(&self, compared: Compared, told: usize, lang: Lang) -> Option<String> {
         let is_shown = |row: &&&MeasuredPoint<'_>| compared.is_shown(row);
         let fields = (self.fields.iter())
-            .filter(|(_, rows)| rows.iter().filter(is_shown).count() > 1)
+            .filter(|(_, rows)| counted(rows).iter().filter(is_shown).count() > 1)
             .count();
         let count = fields.checked_sub(told).filter(|count| *count > 0)?;
         let lacking = (self.fields.iter())
@@ -184,6 +191,13 @@ impl<'a> Contests<'a> {
         ];
         Some(text.with(lang, &values))
     }
+}
+
+/// What misses the objectives where another meets them is no better setting.
+fn counted<'a>(rows: &[&'a MeasuredPoint<'a>]) -> Vec<&'a MeasuredPoint<'a>> {
+    let is_met = rows.iter().any(|row| row.meets() == Some(true));
+    let counts = |row: &&MeasuredPoint<'_>| !is_met || row.meets() != Some(false);
+    rows.iter().copied().filter(counts).collect()
 }
 
 /// The best and the worst setting in the goal of a study, for its head: output throughput, in an
@@ -257,8 +271,47 @@ pub(crate) fn extremes<'a>(
             ),
         ],
     };
+    if factor - 1.0 > Settings::default().margin {
+        if compared == Compared::Throughput {
+            let text = per_card(&candidates, &varied, lang);
+            pairs.extend(text.map(|text| Pair::new(Text::PerCardName.text(lang), text)));
+        }
+        pairs.extend(quality(winner, &varied, lang));
+    }
     pairs.extend(not_counted);
     pairs
+}
+
+/// The throughput of the best on each of its cards beside that of another number of cards.
+fn per_card(rows: &[&MeasuredPoint<'_>], varied: &[&String], lang: Lang) -> Option<String> {
+    let ranked = ranked(Compared::Throughput, rows);
+    let (_, best) = ranked.first()?;
+    let cards = |row: &MeasuredPoint<'_>| row.typical()?.cards();
+    let each = |row: &MeasuredPoint<'_>| row.mean(Summary::output_tokens_per_s_per_card);
+    let others = ranked.iter().map(|(_, row)| *row);
+    let others = others.filter(|row| cards(row).is_some() && cards(row) != cards(best));
+    let other = others.max_by(|a, b| each(a).unwrap_or(0.0).total_cmp(&each(b).unwrap_or(0.0)))?;
+    let values = [
+        ("best", best.name(varied)),
+        ("best_value", number::grouped(each(best)?, 1)),
+        ("best_cards", cards(best)?.to_string()),
+        ("other", other.name(varied)),
+        ("other_value", number::grouped(each(other)?, 1)),
+        ("cards", cards(other)?.to_string()),
+    ];
+    Some(Text::PerCard.with(lang, &values))
+}
+
+/// What of a setting may change the answers, and not only the speed.
+fn quality(row: &MeasuredPoint<'_>, varied: &[&String], lang: Lang) -> Option<Pair> {
+    let risky = varied.iter().filter(|axis| {
+        let value = Value::Text(row.text(axis));
+        changes_answers(axis, &value)
+    });
+    let risky: Vec<String> = risky.map(|axis| row.name(&[*axis])).collect();
+    let values = [("flags", PunctuationText::Comma.join(lang, &risky))];
+    let text = StudyText::MayChangeAnswers.with(lang, &values);
+    (!risky.is_empty()).then(|| Pair::new(StudyText::Quality.text(lang), text))
 }
 
 /// Points that may be called neither best nor worst.
@@ -295,7 +348,15 @@ pub(super) fn large_differences<'a>(
             let ranked = ranked(compared, rows);
             let (best, worst) = (*ranked.first()?, *ranked.last()?);
             let factor = (best.0 / worst.0).max(worst.0 / best.0);
-            (factor >= LARGE).then_some((factor, best, worst, point))
+            // Nobody wants what is far worse in something that differs by more.
+            let is_worse_elsewhere = Compared::ALL.into_iter().any(|other| {
+                let both = other.plain(best.1).zip(other.plain(worst.1));
+                both.is_some_and(|(own, of_worst)| {
+                    let ratio = (own / of_worst).max(of_worst / own);
+                    other.rank(own, of_worst) == Ordering::Greater && ratio > factor
+                })
+            });
+            (factor >= LARGE && !is_worse_elsewhere).then_some((factor, best, worst, point))
         });
         let (factor, best, worst, point) = worst.max_by(|a, b| a.0.total_cmp(&b.0))?;
         let shown = |value: f64| plain(compared, value);

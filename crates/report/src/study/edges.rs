@@ -2,7 +2,7 @@
 
 use super::{StudyReport, last_part, named};
 use inferometer_campaign::space::{Edge, Value};
-use inferometer_campaign::study::Effect;
+use inferometer_campaign::study::{Effect, Finding};
 use inferometer_campaign::trial::Level;
 use inferometer_catalog::engine::flag::{Flag, table};
 use inferometer_message::StudyText;
@@ -34,6 +34,47 @@ pub(super) fn warnings(report: &StudyReport<'_>) -> Vec<Pair> {
         Pair::new(StudyText::AtEdge.text(lang), text.with(lang, &values))
     };
     at_edge.map(warning).collect()
+}
+
+/// Where the default won: flags that matter and whose default lies between two values that were
+/// searched.
+pub(super) fn between(report: &StudyReport<'_>) -> Vec<Pair> {
+    let lang = report.lang;
+    let won = matches!(
+        report.result.finding,
+        Finding::DefaultBest | Finding::DefaultFirst
+    );
+    let lines = report
+        .result
+        .importance
+        .iter()
+        .filter(|it| won && it.spread.is_some());
+    let warning = |name: &str| {
+        let default = report.result.defaults.get(name)?;
+        let number = default.number()?;
+        let trials = report.result.trials.iter();
+        let tried = trials.filter_map(|trial| trial.flags.get(name)?.number());
+        let tried: Vec<f64> = tried.collect();
+        let low = tried
+            .iter()
+            .copied()
+            .filter(|it| *it < number)
+            .reduce(f64::max)?;
+        let high = tried
+            .iter()
+            .copied()
+            .filter(|it| *it > number)
+            .reduce(f64::min)?;
+        let is_searched = tried.contains(&number);
+        let values = [
+            ("flag", named(name, default)),
+            ("low", low.to_string()),
+            ("high", high.to_string()),
+        ];
+        let text = StudyText::BetweenSearched.with(lang, &values);
+        (!is_searched).then(|| Pair::new(StudyText::Between.text(lang), text))
+    };
+    lines.filter_map(|line| warning(&line.flag)).collect()
 }
 
 /// The most requests that are under way at once; absent where the load is searched for.

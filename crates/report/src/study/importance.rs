@@ -1,11 +1,12 @@
 //! Which flags matter, and what is lost without each.
 
 use super::{StudyReport, last_part, percent};
-use inferometer_campaign::study::{Direction, Effect, Importance};
+use inferometer_campaign::study::{Direction, Effect, Importance, Spread};
 use inferometer_chart::metric_name::name_and_unit;
 use inferometer_message::StudyText;
 use inferometer_page::doc::{Cell, Column, Table};
 use inferometer_page::number;
+use inferometer_text::Lang;
 use std::collections::BTreeSet;
 
 /// Less than this, as a logarithm, is no loss.
@@ -21,7 +22,10 @@ pub(super) fn importance(report: &StudyReport<'_>) -> Table {
             .result
             .importance
             .iter()
-            .any(|line| line.gain.is_some());
+            .any(|line| line.gain.is_some_and(|gain| gain > 0.0));
+    let lines = || report.result.importance.iter();
+    let has_shares = lines().any(|line| line.share > 0.0);
+    let has_spreads = lines().any(|line| line.spread.is_some());
     let needed = |line: &Importance| {
         let mut needed = report.result.trimming.iter().flat_map(|it| &it.needed);
         needed.find(|it| it.flag == line.flag)
@@ -29,6 +33,9 @@ pub(super) fn importance(report: &StudyReport<'_>) -> Table {
     // Where nothing can be told, 0 % would be a claim.
     let share = |line: &Importance| match line.effect {
         _ if needed(line).is_some_and(|it| it.fails_without) => number::ABSENT.to_owned(),
+        _ if line.share == 0.0 && line.gain.is_none() && line.spread.is_some() => {
+            number::ABSENT.to_owned()
+        }
         Effect::None
         | Effect::Rises
         | Effect::Falls
@@ -56,7 +63,10 @@ pub(super) fn importance(report: &StudyReport<'_>) -> Table {
             Effect::Confounded => StudyText::Confounded,
         };
         let best_at = line.best_at.as_ref();
-        let mut cells = vec![Cell::text(last_part(&line.flag)), Cell::text(share(line))];
+        let mut cells = vec![Cell::text(last_part(&line.flag))];
+        if has_shares {
+            cells.push(Cell::text(share(line)));
+        }
         if has_gains {
             let without = match needed(line).and_then(|it| it.without) {
                 Some(measured) => Some(measured),
@@ -70,22 +80,39 @@ pub(super) fn importance(report: &StudyReport<'_>) -> Table {
         cells.push(Cell::text(
             best_at.map(ToString::to_string).unwrap_or_default(),
         ));
+        if has_spreads {
+            let spread = line.spread.as_ref().map(|it| spread(it, lang));
+            cells.push(Cell::text(spread.unwrap_or_default()));
+        }
         cells
     };
-    let mut columns = vec![
-        Column::left(StudyText::Flag.text(lang)),
-        Column::right(StudyText::Share.text(lang)),
-    ];
+    let mut columns = vec![Column::left(StudyText::Flag.text(lang))];
+    if has_shares {
+        columns.push(Column::right(StudyText::Share.text(lang)));
+    }
     if has_gains {
         columns.push(Column::right(StudyText::WithoutFlag.text(lang)));
     }
-    columns.push(Column::left(StudyText::Effect.text(lang)));
+    columns.push(Column::wrapped(StudyText::Effect.text(lang)));
     columns.push(Column::left(StudyText::BestAt.text(lang)));
+    if has_spreads {
+        columns.push(Column::left(StudyText::Spread.text(lang)));
+    }
     Table {
         columns,
         rows: report.result.importance.iter().map(row).collect(),
-        footnotes: importance_notes(report, has_gains),
+        footnotes: importance_notes(report, has_gains, has_spreads),
     }
+}
+
+/// What the worst and the best value of a flag differ by.
+fn spread(spread: &Spread, lang: Lang) -> String {
+    let values = [
+        ("worst", spread.worst.to_string()),
+        ("best", spread.best.to_string()),
+        ("change", percent(spread.change)),
+    ];
+    StudyText::SpreadChange.with(lang, &values)
 }
 
 /// How the first objective changes without a flag that gains so much.
@@ -116,8 +143,12 @@ fn together<'a>(report: &StudyReport<'a>) -> Vec<&'a str> {
 
 /// Which objective the shares are of, where there are several, of which trials, and which flags
 /// cannot be told apart.
-fn importance_notes(report: &StudyReport<'_>, has_gains: bool) -> Vec<String> {
+fn importance_notes(report: &StudyReport<'_>, has_gains: bool, has_spreads: bool) -> Vec<String> {
     let mut notes = Vec::new();
+    if let Some(first) = report.objectives().first().filter(|_| has_spreads) {
+        let (metric, _) = name_and_unit(&first.path, report.lang);
+        notes.push(StudyText::SpreadOf.with(report.lang, &[("metric", metric)]));
+    }
     if let Some(first) = report.objectives().first().filter(|_| has_gains) {
         let (metric, _) = name_and_unit(&first.path, report.lang);
         notes.push(StudyText::WithoutAlone.with(report.lang, &[("metric", metric)]));

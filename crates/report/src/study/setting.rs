@@ -20,7 +20,10 @@ pub(super) fn pairs(report: &StudyReport<'_>) -> Vec<Pair> {
         }
     };
     if let Some(bed) = &report.result.bed {
-        let version = bed.version.as_deref().unwrap_or_default();
+        // What the study says of an engine that cannot be asked.
+        let stated = report.study.engine.version.map(|it| it.to_string());
+        let version = bed.version.as_ref().or(stated.as_ref());
+        let version = version.map_or("", String::as_str);
         let engine = format!("{} {version}", bed.engine);
         let cards = bed.device.as_ref().map(|device| match bed.cards {
             Some(cards @ 2..) => format!("{cards} × {device}"),

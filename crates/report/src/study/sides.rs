@@ -2,6 +2,7 @@
 
 use super::{StudyReport, few_samples, outcome, percent, slo_figure, slo_heading, starred};
 use inferometer_campaign::study::{FigurePair, TrialRow};
+use inferometer_campaign::trial::Origin;
 use inferometer_chart::metric_name::name_and_unit;
 use inferometer_core::slo::SloScope;
 use inferometer_message::StudyText;
@@ -35,6 +36,57 @@ pub(super) fn figures(report: &StudyReport<'_>) -> Table {
         ],
         comparison.flat_map(|it| &it.figures).map(row),
     )
+}
+
+/// The objectives of the best: their means over its fresh starts that decide, or over all there
+/// are, or those of its one trial.
+pub fn figures_of_best(report: &StudyReport<'_>) -> Vec<Option<f64>> {
+    let Some(best) = &report.result.best else {
+        return Vec::new();
+    };
+    let trials = &report.result.trials;
+    let decides = pairs(report).into_iter().map(|(own, default)| {
+        match report.result.comparison.as_ref().map(|it| it.trial) {
+            Some(trial) if trial == best.trial => own,
+            _ => default,
+        }
+    });
+    let repeats = trials
+        .iter()
+        .filter(|it| it.origin.confirms() == Some(best.trial));
+    let own = trials.iter().filter(|it| it.id == best.trial);
+    let mut starts: Vec<&TrialRow> = decides.collect();
+    for others in [repeats.collect::<Vec<_>>(), own.collect()] {
+        if starts.is_empty() {
+            starts = others;
+        }
+    }
+    let mean = |at: usize| {
+        let figures = starts
+            .iter()
+            .map(|it| it.objectives.get(at).copied().flatten());
+        let figures: Vec<f64> = figures.collect::<Option<_>>()?;
+        Some(figures.iter().sum::<f64>() / figures.len().max(1) as f64)
+    };
+    (0..report.objectives().len()).map(mean).collect()
+}
+
+/// Why the default does not serve.
+pub(super) fn failure_of_default<'a>(report: &StudyReport<'a>) -> Option<&'a str> {
+    let mut trials = report.result.trials.iter();
+    let default = trials.find(|it| it.origin == Origin::Default)?;
+    default.class.as_deref()
+}
+
+/// The objectives of the best.
+pub(super) fn figures_in_words(report: &StudyReport<'_>) -> String {
+    let figures = report.objectives().iter().zip(figures_of_best(report));
+    let words = figures.map(|(objective, figure)| {
+        let (name, unit) = name_and_unit(&objective.path, report.lang);
+        let figure = figure.map_or(number::ABSENT.to_owned(), number::brief);
+        format!("{name} {figure} {unit}").trim_end().to_owned()
+    });
+    words.collect::<Vec<_>>().join(", ")
 }
 
 /// A latency that grows by more than this share is told where the gain is.

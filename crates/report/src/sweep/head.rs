@@ -7,7 +7,7 @@ use crate::run::{Detail, RunReport};
 use crate::severity;
 use inferometer_chart::measured::{MeasuredPoint, confounded, distinct};
 use inferometer_core::doubt::{DoubtCode, Severity};
-use inferometer_core::environment::{Ending, Environment};
+use inferometer_core::environment::{EndCause, Ending, Environment};
 use inferometer_core::point::Point;
 use inferometer_core::scenario::Scenario;
 use inferometer_core::summary::StatedDoubt;
@@ -184,7 +184,11 @@ fn setting(report: &SweepReport<'_>) -> Vec<Pair> {
         distinct_prompts: None,
         ..report.environment.cloned().unwrap_or_default()
     };
-    let ending = Ending::default();
+    // How each point spread its streams is in its own report.
+    let ending = Ending {
+        cause: EndCause::Unwritten,
+        ..Ending::default()
+    };
     let run = RunReport {
         summary,
         scenario: first,
@@ -281,7 +285,11 @@ pub(super) struct PointsDoubt<'a> {
 /// the points where it is that grave. Percentiles of too few samples have a mark of their own.
 pub(super) fn doubts<'a>(rows: &'a [MeasuredPoint<'a>]) -> Vec<PointsDoubt<'a>> {
     /// Notes that change how a point is read.
-    const TELLING: [DoubtCode; 2] = [DoubtCode::InStep, DoubtCode::AllAtOnce];
+    const TELLING: [DoubtCode; 3] = [
+        DoubtCode::InStep,
+        DoubtCode::AllAtOnce,
+        DoubtCode::OutputCapped,
+    ];
     let stated = |row: &MeasuredPoint<'_>, code: DoubtCode| {
         let doubts = row.summaries().flat_map(|summary| &summary.doubts);
         let counts = |doubt: &&StatedDoubt| {

@@ -31,6 +31,7 @@ fn a_healthy_run() {
             tokens: 128,
             at: 512,
             of: 512,
+            by_server: false,
         }],
     );
     sample.environment.notes = vec![Known::NoChatApi.into()];

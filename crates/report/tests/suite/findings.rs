@@ -996,3 +996,81 @@ fn the_least_efficient_cell_is_that_of_a_setting() {
         "{least:?}"
     );
 }
+
+fn judged(mut summary: Summary, met: bool) -> Summary {
+    summary.slo = Some(SloResult {
+        attainment: None,
+        attainment_interval: None,
+        goodput_per_s: None,
+        jobs: None,
+        objectives: Vec::new(),
+        met: Some(met),
+    });
+    summary
+}
+
+#[test]
+fn a_setting_that_misses_the_objectives_is_no_better_one() {
+    let setting = |value: u64, itl: f64, met: bool| {
+        let point = json!({"tensor-parallel-size": value});
+        (point, vec![judged(with_times(run(360.0), 100.0, itl), met)])
+    };
+    let points = |met| {
+        vec![
+            setting(1, 8.0, met),
+            setting(2, 10.0, true),
+            setting(4, 12.0, true),
+        ]
+    };
+    let winner = |met| {
+        let found = MadeUp::new(&["tensor-parallel-size"], points(met));
+        let winners = found.of(FindingKind::Winner);
+        winners[0].text.clone()
+    };
+    assert!(
+        winner(true).ends_with("with tensor-parallel-size=1"),
+        "{}",
+        winner(true)
+    );
+    assert!(
+        winner(false).ends_with("with tensor-parallel-size=2"),
+        "{}",
+        winner(false)
+    );
+}
+
+#[test]
+fn nothing_is_called_far_worse_than_what_is_worse_still_in_another_figure() {
+    let setting = |value: u64, ttft: f64, itl: f64| {
+        let point = json!({"tensor-parallel-size": value});
+        (point, vec![with_times(run(360.0), ttft, itl)])
+    };
+    let points = vec![setting(1, 228_000.0, 10.0), setting(2, 300.0, 38.0)];
+    let large = MadeUp::new(&["tensor-parallel-size"], points).of(FindingKind::LargeDifference);
+    let [ttft] = large.as_slice() else {
+        panic!("{large:?}")
+    };
+    assert!(
+        ttft.text.starts_with("mean TTFT is 760 times worse"),
+        "{ttft:?}"
+    );
+}
+
+#[test]
+fn the_best_is_told_with_its_cards_and_with_what_it_may_do_to_the_answers() {
+    let setting = |value: u64, dtype: &str, rate: f64| {
+        let mut summary = run(rate);
+        summary.tags.insert("cards".into(), value.to_string());
+        let point = json!({"tensor-parallel-size": value, "kv-cache-dtype": dtype});
+        (point, vec![summary])
+    };
+    let axes = ["tensor-parallel-size", "kv-cache-dtype"];
+    let points = vec![setting(2, "auto", 700.0), setting(4, "fp8", 1000.0)];
+    let shown = in_one_line(&MadeUp::new(&axes, points));
+    for expected in [
+        "Per card tensor-parallel-size=4, kv-cache-dtype=fp8 250.0 tok/s on 4 cards, tensor-parallel-size=2, kv-cache-dtype=auto 350.0 tok/s on 2 cards",
+        "Quality kv-cache-dtype=fp8 may change the answers",
+    ] {
+        assert!(shown.contains(expected), "{expected}: {shown}");
+    }
+}

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod capacity;
 mod chinese;
 mod data;
 mod dialect;
@@ -14,3 +15,4 @@ mod page;
 mod report;
 mod samples;
 mod sessions;
+mod study;

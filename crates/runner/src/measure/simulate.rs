@@ -32,6 +32,7 @@ use inferometer_core::scenario::{Connection, Scenario, Shape};
 use inferometer_core::units::Offset;
 use inferometer_core::work::{Follows, History};
 use inferometer_engine::Failure as EngineDeath;
+use inferometer_load::preflight::ANSWER_TOKENS;
 use inferometer_load::setup::{Jobs, RequestPlace};
 use inferometer_sim::Death;
 use inferometer_sim::engine::{Engine, Request, block_hashes, virtual_time};
@@ -358,7 +359,7 @@ impl VirtualWork<'_> {
         granted.or(prompt.output_tokens).unwrap_or(USUAL_ANSWER)
     }
 
-    /// What a real run asks before it begins.
+    /// What a real run asks before it begins, with an answer as short as there.
     fn preflight(&self) -> Request {
         let place = RequestPlace {
             session: PREFLIGHT_SESSION,
@@ -367,7 +368,9 @@ impl VirtualWork<'_> {
             index: 0,
             stage: Stage::Warmup,
         };
-        self.request(place, &[]).0
+        let mut request = self.request(place, &[]).0;
+        request.output_tokens = request.output_tokens.min(ANSWER_TOKENS);
+        request
     }
 }
 
@@ -465,7 +468,9 @@ impl RecordsInOrder<'_> {
         let media = u32::try_from(sketches.len()).unwrap_or(u32::MAX);
         let media = Some(media.saturating_add(in_row)).filter(|count| *count > 0);
         let mut answer = record(served, sent.prompt_tokens, &prompt, granted);
-        if work.is_heard() && prompt.output_tokens.is_none_or(|most| served.tokens < most) {
+        // What was neither ended by the engine's own limit nor by that of the request.
+        let is_whole = granted.map_or(work.is_heard(), |it| it.tokens == served.tokens);
+        if is_whole && prompt.output_tokens.is_none_or(|most| served.tokens < most) {
             answer.finish = answer.finish.map(|_| "stop".to_owned());
         }
         let record = Record {
@@ -563,7 +568,10 @@ fn record(
         }),
         finish: served.finish.map(|_| "length".to_owned()),
         output_tokens_asked: prompt.output_tokens,
-        output_chars: (granted.filter(|_| served.finished.is_some())).map_or(0, |it| it.chars),
+        // The engine may end an answer before all is said.
+        output_chars: (granted.filter(|_| served.finished.is_some())).map_or(0, |it| {
+            it.chars * u64::from(served.tokens) / u64::from(it.tokens.max(1))
+        }),
         refused: granted.is_some_and(|it| it.declines.is_some()),
         url: "virtual".to_owned(),
         streamed: true,

@@ -6,7 +6,7 @@ use inferometer_chart::metric_name::name_and_unit;
 use inferometer_message::StudyText;
 use inferometer_page::html::{Edition, Headline, Page, page};
 use inferometer_page::number;
-use inferometer_report::study::{StudyReport, compose, figures, percent};
+use inferometer_report::study::{StudyReport, compose, figures, figures_of_best, percent};
 
 /// The page of a study, which opens in the report's language.
 pub fn compose_page(report: &StudyReport<'_>) -> Page {
@@ -45,15 +45,14 @@ fn headlines(report: &StudyReport<'_>) -> Vec<Headline> {
             headlines.push(Headline::new(StudyText::GainInterval.text(lang), ends, ""));
         }
     }
-    let best = report.result.best.as_ref();
-    let trial = best.and_then(|best| report.result.trials.iter().find(|it| it.id == best.trial));
-    if let (Some(trial), Some(best)) = (trial, best) {
+    if let Some(best) = report.result.best.as_ref() {
         let named = match best.standing {
             Standing::Decided => StudyText::BestFigure,
             Standing::Uncertain => StudyText::UncertainFigure,
             Standing::SeenOnce => StudyText::SeenOnceFigure,
         };
-        for (objective, figure) in report.study.goal.objectives.iter().zip(&trial.objectives) {
+        let figures = figures_of_best(report);
+        for (objective, figure) in report.study.goal.objectives.iter().zip(figures) {
             let (name, unit) = name_and_unit(&objective.path, lang);
             let value = figure.map_or(number::ABSENT.to_owned(), number::brief);
             let name = named.with(lang, &[("path", name)]);

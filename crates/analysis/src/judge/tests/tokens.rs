@@ -108,6 +108,14 @@ fn answers_that_all_end_at_the_limit_are_noted() {
     let mut run = MadeUp::closed(8, 128).each(|record| record.output_exact = false);
     run.scenario = scenario("[load]\nconcurrency = 8\n[work]\nmax-tokens = 32");
     assert_eq!(run.doubt(Code::OutputCapped), Some(Severity::Note));
+    let blames_server = |run: &MadeUp| {
+        let doubts = run.summary().doubts;
+        let capped = doubts.iter().find(|it| it.code == Code::OutputCapped);
+        capped.unwrap().remedy.contains("maxIterTimes")
+    };
+    assert!(!blames_server(&run), "the limit is that of the requests");
+    let run = run.each(|record| record.output_tokens_asked = Some(4096));
+    assert!(blames_server(&run), "nobody asked for so few");
     let run = run.each(|record| record.finish = Some("stop".to_owned()));
     assert_eq!(run.doubt(Code::OutputCapped), None);
 }

@@ -181,11 +181,13 @@ fn doubts() -> Vec<Doubt> {
             mean_difference: 0.2,
             off: 3,
             exact: 9,
+            by_server: false,
         },
         Doubt::OutputCapped {
             tokens: 128,
             at: 8,
             of: 9,
+            by_server: true,
         },
         Doubt::InputLengths {
             differences: [-3.0, 40.0],

@@ -8,14 +8,16 @@ use super::super::last_stage::{DEFAULT, LEAST_GAIN};
 use super::super::series::log_figure;
 use super::super::started::{Started, resolved};
 use super::super::trimming::{NeededFlag, Trimming};
-use super::pairs::{Flag, Levels, Run, levels};
-use super::{Effect, Importance, direction, highest, modelled};
+use super::pairs::{Flag, Group, Levels, Run, levels};
+use super::{Effect, Importance, Spread, direction, highest, modelled};
 use crate::search::Observation;
 use crate::space::{Dimension, Point, Value};
 use crate::trial::{Origin, Trial};
 
 /// A model that predicts this share of the trials that it has not seen can be trusted.
 const TRUSTED: f64 = 0.8;
+/// What single starts may differ by where nothing was started twice.
+const UNREPEATED: f64 = 0.02;
 
 /// What the importance of flags is asked of.
 pub(in super::super) struct Evidence<'a> {
@@ -35,6 +37,8 @@ struct Line {
     found: Importance,
     /// What the best has of its gain from this flag, as a logarithm; absent while it is not known.
     part: Option<f64>,
+    /// What pairs alone say of it.
+    seen: (Effect, Option<Value>),
 }
 
 impl Study {
@@ -111,6 +115,52 @@ impl Study {
         Some(found)
     }
 
+    /// What pairs of trials show of each flag by itself, where there is nothing to hold the best
+    /// against.
+    pub(in super::super) fn seen_in_pairs(
+        &self,
+        trials: &[Trial],
+        best: Option<u64>,
+        computed: bool,
+    ) -> Vec<Importance> {
+        let started = Started::of(trials);
+        let default = started.by_id(DEFAULT).map(|it| &it.proposal.point);
+        let best = best.and_then(|best| started.by_id(best));
+        let at_best = best.map(|best| resolved(&best.proposal));
+        let runs = self.runs(&started);
+        let first = self.goal.objectives.first();
+        let noise = self
+            .last_stage
+            .selection_noise(&started, &self.goal, |ending| log_figure(first?, ending));
+        let unnoticed = match trials
+            .iter()
+            .any(|it| it.proposal.origin.confirms().is_some())
+        {
+            true => LEAST_GAIN.max(noise * std::f64::consts::SQRT_2),
+            false if computed => LEAST_GAIN,
+            false => UNREPEATED,
+        };
+        let met = self.met_values(&started);
+        let pairs = levels(&self.space, &runs, &Point::default(), unnoticed);
+        let lines =
+            (self.space.dimensions().iter().zip(&pairs)).map(|(dimension, (flag, levels))| {
+                let asked = Asked {
+                    dimension,
+                    flag,
+                    levels,
+                    default: default.and_then(|it| it.get(&dimension.name)),
+                    best: at_best.as_ref().and_then(|it| it.get(&dimension.name)),
+                    met: &met,
+                    unnoticed,
+                    towards: first.map(|it| it.direction),
+                    default_misses: false,
+                };
+                let (effect, best_at) = asked.seen();
+                asked.said(effect, best_at, None).found
+            });
+        lines.collect()
+    }
+
     /// What no pair tells of is the rest of the gain, where it is that of one flag; a model's word
     /// for several, if it can be trusted; otherwise nobody can say.
     fn share_the_rest(
@@ -130,12 +180,10 @@ impl Study {
             let rest = total - known;
             line.part = Some(rest).map(|rest| if rest > unnoticed { rest } else { 0.0 });
             if line.found.effect == Effect::Confounded {
-                line.found.effect = if rest > unnoticed {
-                    Effect::Choice
-                } else {
-                    Effect::None
-                };
-                line.found.best_at = line.found.best_at.take().filter(|_| rest > unnoticed);
+                match rest > unnoticed {
+                    true => line.found.effect = Effect::Choice,
+                    false => (line.found.effect, line.found.best_at) = line.seen.clone(),
+                }
             }
             return;
         }
@@ -159,7 +207,11 @@ impl Study {
             let is_confounded = line.found.effect == Effect::Confounded;
             match said.filter(is_said).filter(|_| is_confounded) {
                 Some(said) => {
-                    line.found = said.clone();
+                    let spread = line.found.spread.take();
+                    line.found = Importance {
+                        spread,
+                        ..said.clone()
+                    };
                     line.part = said.gain.map(f64::ln_1p);
                 }
                 None => {
@@ -243,11 +295,12 @@ impl Asked<'_> {
         if is_left_out || is_same {
             return self.unused();
         }
-        let worth = self.best.and_then(|it| self.levels.worth_of(it, self.flag));
+        let anchored = &self.levels.anchored;
+        let worth = self.best.and_then(|it| anchored.worth_of(it, self.flag));
         match worth {
             None => self.said(Effect::Confounded, self.best.cloned(), None),
             Some(worth) if worth > self.unnoticed => {
-                let (effect, best_at) = self.direction();
+                let (effect, best_at) = self.direction(anchored);
                 self.said(effect, best_at, Some(worth))
             }
             Some(_) => self.unused(),
@@ -256,15 +309,54 @@ impl Asked<'_> {
 
     /// A flag that the best does without, or that gains it nothing.
     fn unused(&self) -> Line {
-        let worst = self.levels.worth.iter().map(|(_, worth)| *worth);
-        let worst = worst.fold(0.0, f64::min);
-        match self.levels.pairs {
-            0 => self.said(Effect::Unclear, None, Some(0.0)),
-            _ if worst < -self.unnoticed => {
-                self.said(Effect::DefaultBest, self.default.cloned(), Some(0.0))
-            }
-            _ => self.said(Effect::None, None, Some(0.0)),
+        let (effect, best_at) = self.seen();
+        self.said(effect, best_at, Some(0.0))
+    }
+
+    /// What pairs show of the flag, whatever the best does with it.
+    fn seen(&self) -> (Effect, Option<Value>) {
+        let widest = self.levels.widest();
+        if self.levels.pairs == 0 {
+            return (Effect::Unclear, None);
         }
+        if widest.range() <= self.unnoticed {
+            return (Effect::None, None);
+        }
+        let default = self.default.and_then(|it| widest.worth_of(it, self.flag));
+        let met = self.met(widest);
+        let top = met.iter().map(|(_, worth)| *worth).reduce(f64::max);
+        match default.zip(top) {
+            Some((default, top)) if default >= top - self.unnoticed => {
+                (Effect::DefaultBest, self.default.cloned())
+            }
+            _ => self.direction(widest),
+        }
+    }
+
+    /// From the worst level that pairs know to the best.
+    fn spread(&self) -> Option<Spread> {
+        let widest = self.levels.widest();
+        let by_worth = |(_, a): &&(Vec<Value>, f64), (_, b): &&(Vec<Value>, f64)| a.total_cmp(b);
+        let (worst, best) = widest
+            .0
+            .iter()
+            .min_by(by_worth)
+            .zip(widest.0.iter().max_by(by_worth))?;
+        // Of several that are worth the same: the default's, or that of the best.
+        let of = |values: &[Value]| {
+            let known = [self.default, self.best].into_iter().flatten();
+            let mut known = known.filter(|it| values.iter().any(|value| value.same(it)));
+            known.next().or(values.first()).cloned()
+        };
+        let range = match self.towards {
+            Some(Direction::Minimize) => -widest.range(),
+            _ => widest.range(),
+        };
+        (widest.range() > self.unnoticed).then_some(Spread {
+            worst: of(&worst.0)?,
+            best: of(&best.0)?,
+            change: range.exp_m1(),
+        })
     }
 
     fn needed(&self, needed: &NeededFlag) -> Line {
@@ -282,7 +374,7 @@ impl Asked<'_> {
         }
         let is_seen = lost.is_some_and(|lost| lost > self.unnoticed) && !needed.misses_without;
         let effect = if is_seen {
-            self.direction().0
+            self.direction(&self.levels.anchored).0
         } else {
             Effect::Needed
         };
@@ -290,44 +382,46 @@ impl Asked<'_> {
         self.said(effect, Some(needed.value.clone()), lost)
     }
 
-    /// Which way the levels go that met the SLOs, and the best of them.
-    fn direction(&self) -> (Effect, Option<Value>) {
+    /// The values of some levels that met the SLOs, or all where nothing did.
+    fn met(&self, group: &Group) -> Vec<(Value, f64)> {
         let is_met = |value: &Value| {
             let mut met = self.met.iter();
-            met.any(|point| {
-                point
-                    .get(&self.dimension.name)
-                    .is_some_and(|it| it.same(value))
-            })
+            self.met.is_empty()
+                || met.any(|point| {
+                    let own = point.get(&self.dimension.name);
+                    own.is_some_and(|it| it.same(value))
+                })
         };
-        let levels = self.levels.worth.iter().flat_map(|(values, worth)| {
-            // A default such as -1 for "by itself" has no place among the numbers.
+        let each = group.0.iter().flat_map(|(values, worth)| {
             let met = values.iter().filter(|value| is_met(value));
-            let met = met.filter(|value| self.dimension.domain.contains(value));
             met.map(|value| (value.clone(), *worth))
         });
-        let mut levels: Vec<(Value, f64)> = levels.collect();
-        let curve = |levels: &[(Value, f64)]| -> Vec<f64> {
-            levels.iter().map(|(_, worth)| *worth).collect()
-        };
-        if self.dimension.domain.is_unordered() || levels.len() < 2 {
-            // Of several that are as good, that of the best.
-            let best = highest(&curve(&levels)).map(|at| levels[at].0.clone());
-            return (Effect::Choice, self.best.cloned().or(best));
-        }
+        each.collect()
+    }
+
+    /// Which way the levels go that met the SLOs, and the best of them.
+    fn direction(&self, group: &Group) -> (Effect, Option<Value>) {
+        let mut levels = self.met(group);
+        // A default such as -1 for "by itself" has no place among the numbers.
+        levels.retain(|(value, _)| self.dimension.domain.contains(value));
         let number = |value: &Value| value.number().unwrap_or(0.0);
-        levels.sort_by(|(a, _), (b, _)| number(a).total_cmp(&number(b)));
-        let (effect, best) = direction(&curve(&levels));
-        let worth = self.best.and_then(|it| self.levels.worth_of(it, self.flag));
-        let top = best.map(|at| levels[at].1);
-        let is_top = worth
-            .zip(top)
-            .is_none_or(|(own, top)| own >= top - self.unnoticed);
-        let best_at = match is_top {
-            true => self.best.cloned(),
-            false => best.map(|at| levels[at].0.clone()),
+        let is_ordered = !self.dimension.domain.is_unordered() && levels.len() > 1;
+        if is_ordered {
+            levels.sort_by(|(a, _), (b, _)| number(a).total_cmp(&number(b)));
+        }
+        let curve: Vec<f64> = levels.iter().map(|(_, worth)| *worth).collect();
+        let (effect, top) = match is_ordered {
+            true => direction(&curve),
+            false => (Effect::Choice, highest(&curve)),
         };
-        (effect, best_at)
+        let Some(top) = top else {
+            return (effect, self.best.cloned());
+        };
+        // Of several that are as good, that of the best.
+        let own = self.best.and_then(|it| group.worth_of(it, self.flag));
+        let is_top = own.is_some_and(|own| own >= curve[top] - self.unnoticed);
+        let best_at = self.best.filter(|_| is_top).unwrap_or(&levels[top].0);
+        (effect, Some(best_at.clone()))
     }
 
     fn said(&self, effect: Effect, best_at: Option<Value>, part: Option<f64>) -> Line {
@@ -339,8 +433,10 @@ impl Asked<'_> {
                 best_at,
                 changed_with: Vec::new(),
                 gain: None,
+                spread: self.spread(),
             },
             part,
+            seen: self.seen(),
         }
     }
 }

@@ -24,19 +24,39 @@ pub(in super::super) struct Run {
 /// What pairs say of one flag.
 #[derive(Clone, Debug, Default)]
 pub(in super::super) struct Levels {
-    /// Levels by what they are worth against that of the anchor; levels that cannot be told apart
-    /// share one entry.
-    pub(in super::super) worth: Vec<(Vec<Value>, f64)>,
+    /// Levels that pairs connect with the anchor's, which is worth nothing.
+    pub(in super::super) anchored: Group,
+    /// Levels that pairs connect with each other only, by what they are worth against one of them.
+    apart: Vec<Group>,
     /// Pairs that this rests on.
     pub(in super::super) pairs: usize,
 }
 
+/// Levels of a flag by what they are worth against one of them; levels that cannot be told apart
+/// share one entry.
+#[derive(Clone, Debug, Default)]
+pub(in super::super) struct Group(pub(in super::super) Vec<(Vec<Value>, f64)>);
+
 impl Levels {
-    /// What a level is worth against the anchor's; absent where no pairs lead there.
+    /// The levels that differ the most.
+    pub(in super::super) fn widest(&self) -> &Group {
+        let all = self.apart.iter().chain([&self.anchored]);
+        let widest = all.max_by(|a, b| a.range().total_cmp(&b.range()));
+        widest.unwrap_or(&self.anchored)
+    }
+}
+
+impl Group {
+    /// What a level is worth; absent where no pairs lead there.
     pub(in super::super) fn worth_of(&self, value: &Value, flag: &Flag<'_>) -> Option<f64> {
         let holds = |values: &Vec<Value>| flag.is_among(value, values);
-        let found = self.worth.iter().find(|(values, _)| holds(values));
+        let found = self.0.iter().find(|(values, _)| holds(values));
         found.map(|(_, worth)| *worth)
+    }
+
+    pub(in super::super) fn range(&self) -> f64 {
+        let worth: Vec<f64> = self.0.iter().map(|(_, worth)| *worth).collect();
+        super::range(&worth)
     }
 }
 
@@ -234,9 +254,6 @@ fn alike(flag: &Flag<'_>, steps: &[&Step], unnoticed: f64) -> Vec<Vec<Value>> {
 
 /// What the levels of a flag are worth against that of the anchor.
 fn settled(flag: &Flag<'_>, steps: &[&Step], anchor: Option<&Value>) -> Levels {
-    let Some(anchor) = anchor else {
-        return Levels::default();
-    };
     let mut levels: Vec<Vec<Value>> = Vec::new();
     let mut place = |value: &Value| {
         let known =
@@ -246,17 +263,45 @@ fn settled(flag: &Flag<'_>, steps: &[&Step], anchor: Option<&Value>) -> Levels {
             levels.len() - 1
         })
     };
-    place(anchor);
+    if let Some(anchor) = anchor {
+        place(anchor);
+    }
     let ends: Vec<(usize, usize, &Step)> = (steps.iter())
         .map(|step| (place(&step.from), place(&step.to), *step))
         .filter(|(from, to, _)| from != to)
         .collect();
-    let mut worth: Vec<Option<f64>> = vec![None; levels.len()];
-    worth[0] = Some(0.0);
+    let mut found = Levels {
+        pairs: steps.iter().map(|step| step.count).sum(),
+        ..Levels::default()
+    };
+    let mut is_known = vec![false; levels.len()];
+    while let Some(first) = is_known.iter().position(|is_known| !is_known) {
+        let worth = against(first, levels.len(), &ends);
+        let known = (worth.iter().enumerate()).filter_map(|(at, worth)| Some((at, (*worth)?)));
+        let group = Group(
+            known
+                .map(|(at, worth)| (levels[at].clone(), worth))
+                .collect(),
+        );
+        for (is_known, worth) in is_known.iter_mut().zip(&worth) {
+            *is_known |= worth.is_some();
+        }
+        match (first, anchor) {
+            (0, Some(_)) => found.anchored = group,
+            _ => found.apart.push(group),
+        }
+    }
+    found
+}
+
+/// What levels are worth against the first of some that pairs connect; absent for all others.
+fn against(first: usize, levels: usize, ends: &[(usize, usize, &Step)]) -> Vec<Option<f64>> {
+    let mut worth: Vec<Option<f64>> = vec![None; levels];
+    worth[first] = Some(0.0);
     for _ in 0..SWEEPS {
-        for level in 1..levels.len() {
+        for level in (0..levels).filter(|&level| level != first) {
             let (mut sum, mut count) = (0.0, 0.0);
-            for &(from, to, step) in &ends {
+            for &(from, to, step) in ends {
                 let seen = match level {
                     _ if to == level => worth[from].map(|worth| worth + step.gain),
                     _ if from == level => worth[to].map(|worth| worth - step.gain),
@@ -271,11 +316,5 @@ fn settled(flag: &Flag<'_>, steps: &[&Step], anchor: Option<&Value>) -> Levels {
             }
         }
     }
-    let known = levels.into_iter().zip(worth);
-    Levels {
-        worth: known
-            .filter_map(|(level, worth)| Some((level, worth?)))
-            .collect(),
-        pairs: steps.iter().map(|step| step.count).sum(),
-    }
+    worth
 }

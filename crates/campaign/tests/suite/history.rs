@@ -1,8 +1,13 @@
-use super::*;
+//! What a history of runs finds.
+
+use inferometer_campaign::history::*;
+use inferometer_core::doubt::{DoubtCode, Severity};
+use inferometer_core::environment::Environment;
 use inferometer_core::options::Options;
 use inferometer_core::seed::{Dimension, rng};
 use inferometer_core::server::{DeviceSummary, ServerSummary};
 use inferometer_core::summary::StatedDoubt;
+use inferometer_core::summary::Summary;
 use rand_distr::{Distribution as _, StandardNormal};
 
 /// What a run says that was stored once.

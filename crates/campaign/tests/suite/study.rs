@@ -1,7 +1,11 @@
-use super::*;
-use crate::search::{Observation, Random, Searcher, Tpe};
-use crate::space::{Dimension, Domain, NoRules, Point, Space, Spacing, Value};
-use crate::trial::{Ending, Header, Level, Measurement, Origin, Proposal, State, Trial, TrialLog};
+//! What a study proposes, decides and says.
+
+use inferometer_campaign::search::{Ask, Observation, Outcome, Random, Searcher, Tpe};
+use inferometer_campaign::space::{Dimension, Domain, NoRules, Point, Space, Spacing, Value};
+use inferometer_campaign::study::*;
+use inferometer_campaign::trial::{
+    Ending, Header, Level, Measurement, Origin, Proposal, State, Trial, TrialLog,
+};
 use inferometer_catalog::engine::EngineKind;
 use serde_json::json;
 
@@ -52,6 +56,16 @@ fn changed<const N: usize>(changes: [(&str, &str); N]) -> Result<Study, String> 
     let mut study = parsed.map_err(|error| error.to_string())?;
     study.last_stage.trim = false;
     Ok(study)
+}
+
+fn observed(point: Point, objective: f64, violation: f64) -> Observation {
+    Observation {
+        point,
+        outcome: Outcome::Measured {
+            objectives: vec![objective],
+            violation,
+        },
+    }
 }
 
 fn of<'a>(found: &'a [Importance], flag: &str) -> &'a Importance {
@@ -348,7 +362,13 @@ fn importance_finds_the_flags_of_a_known_function() {
     let study = study();
     let mut past = Vec::new();
     for seed in 0..60 {
-        let ask = crate::search::Ask::free(&study.space, &past, seed);
+        let ask = Ask {
+            space: &study.space,
+            rules: &NoRules,
+            past: &past,
+            pending: &[],
+            seed,
+        };
         let point = Random.next(&ask).unwrap();
         let log = |flag: &str| point.get(flag).and_then(Value::number).unwrap().log2();
         let caching = f64::from(point.get("enable-prefix-caching") == Some(&Value::Bool(true)));
@@ -356,7 +376,7 @@ fn importance_finds_the_flags_of_a_known_function() {
         let value =
             100.0 - 6.0 * (log("max-num-batched-tokens") - 11.0).abs() - 2.0 * log("max-num-seqs")
                 + 3.0 * caching;
-        past.push(Observation::of(point, value, 0.0));
+        past.push(observed(point, value, 0.0));
     }
     let found = importance(&study.space, &past, None, 1);
     let order: Vec<&str> = found.iter().map(|one| one.flag.as_str()).collect();
@@ -394,7 +414,7 @@ fn a_trial_replaces_what_the_command_sets_and_the_first_keeps_it() {
     let line = study.engine.command_line(&point(64));
     assert!(line.contains("--max-num-seqs 64") && !line.contains("--max-num-seqs 4 "));
     assert_eq!(
-        crate::space::value_in(&study.engine.command, "max-num-seqs"),
+        inferometer_campaign::space::value_in(&study.engine.command, "max-num-seqs"),
         Some(Value::Int(4))
     );
 }

@@ -1,8 +1,8 @@
 //! What the figures of a study draw.
 
-use super::super::figures::figures;
 use super::*;
 use inferometer_page::figure::{Colour, Figure, Scale, Shape};
+use inferometer_report::study::figures;
 
 fn sample(objectives: usize) -> Sample {
     let row = |id: u64, seqs: i64, mode: &str, state, figure: Option<f64>| TrialRow {

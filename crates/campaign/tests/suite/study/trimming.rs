@@ -1,7 +1,7 @@
 //! Which flags of the best a study keeps.
 
 use super::*;
-use crate::space::{Admission, Rules};
+use inferometer_campaign::space::{Admission, Rules};
 
 /// The best that was found sets all four flags; what the engine does by itself is not known.
 fn found() -> Vec<Trial> {
@@ -444,4 +444,30 @@ fn flags_that_cannot_go_at_once_are_tried_one_by_one() {
     let result = study.result(&trials, false);
     let names: Vec<String> = result.best.unwrap().flags.0.into_keys().collect();
     assert_eq!(names, ["max-num-batched-tokens", "max-num-seqs"]);
+}
+
+#[test]
+fn a_loss_with_the_same_prompts_is_no_loss_to_what_other_prompts_do() {
+    let study: Study = STUDY.parse().unwrap();
+    let mut trials = found();
+    trials.push(trial(2, Origin::Search, served(128.0, 500.0)));
+    while let Some(proposal) = study.confirm(&NoRules, &trials, trials.len() as u64) {
+        let losses = [("block-size", 0.014), ("max-num-seqs", 0.2)];
+        let lost = losses
+            .iter()
+            .filter(|(name, _)| !has(&proposal.flags, name));
+        let rate = 130.0 * (1.0 - lost.map(|(_, lost)| lost).sum::<f64>());
+        // The prompts of a round do the same to all that see them.
+        let of_round = match proposal.origin {
+            Origin::Confirm { round: Some(1), .. } => 0.97,
+            _ => 1.0,
+        };
+        let ending = served(rate * of_round, 500.0);
+        trials.push(Trial { proposal, ending });
+        assert!(trials.len() < 60, "the last stage does not end");
+    }
+    let names: Vec<String> = (study.result(&trials, true).best.unwrap().flags.0)
+        .into_keys()
+        .collect();
+    assert_eq!(names, ["block-size", "max-num-seqs"]);
 }

@@ -1,12 +1,19 @@
-use super::*;
-use inferometer_campaign::space::{Point, Value};
+//! What the report of a study of launch flags says.
+
+use inferometer_campaign::space::{Point, RefusedValue, Value};
 use inferometer_campaign::study::{
-    Best, ChangeEffect, FigurePair, Importance, NeededFlag, StartPair, Trimming,
+    Best, Change, ChangeEffect, Comparison, Direction, Effect, FailureCount, FigureChange,
+    FigurePair, Finding, Importance, NeededFlag, Objective, Refuted, Spread, Standing, StartPair,
+    Study, StudyResult, TrialRow, Trimming,
 };
-use inferometer_campaign::trial::{Bed, Measurement};
+use inferometer_campaign::trial::{Bed, Level, Measurement, Origin, State};
+use inferometer_page::doc::{Block, Tone, Verdict};
 use inferometer_page::text;
+use inferometer_report::study::{StudyReport, compose};
+use inferometer_text::Lang;
 use serde_json::json;
 use std::collections::BTreeSet;
+use std::path::Path;
 
 mod figures;
 
@@ -175,6 +182,7 @@ fn the_table_of_flags_names_its_objective_and_what_cannot_be_told_apart() {
         flag: name.into(),
         share: 0.5,
         gain: None,
+        spread: None,
         effect,
         best_at: None,
         changed_with: other.into_iter().map(str::to_owned).collect(),
@@ -308,7 +316,7 @@ fn flags_are_needed_for_what_is_worse_without_them_and_what_else_changes_is_told
     let shown = words.join(" ");
     for expected in [
         "max-num-seqs=64 (-0.1 %; TTFT, p99 +90.0 % without it)",
-        "block-size=32: nothing lost without them beyond what fresh starts differ by, in the goal and its limits, but TTFT, p50 +104.0 %",
+        "block-size=32: nothing lost without them beyond what fresh starts differ by, in the goal and its limits; leaving them out changes TTFT, p50 +104.0 %",
     ] {
         assert!(shown.contains(expected), "{expected}: {shown}");
     }
@@ -397,6 +405,13 @@ fn what_misses_the_slo_without_a_flag_is_said_and_engines_words_end_with_a_sente
     let expected = "the SLO is missed without it: -0.1 %; TTFT, p99 +58.9 %";
     assert!(shown.contains(expected), "{shown}");
     assert!(shown.contains("to say. …"), "{shown}");
+}
+
+fn verdict(report: &StudyReport<'_>) -> Verdict {
+    match compose(report).sections[0].blocks.first() {
+        Some(Block::Verdict(verdict)) => verdict.clone(),
+        other => panic!("{other:?}"),
+    }
 }
 
 fn words_of(sample: &Sample) -> String {
@@ -490,11 +505,15 @@ fn what_a_trial_changed_is_what_must_be_added_to_the_command() {
     let flags = [("max-num-seqs", Value::Int(64)), ("mode", Value::Int(1))];
     let trial = &mut sample.result.trials[2];
     trial.flags = flags.into_iter().collect();
-    let changed = |trial: &TrialRow| changes(trial, &seqs(64));
-    assert_eq!(changed(trial), "mode=1", "by the values, in earlier logs");
+    let earlier = words_of(&sample);
+    assert!(
+        earlier.contains(" mode=1") && !earlier.contains("max-num-seqs=64 mode=1"),
+        "by the values, in earlier logs: {earlier}"
+    );
     // With this mode the engine has fewer sequences, unless it is told otherwise.
-    trial.implied = Some(BTreeSet::new());
-    assert_eq!(changed(trial), "max-num-seqs=64 mode=1");
+    sample.result.trials[2].implied = Some(BTreeSet::new());
+    let shown = words_of(&sample);
+    assert!(shown.contains("max-num-seqs=64 mode=1"), "{shown}");
 }
 
 #[test]
@@ -504,6 +523,7 @@ fn losses_that_do_not_add_up_are_said_to_be_of_flags_together() {
         flag: name.into(),
         share: 0.5,
         gain: Some(gain),
+        spread: None,
         effect: Effect::Choice,
         best_at: None,
         changed_with: Vec::new(),
@@ -548,4 +568,79 @@ fn a_command_that_fresh_starts_refuted_is_not_called_unconfirmed() {
     }];
     let shown = sample.shown(Lang::En);
     assert!(shown.contains("Did not hold (trial 2)"), "{shown}");
+}
+
+#[test]
+fn what_a_flag_does_is_told_whatever_won_and_a_default_between_searched_values_is_not_the_best_of_all()
+ {
+    let mut sample = sample();
+    sample.result.finding = Finding::DefaultBest;
+    sample.result.defaults = seqs(50);
+    sample.result.importance = vec![Importance {
+        flag: "max-num-seqs".into(),
+        share: 0.0,
+        gain: Some(0.0),
+        spread: Some(Spread {
+            worst: Value::Int(16),
+            best: Value::Int(50),
+            change: 0.842,
+        }),
+        effect: Effect::DefaultBest,
+        best_at: Some(Value::Int(50)),
+        changed_with: Vec::new(),
+    }];
+    let shown = words_of(&sample);
+    assert!(
+        shown.starts_with("DEFAULT IS BEST of the values searched"),
+        "{shown}"
+    );
+    let expected = "max-num-seqs none better than the default 50 16 → 50: +84.2 %";
+    assert!(shown.contains(expected), "{shown}");
+    let expected = "the default max-num-seqs=50 lies between 32 and 64";
+    assert!(shown.contains(expected), "{shown}");
+    // A share of no gain is none.
+    assert!(!shown.contains("share"), "{shown}");
+}
+
+#[test]
+fn where_nothing_meets_the_limits_the_nearest_trial_and_what_is_out_of_reach_are_named() {
+    let mut sample = sample();
+    sample
+        .study
+        .goal
+        .slos
+        .push("tpot.p99=50ms".parse().unwrap());
+    sample.result.finding = Finding::Nothing;
+    sample.result.trials.truncate(3);
+    sample.result.best = None;
+    sample.result.comparison = None;
+    for (at, figures, violation) in [(0, [2000.0, 60.0], 1.2), (2, [900.0, 75.0], 0.5)] {
+        let trial = &mut sample.result.trials[at];
+        trial.slo_figures = figures.map(Some).to_vec();
+        trial.violation = Some(violation);
+    }
+    let shown = words_of(&sample);
+    for expected in [
+        "NOTHING FOUND no trial met all limits; trial 2 came nearest, with 900 ms (ttft.p99=1s), 75.0 ms (tpot.p99=50ms)",
+        "Nearest (trial 2) vllm serve m --max-num-seqs 64",
+        "In reach ttft.p99=1s: trial 2 has 900 ms",
+        "Out of reach tpot.p99=50ms: the best of all trials is 60.0 ms (trial 0)",
+    ] {
+        assert!(shown.contains(expected), "{expected}: {shown}");
+    }
+}
+
+#[test]
+fn a_default_that_does_not_start_is_said_to_fail_and_the_best_is_named_with_its_figures() {
+    let mut sample = sample();
+    sample.result.finding = Finding::NoDefault;
+    sample.result.comparison = None;
+    sample.result.trials[0] = TrialRow {
+        class: Some("out-of-memory-loading".into()),
+        ..trial(0, Origin::Default, State::Crashed, None)
+    };
+    let shown = words_of(&sample);
+    let expected = "DEFAULT DOES NOT START the default fails (out-of-memory-loading), so no gain can be stated; the best that serves and meets the goal is trial 2: Output throughput 1,190 tok/s";
+    assert!(shown.starts_with(expected), "{shown}");
+    assert!(shown.contains("Best (trial 2)"), "{shown}");
 }

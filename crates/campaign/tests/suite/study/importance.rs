@@ -20,7 +20,7 @@ fn tried(trials: &[(i64, i64, &str, f64)]) -> (Space, Vec<Observation>) {
             ("b", Value::Int(b)),
             ("mode", Value::Text(mode.into())),
         ];
-        Observation::of(point.into_iter().collect(), value, 0.0)
+        observed(point.into_iter().collect(), value, 0.0)
     });
     (Space::new(dimensions, Vec::new()).unwrap(), past.collect())
 }
@@ -77,8 +77,8 @@ fn importance_speaks_of_what_meets_the_slos() {
     let study = study();
     // Throughput rises with the batch, and beyond 64 the limit is missed.
     let observation = |seqs: i64| match seqs {
-        ..=64 => Observation::of(point(seqs), 100.0 - seqs as f64, 0.0),
-        _ => Observation::of(point(seqs), seqs as f64, 0.5),
+        ..=64 => observed(point(seqs), 100.0 - seqs as f64, 0.0),
+        _ => observed(point(seqs), seqs as f64, 0.5),
     };
     let seqs = [16, 20, 24, 28, 32, 40, 48, 64, 128, 256, 512, 1024];
     let past: Vec<Observation> = seqs.into_iter().map(observation).collect();
@@ -119,7 +119,7 @@ fn what_misses_the_slos_at_its_best_end_has_no_direction() {
     // Smaller batches are better, and the smallest miss the limit.
     let observation = |seqs: i64| {
         let missed = if seqs < 24 { 0.5 } else { 0.0 };
-        Observation::of(point(seqs), 2000.0 - seqs as f64, missed)
+        observed(point(seqs), 2000.0 - seqs as f64, missed)
     };
     let seqs = [16, 20, 24, 32, 48, 64, 96, 128, 256, 512, 1024];
     let past: Vec<Observation> = seqs.into_iter().map(observation).collect();
@@ -264,4 +264,129 @@ fn flags_that_only_changed_together_are_said_to_be_confounded() {
         assert_eq!((line.share, line.gain), (0.0, None), "{line:?}");
     }
     assert_eq!(of(&result.importance, "block-size").effect, Effect::None);
+}
+
+/// Trials that were all searched, the default first: each with its batch and tokens, its rate and
+/// whether it met the limits.
+fn searched(trials: &[(i64, i64, f64, bool)]) -> Vec<Trial> {
+    let each = trials
+        .iter()
+        .enumerate()
+        .map(|(at, &(seqs, tokens, rate, met))| {
+            let mut flags = point(seqs);
+            flags
+                .0
+                .insert("max-num-batched-tokens".into(), Value::Int(tokens));
+            let origin = match at {
+                0 => Origin::Default,
+                _ => Origin::Search,
+            };
+            let mut trial = trial(
+                at as u64,
+                origin,
+                served(rate, if met { 500.0 } else { 5000.0 }),
+            );
+            if at > 0 {
+                trial.proposal.flags = flags.clone();
+            }
+            trial.proposal.point = flags;
+            trial
+        });
+    each.collect()
+}
+
+#[test]
+fn an_effect_is_seen_in_all_pairs_of_a_flag_alone_also_where_the_default_is_in_none_of_them() {
+    let study = study();
+    // No other trial has a value of the default, which is the best.
+    let trials = searched(&[
+        (200, 5000, 1813.0, true),
+        (64, 1600, 984.0, true),
+        (128, 1600, 984.0, true),
+        (64, 3200, 1454.0, true),
+        (128, 3200, 1454.0, true),
+        (64, 6400, 1732.0, true),
+        (128, 6400, 1732.0, true),
+    ]);
+    let found = study.result(&trials, true).importance;
+    let tokens = of(&found, "max-num-batched-tokens");
+    assert!(
+        !matches!(tokens.effect, Effect::None | Effect::Unclear),
+        "{tokens:?}"
+    );
+    let spread = tokens.spread.as_ref().unwrap();
+    assert_eq!(
+        (&spread.worst, &spread.best),
+        (&Value::Int(1600), &Value::Int(6400))
+    );
+    assert!((spread.change - 0.76).abs() < 0.01, "{spread:?}");
+    let seqs = of(&found, "max-num-seqs");
+    assert_eq!(
+        (seqs.effect, &seqs.spread),
+        (Effect::None, &None),
+        "{seqs:?}"
+    );
+    // Nothing tells of what had one value.
+    assert!(of(&found, "block-size").spread.is_none());
+}
+
+#[test]
+fn where_nothing_meets_the_limits_pairs_still_tell_and_no_loss_is_claimed() {
+    let study = study();
+    let trials = searched(&[
+        (256, 2048, 1124.0, false),
+        (512, 2048, 1124.0, false),
+        (512, 16384, 1198.0, false),
+        (256, 16384, 1198.0, false),
+        (64, 16384, 440.0, false),
+        (512, 4096, 1197.0, false),
+        (256, 1024, 1150.0, false),
+        (512, 1024, 1150.0, false),
+        (128, 1024, 900.0, false),
+    ]);
+    let result = study.result(&trials, true);
+    assert_eq!(result.finding, Finding::Nothing);
+    for name in ["max-num-seqs", "max-num-batched-tokens"] {
+        let line = of(&result.importance, name);
+        assert!(
+            line.spread.is_some() && line.effect != Effect::None,
+            "{line:?}"
+        );
+    }
+    assert!(result.importance.iter().all(|line| line.gain.is_none()));
+}
+
+#[test]
+fn a_flag_whose_other_values_ran_and_missed_the_limits_is_needed() {
+    let study = study();
+    let mut trials = searched(&[
+        (256, 2048, 0.0, true),
+        (64, 512, 500.0, false),
+        (64, 1024, 480.0, false),
+        (512, 2048, 900.0, true),
+        (600, 4096, 900.0, true),
+        (700, 4096, 901.0, true),
+        (512, 8192, 902.0, true),
+        (800, 4096, 903.0, true),
+        (900, 4096, 904.0, true),
+        (1000, 4096, 905.0, true),
+        (1010, 4096, 905.0, true),
+    ]);
+    for (at, trial) in trials.iter_mut().enumerate() {
+        let cache = Value::Bool(at > 2);
+        trial
+            .proposal
+            .point
+            .0
+            .insert("enable-prefix-caching".into(), cache.clone());
+        trial
+            .proposal
+            .flags
+            .0
+            .insert("enable-prefix-caching".into(), cache);
+    }
+    trials[0].ending = Ending::failed(State::Crashed, "out-of-memory-loading", None);
+    let result = study.result(&trials, true);
+    let cache = of(&result.importance, "enable-prefix-caching");
+    assert_eq!(cache.effect, Effect::Needed, "{:?}", result.importance);
 }

@@ -1,0 +1,79 @@
+//! What the report of a search for capacity says.
+
+use crate::samples;
+use inferometer_campaign::capacity::stored::Capacity;
+use inferometer_core::summary::{ObjectiveResult, SloResult};
+use inferometer_page::text;
+use inferometer_report::capacity::compose;
+use inferometer_text::Lang;
+use serde_json::json;
+use std::path::Path;
+
+/// A search for two objectives that a request must meet together, each with the share that met it.
+fn found(shares: [f64; 2], ending: &str, counted: u64) -> Capacity {
+    let mut summary = samples::empty_summary();
+    let objective = |(name, share): (&str, f64)| ObjectiveResult {
+        objective: name.to_owned(),
+        value_ms: None,
+        share: Some(share),
+        met: None,
+    };
+    let both = ["ttft=1s", "e2e=1m"].into_iter().zip(shares);
+    summary.slo = Some(SloResult {
+        attainment: Some(shares[0]),
+        attainment_interval: None,
+        goodput_per_s: None,
+        jobs: None,
+        objectives: both.map(objective).collect(),
+        met: Some(true),
+    });
+    let value = if ending == "confirmed" {
+        Some(23.5)
+    } else {
+        None
+    };
+    let found = json!({
+        "schema": "inferometer.capacity/1",
+        "label": null,
+        "sim_clock": "virtual",
+        "over": "rate",
+        "tier": null,
+        "objectives": ["ttft=1s", "e2e=1m", "attainment=0.9"],
+        "value": value,
+        "low": 22.5,
+        "high": 25.6,
+        "binding": "ttft=1s and e2e=1m",
+        "edge": "slope",
+        "ending": ending,
+        "needs": 44,
+        "long_run": {"level": 22.5, "requests": counted, "within": 0.9, "asked": 0.9, "met": false, "needs": null},
+        "requests_spent": 6000,
+        "confirmed": summary,
+        "repeat": [],
+        "typed": [],
+        "probes": [],
+    });
+    serde_json::from_value(found).unwrap()
+}
+
+fn shown(found: &Capacity, lang: Lang) -> String {
+    let doc = compose(found, Path::new("out"), lang);
+    let shown = text::render(&doc, text::TextStyle::default());
+    shown.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn only_objectives_that_are_missed_are_said_to_be_missed_first() {
+    let one = found([0.91, 1.0], "confirmed", 4003);
+    assert!(shown(&one, Lang::En).contains("Missed first ttft=1s Beyond"));
+    let both = found([0.91, 0.93], "confirmed", 4003);
+    assert!(shown(&both, Lang::En).contains("Missed first ttft=1s, e2e=1m Beyond"));
+    assert!(!shown(&both, Lang::Zh).contains(" and "));
+}
+
+#[test]
+fn a_long_run_that_is_too_short_is_told_with_what_counted_of_it() {
+    let few = shown(&found([0.91, 1.0], "too-few-samples", 31), Lang::En);
+    let expected = "NO CAPACITY the budget left too few requests for a long run: 31 counted beside those with which the server fills, and the objectives need at least 44; raise --budget";
+    assert!(few.starts_with(expected), "{few}");
+}
