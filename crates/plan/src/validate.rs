@@ -119,7 +119,7 @@ impl Latencies {
 /// A measurement, wherever it comes from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Measurement {
-    Row(MeasuredRow),
+    Row(Box<MeasuredRow>),
     Observed(Box<Observed>),
 }
 

@@ -17,7 +17,10 @@ use inferometer_plan::work::{Load, Start, Work};
 
 /// Predicts published rows with the shipped coefficients.
 fn validated(rows: Vec<MeasuredRow>, sample: Option<usize>) -> Validation {
-    let rows = rows.into_iter().map(Measurement::Row).collect();
+    let rows = rows
+        .into_iter()
+        .map(|row| Measurement::Row(Box::new(row)))
+        .collect();
     validate(rows, sample, Profiles::shipped())
 }
 

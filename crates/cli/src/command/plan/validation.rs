@@ -67,7 +67,10 @@ fn measurements(arguments: &ValidateArguments) -> anyhow::Result<Vec<Measurement
             "no row says how many requests were under way; `silicon_data_source` must have silicon_concurrency=N"
         );
     }
-    let mut all: Vec<Measurement> = rows.into_iter().map(Measurement::Row).collect();
+    let mut all: Vec<Measurement> = rows
+        .into_iter()
+        .map(|row| Measurement::Row(Box::new(row)))
+        .collect();
     if others.is_empty() {
         return Ok(all);
     }
