@@ -3,6 +3,9 @@
 use inferometer_catalog::device::{Device, Kind};
 use thiserror::Error;
 
+/// Cards of one host, at most: the links of more are not modelled.
+pub(crate) const CARDS_OF_HOST: u32 = 8;
+
 /// A card, and what it draws where that is known.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Card {

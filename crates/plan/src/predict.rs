@@ -17,9 +17,6 @@ use inferometer_sim::engine::virtual_time::{
 use inferometer_sim::engine::{Engine, EngineConfig, Policy, Rejection, Request};
 use inferometer_sim::launch::{Host, Launch, LaunchError};
 
-/// Cards of one host, at most: the links of more are not modelled.
-pub(crate) const CARDS_OF_HOST: u32 = 8;
-
 #[derive(Clone, Debug, PartialEq)]
 pub struct Subject {
     pub model: Model,

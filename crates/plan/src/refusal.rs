@@ -1,6 +1,6 @@
 //! A refusal in the engine's words, with what would be accepted.
 
-use crate::predict::CARDS_OF_HOST;
+use crate::device::CARDS_OF_HOST;
 use inferometer_catalog::engine::{ModelLimits, Refusal, Rule};
 
 /// Where cards cannot share a layer, how many could.

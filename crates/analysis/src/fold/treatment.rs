@@ -1,6 +1,6 @@
 //! What the engine did with the requests of one class: those of a turn, or of a model.
 
-use super::tally::Sum;
+use super::totals::Sum;
 use inferometer_core::record::Record;
 
 /// Of complete answers.

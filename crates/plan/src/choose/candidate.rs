@@ -1,8 +1,9 @@
 //! Divisions of a model among cards, and a first idea of what each carries.
 
 use super::{BUDGET, Offer, Wish};
+use crate::device::CARDS_OF_HOST;
 use crate::flags::{Flag, cards};
-use crate::predict::{CARDS_OF_HOST, Subject};
+use crate::predict::Subject;
 use crate::split::{Side, Split};
 use inferometer_catalog::engine::EngineKind;
 use inferometer_catalog::timing::{StepShape, Timing};

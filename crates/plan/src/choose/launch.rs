@@ -1,9 +1,9 @@
 //! The commands that start one replica: a server; or workers of two kinds, each on its port and
 //! its cards, and the router before them, which clients speak to.
 
+use crate::device::CARDS_OF_HOST;
 use crate::flags::{Flag, command};
 use crate::mindie;
-use crate::predict::CARDS_OF_HOST;
 use crate::split::{Side, Split};
 use inferometer_catalog::device::{Device, Kind};
 use inferometer_catalog::engine::{EngineKind, words};
