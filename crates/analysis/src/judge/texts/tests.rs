@@ -11,7 +11,11 @@ use inferometer_core::summary::Accounts;
 use strum::VariantArray as _;
 
 /// Words that a Chinese sentence of this field keeps in English, beside options and codes.
-const TECHNICAL: [&str; 31] = [
+const TECHNICAL: [&str; 35] = [
+    "MindIE",
+    "config",
+    "json",
+    "maxIterTimes",
     "rank",
     "API",
     "vLLM",
