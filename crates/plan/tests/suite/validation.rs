@@ -201,7 +201,7 @@ fn unsaid(engine: EngineKind, model: &str, card: &str) -> Unsaid {
 
 fn observed(file: &str, unsaid: &Unsaid) -> Validation {
     let path = format!("{}/../../fixtures/{file}", env!("CARGO_MANIFEST_DIR"));
-    let observed = read_sources(&[path], &Assumed::default()).unwrap();
+    let observed = read_sources(&[path], &Assumed::default()).expect("the file is a table");
     let rows = observed.into_iter();
     let rows = rows.map(|it| Measurement::Observed(Box::new(Observed::new(it, unsaid))));
     validate(rows.collect(), None, Profiles::shipped())
