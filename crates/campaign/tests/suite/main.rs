@@ -1,5 +1,7 @@
 //! The searches on the simulated engine in virtual time, and studies as they are written.
 
+#![allow(clippy::unwrap_used)]
+
 mod capacity_on_engine;
 mod gains;
 mod guess;
