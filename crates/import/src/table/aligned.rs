@@ -6,11 +6,16 @@ use crate::notes::Notes;
 use crate::quantity::quantity;
 
 const FEWEST_COLUMNS: usize = 3;
+const MOST_COLUMNS: usize = 64;
 
 /// The table that begins in a line. Its header must name a load and a figure, and each row must
 /// have as many cells, mostly numbers: sentences have two spaces, too.
 pub(super) fn table(notes: &Notes<'_>, first: usize) -> Option<TextTable> {
     let header = cells(notes.lines[first]);
+    // Names are read slowly, and most lines are no header.
+    if !(FEWEST_COLUMNS..=MOST_COLUMNS).contains(&header.len()) {
+        return None;
+    }
     let fields = header
         .iter()
         .filter_map(|name| label(name))
@@ -23,7 +28,7 @@ pub(super) fn table(notes: &Notes<'_>, first: usize) -> Option<TextTable> {
         )
     };
     let has_both = fields.iter().any(is_load) && fields.iter().any(|field| field.is_result());
-    if header.len() < FEWEST_COLUMNS || !has_both {
+    if !has_both {
         return None;
     }
     let mut rows = vec![header];
