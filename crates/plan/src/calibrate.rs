@@ -21,7 +21,7 @@ pub use trust::Worst;
 use crate::flags::stored;
 use crate::observation::Observation;
 use crate::predict::Subject;
-use crate::work::{Load, Start, Work};
+use crate::work::{Load, Start};
 use fit::{Residual, Target, fit};
 use inferometer_catalog::timing::Timing;
 use inferometer_core::length::{Distribution as Lengths, LengthSpec};
@@ -131,20 +131,10 @@ fn target<'a>(
         return Err(CalibrateError::TooLong { name, tokens, most });
     }
     Ok(Target {
+        work: observation.work(input, output),
         observation,
         settled,
         subject,
-        work: Work {
-            load: observation.load,
-            start: observation.start,
-            input,
-            output,
-            requests: match observation.requests {
-                Some(sent) => sent.min(observation.load.most_requests()),
-                None => observation.load.requests(None),
-            },
-            trace: None,
-        },
     })
 }
 

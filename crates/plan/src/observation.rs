@@ -11,6 +11,7 @@ pub use runs::read_sources;
 
 use crate::flags::Flag;
 use crate::means::{MeanMetric, Means};
+use crate::work::Work;
 pub use crate::work::{Load, Start};
 use inferometer_catalog::engine::{EngineKind, Version};
 use inferometer_core::length::Distribution as Lengths;
@@ -122,6 +123,21 @@ pub enum ObservationError {
 }
 
 impl Observation {
+    /// What the simulated engine is sent, with lengths of these.
+    pub(crate) fn work(&self, input: Lengths, output: Lengths) -> Work {
+        Work {
+            load: self.load,
+            start: self.start,
+            input,
+            output,
+            requests: match self.requests {
+                Some(sent) => sent.min(self.load.most_requests()),
+                None => self.load.requests(None),
+            },
+            trace: None,
+        }
+    }
+
     /// Figures of another tool at a load, of which nothing else is known.
     pub fn imported(name: String, load: Load, figures: Means) -> Observation {
         Observation {

@@ -13,7 +13,7 @@ mod importance;
 mod trimming;
 mod verdict;
 
-const STUDY: &str = r#"
+pub(crate) const STUDY: &str = r#"
 [engine]
 command = "vllm serve Qwen/Qwen2.5-7B-Instruct --port {port}"
 [space]
@@ -37,7 +37,7 @@ hours = 3
 /// A second objective.
 const TTFT: (&str, &str) = ("[budget]", "minimize = \"latency.ttft_ms.p99\"\n[budget]");
 /// Two limits, in the words of the study.
-const SLOS: &str = r#"slo = ["ttft.p99=1s", "tpot.p99=50ms"]"#;
+pub(crate) const SLOS: &str = r#"slo = ["ttft.p99=1s", "tpot.p99=50ms"]"#;
 
 /// The study without the trimming of its last stage, which has tests of its own.
 fn study() -> Study {

@@ -1,32 +1,9 @@
 //! Studies as they are written: what is read of them, and all that is wrong with one.
 
+use crate::study::{SLOS, STUDY};
 use inferometer_campaign::study::{Study, StudyError, template};
 use inferometer_campaign::trial::Level;
 use inferometer_catalog::engine::LaunchCommand;
-
-const STUDY: &str = r#"
-[engine]
-command = "vllm serve Qwen/Qwen2.5-7B-Instruct --port {port}"
-[space]
-max-num-seqs = { int = [16, 1024], log = true }
-max-num-batched-tokens = { int = [256, 16384], log = true }
-enable-prefix-caching = { bool = true }
-block-size = { choice = [16, 32] }
-[work]
-input-tokens = "normal(512,100)"
-output-tokens = "128"
-[load]
-concurrency = [64]            # or: capacity = true
-[goal]
-maximize = "throughput.output_tokens_per_s"
-slo = ["ttft.p99=1s", "tpot.p99=50ms"]
-[budget]
-trials = 30
-hours = 3
-"#;
-
-/// Two limits, in the words of the study.
-const SLOS: &str = r#"slo = ["ttft.p99=1s", "tpot.p99=50ms"]"#;
 
 /// The study with other texts in place of some.
 fn changed<const N: usize>(changes: [(&str, &str); N]) -> Result<Study, String> {

@@ -6,7 +6,6 @@ use crate::flags;
 use crate::means::Means;
 use crate::observation::{MeasuredOn, Observation, assume_longest_request};
 use crate::predict::{Subject, simulate};
-use crate::work::Work;
 use inferometer_catalog::engine::{EngineKind, Version};
 use inferometer_catalog::model::{KnownModel, Model};
 use inferometer_catalog::timing::Profiles;
@@ -137,17 +136,7 @@ impl Observed {
         let timing = timing.ok_or_else(|| NotPredicted::Card(subject.device.name.clone()))?;
         let config = subject.start(&observation.flags, timing);
         let config = config.map_err(|error| NotPredicted::Refused(subject.refusal(&error)))?;
-        let work = Work {
-            load: observation.load,
-            start: observation.start,
-            input,
-            output,
-            requests: match observation.requests {
-                Some(sent) => sent.min(observation.load.most_requests()),
-                None => observation.load.requests(None),
-            },
-            trace: None,
-        };
+        let work = observation.work(input, output);
         let means = Means::of(&simulate(config, &work, observation.seed.unwrap_or(SEED)));
         let found = Latencies {
             ttft_ms: means.ttft_ms,
