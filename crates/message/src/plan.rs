@@ -155,6 +155,7 @@ inferometer_text::texts! {
         Router => "router", "路由";
         FurtherReplicas => "Further replicas on the same host need cards and a port of their own (CUDA_VISIBLE_DEVICES, --port).", "同一主机上的其他副本需各自指定卡与端口（CUDA_VISIBLE_DEVICES、--port）。";
         SplitStart => "Each line is a process; the router is started last, and clients speak to it. HOST1, HOST2, … stand for addresses. Which network adapter hands over keys and values is the engine's choice unless told (SGLang: --disaggregation-ib-device, vLLM: UCX_NET_DEVICES); vLLM's proxy lies in its repository.", "每行一个进程；最后启动路由，客户端访问路由。HOST1、HOST2 等请换成实际地址。KV 传输用哪块网卡默认由引擎决定（SGLang：--disaggregation-ib-device，vLLM：UCX_NET_DEVICES）；vLLM 的代理脚本在其代码仓库中。";
+        MindieSplitStart => "MindIE's workers of two kinds are started on one host by the scripts of MindIE Motor: the line is given in its folder examples/kubernetes_deploy_scripts, where jq and sed write its files. Its coordinator answers on port 31015, with TLS unless its files turn that off.", "MindIE 的 P/D 实例由 MindIE Motor 的脚本在单机上拉起：请在其 examples/kubernetes_deploy_scripts 目录下执行该行命令，由 jq 与 sed 改写配置文件。Coordinator 在 31015 端口提供服务，默认启用 TLS，除非在其配置文件中关闭。";
         MostJoules => "J / token, at most", "每 token 焦耳（上限）";
         VerifyFirst => "To verify the first", "验证首选方案";
         CostPerHour => "cost / h", "每小时成本";

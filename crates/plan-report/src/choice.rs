@@ -2,6 +2,7 @@
 //! and to verify them, and how speed for a user trades against speed of a card.
 
 use super::labels::{brief, brief_load, off_by, percent};
+use inferometer_catalog::engine::EngineKind;
 use inferometer_catalog::engine::words::join;
 use inferometer_catalog::timing::Basis;
 use inferometer_message::{FigureText, PlanText as Text};
@@ -82,9 +83,15 @@ pub fn sections(choice: &Choice, wish: &Wish<'_>, data: Option<&str>, lang: Lang
             Text::FurtherReplicas.text(lang).to_owned(),
         ));
     }
-    if choice.deployments.iter().any(|it| it.split.is_some()) {
-        starts.push(Block::Paragraph(Text::SplitStart.text(lang).to_owned()));
-    }
+    let is_mindie = |it: &&Deployment| it.engine == EngineKind::Mindie;
+    let apart = choice.deployments.iter().filter(|it| it.split.is_some());
+    let (files, commands): (Vec<_>, Vec<_>) = apart.partition(is_mindie);
+    let notes = [
+        (Text::SplitStart, commands),
+        (Text::MindieSplitStart, files),
+    ];
+    let notes = notes.into_iter().filter(|(_, of)| !of.is_empty());
+    starts.extend(notes.map(|(note, _)| Block::Paragraph(note.text(lang).to_owned())));
     sections.push(Section::headed(Text::LaunchCommands.text(lang), starts));
     let verify = verify(best, wish.objectives, data);
     let verify = [to_copy(String::new(), &verify)];

@@ -94,9 +94,10 @@ pub struct Deployment {
     /// power all the time: it is no more. Absent where that power is not known.
     pub most_joules_per_token: Option<f64>,
     pub carried: Carried,
-    /// What starts one replica; where prompts are computed apart, a worker that answers.
+    /// What starts one replica; where prompts are computed apart, a worker that answers, unless the
+    /// engine's files tell workers apart.
     pub command: String,
-    /// What starts a worker that computes prompts, where those are others.
+    /// What starts a worker that computes prompts, where those are others with a command.
     pub prefill_command: Option<String>,
     /// All that one replica is made of, with ports and cards where there are several.
     pub processes: Vec<Process>,

@@ -1,5 +1,6 @@
 //! MindIE's configuration file, with flags in their places.
 
+use crate::flags::{self, Flag};
 use inferometer_catalog::engine::mindie::Config;
 use inferometer_catalog::engine::{EngineKind, name_for};
 use serde_json::Value;
@@ -67,45 +68,99 @@ fn pointer(config: &Value, name: &str) -> Option<String> {
         .find(|pointer| config.pointer(pointer).is_some())
 }
 
-/// A command that writes these flags, the model and its cards into MindIE's file and starts it: it
+const MODEL: &str = "BackendConfig.ModelDeployConfig.ModelConfig[0]";
+
+/// Commands that write these flags, the model and its cards into MindIE's file and start it: it
 /// takes no flags.
-pub(crate) fn started(model: &str, flags: &[(String, Option<String>)]) -> String {
-    const MODEL: &str = "BackendConfig.ModelDeployConfig.ModelConfig.0";
-    let mut environment = String::new();
+pub(crate) fn started(model: &str, flags: &[Flag]) -> String {
+    let Some(Written { settings, fraction }) = written(model, flags) else {
+        return String::new();
+    };
+    let fraction = fraction.map_or(String::new(), |it| format!("{FRACTION_NAME}={it} "));
+    format!(
+        "{} && {fraction}./bin/mindieservice_daemon",
+        edited("conf/config.json", &settings)
+    )
+}
+
+/// Commands that start so many workers of two kinds with all their cards on one host, in the folder
+/// of MindIE Motor's scripts for Kubernetes.
+pub(crate) fn started_apart(model: &str, flags: &[Flag], [x, y]: [u32; 2]) -> String {
+    let Some(written) = written(model, flags) else {
+        return String::new();
+    };
+    let each = flags::cards(EngineKind::Mindie, flags);
+    let mut settings = written.settings;
+    settings.push(("ServerConfig.inferMode".to_owned(), Value::from("dmi")));
+    settings.push((format!("{MODEL}.tp"), Value::from(each)));
+    let apart = || {
+        let mode = Value::from("pd_disaggregation_single_container");
+        ("deploy_mode".to_owned(), mode)
+    };
+    let ratio = [("default_p_rate", x), ("default_d_rate", y)];
+    let ratio = ratio.map(|(name, count)| (name.to_owned(), Value::from(count)));
+    let controller: Vec<_> = [apart()].into_iter().chain(ratio).collect();
+    let mut commands = vec![
+        edited("conf/config.json", &settings),
+        edited("conf/ms_controller.json", &controller),
+        edited("conf/ms_coordinator.json", &[apart()]),
+        format!(
+            r"sed -i 's/\(huawei.com\/Ascend910: *\)[0-9]*/\1{}/' deployment/mindie_service_single_container.yaml",
+            each * (x + y)
+        ),
+    ];
+    if let Some(fraction) = written.fraction {
+        commands.push(format!(
+            "sed -i '1a export {FRACTION_NAME}={fraction}' boot_helper/boot.sh"
+        ));
+    }
+    commands.push("bash deploy.sh".to_owned());
+    commands.join(" && ")
+}
+
+/// What is to stand in MindIE's file, by place, and the share of memory that the environment sets.
+struct Written {
+    settings: Vec<(String, Value)>,
+    fraction: Option<String>,
+}
+
+fn written(model: &str, flags: &[Flag]) -> Option<Written> {
     let name = model.trim_end_matches('/').rsplit('/').next();
+    let given = flags.iter();
+    let given = given.map(|(name, value)| (name.as_str(), value.as_deref()));
+    let configured = configured(Config::default(), given.clone()).ok()?;
+    let cards = &configured.config.backend.npu_device_ids;
+    let mut fraction = None;
     let mut settings = vec![
         (format!("{MODEL}.modelName"), Value::from(name)),
         (format!("{MODEL}.modelWeightPath"), Value::from(model)),
+        // Addresses that go with this command begin with http.
+        ("ServerConfig.httpsEnabled".to_owned(), Value::from(false)),
+        (
+            "BackendConfig.npuDeviceIds".to_owned(),
+            serde_json::json!(cards),
+        ),
     ];
-    let given = flags.iter();
-    let given = given.map(|(name, value)| (name.as_str(), value.as_deref()));
-    let Ok(configured) = configured(Config::default(), given.clone()) else {
-        return String::new();
-    };
-    let cards = &configured.config.backend.npu_device_ids;
-    settings.push((
-        "BackendConfig.npuDeviceIds".to_owned(),
-        serde_json::json!(cards),
-    ));
     let known = serde_json::to_value(&configured.config).unwrap_or_default();
     for (name, value) in given {
         let name = name_for(EngineKind::Mindie, name);
         if name == FRACTION_NAME {
-            environment = format!("{name}={} ", value.unwrap_or_default());
+            fraction = value.map(str::to_owned);
         } else if let Some(pointer) = pointer(&known, name) {
             let place = pointer.trim_start_matches('/').replace('/', ".");
+            let place = place.replace(".0", "[0]");
             settings.push((place, known.pointer(&pointer).cloned().unwrap_or_default()));
         }
     }
-    let set = settings.iter().map(|(place, value)| {
-        let place = place.replace(".0", "[0]");
-        format!(".{place} = {value}")
-    });
-    let filter = set.collect::<Vec<_>>().join(" | ");
-    let filter = inferometer_catalog::engine::words::join([filter]);
-    format!(
-        "jq {filter} conf/config.json > conf/planned.json && mv conf/planned.json conf/config.json && {environment}./bin/mindieservice_daemon"
-    )
+    Some(Written { settings, fraction })
+}
+
+/// Commands that change a file of JSON in its place.
+fn edited(file: &str, settings: &[(String, Value)]) -> String {
+    let set = settings.iter();
+    let set = set.map(|(place, value)| format!(".{place} = {value}"));
+    let filter = inferometer_catalog::engine::words::join([set.collect::<Vec<_>>().join(" | ")]);
+    format!("jq {filter} {file} > conf/planned.json && mv conf/planned.json {file}")
 }
 
 #[cfg(test)]
@@ -125,9 +180,29 @@ mod tests {
             r#".BackendConfig.ModelDeployConfig.ModelConfig[0].modelName = "Qwen3-32B""#,
             r#"ModelConfig[0].modelWeightPath = "Qwen/Qwen3-32B""#,
             ".BackendConfig.npuDeviceIds = [[0,1,2,3]]",
+            ".ServerConfig.httpsEnabled = false",
             "ModelConfig[0].worldSize = 4",
             ".BackendConfig.ModelDeployConfig.maxSeqLen = 2816",
             "NPU_MEMORY_FRACTION=0.9 ./bin/mindieservice_daemon",
+        ] {
+            assert!(command.contains(said), "{said}: {command}");
+        }
+    }
+
+    #[test]
+    fn workers_of_two_kinds_are_told_apart_by_the_files_of_their_host() {
+        let flags = [
+            ("tensor-parallel-size".to_owned(), Some("2".to_owned())),
+            ("NPU_MEMORY_FRACTION".to_owned(), Some("0.9".to_owned())),
+        ];
+        let command = started_apart("Qwen/Qwen3-32B", &flags, [1, 3]);
+        for said in [
+            r#".ServerConfig.inferMode = "dmi""#,
+            "ModelConfig[0].tp = 2",
+            ".default_p_rate = 1 | .default_d_rate = 3' conf/ms_controller.json",
+            r#"jq '.deploy_mode = "pd_disaggregation_single_container"' conf/ms_coordinator.json"#,
+            r"/\18/' deployment/mindie_service_single_container.yaml",
+            "export NPU_MEMORY_FRACTION=0.9' boot_helper/boot.sh && bash deploy.sh",
         ] {
             assert!(command.contains(said), "{said}: {command}");
         }

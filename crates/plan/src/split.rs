@@ -31,6 +31,11 @@ impl Split {
         split
     }
 
+    /// Whether it is known how an engine's workers of two kinds are started.
+    pub(crate) fn is_known_of(engine: EngineKind) -> bool {
+        engine == EngineKind::Mindie || Side::Prefill.flag(engine).is_some()
+    }
+
     pub fn prefill_flags(&self) -> Vec<Flag> {
         restored(&self.prefill_flags)
     }

@@ -4,7 +4,7 @@ use super::{BUDGET, Offer, Wish};
 use crate::device::CARDS_OF_HOST;
 use crate::flags::{Flag, cards};
 use crate::predict::Subject;
-use crate::split::{Side, Split};
+use crate::split::Split;
 use inferometer_catalog::engine::EngineKind;
 use inferometer_catalog::timing::{StepShape, Timing};
 use inferometer_core::length::{Distribution as Lengths, LengthSpec};
@@ -98,9 +98,11 @@ pub(super) fn candidates<'a>(wish: &Wish<'a>) -> Candidates<'a> {
                 let paces = Paces::new(wish, &config);
                 // How many prompt tokens share a step with decodes is no matter where none do.
                 let is_varied = |(name, _): &Flag| name == BUDGET && !is_given(wish, BUDGET);
-                if Side::Prefill.flag(engine).is_some() && !flags.iter().any(is_varied) {
+                let most_workers = most_workers(engine, cards);
+                let is_apart = Split::is_known_of(engine) && most_workers >= 2;
+                if is_apart && !flags.iter().any(is_varied) {
                     all.considered += 1;
-                    let (rate, workers) = paces.carried_apart().unzip();
+                    let (rate, workers) = paces.carried_apart(most_workers).unzip();
                     let workers = workers.unwrap_or([1, 1]);
                     let split = Split::new(&flags, workers, [cards; 2], &subject.device);
                     let apart = Subject {
@@ -142,6 +144,15 @@ impl<'a> Candidates<'a> {
             flags,
             least: servers as u64,
         });
+    }
+}
+
+/// Workers of both kinds, of so many cards each: those of MindIE share a host, since what starts them
+/// on several is a cluster of its own.
+fn most_workers(engine: EngineKind, cards: u32) -> u32 {
+    match engine {
+        EngineKind::Mindie => CARDS_OF_HOST / cards.max(1),
+        _ => 2 * MOST_WORKERS,
     }
 }
 
@@ -307,7 +318,7 @@ impl<'a> Paces<'a> {
 
     /// The same where prompts are computed apart, and the numbers of workers of which a card
     /// carries most.
-    fn carried_apart(&self) -> Option<(f64, [u32; 2])> {
+    fn carried_apart(&self, most_workers: u32) -> Option<(f64, [u32; 2])> {
         let rate = |streams: u32| {
             let decode = self.decode(streams);
             let rate = f64::from(streams) / (self.output * decode);
@@ -320,6 +331,7 @@ impl<'a> Paces<'a> {
         };
         let per_worker = |workers: [u32; 2]| carried(workers) / f64::from(workers[0] + workers[1]);
         let all = (1..=MOST_WORKERS).flat_map(|x| (1..=MOST_WORKERS).map(move |y| [x, y]));
+        let all = all.filter(|[x, y]| x + y <= most_workers);
         let best = all.max_by(|a, b| {
             let fewer = (b[0] + b[1]).cmp(&(a[0] + a[1]));
             per_worker(*a).total_cmp(&per_worker(*b)).then(fewer)

@@ -38,9 +38,13 @@ const BOOTSTRAP_PORT: u16 = 8998;
 /// Of vLLM's connector (`VLLM_NIXL_SIDE_CHANNEL_PORT`).
 const SIDE_CHANNEL_PORT: u16 = 5600;
 
+/// Of MindIE's coordinator, as its scripts open it on the host.
+const COORDINATOR_PORT: u16 = 31015;
+
 /// Where clients find a replica that is started so.
 pub(super) fn port(engine: EngineKind, split: Option<&Split>) -> u16 {
     match split {
+        Some(_) if engine == EngineKind::Mindie => COORDINATOR_PORT,
         Some(_) => ROUTER_PORT,
         None => engine.default_port(),
     }
@@ -54,9 +58,15 @@ pub(super) fn server(engine: EngineKind, model: &str, flags: &[Flag]) -> String 
     }
 }
 
-/// A worker of one kind, wherever it runs.
-pub(super) fn worker(engine: EngineKind, model: &str, flags: &[Flag], side: Side) -> String {
-    line(engine, model, flags, Some(side))
+/// A worker of one kind, wherever it runs; absent where no command tells the kinds apart.
+pub(super) fn worker(
+    engine: EngineKind,
+    model: &str,
+    flags: &[Flag],
+    side: Side,
+) -> Option<String> {
+    side.flag(engine)?;
+    Some(line(engine, model, flags, Some(side)))
 }
 
 fn line(engine: EngineKind, model: &str, flags: &[Flag], side: Option<Side>) -> String {
@@ -85,6 +95,12 @@ pub(super) fn workers(
     cards: u32,
     split: &Split,
 ) -> Vec<Process> {
+    if engine == EngineKind::Mindie {
+        return vec![Process {
+            role: Role::Server,
+            command: mindie::started_apart(model, decode, split.workers),
+        }];
+    }
     let workers = Workers {
         engine,
         model,

@@ -127,10 +127,6 @@ pub(super) fn deployment(
         let flags = candidate.flags.as_slice();
         let prefill = subject.split.as_ref().map(Split::prefill_flags);
         let worker = |flags: &[Flag], side| launch::worker(subject.engine, wish.name, flags, side);
-        let command = match prefill {
-            Some(_) => worker(flags, Side::Decode),
-            None => launch::server(subject.engine, wish.name, flags),
-        };
         let processes = match (&subject.split, &prefill) {
             (Some(split), Some(prefill)) => launch::workers(
                 subject.engine,
@@ -142,13 +138,15 @@ pub(super) fn deployment(
             ),
             _ => vec![Process {
                 role: Role::Server,
-                command: command.clone(),
+                command: launch::server(subject.engine, wish.name, flags),
             }],
         };
+        let apart = prefill.as_ref().and(worker(flags, Side::Decode));
+        let command = apart.unwrap_or_else(|| processes[0].command.clone());
         Found::Sized(Deployment {
             engine: subject.engine,
             command,
-            prefill_command: prefill.map(|flags| worker(&flags, Side::Prefill)),
+            prefill_command: prefill.and_then(|flags| worker(&flags, Side::Prefill)),
             processes,
             port: launch::port(subject.engine, subject.split.as_ref()),
             split: subject.split.clone(),

@@ -377,9 +377,10 @@ pub struct ChosenDeployment {
     certain: bool,
     basis: Basis,
     validated_rows: u32,
-    /// What starts a replica; where prompts are computed apart, a worker that answers.
+    /// What starts a replica; where prompts are computed apart, a worker that answers, unless the
+    /// engine's files tell workers apart.
     command: String,
-    /// What starts a worker that computes prompts, where those are others.
+    /// What starts a worker that computes prompts, where those are others with a command.
     prefill_command: Option<String>,
     /// All that one replica is made of, in the order in which it is started; workers of two kinds
     /// with their ports and cards, and their router.
