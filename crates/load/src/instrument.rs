@@ -1,7 +1,8 @@
 //! The instrument: workers on their threads, the load that they run together, and the watch
 //! over both.
 
-use crate::ahead::Ahead;
+mod hand_out;
+
 use crate::clock::{showing_cpu_time, thread_cpu_time};
 use crate::connect::Transport;
 pub use crate::control::Control;
@@ -9,16 +10,15 @@ use crate::flight::Sink;
 use crate::flood;
 use crate::live::{Snapshot, StageCounters};
 use crate::pace::Pacer;
-use crate::plan::Part;
 pub use crate::plan::{LoadPlan, Rhythm, Schedule, Share};
 use crate::precision::{Precision, Primary};
 use crate::recorder::RecorderSender;
 use crate::setup::Setup;
 use crate::stop_rules::{AbsenceDetector, SilenceDetector, StandstillDetector, StopRules};
-use crate::supply::{make, share};
 pub use crate::team::{Follow, Lead, RankReport, Team};
 use crate::wakeup::{WakeupProbe, Wakeups};
-use crate::worker::{LoadShare, Pacing, Stop, Window, Worker};
+use crate::worker::{LoadShare, Stop, Window, Worker};
+use hand_out::Started;
 use inferometer_core::environment::EndCause;
 use inferometer_core::record::Stage;
 use inferometer_core::scenario::Hold;
@@ -35,17 +35,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use strum::VariantArray;
 use tokio::runtime::LocalOptions;
-use tokio::sync::{Semaphore, mpsc, watch};
-
-/// Requests of each worker that are made ahead of need: at most this many, and about this many bytes.
-const AHEAD: usize = 1024;
-const AHEAD_BYTES: usize = 16 << 20;
-
-/// Requests of each worker that are made before the load begins.
-const FIRST_MADE: usize = 32;
-
-/// Time for the workers to take up their parts before the load begins.
-const LEAD: Duration = Duration::from_millis(5);
+use tokio::sync::watch;
 
 const TICK: Duration = Duration::from_millis(25);
 
@@ -112,13 +102,6 @@ struct Done {
     last_sent: Offset,
     /// CPU time since its first measured request.
     busy: Duration,
-}
-
-/// Workers at work on a load, as the watch over them sees it.
-struct Started {
-    start: Offset,
-    window: watch::Sender<Window>,
-    makers: Vec<JoinHandle<()>>,
 }
 
 impl<T: Transport + Send + Sync> Instrument<T> {
@@ -449,91 +432,6 @@ impl<T: Transport + Send + Sync> Instrument<T> {
         };
         let near = self.setup.clock.instant(*from).into_std() - OPENING_LEAD;
         near.saturating_duration_since(Instant::now()).min(TICK)
-    }
-
-    /// Gives each worker its part, and threads that make its requests ahead of need. The load
-    /// begins when the first requests are made, however long that takes.
-    fn hand_out(&mut self, plan: LoadPlan) -> Started {
-        let count = self.workers.len() as u64;
-        let share_of_load = self.team.share();
-        let part = |worker| Part {
-            share: share_of_load,
-            worker,
-            workers: count,
-        };
-        let cap = match &plan.rhythm {
-            Rhythm::Open { cap: Some(cap), .. } => {
-                let ours = share_of_load.of_places(u64::from(*cap)) as usize;
-                Some(Arc::new(Semaphore::new(ours)))
-            }
-            _ => None,
-        };
-        let mut makers = Vec::new();
-        let mut supply = |stage: Stage, worker: u64, made: Option<Sender<()>>| {
-            let (to_worker, requests) = mpsc::channel(AHEAD);
-            let ahead = Ahead::new(AHEAD_BYTES);
-            let mine = share(&self.setup, &plan, stage, part(worker));
-            let setup = Arc::clone(&self.setup);
-            let maker = std::thread::Builder::new()
-                .name("maker".into())
-                .spawn(move || make(&setup, mine, &to_worker, &ahead, FIRST_MADE, made))
-                .expect("the system gives a thread");
-            makers.push(maker);
-            requests
-        };
-        let (made, first_made) = channel();
-        let supplies: Vec<_> = (0..count)
-            .map(|worker| {
-                let warmup =
-                    (plan.opening).map(|_| supply(Stage::Warmup, worker, Some(made.clone())));
-                let told = warmup.is_none().then(|| made.clone());
-                (warmup, supply(plan.stage, worker, told))
-            })
-            .collect();
-        drop(made);
-        // Each maker of what is sent first says once that it is there; one without any is gone.
-        for _ in 0..count {
-            let _ = first_made.recv();
-        }
-        let start = (self.team).start(&self.setup.clock, LEAD, &self.control);
-        let window = watch::Sender::new(match plan.opening {
-            Some(_) => Window::Shut,
-            None => Window::Open {
-                from: start,
-                to: plan.duration.map(|duration| start + duration),
-            },
-        });
-        for ((handle, worker), (warmup, requests)) in self.workers.iter().zip(0u64..).zip(supplies)
-        {
-            let pacing = match &plan.rhythm {
-                Rhythm::Closed { streams, spread } => {
-                    let streams = u64::from(*streams);
-                    let begins = (0..streams)
-                        .filter(|&slot| part(worker).holds(slot))
-                        .map(|slot| start + spread.mul_f64(slot as f64 / streams as f64));
-                    Pacing::Closed(begins.collect())
-                }
-                Rhythm::Open { .. } => Pacing::Open { cap: cap.clone() },
-            };
-            let share = LoadShare {
-                pacing,
-                warmup,
-                requests,
-                start,
-                hold: plan.hold,
-                drain: plan.drain,
-                window: window.subscribe(),
-            };
-            handle
-                .orders
-                .send(share)
-                .expect("a worker lives until it is finished");
-        }
-        Started {
-            start,
-            window,
-            makers,
-        }
     }
 
     /// Ends the workers; whom the loads were shared with is handed back.

@@ -1,16 +1,16 @@
 //! What doubts say, and their remedies: which text, with which values.
 
+mod requests;
 mod table;
 #[cfg(test)]
 mod tests;
 
 use crate::judge::{BetweenPart, Doubt, Lateness, Reference, UsageExample};
 use inferometer_core::environment::EndCause;
-use inferometer_core::record::{FailureClass, Phase};
-use inferometer_core::summary::Accounts;
 use inferometer_text::Lang;
 use inferometer_text::hostile::printable;
 use inferometer_text::punctuation::PunctuationText;
+use requests::{failures_remedy, lost, most_often};
 use table::DoubtText as Text;
 
 /// Characters of a model's name, and of a list of them.
@@ -513,29 +513,6 @@ fn wording(doubt: &Doubt, lang: Lang) -> (Text, Text, Values) {
     }
 }
 
-fn lost(accounts: &Accounts, duplicates: u64, lang: Lang) -> (Text, Values) {
-    let found = accounts.ok + accounts.failed + accounts.cut + accounts.unsent;
-    let twice = match duplicates {
-        0 => String::new(),
-        _ => Text::Duplicates.with(lang, &[("duplicates", duplicates.to_string())]),
-    };
-    let text = if found == accounts.planned && duplicates == 0 {
-        Text::NeverSent
-    } else {
-        Text::Lost
-    };
-    let values = vec![
-        ("planned", accounts.planned.to_string()),
-        ("found", found.to_string()),
-        ("ok", accounts.ok.to_string()),
-        ("failed", accounts.failed.to_string()),
-        ("cut", accounts.cut.to_string()),
-        ("unsent", accounts.unsent.to_string()),
-        ("twice", twice),
-    ];
-    (text, values)
-}
-
 fn other_model(
     asked: &str,
     listed: &[String],
@@ -562,43 +539,6 @@ fn other_model(
         Text::UnlistedModel
     };
     (text, Text::OtherModelRemedy, values)
-}
-
-fn most_often(most: Option<(Phase, FailureClass, u64)>, lang: Lang) -> String {
-    let text = most.map(|(phase, class, count)| {
-        let values = [
-            ("phase", phase.to_string()),
-            ("class", class.to_string()),
-            ("count", count.to_string()),
-        ];
-        Text::MostOften.with(lang, &values)
-    });
-    text.unwrap_or_default()
-}
-
-fn failures_remedy(most: Option<(Phase, FailureClass, u64)>) -> Text {
-    let Some((_, class, _)) = most else {
-        return Text::NoneEndedRemedy;
-    };
-    match class {
-        FailureClass::NameNotFound => Text::NameNotFoundRemedy,
-        FailureClass::Refused => Text::RefusedRemedy,
-        FailureClass::Disconnected | FailureClass::CutStream => Text::DisconnectedRemedy,
-        FailureClass::Network => Text::NetworkRemedy,
-        FailureClass::TlsFailed => Text::TlsFailedRemedy,
-        FailureClass::Unauthorized => Text::UnauthorizedRemedy,
-        FailureClass::NotFound => Text::NotFoundRemedy,
-        FailureClass::ContextExceeded => Text::ContextExceededRemedy,
-        FailureClass::RateLimited => Text::RateLimitedRemedy,
-        FailureClass::BadRequest => Text::BadRequestRemedy,
-        FailureClass::Redirected => Text::RedirectedRemedy,
-        FailureClass::ServerError | FailureClass::InBandError => Text::ServerErrorRemedy,
-        FailureClass::EmptyStream | FailureClass::BadStream => Text::BadStreamRemedy,
-        FailureClass::TooLong => Text::TooLongRemedy,
-        FailureClass::ConnectTimeout => Text::ConnectTimeoutRemedy,
-        FailureClass::ReadTimeout => Text::ReadTimeoutRemedy,
-        FailureClass::RequestTimeout => Text::RequestTimeoutRemedy,
-    }
 }
 
 /// A share as a percentage.
