@@ -69,6 +69,9 @@ pub struct Parallel {
     /// Groups of cards that hold consecutive layers.
     pub pipeline: u32,
     pub experts: ExpertGroup,
+    /// A library of its own (DeepEP) brings tokens to the cards of their experts, whose products
+    /// then hold the tokens of all replicas.
+    pub grouped_experts: bool,
 }
 
 /// How cards share routed experts.
@@ -95,6 +98,7 @@ impl Parallel {
             tensor,
             pipeline: 1,
             experts: ExpertGroup::Sliced,
+            grouped_experts: false,
         }
     }
 

@@ -117,6 +117,7 @@ pub struct StepTime {
     expert_weights: Option<(Model, f64)>,
     /// Tokens of other replicas for one of this, where they share the experts.
     tokens_at_experts: f64,
+    groups_experts: bool,
     window: Option<u32>,
     state_per_sequence: f64,
     allreduce_per_token: f64,
@@ -173,7 +174,11 @@ impl StepTime {
         let visited = model
             .experts
             .map_or(0.0, |experts| f64::from(experts.active));
-        let routed = visited * weights.expert * timing.expert_linear * imbalance;
+        let grouped = timing
+            .grouped_expert_linear
+            .filter(|_| parallel.grouped_experts);
+        let expert_linear = grouped.unwrap_or(timing.expert_linear);
+        let routed = visited * weights.expert * expert_linear * imbalance;
         let multiplied = weights.common / own + weights.common_in_16_bits / half;
         // What every card does with whole tokens, however many share the layers.
         let state = f64::from(model.hidden) * Dtype::Bf16.bytes() / device.bandwidth();
@@ -234,6 +239,7 @@ impl StepTime {
                 (model.clone(), bytes * imbalance / cards)
             }),
             tokens_at_experts: expert_cards / tensor,
+            groups_experts: grouped.is_some(),
             window: match indexer {
                 Some(indexer) => Some(indexer.top),
                 None => model.sliding_window.filter(|_| kinds.windowed > 0),
@@ -274,6 +280,11 @@ impl StepTime {
         self.kv_per_token *= share;
         self.windowed_kv_per_token *= share;
         self
+    }
+
+    /// Whether products of experts take another time, since a library brings tokens to them.
+    pub fn groups_experts(&self) -> bool {
+        self.groups_experts
     }
 
     /// What the API server costs beside the steps.
@@ -444,6 +455,32 @@ mod tests {
         // On the links of the fit it is in the layers' time, and cards that share all have none.
         assert_eq!(taken(450.0, 1, 8), 0.0);
         assert_eq!(taken(32.0, 8, 8), 0.0);
+    }
+
+    #[test]
+    fn experts_behind_a_library_are_multiplied_in_larger_products() {
+        let device = Device::named("gb200").unwrap();
+        let timing = Timing::fitted(device, crate::engine::EngineKind::Sglang);
+        let linear = |timing: &Timing, grouped_experts| {
+            let parallel = Parallel {
+                experts: ExpertGroup::Whole(8),
+                grouped_experts,
+                ..Parallel::tensor(1)
+            };
+            let model = Model::named("deepseek-v3").unwrap();
+            let time = StepTime::new(&model, device, &parallel, timing);
+            assert_eq!(
+                time.groups_experts(),
+                grouped_experts && timing.grouped_expert_linear.is_some()
+            );
+            time.terms(&prefill(16_384)).expert_linear
+        };
+        assert!(linear(&timing, true) < 0.5 * linear(&timing, false));
+        let unknown = Timing {
+            grouped_expert_linear: None,
+            ..timing
+        };
+        assert_eq!(linear(&unknown, true), linear(&unknown, false));
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod observed;
 mod recipe;
 mod repeated;
 mod row;
+mod split_recipe;
 
 pub use errors::{ErrorGroup, Grouping, group_errors, median};
 pub use json::{SCHEMA, to_json};
@@ -18,7 +19,6 @@ pub use row::{
 
 use crate::cores::on_all;
 use crate::flags::Flag;
-use crate::means::Means;
 use crate::predict::{Subject, simulate};
 use crate::split::Split;
 use crate::work::{Load, Start, Work};
@@ -28,7 +28,7 @@ use inferometer_catalog::model::{Dtype, Model, Plain, Quantised};
 use inferometer_catalog::timing::Profiles;
 use inferometer_core::length::Distribution as Lengths;
 use inferometer_sim::engine::EngineConfig;
-use inferometer_sim::engine::virtual_time::Run;
+use inferometer_sim::engine::virtual_time::{Run, Served};
 use recipe::Role;
 use serde::Serialize;
 use strum::{IntoStaticStr, VariantArray};
@@ -38,7 +38,10 @@ use thiserror::Error;
 const REQUESTS_PER_STREAM: u32 = 10;
 /// Requests of a row in all, as far as each stream has its least.
 const MOST_REQUESTS: u32 = 16_384;
-const LEAST_PER_STREAM: u32 = 2;
+const LEAST_PER_STREAM: u32 = 4;
+/// Rows with workers of two kinds were measured behind Dynamo, whose front ends are several and
+/// compiled: they never were what others waited for.
+const FRONT_ENDS: u32 = 64;
 const SEED: u64 = 1;
 
 /// What is compared.
@@ -243,11 +246,34 @@ pub fn validate(
 }
 
 fn predict(row: &MeasuredRow, profiles: &Profiles) -> Result<Latencies, NotPredicted> {
-    let means = Means::of(&serve(row, profiles)?);
-    let (Some(ttft), Some(tpot)) = (means.ttft_ms, means.tpot_ms) else {
+    let run = serve(row, profiles)?;
+    let mean = |figure: fn(&Served) -> Option<f64>| match row.concurrency {
+        Some(streams) if !row.repeats_prompts() => mean_of_whole(&run, streams, figure),
+        _ => run.mean(figure),
+    };
+    let (Some(ttft), Some(tpot)) = (mean(Served::ttft_ms), mean(Served::tpot_ms)) else {
         return Err(NotPredicted::NothingServed);
     };
     Ok(Latencies::of_parts(ttft, tpot, row.mean_output()))
+}
+
+/// The mean of a run with as many requests for each stream as were measured. All streams begin at
+/// once and wait for each other's prompts; where fewer requests were simulated, those that came later
+/// stand for all that did not, or that burst would count for more than it did.
+fn mean_of_whole(run: &Run, streams: u32, figure: fn(&Served) -> Option<f64>) -> Option<f64> {
+    let burst = (streams as usize).min(run.served.len());
+    let (burst, later) = run.served.split_at(burst);
+    let missing = f64::from(REQUESTS_PER_STREAM) - 1.0;
+    let weight = missing * burst.len() as f64 / later.len().max(1) as f64;
+    let parts = [(burst, 1.0), (later, weight)];
+    let [mut sum, mut count] = [0.0; 2];
+    for (served, weight) in parts {
+        for figure in served.iter().filter_map(figure) {
+            sum += figure * weight;
+            count += weight;
+        }
+    }
+    (count > 0.0).then(|| sum / count)
 }
 
 /// The row's load on the engine that it was measured on.
@@ -296,9 +322,12 @@ pub fn experiment(
     };
     let timing = profiles.of(device, Some(engine));
     let timing = timing.ok_or_else(|| NotPredicted::Card(row.card.clone()))?;
-    let config = subject
+    let mut config = subject
         .start(&flags, timing)
         .map_err(|error| refused(&error))?;
+    if config.prefill.is_some() {
+        config.api_servers = config.api_servers.max(FRONT_ENDS);
+    }
     let each = (MOST_REQUESTS / concurrency.max(1)).clamp(LEAST_PER_STREAM, REQUESTS_PER_STREAM);
     let work = Work {
         load: Load::Closed(concurrency),

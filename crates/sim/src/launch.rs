@@ -266,6 +266,10 @@ impl Launch {
     }
 
     fn new(flags: &ResolvedFlags, config: EngineConfig, log: Vec<(Duration, String)>) -> Launch {
+        let mut without_effect = flags.without_effect.clone();
+        if config.step_time.groups_experts() {
+            without_effect.retain(|name| name != EXCHANGE);
+        }
         Launch {
             engine: flags.engine,
             version: flags.version,
@@ -284,11 +288,14 @@ impl Launch {
             },
             log,
             fp8_cache: None,
-            without_effect: flags.without_effect.clone(),
+            without_effect,
             warnings: flags.warnings.clone(),
         }
     }
 }
+
+/// Names the library that brings tokens to the cards of their experts.
+const EXCHANGE: &str = "moe-a2a-backend";
 
 /// The division of each card, or a refusal where nobody knows what the flags ask for.
 fn divide(flags: &ResolvedFlags, model: &KnownModel, host: &Host) -> Result<Division, LaunchError> {
@@ -314,6 +321,7 @@ fn step_time(flags: &ResolvedFlags, division: &Division, host: &Host) -> StepTim
         },
         pipeline: sizes.pipeline,
         experts: experts(flags),
+        grouped_experts: flags.get(EXCHANGE).and_then(|library| library.as_str()) == Some("deepep"),
     };
     let fitted = || Timing::fitted(&host.device, flags.engine);
     let timing = host.timing.clone().unwrap_or_else(fitted);

@@ -198,9 +198,8 @@ fn divide_by(
 ) -> Division {
     let model = &known.model;
     let parallel = Parallel {
-        experts: ExpertGroup::Sliced,
-        tensor: spread.tensor,
         pipeline: spread.pipeline,
+        ..Parallel::tensor(spread.tensor)
     };
     let over = overhead(model, device, &parallel, settings);
     let visible = seen_by_framework(device);

@@ -75,6 +75,10 @@ pub struct Timing {
     /// `linear` of routed experts against layers that every token passes.
     #[serde(default = "one")]
     pub expert_linear: f64,
+    /// `expert_linear` of products that hold the tokens of all replicas, where a library of its own
+    /// brings them there. Absent: the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grouped_expert_linear: Option<f64>,
     /// Reading routed experts, against reading other weights.
     #[serde(default = "one")]
     pub expert_weights: f64,
@@ -255,9 +259,10 @@ mod tests {
             };
             let api = table.remove("api").unwrap();
             let api = api.as_table().unwrap();
-            // Not every profile has a limit of its own.
-            let limits = usize::from(!table.contains_key("expert_read_gbs"));
-            assert_eq!(table.len() + api.len() + limits, ranges.len());
+            // Not every profile has these.
+            let own = ["expert_read_gbs", "grouped_expert_linear"];
+            let absent = own.iter().filter(|key| !table.contains_key(**key));
+            assert_eq!(table.len() + api.len() + absent.count(), ranges.len());
             for (key, value) in table.iter().chain(api) {
                 let (value, [least, most]) = (value.as_float().unwrap(), ranges[key]);
                 assert!(

@@ -1,6 +1,7 @@
 //! Launch flags of published nightly runs, which tables leave out (`data/recipes.toml`).
 
 use super::row::{MeasuredRow, Provenance};
+use super::split_recipe;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -69,6 +70,10 @@ pub(super) fn flags(
             && recipe.role == role
             && recipe.measured == row.provenance
     };
+    let sizes = match (role, row.prefill) {
+        (Role::Prefill, Some(prefill)) => prefill.sizes,
+        _ => row.sizes,
+    };
     let mut flags = BTreeMap::new();
     for recipe in RECIPES.iter().filter(fits) {
         for (name, value) in &recipe.flags {
@@ -76,12 +81,24 @@ pub(super) fn flags(
                 "{concurrency}" => concurrency.to_string(),
                 "{one-prompt}" => one_prompt(row.input, concurrency).to_string(),
                 "{twice-input}" => row.input.saturating_mul(2).to_string(),
-                value => value.to_owned(),
+                value => match value.strip_suffix(" a replica") {
+                    Some(each) => of_all(each, sizes.replicas),
+                    None => value.to_owned(),
+                },
             };
             flags.insert(name.clone(), value);
         }
     }
+    for (name, value) in split_recipe::flags(row, model, concurrency, role) {
+        flags.insert(name.to_owned(), value.to_owned());
+    }
     flags
+}
+
+/// What all replicas have of it, of a worker whose flags count them together.
+fn of_all(each: &str, replicas: u32) -> String {
+    let each: u32 = each.parse().expect("the shipped recipes have numbers");
+    each.saturating_mul(replicas).to_string()
 }
 
 /// Tokens of a step that holds one prompt beside all that decode, in whole blocks; at least 8192.

@@ -51,6 +51,11 @@ pub(super) fn resolve(
     let given_chunk = given.int("chunked-prefill-size");
     refuse_pages(&given, voice, given_chunk)?;
     let defaults = sglang_defaults(device, tensor.into(), pipeline.into(), given_chunk);
+    // Where attention is divided into groups, each has its share of a chunk and of the requests.
+    let groups = match given.is_on("enable-dp-attention") {
+        true => u64::from(given.size("dp-size")),
+        false => 1,
+    };
     let chunked = given_chunk.is_none_or(|chunk| chunk > 0);
     let whole_prompts = given
         .count("max-prefill-tokens")
@@ -74,10 +79,10 @@ pub(super) fn resolve(
         max_model_len,
         max_num_seqs: given
             .count("max-running-requests")
-            .unwrap_or(RUNNING_REQUESTS)
+            .map_or(RUNNING_REQUESTS, |requests| requests / groups)
             .max(1),
         max_num_batched_tokens: if chunked {
-            defaults.chunk
+            (defaults.chunk / groups).max(1)
         } else {
             whole_prompts
         },

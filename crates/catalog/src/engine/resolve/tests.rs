@@ -246,6 +246,15 @@ fn other_engines_resolve_to_the_same_settings() {
     assert!(!flags.prefix_caching && flags.chunked_prefill);
     assert_eq!(flags.policy, Policy::LongestPrefix);
 
+    // Groups of cards that attend apart have their share of both.
+    let groups = "--tp-size 4 --dp-size 4";
+    let each = |groups: &str| {
+        let flags = settle(&format!("{line} {groups}"), EngineKind::Sglang.newest()).unwrap();
+        (flags.max_num_seqs, flags.max_num_batched_tokens)
+    };
+    assert_eq!(each(groups), (64, 4096));
+    assert_eq!(each(&format!("{groups} --enable-dp-attention")), (16, 1024));
+
     let flags = settle(
         "llama-server -m x.gguf -c 8192 -np 4",
         Version::new(0, 0, 0),
