@@ -156,12 +156,12 @@ impl Layout {
             }
         }
         bands.iter_mut().for_each(|band| band.extend(&marks));
-        // Texts take the room that their band leaves.
-        for band in &bands {
-            let mut wrapped = band.iter().copied();
-            if let Some(column) = wrapped.find(|&at| table.columns[at].fit == Fit::Wrap) {
-                let left = page.saturating_sub(total(&widths, band, GAP));
-                widths[column] = wanted[column].min(widths[column] + left);
+        // Texts take the room that their band leaves, those in several what the fullest leaves.
+        for column in all.iter().copied() {
+            if table.columns[column].fit == Fit::Wrap {
+                let own = bands.iter().filter(|band| band.contains(&column));
+                let left = own.map(|band| page.saturating_sub(total(&widths, band, GAP)));
+                widths[column] = wanted[column].min(widths[column] + left.min().unwrap_or(0));
             }
         }
         Layout {
@@ -427,6 +427,25 @@ mod tests {
             text.matches("first").count(),
             text.matches("setting").count()
         );
+    }
+
+    #[test]
+    fn a_broken_text_before_a_broken_table_leaves_room_for_the_fullest_part() {
+        let mut columns = vec![Column::wrapped("flags")];
+        columns.extend(TITLES.map(Column::right));
+        columns.push(Column::wrapped("envelope"));
+        let row = |flags: &str| {
+            let mut cells = vec![Cell::text(flags)];
+            cells.extend(TITLES.map(|_| Cell::text("123,456")));
+            cells.push(Cell::text("outside"));
+            cells
+        };
+        let flags = "max-num-batched-tokens=2048 max-num-seqs=128 block-size=32";
+        let table = Table::new(columns, vec![row(flags), row("max-num-seqs=64")]);
+        for page in [50, 60, 70, 80] {
+            let lines = on_page(&table, page);
+            assert!(lines.iter().all(|line| width(line) <= page), "{lines:#?}");
+        }
     }
 
     #[test]
