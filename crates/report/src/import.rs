@@ -362,7 +362,8 @@ pub fn compose(report: &ImportReport<'_>) -> Doc {
     if report.details || shown().count() <= FEW {
         let details = report.results.iter().enumerate();
         let details = details.filter(|(_, result)| report.details || !result.is_repeat);
-        sections.extend(details.map(|(_, result)| detail::detail(result, lang)));
+        sections
+            .extend(details.filter_map(|(place, result)| detail::detail(report, place, result)));
     }
     if !report.stored.unread.is_empty() {
         let lines = lines_in_words(&report.stored.unread, lang);
@@ -375,6 +376,12 @@ pub fn compose(report: &ImportReport<'_>) -> Doc {
         let pair = Pair::new(ImportText::Kept.text(lang), kept.display().to_string());
         sections.push(Section::plain([vec![pair]]));
     }
+    Doc { sections }
+}
+
+/// The verdict alone.
+pub fn compose_verdict(report: &ImportReport<'_>) -> Doc {
+    let sections = vec![Section::plain([verdict(report)])];
     Doc { sections }
 }
 

@@ -2,12 +2,11 @@
 
 use super::estimate::{Compared, Estimate};
 use super::{Finding, FindingKind, some};
-use inferometer_campaign::space::Value;
-use inferometer_campaign::study::changes_answers;
-use inferometer_chart::measured::{MeasuredPoint, groups, is_load, is_work};
+use crate::quality;
+use inferometer_chart::measured::{MeasuredPoint, distinct, groups, is_load, is_work};
 use inferometer_compare::Settings;
 use inferometer_core::summary::Summary;
-use inferometer_message::{FindingText as Text, StudyText};
+use inferometer_message::FindingText as Text;
 use inferometer_page::doc::Pair;
 use inferometer_page::number;
 use inferometer_text::Lang;
@@ -276,8 +275,8 @@ pub(crate) fn extremes<'a>(
             let text = per_card(&candidates, &varied, lang);
             pairs.extend(text.map(|text| Pair::new(Text::PerCardName.text(lang), text)));
         }
-        pairs.extend(quality(winner, &varied, lang));
     }
+    pairs.extend(quality(rows, &varied, lang));
     pairs.extend(not_counted);
     pairs
 }
@@ -302,16 +301,16 @@ fn per_card(rows: &[&MeasuredPoint<'_>], varied: &[&String], lang: Lang) -> Opti
     Some(Text::PerCard.with(lang, &values))
 }
 
-/// What of a setting may change the answers, and not only the speed.
-fn quality(row: &MeasuredPoint<'_>, varied: &[&String], lang: Lang) -> Option<Pair> {
-    let risky = varied.iter().filter(|axis| {
-        let value = Value::Text(row.text(axis));
-        changes_answers(axis, &value)
+/// The settings that may change the answers, and not only the speed.
+fn quality(rows: &[MeasuredPoint<'_>], varied: &[&String], lang: Lang) -> Option<Pair> {
+    let measured = rows.iter().filter(|row| row.summaries().next().is_some());
+    let risky = measured.flat_map(|row| {
+        let risky = varied
+            .iter()
+            .filter(|axis| quality::is_risky(axis, &row.text(axis)));
+        risky.map(|axis| row.name(&[*axis]))
     });
-    let risky: Vec<String> = risky.map(|axis| row.name(&[*axis])).collect();
-    let values = [("flags", PunctuationText::Comma.join(lang, &risky))];
-    let text = StudyText::MayChangeAnswers.with(lang, &values);
-    (!risky.is_empty()).then(|| Pair::new(StudyText::Quality.text(lang), text))
+    quality::may_change_answers(&distinct(risky), lang)
 }
 
 /// Points that may be called neither best nor worst.
@@ -501,7 +500,6 @@ fn is_alone(contests: &[Contest]) -> bool {
 fn evidence(compared: Compared, contest: &Contest, lang: Lang) -> String {
     let next = contest.leaders().unwrap_or(1);
     let (best, (name, next)) = (&contest.ranked[0].1, &contest.ranked[next]);
-    let change = (best.value / next.value - 1.0) * 100.0;
     let text = if contest.point.is_empty() {
         Text::NextEvidence
     } else {
@@ -512,7 +510,7 @@ fn evidence(compared: Compared, contest: &Contest, lang: Lang) -> String {
         &[
             ("best", value(compared, best)),
             ("other", value(compared, next)),
-            ("ratio", format!("{change:+.1} %")),
+            ("ratio", number::change(best.value / next.value)),
             ("setting", name.clone()),
             ("point", contest.point.clone()),
         ],

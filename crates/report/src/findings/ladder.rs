@@ -148,7 +148,7 @@ fn rising(ladder: &LoadLadder<'_>, [before, last]: [(f64, f64); 2], lang: Lang) 
         ("low", level(before.0)),
         ("after", number::grouped(last.1, 1)),
         ("high", level(last.0)),
-        ("change", format!("{change:+.1} %")),
+        ("change", number::change(last.1 / before.1)),
     ];
     Some(Finding {
         kind: FindingKind::Knee,

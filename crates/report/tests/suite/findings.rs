@@ -1074,3 +1074,29 @@ fn the_best_is_told_with_its_cards_and_with_what_it_may_do_to_the_answers() {
         assert!(shown.contains(expected), "{expected}: {shown}");
     }
 }
+
+#[test]
+fn what_may_change_answers_is_named_whether_it_is_the_best_or_not_and_so_is_a_card_without_fp8() {
+    let shown = |device: &str| {
+        let setting = |dtype: &str, rate: f64| (json!({"kv-cache-dtype": dtype}), vec![run(rate)]);
+        let points = vec![setting("auto", 1000.0), setting("fp8", 500.0)];
+        let mut made = MadeUp::new(&["kv-cache-dtype"], points);
+        made.plan.engine = ["vllm", "serve", "qwen2.5-7b"].map(str::to_owned).into();
+        for planned in &mut made.plan.points {
+            let dtype = planned.point.0["kv-cache-dtype"].as_str().unwrap();
+            planned.flags = [("kv-cache-dtype".to_owned(), dtype.to_owned())].into();
+            planned.options.connection.sim_device = Some(device.to_owned());
+        }
+        in_one_line(&made)
+    };
+    let ampere = shown("a100-80g");
+    for expected in [
+        "Quality kv-cache-dtype=fp8 may change the answers",
+        "a100-80g does not compute in FP8",
+    ] {
+        assert!(ampere.contains(expected), "{expected}: {ampere}");
+    }
+    let hopper = shown("h100");
+    assert!(hopper.contains("Quality"), "{hopper}");
+    assert!(!hopper.contains("does not compute"), "{hopper}");
+}

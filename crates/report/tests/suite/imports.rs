@@ -304,3 +304,32 @@ fn points_of_a_grid_that_ran_out_of_memory_are_named_by_their_lengths() {
         "{chinese}"
     );
 }
+
+#[test]
+fn what_the_table_has_is_not_repeated_below_it() {
+    let benchmark = |more: &str| {
+        format!(
+            "============ Serving Benchmark Result ============\n\
+             Successful requests: 1000\nBenchmark duration (s): 458.11\n\
+             Total input tokens: 217393\nTotal generated tokens: 198783\n\
+             Request throughput (req/s): 2.18\nOutput token throughput (tok/s): 433.92\n\
+             Mean TTFT (ms): 220.62\nMedian TTFT (ms): 221.64\nP99 TTFT (ms): 435.23\n{more}\
+             ==================================================\n"
+        )
+    };
+    let page = |more: &str| shown(&stored(read("serve.txt", &benchmark(more))), None);
+    let short = page("");
+    for once in ["221", "222", "435", "217.4"] {
+        assert_eq!(short.matches(once).count(), 1, "{once}: {short}");
+    }
+    assert!(short.contains("1,000 ok"), "{short}");
+    // More statistics than the table has room for are all below it.
+    let many: String = ["TPOT", "ITL", "E2EL"]
+        .map(|name| {
+            let of = |stat: &str, ms: f64| format!("{stat} {name} (ms): {ms}\n");
+            of("Mean", 41.5) + &of("Median", 42.5) + &of("P75", 43.5) + &of("P99", 45.5)
+        })
+        .concat();
+    let long = page(&many);
+    assert_eq!(long.matches("43.5").count(), 3, "{long}");
+}
