@@ -1100,3 +1100,19 @@ fn what_may_change_answers_is_named_whether_it_is_the_best_or_not_and_so_is_a_ca
     assert!(hopper.contains("Quality"), "{hopper}");
     assert!(!hopper.contains("does not compute"), "{hopper}");
 }
+
+#[test]
+fn lengths_have_a_table_of_their_own_where_answers_differ_from_what_was_asked() {
+    let shown = |actual: f64| {
+        let cell = |asked: f64| {
+            let mut summary = run(100.0);
+            summary.tokens.output_mean = Some(asked * actual);
+            let point = json!({"input-tokens": 512, "output-tokens": asked});
+            (point, vec![summary])
+        };
+        let axes = ["input-tokens", "output-tokens"];
+        in_one_line(&MadeUp::new(&axes, vec![cell(64.0), cell(128.0)]))
+    };
+    assert!(!shown(1.0).contains("Input length 512"), "{}", shown(1.0));
+    assert!(shown(0.7).contains("Input length 512"), "{}", shown(0.7));
+}
