@@ -66,8 +66,16 @@ fn set(
             let titles = shorten(titles.trim_end(), room);
             lines.push(paint(style.paint, "1", &titles));
         }
+        // Below the first part, a row of which nothing is told would be its name alone.
+        let told = |texts: &[String]| {
+            let mut own = band.iter().filter(|at| !layout.bands[0].contains(at));
+            own.any(|at| texts.get(*at).is_some_and(|text| !text.trim().is_empty()))
+        };
+        let is_sparse = place > 0 && cells.iter().any(|texts| told(texts));
         for (row, texts) in table.rows.iter().zip(cells) {
-            lines.extend(row_lines(table, row, texts, layout, band, style));
+            if !is_sparse || told(texts) {
+                lines.extend(row_lines(table, row, texts, layout, band, style));
+            }
         }
     }
     for footnote in &table.footnotes {
@@ -427,6 +435,31 @@ mod tests {
             text.matches("first").count(),
             text.matches("setting").count()
         );
+    }
+
+    #[test]
+    fn a_row_of_which_a_later_part_tells_nothing_is_left_out_there() {
+        let mut columns = vec![Column::left("setting")];
+        columns.extend(TITLES.map(Column::right));
+        let row = |name: &str, last: &str| {
+            let mut cells = vec![Cell::text(name)];
+            cells.extend(TITLES.map(|_| Cell::text("123456")));
+            cells.pop();
+            cells.push(Cell::text(last));
+            cells
+        };
+        let rows = vec![row("first", ""), row("second", "7654321"), row("third", "")];
+        let lines = on_page(&Table::new(columns, rows), 50);
+        let last = lines
+            .iter()
+            .rposition(|line| line.contains("zeta"))
+            .unwrap();
+        assert!(
+            !lines[..last].iter().any(|line| line.contains("zeta")),
+            "{lines:#?}"
+        );
+        assert_eq!(lines.len(), last + 2, "{lines:#?}");
+        assert!(lines[last + 1].contains("second"), "{lines:#?}");
     }
 
     #[test]

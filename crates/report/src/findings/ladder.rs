@@ -5,6 +5,7 @@ use inferometer_campaign::knee::{KneeBasis, knee, still_rising};
 use inferometer_chart::measured::MeasuredPoint;
 use inferometer_chart::measured::ladder::{LoadLadder, rates};
 use inferometer_core::doubt::DoubtCode;
+use inferometer_core::summary::{Summary, is_next_to_none};
 use inferometer_message::FindingText as Text;
 use inferometer_page::number::{self, whole_or_brief as level};
 use inferometer_text::Lang;
@@ -35,7 +36,8 @@ fn climbed<'a>(ladder: &LoadLadder<'a>) -> Vec<(f64, &'a MeasuredPoint<'a>)> {
 pub(super) fn saturation(ladder: &LoadLadder<'_>, lang: Lang) -> Option<Finding> {
     let rates = rates(ladder.axis, &ladder.points);
     let Some(found) = knee(&rates) else {
-        return overload(ladder, lang).or_else(|| rising(ladder, still_rising(&rates)?, lang));
+        let rises = || rising(ladder, still_rising(&served(ladder))?, lang);
+        return overload(ladder, lang).or_else(rises);
     };
     let at = |load: f64| {
         let rung = rates.iter().find(|(known, _)| *known == load)?;
@@ -85,6 +87,18 @@ pub(super) fn saturation(ladder: &LoadLadder<'_>, lang: Lang) -> Option<Finding>
         text: named(text, ladder, lang),
         evidence,
     })
+}
+
+/// The same without loads at which requests failed: more of what is left is no rise.
+fn served(ladder: &LoadLadder<'_>) -> Vec<(f64, Vec<f64>)> {
+    let fails = |summary: &Summary| {
+        let requests = &summary.requests;
+        !is_next_to_none(requests.failed, requests.ok + requests.failed)
+    };
+    let points = ladder.points.iter().copied();
+    let points: Vec<&MeasuredPoint<'_>> =
+        points.filter(|row| !row.summaries().any(fails)).collect();
+    rates(ladder.axis, &points)
 }
 
 fn mean(rates: &[f64]) -> f64 {

@@ -1102,6 +1102,31 @@ fn what_may_change_answers_is_named_whether_it_is_the_best_or_not_and_so_is_a_ca
 }
 
 #[test]
+fn a_throughput_that_rises_while_requests_fail_is_no_rise() {
+    let rung = |load: u64, rate: f64, failed: u64| {
+        let mut summary = run(rate);
+        summary.requests.ok -= failed;
+        summary.requests.failed = failed;
+        (json!({"concurrency": load}), vec![summary])
+    };
+    let points = vec![
+        rung(8, 100.0, 0),
+        rung(16, 190.0, 0),
+        rung(32, 350.0, 0),
+        rung(64, 480.0, 20),
+        rung(128, 600.0, 40),
+    ];
+    let made = MadeUp::new(&["concurrency"], points);
+    let [knee] = made.of(FindingKind::Knee).try_into().unwrap();
+    assert!(
+        knee.text.starts_with("none up to concurrency 32,"),
+        "{knee:?}"
+    );
+    let failures = made.of(FindingKind::FailuresFrom);
+    assert!(failures[0].text.contains("64"), "{failures:?}");
+}
+
+#[test]
 fn lengths_have_a_table_of_their_own_where_answers_differ_from_what_was_asked() {
     let shown = |actual: f64| {
         let cell = |asked: f64| {
