@@ -1110,11 +1110,12 @@ fn a_throughput_that_rises_while_requests_fail_is_no_rise() {
         (json!({"concurrency": load}), vec![summary])
     };
     let points = vec![
-        rung(8, 100.0, 0),
-        rung(16, 190.0, 0),
-        rung(32, 350.0, 0),
-        rung(64, 480.0, 20),
-        rung(128, 600.0, 40),
+        rung(4, 100.0, 0),
+        rung(8, 200.0, 0),
+        rung(16, 400.0, 0),
+        rung(32, 790.0, 0),
+        rung(64, 1500.0, 20),
+        rung(128, 2800.0, 40),
     ];
     let made = MadeUp::new(&["concurrency"], points);
     let [knee] = made.of(FindingKind::Knee).try_into().unwrap();
