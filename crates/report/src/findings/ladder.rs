@@ -5,7 +5,7 @@ use inferometer_campaign::knee::{KneeBasis, knee, still_rising};
 use inferometer_chart::measured::MeasuredPoint;
 use inferometer_chart::measured::ladder::{LoadLadder, rates};
 use inferometer_core::doubt::DoubtCode;
-use inferometer_core::summary::{Summary, is_next_to_none};
+use inferometer_core::summary::Summary;
 use inferometer_message::FindingText as Text;
 use inferometer_page::number::{self, whole_or_brief as level};
 use inferometer_text::Lang;
@@ -91,13 +91,9 @@ pub(super) fn saturation(ladder: &LoadLadder<'_>, lang: Lang) -> Option<Finding>
 
 /// The same without loads at which requests failed: more of what is left is no rise.
 fn served(ladder: &LoadLadder<'_>) -> Vec<(f64, Vec<f64>)> {
-    let fails = |summary: &Summary| {
-        let requests = &summary.requests;
-        !is_next_to_none(requests.failed, requests.ok + requests.failed)
-    };
+    let fails = |row: &MeasuredPoint<'_>| row.summaries().any(Summary::fails_more_than_a_few);
     let points = ladder.points.iter().copied();
-    let points: Vec<&MeasuredPoint<'_>> =
-        points.filter(|row| !row.summaries().any(fails)).collect();
+    let points: Vec<&MeasuredPoint<'_>> = points.filter(|row| !fails(row)).collect();
     rates(ladder.axis, &points)
 }
 

@@ -333,3 +333,31 @@ fn what_the_table_has_is_not_repeated_below_it() {
     let long = page(&many);
     assert_eq!(long.matches("43.5").count(), 3, "{long}");
 }
+
+#[test]
+fn requests_that_a_short_context_rejects_are_told_with_their_cause() {
+    let benchmark = |length: u32, ok: u32, input: u32| {
+        format!(
+            "vllm serve /data/m --max-model-len {length}\n\
+             vllm bench serve --num-prompts 1000 --model /data/m\n\
+             ============ Serving Benchmark Result ============\n\
+             Successful requests: {ok}\nBenchmark duration (s): 100.0\n\
+             Total input tokens: {input}\nTotal generated tokens: {}\n\
+             Request throughput (req/s): {:.2}\n\
+             Output token throughput (tok/s): {:.2}\n\
+             Mean TTFT (ms): 220.62\nMedian TTFT (ms): 221.64\nP99 TTFT (ms): 435.23\n\
+             ==================================================\n\n",
+            ok * 190,
+            f64::from(ok) / 100.0,
+            f64::from(ok) * 1.9
+        )
+    };
+    let notes = benchmark(102_000, 1000, 217_393) + &benchmark(256, 296, 14_909);
+    let said = as_markdown(&notes, &[], Lang::En);
+    let cause = "max-model-len=256 is less than a mean request of #1 (407 tokens)";
+    assert!(said.contains(cause), "{said}");
+    let enough = benchmark(102_000, 1000, 217_393) + &benchmark(4096, 296, 14_909);
+    let said = as_markdown(&enough, &[], Lang::En);
+    assert!(said.contains("Lost requests"), "{said}");
+    assert!(!said.contains("is less than"), "{said}");
+}
