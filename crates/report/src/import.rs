@@ -24,7 +24,7 @@ use inferometer_import::{
     ImportedSummary, ImportedThroughput, MeasuredResult, ResultGroup, Spread, StatedImportDoubt,
     Stored, doubts, groups, measured_in, repeats,
 };
-use inferometer_message::ImportText;
+use inferometer_message::{ImportText, SweepText};
 use inferometer_page::doc::{Block, Doc, Pair, Section, Tone, Verdict};
 use inferometer_page::number;
 use inferometer_text::Lang;
@@ -440,6 +440,11 @@ fn verdict(report: &ImportReport<'_>) -> Verdict {
         (ImportText::CountNotServed, not_served),
         (ImportText::CountRefused, refused),
     ]));
+    let missed = shown().filter(|it| it.misses()).count();
+    if missed > 0 {
+        let values = [("count", missed.to_string()), ("all", results.to_string())];
+        counts.push(SweepText::MissesObjectives.with(lang, &values));
+    }
     Verdict {
         rest: PunctuationText::Semicolon.join(lang, &counts),
         ..Verdict::new(&word, tone, report.title())

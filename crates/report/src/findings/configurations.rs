@@ -1,6 +1,6 @@
 //! What settings show against each other: which is better, and where no difference is seen.
 
-use super::estimate::{Compared, Estimate};
+use super::estimate::{Compared, Estimate, HALF};
 use super::{Finding, FindingKind, some};
 use crate::quality;
 use inferometer_chart::measured::{MeasuredPoint, distinct, groups, is_load, is_work};
@@ -226,7 +226,7 @@ pub(crate) fn extremes<'a>(
         .filter(|row| row.name(&fixed) == load)
         .collect();
     let rivals = ranked(compared, &at_load);
-    let Some((worst, _)) = rivals.last().filter(|_| rivals.len() > 1) else {
+    let Some((worst, loser)) = rivals.last().filter(|_| rivals.len() > 1) else {
         return Vec::from_iter(not_counted);
     };
     let shown = |value: f64| plain(compared, value);
@@ -271,6 +271,7 @@ pub(crate) fn extremes<'a>(
         ],
     };
     if factor - 1.0 > Settings::default().margin {
+        pairs.extend(chance(compared, [winner, loser], factor, lang));
         if compared == Compared::Throughput {
             let text = per_card(&candidates, &varied, lang);
             pairs.extend(text.map(|text| Pair::new(Text::PerCardName.text(lang), text)));
@@ -279,6 +280,32 @@ pub(crate) fn extremes<'a>(
     pairs.extend(quality(rows, &varied, lang));
     pairs.extend(not_counted);
     pairs
+}
+
+/// That so small a difference may be chance, where a figure does not say how certain it is: as
+/// `compare` takes it, the error of as many independent requests.
+fn chance(
+    compared: Compared,
+    points: [&MeasuredPoint<'_>; 2],
+    factor: f64,
+    lang: Lang,
+) -> Option<Pair> {
+    let is_known = |row: &MeasuredPoint<'_>| Estimate::of(row, compared).is_some();
+    if points.into_iter().all(is_known) {
+        return None;
+    }
+    let requests =
+        |row: &MeasuredPoint<'_>| -> u64 { row.winnable().map(|run| run.requests.ok).sum() };
+    let counts = points.map(requests);
+    let error: f64 = counts.iter().map(|count| 1.0 / *count as f64).sum();
+    let share = (HALF * error.sqrt()).exp() - 1.0;
+    let values = [
+        ("a", number::count(counts[0])),
+        ("b", number::count(counts[1])),
+        ("share", number::percent(share)),
+    ];
+    let text = Text::MayBeChance.with(lang, &values);
+    (factor - 1.0 < share).then(|| Pair::new(Text::MayBeChanceName.text(lang), text))
 }
 
 /// The throughput of the best on each of its cards beside that of another number of cards.

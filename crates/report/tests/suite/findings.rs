@@ -1142,3 +1142,26 @@ fn lengths_have_a_table_of_their_own_where_answers_differ_from_what_was_asked() 
     assert!(!shown(1.0).contains("Input length 512"), "{}", shown(1.0));
     assert!(shown(0.7).contains("Input length 512"), "{}", shown(0.7));
 }
+
+#[test]
+fn a_best_setting_that_chance_may_have_made_is_told_as_such() {
+    let shown = |rate: f64, requests: u64| {
+        let setting = |value: u64, rate: f64| {
+            let mut summary = run(rate);
+            summary.requests.ok = requests;
+            summary.requests.planned = requests;
+            summary.throughput.output_tokens_per_s_interval = None;
+            (json!({"max-num-seqs": value}), vec![summary])
+        };
+        let points = vec![setting(64, 1000.0), setting(128, rate)];
+        in_one_line(&MadeUp::new(&["max-num-seqs"], points))
+    };
+    let small = shown(1046.0, 300);
+    assert!(small.contains("Best max-num-seqs=128"), "{small}");
+    assert!(
+        small.contains("(300 and 300) differ by up to 17.4 %"),
+        "{small}"
+    );
+    assert!(!shown(1500.0, 300).contains("may be chance"));
+    assert!(!shown(1046.0, 100_000).contains("may be chance"));
+}

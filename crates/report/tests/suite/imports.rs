@@ -100,6 +100,18 @@ fn objectives_are_met_missed_or_not_stated() {
 }
 
 #[test]
+fn the_verdict_says_how_many_results_miss_their_objectives() {
+    let table = "| 并发 | QPS | p99 TTFT (ms) |\n|---|---|---|\n| 1 | 1 | 100 |\n| 4 | 4 | 900 |\n";
+    let verdict = |limit: &str| {
+        let page = as_markdown(table, &[limit.parse().unwrap()], Lang::En);
+        page.lines().next().unwrap_or_default().to_owned()
+    };
+    let missed = verdict("ttft.p99=500ms");
+    assert!(missed.contains("1 of 2"), "{missed}");
+    assert!(!verdict("ttft.p99=1s").contains("objectives"));
+}
+
+#[test]
 fn what_misses_an_objective_is_not_the_best() {
     let trial = |seqs: u32, rate: f64, ttft: f64| {
         format!(
