@@ -27,7 +27,9 @@ pub use command::{Form, GivenFlag, LaunchCommand, Stray};
 pub use defaults::{DeviceClass, DeviceKind, ModelLimits, UsageContext};
 pub use failure::Failure;
 pub use failure_class::FailureClass;
-pub use flag::{Flag, Lookup, Restart, flag, flags, lookup, name_for, nearest_names};
+pub use flag::{
+    Flag, Lookup, Restart, flag, flags, in_other_version, lookup, name_for, nearest_names,
+};
 pub use fp8_cache::Fp8Cache;
 pub use log::{Fact, read_line, ready_line, write_line};
 pub use metric::{Metric, MetricKind, metrics};

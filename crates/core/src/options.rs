@@ -99,7 +99,7 @@ pub struct ConnectionOptions {
     pub api: Option<Api>,
     /// --api raw: the body of a request, with {prompt}, and where wanted "{max_tokens}" and
     /// {model}
-    #[arg(long, value_name = "JSON")]
+    #[arg(long, value_name = "JSON", value_parser = raw::body)]
     pub raw_body: Option<JsonObject>,
     /// --api raw: where a message has its text, such as choices.0.text
     #[arg(long, value_name = "PATH")]

@@ -272,8 +272,13 @@ impl Summary {
     /// Whether it may be called the best of several: it did the work that the others did, but for
     /// failures that are next to none.
     pub fn can_win(&self) -> bool {
+        self.did_the_work() && !self.fails_more_than_a_few()
+    }
+
+    /// Whether more requests failed than next to none.
+    pub fn fails_more_than_a_few(&self) -> bool {
         let requests = &self.requests;
-        self.did_the_work() && is_next_to_none(requests.failed, requests.ok + requests.failed)
+        !is_next_to_none(requests.failed, requests.ok + requests.failed)
     }
 
     /// Whether it is valid and did the work that was asked for, but for failures so few that they

@@ -81,6 +81,7 @@ inferometer_text::texts! {
         AllResults => "all {count} results", "全部 {count} 个结果";
         AllOfGroup => "{group} (all {count})", "{group}（全部 {count} 个）";
         OfResult => "{result}: {text}", "{result}：{text}";
+        TooShortFor => "{flag} is less than a mean request of #{number} ({tokens} tokens), and a server rejects what is longer: raise it, or send shorter requests", "{flag} 小于 #{number} 的平均请求（{tokens} token），更长的请求会被服务端拒绝：请调大它，或发送更短的请求";
         LostAt => "#{number} {load}: {lost} of {planned}", "#{number} {load}：{planned} 个中丢失 {lost} 个";
         SideBySide => "Side by side", "并列对照";
         SideBySideOf => "Side by side: {title}", "并列对照：{title}";

@@ -39,6 +39,7 @@ inferometer_text::texts! {
         PoorestStage => "pipeline stage {n} of {all} is shown ({layers} layers): its cache holds the fewest tokens, and the others have no more blocks", "所示为流水线第 {n}/{all} 段（{layers} 层）：其 KV 缓存容量最小，其他段的块数与之相同";
         Fp8Converted => "{device} does not compute in FP8: the KV cache is stored in it and converted to 16 bits in every step, so that it holds more tokens and need not be faster: measure it", "{device} 不支持 FP8 计算：KV cache 以 FP8 存储，每一步转换为 16 位，因此容量更大，但未必更快：请实测";
         Fp8ByFlashInfer => "{device} does not compute in FP8: vLLM 0.8 and later store a KV cache in it with FlashInfer's kernels only (converted to 16 bits in every step: more tokens, not surely faster; measure it) and refuse to start with others", "{device} 不支持 FP8 计算：vLLM 0.8 及以后仅在使用 FlashInfer 内核时以 FP8 存储 KV cache（每一步转换为 16 位：容量更大，未必更快，请实测），使用其他内核则拒绝启动";
+        Fp8Weights => "{device} does not compute in FP8: weights in it take less memory and are computed in 16 bits, which need not be faster: measure it", "{device} 不支持 FP8 计算：FP8 权重占用更少显存，但以 16 位计算，未必更快：请实测";
         Fp8Refused => "{device} does not compute in FP8, and no attention kernels of vLLM 0.8 and later read a KV cache in it there: vLLM refuses to start", "{device} 不支持 FP8 计算，vLLM 0.8 及以后也没有能在该卡上读取 FP8 KV cache 的注意力内核：vLLM 拒绝启动";
         EngineWarns => "without the effect that was asked for: {text}", "未如所求生效：{text}";
         FlagsNotCounted => "given, but not counted: {names}; memory use will differ accordingly", "已给出但未计入：{names}；实际显存会有相应差异";

@@ -62,6 +62,45 @@ pub fn brief(value: f64) -> String {
     grouped(value, decimals(value))
 }
 
+/// From here on a ratio is told as so many times: `23 ×` is read faster than `+2200 %`.
+pub const MANY_TIMES: f64 = 3.0;
+
+/// A ratio as a change: `+12.3 %`, `-95.0 %` or, from three times on, `23 ×`.
+pub fn change(ratio: f64) -> String {
+    match change_in_percent(ratio) {
+        percent if percent.starts_with(['+', '-']) => format!("{percent} %"),
+        told => told,
+    }
+}
+
+/// The same for a column that says `%`.
+pub fn change_in_percent(ratio: f64) -> String {
+    if !ratio.is_finite() {
+        return ABSENT.to_owned();
+    }
+    if ratio >= MANY_TIMES {
+        let decimals = usize::from(ratio < 9.95);
+        return format!("{} ×", grouped(ratio, decimals));
+    }
+    let percent = 100.0 * (ratio - 1.0);
+    let decimals = usize::from(percent.abs() < 99.95);
+    // Adding 0 makes +0.0 of -0.0.
+    let tens = 10_f64.powi(i32::try_from(decimals).unwrap_or_default());
+    let rounded = (percent * tens).round() / tens + 0.0;
+    format!("{rounded:+.decimals$}")
+}
+
+/// From one change to another, with `%` once where both are in percent.
+pub fn changes(least: f64, most: f64) -> String {
+    let [from, to] = [least, most].map(change_in_percent);
+    let in_percent = |told: &String| told.starts_with(['+', '-']);
+    match (in_percent(&from), in_percent(&to)) {
+        _ if from == to => change(most),
+        (true, true) => format!("{from} … {to} %"),
+        _ => format!("{} … {}", change(least), change(most)),
+    }
+}
+
 /// A whole number without decimals, any other in about three digits.
 pub fn whole_or_brief(value: f64) -> String {
     if value.fract() == 0.0 {
@@ -144,6 +183,28 @@ pub fn seconds(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_change_is_in_percent_until_it_is_so_many_times() {
+        for (ratio, told) in [
+            (1.123, "+12.3 %"),
+            (0.05, "-95.0 %"),
+            (0.99999, "+0.0 %"),
+            (2.5, "+150 %"),
+            (3.0, "3.0 ×"),
+            (9.94, "9.9 ×"),
+            (23.2, "23 ×"),
+            (1_234.5, "1,234 ×"),
+            (f64::INFINITY, "n/a"),
+        ] {
+            assert_eq!(change(ratio), told);
+        }
+        assert_eq!(change_in_percent(1.123), "+12.3");
+        assert_eq!(changes(0.9, 1.2), "-10.0 … +20.0 %");
+        assert_eq!(changes(1.2, 1.2), "+20.0 %");
+        assert_eq!(changes(0.9, 4.0), "-10.0 % … 4.0 ×");
+        assert_eq!(changes(3.2, 4.0), "3.2 × … 4.0 ×");
+    }
 
     #[test]
     fn thousands_are_separated() {

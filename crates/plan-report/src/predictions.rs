@@ -132,7 +132,8 @@ fn noted(
     }
     let shown = optional.iter().filter(|(_, shown)| *shown);
     columns.extend(shown.map(|(text, _)| Column::right(text.text(lang))));
-    columns.push(Column::left(Text::Trust.text(lang)));
+    // No wider than its title, so that the page is kept to.
+    columns.push(Column::wrapped(Text::Trust.text(lang)));
     let rows = answers.settings.iter().map(|(setting, outcome)| {
         let mut cells = Vec::new();
         if devices.len() > 1 {
@@ -242,7 +243,8 @@ fn footnotes(answers: &Answers, predicted: &[&Prediction], lang: Lang) -> Vec<St
         }
     }
     let behind = predicted.iter().filter(|it| it.may_fall_behind());
-    let behind: Vec<String> = behind.map(|it| brief_load(it.work.load)).collect();
+    let mut behind: Vec<String> = behind.map(|it| brief_load(it.work.load)).collect();
+    behind.dedup();
     if !behind.is_empty() {
         notes.push(Text::FallsBehind.with(lang, &[("loads", behind.join(", "))]));
     }

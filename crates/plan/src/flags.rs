@@ -36,6 +36,17 @@ pub fn cards(engine: EngineKind, flags: &[Flag]) -> u32 {
     u32::try_from(cards).unwrap_or(u32::MAX)
 }
 
+/// The flag with which so many cards share every layer; absent where the flags say how the model
+/// is divided.
+pub fn shared_by(engine: EngineKind, flags: &[Flag], cards: u32) -> Option<Flag> {
+    let divides = ["tensor", "pipeline", "data"].map(|how| format!("{how}-parallel-size"));
+    let is_said = flags.iter().any(|(name, _)| {
+        let mut own = divides.iter().map(|flag| name_for(engine, flag));
+        own.any(|own| own == name_for(engine, name))
+    });
+    (!is_said).then(|| ("tensor-parallel-size".to_owned(), Some(cards.to_string())))
+}
+
 /// The command line that starts an engine with these flags.
 pub fn command(
     engine: EngineKind,

@@ -14,7 +14,7 @@ use crate::flags::Flag;
 use crate::refusal::with_remedy;
 use inferometer_catalog::device::Device;
 use inferometer_catalog::engine::{
-    DeviceClass, EngineKind, Fp8Cache, LaunchCommand, ModelLimits, ResolvedFlags, Version,
+    DeviceClass, EngineKind, Fp8Cache, LaunchCommand, ModelLimits, ResolvedFlags, Rule, Version,
     nearest_names, resolve,
 };
 use inferometer_catalog::memory::{self, UnknownQuantization};
@@ -121,10 +121,16 @@ fn resolved(question: &Question<'_>) -> Result<ResolvedFlags, MemoryError> {
     resolve(command, version, &class, &limits).map_err(|refusal| MemoryError::Refused {
         engine: command.engine,
         message: with_remedy(&refusal, &limits, question.cards),
-        nearest: command.extra.iter().find_map(|stray| {
-            let names = nearest_names(command.engine, version, &stray.word);
-            names.first().copied()
-        }),
+        nearest: {
+            let strays = command.extra.iter().map(|stray| stray.word.as_str());
+            let is_unknown = refusal.rule == Rule::UnknownFlag && refusal.hint.is_none();
+            let unknown = is_unknown.then_some(refusal.flag.as_str());
+            let mut words = strays.chain(unknown);
+            words.find_map(|word| {
+                let names = nearest_names(command.engine, version, word);
+                names.first().copied()
+            })
+        },
     })
 }
 

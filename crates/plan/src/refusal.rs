@@ -6,7 +6,7 @@ use inferometer_catalog::engine::{ModelLimits, Refusal, Rule};
 /// Where cards cannot share a layer, how many could.
 pub(crate) fn with_remedy(refusal: &Refusal, limits: &ModelLimits, cards: u32) -> String {
     if refusal.rule != Rule::HeadsNotDivisible {
-        return refusal.message.clone();
+        return refusal.to_string();
     }
     let reason = refusal.message.trim_end_matches('.');
     format!("{reason}; {}", choose_one(limits, cards))

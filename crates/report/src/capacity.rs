@@ -367,20 +367,7 @@ fn pairs(found: &Capacity, lang: Lang) -> Vec<Pair> {
 
 /// Of objectives that a request must meet together, those that it misses at the answer.
 fn missed_first(found: &Capacity, binding: &str, lang: Lang) -> String {
-    /// Less than this part of the misses of the worst is not what binds.
-    const PART: f64 = 0.1;
-    let names: Vec<&str> = binding.split(" and ").collect();
-    let slo = found.confirmed.as_ref().and_then(|it| it.slo.as_ref());
-    let misses = |name: &str| {
-        let mut all = slo?.objectives.iter();
-        Some(1.0 - all.find(|it| it.objective == name)?.share?)
-    };
-    let worst = names
-        .iter()
-        .filter_map(|name| misses(name))
-        .fold(0.0, f64::max);
-    let binds = |name: &&&str| misses(name).is_none_or(|it| it >= PART * worst);
-    let missed: Vec<&str> = names.iter().filter(binds).copied().collect();
+    let missed = found.missed_first(binding);
     PunctuationText::Comma.join(lang, &missed)
 }
 

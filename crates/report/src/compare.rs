@@ -24,7 +24,7 @@ use inferometer_core::point::Point;
 use inferometer_core::summary::SummaryColumns;
 use inferometer_message::CompareText;
 use inferometer_page::doc::{Block, Doc, Note, Pair, Section, Tone, Verdict as Judgement};
-use inferometer_page::number;
+use inferometer_page::number::{self, change_in_percent};
 use inferometer_text::Lang;
 use inferometer_text::punctuation::PunctuationText;
 use std::collections::BTreeSet;
@@ -319,10 +319,7 @@ fn also_worse(report: &CompareReport<'_>, worse: &[&Row], label: &str) -> Option
             let own = worse.iter().filter(|row| row.metric == named);
             let ratios = || own.clone().filter_map(|row| row.ratio);
             let ends = ratios().reduce(f64::min).zip(ratios().reduce(f64::max));
-            let changes = ends.map(|(least, most)| match [least, most].map(percent) {
-                [least, most] if least == most => format!("{least} %"),
-                [least, most] => format!("{least} … {most} %"),
-            });
+            let changes = ends.map(|(least, most)| number::changes(least, most));
             let changes = changes.unwrap_or_default();
             format!("{} {changes}", metric(named, lang))
                 .trim_end()
@@ -467,7 +464,9 @@ pub fn tiles(report: &CompareReport<'_>) -> Vec<Tile> {
         ),
         change: change(row.ratio),
         interval: match row.low.zip(row.high) {
-            Some((low, high)) => format!("{} … {}", percent(low), percent(high)),
+            Some((low, high)) => {
+                format!("{} … {}", change_in_percent(low), change_in_percent(high))
+            }
             None => String::new(),
         },
         tone: row_word(row).1,
@@ -495,7 +494,7 @@ fn span(rows: &[&Row], name: String, lang: Lang) -> Tile {
     Tile {
         name,
         change: match ends {
-            Some((low, high)) => format!("{} … {} %", percent(low), percent(high)),
+            Some((low, high)) => number::changes(low, high),
             None => number::ABSENT.to_owned(),
         },
         interval: CompareText::OverLoads.with(lang, &count),
@@ -525,20 +524,7 @@ fn verdict_word(verdict: Verdict) -> (CompareText, Tone) {
     }
 }
 
-/// A ratio as a change in percent, with its sign.
+/// A ratio as a change.
 fn change(ratio: Option<f64>) -> String {
-    match ratio {
-        Some(ratio) => format!("{} %", percent(ratio)),
-        None => number::ABSENT.to_owned(),
-    }
-}
-
-/// A ratio as a change in percent, for a column that says so.
-fn percent(ratio: f64) -> String {
-    let percent = 100.0 * (ratio - 1.0);
-    if percent.abs() >= 99.95 {
-        format!("{percent:+.0}")
-    } else {
-        format!("{percent:+.1}")
-    }
+    ratio.map_or(number::ABSENT.to_owned(), number::change)
 }

@@ -371,7 +371,11 @@ fn shown(history: &MetricHistory, value: f64) -> String {
 }
 
 fn signed(ratio: f64) -> String {
-    let sign = if ratio < 1.0 { "−" } else { "+" };
+    let sign = match ratio {
+        many if many >= number::MANY_TIMES => return number::change(many),
+        less if less < 1.0 => "−",
+        _ => "+",
+    };
     format!("{sign}{} %", share(ratio))
 }
 

@@ -24,7 +24,7 @@ use inferometer_import::{
     ImportedSummary, ImportedThroughput, MeasuredResult, ResultGroup, Spread, StatedImportDoubt,
     Stored, doubts, groups, measured_in, repeats,
 };
-use inferometer_message::ImportText;
+use inferometer_message::{ImportText, SweepText};
 use inferometer_page::doc::{Block, Doc, Pair, Section, Tone, Verdict};
 use inferometer_page::number;
 use inferometer_text::Lang;
@@ -362,7 +362,8 @@ pub fn compose(report: &ImportReport<'_>) -> Doc {
     if report.details || shown().count() <= FEW {
         let details = report.results.iter().enumerate();
         let details = details.filter(|(_, result)| report.details || !result.is_repeat);
-        sections.extend(details.map(|(_, result)| detail::detail(result, lang)));
+        sections
+            .extend(details.filter_map(|(place, result)| detail::detail(report, place, result)));
     }
     if !report.stored.unread.is_empty() {
         let lines = lines_in_words(&report.stored.unread, lang);
@@ -375,6 +376,12 @@ pub fn compose(report: &ImportReport<'_>) -> Doc {
         let pair = Pair::new(ImportText::Kept.text(lang), kept.display().to_string());
         sections.push(Section::plain([vec![pair]]));
     }
+    Doc { sections }
+}
+
+/// The verdict alone.
+pub fn compose_verdict(report: &ImportReport<'_>) -> Doc {
+    let sections = vec![Section::plain([verdict(report)])];
     Doc { sections }
 }
 
@@ -433,6 +440,11 @@ fn verdict(report: &ImportReport<'_>) -> Verdict {
         (ImportText::CountNotServed, not_served),
         (ImportText::CountRefused, refused),
     ]));
+    let missed = shown().filter(|it| it.misses()).count();
+    if missed > 0 {
+        let values = [("count", missed.to_string()), ("all", results.to_string())];
+        counts.push(SweepText::MissesObjectives.with(lang, &values));
+    }
     Verdict {
         rest: PunctuationText::Semicolon.join(lang, &counts),
         ..Verdict::new(&word, tone, report.title())

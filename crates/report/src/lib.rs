@@ -13,6 +13,7 @@ pub mod findings;
 pub mod history;
 pub mod import;
 pub mod json;
+mod quality;
 pub mod run;
 pub mod runs;
 mod severity;

@@ -11,11 +11,12 @@ mod sides;
 pub use figures::figures;
 pub use sides::figures_of_best;
 
+use crate::quality::{is_risky, may_change_answers};
 use importance::importance;
 use inferometer_campaign::space::{Point, RefusedValue, Value};
 use inferometer_campaign::study::{
     Change, Comparison, Direction, Effect, FailureCount, FigureChange, Finding, Objective, Refuted,
-    Standing, Study, StudyResult, TrialRow, changes_answers,
+    Standing, Study, StudyResult, TrialRow,
 };
 use inferometer_campaign::trial::{Level, Origin, State};
 use inferometer_catalog::engine::EngineKind;
@@ -27,6 +28,7 @@ use inferometer_message::{SetupText, StudyText};
 use inferometer_page::doc::{
     Block, Cell, Column, Command, Doc, Pair, Section, Table, Tone, Unit, Verdict,
 };
+use inferometer_page::number;
 use inferometer_text::Lang;
 use serde::Deserialize;
 use std::path::Path;
@@ -175,9 +177,9 @@ fn changes_of(report: &StudyReport<'_>, changes: &[Change]) -> String {
     let words = changes.iter().map(|change| {
         let values = [
             ("metric", name_and_unit(&change.metric, report.lang).0),
-            ("value", percent(change.value)),
-            ("low", percent(change.low)),
-            ("high", percent(change.high)),
+            ("value", changed(change.value)),
+            ("low", changed(change.low)),
+            ("high", changed(change.high)),
         ];
         // The same figure in every start of the simulated engine is no certainty.
         if report.result.computed && change.high - change.low < 1e-4 {
@@ -207,10 +209,9 @@ fn refuted_in_words(report: &StudyReport<'_>, refuted: &Refuted) -> String {
     text.with(report.lang, &values)
 }
 
-pub fn percent(share: f64) -> String {
-    // Adding 0 makes +0.0 of -0.0.
-    let rounded = (share * 1000.0).round() / 10.0 + 0.0;
-    format!("{rounded:+.1} %")
+/// A share by which something grew or shrank.
+pub fn changed(share: f64) -> String {
+    number::change(1.0 + share)
 }
 
 /// The best command, ready to paste. MindIE's flags are keys of its configuration file.
@@ -312,7 +313,7 @@ fn flags_of_best(report: &StudyReport<'_>) -> Vec<Pair> {
         let flag = named(&needed.flag, &needed.value);
         let worsens = needed.worsens.as_ref();
         let worsens = worsens.map(|worse| in_words(worse, lang).join(" "));
-        let changes: Vec<String> = (needed.without.map(percent).into_iter())
+        let changes: Vec<String> = (needed.without.map(changed).into_iter())
             .chain(worsens)
             .collect();
         let change = ("change", changes.join("; "));
@@ -330,11 +331,9 @@ fn flags_of_best(report: &StudyReport<'_>) -> Vec<Pair> {
     if !needed.is_empty() {
         pairs.push(Pair::new(StudyText::Needed.text(lang), needed));
     }
-    let mut say = |name: StudyText, what: StudyText, flags: Vec<String>, changes: &[String]| {
-        if !flags.is_empty() {
-            let values = [("flags", flags.join(", ")), ("changes", changes.join(", "))];
-            pairs.push(Pair::new(name.text(lang), what.with(lang, &values)));
-        }
+    let said = |name: StudyText, what: StudyText, flags: Vec<String>, changes: &[String]| {
+        let values = [("flags", flags.join(", ")), ("changes", changes.join(", "))];
+        (!flags.is_empty()).then(|| Pair::new(name.text(lang), what.with(lang, &values)))
     };
     if let Some(trimming) = trimming {
         let left_out = trimming.left_out.0.iter();
@@ -347,30 +346,26 @@ fn flags_of_best(report: &StudyReport<'_>) -> Vec<Pair> {
             true => StudyText::NoLoss,
             false => StudyText::NoLossBut,
         };
-        say(StudyText::LeftOut, what, left_out, &also);
+        pairs.extend(said(StudyText::LeftOut, what, left_out, &also));
     }
     let best = result.best.iter().flat_map(|best| &best.flags.0);
-    let risky = best.filter(|(name, value)| changes_answers(name, value));
-    let risky = risky.map(|(name, value)| named(name, value));
-    say(
-        StudyText::Quality,
-        StudyText::MayChangeAnswers,
-        risky.collect(),
-        &[],
-    );
+    let risky = best.filter(|(name, value)| is_risky(name, &value.to_string()));
+    let risky: Vec<String> = risky.map(|(name, value)| named(name, value)).collect();
+    pairs.extend(may_change_answers(&risky, lang));
     let unmodelled = unmodelled.iter().map(|name| last_part(name).to_owned());
-    say(
+    let concluded = StudyText::NothingConcluded;
+    pairs.extend(said(
         StudyText::Unmodelled,
-        StudyText::NothingConcluded,
+        concluded,
         unmodelled.collect(),
         &[],
-    );
+    ));
     pairs
 }
 
 /// The name of a figure and how much it changed.
 fn in_words(change: &FigureChange, lang: Lang) -> [String; 2] {
-    [name_and_unit(&change.metric, lang).0, percent(change.value)]
+    [name_and_unit(&change.metric, lang).0, changed(change.value)]
 }
 
 fn outcome(trial: &TrialRow) -> StudyText {

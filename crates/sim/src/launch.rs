@@ -70,7 +70,7 @@ pub struct Launch {
 /// Why an engine does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
-    #[error("{}", .0.message)]
+    #[error(transparent)]
     Refused(Box<Refusal>),
     /// The memory does not suffice: what the engine logs before it gives up.
     #[error("{0}")]
@@ -152,6 +152,7 @@ impl Launch {
                 flag: "worldSize".to_owned(),
                 printed: message.clone(),
                 message,
+                hint: None,
                 exit_code: 1,
             };
             return Err(LaunchError::Refused(Box::new(refusal)));
@@ -306,6 +307,7 @@ fn divide(flags: &ResolvedFlags, model: &KnownModel, host: &Host) -> Result<Divi
             flag: "quantization".to_owned(),
             printed: format!("ValueError: {message}"),
             message,
+            hint: None,
             exit_code: 1,
         }))
     })

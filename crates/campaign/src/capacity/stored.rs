@@ -27,6 +27,9 @@ pub enum SearchLine {
     Probe(Box<MadeProbe>),
 }
 
+/// Between the names of objectives that a request must meet together.
+pub const TOGETHER: &str = " and ";
+
 /// What must be the same for a search to go on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -92,6 +95,39 @@ impl Capacity {
         let open = [SearchEnding::Interrupted, SearchEnding::UnderWay];
         all.into_iter().any(|tier| open.contains(&tier.ending))
     }
+
+    /// Of objectives that a request must meet together, those that it misses at the answer.
+    pub fn missed_first<'a>(&self, binding: &'a str) -> Vec<&'a str> {
+        /// Less than this part of the misses of the worst is not what binds.
+        const PART: f64 = 0.1;
+        let names: Vec<&str> = binding.split(TOGETHER).collect();
+        let slo = self.confirmed.as_ref().and_then(|it| it.slo.as_ref());
+        let misses = |name: &str| {
+            let mut all = slo?.objectives.iter();
+            Some(1.0 - all.find(|it| it.objective == name)?.share?)
+        };
+        let worst = names
+            .iter()
+            .filter_map(|name| misses(name))
+            .fold(0.0, f64::max);
+        let binds = |name: &&str| misses(name).is_none_or(|it| it >= PART * worst);
+        names.into_iter().filter(binds).collect()
+    }
+
+    /// The same with those alone as what binds.
+    #[must_use]
+    pub fn named_by_misses(mut self) -> Self {
+        let named = |found: &Capacity, tier: &TierCapacity| {
+            let missed = tier.binding.as_deref().map(|it| found.missed_first(it));
+            missed.map(|names| names.join(TOGETHER))
+        };
+        let bindings: Vec<_> = self.tiers.iter().map(|tier| named(&self, tier)).collect();
+        self.answer.binding = named(&self, &self.answer);
+        for (tier, binding) in self.tiers.iter_mut().zip(bindings) {
+            tier.binding = binding;
+        }
+        self
+    }
 }
 
 /// The highest load that meets one tier of objectives.
@@ -113,7 +149,8 @@ pub struct TierCapacity {
     /// High end, or the lowest load that missed the objectives where none met them; absent where
     /// every load up to the highest met them.
     pub high: Option<f64>,
-    /// The objective that is missed first.
+    /// The objective that is missed first; of several that a request must meet together those
+    /// that it misses, with ` and ` between them.
     pub binding: Option<String>,
     /// `slope` or `cliff`.
     pub edge: Option<Edge>,

@@ -88,7 +88,7 @@ impl Rules for FlagRules {
         };
         let out = || Admission::Refused {
             flag: refusal.flag.clone(),
-            because: refusal.message.clone(),
+            because: refusal.to_string(),
         };
         let Ok(repaired) = repair(&command, self.version, &self.device, &self.model) else {
             return out();

@@ -238,6 +238,24 @@ pub fn flags(engine: EngineKind, version: Version) -> Vec<&'static Flag> {
         .collect()
 }
 
+/// `since 0.9.0` or `gone since 0.8.0` of a spelling that this version lacks and others have.
+pub fn in_other_version(engine: EngineKind, version: Version, spelled: &str) -> Option<String> {
+    let Lookup::Found { flag, on } = lookup(engine, None, spelled) else {
+        return None;
+    };
+    let flag = table(engine).iter().find(|known| known.name == flag)?;
+    if let Some(until) = flag.until.filter(|until| version >= *until) {
+        return Some(format!("gone since {until}"));
+    }
+    let named = flag.since.filter(|since| version < *since);
+    let negated = match engine {
+        EngineKind::Vllm if !on => Some(flag.negated_since.unwrap_or(VLLM_NEGATES_SINCE)),
+        _ => None,
+    };
+    let since = named.max(negated.filter(|since| version < *since))?;
+    Some(format!("since {since}"))
+}
+
 /// The flag of this name (without dashes) in this version.
 pub fn flag(engine: EngineKind, version: Version, name: &str) -> Option<&'static Flag> {
     table(engine)

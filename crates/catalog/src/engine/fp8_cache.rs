@@ -31,6 +31,11 @@ pub enum Fp8Cache {
 }
 
 impl Fp8Cache {
+    /// Whether cards of this compute capability do.
+    pub fn computes_in_fp8(capability: f64) -> bool {
+        capability >= NATIVE
+    }
+
     /// Absent where the card computes in FP8, where the cache is in another format, and where it
     /// is not known.
     pub fn of(

@@ -192,6 +192,19 @@ impl Config {
         all
     }
 
+    /// Those of its flags that say how it serves: what its template says as well is left out, but
+    /// for the cards that share the model.
+    pub fn chosen_flags(&self) -> Vec<(String, Option<String>)> {
+        let usual = Config::default().flags();
+        let of_model = ["modelName", "modelWeightPath"];
+        let mut flags = self.flags();
+        flags.retain(|flag| {
+            let name = flag.0.as_str();
+            name == "worldSize" || !(of_model.contains(&name) || usual.contains(flag))
+        });
+        flags
+    }
+
     /// Settings in the form of the other engines; what only MindIE has is in the file itself.
     pub fn resolved(&self, version: Version) -> ResolvedFlags {
         let schedule = &self.backend.schedule;

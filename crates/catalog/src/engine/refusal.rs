@@ -5,7 +5,8 @@
 
 use serde::Serialize;
 
-use super::{EngineKind, Form, Value, Version, value};
+use super::command::GivenFlag;
+use super::{EngineKind, Form, Value, Version, flag, value};
 
 /// The rule that a configuration breaks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -50,25 +51,35 @@ pub enum Rule {
 
 /// A start that the engine would refuse.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
-#[error("{message}")]
+#[error("{}", self.with_hint(&self.message))]
 pub struct Refusal {
     pub rule: Rule,
     /// The flag or key concerned, by our name; empty where there is none.
     pub flag: String,
     /// The engine's own words, in one line.
     pub message: String,
+    /// What we know beyond its words: which versions have a flag that this one lacks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
     pub printed: String,
     pub exit_code: i32,
 }
 
 impl Refusal {
-    /// Its words with the flag, which pydantic names in a line of its own.
+    /// Its words with the flag, which pydantic names in a line of its own, and with the hint.
     pub fn with_flag(&self) -> String {
         match self.rule {
             Rule::OutOfRange if !self.message.contains(&self.flag) => {
                 format!("--{}: {}", self.flag, self.message)
             }
-            _ => self.message.clone(),
+            _ => self.to_string(),
+        }
+    }
+
+    fn with_hint(&self, words: &str) -> String {
+        match &self.hint {
+            Some(hint) => format!("{words}; {hint}"),
+            None => words.to_owned(),
         }
     }
 }
@@ -104,16 +115,37 @@ impl Voice {
         self.command(rule, flag, format!("argument {spellings}: {problem}"))
     }
 
-    /// argparse's error about words that no argument takes: status 2.
-    pub fn unrecognized(self, flag: &str, words: &[String]) -> Refusal {
+    /// argparse's error about words that no argument takes, among them these flags: status 2.
+    pub fn unrecognized(self, flags: &[&GivenFlag], words: &[String]) -> Refusal {
         let words = words.join(" ");
-        if self.engine == EngineKind::LlamaServer {
+        let flag = flags.first().map_or("", |flag| &flag.name);
+        let refusal = if self.engine == EngineKind::LlamaServer {
             let message = format!("error: invalid argument: {words}");
-            return self.plain(Rule::UnknownFlag, flag, message);
+            self.plain(Rule::UnknownFlag, flag, message)
+        } else {
+            let (_, program) = self.names();
+            let message = format!("unrecognized arguments: {words}");
+            usage_error(program, Rule::UnknownFlag, flag, message)
+        };
+        Refusal {
+            hint: self.of_other_versions(flags),
+            ..refusal
         }
-        let (_, program) = self.names();
-        let message = format!("unrecognized arguments: {words}");
-        usage_error(program, Rule::UnknownFlag, flag, message)
+    }
+
+    /// Which versions have what this one lacks; absent where none is known to.
+    fn of_other_versions(self, flags: &[&GivenFlag]) -> Option<String> {
+        let Voice {
+            engine, version, ..
+        } = self;
+        let known = flags.iter().filter_map(|given| {
+            let spelled = given.spelled.split('.').next().unwrap_or_default();
+            let found = flag::in_other_version(engine, version, spelled)?;
+            Some(format!("{spelled} ({found})"))
+        });
+        let known: Vec<String> = known.collect();
+        let list = known.join(", ");
+        (!known.is_empty()).then(|| format!("{engine} {version} lacks what others have: {list}"))
     }
 
     /// An error of argparse that names no argument: status 2.
@@ -137,6 +169,7 @@ impl Voice {
             rule,
             flag: flag.into(),
             message,
+            hint: None,
             printed,
             exit_code: 1,
         }
@@ -149,6 +182,7 @@ impl Voice {
             flag: flag.into(),
             printed: message.clone(),
             message,
+            hint: None,
             exit_code: 1,
         }
     }
@@ -181,6 +215,7 @@ impl Voice {
             rule: Rule::OutOfRange,
             flag: flag.into(),
             message: own.map(|bound| bound.message.clone()).unwrap_or_default(),
+            hint: None,
             printed,
             exit_code: 1,
         }
@@ -203,6 +238,7 @@ fn usage_error(program: &str, rule: Rule, flag: &str, message: String) -> Refusa
         flag: flag.into(),
         printed: format!("{usage}\n{program}: error: {message}"),
         message,
+        hint: None,
         exit_code: 2,
     }
 }

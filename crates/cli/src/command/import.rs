@@ -11,7 +11,7 @@ use inferometer_catalog::engine::Version;
 use inferometer_core::slo::Slo;
 use inferometer_import::{ImportedResult, SCHEMA, Stored};
 use inferometer_page::{html, markdown, text};
-use inferometer_report::import::{ImportReport, compose, csv, figures, findings};
+use inferometer_report::import::{ImportReport, compose, compose_verdict, csv, figures, findings};
 use inferometer_runner::{engine_defaults, host};
 use inferometer_site::pages::import::compose_page;
 use inferometer_text::Lang;
@@ -41,6 +41,9 @@ pub struct ImportArguments {
     /// what it does not state is not met
     #[arg(long, value_name = "METRIC[.pNN]=TIME")]
     pub slo: Vec<Slo>,
+    /// Show only the verdict of each file
+    #[arg(long, help_heading = "Output", conflicts_with_all = ["details", "columns", "format", "to"])]
+    pub quiet: bool,
     #[command(flatten)]
     pub columns: ColumnOptions,
     #[command(flatten)]
@@ -100,7 +103,11 @@ pub fn run(arguments: &ImportArguments) -> anyhow::Result<Exit> {
         };
         shown.push((stored, kept));
     }
-    show(&shown, &view)?;
+    if arguments.quiet {
+        print(&verdicts(&shown, &view))?;
+    } else {
+        show(&shown, &view)?;
+    }
     let results = imports.iter().flat_map(|stored| &stored.results);
     let summaries: Vec<_> = results.filter_map(|found| found.summary.as_ref()).collect();
     // Also where nothing was measured at all.
@@ -108,6 +115,16 @@ pub fn run(arguments: &ImportArguments) -> anyhow::Result<Exit> {
     let judged = summaries.iter().map(|it| it.judged(&arguments.slo).met);
     let any_missed = judged.into_iter().any(|met| met == Some(false));
     Ok(Exit::fine_if(!all_invalid && !any_missed))
+}
+
+/// A line for each file, or as many as the terminal's width makes of it.
+fn verdicts(imports: &[(&Stored, Option<PathBuf>)], view: &View<'_>) -> String {
+    let lang = language(view.output.lang);
+    let verdict = |(stored, kept): &(&Stored, Option<PathBuf>)| {
+        let doc = compose_verdict(&view.report(stored, kept.as_deref(), lang));
+        text::render(&doc, style())
+    };
+    imports.iter().map(verdict).collect()
 }
 
 /// All imports in one where they are tables for programs or people; a page and pictures of each

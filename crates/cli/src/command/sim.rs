@@ -290,8 +290,12 @@ fn start(arguments: &SimArguments) -> anyhow::Result<Started> {
     let host = simulated_host(arguments)?;
     let launched = match &arguments.mindie_config {
         Some(file) => {
-            let text = user_file::read_text(file)
-                .with_context(|| format!("cannot read --mindie-config {}", file.display()))?;
+            let text = user_file::read_text(file).with_context(|| {
+                format!(
+                    "cannot read --mindie-config {}; check the path",
+                    file.display()
+                )
+            })?;
             Launch::of_mindie(&text, &host)
         }
         None if arguments.engine.is_empty() => {
@@ -318,8 +322,11 @@ fn start(arguments: &SimArguments) -> anyhow::Result<Started> {
             }
             Ok(Started::Runs(Box::new(launch)))
         }
-        // What the engine itself would print, and nothing else: a launcher reads it.
+        // What the engine itself would print stands last and whole: a launcher reads it.
         Err(LaunchError::Refused(refusal)) => {
+            if let Some(hint) = &refusal.hint {
+                say(&format!("inferometer: {hint}\n"))?;
+            }
             say(&format!("{}\n", refusal.printed.trim_end()))?;
             Ok(Started::GaveUp(
                 u8::try_from(refusal.exit_code).unwrap_or(1),

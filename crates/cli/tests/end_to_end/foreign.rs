@@ -68,6 +68,34 @@ fn an_import_is_shown_kept_listed_and_opened_again() {
 }
 
 #[test]
+fn a_quiet_import_says_only_the_verdict_of_each_file() {
+    let place = Place::new();
+    place.write("notes.md", NOTES);
+    place.write("other.md", NOTES);
+    let quiet = place.run(&["import", "notes.md", "other.md", "--quiet", "--lang", "en"]);
+    assert_eq!(
+        (quiet.code, quiet.stderr.as_str()),
+        (Some(0), ""),
+        "{quiet:?}"
+    );
+    let verdicts: Vec<&str> = quiet
+        .stdout
+        .lines()
+        .filter(|line| !line.is_empty())
+        .collect();
+    assert_eq!(verdicts.len(), 2, "{}", quiet.stdout);
+    assert!(
+        verdicts[1].contains("(other.md) (results: 1; refused starts: 1)"),
+        "{verdicts:?}"
+    );
+    // It is kept all the same.
+    assert!(place.run(&["runs"]).stdout.contains("results: 1"));
+    place
+        .run(&["import", "notes.md", "--quiet", "--format", "json"])
+        .assert_refused(&["--format"]);
+}
+
+#[test]
 fn a_file_without_results_is_an_error_of_one_line_and_nothing_is_kept() {
     let place = Place::new();
     place.write("prose.txt", "nothing here\n");
@@ -432,7 +460,7 @@ fn long_notes_are_read_and_compared_by_section() {
     let ahead = "vLLM 1,200 tok/s at c32; MindIE 300 tok/s at c32 (75 % less)";
     assert!(beside.contains(ahead), "{beside}");
     let lines = [["c8", "100", "400"], ["c16", "200", "800"]];
-    for wanted in lines.map(|line| [&line[..], &["vLLM", "+300", "%", "MindIE"]].concat()) {
+    for wanted in lines.map(|line| [&line[..], &["vLLM", "4.0", "×", "MindIE"]].concat()) {
         let has = |line: &str| line.split_whitespace().eq(wanted.iter().copied());
         assert!(beside.lines().any(has), "{wanted:?}: {beside}");
     }

@@ -241,6 +241,23 @@ fn what_if_says_what_it_sent_and_rejects_what_the_engine_would() {
 }
 
 #[test]
+fn answers_keep_to_the_columns_of_a_terminal() {
+    let place = Place::new();
+    calibrated(&place);
+    let asked = |options: &str| {
+        let fixed = "what-if --calibration calibration.toml --lang en --slo ttft.p90=1s";
+        let words: Vec<&str> = fixed.split(' ').chain(options.split(' ')).collect();
+        let said = plan(&place, &words).stdout;
+        let widest = said.lines().map(|line| line.chars().count()).max();
+        assert!(widest <= Some(80), "{widest:?}: {said}");
+        assert!(said.contains("Latencies"), "{said}");
+    };
+    asked("--flag max-num-seqs=64,128 --concurrency 4,64");
+    asked("--flag max-num-seqs=64,128 --flag max-num-batched-tokens=2048,8192 --concurrency 64");
+    asked("--device a100-80g,h100@3 --flag max-num-seqs=64,128 --traffic 20 --price-per-hour 2");
+}
+
+#[test]
 fn points_outside_what_was_measured_are_drawn_hollow() {
     let place = Place::new();
     calibrated(&place);

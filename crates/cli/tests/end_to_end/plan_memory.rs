@@ -335,7 +335,43 @@ fn mindies_own_file_is_divided_as_its_keys_say() {
     assert_eq!(of_file["kv_tokens"], by_hand["kv_tokens"], "{of_file:#}");
     assert!(of_file["kv_tokens"].as_u64() > Some(100_000), "{of_file:#}");
     let refused = memory(&place, &["--device", "910b4", "--mindie-config", "no.json"]);
-    assert!(refused.stderr.contains("cannot read --mindie-config"));
+    refused.assert_refused(&["cannot read --mindie-config no.json; check the path"]);
+}
+
+#[test]
+fn mindies_own_file_is_predicted_as_its_keys_say() {
+    let place = Place::new();
+    let file = r#"{"BackendConfig": {"ModelDeployConfig": {"maxSeqLen": 8192,
+        "ModelConfig": [{"modelName": "qwen2.5-7b", "modelWeightPath": "/data/Qwen2.5-7B-Instruct",
+        "worldSize": 2}]}, "ScheduleConfig": {"maxBatchSize": 4, "maxPrefillBatchSize": 2}}}"#;
+    std::fs::write(place.path("config.json"), file).unwrap();
+    let asked = |more: &[&str]| {
+        let words = ["plan", "predict", "--device", "910b4", "--concurrency", "8"];
+        let lengths = ["--input-tokens", "500", "--output-tokens", "100"];
+        place.run(&[&words[..], &lengths, more].concat())
+    };
+    let json = |more: &[&str]| {
+        let answer = asked(&[more, &["--format", "json"]].concat());
+        serde_json::from_str::<Value>(&answer.stdout).expect(&answer.stderr)
+    };
+    let of_file = json(&["--mindie-config", "config.json"]);
+    let flags = [
+        "maxSeqLen=8192",
+        "worldSize=2",
+        "maxBatchSize=4",
+        "maxPrefillBatchSize=2",
+    ];
+    let flags = flags.iter().flat_map(|flag| ["--flag", flag]);
+    let by_hand = ["--model", "qwen2.5-7b", "--engine", "mindie"];
+    let by_hand = json(&by_hand.into_iter().chain(flags).collect::<Vec<_>>());
+    let throughput = |answer: &Value| {
+        let place = "/settings/0/predicted/throughput/output_tokens_per_s";
+        answer.pointer(place).and_then(Value::as_f64)
+    };
+    assert!(throughput(&of_file).is_some(), "{of_file:#}");
+    assert_eq!(throughput(&of_file), throughput(&by_hand));
+    asked(&["--mindie-config", "no.json"]).assert_refused(&["no.json; check the path"]);
+    asked(&["--mindie-config", "config.json", "--engine", "vllm"]).assert_refused(&["--engine"]);
 }
 
 #[test]
@@ -356,6 +392,80 @@ fn cards_that_cannot_share_a_layer_are_refused_with_those_that_can() {
     for engine in ["vllm", "sglang", "trtllm", "mindie"] {
         asked(engine, "tensor-parallel-size=3").assert_refused(&["choose one of 1, 2, 4, 8"]);
     }
+}
+
+#[test]
+fn a_number_behind_the_card_shares_the_model_as_it_does_in_predictions() {
+    let place = Place::new();
+    let asked = |device: &str, more: &[&str]| {
+        let words = ["--model", "qwen2.5-7b", "--device", device];
+        memory(&place, &[&words[..], more].concat())
+    };
+    let tokens = |ended: &Ended| {
+        let answer: Value = serde_json::from_str(&ended.stdout).expect(&ended.stdout);
+        answer["kv_tokens"].as_u64().unwrap()
+    };
+    let json = ["--format", "json"];
+    let by_flag = ["--flag", "tensor-parallel-size=4", "--format", "json"];
+    let four = tokens(&asked("l40s:4", &json));
+    assert_eq!(four, tokens(&asked("l40s", &by_flag)));
+    assert!(four > 4 * tokens(&asked("l40s", &json)));
+    // More cards than the flags need stay free.
+    let two = ["--flag", "tensor-parallel-size=2", "--format", "json"];
+    assert_eq!(tokens(&asked("l40s:4", &two)), tokens(&asked("l40s", &two)));
+    asked("l40s:2", &by_flag).assert_refused(&["among 4 cards"]);
+    asked("l40s:none", &[]).assert_refused(&["h200:8"]);
+    asked("l40s:3", &[]).assert_refused(&["choose one of 1, 2, 4"]);
+    asked("l40s:2@1.5", &[]).assert_refused(&["price"]);
+}
+
+#[test]
+fn a_flag_of_another_version_is_refused_with_the_version_that_has_it() {
+    let place = Place::new();
+    let command = ["--", "vllm", "serve", "qwen2.5-7b", "--async-scheduling"];
+    let old = ["--device", "l40s", "--as-version", "0.6.3"];
+    let since = "vllm 0.6.3 lacks what others have: --async-scheduling (since 0.10.0)";
+    memory(&place, &[&old[..], &command].concat()).assert_refused(&[since]);
+    let gone = [
+        "--device",
+        "l40s",
+        "--",
+        "vllm",
+        "serve",
+        "qwen2.5-7b",
+        "--use-v2-block-manager",
+    ];
+    memory(&place, &gone).assert_refused(&["--use-v2-block-manager (gone since 0.10.0)"]);
+    // The engine's own words stand last.
+    let sim = place.run(&[&["sim", "--as-version", "0.6.3"], &command[..]].concat());
+    let lines: Vec<&str> = sim.stderr.lines().collect();
+    assert!(lines[0].contains(since), "{sim:?}");
+    assert!(
+        lines
+            .last()
+            .unwrap()
+            .ends_with("unrecognized arguments: --async-scheduling")
+    );
+    let load = [
+        "--input-tokens",
+        "100",
+        "--output-tokens",
+        "10",
+        "--concurrency",
+        "1",
+    ];
+    let predicted = [
+        "plan",
+        "predict",
+        "--model",
+        "qwen2.5-7b",
+        "--device",
+        "l40s",
+    ];
+    let flag = ["--flag", "use-v2-block-manager"];
+    place
+        .run(&[&predicted[..], &load, &flag].concat())
+        .assert_refused(&["has no such flag; others have it (gone since 0.10.0)"]);
 }
 
 #[test]

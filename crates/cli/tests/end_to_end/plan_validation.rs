@@ -44,6 +44,7 @@ fn a_run_of_ones_own_is_validated_as_it_is_and_drawn() {
     validated("--sample 0").assert_refused(&["--sample"]);
     validated("--held-out").assert_refused(&["--held-out"]);
     validated("--device abacus").assert_refused(&["abacus"]);
+    validated("none.csv").assert_refused(&["none.csv; check the path"]);
 }
 
 #[test]

@@ -16,6 +16,12 @@ pub(super) fn settle(options: &mut Options, api: Api) {
     }
 }
 
+/// The body as it is typed, which is no example of another option's object.
+pub(super) fn body(text: &str) -> Result<JsonObject, BadValue> {
+    let takes = r#"write a JSON object with {prompt} where the prompt goes, such as '{"text": "{prompt}"}'"#;
+    text.parse().map_err(|_| BadValue::new(text, takes))
+}
+
 pub(super) fn form(options: &ConnectionOptions, api: Api) -> Result<Option<RawForm>, OptionError> {
     let given = [
         ("--raw-body", options.raw_body.is_some()),

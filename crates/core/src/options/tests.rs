@@ -226,6 +226,27 @@ fn impossible_values_say_what_is_possible() {
     }
 }
 
+#[test]
+fn what_is_typed_is_answered_with_what_that_option_takes() {
+    let refused = |value: &str| {
+        let typed = clap::Command::new("run").no_binary_name(true);
+        let typed = <ConnectionOptions as clap::Args>::augment_args(typed);
+        let typed = <WorkOptions as clap::Args>::augment_args(typed);
+        let read = typed.try_get_matches_from([value]);
+        read.unwrap_err().to_string()
+    };
+    for (typed, takes) in [
+        ("--raw-body=[1]", r#"'{"text": "{prompt}"}'"#),
+        ("--extra=[1]", "top_k"),
+        ("--images=n=0", "n from 1 to 64"),
+        ("--video=n=0", "n from 1 to 16"),
+        ("--audio=n=17", "n from 1 to 16"),
+    ] {
+        let said = refused(typed);
+        assert!(said.contains(takes), "{typed}: {said}");
+    }
+}
+
 /// Values for every option, some of them at odds with one another.
 const VALUES: &[(&str, &[&str])] = &[
     ("run.label", &["'a'", "'ö # \"quoted\"'"]),

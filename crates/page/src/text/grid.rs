@@ -66,8 +66,16 @@ fn set(
             let titles = shorten(titles.trim_end(), room);
             lines.push(paint(style.paint, "1", &titles));
         }
+        // Below the first part, a row of which nothing is told would be its name alone.
+        let told = |texts: &[String]| {
+            let mut own = band.iter().filter(|at| !layout.bands[0].contains(at));
+            own.any(|at| texts.get(*at).is_some_and(|text| !text.trim().is_empty()))
+        };
+        let is_sparse = place > 0 && cells.iter().any(|texts| told(texts));
         for (row, texts) in table.rows.iter().zip(cells) {
-            lines.extend(row_lines(table, row, texts, layout, band, style));
+            if !is_sparse || told(texts) {
+                lines.extend(row_lines(table, row, texts, layout, band, style));
+            }
         }
     }
     for footnote in &table.footnotes {
@@ -156,12 +164,12 @@ impl Layout {
             }
         }
         bands.iter_mut().for_each(|band| band.extend(&marks));
-        // Texts take the room that their band leaves.
-        for band in &bands {
-            let mut wrapped = band.iter().copied();
-            if let Some(column) = wrapped.find(|&at| table.columns[at].fit == Fit::Wrap) {
-                let left = page.saturating_sub(total(&widths, band, GAP));
-                widths[column] = wanted[column].min(widths[column] + left);
+        // Texts take the room that their band leaves, those in several what the fullest leaves.
+        for column in all.iter().copied() {
+            if table.columns[column].fit == Fit::Wrap {
+                let own = bands.iter().filter(|band| band.contains(&column));
+                let left = own.map(|band| page.saturating_sub(total(&widths, band, GAP)));
+                widths[column] = wanted[column].min(widths[column] + left.min().unwrap_or(0));
             }
         }
         Layout {
@@ -427,6 +435,50 @@ mod tests {
             text.matches("first").count(),
             text.matches("setting").count()
         );
+    }
+
+    #[test]
+    fn a_row_of_which_a_later_part_tells_nothing_is_left_out_there() {
+        let mut columns = vec![Column::left("setting")];
+        columns.extend(TITLES.map(Column::right));
+        let row = |name: &str, last: &str| {
+            let mut cells = vec![Cell::text(name)];
+            cells.extend(TITLES.map(|_| Cell::text("123456")));
+            cells.pop();
+            cells.push(Cell::text(last));
+            cells
+        };
+        let rows = vec![row("first", ""), row("second", "7654321"), row("third", "")];
+        let lines = on_page(&Table::new(columns, rows), 50);
+        let last = lines
+            .iter()
+            .rposition(|line| line.contains("zeta"))
+            .unwrap();
+        assert!(
+            !lines[..last].iter().any(|line| line.contains("zeta")),
+            "{lines:#?}"
+        );
+        assert_eq!(lines.len(), last + 2, "{lines:#?}");
+        assert!(lines[last + 1].contains("second"), "{lines:#?}");
+    }
+
+    #[test]
+    fn a_broken_text_before_a_broken_table_leaves_room_for_the_fullest_part() {
+        let mut columns = vec![Column::wrapped("flags")];
+        columns.extend(TITLES.map(Column::right));
+        columns.push(Column::wrapped("envelope"));
+        let row = |flags: &str| {
+            let mut cells = vec![Cell::text(flags)];
+            cells.extend(TITLES.map(|_| Cell::text("123,456")));
+            cells.push(Cell::text("outside"));
+            cells
+        };
+        let flags = "max-num-batched-tokens=2048 max-num-seqs=128 block-size=32";
+        let table = Table::new(columns, vec![row(flags), row("max-num-seqs=64")]);
+        for page in [50, 60, 70, 80] {
+            let lines = on_page(&table, page);
+            assert!(lines.iter().all(|line| width(line) <= page), "{lines:#?}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! reason against the comparison.
 
 use super::table::{Remedy, few_waves};
-use super::{CompareReport, change, labels, metric, percent, row_word, shown};
+use super::{CompareReport, change, labels, metric, row_word, shown};
 use inferometer_chart::metric_name::{MetricUnit, unit_of};
 use inferometer_compare::{Basis, Row, Verdict};
 use inferometer_message::CompareText;
@@ -60,7 +60,7 @@ fn in_words(row: &Row, report: &CompareReport<'_>) -> String {
         None => number::ABSENT.to_owned(),
     };
     let interval = match row.low.zip(row.high) {
-        Some((low, high)) => format!(" [{} … {} %]", percent(low), percent(high)),
+        Some((low, high)) => format!(" [{}]", number::changes(low, high)),
         None => String::new(),
     };
     let found = format!(

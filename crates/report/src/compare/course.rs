@@ -1,13 +1,13 @@
 //! What the loads of a ladder say one after the other, and all together.
 
-use super::{CompareReport, change, label_of, percent, verdict_word};
+use super::{CompareReport, change, label_of, verdict_word};
 use inferometer_chart::compared_loads::{Saturation, loads};
 use inferometer_chart::measured::distinct;
 use inferometer_compare::{Group, Metric, Pooled, Row, Verdict};
 use inferometer_core::point::Point;
 use inferometer_message::CompareText;
 use inferometer_page::doc::Block;
-use inferometer_page::number::whole_or_brief as level;
+use inferometer_page::number::{change_in_percent, whole_or_brief as level};
 use inferometer_text::Lang;
 use inferometer_text::punctuation::PunctuationText;
 
@@ -50,8 +50,8 @@ pub(super) fn together(pooled: &Pooled, lang: Lang) -> String {
     let values = [
         ("count", pooled.loads.to_string()),
         ("change", change(Some(pooled.ratio))),
-        ("low", percent(pooled.low)),
-        ("high", percent(pooled.high)),
+        ("low", change_in_percent(pooled.low)),
+        ("high", change_in_percent(pooled.high)),
     ];
     CompareText::Together.with(lang, &values)
 }

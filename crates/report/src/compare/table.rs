@@ -1,6 +1,6 @@
 //! The primary metric over all loads, and every metric of one group at one load.
 
-use super::{CompareReport, heads, metric, percent, row_word, shown};
+use super::{CompareReport, heads, metric, row_word, shown};
 use crate::columns;
 use inferometer_chart::measured::distinct;
 use inferometer_compare::{Basis, Group, Row, RunSample, Verdict};
@@ -8,7 +8,7 @@ use inferometer_core::point::{GROUP, Point};
 use inferometer_core::summary::SummaryColumn;
 use inferometer_message::CompareText;
 use inferometer_page::doc::{Cell, Column, Section, Table, Tone};
-use inferometer_page::number;
+use inferometer_page::number::{self, change_in_percent};
 use inferometer_text::Lang;
 
 /// A figure of the baseline and of a group at one load; no verdict of what is not tested.
@@ -216,7 +216,7 @@ fn at_each(
                 continue;
             };
             cells.push(Cell::brief(pairing.b));
-            cells.push(Cell::known(pairing.ratio.map(percent)));
+            cells.push(Cell::known(pairing.ratio.map(change_in_percent)));
             cells.push(match pairing.verdict {
                 Some((word, tone)) => Cell::Toned(marked(word, pairing.remedy, lang), tone),
                 None => Cell::text(CompareText::NotTested.text(lang)),
@@ -272,7 +272,9 @@ pub(super) fn section(report: &CompareReport<'_>, rows: &[Row]) -> Section {
     }
     let cells = rows.iter().map(|row| {
         let interval = match row.low.zip(row.high) {
-            Some((low, high)) => format!("{} … {}", percent(low), percent(high)),
+            Some((low, high)) => {
+                format!("{} … {}", change_in_percent(low), change_in_percent(high))
+            }
             None => String::new(),
         };
         let (word, tone) = row_word(row);
@@ -286,7 +288,7 @@ pub(super) fn section(report: &CompareReport<'_>, rows: &[Row]) -> Section {
             Cell::text(format!("{mark}{}", metric(row.metric, lang))),
             Cell::brief(row.a),
             Cell::brief(row.b),
-            Cell::known(row.ratio.map(percent)),
+            Cell::known(row.ratio.map(change_in_percent)),
         ];
         if intervals {
             cells.push(Cell::text(interval));

@@ -1,13 +1,12 @@
 //! What settings show against each other: which is better, and where no difference is seen.
 
-use super::estimate::{Compared, Estimate};
+use super::estimate::{Compared, Estimate, HALF};
 use super::{Finding, FindingKind, some};
-use inferometer_campaign::space::Value;
-use inferometer_campaign::study::changes_answers;
-use inferometer_chart::measured::{MeasuredPoint, groups, is_load, is_work};
+use crate::quality;
+use inferometer_chart::measured::{MeasuredPoint, distinct, groups, is_load, is_work};
 use inferometer_compare::Settings;
 use inferometer_core::summary::Summary;
-use inferometer_message::{FindingText as Text, StudyText};
+use inferometer_message::FindingText as Text;
 use inferometer_page::doc::Pair;
 use inferometer_page::number;
 use inferometer_text::Lang;
@@ -227,7 +226,7 @@ pub(crate) fn extremes<'a>(
         .filter(|row| row.name(&fixed) == load)
         .collect();
     let rivals = ranked(compared, &at_load);
-    let Some((worst, _)) = rivals.last().filter(|_| rivals.len() > 1) else {
+    let Some((worst, loser)) = rivals.last().filter(|_| rivals.len() > 1) else {
         return Vec::from_iter(not_counted);
     };
     let shown = |value: f64| plain(compared, value);
@@ -272,14 +271,41 @@ pub(crate) fn extremes<'a>(
         ],
     };
     if factor - 1.0 > Settings::default().margin {
+        pairs.extend(chance(compared, [winner, loser], factor, lang));
         if compared == Compared::Throughput {
             let text = per_card(&candidates, &varied, lang);
             pairs.extend(text.map(|text| Pair::new(Text::PerCardName.text(lang), text)));
         }
-        pairs.extend(quality(winner, &varied, lang));
     }
+    pairs.extend(quality(rows, &varied, lang));
     pairs.extend(not_counted);
     pairs
+}
+
+/// That so small a difference may be chance, where a figure does not say how certain it is: as
+/// `compare` takes it, the error of as many independent requests.
+fn chance(
+    compared: Compared,
+    points: [&MeasuredPoint<'_>; 2],
+    factor: f64,
+    lang: Lang,
+) -> Option<Pair> {
+    let is_known = |row: &MeasuredPoint<'_>| Estimate::of(row, compared).is_some();
+    if points.into_iter().all(is_known) {
+        return None;
+    }
+    let requests =
+        |row: &MeasuredPoint<'_>| -> u64 { row.winnable().map(|run| run.requests.ok).sum() };
+    let counts = points.map(requests);
+    let error: f64 = counts.iter().map(|count| 1.0 / *count as f64).sum();
+    let share = (HALF * error.sqrt()).exp() - 1.0;
+    let values = [
+        ("a", number::count(counts[0])),
+        ("b", number::count(counts[1])),
+        ("share", number::percent(share)),
+    ];
+    let text = Text::MayBeChance.with(lang, &values);
+    (factor - 1.0 < share).then(|| Pair::new(Text::MayBeChanceName.text(lang), text))
 }
 
 /// The throughput of the best on each of its cards beside that of another number of cards.
@@ -302,16 +328,16 @@ fn per_card(rows: &[&MeasuredPoint<'_>], varied: &[&String], lang: Lang) -> Opti
     Some(Text::PerCard.with(lang, &values))
 }
 
-/// What of a setting may change the answers, and not only the speed.
-fn quality(row: &MeasuredPoint<'_>, varied: &[&String], lang: Lang) -> Option<Pair> {
-    let risky = varied.iter().filter(|axis| {
-        let value = Value::Text(row.text(axis));
-        changes_answers(axis, &value)
+/// The settings that may change the answers, and not only the speed.
+fn quality(rows: &[MeasuredPoint<'_>], varied: &[&String], lang: Lang) -> Option<Pair> {
+    let measured = rows.iter().filter(|row| row.summaries().next().is_some());
+    let risky = measured.flat_map(|row| {
+        let risky = varied
+            .iter()
+            .filter(|axis| quality::is_risky(axis, &row.text(axis)));
+        risky.map(|axis| row.name(&[*axis]))
     });
-    let risky: Vec<String> = risky.map(|axis| row.name(&[*axis])).collect();
-    let values = [("flags", PunctuationText::Comma.join(lang, &risky))];
-    let text = StudyText::MayChangeAnswers.with(lang, &values);
-    (!risky.is_empty()).then(|| Pair::new(StudyText::Quality.text(lang), text))
+    quality::may_change_answers(&distinct(risky), lang)
 }
 
 /// Points that may be called neither best nor worst.
@@ -501,7 +527,6 @@ fn is_alone(contests: &[Contest]) -> bool {
 fn evidence(compared: Compared, contest: &Contest, lang: Lang) -> String {
     let next = contest.leaders().unwrap_or(1);
     let (best, (name, next)) = (&contest.ranked[0].1, &contest.ranked[next]);
-    let change = (best.value / next.value - 1.0) * 100.0;
     let text = if contest.point.is_empty() {
         Text::NextEvidence
     } else {
@@ -512,7 +537,7 @@ fn evidence(compared: Compared, contest: &Contest, lang: Lang) -> String {
         &[
             ("best", value(compared, best)),
             ("other", value(compared, next)),
-            ("ratio", format!("{change:+.1} %")),
+            ("ratio", number::change(best.value / next.value)),
             ("setting", name.clone()),
             ("point", contest.point.clone()),
         ],

@@ -91,7 +91,7 @@ pub(super) struct Estimate {
 }
 
 /// Half of a normal 95 % interval, in standard deviations.
-const HALF: f64 = 1.96;
+pub(super) const HALF: f64 = 1.96;
 
 impl Estimate {
     /// Of the runs of a point that did the work that was asked for: over repeats, or of one run from

@@ -5,6 +5,7 @@ use inferometer_campaign::knee::{KneeBasis, knee, still_rising};
 use inferometer_chart::measured::MeasuredPoint;
 use inferometer_chart::measured::ladder::{LoadLadder, rates};
 use inferometer_core::doubt::DoubtCode;
+use inferometer_core::summary::Summary;
 use inferometer_message::FindingText as Text;
 use inferometer_page::number::{self, whole_or_brief as level};
 use inferometer_text::Lang;
@@ -35,7 +36,8 @@ fn climbed<'a>(ladder: &LoadLadder<'a>) -> Vec<(f64, &'a MeasuredPoint<'a>)> {
 pub(super) fn saturation(ladder: &LoadLadder<'_>, lang: Lang) -> Option<Finding> {
     let rates = rates(ladder.axis, &ladder.points);
     let Some(found) = knee(&rates) else {
-        return overload(ladder, lang).or_else(|| rising(ladder, still_rising(&rates)?, lang));
+        let rises = || rising(ladder, still_rising(&served(ladder))?, lang);
+        return overload(ladder, lang).or_else(rises);
     };
     let at = |load: f64| {
         let rung = rates.iter().find(|(known, _)| *known == load)?;
@@ -85,6 +87,14 @@ pub(super) fn saturation(ladder: &LoadLadder<'_>, lang: Lang) -> Option<Finding>
         text: named(text, ladder, lang),
         evidence,
     })
+}
+
+/// The same without loads at which requests failed: more of what is left is no rise.
+fn served(ladder: &LoadLadder<'_>) -> Vec<(f64, Vec<f64>)> {
+    let fails = |row: &MeasuredPoint<'_>| row.summaries().any(Summary::fails_more_than_a_few);
+    let points = ladder.points.iter().copied();
+    let points: Vec<&MeasuredPoint<'_>> = points.filter(|row| !fails(row)).collect();
+    rates(ladder.axis, &points)
 }
 
 fn mean(rates: &[f64]) -> f64 {
@@ -148,7 +158,7 @@ fn rising(ladder: &LoadLadder<'_>, [before, last]: [(f64, f64); 2], lang: Lang) 
         ("low", level(before.0)),
         ("after", number::grouped(last.1, 1)),
         ("high", level(last.0)),
-        ("change", format!("{change:+.1} %")),
+        ("change", number::change(last.1 / before.1)),
     ];
     Some(Finding {
         kind: FindingKind::Knee,

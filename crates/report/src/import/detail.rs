@@ -1,6 +1,6 @@
 //! All that is known of one result.
 
-use super::{ReportedResult, flags, lines_in_words, statistics};
+use super::{ImportReport, ReportedResult, flags, group, lines_in_words, statistics};
 use inferometer_import::{ImportedResult, Spread, UnreadReason};
 use inferometer_message::{ImportText, NumbersText};
 use inferometer_page::doc::{Block, Cell, Column, Pair, Section, Table};
@@ -9,19 +9,44 @@ use inferometer_text::Lang;
 use inferometer_text::punctuation::PunctuationText;
 use std::collections::BTreeMap;
 
-pub(super) fn detail(result: &ReportedResult<'_>, lang: Lang) -> Section {
+/// All of it where that was asked for, else what the tables above do not have, if there is any.
+pub(super) fn detail(
+    report: &ImportReport<'_>,
+    place: usize,
+    result: &ReportedResult<'_>,
+) -> Option<Section> {
+    let lang = report.lang;
+    // Chosen columns leave out what was not asked for.
+    let is_rest = !report.details && report.columns.is_none();
+    let is_told = is_rest && group::has_all_times(report, place, result);
     let no_label = ImportText::NoLabel.text(lang).to_owned();
     let label = result.found.label.clone().unwrap_or(no_label);
     let heading = ImportText::Result.with(
         lang,
         &[("number", result.number.to_string()), ("label", label)],
     );
-    let mut blocks = vec![Block::Pairs(pairs(result, lang))];
+    let mut pairs = pairs(result, lang);
+    if is_rest {
+        let mut told = vec![ImportText::Lengths, ImportText::Flags, ImportText::Doubts];
+        let slo = result.found.summary.as_ref().and_then(|it| it.slo);
+        if slo.is_none_or(|slo| slo.goodput_per_s.is_none()) {
+            told.push(ImportText::Throughput);
+        }
+        if report.results.len() == 1 {
+            told.push(ImportText::Source);
+        }
+        let told: Vec<&str> = told.into_iter().map(|key| key.text(lang)).collect();
+        pairs.retain(|pair| !told.contains(&pair.key.as_str()));
+    }
+    let mut blocks = Vec::new();
+    if !pairs.is_empty() {
+        blocks.push(Block::Pairs(pairs));
+    }
     let latencies = latencies(result, lang);
-    if !latencies.rows.is_empty() {
+    if !latencies.rows.is_empty() && !is_told {
         blocks.push(Block::Table(latencies));
     }
-    Section::headed(&heading, blocks)
+    (!blocks.is_empty()).then(|| Section::headed(&heading, blocks))
 }
 
 fn pairs(result: &ReportedResult<'_>, lang: Lang) -> Vec<Pair> {

@@ -447,12 +447,37 @@ fn others(rows: &[Row<'_>]) -> Vec<Filled> {
     names.into_iter().map(column).collect()
 }
 
-/// Latencies with the statistics that were read; of very many, the mean, the median and the 99th
+/// Whether the table of a group has all that is known of a result's times.
+pub(super) fn has_all_times(
+    report: &ImportReport<'_>,
+    place: usize,
+    result: &ReportedResult<'_>,
+) -> bool {
+    let mut groups = report.groups.iter();
+    let Some(group) = groups.find(|group| group.members.contains(&place)) else {
+        return false;
+    };
+    let rows = report.rows(group);
+    let (_, measured): (Vec<Row<'_>>, Vec<Row<'_>>) =
+        (rows.into_iter()).partition(|(_, result)| result.found.error.is_some());
+    let shown = shown_statistics(&measured);
+    let is_shown = |(metric, stat): (usize, usize)| {
+        value(result, metric, stat).is_none() || shown[metric].1.contains(&stat)
+    };
+    let all = (0..shown.len()).flat_map(|metric| (0..STATISTICS).map(move |stat| (metric, stat)));
+    // What the server told is in the table by its mean.
+    let of_server = result.of_server();
+    let mut of_server = of_server.iter().map(|(.., spread)| statistics(spread));
+    let means_only = of_server.all(|[_, others @ ..]| others.iter().all(Option::is_none));
+    report.columns.is_none() && means_only && all.into_iter().all(is_shown)
+}
+
+/// Mean, percentiles and largest.
+const STATISTICS: usize = 7;
+
+/// The statistics of each latency that a table has; of very many, the mean, the median and the 99th
 /// percentile, or what comes nearest to it.
-fn latencies(rows: &[Row<'_>], lang: Lang) -> Vec<Filled> {
-    let mean = NumbersText::Mean.text(lang);
-    let max = NumbersText::Max.text(lang);
-    let titles = [mean, "p50", "p75", "p90", "p95", "p99", max];
+fn shown_statistics(rows: &[Row<'_>]) -> Vec<(usize, Vec<usize>)> {
     let known = |metric: usize, stat: usize| {
         let mut values = rows.iter().map(|(_, it)| value(it, metric, stat));
         values.any(|value| value.is_some())
@@ -461,7 +486,7 @@ fn latencies(rows: &[Row<'_>], lang: Lang) -> Vec<Filled> {
         .map(|metric| {
             (
                 metric,
-                (0..titles.len())
+                (0..STATISTICS)
                     .filter(|stat| known(metric, *stat))
                     .collect(),
             )
@@ -479,6 +504,14 @@ fn latencies(rows: &[Row<'_>], lang: Lang) -> Vec<Filled> {
             stats.retain(|stat| *stat <= 1 || Some(*stat) == tail);
         }
     }
+    chosen
+}
+
+/// Latencies with the statistics that were read.
+fn latencies(rows: &[Row<'_>], lang: Lang) -> Vec<Filled> {
+    let mean = NumbersText::Mean.text(lang);
+    let max = NumbersText::Max.text(lang);
+    let titles = [mean, "p50", "p75", "p90", "p95", "p99", max];
     let column = |metric: usize, stat: usize| {
         let name = rows.first().map_or("", |(_, it)| it.latencies()[metric].0);
         let cell = |(_, result): &Row<'_>| {
@@ -490,7 +523,7 @@ fn latencies(rows: &[Row<'_>], lang: Lang) -> Vec<Filled> {
             cells: rows.iter().map(cell).collect(),
         }
     };
-    let chosen = chosen.into_iter();
+    let chosen = shown_statistics(rows).into_iter();
     chosen
         .flat_map(|(metric, stats)| stats.into_iter().map(move |stat| (metric, stat)))
         .map(|(metric, stat)| column(metric, stat))

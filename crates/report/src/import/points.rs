@@ -337,9 +337,14 @@ fn lost(report: &ImportReport<'_>, group: &ResultGroup) -> Option<Finding> {
             ImportText::LostAt.with(lang, &values)
         })
         .collect();
+    let lost = FindingText::Lost.with(lang, &text);
+    let told = losing
+        .iter()
+        .find_map(|(result, _)| too_short(report, result));
+    let told = Vec::from_iter([Some(lost), told].into_iter().flatten());
     Some(Finding {
         kind: FindingKind::LostRequests,
-        text: FindingText::Lost.with(lang, &text),
+        text: PunctuationText::Semicolon.join(lang, &told),
         evidence: some(&pieces, PunctuationText::Semicolon, lang),
     })
 }
@@ -396,4 +401,32 @@ fn out_of_memory(report: &ImportReport<'_>, group: &ResultGroup) -> Option<Findi
 /// Some of many, and how many more there are.
 pub(super) fn some(pieces: &[String], between: PunctuationText, lang: Lang) -> String {
     findings::some(pieces, MOST_NAMED, between, lang)
+}
+
+/// The longest context that a server takes, by the names of its flag.
+const LONGEST: [&str; 3] = ["max-model-len", "context-length", "maxSeqLen"];
+
+/// That a result was served with a context shorter than the requests of another with the same model:
+/// what is longer is rejected, and what is left looks fast.
+fn too_short(report: &ImportReport<'_>, result: &ReportedResult<'_>) -> Option<String> {
+    let flag =
+        |result: &ReportedResult<'_>, name: &str| result.found.flags.as_ref()?.get(name).cloned();
+    let (name, most) = LONGEST
+        .into_iter()
+        .find_map(|name| Some((name, flag(result, name)?.as_f64()?)))?;
+    let tokens = |result: &ReportedResult<'_>| {
+        let [input, output] = result.lengths();
+        Some(input? + output?)
+    };
+    let model = |result: &ReportedResult<'_>| flag(result, "model");
+    let is_longer = |other: &&ReportedResult<'_>| {
+        model(other) == model(result) && tokens(other).is_some_and(|tokens| tokens > most)
+    };
+    let longer = report.results.iter().find(is_longer)?;
+    let values = [
+        ("flag", format!("{name}={}", number::whole_or_brief(most))),
+        ("number", longer.number.to_string()),
+        ("tokens", number::grouped(tokens(longer)?, 0)),
+    ];
+    Some(ImportText::TooShortFor.with(report.lang, &values))
 }

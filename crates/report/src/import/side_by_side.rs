@@ -384,8 +384,12 @@ impl Family<'_> {
                 [ImportText::NobodyAhead.with(lang, &margin), String::new()]
             }
             [(first, most), (second, next), ..] if most > next && next > 0.0 => {
-                let by = format!("{} %", number::mean(100.0 * (most / next - 1.0)));
-                [format!("{first} +{by}"), second.to_owned()]
+                let ratio = most / next;
+                let by = match ratio >= number::MANY_TIMES {
+                    true => number::change(ratio),
+                    false => format!("+{} %", number::mean(100.0 * (ratio - 1.0))),
+                };
+                [format!("{first} {by}"), second.to_owned()]
             }
             _ => Default::default(),
         }

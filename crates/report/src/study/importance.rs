@@ -1,6 +1,6 @@
 //! Which flags matter, and what is lost without each.
 
-use super::{StudyReport, last_part, percent};
+use super::{StudyReport, changed, last_part};
 use inferometer_campaign::study::{Direction, Effect, Importance, Spread};
 use inferometer_chart::metric_name::name_and_unit;
 use inferometer_message::StudyText;
@@ -73,7 +73,7 @@ pub(super) fn importance(report: &StudyReport<'_>) -> Table {
                 None => line.gain.map(|gain| without(report, gain)),
             };
             let without = without.filter(|_| share(line) != number::ABSENT);
-            let without = without.map_or(number::ABSENT.to_owned(), percent);
+            let without = without.map_or(number::ABSENT.to_owned(), changed);
             cells.push(Cell::text(without));
         }
         cells.push(Cell::text(effect.text(lang)));
@@ -110,7 +110,7 @@ fn spread(spread: &Spread, lang: Lang) -> String {
     let values = [
         ("worst", spread.worst.to_string()),
         ("best", spread.best.to_string()),
-        ("change", percent(spread.change)),
+        ("change", changed(spread.change)),
     ];
     StudyText::SpreadChange.with(lang, &values)
 }

@@ -1,14 +1,12 @@
 //! Where a study ran and on what work, and what is to be known of its numbers.
 
 use super::{StudyReport, sides};
+use crate::quality::Served;
 use inferometer_campaign::trial::Level;
-use inferometer_catalog::device::Device;
-use inferometer_catalog::engine::Fp8Cache;
 use inferometer_core::options::WorkOptions;
 use inferometer_message::{NoteText, SetupText, StudyText};
 use inferometer_page::doc::Pair;
 use inferometer_page::number;
-use inferometer_plan_report::memory::fp8_note;
 
 /// Engine, cards, model, work and load.
 pub(super) fn pairs(report: &StudyReport<'_>) -> Vec<Pair> {
@@ -80,19 +78,20 @@ pub(super) fn notes(report: &StudyReport<'_>) -> Vec<String> {
     if legal == Some(1) {
         notes.push(StudyText::OneLegalPoint.text(lang).to_owned());
     }
-    notes.extend(fp8_cache(report));
+    notes.extend(without_fp8(report).into_iter().flatten());
     notes
 }
 
-/// What the engine does with the KV cache of the best, where that is in FP8 and the card does not
-/// compute in it.
-fn fp8_cache(report: &StudyReport<'_>) -> Option<String> {
+/// What comes of FP8 in the best where the card does not compute in it.
+fn without_fp8(report: &StudyReport<'_>) -> Option<Vec<String>> {
     let bed = report.result.bed.as_ref()?;
-    let device = bed.device.as_ref()?;
-    let version = bed.version.as_ref()?.parse().ok()?;
-    let dtype = report.result.best.as_ref()?.flags.0.get("kv-cache-dtype")?;
-    let engine = report.study.engine.kind();
-    let capability = Device::named(device)?.capability;
-    let does = Fp8Cache::of(engine, version, &dtype.to_string(), capability)?;
-    Some(fp8_note(does, device, report.lang))
+    let served = Served {
+        engine: report.study.engine.kind(),
+        version: bed.version.as_ref()?.parse().ok()?,
+        device: bed.device.as_ref()?,
+    };
+    let best = report.result.best.as_ref()?.flags.0.iter();
+    let notes =
+        best.filter_map(|(flag, value)| served.without_fp8(flag, &value.to_string(), report.lang));
+    Some(notes.collect())
 }

@@ -1,6 +1,6 @@
 //! The best beside the default: what users feel, and the fresh starts that decide.
 
-use super::{StudyReport, few_samples, outcome, percent, slo_figure, slo_heading, starred};
+use super::{StudyReport, changed, few_samples, outcome, slo_figure, slo_heading, starred};
 use inferometer_campaign::study::{FigurePair, TrialRow};
 use inferometer_campaign::trial::Origin;
 use inferometer_chart::metric_name::name_and_unit;
@@ -22,7 +22,7 @@ pub(super) fn figures(report: &StudyReport<'_>) -> Table {
             Cell::text(format!("{name} {unit}").trim().to_owned()),
             cell(pair.default),
             cell(pair.trial),
-            Cell::text(percent(pair.trial / pair.default - 1.0)),
+            Cell::text(changed(pair.trial / pair.default - 1.0)),
         ]
     };
     let trial = comparison.clone().next().map(|it| it.trial.to_string());
@@ -100,7 +100,7 @@ pub(super) fn longer(report: &StudyReport<'_>) -> Option<Pair> {
         let change = pair.trial / pair.default - 1.0;
         let is_longer = pair.metric.starts_with("latency.") && change > LONGER;
         let (name, _) = name_and_unit(&pair.metric, lang);
-        is_longer.then(|| format!("{name} {}", percent(change)))
+        is_longer.then(|| format!("{name} {}", changed(change)))
     });
     let longer: Vec<String> = longer.collect();
     let listed = PunctuationText::Semicolon.join(lang, &longer);

@@ -6,6 +6,14 @@ use inferometer_core::summary::{ContinuationResult, Summary};
 use inferometer_message::{FigureText, PageText, SweepText};
 use inferometer_page::doc::{Cell, Column, Section, Table, Unit};
 
+/// Tokens by which answers may be longer or shorter than asked for, for their table to be left out.
+const AS_ASKED: f64 = 0.5;
+
+/// Whether its template asked for characters.
+fn by_chars(row: &MeasuredPoint<'_>) -> bool {
+    row.summaries().any(|it| it.continuation.is_some())
+}
+
 /// A table for each input length and each setting, its rows by load and by the length of answers.
 pub(super) fn sections(report: &SweepReport<'_>, rows: &[MeasuredPoint<'_>]) -> Vec<Section> {
     let lang = report.lang;
@@ -32,6 +40,15 @@ pub(super) fn sections(report: &SweepReport<'_>, rows: &[MeasuredPoint<'_>]) -> 
             None => SweepText::AnswerLengthsOf.with(lang, &[("setting", setting)]),
         }
     };
+    // The tables above have all of answers that are as long as they were asked to be.
+    let is_as_asked = |row: &MeasuredPoint<'_>| {
+        let (asked, actual) = (row.number(output), row.mean(|it| it.tokens.output_mean));
+        let is_equal = |(asked, actual): (f64, f64)| (asked - actual).abs() < AS_ASKED;
+        !by_chars(row) && asked.zip(actual).is_some_and(is_equal)
+    };
+    if report.columns.is_none() && rows.iter().all(is_as_asked) {
+        return Vec::new();
+    }
     let section = |(heading, rows): (String, Vec<&MeasuredPoint<'_>>)| {
         let mut rows = by_load(rows);
         let length = |row: &MeasuredPoint<'_>| row.number(output).unwrap_or(f64::INFINITY);
@@ -55,8 +72,7 @@ fn table(
         true => chars,
         false => tokens,
     };
-    let is_asked = |row: &&MeasuredPoint<'_>| row.summaries().any(|it| it.continuation.is_some());
-    let by_chars = rows.iter().any(is_asked);
+    let by_chars = rows.iter().any(|row| by_chars(row));
     let mut columns: Vec<Column> = loads.iter().map(|axis| Column::key(axis)).collect();
     columns.push(Column::right(
         &PageText::AskedOutput.with(lang, &unit(asked)),

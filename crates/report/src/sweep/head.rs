@@ -2,9 +2,11 @@
 
 use super::{SweepReport, Visited, count, unfinished};
 use crate::findings::extremes;
+use crate::quality::Served;
 use crate::run::setup;
 use crate::run::{Detail, RunReport};
 use crate::severity;
+use inferometer_catalog::engine::{EngineKind, LaunchCommand, Version};
 use inferometer_chart::measured::{MeasuredPoint, confounded, distinct};
 use inferometer_core::doubt::{DoubtCode, Severity};
 use inferometer_core::environment::{EndCause, Ending, Environment};
@@ -126,6 +128,9 @@ fn pairs(report: &SweepReport<'_>) -> Vec<Pair> {
         let note = NoteText::VirtualTime.text(lang);
         pairs.push(Pair::new(SetupText::Note.text(lang), note));
     }
+    for note in without_fp8(report) {
+        pairs.push(Pair::new(SetupText::Note.text(lang), note));
+    }
     let axes = match plan.axes.as_slice() {
         [] => number::ABSENT.to_owned(),
         axes => axes.join(" × "),
@@ -166,6 +171,53 @@ fn pairs(report: &SweepReport<'_>) -> Vec<Pair> {
     );
     pairs.push(Pair::new(SweepText::Measured.text(lang), tally));
     pairs
+}
+
+/// What comes of flags that ask for FP8 where the card does not compute in it.
+fn without_fp8(report: &SweepReport<'_>) -> Vec<String> {
+    let Some((engine, version)) = engine(report) else {
+        return Vec::new();
+    };
+    let Some(device) = device(report) else {
+        return Vec::new();
+    };
+    let served = Served {
+        engine,
+        version,
+        device: &device,
+    };
+    let command = LaunchCommand::parse(&report.plan.engine).ok();
+    let common = command.iter().flat_map(|command| &command.flags);
+    let common = common.filter_map(|given| Some((given.name.as_str(), given.value()?)));
+    let points = report.plan.points.iter();
+    let of_points = points.flat_map(|planned| &planned.flags);
+    let of_points = of_points.map(|(name, value)| (name.as_str(), value.as_str()));
+    let notes = common.chain(of_points);
+    distinct(notes.filter_map(|(name, value)| served.without_fp8(name, value, report.lang)))
+}
+
+/// The engine that was started, and its version as far as it is known.
+fn engine(report: &SweepReport<'_>) -> Option<(EngineKind, Version)> {
+    let started = report.environment.and_then(|it| it.engine.as_ref());
+    let known = started.and_then(|engine| engine.version.as_ref()?.parse().ok());
+    let command = LaunchCommand::parse(&report.plan.engine).ok()?;
+    Some((command.engine, command.version(known)))
+}
+
+/// The card that it ran on: by what its driver said, or that of the simulated engine.
+fn device(report: &SweepReport<'_>) -> Option<String> {
+    let servers = report
+        .visited
+        .iter()
+        .filter_map(|it| it.summary.as_ref()?.server.as_ref());
+    let mut told = servers
+        .flat_map(|server| &server.devices)
+        .map(|device| device.name.clone());
+    let simulated = || {
+        let options = &report.plan.points.first()?.options.connection;
+        options.sim_device.clone()
+    };
+    told.next().or_else(simulated)
 }
 
 /// Model, API, load and work: what is the same at every point, and which numbers differ.

@@ -69,6 +69,10 @@ fn only_objectives_that_are_missed_are_said_to_be_missed_first() {
     let both = found([0.91, 0.93], "confirmed", 4003);
     assert!(shown(&both, Lang::En).contains("Missed first ttft=1s, e2e=1m Beyond"));
     assert!(!shown(&both, Lang::Zh).contains(" and "));
+    // JSON names the same.
+    let named = |found: Capacity| found.named_by_misses().answer.binding;
+    assert_eq!(named(one).as_deref(), Some("ttft=1s"));
+    assert_eq!(named(both).as_deref(), Some("ttft=1s and e2e=1m"));
 }
 
 #[test]

@@ -1074,3 +1074,94 @@ fn the_best_is_told_with_its_cards_and_with_what_it_may_do_to_the_answers() {
         assert!(shown.contains(expected), "{expected}: {shown}");
     }
 }
+
+#[test]
+fn what_may_change_answers_is_named_whether_it_is_the_best_or_not_and_so_is_a_card_without_fp8() {
+    let shown = |device: &str| {
+        let setting = |dtype: &str, rate: f64| (json!({"kv-cache-dtype": dtype}), vec![run(rate)]);
+        let points = vec![setting("auto", 1000.0), setting("fp8", 500.0)];
+        let mut made = MadeUp::new(&["kv-cache-dtype"], points);
+        made.plan.engine = ["vllm", "serve", "qwen2.5-7b"].map(str::to_owned).into();
+        for planned in &mut made.plan.points {
+            let dtype = planned.point.0["kv-cache-dtype"].as_str().unwrap();
+            planned.flags = [("kv-cache-dtype".to_owned(), dtype.to_owned())].into();
+            planned.options.connection.sim_device = Some(device.to_owned());
+        }
+        in_one_line(&made)
+    };
+    let ampere = shown("a100-80g");
+    for expected in [
+        "Quality kv-cache-dtype=fp8 may change the answers",
+        "a100-80g does not compute in FP8",
+    ] {
+        assert!(ampere.contains(expected), "{expected}: {ampere}");
+    }
+    let hopper = shown("h100");
+    assert!(hopper.contains("Quality"), "{hopper}");
+    assert!(!hopper.contains("does not compute"), "{hopper}");
+}
+
+#[test]
+fn a_throughput_that_rises_while_requests_fail_is_no_rise() {
+    let rung = |load: u64, rate: f64, failed: u64| {
+        let mut summary = run(rate);
+        summary.requests.ok -= failed;
+        summary.requests.failed = failed;
+        (json!({"concurrency": load}), vec![summary])
+    };
+    let points = vec![
+        rung(4, 100.0, 0),
+        rung(8, 200.0, 0),
+        rung(16, 400.0, 0),
+        rung(32, 790.0, 0),
+        rung(64, 1500.0, 20),
+        rung(128, 2800.0, 40),
+    ];
+    let made = MadeUp::new(&["concurrency"], points);
+    let [knee] = made.of(FindingKind::Knee).try_into().unwrap();
+    assert!(
+        knee.text.starts_with("none up to concurrency 32,"),
+        "{knee:?}"
+    );
+    let failures = made.of(FindingKind::FailuresFrom);
+    assert!(failures[0].text.contains("64"), "{failures:?}");
+}
+
+#[test]
+fn lengths_have_a_table_of_their_own_where_answers_differ_from_what_was_asked() {
+    let shown = |actual: f64| {
+        let cell = |asked: f64| {
+            let mut summary = run(100.0);
+            summary.tokens.output_mean = Some(asked * actual);
+            let point = json!({"input-tokens": 512, "output-tokens": asked});
+            (point, vec![summary])
+        };
+        let axes = ["input-tokens", "output-tokens"];
+        in_one_line(&MadeUp::new(&axes, vec![cell(64.0), cell(128.0)]))
+    };
+    assert!(!shown(1.0).contains("Input length 512"), "{}", shown(1.0));
+    assert!(shown(0.7).contains("Input length 512"), "{}", shown(0.7));
+}
+
+#[test]
+fn a_best_setting_that_chance_may_have_made_is_told_as_such() {
+    let shown = |rate: f64, requests: u64| {
+        let setting = |value: u64, rate: f64| {
+            let mut summary = run(rate);
+            summary.requests.ok = requests;
+            summary.requests.planned = requests;
+            summary.throughput.output_tokens_per_s_interval = None;
+            (json!({"max-num-seqs": value}), vec![summary])
+        };
+        let points = vec![setting(64, 1000.0), setting(128, rate)];
+        in_one_line(&MadeUp::new(&["max-num-seqs"], points))
+    };
+    let small = shown(1046.0, 300);
+    assert!(small.contains("Best max-num-seqs=128"), "{small}");
+    assert!(
+        small.contains("(300 and 300) differ by up to 17.4 %"),
+        "{small}"
+    );
+    assert!(!shown(1500.0, 300).contains("may be chance"));
+    assert!(!shown(1046.0, 100_000).contains("may be chance"));
+}

@@ -100,6 +100,18 @@ fn objectives_are_met_missed_or_not_stated() {
 }
 
 #[test]
+fn the_verdict_says_how_many_results_miss_their_objectives() {
+    let table = "| 并发 | QPS | p99 TTFT (ms) |\n|---|---|---|\n| 1 | 1 | 100 |\n| 4 | 4 | 900 |\n";
+    let verdict = |limit: &str| {
+        let page = as_markdown(table, &[limit.parse().unwrap()], Lang::En);
+        page.lines().next().unwrap_or_default().to_owned()
+    };
+    let missed = verdict("ttft.p99=500ms");
+    assert!(missed.contains("1 of 2"), "{missed}");
+    assert!(!verdict("ttft.p99=1s").contains("objectives"));
+}
+
+#[test]
 fn what_misses_an_objective_is_not_the_best() {
     let trial = |seqs: u32, rate: f64, ttft: f64| {
         format!(
@@ -303,4 +315,61 @@ fn points_of_a_grid_that_ran_out_of_memory_are_named_by_their_lengths() {
         chinese.contains("输入 8000 输出 500 时显存不足"),
         "{chinese}"
     );
+}
+
+#[test]
+fn what_the_table_has_is_not_repeated_below_it() {
+    let benchmark = |more: &str| {
+        format!(
+            "============ Serving Benchmark Result ============\n\
+             Successful requests: 1000\nBenchmark duration (s): 458.11\n\
+             Total input tokens: 217393\nTotal generated tokens: 198783\n\
+             Request throughput (req/s): 2.18\nOutput token throughput (tok/s): 433.92\n\
+             Mean TTFT (ms): 220.62\nMedian TTFT (ms): 221.64\nP99 TTFT (ms): 435.23\n{more}\
+             ==================================================\n"
+        )
+    };
+    let page = |more: &str| shown(&stored(read("serve.txt", &benchmark(more))), None);
+    let short = page("");
+    for once in ["221", "222", "435", "217.4"] {
+        assert_eq!(short.matches(once).count(), 1, "{once}: {short}");
+    }
+    assert!(short.contains("1,000 ok"), "{short}");
+    // More statistics than the table has room for are all below it.
+    let many: String = ["TPOT", "ITL", "E2EL"]
+        .map(|name| {
+            let of = |stat: &str, ms: f64| format!("{stat} {name} (ms): {ms}\n");
+            of("Mean", 41.5) + &of("Median", 42.5) + &of("P75", 43.5) + &of("P99", 45.5)
+        })
+        .concat();
+    let long = page(&many);
+    assert_eq!(long.matches("43.5").count(), 3, "{long}");
+}
+
+#[test]
+fn requests_that_a_short_context_rejects_are_told_with_their_cause() {
+    let benchmark = |length: u32, ok: u32, input: u32| {
+        format!(
+            "vllm serve /data/m --max-model-len {length}\n\
+             vllm bench serve --num-prompts 1000 --model /data/m\n\
+             ============ Serving Benchmark Result ============\n\
+             Successful requests: {ok}\nBenchmark duration (s): 100.0\n\
+             Total input tokens: {input}\nTotal generated tokens: {}\n\
+             Request throughput (req/s): {:.2}\n\
+             Output token throughput (tok/s): {:.2}\n\
+             Mean TTFT (ms): 220.62\nMedian TTFT (ms): 221.64\nP99 TTFT (ms): 435.23\n\
+             ==================================================\n\n",
+            ok * 190,
+            f64::from(ok) / 100.0,
+            f64::from(ok) * 1.9
+        )
+    };
+    let notes = benchmark(102_000, 1000, 217_393) + &benchmark(256, 296, 14_909);
+    let said = as_markdown(&notes, &[], Lang::En);
+    let cause = "max-model-len=256 is less than a mean request of #1 (407 tokens)";
+    assert!(said.contains(cause), "{said}");
+    let enough = benchmark(102_000, 1000, 217_393) + &benchmark(4096, 296, 14_909);
+    let said = as_markdown(&enough, &[], Lang::En);
+    assert!(said.contains("Lost requests"), "{said}");
+    assert!(!said.contains("is less than"), "{said}");
 }

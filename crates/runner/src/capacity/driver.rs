@@ -151,7 +151,8 @@ impl SearchDriver<'_> {
             },
             probes: self.lines.clone(),
             ..self.found.clone()
-        };
+        }
+        .named_by_misses();
         self.journal.keep(&found)?;
         Ok(found)
     }

@@ -3,7 +3,7 @@
 use super::sessions::{Sessions, WholeSession};
 use crate::error::{Context as _, RunnerError, bail};
 use inferometer_campaign::capacity::Target;
-use inferometer_campaign::capacity::stored::TierCapacity;
+use inferometer_campaign::capacity::stored::{TOGETHER, TierCapacity};
 use inferometer_core::options::Options;
 use inferometer_core::record::Record;
 use inferometer_core::slo::{Slo, SloMetric, SloScope};
@@ -119,7 +119,7 @@ impl Watched {
                     "objectives of single requests or sessions need --attainment below 1, such as 0.95: no sample shows that every one meets them",
                 )?;
                 let names: Vec<String> = single.iter().map(ToString::to_string).collect();
-                targets.push((names.join(" and "), share, single));
+                targets.push((names.join(TOGETHER), share, single));
                 objectives.push(format!("attainment={share}"));
             }
             Ok(WatchedTier {

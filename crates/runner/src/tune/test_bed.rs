@@ -337,7 +337,7 @@ impl TestBed {
             Err(LaunchError::Refused(refusal)) => Err(failed(
                 State::Refused,
                 FailureClass::IllegalFlags,
-                &refusal.message,
+                &refusal.to_string(),
             )),
             Err(LaunchError::Memory(error, lines)) => {
                 let said = lines.iter().map(String::as_str);

@@ -6,7 +6,7 @@ use inferometer_chart::metric_name::name_and_unit;
 use inferometer_message::StudyText;
 use inferometer_page::html::{Edition, Headline, Page, page};
 use inferometer_page::number;
-use inferometer_report::study::{StudyReport, compose, figures, figures_of_best, percent};
+use inferometer_report::study::{StudyReport, changed, compose, figures, figures_of_best};
 
 /// The page of a study, which opens in the report's language.
 pub fn compose_page(report: &StudyReport<'_>) -> Page {
@@ -39,9 +39,9 @@ fn headlines(report: &StudyReport<'_>) -> Vec<Headline> {
     for change in changes {
         let (metric, _) = name_and_unit(&change.metric, lang);
         let name = StudyText::ChangeName.with(lang, &[("metric", metric)]);
-        headlines.push(Headline::new(name, percent(change.value), ""));
+        headlines.push(Headline::new(name, changed(change.value), ""));
         if !report.result.computed {
-            let ends = format!("{} … {}", percent(change.low), percent(change.high));
+            let ends = format!("{} … {}", changed(change.low), changed(change.high));
             headlines.push(Headline::new(StudyText::GainInterval.text(lang), ends, ""));
         }
     }

@@ -221,6 +221,7 @@ fn refusal(rule: Rule, key: &str, message: String) -> Refusal {
         flag: key.into(),
         printed: message.clone(),
         message,
+        hint: None,
         exit_code: 1,
     }
 }

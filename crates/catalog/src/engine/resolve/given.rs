@@ -75,7 +75,7 @@ pub(super) fn read(command: &LaunchCommand, voice: Voice) -> Result<Given, Refus
     }
     refuse_ambiguous(command, voice)?;
     let mut unknown: Vec<String> = Vec::new();
-    let mut first_unknown = None;
+    let mut unknown_flags = Vec::new();
     for place in 0..=command.flags.len() {
         let strays = command.extra.iter().filter(|stray| stray.after == place);
         unknown.extend(strays.map(|stray| stray.word.clone()));
@@ -92,14 +92,14 @@ pub(super) fn read(command: &LaunchCommand, voice: Voice) -> Result<Given, Refus
         match known {
             Some((known, on)) => unknown.extend(take(&mut given, flag, known, on, voice)?),
             None => {
-                first_unknown.get_or_insert_with(|| flag.name.clone());
+                unknown_flags.push(flag.clone());
                 unknown.extend(flag.words());
             }
         }
     }
     if !unknown.is_empty() {
-        let name = first_unknown.unwrap_or_default();
-        return Err(voice.unrecognized(&name, &unknown));
+        let flags: Vec<&GivenFlag> = unknown_flags.iter().collect();
+        return Err(voice.unrecognized(&flags, &unknown));
     }
     Ok(given)
 }

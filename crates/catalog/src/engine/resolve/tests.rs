@@ -150,6 +150,41 @@ fn a_hand_made_search_of_2024_is_refused_as_it_was() {
 }
 
 #[test]
+fn a_flag_of_other_versions_is_refused_with_the_version_that_has_it() {
+    let said = |line: &str, version| settle(line, version).unwrap_err().to_string();
+    let vllm = |flags: &str, version| said(&format!("vllm serve m {flags}"), version);
+    let new = vllm("--async-scheduling --port 1", OLD);
+    assert!(
+        new.contains("unrecognized arguments: --async-scheduling;"),
+        "{new}"
+    );
+    assert!(
+        new.contains("vllm 0.6.3 lacks what others have: --async-scheduling (since 0.10.0)"),
+        "{new}"
+    );
+    let both = vllm("--use_v2_block_manager --nonsense --swap-space=4", NEW);
+    assert!(
+        both.contains(
+            "--use_v2_block_manager (gone since 0.10.0), --swap-space (gone since 0.18.0)"
+        ),
+        "{both}"
+    );
+    let negative = vllm("--no-disable-custom-all-reduce", OLD);
+    assert!(
+        negative.contains("--no-disable-custom-all-reduce (since 0.8.5)"),
+        "{negative}"
+    );
+    let nowhere = vllm("--nonsense", NEW);
+    assert!(!nowhere.contains("others"), "{nowhere}");
+    let sglang = "python -m sglang.launch_server --model-path m --additional-ports 3";
+    let sglang = said(sglang, EngineKind::Sglang.newest());
+    assert!(
+        sglang.contains("--additional-ports (gone since 0.3.3)"),
+        "{sglang}"
+    );
+}
+
+#[test]
 fn negative_spellings_are_refused_by_versions_that_lack_them() {
     let refused = |flag: &str, version| {
         let settled = settle(&format!("vllm serve m {flag}"), version);

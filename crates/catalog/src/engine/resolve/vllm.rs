@@ -319,6 +319,7 @@ fn refuse_block_size(given: &Given, voice: Voice, device: &DeviceClass) -> Resul
              above. Failed core proc(s): {{'EngineCore': 1}}"
         ),
         message,
+        hint: None,
         exit_code: 1,
     })
 }

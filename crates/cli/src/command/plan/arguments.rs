@@ -24,7 +24,7 @@ pub struct PlanArguments {
 pub enum PlanQuestion {
     /// Will it fit: weights, KV cache, concurrency, the largest max-model-len
     #[command(
-        override_usage = "inferometer plan memory --device <PRESET|NUMBERS> [OPTIONS]\n       [-- <ENGINE COMMAND>...]",
+        override_usage = "inferometer plan memory --device <DEVICE[:COUNT]> [OPTIONS]\n       [-- <ENGINE COMMAND>...]",
         after_help = "Example: inferometer plan memory --model Qwen/Qwen2.5-7B-Instruct --device h100 --device l20 \\\n         --engine vllm,sglang --flag max-model-len=8192\n         inferometer plan memory --device h100 \\\n         -- vllm serve Qwen/Qwen2.5-7B-Instruct --max-model-len 8192\n         inferometer plan memory --device 910b4 --mindie-config conf/config.json"
     )]
     Memory(Box<MemoryArguments>),
@@ -62,6 +62,9 @@ pub enum PlanQuestion {
 pub struct PredictArguments {
     #[command(flatten)]
     pub subject: SubjectArguments,
+    /// MindIE's config.json, in place of a command
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "engine", "prefill"])]
+    pub mindie_config: Option<PathBuf>,
     /// Card: a preset or numbers as in memory=80GiB,bandwidth=2039,half=312, how many of them, and
     /// what one costs in an hour, as in h200:8@3.5; presets several with commas; may be repeated
     #[arg(long, value_name = "DEVICE[:COUNT][@PRICE]", required = true)]
@@ -246,8 +249,9 @@ pub struct MemoryArguments {
     /// MindIE's config.json, in place of a command
     #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "engine"])]
     pub mindie_config: Option<PathBuf>,
-    /// Card: a preset, several with commas, or numbers as in memory=80GiB; may be repeated
-    #[arg(long, value_name = "PRESET|NUMBERS", required = true)]
+    /// Card: a preset, several with commas, or numbers as in memory=80GiB, and how many of them
+    /// share the model, as in l40s:4; may be repeated
+    #[arg(long, value_name = "DEVICE[:COUNT]", required = true)]
     pub device: Vec<String>,
     /// Engine: vllm, sglang, trtllm or mindie; several with commas [the command's, or vllm]
     #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "command", value_parser = engine)]

@@ -31,6 +31,15 @@ pub(super) fn asked(texts: &[String]) -> anyhow::Result<Vec<AskedCards>> {
 }
 
 fn one(text: &str) -> anyhow::Result<AskedCards> {
+    let asked = counted(text)?;
+    if asked.card.timed == Timed::MemoryOnly {
+        bail!("--device {text}: predictions need the card's bandwidth= and half=");
+    }
+    Ok(asked)
+}
+
+/// A card whose memory is known, and how many there are.
+pub(super) fn counted(text: &str) -> anyhow::Result<AskedCards> {
     let (named, price) = match text.rsplit_once('@') {
         None => (text, None),
         Some((named, price)) => match price.parse::<f64>() {
@@ -49,9 +58,6 @@ fn one(text: &str) -> anyhow::Result<AskedCards> {
         Ok(card) => card,
         Err(error) => bail!("--device {text}: {error}"),
     };
-    if card.timed == Timed::MemoryOnly {
-        bail!("--device {text}: predictions need the card's bandwidth= and half=");
-    }
     Ok(AskedCards {
         name: name.to_owned(),
         card,
@@ -68,6 +74,16 @@ impl AskedCards {
             None => bail!("--device {} has no price; {FORM}", self.name),
         }
     }
+}
+
+/// Refuses fewer cards than the flags divide the model among.
+pub(super) fn enough(name: &str, count: Option<u32>, own: u32) -> anyhow::Result<()> {
+    if let Some(count) = count.filter(|&count| own > count) {
+        bail!(
+            "--device {name}:{count}: the flags divide the model among {own} cards; offer as many, or divide it less"
+        );
+    }
+    Ok(())
 }
 
 /// Refuses a card that is offered more than once, under whichever of its names.

@@ -2,7 +2,7 @@
 
 use super::Sheet;
 use super::arguments::MemoryArguments;
-use super::cards::names;
+use super::cards::{self, AskedCards, names};
 use super::what_if::list;
 use crate::exit::Exit;
 use crate::options::Format;
@@ -11,14 +11,14 @@ use anyhow::{Context, bail};
 use inferometer_catalog::engine::mindie::Config;
 use inferometer_catalog::engine::{EngineKind, LaunchCommand};
 use inferometer_message::PlanText as Text;
-use inferometer_plan::device::Card;
-use inferometer_plan::flags::{Flag, command, with_flags};
+use inferometer_plan::flags::{Flag, command, flags_of, shared_by, with_flags};
 use inferometer_plan::memory::{Answer, Fit, Lengths, MemoryError, Question, answer};
 use inferometer_plan::model::{KnownModel, find};
 use inferometer_plan_report::memory::{sections, stacks};
 use inferometer_text::Lang;
 use inferometer_text::user_file;
 use serde_json::json;
+use std::path::Path;
 
 /// Divides every card by every engine.
 pub fn run(arguments: &MemoryArguments) -> anyhow::Result<Exit> {
@@ -28,14 +28,29 @@ pub fn run(arguments: &MemoryArguments) -> anyhow::Result<Exit> {
     let mut answers = Vec::new();
     let mut impossible = None;
     for name in arguments.device.iter().flat_map(|text| names(text)) {
-        let card: Card = name.parse().with_context(|| format!("--device {name}"))?;
+        let AskedCards {
+            name,
+            card,
+            count,
+            price,
+        } = cards::counted(name)?;
+        if price.is_some() {
+            bail!("--device {name}: memory has no price; leave it out");
+        }
         for command in &commands {
             for set in &sets {
+                let mut command = with_flags(command.clone(), &set.flags);
+                if let Some(count) = count {
+                    let shared = shared_by(command.engine, &flags_of(&command), count);
+                    command = with_flags(command, &Vec::from_iter(shared));
+                    let own = command.parallelism().cards();
+                    cards::enough(&name, Some(count), u32::try_from(own).unwrap_or(u32::MAX))?;
+                }
                 let question = Question {
                     model: &model,
                     device: &card.device,
-                    cards: arguments.settings.cards,
-                    command: with_flags(command.clone(), &set.flags),
+                    cards: count.unwrap_or(arguments.settings.cards),
+                    command,
                     version: arguments.settings.as_version,
                     varied: set.varied.clone(),
                     lengths: lengths.map(|(input, output)| Lengths { input, output }),
@@ -74,18 +89,13 @@ pub fn run(arguments: &MemoryArguments) -> anyhow::Result<Exit> {
 /// The model, and the commands whose engines divide the cards.
 fn started(arguments: &MemoryArguments) -> anyhow::Result<(KnownModel, Vec<LaunchCommand>)> {
     let named = arguments.model.as_deref();
-    let hubs = session(Lang::default())?.hub_access(arguments.proxy.as_deref());
+    let proxy = arguments.proxy.as_deref();
     if let Some(file) = &arguments.mindie_config {
-        let text = user_file::read_text(file)
-            .with_context(|| format!("cannot read --mindie-config {}", file.display()))?;
-        let config =
-            Config::parse(&text).with_context(|| format!("--mindie-config {}", file.display()))?;
-        let found = config.model_name();
-        let model = find(named.unwrap_or(&found), &hubs)
-            .with_context(|| format!("the model of {}; --model names another", file.display()));
-        let command = command(EngineKind::Mindie, &found, &config.flags())?;
-        return Ok((model?, vec![command]));
+        let (model, config) = mindie_service(file, named, proxy)?;
+        let command = command(EngineKind::Mindie, &config.model_name(), &config.flags())?;
+        return Ok((model, vec![command]));
     }
+    let hubs = session(Lang::default())?.hub_access(proxy);
     if arguments.command.is_empty() {
         let model = find(named.context("--model is missing")?, &hubs)?;
         let engines = match arguments.engine.as_slice() {
@@ -104,6 +114,23 @@ fn started(arguments: &MemoryArguments) -> anyhow::Result<(KnownModel, Vec<Launc
     let named = named.or(command.model.as_deref());
     let named = named.context("the command names no model; name it there, or with --model")?;
     Ok((find(named, &hubs)?, vec![command]))
+}
+
+/// What a MindIE's config.json sets, and the model that it serves unless another is named.
+pub(super) fn mindie_service(
+    file: &Path,
+    named: Option<&str>,
+    proxy: Option<&str>,
+) -> anyhow::Result<(KnownModel, Config)> {
+    let hubs = session(Lang::default())?.hub_access(proxy);
+    let shown = file.display();
+    let text = user_file::read_text(file)
+        .with_context(|| format!("cannot read --mindie-config {shown}; check the path"))?;
+    let config = Config::parse(&text).with_context(|| format!("--mindie-config {shown}"))?;
+    let found = config.model_name();
+    let model = find(named.unwrap_or(&found), &hubs)
+        .with_context(|| format!("the model of {shown}; --model names another"))?;
+    Ok((model, config))
 }
 
 /// Flags of one column, and those of them that other columns have otherwise.

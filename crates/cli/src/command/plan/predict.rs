@@ -4,12 +4,12 @@ use super::Sheet;
 use super::arguments::{PredictArguments, SubjectArguments};
 use super::calibration_file::write;
 use super::cards::{self, AskedCards};
+use super::memory::mindie_service;
 use super::what_if::{Axis, axis, known_flags, loads, unknown_flag};
 use crate::exit::Exit;
 use crate::session::session;
 use crate::stderr::say;
 use anyhow::{Context, bail};
-use inferometer_catalog::engine::flag::name_for;
 use inferometer_catalog::engine::{EngineKind, LaunchCommand, Version};
 use inferometer_catalog::model::Model;
 use inferometer_message::PlanText as Text;
@@ -23,9 +23,13 @@ use inferometer_plan::what_if::{Objectives, Question};
 use inferometer_plan_report::curves::curves;
 use inferometer_plan_report::predictions::forecast_sections;
 use inferometer_text::Lang;
+use std::path::Path;
 
 pub fn run(arguments: &PredictArguments) -> anyhow::Result<Exit> {
-    let (model, engines) = asked(&arguments.subject, &arguments.command)?;
+    let (model, engines) = match &arguments.mindie_config {
+        Some(file) => configured(file, &arguments.subject)?,
+        None => asked(&arguments.subject, &arguments.command)?,
+    };
     let axes: Vec<Axis> = arguments
         .flag
         .iter()
@@ -43,13 +47,8 @@ pub fn run(arguments: &PredictArguments) -> anyhow::Result<Exit> {
         let split = split(arguments, card, count)?;
         for asked in &engines {
             known_flags(asked.engine, asked.version, &axes)?;
-            let flags = asked.spread_over(count);
+            let flags = asked.spread_over(name, count)?;
             let own = flags::cards(asked.engine, &flags);
-            if let Some(count) = count.filter(|&count| own > count) {
-                bail!(
-                    "--device {name}:{count}: the flags divide the model among {own} cards; offer as many, or divide it less"
-                );
-            }
             let split = split.clone();
             let subject = Subject {
                 model: model.model.clone(),
@@ -136,19 +135,28 @@ pub(super) struct AskedEngine {
 }
 
 impl AskedEngine {
-    /// The flags on so many cards: where they say nothing of it, the cards share every layer.
-    fn spread_over(&self, count: Option<u32>) -> Vec<Flag> {
+    /// The flags on so many cards, no fewer than they divide the model among.
+    fn spread_over(&self, device: &str, count: Option<u32>) -> anyhow::Result<Vec<Flag>> {
         let mut flags = self.flags.clone();
-        let divides = ["tensor", "pipeline", "data"].map(|how| format!("{how}-parallel-size"));
-        let is_said = flags.iter().any(|(name, _)| {
-            let mut own = divides.iter().map(|flag| name_for(self.engine, flag));
-            own.any(|own| own == name_for(self.engine, name))
-        });
-        if let Some(count) = count.filter(|_| !is_said) {
-            flags.push(("tensor-parallel-size".to_owned(), Some(count.to_string())));
-        }
-        flags
+        flags.extend(count.and_then(|count| flags::shared_by(self.engine, &flags, count)));
+        cards::enough(device, count, flags::cards(self.engine, &flags))?;
+        Ok(flags)
     }
+}
+
+/// The model and the settings of a MindIE's config.json.
+fn configured(
+    file: &Path,
+    subject: &SubjectArguments,
+) -> anyhow::Result<(KnownModel, Vec<AskedEngine>)> {
+    let (named, proxy) = (subject.model.as_deref(), subject.proxy.as_deref());
+    let (model, config) = mindie_service(file, named, proxy)?;
+    let asked = AskedEngine {
+        engine: EngineKind::Mindie,
+        version: subject.as_version,
+        flags: config.chosen_flags(),
+    };
+    Ok((model, vec![asked]))
 }
 
 /// The model and the engines, of a command or by name.

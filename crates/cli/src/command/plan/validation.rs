@@ -53,9 +53,10 @@ fn measurements(arguments: &ValidateArguments) -> anyhow::Result<Vec<Measurement
         let shown = source.display();
         let text = match source.is_dir() {
             true => None,
-            false => {
-                Some(user_file::read_text(source).with_context(|| format!("cannot read {shown}"))?)
-            }
+            false => Some(
+                user_file::read_text(source)
+                    .with_context(|| format!("cannot read {shown}; check the path"))?,
+            ),
         };
         match text.filter(|text| is_published_table(text)) {
             Some(text) => rows.extend(read_table(&text).with_context(|| format!("{shown}"))?),

@@ -10,7 +10,9 @@ use crate::options::Format;
 use crate::output::language;
 use anyhow::{Context, bail};
 use inferometer_campaign::axes::Values;
-use inferometer_catalog::engine::{EngineKind, Lookup, Version, lookup, name_for, nearest_names};
+use inferometer_catalog::engine::{
+    EngineKind, Lookup, Version, in_other_version, lookup, name_for, nearest_names,
+};
 use inferometer_catalog::model::Model;
 use inferometer_core::length::{Distribution, LengthSpec};
 use inferometer_message::PlanText as Text;
@@ -182,11 +184,15 @@ pub(super) fn unknown_flag(
     let spelled = format!("--{}", name_for(engine, name));
     let is_unknown = matches!(lookup(engine, Some(version), &spelled), Lookup::Unknown);
     is_unknown.then(|| {
-        let nearest = match nearest_names(engine, version, name).as_slice() {
-            [] => String::new(),
-            names => format!("; the nearest names are {}", names.join(", ")),
+        let hint = match (
+            in_other_version(engine, version, &spelled),
+            nearest_names(engine, version, name).as_slice(),
+        ) {
+            (Some(other), _) => format!("; others have it ({other})"),
+            (None, []) => String::new(),
+            (None, names) => format!("; the nearest names are {}", names.join(", ")),
         };
-        format!("{engine} {version} has no such flag{nearest}")
+        format!("{engine} {version} has no such flag{hint}")
     })
 }
 

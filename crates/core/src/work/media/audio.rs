@@ -22,8 +22,7 @@ const LONGEST_S: u32 = 3600;
 /// Length where nobody says it.
 const USUAL_S: u32 = 10;
 
-const TAKES: &str =
-    "write n=1,seconds=uniform(5,30) (n at most 16, seconds whole numbers, an hour in all at most)";
+const TAKES: &str = "write n=1,seconds=uniform(5,30) (n from 1 to 16, seconds whole numbers, an hour in all at most)";
 
 impl FromStr for AudioSpec {
     type Err = BadValue;

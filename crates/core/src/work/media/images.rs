@@ -20,7 +20,7 @@ const LONGEST_SIDE: u32 = 8192;
 /// Most images of a request.
 const MOST: u32 = 64;
 
-const TAKES: &str = "write n=2,size=512x512 (n may be uniform(1,3), several sizes are parted by |)";
+const TAKES: &str = "write n=2,size=512x512 (n from 1 to 64, or as in uniform(1,3); sides from 1 to 8192 pixels, several sizes are parted by |)";
 
 impl FromStr for ImageSpec {
     type Err = BadValue;

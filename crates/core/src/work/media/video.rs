@@ -28,7 +28,7 @@ const MOST_PIXELS: u64 = 1 << 31;
 /// Most frames per second.
 const FASTEST: u32 = 240;
 
-const TAKES: &str = "write n=1,frames=16,size=640x360,fps=4 (n at most 16; n and frames may be uniform(8,32), several sizes are parted by |; at most a thousand frames of 1920x1080 in all, or as many pixels)";
+const TAKES: &str = "write n=1,frames=16,size=640x360,fps=4 (n from 1 to 16; n and frames may be uniform(8,32), several sizes are parted by |; at most a thousand frames of 1920x1080 in all, or as many pixels)";
 
 impl FromStr for VideoSpec {
     type Err = BadValue;
