@@ -122,7 +122,9 @@ impl Numbers {
         let seconds = self.duration.as_secs_f64();
         line("Time taken for tests", format!("{seconds:.3} seconds"));
         line("Expected number of requests", self.expected.to_string());
-        let workers = self.concurrency.map_or("None".to_owned(), |n| n.to_string());
+        let workers = self
+            .concurrency
+            .map_or("None".to_owned(), |n| n.to_string());
         line("Number of concurrency", workers);
         line("Total requests", (self.succeeded + self.failed).to_string());
         line("Succeed requests", self.succeeded.to_string());
