@@ -5,12 +5,13 @@
 //! group's mean logarithm is then (variance between runs + variance within a run) / runs.
 //!
 //! Where both sides have a run of each seed, these sent the same at the same moments. Then the
-//! ratios of such pairs tell more than the sides by themselves, whose runs differ by their seeds.
+//! ratios of such pairs tell more than the sides by themselves, whose runs differ by their seeds. Of
+//! one run each with one seed, requests are paired.
 
 use super::metric::{Metric, WITHIN_DEGREES};
 use super::sample::RunSample;
 use super::short_run::{BOUND_DEGREES, Needed};
-use super::{Basis, Settings};
+use super::{Basis, Settings, paired_requests};
 use inferometer_statistics::divisions;
 use inferometer_statistics::{Difference, normal_quantile, permutation, student_quantile};
 use std::collections::BTreeMap;
@@ -56,6 +57,8 @@ pub(crate) struct Contrast {
     pub(crate) permuted: Option<Permuted>,
     /// The difference is that of pairs of runs.
     pub(crate) paired: bool,
+    /// The noise within the runs is that of pairs of requests.
+    paired_requests: bool,
     /// Variance of one run's logarithm, both sides together.
     per_run: f64,
     /// A percentile without its least sample supports no verdict.
@@ -218,6 +221,7 @@ impl Contrast {
             widest: None,
             permuted: None,
             paired: false,
+            paired_requests: false,
             per_run: 0.0,
             few_samples: lacking && requests_each.is_none(),
             requests_each,
@@ -264,8 +268,12 @@ impl Contrast {
             }
             // Runs differ by their own noise and by what else changes, whichever it is.
             (Some(seen), _, _) => (0.0, 0.0, seen),
-            (None, Some(a), Some(b)) => {
+            (None, Some(within_a), Some(within_b)) => {
                 contrast.within = known_by;
+                let of_pairs = paired_requests::log_variance(a[0], b[0], metric);
+                contrast.paired_requests = of_pairs.is_some();
+                // What pairs differ by is the noise of both sides.
+                let (a, b) = of_pairs.map_or((within_a, within_b), |both| (both, 0.0));
                 (a, b, settings.run_deviation.powi(2))
             }
             (None, _, _) => return contrast,
@@ -353,6 +361,7 @@ impl Contrast {
                 Some(_) if self.within == Within::Deviations => Basis::Deviations,
                 Some(_) if self.within == Within::Short => Basis::ShortRuns,
                 Some(_) if permuted.is_some() => Basis::Permutation,
+                Some(_) if self.paired_requests => Basis::PairedRequests,
                 Some(_) if self.runs == [1, 1] => Basis::OneRunEach,
                 Some(_) => Basis::Runs,
             },

@@ -5,6 +5,7 @@ mod compared;
 mod contrast;
 mod headline;
 mod metric;
+mod paired_requests;
 mod pairing;
 mod pooled;
 mod sample;
@@ -226,6 +227,8 @@ pub enum Basis {
     Pairs,
     /// One run each: noise inside it, and an assumed deviation from run to run.
     OneRunEach,
+    /// One run each of the same requests: how these differ, and an assumed deviation from run to run.
+    PairedRequests,
     /// Figures alone: an error that is assumed from the number of requests.
     Assumed,
     /// A percentile without its least sample.

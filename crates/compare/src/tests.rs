@@ -41,6 +41,7 @@ fn run(n: u64, latency_ms: f64, luck: f64, seed: u64) -> RunSample {
         is_open: false,
         effect: 1.0,
         spread: 0.0,
+        bunching: 1.0,
         streams: 1.0,
         memory: 0.0,
         weight: 1.0,

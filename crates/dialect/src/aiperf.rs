@@ -10,6 +10,7 @@
 //!   written. There are none where nothing failed.
 
 mod answer;
+mod asked;
 mod metric;
 mod phases;
 mod steps;
@@ -18,6 +19,7 @@ mod tables;
 use crate::object::Object;
 use crate::{DialectError, GoodputMetric, Source, millis, successes};
 use answer::Answer;
+use asked::Asked;
 use inferometer_core::quantile::sort;
 use inferometer_core::record::{FailureClass, Record};
 use inferometer_core::units::Offset;
@@ -54,6 +56,8 @@ pub const LEFT_OUT: [(&str, &str); 14] = [
 #[derive(Clone, Debug, PartialEq)]
 pub struct Numbers {
     metrics: Vec<Metric>,
+    asked: Asked,
+    lasted_s: f64,
 }
 
 /// The run's numbers as the tool would have had them.
@@ -76,7 +80,19 @@ pub fn measure(source: &Source<'_>) -> Result<Numbers, DialectError> {
     metrics.extend(scheduled(&done));
     metrics.extend(failures(&done, &failed));
     metrics.retain(|metric| metric.values.is_known());
-    Ok(Numbers { metrics })
+    Ok(Numbers {
+        metrics,
+        asked: Asked::of(source, records.len()),
+        lasted_s: lasted_s(&done),
+    })
+}
+
+/// From the first request that was answered to the end of the last one.
+fn lasted_s(done: &[Answer<'_>]) -> f64 {
+    let begin = done.iter().map(|answer| answer.start).min();
+    let end = done.iter().map(|answer| answer.end).max();
+    let lasted = end.zip(begin);
+    lasted.map_or(0.0, |(end, begin)| end.since(begin).as_secs_f64())
 }
 
 /// From the first request, or from where the measured part began, to the end of the last one.
@@ -248,16 +264,12 @@ fn tokens(done: &[Answer<'_>]) -> [f64; 2] {
 fn totals(done: &[Answer<'_>], failed: usize) -> Vec<Metric> {
     let [input, output] = tokens(done);
     let (answered, all) = (done.len() as f64, (done.len() + failed) as f64);
-    let begin = done.iter().map(|answer| answer.start).min();
-    let end = done.iter().map(|answer| answer.end).max();
-    let lasted = end.zip(begin);
-    let lasted = lasted.map_or(0.0, |(end, begin)| end.since(begin).as_secs_f64());
     let failed_share = failed as f64 / all * 100.0;
     let mut metrics = vec![
         total(("completed_request_count", "requests"), Main, all),
         total(("request_error_rate", "%"), Main, failed_share),
         total(("request_count", "requests"), Main, answered),
-        total(("benchmark_duration", "sec"), Export, lasted),
+        total(("benchmark_duration", "sec"), Export, lasted_s(done)),
         total(("total_isl", "tokens"), Export, input),
         total(("total_osl", "tokens"), Export, output),
     ];
@@ -321,17 +333,20 @@ fn failures(done: &[Answer<'_>], failed: &[&Record]) -> Vec<Metric> {
 }
 
 impl Numbers {
-    /// The tables with their titles.
+    /// The tables with their titles, and what the tool prints below them.
     pub fn text(&self) -> String {
-        tables::text(&self.metrics)
+        let tables = tables::text(&self.metrics);
+        let (command, lasted_s) = (self.asked.command(), self.lasted_s);
+        format!("{tables}\nCLI Command: {command}\nBenchmark Duration: {lasted_s:.2} sec\n")
     }
 
-    /// The metrics of the export file.
+    /// The metrics of the export file, and the load that was asked for.
     pub fn json(&self) -> String {
         let mut export = Object::default();
         for metric in &self.metrics {
             export.nest(metric.tag, metric.entry());
         }
+        export.nest("input_config", self.asked.config());
         export.finished()
     }
 }

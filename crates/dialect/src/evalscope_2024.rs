@@ -24,7 +24,8 @@ const PERCENTILES: [usize; 8] = [50, 66, 75, 80, 90, 95, 98, 99];
 pub struct Numbers {
     duration: Duration,
     expected: u64,
-    concurrency: u32,
+    /// None in an open loop, which the tool itself cannot send: its workers wait for answers.
+    concurrency: Option<u32>,
     succeeded: u64,
     failed: u64,
     latencies: Vec<f64>,
@@ -60,7 +61,7 @@ pub fn measure(source: &Source<'_>) -> Result<Numbers, DialectError> {
     Ok(Numbers {
         duration: source.duration(&records),
         expected: source.ending.planned.max(records.len() as u64),
-        concurrency: source.max_concurrency().unwrap_or(1),
+        concurrency: source.max_concurrency(),
         succeeded: done.len() as u64,
         failed: (records.len() - done.len()) as u64,
         latencies: ascending(done.iter().map(|r| latency(r).as_secs_f64()).collect()),
@@ -121,7 +122,10 @@ impl Numbers {
         let seconds = self.duration.as_secs_f64();
         line("Time taken for tests", format!("{seconds:.3} seconds"));
         line("Expected number of requests", self.expected.to_string());
-        line("Number of concurrency", self.concurrency.to_string());
+        let workers = self
+            .concurrency
+            .map_or("None".to_owned(), |n| n.to_string());
+        line("Number of concurrency", workers);
         line("Total requests", (self.succeeded + self.failed).to_string());
         line("Succeed requests", self.succeeded.to_string());
         line("Failed requests", self.failed.to_string());

@@ -134,6 +134,14 @@ impl Pending {
             aiperf_metrics::set_load(&mut self.builder, command);
         }
         let mut found = self.builder.finish(Tool::Aiperf, self.lines);
+        let flags = command.as_deref().map(commands::flags);
+        let model = flags
+            .as_ref()
+            .and_then(|flags| flags.get("model")?.as_str());
+        if let Some(model) = model {
+            found.is_of_model(model);
+            found.label = Some(inferometer_text::hostile::printable(model, 200));
+        }
         found.client_command = command;
         Some(found)
     }

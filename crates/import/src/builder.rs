@@ -125,8 +125,8 @@ impl ResultBuilder {
             return;
         }
         let Some(new) = self.settle(label, quantity) else {
-            // A rate of -1 is EvalScope's "no limit".
-            if label.field != Field::Rate {
+            // A rate of -1 is EvalScope's "no limit", and so is a concurrency of 0.
+            if !matches!(label.field, Field::Rate | Field::Concurrency) {
                 self.skip(name, UnreadReason::DoesNotFit);
             }
             return;
@@ -210,11 +210,15 @@ impl ResultBuilder {
             Field::OkShare => 0.01,
             Field::FailedShare if quantity.value == 0.0 => 1.0,
             Field::FailedShare => return None,
-            Field::Rate if quantity.value <= 0.0 => return None,
+            Field::Rate | Field::Concurrency if quantity.value <= 0.0 => return None,
+            Field::Attainment if unit == Some(Unit::Percent) => 0.01,
             _ => 1.0,
         };
         let value = convert(quantity.value, factor);
-        let is_share = matches!(field, Field::OkShare | Field::FailedShare);
+        let is_share = matches!(
+            field,
+            Field::OkShare | Field::FailedShare | Field::Attainment
+        );
         if is_share && !(0.0..=1.0).contains(&value) {
             return None;
         }
@@ -261,6 +265,9 @@ impl ResultBuilder {
             Field::OutputCharsPerS => summary.throughput.output_chars_per_s = Some(value),
             Field::Goodput => {
                 summary.slo.get_or_insert_default().goodput_per_s = Some(value);
+            }
+            Field::Attainment => {
+                summary.slo.get_or_insert_default().attainment = Some(value);
             }
             Field::InputChars => point("input_chars"),
             Field::AskChars => point("ask_chars"),

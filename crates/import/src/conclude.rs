@@ -70,6 +70,10 @@ fn own_doubts(found: &ImportedResult) -> Vec<ImportDoubt> {
     if found.tool == Tool::Aiperf {
         doubts.retain(|doubt| !is_of_other_window(doubt));
     }
+    // GuideLLM's time per token has that of the first token in it.
+    if found.tool == Tool::Guidellm {
+        doubts.retain(|doubt| !follows_from_tpot(doubt));
+    }
     let marked = summary.and_then(|it| it.other.get(INVALID_KEY)?.as_str());
     doubts.extend(marked.map(|codes| ImportDoubt::MarkedInvalid {
         codes: codes.to_owned(),
@@ -85,6 +89,11 @@ fn own_doubts(found: &ImportedResult) -> Vec<ImportDoubt> {
     doubts.extend(found.twice.iter().cloned().map(ImportDoubt::RepeatedNumber));
     doubts.extend(cross_check::heading_doubt(found));
     doubts
+}
+
+/// Throughput against what the latency and the time per token make it.
+fn follows_from_tpot(doubt: &ImportDoubt) -> bool {
+    matches!(doubt, ImportDoubt::Contradiction { from, .. } if from.0 == Text::QpsTimesTokens)
 }
 
 /// AIPerf divides by the time from its start on, which is a little longer than the duration that

@@ -303,11 +303,12 @@ fn is_said_by_a_program(text: &str) -> bool {
     if text.starts_with("Traceback (") || marks.iter().any(|mark| text.contains(mark)) {
         return true;
     }
-    // EvalScope's names of its tables, which name no result.
+    // EvalScope's and AIPerf's names of their tables, which name no result.
     if matches!(
         text,
         "Performance Overview" | "Detailed Performance Metrics" | "Basic Information"
-    ) {
+    ) || text.starts_with("NVIDIA AIPerf |")
+    {
         return true;
     }
     let Some((front, _)) = text.split_once(':') else {

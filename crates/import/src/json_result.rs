@@ -131,6 +131,7 @@ fn serving_benchmark(object: &Map<String, Value>, lines: (usize, usize)) -> Opti
             "output_throughput" => Field::OutputPerS,
             "total_token_throughput" | "total_throughput" => Field::TotalPerS,
             "request_goodput" | "request_goodput:" => Field::Goodput,
+            "slo_attainment" => Field::Attainment,
             "max_concurrency" => Field::Concurrency,
             "concurrency" => Field::BareConcurrency,
             "max_concurrent_requests" => Field::PeakConcurrency,
@@ -235,7 +236,11 @@ fn labelled(object: &Map<String, Value>, lines: (usize, usize)) -> Option<Import
     for (key, value) in object {
         let Some(label) = label(key) else {
             if has_numbers(value) {
-                builder.skip(key, UnreadReason::of_unknown(key));
+                let reason = match key.as_str() {
+                    "Stream Requests" | "Non-Stream Requests" => UnreadReason::NoCounterpart,
+                    key => UnreadReason::of_unknown(key),
+                };
+                builder.skip(key, reason);
             }
             continue;
         };
@@ -284,11 +289,16 @@ fn labelled(object: &Map<String, Value>, lines: (usize, usize)) -> Option<Import
     .any(has)
     {
         Tool::Evalscope
+    } else if has("completion-tokens/second") && has("n-request") {
+        Tool::GridLog
     } else {
         Tool::TrialLog
     };
     if tool == Tool::Evalscope2024 {
-        builder.summary.latency.tpot_ms = None;
+        let summary = &mut builder.summary;
+        let wall = summary.latency.tpot_ms.take().and_then(|it| it.mean);
+        let name = "wall time per output token (ms)".to_owned();
+        summary.other.extend(wall.map(|ms| (name, ms.into())));
     }
     // EvalScope writes 0 for what answers without tokens do not have.
     let total = &mut builder.summary.throughput.total_tokens_per_s;

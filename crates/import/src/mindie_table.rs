@@ -109,11 +109,15 @@ impl Pending {
         };
         for row in rows {
             let Some(name) = row.first() else { continue };
-            let spread = spread(header, row);
+            let mut spread = spread(header, row);
             let known = spread.mean.is_some();
             let sample = match name.as_str() {
                 "FirstTokenTime" => Sample::Ttft,
-                "DecodeTime" => Sample::Itl,
+                // Its N counts requests, and its values are gaps.
+                "DecodeTime" => {
+                    spread.n = None;
+                    Sample::Itl
+                }
                 "MaxDecodeTime" => Sample::MaxGap,
                 "GenerateTime" => Sample::E2e,
                 "InputTokens" => Sample::InputLength,

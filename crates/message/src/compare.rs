@@ -97,6 +97,7 @@ inferometer_text::texts! {
         PrimaryIs => "> decides. Verdicts rest on the intervals, which hold with 95 % at all loads together for this metric, and for all the other metrics of a load together", "> 为主指标。结论以区间为准：主指标的区间以 95 % 的置信度在所有负载点上同时成立，其余指标的区间在同一负载点上同时成立";
         InPairs => "runs with the same seed, one of each side, are compared in pairs", "两侧种子相同的运行两两配对比较";
         Copies => "{group}: {runs} runs are identical to the last digit and count as {distinct}", "{group}：{runs} 次运行逐位相同，实为 {distinct} 次，只按 {distinct} 次计";
+        PairedRequests => "one run each of the same requests, which are compared in pairs; a deviation of {share} between runs is assumed: repeat the runs to measure it", "每侧只有一次运行，请求相同，因此逐对比较；假定各次运行之间相差 {share}：重复运行才能得知";
         OneRunEach => "one run each: a deviation of {share} between runs is assumed; repeat the runs to measure it", "每侧只有一次运行：假定各次运行之间相差 {share}；重复运行才能得知";
         FewSamples => "too few requests for a verdict on this percentile", "请求数不足以支撑该百分位，不下结论";
         BeyondMargin => "the interval does not contain 0 and reaches beyond the margin of {margin}", "区间不含 0，且超出容许差 {margin}";

@@ -8,6 +8,9 @@
 //! A closed loop whose answers all last about as long remembers, too: its streams keep their places
 //! to each other, and what the places of a run cost, no part of it shows ([`super::places`]).
 //!
+//! Arrivals that come in bursts, whose gaps have a squared coefficient of variation above 1, are as
+//! uneven as so many times fewer requests would be: an open loop must last as many times longer.
+//!
 //! Where a few answers last many times as long as the others, those that are under way are mostly
 //! such ones. Queues behind them last longer, and grow higher, by as much as these are longer than
 //! the mean answer (1 + the squared coefficient of variation, as in renewal theory): what one queue
@@ -93,6 +96,9 @@ pub struct Precision {
     pub effect: f64,
     /// How much answers differ in the time that they take ([`spread`]).
     pub spread: f64,
+    /// Squared coefficient of variation of the gaps between arrivals, at least 1: those that come in
+    /// bursts load the server as so many requests at once do.
+    pub bunching: f64,
     /// Streams of a closed loop.
     pub streams: f64,
     /// Waves for which these keep their places ([`memory`]); 0 where no batch can be too short.
@@ -135,9 +141,9 @@ impl Precision {
     pub fn batches(&self, rests_on: RestsOn) -> Result<Batches<'static>, u64> {
         let waves = match rests_on {
             _ if !self.is_open => Batches::LEAST as f64 - NEARLY,
-            RestsOn::Waits if self.is_queued() => QUEUED_WAVES * self.stretch(),
-            RestsOn::Waits => OPEN_WAVES * self.stretch(),
-            RestsOn::Requests => OPEN_WAVES,
+            RestsOn::Waits if self.is_queued() => QUEUED_WAVES * self.stretch() * self.bunching,
+            RestsOn::Waits => OPEN_WAVES * self.stretch() * self.bunching,
+            RestsOn::Requests => OPEN_WAVES * self.bunching,
         };
         let independent = match rests_on {
             _ if !self.is_open => self.ahead() / LARGEST_BIAS,
@@ -170,7 +176,7 @@ impl Precision {
         let independent = self.requests * least * effect * margin / n;
         let waves = match rests_on {
             _ if !self.is_open => 0.0,
-            RestsOn::Waits => TAIL_WAVES.max(OPEN_WAVES * self.stretch()),
+            RestsOn::Waits => TAIL_WAVES.max(OPEN_WAVES * self.stretch()) * self.bunching,
             RestsOn::Requests if effect > TOGETHER => OPEN_WAVES * self.stretch(),
             RestsOn::Requests => 0.0,
         };
@@ -279,6 +285,7 @@ mod tests {
             is_open,
             effect,
             spread: 0.4,
+            bunching: 1.0,
             streams: 32.0,
             memory: 0.0,
             weight: 1.0,
@@ -352,6 +359,22 @@ mod tests {
         assert!(run(false, 160.0, 5.0, 1.0).batches(waits).is_ok());
         assert_eq!(run(false, 120.0, 3.75, 1.0).batches(waits), Err(160));
         assert_eq!(run(false, 10.0, 10.0, 1.0).batches(waits), Err(20));
+    }
+
+    #[test]
+    fn an_open_loop_whose_arrivals_come_in_bursts_needs_as_many_times_more() {
+        let needed = |bunching, rests_on| {
+            let bursts = Precision {
+                bunching,
+                ..run(true, 1000.0, 50.0, 2.0)
+            };
+            bursts.batches(rests_on).err()
+        };
+        for rests_on in [RestsOn::Requests, RestsOn::Waits] {
+            assert_eq!(needed(1.0, rests_on), None);
+            assert_eq!(needed(2.0, rests_on), Some(1600));
+            assert_eq!(needed(4.0, rests_on), Some(3200));
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::tally::{Answer, Figure, Row, Tally, Totals, column, ms};
 use crate::judge::{DriftEvidence, InFlightEvidence, StragglerEvidence, WaveEvidence};
 use crate::steady::{self, Course, Overload};
 use inferometer_core::quantile::sort;
-use inferometer_core::scenario::{Hold, Shape, Stagger};
+use inferometer_core::scenario::{Arrival, Hold, Shape, Stagger};
 use inferometer_core::summary::{Concurrency, Distribution};
 use inferometer_core::units::Offset;
 use inferometer_core::work::Conversation;
@@ -335,6 +335,13 @@ impl<'a> Run<'a> {
                 Some(_) => 1.0,
             },
             spread,
+            bunching: match self.context.scenario.load.shape {
+                Shape::Open {
+                    arrival: Arrival::Gamma(burstiness),
+                    ..
+                } => burstiness.recip().max(1.0),
+                _ => 1.0,
+            },
             streams: f64::from(streams.unwrap_or_default()),
             memory: if keeps_places { memory(spread) } else { 0.0 },
             weight: self.weight(),

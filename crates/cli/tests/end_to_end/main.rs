@@ -15,6 +15,7 @@ mod capacity;
 mod comparison;
 mod comparison_of_notes;
 mod data;
+mod dialects_read_back;
 mod doubts;
 mod endpoints;
 mod engine;

@@ -206,3 +206,26 @@ fn a_load_that_is_not_comparable_leaves_the_others_their_answer() {
     alone.iter_mut().for_each(|it| drop(it.runs.remove(0)));
     assert!(!compare(&alone, &Settings::default()).is_answered());
 }
+
+#[test]
+fn one_run_each_of_the_same_requests_is_compared_request_by_request() {
+    let side = |name: &str, latency, seed, work: Option<&str>| {
+        let mut sample = run(400, latency, 0.0, seed);
+        sample.definition.seed = Some(seed);
+        sample.definition.work = work.map(str::to_owned);
+        group(name, vec![sample])
+    };
+    let row = |work: Option<&str>| primary(&[side("a", 100.0, 7, work), side("b", 103.5, 7, work)]);
+    let (paired, alone) = (row(Some("output = 100")), row(None));
+    assert_eq!(
+        (paired.basis, alone.basis),
+        (Basis::PairedRequests, Basis::OneRunEach)
+    );
+    let width = |row: &Row| row.high.unwrap() / row.low.unwrap();
+    assert!(width(&paired) < width(&alone), "{paired:?} {alone:?}");
+    // 3.5 % slower: the requests themselves differ by a fifth, and hide it from runs by themselves.
+    assert_eq!(
+        (paired.verdict, alone.verdict),
+        (Verdict::Worse, Verdict::Unknown)
+    );
+}

@@ -28,6 +28,13 @@ impl ResultBuilder {
             let name = "Input Throughput (tok/s)".to_owned();
             summary.other.insert(name, 0.0.into());
         }
+        // Answers whose text nobody kept have no characters that could be counted.
+        let rates = &mut summary.throughput;
+        let wrote = rates.output_tokens_per_s.is_some_and(|tokens| tokens > 0.0);
+        if wrote && (rates.output_chars_per_s.take_if(|chars| *chars == 0.0)).is_some() {
+            let name = "completion-chars/second".to_owned();
+            summary.other.insert(name, 0.0.into());
+        }
         if let Some(cards) = self.cards.and_then(count) {
             summary.tags.insert("cards".into(), cards.to_string());
         }
@@ -40,6 +47,7 @@ impl ResultBuilder {
             (Some(mean), None) if matches!(tool, Tool::Sglang | Tool::Aiperf) => {
                 summary.concurrency.mean = Some(mean);
             }
+            (Some(configured), None) if configured <= 0.0 => {}
             (Some(configured), None) => {
                 summary.concurrency.configured = count(configured);
                 self.point.insert("concurrency".into(), number(configured));
@@ -114,13 +122,10 @@ impl ResultBuilder {
         let place = &mut throughput.output_tokens_per_s;
         derive("throughput.output_tokens_per_s", place, output, window);
         let latency = &mut summary.latency;
-        // Samples with one value per request.
-        let samples = [
-            &mut latency.ttft_ms,
-            &mut latency.tpot_ms,
-            &mut latency.e2e_ms,
-        ];
-        for spread in samples.into_iter().flatten() {
+        // Samples with one value per request; GuideLLM weighs its TPOT by tokens.
+        let tpot = Some(&mut latency.tpot_ms).filter(|_| tool != Tool::Guidellm);
+        let samples = [&mut latency.ttft_ms, &mut latency.e2e_ms];
+        for spread in samples.into_iter().chain(tpot).flatten() {
             spread.n = spread.n.or(ok);
         }
         found.point = self.point;

@@ -17,6 +17,8 @@ const MOST_MS: f64 = 1e10;
 /// More requests in flight than streams, beyond which digits and another window explain nothing.
 const FEW_TOO_MANY: f64 = 1.05;
 const TOO_MANY: f64 = 1.2;
+/// Share by which the digits of a latency excuse it; a whole number of seconds may be exact.
+const ROUGHEST_LATENCY: f64 = 0.15;
 
 pub(super) fn impossible(summary: &ImportedSummary, rate: Option<f64>) -> Vec<ImportDoubt> {
     let beyond = limits(summary)
@@ -98,8 +100,9 @@ fn too_many_in_flight(summary: &ImportedSummary, rate: Option<f64>) -> Option<Im
     let latency_s = mean(&summary.latency.e2e_ms)? / 1000.0;
     let requests_per_s = summary.throughput.requests_per_s?;
     let in_flight = requests_per_s * latency_s;
-    // A rate of two digits is as rough.
+    // A rate of two digits is as rough, and so is a latency in tenths of a second.
     let rough = 0.005 / requests_per_s.max(f64::MIN_POSITIVE);
+    let rough = rough + (half_unit(latency_s) / latency_s).min(ROUGHEST_LATENCY);
     let share = in_flight / (streams as f64 * (1.0 + rough));
     let severity = match share {
         share if share > TOO_MANY => Invalid,

@@ -57,6 +57,8 @@ pub(crate) enum Field {
     InputCharsPerS,
     OutputCharsPerS,
     Goodput,
+    /// Share of the requests that met all objectives.
+    Attainment,
     InputChars,
     AskChars,
     OutputCap,
@@ -135,7 +137,8 @@ impl Field {
             | Field::Rejected
             | Field::TimedOut
             | Field::OkShare
-            | Field::FailedShare => {
+            | Field::FailedShare
+            | Field::Attainment => {
                 matches!(unit, Unit::Percent | Unit::Count)
             }
             Field::Bare(_) | Field::Other => true,

@@ -112,7 +112,10 @@ fn aside(words: &Words<'_>) -> Option<Field> {
             Field::Other
         });
     }
-    words.any("goodput").then_some(Field::Goodput)
+    if words.any("goodput") {
+        return Some(Field::Goodput);
+    }
+    words.any("slo attainment").then_some(Field::Attainment)
 }
 
 fn latency_part(words: &Words<'_>) -> Option<Sample> {

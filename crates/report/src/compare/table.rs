@@ -356,6 +356,10 @@ pub(super) fn footnotes(report: &CompareReport<'_>) -> Vec<String> {
         let share = ("share", number::percent(report.run_deviation));
         notes.push(CompareText::OneRunEach.with(lang, &[share]));
     }
+    if any(Basis::PairedRequests) {
+        let share = ("share", number::percent(report.run_deviation));
+        notes.push(CompareText::PairedRequests.with(lang, &[share]));
+    }
     if any(Basis::Assumed) {
         notes.push(CompareText::AssumedError.text(lang).to_owned());
     }
