@@ -27,7 +27,7 @@ const DEFINED_OTHERWISE: [(&str, &str, &str, &str); 13] = [
     ("sglang", "concurrency.peak", "", "by whole seconds"),
     ("evalscope-2024", "latency.", "", "percentiles by index"),
     ("evalscope", "", "", "percentiles by nearest rank"),
-    ("grid-log", "throughput.", "", "over whole seconds"),
+    ("grid-log", "", "_s", "by whole seconds of a clock"),
     ("aiperf", "latency.itl_ms.", "", "means of requests"),
     ("guidellm", "", ".p", "percentiles by nearest rank"),
     ("guidellm", "latency.itl_ms.", "", "weighted by tokens"),
