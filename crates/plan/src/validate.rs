@@ -29,7 +29,7 @@ use inferometer_catalog::timing::Profiles;
 use inferometer_core::length::Distribution as Lengths;
 use inferometer_sim::engine::EngineConfig;
 use inferometer_sim::engine::virtual_time::{Run, Served};
-use recipe::Role;
+use row::Role;
 use serde::Serialize;
 use strum::{IntoStaticStr, VariantArray};
 use thiserror::Error;

@@ -1,20 +1,10 @@
 //! Launch flags of published nightly runs, which tables leave out (`data/recipes.toml`).
 
-use super::row::{MeasuredRow, Provenance};
+use super::row::{MeasuredRow, Provenance, Role};
 use super::split_recipe;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
-
-/// What a worker does of a request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum Role {
-    #[default]
-    All,
-    Prefill,
-    Decode,
-}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

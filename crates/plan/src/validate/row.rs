@@ -16,6 +16,16 @@ pub enum Provenance {
     Other,
 }
 
+/// What a worker does of a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Role {
+    #[default]
+    All,
+    Prefill,
+    Decode,
+}
+
 /// Whether coefficients may be chosen by a row, by its hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]

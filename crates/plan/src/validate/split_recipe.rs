@@ -2,8 +2,7 @@
 //! (`data/split-recipes.csv`, written by `bench/split-recipes`): how many prompts and answers a
 //! worker takes at once decides how long first tokens wait, and was chosen anew for each load.
 
-use super::recipe::Role;
-use super::row::{MeasuredRow, Sizes};
+use super::row::{MeasuredRow, Role, Sizes};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
