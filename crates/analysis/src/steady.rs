@@ -120,9 +120,12 @@ pub struct Overload {
 /// rise by more than a tenth and more than chance moves a queue near its limit, which wanders. The
 /// first half of the arrivals is left out where it holds the filling of the queue.
 pub fn overload(course: &Course<'_>, significance: f64) -> Option<Overload> {
-    let begin = |to: Offset| match course.settled {
-        true => course.from,
-        false => course.from + to.since(course.from) / 2,
+    let begin = |to: Offset| {
+        if course.settled {
+            course.from
+        } else {
+            course.from + to.since(course.from) / 2
+        }
     };
     let to = course.sending_ended;
     let from = begin(to);

@@ -128,10 +128,11 @@ fn s3(place: &Location, variables: Variables<'_>) -> Result<Keys, BucketError> {
         None => {
             let china = if region.starts_with("cn-") { ".cn" } else { "" };
             let host = format!("s3.{region}.amazonaws.com{china}");
-            match bucket.contains('.') {
+            if bucket.contains('.') {
                 // No certificate is for such a name.
-                true => (format!("https://{host}"), format!("/{bucket}")),
-                false => (format!("https://{bucket}.{host}"), String::new()),
+                (format!("https://{host}"), format!("/{bucket}"))
+            } else {
+                (format!("https://{bucket}.{host}"), String::new())
             }
         }
     };

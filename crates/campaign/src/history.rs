@@ -457,9 +457,10 @@ impl MetricHistory {
             let facts = changed(&before.facts, &after.facts);
             let first = between[0].saturating_sub(NEAR);
             let last = (between[1] + NEAR).min(runs.len() - 1);
-            let nearby = match facts.is_empty() {
-                true => changed(&runs[first].facts, &runs[last].facts),
-                false => Vec::new(),
+            let nearby = if facts.is_empty() {
+                changed(&runs[first].facts, &runs[last].facts)
+            } else {
+                Vec::new()
             };
             Change {
                 between,

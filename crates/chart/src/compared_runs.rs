@@ -48,9 +48,10 @@ pub fn overlays(sides: &[ComparedRuns<'_>], lang: Lang) -> Vec<Figure> {
     // As of an import: another tool's runs cannot be measured again, so that they are drawn where
     // there are no others.
     let is_foreign = runs().any(|run| run.definition.tool.is_some());
-    let shown = match is_foreign && runs().all(|run| !run.summary.valid) {
-        true => Shown::All,
-        false => Shown::Valid,
+    let shown = if is_foreign && runs().all(|run| !run.summary.valid) {
+        Shown::All
+    } else {
+        Shown::Valid
     };
     let several = settings.len() > 1;
     let left = settings.len().saturating_sub(MOST_SETTINGS);
@@ -250,9 +251,10 @@ fn shares(
     let all = || samples.iter().flatten().copied();
     let least = all().filter(|ms| *ms > 0.0).fold(f64::INFINITY, f64::min);
     let wide = all().fold(0.0, f64::max) / least > WIDE;
-    let unit = match wide {
-        true => TimeUnit::Milliseconds,
-        false => TimeUnit::of(all()),
+    let unit = if wide {
+        TimeUnit::Milliseconds
+    } else {
+        TimeUnit::of(all())
     };
     let series = sides.iter().zip(&samples).enumerate();
     let series = series.map(|(place, (side, sample))| {

@@ -161,9 +161,10 @@ pub fn pareto(ladder: &Ladder<'_>, lang: Lang) -> Figure {
         let front = front(&mut found);
         let samples = front.iter().map(|&[x, y]| Sample::new(x, Some(y)));
         let line = Shape::Line(samples.collect());
-        let name = match work.is_empty() {
-            true => Text::ParetoFront.text(lang).to_owned(),
-            false => Text::ParetoFrontOf.with(lang, &[("work", (*work).to_owned())]),
+        let name = if work.is_empty() {
+            Text::ParetoFront.text(lang).to_owned()
+        } else {
+            Text::ParetoFrontOf.with(lang, &[("work", (*work).to_owned())])
         };
         (front.len() > 1).then(|| Series::new(name, Colour::Quiet, line))
     });

@@ -41,9 +41,10 @@ impl Default for GridAxis {
 impl GridAxis {
     /// Of an axis of a sweep that is a length or a load.
     pub fn of(axis: &str) -> Self {
-        let counted = match axis.ends_with("-chars") {
-            true => Counted::Characters,
-            false => Counted::Tokens,
+        let counted = if axis.ends_with("-chars") {
+            Counted::Characters
+        } else {
+            Counted::Tokens
         };
         match axis {
             "concurrency" => GridAxis::Concurrency,

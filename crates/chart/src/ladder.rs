@@ -184,9 +184,10 @@ pub fn overlay(ladder: &Ladder<'_>, lang: Lang) -> Figure {
         Drawn::Tpot,
         Drawn::Failed,
     ];
-    let title = match are_engines(ladder) {
-        true => Text::Overlay,
-        false => Text::SideBySide,
+    let title = if are_engines(ladder) {
+        Text::Overlay
+    } else {
+        Text::SideBySide
     };
     figure("overlay", title.text(lang).to_owned(), ladder, &drawn, lang)
 }

@@ -220,9 +220,10 @@ pub fn objective_mark(at: f64, objective: String, lang: Lang) -> Mark {
 /// The highest load that meets the objectives, `value` in words; without a run that confirms it,
 /// it is not the capacity.
 pub(crate) fn capacity_mark(at: f64, value: String, confirmed: bool, lang: Lang) -> Mark {
-    let text = match confirmed {
-        true => Text::Capacity,
-        false => Text::HighestMet,
+    let text = if confirmed {
+        Text::Capacity
+    } else {
+        Text::HighestMet
     };
     let label = text.with(lang, &[("value", value)]);
     Mark::new(On::X, at, label, MarkKind::Capacity)

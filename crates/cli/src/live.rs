@@ -134,9 +134,10 @@ impl LiveOptions {
             }
         }
         let wishes = (!self.read_only).then(|| Wishes::heard(folder, Arc::clone(&end)));
-        let colours = match std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty()) {
-            true => Colours::Shown,
-            false => Colours::None,
+        let colours = if std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty()) {
+            Colours::Shown
+        } else {
+            Colours::None
         };
         let view = board.map(|board| Tui::start(board, folder, end, colours, language(lang)));
         Ok(Followers {

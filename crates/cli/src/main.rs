@@ -226,9 +226,10 @@ fn sweep_instead(error: &clap::Error, lang: Lang) -> Option<String> {
     let is_run = words.nth(1).is_some_and(|word| word == "run");
     let is_list = value.contains(',') || value.contains("..");
     let values = [("option", option.to_owned()), ("value", value.to_owned())];
-    let text = match lists_of_loads_and_requests(&Vec::from_iter(words)) {
-        true => ParseText::SweepInPairs,
-        false => ParseText::Sweep,
+    let text = if lists_of_loads_and_requests(&Vec::from_iter(words)) {
+        ParseText::SweepInPairs
+    } else {
+        ParseText::Sweep
     };
     (is_run && is_list && option.starts_with("--")).then(|| text.with(lang, &values))
 }

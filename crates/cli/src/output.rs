@@ -342,9 +342,10 @@ fn report<'a>(run: &'a Measured, directory: &'a Path, detail: Detail, lang: Lang
 /// What a format is made from.
 pub fn read_for(formats: &[Format]) -> ReadFor {
     let draws = |format: &Format| matches!(format, Format::Html | Format::Svg | Format::Png);
-    match formats.iter().any(draws) {
-        true => ReadFor::Pictures,
-        false => ReadFor::Numbers,
+    if formats.iter().any(draws) {
+        ReadFor::Pictures
+    } else {
+        ReadFor::Numbers
     }
 }
 

@@ -412,9 +412,10 @@ fn probed(over: &str, probe: &StoredProbe, lang: Lang) -> String {
         ProbeVerdict::Undecided => ProgressText::Undecided,
     };
     let count = [("count", probe.requests.to_string())];
-    let after = match over.starts_with("sessions") {
-        true => ProgressText::AfterSessions,
-        false => ProgressText::AfterRequests,
+    let after = if over.starts_with("sessions") {
+        ProgressText::AfterSessions
+    } else {
+        ProgressText::AfterRequests
     };
     format!(
         "{:>8} {over} {:>9}: {} {}",

@@ -52,9 +52,10 @@ impl LeftOut {
             let first = run.invalid_by().next();
             LeftOut {
                 group: group.name.clone(),
-                run: match run.name.is_empty() {
-                    true => group.name.clone(),
-                    false => run.name.clone(),
+                run: if run.name.is_empty() {
+                    group.name.clone()
+                } else {
+                    run.name.clone()
                 },
                 point: run.point.clone(),
                 codes: run.invalid_by().map(|it| it.code.to_owned()).collect(),
@@ -174,9 +175,10 @@ fn different(
             .collect();
         named.len() > 1
     };
-    let differ = match shared.is_empty() {
-        true => differ_in(&|_| true),
-        false => (shared.iter()).any(|test| differ_in(&|run| is_of(test, run))),
+    let differ = if shared.is_empty() {
+        differ_in(&|_| true)
+    } else {
+        (shared.iter()).any(|test| differ_in(&|run| is_of(test, run)))
     };
     let named = groups.iter().map(|group| {
         let names = names(group, &|_| true);

@@ -35,13 +35,14 @@ impl<'a> Compared<'a> {
         b: &[&RunSample],
         settings: &Settings,
     ) -> Self {
-        let usual = match point.is_open_loop() {
-            true => [Metric::E2eMean, Metric::TtftMean, Metric::TpotMean],
-            false => [
+        let usual = if point.is_open_loop() {
+            [Metric::E2eMean, Metric::TtftMean, Metric::TpotMean]
+        } else {
+            [
                 Metric::OutputTokensPerS,
                 Metric::RequestsPerS,
                 Metric::E2eMean,
-            ],
+            ]
         };
         // Where another tool does not state the usual one, the next that both sides have.
         let has = |runs: &[&RunSample], metric: Metric| {
@@ -131,9 +132,10 @@ impl<'a> Compared<'a> {
                 runs: contrast.runs,
                 basis: decision.basis,
             };
-            match self.is_meant_alike(*metric) {
-                true => row,
-                false => row.not_comparable(),
+            if self.is_meant_alike(*metric) {
+                row
+            } else {
+                row.not_comparable()
             }
         };
         self.contrasts.iter().map(row).collect()
@@ -146,9 +148,12 @@ pub(super) fn judged(
     above: Option<bool>,
     within_margin: bool,
 ) -> (Option<Direction>, Verdict) {
-    let differs = above.map(|above| match above == metric.more_is_better() {
-        true => Direction::Better,
-        false => Direction::Worse,
+    let differs = above.map(|above| {
+        if above == metric.more_is_better() {
+            Direction::Better
+        } else {
+            Direction::Worse
+        }
     });
     let verdict = match differs {
         _ if within_margin => Verdict::Same,

@@ -287,9 +287,10 @@ impl Contrast {
                 degrees
             } else {
                 // Welch's: what is assumed between runs has no error of its own.
-                let own = match is_bounded {
-                    true => BOUND_DEGREES,
-                    false => WITHIN_DEGREES,
+                let own = if is_bounded {
+                    BOUND_DEGREES
+                } else {
+                    WITHIN_DEGREES
                 };
                 variance.powi(2) * own / (within_a.powi(2) + within_b.powi(2))
             },

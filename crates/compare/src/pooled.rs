@@ -36,9 +36,10 @@ impl Pooled {
         let known: Vec<_> = known.filter(|(_, it)| it.is_decidable()).collect();
         let parts: Vec<Difference> = known.iter().filter_map(|(_, it)| it.difference).collect();
         // Runs of one start of a server are off together.
-        let shared = match known.iter().all(|(_, it)| it.runs == [1, 1]) {
-            true => 2.0 * settings.run_deviation.powi(2),
-            false => 0.0,
+        let shared = if known.iter().all(|(_, it)| it.runs == [1, 1]) {
+            2.0 * settings.run_deviation.powi(2)
+        } else {
+            0.0
         };
         let all = Difference::mean_of(&parts, shared).filter(|_| parts.len() > 1)?;
         let [low, high] = all.interval(1.0 - settings.risk / tests as f64);

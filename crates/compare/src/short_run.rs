@@ -153,8 +153,9 @@ fn bounded(metric: Metric, of_mean: impl Fn() -> Option<f64>) -> Option<f64> {
     if metric.tail().is_some() || matches!(metric, Metric::Goodput | Metric::SessionsPerHour) {
         return None;
     }
-    Some(match metric.is_median() {
-        true => of_mean()? * OF_MEDIAN.powi(2),
-        false => of_mean()?,
+    Some(if metric.is_median() {
+        of_mean()? * OF_MEDIAN.powi(2)
+    } else {
+        of_mean()?
     })
 }

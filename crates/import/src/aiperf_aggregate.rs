@@ -192,9 +192,10 @@ fn table_of_each_load(
             }
         }
         let mut builder = aggregate.into_builder();
-        let between: &[&str] = match of_trials {
-            true => &["std", "cv", "min", "max"],
-            false => &["std", "cv"],
+        let between: &[&str] = if of_trials {
+            &["std", "cv", "min", "max"]
+        } else {
+            &["std", "cv"]
         };
         for stat in between {
             builder.skip(&format!("*_{stat}"), UnreadReason::SeveralRuns);

@@ -495,9 +495,10 @@ impl ImportDoubt {
                     ("last", lines.1.to_string()),
                     ("apart", Vec::from_iter(differences).join(", ")),
                 ];
-                let remedy = match is_copied {
-                    true => Text::TableRemedyCopied,
-                    false => Text::TableRemedy,
+                let remedy = if *is_copied {
+                    Text::TableRemedyCopied
+                } else {
+                    Text::TableRemedy
                 };
                 (Text::TableContradicts, values, remedy)
             }

@@ -236,9 +236,10 @@ fn spread(mut values: Vec<f64>, nearest_rank: bool) -> Spread {
     spread.set(Stat::Max, max);
     for rank in RANKS {
         let place = n as f64 * rank / 100.0;
-        let at = match nearest_rank {
-            true => (place.ceil() as usize).saturating_sub(1),
-            false => place as usize,
+        let at = if nearest_rank {
+            (place.ceil() as usize).saturating_sub(1)
+        } else {
+            place as usize
         };
         if let Some(value) = values.get(at) {
             spread.set(Stat::Percentile(rank), *value);

@@ -43,9 +43,10 @@ pub fn groups(results: &[ImportedResult]) -> Vec<ResultGroup> {
     let mut places: Vec<Place<'_>> = (results.iter())
         .map(|found| {
             let file = found.file.as_str();
-            match found.section.is_empty() && in_file[file] == 1 {
-                true => (<&str>::from(found.tool), found.section.as_slice()),
-                false => (file, found.section.as_slice()),
+            if found.section.is_empty() && in_file[file] == 1 {
+                (<&str>::from(found.tool), found.section.as_slice())
+            } else {
+                (file, found.section.as_slice())
             }
         })
         .collect();

@@ -103,9 +103,10 @@ pub(crate) fn first_after_end(summary: &ImportedSummary) -> Option<ImportDoubt> 
 
 /// How grave it is that two numbers differ that should not.
 fn gravity(a: f64, b: f64) -> Severity {
-    match apart(a, b) > IMPOSSIBLE {
-        true => Invalid,
-        false => Warn,
+    if apart(a, b) > IMPOSSIBLE {
+        Invalid
+    } else {
+        Warn
     }
 }
 
@@ -164,9 +165,10 @@ pub fn shrunk_concurrency(summary: &ImportedSummary) -> Option<ImportDoubt> {
     // A stream waits between the turns of its conversation.
     let pause = summary.other.get(TURN_DELAY).and_then(Value::as_f64);
     let pause_s = pause.map_or(0.0, |pause_ms| pause_ms.max(0.0) / 1000.0);
-    let expected = match latency_s > 0.0 {
-        true => expected * latency_s / (latency_s + pause_s),
-        false => expected,
+    let expected = if latency_s > 0.0 {
+        expected * latency_s / (latency_s + pause_s)
+    } else {
+        expected
     };
     let at_most = match summary.concurrency.mean {
         Some(mean) => mean,

@@ -239,9 +239,10 @@ impl Joined {
         };
         let shared = stated_by_both(&self.result, mine, other, more);
         let is_equal = |(name, a, b): &(&str, f64, f64)| is_equal(name, *a, *b);
-        let least = match self.lies_below(other) {
-            true => LEAST_SHARED_ABOVE,
-            false => LEAST_SHARED,
+        let least = if self.lies_below(other) {
+            LEAST_SHARED_ABOVE
+        } else {
+            LEAST_SHARED
         };
         shared.len() >= least && shared.iter().all(is_equal)
     }
@@ -316,9 +317,10 @@ fn agree(name: &str, a: f64, b: f64) -> bool {
 
 /// Whether one number is the other, beside rounding.
 fn is_equal(name: &str, a: f64, b: f64) -> bool {
-    match name.starts_with("latency.") {
-        true => is_same_time(a, b),
-        false => is_same(a, b),
+    if name.starts_with("latency.") {
+        is_same_time(a, b)
+    } else {
+        is_same(a, b)
     }
 }
 

@@ -8,13 +8,14 @@ use crate::summary::Spread;
 pub(crate) fn join(results: &mut Vec<ImportedResult>, percentiles: ImportedResult) {
     let of_evalscope = |found: &&mut ImportedResult| found.tool == Tool::Evalscope;
     let lacks_all = results.last().is_some_and(|last| has_ranks(last, &[]));
-    let before = match lacks_all {
-        true => results.last_mut().filter(of_evalscope),
+    let before = if lacks_all {
+        results.last_mut().filter(of_evalscope)
+    } else {
         // EvalScope's page has the rows of all runs, with their 99th, before the percentiles of
         // the first.
-        false => (results.iter_mut().rev())
+        (results.iter_mut().rev())
             .take_while(|found| of_evalscope(found) && has_ranks(found, &[99.0]))
-            .last(),
+            .last()
     };
     match before {
         Some(before) => complete(before, &percentiles),

@@ -81,9 +81,12 @@ fn chosen(results: &[ImportedResult], wanted: &[String], skipped: usize) -> Vec<
         is_under(found) && chain(found).iter().any(|title| Some(title) == last)
     };
     let by_name = results.iter().any(is_named);
-    let is_chosen = |found: &ImportedResult| match by_name {
-        true => is_named(found),
-        false => is_under(found),
+    let is_chosen = |found: &ImportedResult| {
+        if by_name {
+            is_named(found)
+        } else {
+            is_under(found)
+        }
     };
     results.iter().map(is_chosen).collect()
 }

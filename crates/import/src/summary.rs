@@ -307,13 +307,14 @@ impl Spread {
 
     /// Without percentiles that were not computed.
     pub(crate) fn without_copies(&self) -> Spread {
-        match self.is_one_number() {
-            true => Spread {
+        if self.is_one_number() {
+            Spread {
                 mean: self.mean,
                 n: self.n,
                 ..Spread::default()
-            },
-            false => self.clone(),
+            }
+        } else {
+            self.clone()
         }
     }
 

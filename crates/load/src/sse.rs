@@ -155,9 +155,10 @@ impl SseParser {
     /// Whether so much more may be kept.
     fn hold(&mut self, more: usize) -> Result<(), TooLong> {
         let all = self.line.len() + self.data.len() + more;
-        match all <= LONGEST && self.held.take(all) {
-            true => Ok(()),
-            false => Err(TooLong),
+        if all <= LONGEST && self.held.take(all) {
+            Ok(())
+        } else {
+            Err(TooLong)
         }
     }
 

@@ -120,9 +120,10 @@ fn shares_a_host(chosen: &Deployment) -> bool {
 
 /// A command line that can be broken between its words, unless a quoted one may hold blanks.
 fn to_copy(caption: String, line: &str) -> Block {
-    let words = match line.contains(['\'', '"', '\\']) {
-        true => vec![line.to_owned()],
-        false => line.split(' ').map(str::to_owned).collect(),
+    let words = if line.contains(['\'', '"', '\\']) {
+        vec![line.to_owned()]
+    } else {
+        line.split(' ').map(str::to_owned).collect()
     };
     Block::Command(Command { caption, words })
 }

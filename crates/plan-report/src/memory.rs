@@ -131,9 +131,10 @@ fn numbers(answers: &[Answer], lang: Lang) -> Table {
     let at_once = Text::Concurrency.with(lang, &[("tokens", tokens.to_string())]);
     row(&at_once, 1, &|a| {
         a.max_concurrency?;
-        match a.request_tokens == tokens {
-            true => a.max_concurrency,
-            false => Some(a.kv_tokens? as f64 / tokens as f64),
+        if a.request_tokens == tokens {
+            a.max_concurrency
+        } else {
+            Some(a.kv_tokens? as f64 / tokens as f64)
         }
     });
     let rows = rows.into_iter().map(|(name, values, decimals)| {

@@ -240,16 +240,18 @@ const WIDE: f64 = 16.0;
 
 impl Tally {
     fn add(&mut self, apart: f64, errors: [f64; 2]) {
-        match apart >= WIDE {
-            true => self.wide.push(errors),
-            false => self.narrow.push(errors),
+        if apart >= WIDE {
+            self.wide.push(errors)
+        } else {
+            self.narrow.push(errors)
         }
     }
 
     fn cover(&mut self, inside: bool, covered: bool) {
-        let counts = match inside {
-            true => &mut self.inside,
-            false => &mut self.outside,
+        let counts = if inside {
+            &mut self.inside
+        } else {
+            &mut self.outside
         };
         counts[0] += 1;
         counts[1] += u32::from(covered);

@@ -182,9 +182,10 @@ impl Measurement {
 impl Identity {
     /// The engine, and whether it computes prompts apart.
     pub fn engine_name(&self) -> String {
-        match self.split {
-            true => format!("{} split", self.engine),
-            false => self.engine.clone(),
+        if self.split {
+            format!("{} split", self.engine)
+        } else {
+            self.engine.clone()
         }
     }
 }

@@ -103,9 +103,10 @@ pub fn figures(found: &Capacity, probes: &[(f64, Summary)], lang: Lang) -> Vec<F
     let levels = probes.iter();
     let levels = levels.map(|&(level, summary, _)| (Level::Number(level), summary));
     let confirmed = found.answer.ending == SearchEnding::Confirmed;
-    let over = match counts_sessions(found) {
-        true => unit(found, lang).to_owned(),
-        false => found.over.clone(),
+    let over = if counts_sessions(found) {
+        unit(found, lang).to_owned()
+    } else {
+        found.over.clone()
     };
     let ladder = Ladder {
         axis: over.clone(),
@@ -213,9 +214,10 @@ fn counts_sessions(found: &Capacity) -> bool {
 
 /// What was counted.
 fn counted(found: &Capacity, lang: Lang) -> &'static str {
-    match counts_sessions(found) {
-        false => CapacityText::OfRequests.text(lang),
-        true => CapacityText::OfSessions.text(lang),
+    if counts_sessions(found) {
+        CapacityText::OfSessions.text(lang)
+    } else {
+        CapacityText::OfRequests.text(lang)
     }
 }
 

@@ -165,9 +165,10 @@ pub(crate) fn of_point(columns: &SummaryColumns, row: &MeasuredPoint<'_>) -> Vec
         };
         let cell = cell((!known.is_empty()).then_some(value), column.quantity);
         // What some of the measurements cannot bear is marked.
-        match shown.iter().any(|it| column.lacking(it).is_some()) {
-            true => cell.starred(),
-            false => cell,
+        if shown.iter().any(|it| column.lacking(it).is_some()) {
+            cell.starred()
+        } else {
+            cell
         }
     };
     columns.0.iter().map(of).collect()

@@ -202,9 +202,10 @@ fn described(group: &Group, label: &str, head: &str, lang: Lang) -> String {
     } else {
         format!("{label} · {}", group.name)
     };
-    let is = match name == head {
-        true => CompareText::RunsAndLoads,
-        false => CompareText::GroupIs,
+    let is = if name == head {
+        CompareText::RunsAndLoads
+    } else {
+        CompareText::GroupIs
     };
     let values = [
         ("runs", group.runs.len().to_string()),
@@ -450,9 +451,12 @@ const MOST_LOAD_TILES: usize = 3;
 /// not be compared, none.
 pub fn tiles(report: &CompareReport<'_>) -> Vec<Tile> {
     let (comparison, lang) = (report.comparison, report.lang);
-    let name = |row: &Row, name: String| match report.groups.len() > 2 {
-        true => format!("{} · {name}", label_of(report.groups, &row.group)),
-        false => name,
+    let name = |row: &Row, name: String| {
+        if report.groups.len() > 2 {
+            format!("{} · {name}", label_of(report.groups, &row.group))
+        } else {
+            name
+        }
     };
     let told = |row: &&Row| row.verdict != Verdict::NotComparable;
     let rows = comparison.rows.iter().filter(|row| row.primary);

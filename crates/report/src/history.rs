@@ -37,9 +37,10 @@ pub fn compose(history: &History, lang: Lang) -> Doc {
         let notes: Vec<Note> = at_once.filter_map(|changes| note(changes, lang)).collect();
         if !notes.is_empty() {
             let changes = HistoryText::Changes.text(lang);
-            let heading = match several {
-                true => format!("{changes} · {}", name(timeline)),
-                false => changes.to_owned(),
+            let heading = if several {
+                format!("{changes} · {}", name(timeline))
+            } else {
+                changes.to_owned()
             };
             sections.push(Section::headed(&heading, [Block::Notes(notes)]));
         }
@@ -99,9 +100,10 @@ fn verdict(history: &History, lang: Lang) -> Verdict {
             // The metric that matters most of those that changed decides.
             let mut firsts = (timelines.iter())
                 .filter_map(|it| it.metrics.iter().find_map(|metric| metric.changes.last()));
-            match firsts.any(|change| change.worse) {
-                true => (HistoryText::Worse.text(lang), Tone::Bad, both),
-                false => (CompareText::Mixed.text(lang), Tone::Caution, both),
+            if firsts.any(|change| change.worse) {
+                (HistoryText::Worse.text(lang), Tone::Bad, both)
+            } else {
+                (CompareText::Mixed.text(lang), Tone::Caution, both)
             }
         }
         (None, Some(worse), None) => {
@@ -153,9 +155,12 @@ fn beside_best(history: &MetricHistory, margin: f64) -> Option<f64> {
     };
     let more_is_better = history.metric.more_is_better();
     // How many times better than now.
-    let gain = |level: f64| match more_is_better {
-        true => level / now.1,
-        false => now.1 / level,
+    let gain = |level: f64| {
+        if more_is_better {
+            level / now.1
+        } else {
+            now.1 / level
+        }
     };
     let best = earlier.iter().map(|(_, level)| *level);
     let best = best.max_by(|a, b| gain(*a).total_cmp(&gain(*b)))?;

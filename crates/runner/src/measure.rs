@@ -210,9 +210,10 @@ fn load_point(
     });
     // The server is watched from one place.
     let watches = crew.brief().is_none();
-    let search = match watches {
-        true => MetricsSearch::begin(&scenario.connection, &targets, &keys)?,
-        false => None,
+    let search = if watches {
+        MetricsSearch::begin(&scenario.connection, &targets, &keys)?
+    } else {
+        None
     };
     let profiler = match (scenario.connection.profile && watches, targets.as_slice()) {
         (false, _) => None,
@@ -291,9 +292,10 @@ fn load_point(
 
     let server_watch =
         search.and_then(|search| search.watch(&directory, environment.origin_monotonic_ns));
-    let traces = match watches {
-        true => Traces::start(&scenario.connection, &directory)?,
-        false => None,
+    let traces = if watches {
+        Traces::start(&scenario.connection, &directory)?
+    } else {
+        None
     };
     let room = directory.keep_room();
     let journal = directory.start_journal(&Header::new(planned.requests))?;
@@ -384,11 +386,12 @@ fn load_point(
         sending_ended: report.sending_ended,
         steady_window: report.steady_window,
         stagger_ns: stagger.map(|span| Offset::after(span).0),
-        thread_cpu_shares: match ranks.is_empty() {
-            true => report.cpu_shares,
-            false => (ranks.iter())
+        thread_cpu_shares: if ranks.is_empty() {
+            report.cpu_shares
+        } else {
+            (ranks.iter())
                 .flat_map(|rank| rank.thread_cpu_shares.clone())
-                .collect(),
+                .collect()
         },
         pulse_p99_ms: ranks::worst(&ranks, ms(p99), |rank| rank.pulse_p99_ms),
         longest_pause_ms: ranks::worst(&ranks, ms(longest), |rank| rank.longest_pause_ms),

@@ -30,9 +30,10 @@ impl Language {
             all += 1;
             chinese += usize::from(is_chinese(sign));
         }
-        match 2 * chinese > all {
-            true => Language::Chinese,
-            false => Language::English,
+        if 2 * chinese > all {
+            Language::Chinese
+        } else {
+            Language::English
         }
     }
 }

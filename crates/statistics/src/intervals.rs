@@ -85,9 +85,12 @@ impl<'a> Batches<'a> {
         let (half, count) = (self.half_width(&found, values), self.count as f64);
         let t = student_quantile(0.5 + CONFIDENCE / 2.0, count - 1.0);
         // The skewness of so few is itself uncertain: it never makes a side shorter.
-        let longer = |t: f64| match self.skewed {
-            true => (skewed(t, found.skewness / count.sqrt()) / t).max(1.0),
-            false => 1.0,
+        let longer = |t: f64| {
+            if self.skewed {
+                (skewed(t, found.skewness / count.sqrt()) / t).max(1.0)
+            } else {
+                1.0
+            }
         };
         Some([t, -t].map(|t| half * longer(t))).filter(|it| it.iter().all(|it| it.is_finite()))
     }

@@ -75,9 +75,10 @@ impl Rank {
             id: format!("{:08x}-m{index}", 0x5eed_u32),
             index,
             rank: (self.ranks > 1).then_some(self.rank as u32),
-            stage: match nth < STREAMS / self.ranks {
-                true => Stage::Warmup,
-                false => Stage::Measured,
+            stage: if nth < STREAMS / self.ranks {
+                Stage::Warmup
+            } else {
+                Stage::Measured
             },
             sent: Some(Offset(sent)),
             input_tokens_asked: Some(512),

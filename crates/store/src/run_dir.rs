@@ -266,9 +266,10 @@ impl RunDir {
     }
 
     fn parquet_name(&self) -> String {
-        match self.ranks().is_empty() {
-            true => PARQUET.to_owned(),
-            false => ranks::file(0),
+        if self.ranks().is_empty() {
+            PARQUET.to_owned()
+        } else {
+            ranks::file(0)
         }
     }
 
@@ -385,9 +386,10 @@ impl RunDir {
         for record in &mut records {
             unended.add(&record?);
         }
-        let cause = match self.is_running() {
-            true => EndCause::Running,
-            false => EndCause::Killed,
+        let cause = if self.is_running() {
+            EndCause::Running
+        } else {
+            EndCause::Killed
         };
         Ok(Ending {
             steady_window: self.has_window()?,

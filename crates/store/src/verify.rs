@@ -167,12 +167,13 @@ fn lost_trials(path: &Path) -> Vec<StorageError> {
 
 fn lost(path: &Path, directory: &str) -> Option<StorageError> {
     let run = below(path, directory);
-    match run.is_some_and(|run| RunDir::open(run).is_ok()) {
-        true => None,
-        false => Some(StorageError::damaged(
+    if run.is_some_and(|run| RunDir::open(run).is_ok()) {
+        None
+    } else {
+        Some(StorageError::damaged(
             &path.join(directory),
             "the run that was here is gone",
-        )),
+        ))
     }
 }
 

@@ -282,12 +282,11 @@ fn work(translator: &mut Translator) -> Result<(), TranslateError> {
             ("conversations", None)
         }
         name if name.starts_with("share_gpt") => {
-            let format = match name.ends_with("multi_turn") {
-                true => "conversations",
-                false => {
-                    translator.differs("of each conversation the first question is asked; EvalScope asks the last, with all before it");
-                    "sharegpt"
-                }
+            let format = if name.ends_with("multi_turn") {
+                "conversations"
+            } else {
+                translator.differs("of each conversation the first question is asked; EvalScope asks the last, with all before it");
+                "sharegpt"
             };
             let language = if name.contains("_zh") { "zh" } else { "en" };
             (

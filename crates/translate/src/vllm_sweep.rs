@@ -187,9 +187,10 @@ fn joined(combinations: &[Vec<Entry>]) -> Option<Vec<String>> {
         if is_axis && NO_AXES.iter().any(is_one_option) {
             return None;
         }
-        let list = match is_product {
-            true => distinct.join(","),
-            false => column.join(","),
+        let list = if is_product {
+            distinct.join(",")
+        } else {
+            column.join(",")
         };
         let value = if is_axis {
             Some(list)

@@ -214,9 +214,10 @@ impl Amounts {
         let filled = |from: u64, to: u64| to.saturating_sub(from) * each;
         let tail = PARTS - (head + filled(begin + 1, end)).min(PARTS);
         let edge = |stretch: usize| (stretch as u64) << self.doublings;
-        let in_first = match first == last {
-            true => PARTS,
-            false => head + filled(begin + 1, edge(first + 1)),
+        let in_first = if first == last {
+            PARTS
+        } else {
+            head + filled(begin + 1, edge(first + 1))
         };
         let in_last = filled(edge(last), end) + tail;
         let in_each = each << self.doublings;

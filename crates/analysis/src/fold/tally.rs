@@ -105,9 +105,10 @@ impl Tally {
                 context: context.environment.server.max_model_len,
                 has_text: scenario.connection.sim_clock != SimClock::Virtual,
             },
-            most_kept: match keeps_all(context) {
-                true => usize::MAX,
-                false => most_kept,
+            most_kept: if keeps_all(context) {
+                usize::MAX
+            } else {
+                most_kept
             },
             rows: Vec::new(),
             crowd: None,

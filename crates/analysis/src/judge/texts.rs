@@ -301,9 +301,10 @@ fn wording(doubt: &Doubt, lang: Lang) -> (Text, Text, Values) {
                 ("exact", exact.to_string()),
                 ("difference", percent(*mean_difference)),
             ];
-            let remedy = match by_server {
-                true => Text::CutByServerRemedy,
-                false => Text::OutputLengthsRemedy,
+            let remedy = if *by_server {
+                Text::CutByServerRemedy
+            } else {
+                Text::OutputLengthsRemedy
             };
             (Text::OutputLengths, remedy, values)
         }
@@ -319,9 +320,10 @@ fn wording(doubt: &Doubt, lang: Lang) -> (Text, Text, Values) {
                 ("share", share(*at, *of)),
                 ("tokens", tokens.to_string()),
             ];
-            let remedy = match by_server {
-                true => Text::CutByServerRemedy,
-                false => Text::OutputCappedRemedy,
+            let remedy = if *by_server {
+                Text::CutByServerRemedy
+            } else {
+                Text::OutputCappedRemedy
             };
             (Text::OutputCapped, remedy, values)
         }

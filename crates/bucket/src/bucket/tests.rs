@@ -43,12 +43,13 @@ fn names(objects: &[Object]) -> Vec<&str> {
 #[test]
 fn all_pages_are_read_and_keys_that_are_no_paths_left_out() {
     let server = Server::start(|_, request| {
-        Some(match request.target.contains("continuation-token=t%2B1") {
-            false => listing(
+        Some(if request.target.contains("continuation-token=t%2B1") {
+            listing(&["runs/c", "runs//d", "runs/e\\f"], None)
+        } else {
+            listing(
                 &["runs/a/b.json", "runs/../../etc/passwd", "runs/", "other"],
                 Some("t+1"),
-            ),
-            true => listing(&["runs/c", "runs//d", "runs/e\\f"], None),
+            )
         })
     });
     let found = bucket(&server.origin, AT_ONCE).list().unwrap();

@@ -88,9 +88,10 @@ impl Halving {
         };
         let ahead = company.iter().filter(better).count();
         let places = (((company.len() + 1) as f64) * self.keep).ceil() as usize;
-        match ahead < places {
-            true => Race::GoOn,
-            false => Race::Stop,
+        if ahead < places {
+            Race::GoOn
+        } else {
+            Race::Stop
         }
     }
 }

@@ -11,9 +11,10 @@ impl Study {
     pub fn of_log(log: &TrialLog, computed: bool) -> Result<Study, StudyError> {
         let study: Study = log.header.study.parse()?;
         let bed = log.header.bed.as_ref();
-        Ok(match bed.map_or(computed, |bed| bed.computed) {
-            true => study.computed(),
-            false => study,
+        Ok(if bed.map_or(computed, |bed| bed.computed) {
+            study.computed()
+        } else {
+            study
         })
     }
 

@@ -146,9 +146,12 @@ fn modelled(
         let least = rows.iter().map(|row| row.value).reduce(f64::min);
         let least = least.unwrap_or(0.0);
         let step = least.abs().max(1.0);
-        rows = rows_of(&|objective, violation| match violation <= 0.0 {
-            true => Some(objective),
-            false => Some(least - step * violation),
+        rows = rows_of(&|objective, violation| {
+            if violation <= 0.0 {
+                Some(objective)
+            } else {
+                Some(least - step * violation)
+            }
         });
     }
     if rows.len() < LEAST_TRIALS {

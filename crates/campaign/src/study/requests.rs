@@ -19,8 +19,9 @@ pub(super) fn requests(text: &str, levels: &[u32]) -> Result<i64, String> {
     let count = expression
         .value(of, ["concurrency"])
         .map_err(|error| error.to_string())?;
-    match count.fract() == 0.0 && (1.0..1e15).contains(&count) {
-        true => Ok(count as i64),
-        false => Err(format!("that is {count}; give a whole number of 1 or more")),
+    if count.fract() == 0.0 && (1.0..1e15).contains(&count) {
+        Ok(count as i64)
+    } else {
+        Err(format!("that is {count}; give a whole number of 1 or more"))
     }
 }

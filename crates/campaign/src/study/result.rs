@@ -401,9 +401,10 @@ fn by_pairs(seen: Vec<Importance>, model: Vec<Importance>) -> Vec<Importance> {
     let merged = seen.iter().map(|line| {
         let modelled = said(line).cloned();
         let modelled = modelled.map(|it| Importance { gain: None, ..it });
-        let share = match is_told && all > 0.0 {
-            true => size(line) / all,
-            false => said(line).map_or(0.0, |it| it.share),
+        let share = if is_told && all > 0.0 {
+            size(line) / all
+        } else {
+            said(line).map_or(0.0, |it| it.share)
         };
         match modelled {
             Some(modelled) if line.effect == Effect::Unclear => Importance { share, ..modelled },

@@ -260,9 +260,10 @@ impl LastStage {
         };
         let mut found: Vec<Refuted> = Vec::new();
         for challenge in self.challenges(trials, goal) {
-            let trial = match holds(challenge.whole) {
-                true => challenge.trimmed.of,
-                false => challenge.whole,
+            let trial = if holds(challenge.whole) {
+                challenge.trimmed.of
+            } else {
+                challenge.whole
             };
             let is_same = |other: &Refuted| trials.first(other.trial) == trials.first(trial);
             if !found.iter().any(is_same) {

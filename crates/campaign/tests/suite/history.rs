@@ -47,9 +47,12 @@ fn noise(seed: u64, day: usize) -> f64 {
 }
 
 fn history(seed: u64, days: usize, slower_from: usize) -> History {
-    let runs = (0..days).map(|day| match day < slower_from {
-        true => run(day, noise(seed, day), "0.31.1"),
-        false => run(day, noise(seed, day) / 1.15, "0.32.0"),
+    let runs = (0..days).map(|day| {
+        if day < slower_from {
+            run(day, noise(seed, day), "0.31.1")
+        } else {
+            run(day, noise(seed, day) / 1.15, "0.32.0")
+        }
     });
     History::of(runs.collect(), &Settings::default())
 }

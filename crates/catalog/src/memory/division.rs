@@ -8,7 +8,7 @@ use super::format::{UnknownQuantization, formats};
 use super::layout::KvLayout;
 use super::spread::{ExpertSplit, ExtraLayers, Spread, Tile};
 use super::{MemoryError, MemorySettings, Profile, Reserve, overhead, seen_by_framework};
-use crate::device::{Device, ExpertGroup, Kind, Parallel};
+use crate::device::{Device, Kind, Parallel};
 use crate::engine::defaults::sglang_defaults;
 use crate::engine::{DeviceClass, EngineKind, ResolvedFlags};
 use crate::model::{Dtype, KnownModel, Model, Weights};

@@ -77,9 +77,10 @@ pub fn run(arguments: &RunsArguments) -> anyhow::Result<Exit> {
     }
     let known = stored.into_iter().map(|stored| (known(&stored), stored));
     let chosen = chosen(known.collect(), &arguments.only, values)?;
-    let all = match arguments.only.is_empty() {
-        true => all,
-        false => chosen.len(),
+    let all = if arguments.only.is_empty() {
+        all
+    } else {
+        chosen.len()
     };
     let mut lines: Vec<KnownResult> = chosen.into_iter().map(|(known, _)| known).collect();
     lines.truncate(limit);
@@ -363,10 +364,12 @@ fn state(visited: &[Visited], planned: usize) -> RunState {
         (Some(summary), _) => summary.valid,
         (None, _) => false,
     };
-    match visited.len() - visited.iter().filter(open).count() < planned {
-        true => RunState::Unfinished,
-        false if visited.iter().all(fine) => RunState::Valid,
-        false => RunState::Invalid,
+    if visited.len() - visited.iter().filter(open).count() < planned {
+        RunState::Unfinished
+    } else if visited.iter().all(fine) {
+        RunState::Valid
+    } else {
+        RunState::Invalid
     }
 }
 

@@ -168,9 +168,10 @@ pub fn run(arguments: WatchArguments) -> anyhow::Result<Exit> {
         let over = arguments.probes.is_some_and(|most| probe >= most.0);
         if interrupted || over || alarmed {
             say(fitted(&ended(probe), &std::io::stderr()));
-            return Ok(match interrupted {
-                true => Exit::Interrupted,
-                false => Exit::fine_if(!alarmed),
+            return Ok(if interrupted {
+                Exit::Interrupted
+            } else {
+                Exit::fine_if(!alarmed)
             });
         }
     }

@@ -73,12 +73,13 @@ fn a_setting_that_does_not_fit_leaves_the_others_to_be_measured() {
     for point in &points {
         let fits = point["point"]["sim-device"] == "a100-80g";
         let [state, class] = [&point["state"], &point["class"]];
-        match fits {
-            true => assert_eq!(state, "done", "{point}"),
-            false => assert_eq!(
+        if fits {
+            assert_eq!(state, "done", "{point}")
+        } else {
+            assert_eq!(
                 (state, class),
                 (&"failed".into(), &"no-room-for-kv-cache".into())
-            ),
+            )
         }
     }
 }

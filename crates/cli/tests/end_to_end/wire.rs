@@ -27,10 +27,14 @@ const FEW: [&str; 8] = [
 
 /// A server with one model, which it serves under any name, and closes after each answer.
 fn careless() -> Crooked {
-    Crooked::answering(|head| match head.starts_with("GET /v1/models") {
-        true => answer("200 OK", "application/json", MODELS),
-        false if head.starts_with("GET") => answer("404 Not Found", "text/plain", "no"),
-        false => answer("200 OK", "text/event-stream", STREAM),
+    Crooked::answering(|head| {
+        if head.starts_with("GET /v1/models") {
+            answer("200 OK", "application/json", MODELS)
+        } else if head.starts_with("GET") {
+            answer("404 Not Found", "text/plain", "no")
+        } else {
+            answer("200 OK", "text/event-stream", STREAM)
+        }
     })
 }
 
@@ -53,13 +57,16 @@ fn a_model_that_the_server_does_not_list_is_doubted_with_the_list() {
 #[test]
 fn one_failing_answer_to_the_preflight_ends_no_run() {
     let asked = AtomicUsize::new(0);
-    let server = Crooked::answering(move |head| match head.starts_with("GET /v1/models") {
-        true => answer("200 OK", "application/json", MODELS),
-        false if head.starts_with("GET") => answer("404 Not Found", "text/plain", "no"),
-        false if asked.fetch_add(1, Ordering::Relaxed) == 0 => {
+    let server = Crooked::answering(move |head| {
+        if head.starts_with("GET /v1/models") {
+            answer("200 OK", "application/json", MODELS)
+        } else if head.starts_with("GET") {
+            answer("404 Not Found", "text/plain", "no")
+        } else if asked.fetch_add(1, Ordering::Relaxed) == 0 {
             answer("500 Internal Server Error", "text/plain", "once")
+        } else {
+            answer("200 OK", "text/event-stream", STREAM)
         }
-        false => answer("200 OK", "text/event-stream", STREAM),
     });
     let run = Place::new().measure(&server.url(), &FEW);
     run.assert_all_ok(12);

@@ -390,9 +390,10 @@ impl FromStr for SummaryColumn {
         };
         if let Some(known) = find(&DISTRIBUTIONS, stem).filter(|_| !stem.is_empty()) {
             let (name, place, quantity) = known;
-            let quantity = match COUNTS.contains(&statistic) {
-                true => Number,
-                false => quantity,
+            let quantity = if COUNTS.contains(&statistic) {
+                Number
+            } else {
+                quantity
             };
             return Ok(column((name, place, quantity), Some(statistic)));
         }

@@ -128,14 +128,13 @@ impl FromStr for LengthPairs {
     type Err = BadValue;
     fn from_str(text: &str) -> Result<Self, BadValue> {
         let trimmed = text.trim();
-        match trimmed.starts_with(|c: char| c.is_ascii_digit()) && trimmed.contains(':') {
-            true => (trimmed.split(',').map(str::parse))
-                .collect::<Result<_, _>>()
-                .map(LengthPairs::Listed),
-            false if trimmed.is_empty() => {
-                Err(BadValue::new(text, "write INPUT:OUTPUT, or a file"))
-            }
-            false => Ok(LengthPairs::File(trimmed.into())),
+        if trimmed.starts_with(|c: char| c.is_ascii_digit()) && trimmed.contains(':') {
+            let pairs = trimmed.split(',').map(str::parse);
+            pairs.collect::<Result<_, _>>().map(LengthPairs::Listed)
+        } else if trimmed.is_empty() {
+            Err(BadValue::new(text, "write INPUT:OUTPUT, or a file"))
+        } else {
+            Ok(LengthPairs::File(trimmed.into()))
         }
     }
 }

@@ -13,9 +13,10 @@ struct Column {
 pub(crate) fn tables(benchmarks: &[Numbers]) -> String {
     let latencies = latencies(benchmarks);
     let mut cells = latencies.iter().flat_map(|column| &column.cells);
-    let footnote = match cells.any(|cell| cell.ends_with('*')) {
-        true => "* confidence interval unavailable at this sample size\n",
-        false => "",
+    let footnote = if cells.any(|cell| cell.ends_with('*')) {
+        "* confidence interval unavailable at this sample size\n"
+    } else {
+        ""
     };
     [
         table("Run Summary Info", run_summary(benchmarks)),

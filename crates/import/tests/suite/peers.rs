@@ -241,13 +241,13 @@ fn every_number_of_guidellms_csv_is_read() {
                 .join(" ");
             // Settings, which are no results.
             let list = name.contains("Percentiles") || name.contains("Mean CI");
-            let values: Vec<f64> = match list {
-                true => cell
-                    .trim_matches(['[', ']'])
+            let values: Vec<f64> = if list {
+                cell.trim_matches(['[', ']'])
                     .split(',')
                     .filter_map(number)
-                    .collect(),
-                false => number(cell).into_iter().collect(),
+                    .collect()
+            } else {
+                number(cell).into_iter().collect()
             };
             values.into_iter().map(move |value| (name.clone(), value))
         });

@@ -243,9 +243,10 @@ fn evalscopes_pages_are_in_order_and_their_totals_are_no_result() {
         let found = results(&format!("{name}/out/perf_report.html"));
         assert_eq!(loads(&found), [2, 4], "{name}");
         for found in &found {
-            let expected = match failures {
-                true => &["failures", "output-capped"][..],
-                false => &["output-capped"],
+            let expected = if failures {
+                &["failures", "output-capped"][..]
+            } else {
+                &["output-capped"]
             };
             assert_eq!(codes(found), expected, "{:#?}", found.doubts);
         }

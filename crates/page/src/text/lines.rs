@@ -135,10 +135,11 @@ fn may_break(before: char, after: char, rest: &str) -> bool {
 /// its end.
 fn split_word(word: &str, columns: usize) -> (&str, &str) {
     let most = prefix(word, columns);
-    let most = match most.is_empty() {
+    let most = if most.is_empty() {
         // A single character that is wider than the line still has to go somewhere.
-        true => &word[..word.chars().next().map_or(0, char::len_utf8)],
-        false => most,
+        &word[..word.chars().next().map_or(0, char::len_utf8)]
+    } else {
+        most
     };
     let at = most
         .rfind(['/', '-', '_', '.', ',', ';', '&', '?', '='])

@@ -116,9 +116,10 @@ pub(super) fn deployment(
         let carried = Carried {
             estimate,
             least: (replicas.most).map(|most| sizing.most_carried(most, End::Slow).rate()),
-            most: match fastest.rate() > estimate {
-                true => fastest,
-                false => Carries::AtLeast(estimate),
+            most: if fastest.rate() > estimate {
+                fastest
+            } else {
+                Carries::AtLeast(estimate)
             },
         };
         let all_cards = count as f64 * f64::from(candidate.subject.cards);

@@ -174,12 +174,11 @@ fn at_each(
         *name = point.without_group();
         shared.0.insert(GROUP.to_owned(), test.clone());
     }
-    let heading = match shared.0.is_empty() {
-        true => CompareText::OverAllLoads.with(lang, &[("metric", metric)]),
-        false => {
-            let values = [("metric", metric), ("shared", shared.to_string())];
-            CompareText::OverAllLoadsOf.with(lang, &values)
-        }
+    let heading = if shared.0.is_empty() {
+        CompareText::OverAllLoads.with(lang, &[("metric", metric)])
+    } else {
+        let values = [("metric", metric), ("shared", shared.to_string())];
+        CompareText::OverAllLoadsOf.with(lang, &values)
     };
     // A side that has none of these loads has no columns.
     let heads = heads(report.groups);
@@ -310,17 +309,19 @@ pub(super) fn section(report: &CompareReport<'_>, rows: &[Row]) -> Section {
 
 /// A share in percent; beyond the whole its size says nothing more.
 fn at_most_all(share: f64) -> String {
-    match share < 1.0 {
-        true => number::percent(share),
-        false => format!("> {}", number::percent(1.0)),
+    if share < 1.0 {
+        number::percent(share)
+    } else {
+        format!("> {}", number::percent(1.0))
     }
 }
 
 /// Why a run has no interval of a metric.
 pub(super) fn few_waves(row: &Row) -> CompareText {
-    match row.metric.into_str().ends_with("p99") {
-        true => CompareText::SlowTogether,
-        false => CompareText::FewWaves,
+    if row.metric.into_str().ends_with("p99") {
+        CompareText::SlowTogether
+    } else {
+        CompareText::FewWaves
     }
 }
 
@@ -389,9 +390,10 @@ pub(super) fn footnotes(report: &CompareReport<'_>) -> Vec<String> {
     let uncounted = (report.groups.iter().flat_map(|group| &group.runs))
         .any(|run| run.series.is_none() && run.answered.is_none());
     if any(Basis::Nothing) {
-        let text = match uncounted {
-            true => CompareText::NoCount,
-            false => CompareText::FiguresAlone,
+        let text = if uncounted {
+            CompareText::NoCount
+        } else {
+            CompareText::FiguresAlone
         };
         notes.push(text.text(lang).to_owned());
     }

@@ -91,9 +91,10 @@ pub(super) fn verdicts(report: &CompareReport<'_>, group: &str, label: &str) -> 
                 ),
                 (
                     "setting",
-                    match ladder.setting.0.is_empty() {
-                        true => String::new(),
-                        false => PunctuationText::Comma.join(lang, &["", &shown(&ladder.setting)]),
+                    if ladder.setting.0.is_empty() {
+                        String::new()
+                    } else {
+                        PunctuationText::Comma.join(lang, &["", &shown(&ladder.setting)])
                     },
                 ),
                 ("group", label.to_owned()),

@@ -246,20 +246,20 @@ pub(crate) fn extremes<'a>(
             ("load", load.clone()),
         ]
     };
-    let [best_text, worst_text] = match load.is_empty() {
-        true => [Text::BestSetting, Text::WorstSetting],
-        false => [Text::BestSettingAt, Text::WorstSetting],
+    let [best_text, worst_text] = if load.is_empty() {
+        [Text::BestSetting, Text::WorstSetting]
+    } else {
+        [Text::BestSettingAt, Text::WorstSetting]
     };
-    let mut pairs = match factor - 1.0 <= Settings::default().margin {
-        true => {
-            let values = [
-                ("metric", metric(compared, lang)),
-                ("margin", number::percent(Settings::default().margin)),
-            ];
-            let none = Text::NoBestSetting.with(lang, &values);
-            vec![Pair::new(Text::BestName.text(lang), none)]
-        }
-        false => vec![
+    let mut pairs = if factor - 1.0 <= Settings::default().margin {
+        let values = [
+            ("metric", metric(compared, lang)),
+            ("margin", number::percent(Settings::default().margin)),
+        ];
+        let none = Text::NoBestSetting.with(lang, &values);
+        vec![Pair::new(Text::BestName.text(lang), none)]
+    } else {
+        vec![
             Pair::new(
                 Text::BestName.text(lang),
                 best_text.with(lang, &values(best, &candidates)),
@@ -268,7 +268,7 @@ pub(crate) fn extremes<'a>(
                 Text::WorstName.text(lang),
                 worst_text.with(lang, &values(*worst, &at_load)),
             ),
-        ],
+        ]
     };
     if factor - 1.0 > Settings::default().margin {
         pairs.extend(chance(compared, [winner, loser], factor, lang));

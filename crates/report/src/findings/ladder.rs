@@ -149,9 +149,10 @@ fn rising(ladder: &LoadLadder<'_>, [before, last]: [(f64, f64); 2], lang: Lang) 
     let axis = axis_in_words(ladder.axis, lang);
     let values = [("axis", axis), ("load", level(last.0))];
     let change = (last.1 / before.1 - 1.0) * 100.0;
-    let text = match change < LITTLE {
-        true => Text::RisingALittle,
-        false => Text::StillRising,
+    let text = if change < LITTLE {
+        Text::RisingALittle
+    } else {
+        Text::StillRising
     };
     let evidence = [
         ("before", number::grouped(before.1, 1)),

@@ -201,9 +201,10 @@ fn latencies(result: &ReportedResult<'_>, lang: Lang) -> Table {
     };
     let of_server = result.of_server();
     let of_server = of_server.iter().map(|(name, is_time, spread)| {
-        let name = match is_time {
-            true => name.text(lang).to_owned(),
-            false => ImportText::InRequests.with(lang, &[("name", name.text(lang).to_owned())]),
+        let name = if *is_time {
+            name.text(lang).to_owned()
+        } else {
+            ImportText::InRequests.with(lang, &[("name", name.text(lang).to_owned())])
         };
         (name, spread)
     });

@@ -62,9 +62,10 @@ fn by_load(rows: Vec<Row<'_>>) -> Vec<Row<'_>> {
         };
         axis == other && low < high
     };
-    match ladder.windows(2).all(is_ladder) {
-        true => ladder.into_iter().map(|(_, row)| row).collect(),
-        false => rows,
+    if ladder.windows(2).all(is_ladder) {
+        ladder.into_iter().map(|(_, row)| row).collect()
+    } else {
+        rows
     }
 }
 
@@ -84,9 +85,10 @@ fn about(report: &ImportReport<'_>, group: &ResultGroup, rows: &[Row<'_>]) -> Ve
         (1, Some(file), Some((first, last))) => {
             place.push(("file", (*file).to_owned()));
             place.push(("lines", lines_in_words(&[(first, last)], report.lang)));
-            match tools.is_empty() {
-                true => ImportText::AtLines,
-                false => ImportText::At,
+            if tools.is_empty() {
+                ImportText::AtLines
+            } else {
+                ImportText::At
             }
         }
         (1, Some(file), None) => {

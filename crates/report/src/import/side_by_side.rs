@@ -222,9 +222,10 @@ impl Family<'_> {
         let mut shown = rows.filter(|row| rate(row, unit).is_some());
         let has_missed = shown.clone().any(|row| row.misses());
         if shown.clone().any(|row| sign(row) == Some("!")) {
-            let text = match has_missed {
-                true => ImportText::NotCountedOrMissed,
-                false => ImportText::NotCounted,
+            let text = if has_missed {
+                ImportText::NotCountedOrMissed
+            } else {
+                ImportText::NotCounted
             };
             pairs.push(Pair::new("!", text.text(lang)));
         }
@@ -241,9 +242,10 @@ impl Family<'_> {
     fn other_cards(&self, lang: Lang) -> Option<Pair> {
         let known: BTreeSet<String> = self.measured().filter_map(cards).collect();
         let is_counted = |member: &Member<'_>| cards(member).is_some_and(|it| it.contains('×'));
-        let text = match self.measured().all(is_counted) {
-            true => ImportText::OtherCards,
-            false => ImportText::OtherCardsUncounted,
+        let text = if self.measured().all(is_counted) {
+            ImportText::OtherCards
+        } else {
+            ImportText::OtherCardsUncounted
         };
         let listed = PunctuationText::Comma.join(lang, &Vec::from_iter(&known));
         let text = text.with(lang, &[("cards", listed)]);
@@ -385,9 +387,10 @@ impl Family<'_> {
             }
             [(first, most), (second, next), ..] if most > next && next > 0.0 => {
                 let ratio = most / next;
-                let by = match ratio >= number::MANY_TIMES {
-                    true => number::change(ratio),
-                    false => format!("+{} %", number::mean(100.0 * (ratio - 1.0))),
+                let by = if ratio >= number::MANY_TIMES {
+                    number::change(ratio)
+                } else {
+                    format!("+{} %", number::mean(100.0 * (ratio - 1.0)))
                 };
                 [format!("{first} {by}"), second.to_owned()]
             }

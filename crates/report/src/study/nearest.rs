@@ -1,6 +1,7 @@
 //! Where no trial met all limits: the one that came nearest, and which limits are out of reach.
 
-use super::{StudyReport, slo_figure};
+use super::StudyReport;
+use super::trials::slo_figure;
 use inferometer_campaign::study::{Finding, TrialRow};
 use inferometer_core::slo::{Slo, SloScope};
 use inferometer_message::StudyText;
@@ -50,13 +51,15 @@ pub(super) fn blocks(report: &StudyReport<'_>) -> Vec<Block> {
             .filter(|it| it.valid == Some(true));
         let figures = trials.filter_map(|it| Some((it, slo_figure(it, at)?)));
         let (best, figure) = figures.min_by(|(_, a), (_, b)| worth(*a).total_cmp(&worth(*b)))?;
-        let is_met = match is_share {
-            true => figure >= report.study.goal.attainment,
-            false => figure <= slo.limit.0.as_secs_f64() * 1e3,
+        let is_met = if is_share {
+            figure >= report.study.goal.attainment
+        } else {
+            figure <= slo.limit.0.as_secs_f64() * 1e3
         };
-        let (name, text) = match is_met {
-            true => (StudyText::InReach, StudyText::MetApart),
-            false => (StudyText::OutOfReach, StudyText::MetByNone),
+        let (name, text) = if is_met {
+            (StudyText::InReach, StudyText::MetApart)
+        } else {
+            (StudyText::OutOfReach, StudyText::MetByNone)
         };
         let values = [
             ("limit", slo.to_string()),
@@ -73,8 +76,9 @@ fn is_share(slo: &Slo) -> bool {
 }
 
 fn in_words(slo: &Slo, figure: f64) -> String {
-    match is_share(slo) {
-        true => format!("{} %", number::grouped(figure * 100.0, 1)),
-        false => format!("{} ms", number::brief(figure)),
+    if is_share(slo) {
+        format!("{} %", number::grouped(figure * 100.0, 1))
+    } else {
+        format!("{} ms", number::brief(figure))
     }
 }

@@ -1,6 +1,7 @@
 //! The best beside the default: what users feel, and the fresh starts that decide.
 
-use super::{StudyReport, changed, few_samples, outcome, slo_figure, slo_heading, starred};
+use super::trials::{few_samples, slo_figure, slo_heading, starred};
+use super::{StudyReport, changed, outcome};
 use inferometer_campaign::study::{FigurePair, TrialRow};
 use inferometer_campaign::trial::Origin;
 use inferometer_chart::metric_name::name_and_unit;

@@ -31,9 +31,10 @@ pub(super) fn sections(report: &SweepReport<'_>, rows: &[MeasuredPoint<'_>]) -> 
             Some(input) => {
                 let length = [("input", row.text(input))];
                 let heading = PageText::GridOf.with(lang, &length);
-                match setting.is_empty() {
-                    true => heading,
-                    false => format!("{heading} ({setting})"),
+                if setting.is_empty() {
+                    heading
+                } else {
+                    format!("{heading} ({setting})")
                 }
             }
             None if setting.is_empty() => SweepText::AnswerLengths.text(lang).to_owned(),
@@ -68,9 +69,10 @@ fn table(
     // Characters are asked for, tokens are counted, and characters too where they were asked for.
     let [tokens, chars] = [FigureText::Tokens, FigureText::Characters];
     let unit = |unit: FigureText| [("unit", unit.text(lang).to_owned())];
-    let asked = match output.contains("chars") {
-        true => chars,
-        false => tokens,
+    let asked = if output.contains("chars") {
+        chars
+    } else {
+        tokens
     };
     let by_chars = rows.iter().any(|row| by_chars(row));
     let mut columns: Vec<Column> = loads.iter().map(|axis| Column::key(axis)).collect();
@@ -122,8 +124,9 @@ fn counted(row: &MeasuredPoint<'_>, of: impl Fn(&ContinuationResult) -> u64) -> 
     let known: Vec<u64> = known
         .filter_map(|it| it.continuation.as_ref().map(&of))
         .collect();
-    match known.is_empty() {
-        true => Cell::Absent,
-        false => Cell::count(known.iter().sum()),
+    if known.is_empty() {
+        Cell::Absent
+    } else {
+        Cell::count(known.iter().sum())
     }
 }

@@ -30,9 +30,10 @@ impl Peer {
     }
 
     fn new(found: &Value, records: Vec<Record>, measured_from: Offset) -> Self {
-        let slo = match found["slos"].is_object() {
-            true => "[objectives]\nslo = [\"ttft=40ms\", \"tpot=6ms\"]\n",
-            false => "",
+        let slo = if found["slos"].is_object() {
+            "[objectives]\nslo = [\"ttft=40ms\", \"tpot=6ms\"]\n"
+        } else {
+            ""
         };
         let options = Options::from_toml(&format!("[load]\nconcurrency = 4\n{slo}"));
         Peer {

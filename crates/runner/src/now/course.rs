@@ -69,9 +69,10 @@ impl Gauges {
             }
             let mean = |(sum, count): (f64, u32)| (count > 0).then(|| sum / f64::from(count));
             let values: Vec<Option<f64>> = seen.into_iter().map(mean).collect();
-            match values.iter().all(Option::is_none) {
-                true => Vec::new(),
-                false => values,
+            if values.iter().all(Option::is_none) {
+                Vec::new()
+            } else {
+                values
             }
         };
         let engine = |of: fn(&EngineState) -> Option<f64>| {

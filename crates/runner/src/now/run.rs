@@ -320,9 +320,10 @@ fn news(mut summary: Summary) -> Vec<StatedDoubt> {
 fn now(environment: &Environment, last_end: Offset) -> Offset {
     let ours = Clock::start().origin_monotonic_ns();
     let now = Offset(ours.saturating_sub(environment.origin_monotonic_ns));
-    match now.since(last_end) < LONGEST_SILENCE {
-        true => now.max(last_end),
-        false => last_end,
+    if now.since(last_end) < LONGEST_SILENCE {
+        now.max(last_end)
+    } else {
+        last_end
     }
 }
 

@@ -58,11 +58,11 @@ pub(super) fn of(cutter: &Cutter) -> Vec<Piece> {
             }
         }
     }
-    match chosen.is_empty() {
+    if chosen.is_empty() {
         // A vocabulary without a single such token: its counts will differ.
-        true => words().into(),
-        false => chosen,
+        return words().into();
     }
+    chosen
 }
 
 /// The pieces of Chinese answers; none where the vocabulary has hardly any.

@@ -45,9 +45,10 @@ fn headlines(report: &SweepReport<'_>) -> Vec<Headline> {
     };
     // Where requests failed at every point, none is the best.
     let rate = |name: PageText, value: Option<f64>, unit: &str| {
-        let unit = match some_miss {
-            true => PageText::WithinObjectives.with(lang, &[("unit", unit.to_owned())]),
-            false => unit.to_owned(),
+        let unit = if some_miss {
+            PageText::WithinObjectives.with(lang, &[("unit", unit.to_owned())])
+        } else {
+            unit.to_owned()
         };
         value.map(|value| Headline::new(name.text(lang), number::brief(value), unit))
     };

@@ -260,9 +260,10 @@ impl Table {
 
     fn take_usage(&mut self, into: &mut Record) -> Result<()> {
         let given = *self.usage_given.see_one()?;
-        let source: TokenSource = match self.token_source.is_left_out() {
-            true => TokenSource::Usage,
-            false => word(self.token_source.see_one()?)?,
+        let source: TokenSource = if self.token_source.is_left_out() {
+            TokenSource::Usage
+        } else {
+            word(self.token_source.see_one()?)?
         };
         let usage = Usage {
             input: number(self.input_tokens.see_maybe()?)?,

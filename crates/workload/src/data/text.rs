@@ -337,10 +337,7 @@ mod tests {
             let stream = BufReader::with_capacity(buffer, Cursor::new(text.clone().into_bytes()));
             let mut stream = Text::new("text".as_ref(), Box::new(stream));
             let (mut whole, mut lines) = (String::new(), 1);
-            let mut next = || match by_tokens {
-                true => stream.cut_tokens(length, &Bytes),
-                false => stream.cut_chars(length),
-            };
+            let mut next = || if by_tokens { stream.cut_tokens(length, &Bytes) } else { stream.cut_chars(length) };
             while let Some((piece, _)) = next().unwrap() {
                 prop_assert_eq!(piece.line, lines);
                 let (bytes, chars) = (piece.text.len(), piece.text.chars().count());

@@ -66,9 +66,10 @@ impl Study {
             .map(|(best, default)| best - default);
         let total = evidence.gain.or(measured)?;
         let whole = evidence.trimming.and_then(|it| started.by_id(it.of));
-        let unnoticed = match total.abs() < LEAST_GAIN {
-            true => LEAST_GAIN,
-            false => (self.last_stage).tolerance(&started, &self.goal, whole.unwrap_or(best)),
+        let unnoticed = if total.abs() < LEAST_GAIN {
+            LEAST_GAIN
+        } else {
+            (self.last_stage).tolerance(&started, &self.goal, whole.unwrap_or(best))
         };
         let towards = self.goal.objectives.first().map(|it| it.direction);
         let met = self.met_values(&started);
@@ -132,13 +133,15 @@ impl Study {
         let noise = self
             .last_stage
             .selection_noise(&started, &self.goal, |ending| log_figure(first?, ending));
-        let unnoticed = match trials
+        let repeats = trials
             .iter()
-            .any(|it| it.proposal.origin.confirms().is_some())
-        {
-            true => LEAST_GAIN.max(noise * std::f64::consts::SQRT_2),
-            false if computed => LEAST_GAIN,
-            false => UNREPEATED,
+            .filter(|it| it.proposal.origin.confirms().is_some());
+        let unnoticed = if repeats.count() > 0 {
+            LEAST_GAIN.max(noise * std::f64::consts::SQRT_2)
+        } else if computed {
+            LEAST_GAIN
+        } else {
+            UNREPEATED
         };
         let met = self.met_values(&started);
         let pairs = levels(&self.space, &runs, &Point::default(), unnoticed);
@@ -180,9 +183,10 @@ impl Study {
             let rest = total - known;
             line.part = Some(rest).map(|rest| if rest > unnoticed { rest } else { 0.0 });
             if line.found.effect == Effect::Confounded {
-                match rest > unnoticed {
-                    true => line.found.effect = Effect::Choice,
-                    false => (line.found.effect, line.found.best_at) = line.seen.clone(),
+                if rest > unnoticed {
+                    line.found.effect = Effect::Choice
+                } else {
+                    (line.found.effect, line.found.best_at) = line.seen.clone()
                 }
             }
             return;
@@ -366,9 +370,10 @@ impl Asked<'_> {
         });
         // The only flag that is left was not left out.
         if lost.is_none() && !needed.fails_without {
-            let effect = match self.default_misses {
-                true => Effect::Needed,
-                false => Effect::Confounded,
+            let effect = if self.default_misses {
+                Effect::Needed
+            } else {
+                Effect::Confounded
             };
             return self.said(effect, Some(needed.value.clone()), None);
         }
@@ -410,9 +415,10 @@ impl Asked<'_> {
             levels.sort_by(|(a, _), (b, _)| number(a).total_cmp(&number(b)));
         }
         let curve: Vec<f64> = levels.iter().map(|(_, worth)| *worth).collect();
-        let (effect, top) = match is_ordered {
-            true => direction(&curve),
-            false => (Effect::Choice, highest(&curve)),
+        let (effect, top) = if is_ordered {
+            direction(&curve)
+        } else {
+            (Effect::Choice, highest(&curve))
         };
         let Some(top) = top else {
             return (effect, self.best.cloned());

@@ -132,9 +132,10 @@ impl Steps {
 
     fn add(&mut self, from: &Value, to: &Value, gain: f64) {
         let names = (from.to_string(), to.to_string());
-        let (names, from, to, gain) = match names.0 <= names.1 {
-            true => (names, from, to, gain),
-            false => ((names.1, names.0), to, from, -gain),
+        let (names, from, to, gain) = if names.0 <= names.1 {
+            (names, from, to, gain)
+        } else {
+            ((names.1, names.0), to, from, -gain)
         };
         let step = self.0.entry(names).or_insert_with(|| Step {
             from: from.clone(),
@@ -243,9 +244,10 @@ fn alike(flag: &Flag<'_>, steps: &[&Step], unnoticed: f64) -> Vec<Vec<Value>> {
         let contradicts = |step: &&Step| {
             !is_null(step) && flag.is_among(&step.from, &joined) && flag.is_among(&step.to, &joined)
         };
-        match steps.iter().any(contradicts) {
-            true => apart.extend(touched),
-            false => apart.push(joined),
+        if steps.iter().any(contradicts) {
+            apart.extend(touched)
+        } else {
+            apart.push(joined)
         }
         groups = apart;
     }

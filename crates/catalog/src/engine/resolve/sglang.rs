@@ -52,9 +52,10 @@ pub(super) fn resolve(
     refuse_pages(&given, voice, given_chunk)?;
     let defaults = sglang_defaults(device, tensor.into(), pipeline.into(), given_chunk);
     // Where attention is divided into groups, each has its share of a chunk and of the requests.
-    let groups = match given.is_on("enable-dp-attention") {
-        true => u64::from(given.size("dp-size")),
-        false => 1,
+    let groups = if given.is_on("enable-dp-attention") {
+        u64::from(given.size("dp-size"))
+    } else {
+        1
     };
     let chunked = given_chunk.is_none_or(|chunk| chunk > 0);
     let whole_prompts = given

@@ -51,12 +51,13 @@ fn measurements(arguments: &ValidateArguments) -> anyhow::Result<Vec<Measurement
     let mut others: Vec<&Path> = Vec::new();
     for source in &arguments.source {
         let shown = source.display();
-        let text = match source.is_dir() {
-            true => None,
-            false => Some(
+        let text = if source.is_dir() {
+            None
+        } else {
+            Some(
                 user_file::read_text(source)
                     .with_context(|| format!("cannot read {shown}; check the path"))?,
-            ),
+            )
         };
         match text.filter(|text| is_published_table(text)) {
             Some(text) => rows.extend(read_table(&text).with_context(|| format!("{shown}"))?),

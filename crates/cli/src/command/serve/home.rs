@@ -261,9 +261,10 @@ impl Home {
             let began = Instant::now();
             let rest = match next {
                 Some((index, path)) => {
-                    match has_wrong_hash(&path) {
-                        true => locked(index).mark_damaged(&path),
-                        false => locked(index).mark_whole(&path),
+                    if has_wrong_hash(&path) {
+                        locked(index).mark_damaged(&path)
+                    } else {
+                        locked(index).mark_whole(&path)
                     }
                     began.elapsed() * CHECK_REST
                 }

@@ -103,11 +103,10 @@ impl Counting {
                 model: run.environment().ok()?.server.model,
                 load: Point::of_load(&run.scenario().ok()?.load).to_string(),
                 counted: Counted::default(),
-                records: match run.parquet_path().exists() {
-                    true => Records::Sealed,
-                    false => {
-                        Records::SoFar(Box::new(GrowingJournal::open(&run.journal_path()).ok()?))
-                    }
+                records: if run.parquet_path().exists() {
+                    Records::Sealed
+                } else {
+                    Records::SoFar(Box::new(GrowingJournal::open(&run.journal_path()).ok()?))
                 },
             },
         };

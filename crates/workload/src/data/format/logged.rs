@@ -58,9 +58,10 @@ impl Said {
             Value::Null => Vec::new(),
             one => vec![said_in(one)],
         };
-        match parts.iter().all(String::is_empty) {
-            true => Said::Nothing,
-            false => Said::Parts(parts),
+        if parts.iter().all(String::is_empty) {
+            Said::Nothing
+        } else {
+            Said::Parts(parts)
         }
     }
 }
