@@ -85,7 +85,7 @@ pub struct Terms {
     pub kv: f64,
     pub allreduce: f64,
     /// Bringing tokens to the experts of other replicas' cards and back, as far as the link is
-    /// slower than those on which `layers` was fitted.
+    /// slower than those on which `layers` was fitted; what a library of its own takes for that.
     pub all_to_all: f64,
     pub layers: f64,
     /// Host time to launch all layers, during which the device runs.
@@ -123,6 +123,7 @@ pub struct StepTime {
     allreduce_per_token: f64,
     allreduce_latency: f64,
     all_to_all_per_token: f64,
+    exchange_per_token: f64,
     /// Groups of cards that hold consecutive layers.
     stages: u32,
     hops_per_token: f64,
@@ -174,9 +175,9 @@ impl StepTime {
         let visited = model
             .experts
             .map_or(0.0, |experts| f64::from(experts.active));
-        let grouped = timing
-            .grouped_expert_linear
-            .filter(|_| parallel.grouped_experts);
+        let of_library = |known: Option<f64>| known.filter(|_| parallel.grouped_experts);
+        let by_library = |known| of_library(known).unwrap_or(0.0);
+        let grouped = of_library(timing.grouped_expert_linear);
         let expert_linear = grouped.unwrap_or(timing.expert_linear);
         let routed = visited * weights.expert * expert_linear * imbalance;
         let multiplied = weights.common / own + weights.common_in_16_bits / half;
@@ -251,6 +252,7 @@ impl StepTime {
             allreduce_per_token: timing.allreduce * rounds * moved / device.link(),
             allreduce_latency: rounds * timing.allreduce_us * 1e-6,
             all_to_all_per_token: exchanged * slower,
+            exchange_per_token: by_library(timing.exchange) * exchanged / device.link(),
             stages: parallel.pipeline.max(1),
             hops_per_token: hops * f64::from(model.hidden) * 2.0 / device.link(),
             hops_latency: hops * timing.allreduce_us * 1e-6,
@@ -259,7 +261,10 @@ impl StepTime {
                 + latent_layers * timing.latent_launch_us
                 + recurrent_layers * timing.recurrent_launch_us,
             layers_us: layers * (timing.layer_us + narrowing_us)
-                + f64::from(kinds.sparse) * (timing.expert_layer_us + narrowing_expert_us)
+                + f64::from(kinds.sparse)
+                    * (timing.expert_layer_us
+                        + narrowing_expert_us
+                        + by_library(timing.exchange_layer_us))
                 + latent_layers * timing.latent_layer_us
                 + in_own_layers(timing.index_layer_us)
                 + recurrent_layers * timing.recurrent_layer_us,
@@ -340,7 +345,8 @@ impl StepTime {
                 + shape.decode_context_in_window as f64 * self.windowed_kv_per_token
                 + sequences * self.state_per_sequence,
             allreduce: f64::from(padded) * self.allreduce_per_token + self.allreduce_latency,
-            all_to_all: f64::from(padded) * self.all_to_all_per_token,
+            all_to_all: f64::from(padded) * self.all_to_all_per_token
+                + f64::from(shape.decode_tokens) * self.exchange_per_token,
             layers: (self.layers_us + sequences * self.layers_us_per_sequence) * 1e-6,
             launch: launch_us * 1e-6,
             host: host_us * 1e-6,
@@ -476,6 +482,18 @@ mod tests {
             time.terms(&prefill(16_384)).expert_linear
         };
         assert!(linear(&timing, true) < 0.5 * linear(&timing, false));
+        // What it takes to bring them there counts where few tokens are under way.
+        let decoding = |grouped_experts| {
+            let parallel = Parallel {
+                experts: ExpertGroup::Whole(32),
+                grouped_experts,
+                ..Parallel::tensor(1)
+            };
+            let model = Model::named("deepseek-v3").unwrap();
+            let time = StepTime::new(&model, device, &parallel, &timing);
+            time.seconds(&decode(4, 1024))
+        };
+        assert!(decoding(true) > 1.3 * decoding(false));
         let unknown = Timing {
             grouped_expert_linear: None,
             ..timing

@@ -79,6 +79,13 @@ pub struct Timing {
     /// brings them there. Absent: the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grouped_expert_linear: Option<f64>,
+    /// What such a library takes in a layer of experts, µs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exchange_layer_us: Option<f64>,
+    /// Times that it takes as long to bring decoding tokens to their experts and back as their
+    /// bytes take on the link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exchange: Option<f64>,
     /// Reading routed experts, against reading other weights.
     #[serde(default = "one")]
     pub expert_weights: f64,
@@ -260,7 +267,12 @@ mod tests {
             let api = table.remove("api").unwrap();
             let api = api.as_table().unwrap();
             // Not every profile has these.
-            let own = ["expert_read_gbs", "grouped_expert_linear"];
+            let own = [
+                "expert_read_gbs",
+                "grouped_expert_linear",
+                "exchange_layer_us",
+                "exchange",
+            ];
             let absent = own.iter().filter(|key| !table.contains_key(**key));
             assert_eq!(table.len() + api.len() + absent.count(), ranges.len());
             for (key, value) in table.iter().chain(api) {
