@@ -356,7 +356,21 @@ fn is_comparison(head: &str) -> bool {
 fn is_numbering(name: &str) -> bool {
     matches!(
         name.to_lowercase().trim_end_matches('.'),
-        "#" | "no" | "id" | "index" | "run" | "round" | "序号" | "编号" | "轮次"
+        "#" | "no"
+            | "id"
+            | "index"
+            | "run"
+            | "round"
+            | "trial"
+            | "test"
+            | "case"
+            | "序号"
+            | "编号"
+            | "轮次"
+            | "试验"
+            | "实验"
+            | "测试"
+            | "用例"
     )
 }
 

@@ -60,7 +60,7 @@ texts! {
         Unmodelled => "Not modelled", "未建模";
         NothingConcluded => "{flags}: cannot be told here, since the simulated engine does not act on this", "{flags}：模拟引擎不支持其作用，此处无法判断";
         AtEdge => "At the edge", "位于边界";
-        LoadBounds => "{flag} is more than the load of this study asks for: with at most {streams} requests under way a higher value changes nothing; raise concurrency in [load] to learn what it would do", "{flag} 已不小于本研究的负载：同时进行的请求最多 {streams} 个，更大的取值不会有影响；如需了解其作用，请提高 [load] 中的 concurrency";
+        LoadBounds => "{flag} already lets all requests of this study run: with at most {streams} under way a higher value changes nothing; raise concurrency in [load] to learn what it would do", "{flag} 已不小于本研究的负载：同时进行的请求最多 {streams} 个，更大的取值不会有影响；如需了解其作用，请提高 [load] 中的 concurrency";
         HighestSearched => "{flag} is the highest value that was searched, and a higher one may be better: raise the upper end of {name} in [space] and run the study with a new --out", "{flag} 是搜索范围内的最大值，更大的取值可能更好：请在 [space] 中提高 {name} 的上限，并换一个 --out 重新运行";
         LowestSearched => "{flag} is the lowest value that was searched, and a lower one may be better: reduce the lower end of {name} in [space] and run the study with a new --out", "{flag} 是搜索范围内的最小值，更小的取值可能更好：请在 [space] 中降低 {name} 的下限，并换一个 --out 重新运行";
         Between => "Not searched", "未搜索";

@@ -151,6 +151,22 @@ fn a_heading_gives_the_load_that_a_result_leaves_out() {
 }
 
 #[test]
+fn the_number_of_a_trial_is_no_load() {
+    for numbers in ["试验", "实验", "Trial", "测试", "No."] {
+        let text = format!(
+            "## 300 requests, 并发 32\n\n| {numbers} | maxBatchSize | QPS | 平均延迟 (s) |\n|---|---|---|---|\n\
+             | 1 | 16 | 2.55 | 12.24 |\n| 2 | 32 | 3.80 | 8.21 |\n| 3 | 64 | 3.82 | 8.17 |\n"
+        );
+        let found = results(&text);
+        let loads: Vec<Value> = found
+            .iter()
+            .map(|it| json!(it.point["concurrency"]))
+            .collect();
+        assert_eq!(loads, [32, 32, 32], "{numbers}");
+    }
+}
+
+#[test]
 fn separated_values_and_html_are_read_as_tables_are() {
     let expected = results(&table(&[
         ("模型", "m1"),
