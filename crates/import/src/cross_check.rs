@@ -3,6 +3,7 @@
 use crate::comparable::repeated;
 use crate::copies::{alike, numbers, repeats};
 use crate::doubt::ImportDoubt;
+use crate::heading::named_load;
 use crate::judge;
 use crate::result::ImportedResult;
 use inferometer_core::point::Point;
@@ -279,6 +280,41 @@ fn token_offsets(results: &[ImportedResult]) -> Vec<(usize, ImportDoubt)> {
         }
     }
     doubts
+}
+
+/// Share and number of tokens by which a mean may miss the length that a heading says: templates
+/// add to prompts, and random lengths vary.
+const NEAR_LENGTH: f64 = 0.1;
+const NEAR_TOKENS: f64 = 64.0;
+
+/// Headings such as `输入 4096` against the mean length of the prompts, and of the answers where these
+/// are longer: they often end before they must.
+pub(crate) fn heading_lengths(found: &ImportedResult) -> Vec<ImportDoubt> {
+    let Some(tokens) = found.summary.as_ref().map(|summary| &summary.tokens) else {
+        return Vec::new();
+    };
+    let headings = found.heading.iter().chain(found.section.iter().rev());
+    let said: Vec<BTreeMap<String, Value>> = headings.filter_map(|it| named_load(it)).collect();
+    let lengths = [
+        ("input_tokens", tokens.input_mean),
+        ("output_tokens", tokens.output_mean),
+    ];
+    let doubt = |(key, mean): (&str, Option<f64>)| {
+        let mean = mean?;
+        let heading = said.iter().find_map(|it| it.get(key)?.as_f64())?;
+        let is_output = key == "output_tokens";
+        let apart = if is_output {
+            mean - heading
+        } else {
+            (mean - heading).abs()
+        };
+        (apart > NEAR_TOKENS.max(NEAR_LENGTH * heading)).then_some(ImportDoubt::HeadingLength {
+            is_output,
+            heading,
+            mean,
+        })
+    };
+    lengths.into_iter().filter_map(doubt).collect()
 }
 
 /// A heading such as `enable-64` or `parallel 8` against the command and the numbers.

@@ -203,6 +203,11 @@ pub enum ImportDoubt {
         heading: u64,
         configured: u64,
     },
+    HeadingLength {
+        is_output: bool,
+        heading: f64,
+        mean: f64,
+    },
     MarkedInvalid {
         /// Of its doubts.
         codes: String,
@@ -240,6 +245,7 @@ impl ImportDoubt {
             | ImportDoubt::TokenOffset { .. }
             | ImportDoubt::HeadingNumber { .. }
             | ImportDoubt::HeadingSwitch { .. }
+            | ImportDoubt::HeadingLength { .. }
             | ImportDoubt::HeadingConcurrency { .. } => Code::InconsistentImport,
         }
     }
@@ -533,6 +539,19 @@ impl ImportDoubt {
                     ("configured", configured.to_string()),
                 ];
                 (Text::HeadingConcurrency, values, Text::HeadingBlockRemedy)
+            }
+            ImportDoubt::HeadingLength {
+                is_output,
+                heading,
+                mean,
+            } => {
+                let values = vec![("said", heading.to_string()), ("mean", mean.to_string())];
+                let text = if *is_output {
+                    Text::HeadingOutput
+                } else {
+                    Text::HeadingInput
+                };
+                (text, values, Text::HeadingBlockRemedy)
             }
         }
     }

@@ -419,6 +419,30 @@ fn a_heading_that_contradicts_its_result_is_named() {
 }
 
 #[test]
+fn a_heading_that_says_another_length_is_named() {
+    let said = |heading: &str, input: u32, output: u32| {
+        let text = format!(
+            "### {heading}\n\n| 并发 | QPS | 吞吐量 | 平均输入 token 数 | 平均输出 token 数 |\n\
+             | --- | --- | --- | --- | --- |\n| 4 | 0.8 | {} | {input} | {output} |\n",
+            0.8 * f64::from(output)
+        );
+        let doubts = read("n", &text).results.remove(0).doubts.into_iter();
+        let doubts = doubts.filter(|doubt| doubt.code.name() == "inconsistent-import");
+        doubts.map(|doubt| doubt.text).collect::<Vec<String>>()
+    };
+    assert_eq!(
+        said("7B 输入 4096 输出 512", 2048, 512),
+        ["the heading says input 4096, the result's mean is 2048"]
+    );
+    assert_eq!(
+        said("7B input 4096 output 512", 4096, 1024),
+        ["the heading says output 512, the result's mean is 1024"]
+    );
+    // A template adds to prompts, and answers may end early.
+    assert_eq!(said("7B 输入 128 输出 512", 170, 300), Vec::<String>::new());
+}
+
+#[test]
 fn the_json_is_the_contract() {
     let json = fixture("grid-log.txt").to_json();
     assert_eq!(json["schema"], "inferometer.import/1");
