@@ -28,6 +28,43 @@ pub(crate) fn judge(results: &[ImportedResult]) -> Vec<(usize, ImportDoubt)> {
     doubts.extend(unlike_repeats(results));
     doubts.extend(queues(results));
     doubts.extend(copied(results));
+    doubts.extend(copied_percentiles(results));
+    doubts
+}
+
+/// Loads of one table from which on two percentiles that are equal at each are no chance.
+const FEWEST_ALIKE: usize = 3;
+
+/// Two percentiles that are equal to the last digit in every column of a table.
+fn copied_percentiles(results: &[ImportedResult]) -> Vec<(usize, ImportDoubt)> {
+    type Column = (usize, f64, f64, bool);
+    let mut columns: BTreeMap<_, Vec<Column>> = BTreeMap::new();
+    for (at, found) in results.iter().enumerate() {
+        for (metric, spread) in found.summary.iter().flat_map(|it| it.latency.known()) {
+            let ranks = spread.percentiles();
+            for pair in ranks.windows(2).filter(|_| !spread.is_one_number()) {
+                let ((low, a), (high, b)) = (pair[0], pair[1]);
+                let names = (format!("p{low}"), format!("p{high}"));
+                let column = columns.entry((&found.file, found.lines, metric, names));
+                column.or_default().push((at, a, b, low >= 50.0));
+            }
+        }
+    }
+    let digits = |value: f64| value.to_string().bytes().filter(u8::is_ascii_digit).count();
+    let mut doubts = Vec::new();
+    for ((.., metric, (lower, upper)), columns) in columns {
+        let is_copy = |(_, a, b, is_upper): &Column| {
+            *is_upper && a == b && *a > 0.0 && digits(*a) >= LEAST_DIGITS
+        };
+        if columns.len() >= FEWEST_ALIKE && columns.iter().all(is_copy) {
+            let doubt = ImportDoubt::CopiedPercentile {
+                metric,
+                lower,
+                upper,
+            };
+            doubts.extend(columns.iter().map(|(at, ..)| (*at, doubt.clone())));
+        }
+    }
     doubts
 }
 

@@ -203,6 +203,12 @@ pub enum ImportDoubt {
         heading: u64,
         configured: u64,
     },
+    /// Two percentiles that are equal at every load of a table.
+    CopiedPercentile {
+        metric: &'static str,
+        lower: String,
+        upper: String,
+    },
     HeadingLength {
         is_output: bool,
         heading: f64,
@@ -227,7 +233,9 @@ impl ImportDoubt {
                 Code::ShrunkConcurrency
             }
             ImportDoubt::NotStreamed => Code::NotStreamed,
-            ImportDoubt::NotADistribution { .. } => Code::NotADistribution,
+            ImportDoubt::NotADistribution { .. } | ImportDoubt::CopiedPercentile { .. } => {
+                Code::NotADistribution
+            }
             ImportDoubt::DisorderedPercentiles { .. } => Code::DisorderedPercentiles,
             ImportDoubt::OutputCapped { .. } => Code::OutputCapped,
             ImportDoubt::FewSamples { .. } => Code::FewSamples,
@@ -539,6 +547,18 @@ impl ImportDoubt {
                     ("configured", configured.to_string()),
                 ];
                 (Text::HeadingConcurrency, values, Text::HeadingBlockRemedy)
+            }
+            ImportDoubt::CopiedPercentile {
+                metric,
+                lower,
+                upper,
+            } => {
+                let values = vec![
+                    ("metric", in_table(metric).to_owned()),
+                    ("lower", lower.clone()),
+                    ("upper", upper.clone()),
+                ];
+                (Text::CopiedPercentile, values, Text::CopiedPercentileRemedy)
             }
             ImportDoubt::HeadingLength {
                 is_output,

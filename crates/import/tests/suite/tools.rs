@@ -443,6 +443,24 @@ fn a_heading_that_says_another_length_is_named() {
 }
 
 #[test]
+fn two_percentiles_that_are_equal_in_a_whole_table_are_a_copy() {
+    let said = |p90: [f64; 3]| {
+        let [a, b, c] = p90;
+        let text = format!(
+            "| 指标 | 1 | 4 | 16 |\n| --- | --- | --- | --- |\n| QPS | 0.201 | 0.764 | 2.556 |\n\
+             | 延迟 | 4.879 | 5.130 | 6.135 |\n| p50 | 4.8497 | 5.0987 | 6.0982 |\n\
+             | p90 | {a} | {b} | {c} |\n| p99 | 5.4645 | 5.7450 | 6.8712 |\n"
+        );
+        let results = read("n", &text).results;
+        let doubts = results.into_iter().flat_map(|found| found.doubts);
+        let doubts = doubts.filter(|doubt| doubt.text.contains("p50 and p90"));
+        doubts.map(|doubt| doubt.code.name()).collect::<Vec<&str>>()
+    };
+    assert_eq!(said([4.8497, 5.0987, 6.0982]), ["not-a-distribution"; 3]);
+    assert_eq!(said([4.8497, 5.0987, 6.4]), Vec::<&str>::new());
+}
+
+#[test]
 fn the_json_is_the_contract() {
     let json = fixture("grid-log.txt").to_json();
     assert_eq!(json["schema"], "inferometer.import/1");
