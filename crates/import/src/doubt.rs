@@ -276,6 +276,13 @@ impl ImportDoubt {
             ImportDoubt::DisorderedPercentiles { metric, .. } => {
                 vec![format!("latency.{metric}.p")]
             }
+            ImportDoubt::CopiedPercentile {
+                metric,
+                lower,
+                upper,
+            } => [lower, upper]
+                .map(|it| format!("latency.{metric}.{it}"))
+                .into(),
             _ => Vec::new(),
         }
     }
