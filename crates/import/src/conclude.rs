@@ -88,6 +88,7 @@ fn own_doubts(found: &ImportedResult) -> Vec<ImportDoubt> {
     );
     doubts.extend(found.twice.iter().cloned().map(ImportDoubt::RepeatedNumber));
     doubts.extend(cross_check::heading_doubt(found));
+    doubts.extend(cross_check::heading_lengths(found));
     doubts
 }
 

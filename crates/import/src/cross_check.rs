@@ -3,6 +3,7 @@
 use crate::comparable::repeated;
 use crate::copies::{alike, numbers, repeats};
 use crate::doubt::ImportDoubt;
+use crate::heading::named_load;
 use crate::judge;
 use crate::result::ImportedResult;
 use inferometer_core::point::Point;
@@ -27,6 +28,43 @@ pub(crate) fn judge(results: &[ImportedResult]) -> Vec<(usize, ImportDoubt)> {
     doubts.extend(unlike_repeats(results));
     doubts.extend(queues(results));
     doubts.extend(copied(results));
+    doubts.extend(copied_percentiles(results));
+    doubts
+}
+
+/// Loads of one table from which on two percentiles that are equal at each are no chance.
+const FEWEST_ALIKE: usize = 3;
+
+/// Two percentiles that are equal to the last digit in every column of a table.
+fn copied_percentiles(results: &[ImportedResult]) -> Vec<(usize, ImportDoubt)> {
+    type Column = (usize, f64, f64, bool);
+    let mut columns: BTreeMap<_, Vec<Column>> = BTreeMap::new();
+    for (at, found) in results.iter().enumerate() {
+        for (metric, spread) in found.summary.iter().flat_map(|it| it.latency.known()) {
+            let ranks = spread.percentiles();
+            for pair in ranks.windows(2).filter(|_| !spread.is_one_number()) {
+                let ((low, a), (high, b)) = (pair[0], pair[1]);
+                let names = (format!("p{low}"), format!("p{high}"));
+                let column = columns.entry((&found.file, found.lines, metric, names));
+                column.or_default().push((at, a, b, low >= 50.0));
+            }
+        }
+    }
+    let digits = |value: f64| value.to_string().bytes().filter(u8::is_ascii_digit).count();
+    let mut doubts = Vec::new();
+    for ((.., metric, (lower, upper)), columns) in columns {
+        let is_copy = |(_, a, b, is_upper): &Column| {
+            *is_upper && a == b && *a > 0.0 && digits(*a) >= LEAST_DIGITS
+        };
+        if columns.len() >= FEWEST_ALIKE && columns.iter().all(is_copy) {
+            let doubt = ImportDoubt::CopiedPercentile {
+                metric,
+                lower,
+                upper,
+            };
+            doubts.extend(columns.iter().map(|(at, ..)| (*at, doubt.clone())));
+        }
+    }
     doubts
 }
 
@@ -279,6 +317,41 @@ fn token_offsets(results: &[ImportedResult]) -> Vec<(usize, ImportDoubt)> {
         }
     }
     doubts
+}
+
+/// Share and number of tokens by which a mean may miss the length that a heading says: templates
+/// add to prompts, and random lengths vary.
+const NEAR_LENGTH: f64 = 0.1;
+const NEAR_TOKENS: f64 = 64.0;
+
+/// Headings such as `输入 4096` against the mean length of the prompts, and of the answers where these
+/// are longer: they often end before they must.
+pub(crate) fn heading_lengths(found: &ImportedResult) -> Vec<ImportDoubt> {
+    let Some(tokens) = found.summary.as_ref().map(|summary| &summary.tokens) else {
+        return Vec::new();
+    };
+    let headings = found.heading.iter().chain(found.section.iter().rev());
+    let said: Vec<BTreeMap<String, Value>> = headings.filter_map(|it| named_load(it)).collect();
+    let lengths = [
+        ("input_tokens", tokens.input_mean),
+        ("output_tokens", tokens.output_mean),
+    ];
+    let doubt = |(key, mean): (&str, Option<f64>)| {
+        let mean = mean?;
+        let heading = said.iter().find_map(|it| it.get(key)?.as_f64())?;
+        let is_output = key == "output_tokens";
+        let apart = if is_output {
+            mean - heading
+        } else {
+            (mean - heading).abs()
+        };
+        (apart > NEAR_TOKENS.max(NEAR_LENGTH * heading)).then_some(ImportDoubt::HeadingLength {
+            is_output,
+            heading,
+            mean,
+        })
+    };
+    lengths.into_iter().filter_map(doubt).collect()
 }
 
 /// A heading such as `enable-64` or `parallel 8` against the command and the numbers.

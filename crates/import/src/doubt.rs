@@ -203,6 +203,17 @@ pub enum ImportDoubt {
         heading: u64,
         configured: u64,
     },
+    /// Two percentiles that are equal at every load of a table.
+    CopiedPercentile {
+        metric: &'static str,
+        lower: String,
+        upper: String,
+    },
+    HeadingLength {
+        is_output: bool,
+        heading: f64,
+        mean: f64,
+    },
     MarkedInvalid {
         /// Of its doubts.
         codes: String,
@@ -222,7 +233,9 @@ impl ImportDoubt {
                 Code::ShrunkConcurrency
             }
             ImportDoubt::NotStreamed => Code::NotStreamed,
-            ImportDoubt::NotADistribution { .. } => Code::NotADistribution,
+            ImportDoubt::NotADistribution { .. } | ImportDoubt::CopiedPercentile { .. } => {
+                Code::NotADistribution
+            }
             ImportDoubt::DisorderedPercentiles { .. } => Code::DisorderedPercentiles,
             ImportDoubt::OutputCapped { .. } => Code::OutputCapped,
             ImportDoubt::FewSamples { .. } => Code::FewSamples,
@@ -240,6 +253,7 @@ impl ImportDoubt {
             | ImportDoubt::TokenOffset { .. }
             | ImportDoubt::HeadingNumber { .. }
             | ImportDoubt::HeadingSwitch { .. }
+            | ImportDoubt::HeadingLength { .. }
             | ImportDoubt::HeadingConcurrency { .. } => Code::InconsistentImport,
         }
     }
@@ -262,6 +276,13 @@ impl ImportDoubt {
             ImportDoubt::DisorderedPercentiles { metric, .. } => {
                 vec![format!("latency.{metric}.p")]
             }
+            ImportDoubt::CopiedPercentile {
+                metric,
+                lower,
+                upper,
+            } => [lower, upper]
+                .map(|it| format!("latency.{metric}.{it}"))
+                .into(),
             _ => Vec::new(),
         }
     }
@@ -533,6 +554,31 @@ impl ImportDoubt {
                     ("configured", configured.to_string()),
                 ];
                 (Text::HeadingConcurrency, values, Text::HeadingBlockRemedy)
+            }
+            ImportDoubt::CopiedPercentile {
+                metric,
+                lower,
+                upper,
+            } => {
+                let values = vec![
+                    ("metric", in_table(metric).to_owned()),
+                    ("lower", lower.clone()),
+                    ("upper", upper.clone()),
+                ];
+                (Text::CopiedPercentile, values, Text::CopiedPercentileRemedy)
+            }
+            ImportDoubt::HeadingLength {
+                is_output,
+                heading,
+                mean,
+            } => {
+                let values = vec![("said", heading.to_string()), ("mean", mean.to_string())];
+                let text = if *is_output {
+                    Text::HeadingOutput
+                } else {
+                    Text::HeadingInput
+                };
+                (text, values, Text::HeadingBlockRemedy)
             }
         }
     }

@@ -75,6 +75,10 @@ inferometer_text::texts! {
         HeadingSwitch => "the heading says {word}, and the command has --enable-chunked-prefill {given}", "标题写的是 {word}，而命令行为 --enable-chunked-prefill {given}";
         HeadingRemedy => "the command or the heading was copied from another run", "命令或标题抄自另一次运行";
         HeadingConcurrency => "the heading says concurrency {said}, the result {configured}", "标题写的并发数为 {said}，结果中为 {configured}";
+        CopiedPercentile => "{lower} and {upper} of {metric} are equal to the last digit at every load of the table", "该表各负载下 {metric} 的 {lower} 与 {upper} 均逐位相同";
+        CopiedPercentileRemedy => "one of the two was copied: use neither until you know which", "两者之一系复制：弄清之前两者都不可用";
+        HeadingInput => "the heading says input {said}, the result's mean is {mean}", "标题写的输入长度为 {said}，而结果中平均为 {mean}";
+        HeadingOutput => "the heading says output {said}, the result's mean is {mean}", "标题写的输出长度为 {said}，而结果中平均为 {mean}";
         MarkedInvalid => "inferometer called this run INVALID ({codes})", "inferometer 已判定该次运行无效（{codes}）";
         MarkedInvalidRemedy => "measure again as the report of the run says", "请按该次运行的报告所述重新测量";
         HeadingBlockRemedy => "the heading or the block was copied from another run", "标题或结果块抄自另一次运行";

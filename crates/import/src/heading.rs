@@ -3,6 +3,7 @@
 use crate::announced::is_announcement;
 use crate::block::{Entry, entries};
 use crate::context::memory_gib;
+use crate::group::load;
 use crate::label::Field;
 use crate::notes::{Notes, bare};
 use crate::quantity::{count, leading_number, number};
@@ -40,8 +41,10 @@ pub(crate) fn read(results: &mut [ImportedResult], notes: &Notes<'_>) -> Option<
         found.heading = heading;
     }
     told_apart(results);
-    for found in results {
-        let heading = found.heading.clone().filter(|it| !is_only_load(it));
+    let remarked = remarked(results);
+    for (found, is_remarked) in results.iter_mut().zip(remarked) {
+        let heading = found.heading.clone();
+        let heading = heading.filter(|it| !is_only_load(it) && !is_remarked);
         let heading = heading.or_else(|| found.section.last().cloned());
         found.label = match (heading, found.label.take()) {
             (Some(heading), Some(own)) if found.tool == Tool::MarkdownTable => {
@@ -79,6 +82,49 @@ fn told_apart(results: &mut [ImportedResult]) {
             found.section.extend(name.clone());
         }
     }
+}
+
+/// Which results have a remark behind the load of their heading, `concurrency 16 (again)`, beside
+/// another of that load without one: the same measured twice. Words that several headings have are
+/// what was changed, and are left to tell their results apart.
+fn remarked(results: &[ImportedResult]) -> Vec<bool> {
+    type Of<'a> = (&'a str, &'a [String]);
+    let of = |found: &'_ ImportedResult| (found.file.clone(), found.section.clone(), load(found));
+    let mut bare = BTreeSet::new();
+    let mut said: BTreeMap<(Of<'_>, String), usize> = BTreeMap::new();
+    for found in results.iter().filter(|found| found.summary.is_some()) {
+        let words = found.heading.as_deref().and_then(words_behind_load);
+        if let Some(words) = words {
+            let place = (found.file.as_str(), found.section.as_slice());
+            *said.entry((place, words)).or_default() += 1;
+        } else if found.heading.as_deref().is_none_or(is_only_load) {
+            bare.insert(of(found));
+        }
+    }
+    let is_remarked = |found: &ImportedResult| {
+        let Some(words) = found.heading.as_deref().and_then(words_behind_load) else {
+            return false;
+        };
+        let place = (found.file.as_str(), found.section.as_slice());
+        said.get(&(place, words)) == Some(&1) && bare.contains(&of(found))
+    };
+    results.iter().map(is_remarked).collect()
+}
+
+/// The words, without numbers, of a heading that begins with a load and says more.
+fn words_behind_load(text: &str) -> Option<String> {
+    if of_heading(text).0.is_empty() || is_only_load(text) {
+        return None;
+    }
+    let mut ends = text
+        .char_indices()
+        .filter(|(_, c)| !c.is_ascii_alphanumeric());
+    let (end, _) = ends.find(|(end, _)| is_only_load(&text[..*end]))?;
+    let words = text[end..].to_lowercase();
+    let words = words
+        .split(|c: char| !c.is_alphabetic())
+        .filter(|it| !it.is_empty());
+    Some(words.collect::<Vec<_>>().join(" "))
 }
 
 /// Whether a heading says no more than a load: `parallel 8`, `并发 16 测试`.
@@ -322,6 +368,23 @@ fn is_said_by_a_program(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_behind_a_load_are_told_from_those_before_it() {
+        for (text, expected) in [
+            ("concurrency 16 (again)", Some("again")),
+            (
+                "concurrency 16，第二天早上又测了一遍",
+                Some("第二天早上又测了一遍"),
+            ),
+            ("16 并发, mns 64", Some("mns")),
+            ("chunked prefill on, concurrency 16", None),
+            ("并发 16 测试", None),
+            ("run 2", None),
+        ] {
+            assert_eq!(words_behind_load(text).as_deref(), expected, "{text}");
+        }
+    }
 
     fn load(text: &str) -> Vec<(&'static str, f64)> {
         of_heading(text).0.into_iter().collect()

@@ -92,6 +92,7 @@ inferometer_text::texts! {
         AheadOf => "of", "领先于";
         NobodyAhead => "within {margin}", "相差不超过 {margin}";
         OtherAnswers => "answers of {a} and {b} tokens: other work", "输出长度为 {a} 与 {b} 个 token，工作量不同";
+        OtherInputs => "not comparable: input {a} against {b}", "不可比：输入 {a} 对 {b}";
         NotCounted => "has failures or is invalid: not counted among the best", "有失败请求或无效：不计入最佳";
         OtherLengths => "mean answers differ, so that rates in tokens tell less: {lengths}", "平均输出长度不同，按 token 计的吞吐量可比性降低：{lengths}";
         LeastLatency => "Lowest mean latency", "最低平均时延";

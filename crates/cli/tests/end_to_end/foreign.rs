@@ -530,3 +530,32 @@ fn a_list_given_to_a_run_points_to_sweep() {
     let remedy = "inferometer sweep --concurrency 8,16";
     assert!(wrong.stderr.contains(remedy), "{}", wrong.stderr);
 }
+
+#[test]
+fn prompts_of_other_lengths_are_not_laid_side_by_side_as_one_test() {
+    let place = Place::new();
+    let ladder = |engine: &str, rate: f64, input: u32| {
+        let row = |c: f64| {
+            let (qps, tokens) = (c * rate, 512.0 * c * rate);
+            format!("| {c} | {qps:.3} | {tokens:.1} | {input} | 512 |\n")
+        };
+        let rows: String = [4.0, 16.0].map(row).concat();
+        format!(
+            "## {engine}\n\n### long\n\n\
+             | 并发 | QPS | 吞吐量 | 平均输入 token 数 | 平均输出 token 数 |\n\
+             | --- | --- | --- | --- | --- |\n{rows}\n"
+        )
+    };
+    let text = |input| ladder("vLLM", 0.1, 4096) + &ladder("SGLang", 0.15, input);
+    let beside = |input| {
+        place.write("notes.md", text(input));
+        let all = place.run(&["import", "notes.md", "--no-keep", "--lang", "en"]);
+        let (_, beside) = all.stdout.split_once("Side by side").expect("a table");
+        beside.split("\n\n").take(2).collect::<String>()
+    };
+    let unlike = beside(2048);
+    let said = unlike.matches("not comparable: input 4,096 against 2,048");
+    assert_eq!(said.count(), 2, "{unlike}");
+    assert!(!unlike.contains('%'), "{unlike}");
+    assert!(beside(4000).contains("SGLang +50 %"), "{}", beside(4000));
+}

@@ -385,3 +385,67 @@ fn a_title_that_names_all_engines_selects_none_of_them() {
     // The title itself can still be meant.
     assert_eq!(under(all.clone(), "Notes").unwrap().len(), all.len());
 }
+
+/// A block of vLLM's client at a concurrency, below a line of its own.
+fn below(line: &str, concurrency: u64, tokens_per_s: f64) -> String {
+    let requests = 50 * concurrency;
+    let duration_s = 128.0 * requests as f64 / tokens_per_s;
+    let requests_per_s = requests as f64 / duration_s;
+    format!(
+        "- {line}\n```\n============ Serving Benchmark Result ============\n\
+         Successful requests: {requests}\nFailed requests: 0\n\
+         Maximum request concurrency: {concurrency}\nBenchmark duration (s): {duration_s:.2}\n\
+         Total generated tokens: {}\nRequest throughput (req/s): {requests_per_s:.3}\n\
+         Output token throughput (tok/s): {tokens_per_s}\n\
+         ==================================================\n```\n\n",
+        128 * requests
+    )
+}
+
+#[test]
+fn words_behind_a_load_are_a_remark_on_a_repeat() {
+    for again in [
+        "（第二天又测了一遍）",
+        " (again)",
+        "，第二天早上又测了一遍，结果低不少",
+    ] {
+        let mut text = "## vLLM\n\n".to_owned();
+        for (concurrency, rate) in [(4, 128.0), (16, 340.0), (64, 685.0)] {
+            text += &below(&format!("concurrency {concurrency}"), concurrency, rate);
+        }
+        text += &below(&format!("concurrency 16{again}"), 16, 283.0);
+        let imported = read("notes.md", &text);
+        let measured = measured(&imported.results);
+        let points: Vec<String> = measured.iter().map(|it| it.point.to_string()).collect();
+        assert_eq!(
+            points,
+            [
+                "concurrency=4, group=vLLM",
+                "concurrency=16, group=vLLM",
+                "concurrency=64, group=vLLM",
+                "concurrency=16, group=vLLM"
+            ],
+            "{again}"
+        );
+        let twice = |found: &ImportedResult| {
+            let mut doubts = found.doubts.iter();
+            doubts.any(|doubt| doubt.text.contains("concurrency=16 is there twice"))
+        };
+        let twice: Vec<bool> = imported.results.iter().map(twice).collect();
+        assert_eq!(twice, [false, true, false, true], "{again}");
+    }
+    // Words that stand behind several loads are a setting.
+    let mut text = "## vLLM\n\n".to_owned();
+    for (concurrency, rate) in [(4, 128.0), (16, 340.0)] {
+        text += &below(&format!("concurrency {concurrency}"), concurrency, rate);
+        let set = format!("concurrency {concurrency}, chunked prefill on");
+        text += &below(&set, concurrency, 1.2 * rate);
+    }
+    let imported = read("notes.md", &text);
+    let measured = measured(&imported.results);
+    assert!(
+        measured
+            .iter()
+            .all(|it| it.point.to_string().contains("name="))
+    );
+}

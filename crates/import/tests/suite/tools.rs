@@ -419,6 +419,48 @@ fn a_heading_that_contradicts_its_result_is_named() {
 }
 
 #[test]
+fn a_heading_that_says_another_length_is_named() {
+    let said = |heading: &str, input: u32, output: u32| {
+        let text = format!(
+            "### {heading}\n\n| 并发 | QPS | 吞吐量 | 平均输入 token 数 | 平均输出 token 数 |\n\
+             | --- | --- | --- | --- | --- |\n| 4 | 0.8 | {} | {input} | {output} |\n",
+            0.8 * f64::from(output)
+        );
+        let doubts = read("n", &text).results.remove(0).doubts.into_iter();
+        let doubts = doubts.filter(|doubt| doubt.code.name() == "inconsistent-import");
+        doubts.map(|doubt| doubt.text).collect::<Vec<String>>()
+    };
+    assert_eq!(
+        said("7B 输入 4096 输出 512", 2048, 512),
+        ["the heading says input 4096, the result's mean is 2048"]
+    );
+    assert_eq!(
+        said("7B input 4096 output 512", 4096, 1024),
+        ["the heading says output 512, the result's mean is 1024"]
+    );
+    // A template adds to prompts, and answers may end early.
+    assert_eq!(said("7B 输入 128 输出 512", 170, 300), Vec::<String>::new());
+}
+
+#[test]
+fn two_percentiles_that_are_equal_in_a_whole_table_are_a_copy() {
+    let said = |p90: [f64; 3]| {
+        let [a, b, c] = p90;
+        let text = format!(
+            "| 指标 | 1 | 4 | 16 |\n| --- | --- | --- | --- |\n| QPS | 0.201 | 0.764 | 2.556 |\n\
+             | 延迟 | 4.879 | 5.130 | 6.135 |\n| p50 | 4.8497 | 5.0987 | 6.0982 |\n\
+             | p90 | {a} | {b} | {c} |\n| p99 | 5.4645 | 5.7450 | 6.8712 |\n"
+        );
+        let results = read("n", &text).results;
+        let doubts = results.into_iter().flat_map(|found| found.doubts);
+        let doubts = doubts.filter(|doubt| doubt.text.contains("p50 and p90"));
+        doubts.map(|doubt| doubt.code.name()).collect::<Vec<&str>>()
+    };
+    assert_eq!(said([4.8497, 5.0987, 6.0982]), ["not-a-distribution"; 3]);
+    assert_eq!(said([4.8497, 5.0987, 6.4]), Vec::<&str>::new());
+}
+
+#[test]
 fn the_json_is_the_contract() {
     let json = fixture("grid-log.txt").to_json();
     assert_eq!(json["schema"], "inferometer.import/1");

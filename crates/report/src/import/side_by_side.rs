@@ -2,7 +2,7 @@
 //! is ahead. Of the headings that tell groups apart, the one that names the engine is taken.
 
 use super::{ImportReport, ReportedResult, in_brief};
-use inferometer_compare::Settings;
+use inferometer_compare::{Group, RunSample, Settings, WhyNot, WhyNotText, compare};
 use inferometer_core::doubt::Severity;
 use inferometer_core::point::Point;
 use inferometer_core::summary::CARDS;
@@ -273,11 +273,16 @@ impl Family<'_> {
             .filter_map(|member| Some((member, best_of(member)?)))
             .collect();
         best.sort_by(|(_, a), (_, b)| b.0.total_cmp(&a.0));
-        let (most, at) = best.first()?.1.clone();
+        let (ahead, (most, at)) = best.first()?.clone();
+        let best_row = ahead.at(&at);
         let part = |(member, own): &(&Member<'_>, (f64, Point))| {
-            let beside = member.at(&at).and_then(sound);
+            let row = member.at(&at);
+            let beside = row.and_then(sound);
             let (rate, load) = beside.map_or(own.clone(), |rate| (rate, at.clone()));
-            let text = if beside.is_some() && rate < most {
+            let of_same = row
+                .zip(best_row)
+                .is_none_or(|(a, b)| !have_other_inputs(a, b));
+            let text = if beside.is_some() && rate < most && of_same {
                 ImportText::LessAt
             } else {
                 ImportText::MostAt
@@ -361,6 +366,7 @@ impl Family<'_> {
     fn ahead(&self, at: &[Option<&ReportedResult<'_>>], unit: Unit, lang: Lang) -> [String; 2] {
         let margin = Settings::default().margin;
         let mut rates: Vec<(&str, f64)> = Vec::new();
+        let mut of_rates: Vec<&ReportedResult<'_>> = Vec::new();
         let mut answers: Vec<f64> = Vec::new();
         for (member, row) in self.measured().zip(at) {
             let Some(row) = row.filter(|row| counts(row)) else {
@@ -368,11 +374,21 @@ impl Family<'_> {
             };
             if let Some(rate) = rate(row, unit) {
                 rates.push((member.name.as_str(), rate));
+                of_rates.push(row);
                 answers.extend(row.lengths()[1]);
             }
         }
         rates.sort_by(|a, b| b.1.total_cmp(&a.1));
         answers.sort_by(f64::total_cmp);
+        let mut pairs = of_rates.iter().enumerate().flat_map(|(at, a)| {
+            let further = of_rates.get(at + 1..).unwrap_or_default();
+            further.iter().map(move |b| (*a, *b))
+        });
+        if let Some((a, b)) = pairs.find(|(a, b)| have_other_inputs(a, b)) {
+            let [a, b] = [a, b].map(|row| number::mean(row.lengths()[0].unwrap_or_default()));
+            let text = ImportText::OtherInputs.with(lang, &[("a", a), ("b", b)]);
+            return [text, String::new()];
+        }
         match rates[..] {
             // Shorter answers are other work, as `compare` says, too.
             [_, _, ..] if unit == Unit::TokensPerSecond && are_unlike(&answers) => {
@@ -403,6 +419,26 @@ impl Family<'_> {
 fn are_unlike(answers: &[f64]) -> bool {
     let ends = answers.first().zip(answers.last());
     ends.is_some_and(|(least, most)| most - least > SAME_LENGTH * most)
+}
+
+/// Whether `compare` would not compare two results of one load, their prompts being of other lengths.
+fn have_other_inputs(a: &ReportedResult<'_>, b: &ReportedResult<'_>) -> bool {
+    let side = |name: &str, row: &ReportedResult<'_>| {
+        let summary = row.found.summary.as_ref()?.to_summary();
+        let run = RunSample::imported(row.found.tool.name(), load(row), summary);
+        Some(Group {
+            name: name.to_owned(),
+            runs: vec![run],
+            out_of_memory: Vec::new(),
+        })
+    };
+    let (Some(a), Some(b)) = (side("a", a), side("b", b)) else {
+        return false;
+    };
+    let what = WhyNotText::InputTokens;
+    let is_of_inputs = |it: &WhyNot| matches!(it, WhyNot::Differs { what: it, .. } if *it == what);
+    let reasons = compare(&[a, b], &Settings::default()).reasons;
+    reasons.iter().any(is_of_inputs)
 }
 
 /// The load of a result; streams at no limit of the rate are a closed loop.
