@@ -281,10 +281,7 @@ fn a_value_at_the_edge_is_told_to_go_on_only_where_the_load_would_feel_it() {
         sample.shown(Lang::En).replace("\n", " ")
     };
     let bounded = at(1024, "64, 512");
-    assert!(
-        bounded.contains("at most 512 requests under way"),
-        "{bounded}"
-    );
+    assert!(bounded.contains("at most 512 under way"), "{bounded}");
     assert!(!bounded.contains("raise the upper end"), "{bounded}");
     let open = at(1024, "2048");
     assert!(open.contains("raise the upper end"), "{open}");
