@@ -51,7 +51,9 @@ pub(super) fn counted(text: &str) -> anyhow::Result<AskedCards> {
         None => (named, None),
         Some((name, count)) => match count.parse() {
             Ok(count) if count > 0 => (name, Some(count)),
-            _ => bail!("--device {text}: '{count}' is not a number of cards; {FORM}"),
+            _ => {
+                bail!("--device {text}: '{count}' is not a number of cards; write it as in h200:8")
+            }
         },
     };
     let card: Card = match name.parse() {
