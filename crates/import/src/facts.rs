@@ -147,7 +147,7 @@ fn words(title: &str) -> impl Iterator<Item = &str> {
 }
 
 /// All engines that are named, in their order: one may serve the other.
-fn engines(title: &str) -> Option<String> {
+pub(crate) fn engines(title: &str) -> Option<String> {
     let spelling = |word: &str| {
         let mut known = ENGINES.into_iter();
         known.find(|engine| engine.eq_ignore_ascii_case(word))
@@ -180,7 +180,7 @@ fn cards(title: &str) -> Option<String> {
 }
 
 /// A word with a size in it: `Qwen1.5-7B-Chat`, `mixtral-8x7b`.
-fn model(title: &str) -> Option<String> {
+pub(crate) fn model(title: &str) -> Option<String> {
     let is_size = |part: &str| {
         let part = part.to_lowercase();
         let Some(number) = part.strip_suffix('b') else {

@@ -129,6 +129,7 @@ impl ResultBuilder {
             spread.n = spread.n.or(ok);
         }
         found.point = self.point;
+        found.flags = Some(self.flags).filter(|flags| !flags.is_empty());
         found.assumed = self.assumed;
         found.unread = self.unread.iter().map(|(name, _)| name.clone()).collect();
         found.unread_because = self.unread.into_iter().collect();
