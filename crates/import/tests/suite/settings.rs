@@ -1,6 +1,6 @@
 //! Settings of a server that notes give without a command line.
 
-use inferometer_import::{Imported, ImportedResult, UnreadReason, measured, read};
+use inferometer_import::{Imported, ImportedResult, UnreadReason, measured, read, with_fact};
 use serde_json::json;
 
 const TABLE: &str =
@@ -154,4 +154,32 @@ fn a_command_holds_for_the_tests_below_it_and_for_its_own_engine_and_model() {
         "max-num-seqs=64 model=\"/data/Qwen2.5-72B-Instruct\""
     );
     assert_eq!(results[2].flags, None);
+}
+
+#[test]
+fn results_are_selected_by_a_setting_by_any_of_its_spellings() {
+    let text = format!(
+        "## a\n\n`vllm serve m --max-num-seqs 16 --gpu-memory-utilization 0.90`\n\n{TABLE}\n\
+         ## b\n\n`vllm serve m --max-num-seqs 256 --enable-prefix-caching`\n\n{TABLE}\n\
+         ## c\n\nmaxBatchSize=32\n\n{TABLE}"
+    );
+    let results = of_notes(&text).results;
+    for (name, value, count) in [
+        ("max-num-seqs", "16", 2),
+        ("--max_num_seqs", "256", 2),
+        ("gpu-memory-utilization", "0.9", 2),
+        ("enable-prefix-caching", "true", 2),
+        ("BackendConfig.ScheduleConfig.maxBatchSize", "32", 2),
+        ("concurrency", "16", 3),
+    ] {
+        let chosen = with_fact(&results, name, value).unwrap();
+        assert_eq!(chosen.len(), count, "{name}={value}");
+    }
+    let error = |name: &str, value: &str| {
+        let error = with_fact(&results, name, value).unwrap_err();
+        error.to_string()
+    };
+    let values = error("max-num-seqs", "17");
+    assert_eq!(values, "its results have max-num-seqs 16, 256");
+    assert!(error("max-num-seq", "16").contains("max-num-seqs"));
 }
