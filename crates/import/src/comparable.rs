@@ -192,7 +192,13 @@ pub(crate) fn repeated(results: &[ImportedResult]) -> Vec<Vec<usize>> {
             let found = &results[place];
             let is_told_apart = found.tool == Tool::MarkdownTable && !found.unread.is_empty();
             if found.summary.is_some() && copies[place].is_none() && !is_told_apart {
-                let key = (at, name(&group, found), setting(found));
+                // What was set says more than what a block is called.
+                let name = if found.flags.is_some() && found.tool != Tool::MarkdownTable {
+                    String::new()
+                } else {
+                    name(&group, found)
+                };
+                let key = (at, name, setting(found));
                 alike.entry(key).or_default().push(place);
             }
         }

@@ -91,6 +91,8 @@ inferometer_text::texts! {
         Ahead => "ahead", "领先";
         AheadOf => "of", "领先于";
         NobodyAhead => "within {margin}", "相差不超过 {margin}";
+        RateOfRuns => "{rate} ({runs} runs)", "{rate}（{runs} 次）";
+        WithinRepeats => "not told: repeats differ by {share}", "无法判断：重复测量相差 {share}";
         OtherAnswers => "answers of {a} and {b} tokens: other work", "输出长度为 {a} 与 {b} 个 token，工作量不同";
         OtherInputs => "not comparable: input {a} against {b}", "不可比：输入 {a} 对 {b}";
         NotCounted => "has failures or is invalid: not counted among the best", "有失败请求或无效：不计入最佳";

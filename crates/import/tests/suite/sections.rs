@@ -432,7 +432,7 @@ fn words_behind_a_load_are_a_remark_on_a_repeat() {
         );
         let twice = |found: &ImportedResult| {
             let mut doubts = found.doubts.iter();
-            doubts.any(|doubt| doubt.text.contains("concurrency=16 is there twice"))
+            doubts.any(|doubt| doubt.text.contains("concurrency=16 was measured twice"))
         };
         let twice: Vec<bool> = imported.results.iter().map(twice).collect();
         assert_eq!(twice, [false, true, false, true], "{again}");

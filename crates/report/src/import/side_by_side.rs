@@ -31,6 +31,8 @@ pub(super) struct Member<'r> {
     first: Option<&'r ImportedResult>,
     /// Results by load; none where no start was possible.
     rows: Vec<&'r ReportedResult<'r>>,
+    /// Those of loads that were measured again with the same settings.
+    again: Vec<&'r ReportedResult<'r>>,
 }
 
 pub(super) fn sections(report: &ImportReport<'_>) -> Vec<Section> {
@@ -106,8 +108,18 @@ fn families<'r>(report: &'r ImportReport<'_>, place: usize) -> Vec<Family<'r>> {
                 .map(|row| load(row).key())
                 .collect();
             rows.retain(|row| is_sound(row) || !sound.contains(&load(row).key()));
+            // Of one load and setting, what was measured again is a repeat of the first.
+            let all = rows.clone();
+            let is_again = |at: usize| {
+                let same = |it: &&&ReportedResult<'_>| is_repeat(it, all[at]);
+                all[..at].iter().find(same).is_some()
+            };
+            let again: Vec<_> = (0..all.len()).filter(|at| is_again(*at)).collect();
+            let again: Vec<_> = again.into_iter().map(|at| all[at]).collect();
+            rows.retain(|row| !again.iter().any(|it| std::ptr::eq(*it, *row)));
             let first = group.members.first();
             Member {
+                again,
                 name: headings(report, group)[place].clone(),
                 group,
                 first: first.map(|place| report.results[*place].found),
@@ -123,6 +135,13 @@ fn families<'r>(report: &'r ImportReport<'_>, place: usize) -> Vec<Family<'r>> {
     };
     let families = families.into_iter().map(family);
     families.filter(Family::is_comparable).collect()
+}
+
+/// Whether two results are of one load and setting, and both have numbers.
+fn is_repeat(a: &ReportedResult<'_>, b: &ReportedResult<'_>) -> bool {
+    let setting = |it: &ReportedResult<'_>| it.measured.as_ref().map(|(point, _)| point.key());
+    let known = setting(a).zip(setting(b));
+    load(a) == load(b) && known.is_some_and(|(a, b)| a == b)
 }
 
 fn is_contradicted(result: &ReportedResult<'_>) -> bool {
@@ -154,13 +173,43 @@ fn tells_engines_apart(family: &Family<'_>) -> bool {
 }
 
 impl<'r> Member<'r> {
+    /// All results of the load of one of its rows.
+    fn repeats(&self, row: &'r ReportedResult<'r>) -> Vec<&'r ReportedResult<'r>> {
+        let again = self.again.iter().copied();
+        let again = again.filter(|it| is_repeat(it, row));
+        std::iter::once(row).chain(again).collect()
+    }
+
+    /// The mean rate at the load of one of its rows.
+    fn rate(&self, row: &'r ReportedResult<'r>, unit: Unit) -> Option<f64> {
+        let rates: Option<Vec<f64>> = (self.repeats(row).into_iter())
+            .map(|it| rate(it, unit))
+            .collect();
+        let rates = rates?;
+        Some(rates.iter().sum::<f64>() / rates.len() as f64)
+    }
+
+    /// Whether all at the load of one of its rows may be the best.
+    fn counts(&self, row: &'r ReportedResult<'r>) -> bool {
+        self.repeats(row).into_iter().all(counts)
+    }
+
+    /// By what share repeats at a load differ.
+    fn apart(&self, row: &'r ReportedResult<'r>, unit: Unit) -> f64 {
+        let rates = self.repeats(row).into_iter();
+        let rates = Vec::from_iter(rates.filter_map(|it| rate(it, unit)));
+        let low = rates.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = rates.iter().copied().fold(0.0, f64::max);
+        (high / low - 1.0).max(0.0)
+    }
+
     fn at(&self, wanted: &Point) -> Option<&'r ReportedResult<'r>> {
         let mut rows = self.rows.iter();
         rows.find(|row| load(row) == *wanted).copied()
     }
 }
 
-impl Family<'_> {
+impl<'r> Family<'r> {
     /// Members are named by their engines and cards where that tells them apart: `vLLM (A100 ×4)`.
     /// A card that all share is not named.
     fn shorten_names(&mut self) {
@@ -180,7 +229,7 @@ impl Family<'_> {
     }
 
     /// Those that have results.
-    fn measured(&self) -> impl Iterator<Item = &Member<'_>> + Clone {
+    fn measured(&self) -> impl Iterator<Item = &Member<'r>> + Clone {
         self.members.iter().filter(|member| !member.rows.is_empty())
     }
 
@@ -263,26 +312,31 @@ impl Family<'_> {
     /// The highest rate of all, and what the others have at the same load, with their own highest
     /// where that is at another; of one that has nothing sound there its own highest alone.
     fn most(&self, unit: Unit, lang: Lang) -> Option<Pair> {
-        let sound = |row: &ReportedResult<'_>| rate(row, unit).filter(|_| counts(row));
-        let best_of = |member: &'_ Member<'_>| {
+        let sound = |member: &Member<'r>, row: &'r ReportedResult<'r>| {
+            member.rate(row, unit).filter(|_| member.counts(row))
+        };
+        let best_of = |member: &Member<'r>| {
             let known = member.rows.iter();
-            let known = known.filter_map(|row| Some((sound(row)?, load(row))));
+            let known = known.filter_map(|row| Some((sound(member, row)?, load(row))));
             known.max_by(|a, b| a.0.total_cmp(&b.0))
         };
-        let mut best: Vec<(&Member<'_>, (f64, Point))> = (self.members.iter())
+        let mut best: Vec<(&Member<'r>, (f64, Point))> = (self.members.iter())
             .filter_map(|member| Some((member, best_of(member)?)))
             .collect();
         best.sort_by(|(_, a), (_, b)| b.0.total_cmp(&a.0));
         let (ahead, (most, at)) = best.first()?.clone();
         let best_row = ahead.at(&at);
-        let part = |(member, own): &(&Member<'_>, (f64, Point))| {
+        let part = |(member, own): &(&Member<'r>, (f64, Point))| {
             let row = member.at(&at);
-            let beside = row.and_then(sound);
+            let beside = row.and_then(|row| sound(member, row));
             let (rate, load) = beside.map_or(own.clone(), |rate| (rate, at.clone()));
             let of_same = row
                 .zip(best_row)
                 .is_none_or(|(a, b)| !have_other_inputs(a, b));
-            let text = if beside.is_some() && rate < most && of_same {
+            let apart = [(*member, row), (ahead, best_row)].into_iter();
+            let apart = apart.filter_map(|(member, row)| Some(member.apart(row?, unit)));
+            let is_less = rate * (1.0 + apart.fold(0.0, f64::max)) < most;
+            let text = if beside.is_some() && is_less && of_same {
                 ImportText::LessAt
             } else {
                 ImportText::MostAt
@@ -354,7 +408,8 @@ impl Family<'_> {
             let load = load(one);
             let at = Vec::from_iter(self.measured().map(|member| member.at(&load)));
             let mut cells = vec![Cell::text(in_brief(&load, lang))];
-            cells.extend(at.iter().map(|row| cell(*row, unit, lang)));
+            let of_members = self.measured().zip(&at);
+            cells.extend(of_members.map(|(member, row)| cell(member, *row, unit, lang)));
             cells.extend(self.ahead(&at, unit, lang).map(Cell::text));
             cells
         };
@@ -363,16 +418,18 @@ impl Family<'_> {
 
     /// Who has the highest rate at a load and by how much, and who comes next; empty where fewer than
     /// two count. A difference that `compare` would not call one is none here.
-    fn ahead(&self, at: &[Option<&ReportedResult<'_>>], unit: Unit, lang: Lang) -> [String; 2] {
+    fn ahead(&self, at: &[Option<&'r ReportedResult<'r>>], unit: Unit, lang: Lang) -> [String; 2] {
         let margin = Settings::default().margin;
+        let mut apart: f64 = 0.0;
         let mut rates: Vec<(&str, f64)> = Vec::new();
         let mut of_rates: Vec<&ReportedResult<'_>> = Vec::new();
         let mut answers: Vec<f64> = Vec::new();
         for (member, row) in self.measured().zip(at) {
-            let Some(row) = row.filter(|row| counts(row)) else {
+            let Some(row) = row.filter(|row| member.counts(row)) else {
                 continue;
             };
-            if let Some(rate) = rate(row, unit) {
+            if let Some(rate) = member.rate(row, unit) {
+                apart = apart.max(member.apart(row, unit));
                 rates.push((member.name.as_str(), rate));
                 of_rates.push(row);
                 answers.extend(row.lengths()[1]);
@@ -400,6 +457,10 @@ impl Family<'_> {
             [(_, most), (_, next), ..] if most <= next * (1.0 + margin) => {
                 let margin = [("margin", number::percent(margin))];
                 [ImportText::NobodyAhead.with(lang, &margin), String::new()]
+            }
+            [(_, most), (_, next), ..] if most <= next * (1.0 + apart) => {
+                let share = [("share", number::percent(apart))];
+                [ImportText::WithinRepeats.with(lang, &share), String::new()]
             }
             [(first, most), (second, next), ..] if most > next && next > 0.0 => {
                 let ratio = most / next;
@@ -478,18 +539,33 @@ fn is_sound(result: &ReportedResult<'_>) -> bool {
     result.severity() < Some(Severity::Invalid)
 }
 
-fn cell(row: Option<&ReportedResult<'_>>, unit: Unit, lang: Lang) -> Cell {
+fn cell<'r>(
+    member: &Member<'r>,
+    row: Option<&'r ReportedResult<'r>>,
+    unit: Unit,
+    lang: Lang,
+) -> Cell {
     let Some(row) = row else {
         return Cell::blank();
     };
     if let Some(word) = row.failure() {
         return Cell::Toned(word.text(lang).to_owned(), Tone::Bad);
     }
-    match rate(row, unit) {
-        Some(rate) => match sign(row) {
-            None => Cell::brief(Some(rate)),
-            Some(sign) => Cell::Toned(format!("{sign} {}", number::brief(rate)), Tone::Bad),
-        },
-        None => Cell::blank(),
+    let repeats = member.repeats(row);
+    let Some(rate) = member.rate(row, unit) else {
+        return Cell::blank();
+    };
+    let values = [
+        ("rate", number::brief(rate)),
+        ("runs", repeats.len().to_string()),
+    ];
+    let text = match repeats.len() {
+        1 => number::brief(rate),
+        _ => ImportText::RateOfRuns.with(lang, &values),
+    };
+    match repeats.iter().find_map(|row| sign(row)) {
+        Some(sign) => Cell::Toned(format!("{sign} {text}"), Tone::Bad),
+        None if repeats.len() > 1 => Cell::text(text),
+        None => Cell::brief(Some(rate)),
     }
 }
