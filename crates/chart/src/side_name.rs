@@ -4,10 +4,10 @@ use crate::ladder::legend;
 use inferometer_compare::Group;
 use std::collections::BTreeSet;
 
-/// Names of the groups for legends: what tags or labels say where that tells them apart, else
-/// the last part of their path, else all of it.
+/// Names of the groups for legends: parts of files as a reader selected them; what tags or labels
+/// say where that tells them apart, else the last part of their path, else all of it.
 pub fn labels(groups: &[Group]) -> Vec<String> {
-    let ways: [fn(&Group) -> Option<String>; 2] = [tagged, last_part];
+    let ways: [fn(&Group) -> Option<String>; 3] = [selected, tagged, last_part];
     let named = ways.iter().find_map(|way| {
         let names: Option<Vec<String>> = groups.iter().map(way).collect();
         names.filter(|names| BTreeSet::from_iter(names).len() == names.len())
@@ -20,6 +20,14 @@ pub fn label_of(groups: &[Group], name: &str) -> String {
     let place = groups.iter().position(|group| group.name == name);
     let label = place.and_then(|place| labels(groups).into_iter().nth(place));
     label.unwrap_or_else(|| name.to_owned())
+}
+
+/// The part of a note that was selected, without the folders of its file: `notes.md#vLLM/7B`.
+fn selected(group: &Group) -> Option<String> {
+    let begin = group.name.find(['#', '@'])?;
+    let is_import = group.runs.iter().all(|run| run.definition.tool.is_some());
+    let folders = group.name[..begin].rfind('/').map_or(0, |at| at + 1);
+    (is_import && begin > folders).then(|| group.name[folders..].to_owned())
 }
 
 /// What all runs of a group are called.
@@ -74,6 +82,18 @@ fn letter(place: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parts_of_notes_are_named_as_they_were_selected() {
+        let side = |name: &str| Group {
+            name: name.to_owned(),
+            ..Group::default()
+        };
+        let sides = [side("a/notes.md@engine=MindIE"), side("a/notes.md#vLLM/7B")];
+        let names = labels(&sides);
+        assert_eq!(names, ["notes.md@engine=MindIE", "notes.md#vLLM/7B"]);
+        assert_eq!(labels(&[side("a/x.md"), side("a/y.md")]), ["x.md", "y.md"]);
+    }
 
     #[test]
     fn long_labels_that_begin_alike_have_a_letter_in_front() {

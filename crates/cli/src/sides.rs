@@ -37,6 +37,8 @@ pub struct Side {
     pub group: Group,
     /// What else is known of each run, in their order; nothing of an import.
     facts: Vec<Facts>,
+    /// Launch flags of each result of an import, in their order.
+    flags: Vec<BTreeMap<String, Value>>,
     /// What was left out, for a reader.
     pub left_out: Vec<String>,
 }
@@ -72,6 +74,7 @@ impl Side {
                 ..Group::default()
             },
             facts: Vec::new(),
+            flags: Vec::new(),
             left_out: Vec::new(),
         }
     }
@@ -110,6 +113,7 @@ impl Side {
             group,
             facts,
             left_out,
+            ..
         } = self;
         let mut runs: Vec<(RunSample, Facts)> = group.runs.into_iter().zip(facts).collect();
         runs.sort_by(|a, b| a.1.started.cmp(&b.1.started));
@@ -390,10 +394,34 @@ fn name_groups(sides: &mut [Side]) {
     }
 }
 
+/// Results of imports name the flags that tell those of the same test on another side apart, so that
+/// equal settings meet where only one side has several.
+fn name_flags(sides: &mut [Side]) {
+    let mut axes: BTreeMap<Option<String>, BTreeSet<String>> = BTreeMap::new();
+    for run in sides.iter().flat_map(|side| &side.group.runs) {
+        let of_test = axes
+            .entry(run.point.group().map(str::to_owned))
+            .or_default();
+        of_test.extend(run.point.0.keys().cloned());
+    }
+    for side in sides {
+        for (run, flags) in side.group.runs.iter_mut().zip(&side.flags) {
+            let of_test = axes.get(&run.point.group().map(str::to_owned));
+            for axis in of_test.into_iter().flatten() {
+                if let Some(value) = flags.get(axis) {
+                    let own = run.point.0.entry(axis.clone());
+                    own.or_insert_with(|| value.clone());
+                }
+            }
+        }
+    }
+}
+
 /// Runs of one group at several settings are told apart by what varies among them, in every
 /// group alike, so that equal settings meet.
 pub fn separate(sides: &mut [Side]) {
     name_groups(sides);
+    name_flags(sides);
     let mut varying: BTreeSet<String> = BTreeSet::new();
     for side in sides.iter() {
         let names: BTreeSet<&String> = (side.facts.iter())
@@ -457,6 +485,7 @@ fn of_results(name: &str, results: &[ImportedResult], objectives: &[Slo]) -> any
             if let Some(cards) = cards(found) {
                 summary.tags.entry(CARDS.to_owned()).or_insert(cards);
             }
+            side.flags.push(found.flags.clone().unwrap_or_default());
             let mut sample = RunSample::imported(found.tool.name(), point, summary);
             sample.answered = answered;
             if let Some(answers) = found.answers() {

@@ -309,7 +309,11 @@ impl Comparison {
             use WhyNot::*;
             !matches!(
                 reason,
-                OneGroup | NoRuns { .. } | NothingPaired { .. } | OtherGroups { .. }
+                OneGroup
+                    | NoRuns { .. }
+                    | NothingPaired { .. }
+                    | OtherSettings { .. }
+                    | OtherGroups { .. }
             )
         };
         let mut tests: BTreeMap<(&str, Option<&str>), bool> = BTreeMap::new();

@@ -38,6 +38,13 @@ pub enum WhyNot {
         baseline: String,
         group: String,
     },
+    /// The same loads, but with settings that no result of the other has.
+    OtherSettings {
+        baseline: String,
+        group: String,
+        /// Settings of each that differ, `axis=value`.
+        settings: [Vec<String>; 2],
+    },
     /// The same loads, in groups of other names.
     OtherGroups {
         baseline: String,
@@ -147,6 +154,23 @@ impl WhyNot {
             WhyNot::NothingPaired { baseline, group } => {
                 let values = [("baseline", baseline.clone()), ("group", group.clone())];
                 WhyNotText::NothingPaired.with(lang, &values)
+            }
+            WhyNot::OtherSettings {
+                baseline,
+                group,
+                settings,
+            } => {
+                let [a, b] = settings.each_ref().map(|it| match it.as_slice() {
+                    [] => WhyNotText::NoneStated.text(lang).to_owned(),
+                    all => PunctuationText::Comma.join(lang, all),
+                });
+                let values = [
+                    ("a", a),
+                    ("b", b),
+                    ("baseline", baseline.clone()),
+                    ("group", group.clone()),
+                ];
+                WhyNotText::OtherSettings.with(lang, &values)
             }
             WhyNot::OtherGroups {
                 baseline,
@@ -389,17 +413,73 @@ pub(crate) fn unpaired(
         names.into_iter().map(str::to_owned).collect()
     };
     let (baseline, group) = (baseline.name.clone(), group.name.clone());
-    if loads(points_a).is_disjoint(&loads(points_b)) {
-        WhyNot::NothingPaired { baseline, group }
-    } else {
+    if !loads(points_a).is_disjoint(&loads(points_b)) {
         WhyNot::OtherGroups {
             baseline,
             group,
             names: [names(points_a), names(points_b)],
             pair: nearest_groups(points_a, points_b),
         }
+    } else if let Some(settings) = other_settings(points_a, points_b) {
+        WhyNot::OtherSettings {
+            baseline,
+            group,
+            settings,
+        }
+    } else {
+        WhyNot::NothingPaired { baseline, group }
     }
 }
+
+/// Most settings of a side that a reason names.
+const MOST_SETTINGS: usize = 4;
+
+/// The settings in which no result of one side equals one of the other, where the loads without
+/// these are the same.
+fn other_settings(points_a: &[&Point], points_b: &[&Point]) -> Option<[Vec<String>; 2]> {
+    let sides = [points_a, points_b];
+    let values = |points: &[&Point], axis: &str| -> BTreeSet<String> {
+        let values = points.iter().map(|point| point.0.get(axis));
+        values
+            .map(|it| it.map_or(String::new(), ToString::to_string))
+            .collect()
+    };
+    let axes = points_a.iter().chain(points_b).flat_map(|it| it.0.keys());
+    let axes: BTreeSet<&String> = axes
+        .filter(|axis| !LOADS.contains(&axis.as_str()))
+        .collect();
+    let differing: BTreeSet<&String> = (axes.into_iter())
+        .filter(|axis| values(points_a, axis).is_disjoint(&values(points_b, axis)))
+        .collect();
+    let without = |points: &[&Point]| -> BTreeSet<String> {
+        let points = points.iter().map(|point| {
+            let mut point = point.without_group();
+            point.0.retain(|axis, _| !differing.contains(axis));
+            point.key()
+        });
+        points.collect()
+    };
+    if differing.is_empty() || without(points_a).is_disjoint(&without(points_b)) {
+        return None;
+    }
+    let stated = |points: &[&Point]| -> Vec<String> {
+        let stated = points.iter().flat_map(|point| {
+            let mut own = (*point).clone();
+            own.0.retain(|axis, _| differing.contains(axis));
+            own.0
+                .into_iter()
+                .map(|(axis, value)| Point([(axis, value)].into()).to_string())
+        });
+        let stated: BTreeSet<String> = stated.collect();
+        let more = stated.len().saturating_sub(MOST_SETTINGS);
+        let listed = stated.into_iter().take(MOST_SETTINGS);
+        listed.chain((more > 0).then(|| "…".to_owned())).collect()
+    };
+    Some(sides.map(stated))
+}
+
+/// Axes of a point that are its load.
+const LOADS: [&str; 5] = ["concurrency", "rate", "speed", "max-concurrency", "group"];
 
 /// A group of each side that have a load in common, those first that end in the same heading.
 fn nearest_groups(points_a: &[&Point], points_b: &[&Point]) -> [String; 2] {

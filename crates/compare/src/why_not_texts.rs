@@ -6,6 +6,8 @@ inferometer_text::texts! {
         OneGroup => "there is nothing to compare with: give two groups or more", "没有比较对象：请给出两组或更多结果";
         NoRuns => "'{group}' has no runs", "“{group}”中没有任何运行结果";
         NothingPaired => "'{baseline}' and '{group}' have no load in common; measure both at the same loads", "“{baseline}”与“{group}”没有共同的负载点；请在相同负载下测量两者";
+        OtherSettings => "'{baseline}' and '{group}' have loads in common, but with other settings or names: {a} against {b}; select parts that differ in nothing else, as in FILE@max-num-seqs=16 or FILE#HEADING, or measure both alike", "“{baseline}”与“{group}”有相同的负载点，但参数或名称不同：{a} 对 {b}；请选出其他方面相同的部分，如 FILE@max-num-seqs=16 或 FILE#标题，或以相同参数测量";
+        NoneStated => "none of these", "均未说明";
         DifferentLoad => "the loads differ: {a} against {b}", "负载不同：{a} 对 {b}";
         Invalid => "at {point}: '{group}' has INVALID runs ({codes})", "{point}：“{group}”有无效（INVALID）的运行（{codes}）";
         OtherGroups => "'{baseline}' and '{group}' have loads in common, but under other headings: {a} against {b}; name one of each, as in FILE#{of_a} and FILE#{of_b}", "“{baseline}”与“{group}”有相同的负载点，但所在标题不同：{a} 对 {b}；请两侧各指定一组，如 FILE#{of_a} 与 FILE#{of_b}";

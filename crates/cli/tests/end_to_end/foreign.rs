@@ -559,3 +559,68 @@ fn prompts_of_other_lengths_are_not_laid_side_by_side_as_one_test() {
     assert!(!unlike.contains('%'), "{unlike}");
     assert!(beside(4000).contains("SGLang +50 %"), "{}", beside(4000));
 }
+
+/// Trials of MindIE's settings at one load, the last a repeat of the first.
+fn trials() -> String {
+    let trial = |name: &str, batch: u32, memory: u32, tokens: u32| {
+        format!(
+            "### {name}\n\n```json\n\"maxBatchSize\": {batch},\n\"npuMemSize\": {memory}\n```\n\n\
+             ```\n============ Serving Benchmark Result ============\n\
+             Successful requests:                     {tokens}\n\
+             Maximum request concurrency:             32\n\
+             Benchmark duration (s):                  100.00\n\
+             Total generated tokens:                  {}\n\
+             Request throughput (req/s):              {:.2}\n\
+             Output token throughput (tok/s):         {tokens}.00\n\
+             ==================================================\n```\n\n",
+            100 * tokens,
+            f64::from(tokens) / 100.0
+        )
+    };
+    [
+        "# Trials\n\n## MindIE (4×910B4)\n\n".to_owned(),
+        trial("trial 1", 32, 8, 1000),
+        trial("trial 2", 64, 8, 1010),
+        trial("trial 3", 32, 4, 700),
+        trial("trial 4 (again)", 32, 8, 900),
+    ]
+    .concat()
+}
+
+#[test]
+fn trials_in_a_note_are_selected_by_their_settings_and_equal_ones_meet() {
+    let place = Place::new();
+    place.write("notes.md", trials());
+    let shown = place.run(&["import", "notes.md", "--no-keep", "--lang", "en"]);
+    let joined = shown
+        .stdout
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    assert!(
+        joined.contains("output_tokens_per_s is 1000 and 900: 11.1 % from run to run"),
+        "{joined}"
+    );
+    let wrong = place.run(&["import", "notes.md@maxBatchSize=16", "--no-keep"]);
+    assert!(
+        wrong
+            .stderr
+            .contains("its results have maxBatchSize 32, 64"),
+        "{}",
+        wrong.stderr
+    );
+    let sides = ["notes.md@maxBatchSize=32", "notes.md@maxBatchSize=64"];
+    let compared = place.run(&["compare", sides[0], sides[1], "--lang", "en"]);
+    let joined = compared
+        .stdout
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    for expected in [
+        "CANNOT TELL notes.md@maxBatchSize=64: output tok/s",
+        "loads: 2); 4 × 910B4;",
+        "npuMemSize=8 was measured 2 times, and output tok/s is 900 to 1,000",
+    ] {
+        assert!(joined.contains(expected), "{expected}: {}", compared.stdout);
+    }
+}

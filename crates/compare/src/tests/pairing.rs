@@ -229,3 +229,39 @@ fn one_run_each_of_the_same_requests_is_compared_request_by_request() {
         (Verdict::Worse, Verdict::Unknown)
     );
 }
+
+#[test]
+fn loads_with_other_settings_or_names_are_said_to_differ_in_these() {
+    let with = |mut run: RunSample, axes: &[(&str, &str)]| {
+        for (axis, value) in axes {
+            run.point.0.insert((*axis).to_owned(), (*value).into());
+        }
+        run
+    };
+    let a = group(
+        "a",
+        vec![
+            with(run(200, 100.0, 0.0, 1), &[("mode", "x"), ("name", "first")]),
+            with(run(200, 100.0, 0.0, 2), &[("mode", "y"), ("name", "first")]),
+        ],
+    );
+    let b = group(
+        "b",
+        vec![
+            with(run(200, 100.0, 0.0, 3), &[("mode", "x"), ("name", "again")]),
+            with(run(200, 100.0, 0.0, 4), &[("mode", "y"), ("name", "again")]),
+        ],
+    );
+    let found = compare(&[a.clone(), b], &Settings::default());
+    let [reason] = &found.why_not[..] else {
+        panic!("{:?}", found.why_not);
+    };
+    assert!(reason.contains("name=first against name=again"), "{reason}");
+    assert!(!reason.contains("mode="), "{reason}");
+    let mut elsewhere = a.clone();
+    for run in &mut elsewhere.runs {
+        run.point.0.insert("concurrency".to_owned(), 99.into());
+    }
+    let found = compare(&[a, elsewhere], &Settings::default());
+    assert!(found.why_not[0].contains("no load in common"), "{found:?}");
+}

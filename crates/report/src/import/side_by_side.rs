@@ -194,13 +194,16 @@ impl<'r> Member<'r> {
         self.repeats(row).into_iter().all(counts)
     }
 
-    /// By what share repeats at a load differ.
-    fn apart(&self, row: &'r ReportedResult<'r>, unit: Unit) -> f64 {
-        let rates = self.repeats(row).into_iter();
-        let rates = Vec::from_iter(rates.filter_map(|it| rate(it, unit)));
-        let low = rates.iter().copied().fold(f64::INFINITY, f64::min);
-        let high = rates.iter().copied().fold(0.0, f64::max);
-        (high / low - 1.0).max(0.0)
+    /// By what share repeats differ, at whichever load they differ most.
+    fn apart(&self, unit: Unit) -> f64 {
+        let of_load = |row: &&'r ReportedResult<'r>| {
+            let rates = self.repeats(row).into_iter();
+            let rates = Vec::from_iter(rates.filter_map(|it| rate(it, unit)));
+            let low = rates.iter().copied().fold(f64::INFINITY, f64::min);
+            let high = rates.iter().copied().fold(0.0, f64::max);
+            high / low - 1.0
+        };
+        self.rows.iter().map(of_load).fold(0.0, f64::max)
     }
 
     fn at(&self, wanted: &Point) -> Option<&'r ReportedResult<'r>> {
@@ -333,9 +336,8 @@ impl<'r> Family<'r> {
             let of_same = row
                 .zip(best_row)
                 .is_none_or(|(a, b)| !have_other_inputs(a, b));
-            let apart = [(*member, row), (ahead, best_row)].into_iter();
-            let apart = apart.filter_map(|(member, row)| Some(member.apart(row?, unit)));
-            let is_less = rate * (1.0 + apart.fold(0.0, f64::max)) < most;
+            let apart = member.apart(unit).max(ahead.apart(unit));
+            let is_less = rate * (1.0 + apart) < most;
             let text = if beside.is_some() && is_less && of_same {
                 ImportText::LessAt
             } else {
@@ -429,7 +431,7 @@ impl<'r> Family<'r> {
                 continue;
             };
             if let Some(rate) = member.rate(row, unit) {
-                apart = apart.max(member.apart(row, unit));
+                apart = apart.max(member.apart(unit));
                 rates.push((member.name.as_str(), rate));
                 of_rates.push(row);
                 answers.extend(row.lengths()[1]);
