@@ -233,7 +233,6 @@ impl Family<'_> {
             let counted = row.filter(|row| counts(row));
             ranked.extend(counted.and_then(|row| Some((member, rate(row, unit)?, row))));
         }
-        ranked.sort_by(|(_, a, _), (_, b, _)| b.total_cmp(a));
         let answers = ranked.iter().filter_map(|(_, _, row)| row.lengths()[1]);
         let mut answers: Vec<f64> = answers.collect();
         answers.sort_by(f64::total_cmp);
@@ -246,6 +245,7 @@ impl Family<'_> {
             let text = ImportText::OtherInputs.with(lang, &[("a", a), ("b", b)]);
             return [text, String::new()];
         }
+        ranked.sort_by(|(_, a, _), (_, b, _)| b.total_cmp(a));
         match ranked[..] {
             // Shorter answers are other work, as `compare` says, too.
             [_, _, ..] if unit == Unit::TokensPerSecond && are_unlike(&answers) => {
