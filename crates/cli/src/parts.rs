@@ -1,4 +1,5 @@
-//! Parts of what others measured: `FILE#MindIE/7B`, `FILE#3`, `FILE@engine=MindIE`.
+//! Parts of what others measured: `FILE#MindIE/7B`, `FILE#3`, `FILE@engine=MindIE`,
+//! `FILE@max-num-seqs=16`.
 
 use anyhow::Context;
 use inferometer_import::{
@@ -14,7 +15,7 @@ pub fn read(name: &str) -> anyhow::Result<Imported> {
         if let Some((path, fact)) = name.rsplit_once('@')
             && let Some((fact, value)) = fact.split_once('=')
         {
-            return part(name, path, |results| with_fact(results, fact, value));
+            return part(name, path, |results| with_fact(&results, fact, value));
         }
         if let Some((path, headings)) = name.split_once('#') {
             return part(name, path, |results| under(results, headings));

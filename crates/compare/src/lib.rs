@@ -8,6 +8,7 @@ mod metric;
 mod paired_requests;
 mod pairing;
 mod pooled;
+mod repeated;
 mod sample;
 mod series;
 mod short_run;
@@ -24,6 +25,7 @@ pub use caution::{
 pub use headline::Headline;
 pub use metric::{BadMetric, Metric};
 pub use pooled::Pooled;
+pub use repeated::Repeated;
 pub use sample::{Definition, ForeignDoubt, RunSample, System};
 pub use series::Series;
 pub use short_run::{Needed, ShortRun};
@@ -109,6 +111,9 @@ pub struct Comparison {
     /// Runs that were there more than once, and count once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub copies: Vec<Copies>,
+    /// Loads that another tool measured several times, with other results.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repeated: Vec<Repeated>,
     /// Invalid runs that do not count, since valid ones of their load are there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,
@@ -339,6 +344,9 @@ pub fn compare(groups: &[Group], settings: &Settings) -> Comparison {
         unpaired: Vec::new(),
         within_slo: within_slo::of_groups(groups),
         copies: groups.iter().flat_map(copies).collect(),
+        repeated: (groups.iter())
+            .flat_map(|group| Repeated::of(group, settings))
+            .collect(),
         left_out: groups.iter().flat_map(LeftOut::of).collect(),
         doubts: Vec::new(),
         out_of_memory: groups.iter().flat_map(caution::out_of_memory).collect(),
@@ -417,13 +425,28 @@ fn against(
             point: (*point).clone(),
         }));
     }
+    let repeated: Vec<Repeated> = [baseline, group]
+        .iter()
+        .flat_map(|it| Repeated::of(it, settings))
+        .collect();
+    // Single runs differ as much as those of this test that were repeated.
+    let settings_at = |point: &Point| {
+        let of_test = repeated
+            .iter()
+            .filter(|it| it.point.group() == point.group());
+        let deviations = of_test.map(Repeated::deviation);
+        Settings {
+            run_deviation: deviations.fold(settings.run_deviation, f64::max),
+            ..settings.clone()
+        }
+    };
     let mut compared = Vec::new();
     for (point, runs_a) in &points_a {
         let Some(at) = partner(&points_b, point) else {
             continue;
         };
         let runs_b = &points_b[at].1;
-        let load = Compared::of(point, runs_a, runs_b, settings);
+        let load = Compared::of(point, runs_a, runs_b, &settings_at(point));
         let reasons = why_not::reasons(point, names, runs_a, runs_b, load.primary);
         let is_sound = reasons.is_empty();
         why_not.extend(reasons);
@@ -445,7 +468,10 @@ fn against(
     };
     let ladders = sound.chunk_by(is_of_test).filter(|loads| loads.len() > 1);
     let tests = sound.len() + ladders.clone().count();
-    let pooled = ladders.filter_map(|loads| Pooled::of(&group.name, loads, tests, settings));
+    let pooled = ladders.filter_map(|loads| {
+        let settings = settings_at(loads.first()?.point);
+        Pooled::of(&group.name, loads, tests, &settings)
+    });
     comparison.pooled.extend(pooled);
     for (compared, is_sound) in &compared {
         let rows = compared.rows(&group.name, tests, settings);

@@ -28,6 +28,8 @@ pub(crate) const TURN_DELAY: &str = "turn delay (ms)";
 pub(crate) struct ResultBuilder {
     pub(crate) summary: ImportedSummary,
     pub(crate) point: BTreeMap<String, Value>,
+    /// Settings of the server.
+    pub(crate) flags: BTreeMap<String, Value>,
     pub(crate) assumed: Vec<Assumption>,
     /// Names of numbers that are not read, and why, in their order.
     pub(crate) unread: Vec<(String, UnreadReason)>,

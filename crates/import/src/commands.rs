@@ -208,7 +208,8 @@ pub(crate) fn flags(command: &str) -> BTreeMap<String, Value> {
     flags
 }
 
-fn value(word: &str) -> Value {
+/// A value as it is written: true or false, a number, or text.
+pub(crate) fn value(word: &str) -> Value {
     let word = word.trim_matches(['"', '\'']);
     match word {
         "true" | "True" => return Value::Bool(true),

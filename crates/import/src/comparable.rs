@@ -192,7 +192,13 @@ pub(crate) fn repeated(results: &[ImportedResult]) -> Vec<Vec<usize>> {
             let found = &results[place];
             let is_told_apart = found.tool == Tool::MarkdownTable && !found.unread.is_empty();
             if found.summary.is_some() && copies[place].is_none() && !is_told_apart {
-                let key = (at, name(&group, found), setting(found));
+                // What was set says more than what a block is called.
+                let name = if found.flags.is_some() && found.tool != Tool::MarkdownTable {
+                    String::new()
+                } else {
+                    name(&group, found)
+                };
+                let key = (at, name, setting(found));
                 alike.entry(key).or_default().push(place);
             }
         }
@@ -271,11 +277,15 @@ fn own_point(found: &ImportedResult) -> Point {
     Point(own.collect())
 }
 
-/// Adds their number to rows of one table that nothing else tells apart.
+/// Adds their number to rows of one table that nothing else tells apart; rows that give settings
+/// and agree in all are repeats.
 fn with_rows(results: &[(String, &ImportedResult)], mut points: Vec<Point>) -> Vec<Point> {
     let mut by_point = BTreeMap::<_, Vec<usize>>::new();
     for (at, ((_, found), point)) in results.iter().zip(&points).enumerate() {
-        if matches!(found.tool, Tool::MarkdownTable | Tool::Guidellm) {
+        let tells_settings = found.flags.is_some() && found.command.is_none();
+        let is_whole = tells_settings && found.unread.is_empty();
+        let is_table = matches!(found.tool, Tool::MarkdownTable | Tool::Guidellm);
+        if is_table && !(is_whole && results.iter().all(|(_, it)| it.label == found.label)) {
             let key = (found.file.as_str(), found.lines, point.key());
             by_point.entry(key).or_default().push(at);
         }

@@ -2,14 +2,15 @@
 
 use crate::assumption::Assumption;
 use crate::commands::{self, Command};
+use crate::facts::{engines, model};
 use crate::group::load;
 use crate::notes::{Notes, bare};
 use crate::quantity::{count, number};
 use crate::result::{ImportedResult, Tool};
-use crate::section::{above, sections};
+use crate::section::{Section, above, chain, sections};
 use inferometer_text::hostile::printable;
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// vLLM's benchmark sends this many prompts unless told otherwise, since its first version.
 const VLLM_PROMPTS: u64 = 1000;
@@ -82,16 +83,16 @@ pub(crate) fn attach(
             let mut served: Vec<&mut ImportedResult> = (results[range].iter_mut())
                 .filter(|found| is_home(found) && (is_block(found) || !has_blocks))
                 .collect();
-            // Of two results at one load, who knows what was changed in between?
-            let loads: BTreeSet<String> = served.iter().map(|it| load(it)).collect();
-            if loads.len() < served.len() {
-                served.clear();
-            }
+            served.retain(|found| may_serve(launch, &sections, found.span().0));
+            without_unsure(&mut served, &sections, notes);
             let memory = (command.lines.1 + 1..first_result)
                 .filter_map(|line| memory_gib(notes.lines[line]))
                 .next_back();
             for found in served {
-                found.flags = Some(commands::flags(launch));
+                let of_table = found.flags.take();
+                let mut flags = commands::flags(launch);
+                flags.extend(of_table.into_iter().flatten());
+                found.flags = Some(flags);
                 found.command = Some(launch.clone());
                 found.device_memory_gib = found.device_memory_gib.or(memory);
             }
@@ -101,6 +102,125 @@ pub(crate) fn attach(
     results.extend(refused);
     results.sort_by_key(|found| found.lines);
     without_result
+}
+
+/// Whether a command may have started what is measured at a line: not under a heading that names
+/// another engine, or a model of another size.
+fn may_serve(launch: &str, sections: &[Section], line: usize) -> bool {
+    let titles: Vec<&str> = (above(sections, line).iter())
+        .map(|it| it.title.as_str())
+        .collect();
+    let engine = titles.iter().find_map(|title| engines(title));
+    let is_other_engine = engine_of(launch).zip(engine).is_some_and(|(own, named)| {
+        let mut parts = named.split(" + ");
+        parts
+            .clone()
+            .any(|part| STARTED.iter().any(|(_, it)| *it == part))
+            && parts.all(|part| part != own)
+    });
+    let size = |text: &str| model(text).and_then(|model| size_of(&model));
+    let named = titles.iter().find_map(|title| size(title));
+    let flags = commands::flags(launch);
+    let names = ["model", "model-path"];
+    let served = names.iter().find_map(|name| flags.get(*name)?.as_str());
+    let is_other_size = served
+        .and_then(size_of)
+        .zip(named)
+        .is_some_and(|(a, b)| a != b);
+    !is_other_engine && !is_other_size
+}
+
+/// What starts an engine, and its name in headings.
+const STARTED: [(&str, &str); 5] = [
+    ("vllm", "vLLM"),
+    ("sglang", "SGLang"),
+    ("mindie", "MindIE"),
+    ("lmdeploy", "LMDeploy"),
+    ("trtllm-serve", "TensorRT-LLM"),
+];
+
+fn engine_of(launch: &str) -> Option<&'static str> {
+    let launch = launch.to_lowercase();
+    let named = STARTED
+        .iter()
+        .filter_map(|(word, name)| Some((launch.find(word)?, *name)));
+    named.min().map(|(_, name)| name)
+}
+
+/// `7b` of `Qwen2.5-7B-Instruct`.
+fn size_of(model: &str) -> Option<String> {
+    let model = model.to_lowercase();
+    let mut parts = model.split(['-', '_', '/']);
+    let is_size = |part: &&str| {
+        let number = part.strip_suffix('b').unwrap_or("");
+        !number.is_empty()
+            && number
+                .chars()
+                .all(|c| c.is_ascii_digit() || ".x".contains(c))
+    };
+    parts.find(is_size).map(str::to_owned)
+}
+
+/// Takes out where two results have one load in one place: who knows what was changed in between?
+/// Unless they say that one is the other again.
+fn without_unsure(served: &mut Vec<&mut ImportedResult>, sections: &[Section], notes: &Notes<'_>) {
+    let chained: Vec<(Vec<usize>, String)> = (served.iter())
+        .map(|found| (chain(sections, found.span().0), load(found)))
+        .collect();
+    let homes = places(&chained);
+    let mut floor = 0;
+    let mut seen = BTreeSet::new();
+    let mut unsure = BTreeSet::new();
+    for ((found, home), (_, load)) in served.iter().zip(&homes).zip(&chained) {
+        let (first, end) = found.span();
+        if !is_said_to_be_again(notes, floor, first) && !seen.insert((*home, load)) {
+            unsure.insert(*home);
+        }
+        floor = end + 1;
+    }
+    let mut homes = homes.iter();
+    served.retain(|_| homes.next().is_none_or(|home| !unsure.contains(home)));
+}
+
+/// For each chain of sections with a load the section in which the results are one test: one in
+/// which only one load was measured is a setting of the section around it.
+pub(crate) fn places(chained: &[(Vec<usize>, String)]) -> Vec<Option<usize>> {
+    let mut at = vec![0; chained.len()];
+    let deepest = chained.iter().map(|(chain, _)| chain.len()).max();
+    for depth in (1..=deepest.unwrap_or(0)).rev() {
+        let mut loads: BTreeMap<usize, BTreeSet<&String>> = BTreeMap::new();
+        for ((chain, load), at) in chained.iter().zip(&at) {
+            if let Some(section) = chain.get(*at) {
+                loads.entry(*section).or_default().insert(load);
+            }
+        }
+        for ((chain, _), at) in chained.iter().zip(&mut at) {
+            let is_single = chain
+                .get(*at)
+                .is_some_and(|section| loads[section].len() < 2);
+            if chain.len() - *at == depth && is_single {
+                *at += 1;
+            }
+        }
+    }
+    let places = chained.iter().zip(at);
+    places
+        .map(|((chain, _), at)| chain.get(at).copied())
+        .collect()
+}
+
+/// Lines above a result in which it may be called a repeat.
+const LARGEST_REMARK: usize = 4;
+const AGAIN: &str = "重测|复测|再测|又测|重新测|再跑|again|repeat|rerun|re-run|retest";
+
+/// Whether the lines right above a result call it one that was measured again.
+pub(crate) fn is_said_to_be_again(notes: &Notes<'_>, floor: usize, first: usize) -> bool {
+    let above = (floor.min(first)..first).rev().take(LARGEST_REMARK);
+    let mut texts = above.filter(|line| !notes.is_taken(*line));
+    texts.any(|line| {
+        let text = notes.lines[line].to_lowercase();
+        AGAIN.split('|').any(|word| text.contains(word))
+    })
 }
 
 /// Whether a line is what an engine says when the memory of a card is exhausted.

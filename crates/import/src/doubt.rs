@@ -378,7 +378,9 @@ impl ImportDoubt {
                 values: [a, b],
             } => {
                 let lines = lines.map(|(first, last)| format!("{first}–{last}"));
+                let apart = a.max(*b) / a.min(*b) - 1.0;
                 let values = vec![
+                    ("share", percent(apart)),
                     ("a", a.to_string()),
                     ("b", b.to_string()),
                     ("lines", PunctuationText::Comma.join(lang, &lines)),

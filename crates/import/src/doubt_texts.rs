@@ -30,8 +30,8 @@ inferometer_text::texts! {
         DisorderedRemedy => "look at the source; a number was mistyped or columns were swapped", "请核对来源：可能录入有误或列被调换";
         Contradiction => "{printed} is {value}, but {from} is {follows}", "{printed} 为 {value}，但 {from} 为 {follows}";
         ContradictionRemedy => "one of the numbers is of another run or counts something else; do not compare by it", "其中一个数来自另一次运行或口径不同；不要据此比较";
-        UnlikeRepeats => "{load} is there twice (lines {lines}), and {name} is {a} and {b}", "{load} 出现两次（第 {lines} 行），{name} 分别为 {a} 与 {b}";
-        UnlikeRepeatsRemedy => "repeats do not differ that much: name what else differs, or measure again", "重复测量不应相差这么多：请注明两者还有什么不同，或重新测量";
+        UnlikeRepeats => "{load} was measured twice (lines {lines}), and {name} is {a} and {b}: {share} from run to run", "{load} 测了两次（第 {lines} 行），{name} 分别为 {a} 与 {b}，两次相差 {share}";
+        UnlikeRepeatsRemedy => "between single runs no smaller difference is told: find out what else differed, or measure again", "单次运行之间小于该差距的差异不作结论：请查明两次还有什么不同，或重新测量";
         ToldFailures => "lines beside it tell of {count} failed or refused requests that it does not count: {sample}", "其前后的日志行显示有 {count} 个请求失败或被拒绝，而结果中未计入：{sample}";
         EndedRequests => "the number of requests that ended", "结束的请求数";
         PlannedRequests => "the number of requests sent", "发出的请求数";

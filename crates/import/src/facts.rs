@@ -147,7 +147,7 @@ fn words(title: &str) -> impl Iterator<Item = &str> {
 }
 
 /// All engines that are named, in their order: one may serve the other.
-fn engines(title: &str) -> Option<String> {
+pub(crate) fn engines(title: &str) -> Option<String> {
     let spelling = |word: &str| {
         let mut known = ENGINES.into_iter();
         known.find(|engine| engine.eq_ignore_ascii_case(word))
@@ -165,13 +165,28 @@ fn engines(title: &str) -> Option<String> {
     (!named.is_empty()).then(|| named.join(" + "))
 }
 
-fn cards(title: &str) -> Option<String> {
+/// Whether a word is the name of a card.
+pub(crate) fn is_card(word: &str) -> bool {
     let presets = Device::presets().iter().map(|device| device.name.as_str());
-    let known: Vec<&str> = presets.chain(CARDS).collect();
+    let mut known = presets.chain(CARDS);
+    known.any(|card| card.eq_ignore_ascii_case(word))
+}
+
+/// A card without its number: `4xH20`, `H20x8`.
+fn of_counted(word: &str) -> &str {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    match word.split_once(['x', 'X']) {
+        Some((number, card)) if is_number(number) => card,
+        Some((card, number)) if is_number(number) => card,
+        _ => word,
+    }
+}
+
+fn cards(title: &str) -> Option<String> {
     let mut named: Vec<String> = Vec::new();
     for word in words(title).flat_map(|word| word.split(['-', '/', '_'])) {
-        let is_card = known.iter().any(|card| card.eq_ignore_ascii_case(word));
-        let word = word.to_uppercase();
+        let is_card = is_card(of_counted(word));
+        let word = of_counted(word).to_uppercase();
         if is_card && !named.contains(&word) {
             named.push(word);
         }
@@ -180,7 +195,7 @@ fn cards(title: &str) -> Option<String> {
 }
 
 /// A word with a size in it: `Qwen1.5-7B-Chat`, `mixtral-8x7b`.
-fn model(title: &str) -> Option<String> {
+pub(crate) fn model(title: &str) -> Option<String> {
     let is_size = |part: &str| {
         let part = part.to_lowercase();
         let Some(number) = part.strip_suffix('b') else {
@@ -244,6 +259,7 @@ mod tests {
             ("Qwen3-30B-A3B on h200", "card=H200 model=Qwen3-30B-A3B"),
             ("vLLM (A100-80G)", "card=A100 engine=vLLM"),
             ("DeepSeek-Coder-6.7B", "model=DeepSeek-Coder-6.7B"),
+            ("8xH20, A100X4", "card=H20 + A100"),
             ("Notes on 16 GB cards", ""),
         ] {
             let facts: BTreeMap<String, String> = of_title(title).collect();

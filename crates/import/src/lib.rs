@@ -54,6 +54,7 @@ mod rounding;
 mod section;
 mod select;
 mod served_by;
+mod settings;
 mod source;
 mod statistics_table;
 mod store;

@@ -10,6 +10,7 @@ use crate::label::{Field, Sample, is_change, label};
 use crate::notes::Notes;
 use crate::quantity::{Quantity, Unit, count, leading_number, number, quantity, rate};
 use crate::result::{ImportedResult, Tool};
+use crate::settings::Column;
 use crate::table::TextTable;
 use crate::time_unit::{self, Columns};
 use crate::told_failures::{tells_a_failure, told_count};
@@ -38,6 +39,8 @@ enum Heads<'a> {
     Named(&'a str),
     /// A setting that is not known, beside a load that is.
     Setting(&'a str),
+    /// One of the server.
+    Flag(Column),
     /// Running numbers, which say nothing.
     Numbering,
 }
@@ -57,6 +60,16 @@ pub(crate) fn read(table: &TextTable, notes: &mut Notes<'_>) -> Vec<ImportedResu
         grid.counts.set(builder, head, names);
     }
     for (((name, cells), unit), known) in grid.metrics.iter().zip(&units).zip(meant.labels) {
+        if let Some(setting) = Column::named(name) {
+            for (builder, cell) in builders.iter_mut().zip(cells) {
+                match setting.value(cell) {
+                    Some((name, value)) => drop(builder.flags.insert(name, value)),
+                    None if is_blank(cell) => {}
+                    None => builder.skip(name, UnreadReason::NotANumber),
+                }
+            }
+            continue;
+        }
         // A table may have tens of thousands of cells, and a name is read slowly.
         let is_change = LazyCell::new(|| is_change(name));
         for ((builder, cell), names) in builders.iter_mut().zip(cells).zip(&mut names) {
@@ -245,6 +258,12 @@ impl<'a> Heads<'a> {
         {
             return builder.set(name, label, quantity);
         }
+        if let Heads::Flag(setting) = self
+            && let Some((name, value)) = setting.value(head)
+        {
+            builder.flags.insert(name, value);
+            return;
+        }
         match (self, head_number(head)) {
             (Heads::Numbering, Some(_)) => {}
             (Heads::Setting(name), Some(_)) => {
@@ -332,6 +351,7 @@ fn grid(table: &TextTable) -> Option<Grid<'_>> {
     let counts = match field(head) {
         Some(_) => Heads::Named(head),
         None if is_numbering(head) => Heads::Numbering,
+        None if let Some(setting) = Column::named(head) => Heads::Flag(setting),
         None if at_load().is_some() => Heads::Setting(head),
         None => Heads::Streams,
     };

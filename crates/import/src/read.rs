@@ -8,8 +8,8 @@ use crate::quantity::quantity;
 use crate::result::Imported;
 use crate::section::{self, sections};
 use crate::{
-    block, context, copies, facts, failed_point, guidellm, heading, json, own, served_by, table,
-    tables, told_failures,
+    block, context, copies, facts, failed_point, guidellm, heading, json, own, served_by, settings,
+    table, tables, told_failures,
 };
 
 /// Finds every result in `text`; `name` is the file it is from.
@@ -24,7 +24,8 @@ pub fn read(name: &str, text: &str) -> Imported {
     own::read(&mut results, &notes);
     // Before commands are taken, of which a program may be made.
     notes.code = section::code(&notes);
-    let without_result = context::attach(&mut results, &mut notes);
+    let mut without_result = context::attach(&mut results, &mut notes);
+    without_result.extend(settings::attach(&mut results, &mut notes));
     let announced = Announced::find(&notes, &sections(&notes));
     failed_point::find(&mut results, &mut notes, &announced);
     results.sort_by_key(|found| found.lines);

@@ -84,9 +84,14 @@ fn between_signs(text: &str) -> Option<&str> {
 
 /// The sections that a line lies in, the nearest first.
 pub(crate) fn above(sections: &[Section], line: usize) -> Vec<&Section> {
-    let nearest = home_of(sections, line).checked_sub(1);
-    let chain = std::iter::successors(nearest, |at| sections[*at].around);
+    let chain = chain(sections, line).into_iter();
     chain.map(|at| &sections[at]).collect()
+}
+
+/// The places of the sections that a line lies in, the nearest first.
+pub(crate) fn chain(sections: &[Section], line: usize) -> Vec<usize> {
+    let nearest = home_of(sections, line).checked_sub(1);
+    std::iter::successors(nearest, |at| sections[*at].around).collect()
 }
 
 /// The title of the whole: the first heading of the first level.
@@ -111,8 +116,20 @@ pub(crate) fn plain(title: &str) -> String {
         rest = address.map_or(behind, |(_, behind)| behind);
     }
     text.push_str(rest);
-    let text = text.replace("**", "").replace(['`', '*'], "");
+    let text = without_stars(&text.replace("**", "").replace('`', ""));
     printable(text.trim().trim_end_matches('#').trim(), 200)
+}
+
+/// Without the stars of emphasis; the one of `H20*8` counts cards.
+fn without_stars(text: &str) -> String {
+    let is_word = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
+    let stays = |at: usize| {
+        let is_factor =
+            is_word(text[..at].chars().next_back()) && is_word(text[at + 1..].chars().next());
+        is_factor && text.matches('*').count() == 1
+    };
+    let kept = text.char_indices().filter(|&(at, c)| c != '*' || stays(at));
+    kept.map(|(_, c)| c).collect()
 }
 
 /// Lines of fenced text in which no result was found. A fence that never ends is none.
@@ -178,6 +195,7 @@ mod tests {
             ("[EvalScope](https://host/a) 安装", "EvalScope 安装"),
             ("a [b", "a [b"),
             ("![](x.png) c", "c"),
+            ("vLLM (H20*8)", "vLLM (H20*8)"),
         ] {
             assert_eq!(plain(marked), expected);
         }

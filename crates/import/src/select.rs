@@ -3,6 +3,7 @@
 use crate::group::groups;
 use crate::result::ImportedResult;
 use inferometer_catalog::nearest::nearest;
+use serde_json::Value;
 use std::collections::BTreeSet;
 
 #[derive(Debug, thiserror::Error)]
@@ -23,12 +24,22 @@ pub enum SelectError {
         format!("its headings name the {name} {}", known.join(", "))
     })]
     NoFact { name: String, known: Vec<String> },
-    #[error("{}", if known.is_empty() {
-        format!("no heading there names the {name}")
+    #[error("its results have {name} {}", known.join(", "))]
+    NoSetting { name: String, known: Vec<String> },
+    #[error("no heading there names the {name}{}{}", if known.is_empty() {
+        String::new()
     } else {
-        format!("no heading there names the {name}; they name the {}", known.join(", "))
+        format!("; they name the {}", known.join(", "))
+    }, if flags.is_empty() {
+        String::new()
+    } else {
+        format!("; known flags are {}", flags.join(", "))
     })]
-    NoSuchFact { name: String, known: Vec<String> },
+    NoSuchFact {
+        name: String,
+        known: Vec<String>,
+        flags: Vec<String>,
+    },
 }
 
 /// Most headings that an error lists.
@@ -164,10 +175,65 @@ fn names(text: &str, part: &str) -> bool {
     !part.is_empty() && text.match_indices(part).any(|(at, _)| is_whole(at))
 }
 
+/// What a result was made with: a flag of its server by any of its spellings, or an axis of its
+/// load.
+fn setting<'f>(found: &'f ImportedResult, name: &str) -> Option<&'f Value> {
+    let name = name.trim_start_matches('-');
+    let spelled = |own: &str, name: &str| own.replace('_', "-") == name.replace('_', "-");
+    let flags = found.flags.iter().flatten();
+    let mut all = flags.chain(&found.point);
+    // Keys of a file may be given with the sections that they stand in.
+    let key = name.rsplit('.').next().unwrap_or(name);
+    let is_meant = |own: &str| spelled(own, name) || own == key;
+    all.find(|(own, _)| is_meant(own)).map(|(_, value)| value)
+}
+
+fn in_words(value: &Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// Those that were made with a setting; `None` where none is known to have it, whatever its value.
+fn with_setting(
+    results: &[ImportedResult],
+    name: &str,
+    wanted: &str,
+) -> Option<Result<Vec<ImportedResult>, SelectError>> {
+    let number = wanted.parse::<f64>().ok();
+    let is_wanted = |value: &Value| {
+        let is_number = number.is_some() && value.as_f64() == number;
+        is_number || in_words(value).eq_ignore_ascii_case(wanted)
+    };
+    let mut values: Vec<&Value> = results.iter().filter_map(|it| setting(it, name)).collect();
+    if values.is_empty() {
+        return None;
+    }
+    let chosen = results.iter();
+    let chosen = chosen.filter(|it| setting(it, name).is_some_and(is_wanted));
+    let chosen: Vec<ImportedResult> = chosen.cloned().collect();
+    if !chosen.is_empty() {
+        return Some(Ok(chosen));
+    }
+    values.sort_by(|a, b| {
+        let numbers = a.as_f64().unwrap_or(f64::INFINITY);
+        let order = numbers.total_cmp(&b.as_f64().unwrap_or(f64::INFINITY));
+        order.then_with(|| in_words(a).cmp(&in_words(b)))
+    });
+    let mut known: Vec<String> = values.into_iter().map(in_words).collect();
+    known.dedup();
+    let name = name.to_owned();
+    Some(Err(SelectError::NoSetting { name, known }))
+}
+
+/// Most flags that an error lists.
+const MOST_FLAGS: usize = 12;
+
 /// Those of which the headings say so: `engine=MindIE`, `card=T4`, `model=7B`. Where none has
-/// just this value, those that have it among others.
+/// just this value, those that have it among others. Else those that were made with a setting:
+/// `max-num-seqs=16`.
 pub fn with_fact(
-    results: Vec<ImportedResult>,
+    results: &[ImportedResult],
     name: &str,
     value: &str,
 ) -> Result<Vec<ImportedResult>, SelectError> {
@@ -185,7 +251,7 @@ pub fn with_fact(
         .iter()
         .flat_map(|it| it.facts.keys().cloned())
         .collect();
-    let chosen: Vec<ImportedResult> = (results.into_iter())
+    let chosen: Vec<ImportedResult> = (results.iter())
         .filter(|found| {
             if exact {
                 is_equal(found)
@@ -193,14 +259,23 @@ pub fn with_fact(
                 contains(found)
             }
         })
+        .cloned()
         .collect();
     if chosen.is_empty() {
         let name = name.to_owned();
         if facts.contains(&name) {
             return Err(SelectError::NoFact { name, known });
         }
-        let known = facts.into_iter().collect();
-        return Err(SelectError::NoSuchFact { name, known });
+        if let Some(of_setting) = with_setting(results, &name, value) {
+            return of_setting;
+        }
+        let flags = results.iter().flat_map(|it| it.flags.iter().flatten());
+        let flags: BTreeSet<String> = flags.map(|(name, _)| name.clone()).collect();
+        return Err(SelectError::NoSuchFact {
+            name,
+            known: facts.into_iter().collect(),
+            flags: flags.into_iter().take(MOST_FLAGS).collect(),
+        });
     }
     Ok(chosen)
 }

@@ -1,11 +1,14 @@
 //! How many cards served a result, as the prose around it says: `worldSize 4`, `4 卡`,
-//! `--tensor-parallel-size 4`. What a heading says of the host is not what served the model.
+//! `--tensor-parallel-size 4`; else its flags; else a heading: `4×H20`, `单机8卡`. What is said of
+//! the host is not what served the model.
 
+use crate::facts::is_card;
 use crate::notes::Notes;
 use crate::result::ImportedResult;
 use crate::section::{home_of, sections};
 use inferometer_core::summary::CARDS;
-use std::collections::BTreeSet;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Names in front of the number, in lower case.
 const BEFORE: [&str; 7] = [
@@ -48,11 +51,80 @@ pub(crate) fn read(results: &mut [ImportedResult], notes: &Notes<'_>) {
         seen = seen.max(first);
         let is_own = home_of(&sections, first) == home && home > 0;
         let only = named.first().filter(|_| is_own && named.len() == 1);
+        let only = only.copied().or_else(|| by_flags(found.flags.as_ref()?));
+        let headings = || {
+            found
+                .section
+                .iter()
+                .rev()
+                .find_map(|title| of_heading(title))
+        };
+        let only = only.or_else(headings);
         if let (Some(summary), Some(cards)) = (&mut found.summary, only) {
             let tag = summary.tags.entry(CARDS.to_owned());
             tag.or_insert(cards.to_string());
         }
     }
+}
+
+/// Names of flags that multiply to the number of cards.
+const FACTORS: [&[&str]; 3] = [
+    &["tensor-parallel-size", "tp-size", "tp", "worldSize"],
+    &["pipeline-parallel-size", "pp-size", "pp"],
+    &["data-parallel-size", "dp-size", "dp"],
+];
+
+fn by_flags(flags: &BTreeMap<String, Value>) -> Option<u64> {
+    let factor = |names: &&[&str]| names.iter().find_map(|name| flags.get(*name)?.as_u64());
+    let factors = FACTORS
+        .iter()
+        .filter_map(factor)
+        .filter(|factor| *factor > 0);
+    factors.reduce(u64::saturating_mul)
+}
+
+/// The one number of cards that a heading names: `4×H20`, `H20*8`, `8卡`, `worldSize 8`, `TP4`.
+fn of_heading(title: &str) -> Option<u64> {
+    let lower = title.to_lowercase();
+    let mut counts = numbers(title);
+    counts.extend(
+        lower
+            .split(|c: char| !c.is_ascii_alphanumeric())
+            .filter_map(|word| {
+                let number: u64 = word.strip_prefix("tp")?.parse().ok()?;
+                Some(number).filter(|number| *number > 0)
+            }),
+    );
+    // What is multiplied is a card, and no memory: `4X16G`.
+    let counted = counted_cards(&lower);
+    counts.extend(counted);
+    counts.pop_first().filter(|_| counts.is_empty())
+}
+
+/// Numbers that stand before or behind a card with a sign of multiplication in between.
+fn counted_cards(lower: &str) -> BTreeSet<u64> {
+    let text = lower.replace(['×', '✕', '*', '＊'], " x ");
+    let mut words: Vec<&str> = Vec::new();
+    for word in text.split(|c: char| !c.is_ascii_alphanumeric() && c != '-') {
+        // `4xh20`, `h20x8`.
+        let parts = word.split_once('x').filter(|(before, behind)| {
+            let is_number = |text: &str| text.parse::<u64>().is_ok();
+            is_number(before) || is_number(behind) && !before.is_empty()
+        });
+        match parts {
+            Some((before, behind)) => words.extend([before, "x", behind]),
+            None => words.push(word),
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    let pairs = words.windows(3).filter(|it| it[1] == "x");
+    let pairs = pairs.flat_map(|it| [(it[0], it[2]), (it[2], it[0])]);
+    let count = |(number, card): (&str, &str)| {
+        let number: u64 = number.parse().ok()?;
+        let is_known = card.split('-').any(is_card);
+        (is_known && number > 0).then_some(number)
+    };
+    pairs.filter_map(count).collect()
 }
 
 /// The numbers of cards that a line names.
@@ -99,6 +171,25 @@ mod tests {
             ("worldSize 1（7B），worldSize 4（72B）", vec![1, 4]),
         ] {
             assert_eq!(Vec::from_iter(numbers(line)), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn headings_count_cards_and_not_their_memory() {
+        for (title, expected) in [
+            ("Qwen2.5-72B-Instruct (4×H20)", Some(4)),
+            ("72B（8×910B4, worldSize 8, maxBatchSize 16）", Some(8)),
+            ("vLLM, H20*8", Some(8)),
+            ("vLLM (8x H20-96G)", Some(8)),
+            ("A100-80G * 4", Some(4)),
+            ("单机8卡", Some(8)),
+            ("vLLM TP4", Some(4)),
+            ("8 卡服务器，4×H20", Some(4)),
+            ("vLLM (T4: 4X16G)", None),
+            ("4×H20 与 8×H20", None),
+            ("mixtral-8x7b", None),
+        ] {
+            assert_eq!(of_heading(title), expected, "{title}");
         }
     }
 

@@ -2,6 +2,7 @@
 //! `import --format json` prints.
 
 use crate::result::{Imported, ImportedResult, SCHEMA};
+use inferometer_core::slo::Slo;
 use inferometer_core::summed_json::{SumCheck, end_object};
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -27,6 +28,10 @@ pub struct Stored {
     pub results: Vec<ImportedResult>,
     /// Spans of lines that look like results and could not be read.
     pub unread: Vec<(u64, u64)>,
+    /// Objectives that its results are judged by.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
+    pub slo: Vec<Slo>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +57,15 @@ impl Stored {
             title: imported.title,
             results: imported.results,
             unread: imported.unread,
+            slo: Vec::new(),
+        }
+    }
+
+    #[must_use]
+    pub fn judged_by(self, objectives: &[Slo]) -> Self {
+        Stored {
+            slo: objectives.to_vec(),
+            ..self
         }
     }
 

@@ -24,6 +24,8 @@ texts! {
         Change => "a change against another result", "相对其他结果的变化";
         /// It has digits, and is no number.
         NotANumber => "not a number", "不是数值";
+        /// A setting that is given twice, with other values.
+        Twice => "given twice, with other values", "给出两次且取值不同";
         /// Its unit, its sign or its size is none of what it names.
         DoesNotFit => "its unit or value does not fit its name", "单位或数值与名称不符";
         /// Of the requests before the measured ones.

@@ -97,6 +97,8 @@ inferometer_text::texts! {
         NobodyAhead => "within {margin}", "相差不超过 {margin}";
         NotCertainlyAhead => "cannot tell ({ahead})", "无法判断（{ahead}）";
         AheadOfUncounted => "{ahead}, of requests not counted", "{ahead}（请求数未给出）";
+        RateOfRuns => "{rate} ({runs} runs)", "{rate}（{runs} 次）";
+        WithinRepeats => "not told: repeats differ by {share}", "无法判断：重复测量相差 {share}";
         OtherAnswers => "answers of {a} and {b} tokens: other work", "输出长度为 {a} 与 {b} 个 token，工作量不同";
         OtherInputs => "not comparable: input {a} against {b}", "不可比：输入 {a} 对 {b}";
         NotCounted => "has failures or is invalid: not counted among the best", "有失败请求或无效：不计入最佳";

@@ -113,7 +113,7 @@ impl<'a> ImportReport<'a> {
                 results[place].measured = summary.map(|summary| (point, summary));
             }
         }
-        ImportReport {
+        let report = ImportReport {
             stored,
             kept,
             results,
@@ -122,7 +122,8 @@ impl<'a> ImportReport<'a> {
             details: false,
             columns: None,
             objectives: &[],
-        }
+        };
+        report.judged_by(&stored.slo)
     }
 
     /// With each result judged by objectives, so that none that misses them is the best.

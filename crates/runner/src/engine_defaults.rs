@@ -82,7 +82,10 @@ fn certain(
 ) -> BTreeMap<String, Value> {
     let mut defaults = BTreeMap::new();
     for flag in table(engine).iter().filter(|flag| flag.modelled) {
-        if given.contains_key(&flag.name) || PLACES.contains(&flag.name.as_str()) {
+        // Notes name MindIE's keys without the sections that they stand in.
+        let key = flag.name.rsplit('.').next().unwrap_or(&flag.name);
+        let is_given = given.contains_key(&flag.name) || given.contains_key(key);
+        if is_given || PLACES.contains(&flag.name.as_str()) {
             continue;
         }
         let values: BTreeSet<Option<String>> = (versions.iter())

@@ -54,7 +54,6 @@ pub struct ImportArguments {
 struct View<'a> {
     output: &'a OutputOptions,
     details: bool,
-    objectives: &'a [Slo],
 }
 
 impl<'a> View<'a> {
@@ -62,7 +61,7 @@ impl<'a> View<'a> {
         ImportReport {
             details: self.details,
             columns: self.output.columns.as_ref(),
-            ..ImportReport::new(stored, kept, lang).judged_by(self.objectives)
+            ..ImportReport::new(stored, kept, lang)
         }
     }
 }
@@ -84,12 +83,12 @@ pub fn run(arguments: &ImportArguments) -> anyhow::Result<Exit> {
         for found in &mut imported.results {
             engine_defaults::fill(found, version);
         }
-        imports.push(Stored::new(imported, file.clone(), host::now()));
+        let stored = Stored::new(imported, file.clone(), host::now());
+        imports.push(stored.judged_by(&arguments.slo));
     }
     let view = View {
         output: &output,
         details: arguments.details,
-        objectives: &arguments.slo,
     };
     let mut shown = Vec::new();
     for stored in &imports {
@@ -165,7 +164,6 @@ pub fn show_stored(folder: &Path, options: &OutputOptions) -> anyhow::Result<Exi
     let view = View {
         output: options,
         details: false,
-        objectives: &[],
     };
     deliver(options, folder, |format| {
         render(&stored, Some(folder), format, &view)
@@ -254,7 +252,7 @@ fn table(
         .collect();
     let docs = reports.iter().map(compose);
     Ok(match format {
-        Format::Json => json(imports, view.objectives)? + "\n",
+        Format::Json => json(imports)? + "\n",
         Format::Csv => csv(&reports),
         Format::Md => {
             let texts: Vec<String> = docs.map(|doc| markdown::render(&doc)).collect();
@@ -268,7 +266,7 @@ fn table(
 }
 
 /// All files in one object; `unread` is of one file, and of several `unread_of` says whose.
-fn json(imports: &[(&Stored, Option<PathBuf>)], objectives: &[Slo]) -> anyhow::Result<String> {
+fn json(imports: &[(&Stored, Option<PathBuf>)]) -> anyhow::Result<String> {
     let results: Vec<&ImportedResult> = imports
         .iter()
         .flat_map(|(stored, _)| &stored.results)
@@ -298,16 +296,20 @@ fn json(imports: &[(&Stored, Option<PathBuf>)], objectives: &[Slo]) -> anyhow::R
         })
     });
     let findings: Vec<serde_json::Value> = findings.collect();
-    let judged = results.iter().filter_map(|found| {
-        let judged = found.summary.as_ref()?.judged(objectives);
-        Some(serde_json::json!({
-            "file": found.file,
-            "number": found.number,
-            "met": judged.met,
-            "objectives": judged.objectives,
-        }))
+    let judged = imports.iter().flat_map(|(stored, _)| {
+        let judged = stored.results.iter().filter_map(|found| {
+            let judged = found.summary.as_ref()?.judged(&stored.slo);
+            Some(serde_json::json!({
+                "file": found.file,
+                "number": found.number,
+                "met": judged.met,
+                "objectives": judged.objectives,
+            }))
+        });
+        judged.collect::<Vec<_>>()
     });
-    let judged: Option<Vec<serde_json::Value>> = (!objectives.is_empty()).then(|| judged.collect());
+    let is_judged = imports.iter().any(|(stored, _)| !stored.slo.is_empty());
+    let judged: Option<Vec<serde_json::Value>> = is_judged.then(|| judged.collect());
     Ok(serde_json::to_string_pretty(&serde_json::json!({
         "schema": SCHEMA,
         "results": results,

@@ -165,3 +165,42 @@ fn a_figure_that_its_own_result_contradicts_decides_nothing() {
     assert_eq!(row(Metric::RequestsPerS).verdict, Verdict::Better);
     assert!(found.comparable && found.is_answered());
 }
+
+#[test]
+fn single_runs_of_a_note_differ_as_much_as_those_that_it_repeats() {
+    let import = |latency, seed, streams| {
+        let mut summary = run(2000, latency, 0.0, seed).summary;
+        summary.throughput.output_tokens_per_s_interval = None;
+        without_deviations(&mut summary);
+        summary.concurrency.configured = None;
+        summary.requests.ok = 20_000;
+        RunSample::imported("vllm", point(streams), summary)
+    };
+    let sides = |again: f64| {
+        let a = vec![
+            import(100.0, 1, 8),
+            import(100.0, 2, 16),
+            import(again, 3, 16),
+        ];
+        let b = vec![import(125.0, 4, 8), import(125.0, 5, 16)];
+        compare(&[group("a", a), group("b", b)], &Settings::default())
+    };
+    let at_8 = |found: &Comparison| {
+        let mut rows = found.rows.iter();
+        let row = rows.find(|row| row.primary && row.point == point(8));
+        row.unwrap().verdict
+    };
+    let alike = sides(101.0);
+    assert_eq!((at_8(&alike), alike.repeated.len()), (Verdict::Worse, 0));
+    let apart = sides(120.0);
+    assert_eq!(
+        at_8(&apart),
+        Verdict::Unknown,
+        "within what repeats differ by"
+    );
+    let [repeat] = &apart.repeated[..] else {
+        panic!("{:?}", apart.repeated);
+    };
+    assert_eq!((repeat.group.as_str(), repeat.runs), ("a", 2));
+    assert!((repeat.high / repeat.low - 1.2).abs() < 0.02);
+}

@@ -1,15 +1,30 @@
 //! The result of what was collected.
 
 use super::ResultBuilder;
+use crate::label::Field;
 use crate::quantity::{count, number};
 use crate::result::{ImportedResult, Tool};
 use crate::unread::UnreadReason;
 use std::borrow::Cow;
 
+/// Share by which a number of requests may be off that follows from a rate and a time.
+const LEAST_EXACT: f64 = 0.05;
+
 impl ResultBuilder {
+    /// Whether rate and time have digits enough to tell how many requests were answered.
+    fn counts_by_rate(&self) -> bool {
+        let off = |field: Field| {
+            let seen = self.seen.iter().find(|seen| seen.field == field)?;
+            (seen.value > 0.0).then(|| seen.rounding / seen.value)
+        };
+        let off = off(Field::RequestsPerS).zip(off(Field::Window));
+        off.is_some_and(|(rate, time)| rate + time < LEAST_EXACT)
+    }
+
     /// Everything is in: settles what the tool means and divides where only totals are given.
     pub(crate) fn finish(mut self, tool: Tool, lines: (usize, usize)) -> ImportedResult {
         let mut found = ImportedResult::new(tool, lines);
+        let is_exact = self.counts_by_rate();
         if let Some((name, of_one)) = self.per_card.take() {
             let output = &mut self.summary.throughput.output_tokens_per_s;
             match (self.cards, *output) {
@@ -86,11 +101,12 @@ impl ResultBuilder {
             requests.failed = total.checked_sub(ok);
             found.derived.push("requests.failed".into());
         }
-        // A row that counts its failures alone: how many were answered follows from its rate.
+        // A row without a number of requests: how many were answered follows from its rate.
         let answered = (summary.throughput.requests_per_s).zip(summary.window_s);
         let answered = answered.and_then(|(per_s, window_s)| count((per_s * window_s).round()));
-        if let (Some(answered), Some(_), None, None) =
-            (answered, requests.failed, requests.ok, requests.planned)
+        let is_sure = is_exact || requests.failed.is_some();
+        if let (Some(answered), None, None) = (answered, requests.ok, requests.planned)
+            && is_sure
         {
             requests.ok = Some(answered);
             found.derived.push("requests.ok".into());
@@ -129,6 +145,7 @@ impl ResultBuilder {
             spread.n = spread.n.or(ok);
         }
         found.point = self.point;
+        found.flags = Some(self.flags).filter(|flags| !flags.is_empty());
         found.assumed = self.assumed;
         found.unread = self.unread.iter().map(|(name, _)| name.clone()).collect();
         found.unread_because = self.unread.into_iter().collect();

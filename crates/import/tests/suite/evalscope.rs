@@ -136,3 +136,24 @@ fn an_overview_and_the_metrics_below_it_are_one_result_for_each_load() {
     assert_eq!(at(twenty, "/summary/tokens/output_mean"), 100.0);
     assert_eq!(at(twenty, "/summary/latency/ttft_ms"), Value::Null);
 }
+
+#[test]
+fn a_row_of_time_and_rate_tells_how_many_requests_it_is_of() {
+    let table = |time: &str, rate: &str| {
+        let text = format!(
+            "| 指标 | 16 |\n|---|---|\n| 用时 | {time} |\n| QPS | {rate} |\n| 延迟 | 1.269 |\n| 吞吐量 | 1581.3 |\n"
+        );
+        let found = read("notes", &text).results.remove(0);
+        let is_derived = found.derived.iter().any(|name| name == "requests.ok");
+        let ok = found.summary.unwrap().requests.ok;
+        assert_eq!(is_derived, ok.is_some());
+        ok
+    };
+    assert_eq!(table("64.755", "12.354"), Some(800));
+    // One digit tells no number.
+    assert_eq!(table("200", "0.1"), None);
+    let text = "Time taken for tests (s): 64.755\nRequest throughput (req/s): 12.354\n\
+                Output token throughput (tok/s): 1581.3\nNumber of concurrency: 16\n";
+    let found = &read("notes", text).results[0];
+    assert_eq!(found.summary.as_ref().unwrap().requests.ok, Some(800));
+}

@@ -117,7 +117,11 @@ fn several_results_after_one_command_do_not_all_have_its_flags() {
     let command = "vllm serve m --max-num-seqs 32\n";
     let one = read("notes", &format!("{command}{BLOCK}")).results;
     assert!(one[0].flags.is_some());
-    let two = read("notes", &format!("{command}{BLOCK}\nand again\n\n{BLOCK}")).results;
+    let two = read(
+        "notes",
+        &format!("{command}{BLOCK}\nafter a change\n\n{BLOCK}"),
+    )
+    .results;
     assert_eq!(two.len(), 2);
     assert!(two.iter().all(|found| found.flags.is_none()), "{two:#?}");
 }

@@ -13,6 +13,7 @@ mod peers;
 mod peers_folders;
 mod peers_later;
 mod sections;
+mod settings;
 mod sources;
 mod tools;
 mod unread;

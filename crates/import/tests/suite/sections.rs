@@ -103,14 +103,17 @@ fn a_part_is_chosen_by_headings_or_by_what_they_say() {
         wrong.contains("Results (MindIE)/Qwen1.5-7B-Chat"),
         "{wrong}"
     );
-    assert_eq!(with_fact(results(), "engine", "mindie").unwrap().len(), 12);
-    assert_eq!(with_fact(results(), "card", "T4").unwrap().len(), 6);
-    assert_eq!(with_fact(results(), "data", "long.jsonl").unwrap().len(), 6);
-    let wrong = with_fact(results(), "engine", "SGLang").unwrap_err();
+    assert_eq!(with_fact(&results(), "engine", "mindie").unwrap().len(), 12);
+    assert_eq!(with_fact(&results(), "card", "T4").unwrap().len(), 6);
+    assert_eq!(
+        with_fact(&results(), "data", "long.jsonl").unwrap().len(),
+        6
+    );
+    let wrong = with_fact(&results(), "engine", "SGLang").unwrap_err();
     assert!(wrong.to_string().contains("MindIE, vLLM"), "{wrong}");
     assert!(under(results(), "").is_err() && under(results(), "MindIE/").is_err());
-    assert!(with_fact(results(), "engine", "").is_err());
-    let none = with_fact(results(), "colour", "red").unwrap_err();
+    assert!(with_fact(&results(), "engine", "").is_err());
+    let none = with_fact(&results(), "colour", "red").unwrap_err();
     assert!(none.to_string().contains("no heading"), "{none}");
 }
 
@@ -191,7 +194,7 @@ fn a_size_is_not_the_end_of_a_larger_number() {
     );
     let results = || read("notes.md", &text).results;
     for chosen in [
-        with_fact(results(), "model", "7B"),
+        with_fact(&results(), "model", "7B"),
         under(results(), "7B"),
         under(results(), "qwen2"),
     ] {
@@ -356,7 +359,7 @@ fn what_is_not_there_is_answered_by_what_comes_nearest() {
         "{error}"
     );
     assert!(!error.contains("vLLM"), "{error}");
-    let error = with_fact(results, "models", "7B").unwrap_err().to_string();
+    let error = with_fact(&results, "models", "7B").unwrap_err().to_string();
     assert!(error.contains("card, engine, model"), "{error}");
 }
 
@@ -429,7 +432,7 @@ fn words_behind_a_load_are_a_remark_on_a_repeat() {
         );
         let twice = |found: &ImportedResult| {
             let mut doubts = found.doubts.iter();
-            doubts.any(|doubt| doubt.text.contains("concurrency=16 is there twice"))
+            doubts.any(|doubt| doubt.text.contains("concurrency=16 was measured twice"))
         };
         let twice: Vec<bool> = imported.results.iter().map(twice).collect();
         assert_eq!(twice, [false, true, false, true], "{again}");

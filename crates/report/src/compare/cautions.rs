@@ -2,7 +2,7 @@
 //! and lengths that are not the same.
 
 use super::{CompareReport, label_of, labels, note};
-use inferometer_compare::{DoubtCount, Group, GroupDoubts, Metric, Verdict, WhyNot};
+use inferometer_compare::{DoubtCount, Group, GroupDoubts, Metric, Repeated, Verdict, WhyNot};
 use inferometer_core::doubt::Severity;
 use inferometer_core::point::Point;
 use inferometer_message::{CompareText, DoubtMeaning};
@@ -24,6 +24,7 @@ pub(super) fn section(report: &CompareReport<'_>) -> Option<Section> {
         lengths(report),
         elsewhere(report),
     ];
+    let loads = loads.chain(repeated(report));
     let lines = runs.chain(loads).chain(sides.into_iter().flatten());
     let notes = lines.map(note).collect::<Vec<_>>();
     (!notes.is_empty()).then(|| Section::plain([Block::Notes(notes)]))
@@ -186,6 +187,26 @@ fn out_of_memory(report: &CompareReport<'_>) -> Vec<String> {
         (!loads.is_empty()).then(|| CompareText::OutOfMemory.with(lang, &values))
     };
     sides.filter_map(line).collect()
+}
+
+/// A line for each load that was measured several times, with other results.
+fn repeated(report: &CompareReport<'_>) -> Vec<String> {
+    let lang = report.lang;
+    let repeated = report.comparison.repeated.iter();
+    let compared = repeated.filter(|it| is_compared(report, &it.point));
+    let line = |it: &Repeated| {
+        let values = [
+            ("side", label_of(report.groups, &it.group)),
+            ("load", it.point.to_string()),
+            ("runs", it.runs.to_string()),
+            ("metric", super::metric(it.metric, lang)),
+            ("low", number::brief(it.low)),
+            ("high", number::brief(it.high)),
+            ("share", number::percent(it.high / it.low - 1.0)),
+        ];
+        CompareText::Repeated.with(lang, &values)
+    };
+    compared.map(line).collect()
 }
 
 /// Whether some load of its test is compared, if any is.

@@ -24,6 +24,8 @@ pub(super) struct Member<'r> {
     first: Option<&'r ImportedResult>,
     /// Results by load; none where no start was possible.
     pub rows: Vec<&'r ReportedResult<'r>>,
+    /// Those of loads that were measured again with the same settings.
+    again: Vec<&'r ReportedResult<'r>>,
 }
 
 /// The families that differ in the heading that tells most.
@@ -133,6 +135,12 @@ fn families<'r>(report: &'r ImportReport<'_>, place: usize) -> Vec<Family<'r>> {
                 .map(|row| load(row).key())
                 .collect();
             rows.retain(|row| is_sound(row) || !sound.contains(&load(row).key()));
+            // Of one load and setting, what was measured again is a repeat of the first.
+            let all = rows.clone();
+            let is_again = |at: usize| all[..at].iter().any(|it| is_repeat(it, all[at]));
+            let again: Vec<_> = (0..all.len()).filter(|at| is_again(*at)).collect();
+            let again: Vec<_> = again.into_iter().map(|at| all[at]).collect();
+            rows.retain(|row| !again.iter().any(|it| std::ptr::eq(*it, *row)));
             let first = group.members.first();
             let all = headings(report, group);
             let others = all.iter().enumerate().filter(|(at, _)| *at != place);
@@ -143,6 +151,7 @@ fn families<'r>(report: &'r ImportReport<'_>, place: usize) -> Vec<Family<'r>> {
                 group,
                 first: first.map(|place| report.results[*place].found),
                 rows,
+                again,
             }
         };
         let mut family = Family {
@@ -154,6 +163,13 @@ fn families<'r>(report: &'r ImportReport<'_>, place: usize) -> Vec<Family<'r>> {
     };
     let families = families.into_iter().map(family);
     families.filter(Family::is_comparable).collect()
+}
+
+/// Whether two results are of one load and setting, and both have numbers.
+fn is_repeat(a: &ReportedResult<'_>, b: &ReportedResult<'_>) -> bool {
+    let setting = |it: &ReportedResult<'_>| it.measured.as_ref().map(|(point, _)| point.key());
+    let known = setting(a).zip(setting(b));
+    load(a) == load(b) && known.is_some_and(|(a, b)| a == b)
 }
 
 fn is_contradicted(result: &ReportedResult<'_>) -> bool {
@@ -185,13 +201,20 @@ pub(super) fn cards(member: &Member<'_>) -> Option<String> {
 }
 
 impl<'r> Member<'r> {
+    /// All results of the load of one of its rows.
+    pub(super) fn repeats(&self, row: &'r ReportedResult<'r>) -> Vec<&'r ReportedResult<'r>> {
+        let again = self.again.iter().copied();
+        let again = again.filter(|it| is_repeat(it, row));
+        std::iter::once(row).chain(again).collect()
+    }
+
     pub(super) fn at(&self, wanted: &Point) -> Option<&'r ReportedResult<'r>> {
         let mut rows = self.rows.iter();
         rows.find(|row| load(row) == *wanted).copied()
     }
 }
 
-impl Family<'_> {
+impl<'r> Family<'r> {
     /// Members are named by their engines and cards where that tells them apart: `vLLM (A100 ×4)`.
     /// A card that all share is not named.
     fn shorten_names(&mut self) {
@@ -211,7 +234,7 @@ impl Family<'_> {
     }
 
     /// Those that have results.
-    pub(super) fn measured(&self) -> impl Iterator<Item = &Member<'_>> + Clone {
+    pub(super) fn measured(&self) -> impl Iterator<Item = &Member<'r>> + Clone {
         self.members.iter().filter(|member| !member.rows.is_empty())
     }
 

@@ -47,7 +47,32 @@ fn alone(report: &ImportReport<'_>, families: &[Family<'_>]) -> Option<Pair> {
     (!alone.is_empty()).then(|| Pair::new(name, text))
 }
 
-impl Family<'_> {
+impl<'r> Member<'r> {
+    /// The mean rate at the load of one of its rows.
+    fn rate(&self, row: &'r ReportedResult<'r>, unit: Unit) -> Option<f64> {
+        let rates: Option<Vec<f64>> = (self.repeats(row).into_iter())
+            .map(|it| rate(it, unit))
+            .collect();
+        let rates = rates?;
+        Some(rates.iter().sum::<f64>() / rates.len() as f64)
+    }
+
+    /// Whether all at the load of one of its rows may be the best.
+    fn counts(&self, row: &'r ReportedResult<'r>) -> bool {
+        self.repeats(row).into_iter().all(counts)
+    }
+
+    /// By what share repeats at a load differ.
+    fn apart(&self, row: &'r ReportedResult<'r>, unit: Unit) -> f64 {
+        let rates = self.repeats(row).into_iter();
+        let rates = Vec::from_iter(rates.filter_map(|it| rate(it, unit)));
+        let low = rates.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = rates.iter().copied().fold(0.0, f64::max);
+        (high / low - 1.0).max(0.0)
+    }
+}
+
+impl<'r> Family<'r> {
     /// Tokens per second where all know them, else requests.
     fn unit(&self) -> Option<Unit> {
         let all_know = |unit: &Unit| {
@@ -123,27 +148,32 @@ impl Family<'_> {
     /// The highest rate of all, and what the others have at the same load, with their own highest
     /// where that is at another; of one that has nothing sound there its own highest alone.
     fn most(&self, unit: Unit, lang: Lang) -> Option<Pair> {
-        let sound = |row: &ReportedResult<'_>| rate(row, unit).filter(|_| counts(row));
-        let best_of = |member: &'_ Member<'_>| {
+        let sound = |member: &Member<'r>, row: &'r ReportedResult<'r>| {
+            member.rate(row, unit).filter(|_| member.counts(row))
+        };
+        let best_of = |member: &Member<'r>| {
             let known = member.rows.iter();
-            let known = known.filter_map(|row| Some((sound(row)?, load(row))));
+            let known = known.filter_map(|row| Some((sound(member, row)?, load(row))));
             known.max_by(|a, b| a.0.total_cmp(&b.0))
         };
-        let mut best: Vec<(&Member<'_>, (f64, Point))> = (self.members.iter())
+        let mut best: Vec<(&Member<'r>, (f64, Point))> = (self.members.iter())
             .filter_map(|member| Some((member, best_of(member)?)))
             .collect();
         best.sort_by(|(_, a), (_, b)| b.0.total_cmp(&a.0));
         let (ahead, (most, at)) = best.first()?;
         let (most, at) = (*most, at.clone());
         let best_row = ahead.at(&at);
-        let part = |(member, own): &(&Member<'_>, (f64, Point))| {
+        let part = |(member, own): &(&Member<'r>, (f64, Point))| {
             let row = member.at(&at);
-            let beside = row.and_then(sound);
+            let beside = row.and_then(|row| sound(member, row));
             let (rate, load) = beside.map_or(own.clone(), |rate| (rate, at.clone()));
             let of_same = row
                 .zip(best_row)
                 .is_none_or(|(a, b)| !have_other_inputs(a, b));
-            let is_less = beside.is_some() && rate < most && of_same;
+            let apart = [(*member, row), (*ahead, best_row)].into_iter();
+            let apart = apart.filter_map(|(member, row)| Some(member.apart(row?, unit)));
+            let apart = apart.fold(0.0, f64::max);
+            let is_less = beside.is_some() && rate * (1.0 + apart) < most && of_same;
             let unsure = is_less.then(|| unsure([*ahead, *member], &at, unit));
             let text = match unsure.flatten() {
                 Some(Unsure::Chance) => ImportText::PerhapsLessAt,
@@ -217,7 +247,8 @@ impl Family<'_> {
             let load = load(one);
             let at = Vec::from_iter(self.measured().map(|member| member.at(&load)));
             let mut cells = vec![Cell::text(in_brief(&load, lang))];
-            cells.extend(at.iter().map(|row| cell(*row, unit, lang)));
+            let of_members = self.measured().zip(&at);
+            cells.extend(of_members.map(|(member, row)| cell(member, *row, unit, lang)));
             cells.extend(self.ahead(&at, unit, lang).map(Cell::text));
             cells
         };
@@ -226,12 +257,17 @@ impl Family<'_> {
 
     /// Who has the highest rate at a load and by how much, and who comes next; empty where fewer than
     /// two count. A difference that `compare` would not call one is none here.
-    fn ahead(&self, at: &[Option<&ReportedResult<'_>>], unit: Unit, lang: Lang) -> [String; 2] {
+    fn ahead(&self, at: &[Option<&'r ReportedResult<'r>>], unit: Unit, lang: Lang) -> [String; 2] {
         let margin = Settings::default().margin;
         let mut ranked: Vec<(&Member<'_>, f64, &ReportedResult<'_>)> = Vec::new();
+        let mut apart: f64 = 0.0;
         for (member, row) in self.measured().zip(at) {
-            let counted = row.filter(|row| counts(row));
-            ranked.extend(counted.and_then(|row| Some((member, rate(row, unit)?, row))));
+            let counted = row.filter(|row| member.counts(row));
+            let rated = counted.and_then(|row| Some((member.rate(row, unit)?, row)));
+            if let Some((rate, row)) = rated {
+                apart = apart.max(member.apart(row, unit));
+                ranked.push((member, rate, row));
+            }
         }
         let answers = ranked.iter().filter_map(|(_, _, row)| row.lengths()[1]);
         let mut answers: Vec<f64> = answers.collect();
@@ -257,6 +293,10 @@ impl Family<'_> {
             [(_, most, _), (_, next, _), ..] if most <= next * (1.0 + margin) => {
                 let margin = [("margin", number::percent(margin))];
                 [ImportText::NobodyAhead.with(lang, &margin), String::new()]
+            }
+            [(_, most, _), (_, next, _), ..] if most <= next * (1.0 + apart) => {
+                let share = [("share", number::percent(apart))];
+                [ImportText::WithinRepeats.with(lang, &share), String::new()]
             }
             [(first, most, row), (second, next, _), ..] if most > next && next > 0.0 => {
                 let ratio = most / next;
@@ -299,10 +339,11 @@ fn unsure(members: [&Member<'_>; 2], at: &Point, unit: Unit) -> Option<Unsure> {
             let run = RunSample::imported(row.found.tool.name(), load(row), summary);
             Some(RunSample { answered, ..run })
         };
-        let rows = member.rows.iter().filter(|row| counts(row));
+        let rows = member.rows.iter().filter(|row| member.counts(row));
+        let all = rows.flat_map(|row| member.repeats(row));
         Group {
             name: member.name.clone(),
-            runs: rows.filter_map(|row| run(row)).collect(),
+            runs: all.filter_map(run).collect(),
             out_of_memory: Vec::new(),
         }
     };
@@ -367,18 +408,33 @@ fn sign(result: &ReportedResult<'_>) -> Option<&'static str> {
     }
 }
 
-fn cell(row: Option<&ReportedResult<'_>>, unit: Unit, lang: Lang) -> Cell {
+fn cell<'r>(
+    member: &Member<'r>,
+    row: Option<&'r ReportedResult<'r>>,
+    unit: Unit,
+    lang: Lang,
+) -> Cell {
     let Some(row) = row else {
         return Cell::blank();
     };
     if let Some(word) = row.failure() {
         return Cell::Toned(word.text(lang).to_owned(), Tone::Bad);
     }
-    match rate(row, unit) {
-        Some(rate) => match sign(row) {
-            None => Cell::brief(Some(rate)),
-            Some(sign) => Cell::Toned(format!("{sign} {}", number::brief(rate)), Tone::Bad),
-        },
-        None => Cell::blank(),
+    let repeats = member.repeats(row);
+    let Some(rate) = member.rate(row, unit) else {
+        return Cell::blank();
+    };
+    let values = [
+        ("rate", number::brief(rate)),
+        ("runs", repeats.len().to_string()),
+    ];
+    let text = match repeats.len() {
+        1 => number::brief(rate),
+        _ => ImportText::RateOfRuns.with(lang, &values),
+    };
+    match repeats.iter().find_map(|row| sign(row)) {
+        Some(sign) => Cell::Toned(format!("{sign} {text}"), Tone::Bad),
+        None if repeats.len() > 1 => Cell::text(text),
+        None => Cell::brief(Some(rate)),
     }
 }

@@ -223,6 +223,7 @@ fn compared(label: &str) -> Comparison {
         doubts: Vec::new(),
         models: Vec::new(),
         devices: Vec::new(),
+        repeated: Vec::new(),
         left_out: Vec::new(),
         out_of_memory: Vec::new(),
         tools: Vec::new(),

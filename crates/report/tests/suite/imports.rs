@@ -290,6 +290,51 @@ fn a_ladder_says_up_to_which_load_it_meets_the_objectives() {
 }
 
 #[test]
+fn a_ladder_with_a_load_measured_twice_stands_beside_others_and_says_what_repeats_differ_by() {
+    let block = |title: &str, streams: u32, tokens: u32| {
+        format!(
+            "{title}\n============ Serving Benchmark Result ============\n\
+             Successful requests:                     {tokens}\n\
+             Maximum request concurrency:             {streams}\n\
+             Benchmark duration (s):                  100.00\n\
+             Total generated tokens:                  {}\n\
+             Request throughput (req/s):              {:.2}\n\
+             Output token throughput (tok/s):         {tokens}.00\n\
+             ==================================================\n\n",
+            100 * tokens,
+            f64::from(tokens) / 100.0
+        )
+    };
+    let notes = format!(
+        "# n\n\n## vLLM\n\n{}{}{}## SGLang\n\n{}{}",
+        block("- concurrency 4", 4, 400),
+        block("- concurrency 16", 16, 1000),
+        block("- concurrency 16 (again)", 16, 800),
+        block("- concurrency 4", 4, 500),
+        block("- concurrency 16", 16, 1050),
+    );
+    let text = as_markdown(&notes, &[], Lang::En);
+    assert!(text.contains("900 (2 runs)"), "{text}");
+    assert!(text.contains("not told: repeats differ by 25 %"), "{text}");
+    assert!(text.contains("SGLang +25 %"), "{text}");
+    assert!(!text.contains("less)"), "{text}");
+    let chinese = as_markdown(&notes, &[], Lang::Zh);
+    assert!(chinese.contains("900（2 次）"), "{chinese}");
+}
+
+#[test]
+fn an_import_that_was_judged_is_judged_when_it_is_shown_again() {
+    let slos: Vec<Slo> = vec!["ttft.p99=1s".parse().unwrap()];
+    let notes = ladder("vLLM", &[(8, 300, 0, 400), (16, 500, 0, 1300)]);
+    let kept = stored(read("notes.md", &notes)).judged_by(&slos);
+    let kept: Stored = serde_json::from_str(&serde_json::to_string(&kept).unwrap()).unwrap();
+    let shown = markdown::render(&compose(&ImportReport::new(&kept, None, Lang::En)));
+    let shown = shown.replace('\\', "");
+    assert!(shown.contains("missed: ttft.p99=1s (1,300 ms)"), "{shown}");
+    assert!(shown.contains("missed at c16"), "{shown}");
+}
+
+#[test]
 fn a_side_of_which_an_objective_is_not_known_is_not_the_best() {
     let slos: Vec<Slo> = vec!["ttft.p99=1s".parse().unwrap()];
     let known = ladder("vLLM", &[(8, 300, 0, 400), (16, 500, 0, 600)]);
