@@ -30,6 +30,7 @@ texts! {
         SoFarMissed => "the objectives were missed from {high} {unit} on", "从 {high} {unit} 起不满足目标";
         Confirmed => "Confirmed", "确认";
         ConfirmedBy => "by a run of {requests} requests at {level} {unit}, which met the objectives", "由 {level} {unit} 下 {requests} 个请求的运行确认，该运行满足目标";
+        ConfirmedByArrivals => "by a run of {requests} requests at {level} {unit} ({asked} were asked for, and random arrivals came at this rate), which met the objectives", "由 {level} {unit} 下 {requests} 个请求的运行确认（设定为 {asked}，随机到达的实际速率如前），该运行满足目标";
         Objectives => "Objectives", "目标";
         Binding => "Missed first", "最先不满足";
         Edge => "Beyond it", "超过之后";
@@ -49,7 +50,9 @@ texts! {
         ProbeMissed => "missed", "未满足";
         Undecided => "undecided", "未判定";
         ProbesShow => "met, missed: whether the probe's {counted} met the objectives; near the capacity it can go either way", "满足、未满足：该次探测的{counted}是否满足目标；接近容量时两种结果都可能出现";
-        AtTheAnswer => "The run at the answer", "该负载下的运行";
+        RunThatConfirms => "The run that confirms it, at {level} {unit}", "用于确认的运行，{level} {unit}";
+        StrongestRun => "The long run that tells most, at {level} {unit}", "最能说明问题的长时间运行，{level} {unit}";
+        Arrived => "arrived", "实际到达";
         Ending => "ended", "结果";
         EndedConfirmed => "confirmed", "已确认";
         EndedUnconfirmed => "not confirmed", "未确认";

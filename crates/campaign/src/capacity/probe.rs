@@ -183,6 +183,11 @@ impl ProbeOutcome {
         }
     }
 
+    /// The rate of its arrivals, where it is not quite the level.
+    pub fn offered_instead(&self) -> Option<f64> {
+        (self.offered != self.level).then_some(self.offered)
+    }
+
     /// The level is above the capacity for a target, whatever the shares say.
     pub(super) fn is_beyond(&self, target: usize) -> bool {
         self.overloaded || self.hopeless[target]

@@ -225,7 +225,7 @@ impl Search {
                 && outcome.level > run.level
                 && tier.is_met(outcome) != Some(true)
         });
-        let moved = (level / run.level).ln();
+        let moved = (level / run.load()).ln();
         -moved <= self.settings.tolerance && (moved <= self.settings.tolerance || missed_above)
     }
 
@@ -347,18 +347,19 @@ impl Search {
             ..TierCapacity::default()
         };
         if ending == SearchEnding::AtCeiling {
-            answer.value = Some(self.level(self.settings.ceiling));
+            let highest = self.level(self.settings.ceiling);
+            answer.value = Some(tier.long_run.map_or(highest, |run| highest.min(run.load())));
             answer.low = answer.value;
         } else if let Some(bracket) = self.bracket(tier) {
             let curves = self.curves(tier, bracket);
             let (target, curve) = binding(&curves);
             let [low, high] = curve.interval();
             // Without a long run that can carry it, a claim about a tail is not made; and none
-            // above the level that such a run has met.
+            // above the rate that came in one that met it, whatever was asked for.
             answer.value = carried.map(|run| {
                 let capacity = curve.median();
                 self.held(if run.met {
-                    capacity.min(run.level)
+                    capacity.min(run.load())
                 } else {
                     capacity
                 })

@@ -72,7 +72,7 @@ pub struct Capacity {
     pub answer: TierCapacity,
     /// Requests of the whole search.
     pub requests_spent: u64,
-    /// The long run at the answer.
+    /// The long run that the answer rests on.
     pub confirmed: Option<Summary>,
     /// The answers of all tiers, where there are several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -170,7 +170,12 @@ pub struct TierCapacity {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LongRun {
+    /// The load that was asked for.
     pub level: f64,
+    /// The rate at which its arrivals really came, where that is another: random ones are never
+    /// quite as many as asked for, and what the run shows holds for those that came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offered: Option<f64>,
     /// Requests that count, once the server had settled.
     pub requests: u64,
     /// The share of those within the limit of the objective that they are farthest from meeting.
@@ -184,6 +189,13 @@ pub struct LongRun {
     /// beside the memory of its queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs: Option<u64>,
+}
+
+impl LongRun {
+    /// The load that it is evidence for.
+    pub fn load(&self) -> f64 {
+        self.offered.unwrap_or(self.level)
+    }
 }
 
 /// How attainment falls at the capacity.
@@ -227,7 +239,11 @@ pub enum SearchEnding {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StoredProbe {
+    /// The load that was asked for.
     pub level: f64,
+    /// The rate at which its arrivals really came, where that is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offered: Option<f64>,
     pub purpose: Purpose,
     pub requests: u64,
     /// The tier that it was made for, where there are several.
@@ -243,6 +259,11 @@ pub struct StoredProbe {
 }
 
 impl StoredProbe {
+    /// The load that it is evidence for.
+    pub fn load(&self) -> f64 {
+        self.offered.unwrap_or(self.level)
+    }
+
     pub fn of_first_tier(&self) -> ProbeVerdict {
         self.first_tier.unwrap_or(self.verdict)
     }

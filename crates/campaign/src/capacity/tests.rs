@@ -267,6 +267,19 @@ fn overload_ends_a_probe_whatever_the_first_requests_said() {
 }
 
 #[test]
+fn a_capacity_is_not_above_the_rate_at_which_arrivals_came() {
+    // Of what is asked for, chance sends 97 of 100; the server holds 23 a second.
+    let (found, _) = run(settings(0.95, 4.0), |order, level| {
+        let rate = 0.97 * level;
+        (Some(order as f64 / rate), 1, 0.1, vec![rate <= 23.0])
+    });
+    let run = found[0].long_run.unwrap();
+    assert_eq!(found[0].ending, SearchEnding::Confirmed);
+    assert!((run.load() / run.level - 0.97).abs() < 1e-9, "{run:?}");
+    assert!(found[0].value.unwrap() <= run.load(), "{found:?}");
+}
+
+#[test]
 fn a_server_that_never_meets_or_always_meets_is_said_so() {
     let (never, _) = search_one(settings(0.95, 4.0), 1, |_| 0.3);
     assert_eq!((never.value, never.ending), (None, SearchEnding::NeverMet));

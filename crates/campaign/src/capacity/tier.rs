@@ -91,6 +91,7 @@ impl Tier {
         let Some(&(at, share)) = worst else { return };
         let run = LongRun {
             level: outcome.level,
+            offered: outcome.offered_instead(),
             requests: outcome.requests,
             within: outcome.met[at] as f64 / outcome.requests.max(1) as f64,
             asked: share,

@@ -300,6 +300,7 @@ impl SearchDriver<'_> {
         let below = directory.strip_prefix(&self.journal.folder);
         StoredProbe {
             level: outcome.level,
+            offered: outcome.offered_instead(),
             purpose: outcome.purpose,
             requests: outcome.sent,
             tier: self.watched.tier_name(outcome.tier),
