@@ -256,9 +256,13 @@ fn verdict(found: &Capacity, lang: Lang) -> Verdict {
         ("counted", counted(found, lang).to_owned()),
         (
             "had",
-            number::count(answer.long_run.map_or(0, |run| run.requests)),
+            number::count(answer.long_run.map_or(0, |run| match answer.ending {
+                SearchEnding::TooShort => run.sent.unwrap_or(run.requests),
+                _ => run.requests,
+            })),
         ),
         value("level", answer.long_run.map(|run| run.load())),
+        ("runs", runs(found).to_string()),
         share("within", answer.long_run.map(|run| run.within)),
         share("asked", answer.long_run.map(|run| run.asked)),
     ];
@@ -267,6 +271,7 @@ fn verdict(found: &Capacity, lang: Lang) -> Verdict {
         SearchEnding::BudgetSpent => Some(CapacityText::BudgetSpent),
         SearchEnding::Unconfirmed => Some(CapacityText::Unconfirmed),
         SearchEnding::Missed => Some(CapacityText::Missed),
+        SearchEnding::TooShort if runs(found) > 1 => Some(CapacityText::TooShortTogether),
         SearchEnding::TooShort => Some(CapacityText::TooShort),
         SearchEnding::Interrupted => Some(CapacityText::Interrupted),
         SearchEnding::UnderWay => Some(CapacityText::UnderWay),
@@ -306,6 +311,13 @@ fn verdict(found: &Capacity, lang: Lang) -> Verdict {
         rest: rest.map_or(String::new(), said),
         ..Verdict::new(word.text(lang), tone, said(text))
     }
+}
+
+/// How many long runs tell together.
+fn runs(found: &Capacity) -> u32 {
+    (found.answer.long_run)
+        .and_then(|run| run.runs)
+        .unwrap_or(1)
 }
 
 /// What would tell, and how long that takes where it is known.
@@ -350,15 +362,19 @@ fn pairs(found: &Capacity, lang: Lang) -> Vec<Pair> {
     if let (SearchEnding::Confirmed, Some(summary)) = (answer.ending, &found.confirmed) {
         let sent = summary.requests.planned - summary.requests.unsent;
         let run = answer.long_run;
+        let sent = run.and_then(|run| run.sent).unwrap_or(sent);
         let known = |load: Option<f64>| load.map_or(number::ABSENT.to_owned(), level);
         let values = [
             ("requests", number::grouped(sent as f64, 0)),
             ("level", known(run.map(|run| run.load()).or(answer.value))),
             ("asked", known(run.map(|run| run.level))),
             ("unit", unit(found, lang).to_owned()),
+            ("runs", runs(found).to_string()),
         ];
         let came = run.is_some_and(|run| level(run.load()) != level(run.level));
-        let text = if came {
+        let text = if runs(found) > 1 {
+            CapacityText::ConfirmedByRuns
+        } else if came {
             CapacityText::ConfirmedByArrivals
         } else {
             CapacityText::ConfirmedBy
@@ -389,7 +405,13 @@ fn heading(found: &Capacity, lang: Lang) -> String {
     } else {
         CapacityText::StrongestRun
     };
-    let load = answer.long_run.map(|run| run.load()).or(answer.value);
+    // Of several that tell together the last at the answer is shown.
+    let is_it = |probe: &&StoredProbe| {
+        let level = answer.long_run.map(|run| run.level);
+        probe.purpose == Purpose::Confirm && Some(probe.level) == level
+    };
+    let load = (found.probes.iter().rfind(is_it)).map(StoredProbe::load);
+    let load = load.or(answer.value);
     let values = [
         ("level", load.map_or(number::ABSENT.to_owned(), level)),
         ("unit", unit(found, lang).to_owned()),

@@ -155,14 +155,16 @@ pub struct TierCapacity {
     /// `slope` or `cliff`.
     pub edge: Option<Edge>,
     pub ending: SearchEnding,
-    /// Requests that the last run must have, at least, for its percentile to be claimed or for the
-    /// queue to be known, where it had fewer.
+    /// Requests that the long run must have, at least, for its percentile to be claimed or for the
+    /// queue to be known, where it had fewer; in the second case with those with which its server
+    /// fills.
     #[serde(default)]
     pub needs: Option<u64>,
     /// How long these take at the load of that run, where that is a rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs_s: Option<f64>,
-    /// The long run to go by: the last that met the objectives, else the last.
+    /// The long run to go by: the last that met the objectives, else the one that comes nearest to
+    /// showing it, else the last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub long_run: Option<LongRun>,
 }
@@ -176,8 +178,14 @@ pub struct LongRun {
     /// quite as many as asked for, and what the run shows holds for those that came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offered: Option<f64>,
+    /// How many runs, where those at this load or above tell together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runs: Option<u32>,
     /// Requests that count, once the server had settled.
     pub requests: u64,
+    /// All requests that were sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<u64>,
     /// The share of those within the limit of the objective that they are farthest from meeting.
     pub within: f64,
     /// The share that must be.
@@ -195,6 +203,11 @@ impl LongRun {
     /// The load that it is evidence for.
     pub fn load(&self) -> f64 {
         self.offered.unwrap_or(self.level)
+    }
+
+    /// Requests with which the server filled.
+    pub(super) fn filling(&self) -> u64 {
+        (self.sent.unwrap_or_default()).saturating_sub(self.requests)
     }
 }
 

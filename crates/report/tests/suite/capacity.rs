@@ -1,7 +1,7 @@
 //! What the report of a search for capacity says.
 
 use crate::samples;
-use inferometer_campaign::capacity::stored::Capacity;
+use inferometer_campaign::capacity::stored::{Capacity, SearchEnding};
 use inferometer_core::summary::{ObjectiveResult, SloResult};
 use inferometer_page::text;
 use inferometer_report::capacity::compose;
@@ -91,6 +91,20 @@ fn a_run_is_told_by_the_rate_at_which_its_arrivals_came() {
         open.contains("The long run that tells most, at 22.5 req/s"),
         "{open}"
     );
+}
+
+#[test]
+fn runs_that_tell_together_are_told_together() {
+    let mut together = found([0.91, 1.0], "confirmed", 4003);
+    let run = together.answer.long_run.as_mut().unwrap();
+    (run.runs, run.sent) = (Some(2), Some(9_120));
+    let text = shown(&together, Lang::En);
+    let expected = "by 2 runs of 9,120 requests in all, the lowest at 22.5 req/s";
+    assert!(text.contains(expected), "{text}");
+    together.answer.ending = SearchEnding::TooShort;
+    let text = shown(&together, Lang::En);
+    let expected = "2 runs of 9,120 requests in all, at 22.5 req/s and above, met the objectives";
+    assert!(text.contains(expected), "{text}");
 }
 
 #[test]
