@@ -200,6 +200,18 @@ impl ProbeOutcome {
         }
     }
 
+    /// With the requests that the whole run would have to have for its percentiles, by the rule of
+    /// every report; no run confirms what its own report calls too few.
+    pub fn needing(mut self, requests: u64) -> Self {
+        let filling = self.sent.saturating_sub(self.requests);
+        let counted = requests.saturating_sub(filling).max(self.requests + 1);
+        self.needs = self.needs.max(Some(counted));
+        if let Some(worth) = &mut self.worth {
+            worth.for_queue = worth.for_queue.max(counted as f64);
+        }
+        self
+    }
+
     /// The rate of its arrivals, where it is not quite the level.
     pub fn offered_instead(&self) -> Option<f64> {
         (self.offered != self.level).then_some(self.offered)

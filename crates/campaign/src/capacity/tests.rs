@@ -343,6 +343,18 @@ fn runs_that_are_too_short_by_themselves_are_worth_their_requests_together() {
 }
 
 #[test]
+fn no_run_confirms_what_its_own_report_calls_too_few() {
+    let mut search = Search::new(settings(0.95, 4.0)).unwrap();
+    let enough = || told(60.0, "confirm", [4_000, 0], None);
+    search.tell(enough().needing(11_810));
+    let run = search.so_far()[0].long_run.unwrap();
+    // 2,000 of these fill the server.
+    assert_eq!((run.met, run.needs), (false, Some(9_810)));
+    search.tell(enough());
+    assert!(search.so_far()[0].long_run.unwrap().met);
+}
+
+#[test]
 fn a_server_that_never_meets_or_always_meets_is_said_so() {
     let (never, _) = search_one(settings(0.95, 4.0), 1, |_| 0.3);
     assert_eq!((never.value, never.ending), (None, SearchEnding::NeverMet));

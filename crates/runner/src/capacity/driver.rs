@@ -86,6 +86,13 @@ impl SearchDriver<'_> {
                 0 if self.watched.counted == Counted::Sessions => outcome,
                 counted => outcome.with_stored(counted, met),
             };
+            let latency = &measured.summary.latency;
+            let needed = (self.watched.needed(latency, outcome.tier))
+                .filter(|_| outcome.purpose == Purpose::Confirm);
+            let outcome = match needed {
+                Some(requests) => outcome.needing(requests),
+                None => outcome,
+            };
             let outcome = search.judged(outcome);
             let shown = self.shown(&outcome, &search.met(&outcome), &measured);
             observer.event(Event::Probed {
